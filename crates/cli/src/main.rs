@@ -1,0 +1,2 @@
+//! The `longpole` binary.
+fn main() {}

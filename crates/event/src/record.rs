@@ -1,0 +1,300 @@
+//! The records of a log: definitions and events.
+
+use crate::id::{CallId, FrameId, ModuleId, ProcessId, SeriesId, StackId, TextId, ThreadId};
+use crate::time::Time;
+
+/// One record of a log. Definitions of one kind appear in the order of their ids.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Record {
+    /// Defines the next [`TextId`].
+    Text(String),
+    /// Defines the next [`ModuleId`].
+    Module(Module),
+    /// Defines the next [`FrameId`].
+    Frame(Frame),
+    /// Defines the next [`StackId`].
+    Stack(Stack),
+    /// Defines the next [`CallId`].
+    Call(Call),
+    /// Defines the next [`ProcessId`].
+    Process(Process),
+    /// Defines the next [`ThreadId`].
+    Thread(Thread),
+    /// Defines the next [`SeriesId`].
+    Series(Series),
+    /// What a frame's address means; stands in the symbol log, written when the run has ended.
+    Symbol(Symbol),
+    /// Something that happened.
+    Event(Event),
+}
+
+/// A source of code: a mapped file, the kernel, code made at run time.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Module {
+    /// Path of the file as mapped, or a name in brackets (`[kernel]`, `[vdso]`, `[jit]`).
+    pub path: TextId,
+    /// GNU build id; empty where there is none.
+    pub build_id: Vec<u8>,
+    /// What kind of code this is.
+    pub kind: ModuleKind,
+    /// The process whose code this is, for kinds that belong to one process (`Jit`).
+    pub process: Option<ProcessId>,
+}
+
+/// Kinds of [`Module`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ModuleKind {
+    /// An ELF file.
+    File,
+    /// The kernel and its loaded modules; addresses are absolute.
+    Kernel,
+    /// The kernel's code mapped into each process.
+    Vdso,
+    /// Anonymous executable memory; addresses are absolute in the process.
+    Jit,
+    /// An address outside every known mapping; addresses are absolute.
+    Unknown,
+}
+
+/// One code address.
+///
+/// For return addresses this is the address of the call's last byte (return address − 1), so that it
+/// lies within the calling line and, for inlined code, within the calling block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Frame {
+    /// The module that holds the address.
+    pub module: ModuleId,
+    /// The address as the module's own file states it (its ELF virtual address), or an absolute
+    /// address where [`ModuleKind`] says so.
+    pub address: u64,
+}
+
+/// One call path, as the node of a tree: `frame` was called from `caller`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Stack {
+    /// The path without its innermost frame; `None` at the outermost frame.
+    pub caller: Option<StackId>,
+    /// The innermost frame.
+    pub frame: FrameId,
+}
+
+/// One system call with the arguments that tell what a thread waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Call {
+    /// x86-64 system call number; −1 where the thread entered the kernel by an exception (a page fault)
+    /// or an interrupt.
+    pub number: i32,
+    /// The first three arguments.
+    pub arguments: [u64; 3],
+    /// Kind of the file behind the descriptor in the first argument, where the call has one.
+    pub file: FileKind,
+}
+
+/// What a file descriptor refers to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FileKind {
+    /// Not a call on a descriptor, or not looked up.
+    #[default]
+    None,
+    /// A regular file or directory.
+    Regular,
+    /// A pipe or FIFO.
+    Pipe,
+    /// A socket of any family.
+    Socket,
+    /// A terminal or another character device.
+    Character,
+    /// A block device.
+    Block,
+    /// An anonymous inode: eventfd, timerfd, signalfd, epoll.
+    Anonymous,
+}
+
+/// A process of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Process {
+    /// Its pid in the machine's first pid namespace.
+    pub pid: u32,
+    /// The process that created it, where that one is recorded too.
+    pub parent: Option<ProcessId>,
+}
+
+/// A thread of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Thread {
+    /// Its process.
+    pub process: ProcessId,
+    /// Its tid in the machine's first pid namespace.
+    pub tid: u32,
+}
+
+/// A series of numbers about a node of the program's tree, from outside or from the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Series {
+    /// The metric's name.
+    pub name: TextId,
+    /// Its unit, empty where it has none.
+    pub unit: TextId,
+    /// The thread it is about.
+    pub thread: Option<ThreadId>,
+    /// The process it is about; with no thread and no process it is about the machine.
+    pub process: Option<ProcessId>,
+}
+
+/// What one frame's address means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Symbol {
+    /// The frame that is explained.
+    pub frame: FrameId,
+    /// The procedures at that address, innermost inlined one first; empty where no name was found.
+    pub places: Vec<SymbolPlace>,
+    /// The address lies in a loop that only waits for memory to change.
+    pub spins: bool,
+}
+
+/// One procedure at an address.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SymbolPlace {
+    /// Demangled name.
+    pub procedure: TextId,
+    /// Source file; `None` without line information.
+    pub file: Option<TextId>,
+    /// Line in that file; 0 where it is not known.
+    pub line: u32,
+}
+
+/// Something that happened on a thread.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Event {
+    /// When.
+    pub time: Time,
+    /// On which processor.
+    pub cpu: u16,
+    /// To which thread.
+    pub thread: ThreadId,
+    /// What.
+    pub kind: EventKind,
+}
+
+/// Kinds of [`Event`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum EventKind {
+    /// The thread exists from now on. `creator` is the recorded thread that created it, and `stack` where.
+    /// A thread that ran before the recording began has no creator.
+    Start {
+        /// The creating thread.
+        creator: Option<ThreadId>,
+        /// The creator's stack.
+        stack: Option<StackId>,
+    },
+    /// The thread has got a name.
+    Name {
+        /// The name (`comm`, at most 15 bytes).
+        name: TextId,
+    },
+    /// The thread's process has become another program.
+    Exec {
+        /// Path of the program, or its name where the path is not known.
+        program: TextId,
+    },
+    /// The thread has ended.
+    Exit,
+    /// The thread got the processor.
+    In,
+    /// The thread left the processor.
+    Out {
+        /// Why.
+        blocking: Blocking,
+        /// The system call it was in.
+        call: Option<CallId>,
+        /// Where it was.
+        stack: Option<StackId>,
+    },
+    /// The thread was made runnable.
+    Wake {
+        /// By whom.
+        waker: Waker,
+        /// The system call the waker was in.
+        call: Option<CallId>,
+        /// Where the waker was.
+        stack: Option<StackId>,
+    },
+    /// The thread was running when a timer looked.
+    Sample {
+        /// Where it was.
+        stack: Option<StackId>,
+        /// It was in the kernel.
+        kernel: bool,
+    },
+    /// The thread sent the message `key`; [`EventKind::Receive`] with the same key, on any machine of the
+    /// recording, is its arrival.
+    Send {
+        /// Identifies the message within the recording.
+        key: u64,
+    },
+    /// The thread got the message `key`.
+    Receive {
+        /// Identifies the message within the recording.
+        key: u64,
+    },
+    /// A series has a new value (the event's thread is of no meaning).
+    Value {
+        /// Which series.
+        series: SeriesId,
+        /// Its value from now on.
+        value: f64,
+    },
+    /// The collector lost something before this time (the event's thread is of no meaning).
+    Lost {
+        /// What was lost.
+        kind: LossKind,
+        /// How many.
+        count: u64,
+    },
+}
+
+/// Why a thread left its processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Blocking {
+    /// It could have run on: pre-empted, or it yielded.
+    Runnable,
+    /// It waits and a signal would wake it (`TASK_INTERRUPTIBLE`).
+    Interruptible,
+    /// It waits and a signal would not wake it (`TASK_UNINTERRUPTIBLE`).
+    Uninterruptible,
+    /// It waits for a device (`TASK_UNINTERRUPTIBLE` with `in_iowait`).
+    Device,
+    /// It was stopped by a signal or a debugger.
+    Stopped,
+    /// It has ended.
+    Dead,
+}
+
+/// Who made a thread runnable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Waker {
+    /// A recorded thread, in its own system call, exception or end.
+    Thread(ThreadId),
+    /// A device's or timer's interrupt. Nobody's work enabled the thread.
+    Interrupt,
+    /// A soft interrupt that ran on the processor of this recorded thread. The work may be this thread's
+    /// (a packet it sent over loopback) or not (a packet that arrived).
+    SoftInterrupt(ThreadId),
+    /// A task that is not recorded, by name.
+    Outside(TextId),
+    /// The collector could not tell.
+    Unknown,
+}
+
+/// What a collector can lose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LossKind {
+    /// Events: switches, wakes, starts, ends.
+    Events,
+    /// Samples.
+    Samples,
+    /// Stacks of events that are there.
+    Stacks,
+    /// Threads that did not fit the collector's table.
+    Threads,
+}

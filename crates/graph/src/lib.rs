@@ -1,0 +1,1 @@
+//! The program activity graph as time-ordered sweeps over the timelines.

@@ -1,0 +1,167 @@
+//! The result of analysing a recording: what reports are made from.
+//!
+//! All times are nanoseconds. A *charge* is what one (thread, logical call path) got; every table is a sum
+//! of charges, so the tables of all levels agree with each other.
+
+use longpole_event::{MachineId, ProcessId, ThreadId, Time};
+use longpole_trace::{PathId, ProcedureId};
+
+/// Choices that change definitions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Threads blocked for a device or a page do not count as busy (metrics.md §3, `--io idle`).
+    pub io_idle: bool,
+}
+
+/// Everything computed from one recording.
+#[derive(Clone, Debug, Default)]
+pub struct Analysis {
+    /// Length of the run.
+    pub elapsed: u64,
+    /// `busy[i]`: time with effective parallelism U = i; sums to `elapsed`.
+    pub busy: Vec<u64>,
+    /// `nominal[i]`: time with nominal parallelism N = i; sums to `elapsed`.
+    pub nominal: Vec<u64>,
+    /// One entry per (thread, path) that was charged anything, ordered by thread, then path.
+    pub charges: Vec<Charge>,
+    /// Time of each thread in each state, by thread id.
+    pub threads: Vec<ThreadStates>,
+    /// The longest path by CPU time; spinning, ready and blocked weigh 0.
+    pub critical_cpu: CriticalPath,
+    /// The longest path by elapsed time; its length is the elapsed time of the run.
+    pub critical_elapsed: CriticalPath,
+    /// Effective numbers of observations behind the estimated shares.
+    pub effective_samples: EffectiveSamples,
+}
+
+/// What one thread was charged on one logical call path.
+#[derive(Clone, Debug)]
+pub struct Charge {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The path.
+    pub path: PathId,
+    /// What was charged.
+    pub measures: Measures,
+}
+
+/// The quantities that are charged.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Measures {
+    /// CPU time of useful work.
+    pub running: u64,
+    /// CPU time spent busy-waiting.
+    pub spinning: u64,
+    /// Time runnable without a processor.
+    pub ready: u64,
+    /// Time blocked, by [`longpole_trace::Cause`] index; shorter than the causes where the rest is 0.
+    pub blocked: Vec<u64>,
+    /// Number of times it blocked.
+    pub blocks: u64,
+    /// Normalised processor time by its terms: `npt_terms[i]` was charged while U = i (index 0 unused).
+    pub npt_terms: Vec<f64>,
+    /// Time on the CPU-weighted critical path.
+    pub critical_cpu: u64,
+    /// Time on the elapsed-weighted critical path.
+    pub critical_elapsed: u64,
+    /// Observations that charged something.
+    pub observations: u64,
+}
+
+/// Which arcs of the program activity graph have weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    /// Useful CPU time only (I §2.1, M §2.2).
+    Cpu,
+    /// Also io, sleep, ready time and message latency at their elapsed time.
+    Elapsed,
+}
+
+/// A critical path.
+#[derive(Clone, Debug, Default)]
+pub struct CriticalPath {
+    /// Its length: the sum of the weights on it.
+    pub length: u64,
+    /// Its pieces in time order, each on one thread; the hand-offs are between them.
+    pub segments: Vec<PathSegment>,
+}
+
+/// A piece of a critical path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathSegment {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Begin.
+    pub from: Time,
+    /// End.
+    pub to: Time,
+}
+
+/// Time of one thread in each state.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ThreadStates {
+    /// Running.
+    pub running: u64,
+    /// Spinning.
+    pub spinning: u64,
+    /// Ready.
+    pub ready: u64,
+    /// Blocked, by cause index (length = number of causes).
+    pub blocked: Vec<u64>,
+    /// Switches off the processor.
+    pub switches: u64,
+}
+
+/// Effective number of observations n = (Σw)² / Σw² behind a metric, w being what each observation
+/// charged: equal weights give the plain count. The standard error of a share p is sqrt(p(1−p)/n).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct EffectiveSamples {
+    /// Behind CPU time.
+    pub cpu: f64,
+    /// Behind normalised processor time.
+    pub npt: f64,
+    /// Behind the CPU-weighted critical path.
+    pub critical: f64,
+}
+
+/// What a row of a table is (`--by`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum By {
+    /// A procedure.
+    #[default]
+    Procedure,
+    /// A line of a procedure.
+    Line,
+    /// A thread.
+    Thread,
+    /// A process.
+    Process,
+    /// A machine.
+    Machine,
+}
+
+/// The thing a row is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Node {
+    /// A procedure.
+    Procedure(ProcedureId),
+    /// A line of a procedure.
+    Line(ProcedureId, u32),
+    /// A thread.
+    Thread(ThreadId),
+    /// A process.
+    Process(ProcessId),
+    /// A machine.
+    Machine(MachineId),
+}
+
+/// A row: a node with what it was charged itself, and with what was charged on its behalf.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The node.
+    pub node: Node,
+    /// Charged to paths that end at the node. For threads, processes and machines equal to `inclusive`.
+    pub own: Measures,
+    /// Charged to paths that pass through the node; once, however often they pass.
+    pub inclusive: Measures,
+}

@@ -1,0 +1,147 @@
+//! What a collector or importer hands over: events by pid and tid, with stacks as found.
+//!
+//! The collectors (`bpf`, `perf`) and the importer produce these in time order; the assembler turns them
+//! into the records of a log. Nothing before this point knows about ids, and nothing after it knows
+//! which collector ran.
+
+use longpole_event::{Blocking, Call, LossKind, Time};
+
+/// One raw event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RawEvent {
+    /// `CLOCK_MONOTONIC`.
+    pub time: Time,
+    /// Processor.
+    pub cpu: u16,
+    /// What happened.
+    pub kind: RawKind,
+}
+
+/// A thread as the kernel names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Task {
+    /// Process (thread group) id; 0 where the collector does not know it.
+    pub pid: u32,
+    /// Thread id.
+    pub tid: u32,
+}
+
+/// Kinds of [`RawEvent`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum RawKind {
+    /// `parent` made `child`: a thread where the pids are equal, else a process.
+    Fork {
+        /// The creating thread.
+        parent: Task,
+        /// The new thread.
+        child: Task,
+        /// Where the parent was.
+        stack: RawStack,
+    },
+    /// The process became another program; its mappings are gone.
+    Exec {
+        /// The thread that remains (its tid is the pid from now on).
+        task: Task,
+        /// Path or name of the program.
+        program: String,
+    },
+    /// A thread got a name.
+    Name {
+        /// The thread.
+        task: Task,
+        /// The name.
+        name: String,
+    },
+    /// A thread ended.
+    Exit {
+        /// The thread.
+        task: Task,
+    },
+    /// Executable memory was mapped.
+    Map {
+        /// The process.
+        pid: u32,
+        /// The mapping.
+        mapping: longpole_symbols::Mapping,
+    },
+    /// A processor went from one task to another. `None` is a task that is not recorded, or idle.
+    Switch {
+        /// The task that left the processor.
+        previous: Option<Task>,
+        /// Why it left.
+        blocking: Blocking,
+        /// The system call it was in, where the collector sees it.
+        call: Option<Call>,
+        /// Where it was.
+        stack: RawStack,
+        /// The task that got the processor.
+        next: Option<Task>,
+    },
+    /// A task was made runnable.
+    Wake {
+        /// The task.
+        wakee: Task,
+        /// Who did it.
+        waker: RawWaker,
+        /// The system call the waker was in, where the collector sees it.
+        call: Option<Call>,
+        /// Where the waker was.
+        stack: RawStack,
+    },
+    /// A timer found a thread running.
+    Sample {
+        /// The thread.
+        task: Task,
+        /// In the kernel.
+        kernel: bool,
+        /// Where.
+        stack: RawStack,
+    },
+    /// Something was lost.
+    Lost {
+        /// What.
+        kind: LossKind,
+        /// How many.
+        count: u64,
+    },
+}
+
+/// Who made a task runnable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RawWaker {
+    /// A task; whether it is a recorded one the assembler finds out.
+    Task(Task, String),
+    /// A hard interrupt.
+    Interrupt,
+    /// A soft interrupt on this task's processor time.
+    SoftInterrupt(Task),
+    /// Not known.
+    Unknown,
+}
+
+/// A stack as a collector found it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum RawStack {
+    /// Not taken.
+    #[default]
+    None,
+    /// The stack that was sent before under this key (by [`RawStack::Taken`] with the same key and pid).
+    Known(u64),
+    /// A stack.
+    Taken(Box<TakenStack>),
+}
+
+/// Registers, memory and chains of one stack.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TakenStack {
+    /// Key under which the stack is named later; `None` for a stack that is used once.
+    pub key: Option<u64>,
+    /// Kernel addresses, innermost first.
+    pub kernel: Vec<u64>,
+    /// User registers, where the collector has them.
+    pub registers: Option<longpole_symbols::Registers>,
+    /// User memory from the stack pointer upwards.
+    pub memory: Vec<u8>,
+    /// User addresses by frame pointers, innermost first (the first one is the instruction pointer).
+    pub chain: Vec<u64>,
+}

@@ -1,0 +1,109 @@
+//! `recording.json`: what was run, on which machines, with which collector, and at what cost.
+
+use serde::{Deserialize, Serialize};
+
+/// Version of the recording's layout and encodings that this build writes, and the newest it reads.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// The manifest of a recording.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Layout version; see [`FORMAT_VERSION`].
+    pub format_version: u32,
+    /// Version of the longpole that wrote it.
+    pub longpole: String,
+    /// The command that was run, or how the recording came about (`import perf.data`).
+    pub command: Vec<String>,
+    /// Folder in which it was run.
+    #[serde(default)]
+    pub working_directory: String,
+    /// Wall-clock start, seconds since 1970.
+    #[serde(default)]
+    pub started_unix_seconds: u64,
+    /// The machines, by their id.
+    pub machines: Vec<Machine>,
+    /// How the run ended; `None` while it runs and for ever if the recorder was killed.
+    #[serde(default)]
+    pub outcome: Option<Outcome>,
+}
+
+/// One machine of a recording.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    /// Host name.
+    pub name: String,
+    /// Kernel release.
+    #[serde(default)]
+    pub kernel: String,
+    /// Processors online.
+    pub cpus: u32,
+    /// How this machine's clock maps onto the recording's time axis.
+    #[serde(default)]
+    pub clock: ClockModel,
+    /// What collected on it.
+    pub collector: Collector,
+    /// What collecting cost; absent until the run has ended.
+    #[serde(default)]
+    pub cost: Option<Cost>,
+}
+
+/// `axis = time + offset + drift × (time − reference)`, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClockModel {
+    /// Nanoseconds to add.
+    pub offset_nanoseconds: i64,
+    /// Relative drift, dimensionless.
+    pub drift: f64,
+    /// The time at which the offset was measured, in nanoseconds.
+    pub reference_nanoseconds: u64,
+}
+
+/// How a machine's events were collected.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Collector {
+    /// `bpf`, `perf`, `import`.
+    pub name: String,
+    /// Timer samples per second and processor.
+    pub sample_hertz: u32,
+    /// Bytes of user stack copied at a switch or wake.
+    #[serde(default)]
+    pub stack_bytes: u32,
+    /// The recorder attached to a running program: what came before is not known.
+    #[serde(default)]
+    pub attached: bool,
+    /// What a reader of the results has to know: rungs that were refused and why, options chosen.
+    #[serde(default)]
+    pub notes: Vec<String>,
+}
+
+/// The measured cost of collecting on one machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    /// CPU time of the recorder while the program ran, seconds.
+    pub recorder_cpu_seconds: f64,
+    /// CPU time spent in the collector's kernel programs on the recorded threads, seconds, where the
+    /// kernel counts it.
+    #[serde(default)]
+    pub kernel_seconds: Option<f64>,
+    /// Times the kernel programs ran.
+    #[serde(default)]
+    pub kernel_runs: Option<u64>,
+    /// Largest resident memory of the recorder, bytes.
+    #[serde(default)]
+    pub recorder_peak_bytes: u64,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Start of the run on the first machine's clock, nanoseconds.
+    pub begin_nanoseconds: u64,
+    /// End of the run on the first machine's clock, nanoseconds.
+    pub end_nanoseconds: u64,
+    /// Exit status of the program; `None` when it was attached to or killed.
+    pub exit_code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// The recording was cut short (disk full, interrupted) and ends before the program did.
+    pub truncated: bool,
+}

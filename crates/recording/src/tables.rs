@@ -1,0 +1,142 @@
+//! The definitions of one log as tables.
+
+use longpole_event::{
+    Call, Frame, FrameId, Module, ModuleId, ModuleKind, Process, Record, Series, Stack, Symbol, SymbolPlace,
+    TextId, Thread,
+};
+
+use crate::log::Counts;
+
+/// Every definition of a log, indexed by its id.
+#[derive(Clone, Debug, Default)]
+pub struct Tables {
+    /// Texts.
+    pub texts: Vec<String>,
+    /// Modules.
+    pub modules: Vec<Module>,
+    /// Frames.
+    pub frames: Vec<Frame>,
+    /// Stacks.
+    pub stacks: Vec<Stack>,
+    /// System calls.
+    pub calls: Vec<Call>,
+    /// Processes.
+    pub processes: Vec<Process>,
+    /// Threads.
+    pub threads: Vec<Thread>,
+    /// Series.
+    pub series: Vec<Series>,
+    /// Symbols, in the order of the log (only in a symbol log).
+    pub symbols: Vec<Symbol>,
+    /// Definitions that were lost with damaged chunks and stand as placeholders.
+    pub placeholders: u64,
+    /// Definitions that name an id the log has not defined; they stand with id 0 or as outermost frame.
+    pub dangling: u64,
+}
+
+impl Tables {
+    /// Adds the record's definition; an event changes nothing.
+    ///
+    /// Ids within a definition are checked here, so that every id in the tables is in range. Ids in
+    /// events are the reader's to check.
+    pub fn define(&mut self, record: Record) {
+        match record {
+            Record::Text(text) => self.texts.push(text),
+            Record::Module(mut module) => {
+                module.path = TextId(self.checked(module.path.0, self.texts.len()));
+                self.modules.push(module);
+            }
+            Record::Frame(mut frame) => {
+                frame.module = ModuleId(self.checked(frame.module.0, self.modules.len()));
+                self.frames.push(frame);
+            }
+            Record::Stack(mut stack) => {
+                stack.frame = FrameId(self.checked(stack.frame.0, self.frames.len()));
+                if stack.caller.is_some_and(|caller| caller.index() >= self.stacks.len()) {
+                    self.dangling += 1;
+                    stack.caller = None;
+                }
+                self.stacks.push(stack);
+            }
+            Record::Call(call) => self.calls.push(call),
+            Record::Process(mut process) => {
+                if process.parent.is_some_and(|parent| parent.index() >= self.processes.len()) {
+                    self.dangling += 1;
+                    process.parent = None;
+                }
+                self.processes.push(process);
+            }
+            Record::Thread(mut thread) => {
+                thread.process.0 = self.checked(thread.process.0, self.processes.len());
+                self.threads.push(thread);
+            }
+            Record::Series(mut series) => {
+                series.name = TextId(self.checked(series.name.0, self.texts.len()));
+                series.unit = TextId(self.checked(series.unit.0, self.texts.len()));
+                self.series.push(series);
+            }
+            Record::Symbol(mut symbol) => {
+                for place in &mut symbol.places {
+                    place.procedure = TextId(self.checked(place.procedure.0, self.texts.len()));
+                    if place.file.is_some_and(|file| file.index() >= self.texts.len()) {
+                        self.dangling += 1;
+                        place.file = None;
+                    }
+                }
+                self.symbols.push(symbol);
+            }
+            Record::Event(_) => {}
+        }
+    }
+
+    /// Fills the tables up to what the log held before a chunk, after damage.
+    pub fn pad_to(&mut self, counts: Counts) {
+        fn pad<T: Clone>(table: &mut Vec<T>, count: u32, value: T) -> u64 {
+            // A count is trusted only as far as memory allows a damaged one to be.
+            let count = (count as usize).min(table.len() + (1 << 24));
+            let missing = count.saturating_sub(table.len());
+            table.resize(table.len() + missing, value);
+            missing as u64
+        }
+        let nothing = TextId(0);
+        let module = Module { path: nothing, build_id: Vec::new(), kind: ModuleKind::Unknown, process: None };
+        let mut added = pad(&mut self.texts, counts.texts, "[lost]".to_owned());
+        added += pad(&mut self.modules, counts.modules, module);
+        added += pad(&mut self.frames, counts.frames, Frame { module: ModuleId(0), address: 0 });
+        added += pad(&mut self.stacks, counts.stacks, Stack { caller: None, frame: FrameId(0) });
+        added += pad(
+            &mut self.calls,
+            counts.calls,
+            Call { number: -1, arguments: [0; 3], file: longpole_event::FileKind::None },
+        );
+        added += pad(&mut self.processes, counts.processes, Process { pid: 0, parent: None });
+        added +=
+            pad(&mut self.threads, counts.threads, Thread { process: longpole_event::ProcessId(0), tid: 0 });
+        added += pad(
+            &mut self.series,
+            counts.series,
+            Series { name: nothing, unit: nothing, thread: None, process: None },
+        );
+        self.placeholders += added;
+    }
+
+    /// The text of an id; `"[lost]"` where it is not defined.
+    #[must_use]
+    pub fn text(&self, id: TextId) -> &str {
+        self.texts.get(id.index()).map_or("[lost]", String::as_str)
+    }
+
+    /// The places of a symbol as (procedure, file, line).
+    #[must_use]
+    pub fn place(&self, place: &SymbolPlace) -> (&str, Option<&str>, u32) {
+        (self.text(place.procedure), place.file.map(|file| self.text(file)), place.line)
+    }
+
+    fn checked(&mut self, id: u32, length: usize) -> u32 {
+        if (id as usize) < length {
+            return id;
+        }
+        self.dangling += 1;
+        0
+    }
+}

@@ -1,0 +1,1 @@
+//! Findings, view models, and their rendering as text, JSON and CSV.

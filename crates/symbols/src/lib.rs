@@ -1,0 +1,5 @@
+//! Unwinding of stacks and naming of addresses.
+
+mod mapping;
+
+pub use mapping::{Mapping, Registers};

@@ -1,0 +1,17 @@
+//! Opens a recording as thread timelines: one time axis, one set of ids, one tree of logical call paths,
+//! whatever machines and collectors the recording came from.
+//!
+//! [`Trace::open`] reads the whole recording once (the *survey*): it builds the program's tree, the call
+//! paths, the evidence, and finds what only the future tells (spinning). After that
+//! [`Trace::items`] streams the timelines as often as wanted, in time order, with memory proportional
+//! to the live threads.
+
+mod paths;
+mod program;
+mod state;
+mod timeline;
+
+pub use paths::{PathId, Paths, Place, PlaceId, Procedure, ProcedureId};
+pub use program::{Machine, Process, Program, Thread};
+pub use state::{Cause, State};
+pub use timeline::{DependenceKind, Item, What};

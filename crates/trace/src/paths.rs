@@ -1,0 +1,137 @@
+//! Logical call paths: one tree for the whole recording (metrics.md §1).
+
+use rustc_hash::FxHashMap;
+
+/// A logical call path: a node of [`Paths`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PathId(pub u32);
+
+/// A procedure of [`Paths`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProcedureId(pub u32);
+
+/// A place (procedure and line) of [`Paths`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PlaceId(pub u32);
+
+/// A procedure.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Procedure {
+    /// Demangled name; `module+0x…` where the module has no symbols, `[unknown]` where not even a module
+    /// is known.
+    pub name: String,
+    /// File name of its module, without folders.
+    pub module: String,
+    /// Source file; empty without line information.
+    pub file: String,
+}
+
+/// A line of a procedure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// The procedure.
+    pub procedure: ProcedureId,
+    /// Line in the procedure's file; 0 where it is not known.
+    pub line: u32,
+}
+
+/// The tree of all logical call paths, with its places and procedures.
+#[derive(Clone, Debug)]
+pub struct Paths {
+    nodes: Vec<(PathId, PlaceId)>,
+    places: Vec<Place>,
+    procedures: Vec<Procedure>,
+    node_ids: FxHashMap<(PathId, PlaceId), PathId>,
+    place_ids: FxHashMap<Place, PlaceId>,
+    procedure_ids: FxHashMap<Procedure, ProcedureId>,
+}
+
+impl Default for Paths {
+    fn default() -> Self {
+        Paths {
+            // The root's own place is never read.
+            nodes: vec![(PathId(0), PlaceId(0))],
+            places: Vec::new(),
+            procedures: Vec::new(),
+            node_ids: FxHashMap::default(),
+            place_ids: FxHashMap::default(),
+            procedure_ids: FxHashMap::default(),
+        }
+    }
+}
+
+impl Paths {
+    /// The empty path.
+    pub const ROOT: PathId = PathId(0);
+
+    /// The procedure's id.
+    pub fn procedure(&mut self, procedure: Procedure) -> ProcedureId {
+        let next = ProcedureId(self.procedures.len() as u32);
+        let procedures = &mut self.procedures;
+        *self.procedure_ids.entry(procedure).or_insert_with_key(|procedure| {
+            procedures.push(procedure.clone());
+            next
+        })
+    }
+
+    /// The place's id.
+    pub fn place(&mut self, place: Place) -> PlaceId {
+        let next = PlaceId(self.places.len() as u32);
+        let places = &mut self.places;
+        *self.place_ids.entry(place).or_insert_with(|| {
+            places.push(place);
+            next
+        })
+    }
+
+    /// The path that goes on from `caller` into `place`.
+    pub fn path(&mut self, caller: PathId, place: PlaceId) -> PathId {
+        let next = PathId(self.nodes.len() as u32);
+        let nodes = &mut self.nodes;
+        *self.node_ids.entry((caller, place)).or_insert_with(|| {
+            nodes.push((caller, place));
+            next
+        })
+    }
+
+    /// The path without its innermost place; `None` for the empty path.
+    #[must_use]
+    pub fn caller(&self, path: PathId) -> Option<PathId> {
+        (path != Self::ROOT).then(|| self.nodes[path.0 as usize].0)
+    }
+
+    /// The innermost place; `None` for the empty path.
+    #[must_use]
+    pub fn innermost(&self, path: PathId) -> Option<Place> {
+        (path != Self::ROOT).then(|| self.places[self.nodes[path.0 as usize].1.0 as usize])
+    }
+
+    /// The places of the path, innermost first.
+    pub fn places_of(&self, path: PathId) -> impl Iterator<Item = Place> + '_ {
+        std::iter::successors(Some(path), |&path| self.caller(path)).filter_map(|path| self.innermost(path))
+    }
+
+    /// All procedures, by id.
+    #[must_use]
+    pub fn procedures(&self) -> &[Procedure] {
+        &self.procedures
+    }
+
+    /// The procedure with this id.
+    #[must_use]
+    pub fn procedure_named_by(&self, id: ProcedureId) -> &Procedure {
+        &self.procedures[id.0 as usize]
+    }
+
+    /// Number of paths, the empty one included.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether there is no path but the empty one.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.nodes.len() == 1
+    }
+}

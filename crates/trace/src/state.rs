@@ -1,0 +1,132 @@
+//! The states of a thread (metrics.md §1).
+
+use std::fmt;
+
+/// What a thread does at a point in time; always exactly one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum State {
+    /// Not yet created, already ended, or not yet seen.
+    Absent,
+    /// On a processor, doing useful work, in user code or in the system.
+    Running,
+    /// On a processor, only waiting for memory to change.
+    Spinning,
+    /// Could run, but has no processor.
+    Ready,
+    /// Off its processor until something happens.
+    Blocked(Cause),
+}
+
+impl State {
+    /// Whether the thread counts towards effective parallelism U(t); a thread blocked for a device or a
+    /// page counts too unless `io_idle` (metrics.md §3).
+    #[must_use]
+    pub fn is_busy(self, io_idle: bool) -> bool {
+        match self {
+            State::Running => true,
+            State::Blocked(Cause::Io | Cause::PageFault) => !io_idle,
+            _ => false,
+        }
+    }
+
+    /// Whether the thread counts towards nominal parallelism N(t): running, spinning or ready.
+    #[must_use]
+    pub fn is_runnable(self) -> bool {
+        matches!(self, State::Running | State::Spinning | State::Ready)
+    }
+
+    /// Whether the thread has a processor.
+    #[must_use]
+    pub fn is_on_cpu(self) -> bool {
+        matches!(self, State::Running | State::Spinning)
+    }
+}
+
+macro_rules! causes {
+    ($($(#[$doc:meta])* $name:ident => $text:literal),* $(,)?) => {
+        /// Why a thread is blocked.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        pub enum Cause {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Cause {
+            /// Every cause, in the order of their numbers.
+            pub const ALL: &'static [Cause] = &[$(Cause::$name),*];
+
+            /// The cause's name in reports.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Cause::$name => $text,)*
+                }
+            }
+        }
+    };
+}
+
+causes! {
+    /// A mutex, a reader-writer lock, or another lock.
+    Lock => "lock",
+    /// A condition variable, or an event of a runtime.
+    Condition => "condition",
+    /// A barrier.
+    Barrier => "barrier",
+    /// The end of another thread.
+    Join => "join",
+    /// The end of a child process.
+    Child => "child process",
+    /// A semaphore.
+    Semaphore => "semaphore",
+    /// A message: queues of messages, MPI.
+    Message => "message",
+    /// A file on a device.
+    Io => "io",
+    /// Data in, or room in, a pipe.
+    Pipe => "pipe",
+    /// A socket.
+    Socket => "socket",
+    /// A terminal.
+    Terminal => "terminal",
+    /// Any of several descriptors: poll, select, epoll.
+    Poll => "poll",
+    /// A page of memory that had to be read or made.
+    PageFault => "page fault",
+    /// A time set by the program itself.
+    Sleep => "sleep",
+    /// A signal.
+    Signal => "signal",
+    /// Stopped by a signal or a debugger.
+    Stopped => "stopped",
+    /// A thread parked until another unparks it (Rust, Java, Go).
+    Park => "park",
+    /// A lock or a condition, which of them could not be told (a futex without a known caller).
+    Futex => "futex",
+    /// Something else, or not known.
+    Other => "other",
+}
+
+impl Cause {
+    /// Position in [`Cause::ALL`].
+    #[must_use]
+    pub fn index(self) -> usize {
+        self as usize
+    }
+
+    /// Whether this is synchronisation with another thread of the program, rather than with a device, a
+    /// clock or a user (ips2 profile, metrics.md §2).
+    #[must_use]
+    pub fn is_synchronisation(self) -> bool {
+        !matches!(
+            self,
+            Cause::Io | Cause::Terminal | Cause::PageFault | Cause::Sleep | Cause::Signal | Cause::Stopped
+        )
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

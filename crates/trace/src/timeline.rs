@@ -1,0 +1,68 @@
+//! The items of a timeline: what every sweep reads.
+
+use longpole_event::{ThreadId, Time};
+
+use crate::paths::PathId;
+use crate::state::State;
+
+/// One item of the timelines of all threads. Items come in time order; items of the same time come in
+/// the order in which they take effect.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Item {
+    /// When, in nanoseconds on the recording's axis (0 = the start of the run).
+    pub time: Time,
+    /// Which thread, in [`crate::Program::threads`].
+    pub thread: ThreadId,
+    /// What.
+    pub what: What,
+}
+
+/// What an [`Item`] says.
+///
+/// ```text
+///   switch-out of A at t, blocked:      A Observe(path)   A State(Blocked)
+///   A wakes B at t:                     A Observe(path)   B Depend{source A}   B State(Ready)
+///   B gets the processor:               B State(Running)
+///   A creates B:                        A Observe(path)   B Depend{Create}     B State(Ready)
+///   timer finds A running:              A Observe(path)
+///   B ends:                             B Observe(path)   B State(Absent)
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum What {
+    /// From now on the thread is in this state. Never the state it is in already.
+    State(State),
+    /// The thread is (or just was) at this path: all it ran since its observation before is charged to it
+    /// (metrics.md §1). The path is without the frames of the wait or wake itself, and it is also where
+    /// a wait that begins now is suffered.
+    Observe(PathId),
+    /// `source` at `source_time` enabled this thread to go on now.
+    Depend {
+        /// The enabling thread.
+        source: ThreadId,
+        /// When it did; equal to the item's time unless a message was under way.
+        source_time: Time,
+        /// How.
+        kind: DependenceKind,
+    },
+}
+
+/// Kinds of dependence (metrics.md §1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DependenceKind {
+    /// The source created the thread.
+    Create,
+    /// The source ended, and the thread waited for that.
+    Join,
+    /// The source released a lock.
+    Unlock,
+    /// The source signalled a condition, an event, a parked thread.
+    Signal,
+    /// The source was the last to arrive at a barrier.
+    Barrier,
+    /// The source posted a semaphore.
+    Post,
+    /// The source sent what the thread received: pipe, socket, message.
+    Message,
+    /// The source made the thread runnable; what for is not known.
+    Wake,
+}
