@@ -1,3 +1,8 @@
 //! Makes recordings: starts a program and runs a collector on it, or imports what `perf record` wrote.
 
+mod collector;
 pub mod raw;
+mod ring;
+
+pub use collector::{Collector, KernelCost};
+pub use ring::{PerfEvent, Ring, RingRecord, online_cpus};

@@ -1,0 +1,45 @@
+//! What every collector offers to the session that drives it.
+
+use std::io;
+use std::os::fd::RawFd;
+
+use crate::raw::RawEvent;
+
+/// A source of events about a program that runs.
+///
+/// A collector is made before the program starts and sees everything of it from then on. Between two
+/// calls it buffers; it never waits.
+pub trait Collector {
+    /// Appends what arrived since the last call, in any order. Everything that happened before the call
+    /// *before* this one began has been handed over when this call returns: that is what the sorter
+    /// relies on. Losses are events too ([`crate::raw::RawKind::Lost`]).
+    ///
+    /// # Errors
+    /// When the kernel refuses; the recording ends then.
+    fn drain(&mut self, into: &mut Vec<RawEvent>) -> io::Result<()>;
+
+    /// Stops collecting; [`Collector::drain`] still hands over what was buffered.
+    fn stop(&mut self);
+
+    /// Descriptors that become readable when a buffer is close to full, for `poll`.
+    fn alarms(&self) -> Vec<RawFd>;
+
+    /// Time spent in and number of runs of kernel programs, where the kernel counts them.
+    fn kernel_cost(&mut self) -> Option<KernelCost> {
+        None
+    }
+
+    /// What a reader of the results has to know about how this collector worked.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// What a collector's kernel programs cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct KernelCost {
+    /// Nanoseconds.
+    pub nanoseconds: u64,
+    /// Runs.
+    pub runs: u64,
+}
