@@ -14,4 +14,4 @@ mod timeline;
 pub use paths::{PathId, Paths, Place, PlaceId, Procedure, ProcedureId};
 pub use program::{Machine, Process, Program, Thread};
 pub use state::{Cause, State};
-pub use timeline::{DependenceKind, Item, What};
+pub use timeline::{DependenceKind, Item, Timelines, What};

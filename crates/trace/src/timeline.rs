@@ -2,7 +2,8 @@
 
 use longpole_event::{ThreadId, Time};
 
-use crate::paths::PathId;
+use crate::paths::{PathId, Paths};
+use crate::program::Program;
 use crate::state::State;
 
 /// One item of the timelines of all threads. Items come in time order; items of the same time come in
@@ -65,4 +66,22 @@ pub enum DependenceKind {
     Message,
     /// The source made the thread runnable; what for is not known.
     Wake,
+}
+
+/// A source of timelines that can be read as often as wanted: an opened recording, or a drawn one in tests.
+pub trait Timelines {
+    /// Why reading can fail.
+    type Error;
+
+    /// The program's tree; every thread of the items is in it.
+    fn program(&self) -> &Program;
+
+    /// The call paths that the items name.
+    fn paths(&self) -> &Paths;
+
+    /// Calls `visit` on every item in time order.
+    ///
+    /// # Errors
+    /// Whatever keeps the source from being read to its end.
+    fn for_each(&self, visit: &mut dyn FnMut(&Item)) -> Result<(), Self::Error>;
 }
