@@ -1,2 +1,61 @@
-//! The project's own commands.
-fn main() {}
+//! The project's own commands: `cargo xtask test` is every check and test in one.
+// Talking to the terminal is what these commands are for.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod bpf;
+mod checks;
+mod layering;
+mod steps;
+mod tools;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+/// Commands of the project itself.
+#[derive(Parser)]
+#[command(name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Every check and every test, the end-to-end ones included.
+    Test {
+        /// Don't install what is missing, even where it could be done.
+        #[arg(long)]
+        no_install: bool,
+    },
+    /// The checks that run nothing: format, lints, layering, the embedded BPF object.
+    Check,
+    /// Run each fuzz target for a while (needs cargo-fuzz and a nightly toolchain).
+    Fuzz {
+        /// Seconds per target.
+        #[arg(long, default_value_t = 60)]
+        seconds: u32,
+    },
+    /// Write the generated pages of docs/ anew.
+    Docs,
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse().command) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("xtask: failed to {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> Result<ExitCode> {
+    match command {
+        Command::Test { no_install } => checks::test(!no_install),
+        Command::Check => checks::check(),
+        Command::Fuzz { seconds } => checks::fuzz(seconds),
+        Command::Docs => checks::docs(),
+    }
+}

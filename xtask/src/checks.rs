@@ -1,0 +1,87 @@
+//! What `test`, `check`, `fuzz` and `docs` do, in which order.
+
+use std::fs;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+
+use crate::steps::{Steps, cargo, root, succeed};
+use crate::{bpf, layering, tools};
+
+/// File, below the target folder, to which tests add a line when they skip.
+const SKIPS: &str = "target/skipped-tests";
+
+/// The checks that run nothing of ours.
+fn static_checks(steps: &mut Steps) {
+    steps.step("format", || succeed(&mut cargo(&["fmt", "--all", "--check"])));
+    steps.step("layering", layering::check);
+    steps.step("bpf object", bpf::check);
+    steps.step("lints", || {
+        succeed(&mut cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]))
+    });
+}
+
+/// `cargo xtask check`.
+pub fn check() -> Result<ExitCode> {
+    let mut steps = Steps::new();
+    static_checks(&mut steps);
+    Ok(steps.finish(&[]))
+}
+
+/// `cargo xtask test`: everything.
+pub fn test(install: bool) -> Result<ExitCode> {
+    let mut steps = Steps::new();
+    let missing = tools::provide(install);
+    static_checks(&mut steps);
+    let skips = root().join(SKIPS);
+    fs::create_dir_all(root().join("target")).context("create the target folder")?;
+    fs::write(&skips, "").with_context(|| format!("write {}", skips.display()))?;
+    // A run that is meant to be complete says so by CI=true: then a test that would skip fails.
+    let complete = std::env::var("CI").is_ok_and(|value| value == "true" || value == "1");
+    let test = |arguments: &[&str]| {
+        let mut command = cargo(arguments);
+        command.env("LONGPOLE_SKIPS", &skips);
+        if complete {
+            command.env("LONGPOLE_NO_SKIPS", "1");
+        }
+        succeed(&mut command)
+    };
+    steps.step("unit and property tests", || {
+        test(&["test", "--workspace", "--exclude", "longpole", "--locked", "--quiet"])
+    });
+    steps.step("end-to-end tests", || test(&["test", "--package", "longpole", "--locked"]));
+    let mut skipped: Vec<String> =
+        fs::read_to_string(&skips).context("read the skipped tests")?.lines().map(str::to_owned).collect();
+    skipped.sort();
+    skipped.dedup();
+    if !missing.is_empty() {
+        eprintln!("missing here: {}", missing.join("; "));
+    }
+    Ok(steps.finish(&skipped))
+}
+
+/// `cargo xtask fuzz`: each target for `seconds`.
+pub fn fuzz(seconds: u32) -> Result<ExitCode> {
+    let mut steps = Steps::new();
+    let folder = root().join("fuzz/fuzz_targets");
+    let mut names = Vec::new();
+    for entry in fs::read_dir(&folder).with_context(|| format!("list {}", folder.display()))? {
+        let path = entry.context("list the fuzz targets")?.path();
+        names.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
+    }
+    names.sort();
+    for name in names {
+        let limit = format!("-max_total_time={seconds}");
+        steps.step(&name, || succeed(&mut cargo(&["+nightly", "fuzz", "run", &name, "--", &limit])));
+    }
+    Ok(steps.finish(&[]))
+}
+
+/// `cargo xtask docs`: the pages that are made from the code, made anew.
+pub fn docs() -> Result<ExitCode> {
+    let mut steps = Steps::new();
+    steps.step("generated pages", || {
+        succeed(cargo(&["test", "--package", "longpole-report", "--quiet"]).env("UPDATE", "1"))
+    });
+    Ok(steps.finish(&[]))
+}

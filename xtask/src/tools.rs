@@ -1,0 +1,98 @@
+//! The programs that only tests need: found, installed where that may be done, else named.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A tool: the program looked for, and the Debian or Ubuntu packages that bring it, the first that
+/// exists being taken.
+struct Tool {
+    program: &'static str,
+    packages: &'static [&'static str],
+}
+
+const fn tool(program: &'static str, packages: &'static [&'static str]) -> Tool {
+    Tool { program, packages }
+}
+
+const TOOLS: &[Tool] = &[
+    tool("gcc", &["gcc"]),
+    tool("g++", &["g++"]),
+    tool("make", &["make"]),
+    tool("perf", &["linux-perf", "linux-tools-generic"]),
+    tool("pigz", &["pigz"]),
+    tool("pbzip2", &["pbzip2"]),
+    tool("xz", &["xz-utils"]),
+    tool("zstd", &["zstd"]),
+    tool("rg", &["ripgrep"]),
+    tool("go", &["golang-go"]),
+    tool("javac", &["default-jdk-headless"]),
+    tool("python3", &["python3"]),
+    tool("initdb", &["postgresql"]),
+    tool("pgbench", &["postgresql", "postgresql-contrib"]),
+    tool("setpriv", &["util-linux"]),
+];
+
+/// Finds every tool, installs what is missing if `install` and this is root on a machine with apt, and
+/// returns the programs that are still missing with what would bring them.
+pub fn provide(install: bool) -> Vec<String> {
+    let missing: Vec<&Tool> = TOOLS.iter().filter(|tool| find(tool.program).is_none()).collect();
+    if missing.is_empty() {
+        return Vec::new();
+    }
+    // SAFETY: geteuid has no preconditions.
+    let is_root = unsafe { libc::geteuid() } == 0;
+    if install && is_root && find("apt-get").is_some() {
+        install_by_apt(&missing);
+    }
+    let missing = missing.into_iter().filter(|tool| find(tool.program).is_none());
+    missing.map(|tool| format!("{} (apt-get install {})", tool.program, tool.packages[0])).collect()
+}
+
+fn install_by_apt(missing: &[&Tool]) {
+    let names: Vec<&str> = missing.iter().map(|tool| tool.program).collect();
+    eprintln!("==> installing for the tests: {}", names.join(", "));
+    if !apt(&["update", "-qq"]) {
+        eprintln!("    apt-get update failed; going on with what is here");
+    }
+    let known = |package: &&&str| {
+        let mut command = Command::new("apt-cache");
+        command.args(["show", "--no-all-versions", package]).stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    };
+    let mut packages: Vec<&str> =
+        missing.iter().filter_map(|tool| tool.packages.iter().find(known).copied()).collect();
+    packages.sort_unstable();
+    packages.dedup();
+    let all = [&["install", "-y", "-qq", "--no-install-recommends"], &packages[..]].concat();
+    if packages.is_empty() || apt(&all) {
+        return;
+    }
+    // One package that cannot be had must not cost the others.
+    for package in packages {
+        apt(&["install", "-y", "-qq", "--no-install-recommends", package]);
+    }
+}
+
+fn apt(arguments: &[&str]) -> bool {
+    let mut command = Command::new("apt-get");
+    command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
+    command.stdout(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// The program on the PATH, or where Debian keeps the server programs of PostgreSQL and those of the
+/// super-user.
+pub fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    folders.extend(["/usr/sbin", "/sbin"].map(PathBuf::from));
+    if let Ok(versions) = std::fs::read_dir("/usr/lib/postgresql") {
+        folders.extend(versions.flatten().map(|version| version.path().join("bin")));
+    }
+    folders.into_iter().map(|folder| folder.join(program)).find(|path| is_executable(path))
+}
+
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
