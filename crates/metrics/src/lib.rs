@@ -1,8 +1,26 @@
 //! Every metric of the comparison, one file each, from one recording.
+//!
+//! [`analyse`] reads timelines and gives an [`Analysis`]: what every (thread, call path) was charged, the
+//! critical paths, the parallelism. [`rows`] sums the charges into tables. [`registry`] says what every
+//! number is called and means.
 
+mod analyse;
 mod analysis;
+mod charges;
+mod critical_path;
+mod error;
+mod hops;
+mod npt;
+mod parallelism;
+mod path_charges;
+mod profile;
+pub mod registry;
+mod rows;
 
+pub use analyse::analyse;
 pub use analysis::{
     Analysis, By, Charge, CriticalPath, EffectiveSamples, Measures, Node, Options, PathSegment, Row,
     ThreadStates, Weight,
 };
+pub use error::{are_tied, standard_error};
+pub use rows::{rows, total};

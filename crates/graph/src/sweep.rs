@@ -1,0 +1,221 @@
+//! The sweep: turns items into arcs, dependences, observations and levels of parallelism.
+//!
+//! ```text
+//!   items of A     State(Running)      Observe(p)            State(Blocked)
+//!   time           0                   4                     7               10 = end
+//!   arcs of A      |---- running ------|------ running ------|---- blocked ---|
+//!   calls          enter               arc, observe          arc, enter       arc, finish
+//! ```
+//! Time never goes back: an item before the time reached counts as of that time.
+
+use longpole_event::{ThreadId, Time};
+use longpole_trace::{DependenceKind, Item, PathId, State, Timelines, What};
+
+/// A stretch of a thread's time in one state, between two neighbouring nodes of the thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arc {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Begin.
+    pub from: Time,
+    /// End, after `from`.
+    pub to: Time,
+    /// The state; never [`State::Absent`].
+    pub state: State,
+}
+
+impl Arc {
+    /// Its length in nanoseconds.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        self.to.since(self.from)
+    }
+}
+
+/// An arc between threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dependence {
+    /// The enabling thread.
+    pub source: ThreadId,
+    /// When it enabled; at most `time`.
+    pub source_time: Time,
+    /// The enabled thread.
+    pub thread: ThreadId,
+    /// When that was enabled.
+    pub time: Time,
+    /// How.
+    pub kind: DependenceKind,
+}
+
+/// The parallelism at a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Level {
+    /// U: busy threads.
+    pub effective: u32,
+    /// N: threads running, spinning or ready.
+    pub nominal: u32,
+}
+
+/// What a metric does with the graph as it passes by. For one item the order is `pass`, `arc`, and then what
+/// the item says; what a metric does not need it leaves out.
+pub trait Sweep {
+    /// Time went from `from` to `to` (later) at one level of parallelism.
+    fn pass(&mut self, _from: Time, _to: Time, _level: Level) {}
+
+    /// A thread went along this arc, which ends now.
+    fn arc(&mut self, _arc: Arc) {}
+
+    /// The thread changes from state `before` to another one.
+    fn enter(&mut self, _thread: ThreadId, _time: Time, _before: State, _state: State) {}
+
+    /// The thread was found at this path.
+    fn observe(&mut self, _thread: ThreadId, _time: Time, _path: PathId) {}
+
+    /// One thread enabled another.
+    fn depend(&mut self, _dependence: Dependence) {}
+
+    /// The run is over; every thread's last arc has been shown.
+    fn finish(&mut self, _end: Time) {}
+}
+
+macro_rules! tuples {
+    ($(($($name:ident $index:tt),+)),+ $(,)?) => {$(
+        impl<$($name: Sweep),+> Sweep for ($($name,)+) {
+            fn pass(&mut self, from: Time, to: Time, level: Level) {
+                $(self.$index.pass(from, to, level);)+
+            }
+            fn arc(&mut self, arc: Arc) {
+                $(self.$index.arc(arc);)+
+            }
+            fn enter(&mut self, thread: ThreadId, time: Time, before: State, state: State) {
+                $(self.$index.enter(thread, time, before, state);)+
+            }
+            fn observe(&mut self, thread: ThreadId, time: Time, path: PathId) {
+                $(self.$index.observe(thread, time, path);)+
+            }
+            fn depend(&mut self, dependence: Dependence) {
+                $(self.$index.depend(dependence);)+
+            }
+            fn finish(&mut self, end: Time) {
+                $(self.$index.finish(end);)+
+            }
+        }
+    )+};
+}
+
+tuples! {
+    (A 0, B 1),
+    (A 0, B 1, C 2),
+    (A 0, B 1, C 2, D 3),
+    (A 0, B 1, C 2, D 3, E 4),
+    (A 0, B 1, C 2, D 3, E 4, F 5),
+}
+
+/// Shows the whole graph to `metric`, once. `io_idle` decides whether threads blocked for a device or a page
+/// are busy (metrics.md §3).
+///
+/// # Errors
+/// What the timelines say.
+pub fn sweep<T: Timelines>(timelines: &T, io_idle: bool, metric: &mut impl Sweep) -> Result<(), T::Error> {
+    let program = timelines.program();
+    let mut walk = Walk {
+        metric,
+        io_idle,
+        now: Time::ZERO,
+        level: Level::default(),
+        threads: vec![Position::default(); program.threads.len()],
+    };
+    timelines.for_each(&mut |item| walk.step(item))?;
+    walk.finish(Time::from_nanoseconds(program.elapsed_nanoseconds));
+    Ok(())
+}
+
+/// Where a thread is: its state, and the node it left last.
+#[derive(Clone, Copy, Debug)]
+struct Position {
+    state: State,
+    since: Time,
+}
+
+impl Default for Position {
+    fn default() -> Self {
+        Position { state: State::Absent, since: Time::ZERO }
+    }
+}
+
+struct Walk<'a, S> {
+    metric: &'a mut S,
+    io_idle: bool,
+    now: Time,
+    level: Level,
+    threads: Vec<Position>,
+}
+
+impl<S: Sweep> Walk<'_, S> {
+    fn step(&mut self, item: &Item) {
+        self.pass(item.time);
+        self.cut(item.thread);
+        match item.what {
+            What::State(state) => self.enter(item.thread, state),
+            What::Observe(path) => self.metric.observe(item.thread, self.now, path),
+            What::Depend { source, source_time, kind } => {
+                self.cut(source);
+                let source_time = source_time.min(self.now);
+                self.metric.depend(Dependence {
+                    source,
+                    source_time,
+                    thread: item.thread,
+                    time: self.now,
+                    kind,
+                });
+            }
+        }
+    }
+
+    fn pass(&mut self, to: Time) {
+        if to > self.now {
+            self.metric.pass(self.now, to, self.level);
+            self.now = to;
+        }
+    }
+
+    fn position(&mut self, thread: ThreadId) -> &mut Position {
+        if thread.index() >= self.threads.len() {
+            self.threads.resize(thread.index() + 1, Position::default());
+        }
+        &mut self.threads[thread.index()]
+    }
+
+    /// Ends the thread's arc here.
+    fn cut(&mut self, thread: ThreadId) {
+        let now = self.now;
+        let position = self.position(thread);
+        let Position { state, since } = *position;
+        if since < now {
+            position.since = now;
+            if state != State::Absent {
+                self.metric.arc(Arc { thread, from: since, to: now, state });
+            }
+        }
+    }
+
+    fn enter(&mut self, thread: ThreadId, state: State) {
+        let before = std::mem::replace(&mut self.position(thread).state, state);
+        if before == state {
+            return;
+        }
+        let io_idle = self.io_idle;
+        let step = |count: &mut u32, was: bool, is: bool| *count = *count + u32::from(is) - u32::from(was);
+        step(&mut self.level.effective, before.is_busy(io_idle), state.is_busy(io_idle));
+        step(&mut self.level.nominal, before.is_runnable(), state.is_runnable());
+        self.metric.enter(thread, self.now, before, state);
+    }
+
+    fn finish(&mut self, end: Time) {
+        self.pass(end);
+        for index in 0..self.threads.len() {
+            self.cut(ThreadId::from_index(index));
+        }
+        self.metric.finish(self.now);
+    }
+}

@@ -1,0 +1,281 @@
+//! The critical path (metrics.md §4; I §2.1, M §2.2): the longest path through the program activity graph.
+//!
+//! Each thread carries L, the length of the longest path that ends where it is now. L grows with the weight of
+//! the thread's arcs; a dependence lets the thread take over the L of the one that enabled it, if that is
+//! larger, or if it is equal and the thread was waiting (the later arrival wins). The thread with the largest L
+//! at its end (then the one that ended last, then the one that started first) ends the path; the hops that were
+//! taken over lead back from there.
+//!
+//! ```text
+//!   T1  AAAABBBB        T1 signals at 8; T2 waited since 3, its own L is 3, T1's is 8.
+//!   T2  CCC.....DD      L at the end: T1 8, T2 8 + 2 = 10.
+//!                       The path: A 4, B 4 on T1, then D 2 on T2; C is not on it.
+//! ```
+//! **CPU weight**: useful CPU time; spinning, ready and blocked arcs and dependences weigh 0.
+//!
+//! **Elapsed weight**: running, spinning and ready time, and the time a dependence is under way, at their elapsed
+//! time. A wait that is ended by a dependence weighs 0: what the other thread did meanwhile explains it. A wait
+//! that nothing recorded ends (a device, a timer, something outside the program; or a dependence from a thread that
+//! was itself waiting then) weighs its elapsed time, and so does the time before the path's first thread began and
+//! after its last one ended. So the length is the elapsed time of the run. A spinning thread's wait has no
+//! recorded dependence; it weighs as if it was work.
+//!
+//! Time: constant per item, apart from collecting hops, which is amortised. Memory: a few numbers per thread, the
+//! newest 256 changes of L per live thread (a message may be under way from before them; older ones are not
+//! followed), and the hops that lead to live threads.
+//!
+//! It cannot see the second longest path: a procedure may hold all of the path, and its removal may still gain
+//! little. Nor does it know that work on a lock's queue could have been done in another order.
+
+use std::collections::VecDeque;
+
+use longpole_event::{ThreadId, Time};
+use longpole_graph::{Dependence, Sweep};
+use longpole_trace::{Program, State};
+
+use crate::analysis::{CriticalPath, PathSegment, Weight};
+use crate::hops::{Hop, HopId, Hops};
+
+/// Changes of L that are kept per live thread, and per ended one.
+const PAST: usize = 256;
+const PAST_OF_ENDED: usize = 16;
+
+/// L of a thread from `since` on: a straight line until the next change.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    since: Time,
+    length: u64,
+    grows: bool,
+    /// How the path came to this thread.
+    hop: HopId,
+}
+
+impl Line {
+    fn length_at(&self, time: Time) -> u64 {
+        self.length + if self.grows { time.since(self.since) } else { 0 }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Life {
+    NotBegun,
+    Alive,
+    Ended,
+    /// Ended, and its hops are given up.
+    Forgotten,
+}
+
+#[derive(Clone, Debug)]
+struct Lane {
+    life: Life,
+    begin: Time,
+    state: State,
+    line: Line,
+    past: VecDeque<Line>,
+}
+
+impl Lane {
+    const NEW: Lane = Lane {
+        life: Life::NotBegun,
+        begin: Time::ZERO,
+        state: State::Absent,
+        line: Line { since: Time::ZERO, length: 0, grows: false, hop: HopId::NONE },
+        past: VecDeque::new(),
+    };
+
+    fn change(&mut self, line: Line) {
+        if self.past.len() == PAST {
+            self.past.pop_front();
+        }
+        self.past.push_back(std::mem::replace(&mut self.line, line));
+    }
+
+    fn line_at(&self, time: Time) -> Option<&Line> {
+        if self.line.since <= time {
+            return Some(&self.line);
+        }
+        let after = self.past.partition_point(|line| line.since <= time);
+        after.checked_sub(1).map(|index| &self.past[index])
+    }
+
+    fn waits(&self) -> bool {
+        matches!(self.state, State::Absent | State::Blocked(_) | State::Spinning)
+    }
+}
+
+/// Where a path may end.
+#[derive(Clone, Copy, Debug)]
+struct End {
+    length: u64,
+    time: Time,
+    thread: ThreadId,
+    hop: HopId,
+}
+
+impl End {
+    fn is_after(&self, other: &End) -> bool {
+        (self.length, self.time, other.thread) > (other.length, other.time, self.thread)
+    }
+}
+
+/// The sweep that finds the path.
+#[derive(Debug)]
+pub(crate) struct Search {
+    weight: Weight,
+    lanes: Vec<Lane>,
+    hops: Hops,
+    /// The best end among the threads that have ended.
+    best: Option<End>,
+    path: CriticalPath,
+}
+
+impl Search {
+    pub fn new(program: &Program, weight: Weight) -> Self {
+        Search {
+            weight,
+            lanes: vec![Lane::NEW; program.threads.len()],
+            hops: Hops::default(),
+            best: None,
+            path: CriticalPath::default(),
+        }
+    }
+
+    /// The path, once the sweep is finished.
+    pub fn into_path(self) -> CriticalPath {
+        self.path
+    }
+
+    fn lane(&mut self, thread: ThreadId) -> &mut Lane {
+        if thread.index() >= self.lanes.len() {
+            self.lanes.resize(thread.index() + 1, Lane::NEW);
+        }
+        &mut self.lanes[thread.index()]
+    }
+
+    fn grows(&self, state: State) -> bool {
+        match (self.weight, state) {
+            (_, State::Running) | (Weight::Elapsed, State::Spinning | State::Ready) => true,
+            (_, State::Absent | State::Blocked(_)) | (Weight::Cpu, State::Spinning | State::Ready) => false,
+        }
+    }
+
+    fn offer(&mut self, end: End) {
+        if self.best.is_none_or(|best| end.is_after(&best)) {
+            self.best = Some(end);
+        }
+    }
+
+    fn collect(&mut self, now: Time) {
+        for lane in &mut self.lanes {
+            if lane.life == Life::Ended && lane.line.since < now {
+                *lane = Lane { life: Life::Forgotten, begin: lane.begin, ..Lane::NEW };
+            }
+        }
+        let (lanes, best) = (&mut self.lanes, &mut self.best);
+        self.hops.collect(|each| {
+            for lane in lanes.iter_mut().filter(|lane| lane.life != Life::Forgotten) {
+                each(&mut lane.line.hop);
+                lane.past.iter_mut().for_each(|line| each(&mut line.hop));
+            }
+            if let Some(best) = best {
+                each(&mut best.hop);
+            }
+        });
+    }
+
+    /// Follows the hops back from the end.
+    fn segments(&self, end: End) -> Vec<PathSegment> {
+        let mut segments: Vec<PathSegment> = Vec::new();
+        let End { mut thread, hop: mut at, time: mut to, .. } = end;
+        loop {
+            let hop = self.hops.get(at);
+            let from = hop.map_or(self.lanes[thread.index()].begin, |hop| hop.arrived);
+            match segments.last_mut() {
+                Some(later) if later.thread == thread && later.from == to => later.from = from,
+                _ => segments.push(PathSegment { thread, from, to }),
+            }
+            let Some(hop) = hop else { break };
+            (thread, to, at) = (hop.source, hop.left, hop.parent);
+        }
+        segments.reverse();
+        segments
+    }
+}
+
+impl Sweep for Search {
+    fn enter(&mut self, thread: ThreadId, time: Time, before: State, state: State) {
+        let grows = self.grows(state);
+        let weighs_waits = self.weight == Weight::Elapsed;
+        let lane = self.lane(thread);
+        let mut length = lane.line.length_at(time);
+        if weighs_waits
+            && matches!(before, State::Absent | State::Blocked(_))
+            && (before == State::Absent || !matches!(state, State::Blocked(_)))
+        {
+            // No dependence has explained the wait up to now, else this is already so.
+            length = time.nanoseconds();
+        }
+        if lane.life == Life::NotBegun {
+            lane.life = Life::Alive;
+            lane.begin = time;
+        }
+        lane.state = state;
+        let hop = lane.line.hop;
+        lane.change(Line { since: time, length, grows, hop });
+        if state == State::Absent {
+            lane.life = Life::Ended;
+            let older = lane.past.len().saturating_sub(PAST_OF_ENDED);
+            lane.past.drain(..older);
+            lane.past.shrink_to_fit();
+            self.offer(End { length, time, thread, hop });
+        }
+    }
+
+    fn depend(&mut self, dependence: Dependence) {
+        let Dependence { source, source_time, thread, time, .. } = dependence;
+        self.lane(source.max(thread));
+        let lane = &self.lanes[source.index()];
+        if source == thread || matches!(lane.life, Life::NotBegun | Life::Forgotten) {
+            return;
+        }
+        let Some(&from) = lane.line_at(source_time).filter(|_| source_time >= lane.begin) else { return };
+        let latency = if self.weight == Weight::Elapsed { time.since(source_time) } else { 0 };
+        let offered = from.length_at(source_time) + latency;
+        let lane = &mut self.lanes[thread.index()];
+        if matches!(lane.life, Life::Ended | Life::Forgotten) {
+            return;
+        }
+        let own = lane.line.length_at(time);
+        let wins = match self.weight {
+            Weight::Cpu => offered > own || (offered == own && lane.waits()),
+            // Less than the time passed means that the source itself waited: no explanation.
+            Weight::Elapsed => lane.waits() && offered >= time.nanoseconds(),
+        };
+        if wins {
+            let hop = Hop { parent: from.hop, source, left: source_time, arrived: time };
+            let hop = self.hops.push(hop);
+            let grows = lane.line.grows;
+            lane.change(Line { since: time, length: offered, grows, hop });
+            if self.hops.is_full() {
+                self.collect(time);
+            }
+        }
+    }
+
+    fn finish(&mut self, end: Time) {
+        for index in 0..self.lanes.len() {
+            let lane = &self.lanes[index];
+            if lane.life == Life::Alive {
+                let (length, hop) = (lane.line.length_at(end), lane.line.hop);
+                self.offer(End { length, time: end, thread: ThreadId::from_index(index), hop });
+            }
+        }
+        if let Some(best) = self.best {
+            let length = match self.weight {
+                Weight::Cpu => best.length,
+                Weight::Elapsed => end.nanoseconds(),
+            };
+            self.path = CriticalPath { length, segments: self.segments(best) };
+        }
+    }
+}

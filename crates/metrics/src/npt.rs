@@ -1,0 +1,193 @@
+//! Normalised processor time (metrics.md §3; Q eq. 1, M §2.3).
+//!
+//! While U threads are busy, each of them is charged 1/U of the time that passes. A procedure that runs while
+//! nothing else does is charged its whole time, one that runs beside three others a quarter; so the charges
+//! of all threads add up to the time in which any thread was busy. They are kept per term: the charge while
+//! U = 1, 2, 3 … (Q figure 1).
+//!
+//! ```text
+//!   T1  AAABBB          0..3: U = 3, A and twice C are charged 1 each
+//!   T2  CCC...          3..6: U = 1, B is charged 3
+//!   T3  CCC...          NPT: A 1, B 3, C 2; together 6, the elapsed time
+//! ```
+//! A thread blocked for a device or a page is busy too, unless that is turned off; its charge goes to the path
+//! at which it waits. A spinning thread is not busy.
+//!
+//! Time: per item, the number of levels U that occurred since the thread's item before, however many threads
+//! there are. Memory: levels per live thread; terms per (thread, path).
+//!
+//! It cannot see dependences: time before others begin to wait for a thread counts less than time after, though
+//! shortening either would help as much.
+
+use longpole_event::{ThreadId, Time};
+use longpole_graph::{Arc, Level, Sweep};
+use longpole_trace::{PathId, Program, State};
+
+use crate::analysis::Measures;
+use crate::charges::{Account, Ledger};
+
+impl Measures {
+    /// Normalised processor time: the sum of its terms.
+    #[must_use]
+    pub fn npt(&self) -> f64 {
+        self.npt_terms.iter().sum()
+    }
+
+    /// The part of normalised processor time that was charged while U was in `levels`.
+    #[must_use]
+    pub fn npt_while(&self, levels: std::ops::RangeInclusive<usize>) -> f64 {
+        let first = (*levels.start()).min(self.npt_terms.len());
+        self.npt_terms[first..].iter().take(levels.count()).sum()
+    }
+}
+
+/// Busy time by level since the last observation: pairs of level and time.
+pub(crate) type Work = Vec<(u32, u64)>;
+
+/// Busy time by level.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Terms(Vec<u64>);
+
+impl Terms {
+    fn add(&mut self, level: u32, time: u64) {
+        let level = level as usize;
+        if self.0.len() <= level {
+            self.0.resize(level + 1, 0);
+        }
+        self.0[level] += time;
+    }
+
+    /// The terms in nanoseconds of normalised time.
+    pub fn normalised(&self) -> Vec<f64> {
+        self.0.iter().enumerate().map(|(level, &time)| time as f64 / level.max(1) as f64).collect()
+    }
+}
+
+impl Account<Work> for Terms {
+    fn take(&mut self, pending: &mut Work) -> f64 {
+        let mut weight = 0.0;
+        for (level, time) in pending.drain(..) {
+            self.add(level, time);
+            weight += time as f64 / f64::from(level);
+        }
+        weight
+    }
+}
+
+/// How long the run has been at each level so far.
+#[derive(Debug, Default)]
+struct Levels {
+    times: Vec<u64>,
+    /// When the run was at the level last.
+    left: Vec<Time>,
+    /// Levels that occurred, the last one first.
+    recent: Vec<u32>,
+}
+
+impl Levels {
+    fn pass(&mut self, from: Time, to: Time, level: u32) {
+        let index = level as usize;
+        if self.times.len() <= index {
+            self.times.resize(index + 1, 0);
+            self.left.resize(index + 1, Time::ZERO);
+        }
+        self.times[index] += to.since(from);
+        self.left[index] = to;
+        let place = self.recent.iter().position(|&recent| recent == level);
+        let place = place.unwrap_or_else(|| {
+            self.recent.push(level);
+            self.recent.len() - 1
+        });
+        self.recent[..=place].rotate_right(1);
+    }
+}
+
+/// The levels as a thread saw them last.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    at: Time,
+    times: Vec<u64>,
+}
+
+impl Seen {
+    /// Calls `found` with the time at each level since the last call.
+    fn catch_up(&mut self, levels: &Levels, now: Time, mut found: impl FnMut(u32, u64)) {
+        for &level in &levels.recent {
+            let index = level as usize;
+            if levels.left[index] <= self.at {
+                break;
+            }
+            if self.times.len() <= index {
+                self.times.resize(index + 1, 0);
+            }
+            found(level, levels.times[index] - self.times[index]);
+            self.times[index] = levels.times[index];
+        }
+        self.at = now;
+    }
+}
+
+/// The sweep of normalised processor time.
+#[derive(Debug)]
+pub(crate) struct Npt {
+    pub ledger: Ledger<Work, Terms>,
+    io_idle: bool,
+    levels: Levels,
+    seen: Vec<Seen>,
+}
+
+impl Npt {
+    pub fn new(program: &Program, io_idle: bool) -> Self {
+        Npt {
+            ledger: Ledger::new(program),
+            io_idle,
+            levels: Levels::default(),
+            seen: vec![Seen::default(); program.threads.len()],
+        }
+    }
+
+    fn seen(&mut self, thread: ThreadId) -> &mut Seen {
+        if thread.index() >= self.seen.len() {
+            self.seen.resize(thread.index() + 1, Seen::default());
+        }
+        &mut self.seen[thread.index()]
+    }
+}
+
+impl Sweep for Npt {
+    fn pass(&mut self, from: Time, to: Time, level: Level) {
+        if level.effective > 0 {
+            self.levels.pass(from, to, level.effective);
+        }
+    }
+
+    fn arc(&mut self, arc: Arc) {
+        self.seen(arc.thread);
+        let seen = &mut self.seen[arc.thread.index()];
+        if !arc.state.is_busy(self.io_idle) {
+            seen.catch_up(&self.levels, arc.to, |_, _| {});
+        } else if arc.state == State::Running {
+            let work = self.ledger.work(arc.thread);
+            seen.catch_up(&self.levels, arc.to, |level, time| match work.last_mut() {
+                Some((last, sum)) if *last == level => *sum += time,
+                _ => work.push((level, time)),
+            });
+        } else {
+            let terms = self.ledger.wait(arc.thread);
+            seen.catch_up(&self.levels, arc.to, |level, time| terms.add(level, time));
+        }
+    }
+
+    fn enter(&mut self, thread: ThreadId, time: Time, before: State, state: State) {
+        if state == State::Absent {
+            *self.seen(thread) = Seen::default();
+        } else if before == State::Absent {
+            self.seen(thread);
+            self.seen[thread.index()].catch_up(&self.levels, time, |_, _| {});
+        }
+    }
+
+    fn observe(&mut self, thread: ThreadId, _time: Time, path: PathId) {
+        self.ledger.observe(thread, path);
+    }
+}

@@ -1,0 +1,145 @@
+//! The profiles of gprof and of IPS-2 (metrics.md §2; M §2.1, I §2.1), and the times of each thread by state.
+//!
+//! **gprof**: CPU time of a procedure, busy-waiting included. **ips2**: CPU time without busy-waiting, and
+//! beside it the time its threads waited in it, by cause.
+//!
+//! ```text
+//!   T1  AAAA~~AA        A: gprof 8, ips2 6, spinning 2
+//!   T2  BB....BB        B: gprof 4, ips2 4, waited 4
+//! ```
+//! Constant time per item; memory per (thread, path).
+//!
+//! It cannot see what a wait or a piece of work meant for the run as a whole: a procedure that runs beside
+//! others counts as much as one that all others wait for.
+
+use longpole_event::{ThreadId, Time};
+use longpole_graph::{Arc, Sweep};
+use longpole_trace::{Cause, PathId, Program, State};
+
+use crate::analysis::{Measures, ThreadStates};
+use crate::charges::{Account, Ledger};
+
+impl Measures {
+    /// CPU time as gprof has it: useful work and busy-waiting.
+    #[must_use]
+    pub fn cpu(&self) -> u64 {
+        self.running + self.spinning
+    }
+
+    /// Time blocked for this cause.
+    #[must_use]
+    pub fn blocked_for(&self, cause: Cause) -> u64 {
+        self.blocked.get(cause.index()).copied().unwrap_or(0)
+    }
+
+    /// Time blocked, whatever for.
+    #[must_use]
+    pub fn blocked_in_all(&self) -> u64 {
+        self.blocked.iter().sum()
+    }
+
+    /// Time blocked for other threads, rather than for a device, a clock or a user.
+    #[must_use]
+    pub fn synchronisation_wait(&self) -> u64 {
+        Cause::ALL
+            .iter()
+            .filter(|cause| cause.is_synchronisation())
+            .map(|&cause| self.blocked_for(cause))
+            .sum()
+    }
+}
+
+/// Work since the last observation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CpuTime {
+    running: u64,
+    spinning: u64,
+}
+
+/// What a path is charged.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Times {
+    pub running: u64,
+    pub spinning: u64,
+    pub ready: u64,
+    pub blocked: Vec<u64>,
+    pub blocks: u64,
+}
+
+impl Account<CpuTime> for Times {
+    fn take(&mut self, pending: &mut CpuTime) -> f64 {
+        let CpuTime { running, spinning } = std::mem::take(pending);
+        self.running += running;
+        self.spinning += spinning;
+        (running + spinning) as f64
+    }
+}
+
+/// Adds to the time of `cause`, making room for it.
+fn add_blocked(blocked: &mut Vec<u64>, cause: Cause, time: u64) {
+    if blocked.len() <= cause.index() {
+        blocked.resize(cause.index() + 1, 0);
+    }
+    blocked[cause.index()] += time;
+}
+
+/// The sweep of the profiles.
+#[derive(Debug)]
+pub(crate) struct Profile {
+    pub ledger: Ledger<CpuTime, Times>,
+    pub threads: Vec<ThreadStates>,
+}
+
+impl Profile {
+    pub fn new(program: &Program) -> Self {
+        let states = ThreadStates { blocked: vec![0; Cause::ALL.len()], ..ThreadStates::default() };
+        Profile { ledger: Ledger::new(program), threads: vec![states; program.threads.len()] }
+    }
+
+    fn states(&mut self, thread: ThreadId) -> &mut ThreadStates {
+        if thread.index() >= self.threads.len() {
+            let states = ThreadStates { blocked: vec![0; Cause::ALL.len()], ..ThreadStates::default() };
+            self.threads.resize(thread.index() + 1, states);
+        }
+        &mut self.threads[thread.index()]
+    }
+}
+
+impl Sweep for Profile {
+    fn arc(&mut self, arc: Arc) {
+        let length = arc.length();
+        let states = self.states(arc.thread);
+        match arc.state {
+            State::Absent => {}
+            State::Running => {
+                states.running += length;
+                self.ledger.work(arc.thread).running += length;
+            }
+            State::Spinning => {
+                states.spinning += length;
+                self.ledger.work(arc.thread).spinning += length;
+            }
+            State::Ready => {
+                states.ready += length;
+                self.ledger.wait(arc.thread).ready += length;
+            }
+            State::Blocked(cause) => {
+                states.blocked[cause.index()] += length;
+                add_blocked(&mut self.ledger.wait(arc.thread).blocked, cause, length);
+            }
+        }
+    }
+
+    fn enter(&mut self, thread: ThreadId, _time: Time, before: State, state: State) {
+        if before.is_on_cpu() && !state.is_on_cpu() && state != State::Absent {
+            self.states(thread).switches += 1;
+        }
+        if matches!(state, State::Blocked(_)) {
+            self.ledger.wait(thread).blocks += 1;
+        }
+    }
+
+    fn observe(&mut self, thread: ThreadId, _time: Time, path: PathId) {
+        self.ledger.observe(thread, path);
+    }
+}
