@@ -1,5 +1,45 @@
 //! Unwinding of stacks and naming of addresses.
+//!
+//! While a program runs, [`Unwinder`] is told of its mappings and turns registers, stack memory and chains
+//! into [`CodeAddress`]es. When it has ended, [`Symboliser`] turns these into procedures, files and lines,
+//! and tells which lie in loops that only wait.
+//!
+//! ```
+//! use longpole_symbols::{Registers, Symboliser, Unwinder, UserStack};
+//!
+//! let mut unwinder = Unwinder::new();
+//! unwinder.load_maps(std::process::id())?;
+//! let here = longpole_symbols::has_frame_pointers as *const () as u64;
+//! let stack = UserStack { registers: Some(Registers { ip: here, sp: 0x7000, bp: 0 }), ..Default::default() };
+//! let mut frames = Vec::new();
+//! unwinder.unwind(std::process::id(), &stack, &mut frames);
+//! let module = &unwinder.modules()[frames[0].module as usize];
+//! let names = Symboliser::new().symbolise(module, &[frames[0].address]);
+//! assert!(names[0].places[0].procedure.contains("has_frame_pointers"));
+//! # Ok::<(), std::io::Error>(())
+//! ```
 
+mod cfi;
+mod chain;
+mod elf_names;
+mod frame_pointers;
+mod functions;
+mod image;
+mod kernel_names;
+mod locate;
 mod mapping;
+mod maps;
+mod module;
+mod name;
+mod perf_map;
+mod process;
+mod symboliser;
+mod unwinder;
+mod vdso;
 
+pub use frame_pointers::{FramePointers, has_frame_pointers};
 pub use mapping::{Mapping, Registers};
+pub use module::CodeModule;
+pub use perf_map::name_by_perf_map;
+pub use symboliser::{Named, NamedPlace, Symboliser};
+pub use unwinder::{CodeAddress, Unwinder, UserStack};

@@ -1,0 +1,121 @@
+//! One step up the stack by the unwind information of files.
+//!
+//! framehop works here in code spaces (see [`crate::module`]): one unwinder knows the files of every
+//! process, and its rules, once found, hold for all of them.
+
+use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
+use framehop::{Error, ExplicitModuleSectionInfo, FrameAddress, Module, Unwinder as _};
+
+use crate::image::{Bytes, Image, Section};
+use crate::module::{space_limits, space_of};
+
+/// Rule caches side by side; a cache of framehop holds 509 rules.
+const CACHES: u64 = 16;
+
+/// Where a thread is: what one step of unwinding turns into that of the caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub ip: u64,
+    pub sp: u64,
+    pub bp: u64,
+    /// `ip` is a return address: the call lies before it.
+    pub returns: bool,
+}
+
+/// Result of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The caller.
+    Caller(Place),
+    /// There is no caller: the thread began here.
+    Root,
+    /// The memory at this address is needed and was not recorded.
+    Unread(u64),
+    /// The registers contradict the unwind information.
+    Nonsense,
+}
+
+/// Unwind information of every file of a machine.
+pub(crate) struct FrameInformation {
+    unwinder: UnwinderX86_64<Bytes>,
+    caches: Vec<CacheX86_64>,
+}
+
+impl FrameInformation {
+    pub fn new() -> Self {
+        let caches = (0..CACHES).map(|_| CacheX86_64::new()).collect();
+        FrameInformation { unwinder: UnwinderX86_64::new(), caches }
+    }
+
+    /// Adds the file of a module in its code space.
+    pub fn add(&mut self, module: u32, image: &Image) {
+        let Some(addresses) = space_limits(image.addresses()) else { return };
+        let space = space_of(module);
+        let base = addresses.start;
+        let range = addresses.start + space..addresses.end + space;
+        self.unwinder.add_module(Module::new(String::new(), range, base + space, sections(image, base)));
+    }
+
+    /// Goes from a place to its caller; `code` is the place's address in its code space.
+    pub fn step(&mut self, place: Place, code: u64, read: &mut impl FnMut(u64) -> Result<u64, ()>) -> Step {
+        // Below the first page there is no stack; framehop's arithmetic relies on it.
+        if place.sp < 4096 || place.bp > u64::MAX - 4096 || place.sp > u64::MAX - (1 << 20) {
+            return Step::Nonsense;
+        }
+        let address = if place.returns {
+            FrameAddress::from_return_address(code)
+        } else {
+            Some(FrameAddress::from_instruction_pointer(code))
+        };
+        let Some(address) = address else { return Step::Nonsense };
+        let mut registers = UnwindRegsX86_64::new(place.ip, place.sp, place.bp);
+        let cache = &mut self.caches[((code >> 3) % CACHES) as usize];
+        match self.unwinder.unwind_frame(address, &mut registers, cache, read) {
+            Ok(Some(ip)) => Step::Caller(Place { ip, sp: registers.sp(), bp: registers.bp(), returns: true }),
+            Ok(None) => Step::Root,
+            Err(Error::CouldNotReadStack(address)) => Step::Unread(address),
+            Err(_) => Step::Nonsense,
+        }
+    }
+}
+
+/// The sections that framehop needs of a file; `base` is the lowest address of the file.
+fn sections(image: &Image, base: u64) -> ExplicitModuleSectionInfo<Bytes> {
+    let mut sections = ExplicitModuleSectionInfo { base_svma: base, ..Default::default() };
+    sections.text_svma = image.section(".text").map(|section| section.addresses);
+    sections.got_svma = image.section(".got").map(|section| section.addresses);
+    // Go describes its own functions in .debug_frame only; what .eh_frame it has is that of C parts.
+    let is_go = image.section(".gopclntab").is_some();
+    let frames = if is_go { None } else { image.section(".eh_frame") };
+    if let Some(frames) = frames {
+        sections.eh_frame_svma = Some(frames.addresses);
+        sections.eh_frame = Some(frames.bytes);
+        if let Some(index) = image.section(".eh_frame_hdr") {
+            sections.eh_frame_hdr_svma = Some(index.addresses);
+            sections.eh_frame_hdr = Some(index.bytes);
+        }
+    } else if let Some(frames) = image.section(".debug_frame") {
+        sections.debug_frame = Some(frames.bytes);
+    } else if let Some((index, frames)) = unsectioned(image).filter(|_| !is_go) {
+        sections.eh_frame_svma = Some(frames.addresses);
+        sections.eh_frame = Some(frames.bytes);
+        sections.eh_frame_hdr_svma = Some(index.addresses);
+        sections.eh_frame_hdr = Some(index.bytes);
+    }
+    sections
+}
+
+/// The unwind sections of a file without section headers, found as the C++ runtime finds them.
+fn unsectioned(image: &Image) -> Option<(Section, Section)> {
+    /// Encoding of the pointer to `.eh_frame` that every linker writes: relative to itself, 4 bytes, signed.
+    const RELATIVE_SIGNED_4: u8 = 0x1b;
+    let index = image.unwind_index_segment()?;
+    let header = index.bytes.get(..8)?;
+    if header[0] != 1 || header[1] != RELATIVE_SIGNED_4 {
+        return None;
+    }
+    let distance = i32::from_le_bytes(header[4..8].try_into().expect("four bytes"));
+    let address = index.addresses.start.checked_add(4)?.checked_add_signed(distance.into())?;
+    let frames = image.loaded_from(address)?;
+    Some((index, frames))
+}

@@ -1,0 +1,144 @@
+//! Names of addresses in ELF files: symbols, line tables and inlined calls.
+
+use std::io::Write;
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use blazesym::helper::ElfResolver;
+use blazesym::symbolize::{CodeInfo, FindSymOpts, ResolvedSym, Symbolize};
+
+use crate::functions::Functions;
+use crate::image::{FileIdentity, Image};
+use crate::locate;
+use crate::module::CodeModule;
+use crate::name::readable;
+use crate::symboliser::{Named, NamedPlace};
+
+/// Folders with separate debug files.
+const DEBUG_FOLDERS: [&str; 2] = ["/usr/lib/debug", "/lib/debug"];
+
+/// An ELF file with everything found that names its addresses.
+pub(crate) struct ElfNames {
+    /// The file itself first, then its separate debug files.
+    resolvers: Vec<ElfResolver>,
+    functions: Option<Functions>,
+    /// Last part of the file's path.
+    file_name: String,
+    /// Files in memory that resolvers read by path.
+    _copies: Vec<std::fs::File>,
+}
+
+impl ElfNames {
+    /// Opens the file of a module and its debug files; `None` where none is left.
+    pub fn open(module: &CodeModule) -> Option<Self> {
+        let mut copies = Vec::new();
+        let mut paths: Vec<PathBuf> = Vec::new();
+        let image = match module.image() {
+            Some(image) => {
+                paths.extend(path_of(image, &module.path, &mut copies));
+                Some(Arc::clone(image))
+            }
+            None => {
+                let image = Image::open(&module.path).ok();
+                let image = image.filter(|image| image.build_id() == module.build_id);
+                paths.extend(image.is_some().then(|| module.path.clone()));
+                image.map(Arc::new)
+            }
+        };
+        paths.extend(debug_files(&module.build_id));
+        let open = |path: &PathBuf| ElfResolver::open_with_debug_dirs(path, DEBUG_FOLDERS).ok();
+        let resolvers: Vec<ElfResolver> = paths.iter().filter_map(open).collect();
+        if resolvers.is_empty() && image.is_none() {
+            return None;
+        }
+        let functions = image.as_deref().map(Functions::of);
+        let file_name =
+            module.path.file_name().unwrap_or(module.path.as_os_str()).to_string_lossy().into_owned();
+        Some(ElfNames { resolvers, functions, file_name, _copies: copies })
+    }
+
+    /// Names one address.
+    pub fn name(&self, address: u64) -> Named {
+        let start = self.functions.as_ref().and_then(|functions| functions.start_of(address));
+        let symbols = self.resolvers.iter().filter_map(|resolver| {
+            let symbol = resolver.find_sym(address, &FindSymOpts::CodeInfoAndInlined).ok()?.ok()?;
+            covers(&symbol, address, start).then_some(symbol)
+        });
+        let mut best: Option<ResolvedSym<'_>> = None;
+        for symbol in symbols {
+            let better =
+                best.as_ref().is_none_or(|best| best.code_info.is_none() && symbol.code_info.is_some());
+            if better {
+                best = Some(symbol);
+            }
+        }
+        match (best, start) {
+            (Some(symbol), _) => Named { places: places(&symbol), spins: false },
+            (None, Some(start)) => Named::procedure(format!("{}+{start:#x}", self.file_name)),
+            (None, None) => Named::default(),
+        }
+    }
+}
+
+/// Whether a symbol names the address for sure: a symbol without size ends where a function begins.
+fn covers(symbol: &ResolvedSym<'_>, address: u64, function: Option<u64>) -> bool {
+    if symbol.name.is_empty() {
+        return false;
+    }
+    match symbol.size {
+        Some(size) => address.wrapping_sub(symbol.addr) < size as u64,
+        None => function.is_none_or(|start| start <= symbol.addr),
+    }
+}
+
+/// The inlined calls at an address and the function around them, innermost first.
+///
+/// Each inlined function comes with the line of its call; the line within it is that of the function
+/// inlined into it, and the innermost one's is that of the address.
+fn places(symbol: &ResolvedSym<'_>) -> Vec<NamedPlace> {
+    let place = |name: &str, code: Option<&CodeInfo<'_>>| NamedPlace {
+        procedure: readable(name),
+        file: code.map(|code| code.to_path().to_string_lossy().into_owned()),
+        line: code.and_then(|code| code.line).unwrap_or(0),
+    };
+    let mut places = vec![place(symbol.name, symbol.code_info.as_deref())];
+    for inlined in &symbol.inlined {
+        places.push(place(&inlined.name, inlined.code_info.as_ref()));
+    }
+    places.reverse();
+    places
+}
+
+/// A path under which the image can be opened: its own if that file is still there, else a copy in memory.
+fn path_of(image: &Image, path: &Path, copies: &mut Vec<std::fs::File>) -> Option<PathBuf> {
+    if FileIdentity::of(path).is_ok_and(|identity| identity == image.identity()) {
+        return Some(path.to_owned());
+    }
+    // SAFETY: the name is a C string, and the call has no other requirement.
+    let descriptor = unsafe { libc::memfd_create(c"longpole".as_ptr(), libc::MFD_CLOEXEC) };
+    if descriptor < 0 {
+        return None;
+    }
+    // SAFETY: the descriptor was just created and belongs to nobody else.
+    let mut copy = unsafe { std::fs::File::from_raw_fd(descriptor) };
+    copy.write_all(image.bytes()).ok()?;
+    let path = PathBuf::from(format!("/proc/self/fd/{}", copy.as_raw_fd()));
+    copies.push(copy);
+    Some(path)
+}
+
+/// Separate debug files kept under the build id.
+fn debug_files(build_id: &[u8]) -> Vec<PathBuf> {
+    if build_id.len() < 2 {
+        return Vec::new();
+    }
+    let hex = locate::hexadecimal(build_id);
+    let systems = DEBUG_FOLDERS.iter().map(|folder| {
+        Path::new(folder).join(".build-id").join(&hex[..2]).join(format!("{}.debug", &hex[2..]))
+    });
+    let fetched = locate::debuginfod_caches().map(|cache| cache.join(&hex).join("debuginfo"));
+    let mut files: Vec<PathBuf> = systems.chain(fetched).filter(|path| path.is_file()).collect();
+    files.dedup_by_key(|path| path.canonicalize().unwrap_or_else(|_| path.clone()));
+    files
+}

@@ -1,0 +1,292 @@
+//! The sources of code of one machine: each file once, however many processes map it.
+//!
+//! In: mappings of processes. Out: indices into a table of [`CodeModule`]s, and for each file with unwind
+//! information a *code space*: a range of made-up addresses that no other file has. The unwinder works in
+//! code spaces, so that what it has learnt about a file serves every process that maps it.
+//!
+//! ```text
+//! process address ──+ shift──▶ the file's own address ──+ space──▶ code space address
+//! ```
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use longpole_event::ModuleKind;
+use rustc_hash::FxHashMap;
+
+use crate::Mapping;
+use crate::image::{FileIdentity, Image};
+use crate::locate;
+use crate::vdso;
+
+/// Distance between two code spaces.
+const SPACE_BITS: u32 = 40;
+
+/// A file, or another source of code, that stack frames lie in.
+#[derive(Clone, Debug)]
+pub struct CodeModule {
+    /// Path of the file as mapped, or a name in brackets (`[kernel]`, `[vdso]`, `[jit]`, `[missing]`).
+    pub path: PathBuf,
+    /// GNU build id; empty where there is none.
+    pub build_id: Vec<u8>,
+    /// What kind of code this is.
+    pub kind: ModuleKind,
+    /// The process whose code this is, for kinds that belong to one process.
+    pub pid: Option<u32>,
+    /// The file as it was when it was mapped.
+    image: Option<Arc<Image>>,
+}
+
+impl CodeModule {
+    /// A module that is known by name only.
+    #[must_use]
+    pub fn new(path: PathBuf, build_id: Vec<u8>, kind: ModuleKind, pid: Option<u32>) -> Self {
+        CodeModule { path, build_id, kind, pid, image: None }
+    }
+
+    pub(crate) fn image(&self) -> Option<&Arc<Image>> {
+        self.image.as_ref()
+    }
+}
+
+/// Where a mapping's code comes from.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    /// Index of the module.
+    pub module: u32,
+    /// What to add to a process address to get the address in the file; 0 for absolute addresses.
+    pub shift: u64,
+    /// What to add to an address in the file to get one in its code space; `None` without unwind information.
+    pub space: Option<u64>,
+    /// The file's bytes.
+    pub image: Option<Arc<Image>>,
+}
+
+#[derive(PartialEq, Eq, Hash)]
+struct FileKey {
+    path: PathBuf,
+    build_id: Vec<u8>,
+    identity: FileIdentity,
+}
+
+/// The table of modules.
+pub(crate) struct Modules {
+    table: Vec<CodeModule>,
+    files: FxHashMap<FileKey, u32>,
+    jits: FxHashMap<u32, u32>,
+    unknown: FxHashMap<PathBuf, u32>,
+    vdso: Option<u32>,
+    missing: Option<u32>,
+    nowhere: Option<u32>,
+}
+
+/// Index of the kernel's module.
+pub(crate) const KERNEL: u32 = 0;
+
+impl Modules {
+    pub fn new() -> Self {
+        let kernel = CodeModule::new("[kernel]".into(), Vec::new(), ModuleKind::Kernel, None);
+        Modules {
+            table: vec![kernel],
+            files: FxHashMap::default(),
+            jits: FxHashMap::default(),
+            unknown: FxHashMap::default(),
+            vdso: None,
+            missing: None,
+            nowhere: None,
+        }
+    }
+
+    pub fn table(&self) -> &[CodeModule] {
+        &self.table
+    }
+
+    /// The source of the code that `pid` has mapped there.
+    pub fn source(&mut self, pid: u32, mapping: &Mapping) -> Source {
+        let name = mapping.path.as_os_str().as_encoded_bytes();
+        if name == b"[vdso]" {
+            self.vdso_source(mapping)
+        } else if is_anonymous(name) {
+            let module = self.jit(pid);
+            Source { module, shift: 0, space: None, image: None }
+        } else {
+            self.file_source(pid, mapping)
+        }
+    }
+
+    /// Notes the build id of the kernel that the stacks come from.
+    pub fn set_kernel_build_id(&mut self, build_id: &[u8]) {
+        self.table[KERNEL as usize].build_id = build_id.to_vec();
+    }
+
+    /// The process is another program from now on, or none.
+    pub fn forget_process(&mut self, pid: u32) {
+        self.jits.remove(&pid);
+    }
+
+    /// The module of addresses outside of every mapping.
+    pub fn nowhere(&mut self) -> u32 {
+        if let Some(module) = self.nowhere {
+            return module;
+        }
+        let module = self.push(CodeModule::new("[unknown]".into(), Vec::new(), ModuleKind::Unknown, None));
+        *self.nowhere.insert(module)
+    }
+
+    /// The module of the frame that stands for frames that could not be recovered.
+    pub fn missing(&mut self) -> u32 {
+        if let Some(module) = self.missing {
+            return module;
+        }
+        let module = self.push(CodeModule::new(MISSING.into(), Vec::new(), ModuleKind::Unknown, None));
+        *self.missing.insert(module)
+    }
+
+    fn push(&mut self, module: CodeModule) -> u32 {
+        self.table.push(module);
+        u32::try_from(self.table.len() - 1).expect("fewer than 2^32 modules")
+    }
+
+    fn jit(&mut self, pid: u32) -> u32 {
+        if let Some(&module) = self.jits.get(&pid) {
+            return module;
+        }
+        let module = self.push(CodeModule::new("[jit]".into(), Vec::new(), ModuleKind::Jit, Some(pid)));
+        self.jits.insert(pid, module);
+        module
+    }
+
+    fn vdso_source(&mut self, mapping: &Mapping) -> Source {
+        let module = match self.vdso {
+            Some(module) => module,
+            None => {
+                let image = vdso::image().ok().map(Arc::new);
+                let build_id = image.as_ref().map(|image| image.build_id().to_vec()).unwrap_or_default();
+                let mut module = CodeModule::new("[vdso]".into(), build_id, ModuleKind::Vdso, None);
+                module.image = image;
+                let module = self.push(module);
+                *self.vdso.insert(module)
+            }
+        };
+        self.imaged_source(module, mapping)
+    }
+
+    fn file_source(&mut self, pid: u32, mapping: &Mapping) -> Source {
+        let (path, deleted) = without_deleted_mark(&mapping.path);
+        if let Some(module) = self.known_file(path, &mapping.build_id, deleted) {
+            return self.imaged_source(module, mapping);
+        }
+        let found = locate::file_of(pid, mapping, path, deleted);
+        let identity = found.as_ref().map(|found| found.identity).unwrap_or_default();
+        let key = FileKey { path: path.to_owned(), build_id: mapping.build_id.clone(), identity };
+        if let Some(&module) = self.files.get(&key) {
+            return self.imaged_source(module, mapping);
+        }
+        let image = found.and_then(|found| Image::open(&found.path).ok()).map(Arc::new);
+        let image = image.filter(|image| mapping.build_id.is_empty() || image.build_id() == mapping.build_id);
+        let Some(image) = image else {
+            let module = self.unknown_file(path, &mapping.build_id);
+            return Source { module, shift: 0, space: None, image: None };
+        };
+        let build_id = image.build_id().to_vec();
+        let mut module = CodeModule::new(path.to_owned(), build_id, ModuleKind::File, None);
+        module.image = Some(image);
+        let module = self.push(module);
+        self.files.insert(key, module);
+        self.imaged_source(module, mapping)
+    }
+
+    /// The module of a file whose build id the kernel told, if it is still the one we saw at that path.
+    fn known_file(&self, path: &Path, build_id: &[u8], deleted: bool) -> Option<u32> {
+        if deleted || build_id.is_empty() {
+            return None;
+        }
+        let identity = FileIdentity::of(path).ok()?;
+        self.files.get(&FileKey { path: path.to_owned(), build_id: build_id.to_vec(), identity }).copied()
+    }
+
+    fn unknown_file(&mut self, path: &Path, build_id: &[u8]) -> u32 {
+        if let Some(&module) = self.unknown.get(path) {
+            return module;
+        }
+        let module = CodeModule::new(path.to_owned(), build_id.to_vec(), ModuleKind::Unknown, None);
+        let module = self.push(module);
+        self.unknown.insert(path.to_owned(), module);
+        module
+    }
+
+    fn imaged_source(&self, module: u32, mapping: &Mapping) -> Source {
+        let image = self.table[module as usize].image.clone();
+        let address = image.as_ref().and_then(|image| image.address_of(mapping.file_offset));
+        match address {
+            Some(address) => Source {
+                module,
+                shift: address.wrapping_sub(mapping.start),
+                space: Some(space_of(module)),
+                image,
+            },
+            None => Source { module, shift: 0, space: None, image: None },
+        }
+    }
+}
+
+/// The name of the module whose only frame stands for frames that could not be recovered.
+pub(crate) const MISSING: &str = "[missing]";
+
+/// What to add to an address in the module's file to get one in its code space.
+pub(crate) fn space_of(module: u32) -> u64 {
+    u64::from(module) << SPACE_BITS
+}
+
+/// The part of a file's addresses that fits its code space.
+pub(crate) fn space_limits(addresses: Range<u64>) -> Option<Range<u64>> {
+    let limit = 1 << SPACE_BITS;
+    (addresses.end <= limit && addresses.end - addresses.start <= u64::from(u32::MAX)).then_some(addresses)
+}
+
+/// Whether a mapping's name tells that no file holds its code.
+fn is_anonymous(name: &[u8]) -> bool {
+    const PREFIXES: [&[u8]; 7] =
+        [b"//anon", b"[", b"/memfd:", b"anon_inode:", b"/anon_hugepage", b"/SYSV", b"/dev/zero"];
+    name.is_empty() || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// The path without the mark that the kernel adds when the file is gone, and whether it was there.
+fn without_deleted_mark(path: &Path) -> (&Path, bool) {
+    use std::os::unix::ffi::OsStrExt;
+    match path.as_os_str().as_bytes().strip_suffix(b" (deleted)") {
+        Some(bytes) => (Path::new(std::ffi::OsStr::from_bytes(bytes)), true),
+        None => (path, false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_made_at_run_time_is_told_from_files() {
+        for name in ["//anon", "", "[heap]", "/memfd:doublemapper (deleted)", "[anon:v8]"] {
+            assert!(is_anonymous(name.as_bytes()), "{name}");
+        }
+        for name in ["/usr/bin/ls", "./[x]"] {
+            assert!(!is_anonymous(name.as_bytes()), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_mark_of_deleted_files_is_no_part_of_their_path() {
+        assert_eq!(without_deleted_mark(Path::new("/tmp/a (deleted)")), (Path::new("/tmp/a"), true));
+        assert_eq!(without_deleted_mark(Path::new("/tmp/a")), (Path::new("/tmp/a"), false));
+    }
+
+    #[test]
+    fn a_process_that_becomes_another_program_has_other_jit_code() {
+        let mut modules = Modules::new();
+        let first = modules.jit(7);
+        assert_eq!(modules.jit(7), first);
+        modules.forget_process(7);
+        assert_ne!(modules.jit(7), first);
+    }
+}

@@ -1,0 +1,101 @@
+//! Names of code made at run time, from the `perf-PID.map` file that its maker wrote.
+
+use std::path::PathBuf;
+
+use crate::symboliser::Named;
+
+/// Larger files are not read.
+const LARGEST_FILE: u64 = 1 << 28;
+
+/// Names absolute addresses of a process.
+pub(crate) fn name(pid: u32, addresses: &[u64]) -> Vec<Named> {
+    let text = candidates(pid).into_iter().find_map(|path| {
+        let size = std::fs::metadata(&path).ok()?.len();
+        (size <= LARGEST_FILE).then(|| std::fs::read(&path).ok()).flatten()
+    });
+    name_by_perf_map(&text.unwrap_or_default(), addresses)
+}
+
+/// Where the maker of the code may have written its map: below the root folder it saw, under the pid it saw.
+fn candidates(pid: u32) -> Vec<PathBuf> {
+    let inner = inner_pid(pid).unwrap_or(pid);
+    let mut paths = vec![PathBuf::from(format!("/proc/{pid}/root/tmp/perf-{inner}.map"))];
+    for pid in [pid, inner] {
+        paths.push(PathBuf::from(format!("/tmp/perf-{pid}.map")));
+    }
+    paths
+}
+
+/// The pid of a living process as it sees itself.
+fn inner_pid(pid: u32) -> Option<u32> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
+    line.split_whitespace().next_back()?.parse().ok()
+}
+
+/// Names addresses by the text of a `perf-PID.map` file: lines of start, size (both hexadecimal) and name.
+///
+/// Later lines replace earlier ones where they overlap, since makers reuse memory. Lines that are not of
+/// this form are passed over.
+#[must_use]
+pub fn name_by_perf_map(text: &[u8], addresses: &[u64]) -> Vec<Named> {
+    let mut order: Vec<usize> = (0..addresses.len()).collect();
+    order.sort_unstable_by_key(|&index| addresses[index]);
+    let mut found: Vec<Option<&[u8]>> = vec![None; addresses.len()];
+    for line in text.split(|&byte| byte == b'\n') {
+        let Some((start, size, name)) = parse(line) else { continue };
+        let first = order.partition_point(|&index| addresses[index] < start);
+        let inside = order[first..].iter().take_while(|&&index| addresses[index] - start < size);
+        for &index in inside {
+            found[index] = Some(name);
+        }
+    }
+    let named = |name: Option<&[u8]>| match name {
+        Some(name) => Named::procedure(String::from_utf8_lossy(name).into_owned()),
+        None => Named::default(),
+    };
+    found.into_iter().map(named).collect()
+}
+
+fn parse(line: &[u8]) -> Option<(u64, u64, &[u8])> {
+    let mut parts = line.trim_ascii().splitn(3, |&byte| byte == b' ');
+    let mut number = || {
+        let text = std::str::from_utf8(parts.next()?).ok()?;
+        u64::from_str_radix(text.strip_prefix("0x").unwrap_or(text), 16).ok()
+    };
+    let (start, size) = (number()?, number()?);
+    let name = parts.next()?.trim_ascii();
+    (size > 0 && !name.is_empty()).then_some((start, size, name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str, addresses: &[u64]) -> Vec<String> {
+        let names = name_by_perf_map(text.as_bytes(), addresses);
+        names
+            .iter()
+            .map(|named| named.places.first().map_or("-", |place| &place.procedure).to_owned())
+            .collect()
+    }
+
+    #[test]
+    fn addresses_are_named_by_the_range_that_holds_them() {
+        let text = "1000 20 java.lang.String int hash()\n0x2000 0x10 b\n";
+        let expected = ["b", "java.lang.String int hash()", "-", "-"];
+        assert_eq!(names(text, &[0x200f, 0x1000, 0x1020, 0xfff]), expected);
+    }
+
+    #[test]
+    fn reused_memory_has_the_name_written_last() {
+        assert_eq!(names("1000 20 old\n1010 20 new\n", &[0x1008, 0x1010]), ["old", "new"]);
+    }
+
+    #[test]
+    fn damaged_lines_are_passed_over() {
+        let text =
+            "zz 10 a\n1000\n1000 10\n1000 0 none\nffffffffffffffff ffffffffffffffff edge\n1000 10 good";
+        assert_eq!(names(text, &[0x1000, u64::MAX]), ["good", "edge"]);
+    }
+}

@@ -1,0 +1,74 @@
+//! From addresses to procedures, files and lines.
+
+use longpole_event::ModuleKind;
+use rustc_hash::FxHashMap;
+
+use crate::elf_names::ElfNames;
+use crate::module::{CodeModule, MISSING};
+use crate::{kernel_names, perf_map};
+
+/// What is known of one address.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Named {
+    /// The procedures at the address, innermost inlined one first; empty where no name was found.
+    pub places: Vec<NamedPlace>,
+    /// The address lies in a loop that only waits for memory to change.
+    pub spins: bool,
+}
+
+/// One procedure at an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedPlace {
+    /// Demangled name.
+    pub procedure: String,
+    /// Source file; `None` without line information.
+    pub file: Option<String>,
+    /// Line in that file; 0 where it is not known.
+    pub line: u32,
+}
+
+impl Named {
+    /// A name without a source line.
+    pub(crate) fn procedure(procedure: String) -> Self {
+        Named { places: vec![NamedPlace { procedure, file: None, line: 0 }], spins: false }
+    }
+}
+
+/// Names addresses. Keeps the files it has opened, so one serves a whole recording.
+#[derive(Default)]
+pub struct Symboliser {
+    files: FxHashMap<(std::path::PathBuf, Vec<u8>), Option<ElfNames>>,
+}
+
+impl Symboliser {
+    /// A symboliser that has opened nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Names addresses of one module: one answer for each address, in their order.
+    pub fn symbolise(&mut self, module: &CodeModule, addresses: &[u64]) -> Vec<Named> {
+        match module.kind {
+            ModuleKind::File | ModuleKind::Vdso => self.name_in_file(module, addresses),
+            ModuleKind::Kernel => kernel_names::name(&module.build_id, addresses),
+            ModuleKind::Jit => match module.pid {
+                Some(pid) => perf_map::name(pid, addresses),
+                None => vec![Named::default(); addresses.len()],
+            },
+            ModuleKind::Unknown if module.path.as_os_str() == MISSING => {
+                vec![Named::procedure("[missing frames]".to_owned()); addresses.len()]
+            }
+            ModuleKind::Unknown => vec![Named::default(); addresses.len()],
+        }
+    }
+
+    fn name_in_file(&mut self, module: &CodeModule, addresses: &[u64]) -> Vec<Named> {
+        let key = (module.path.clone(), module.build_id.clone());
+        let names = self.files.entry(key).or_insert_with(|| ElfNames::open(module));
+        match names {
+            Some(names) => addresses.iter().map(|&address| names.name(address)).collect(),
+            None => vec![Named::default(); addresses.len()],
+        }
+    }
+}

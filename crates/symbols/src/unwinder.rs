@@ -1,0 +1,336 @@
+//! From registers, stack memory and frame-pointer chains to call paths.
+//!
+//! ```text
+//! registers ─▶ unwind information, step by step, while the recorded memory lasts
+//!                     └─▶ then the rest of the frame-pointer chain (see `chain`)
+//! ```
+//! Invariant: a frame is only reported if unwind information or a frame pointer led to it and it lies in
+//! executable memory. Where frames are known to be missing in between, one frame of the module `[missing]`
+//! stands for them.
+
+use rustc_hash::FxHashMap;
+
+use crate::cfi::{FrameInformation, Place, Step};
+use crate::chain::Chain;
+use crate::mapping::{Mapping, Registers};
+use crate::maps;
+use crate::module::{CodeModule, KERNEL, Modules};
+use crate::process::Process;
+
+/// Paths longer than this are cut at their outer end.
+const MOST_FRAMES: usize = 2048;
+
+/// What was recorded of a thread's stack in user space.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct UserStack<'a> {
+    /// The registers, where they are known.
+    pub registers: Option<Registers>,
+    /// The memory from the stack pointer upwards.
+    pub memory: &'a [u8],
+    /// What the kernel found by frame pointers, innermost first; the first is the instruction pointer.
+    pub chain: &'a [u64],
+}
+
+/// One code address, as a frame of a recording defines it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CodeAddress {
+    /// Index into [`Unwinder::modules`].
+    pub module: u32,
+    /// Address in the module's file, or absolute for kernel, run-time and unknown code. For a return
+    /// address, the address of the last byte of the call.
+    pub address: u64,
+}
+
+/// Unwinds the stacks of all processes of one machine.
+pub struct Unwinder {
+    modules: Modules,
+    frames: FrameInformation,
+    processes: FxHashMap<u32, Process>,
+    /// Number of modules whose unwind information is known to `frames`.
+    added: usize,
+}
+
+impl Default for Unwinder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Unwinder {
+    /// An unwinder that knows no process.
+    #[must_use]
+    pub fn new() -> Self {
+        Unwinder {
+            modules: Modules::new(),
+            frames: FrameInformation::new(),
+            processes: FxHashMap::default(),
+            added: 0,
+        }
+    }
+
+    /// The process has mapped executable memory; what it had mapped there before is gone.
+    pub fn map(&mut self, pid: u32, mapping: Mapping) {
+        if mapping.path.as_os_str().as_encoded_bytes().starts_with(b"[kernel") {
+            self.modules.set_kernel_build_id(&mapping.build_id);
+            return;
+        }
+        let source = self.modules.source(pid, &mapping);
+        self.processes.entry(pid).or_default().map(mapping.start..mapping.end, source);
+        let table = self.modules.table();
+        for (index, module) in table.iter().enumerate().skip(self.added) {
+            if let Some(image) = module.image() {
+                self.frames.add(index as u32, image);
+            }
+        }
+        self.added = table.len();
+    }
+
+    /// `child` is a new process with a copy of the memory of `parent`.
+    pub fn fork(&mut self, parent: u32, child: u32) {
+        let copy = self.processes.get(&parent).cloned().unwrap_or_default();
+        self.processes.insert(child, copy);
+    }
+
+    /// The process becomes another program: its mappings are gone.
+    pub fn exec(&mut self, pid: u32) {
+        self.processes.entry(pid).or_default().clear();
+        self.modules.forget_process(pid);
+    }
+
+    /// The process has ended.
+    pub fn exit(&mut self, pid: u32) {
+        self.processes.remove(&pid);
+        self.modules.forget_process(pid);
+    }
+
+    /// Whether anything is known of the process.
+    #[must_use]
+    pub fn knows(&self, pid: u32) -> bool {
+        self.processes.contains_key(&pid)
+    }
+
+    /// Reads the mappings of a process that runs on this machine now.
+    ///
+    /// # Errors
+    /// Those of reading `/proc/PID/maps`.
+    pub fn load_maps(&mut self, pid: u32) -> std::io::Result<()> {
+        for mapping in maps::read(&pid.to_string())? {
+            self.map(pid, mapping);
+        }
+        Ok(())
+    }
+
+    /// Every module that was met, indexed by [`CodeAddress::module`].
+    #[must_use]
+    pub fn modules(&self) -> &[CodeModule] {
+        self.modules.table()
+    }
+
+    /// Appends the frames of a kernel stack, innermost first.
+    pub fn kernel(&mut self, chain: &[u64], out: &mut Vec<CodeAddress>) {
+        for (index, &address) in chain.iter().filter(|address| !is_context_mark(**address)).enumerate() {
+            let address = if index == 0 { address } else { address.wrapping_sub(1) };
+            out.push(CodeAddress { module: KERNEL, address });
+        }
+    }
+
+    /// Appends the frames of a user stack, innermost first.
+    pub fn unwind(&mut self, pid: u32, stack: &UserStack<'_>, out: &mut Vec<CodeAddress>) {
+        let process = self.processes.get(&pid).cloned().unwrap_or_default();
+        let mut walk = Walk { unwinder: self, process, out, limit: 0 };
+        walk.limit = walk.out.len() + MOST_FRAMES;
+        match stack.registers {
+            Some(registers) => walk.along_registers(registers, stack),
+            None => walk.along_chain(stack.chain),
+        }
+    }
+}
+
+/// Whether a word of a call chain is one of perf's marks between kernel and user part, and no address.
+fn is_context_mark(word: u64) -> bool {
+    word >= (-4095i64).cast_unsigned()
+}
+
+/// One stack being unwound.
+struct Walk<'a> {
+    unwinder: &'a mut Unwinder,
+    process: Process,
+    out: &'a mut Vec<CodeAddress>,
+    limit: usize,
+}
+
+impl Walk<'_> {
+    fn along_registers(&mut self, registers: Registers, stack: &UserStack<'_>) {
+        let Registers { ip, sp, bp } = registers;
+        let mut chain = Chain::new(sp, bp, stack.memory, stack.chain);
+        let mut place = Place { ip, sp, bp, returns: false };
+        self.push(ip, false);
+        loop {
+            match self.step(place, stack, &mut chain) {
+                Step::Caller(caller) => {
+                    if !self.push_if_mapped(caller.ip, caller.returns) {
+                        break;
+                    }
+                    place = caller;
+                }
+                Step::Root => return,
+                Step::Unread(address) => {
+                    self.splice(place, address, stack, &chain);
+                    return;
+                }
+                Step::Nonsense => break,
+            }
+            if self.out.len() >= self.limit {
+                return;
+            }
+        }
+        self.splice(place, 0, stack, &chain);
+    }
+
+    /// One step by unwind information where there is some, else by the frame pointer.
+    fn step(&mut self, place: Place, stack: &UserStack<'_>, chain: &mut Chain<'_>) -> Step {
+        let lookup = place.ip.wrapping_sub(u64::from(place.returns));
+        let area = self.process.area(lookup);
+        let mut read = |address| chain.read(address).ok_or(());
+        let code = area.and_then(|area| Some(place.ip.wrapping_add(area.source.shift) + area.source.space?));
+        match code {
+            Some(code) => self.unwinder.frames.step(place, code, &mut read),
+            None => frame_pointer_step(place, stack, &mut read),
+        }
+    }
+
+    /// Goes on with the frame-pointer chain where the unwind information or the memory ended.
+    fn splice(&mut self, place: Place, unread: u64, stack: &UserStack<'_>, chain: &Chain<'_>) {
+        let Some(rest) = chain.rest_above(place.bp) else { return };
+        // Where the step that failed was one by the frame pointer, the chain has its result. Otherwise
+        // the function had not saved the frame pointer: the chain goes on further out.
+        let exact = unread == place.bp || unread == place.bp.wrapping_add(8) || stack.memory.is_empty();
+        let mut marked = exact;
+        for &address in rest {
+            if !self.is_plausible_return(address) || self.out.len() >= self.limit {
+                return;
+            }
+            if !marked {
+                let module = self.unwinder.modules.missing();
+                self.out.push(CodeAddress { module, address: 0 });
+                marked = true;
+            }
+            self.push(address, true);
+        }
+    }
+
+    /// Takes a chain as it is, for want of registers.
+    fn along_chain(&mut self, chain: &[u64]) {
+        let mut addresses = chain.iter().filter(|address| !is_context_mark(**address));
+        let Some(&ip) = addresses.next() else { return };
+        self.push(ip, false);
+        for &address in addresses {
+            if self.out.len() >= self.limit || !self.is_plausible_return(address) {
+                return;
+            }
+            self.push(address, true);
+        }
+    }
+
+    /// Whether the address lies in executable memory and, where its bytes are known, after a call.
+    fn is_plausible_return(&self, address: u64) -> bool {
+        let Some(area) = self.process.area(address.wrapping_sub(1)) else { return false };
+        let Some(image) = &area.source.image else { return true };
+        ends_with_call(image.code(address.wrapping_add(area.source.shift).wrapping_sub(7), 7))
+    }
+
+    fn push(&mut self, ip: u64, returns: bool) {
+        if !self.push_if_mapped(ip, returns) {
+            let module = self.unwinder.modules.nowhere();
+            self.out.push(CodeAddress { module, address: ip.wrapping_sub(u64::from(returns)) });
+        }
+    }
+
+    fn push_if_mapped(&mut self, ip: u64, returns: bool) -> bool {
+        let address = ip.wrapping_sub(u64::from(returns));
+        let Some(area) = self.process.area(address) else { return false };
+        let address = address.wrapping_add(area.source.shift);
+        self.out.push(CodeAddress { module: area.source.module, address });
+        true
+    }
+}
+
+/// The caller by frame pointer alone, for code without unwind information.
+fn frame_pointer_step(
+    place: Place,
+    stack: &UserStack<'_>,
+    read: &mut impl FnMut(u64) -> Result<u64, ()>,
+) -> Step {
+    let bp = place.bp;
+    if bp < place.sp || !bp.is_multiple_of(8) {
+        return Step::Nonsense;
+    }
+    let (Ok(caller_bp), Ok(ip)) = (read(bp), read(bp.wrapping_add(8))) else {
+        // A frame pointer far off the recorded memory may be any number; the chain was checked by the
+        // kernel to be readable at least.
+        return if stack.chain.is_empty() { Step::Nonsense } else { Step::Unread(bp) };
+    };
+    if ip == 0 {
+        return Step::Root;
+    }
+    if caller_bp != 0 && caller_bp <= bp {
+        return Step::Nonsense;
+    }
+    Step::Caller(Place { ip, sp: bp + 16, bp: caller_bp, returns: true })
+}
+
+/// Whether the bytes before a return address end with a call instruction.
+fn ends_with_call(bytes: &[u8]) -> bool {
+    let from_end = |distance: usize| bytes.len().checked_sub(distance).map(|index| bytes[index]);
+    let next_to = |distance: usize| from_end(distance - 1).unwrap_or(0);
+    if from_end(5) == Some(0xe8) {
+        return true;
+    }
+    // call r/m64: FF /2, with no, one-byte or four-byte displacement, with or without index byte.
+    [2, 3, 4, 6, 7].into_iter().any(|length| {
+        if from_end(length) != Some(0xff) {
+            return false;
+        }
+        let form = next_to(length);
+        if form >> 3 & 7 != 2 {
+            return false;
+        }
+        let indexed = form & 7 == 4;
+        let expected = match form >> 6 {
+            3 => 2,
+            0 if form & 7 == 5 => 6,
+            0 if indexed && length == 7 && next_to(6) & 7 == 5 => 7,
+            0 => 2 + usize::from(indexed),
+            1 => 3 + usize::from(indexed),
+            _ => 6 + usize::from(indexed),
+        };
+        expected == length
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_of_call_is_recognised() {
+        let calls: [&[u8]; 9] = [
+            &[0xff, 0x14, 0xc5, 1, 2, 3, 4],
+            &[0xe8, 1, 2, 3, 4],
+            &[0xff, 0xd0],
+            &[0x41, 0xff, 0xd4],
+            &[0xff, 0x10],
+            &[0xff, 0x50, 0x18],
+            &[0xff, 0x54, 0x24, 0x08],
+            &[0xff, 0x15, 1, 2, 3, 4],
+            &[0xff, 0x94, 0xc7, 1, 2, 3, 4],
+        ];
+        for call in calls {
+            assert!(ends_with_call(call), "{call:x?}");
+        }
+        let others: [&[u8]; 4] = [&[], &[0x90, 0x90], &[0xff, 0xe0], &[0x0f, 0x05]];
+        for other in others {
+            assert!(!ends_with_call(other), "{other:x?}");
+        }
+    }
+}
