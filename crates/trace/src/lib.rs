@@ -6,12 +6,27 @@
 //! [`Trace::items`] streams the timelines as often as wanted, in time order, with memory proportional
 //! to the live threads.
 
+mod assembly;
+mod cause;
+mod error;
+mod evidence;
+mod inventory;
+mod naming;
 mod paths;
 mod program;
+mod stacks;
 mod state;
+mod stream;
+mod survey;
 mod timeline;
+mod trace;
+mod transitions;
+mod waiting_frames;
 
+pub use error::{Error, Result};
+pub use evidence::Evidence;
 pub use paths::{PathId, Paths, Place, PlaceId, Procedure, ProcedureId};
 pub use program::{Machine, Process, Program, Thread};
 pub use state::{Cause, State};
 pub use timeline::{DependenceKind, Item, Timelines, What};
+pub use trace::Trace;

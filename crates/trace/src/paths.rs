@@ -111,6 +111,12 @@ impl Paths {
         std::iter::successors(Some(path), |&path| self.caller(path)).filter_map(|path| self.innermost(path))
     }
 
+    /// All places, by id.
+    #[must_use]
+    pub fn all_places(&self) -> &[Place] {
+        &self.places
+    }
+
     /// All procedures, by id.
     #[must_use]
     pub fn procedures(&self) -> &[Procedure] {

@@ -101,6 +101,8 @@ causes! {
     Stopped => "stopped",
     /// A thread parked until another unparks it (Rust, Java, Go).
     Park => "park",
+    /// A lock inside the kernel, such as that of the memory map.
+    Kernel => "kernel lock",
     /// A lock or a condition, which of them could not be told (a futex without a known caller).
     Futex => "futex",
     /// Something else, or not known.

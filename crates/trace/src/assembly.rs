@@ -1,0 +1,182 @@
+//! Puts what was found on each machine together: the run, the program's tree, the messages, the evidence.
+
+use longpole_event::{MachineId, ProcessId, TextId, ThreadId, Time};
+use longpole_recording::{Folder, Manifest};
+use rustc_hash::FxHashMap;
+
+use crate::evidence::Evidence;
+use crate::inventory::Inventory;
+use crate::paths::Paths;
+use crate::program::{Machine, Process, Program, Thread};
+use crate::stream::Axis;
+use crate::transitions::Sent;
+
+/// The run on the recording's time axis.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    /// What the axis' zero is on the first machine's clock, nanoseconds.
+    pub(crate) begin: u64,
+    /// End of the run on the axis.
+    pub(crate) end: Time,
+}
+
+/// The run as the manifest tells it; where the recorder was killed, from the first event to the last.
+pub(crate) fn run_of(manifest: &Manifest, inventories: &[Inventory]) -> Run {
+    let clock = |index: usize| Axis::new(manifest.machines[index].clock, 0);
+    let told = manifest.outcome.filter(|outcome| outcome.end_nanoseconds > outcome.begin_nanoseconds);
+    if let Some(outcome) = told {
+        let end = Time::from_nanoseconds(outcome.end_nanoseconds - outcome.begin_nanoseconds);
+        return Run { begin: outcome.begin_nanoseconds, end };
+    }
+    let seen = || inventories.iter().enumerate().filter(|(_, inventory)| inventory.first.is_some());
+    let first = seen().filter_map(|(index, inventory)| Some(clock(index).place(inventory.first?))).min();
+    let last = seen().map(|(index, inventory)| clock(index).place(inventory.last)).max();
+    let begin = first.unwrap_or_default();
+    let end = Time::from_nanoseconds(last.unwrap_or_default().since(begin));
+    Run { begin: begin.nanoseconds(), end }
+}
+
+/// The program's tree, in the ids of the recording: those of a machine's log plus those of all before it.
+pub(crate) fn tree_of(manifest: &Manifest, inventories: &[Inventory], run: Run) -> Program {
+    let mut program = Program {
+        command: manifest.command.clone(),
+        elapsed_nanoseconds: run.end.nanoseconds(),
+        ..Program::default()
+    };
+    for (index, inventory) in inventories.iter().enumerate() {
+        let machine = &manifest.machines[index];
+        program.machines.push(Machine { name: machine.name.clone(), cpus: machine.cpus });
+        let axis = Axis::new(machine.clock, run.begin);
+        let bases = (program.processes.len() as u32, program.threads.len() as u32);
+        add_processes(&mut program, MachineId::from_index(index), inventory, bases.0);
+        for (found, defined) in inventory.threads.iter().zip(&inventory.tables.threads) {
+            let creator = found.creator.filter(|creator| creator.index() < inventory.threads.len());
+            program.threads.push(Thread {
+                process: ProcessId(bases.0 + defined.process.0),
+                tid: defined.tid,
+                name: text(inventory, found.name),
+                start: found.start.map_or(Time::ZERO, |start| axis.place(start)),
+                end: found.end.map(|end| axis.place(end)),
+                creator: creator.map(|creator| ThreadId(bases.1 + creator.0)),
+                prefix: Paths::ROOT,
+            });
+        }
+        name_threads(&mut program, bases.1);
+    }
+    program
+}
+
+fn add_processes(program: &mut Program, machine: MachineId, inventory: &Inventory, base: u32) {
+    let tables = &inventory.tables;
+    let mut names = vec![String::new(); tables.processes.len()];
+    for (found, defined) in inventory.threads.iter().zip(&tables.threads) {
+        let Some(name) = names.get_mut(defined.process.index()) else { continue };
+        if let Some(executed) = found.program {
+            let path = tables.text(executed);
+            *name = path.rsplit('/').next().unwrap_or(path).to_owned();
+        } else if name.is_empty() && tables.processes[defined.process.index()].pid == defined.tid {
+            *name = text(inventory, found.name);
+        }
+    }
+    for (process, name) in tables.processes.iter().zip(names) {
+        let parent = process.parent.map(|parent| ProcessId(base + parent.0));
+        program.processes.push(Process { machine, pid: process.pid, name, parent });
+    }
+    // A forked process that becomes no other program goes on under its parent's name.
+    for index in base as usize..program.processes.len() {
+        if program.processes[index].name.is_empty() {
+            let parent = program.processes[index].parent;
+            let name = parent.map(|parent| program.processes[parent.index()].name.clone());
+            program.processes[index].name = name.unwrap_or_default();
+        }
+    }
+}
+
+/// A thread that was given no name has its creator's, as in the kernel.
+fn name_threads(program: &mut Program, base: u32) {
+    for index in base as usize..program.threads.len() {
+        if program.threads[index].name.is_empty() {
+            let creator = program.threads[index].creator;
+            let inherited = creator.map(|creator| program.threads[creator.index()].name.clone());
+            let process = &program.processes[program.threads[index].process.index()];
+            program.threads[index].name =
+                inherited.filter(|name| !name.is_empty()).unwrap_or_else(|| process.name.clone());
+        }
+    }
+}
+
+fn text(inventory: &Inventory, id: Option<TextId>) -> String {
+    id.map_or_else(String::new, |id| inventory.tables.text(id).to_owned())
+}
+
+/// The messages of all machines, by key, on the recording's axis.
+pub(crate) fn sent_of(manifest: &Manifest, inventories: &[Inventory], begin: u64) -> Sent {
+    let mut sent = Sent::default();
+    let mut base = 0;
+    for (index, inventory) in inventories.iter().enumerate() {
+        let axis = Axis::new(manifest.machines[index].clock, begin);
+        sent.extend(
+            inventory
+                .sent
+                .iter()
+                .map(|&(key, thread, time)| (key, (ThreadId(base + thread.0), axis.place(time)))),
+        );
+        base += u32::try_from(inventory.threads.len()).expect("fewer than 2^32 threads");
+    }
+    sent
+}
+
+/// The ledger as far as the logs and the manifest tell it; the survey adds to it.
+pub(crate) fn evidence_of(manifest: &Manifest, inventories: &[Inventory], folder: &Folder) -> Evidence {
+    let mut evidence = Evidence {
+        recording_bytes: folder.size_bytes(),
+        truncated: manifest.outcome.is_none_or(|outcome| outcome.truncated),
+        ..Evidence::default()
+    };
+    let mut outside: FxHashMap<&str, u64> = FxHashMap::default();
+    let mut collectors: Vec<&str> = Vec::new();
+    for (machine, inventory) in manifest.machines.iter().zip(inventories) {
+        if !collectors.contains(&machine.collector.name.as_str()) {
+            collectors.push(&machine.collector.name);
+        }
+        evidence.sample_hertz = evidence.sample_hertz.max(machine.collector.sample_hertz);
+        evidence.attached |= machine.collector.attached;
+        evidence.notes.extend(machine.collector.notes.iter().cloned());
+        add_counts(&mut evidence, inventory);
+        if let Some(cost) = machine.cost {
+            evidence.recorder_cpu_seconds += cost.recorder_cpu_seconds;
+            evidence.recorder_peak_bytes = evidence.recorder_peak_bytes.max(cost.recorder_peak_bytes);
+            if let Some(seconds) = cost.kernel_seconds {
+                *evidence.kernel_seconds.get_or_insert(0.0) += seconds;
+            }
+        }
+        for (&name, &count) in &inventory.outside {
+            *outside.entry(inventory.tables.text(name)).or_default() += count;
+        }
+    }
+    evidence.collector = collectors.join(" + ");
+    evidence.outside_wakers = outside.into_iter().map(|(name, count)| (name.to_owned(), count)).collect();
+    sort_most_first(&mut evidence.outside_wakers);
+    evidence
+}
+
+fn add_counts(evidence: &mut Evidence, inventory: &Inventory) {
+    let counts = inventory.counts;
+    evidence.events += counts.events;
+    evidence.switches += counts.switches;
+    evidence.wakes += counts.wakes;
+    evidence.samples += counts.samples;
+    evidence.lost_events += counts.lost_events;
+    evidence.lost_samples += counts.lost_samples;
+    evidence.lost_stacks += counts.lost_stacks;
+    evidence.lost_threads += counts.lost_threads;
+    evidence.defects.torn_bytes += inventory.defects.torn_bytes;
+    evidence.defects.damaged_chunks += inventory.defects.damaged_chunks;
+    evidence.defects.undecodable_chunks += inventory.defects.undecodable_chunks;
+    evidence.lost_definitions += inventory.tables.placeholders + inventory.tables.dangling;
+}
+
+/// Most first; equal counts by name, so that the order is the same every time.
+pub(crate) fn sort_most_first(counts: &mut [(String, u64)]) {
+    counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+}

@@ -1,0 +1,265 @@
+//! The cause of a wait, from the system call, the kernel's procedures and the waiting frames.
+//!
+//! Best evidence first: what kind of wait the kernel sees (a futex, a pipe, a clock …) comes from the system
+//! call with its arguments where the collector has it, else from the names of the kernel's procedures on the
+//! stack. Only a futex needs the user's side: the waiting frames tell lock, condition, barrier, join.
+
+use longpole_event::{Blocking, Call, FileKind};
+
+use crate::state::Cause;
+use crate::timeline::DependenceKind;
+use crate::waiting_frames::Hint;
+
+/// What a stack tells about the wait that began there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct StackHints {
+    /// The outermost waiting frame's cause.
+    pub(crate) outermost: Option<Cause>,
+    /// The innermost waiting frame's cause.
+    pub(crate) innermost: Option<Cause>,
+    /// What the kernel's procedures say, where the stack has them.
+    pub(crate) kernel: Option<Cause>,
+}
+
+impl StackHints {
+    /// Takes in the hints of the waiting frames, innermost first.
+    pub(crate) fn add(&mut self, hint: Hint) {
+        if let Hint::Cause(cause) = hint {
+            self.innermost = self.innermost.or(Some(cause));
+            self.outermost = Some(cause);
+        }
+    }
+
+    /// The cause of a futex wait.
+    fn futex(&self) -> Option<Cause> {
+        match (self.innermost, self.outermost) {
+            // A condition's waiter that has been signalled queues for the mutex: that is a wait for a lock.
+            (Some(Cause::Lock), Some(Cause::Condition)) => Some(Cause::Lock),
+            (_, outermost) => outermost,
+        }
+    }
+}
+
+/// Why a thread is blocked.
+pub(crate) fn cause(blocking: Blocking, call: Option<&Call>, hints: StackHints) -> Cause {
+    if blocking == Blocking::Stopped {
+        return Cause::Stopped;
+    }
+    let seen = call.map(by_system_call).or(hints.kernel);
+    match seen {
+        Some(Cause::Futex) | None => {
+            let waits_for_device = blocking == Blocking::Device && seen.is_none();
+            let user = hints.futex().or_else(|| call.filter(|call| is_join(call)).map(|_| Cause::Join));
+            if waits_for_device { Cause::Io } else { user.or(seen).unwrap_or(Cause::Other) }
+        }
+        // An unknown call that waits for a device does I/O; one that no signal interrupts waits in the kernel.
+        Some(Cause::Other) if blocking == Blocking::Device => Cause::Io,
+        Some(Cause::Other) => hints.futex().unwrap_or(Cause::Other),
+        Some(cause) => cause,
+    }
+}
+
+/// What kind of dependence ends a wait.
+pub(crate) fn dependence(cause: Cause) -> DependenceKind {
+    match cause {
+        Cause::Lock => DependenceKind::Unlock,
+        Cause::Condition | Cause::Park => DependenceKind::Signal,
+        Cause::Barrier => DependenceKind::Barrier,
+        Cause::Join | Cause::Child => DependenceKind::Join,
+        Cause::Semaphore => DependenceKind::Post,
+        Cause::Pipe | Cause::Socket | Cause::Message | Cause::Poll | Cause::Terminal => {
+            DependenceKind::Message
+        }
+        _ => DependenceKind::Wake,
+    }
+}
+
+/// Whether a soft interrupt during this call of a thread does that thread's work: it sends something, and
+/// over loopback the receiver is woken from the sender's soft interrupt.
+pub(crate) fn sends(call: Option<&Call>) -> bool {
+    // write, pwrite64, writev, sendfile, connect, sendto, sendmsg, shutdown, close, sendmmsg
+    call.is_some_and(|call| matches!(call.number, 1 | 18 | 20 | 40 | 42 | 44 | 46 | 48 | 3 | 307))
+}
+
+/// Whether this is `sched_yield`.
+pub(crate) fn is_yield(call: Option<&Call>) -> bool {
+    call.is_some_and(|call| call.number == 24)
+}
+
+/// glibc joins by waiting on the thread's id, which the kernel clears and wakes as a shared futex; all its
+/// other waits with this operation are private.
+fn is_join(call: &Call) -> bool {
+    const WAIT_BITSET_CLOCK_REALTIME_SHARED: u64 = 9 | 256;
+    matches!(call.number, 202) && call.arguments[1] == WAIT_BITSET_CLOCK_REALTIME_SHARED
+}
+
+/// x86-64 system call numbers (arch/x86/entry/syscalls/syscall_64.tbl).
+fn by_system_call(call: &Call) -> Cause {
+    match call.number {
+        -1 => Cause::PageFault,
+        // futex, futex_wait, futex_waitv, futex_requeue
+        202 | 449 | 455 | 456 => Cause::Futex,
+        // read, write, pread64, pwrite64, readv, writev, preadv, pwritev, preadv2, pwritev2, sendfile, splice, tee, copy_file_range
+        0 | 1 | 17..=20 | 295 | 296 | 327 | 328 | 40 | 275 | 276 | 326 => by_file(call.file),
+        // accept, connect, sendto, recvfrom, sendmsg, recvmsg, accept4, recvmmsg, sendmmsg
+        42..=47 | 288 | 299 | 307 => Cause::Socket,
+        // poll, ppoll: no descriptors is a clock; arguments are (descriptors, number, timeout)
+        7 | 271 if call.arguments[1] == 0 => Cause::Sleep,
+        // select, pselect6
+        23 | 270 if call.arguments[0] == 0 => Cause::Sleep,
+        // poll, select, epoll_wait, pselect6, ppoll, epoll_pwait, epoll_pwait2
+        7 | 23 | 232 | 270 | 271 | 281 | 441 => Cause::Poll,
+        // nanosleep, clock_nanosleep
+        35 | 230 => Cause::Sleep,
+        // wait4, waitid; clone, vfork, clone3 block only for a vfork's child
+        61 | 247 | 56 | 58 | 435 => Cause::Child,
+        // semop, semtimedop
+        65 | 220 => Cause::Semaphore,
+        // msgsnd, msgrcv, mq_timedsend, mq_timedreceive
+        69 | 70 | 242 | 243 => Cause::Message,
+        // flock; fcntl blocks only for a record lock
+        73 | 72 => Cause::Lock,
+        // pause, rt_sigsuspend, rt_sigtimedwait
+        34 | 130 | 128 => Cause::Signal,
+        // fsync, fdatasync, sync, syncfs, sync_file_range, msync
+        74 | 75 | 162 | 306 | 277 | 26 => Cause::Io,
+        // open, stat, fstat, lstat, access, truncate, ftruncate, getdents, rename, mkdir, rmdir, link, unlink, statfs
+        2 | 4..=6 | 21 | 76..=78 | 82..=87 | 137 | 138 => Cause::Io,
+        // getdents64, readahead, io_getevents, openat, newfstatat, unlinkat, renameat, faccessat, fallocate, renameat2, io_uring_enter, statx, openat2
+        217 | 187 | 208 | 257 | 262..=264 | 269 | 285 | 316 | 426 | 332 | 437 => Cause::Io,
+        // execve, execveat read the program
+        59 | 322 => Cause::Io,
+        // mmap, mprotect, munmap, brk, mremap, madvise wait for the lock of the memory map
+        9..=12 | 25 | 28 => Cause::Kernel,
+        _ => Cause::Other,
+    }
+}
+
+fn by_file(file: FileKind) -> Cause {
+    match file {
+        FileKind::Pipe => Cause::Pipe,
+        FileKind::Socket => Cause::Socket,
+        FileKind::Character => Cause::Terminal,
+        FileKind::Anonymous => Cause::Poll,
+        FileKind::Regular | FileKind::Block | FileKind::None => Cause::Io,
+    }
+}
+
+/// What a kernel procedure on the stack of a blocked thread tells.
+pub(crate) fn by_kernel_procedure(name: &str) -> Option<Cause> {
+    const NAMES: &[(&str, Cause)] = &[
+        ("futex_", Cause::Futex),
+        ("__futex_", Cause::Futex),
+        ("do_futex", Cause::Futex),
+        ("pipe_", Cause::Pipe),
+        ("anon_pipe_", Cause::Pipe),
+        ("fifo_", Cause::Pipe),
+        ("unix_", Cause::Socket),
+        ("tcp_", Cause::Socket),
+        ("udp_", Cause::Socket),
+        ("inet_", Cause::Socket),
+        ("sk_wait", Cause::Socket),
+        ("__skb_wait", Cause::Socket),
+        ("sock_", Cause::Socket),
+        ("__sys_recv", Cause::Socket),
+        ("__sys_send", Cause::Socket),
+        ("__sys_accept", Cause::Socket),
+        ("ep_poll", Cause::Poll),
+        ("do_epoll_wait", Cause::Poll),
+        ("do_poll", Cause::Poll),
+        ("do_sys_poll", Cause::Poll),
+        ("do_select", Cause::Poll),
+        ("eventfd_", Cause::Poll),
+        ("do_nanosleep", Cause::Sleep),
+        ("hrtimer_nanosleep", Cause::Sleep),
+        ("do_wait", Cause::Child),
+        ("kernel_wait", Cause::Child),
+        ("wait_for_vfork", Cause::Child),
+        ("kernel_clone", Cause::Child),
+        ("do_semtimedop", Cause::Semaphore),
+        ("do_msg", Cause::Message),
+        ("wq_sleep", Cause::Message),
+        ("flock_", Cause::Lock),
+        ("fcntl_setlk", Cause::Lock),
+        ("sigsuspend", Cause::Signal),
+        ("do_sigtimedwait", Cause::Signal),
+        ("__x64_sys_pause", Cause::Signal),
+        ("n_tty_", Cause::Terminal),
+        ("do_signal_stop", Cause::Stopped),
+        ("ptrace_stop", Cause::Stopped),
+        ("exc_page_fault", Cause::PageFault),
+        ("asm_exc_page_fault", Cause::PageFault),
+        ("handle_mm_fault", Cause::PageFault),
+        ("io_schedule", Cause::Io),
+        ("folio_wait", Cause::Io),
+        ("jbd2_", Cause::Io),
+        ("ext4_", Cause::Io),
+        ("xfs_", Cause::Io),
+        ("btrfs_", Cause::Io),
+        ("vfs_fsync", Cause::Io),
+        ("do_fsync", Cause::Io),
+        ("rwsem_down", Cause::Kernel),
+        ("__mutex_lock", Cause::Kernel),
+    ];
+    NAMES.iter().find(|(prefix, _)| name.starts_with(prefix)).map(|&(_, cause)| cause)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(number: i32, arguments: [u64; 3], file: FileKind) -> Call {
+        Call { number, arguments, file }
+    }
+
+    fn hints(innermost: Option<Cause>, outermost: Option<Cause>) -> StackHints {
+        StackHints { innermost, outermost, kernel: None }
+    }
+
+    #[test]
+    fn a_futex_is_explained_by_the_outermost_waiting_frame() {
+        let futex = call(202, [0x1000, 128, 2], FileKind::None);
+        let of = |hints| cause(Blocking::Interruptible, Some(&futex), hints);
+        assert_eq!(of(hints(Some(Cause::Condition), Some(Cause::Barrier))), Cause::Barrier);
+        assert_eq!(of(hints(Some(Cause::Lock), Some(Cause::Condition))), Cause::Lock);
+        assert_eq!(of(hints(None, None)), Cause::Futex);
+    }
+
+    #[test]
+    fn a_shared_wait_on_a_thread_id_is_a_join_even_without_names() {
+        let join = call(202, [0x1000, 265, 77], FileKind::None);
+        assert_eq!(cause(Blocking::Interruptible, Some(&join), StackHints::default()), Cause::Join);
+    }
+
+    #[test]
+    fn a_read_is_explained_by_the_file() {
+        let of =
+            |file| cause(Blocking::Interruptible, Some(&call(0, [3, 0, 0], file)), StackHints::default());
+        assert_eq!(of(FileKind::Pipe), Cause::Pipe);
+        assert_eq!(of(FileKind::Socket), Cause::Socket);
+        assert_eq!(of(FileKind::Regular), Cause::Io);
+    }
+
+    #[test]
+    fn poll_without_descriptors_is_a_sleep() {
+        let poll = call(7, [0, 0, 100], FileKind::None);
+        assert_eq!(cause(Blocking::Interruptible, Some(&poll), StackHints::default()), Cause::Sleep);
+    }
+
+    #[test]
+    fn without_the_system_call_the_kernel_procedures_tell() {
+        let seen = StackHints { kernel: Some(Cause::Pipe), ..hints(None, Some(Cause::Lock)) };
+        assert_eq!(cause(Blocking::Interruptible, None, seen), Cause::Pipe);
+        let futex = StackHints { kernel: Some(Cause::Futex), ..hints(None, Some(Cause::Lock)) };
+        assert_eq!(cause(Blocking::Interruptible, None, futex), Cause::Lock);
+    }
+
+    #[test]
+    fn a_device_wait_without_any_other_sign_is_io() {
+        assert_eq!(cause(Blocking::Device, None, StackHints::default()), Cause::Io);
+        assert_eq!(
+            cause(Blocking::Device, Some(&call(-1, [0; 3], FileKind::None)), StackHints::default()),
+            Cause::PageFault
+        );
+    }
+}

@@ -1,0 +1,85 @@
+//! The evidence ledger: what the answers rest on, and what is missing (metrics.md §9).
+
+use longpole_recording::Defects;
+
+/// Counts of what was recorded, lost, and could not be matched or named.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Evidence {
+    /// Names of the collectors, one for each distinct one among the machines.
+    pub collector: String,
+    /// Timer samples per second and processor.
+    pub sample_hertz: u32,
+    /// Events in the recording, samples included.
+    pub events: u64,
+    /// Switches off a processor.
+    pub switches: u64,
+    /// Wakes.
+    pub wakes: u64,
+    /// Timer samples.
+    pub samples: u64,
+    /// Events that the collector lost.
+    pub lost_events: u64,
+    /// Samples that the collector lost.
+    pub lost_samples: u64,
+    /// Stacks that the collector lost, of events that are there.
+    pub lost_stacks: u64,
+    /// Threads that did not fit the collector's table.
+    pub lost_threads: u64,
+    /// Waits that ended without a recorded wake.
+    pub unmatched_wakes: u64,
+    /// Waits ended by an interrupt: a device, a timer, a packet. Nobody's work enabled the thread.
+    pub interrupt_wakes: u64,
+    /// Waits ended by a task that is not recorded.
+    pub outside_wakes: u64,
+    /// Those tasks by name with their number of wakes, most first.
+    pub outside_wakers: Vec<(String, u64)>,
+    /// State changes that contradict the state before: signs of loss that no count reported.
+    pub contradictions: u64,
+    /// Events whose time was before that of their predecessor; they stand at its time.
+    pub disordered: u64,
+    /// Observations (samples, switches and wakes with a stack).
+    pub observations: u64,
+    /// Observations at switches and wakes that have no stack.
+    pub without_stack: u64,
+    /// Share of the observed innermost procedures that have no name, percent.
+    pub unsymbolised_percent: f64,
+    /// Modules behind most of those, most first, with their number of observations.
+    pub unsymbolised_modules: Vec<(String, u64)>,
+    /// Damage to the recording's files.
+    pub defects: Defects,
+    /// Definitions lost with damaged chunks, and references to them.
+    pub lost_definitions: u64,
+    /// CPU time of the recorder while the program ran, seconds.
+    pub recorder_cpu_seconds: f64,
+    /// CPU time of the collector's kernel programs, seconds, where it was measured.
+    pub kernel_seconds: Option<f64>,
+    /// Largest resident memory of the recorder, bytes.
+    pub recorder_peak_bytes: u64,
+    /// Size of the recording on disk, bytes.
+    pub recording_bytes: u64,
+    /// The recorder was killed or stopped before the program ended.
+    pub truncated: bool,
+    /// The recorder attached to a running program.
+    pub attached: bool,
+    /// What else a reader has to know.
+    pub notes: Vec<String>,
+}
+
+impl Evidence {
+    /// Cost of collecting on the recorded threads as a share of the program's CPU time, percent, where
+    /// the kernel counted it.
+    #[must_use]
+    pub fn overhead_percent(&self, cpu_seconds: f64) -> Option<f64> {
+        self.kernel_seconds.filter(|_| cpu_seconds > 0.0).map(|kernel| 100.0 * kernel / cpu_seconds)
+    }
+
+    /// Whether anything is missing from the recording.
+    #[must_use]
+    pub fn has_losses(&self) -> bool {
+        self.lost_events + self.lost_samples + self.lost_stacks + self.lost_threads > 0
+            || self.contradictions > 0
+            || !self.defects.is_none()
+            || self.lost_definitions > 0
+            || self.truncated
+    }
+}

@@ -1,0 +1,175 @@
+//! Places of frames: what each code address of a log means.
+
+use longpole_event::{FrameId, MachineId, ModuleId, ModuleKind};
+use longpole_recording::{Folder, LogName, Tables};
+use longpole_symbols::{CodeModule, Symboliser};
+use rustc_hash::FxHashMap;
+
+use crate::error::Result;
+use crate::paths::{Paths, Place, PlaceId, Procedure};
+use crate::stream::LogStream;
+
+/// What the frames of one machine's log mean.
+#[derive(Debug, Default)]
+pub(crate) struct FrameNames {
+    /// Places of each frame, innermost inlined one first; never empty.
+    places: Vec<Vec<PlaceId>>,
+    /// Frames whose address lies in a loop that only waits.
+    spins: Vec<bool>,
+    /// Frames without a name.
+    unnamed: Vec<bool>,
+    /// Frames of the kernel.
+    kernel: Vec<bool>,
+}
+
+impl FrameNames {
+    /// The places of a frame, innermost inlined one first.
+    pub(crate) fn places(&self, frame: FrameId) -> &[PlaceId] {
+        &self.places[frame.index()]
+    }
+
+    /// Whether the frame's address lies in a busy-waiting loop.
+    pub(crate) fn spins(&self, frame: FrameId) -> bool {
+        self.spins[frame.index()]
+    }
+
+    /// Whether no name was found for the frame.
+    pub(crate) fn is_unnamed(&self, frame: FrameId) -> bool {
+        self.unnamed[frame.index()]
+    }
+
+    /// Whether the frame is the kernel's.
+    pub(crate) fn is_kernel(&self, frame: FrameId) -> bool {
+        self.kernel[frame.index()]
+    }
+}
+
+/// Names from a symbol log, one entry for each named frame: (places, spins).
+type Named = FxHashMap<FrameId, (Vec<RawPlace>, bool)>;
+
+struct RawPlace {
+    procedure: String,
+    file: Option<String>,
+    line: u32,
+}
+
+/// Whether a machine's symbols came with the recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SymbolSource {
+    /// The recorder resolved them when the run ended.
+    Recording,
+    /// They were looked up now, in this machine's files.
+    Here,
+}
+
+/// Names all frames of a log.
+pub(crate) fn name_frames(
+    folder: &Folder,
+    machine: MachineId,
+    tables: &Tables,
+    paths: &mut Paths,
+) -> Result<(FrameNames, SymbolSource)> {
+    let (named, source) = match LogStream::open(folder, machine, LogName::Symbols)? {
+        Some(mut log) => (read_symbols(&mut log)?, SymbolSource::Recording),
+        None => (look_up_here(tables), SymbolSource::Here),
+    };
+    Ok((intern(tables, &named, paths), source))
+}
+
+fn read_symbols(log: &mut LogStream) -> Result<Named> {
+    let mut symbols = Tables::default();
+    log.read_all(&mut symbols, &mut |_| {})?;
+    let raw = |symbol: &longpole_event::Symbol| {
+        symbol
+            .places
+            .iter()
+            .map(|place| {
+                let (procedure, file, line) = symbols.place(place);
+                RawPlace { procedure: procedure.to_owned(), file: file.map(str::to_owned), line }
+            })
+            .collect()
+    };
+    Ok(symbols.symbols.iter().map(|symbol| (symbol.frame, (raw(symbol), symbol.spins))).collect())
+}
+
+/// Names the frames of a recording whose recorder could not: the program's files may still be here.
+fn look_up_here(tables: &Tables) -> Named {
+    let mut frames_of: Vec<Vec<FrameId>> = vec![Vec::new(); tables.modules.len()];
+    for (index, frame) in tables.frames.iter().enumerate() {
+        if let Some(frames) = frames_of.get_mut(frame.module.index()) {
+            frames.push(FrameId::from_index(index));
+        }
+    }
+    let mut symboliser = Symboliser::new();
+    let mut named = Named::default();
+    for (module, frames) in tables.modules.iter().zip(frames_of) {
+        let pid = module.process.and_then(|process| Some(tables.processes.get(process.index())?.pid));
+        let path = tables.text(module.path).into();
+        let code = CodeModule::new(path, module.build_id.clone(), module.kind, pid);
+        let addresses: Vec<u64> = frames.iter().map(|frame| tables.frames[frame.index()].address).collect();
+        for (frame, found) in frames.iter().zip(symboliser.symbolise(&code, &addresses)) {
+            let places = found.places.into_iter().map(|place| RawPlace {
+                procedure: place.procedure,
+                file: place.file,
+                line: place.line,
+            });
+            named.insert(*frame, (places.collect(), found.spins));
+        }
+    }
+    named
+}
+
+fn intern(tables: &Tables, named: &Named, paths: &mut Paths) -> FrameNames {
+    let files = files_of_procedures(tables, named);
+    let mut names = FrameNames::default();
+    for (index, frame) in tables.frames.iter().enumerate() {
+        let module = module_name(tables, frame.module);
+        let found = named.get(&FrameId::from_index(index));
+        let mut places = Vec::new();
+        for place in found.iter().flat_map(|(places, _)| places) {
+            let known = || files.get(&(frame.module, place.procedure.as_str())).map(|&file| file.to_owned());
+            let procedure = paths.procedure(Procedure {
+                name: place.procedure.clone(),
+                module: module.clone(),
+                file: place.file.clone().or_else(known).unwrap_or_default(),
+            });
+            places.push(paths.place(Place { procedure, line: place.line }));
+        }
+        names.unnamed.push(places.is_empty());
+        if places.is_empty() {
+            let name = if module.starts_with('[') { module.clone() } else { format!("[{module}]") };
+            let procedure = paths.procedure(Procedure { name, module, file: String::new() });
+            places.push(paths.place(Place { procedure, line: 0 }));
+        }
+        names.places.push(places);
+        names.spins.push(found.is_some_and(|(_, spins)| *spins));
+        let kind = tables.modules.get(frame.module.index()).map(|module| module.kind);
+        names.kernel.push(kind == Some(ModuleKind::Kernel));
+    }
+    names
+}
+
+/// The file of each procedure that has line information at one of its addresses at least, so that
+/// addresses of the compiler's own making (no line) do not become a procedure of their own.
+fn files_of_procedures<'a>(tables: &Tables, named: &'a Named) -> FxHashMap<(ModuleId, &'a str), &'a str> {
+    let mut files = FxHashMap::default();
+    for (index, frame) in tables.frames.iter().enumerate() {
+        let Some((places, _)) = named.get(&FrameId::from_index(index)) else { continue };
+        for place in places {
+            if let Some(file) = &place.file {
+                files.entry((frame.module, place.procedure.as_str())).or_insert(file.as_str());
+            }
+        }
+    }
+    files
+}
+
+/// File name of a module without its folders; bracketed names stay whole.
+fn module_name(tables: &Tables, module: ModuleId) -> String {
+    let path = tables.modules.get(module.index()).map_or("[unknown]", |module| tables.text(module.path));
+    if path.starts_with('[') {
+        return path.to_owned();
+    }
+    let path = path.strip_suffix(" (deleted)").unwrap_or(path);
+    path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("[unknown]").to_owned()
+}

@@ -1,0 +1,289 @@
+//! The stacks of one machine's log, and their logical call paths.
+//!
+//! ```text
+//! stack       main → worker → get → pthread_mutex_lock → futex_wait          (innermost last)
+//! prefix      main → start_threads                     the path at which the thread was created
+//! plain       main → start_threads → main → worker → get → pthread_mutex_lock → futex_wait
+//! stripped    main → start_threads → main → worker → get                      (hints: lock)
+//! ```
+
+use longpole_event::{FrameId, StackId};
+use longpole_recording::Tables;
+use rustc_hash::FxHashMap;
+
+use crate::cause::{StackHints, by_kernel_procedure};
+use crate::naming::FrameNames;
+use crate::paths::{PathId, Paths, Place, PlaceId, Procedure};
+use crate::state::Cause;
+use crate::waiting_frames::{Hint, hint, is_runtime_module};
+
+/// How much of a stack is part of the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Cut {
+    /// All of it: a timer found the thread there.
+    Plain,
+    /// Without the frames of the wait or wake (metrics.md §1).
+    Stripped,
+}
+
+/// A stack without its waiting frames: the places of `node` without the `dropped` innermost ones.
+#[derive(Clone, Copy, Debug)]
+struct Stripped {
+    node: Option<StackId>,
+    dropped: usize,
+    hints: StackHints,
+}
+
+/// The stacks of one machine.
+#[derive(Debug)]
+pub(crate) struct StackTable {
+    nodes: Vec<(Option<StackId>, FrameId)>,
+    names: FrameNames,
+    stripped: Vec<Stripped>,
+    spins: Vec<bool>,
+    /// Innermost procedure of the path is unnamed, by stack.
+    unnamed: Vec<bool>,
+    /// The place of an observation without a stack.
+    unknown: PlaceId,
+}
+
+/// The logical paths of one machine's stacks, for each prefix they were seen with.
+#[derive(Debug, Default)]
+pub(crate) struct PathCache {
+    paths: FxHashMap<(PathId, StackId, Cut), PathId>,
+    stackless: FxHashMap<PathId, PathId>,
+}
+
+impl StackTable {
+    pub(crate) fn new(tables: &Tables, names: FrameNames, paths: &mut Paths) -> Self {
+        let unknown = paths.procedure(Procedure {
+            name: "[no stack]".into(),
+            module: "[unknown]".into(),
+            file: String::new(),
+        });
+        let mut stacks = StackTable {
+            nodes: tables.stacks.iter().map(|stack| (stack.caller, stack.frame)).collect(),
+            names,
+            stripped: Vec::new(),
+            spins: Vec::new(),
+            unnamed: Vec::new(),
+            unknown: paths.place(Place { procedure: unknown, line: 0 }),
+        };
+        if tables.frames.is_empty() {
+            // Only a damaged log has stacks without frames.
+            stacks.nodes.clear();
+        }
+        let hints = HintTable::new(paths);
+        for index in 0..stacks.nodes.len() {
+            let id = StackId::from_index(index);
+            stacks.stripped.push(stacks.strip(id, &hints));
+            stacks.spins.push(stacks.is_spin(id, &hints));
+            stacks.unnamed.push(stacks.names.is_unnamed(stacks.nodes[index].1));
+        }
+        stacks
+    }
+
+    /// The stack, if the log defines it.
+    pub(crate) fn checked(&self, stack: Option<StackId>) -> Option<StackId> {
+        stack.filter(|stack| stack.index() < self.nodes.len())
+    }
+
+    /// What the stack's waiting frames tell.
+    pub(crate) fn hints(&self, stack: Option<StackId>) -> StackHints {
+        self.checked(stack).map_or_else(StackHints::default, |stack| self.stripped[stack.index()].hints)
+    }
+
+    /// Whether a thread found there only waits for memory to change.
+    pub(crate) fn spins(&self, stack: Option<StackId>) -> bool {
+        self.checked(stack).is_some_and(|stack| self.spins[stack.index()])
+    }
+
+    /// Whether the innermost procedure has no name.
+    pub(crate) fn is_unnamed(&self, stack: StackId) -> bool {
+        self.unnamed[stack.index()]
+    }
+
+    /// The module-level procedure of the stack's innermost frame.
+    pub(crate) fn innermost_place(&self, stack: StackId) -> PlaceId {
+        self.names.places(self.nodes[stack.index()].1)[0]
+    }
+
+    /// The path that goes on into the places of `frame`, without the `dropped` innermost ones.
+    fn enter(&self, paths: &mut Paths, path: PathId, frame: FrameId, dropped: usize) -> PathId {
+        let places = &self.names.places(frame)[dropped..];
+        places.iter().rev().fold(path, |path, &place| paths.path(path, place))
+    }
+
+    fn strip(&self, stack: StackId, table: &HintTable) -> Stripped {
+        let mut hints = StackHints::default();
+        let mut node = Some(stack);
+        while let Some(current) = node {
+            let (caller, frame) = self.nodes[current.index()];
+            if self.names.is_kernel(frame) {
+                let seen = self.names.places(frame).iter().find_map(|&place| table.kernel(place));
+                // The innermost one tells, but a page fault stays one whatever it waits for.
+                hints.kernel = seen.filter(|&cause| cause == Cause::PageFault).or(hints.kernel).or(seen);
+                node = caller;
+                continue;
+            }
+            let places = self.names.places(frame);
+            for (dropped, &place) in places.iter().enumerate() {
+                match table.hint(place) {
+                    // The C library's outermost frames start the program; they are no wait.
+                    Some(_) if caller.is_none() && table.starts_thread(place) => {
+                        return Stripped { node: Some(current), dropped, hints };
+                    }
+                    Some(hint) => hints.add(hint),
+                    None => return Stripped { node: Some(current), dropped, hints },
+                }
+            }
+            node = caller;
+        }
+        Stripped { node: None, dropped: 0, hints }
+    }
+
+    /// A sample in a busy-waiting loop, or in the yielding that such loops do.
+    fn is_spin(&self, stack: StackId, table: &HintTable) -> bool {
+        let mut node = Some(stack);
+        let mut in_kernel = false;
+        while let Some(current) = node {
+            let (caller, frame) = self.nodes[current.index()];
+            if self.names.is_kernel(frame) {
+                in_kernel = true;
+                node = caller;
+                continue;
+            }
+            let yields = self.names.places(frame).iter().any(|&place| table.yields(place));
+            return yields || (!in_kernel && self.names.spins(frame));
+        }
+        false
+    }
+}
+
+impl PathCache {
+    /// The logical path of a stack of a thread with this prefix, made if it is new.
+    pub(crate) fn intern(
+        &mut self,
+        table: &StackTable,
+        paths: &mut Paths,
+        prefix: PathId,
+        (stack, cut): (Option<StackId>, Cut),
+    ) -> PathId {
+        let Some(stack) = table.checked(stack) else {
+            return *self.stackless.entry(prefix).or_insert_with(|| paths.path(prefix, table.unknown));
+        };
+        if let Some(&path) = self.paths.get(&(prefix, stack, cut)) {
+            return path;
+        }
+        let path = match cut {
+            Cut::Plain => self.intern_plain(table, paths, prefix, stack),
+            Cut::Stripped => self.intern_stripped(table, paths, prefix, stack),
+        };
+        self.paths.insert((prefix, stack, cut), path);
+        path
+    }
+
+    /// The logical path that [`intern`](Self::intern) made before.
+    pub(crate) fn find(
+        &self,
+        table: &StackTable,
+        prefix: PathId,
+        (stack, cut): (Option<StackId>, Cut),
+    ) -> Option<PathId> {
+        match table.checked(stack) {
+            Some(stack) => self.paths.get(&(prefix, stack, cut)).copied(),
+            None => self.stackless.get(&prefix).copied(),
+        }
+    }
+
+    fn intern_plain(
+        &mut self,
+        table: &StackTable,
+        paths: &mut Paths,
+        prefix: PathId,
+        stack: StackId,
+    ) -> PathId {
+        // Callers up to the first one whose path is known: a loop, since stacks can be deep.
+        let mut missing = vec![stack];
+        let mut path = loop {
+            let innermost = *missing.last().expect("at least the stack itself");
+            let Some(caller) = table.nodes[innermost.index()].0 else { break prefix };
+            if let Some(&path) = self.paths.get(&(prefix, caller, Cut::Plain)) {
+                break path;
+            }
+            missing.push(caller);
+        };
+        for stack in missing.into_iter().rev() {
+            path = table.enter(paths, path, table.nodes[stack.index()].1, 0);
+            self.paths.insert((prefix, stack, Cut::Plain), path);
+        }
+        path
+    }
+
+    fn intern_stripped(
+        &mut self,
+        table: &StackTable,
+        paths: &mut Paths,
+        prefix: PathId,
+        stack: StackId,
+    ) -> PathId {
+        let Stripped { node, dropped, .. } = table.stripped[stack.index()];
+        let Some(node) = node else {
+            // Nothing but waiting frames, as in a thread that only the C library knows: they are the path.
+            return self.intern_plain(table, paths, prefix, stack);
+        };
+        let (caller, frame) = table.nodes[node.index()];
+        let path = match caller {
+            Some(caller) => self.intern(table, paths, prefix, (Some(caller), Cut::Plain)),
+            None => prefix,
+        };
+        table.enter(paths, path, frame, dropped)
+    }
+}
+
+/// Hints of all places, found once.
+struct HintTable {
+    hints: Vec<Option<Hint>>,
+    kernel: Vec<Option<Cause>>,
+    starts: Vec<bool>,
+    yields: Vec<bool>,
+}
+
+impl HintTable {
+    fn new(paths: &Paths) -> Self {
+        let procedures = paths.procedures();
+        let by_procedure: Vec<_> =
+            procedures.iter().map(|procedure| hint(&procedure.name, &procedure.module)).collect();
+        let kernel: Vec<_> =
+            procedures.iter().map(|procedure| by_kernel_procedure(&procedure.name)).collect();
+        let mut table = HintTable { hints: vec![], kernel: vec![], starts: vec![], yields: vec![] };
+        for place in paths.all_places() {
+            let index = place.procedure.0 as usize;
+            let procedure = &procedures[index];
+            let plain = procedure.name.trim_start_matches('_');
+            table.hints.push(by_procedure[index]);
+            table.kernel.push(kernel[index]);
+            let starts =
+                plain == "start_thread" || plain.starts_with("clone") || plain.starts_with("libc_start");
+            table.starts.push(starts && is_runtime_module(&procedure.module));
+            table.yields.push(plain == "sched_yield" || plain == "pthread_yield");
+        }
+        table
+    }
+
+    fn hint(&self, place: PlaceId) -> Option<Hint> {
+        self.hints.get(place.0 as usize).copied().flatten()
+    }
+
+    fn kernel(&self, place: PlaceId) -> Option<Cause> {
+        self.kernel.get(place.0 as usize).copied().flatten()
+    }
+
+    fn starts_thread(&self, place: PlaceId) -> bool {
+        self.starts.get(place.0 as usize).copied().unwrap_or(false)
+    }
+
+    fn yields(&self, place: PlaceId) -> bool {
+        self.yields.get(place.0 as usize).copied().unwrap_or(false)
+    }
+}

@@ -1,0 +1,95 @@
+//! The second reading: makes every call path, and finds what only the future of a thread tells.
+
+use longpole_event::{StackId, ThreadId, Time};
+use rustc_hash::FxHashMap;
+
+use crate::paths::{PathId, Paths, PlaceId};
+use crate::stacks::{Cut, PathCache, StackTable};
+use crate::timeline::Item;
+use crate::transitions::{Observer, Oddity};
+
+/// What the survey of one machine found.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    pub(crate) cache: PathCache,
+    /// Spinning intervals by thread of the log.
+    pub(crate) spins: Vec<Vec<(Time, Time)>>,
+    /// Prefix of each thread's program.
+    pub(crate) prefixes: Vec<PathId>,
+    pub(crate) contradictions: u64,
+    pub(crate) unmatched_wakes: u64,
+    pub(crate) interrupt_wakes: u64,
+    pub(crate) outside_wakes: u64,
+    pub(crate) observations: u64,
+    pub(crate) without_stack: u64,
+    /// Observations whose innermost procedure has no name, by place.
+    pub(crate) unnamed: FxHashMap<PlaceId, u64>,
+    /// When each thread was last observed. A spin's interval from then on may reach over time off the
+    /// processor; that has its own state.
+    since: Vec<Time>,
+}
+
+impl Findings {
+    /// Nothing found yet about so many threads.
+    pub(crate) fn new(threads: usize) -> Self {
+        Findings {
+            spins: vec![Vec::new(); threads],
+            prefixes: vec![Paths::ROOT; threads],
+            since: vec![Time::ZERO; threads],
+            ..Findings::default()
+        }
+    }
+}
+
+/// Surveys one machine.
+pub(crate) struct Surveyor<'a> {
+    pub(crate) stacks: &'a StackTable,
+    pub(crate) paths: &'a mut Paths,
+    pub(crate) findings: &'a mut Findings,
+}
+
+impl Observer for Surveyor<'_> {
+    fn path(&mut self, prefix: PathId, stack: (Option<StackId>, Cut)) -> PathId {
+        self.findings.cache.intern(self.stacks, self.paths, prefix, stack)
+    }
+
+    fn item(&mut self, _item: Item) {}
+
+    /// ```text
+    ///    observation      sample in a spinning loop        sample in a spinning loop      elsewhere
+    /// ──────┼──────────────────────┼───────────────────────────────┼─────────────────────────┼────
+    ///       └───── spinning ───────┴────────── spinning ───────────┘         running
+    /// ```
+    fn observed(&mut self, thread: ThreadId, time: Time, stack: Option<StackId>, spins: bool) {
+        let findings = &mut *self.findings;
+        findings.observations += 1;
+        match self.stacks.checked(stack) {
+            None => findings.without_stack += 1,
+            Some(stack) if self.stacks.is_unnamed(stack) => {
+                *findings.unnamed.entry(self.stacks.innermost_place(stack)).or_default() += 1;
+            }
+            Some(_) => {}
+        }
+        let since = std::mem::replace(&mut findings.since[thread.index()], time);
+        if spins && since < time {
+            let list = &mut findings.spins[thread.index()];
+            match list.last_mut() {
+                Some(last) if last.1 == since => last.1 = time,
+                _ => list.push((since, time)),
+            }
+        }
+    }
+
+    fn begins_at(&mut self, thread: ThreadId, prefix: PathId) {
+        self.findings.prefixes[thread.index()] = prefix;
+    }
+
+    fn count(&mut self, what: Oddity) {
+        match what {
+            Oddity::Contradiction => self.findings.contradictions += 1,
+            Oddity::UnmatchedWake => self.findings.unmatched_wakes += 1,
+            Oddity::InterruptWake => self.findings.interrupt_wakes += 1,
+            Oddity::OutsideWake => self.findings.outside_wakes += 1,
+        }
+    }
+}

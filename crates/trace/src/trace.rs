@@ -1,0 +1,261 @@
+//! An opened recording.
+
+use std::path::Path;
+
+use longpole_event::{Call, MachineId, StackId, Time};
+use longpole_recording::{Folder, LogName, Manifest};
+use rustc_hash::FxHashMap;
+
+use crate::assembly::{evidence_of, run_of, sent_of, sort_most_first, tree_of};
+use crate::error::{Error, Result};
+use crate::evidence::Evidence;
+use crate::inventory::Inventory;
+use crate::naming::{SymbolSource, name_frames};
+use crate::paths::{PathId, Paths};
+use crate::program::Program;
+use crate::stacks::{Cut, PathCache, StackTable};
+use crate::stream::{Axis, LogStream, Merge};
+use crate::survey::{Findings, Surveyor};
+use crate::timeline::{Item, Timelines};
+use crate::transitions::{Foreknowledge, Observer, Sent, Sources, Transitions};
+
+/// A recording whose timelines can be read as often as wanted.
+#[derive(Debug)]
+pub struct Trace {
+    folder: Folder,
+    manifest: Manifest,
+    program: Program,
+    paths: Paths,
+    evidence: Evidence,
+    machines: Vec<Surveyed>,
+    sent: Sent,
+    end: Time,
+}
+
+/// What the replay of one machine needs.
+#[derive(Debug)]
+struct Surveyed {
+    stacks: StackTable,
+    cache: PathCache,
+    calls: Vec<Call>,
+    known: Vec<Foreknowledge>,
+    base: u32,
+    axis: Axis,
+}
+
+impl Surveyed {
+    fn sources<'a>(&'a self, sent: &'a Sent) -> Sources<'a> {
+        Sources { stacks: &self.stacks, calls: &self.calls, known: &self.known, sent, base: self.base }
+    }
+}
+
+impl Trace {
+    /// Opens the recording in a folder.
+    ///
+    /// # Errors
+    /// [`Error::Recording`] when the folder or a log in it cannot be read, [`Error::Empty`] when it holds no
+    /// event. Damage within a log is no error: it is counted in the [`Evidence`].
+    pub fn open(path: &Path) -> Result<Self> {
+        let (folder, manifest) = Folder::open(path)?;
+        let inventories = (0..manifest.machines.len())
+            .map(|index| Inventory::read(&folder, MachineId::from_index(index)))
+            .collect::<Result<Vec<_>>>()?;
+        if inventories.iter().all(|inventory| inventory.first.is_none()) {
+            return Err(Error::Empty { path: path.to_owned(), reason: reason_of_emptiness(&manifest) });
+        }
+        let run = run_of(&manifest, &inventories);
+        let program = tree_of(&manifest, &inventories, run);
+        let mut trace = Trace {
+            evidence: evidence_of(&manifest, &inventories, &folder),
+            paths: Paths::default(),
+            machines: Vec::new(),
+            sent: sent_of(&manifest, &inventories, run.begin),
+            folder,
+            manifest,
+            program,
+            end: run.end,
+        };
+        trace.prepare(inventories, run.begin)?;
+        trace.survey()?;
+        Ok(trace)
+    }
+
+    /// The manifest.
+    #[must_use]
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The program's tree.
+    #[must_use]
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The call paths.
+    #[must_use]
+    pub fn paths(&self) -> &Paths {
+        &self.paths
+    }
+
+    /// What the answers rest on.
+    #[must_use]
+    pub fn evidence(&self) -> &Evidence {
+        &self.evidence
+    }
+
+    /// The folder it was opened from.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Calls `visit` on every item of the timelines, in time order.
+    ///
+    /// # Errors
+    /// [`Error::Recording`] when a file that could be read before no longer can.
+    pub fn items(&self, visit: &mut dyn FnMut(&Item)) -> Result<()> {
+        let mut replays: Vec<_> =
+            self.machines.iter().map(|machine| Transitions::new(machine.sources(&self.sent))).collect();
+        let mut merge = self.merge()?;
+        while let Some((machine, event)) = merge.next()? {
+            let replayed = &self.machines[machine.index()];
+            replays[machine.index()].apply(&event, &mut Replayer { replayed, visit });
+        }
+        for (transitions, replayed) in replays.iter_mut().zip(&self.machines) {
+            transitions.finish(self.end, &mut Replayer { replayed, visit });
+        }
+        Ok(())
+    }
+
+    fn merge(&self) -> Result<Merge> {
+        let mut streams = Vec::new();
+        for (index, machine) in self.machines.iter().enumerate() {
+            let id = MachineId::from_index(index);
+            if let Some(stream) = LogStream::open(&self.folder, id, LogName::Events)? {
+                streams.push((id, stream, machine.axis));
+            }
+        }
+        Merge::new(streams)
+    }
+
+    /// Names the frames and lays out the tables that replays read.
+    fn prepare(&mut self, inventories: Vec<Inventory>, begin: u64) -> Result<()> {
+        let mut base = 0;
+        for (index, inventory) in inventories.into_iter().enumerate() {
+            let machine = MachineId::from_index(index);
+            let (names, source) = name_frames(&self.folder, machine, &inventory.tables, &mut self.paths)?;
+            if source == SymbolSource::Here && !inventory.tables.frames.is_empty() {
+                self.evidence.notes.push(
+                    "the recorder was stopped before it named the procedures: names were looked up in the files \
+                     that are on this machine now"
+                        .into(),
+                );
+            }
+            let stacks = StackTable::new(&inventory.tables, names, &mut self.paths);
+            let threads = inventory.threads.len();
+            self.machines.push(Surveyed {
+                stacks,
+                cache: PathCache::default(),
+                calls: inventory.tables.calls,
+                known: inventory.threads.into_iter().map(|thread| thread.known).collect(),
+                base,
+                axis: Axis::new(self.manifest.machines[index].clock, begin),
+            });
+            base += u32::try_from(threads).expect("fewer than 2^32 threads");
+        }
+        Ok(())
+    }
+
+    fn survey(&mut self) -> Result<()> {
+        let machines = &self.machines;
+        let mut findings: Vec<_> =
+            machines.iter().map(|machine| Findings::new(machine.known.len())).collect();
+        let mut replays: Vec<_> =
+            machines.iter().map(|machine| Transitions::new(machine.sources(&self.sent))).collect();
+        let mut merge = self.merge()?;
+        let paths = &mut self.paths;
+        while let Some((machine, event)) = merge.next()? {
+            let index = machine.index();
+            let (stacks, findings) = (&machines[index].stacks, &mut findings[index]);
+            replays[index].apply(&event, &mut Surveyor { stacks, paths, findings });
+        }
+        for (index, transitions) in replays.iter_mut().enumerate() {
+            let (stacks, findings) = (&machines[index].stacks, &mut findings[index]);
+            transitions.finish(self.end, &mut Surveyor { stacks, paths, findings });
+        }
+        self.evidence.disordered = merge.disordered;
+        for (index, found) in findings.into_iter().enumerate() {
+            self.keep(index, found);
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, index: usize, found: Findings) {
+        let machine = &mut self.machines[index];
+        for (known, spins) in machine.known.iter_mut().zip(found.spins) {
+            known.spins = spins;
+        }
+        for (offset, prefix) in found.prefixes.into_iter().enumerate() {
+            self.program.threads[machine.base as usize + offset].prefix = prefix;
+        }
+        machine.cache = found.cache;
+        let evidence = &mut self.evidence;
+        evidence.contradictions += found.contradictions;
+        evidence.unmatched_wakes += found.unmatched_wakes;
+        evidence.interrupt_wakes += found.interrupt_wakes;
+        evidence.outside_wakes += found.outside_wakes;
+        evidence.observations += found.observations;
+        evidence.without_stack += found.without_stack;
+        let unnamed: u64 = found.unnamed.values().sum();
+        if evidence.observations > 0 {
+            evidence.unsymbolised_percent = 100.0 * unnamed as f64 / evidence.observations as f64;
+        }
+        let mut modules: FxHashMap<String, u64> = FxHashMap::default();
+        for (place, count) in found.unnamed {
+            let procedure = self.paths.all_places()[place.0 as usize].procedure;
+            *modules.entry(self.paths.procedure_named_by(procedure).module.clone()).or_default() += count;
+        }
+        evidence.unsymbolised_modules.extend(modules);
+        sort_most_first(&mut evidence.unsymbolised_modules);
+    }
+}
+
+impl Timelines for Trace {
+    type Error = Error;
+
+    fn program(&self) -> &Program {
+        &self.program
+    }
+
+    fn paths(&self) -> &Paths {
+        &self.paths
+    }
+
+    fn for_each(&self, visit: &mut dyn FnMut(&Item)) -> Result<()> {
+        self.items(visit)
+    }
+}
+
+/// The observer of a replay after the survey.
+struct Replayer<'a> {
+    replayed: &'a Surveyed,
+    visit: &'a mut dyn FnMut(&Item),
+}
+
+impl Observer for Replayer<'_> {
+    fn path(&mut self, prefix: PathId, stack: (Option<StackId>, Cut)) -> PathId {
+        self.replayed.cache.find(&self.replayed.stacks, prefix, stack).unwrap_or(prefix)
+    }
+
+    fn item(&mut self, item: Item) {
+        (self.visit)(&item);
+    }
+}
+
+fn reason_of_emptiness(manifest: &Manifest) -> &'static str {
+    match manifest.outcome {
+        None => "the recorder was stopped before it wrote its first events",
+        Some(_) => "the program did nothing that the collector sees, or ended before it was seen",
+    }
+}

@@ -1,0 +1,329 @@
+//! The state machine of each thread: events of one machine's log become items of the timelines.
+//!
+//! ```text
+//!               Start            In                  Out blocked
+//!    Absent ───────────► Ready ──────► Running/Spinning ──────► Blocked(cause)
+//!       ▲                  ▲  ◄──────────────┘                      │
+//!       └── Out dead       │     Out runnable                       │
+//!                          └─────────────── Wake ◄──────────────────┘
+//! ```
+//! An event that contradicts the state (a switch-in of a running thread) is a sign of loss: the thread is
+//! brought into the state that the event proves, and the contradiction is counted.
+
+use longpole_event::{Blocking, Call, CallId, Event, EventKind, StackId, ThreadId, Time, Waker};
+use rustc_hash::FxHashMap;
+
+use crate::cause::{cause, dependence, is_yield, sends};
+use crate::paths::PathId;
+use crate::stacks::{Cut, StackTable};
+use crate::state::{Cause, State};
+use crate::timeline::{DependenceKind, Item, What};
+
+/// What the survey knows about a thread before its timeline is replayed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Foreknowledge {
+    /// State at its start, for threads that nobody was seen to create.
+    pub(crate) initial: Option<State>,
+    /// Its end is told by a switch-out, after the event [`EventKind::Exit`].
+    pub(crate) dies_at_switch: bool,
+    /// It is the first thread of a process that another recorded process created.
+    pub(crate) is_new_process: bool,
+    /// Intervals in which it is on a processor only to wait, in time order.
+    pub(crate) spins: Vec<(Time, Time)>,
+}
+
+/// Messages that were sent: by whom (in the recording's ids) and when.
+pub(crate) type Sent = FxHashMap<u64, (ThreadId, Time)>;
+
+/// Where a replay gets paths from, and whom it tells what it comes across.
+pub(crate) trait Observer {
+    /// The path of a stack.
+    fn path(&mut self, prefix: PathId, stack: (Option<StackId>, Cut)) -> PathId;
+    /// An item of the timelines.
+    fn item(&mut self, item: Item);
+    /// The stack of a thread (by its id in the log) is known at this time, or should be.
+    fn observed(&mut self, _thread: ThreadId, _time: Time, _stack: Option<StackId>, _spins: bool) {}
+    /// The thread's paths begin with this one.
+    fn begins_at(&mut self, _thread: ThreadId, _prefix: PathId) {}
+    /// Something to count.
+    fn count(&mut self, _what: Oddity) {}
+}
+
+/// What a replay counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Oddity {
+    /// An event contradicts the thread's state.
+    Contradiction,
+    /// A wait ended without a wake.
+    UnmatchedWake,
+    /// A wait was ended by an interrupt.
+    InterruptWake,
+    /// A wait was ended by a task that is not recorded.
+    OutsideWake,
+}
+
+/// What a replay reads besides the events.
+#[derive(Clone, Copy)]
+pub(crate) struct Sources<'a> {
+    pub(crate) stacks: &'a StackTable,
+    pub(crate) calls: &'a [Call],
+    pub(crate) known: &'a [Foreknowledge],
+    pub(crate) sent: &'a Sent,
+    /// Added to the log's thread ids to make the recording's.
+    pub(crate) base: u32,
+}
+
+#[derive(Clone, Debug)]
+struct Live {
+    state: State,
+    prefix: PathId,
+    /// The prefix after the next exec.
+    program_prefix: PathId,
+    /// The first of its foreknown spins that is not over.
+    next_spin: usize,
+    /// It left the processor last to yield it.
+    yielded: bool,
+    /// It was seen somewhere.
+    observed: bool,
+}
+
+/// Replays the events of one machine.
+pub(crate) struct Transitions<'a> {
+    sources: Sources<'a>,
+    threads: Vec<Live>,
+}
+
+impl<'a> Transitions<'a> {
+    pub(crate) fn new(sources: Sources<'a>) -> Self {
+        let absent = Live {
+            state: State::Absent,
+            prefix: crate::paths::Paths::ROOT,
+            program_prefix: crate::paths::Paths::ROOT,
+            next_spin: 0,
+            yielded: false,
+            observed: false,
+        };
+        Transitions { sources, threads: vec![absent; sources.known.len()] }
+    }
+
+    /// Replays one event; its time is on the recording's axis.
+    pub(crate) fn apply(&mut self, event: &Event, observer: &mut impl Observer) {
+        let (thread, time) = (event.thread, event.time);
+        if thread.index() >= self.threads.len() {
+            // Values and losses name no thread; others with such an id are damage.
+            if !matches!(event.kind, EventKind::Value { .. } | EventKind::Lost { .. }) {
+                observer.count(Oddity::Contradiction);
+            }
+            return;
+        }
+        match event.kind {
+            EventKind::Start { creator, stack } => self.start(thread, time, (creator, stack), observer),
+            EventKind::Exec { .. } => {
+                let live = &mut self.threads[thread.index()];
+                live.prefix = live.program_prefix;
+            }
+            EventKind::Exit if !self.sources.known[thread.index()].dies_at_switch => {
+                self.enter(thread, time, State::Absent, observer);
+            }
+            EventKind::In => self.switch_in(thread, time, observer),
+            EventKind::Out { blocking, call, stack } => {
+                self.switch_out(thread, time, (blocking, call, stack), observer);
+            }
+            EventKind::Wake { waker, call, stack } => {
+                self.wake(thread, time, (waker, call, stack), observer);
+            }
+            EventKind::Sample { stack, .. } => self.sample(thread, time, stack, observer),
+            EventKind::Receive { key } => {
+                if let Some(&(source, source_time)) = self.sources.sent.get(&key) {
+                    let kind = DependenceKind::Message;
+                    self.emit(thread, time, What::Depend { source, source_time, kind }, observer);
+                }
+            }
+            EventKind::Exit
+            | EventKind::Name { .. }
+            | EventKind::Send { .. }
+            | EventKind::Value { .. }
+            | EventKind::Lost { .. } => {}
+        }
+    }
+
+    /// Ends the timelines of all threads that are still there.
+    pub(crate) fn finish(&mut self, time: Time, observer: &mut impl Observer) {
+        for index in 0..self.threads.len() {
+            self.enter(ThreadId::from_index(index), time, State::Absent, observer);
+        }
+    }
+
+    fn start(
+        &mut self,
+        thread: ThreadId,
+        time: Time,
+        (creator, stack): (Option<ThreadId>, Option<StackId>),
+        observer: &mut impl Observer,
+    ) {
+        let known = &self.sources.known[thread.index()];
+        let creator = creator.filter(|creator| creator.index() < self.threads.len());
+        let Some(creator) = creator else {
+            observer.begins_at(thread, crate::paths::Paths::ROOT);
+            self.enter(thread, time, known.initial.unwrap_or(State::Ready), observer);
+            return;
+        };
+        let path = self.observe(creator, time, (stack, Cut::Stripped), observer);
+        let creator_prefix = self.threads[creator.index()].prefix;
+        let live = &mut self.threads[thread.index()];
+        // A new process goes on with its creator's stack until it becomes another program; a new thread's
+        // stack begins anew.
+        live.prefix = if known.is_new_process { creator_prefix } else { path };
+        live.program_prefix = path;
+        observer.begins_at(thread, path);
+        let source = self.global(creator);
+        let kind = DependenceKind::Create;
+        self.emit(thread, time, What::Depend { source, source_time: time, kind }, observer);
+        self.enter(thread, time, State::Ready, observer);
+    }
+
+    fn switch_in(&mut self, thread: ThreadId, time: Time, observer: &mut impl Observer) {
+        match self.threads[thread.index()].state {
+            State::Ready => {}
+            State::Blocked(_) => observer.count(Oddity::UnmatchedWake),
+            State::Absent | State::Running | State::Spinning => observer.count(Oddity::Contradiction),
+        }
+        self.enter_processor(thread, time, observer);
+    }
+
+    fn switch_out(
+        &mut self,
+        thread: ThreadId,
+        time: Time,
+        (blocking, call, stack): (Blocking, Option<CallId>, Option<StackId>),
+        observer: &mut impl Observer,
+    ) {
+        if !self.threads[thread.index()].state.is_on_cpu() {
+            observer.count(Oddity::Contradiction);
+            self.enter_processor(thread, time, observer);
+        }
+        let call = self.call(call);
+        let stacks = self.sources.stacks;
+        let yielded = blocking == Blocking::Runnable && is_yield(call);
+        let before = std::mem::replace(&mut self.threads[thread.index()].yielded, yielded);
+        if blocking == Blocking::Runnable {
+            // A thread that yields again and again does nothing else.
+            if yielded {
+                observer.observed(thread, time, None, before);
+            } else if stack.is_some() {
+                self.observe(thread, time, (stack, Cut::Plain), observer);
+            }
+            self.enter(thread, time, State::Ready, observer);
+            return;
+        }
+        if blocking == Blocking::Dead {
+            self.enter(thread, time, State::Absent, observer);
+            return;
+        }
+        self.observe(thread, time, (stack, Cut::Stripped), observer);
+        self.enter(thread, time, State::Blocked(cause(blocking, call, stacks.hints(stack))), observer);
+    }
+
+    fn wake(
+        &mut self,
+        thread: ThreadId,
+        time: Time,
+        (waker, call, stack): (Waker, Option<CallId>, Option<StackId>),
+        observer: &mut impl Observer,
+    ) {
+        let State::Blocked(cause) = self.threads[thread.index()].state else {
+            // Woken before it got off its processor, or twice: it was never kept waiting.
+            return;
+        };
+        let source = match waker {
+            Waker::Thread(waker) => Some(waker),
+            Waker::SoftInterrupt(waker) if sends(self.call(call)) => Some(waker),
+            _ => None,
+        };
+        let source = source.filter(|&waker| waker != thread && waker.index() < self.threads.len());
+        match (source, waker) {
+            (Some(source), _) => self.depend(thread, time, (source, stack, cause), observer),
+            (None, Waker::Interrupt | Waker::SoftInterrupt(_)) => observer.count(Oddity::InterruptWake),
+            (None, Waker::Outside(_)) => observer.count(Oddity::OutsideWake),
+            (None, _) => observer.count(Oddity::UnmatchedWake),
+        }
+        self.enter(thread, time, State::Ready, observer);
+    }
+
+    fn depend(
+        &mut self,
+        thread: ThreadId,
+        time: Time,
+        (source, stack, cause): (ThreadId, Option<StackId>, Cause),
+        observer: &mut impl Observer,
+    ) {
+        if self.threads[source.index()].state.is_on_cpu() {
+            self.observe(source, time, (stack, Cut::Stripped), observer);
+        }
+        let (source, kind) = (self.global(source), dependence(cause));
+        self.emit(thread, time, What::Depend { source, source_time: time, kind }, observer);
+    }
+
+    fn sample(&mut self, thread: ThreadId, time: Time, stack: Option<StackId>, observer: &mut impl Observer) {
+        if !self.threads[thread.index()].state.is_on_cpu() {
+            observer.count(Oddity::Contradiction);
+            self.enter_processor(thread, time, observer);
+        }
+        self.observe(thread, time, (stack, Cut::Plain), observer);
+        self.enter_processor(thread, time, observer);
+    }
+
+    fn observe(
+        &mut self,
+        thread: ThreadId,
+        time: Time,
+        stack: (Option<StackId>, Cut),
+        observer: &mut impl Observer,
+    ) -> PathId {
+        let spins = stack.1 == Cut::Plain && self.sources.stacks.spins(stack.0);
+        observer.observed(thread, time, stack.0, spins);
+        let live = &mut self.threads[thread.index()];
+        live.observed = true;
+        let path = observer.path(live.prefix, stack);
+        self.emit(thread, time, What::Observe(path), observer);
+        path
+    }
+
+    /// The thread is on a processor: to work, or only to wait.
+    fn enter_processor(&mut self, thread: ThreadId, time: Time, observer: &mut impl Observer) {
+        let live = &mut self.threads[thread.index()];
+        let spins = &self.sources.known[thread.index()].spins;
+        while spins.get(live.next_spin).is_some_and(|&(_, end)| end <= time) {
+            live.next_spin += 1;
+        }
+        let spinning = spins.get(live.next_spin).is_some_and(|&(begin, _)| begin <= time);
+        self.enter(thread, time, if spinning { State::Spinning } else { State::Running }, observer);
+    }
+
+    fn enter(&mut self, thread: ThreadId, time: Time, state: State, observer: &mut impl Observer) {
+        let live = &mut self.threads[thread.index()];
+        if state == State::Absent && live.state != State::Absent && !live.observed {
+            // It ran unseen: what it did must not be charged to its creator's procedure.
+            live.observed = true;
+            let path = observer.path(live.prefix, (None, Cut::Plain));
+            self.emit(thread, time, What::Observe(path), observer);
+        }
+        let live = &mut self.threads[thread.index()];
+        if live.state != state {
+            live.state = state;
+            self.emit(thread, time, What::State(state), observer);
+        }
+    }
+
+    fn emit(&self, thread: ThreadId, time: Time, what: What, observer: &mut impl Observer) {
+        observer.item(Item { time, thread: self.global(thread), what });
+    }
+
+    fn global(&self, thread: ThreadId) -> ThreadId {
+        ThreadId(self.sources.base + thread.0)
+    }
+
+    fn call(&self, call: Option<CallId>) -> Option<&'a Call> {
+        self.sources.calls.get(call?.index())
+    }
+}

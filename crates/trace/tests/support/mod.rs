@@ -1,0 +1,171 @@
+//! Recordings written by hand, event by event.
+
+use std::path::Path;
+
+use longpole_event::{
+    Blocking, Call, Event, EventKind, FileKind, Frame, FrameId, MachineId, Module, ModuleKind, Process,
+    ProcessId, Stack, StackId, Symbol, SymbolPlace, Thread, ThreadId, Time, Waker,
+};
+use longpole_recording::{Folder, LogBuilder, LogName, Machine, Manifest, Outcome};
+use longpole_trace::{Item, State, Trace, What};
+use tempfile::TempDir;
+
+/// One machine's log under construction. Every procedure is a frame of its own.
+pub struct Log {
+    events: LogBuilder,
+    symbols: LogBuilder,
+    next_address: u64,
+}
+
+impl Log {
+    pub fn new(folder: &Folder, machine: u32) -> Self {
+        let builder = |log| LogBuilder::new(folder.create_log(MachineId(machine), log).unwrap());
+        Log { events: builder(LogName::Events), symbols: builder(LogName::Symbols), next_address: 0x1000 }
+    }
+
+    pub fn process(&mut self, pid: u32, parent: Option<ProcessId>) -> ProcessId {
+        self.events.process(Process { pid, parent }).unwrap()
+    }
+
+    pub fn thread(&mut self, process: ProcessId, tid: u32) -> ThreadId {
+        self.events.thread(Thread { process, tid }).unwrap()
+    }
+
+    /// A frame of `module` with these procedures, innermost inlined one first.
+    pub fn frame(&mut self, module: &str, procedures: &[&str], spins: bool) -> FrameId {
+        let path = self.events.text(module).unwrap();
+        let kind = if module == "[kernel]" { ModuleKind::Kernel } else { ModuleKind::File };
+        let module = Module { path, build_id: vec![], kind, process: None };
+        let module = self.events.module(module).unwrap();
+        self.next_address += 1;
+        let frame = self.events.frame(Frame { module, address: self.next_address }).unwrap();
+        let places = procedures
+            .iter()
+            .map(|name| SymbolPlace { procedure: self.symbols.text(name).unwrap(), file: None, line: 0 })
+            .collect();
+        self.symbols.symbol(Symbol { frame, places, spins }).unwrap();
+        frame
+    }
+
+    /// A stack, outermost first.
+    pub fn stack(&mut self, frames: &[FrameId]) -> StackId {
+        let mut caller = None;
+        for &frame in frames {
+            caller = Some(self.events.stack(Stack { caller, frame }).unwrap());
+        }
+        caller.unwrap()
+    }
+
+    /// A stack of plain procedures of the program, outermost first.
+    pub fn plain(&mut self, procedures: &[&str]) -> StackId {
+        let frames: Vec<_> =
+            procedures.iter().map(|name| self.frame("/bin/program", &[name], false)).collect();
+        self.stack(&frames)
+    }
+
+    pub fn event(&mut self, time: u64, thread: ThreadId, kind: EventKind) {
+        let time = Time::from_nanoseconds(time);
+        self.events.event(Event { time, cpu: 0, thread, kind }).unwrap();
+    }
+
+    pub fn start(&mut self, time: u64, thread: ThreadId, by: Option<(ThreadId, StackId)>) {
+        let (creator, stack) = (by.map(|by| by.0), by.map(|by| by.1));
+        self.event(time, thread, EventKind::Start { creator, stack });
+    }
+
+    pub fn switch_in(&mut self, time: u64, thread: ThreadId) {
+        self.event(time, thread, EventKind::In);
+    }
+
+    pub fn futex(&mut self, time: u64, thread: ThreadId, stack: StackId) {
+        let call = Call { number: 202, arguments: [0x10, 128, 0], file: FileKind::None };
+        let call = Some(self.events.call(call).unwrap());
+        let (blocking, stack) = (Blocking::Interruptible, Some(stack));
+        self.event(time, thread, EventKind::Out { blocking, call, stack });
+    }
+
+    pub fn wake(&mut self, time: u64, thread: ThreadId, waker: ThreadId, stack: StackId) {
+        let (waker, stack) = (Waker::Thread(waker), Some(stack));
+        self.event(time, thread, EventKind::Wake { waker, call: None, stack });
+    }
+
+    pub fn sample(&mut self, time: u64, thread: ThreadId, stack: StackId) {
+        self.event(time, thread, EventKind::Sample { stack: Some(stack), kernel: false });
+    }
+
+    pub fn dead(&mut self, time: u64, thread: ThreadId) {
+        self.event(time, thread, EventKind::Exit);
+        self.event(time, thread, EventKind::Out { blocking: Blocking::Dead, call: None, stack: None });
+    }
+
+    fn finish(mut self) {
+        self.events.flush().unwrap();
+        self.symbols.flush().unwrap();
+    }
+}
+
+/// A recording of `machines` machines whose logs `write` fills; the run is from 0 to `end`.
+pub fn recording(machines: Vec<Machine>, end: u64, write: impl FnOnce(&mut [Log])) -> (TempDir, Trace) {
+    let temporary = tempfile::tempdir().unwrap();
+    let outcome = Outcome {
+        begin_nanoseconds: 0,
+        end_nanoseconds: end,
+        exit_code: Some(0),
+        signal: None,
+        truncated: false,
+    };
+    let manifest = Manifest {
+        format_version: 1,
+        command: vec!["program".into()],
+        machines,
+        outcome: Some(outcome),
+        ..Manifest::default()
+    };
+    let path = temporary.path().join("r.longpole");
+    let folder = Folder::create(&path, &manifest).unwrap();
+    let mut logs: Vec<_> =
+        (0..manifest.machines.len()).map(|machine| Log::new(&folder, machine as u32)).collect();
+    write(&mut logs);
+    logs.into_iter().for_each(Log::finish);
+    let trace = open(&path);
+    (temporary, trace)
+}
+
+pub fn open(path: &Path) -> Trace {
+    Trace::open(path).unwrap()
+}
+
+/// The items as text: `T1 5 running`, `T2 7 at main/worker`, `T2 7 after T1@5 (Signal)`.
+pub fn drawn(trace: &Trace) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut draw = |item: &Item| {
+        let what = match item.what {
+            What::State(State::Blocked(cause)) => format!("blocked: {cause}"),
+            What::State(state) => format!("{state:?}").to_lowercase(),
+            What::Observe(path) => format!("at {}", path_text(trace, path)),
+            What::Depend { source, source_time, kind } => {
+                format!("after T{}@{} ({kind:?})", source.0, source_time.nanoseconds())
+            }
+        };
+        lines.push(format!("T{} {} {what}", item.thread.0, item.time.nanoseconds()));
+    };
+    trace.items(&mut draw).unwrap();
+    lines
+}
+
+fn path_text(trace: &Trace, path: longpole_trace::PathId) -> String {
+    let mut names: Vec<_> = trace
+        .paths()
+        .places_of(path)
+        .map(|place| trace.paths().procedure_named_by(place.procedure).name.clone())
+        .collect();
+    names.reverse();
+    names.join("/")
+}
+
+/// One machine with a clock of its own.
+pub fn machine(name: &str, offset: i64) -> Machine {
+    let mut machine = Machine { name: name.into(), cpus: 2, ..Machine::default() };
+    machine.clock.offset_nanoseconds = offset;
+    machine
+}

@@ -1,0 +1,172 @@
+//! Logs written by hand, and the timelines that must come of them.
+
+mod support;
+
+use longpole_event::{Blocking, EventKind};
+use support::{drawn, machine, recording};
+
+#[test]
+fn a_lock_is_suffered_where_it_was_asked_for_and_ended_by_its_holder() {
+    let (_folder, trace) = recording(vec![machine("a", 0)], 100, |logs| {
+        let log = &mut logs[0];
+        let process = log.process(10, None);
+        let (main, other) = (log.thread(process, 10), log.thread(process, 11));
+        let create = log.plain(&["main", "start_worker"]);
+        let frames = [
+            log.frame("/bin/program", &["worker"], false),
+            log.frame("/lib/libc.so.6", &["pthread_mutex_lock"], false),
+            log.frame("/lib/libc.so.6", &["__lll_lock_wait"], false),
+        ];
+        let locking = log.stack(&frames);
+        let unlocking = log.plain(&["main", "update", "pthread_mutex_unlock"]);
+        log.start(0, main, None);
+        log.switch_in(0, main);
+        log.start(10, other, Some((main, create)));
+        log.switch_in(12, other);
+        log.futex(20, other, locking);
+        log.wake(50, other, main, unlocking);
+        log.switch_in(52, other);
+        log.dead(60, other);
+        log.dead(100, main);
+    });
+    assert_eq!(
+        drawn(&trace),
+        [
+            "T0 0 ready",
+            "T0 0 running",
+            "T0 10 at main/start_worker",
+            "T1 10 after T0@10 (Create)",
+            "T1 10 ready",
+            "T1 12 running",
+            "T1 20 at main/start_worker/worker",
+            "T1 20 blocked: lock",
+            "T0 50 at main/update",
+            "T1 50 after T0@50 (Unlock)",
+            "T1 50 ready",
+            "T1 52 running",
+            "T1 60 absent",
+            "T0 100 absent",
+        ]
+    );
+    assert_eq!(trace.evidence().contradictions, 0);
+    assert_eq!(trace.evidence().unsymbolised_percent, 0.0);
+}
+
+#[test]
+fn a_forked_process_has_its_creators_path_once_before_and_once_after_exec() {
+    let (_folder, trace) = recording(vec![machine("a", 0)], 50, |logs| {
+        let log = &mut logs[0];
+        let parent = log.process(10, None);
+        let child = log.process(20, Some(parent));
+        let (main, forked) = (log.thread(parent, 10), log.thread(child, 20));
+        let fork = log.plain(&["main", "spawn", "fork"]);
+        let before = log.plain(&["main", "spawn", "prepare"]);
+        let after = log.plain(&["compile"]);
+        log.start(0, main, None);
+        log.switch_in(0, main);
+        log.start(10, forked, Some((main, fork)));
+        log.switch_in(11, forked);
+        log.sample(12, forked, before);
+        let program = longpole_event::TextId(0);
+        log.event(13, forked, EventKind::Exec { program });
+        log.sample(14, forked, after);
+        log.dead(20, forked);
+    });
+    let lines = drawn(&trace);
+    assert!(lines.contains(&"T1 12 at main/spawn/prepare".into()), "{lines:#?}");
+    assert!(lines.contains(&"T1 14 at main/spawn/compile".into()), "{lines:#?}");
+}
+
+#[test]
+fn time_before_a_sample_in_a_waiting_loop_is_spinning() {
+    let (_folder, trace) = recording(vec![machine("a", 0)], 50, |logs| {
+        let log = &mut logs[0];
+        let process = log.process(10, None);
+        let main = log.thread(process, 10);
+        let work = log.plain(&["main"]);
+        let frames = [log.frame("/bin/program", &["wait_for_flag"], true)];
+        let spin = log.stack(&frames);
+        log.start(0, main, None);
+        log.switch_in(0, main);
+        log.sample(10, main, work);
+        log.sample(20, main, spin);
+        log.event(25, main, EventKind::Out { blocking: Blocking::Runnable, call: None, stack: None });
+        log.switch_in(28, main);
+        log.sample(30, main, spin);
+        log.sample(40, main, work);
+        log.dead(50, main);
+    });
+    assert_eq!(
+        drawn(&trace),
+        [
+            "T0 0 ready",
+            "T0 0 running",
+            "T0 10 at main",
+            "T0 10 spinning",
+            "T0 20 at wait_for_flag",
+            "T0 25 ready",
+            "T0 28 spinning",
+            "T0 30 at wait_for_flag",
+            "T0 30 running",
+            "T0 40 at main",
+            "T0 50 absent",
+        ]
+    );
+}
+
+#[test]
+fn a_message_between_machines_is_a_dependence_on_one_axis() {
+    // The second machine's clock is 1000 behind: its event at 40 is at 1040 on the axis.
+    let machines = vec![machine("a", 0), machine("b", 1000)];
+    let (_folder, trace) = recording(machines, 2000, |logs| {
+        for log in logs.iter_mut() {
+            let process = log.process(10, None);
+            log.thread(process, 10);
+        }
+        let thread = longpole_event::ThreadId(0);
+        logs[0].start(0, thread, None);
+        logs[0].switch_in(0, thread);
+        logs[0].event(1000, thread, EventKind::Send { key: 7 });
+        logs[1].start(0, thread, None);
+        logs[1].switch_in(10, thread);
+        logs[1].event(40, thread, EventKind::Receive { key: 7 });
+    });
+    let lines = drawn(&trace);
+    assert!(lines.contains(&"T1 1040 after T0@1000 (Message)".into()), "{lines:#?}");
+    assert_eq!(trace.program().machines.len(), 2);
+    assert_eq!(trace.program().machine_of(longpole_event::ThreadId(1)).0, 1);
+}
+
+#[test]
+fn contradictions_are_counted_and_the_thread_goes_on_in_the_proven_state() {
+    let (_folder, trace) = recording(vec![machine("a", 0)], 50, |logs| {
+        let log = &mut logs[0];
+        let process = log.process(10, None);
+        let main = log.thread(process, 10);
+        let work = log.plain(&["main"]);
+        log.start(0, main, None);
+        log.switch_in(0, main);
+        log.futex(10, main, work);
+        log.sample(20, main, work);
+        log.switch_in(30, main);
+    });
+    assert_eq!(trace.evidence().contradictions, 2);
+    assert!(trace.evidence().has_losses());
+    assert!(drawn(&trace).contains(&"T0 20 running".into()));
+}
+
+#[test]
+fn a_thread_that_ran_unseen_is_not_charged_to_its_creator() {
+    let (_folder, trace) = recording(vec![machine("a", 0)], 50, |logs| {
+        let log = &mut logs[0];
+        let process = log.process(10, None);
+        let (main, other) = (log.thread(process, 10), log.thread(process, 11));
+        let create = log.plain(&["main"]);
+        log.start(0, main, None);
+        log.switch_in(0, main);
+        log.start(10, other, Some((main, create)));
+        log.switch_in(12, other);
+        log.dead(20, other);
+    });
+    assert!(drawn(&trace).contains(&"T1 20 at main/[no stack]".into()));
+}
