@@ -1,5 +1,7 @@
 //! Logs written by hand, and the timelines that must come of them.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
+
 mod support;
 
 use longpole_event::{Blocking, EventKind};
