@@ -2,10 +2,12 @@
 // Talking to the terminal is what these commands are for.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod bench;
 mod bpf;
 mod checks;
 mod layering;
 mod steps;
+mod synthetic;
 mod tools;
 
 use std::process::ExitCode;
@@ -31,6 +33,22 @@ enum Command {
     },
     /// The checks that run nothing: format, lints, layering, the embedded BPF object.
     Check,
+    /// Measure what recording and reporting cost, and keep the table below benches/runs.
+    Bench {
+        /// Rounds of every comparison.
+        #[arg(long, default_value_t = 5)]
+        rounds: u32,
+        /// Only this benchmark (may be given several times); the table is then not kept.
+        #[arg(long)]
+        only: Vec<String>,
+    },
+    /// Write a synthetic recording of a given number of scheduling events.
+    Synthesize {
+        /// Scheduling events.
+        events: u64,
+        /// The recording.
+        path: std::path::PathBuf,
+    },
     /// Run each fuzz target for a while (needs cargo-fuzz and a nightly toolchain).
     Fuzz {
         /// Seconds per target.
@@ -55,6 +73,8 @@ fn run(command: Command) -> Result<ExitCode> {
     match command {
         Command::Test { no_install } => checks::test(!no_install),
         Command::Check => checks::check(),
+        Command::Bench { rounds, only } => bench::run(rounds, &only),
+        Command::Synthesize { events, path } => synthetic::write(&path, events).map(|()| ExitCode::SUCCESS),
         Command::Fuzz { seconds } => checks::fuzz(seconds),
         Command::Docs => checks::docs(),
     }

@@ -1,0 +1,171 @@
+//! What recording costs: time per context switch, CPU time, start-up, memory, disk.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use longpole_recording::Folder;
+
+use super::child::{Usage, measure};
+use super::figures::{Figures, Page};
+use crate::steps::{root, succeed};
+use crate::tools::find;
+
+/// The programs that are measured, built, and the binary under test.
+pub struct Setting {
+    pub longpole: PathBuf,
+    pub folder: PathBuf,
+    pub rounds: u32,
+}
+
+/// A way to run a program.
+#[derive(Clone, Copy, PartialEq)]
+enum Way {
+    Bare,
+    Bpf,
+    Perf,
+    PerfSched,
+}
+
+impl Way {
+    const RECORDED: [(Way, &str); 3] = [
+        (Way::Bpf, "longpole record"),
+        (Way::Perf, "longpole record --collector perf"),
+        (Way::PerfSched, "perf sched record -g"),
+    ];
+}
+
+impl Setting {
+    /// Builds one C program.
+    fn build(&self, source: &str) -> Result<PathBuf> {
+        let source = root().join(source);
+        let program = self.folder.join(source.file_stem().context("name a source")?);
+        let mut gcc = Command::new("gcc");
+        succeed(gcc.args(["-O2", "-g", "-pthread", "-o"]).arg(&program).arg(&source))?;
+        Ok(program)
+    }
+
+    fn recording(&self) -> PathBuf {
+        self.folder.join("bench.longpole")
+    }
+
+    fn run(&self, way: Way, program: &Path, argument: &str) -> Result<Usage> {
+        let mut command = match way {
+            Way::Bare => return measure(Command::new(program).arg(argument)),
+            Way::Bpf | Way::Perf => {
+                let mut record = Command::new(&self.longpole);
+                let collector = if way == Way::Bpf { "bpf" } else { "perf" };
+                record.args(["record", "--collector", collector, "-o"]).arg(self.recording());
+                record
+            }
+            Way::PerfSched => {
+                let mut perf = Command::new("perf");
+                perf.args(["sched", "record", "-g", "-o"]).arg(self.folder.join("perf.data"));
+                perf
+            }
+        };
+        measure(command.arg("--").arg(program).arg(argument))
+    }
+
+    /// Added time per context switch, and bytes on disk per switch.
+    pub fn ping_pong(&self, page: &mut Page) -> Result<()> {
+        let program = self.build("programs/ping_pong.c")?;
+        let mut bare = Figures::default();
+        let mut added = [(); 3].map(|()| Figures::default());
+        let mut ratio = added.clone();
+        let mut bytes = Figures::default();
+        for _ in 0..self.rounds {
+            let alone = self.run(Way::Bare, &program, "150000")?.number("nanoseconds_per_switch")?;
+            bare.push(alone);
+            for (index, (way, _)) in Way::RECORDED.into_iter().enumerate() {
+                if way == Way::PerfSched && find("perf").is_none() {
+                    continue;
+                }
+                let usage = self.run(way, &program, "150000")?;
+                let time = usage.number("nanoseconds_per_switch")?;
+                added[index].push(time - alone);
+                ratio[index].push(time / alone);
+                if way == Way::Bpf {
+                    let (folder, _) = Folder::open(&self.recording())?;
+                    bytes.push(folder.size_bytes() as f64 / usage.number("switches")?);
+                }
+            }
+        }
+        let rival = added[2].median();
+        page.add("ping-pong, bare: time per switch", "ns", bare, None);
+        for (index, (_, name)) in Way::RECORDED.iter().enumerate() {
+            // The goals of the collector `bpf`: 1.5 µs, and less than the peer in the same rounds.
+            let goal = (index == 0).then(|| if rival.is_nan() { 1500.0 } else { rival.min(1500.0) });
+            page.add(&format!("ping-pong, {name}: added per switch"), "ns", added[index].clone(), goal);
+            page.add(&format!("ping-pong, {name}: recorded : bare"), "ratio", ratio[index].clone(), None);
+        }
+        page.add("ping-pong: bytes on disk per switch", "bytes", bytes, Some(24.0));
+        Ok(())
+    }
+
+    /// CPU time of a program that only computes.
+    pub fn fixed_work(&self, page: &mut Page) -> Result<()> {
+        let program = self.build("benches/fixed_work.c")?;
+        let (mut bpf, mut perf) = (Figures::default(), Figures::default());
+        // A per cent is looked for: twice the rounds, and each recorded run between two bare ones.
+        for _ in 0..2 * self.rounds {
+            let before = self.run(Way::Bare, &program, "500")?.number("cpu_seconds")?;
+            let by_bpf = self.run(Way::Bpf, &program, "500")?.number("cpu_seconds")?;
+            let between = self.run(Way::Bare, &program, "500")?.number("cpu_seconds")?;
+            let by_perf = self.run(Way::Perf, &program, "500")?.number("cpu_seconds")?;
+            let after = self.run(Way::Bare, &program, "500")?.number("cpu_seconds")?;
+            bpf.push(by_bpf / f64::midpoint(before, between));
+            perf.push(by_perf / f64::midpoint(between, after));
+        }
+        page.add("fixed work, longpole record: CPU time recorded : bare", "ratio", bpf, Some(1.01));
+        page.add("fixed work, --collector perf: CPU time recorded : bare", "ratio", perf, None);
+        Ok(())
+    }
+
+    /// Time from the start of the command to the program's `main`.
+    pub fn start_up(&self, page: &mut Page) -> Result<()> {
+        let program = self.build("benches/started.c")?;
+        let (mut bare, mut added, mut whole) = (Figures::default(), Figures::default(), Figures::default());
+        for _ in 0..2 * self.rounds {
+            let until_main = |way| -> Result<(f64, f64)> {
+                let begin = monotonic_nanoseconds();
+                let usage = self.run(way, &program, "")?;
+                Ok(((usage.number("started")? - begin) / 1e6, 1e3 * usage.seconds))
+            };
+            let (alone, alone_whole) = until_main(Way::Bare)?;
+            let (recorded, recorded_whole) = until_main(Way::Bpf)?;
+            bare.push(alone);
+            added.push(recorded - alone);
+            whole.push(recorded_whole - alone_whole);
+        }
+        page.add("start-up, bare: until main", "ms", bare, None);
+        page.add("start-up, longpole record: added until main", "ms", added, Some(150.0));
+        page.add("start-up, longpole record: added, answer included", "ms", whole, None);
+        Ok(())
+    }
+
+    /// Largest memory of the recorder, for a short and a long run.
+    pub fn memory(&self, page: &mut Page) -> Result<()> {
+        let program = self.build("programs/ping_pong.c")?;
+        let bare = self.run(Way::Bare, &program, "100000")?.number("nanoseconds_per_switch")?;
+        for seconds in [2.0, 20.0] {
+            let round_trips = (seconds * 1e9 / bare / 2.0).round();
+            let mut peak = Figures::default();
+            self.run(Way::Bpf, &program, &round_trips.to_string())?;
+            let (_, manifest) = Folder::open(&self.recording())?;
+            let cost = manifest.machines.first().and_then(|machine| machine.cost);
+            let bytes = cost.context("find the recorder's cost in the manifest")?.recorder_peak_bytes;
+            peak.push(bytes as f64 / f64::from(1 << 20));
+            page.add(&format!("memory of the recorder, {seconds} s of ping-pong"), "MiB", peak, Some(64.0));
+        }
+        Ok(())
+    }
+}
+
+/// The clock that `started.c` prints.
+fn monotonic_nanoseconds() -> f64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid timespec for the call to fill.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
+}

@@ -1,0 +1,230 @@
+//! Recordings of any length, made without running anything.
+//!
+//! ```text
+//!   cpu 0   T0 ── wakes T2, blocks ─┐ T2 ── wakes T4, blocks ─┐ T4 ...
+//!   cpu 1   T1 ── wakes T3, blocks ─┐ T3 ── ...
+//! ```
+//! Eight threads on two processors; a step is a wake, a switch out (in a futex wait) and a switch in, which are
+//! three scheduling events, and one step in sixteen has a timer sample. Call paths are ten frames deep, in a
+//! tree of some hundreds, as programs have them.
+
+use std::collections::VecDeque;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use longpole_event::{
+    Blocking, Call, CallId, Event, EventKind, FileKind, Frame, MachineId, Module, ModuleKind, Process, Stack,
+    StackId, Symbol, SymbolPlace, Thread, ThreadId, Time, Waker,
+};
+use longpole_recording::{
+    Collector, FORMAT_VERSION, Folder, LogBuilder, LogName, Machine, Manifest, Outcome,
+};
+
+const THREADS: u32 = 8;
+const CPUS: u16 = 2;
+const PROCEDURES: u64 = 200;
+const PATHS: u64 = 400;
+const DEPTH: u64 = 10;
+const BEGIN: u64 = 1_000_000_000;
+/// x86-64 system call number of futex.
+const FUTEX: i32 = 202;
+
+/// Writes a recording with `events` scheduling events.
+pub fn write(path: &Path, events: u64) -> Result<()> {
+    let mut manifest = Manifest {
+        format_version: FORMAT_VERSION,
+        longpole: env!("CARGO_PKG_VERSION").to_owned(),
+        command: vec!["synthetic".to_owned(), events.to_string()],
+        machines: vec![Machine {
+            name: "synthetic".to_owned(),
+            cpus: CPUS.into(),
+            collector: Collector { name: "synthetic".to_owned(), sample_hertz: 997, ..Collector::default() },
+            ..Machine::default()
+        }],
+        ..Manifest::default()
+    };
+    let folder = Folder::create(path, &manifest).context("create a recording")?;
+    let mut writer = Writer::new(&folder)?;
+    writer.start()?;
+    for _ in 0..events / 3 {
+        writer.step()?;
+    }
+    let end = writer.finish()?;
+    write_symbols(&folder)?;
+    manifest.outcome = Some(Outcome {
+        begin_nanoseconds: BEGIN,
+        end_nanoseconds: end,
+        exit_code: Some(0),
+        signal: None,
+        truncated: false,
+    });
+    folder.write_manifest(&manifest).context("finish a recording")
+}
+
+struct Writer {
+    log: LogBuilder,
+    random: u64,
+    time: u64,
+    steps: u64,
+    threads: Vec<ThreadId>,
+    running: Vec<ThreadId>,
+    blocked: VecDeque<ThreadId>,
+    paths: Vec<StackId>,
+    calls: Vec<CallId>,
+}
+
+impl Writer {
+    fn new(folder: &Folder) -> Result<Self> {
+        let mut log = LogBuilder::new(folder.create_log(MachineId(0), LogName::Events)?);
+        let path = log.text("/usr/bin/synthetic")?;
+        let module = Module { path, build_id: vec![7; 20], kind: ModuleKind::File, process: None };
+        let module = log.module(module)?;
+        let frames: Vec<_> = (0..PROCEDURES)
+            .map(|number| log.frame(Frame { module, address: 0x1000 + 0x40 * number }))
+            .collect::<Result<_, _>>()?;
+        let mut random = 0x1234_5678_9abc_def1;
+        let mut paths = Vec::new();
+        for _ in 0..PATHS {
+            let mut caller = None;
+            for depth in 0..DEPTH {
+                // Near the root few procedures, near the leaves all of them.
+                let choice = next(&mut random) % (1 + depth * depth * PROCEDURES / (DEPTH * DEPTH));
+                caller = Some(log.stack(Stack { caller, frame: frames[choice as usize] })?);
+            }
+            paths.extend(caller);
+        }
+        let call = |number: u64| Call {
+            number: FUTEX,
+            arguments: [0x7f00_0000_1000 + 64 * number, 0x80, 2],
+            file: FileKind::None,
+        };
+        let calls = (0..16).map(|number| log.call(call(number))).collect::<Result<_, _>>()?;
+        let process = log.process(Process { pid: 1000, parent: None })?;
+        let threads: Vec<_> = (0..THREADS)
+            .map(|number| log.thread(Thread { process, tid: 1000 + number }))
+            .collect::<Result<_, _>>()?;
+        let running = threads[..usize::from(CPUS)].to_vec();
+        let blocked = threads[usize::from(CPUS)..].iter().copied().collect();
+        Ok(Writer { log, random, time: BEGIN, steps: 0, threads, running, blocked, paths, calls })
+    }
+
+    fn event(&mut self, cpu: u16, thread: ThreadId, kind: EventKind) -> Result<()> {
+        Ok(self.log.event(Event { time: Time::from_nanoseconds(self.time), cpu, thread, kind })?)
+    }
+
+    fn path(&mut self) -> Option<StackId> {
+        let index = next(&mut self.random) % PATHS;
+        Some(self.paths[index as usize])
+    }
+
+    fn call(&mut self) -> Option<CallId> {
+        let index = next(&mut self.random) % 16;
+        Some(self.calls[index as usize])
+    }
+
+    /// All threads start; the first ones run, the others block at once.
+    fn start(&mut self) -> Result<()> {
+        for thread in self.threads.clone() {
+            let creator = (thread.0 > 0).then_some(ThreadId(0));
+            let stack = if creator.is_some() { self.path() } else { None };
+            self.event(0, thread, EventKind::Start { creator, stack })?;
+            let name = self.log.text(&format!("worker {}", thread.0))?;
+            self.event(0, thread, EventKind::Name { name })?;
+        }
+        for thread in self.blocked.clone() {
+            self.time += 500;
+            let cpu = CPUS + thread.0 as u16;
+            self.event(cpu, thread, EventKind::In)?;
+            self.time += 500;
+            let (call, stack) = (self.call(), self.path());
+            self.event(cpu, thread, EventKind::Out { blocking: Blocking::Interruptible, call, stack })?;
+        }
+        for cpu in 0..CPUS {
+            self.event(cpu, self.running[usize::from(cpu)], EventKind::In)?;
+        }
+        Ok(())
+    }
+
+    /// One wake, one switch out, one switch in.
+    fn step(&mut self) -> Result<()> {
+        let cpu = (self.steps % u64::from(CPUS)) as u16;
+        self.steps += 1;
+        let current = self.running[usize::from(cpu)];
+        let woken = self.blocked.pop_front().expect("more threads than processors");
+        self.time += 1000 + next(&mut self.random) % 20_000;
+        if self.steps.is_multiple_of(16) {
+            let stack = self.path();
+            self.event(cpu, current, EventKind::Sample { stack, kernel: false })?;
+            self.time += 400;
+        }
+        let (call, stack) = (self.call(), self.path());
+        self.event(cpu, woken, EventKind::Wake { waker: Waker::Thread(current), call, stack })?;
+        self.time += 300;
+        let (call, stack) = (self.call(), self.path());
+        self.event(cpu, current, EventKind::Out { blocking: Blocking::Interruptible, call, stack })?;
+        self.event(cpu, woken, EventKind::In)?;
+        self.blocked.push_back(current);
+        self.running[usize::from(cpu)] = woken;
+        Ok(())
+    }
+
+    /// All threads end.
+    fn finish(&mut self) -> Result<u64> {
+        for thread in self.threads.clone() {
+            self.time += 100;
+            self.event(0, thread, EventKind::Exit)?;
+        }
+        self.log.flush()?;
+        Ok(self.time)
+    }
+}
+
+/// Names for all frames.
+fn write_symbols(folder: &Folder) -> Result<()> {
+    let mut log = LogBuilder::new(folder.create_log(MachineId(0), LogName::Symbols)?);
+    let file = log.text("synthetic.c")?;
+    for number in 0..PROCEDURES {
+        let procedure = log.text(&format!("procedure_{number}"))?;
+        let places = vec![SymbolPlace { procedure, file: Some(file), line: 10 + number as u32 }];
+        let frame = longpole_event::FrameId(number as u32);
+        log.symbol(Symbol { frame, places, spins: false })?;
+    }
+    Ok(log.flush()?)
+}
+
+/// The next of a fixed sequence of random numbers.
+fn next(state: &mut u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state
+}
+
+#[cfg(test)]
+mod tests {
+    use longpole_event::{Decoder, Record};
+
+    use super::*;
+
+    #[test]
+    fn a_recording_has_as_many_scheduling_events_as_asked_for_in_time_order() {
+        let path = std::env::temp_dir().join(format!("longpole-synthetic-{}.longpole", std::process::id()));
+        write(&path, 3000).unwrap();
+        let (folder, _) = Folder::open(&path).unwrap();
+        let mut log = folder.open_log(MachineId(0), LogName::Events).unwrap().unwrap();
+        let (mut scheduling, mut last) = (0, Time::ZERO);
+        while let Some(chunk) = log.next_chunk().unwrap() {
+            for record in Decoder::new(chunk.bytes) {
+                let Record::Event(event) = record.unwrap() else { continue };
+                assert!(event.time >= last);
+                last = event.time;
+                let is_scheduling =
+                    matches!(event.kind, EventKind::In | EventKind::Out { .. } | EventKind::Wake { .. });
+                scheduling += u32::from(is_scheduling);
+            }
+        }
+        std::fs::remove_dir_all(&path).unwrap();
+        // The steps, and what brings the threads into their first places.
+        assert_eq!(scheduling, 3000 + 2 * (THREADS - u32::from(CPUS)) + u32::from(CPUS));
+    }
+}
