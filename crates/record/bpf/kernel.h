@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The few kernel types and helpers that the programs use.
+ *
+ * Only the fields that are read stand here. The loader looks their real offsets up in the running
+ * kernel's type information (CO-RE), so the layouts below need not match any kernel.
+ */
+#ifndef LONGPOLE_KERNEL_H
+#define LONGPOLE_KERNEL_H
+
+#include <linux/bpf.h>
+
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s16 s16;
+typedef __s32 s32;
+typedef __s64 s64;
+
+#define SEC(name) __attribute__((section(name), used))
+#define INLINE static inline __attribute__((always_inline))
+#define NOINLINE __attribute__((noinline))
+
+/* Declarations of maps: the loader reads these as types. */
+#define MAP_UINT(name, value) int(*name)[value]
+#define MAP_TYPE(name, value) typeof(value) *name
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct rq;
+
+struct cfs_rq {
+	struct rq *rq;
+};
+
+struct sched_entity {
+	struct cfs_rq *cfs_rq;
+};
+
+struct inode {
+	u16 i_mode;
+};
+
+struct file {
+	struct inode *f_inode;
+};
+
+struct fdtable {
+	u32 max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+struct mm_struct;
+
+struct task_struct {
+	struct sched_entity se;
+	struct mm_struct *mm;
+	unsigned int in_iowait : 1;
+	s32 pid;
+	s32 tgid;
+	char comm[16];
+	struct files_struct *files;
+	u64 self_exec_id;
+};
+
+struct linux_binprm {
+	const char *filename;
+};
+
+struct pt_regs {
+	unsigned long bp;
+	unsigned long dx;
+	unsigned long si;
+	unsigned long di;
+	unsigned long orig_ax;
+	unsigned long ip;
+	unsigned long cs;
+	unsigned long sp;
+};
+
+#pragma clang attribute pop
+
+/* What a perf_event program gets; a stable layout, not a kernel type (x86-64). */
+struct sample_context {
+	u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax;
+	u64 ip, cs, flags, sp, ss;
+	u64 sample_period, address;
+};
+
+static void *(*bpf_map_lookup_elem)(void *map, const void *key) = (void *)BPF_FUNC_map_lookup_elem;
+static long (*bpf_map_update_elem)(void *map, const void *key, const void *value,
+				   u64 flags) = (void *)BPF_FUNC_map_update_elem;
+static long (*bpf_map_delete_elem)(void *map, const void *key) = (void *)BPF_FUNC_map_delete_elem;
+static u64 (*bpf_ktime_get_ns)(void) = (void *)BPF_FUNC_ktime_get_ns;
+static u32 (*bpf_get_smp_processor_id)(void) = (void *)BPF_FUNC_get_smp_processor_id;
+static struct task_struct *(*bpf_get_current_task_btf)(void) = (void *)BPF_FUNC_get_current_task_btf;
+static u64 (*bpf_get_current_pid_tgid)(void) = (void *)BPF_FUNC_get_current_pid_tgid;
+static struct pt_regs *(*bpf_task_pt_regs)(struct task_struct *task) = (void *)BPF_FUNC_task_pt_regs;
+static long (*bpf_probe_read_user)(void *into, u32 size, const void *from) = (void *)BPF_FUNC_probe_read_user;
+static long (*bpf_probe_read_kernel)(void *into, u32 size,
+				     const void *from) = (void *)BPF_FUNC_probe_read_kernel;
+static long (*bpf_probe_read_kernel_str)(void *into, u32 size,
+					 const void *from) = (void *)BPF_FUNC_probe_read_kernel_str;
+static long (*bpf_get_stack)(void *context, void *into, u32 size, u64 flags) = (void *)BPF_FUNC_get_stack;
+static long (*bpf_ringbuf_output)(void *ring, void *data, u64 size, u64 flags) = (void *)BPF_FUNC_ringbuf_output;
+static u64 (*bpf_ringbuf_query)(void *ring, u64 flags) = (void *)BPF_FUNC_ringbuf_query;
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * What the programs write into the ring. `src/bpf/wire.rs` reads the same layouts; keep them together.
+ * Every record begins with a head; integers are of the machine's own byte order.
+ */
+#ifndef LONGPOLE_RECORDS_H
+#define LONGPOLE_RECORDS_H
+
+#include "kernel.h"
+
+enum record_kind {
+	RECORD_SWITCH = 1,
+	RECORD_WAKE = 2,
+	RECORD_FORK = 3,
+	RECORD_EXEC = 4,
+	RECORD_NAME = 5,
+	RECORD_SAMPLE = 6,
+	RECORD_STACK = 7,
+};
+
+/* Flags of a head. */
+enum {
+	PREVIOUS_TRACKED = 1, /* switch: the task that left is recorded */
+	NEXT_TRACKED = 2,     /* switch: the task that came is recorded */
+	HAS_CALL = 4,         /* the call part follows */
+	IN_KERNEL = 8,        /* sample: the timer found kernel code */
+	WAKER_TRACKED = 16,   /* wake: the waker is recorded */
+};
+
+/* Who woke, in wake records. */
+enum {
+	CONTEXT_TASK = 0,
+	CONTEXT_INTERRUPT = 1,
+	CONTEXT_SOFT_INTERRUPT = 2,
+};
+
+/* Why a task left, in switch records. */
+enum {
+	LEFT_RUNNABLE = 0,
+	LEFT_INTERRUPTIBLE = 1,
+	LEFT_UNINTERRUPTIBLE = 2,
+	LEFT_DEVICE = 3,
+	LEFT_STOPPED = 4,
+	LEFT_DEAD = 5,
+};
+
+/* Kinds of file behind a descriptor. */
+enum {
+	FILE_NONE = 0,
+	FILE_REGULAR = 1,
+	FILE_PIPE = 2,
+	FILE_SOCKET = 3,
+	FILE_CHARACTER = 4,
+	FILE_BLOCK = 5,
+	FILE_ANONYMOUS = 6,
+};
+
+struct head {
+	u64 time;
+	u8 kind;
+	u8 flags;
+	u16 cpu;
+	u32 pid; /* of the task the record is about: who left, woke, forked, … */
+};
+
+/* Where and in which system call the task was. */
+struct call {
+	u64 arguments[3];
+	u64 key; /* of its stack; 0: none */
+};
+
+struct switch_record {
+	struct head head;
+	u32 previous_tid;
+	u32 next_tid;
+	u32 next_pid;
+	u8 left;
+	u8 file;
+	s16 number;
+	struct call call; /* only with HAS_CALL */
+};
+
+struct wake_record {
+	struct head head;
+	u32 wakee_tid;
+	u32 wakee_pid;
+	u32 waker_tid;
+	u8 context;
+	u8 file;
+	s16 number;
+	union {
+		struct call call; /* with HAS_CALL */
+		char comm[16];    /* of a waker that is not recorded */
+	};
+};
+
+struct fork_record {
+	struct head head;
+	u32 parent_tid;
+	u32 child_tid;
+	u32 child_pid;
+	u32 unused;
+	u64 key;
+};
+
+#define PATH_BYTES 256
+
+struct exec_record {
+	struct head head;
+	u32 tid;
+	u32 old_tid;
+	char path[PATH_BYTES];
+};
+
+struct name_record {
+	struct head head;
+	u32 tid;
+	char comm[16];
+	u32 unused;
+};
+
+#define MOST_KERNEL_FRAMES 32
+#define MOST_USER_FRAMES 127
+#define MOST_MEMORY 8192
+
+/* A stack: of a sample, or one that later records name by its key. */
+struct stack_record {
+	struct head head;
+	u64 key;
+	u64 ip;
+	u64 sp;
+	u64 bp;
+	u32 tid;
+	u32 memory_bytes;
+	u32 kernel_frames;
+	u32 user_frames;
+	/* kernel frames, user frames, memory; what is absent takes no room */
+	u8 data[MOST_KERNEL_FRAMES * 8 + MOST_USER_FRAMES * 8 + MOST_MEMORY];
+};
+
+#endif

@@ -1,0 +1,233 @@
+//! The bpf collector (rung 1): programs in the kernel that see the recorded tasks only.
+
+mod mappings;
+mod variables;
+mod wire;
+
+use std::collections::hash_map::Entry;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+
+use aya::maps::{HashMap as BpfHashMap, MapData, PerCpuArray, RingBuf};
+use aya::programs::perf_event::{PerfEventConfig, PerfEventScope, SamplePolicy, SoftwareEvent};
+use aya::programs::{BtfTracePoint, PerfEvent, Program};
+use aya::{Btf, Ebpf, EbpfLoader, Endianness, include_bytes_aligned};
+use longpole_event::{LossKind, Time};
+use rustc_hash::FxHashMap;
+
+use self::mappings::MappingRings;
+use self::wire::Wire;
+use crate::collector::{Collector, KernelCost};
+use crate::raw::{RawEvent, RawKind, RawStack, TakenStack};
+use crate::ring::online_cpus;
+
+static OBJECT: &[u8] = include_bytes_aligned!("../bpf/longpole.bpf.o");
+const TYPE_INFORMATION: &str = "/sys/kernel/btf/vmlinux";
+const TRACEPOINTS: [&str; 5] =
+    ["sched_switch", "sched_waking", "sched_process_fork", "sched_process_exec", "task_rename"];
+/// Largest copy of user memory that the programs have room for (`MOST_MEMORY` in `bpf/records.h`).
+pub(crate) const MOST_STACK_BYTES: u32 = 8192;
+/// The kernel's counters of losses, by index in the map `counters`.
+const LOSSES: [LossKind; 4] = [LossKind::Events, LossKind::Samples, LossKind::Stacks, LossKind::Threads];
+
+/// Why the bpf collector could not be opened; completes "failed to …".
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BpfError {
+    /// The kernel has no type information.
+    #[error("read the kernel's type information {TYPE_INFORMATION}")]
+    NoTypeInformation(#[source] io::Error),
+    /// The kernel refused the programs.
+    #[error("load the kernel programs")]
+    Load(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The kernel refused a perf event.
+    #[error("open a perf event on every processor")]
+    PerfEvent(#[source] io::Error),
+}
+
+fn load_error(error: impl std::error::Error + Send + Sync + 'static) -> BpfError {
+    BpfError::Load(Box::new(error))
+}
+
+/// What the collector is to do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BpfSettings {
+    /// Timer samples a second and processor.
+    pub(crate) hertz: u32,
+    /// User memory copied for a stack.
+    pub(crate) stack_bytes: u32,
+    /// Follow frame pointers too.
+    pub(crate) frame_pointers: bool,
+}
+
+/// The running collector.
+pub(crate) struct BpfCollector {
+    programs: Ebpf,
+    ring: RingBuf<MapData>,
+    tracked: BpfHashMap<MapData, u32, u32>,
+    counters: PerCpuArray<MapData, u64>,
+    mappings: MappingRings,
+    /// Stacks whose first event has not been read yet, by key.
+    pending: FxHashMap<u64, Box<TakenStack>>,
+    lost: [u64; LOSSES.len()],
+    undecodable: u64,
+    /// Keeps the kernel counting the programs' time.
+    statistics: Option<OwnedFd>,
+    cost: Option<KernelCost>,
+    knows_interrupts: bool,
+}
+
+impl BpfCollector {
+    /// Loads and attaches the programs; no task is recorded before [`BpfCollector::track`].
+    pub(crate) fn open(settings: &BpfSettings) -> Result<BpfCollector, BpfError> {
+        let bytes = std::fs::read(TYPE_INFORMATION).map_err(BpfError::NoTypeInformation)?;
+        let distances = variables::find(&bytes);
+        let types = Btf::parse(&bytes, Endianness::default()).map_err(load_error)?;
+        drop(bytes);
+        let stack_bytes = settings.stack_bytes.min(MOST_STACK_BYTES) & !7;
+        let preempt_count = distances.map_or(0, |distances| distances.preempt_count);
+        let cpu_number = distances.map_or(0, |distances| distances.cpu_number);
+        let mut programs = EbpfLoader::new()
+            .btf(Some(&types))
+            .override_global("stack_bytes", &stack_bytes, true)
+            .override_global("walk_frame_pointers", &u32::from(settings.frame_pointers), true)
+            .override_global("preempt_count_known", &u32::from(distances.is_some()), true)
+            .override_global("preempt_count_from_rq", &preempt_count, true)
+            .override_global("cpu_number_from_rq", &cpu_number, true)
+            .load(OBJECT)
+            .map_err(load_error)?;
+        let statistics = aya::sys::enable_stats(aya::sys::Stats::RunTime).ok();
+        let mappings = MappingRings::open().map_err(BpfError::PerfEvent)?;
+        attach(&mut programs, &types, settings.hertz)?;
+        let mut map = |name: &str| programs.take_map(name).expect("the object has this map");
+        Ok(BpfCollector {
+            ring: RingBuf::try_from(map("ring")).map_err(load_error)?,
+            tracked: BpfHashMap::try_from(map("tracked")).map_err(load_error)?,
+            counters: PerCpuArray::try_from(map("counters")).map_err(load_error)?,
+            programs,
+            mappings,
+            pending: FxHashMap::default(),
+            lost: [0; LOSSES.len()],
+            undecodable: 0,
+            statistics,
+            cost: None,
+            knows_interrupts: distances.is_some(),
+        })
+    }
+
+    /// Records this task, and whatever it creates, from now on.
+    pub(crate) fn track(&mut self, pid: u32, tid: u32) -> io::Result<()> {
+        self.tracked.insert(tid, pid, 0).map_err(io::Error::other)
+    }
+
+    /// Appends what is in the ring. A stack is put into the first event that names it.
+    fn drain_ring(&mut self, into: &mut Vec<RawEvent>) {
+        while let Some(item) = self.ring.next() {
+            match wire::decode(&item) {
+                Some(Wire::Stack { key, stack }) => {
+                    self.pending.insert(key, stack);
+                }
+                Some(Wire::Event(mut event)) => {
+                    attach_stack(&mut self.pending, &mut event.kind);
+                    into.push(event);
+                }
+                None => self.undecodable += 1,
+            }
+        }
+    }
+
+    fn drain_losses(&mut self, into: &mut Vec<RawEvent>, now: Time) {
+        for (index, kind) in LOSSES.into_iter().enumerate() {
+            let index32 = u32::try_from(index).expect("there are few counters");
+            let Ok(values) = self.counters.get(&index32, 0) else { continue };
+            let mut total: u64 = values.iter().sum();
+            if kind == LossKind::Events {
+                total += self.undecodable;
+            }
+            let count = total - self.lost[index];
+            if count > 0 {
+                self.lost[index] = total;
+                into.push(RawEvent { time: now, cpu: 0, kind: RawKind::Lost { kind, count } });
+            }
+        }
+    }
+
+    fn measure_cost(&self) -> Option<KernelCost> {
+        self.statistics.as_ref()?;
+        let mut cost = KernelCost::default();
+        for (_, program) in self.programs.programs() {
+            let info = program.info().ok()?;
+            cost.nanoseconds += u64::try_from(info.run_time().as_nanos()).ok()?;
+            cost.runs += info.run_count();
+        }
+        Some(cost)
+    }
+}
+
+fn attach(programs: &mut Ebpf, types: &Btf, hertz: u32) -> Result<(), BpfError> {
+    for name in TRACEPOINTS {
+        let program = programs.program_mut(name).expect("the object has this program");
+        let program: &mut BtfTracePoint = program.try_into().map_err(load_error)?;
+        program.load(name, types).map_err(load_error)?;
+        program.attach().map_err(load_error)?;
+    }
+    let program = programs.program_mut("sample").expect("the object has this program");
+    let program: &mut PerfEvent = program.try_into().map_err(load_error)?;
+    program.load().map_err(load_error)?;
+    for cpu in online_cpus().map_err(BpfError::PerfEvent)? {
+        let scope = PerfEventScope::AllProcessesOneCpu { cpu: cpu.into() };
+        let clock = PerfEventConfig::Software(SoftwareEvent::CpuClock);
+        let policy = SamplePolicy::Frequency(hertz.into());
+        program.attach(clock, scope, policy, false).map_err(load_error)?;
+    }
+    Ok(())
+}
+
+/// Replaces the name of a stack that has just been sent by the stack itself.
+fn attach_stack(pending: &mut FxHashMap<u64, Box<TakenStack>>, kind: &mut RawKind) {
+    let (RawKind::Switch { stack, .. } | RawKind::Wake { stack, .. } | RawKind::Fork { stack, .. }) = kind
+    else {
+        return;
+    };
+    if let RawStack::Known(key) = *stack
+        && let Entry::Occupied(entry) = pending.entry(key)
+    {
+        *stack = RawStack::Taken(entry.remove());
+    }
+}
+
+impl Collector for BpfCollector {
+    fn drain(&mut self, into: &mut Vec<RawEvent>) -> io::Result<()> {
+        // Mappings first: one that is there when a stack is taken is then never read after the stack.
+        self.mappings.drain(into);
+        self.drain_ring(into);
+        self.drain_losses(into, crate::clock::now());
+        Ok(())
+    }
+
+    fn stop(&mut self) {
+        self.cost = self.measure_cost();
+        self.statistics = None;
+        for (_, program) in self.programs.programs_mut() {
+            // A program that cannot be unloaded ends with its descriptors, when this value is dropped.
+            let _ = match program {
+                Program::BtfTracePoint(program) => program.unload(),
+                Program::PerfEvent(program) => program.unload(),
+                _ => Ok(()),
+            };
+        }
+    }
+
+    fn alarms(&self) -> Vec<RawFd> {
+        vec![self.ring.as_fd().as_raw_fd()]
+    }
+
+    fn kernel_cost(&mut self) -> Option<KernelCost> {
+        self.cost.or_else(|| self.measure_cost())
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let note = "the kernel does not say where its preemption count is: wakes from interrupts are told \
+                    from wakes by tasks by the interrupted task's registers";
+        if self.knows_interrupts { Vec::new() } else { vec![note.to_owned()] }
+    }
+}

@@ -1,0 +1,153 @@
+//! The executable mappings that processes make, from the kernel's perf events.
+//!
+//! BPF programs are not told about mappings, so one event a processor that counts nothing delivers them,
+//! for every process of the machine; the assembler picks the recorded ones.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use longpole_event::{LossKind, Time};
+use longpole_symbols::Mapping;
+use perf_event_open_sys::bindings as perf;
+
+use crate::raw::{RawEvent, RawKind};
+use crate::ring::{PerfEvent, Ring, online_cpus};
+
+const PAGES: usize = 64;
+/// Bytes of the ids that end each record: pid and tid, time.
+const TRAILER_BYTES: usize = 16;
+
+/// One ring a processor.
+#[derive(Debug)]
+pub(crate) struct MappingRings {
+    rings: Vec<(u16, Ring)>,
+}
+
+impl MappingRings {
+    pub(crate) fn open() -> io::Result<MappingRings> {
+        let open = |cpu: u16| {
+            let with_build_id = PerfEvent::open(&mut attribute(true), -1, i32::from(cpu));
+            let event =
+                with_build_id.or_else(|_| PerfEvent::open(&mut attribute(false), -1, i32::from(cpu)))?;
+            Ok((cpu, Ring::map(event, PAGES)?))
+        };
+        Ok(MappingRings { rings: online_cpus()?.into_iter().map(open).collect::<io::Result<_>>()? })
+    }
+
+    /// Appends the mappings since the last call.
+    pub(crate) fn drain(&mut self, into: &mut Vec<RawEvent>) {
+        for (cpu, ring) in &mut self.rings {
+            ring.read(|record| {
+                let decoded = match record.kind {
+                    perf::PERF_RECORD_MMAP2 => decode_mapping(record.misc, record.body),
+                    perf::PERF_RECORD_LOST => decode_loss(record.body),
+                    _ => None,
+                };
+                into.extend(decoded.map(|(time, kind)| RawEvent { time, cpu: *cpu, kind }));
+            });
+        }
+    }
+}
+
+fn attribute(build_id: bool) -> perf::perf_event_attr {
+    let mut attribute = perf::perf_event_attr {
+        type_: perf::PERF_TYPE_SOFTWARE,
+        config: perf::PERF_COUNT_SW_DUMMY.into(),
+        sample_type: (perf::PERF_SAMPLE_TID | perf::PERF_SAMPLE_TIME).into(),
+        clockid: libc::CLOCK_MONOTONIC,
+        ..Default::default()
+    };
+    attribute.set_mmap(1);
+    attribute.set_mmap2(1);
+    attribute.set_build_id(build_id.into());
+    attribute.set_sample_id_all(1);
+    attribute.set_use_clockid(1);
+    // The reader looks by itself; it is woken only when half of the ring is full.
+    attribute.set_watermark(1);
+    attribute.__bindgen_anon_2.wakeup_watermark = 1 << 17;
+    attribute
+}
+
+/// Decodes the body of a `PERF_RECORD_MMAP2` with pid, tid and time at its end.
+pub(crate) fn decode_mapping(misc: u16, body: &[u8]) -> Option<(Time, RawKind)> {
+    let (body, trailer) = body.split_at_checked(body.len().checked_sub(TRAILER_BYTES)?)?;
+    let u32_at = |at: usize| Some(u32::from_ne_bytes(body.get(at..at + 4)?.try_into().ok()?));
+    let u64_at = |at: usize| Some(u64::from_ne_bytes(body.get(at..at + 8)?.try_into().ok()?));
+    let time = Time::from_nanoseconds(u64::from_ne_bytes(trailer[8..].try_into().ok()?));
+    let (start, length) = (u64_at(8)?, u64_at(16)?);
+    let build_id = if u32::from(misc) & perf::PERF_RECORD_MISC_MMAP_BUILD_ID != 0 {
+        let size = usize::from(*body.get(32)?).min(20);
+        body.get(36..36 + size)?.to_vec()
+    } else {
+        Vec::new()
+    };
+    let name = body.get(64..)?;
+    let name = &name[..name.iter().position(|&byte| byte == 0).unwrap_or(name.len())];
+    let mapping = Mapping {
+        start,
+        end: start.checked_add(length)?,
+        file_offset: u64_at(24)?,
+        path: PathBuf::from(OsStr::from_bytes(name)),
+        build_id,
+    };
+    Some((time, RawKind::Map { pid: u32_at(0)?, mapping }))
+}
+
+/// Decodes the body of a `PERF_RECORD_LOST`: lost mappings cost the stacks that lie in them.
+fn decode_loss(body: &[u8]) -> Option<(Time, RawKind)> {
+    let count = u64::from_ne_bytes(body.get(8..16)?.try_into().ok()?);
+    let time = u64::from_ne_bytes(body.get(24..32)?.try_into().ok()?);
+    Some((Time::from_nanoseconds(time), RawKind::Lost { kind: LossKind::Stacks, count }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn body(build_id: &[u8]) -> Vec<u8> {
+        let mut body = Vec::new();
+        body.extend(10_u32.to_ne_bytes());
+        body.extend(11_u32.to_ne_bytes());
+        for word in [0x1000_u64, 0x2000, 0x3000] {
+            body.extend(word.to_ne_bytes());
+        }
+        let mut id = [0; 24];
+        id[0] = build_id.len() as u8;
+        id[4..4 + build_id.len()].copy_from_slice(build_id);
+        body.extend(id);
+        body.extend([5, 0, 0, 0, 2, 0, 0, 0]);
+        body.extend(b"/usr/bin/x\0\0\0\0\0\0");
+        body.extend(10_u32.to_ne_bytes());
+        body.extend(11_u32.to_ne_bytes());
+        body.extend(99_u64.to_ne_bytes());
+        body
+    }
+
+    #[test]
+    fn a_mapping_is_taken_apart() {
+        let body = body(&[1, 2, 3]);
+        let misc = perf::PERF_RECORD_MISC_MMAP_BUILD_ID as u16;
+        let (time, kind) = decode_mapping(misc, &body).unwrap();
+        assert_eq!(time, Time::from_nanoseconds(99));
+        let mapping = Mapping {
+            start: 0x1000,
+            end: 0x3000,
+            file_offset: 0x3000,
+            path: "/usr/bin/x".into(),
+            build_id: vec![1, 2, 3],
+        };
+        assert_eq!(kind, RawKind::Map { pid: 10, mapping });
+        let (_, kind) = decode_mapping(0, &body).unwrap();
+        assert!(matches!(kind, RawKind::Map { mapping, .. } if mapping.build_id.is_empty()));
+    }
+
+    #[test]
+    fn a_cut_record_is_refused() {
+        let body = body(&[]);
+        for end in 0..64 + TRAILER_BYTES - 1 {
+            assert_eq!(decode_mapping(0, &body[..end]), None);
+        }
+    }
+}
