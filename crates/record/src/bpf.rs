@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 use self::mappings::MappingRings;
 use self::wire::Wire;
 use crate::collector::{Collector, KernelCost};
-use crate::raw::{RawEvent, RawKind, RawStack, TakenStack};
+use crate::raw::{RawEvent, RawKind, RawStack, TakenStack, Task};
 use crate::ring::online_cpus;
 
 static OBJECT: &[u8] = include_bytes_aligned!("../bpf/longpole.bpf.o");
@@ -77,7 +77,7 @@ pub(crate) struct BpfCollector {
 }
 
 impl BpfCollector {
-    /// Loads and attaches the programs; no task is recorded before [`BpfCollector::track`].
+    /// Loads and attaches the programs; no task is recorded before [`Collector::track`].
     pub(crate) fn open(settings: &BpfSettings) -> Result<BpfCollector, BpfError> {
         let bytes = std::fs::read(TYPE_INFORMATION).map_err(BpfError::NoTypeInformation)?;
         let distances = variables::find(&bytes);
@@ -112,11 +112,6 @@ impl BpfCollector {
             cost: None,
             knows_interrupts: distances.is_some(),
         })
-    }
-
-    /// Records this task, and whatever it creates, from now on.
-    pub(crate) fn track(&mut self, pid: u32, tid: u32) -> io::Result<()> {
-        self.tracked.insert(tid, pid, 0).map_err(io::Error::other)
     }
 
     /// Appends what is in the ring. A stack is put into the first event that names it.
@@ -196,6 +191,10 @@ fn attach_stack(pending: &mut FxHashMap<u64, Box<TakenStack>>, kind: &mut RawKin
 }
 
 impl Collector for BpfCollector {
+    fn track(&mut self, task: Task) -> io::Result<()> {
+        self.tracked.insert(task.tid, task.pid, 0).map_err(io::Error::other)
+    }
+
     fn drain(&mut self, into: &mut Vec<RawEvent>) -> io::Result<()> {
         // Mappings first: one that is there when a stack is taken is then never read after the stack.
         self.mappings.drain(into);

@@ -3,13 +3,19 @@
 use std::io;
 use std::os::fd::RawFd;
 
-use crate::raw::RawEvent;
+use crate::raw::{RawEvent, Task};
 
 /// A source of events about a program that runs.
 ///
 /// A collector is made before the program starts and sees everything of it from then on. Between two
 /// calls it buffers; it never waits.
 pub trait Collector {
+    /// Records this task, and whatever it creates, from now on.
+    ///
+    /// # Errors
+    /// When there is no room for it.
+    fn track(&mut self, task: Task) -> io::Result<()>;
+
     /// Appends what arrived since the last call, in any order. Everything that happened before the call
     /// *before* this one began has been handed over when this call returns: that is what the sorter
     /// relies on. Losses are events too ([`crate::raw::RawKind::Lost`]).

@@ -1,0 +1,68 @@
+//! Which arguments of a system call are kept.
+//!
+//! Only those that tell what a thread waits for, or whom it wakes: a call is stored once for each set of
+//! arguments, and lengths, buffers and timeouts would make every call another one.
+
+use longpole_event::Call;
+
+/// The call with the arguments that do not matter set to 0.
+pub(crate) fn essential(call: Call) -> Call {
+    let [first, second, third] = call.arguments;
+    let arguments = match call.number {
+        // futex: address and operation
+        202 => [first, second, 0],
+        // futex_wait, futex_wake, futex_requeue: address
+        454..=456 => [first, 0, 0],
+        // poll, ppoll: the number of descriptors (none is a sleep)
+        7 | 271 => [0, second, 0],
+        // select, pselect6: the same
+        23 | 270 => [first, 0, 0],
+        // ioctl, fcntl, flock: descriptor and command
+        16 | 72 | 73 => [first & 0xffff_ffff, second, 0],
+        // wait4, waitid: whom
+        61 => [first, 0, 0],
+        247 => [first, second, 0],
+        // kill, tkill, tgkill: whom, and the signal
+        62 | 200 => [first, second, 0],
+        234 => [first, second, third],
+        // semop, semtimedop, msgsnd, msgrcv, mq_timedsend, mq_timedreceive: the object
+        65 | 220 | 69 | 70 | 242 | 243 => [first & 0xffff_ffff, 0, 0],
+        number if is_on_descriptor(number) => [first & 0xffff_ffff, 0, 0],
+        _ => [0; 3],
+    };
+    Call { arguments, ..call }
+}
+
+/// Whether the first argument is a descriptor.
+fn is_on_descriptor(number: i32) -> bool {
+    matches!(number,
+        0 | 1 | 3 | 17..=20 | 40 | 42..=47 | 74 | 75 | 77 | 217 | 232 | 275 | 276 | 278 | 281 | 285 | 288
+        | 295 | 296 | 299 | 307 | 326..=328 | 441)
+}
+
+#[cfg(test)]
+mod tests {
+    use longpole_event::FileKind;
+
+    use super::*;
+
+    fn kept(number: i32) -> [u64; 3] {
+        essential(Call { number, arguments: [5, 6, 7], file: FileKind::None }).arguments
+    }
+
+    #[test]
+    fn the_lock_is_kept_and_the_expected_value_is_not() {
+        assert_eq!(kept(202), [5, 6, 0]);
+    }
+
+    #[test]
+    fn a_read_keeps_its_descriptor_only() {
+        assert_eq!(kept(0), [5, 0, 0]);
+    }
+
+    #[test]
+    fn a_sleep_keeps_nothing() {
+        assert_eq!(kept(230), [0; 3]);
+        assert_eq!(kept(-1), [0; 3]);
+    }
+}

@@ -1,0 +1,399 @@
+//! Raw events in time order to the records of a log.
+//!
+//! Gives processes and threads their ids (a reused pid or tid is another one), follows names, programs and
+//! mappings, and has stacks unwound while their processes still exist. Used by the recorder and by the
+//! importers alike.
+//!
+//! What the events say of a thread begins with [`EventKind::Start`] and ends with [`EventKind::Exit`], which
+//! comes after the thread's last switch-out: a thread that is ending still runs, and wakes whoever joins it.
+
+use longpole_event::{
+    Blocking, Call, CallId, Event, EventKind, LossKind, Process, ProcessId, StackId, TextId, Thread,
+    ThreadId, Time, Waker,
+};
+use longpole_recording::{LogBuilder, Result};
+use longpole_symbols::{Mapping, Unwinder};
+use rustc_hash::FxHashMap;
+
+use crate::arguments::essential;
+use crate::naming::FramesToName;
+use crate::raw::{RawEvent, RawKind, RawStack, RawWaker, Task};
+use crate::stacks::Stacks;
+
+/// Distinct system calls in one log; further ones lose their arguments.
+const MOST_CALLS: usize = 100_000;
+/// Mappings of a process that are kept until its next execution is seen; see [`ProcessState`].
+const MOST_NEW_MAPPINGS: usize = 64;
+
+/// What the log says of a recorded thread that has not ended.
+#[derive(Clone, Copy, Debug)]
+struct ThreadState {
+    id: ThreadId,
+    pid: u32,
+    name: Option<TextId>,
+    last: Time,
+    /// The kernel said that it ends; its last switch-out is still to come.
+    is_ending: bool,
+}
+
+/// What the log says of a recorded process that has not ended.
+#[derive(Debug)]
+struct ProcessState {
+    id: ProcessId,
+    threads: u32,
+    /// Mappings since the process last took a name. An execution first drops the old mappings, then names
+    /// the process, then maps the new program, and only then is it reported.
+    new_mappings: Vec<Mapping>,
+}
+
+/// Numbers of what was assembled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Assembled {
+    /// Switches, wakes, starts, ends, names.
+    pub events: u64,
+    /// Timer samples.
+    pub samples: u64,
+    /// Losses of any kind.
+    pub lost: u64,
+}
+
+/// Assembles a log.
+pub struct Assembler {
+    log: LogBuilder,
+    stacks: Stacks,
+    threads: FxHashMap<u32, ThreadState>,
+    processes: FxHashMap<u32, ProcessState>,
+    calls: FxHashMap<Call, CallId>,
+    assembled: Assembled,
+    last: Time,
+}
+
+impl Assembler {
+    /// An assembler that writes into an empty log.
+    #[must_use]
+    pub fn new(log: LogBuilder) -> Self {
+        Assembler {
+            log,
+            stacks: Stacks::default(),
+            threads: FxHashMap::default(),
+            processes: FxHashMap::default(),
+            calls: FxHashMap::default(),
+            assembled: Assembled::default(),
+            last: Time::ZERO,
+        }
+    }
+
+    /// A thread that exists when the recording begins. `parent` is its process's parent, where recorded.
+    ///
+    /// # Errors
+    /// [`longpole_recording::Error::Io`].
+    pub fn begin_thread(
+        &mut self,
+        time: Time,
+        task: Task,
+        parent: Option<u32>,
+        name: Option<&str>,
+    ) -> Result<()> {
+        self.process(task.pid, parent)?;
+        let state = self.start(time, 0, task, None, None)?;
+        if let Some(name) = name {
+            let name = self.log.text(name)?;
+            self.name(time, 0, task.tid, state, name)?;
+        }
+        Ok(())
+    }
+
+    /// The unwinder, to be told of mappings that existed before the recording began.
+    pub fn unwinder(&mut self) -> &mut Unwinder {
+        &mut self.stacks.unwinder
+    }
+
+    /// Whether a task is recorded and has not ended.
+    #[must_use]
+    pub fn knows(&self, tid: u32) -> bool {
+        self.threads.contains_key(&tid)
+    }
+
+    /// Numbers so far.
+    #[must_use]
+    pub fn assembled(&self) -> Assembled {
+        self.assembled
+    }
+
+    /// Bytes in the log's file.
+    #[must_use]
+    pub fn written_bytes(&self) -> u64 {
+        self.log.written_bytes()
+    }
+
+    /// Takes the next event. Times may go back by the bounded disorder that logs allow.
+    ///
+    /// # Errors
+    /// [`longpole_recording::Error::Io`].
+    pub fn push(&mut self, event: RawEvent) -> Result<()> {
+        let RawEvent { time, cpu, kind } = event;
+        self.last = self.last.max(time);
+        match kind {
+            RawKind::Fork { parent, child, stack } => self.fork(time, cpu, parent, child, &stack),
+            RawKind::Exec { task, program } => self.execute(time, cpu, task, &program),
+            RawKind::Name { task, name } => {
+                let state = self.thread(time, cpu, task)?;
+                if let Some(process) = self.processes.get_mut(&state.pid) {
+                    process.new_mappings.clear();
+                }
+                let name = self.log.text(&name)?;
+                self.name(time, cpu, task.tid, state, name)
+            }
+            RawKind::Exit { task } => {
+                if let Some(state) = self.threads.get_mut(&task.tid) {
+                    state.is_ending = true;
+                }
+                Ok(())
+            }
+            RawKind::Map { pid, mapping } => {
+                self.map(pid, mapping);
+                Ok(())
+            }
+            RawKind::Switch { previous, blocking, call, stack, next } => {
+                if let Some(previous) = previous {
+                    self.switch_out(time, cpu, previous, blocking, call, &stack)?;
+                }
+                if let Some(next) = next {
+                    let state = self.thread(time, cpu, next)?;
+                    self.event(time, cpu, state.id, EventKind::In)?;
+                }
+                Ok(())
+            }
+            RawKind::Wake { wakee, waker, call, stack } => self.wake(time, cpu, wakee, &waker, call, &stack),
+            RawKind::Sample { task, kernel, stack } => {
+                let state = self.thread(time, cpu, task)?;
+                let stack = self.stack(state.pid, &stack)?;
+                self.assembled.samples += 1;
+                self.event(time, cpu, state.id, EventKind::Sample { stack, kernel })
+            }
+            RawKind::Lost { kind, count } => self.lost(time, kind, count),
+        }
+    }
+
+    /// Writes what was pushed to the file.
+    ///
+    /// # Errors
+    /// [`longpole_recording::Error::Io`].
+    pub fn flush(&mut self) -> Result<()> {
+        if let Some((kind, count)) = self.stacks.take_losses() {
+            self.lost(self.last, kind, count)?;
+        }
+        self.log.flush()
+    }
+
+    /// Ends the log, and hands over the frames that are to be named.
+    ///
+    /// # Errors
+    /// [`longpole_recording::Error::Io`].
+    pub fn finish(mut self) -> Result<FramesToName> {
+        let mut ending: Vec<_> = self.threads.values().filter(|state| state.is_ending).copied().collect();
+        ending.sort_by_key(|state| (state.last, state.id));
+        for state in ending {
+            self.event(state.last, 0, state.id, EventKind::Exit)?;
+        }
+        self.flush()?;
+        Ok(self.frames_to_name())
+    }
+
+    /// The frames of everything that was pushed, whether or not it could be written.
+    #[must_use]
+    pub fn frames_to_name(&self) -> FramesToName {
+        FramesToName::collect(self.log.frames(), &self.stacks)
+    }
+
+    fn fork(&mut self, time: Time, cpu: u16, parent: Task, child: Task, stack: &RawStack) -> Result<()> {
+        let creator = self.thread(time, cpu, parent)?;
+        self.end(child.tid)?;
+        if child.pid != creator.pid {
+            self.end_process(child.pid);
+            self.stacks.unwinder.fork(creator.pid, child.pid);
+            self.process(child.pid, Some(creator.pid))?;
+        }
+        let stack = self.stack(creator.pid, stack)?;
+        let state = self.start(time, cpu, child, Some(creator.id), stack)?;
+        match creator.name {
+            Some(name) => self.name(time, cpu, child.tid, state, name),
+            None => Ok(()),
+        }
+    }
+
+    fn execute(&mut self, time: Time, cpu: u16, task: Task, program: &str) -> Result<()> {
+        let state = self.thread(time, cpu, task)?;
+        // The kernel has ended all other threads of the process.
+        let others: Vec<_> =
+            self.threads.iter().filter(|(tid, other)| other.pid == state.pid && **tid != task.tid).collect();
+        let mut others: Vec<u32> = others.into_iter().map(|(tid, _)| *tid).collect();
+        others.sort_unstable();
+        for tid in others {
+            self.end(tid)?;
+        }
+        self.stacks.unwinder.exec(state.pid);
+        if let Some(process) = self.processes.get_mut(&state.pid) {
+            for mapping in std::mem::take(&mut process.new_mappings) {
+                self.stacks.unwinder.map(state.pid, mapping);
+            }
+        }
+        let program = self.log.text(program)?;
+        self.event(time, cpu, state.id, EventKind::Exec { program })
+    }
+
+    fn map(&mut self, pid: u32, mapping: Mapping) {
+        let Some(process) = self.processes.get_mut(&pid) else { return };
+        if process.new_mappings.len() < MOST_NEW_MAPPINGS {
+            process.new_mappings.push(mapping.clone());
+        }
+        self.stacks.unwinder.map(pid, mapping);
+    }
+
+    fn switch_out(
+        &mut self,
+        time: Time,
+        cpu: u16,
+        task: Task,
+        blocking: Blocking,
+        call: Option<Call>,
+        stack: &RawStack,
+    ) -> Result<()> {
+        let state = self.thread(time, cpu, task)?;
+        let stack = self.stack(state.pid, stack)?;
+        let call = self.call(call)?;
+        self.event(time, cpu, state.id, EventKind::Out { blocking, call, stack })?;
+        if blocking == Blocking::Dead {
+            return self.end(task.tid);
+        }
+        if let Some(state) = self.threads.get_mut(&task.tid) {
+            state.last = time;
+        }
+        Ok(())
+    }
+
+    fn wake(
+        &mut self,
+        time: Time,
+        cpu: u16,
+        wakee: Task,
+        waker: &RawWaker,
+        call: Option<Call>,
+        stack: &RawStack,
+    ) -> Result<()> {
+        let wakee = self.thread(time, cpu, wakee)?;
+        let known = |task: &Task| self.threads.get(&task.tid).copied();
+        let (waker, pid) = match waker {
+            RawWaker::Task(task, name) => match known(task) {
+                Some(state) => (Waker::Thread(state.id), Some(state.pid)),
+                None => (Waker::Outside(self.log.text(name)?), None),
+            },
+            // A soft interrupt on the time of a task that is not recorded is nobody's work, as a hard one is.
+            RawWaker::SoftInterrupt(task) => match known(task) {
+                Some(state) => (Waker::SoftInterrupt(state.id), Some(state.pid)),
+                None => (Waker::Interrupt, None),
+            },
+            RawWaker::Interrupt => (Waker::Interrupt, None),
+            RawWaker::Unknown => (Waker::Unknown, None),
+        };
+        let stack = match pid {
+            Some(pid) => self.stack(pid, stack)?,
+            None => None,
+        };
+        let call = self.call(call)?;
+        self.event(time, cpu, wakee.id, EventKind::Wake { waker, call, stack })
+    }
+
+    fn lost(&mut self, time: Time, kind: LossKind, count: u64) -> Result<()> {
+        self.assembled.lost += count;
+        self.log.event(Event { time, cpu: 0, thread: ThreadId(0), kind: EventKind::Lost { kind, count } })
+    }
+
+    /// The thread of a task. One that was never announced is defined now: its announcement was lost, or it
+    /// existed before the recording.
+    fn thread(&mut self, time: Time, cpu: u16, task: Task) -> Result<ThreadState> {
+        if let Some(state) = self.threads.get(&task.tid) {
+            return Ok(*state);
+        }
+        let pid = if task.pid == 0 { task.tid } else { task.pid };
+        self.process(pid, None)?;
+        self.start(time, cpu, Task { pid, tid: task.tid }, None, None)
+    }
+
+    fn process(&mut self, pid: u32, parent: Option<u32>) -> Result<()> {
+        if self.processes.contains_key(&pid) {
+            return Ok(());
+        }
+        let parent = parent.and_then(|parent| self.processes.get(&parent)).map(|parent| parent.id);
+        let id = self.log.process(Process { pid, parent })?;
+        self.processes.insert(pid, ProcessState { id, threads: 0, new_mappings: Vec::new() });
+        Ok(())
+    }
+
+    fn start(
+        &mut self,
+        time: Time,
+        cpu: u16,
+        task: Task,
+        creator: Option<ThreadId>,
+        stack: Option<StackId>,
+    ) -> Result<ThreadState> {
+        let process = self.processes.get_mut(&task.pid).expect("a thread's process is defined before it");
+        process.threads += 1;
+        let id = self.log.thread(Thread { process: process.id, tid: task.tid })?;
+        let state = ThreadState { id, pid: task.pid, name: None, last: time, is_ending: false };
+        self.threads.insert(task.tid, state);
+        self.event(time, cpu, id, EventKind::Start { creator, stack })?;
+        Ok(state)
+    }
+
+    fn name(&mut self, time: Time, cpu: u16, tid: u32, state: ThreadState, name: TextId) -> Result<()> {
+        if let Some(state) = self.threads.get_mut(&tid) {
+            state.name = Some(name);
+        }
+        self.event(time, cpu, state.id, EventKind::Name { name })
+    }
+
+    /// The thread's last event, if there is such a thread; with the last thread its process ends.
+    fn end(&mut self, tid: u32) -> Result<()> {
+        let Some(state) = self.threads.remove(&tid) else { return Ok(()) };
+        self.event(self.last, 0, state.id, EventKind::Exit)?;
+        if let Some(process) = self.processes.get_mut(&state.pid) {
+            process.threads = process.threads.saturating_sub(1);
+            if process.threads == 0 {
+                self.end_process(state.pid);
+            }
+        }
+        Ok(())
+    }
+
+    fn end_process(&mut self, pid: u32) {
+        if self.processes.remove(&pid).is_some() {
+            self.stacks.unwinder.exit(pid);
+        }
+    }
+
+    fn stack(&mut self, pid: u32, stack: &RawStack) -> Result<Option<StackId>> {
+        let Some(process) = self.processes.get(&pid) else { return Ok(None) };
+        self.stacks.resolve(&mut self.log, pid, process.id, stack)
+    }
+
+    fn call(&mut self, call: Option<Call>) -> Result<Option<CallId>> {
+        let Some(call) = call else { return Ok(None) };
+        let mut call = essential(call);
+        if let Some(&id) = self.calls.get(&call) {
+            return Ok(Some(id));
+        }
+        if self.calls.len() >= MOST_CALLS {
+            call.arguments = [0; 3];
+        }
+        let id = self.log.call(call)?;
+        self.calls.insert(call, id);
+        Ok(Some(id))
+    }
+
+    fn event(&mut self, time: Time, cpu: u16, thread: ThreadId, kind: EventKind) -> Result<()> {
+        self.assembled.events += 1;
+        self.log.event(Event { time, cpu, thread, kind })
+    }
+}
