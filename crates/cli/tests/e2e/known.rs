@@ -1,0 +1,357 @@
+//! The programs of `programs/`, whose answers are worked out in their first comments: each is recorded by
+//! both collectors and imported from `perf record`.
+//!
+//! Shares of CPU time and of the critical path are of the program's own processor time, so they hold on a
+//! busy machine too; margins are for what little the program does besides, and come on top of three
+//! standard errors. Waits depend on the machine: they are bounded from below, and generously from above.
+
+use longpole_trace::Cause;
+
+use crate::support::{Collector, Recording, Session, or_skip};
+
+/// Percentage points by which a share of CPU time may be off.
+const CLOSE: f64 = 3.0;
+/// The same for shares of normalised processor time, which other load on the machine changes.
+const NEAR: f64 = 8.0;
+
+/// One module of tests per collector; each test calls the function of its name.
+macro_rules! answers {
+    ($($test:ident),* $(,)?) => {
+        mod bpf { $(#[test] fn $test() { super::$test(crate::support::Collector::Bpf) })* }
+        mod perf { $(#[test] fn $test() { super::$test(crate::support::Collector::Perf) })* }
+        mod import { $(#[test] fn $test() { super::$test(crate::support::Collector::Import) })* }
+    };
+}
+
+answers![
+    serial_then_parallel,
+    barrier_imbalance,
+    lock_hog,
+    lock_hog_without_frame_pointers,
+    lock_hog_static,
+    lock_hog_stripped,
+    spinner,
+    pure_computation,
+    two_processes_pipe,
+    more_threads_than_cpus,
+    condition_pipeline,
+    semaphore,
+    rwlock,
+    sleep_and_io,
+    fork_exec_tree,
+    short_lived,
+    cpp_threads,
+    openmp,
+    rust_mutex,
+    rust_channel,
+];
+
+/// What a wait for `cause` may be called: chains of frame pointers, all that an import has, lose the caller
+/// of a libc procedure, and then a futex is all that can be said.
+fn is_cause(collector: Collector, found: Cause, cause: Cause) -> bool {
+    found == cause || (collector == Collector::Import && found == Cause::Futex)
+}
+
+/// Flags under which a frame-pointer chain works, for imports; the other collectors take programs as they are.
+fn flags(collector: Collector) -> &'static [&'static str] {
+    match collector {
+        Collector::Import => &["-fno-omit-frame-pointer"],
+        _ => &[],
+    }
+}
+
+fn record(
+    session: &Session,
+    collector: Collector,
+    source: &str,
+    flags: &[&str],
+) -> Result<Recording, String> {
+    let program = session.build(source, flags)?;
+    let recording = session.record(collector, &[&program])?;
+    assert!(recording.run.status.success(), "{}", recording.run.stderr);
+    Ok(recording)
+}
+
+fn serial_then_parallel(collector: Collector) {
+    let session = Session::start();
+    let recording = or_skip!(record(&session, collector, "serial_then_parallel.c", flags(collector)));
+    let critical = recording.report("critical-path", "procedure");
+    critical.assert_percent("read_input", 50.0, CLOSE);
+    critical.assert_percent("transform", 33.3, CLOSE);
+    critical.assert_percent("write_output", 16.7, CLOSE);
+    let profile = recording.report("profile", "procedure");
+    profile.assert_percent("read_input", 37.5, CLOSE);
+    profile.assert_percent("transform", 50.0, CLOSE);
+    profile.assert_percent("write_output", 12.5, CLOSE);
+    let npt = recording.report("npt", "procedure");
+    npt.assert_percent("read_input", 50.0, NEAR);
+    npt.assert_percent("transform", 33.3, NEAR);
+    let waits = recording.waits();
+    waits.assert_seconds("main joins", 0.3, 2.0, |wait| {
+        is_cause(collector, wait.cause, Cause::Join) && wait.is_ended_by("serial_then_par")
+    });
+}
+
+fn barrier_imbalance(collector: Collector) {
+    let session = Session::start();
+    let recording = or_skip!(record(&session, collector, "barrier_imbalance.c", flags(collector)));
+    let critical = recording.report("critical-path", "procedure");
+    critical.assert_percent("compute_share", 100.0, CLOSE);
+    recording.report("critical-path", "thread").assert_share("thread", "heavy", 100.0, CLOSE);
+    let profile = recording.report("profile", "thread");
+    profile.assert_share("thread", "heavy", 75.0, CLOSE);
+    profile.assert_share("thread", "light", 25.0, CLOSE);
+    recording.report("npt", "thread").assert_share("thread", "heavy", 83.3, NEAR);
+    recording.waits().assert_seconds("light waits at the barrier for heavy", 0.45, 2.0, |wait| {
+        wait.thread == "light" && is_cause(collector, wait.cause, Cause::Barrier) && wait.is_ended_by("heavy")
+    });
+}
+
+fn lock_hog(collector: Collector) {
+    lock_hog_built(collector, flags(collector), true);
+}
+
+fn lock_hog_without_frame_pointers(collector: Collector) {
+    lock_hog_built(collector, &["-fomit-frame-pointer"], collector != Collector::Import);
+}
+
+fn lock_hog_static(collector: Collector) {
+    lock_hog_built(collector, &["-static", flags(collector).first().unwrap_or(&"-O2")], true);
+}
+
+/// The same program however it is built; `has_callers`: stacks can be followed to the caller of the lock.
+fn lock_hog_built(collector: Collector, flags: &[&str], has_callers: bool) {
+    let session = Session::start();
+    let recording = or_skip!(record(&session, collector, "lock_hog.c", flags));
+    let critical = recording.report("critical-path", "procedure");
+    critical.assert_percent("hog_table", 92.3, CLOSE + 2.0);
+    critical.assert_percent("prepare", 7.7, CLOSE);
+    recording.report("critical-path", "thread").assert_share("thread", "hog", 98.0, CLOSE);
+    let waits = recording.waits();
+    waits.assert_seconds("the polite threads wait for the hog's lock", 0.9, 4.0, |wait| {
+        wait.thread == "polite" && is_cause(collector, wait.cause, Cause::Lock) && wait.is_ended_by("hog")
+    });
+    // By frame pointers alone the caller of a libc procedure is skipped; its caller is there.
+    let procedure = if collector == Collector::Import { "polite" } else { "take_and_update" };
+    if has_callers {
+        waits.assert_seconds("they wait in take_and_update", 0.9, 4.0, |wait| {
+            wait.thread == "polite" && wait.is_in(procedure)
+        });
+    }
+}
+
+fn lock_hog_stripped(collector: Collector) {
+    let session = Session::start();
+    let recording = or_skip!(record(&session, collector, "lock_hog.c", &["-s"]));
+    // No names, so the answer is by thread and module.
+    recording.report("critical-path", "thread").assert_share("thread", "hog", 98.0, CLOSE);
+    let profile = recording.report("profile", "procedure");
+    let ours: f64 = profile
+        .rows()
+        .filter(|row| row["module"].as_str() == Some("lock_hog"))
+        .filter_map(|row| row["percent"].as_f64())
+        .sum();
+    assert!(ours > 95.0, "{ours} % in the stripped module\n{}", profile.table("procedure"));
+}
+
+fn spinner(collector: Collector) {
+    let session = Session::start();
+    let recording = or_skip!(record(&session, collector, "spinner.c", flags(collector)));
+    let npt = recording.report("npt", "procedure");
+    npt.assert_percent("wait_for_flag", 0.0, CLOSE);
+    npt.assert_percent("compute_result", 80.0, CLOSE);
+    npt.assert_percent("use_result", 20.0, CLOSE);
+    recording.report("critical-path", "procedure").assert_percent("wait_for_flag", 0.0, CLOSE);
+    let spinning = npt.number("recording", "spin_seconds");
+    assert!((0.7..1.3).contains(&spinning), "wait_for_flag spins 0.8 s, found {spinning}");
+}
+
+fn pure_computation(collector: Collector) {
+    let session = Session::start();
+    let recording = or_skip!(record(&session, collector, "pure_computation.c", flags(collector)));
+    let profile = recording.report("profile", "procedure");
+    profile.assert_percent("register_loop", 50.0, CLOSE);
+    profile.assert_percent("scan_memory", 50.0, CLOSE);
+    let spinning = profile.number("recording", "spin_seconds");
+    assert!(spinning < 0.01, "nothing spins, found {spinning}");
+}
+
+fn two_processes_pipe(collector: Collector) {
+    let session = Session::start();
+    let recording = or_skip!(record(&session, collector, "two_processes_pipe.c", flags(collector)));
+    let critical = recording.report("critical-path", "procedure");
+    critical.assert_percent("produce_block", 98.5, CLOSE);
+    let profile = recording.report("profile", "procedure");
+    profile.assert_percent("produce_block", 83.3, CLOSE);
+    profile.assert_percent("consume_block", 16.7, CLOSE);
+    assert_eq!(profile.number("recording", "processes"), 2.0);
+    let procedure = if collector == Collector::Import { "main" } else { "receive_block" };
+    recording.waits().assert_seconds("the parent reads from the pipe", 0.7, 2.5, |wait| {
+        wait.cause == Cause::Pipe && wait.is_in(procedure) && wait.is_ended_by("two_processes_p")
+    });
+}
+
+fn more_threads_than_cpus(collector: Collector) {
+    let session = Session::start();
+    let recording = or_skip!(record(&session, collector, "more_threads_than_cpus.c", flags(collector)));
+    let profile = recording.report("profile", "procedure");
+    profile.assert_percent("grind", 100.0, CLOSE);
+    let cpus = std::thread::available_parallelism().unwrap().get() as f64;
+    let seconds = profile.number("recording", "cpu_seconds");
+    assert!((seconds - 4.0 * cpus * 0.2).abs() < 0.1 * seconds, "{seconds} s of CPU time");
+    let threads = profile.number("recording", "threads");
+    assert_eq!(threads, 4.0 * cpus + 1.0, "threads");
+    let parallelism = profile.number("recording", "effective_parallelism");
+    assert!(parallelism > 0.6 * cpus && parallelism <= cpus, "{parallelism} of {cpus} processors");
+}
+
+fn condition_pipeline(collector: Collector) {
+    let session = Session::start();
+    let recording = or_skip!(record(&session, collector, "condition_pipeline.c", flags(collector)));
+    recording.report("critical-path", "procedure").assert_percent("transform_stage", 97.6, CLOSE + 1.0);
+    let profile = recording.report("profile", "procedure");
+    profile.assert_percent("transform_stage", 61.5, CLOSE);
+    profile.assert_percent("write_stage", 23.1, CLOSE);
+    profile.assert_percent("read_stage", 15.4, CLOSE);
+    let waits = recording.waits();
+    for (thread, procedure, least) in [("reader", "put_item", 0.4), ("writer", "take_item", 0.4)] {
+        let procedure = if collector == Collector::Import { thread } else { procedure };
+        waits.assert_seconds(thread, least, 3.0, |wait| {
+            let is_cause = is_cause(collector, wait.cause, Cause::Condition);
+            wait.thread == thread && is_cause && wait.is_in(procedure) && wait.is_ended_by("transformer")
+        });
+    }
+}
+
+fn semaphore(collector: Collector) {
+    let session = Session::start();
+    let recording = or_skip!(record(&session, collector, "semaphore.c", flags(collector)));
+    recording.report("critical-path", "procedure").assert_percent("fill_slot", 98.8, CLOSE);
+    let profile = recording.report("profile", "procedure");
+    profile.assert_percent("fill_slot", 80.0, CLOSE);
+    profile.assert_percent("drain_slot", 20.0, CLOSE);
+    recording.waits().assert_seconds("main waits for the producer", 0.5, 2.5, |wait| {
+        is_cause(collector, wait.cause, Cause::Semaphore) && wait.is_ended_by("producer")
+    });
+}
+
+fn rwlock(collector: Collector) {
+    let session = Session::start();
+    let recording = or_skip!(record(&session, collector, "rwlock.c", flags(collector)));
+    let critical = recording.report("critical-path", "procedure");
+    critical.assert_percent("rewrite_table", 83.3, CLOSE + 2.0);
+    critical.assert_percent("plan_rewrite", 16.7, CLOSE + 1.0);
+    recording.waits().assert_seconds("the readers wait for the writer's lock", 0.8, 4.0, |wait| {
+        wait.thread == "reader" && is_cause(collector, wait.cause, Cause::Lock) && wait.is_ended_by("writer")
+    });
+}
+
+fn sleep_and_io(collector: Collector) {
+    let session = Session::start();
+    let program = or_skip!(session.build("sleep_and_io.c", flags(collector)));
+    let journal = session.path().join("journal");
+    let recording = or_skip!(session.record(collector, &[program.as_os_str(), journal.as_os_str()]));
+    recording.report("critical-path", "procedure").assert_percent("checksum", 94.0, 6.0);
+    let waits = recording.waits();
+    waits.assert_seconds("main sleeps", 0.48, 1.0, |wait| {
+        let procedure = if collector == Collector::Import { "main" } else { "pause_between" };
+        wait.cause == Cause::Sleep && wait.is_in(procedure)
+    });
+    // The program knows how long its disk took; nearly all of that is waiting.
+    if collector == Collector::Import {
+        return;
+    }
+    let line = recording.run.stdout.lines().find(|line| line.starts_with("journal_seconds"));
+    let measured: f64 = line.unwrap().split(' ').next_back().unwrap().parse().unwrap();
+    if measured > 0.05 {
+        waits.assert_seconds("main waits for the disk", 0.5 * measured, 1.1 * measured, |wait| {
+            wait.cause == Cause::Io && wait.is_in("write_journal")
+        });
+    }
+}
+
+fn fork_exec_tree(collector: Collector) {
+    let session = Session::start();
+    let recording = or_skip!(record(&session, collector, "fork_exec_tree.c", flags(collector)));
+    let profile = recording.report("profile", "procedure");
+    profile.assert_percent("leaf_work", 98.0, CLOSE);
+    assert_eq!(profile.number("recording", "processes"), 7.0);
+    let critical = recording.report("critical-path", "procedure");
+    critical.assert_percent("leaf_work", 97.0, 3.5);
+    let length = critical.sum("procedure", "leaf_work", "seconds");
+    assert!((0.55..0.70).contains(&length), "two leaves of 300 ms on the path, found {length} s");
+    recording
+        .waits()
+        .assert_seconds("root and the branches wait", 1.5, 5.0, |wait| wait.cause == Cause::Child);
+}
+
+fn short_lived(collector: Collector) {
+    let session = Session::start();
+    let program = or_skip!(session.build("short_lived.c", &[]));
+    let recording = or_skip!(session.record(collector, &[&program]));
+    if collector != Collector::Import {
+        assert_eq!(recording.run.status.code(), Some(7), "the exit status is passed on");
+    }
+    let threads = recording.report("threads", "thread");
+    assert_eq!(threads.number("recording", "processes"), 1.0);
+    assert_eq!(threads.number("recording", "threads"), 1.0);
+    let seconds = threads.number("recording", "cpu_seconds");
+    assert!(seconds > 0.0 && seconds < 0.1, "{seconds} s of CPU time");
+}
+
+fn cpp_threads(collector: Collector) {
+    let session = Session::start();
+    let recording = or_skip!(record(&session, collector, "cpp_threads.cpp", flags(collector)));
+    recording.report("critical-path", "procedure").assert_percent("kitchen::Stove::cook(int)", 97.8, CLOSE);
+    let profile = recording.report("profile", "procedure");
+    profile.assert_percent("kitchen::Stove::cook(int)", 75.0, CLOSE);
+    profile.assert_percent("void dining::eat<kitchen::Dish>(kitchen::Dish const&)", 25.0, CLOSE);
+    recording.waits().assert_seconds("the guest waits for the cook", 0.5, 2.5, |wait| {
+        wait.thread == "guest"
+            && is_cause(collector, wait.cause, Cause::Condition)
+            && wait.is_ended_by("cook")
+    });
+}
+
+fn openmp(collector: Collector) {
+    let session = Session::start();
+    let all = [&["-fopenmp"], flags(collector)].concat();
+    let recording = or_skip!(record(&session, collector, "openmp.c", &all));
+    recording.report("critical-path", "procedure").assert_percent("long_iteration", 98.0, CLOSE);
+    let npt = recording.report("npt", "procedure");
+    npt.assert_percent("long_iteration", 83.3, NEAR);
+    npt.assert_percent("short_iteration", 16.7, NEAR);
+    // libgomp spins for some milliseconds before it blocks: neither may count as work.
+    let waited = recording.waits().seconds(|wait| wait.thread == "openmp" && wait.cause != Cause::Join);
+    let spun = npt.number("recording", "spin_seconds");
+    assert!(waited + spun > 0.45, "0.6 s at the barrier; blocked {waited}, spinning {spun}");
+}
+
+fn rust_mutex(collector: Collector) {
+    let session = Session::start();
+    let recording = or_skip!(record(&session, collector, "rust_mutex.rs", rust_flags(collector)));
+    let critical = recording.report("critical-path", "procedure");
+    critical.assert_percent("rebuild_index", 90.9, CLOSE + 2.0);
+    critical.assert_percent("log_progress", 9.1, CLOSE);
+    recording.waits().assert_seconds("the clients wait for the holder's lock", 0.8, 4.0, |wait| {
+        let is_lock = is_cause(collector, wait.cause, Cause::Lock);
+        wait.thread == "client" && is_lock && wait.is_in("answer_query") && wait.is_ended_by("holder")
+    });
+}
+
+fn rust_channel(collector: Collector) {
+    let session = Session::start();
+    let recording = or_skip!(record(&session, collector, "rust_channel.rs", rust_flags(collector)));
+    recording.report("critical-path", "procedure").assert_percent("load_chunk", 98.4, CLOSE);
+    recording.waits().assert_seconds("main waits for the sender", 0.5, 2.5, |wait| {
+        let is_park = is_cause(collector, wait.cause, Cause::Park);
+        is_park && wait.is_in("next_chunk") && wait.is_ended_by("sender")
+    });
+}
+
+fn rust_flags(collector: Collector) -> &'static [&'static str] {
+    match collector {
+        Collector::Import => &["-C", "force-frame-pointers=yes"],
+        _ => &[],
+    }
+}

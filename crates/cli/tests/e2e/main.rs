@@ -1,0 +1,8 @@
+//! End to end: real programs are recorded, and longpole's answer is compared with the known one.
+// Tests build paths and numbers from what they know; a failure is a failed test.
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
+
+mod failures;
+mod known;
+mod real;
+mod support;

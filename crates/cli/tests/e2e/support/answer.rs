@@ -1,0 +1,72 @@
+//! A report's JSON, as tests ask it.
+
+use serde_json::{Map, Value};
+
+/// One report.
+#[derive(Debug)]
+pub struct Answer {
+    view: String,
+    pub value: Value,
+}
+
+impl Answer {
+    /// Reads what `report --format json` wrote.
+    pub fn new(view: &str, text: &str) -> Answer {
+        let value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{view}: {error}\n{text}"));
+        Answer { view: view.to_owned(), value }
+    }
+
+    /// The rows.
+    pub fn rows(&self) -> impl Iterator<Item = &Map<String, Value>> {
+        self.value["rows"].as_array().expect("a report has rows").iter().filter_map(Value::as_object)
+    }
+
+    /// The number `column` of all rows whose `key` column holds `name`, added up; 0 without such a row.
+    pub fn sum(&self, key: &str, name: &str, column: &str) -> f64 {
+        let rows =
+            self.rows().filter(|row| row.get(key).and_then(Value::as_str).is_some_and(|it| is(it, name)));
+        rows.filter_map(|row| row.get(column)?.as_f64()).sum()
+    }
+
+    /// The share of a procedure, percent.
+    pub fn percent(&self, procedure: &str) -> f64 {
+        self.sum("procedure", procedure, "percent")
+    }
+
+    /// Asserts a procedure's share: within `margin` percentage points and three standard errors.
+    pub fn assert_percent(&self, procedure: &str, expected: f64, margin: f64) {
+        self.assert_share("procedure", procedure, expected, margin);
+    }
+
+    /// Asserts the share of whatever a row is about.
+    pub fn assert_share(&self, key: &str, name: &str, expected: f64, margin: f64) {
+        let percent = self.sum(key, name, "percent");
+        let error = self.sum(key, name, "error_percent");
+        let off = (percent - expected).abs();
+        assert!(
+            off <= margin + 3.0 * error,
+            "{}: {name} has {percent:.1} % ± {error:.1}, not {expected:.1} ± {margin:.1}\n{}",
+            self.view,
+            self.table(key)
+        );
+    }
+
+    /// A number of the `recording` or `evidence` object.
+    pub fn number(&self, object: &str, key: &str) -> f64 {
+        let value = &self.value[object][key];
+        value.as_f64().unwrap_or_else(|| panic!("{}: no number {object}.{key}: {value}", self.view))
+    }
+
+    /// Names and shares of all rows, for messages.
+    pub fn table(&self, key: &str) -> String {
+        let line = |row: &Map<String, Value>| format!("{} {}", row["percent"], row[key]);
+        let has_both = |row: &&Map<String, Value>| row.contains_key("percent") && row.contains_key(key);
+        self.rows().filter(has_both).map(line).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Whether a name in a report is `name`, its parameters, template arguments, module path and crate aside.
+pub fn is(reported: &str, name: &str) -> bool {
+    let plain = reported.split(['(', '<']).next().unwrap_or(reported);
+    reported == name || plain == name || plain.ends_with(&format!("::{name}"))
+}

@@ -1,0 +1,24 @@
+//! What every end-to-end test needs: the machine for itself, programs built, longpole run, answers read.
+
+mod answer;
+mod build;
+mod session;
+mod skip;
+mod waits;
+
+pub use answer::Answer;
+pub use build::{build, find};
+pub use session::{Collector, Recording, Run, Session, is_root, longpole, run};
+pub use skip::skipped;
+pub use waits::{Wait, Waits};
+
+/// The value of a `Result<_, String>`; an error is the reason why the test cannot be done here, and ends it.
+macro_rules! or_skip {
+    ($result:expr) => {
+        match $result {
+            Ok(value) => value,
+            Err(reason) => return $crate::support::skipped(&reason),
+        }
+    };
+}
+pub(crate) use or_skip;

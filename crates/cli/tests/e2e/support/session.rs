@@ -1,0 +1,195 @@
+//! Runs longpole, and programs under it, one at a time.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use super::{Answer, Waits, build, find};
+
+/// No run of these tests takes a tenth of this on an idle machine.
+const LIMIT: Duration = Duration::from_secs(180);
+
+/// The binary under test, as a command. `LONGPOLE_BIN` names another one than cargo's.
+pub fn longpole() -> Command {
+    let binary = std::env::var_os("LONGPOLE_BIN").unwrap_or_else(|| env!("CARGO_BIN_EXE_longpole").into());
+    let mut command = Command::new(binary);
+    command.env("NO_COLOR", "1");
+    command
+}
+
+/// Whether the tests run as root.
+pub fn is_root() -> bool {
+    // SAFETY: geteuid has no preconditions.
+    unsafe { libc::geteuid() == 0 }
+}
+
+/// How a finished command ended, and what it wrote.
+#[derive(Debug)]
+pub struct Run {
+    pub status: ExitStatus,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// Runs a command to its end, with its output in files below `folder`; it is killed, and the test
+/// fails, when it takes longer than any should.
+pub fn run(folder: &Path, command: &mut Command) -> Run {
+    let (out, err) = (tempfile::NamedTempFile::new_in(folder), tempfile::NamedTempFile::new_in(folder));
+    let (out, err) = (out.unwrap(), err.unwrap());
+    command.stdin(Stdio::null()).stdout(out.reopen().unwrap()).stderr(err.reopen().unwrap());
+    // A group of its own, so that what hangs can be ended as a whole.
+    let mut child = command.process_group(0).spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let begin = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break Some(status);
+        }
+        if begin.elapsed() > LIMIT {
+            // SAFETY: plain system call on the group that was just made.
+            unsafe { libc::kill(-child.id().cast_signed(), libc::SIGKILL) };
+            child.wait().unwrap();
+            break None;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    let text = |path: &Path| String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned();
+    let (stdout, stderr) = (text(out.path()), text(err.path()));
+    let Some(status) = status else { panic!("{command:?} hangs\n{stdout}\n{stderr}") };
+    Run { status, stdout, stderr }
+}
+
+/// Where events come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Collector {
+    /// `longpole record --collector bpf`
+    Bpf,
+    /// `longpole record --collector perf`
+    Perf,
+    /// `perf record`, then `longpole import`
+    Import,
+}
+
+impl Collector {
+    fn name(self) -> &'static str {
+        match self {
+            Collector::Bpf => "bpf",
+            Collector::Perf => "perf",
+            Collector::Import => "import",
+        }
+    }
+
+    /// Whether this machine lets it.
+    fn permitted(self) -> Result<(), String> {
+        if !is_root() {
+            return Err(format!("the collector {} needs root", self.name()));
+        }
+        match self {
+            Collector::Bpf if !Path::new("/sys/kernel/btf/vmlinux").exists() => {
+                Err("the kernel has no BTF".into())
+            }
+            Collector::Import => find("perf").map(drop),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A test's hold on the machine, and its folder. Recordings of two tests at once would disturb each
+/// other, so a session waits until it is the only one.
+pub struct Session {
+    pub folder: tempfile::TempDir,
+    _machine: File,
+}
+
+impl Session {
+    /// Waits for the machine.
+    pub fn start() -> Session {
+        let lock = Path::new(env!("CARGO_TARGET_TMPDIR")).join("machine.lock");
+        let machine = File::create(lock).unwrap();
+        machine.lock().unwrap();
+        let folder = tempfile::Builder::new().prefix("longpole-e2e-").tempdir().unwrap();
+        // Some tests run programs as another user in it.
+        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        Session { folder, _machine: machine }
+    }
+
+    /// The session's folder.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Builds one of `programs/`.
+    pub fn build(&self, source: &str, flags: &[&str]) -> Result<PathBuf, String> {
+        build(self.path(), source, flags)
+    }
+
+    /// Runs a command in the session's folder.
+    pub fn run(&self, command: &mut Command) -> Run {
+        run(self.path(), command.current_dir(self.path()))
+    }
+
+    /// Records a program to its end. It is an error of the test if that fails; the program's own exit
+    /// status is left to the caller.
+    pub fn record<P: AsRef<OsStr>>(&self, collector: Collector, command: &[P]) -> Result<Recording, String> {
+        collector.permitted()?;
+        let path = self.path().join(format!("{}.longpole", collector.name()));
+        let run = match collector {
+            Collector::Bpf | Collector::Perf => {
+                let mut record = longpole();
+                record
+                    .args(["record", "--collector", collector.name(), "-o"])
+                    .arg(&path)
+                    .arg("--")
+                    .args(command);
+                self.run(&mut record)
+            }
+            Collector::Import => self.import(&path, command)?,
+        };
+        let made = path.join("recording.json").is_file();
+        assert!(made, "no recording; stdout:\n{}\nstderr:\n{}", run.stdout, run.stderr);
+        Ok(Recording { path, run })
+    }
+
+    fn import<P: AsRef<OsStr>>(&self, path: &Path, command: &[P]) -> Result<Run, String> {
+        let data = self.path().join("perf.data");
+        let mut perf = Command::new(find("perf")?);
+        perf.args(["record", "-q", "-e", "sched:sched_switch,sched:sched_waking,cpu-clock", "-g", "-o"]);
+        let run = self.run(perf.arg(&data).arg("--").args(command));
+        assert!(data.is_file(), "perf made nothing: {}", run.stderr);
+        let imported = self.run(longpole().arg("import").arg(&data).arg("-o").arg(path));
+        assert!(imported.status.success(), "import failed: {}", imported.stderr);
+        Ok(Run { status: run.status, ..imported })
+    }
+}
+
+/// A recording that was made.
+pub struct Recording {
+    pub path: PathBuf,
+    /// The run that made it.
+    pub run: Run,
+}
+
+impl Recording {
+    /// The recording in a folder.
+    pub fn at(path: &Path) -> Recording {
+        let run = Run { status: ExitStatus::default(), stdout: String::new(), stderr: String::new() };
+        Recording { path: path.to_owned(), run }
+    }
+
+    /// What `longpole report --view VIEW --by BY` answers.
+    pub fn report(&self, view: &str, by: &str) -> Answer {
+        let mut command = longpole();
+        command.arg("report").arg(&self.path).args(["--view", view, "--by", by, "--format", "json"]);
+        let run = run(self.path.parent().unwrap(), &mut command);
+        assert!(run.status.success(), "{command:?}: {}", run.stderr);
+        Answer::new(view, &run.stdout)
+    }
+
+    /// Every wait of the run.
+    pub fn waits(&self) -> Waits {
+        Waits::of(&self.path)
+    }
+}
