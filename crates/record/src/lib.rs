@@ -11,6 +11,7 @@ pub mod raw;
 mod ring;
 mod sorter;
 mod stacks;
+pub mod tracefs;
 
 pub use assembler::{Assembled, Assembler};
 pub use clock::now;
