@@ -1,1 +1,14 @@
-//! Text timelines, random graphs, slow oracles and a runner of real programs, for tests only.
+//! Text timelines, random graphs and slow oracles, for tests only.
+//!
+//! * [`draw`] turns a drawing into timelines; [`Drawing`] documents the language.
+//! * [`random_timelines`] generates small consistent runs for property tests.
+//! * [`oracle`] computes the metrics slowly and obviously, from the items alone.
+
+mod drawing;
+mod generator;
+mod memory;
+pub mod oracle;
+
+pub use drawing::{Drawing, DrawingError, draw};
+pub use generator::random_timelines;
+pub use memory::MemoryTimelines;

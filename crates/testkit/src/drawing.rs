@@ -1,0 +1,542 @@
+//! Text timelines: a parallel run drawn with characters, one per unit of time.
+//!
+//! ```text
+//! # M figure 2, a sixth of its size
+//! unit 1000                  nanoseconds per character (default 1)
+//! cpus 3                     processors of each machine (default: as many as threads)
+//! C = main > C:12            the call path that a letter stands for, outermost first, with lines
+//!                            (default: the procedure named by the letter alone)
+//! T1       AAAAAABBBBBB      a thread: name, then its row
+//! web/T2   CCCCCCcccccc      … of the process web (default: process "drawn")
+//! h:db/T3  ____CCcccccc      … of the process db on machine h (default: machine "drawn")
+//! T1@4 -> T3 create          at time 4 T1 created T3
+//! T1@12 -> T2, T3 signal     at time 12 T1 enabled T2 and T3
+//! T1@2 -> T2@4 message       what left T1 at 2 enabled T2 at 4
+//! T1@3 look                  a timer looks at T1
+//! ```
+//!
+//! | characters | the thread is |
+//! |---|---|
+//! | `A`…`Z` | running in that procedure |
+//! | `~` | spinning in the procedure it ran last |
+//! | `-` | ready |
+//! | `_` | not there: not yet created, or ended (as after the end of its row) |
+//! | `.` | blocked, cause unknown |
+//! | `l c b j w s` | blocked for a lock, a condition, a barrier, a join, a child process, a semaphore |
+//! | `m p k t o` | … a message, a pipe, a socket, a terminal, poll |
+//! | `: f z` | … io, a page fault, sleep |
+//! | `i x u` | … a signal, being unparked, a futex of unknown use |
+//!
+//! A thread is observed where its procedure changes, where it leaves the processor, where it enables another
+//! and where a `look` says so. At one time come first the observations, then the dependences, then the states. A
+//! thread that is on its processor at the end of the drawing ends there; others live on. A created thread's
+//! paths begin with the path at which its creator was.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use longpole_event::{MachineId, ProcessId, ThreadId, Time};
+use longpole_trace::{Cause, DependenceKind, Item, PathId, Paths, State, Thread, What};
+
+use crate::memory::MemoryTimelines;
+
+/// A drawn run.
+#[derive(Clone, Debug, Default)]
+pub struct Drawing {
+    pub(crate) unit: u64,
+    pub(crate) cpus: Option<u32>,
+    pub(crate) letters: BTreeMap<char, Vec<(String, u32)>>,
+    pub(crate) threads: Vec<DrawnThread>,
+    pub(crate) dependences: Vec<DrawnDependence>,
+    pub(crate) looks: Vec<(usize, usize)>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct DrawnThread {
+    pub machine: String,
+    pub process: String,
+    pub name: String,
+    pub row: Vec<char>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DrawnDependence {
+    pub source: usize,
+    pub source_time: usize,
+    pub thread: usize,
+    pub time: usize,
+    pub kind: DependenceKind,
+}
+
+/// A line that is not of the drawing language.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DrawingError {
+    /// Line, from 1.
+    pub line: usize,
+    /// What is wrong.
+    pub reason: String,
+}
+
+impl fmt::Display for DrawingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.reason)
+    }
+}
+
+impl std::error::Error for DrawingError {}
+
+/// The timelines of a drawing.
+///
+/// # Panics
+/// When the text is not a drawing.
+#[must_use]
+pub fn draw(text: &str) -> MemoryTimelines {
+    match Drawing::parse(text) {
+        Ok(drawing) => drawing.timelines(),
+        Err(error) => panic!("not a drawing: {error}"),
+    }
+}
+
+/// What a character of a row says.
+pub(crate) fn state_of(character: char) -> Option<State> {
+    Some(match character {
+        'A'..='Z' => State::Running,
+        '~' => State::Spinning,
+        '-' => State::Ready,
+        '_' => State::Absent,
+        '.' => State::Blocked(Cause::Other),
+        'l' => State::Blocked(Cause::Lock),
+        'c' => State::Blocked(Cause::Condition),
+        'b' => State::Blocked(Cause::Barrier),
+        'j' => State::Blocked(Cause::Join),
+        'w' => State::Blocked(Cause::Child),
+        's' => State::Blocked(Cause::Semaphore),
+        'm' => State::Blocked(Cause::Message),
+        'p' => State::Blocked(Cause::Pipe),
+        'k' => State::Blocked(Cause::Socket),
+        't' => State::Blocked(Cause::Terminal),
+        'o' => State::Blocked(Cause::Poll),
+        ':' => State::Blocked(Cause::Io),
+        'f' => State::Blocked(Cause::PageFault),
+        'z' => State::Blocked(Cause::Sleep),
+        'i' => State::Blocked(Cause::Signal),
+        'x' => State::Blocked(Cause::Park),
+        'u' => State::Blocked(Cause::Futex),
+        _ => return None,
+    })
+}
+
+fn kind_of(word: &str) -> Option<DependenceKind> {
+    Some(match word {
+        "create" => DependenceKind::Create,
+        "join" => DependenceKind::Join,
+        "unlock" => DependenceKind::Unlock,
+        "signal" => DependenceKind::Signal,
+        "barrier" => DependenceKind::Barrier,
+        "post" => DependenceKind::Post,
+        "message" => DependenceKind::Message,
+        "wake" => DependenceKind::Wake,
+        _ => return None,
+    })
+}
+
+impl Drawing {
+    /// Reads a drawing. `#` begins a comment.
+    ///
+    /// # Errors
+    /// The first line that is not of the language, and why.
+    pub fn parse(text: &str) -> Result<Drawing, DrawingError> {
+        let mut drawing = Drawing { unit: 1, ..Drawing::default() };
+        let lines = || {
+            text.lines().enumerate().filter_map(|(index, line)| {
+                let line = line.split('#').next().unwrap_or_default().trim();
+                (!line.is_empty()).then_some((index + 1, line))
+            })
+        };
+        // Threads first: a dependence may be written above the rows that it names.
+        let is_row = |line: &str| !line.contains('@') && !line.contains('=');
+        for (number, line) in lines().filter(|(_, line)| is_row(line)) {
+            drawing.row(line).map_err(|reason| DrawingError { line: number, reason })?;
+        }
+        for (number, line) in lines().filter(|(_, line)| !is_row(line)) {
+            let read = if line.contains('=') { drawing.letter(line) } else { drawing.event(line) };
+            read.map_err(|reason| DrawingError { line: number, reason })?;
+        }
+        Ok(drawing)
+    }
+
+    /// Length of the longest row, in characters.
+    pub(crate) fn length(&self) -> usize {
+        self.threads.iter().map(|thread| thread.row.len()).max().unwrap_or(0)
+    }
+
+    pub(crate) fn time(&self, column: usize) -> Time {
+        Time::from_nanoseconds(column as u64 * self.unit)
+    }
+
+    fn row(&mut self, line: &str) -> Result<(), String> {
+        let (name, row) = line.split_once(char::is_whitespace).ok_or("a name and a row are needed")?;
+        let row = row.trim();
+        match name {
+            "unit" => {
+                self.unit = row.parse().map_err(|_| format!("{row} is no number of nanoseconds"))?;
+                return Ok(());
+            }
+            "cpus" => {
+                self.cpus = Some(row.parse().map_err(|_| format!("{row} is no number of processors"))?);
+                return Ok(());
+            }
+            _ => {}
+        }
+        if let Some(unknown) = row.chars().find(|&character| state_of(character).is_none()) {
+            return Err(format!("{unknown:?} is no state of a thread"));
+        }
+        let (machine, rest) = name.split_once(':').unwrap_or(("drawn", name));
+        let (process, name) = rest.split_once('/').unwrap_or(("drawn", rest));
+        if self.threads.iter().any(|thread| thread.name == name) {
+            return Err(format!("there is a thread {name} already"));
+        }
+        self.threads.push(DrawnThread {
+            machine: machine.to_owned(),
+            process: process.to_owned(),
+            name: name.to_owned(),
+            row: row.chars().collect(),
+        });
+        Ok(())
+    }
+
+    fn letter(&mut self, line: &str) -> Result<(), String> {
+        let (letter, path) = line.split_once('=').ok_or("a letter needs a path")?;
+        let mut characters = letter.trim().chars();
+        let (Some(letter @ 'A'..='Z'), None) = (characters.next(), characters.next()) else {
+            return Err(format!("{} is not one of A to Z", letter.trim()));
+        };
+        let place = |part: &str| match part.trim().rsplit_once(':') {
+            Some((name, line)) => match line.parse() {
+                Ok(line) => Ok((name.to_owned(), line)),
+                Err(_) => Err(format!("{line} is no line number")),
+            },
+            None => Ok((part.trim().to_owned(), 0)),
+        };
+        self.letters.insert(letter, path.split('>').map(place).collect::<Result<_, _>>()?);
+        Ok(())
+    }
+
+    fn event(&mut self, line: &str) -> Result<(), String> {
+        let Some((source, rest)) = line.split_once("->") else {
+            let at = line.strip_suffix("look").ok_or("neither `->` nor `look`")?;
+            let (thread, time) = self.place_in_time(at)?;
+            self.looks.push((thread, time.ok_or("a look needs a time")?));
+            return Ok(());
+        };
+        let (source, source_time) = self.place_in_time(source)?;
+        let source_time = source_time.ok_or("a dependence needs a time")?;
+        let (targets, kind) = rest.trim().rsplit_once(char::is_whitespace).ok_or("a kind is needed")?;
+        let kind = kind_of(kind).ok_or_else(|| format!("{kind} is no kind of dependence"))?;
+        for target in targets.split(',') {
+            let (thread, time) = self.place_in_time(target)?;
+            let time = time.unwrap_or(source_time);
+            if time < source_time {
+                return Err("a dependence cannot arrive before it leaves".to_owned());
+            }
+            self.dependences.push(DrawnDependence { source, source_time, thread, time, kind });
+        }
+        Ok(())
+    }
+
+    /// `NAME@TIME` or `NAME`.
+    fn place_in_time(&self, text: &str) -> Result<(usize, Option<usize>), String> {
+        let text = text.trim();
+        let (name, time) = match text.split_once('@') {
+            Some((name, time)) => {
+                (name, Some(time.trim().parse().map_err(|_| format!("{time} is no time"))?))
+            }
+            None => (text, None),
+        };
+        let thread = self.threads.iter().position(|thread| thread.name == name.trim());
+        Ok((thread.ok_or_else(|| format!("no thread is named {name}"))?, time))
+    }
+
+    /// The letter whose procedure a thread is in just before `column`.
+    pub(crate) fn letter_before(&self, thread: usize, column: usize) -> Option<char> {
+        let row = &self.threads[thread].row;
+        row[..column.min(row.len())].iter().rev().copied().find(char::is_ascii_uppercase)
+    }
+
+    /// The thread that created this one, and when.
+    pub(crate) fn creation(&self, thread: usize) -> Option<(usize, usize)> {
+        let create = |dependence: &&DrawnDependence| {
+            dependence.thread == thread && dependence.kind == DependenceKind::Create
+        };
+        let dependence = self.dependences.iter().find(create)?;
+        Some((dependence.source, dependence.source_time))
+    }
+
+    /// The places of a path, outermost first, from those of the threads that led to its thread's creation on.
+    pub(crate) fn places_before(&self, thread: usize, column: usize) -> Vec<(String, u32)> {
+        // A thread that was (wrongly) created after its creator's column 0 by one of its own children would
+        // never end: each step has to go back in time.
+        let mut places = match self.creation(thread) {
+            Some((creator, created)) if created < column || self.begin(thread) == Some(created) => {
+                if self.begin(creator).is_some_and(|begin| begin < created) {
+                    self.places_before(creator, created)
+                } else {
+                    Vec::new()
+                }
+            }
+            _ => Vec::new(),
+        };
+        if let Some(letter) = self.letter_before(thread, column) {
+            match self.letters.get(&letter) {
+                Some(path) => places.extend(path.iter().cloned()),
+                None => places.push((letter.to_string(), 0)),
+            }
+        }
+        places
+    }
+
+    /// The first column in which the thread is there.
+    pub(crate) fn begin(&self, thread: usize) -> Option<usize> {
+        self.threads[thread].row.iter().position(|&character| character != '_')
+    }
+
+    /// The column after the last one in which the thread is there; `None` if it lives on.
+    pub(crate) fn end(&self, thread: usize) -> Option<usize> {
+        let row = &self.threads[thread].row;
+        let last = row.iter().rposition(|&character| character != '_')?;
+        let is_on_cpu = state_of(row[last]).is_some_and(State::is_on_cpu);
+        (last + 1 < self.length() || is_on_cpu).then_some(last + 1)
+    }
+
+    /// The run as timelines.
+    #[must_use]
+    pub fn timelines(&self) -> MemoryTimelines {
+        let mut made = MemoryTimelines::default();
+        self.add_program(&mut made);
+        for column in 0..=self.length() {
+            self.add_column(&mut made, column);
+        }
+        made
+    }
+
+    fn path(&self, made: &mut MemoryTimelines, thread: usize, column: usize) -> PathId {
+        let places = self.places_before(thread, column);
+        places.iter().fold(Paths::ROOT, |path, (name, line)| made.call(path, name, *line))
+    }
+
+    fn add_program(&self, made: &mut MemoryTimelines) {
+        made.program.command = vec!["drawn".to_owned()];
+        made.program.elapsed_nanoseconds = self.time(self.length()).nanoseconds();
+        let cpus = self.cpus.unwrap_or(self.threads.len() as u32);
+        for (index, drawn) in self.threads.iter().enumerate() {
+            let machine = made.program.machines.iter().position(|machine| machine.name == drawn.machine);
+            let machine = machine.map_or_else(|| made.machine(&drawn.machine, cpus), MachineId::from_index);
+            let process = made
+                .program
+                .processes
+                .iter()
+                .position(|process| process.machine == machine && process.name == drawn.process);
+            let process =
+                process.map_or_else(|| made.process(machine, &drawn.process), ProcessId::from_index);
+            let creation = self.creation(index);
+            let prefix = match creation {
+                Some((creator, created)) => self.path(made, creator, created),
+                None => Paths::ROOT,
+            };
+            let in_process =
+                made.program.threads.iter().filter(|thread| thread.process == process).count() as u32;
+            made.program.threads.push(Thread {
+                process,
+                tid: made.program.processes[process.index()].pid + in_process,
+                name: drawn.name.clone(),
+                start: self.time(self.begin(index).unwrap_or(0)),
+                end: self.end(index).map(|end| self.time(end)),
+                creator: creation.map(|(creator, _)| ThreadId::from_index(creator)),
+                prefix,
+            });
+        }
+        for (index, _) in self.threads.iter().enumerate() {
+            let Some((creator, _)) = self.creation(index) else { continue };
+            let (child, parent) =
+                (made.program.threads[index].process, made.program.threads[creator].process);
+            if child != parent {
+                made.program.processes[child.index()].parent.get_or_insert(parent);
+            }
+        }
+    }
+
+    fn add_column(&self, made: &mut MemoryTimelines, column: usize) {
+        let time = self.time(column);
+        for thread in 0..self.threads.len() {
+            if self.is_observed(thread, column) {
+                let what = What::Observe(self.path(made, thread, column));
+                made.items.push(Item { time, thread: ThreadId::from_index(thread), what });
+            }
+        }
+        for dependence in self.dependences.iter().filter(|dependence| dependence.time == column) {
+            let what = What::Depend {
+                source: ThreadId::from_index(dependence.source),
+                source_time: self.time(dependence.source_time),
+                kind: dependence.kind,
+            };
+            made.items.push(Item { time, thread: ThreadId::from_index(dependence.thread), what });
+        }
+        for thread in 0..self.threads.len() {
+            let before = column.checked_sub(1).map_or(State::Absent, |column| self.state(thread, column));
+            let lives_on = column == self.length() && self.end(thread).is_none();
+            let state = if lives_on { before } else { self.state(thread, column) };
+            if before != state {
+                let what = What::State(state);
+                made.items.push(Item { time, thread: ThreadId::from_index(thread), what });
+            }
+        }
+    }
+
+    /// The thread's state in the column; absent after its row.
+    pub(crate) fn state(&self, thread: usize, column: usize) -> State {
+        self.threads[thread]
+            .row
+            .get(column)
+            .and_then(|&character| state_of(character))
+            .unwrap_or(State::Absent)
+    }
+
+    /// Whether something looks at the thread at the begin of the column.
+    pub(crate) fn is_observed(&self, thread: usize, column: usize) -> bool {
+        let row = &self.threads[thread].row;
+        let Some(&before) = column.checked_sub(1).and_then(|before| row.get(before)) else { return false };
+        let is_on_cpu = state_of(before).is_some_and(State::is_on_cpu);
+        let changes = row.get(column) != Some(&before);
+        let enables = self
+            .dependences
+            .iter()
+            .any(|dependence| (dependence.source, dependence.source_time) == (thread, column));
+        is_on_cpu && (changes || enables || self.looks.contains(&(thread, column)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use longpole_trace::Timelines;
+
+    use super::*;
+
+    fn shown(made: &MemoryTimelines) -> Vec<String> {
+        let show = |item: &Item| {
+            let thread = &made.program.threads[item.thread.index()].name;
+            let what = match item.what {
+                What::State(state) => format!("{state:?}"),
+                What::Observe(path) => {
+                    let mut names: Vec<_> = made
+                        .paths
+                        .places_of(path)
+                        .map(|place| made.paths.procedure_named_by(place.procedure).name.as_str())
+                        .collect();
+                    names.reverse();
+                    format!("at {}", names.join(">"))
+                }
+                What::Depend { source, source_time, kind } => format!(
+                    "{kind:?} from {}@{}",
+                    made.program.threads[source.index()].name,
+                    source_time.nanoseconds()
+                ),
+            };
+            format!("{} {thread} {what}", item.time.nanoseconds())
+        };
+        made.items.iter().map(show).collect()
+    }
+
+    #[test]
+    fn a_row_becomes_states_and_observations() {
+        let made = draw("T1 AAB~~Bl-B");
+        assert_eq!(
+            shown(&made),
+            [
+                "0 T1 Running",
+                "2 T1 at A",
+                "3 T1 at B",
+                "3 T1 Spinning",
+                "5 T1 at B",
+                "5 T1 Running",
+                "6 T1 at B",
+                "6 T1 Blocked(Lock)",
+                "7 T1 Ready",
+                "8 T1 Running",
+                "9 T1 at B",
+                "9 T1 Absent",
+            ]
+        );
+        assert_eq!(made.program().elapsed_nanoseconds, 9);
+    }
+
+    #[test]
+    fn at_one_time_observations_come_before_dependences_before_states() {
+        let made = draw("T1 AAAA\nT2 BBcB\nT1@3 -> T2 signal");
+        assert_eq!(
+            shown(&made)[2..],
+            [
+                "2 T2 at B",
+                "2 T2 Blocked(Condition)",
+                "3 T1 at A",
+                "3 T2 Signal from T1@3",
+                "3 T2 Running",
+                "4 T1 at A",
+                "4 T2 at B",
+                "4 T1 Absent",
+                "4 T2 Absent",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_created_thread_begins_where_it_was_created() {
+        let made = draw("A = main > work\nT1 AAAA\nT2 __BB\nT1@2 -> T2 create");
+        assert!(shown(&made).contains(&"4 T2 at main>work>B".to_owned()), "{:?}", shown(&made));
+        assert_eq!(made.program.threads[1].creator, Some(made.thread("T1")));
+        assert_eq!(made.program.threads[1].start, Time::from_nanoseconds(2));
+    }
+
+    #[test]
+    fn a_message_is_under_way_for_a_while() {
+        let made = draw("unit 10\nT1 AAAA\nT2 mmmB\nT1@1 -> T2@3 message");
+        assert!(shown(&made).contains(&"30 T2 Message from T1@10".to_owned()));
+        assert!(shown(&made).contains(&"10 T1 at A".to_owned()), "a sender is observed when it sends");
+    }
+
+    #[test]
+    fn a_look_is_an_observation() {
+        let made = draw("T1 AAAA\nT1@1 look");
+        assert!(shown(&made).contains(&"1 T1 at A".to_owned()));
+    }
+
+    #[test]
+    fn threads_belong_to_processes_and_machines() {
+        let made = draw("one:web/T1 A\none:web/T2 A\none:db/T3 A\ntwo:web/T4 A\nT5 A");
+        let process = |name| made.program.threads[made.thread(name).index()].process;
+        assert_eq!(process("T1"), process("T2"));
+        assert_ne!(process("T1"), process("T4"));
+        assert_eq!(made.program.machines.len(), 3);
+        assert_eq!(made.program.machine_of(made.thread("T3")), made.program.machine_of(made.thread("T1")));
+        assert_eq!(made.program.threads[1].tid, 101);
+    }
+
+    #[test]
+    fn a_thread_that_waits_at_the_end_lives_on() {
+        let made = draw("T1 AAAA\nT2 BBcc\nT3 B");
+        let end = |name| made.program.threads[made.thread(name).index()].end;
+        assert_eq!(end("T1"), Some(Time::from_nanoseconds(4)));
+        assert_eq!(end("T2"), None);
+        assert_eq!(end("T3"), Some(Time::from_nanoseconds(1)));
+    }
+
+    #[test]
+    fn what_is_no_drawing_is_refused_with_its_line() {
+        let error = |text: &str| Drawing::parse(text).map(|_| ()).expect_err(text);
+        assert_eq!(error("T1 AA?").line, 1);
+        assert_eq!(error("T1 AA\nT1 BB").line, 2);
+        assert_eq!(error("T1 AA\nT1@1 -> T9 signal").reason, "no thread is named T9");
+        assert_eq!(error("T1 AA\nT2 BB\nT1@1 -> T2 push").reason, "push is no kind of dependence");
+        assert_eq!(error("T1 AA\nT2 BB\nT1@2 -> T2@1 message").line, 3);
+        assert_eq!(error("# nothing\nAB = c").line, 2);
+    }
+}

@@ -1,0 +1,180 @@
+//! Random runs: small, consistent timelines for property tests.
+//!
+//! A run is made by a list of random steps, each of which lets a little time pass and one thread do something
+//! that is possible in its state. So whatever proptest shrinks is still a run: nobody wakes while not
+//! waiting, nobody enables others while blocked, messages arrive after they were sent.
+
+use longpole_event::{ThreadId, Time};
+use longpole_trace::{Cause, DependenceKind, Item, PathId, Paths, State, Thread, What};
+use proptest::prelude::*;
+
+use crate::memory::MemoryTimelines;
+
+const CAUSES: [Cause; 8] = [
+    Cause::Lock,
+    Cause::Condition,
+    Cause::Io,
+    Cause::Sleep,
+    Cause::PageFault,
+    Cause::Pipe,
+    Cause::Barrier,
+    Cause::Other,
+];
+const KINDS: [DependenceKind; 5] = [
+    DependenceKind::Unlock,
+    DependenceKind::Signal,
+    DependenceKind::Barrier,
+    DependenceKind::Post,
+    DependenceKind::Wake,
+];
+
+/// Runs of up to `threads` threads made by up to `steps` steps.
+pub fn random_timelines(threads: usize, steps: usize) -> impl Strategy<Value = MemoryTimelines> {
+    let step = (0..4_u64, any::<u8>(), any::<u8>(), any::<u8>());
+    (1..=2_usize, proptest::collection::vec(step, 1..=steps)).prop_map(move |(roots, steps)| {
+        let mut run = Run::begin(roots.min(threads), threads);
+        for (time, thread, action, argument) in steps {
+            run.now = run.now + time;
+            run.step(thread.into(), action, argument.into());
+        }
+        run.end()
+    })
+}
+
+struct Run {
+    made: MemoryTimelines,
+    now: Time,
+    states: Vec<State>,
+    /// Where each thread is, below its prefix.
+    places: Vec<PathId>,
+    /// Messages under way.
+    sent: Vec<(ThreadId, Time)>,
+    most: usize,
+}
+
+impl Run {
+    fn begin(roots: usize, most: usize) -> Run {
+        let mut made = MemoryTimelines::default();
+        let machine = made.machine("random", 2);
+        let _ = made.process(machine, "random");
+        let mut run =
+            Run { made, now: Time::ZERO, states: Vec::new(), places: Vec::new(), sent: Vec::new(), most };
+        for _ in 0..roots {
+            let thread = run.add_thread(None);
+            run.enter(thread, State::Running);
+        }
+        run
+    }
+
+    fn end(mut self) -> MemoryTimelines {
+        self.made.program.elapsed_nanoseconds = (self.now + 1).nanoseconds();
+        self.made
+    }
+
+    fn add_thread(&mut self, creator: Option<ThreadId>) -> ThreadId {
+        let id = ThreadId::from_index(self.states.len());
+        let prefix = creator.map_or(Paths::ROOT, |creator| self.places[creator.index()]);
+        self.made.program.threads.push(Thread {
+            process: longpole_event::ProcessId(0),
+            tid: 100 + id.0,
+            name: format!("T{}", id.0),
+            start: self.now,
+            end: None,
+            creator,
+            prefix,
+        });
+        self.states.push(State::Absent);
+        self.places.push(prefix);
+        id
+    }
+
+    fn push(&mut self, thread: ThreadId, what: What) {
+        self.made.items.push(Item { time: self.now, thread, what });
+    }
+
+    fn enter(&mut self, thread: ThreadId, state: State) {
+        assert_ne!(self.states[thread.index()], state, "a step changes the state");
+        self.states[thread.index()] = state;
+        self.push(thread, What::State(state));
+        if state == State::Absent {
+            self.made.program.threads[thread.index()].end = Some(self.now);
+        }
+    }
+
+    /// The thread is observed at one of a few paths below its prefix.
+    fn observe(&mut self, thread: ThreadId, argument: usize) {
+        let prefix = self.made.program.threads[thread.index()].prefix;
+        let outer = self.made.call(prefix, ["A", "B", "C"][argument % 3], 1);
+        let path = match argument / 3 % 3 {
+            0 => outer,
+            1 => self.made.call(outer, "A", 2),
+            _ => self.made.call(outer, "D", 3),
+        };
+        self.places[thread.index()] = path;
+        self.push(thread, What::Observe(path));
+    }
+
+    fn depend(&mut self, thread: ThreadId, source: ThreadId, source_time: Time, kind: DependenceKind) {
+        self.push(thread, What::Depend { source, source_time, kind });
+    }
+
+    /// Some thread for which `is` holds.
+    fn pick(&self, choice: usize, is: impl Fn(ThreadId, State) -> bool) -> Option<ThreadId> {
+        let ids = (0..self.states.len()).map(ThreadId::from_index);
+        let fit: Vec<_> = ids.filter(|&id| is(id, self.states[id.index()])).collect();
+        (!fit.is_empty()).then(|| fit[choice % fit.len()])
+    }
+
+    fn step(&mut self, choice: usize, action: u8, argument: usize) {
+        let Some(thread) = self.pick(choice, |_, state| state != State::Absent) else { return };
+        match self.states[thread.index()] {
+            State::Absent => {}
+            State::Running => self.step_running(thread, action, argument),
+            State::Spinning => {
+                self.observe(thread, argument);
+                self.enter(thread, State::Running);
+            }
+            State::Ready => self.enter(thread, State::Running),
+            State::Blocked(_) => self.step_blocked(thread, action, argument),
+        }
+    }
+
+    fn step_blocked(&mut self, thread: ThreadId, action: u8, argument: usize) {
+        if !self.sent.is_empty() && action.is_multiple_of(2) {
+            let (source, time) = self.sent.swap_remove(argument % self.sent.len());
+            if source != thread {
+                self.depend(thread, source, time, DependenceKind::Message);
+            }
+        }
+        self.enter(thread, if argument.is_multiple_of(2) { State::Ready } else { State::Running });
+    }
+
+    fn step_running(&mut self, thread: ThreadId, action: u8, argument: usize) {
+        // A switch-out without a stack, now and then.
+        if !action.is_multiple_of(11) {
+            self.observe(thread, argument);
+        }
+        match action % 8 {
+            0 => self.enter(thread, State::Blocked(CAUSES[argument % CAUSES.len()])),
+            1 => self.enter(thread, State::Ready),
+            2 => self.enter(thread, State::Spinning),
+            3 if self.states.len() < self.most => {
+                let child = self.add_thread(Some(thread));
+                self.depend(child, thread, self.now, DependenceKind::Create);
+                self.enter(child, if argument.is_multiple_of(2) { State::Ready } else { State::Running });
+            }
+            4 | 5 => {
+                let blocked = |id, state| id != thread && matches!(state, State::Blocked(_));
+                let Some(other) = self.pick(argument, blocked) else { return };
+                self.depend(other, thread, self.now, KINDS[argument % KINDS.len()]);
+                // Now and then the woken thread finds nothing changed, and waits on.
+                if !argument.is_multiple_of(7) {
+                    self.enter(other, if argument.is_multiple_of(2) { State::Ready } else { State::Running });
+                }
+            }
+            6 => self.sent.push((thread, self.now)),
+            7 if argument.is_multiple_of(3) => self.enter(thread, State::Absent),
+            _ => {}
+        }
+    }
+}

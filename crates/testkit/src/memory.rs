@@ -1,0 +1,81 @@
+//! Timelines held in memory: what drawings and the generator make.
+
+use std::convert::Infallible;
+
+use longpole_event::{MachineId, ProcessId, ThreadId};
+use longpole_trace::{
+    Item, Machine, PathId, Paths, Place, Procedure, ProcedureId, Process, Program, Timelines,
+};
+
+/// A program with its items, all in memory.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryTimelines {
+    /// The program's tree.
+    pub program: Program,
+    /// Call paths.
+    pub paths: Paths,
+    /// Items in time order.
+    pub items: Vec<Item>,
+}
+
+impl MemoryTimelines {
+    /// The thread of this name.
+    ///
+    /// # Panics
+    /// When there is none.
+    #[must_use]
+    pub fn thread(&self, name: &str) -> ThreadId {
+        let index = self.program.threads.iter().position(|thread| thread.name == name);
+        ThreadId::from_index(index.unwrap_or_else(|| panic!("no thread is named {name}")))
+    }
+
+    /// The procedure of this name.
+    ///
+    /// # Panics
+    /// When there is none.
+    #[must_use]
+    pub fn procedure(&self, name: &str) -> ProcedureId {
+        let index = self.paths.procedures().iter().position(|procedure| procedure.name == name);
+        ProcedureId(index.unwrap_or_else(|| panic!("no procedure is named {name}")) as u32)
+    }
+
+    /// Adds a machine with one processor per thread that it will get.
+    pub(crate) fn machine(&mut self, name: &str, cpus: u32) -> MachineId {
+        self.program.machines.push(Machine { name: name.to_owned(), cpus });
+        MachineId::from_index(self.program.machines.len() - 1)
+    }
+
+    /// Adds a process; pids are 100, 200, 300, …
+    pub(crate) fn process(&mut self, machine: MachineId, name: &str) -> ProcessId {
+        let id = ProcessId::from_index(self.program.processes.len());
+        let pid = (id.0 + 1) * 100;
+        self.program.processes.push(Process { machine, pid, name: name.to_owned(), parent: None });
+        id
+    }
+
+    /// The path that goes on from `caller` into the procedure of this name.
+    pub(crate) fn call(&mut self, caller: PathId, procedure: &str, line: u32) -> PathId {
+        let procedure =
+            Procedure { name: procedure.to_owned(), module: "drawn".to_owned(), file: "drawn.c".to_owned() };
+        let procedure = self.paths.procedure(procedure);
+        let place = self.paths.place(Place { procedure, line });
+        self.paths.path(caller, place)
+    }
+}
+
+impl Timelines for MemoryTimelines {
+    type Error = Infallible;
+
+    fn program(&self) -> &Program {
+        &self.program
+    }
+
+    fn paths(&self) -> &Paths {
+        &self.paths
+    }
+
+    fn for_each(&self, visit: &mut dyn FnMut(&Item)) -> Result<(), Infallible> {
+        self.items.iter().for_each(visit);
+        Ok(())
+    }
+}
