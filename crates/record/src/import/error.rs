@@ -1,0 +1,47 @@
+//! What can go wrong with an import.
+
+use std::io;
+
+/// An error about a `perf.data` file; completes "failed to …".
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The system could not read the file.
+    #[error("read the file")]
+    Read(#[source] io::Error),
+    /// It is something else.
+    #[error("read it as perf.data: {reason}")]
+    NotPerfData {
+        /// Why it cannot be one.
+        reason: &'static str,
+    },
+    /// It comes from a big-endian machine.
+    #[error("read it as perf.data: it was recorded on a big-endian machine, which is not supported")]
+    BigEndian,
+    /// It was written into a pipe.
+    #[error("read it as perf.data: it was written into a pipe; record into a file (perf record -o FILE)")]
+    Pipe,
+    /// A needed event was not recorded.
+    #[error("find the event {event} in it; record with: perf record -e {}", super::EVENTS_AND_OPTIONS)]
+    MissingEvent {
+        /// The event.
+        event: &'static str,
+    },
+    /// A needed event was recorded without something.
+    #[error(
+        "use the event {event} in it: it was recorded without {what}; record with: perf record -e {}",
+        super::EVENTS_AND_OPTIONS
+    )]
+    IncompleteEvent {
+        /// The event.
+        event: &'static str,
+        /// What is missing.
+        what: &'static str,
+    },
+    /// The consumer of the events failed.
+    #[error(transparent)]
+    Recording(#[from] longpole_recording::Error),
+}
+
+/// Result of an import.
+pub type Result<T> = std::result::Result<T, Error>;

@@ -1,0 +1,116 @@
+//! Which of a file's events is which.
+
+use super::container::{Attribute, Container, feature};
+use super::error::{Error, Result};
+use super::tracing;
+use crate::perf::Meaning;
+use crate::perf::format::Format;
+use crate::perf::layout::sample;
+use crate::perf::scheduling::{Creating, Switching, Waking};
+
+const TYPE_HARDWARE: u32 = 0;
+const TYPE_SOFTWARE: u32 = 1;
+const TYPE_TRACEPOINT: u32 = 2;
+const HARDWARE_CYCLES: [u64; 2] = [0, 9];
+const SOFTWARE_CLOCKS: [u64; 2] = [0, 1];
+/// Upper half of a hardware event's `config`: which kind of core, on machines with several.
+const HARDWARE_CONFIG: u64 = 0xffff_ffff;
+
+/// Where tracepoint formats are published, by their system and name.
+const FORMAT_FOLDERS: [&str; 2] =
+    ["/sys/kernel/tracing/events/sched", "/sys/kernel/debug/tracing/events/sched"];
+
+/// The events of a file.
+#[derive(Debug)]
+pub struct Events {
+    /// By index of the attribute.
+    pub meanings: Vec<Meaning>,
+    /// Samples per second asked for; 0 when there are none or they are taken per count.
+    pub hertz: u32,
+    /// Longest time that a running thread goes without a sample, nanoseconds; `None` without a clock.
+    pub period: Option<u64>,
+    /// Whether stacks were taken at switches.
+    pub has_stacks: bool,
+    /// Whether samples of a clock are there.
+    pub has_clock: bool,
+    /// Whether the creation of threads was recorded with its place.
+    pub has_creation: bool,
+}
+
+impl Events {
+    /// Finds the events.
+    ///
+    /// # Errors
+    /// [`Error::MissingEvent`], [`Error::IncompleteEvent`].
+    pub fn find<R: std::io::Read + std::io::Seek>(container: &Container<R>) -> Result<Events> {
+        let mut formats = container.feature(feature::TRACING_DATA).map(tracing::formats).unwrap_or_default();
+        if formats.is_empty() {
+            // The end of the file is missing: on the machine that recorded, the kernel still knows.
+            formats = local_formats();
+        }
+        let attributes = container.attributes();
+        let meanings: Vec<_> = attributes.iter().map(|attribute| meaning(attribute, &formats)).collect();
+        let find = |is: fn(&Meaning) -> bool| meanings.iter().position(is).map(|index| &attributes[index]);
+        let switch = find(|meaning| matches!(meaning, Meaning::Switch(_)));
+        let switch = demand(switch, "sched:sched_switch")?;
+        demand(find(|meaning| matches!(meaning, Meaning::Wake(_))), "sched:sched_waking")?;
+        let clock = find(|meaning| matches!(meaning, Meaning::Clock));
+        Ok(Events {
+            hertz: clock.filter(|clock| clock.is_frequency).map_or(0, |clock| clock.rate as u32),
+            period: clock.and_then(longest_gap),
+            has_stacks: switch.layout.sample_type & sample::CALLCHAIN != 0,
+            has_clock: clock.is_some(),
+            has_creation: find(|meaning| matches!(meaning, Meaning::Create(_))).is_some(),
+            meanings,
+        })
+    }
+}
+
+fn meaning(attribute: &Attribute, formats: &[Format]) -> Meaning {
+    match attribute.kind {
+        TYPE_TRACEPOINT => {
+            let Some(format) = formats.iter().find(|format| format.id == attribute.config) else {
+                return Meaning::Unused;
+            };
+            let meaning = match format.name.as_str() {
+                "sched_switch" => Switching::new(format).map(Meaning::Switch),
+                "sched_waking" => Waking::new(format).map(Meaning::Wake),
+                "sched_process_fork" => Creating::new(format).map(Meaning::Create),
+                _ => None,
+            };
+            meaning.unwrap_or(Meaning::Unused)
+        }
+        TYPE_SOFTWARE if SOFTWARE_CLOCKS.contains(&attribute.config) => Meaning::Clock,
+        TYPE_HARDWARE if HARDWARE_CYCLES.contains(&(attribute.config & HARDWARE_CONFIG)) => Meaning::Clock,
+        _ => Meaning::Unused,
+    }
+}
+
+fn demand<'a>(attribute: Option<&'a Attribute>, event: &'static str) -> Result<&'a Attribute> {
+    let attribute = attribute.ok_or(Error::MissingEvent { event })?;
+    let needed =
+        [(sample::TIME, "times (-T)"), (sample::TID, "thread ids"), (sample::RAW, "its fields (-R)")];
+    match needed.iter().find(|(bit, _)| attribute.layout.sample_type & bit == 0) {
+        Some(&(_, what)) => Err(Error::IncompleteEvent { event, what }),
+        None => Ok(attribute),
+    }
+}
+
+/// Only a clock of the kernel bounds the time between samples: cycles stand still in a slow machine.
+fn longest_gap(clock: &Attribute) -> Option<u64> {
+    match (clock.kind, clock.is_frequency, clock.rate) {
+        (TYPE_SOFTWARE, true, rate @ 1..) => Some(1_000_000_000 / rate),
+        (TYPE_SOFTWARE, false, rate @ 1..) => Some(rate),
+        _ => None,
+    }
+}
+
+fn local_formats() -> Vec<Format> {
+    let names = ["sched_switch", "sched_waking", "sched_process_fork"];
+    let read = |folder: &&str, name: &str| std::fs::read_to_string(format!("{folder}/{name}/format")).ok();
+    names
+        .iter()
+        .filter_map(|name| FORMAT_FOLDERS.iter().find_map(|folder| read(folder, name)))
+        .filter_map(|text| Format::parse(&text))
+        .collect()
+}

@@ -1,0 +1,245 @@
+//! Imports what `perf record` wrote.
+//!
+//! In: a `perf.data` file with the scheduler's tracepoints. Out: the raw events of the recorded program,
+//! in time order, as a collector on this machine would have made them, and a [`Summary`] of where they
+//! come from. Nothing is dropped in silence: what could not be read is counted in the notes.
+
+mod command;
+mod container;
+mod error;
+mod events;
+mod kernel;
+mod presence;
+mod rounds;
+mod tracing;
+
+use std::io::{Read, Seek};
+
+use longpole_event::Time;
+
+use crate::perf::layout::{Origin, Record};
+use crate::perf::{Conversion, KernelAddresses, Scope, Threads};
+use crate::raw::RawEvent;
+use command::Command;
+use container::{Container, Entry, RawRecord, feature};
+pub use error::{Error, Result};
+use events::Events;
+use kernel::RecordedKernel;
+use presence::Presence;
+use rounds::Rounds;
+
+/// What follows `perf record -e` for a file with everything that is used.
+pub(crate) const EVENTS_AND_OPTIONS: &str = "sched:sched_switch,sched:sched_waking,cpu-clock -g";
+
+/// Where the events of a file come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Command line of the program, or of `perf record` where it ran none.
+    pub command: Vec<String>,
+    /// Host name.
+    pub host: String,
+    /// Kernel release.
+    pub kernel: String,
+    /// Processors online; 0 where the file does not tell.
+    pub cpus: u32,
+    /// Samples per second and processor asked for.
+    pub hertz: u32,
+    /// Time of the first and the last event.
+    pub span: Option<(Time, Time)>,
+    /// Events handed over.
+    pub events: u64,
+    /// The end of the file is missing.
+    pub is_truncated: bool,
+    /// What a reader of the results has to know.
+    pub notes: Vec<String>,
+}
+
+/// Reads a file and hands its events to `sink` in time order.
+///
+/// # Errors
+/// [`Error`], or what `sink` returned.
+pub fn parse<R: Read + Seek>(file: R, sink: &mut dyn FnMut(RawEvent) -> Result<()>) -> Result<Summary> {
+    let container = Container::open(file)?;
+    let events = Events::find(&container)?;
+    let command = container.feature_texts(feature::COMMAND_LINE).unwrap_or_default();
+    Import::new(container, events, Command::parse(&command)).run(sink)
+}
+
+/// An import under way.
+struct Import<R> {
+    container: Container<R>,
+    events: Events,
+    command: Command,
+    kernel: RecordedKernel,
+    conversion: Conversion,
+    presence: Presence,
+    /// Records without a time, until the first that has one.
+    initial: Option<Vec<(usize, RawRecord)>>,
+    summary: Summary,
+}
+
+impl<R: Read + Seek> Import<R> {
+    fn new(container: Container<R>, events: Events, command: Command) -> Self {
+        let scope = match (command.is_system_wide, command.process_name()) {
+            (false, _) => Scope::Everything,
+            (true, None) => Scope::Machine,
+            (true, name) => Scope::Tree { name },
+        };
+        let mut conversion = Conversion::new(Threads::new(scope));
+        conversion.has_creation = events.has_creation;
+        conversion.has_registers =
+            container.feature_text(feature::ARCHITECTURE).is_none_or(|name| name == "x86_64");
+        let kernel = RecordedKernel::of(&container);
+        let presence = Presence::new(command.is_system_wide, events.period);
+        Import {
+            container,
+            events,
+            presence,
+            command,
+            kernel,
+            conversion,
+            initial: Some(Vec::new()),
+            summary: Summary::default(),
+        }
+    }
+
+    fn run(mut self, sink: &mut dyn FnMut(RawEvent) -> Result<()>) -> Result<Summary> {
+        let mut rounds = Rounds::default();
+        while let Some(entry) = self.container.next_entry()? {
+            match entry {
+                Entry::Record(record) => {
+                    let index = self.container.attribute_of(&record);
+                    let layout = &self.container.attributes()[index].layout;
+                    match layout.decode(record.kind, record.misc, &record.body) {
+                        Some((origin, _)) => rounds.push(origin.time, (index, record)),
+                        None => self.conversion.damaged += 1,
+                    }
+                }
+                Entry::Round => {
+                    let limit = rounds.end_round();
+                    while let Some((time, (index, record))) = rounds.pop(limit) {
+                        self.record(time, index, record, sink)?;
+                    }
+                }
+            }
+        }
+        while let Some((time, (index, record))) = rounds.pop(u64::MAX) {
+            self.record(time, index, record, sink)?;
+        }
+        self.hand_over(true, sink)?;
+        self.describe_source();
+        self.describe_losses();
+        Ok(self.summary)
+    }
+
+    /// Takes one record, in time order.
+    fn record(
+        &mut self,
+        time: u64,
+        index: usize,
+        record: RawRecord,
+        sink: &mut dyn FnMut(RawEvent) -> Result<()>,
+    ) -> Result<()> {
+        if let Some(initial) = &mut self.initial {
+            if time == 0 {
+                initial.push((index, record));
+                return Ok(());
+            }
+            self.begin(time);
+        }
+        let layout = self.container.attributes()[index].layout;
+        if let Some((origin, decoded)) = layout.decode(record.kind, record.misc, &record.body) {
+            let meaning = &self.events.meanings[index];
+            self.conversion.convert(meaning, Time::from_nanoseconds(time), origin, decoded);
+        }
+        for event in self.conversion.take() {
+            self.presence.push(event);
+        }
+        self.hand_over(false, sink)
+    }
+
+    fn hand_over(&mut self, at_end: bool, sink: &mut dyn FnMut(RawEvent) -> Result<()>) -> Result<()> {
+        while let Some(event) = self.presence.pop(at_end) {
+            let begin = self.summary.span.map_or(event.time, |(begin, _)| begin);
+            self.summary.span = Some((begin, event.time));
+            self.summary.events += 1;
+            sink(event)?;
+        }
+        Ok(())
+    }
+
+    /// The first record with a time is there: what was before it is the state at the start.
+    fn begin(&mut self, time: u64) {
+        let records = self.initial.take().unwrap_or_default();
+        let mut decoded: Vec<(Origin, Record<'_>)> = Vec::new();
+        for (index, record) in &records {
+            let layout = &self.container.attributes()[*index].layout;
+            decoded.extend(layout.decode(record.kind, record.misc, &record.body));
+        }
+        for (_, record) in &decoded {
+            if let Record::Map { pid: u32::MAX, mapping } = record {
+                self.kernel.see(&mapping.path.to_string_lossy(), mapping.start);
+            }
+        }
+        self.conversion.kernel = self.kernel.addresses().unwrap_or_else(|reason| {
+            self.summary.notes.push(format!("kernel frames are left out: {reason}"));
+            KernelAddresses::Drop
+        });
+        for (_, record) in decoded {
+            self.conversion.convert_initial(Time::from_nanoseconds(time), record);
+        }
+    }
+
+    fn describe_source(&mut self) {
+        let summary = &mut self.summary;
+        let text = |feature| self.container.feature_text(feature).unwrap_or_default();
+        summary.host = text(feature::HOST_NAME);
+        summary.kernel = text(feature::OS_RELEASE);
+        summary.cpus = self
+            .container
+            .feature(feature::CPU_COUNT)
+            .and_then(|bytes| Some(u32::from_le_bytes(*bytes.get(4..)?.first_chunk()?)))
+            .unwrap_or(0);
+        summary.hertz = self.events.hertz;
+        summary.command = match self.command.program.is_empty() {
+            true => self.container.feature_texts(feature::COMMAND_LINE).unwrap_or_default(),
+            false => self.command.program.clone(),
+        };
+        summary.notes.push(match self.conversion.threads.scope() {
+            Scope::Everything => "imported: every process in the file".to_owned(),
+            Scope::Machine => {
+                "imported: every process of the machine but perf and the kernel's own".to_owned()
+            }
+            Scope::Tree { name: None } => {
+                format!("imported: {} and its descendants", self.command.program.join(" "))
+            }
+            Scope::Tree { name: Some(name) } => format!("the start of {name} is not in the file"),
+        });
+    }
+
+    fn describe_losses(&mut self) {
+        let notes = &mut self.summary.notes;
+        let mut note = |is_so: bool, text: &str| {
+            if is_so {
+                notes.push(text.to_owned());
+            }
+        };
+        note(!self.events.has_clock, "without samples: record with -e cpu-clock too");
+        note(!self.events.has_stacks, "without call chains: record with -g");
+        let counts = [
+            (
+                self.presence.estimated,
+                "times at which threads got a processor are estimates (recorded without -a)",
+            ),
+            (self.conversion.damaged, "records could not be read"),
+            (self.conversion.unused, "samples of other events were left out"),
+        ];
+        for (count, what) in counts.into_iter().filter(|&(count, _)| count > 0) {
+            notes.push(format!("{count} {what}"));
+        }
+        self.summary.is_truncated = self.container.is_torn;
+        if self.container.is_torn {
+            notes.push("the file ends early or is damaged: what came before is here".to_owned());
+        }
+    }
+}

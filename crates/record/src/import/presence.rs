@@ -1,0 +1,286 @@
+//! When threads got their processors, where the file does not say.
+//!
+//! A file recorded without `-a` holds the events of the program's own threads only: the switch from another
+//! program's thread, or from idle, to one of them is not in it, nor is its wake by anybody else. But a thread
+//! that does something has the processor, and the clock strikes once in each period of its running time.
+//!
+//! ```text
+//!   A  woken t0 ······ sample t1        it got the processor in [t0, t1], and ran since its sample before
+//!   B  on that processor until t2       for one period, r of it known: max(t0, t2, t1 − (period − r))
+//!   A  blocked ······· switch t1        nothing is known but that it ran in the end: t1
+//! ```
+//! In files of the whole machine only the first switch of each thread can be missing; it is put where the
+//! thread first does something.
+
+use std::collections::VecDeque;
+
+use longpole_event::{Blocking, Time};
+use rustc_hash::FxHashMap;
+
+use crate::raw::{RawEvent, RawKind, RawStack, RawWaker, Task};
+
+/// Longest time that is taken for a running one without a clock's samples, nanoseconds.
+const WITHOUT_CLOCK: u64 = 1_000_000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Running(Time),
+    Ready(Time),
+    Blocked(Time),
+}
+
+/// Adds the missing switches to a stream of events in time order.
+#[derive(Debug)]
+pub struct Presence {
+    /// Time a thread runs between two samples; no switch is put earlier than this before it shows.
+    period: u64,
+    /// Switches from other programs' threads are in the file.
+    is_machine_wide: bool,
+    states: FxHashMap<u32, State>,
+    /// How long each thread is known to have run since its last sample.
+    ran: FxHashMap<u32, u64>,
+    /// When a thread of the program last left each processor to somebody else.
+    left: FxHashMap<u16, Time>,
+    held: VecDeque<RawEvent>,
+    released_to: Time,
+    /// Switches that were added at a time that is an estimate.
+    pub estimated: u64,
+}
+
+impl Presence {
+    /// Begins with no thread known.
+    #[must_use]
+    pub fn new(is_machine_wide: bool, period: Option<u64>) -> Self {
+        Presence {
+            period: period.unwrap_or(WITHOUT_CLOCK),
+            is_machine_wide,
+            states: FxHashMap::default(),
+            ran: FxHashMap::default(),
+            left: FxHashMap::default(),
+            held: VecDeque::new(),
+            released_to: Time::ZERO,
+            estimated: 0,
+        }
+    }
+
+    /// Takes the next event.
+    pub fn push(&mut self, event: RawEvent) {
+        if let Some(task) = actor(&event.kind) {
+            self.act(task, &event);
+        }
+        self.note(&event);
+        let (time, cpu) = (event.time, event.cpu);
+        let ending = match event.kind {
+            RawKind::Exit { task } if !self.is_machine_wide => Some(task),
+            _ => None,
+        };
+        self.held.push_back(event);
+        if let Some(task) = ending {
+            // The events of a thread are closed before it leaves its processor for the last time.
+            self.held.push_back(RawEvent { time, cpu, kind: switch(Some(task), Blocking::Dead, None) });
+            self.forget(task.tid);
+        }
+    }
+
+    /// The next event that nothing can precede any more; all of them at the end.
+    pub fn pop(&mut self, at_end: bool) -> Option<RawEvent> {
+        let newest = self.held.back()?.time;
+        let window = if self.is_machine_wide { 0 } else { self.period };
+        let front = self.held.front()?;
+        if !at_end && newest.since(front.time) < window {
+            return None;
+        }
+        self.released_to = self.released_to.max(front.time);
+        self.held.pop_front()
+    }
+
+    /// The thread does something: it has the processor.
+    fn act(&mut self, task: Task, event: &RawEvent) {
+        let is_sample = matches!(event.kind, RawKind::Sample { .. });
+        let state = self.states.get(&task.tid).copied();
+        if let Some(State::Running(since)) = state {
+            if is_sample {
+                self.ran.insert(task.tid, 0);
+                self.states.insert(task.tid, State::Running(since.max(event.time)));
+            }
+            return;
+        }
+        let mut time = event.time;
+        if let (Some(State::Ready(since) | State::Blocked(since)), false) = (state, self.is_machine_wide) {
+            let is_woken = matches!(state, Some(State::Ready(_)));
+            let ran = self.ran.get(&task.tid).copied().unwrap_or(0);
+            // All but a sample may come early in the period; then only a wake tells of an earlier beginning.
+            let unknown = if is_woken || is_sample { self.period.saturating_sub(ran) } else { 0 };
+            let begin = event.time - unknown;
+            let left = self.left.get(&event.cpu).copied().unwrap_or(Time::ZERO);
+            time = since.max(begin).max(left).max(self.released_to).min(event.time);
+            self.estimated += 1;
+        }
+        self.insert_switch(task, time, event.cpu);
+        self.set(task.tid, State::Running(if is_sample { event.time } else { time }));
+        if is_sample {
+            self.ran.insert(task.tid, 0);
+        }
+    }
+
+    fn insert_switch(&mut self, task: Task, time: Time, cpu: u16) {
+        let kind = switch(None, Blocking::Runnable, Some(task));
+        let position = self.held.partition_point(|held| held.time <= time);
+        self.held.insert(position, RawEvent { time, cpu, kind });
+    }
+
+    /// Takes over what the event says about states.
+    fn note(&mut self, event: &RawEvent) {
+        match &event.kind {
+            RawKind::Switch { previous, blocking, next, .. } => {
+                if let Some(task) = previous {
+                    if let Some(State::Running(since)) = self.states.get(&task.tid) {
+                        *self.ran.entry(task.tid).or_default() += event.time.since(*since);
+                    }
+                    match blocking {
+                        Blocking::Runnable => self.set(task.tid, State::Ready(event.time)),
+                        Blocking::Dead => self.forget(task.tid),
+                        _ => self.set(task.tid, State::Blocked(event.time)),
+                    }
+                    self.left.insert(event.cpu, event.time);
+                }
+                if let Some(task) = next {
+                    self.set(task.tid, State::Running(event.time));
+                }
+            }
+            RawKind::Wake { wakee, .. }
+                if !matches!(self.states.get(&wakee.tid), Some(State::Running(_))) =>
+            {
+                self.set(wakee.tid, State::Ready(event.time));
+            }
+            RawKind::Fork { child, .. } => self.set(child.tid, State::Ready(event.time)),
+            _ => {}
+        }
+    }
+
+    fn set(&mut self, tid: u32, state: State) {
+        self.states.insert(tid, state);
+    }
+
+    fn forget(&mut self, tid: u32) {
+        self.states.remove(&tid);
+        self.ran.remove(&tid);
+    }
+}
+
+/// A switch of which only the tasks are known.
+fn switch(previous: Option<Task>, blocking: Blocking, next: Option<Task>) -> RawKind {
+    RawKind::Switch { previous, blocking, call: None, stack: RawStack::None, next }
+}
+
+/// The thread that cannot but have the processor for this to happen.
+fn actor(kind: &RawKind) -> Option<Task> {
+    match kind {
+        RawKind::Switch { previous, .. } => *previous,
+        RawKind::Wake { waker: RawWaker::Task(task, _), stack: RawStack::Taken(_), .. } => Some(*task),
+        RawKind::Sample { task, .. } | RawKind::Exec { task, .. } | RawKind::Exit { task } => Some(*task),
+        RawKind::Fork { parent, .. } => Some(*parent),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task(tid: u32) -> Task {
+        Task { pid: 1, tid }
+    }
+
+    fn event(time: u64, cpu: u16, kind: RawKind) -> RawEvent {
+        RawEvent { time: Time::from_nanoseconds(time), cpu, kind }
+    }
+
+    fn out(time: u64, cpu: u16, tid: u32, blocking: Blocking) -> RawEvent {
+        let previous = Some(task(tid));
+        event(
+            time,
+            cpu,
+            RawKind::Switch { previous, blocking, call: None, stack: RawStack::None, next: None },
+        )
+    }
+
+    fn wake(time: u64, tid: u32) -> RawEvent {
+        let kind =
+            RawKind::Wake { wakee: task(tid), waker: RawWaker::Interrupt, call: None, stack: RawStack::None };
+        event(time, 0, kind)
+    }
+
+    fn sample(time: u64, cpu: u16, tid: u32) -> RawEvent {
+        event(time, cpu, RawKind::Sample { task: task(tid), kernel: false, stack: RawStack::None })
+    }
+
+    /// Times, processors and threads of the switches that were added.
+    fn added(machine: bool, period: Option<u64>, events: Vec<RawEvent>) -> Vec<(u64, u16, u32)> {
+        let mut presence = Presence::new(machine, period);
+        let mut all = Vec::new();
+        for event in events {
+            presence.push(event);
+            all.extend(std::iter::from_fn(|| presence.pop(false)));
+        }
+        all.extend(std::iter::from_fn(|| presence.pop(true)));
+        assert!(all.is_sorted_by_key(|event| event.time), "{all:?}");
+        let next = |event: &RawEvent| match event.kind {
+            RawKind::Switch { previous: None, next: Some(task), .. } => {
+                Some((event.time.nanoseconds(), event.cpu, task.tid))
+            }
+            _ => None,
+        };
+        all.iter().filter_map(next).collect()
+    }
+
+    #[test]
+    fn a_woken_thread_runs_at_once_when_its_next_event_is_near() {
+        let events =
+            vec![sample(10, 0, 7), out(20, 0, 7, Blocking::Interruptible), wake(100, 7), sample(130, 1, 7)];
+        assert_eq!(added(false, Some(50), events), [(10, 0, 7), (100, 1, 7)]);
+    }
+
+    #[test]
+    fn it_runs_no_earlier_than_a_period_before_its_next_event() {
+        let events =
+            vec![sample(10, 0, 7), out(20, 0, 7, Blocking::Interruptible), wake(100, 7), sample(400, 1, 7)];
+        assert_eq!(added(false, Some(50), events), [(10, 0, 7), (360, 1, 7)]);
+    }
+
+    #[test]
+    fn it_runs_no_earlier_than_another_thread_left_its_processor() {
+        let events = vec![
+            sample(10, 0, 7),
+            out(20, 0, 7, Blocking::Interruptible),
+            sample(21, 1, 8),
+            wake(100, 7),
+            out(120, 1, 8, Blocking::Interruptible),
+            sample(130, 1, 7),
+        ];
+        assert_eq!(added(false, Some(50), events), [(10, 0, 7), (21, 1, 8), (120, 1, 7)]);
+    }
+
+    #[test]
+    fn in_a_file_of_the_machine_only_the_first_switch_is_added() {
+        let events = vec![sample(10, 0, 7), out(20, 0, 7, Blocking::Interruptible), wake(100, 7)];
+        assert_eq!(added(true, Some(50), events), [(10, 0, 7)]);
+    }
+
+    #[test]
+    fn a_sample_comes_after_a_period_of_running_whenever_the_thread_was_woken() {
+        // 10 ran before the thread blocked, so 40 of the 50 lie before the sample.
+        let events = vec![sample(10, 0, 7), out(20, 0, 7, Blocking::Interruptible), sample(400, 1, 7)];
+        assert_eq!(added(false, Some(50), events), [(10, 0, 7), (360, 1, 7)]);
+    }
+
+    #[test]
+    fn a_thread_that_blocks_again_without_a_known_wake_ran_in_the_end() {
+        let events = vec![
+            sample(10, 0, 7),
+            out(20, 0, 7, Blocking::Interruptible),
+            out(400, 1, 7, Blocking::Interruptible),
+        ];
+        assert_eq!(added(false, Some(50), events), [(10, 0, 7), (400, 1, 7)]);
+    }
+}

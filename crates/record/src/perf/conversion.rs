@@ -1,0 +1,271 @@
+//! Turns decoded perf records, in time order, into raw events of the recorded threads.
+
+use longpole_event::{Blocking, LossKind, Time};
+use rustc_hash::FxHashMap;
+
+use super::layout::{Origin, Record, Sample};
+use super::scheduling::{Context, Creating, Switching, Waking};
+use super::threads::{self, Threads};
+use crate::raw::{RawEvent, RawKind, RawStack, RawWaker, TakenStack, Task};
+
+/// What the samples of an event tell.
+#[derive(Clone, Debug)]
+pub enum Meaning {
+    /// `sched:sched_switch`.
+    Switch(Switching),
+    /// `sched:sched_waking`.
+    Wake(Waking),
+    /// `sched:sched_process_fork`.
+    Create(Creating),
+    /// A clock or cycle counter found a thread running.
+    Clock,
+    /// Nothing that is used.
+    Unused,
+}
+
+/// What becomes of the kernel's part of a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KernelAddresses {
+    /// They are of the kernel that runs; this is added to each (0, or the difference of two starts of
+    /// the same kernel).
+    Add(u64),
+    /// They are of a kernel that cannot be asked for names.
+    Drop,
+}
+
+/// The conversion of one source of records.
+#[derive(Debug)]
+pub struct Conversion {
+    /// The threads, and which are recorded.
+    pub threads: Threads,
+    /// What to do with kernel addresses.
+    pub kernel: KernelAddresses,
+    /// Whether user registers are x86-64's.
+    pub has_registers: bool,
+    /// A `sched:sched_process_fork` follows each fork and tells where the creator was.
+    pub has_creation: bool,
+    /// Records that did not hold what their event promises.
+    pub damaged: u64,
+    /// Samples by an event that means nothing here.
+    pub unused: u64,
+    forks: FxHashMap<u32, (Task, Task)>,
+    out: Vec<RawEvent>,
+}
+
+impl Conversion {
+    /// A conversion that has seen nothing.
+    #[must_use]
+    pub fn new(threads: Threads) -> Self {
+        Conversion {
+            threads,
+            kernel: KernelAddresses::Add(0),
+            has_registers: true,
+            has_creation: false,
+            damaged: 0,
+            unused: 0,
+            forks: FxHashMap::default(),
+            out: Vec::new(),
+        }
+    }
+
+    /// The events made since the last call.
+    pub fn take(&mut self) -> impl Iterator<Item = RawEvent> + '_ {
+        self.out.drain(..)
+    }
+
+    /// Converts one record. `time` is the record's, or the start of the source for what was so before.
+    pub fn convert(&mut self, meaning: &Meaning, time: Time, origin: Origin, record: Record<'_>) {
+        let here = Here { time, cpu: origin.cpu.and_then(|cpu| u16::try_from(cpu).ok()) };
+        match record {
+            Record::Sample(sample) => self.sample(meaning, here, origin, &sample),
+            Record::Map { pid, mapping } => {
+                if self.threads.is_recorded_process(pid) {
+                    self.push(here, pid, RawKind::Map { pid, mapping });
+                }
+            }
+            Record::Name { pid, tid, name, is_exec } => self.name(here, Task { pid, tid }, name, is_exec),
+            Record::Fork { child, parent } => {
+                let (child, parent) =
+                    (Task { pid: child.0, tid: child.1 }, Task { pid: parent.0, tid: parent.1 });
+                self.fork(here, parent, child);
+            }
+            Record::Exit { pid, tid } => {
+                self.settle(here, tid);
+                if self.threads.recorded(tid).is_some() {
+                    self.push(here, tid, RawKind::Exit { task: Task { pid, tid } });
+                }
+            }
+            Record::Lost { count } => self.push(here, 0, RawKind::Lost { kind: LossKind::Events, count }),
+            Record::LostSamples { count } => {
+                self.push(here, 0, RawKind::Lost { kind: LossKind::Samples, count })
+            }
+            Record::Other => {}
+        }
+    }
+
+    /// Converts a record about the time before the source began: a thread or mapping that was there.
+    pub fn convert_initial(&mut self, time: Time, record: Record<'_>) {
+        let here = Here { time, cpu: None };
+        match record {
+            Record::Fork { child, parent } => {
+                let (child, parent) =
+                    (Task { pid: child.0, tid: child.1 }, Task { pid: parent.0, tid: parent.1 });
+                self.threads.fork(parent, child);
+            }
+            Record::Name { pid, tid, name, .. } => {
+                let is_recorded = self.threads.rename(Task { pid, tid }, &name, false);
+                // Until it executes the program, perf's child has perf's name.
+                if is_recorded && !threads::is_perf(&name) {
+                    self.push(here, tid, RawKind::Name { task: Task { pid, tid }, name });
+                }
+            }
+            Record::Map { pid, mapping } if self.threads.is_recorded_process(pid) => {
+                self.push(here, pid, RawKind::Map { pid, mapping });
+            }
+            _ => {}
+        }
+    }
+
+    fn name(&mut self, here: Here, task: Task, name: String, is_exec: bool) {
+        self.settle(here, task.tid);
+        if !self.threads.rename(task, &name, is_exec) {
+            return;
+        }
+        self.push(here, task.tid, RawKind::Name { task, name: name.clone() });
+        if is_exec {
+            self.push(here, task.tid, RawKind::Exec { task, program: name });
+        }
+    }
+
+    fn fork(&mut self, here: Here, parent: Task, child: Task) {
+        if !self.threads.fork(parent, child) {
+            return;
+        }
+        if self.has_creation {
+            self.forks.insert(child.tid, (parent, child));
+        } else {
+            self.push(here, parent.tid, RawKind::Fork { parent, child, stack: RawStack::None });
+        }
+    }
+
+    /// Hands over a fork whose place is not going to be told.
+    fn settle(&mut self, here: Here, tid: u32) {
+        if !self.forks.is_empty()
+            && let Some((parent, child)) = self.forks.remove(&tid)
+        {
+            self.push(here, parent.tid, RawKind::Fork { parent, child, stack: RawStack::None });
+        }
+    }
+
+    fn sample(&mut self, meaning: &Meaning, here: Here, origin: Origin, sample: &Sample<'_>) {
+        let task = Task { pid: origin.pid, tid: origin.tid };
+        if !matches!(meaning, Meaning::Unused) {
+            self.threads.see(task, here.cpu);
+        }
+        let understood = match meaning {
+            Meaning::Switch(switching) => self.switch(switching, here, sample),
+            Meaning::Wake(waking) => self.wake(waking, here, task, sample),
+            Meaning::Create(creating) => self.create(creating, here, sample),
+            Meaning::Clock => {
+                self.clock(here, task, sample);
+                Some(())
+            }
+            Meaning::Unused => {
+                self.unused += 1;
+                Some(())
+            }
+        };
+        if understood.is_none() {
+            self.damaged += 1;
+        }
+    }
+
+    fn switch(&mut self, switching: &Switching, here: Here, sample: &Sample<'_>) -> Option<()> {
+        let switch = switching.read(sample.raw)?;
+        self.settle(here, switch.next);
+        let previous = self.threads.recorded(switch.previous);
+        let next = self.threads.recorded(switch.next);
+        if previous.is_some() || next.is_some() {
+            // A thread that was pre-empted waits for nothing, and its next sample finds it in the same place.
+            let has_place = !matches!(switch.blocking, Blocking::Runnable | Blocking::Dead);
+            let is_waiting = previous.is_some() && has_place;
+            let stack = if is_waiting { self.stack(sample) } else { RawStack::None };
+            let kind = RawKind::Switch { previous, blocking: switch.blocking, call: None, stack, next };
+            self.push(here, switch.previous, kind);
+        }
+        if let Some(cpu) = here.cpu {
+            self.threads.place(switch.next, cpu);
+        }
+        if switch.blocking == Blocking::Dead {
+            self.threads.forget(switch.previous);
+        }
+        Some(())
+    }
+
+    fn wake(&mut self, waking: &Waking, here: Here, current: Task, sample: &Sample<'_>) -> Option<()> {
+        let wake = waking.read(sample.raw)?;
+        // A thread that is woken while it still runs has not stopped.
+        if wake.wakee == current.tid {
+            return Some(());
+        }
+        self.settle(here, wake.wakee);
+        let Some(wakee) = self.threads.recorded(wake.wakee) else { return Some(()) };
+        let waker = match wake.context {
+            Context::Interrupt => RawWaker::Interrupt,
+            // Nothing but interrupts wakes a thread while the processor is idle.
+            _ if current.tid == 0 => RawWaker::Interrupt,
+            Context::SoftInterrupt => RawWaker::SoftInterrupt(current),
+            Context::Task => RawWaker::Task(current, self.threads.name(current.tid).to_owned()),
+        };
+        let is_of_program = waker != RawWaker::Interrupt && self.threads.recorded(current.tid).is_some();
+        let stack = if is_of_program { self.stack(sample) } else { RawStack::None };
+        self.push(here, current.tid, RawKind::Wake { wakee, waker, call: None, stack });
+        Some(())
+    }
+
+    fn create(&mut self, creating: &Creating, here: Here, sample: &Sample<'_>) -> Option<()> {
+        let child = creating.read(sample.raw)?;
+        if let Some((parent, child)) = self.forks.remove(&child) {
+            let stack = self.stack(sample);
+            self.push(here, parent.tid, RawKind::Fork { parent, child, stack });
+        }
+        Some(())
+    }
+
+    fn clock(&mut self, here: Here, task: Task, sample: &Sample<'_>) {
+        self.settle(here, task.tid);
+        if let Some(task) = self.threads.recorded(task.tid) {
+            let stack = self.stack(sample);
+            self.push(here, task.tid, RawKind::Sample { task, kernel: sample.is_kernel, stack });
+        }
+    }
+
+    fn stack(&self, sample: &Sample<'_>) -> RawStack {
+        let (mut kernel, chain) = sample.split_chain();
+        match self.kernel {
+            KernelAddresses::Add(difference) => {
+                kernel.iter_mut().for_each(|address| *address = address.wrapping_add(difference));
+            }
+            KernelAddresses::Drop => kernel.clear(),
+        }
+        let registers = sample.registers.filter(|_| self.has_registers);
+        if kernel.is_empty() && chain.is_empty() && registers.is_none() {
+            return RawStack::None;
+        }
+        let memory = if registers.is_some() { sample.memory.to_vec() } else { Vec::new() };
+        RawStack::Taken(Box::new(TakenStack { key: None, kernel, registers, memory, chain }))
+    }
+
+    /// Appends an event; a record without processor is where its thread was seen last.
+    fn push(&mut self, here: Here, tid: u32, kind: RawKind) {
+        let cpu = here.cpu.unwrap_or_else(|| self.threads.cpu(tid));
+        self.out.push(RawEvent { time: here.time, cpu, kind });
+    }
+}
+
+/// Time and processor of a record.
+#[derive(Clone, Copy, Debug)]
+struct Here {
+    time: Time,
+    cpu: Option<u16>,
+}

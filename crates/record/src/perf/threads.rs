@@ -1,0 +1,225 @@
+//! The machine's threads as far as perf records tell of them, and which of them are recorded.
+
+use rustc_hash::FxHashMap;
+
+use crate::raw::Task;
+
+/// The thread that makes all kernel threads.
+const KERNEL_THREAD_MAKER: u32 = 2;
+
+/// Which threads are recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Every thread that is seen: the source holds nothing else.
+    Everything,
+    /// Every thread of the machine but the kernel's and those of `perf` itself.
+    Machine,
+    /// A process and its descendants. It is found by its name when it executes the program, or is
+    /// [tracked](Threads::track) from the start.
+    Tree {
+        /// The name; `None` when it has been found.
+        name: Option<String>,
+    },
+}
+
+#[derive(Clone, Debug)]
+struct Thread {
+    pid: u32,
+    name: String,
+    cpu: u16,
+    is_recorded: bool,
+    is_kernel: bool,
+}
+
+/// The table of threads.
+#[derive(Clone, Debug)]
+pub struct Threads {
+    scope: Scope,
+    threads: FxHashMap<u32, Thread>,
+    /// Whether a process is recorded, by pid; a process outlives its first thread.
+    processes: FxHashMap<u32, bool>,
+}
+
+impl Threads {
+    /// An empty table.
+    #[must_use]
+    pub fn new(scope: Scope) -> Self {
+        Threads { scope, threads: FxHashMap::default(), processes: FxHashMap::default() }
+    }
+
+    /// Which threads are recorded.
+    #[must_use]
+    pub fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    /// Records a thread from now on.
+    pub fn track(&mut self, task: Task) {
+        self.enter(task).is_recorded = true;
+        self.processes.insert(task.pid, true);
+    }
+
+    /// The thread, if it is recorded.
+    #[must_use]
+    pub fn recorded(&self, tid: u32) -> Option<Task> {
+        let thread = self.threads.get(&tid).filter(|thread| thread.is_recorded)?;
+        Some(Task { pid: thread.pid, tid })
+    }
+
+    /// Whether the process is recorded.
+    #[must_use]
+    pub fn is_recorded_process(&self, pid: u32) -> bool {
+        self.processes.get(&pid).copied().unwrap_or(false)
+    }
+
+    /// The thread's process, where it is known.
+    #[must_use]
+    pub fn task(&self, tid: u32) -> Task {
+        Task { pid: self.threads.get(&tid).map_or(0, |thread| thread.pid), tid }
+    }
+
+    /// The thread's name; empty where it is not known.
+    #[must_use]
+    pub fn name(&self, tid: u32) -> &str {
+        self.threads.get(&tid).map_or("", |thread| &thread.name)
+    }
+
+    /// The processor on which the thread was seen last.
+    #[must_use]
+    pub fn cpu(&self, tid: u32) -> u16 {
+        self.threads.get(&tid).map_or(0, |thread| thread.cpu)
+    }
+
+    /// Notes that a thread did something.
+    pub fn see(&mut self, task: Task, cpu: Option<u16>) {
+        // Idle has thread id 0, and one that has just ended has none.
+        if task.tid == 0 || task.tid == u32::MAX {
+            return;
+        }
+        let thread = self.enter(task);
+        if let Some(cpu) = cpu {
+            thread.cpu = cpu;
+        }
+    }
+
+    /// Notes where a thread is, if it is known.
+    pub fn place(&mut self, tid: u32, cpu: u16) {
+        if let Some(thread) = self.threads.get_mut(&tid) {
+            thread.cpu = cpu;
+        }
+    }
+
+    /// A thread was created. Returns whether it is recorded.
+    pub fn fork(&mut self, parent: Task, child: Task) -> bool {
+        let is_kernel = child.pid == KERNEL_THREAD_MAKER || parent.pid == KERNEL_THREAD_MAKER;
+        let name = self.name(parent.tid).to_owned();
+        let is_recorded = match self.scope {
+            Scope::Everything => true,
+            Scope::Machine => !is_kernel && !is_perf(&name),
+            Scope::Tree { .. } => self.recorded(parent.tid).is_some() || self.is_recorded_process(parent.pid),
+        };
+        let cpu = self.cpu(parent.tid);
+        self.threads.insert(child.tid, Thread { pid: child.pid, name, cpu, is_recorded, is_kernel });
+        if child.pid == child.tid || !self.processes.contains_key(&child.pid) {
+            self.processes.insert(child.pid, is_recorded);
+        }
+        is_recorded
+    }
+
+    /// A thread got a name, maybe by executing another program. Returns whether the thread is recorded.
+    pub fn rename(&mut self, task: Task, name: &str, is_exec: bool) -> bool {
+        let is_root = is_exec && matches!(&self.scope, Scope::Tree { name: Some(wanted) } if wanted == name);
+        if is_root {
+            self.scope = Scope::Tree { name: None };
+        }
+        let is_machine = self.scope == Scope::Machine;
+        let thread = self.enter(task);
+        name.clone_into(&mut thread.name);
+        if is_machine {
+            thread.is_recorded = !thread.is_kernel && !is_perf(name);
+        }
+        thread.is_recorded |= is_root;
+        let is_recorded = thread.is_recorded;
+        if task.pid == task.tid {
+            self.processes.insert(task.pid, is_recorded);
+        }
+        is_recorded
+    }
+
+    /// A thread will not be seen again.
+    pub fn forget(&mut self, tid: u32) {
+        self.threads.remove(&tid);
+    }
+
+    /// The entry of a thread; a new one begins without a name.
+    fn enter(&mut self, task: Task) -> &mut Thread {
+        let is_recorded = match self.scope {
+            Scope::Everything => true,
+            Scope::Machine => task.pid != 0 && self.processes.get(&task.pid).copied().unwrap_or(true),
+            Scope::Tree { .. } => self.processes.get(&task.pid).copied().unwrap_or(false),
+        };
+        if task.pid != 0 {
+            self.processes.entry(task.pid).or_insert(is_recorded);
+        }
+        let thread = self.threads.entry(task.tid).or_insert_with(|| Thread {
+            pid: task.pid,
+            name: String::new(),
+            cpu: 0,
+            is_recorded,
+            is_kernel: false,
+        });
+        if task.pid != 0 {
+            thread.pid = task.pid;
+        }
+        thread
+    }
+}
+
+/// The names of `perf` itself and of its child before that executes the program.
+pub(super) fn is_perf(name: &str) -> bool {
+    name == "perf" || name == "perf-exec"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task(pid: u32, tid: u32) -> Task {
+        Task { pid, tid }
+    }
+
+    #[test]
+    fn a_tree_begins_with_the_program_and_grows_by_its_forks() {
+        let mut threads = Threads::new(Scope::Tree { name: Some("ping".into()) });
+        assert!(!threads.rename(task(5, 5), "perf-exec", false));
+        assert!(!threads.fork(task(5, 5), task(6, 6)));
+        assert!(threads.rename(task(5, 5), "ping", true));
+        assert!(threads.fork(task(5, 5), task(5, 7)));
+        assert!(threads.fork(task(5, 7), task(8, 8)));
+        assert!(threads.recorded(8).is_some() && threads.recorded(6).is_none());
+        // A later process of that name is another run.
+        assert!(!threads.rename(task(6, 6), "ping", true));
+    }
+
+    #[test]
+    fn the_machine_is_without_the_kernel_s_threads_and_perf() {
+        let mut threads = Threads::new(Scope::Machine);
+        assert!(!threads.fork(task(2, 2), task(40, 40)));
+        assert!(threads.fork(task(1, 1), task(41, 41)));
+        assert!(!threads.rename(task(42, 42), "perf", false));
+        assert!(!threads.fork(task(42, 42), task(43, 43)));
+        assert!(threads.rename(task(43, 43), "sleep", true));
+        assert!(threads.recorded(41).is_some() && threads.recorded(40).is_none());
+        threads.see(task(0, 0), None);
+        assert!(threads.recorded(0).is_none());
+    }
+
+    #[test]
+    fn a_reused_thread_id_is_another_thread() {
+        let mut threads = Threads::new(Scope::Tree { name: None });
+        threads.track(task(5, 5));
+        threads.fork(task(5, 5), task(5, 6));
+        threads.fork(task(9, 9), task(6, 6));
+        assert!(threads.recorded(6).is_none());
+    }
+}
