@@ -32,10 +32,10 @@ fn assert_lockers(events: &[RawEvent], summary: &Summary) {
     for event in events {
         match &event.kind {
             RawKind::Exec { task, program } => {
-                assert_eq!((program.as_str(), root), ("lockers", 0));
-                root = task.pid;
+                assert_eq!((program.as_str(), root), ("lockers", task.pid));
             }
             RawKind::Name { task, name } => {
+                root = if root == 0 { task.pid } else { root };
                 assert_eq!(task.pid, root, "{name} is of another process");
                 names.insert(name.as_str());
             }

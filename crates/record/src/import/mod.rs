@@ -10,6 +10,7 @@ mod error;
 mod events;
 mod kernel;
 mod presence;
+mod recording;
 mod rounds;
 mod tracing;
 
@@ -26,6 +27,7 @@ pub use error::{Error, Result};
 use events::Events;
 use kernel::RecordedKernel;
 use presence::Presence;
+pub use recording::{Imported, import};
 use rounds::Rounds;
 
 /// What follows `perf record -e` for a file with everything that is used.
@@ -59,14 +61,11 @@ pub struct Summary {
 /// # Errors
 /// [`Error`], or what `sink` returned.
 pub fn parse<R: Read + Seek>(file: R, sink: &mut dyn FnMut(RawEvent) -> Result<()>) -> Result<Summary> {
-    let container = Container::open(file)?;
-    let events = Events::find(&container)?;
-    let command = container.feature_texts(feature::COMMAND_LINE).unwrap_or_default();
-    Import::new(container, events, Command::parse(&command)).run(sink)
+    Source::open(file)?.events(sink)
 }
 
-/// An import under way.
-struct Import<R> {
+/// A file that holds the needed events.
+struct Source<R> {
     container: Container<R>,
     events: Events,
     command: Command,
@@ -78,8 +77,11 @@ struct Import<R> {
     summary: Summary,
 }
 
-impl<R: Read + Seek> Import<R> {
-    fn new(container: Container<R>, events: Events, command: Command) -> Self {
+impl<R: Read + Seek> Source<R> {
+    fn open(file: R) -> Result<Self> {
+        let container = Container::open(file)?;
+        let events = Events::find(&container)?;
+        let command = Command::parse(&container.feature_texts(feature::COMMAND_LINE).unwrap_or_default());
         let scope = match (command.is_system_wide, command.process_name()) {
             (false, _) => Scope::Everything,
             (true, None) => Scope::Machine,
@@ -91,7 +93,7 @@ impl<R: Read + Seek> Import<R> {
             container.feature_text(feature::ARCHITECTURE).is_none_or(|name| name == "x86_64");
         let kernel = RecordedKernel::of(&container);
         let presence = Presence::new(command.is_system_wide, events.period);
-        Import {
+        Ok(Source {
             container,
             events,
             presence,
@@ -100,10 +102,11 @@ impl<R: Read + Seek> Import<R> {
             conversion,
             initial: Some(Vec::new()),
             summary: Summary::default(),
-        }
+        })
     }
 
-    fn run(mut self, sink: &mut dyn FnMut(RawEvent) -> Result<()>) -> Result<Summary> {
+    /// Hands over the events.
+    fn events(mut self, sink: &mut dyn FnMut(RawEvent) -> Result<()>) -> Result<Summary> {
         let mut rounds = Rounds::default();
         while let Some(entry) = self.container.next_entry()? {
             match entry {

@@ -1,0 +1,97 @@
+//! Writes what an import yields as a recording.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use longpole_event::MachineId;
+use longpole_recording::{
+    ClockModel, Collector, FORMAT_VERSION, Folder, LogBuilder, LogName, Machine, Manifest, Outcome,
+};
+
+use super::error::{Error, Result};
+use super::{Source, Summary};
+use crate::assembler::{Assembled, Assembler};
+
+/// A finished import.
+#[derive(Clone, Debug)]
+pub struct Imported {
+    /// The recording's folder.
+    pub path: PathBuf,
+    /// Its manifest.
+    pub manifest: Manifest,
+    /// What it holds.
+    pub assembled: Assembled,
+}
+
+/// Imports the `perf.data` file `file` into the new recording `output`.
+///
+/// # Errors
+/// [`Error`]; the recording is created only after the file turned out to hold what is needed.
+pub fn import(file: &Path, output: &Path) -> Result<Imported> {
+    let opened = File::open(file).map_err(Error::Read)?;
+    let started = opened.metadata().and_then(|metadata| metadata.modified()).map_err(Error::Read)?;
+    let source = Source::open(BufReader::with_capacity(1 << 20, opened))?;
+    let mut manifest = Manifest {
+        format_version: FORMAT_VERSION,
+        longpole: env!("CARGO_PKG_VERSION").to_owned(),
+        command: vec!["import".to_owned(), file.display().to_string()],
+        started_unix_seconds: started.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+        ..Manifest::default()
+    };
+    let folder = Folder::create(output, &manifest)?;
+    let log = |name| Ok::<_, Error>(LogBuilder::new(folder.create_log(MachineId(0), name)?));
+    let mut assembler = Assembler::new(log(LogName::Events)?);
+    let mut is_full = false;
+    let summary = source.events(&mut |event| {
+        if is_full {
+            return Ok(());
+        }
+        match assembler.push(event) {
+            Err(error) if error.is_disk_full() => is_full = true,
+            result => result?,
+        }
+        Ok(())
+    })?;
+    let assembled = assembler.assembled();
+    let frames = assembler.frames_to_name();
+    let written = assembler.finish().map(drop).and_then(|()| {
+        let symbols = folder.create_log(MachineId(0), LogName::Symbols)?;
+        frames.write(&mut LogBuilder::new(symbols))
+    });
+    match written {
+        Err(error) if error.is_disk_full() => is_full = true,
+        result => result?,
+    }
+    describe(&mut manifest, summary, is_full);
+    folder.write_manifest(&manifest)?;
+    Ok(Imported { path: folder.path().to_owned(), manifest, assembled })
+}
+
+fn describe(manifest: &mut Manifest, mut summary: Summary, is_full: bool) {
+    if is_full {
+        summary.notes.push("the disk became full: the rest of the file is not in the recording".to_owned());
+    }
+    manifest.command = summary.command;
+    manifest.machines = vec![Machine {
+        name: summary.host,
+        kernel: summary.kernel,
+        cpus: summary.cpus,
+        clock: ClockModel::default(),
+        collector: Collector {
+            name: "import".to_owned(),
+            sample_hertz: summary.hertz,
+            notes: summary.notes,
+            ..Collector::default()
+        },
+        cost: None,
+    }];
+    manifest.outcome = summary.span.map(|(begin, end)| Outcome {
+        begin_nanoseconds: begin.nanoseconds(),
+        end_nanoseconds: end.nanoseconds(),
+        exit_code: None,
+        signal: None,
+        truncated: is_full || summary.is_truncated,
+    });
+}
