@@ -13,16 +13,30 @@ use crate::image::{FileIdentity, Image};
 use crate::locate;
 use crate::module::CodeModule;
 use crate::name::readable;
+use crate::spin::Spins;
 use crate::symboliser::{Named, NamedPlace};
 
 /// Folders with separate debug files.
 const DEBUG_FOLDERS: [&str; 2] = ["/usr/lib/debug", "/lib/debug"];
 
+/// The code of a file and what is known of it beside its symbols.
+struct FileCode {
+    image: Arc<Image>,
+    functions: Functions,
+    spins: Spins,
+}
+
+impl FileCode {
+    fn of(image: Arc<Image>) -> Self {
+        FileCode { functions: Functions::of(&image), spins: Spins::of(&image), image }
+    }
+}
+
 /// An ELF file with everything found that names its addresses.
 pub(crate) struct ElfNames {
     /// The file itself first, then its separate debug files.
     resolvers: Vec<ElfResolver>,
-    functions: Option<Functions>,
+    code: Option<FileCode>,
     /// Last part of the file's path.
     file_name: String,
     /// Files in memory that resolvers read by path.
@@ -52,32 +66,51 @@ impl ElfNames {
         if resolvers.is_empty() && image.is_none() {
             return None;
         }
-        let functions = image.as_deref().map(Functions::of);
+        let code = image.map(FileCode::of);
         let file_name =
             module.path.file_name().unwrap_or(module.path.as_os_str()).to_string_lossy().into_owned();
-        Some(ElfNames { resolvers, functions, file_name, _copies: copies })
+        Some(ElfNames { resolvers, code, file_name, _copies: copies })
     }
 
-    /// Names one address.
-    pub fn name(&self, address: u64) -> Named {
-        let start = self.functions.as_ref().and_then(|functions| functions.start_of(address));
-        let symbols = self.resolvers.iter().filter_map(|resolver| {
-            let symbol = resolver.find_sym(address, &FindSymOpts::CodeInfoAndInlined).ok()?.ok()?;
-            covers(&symbol, address, start).then_some(symbol)
-        });
+    /// Names addresses: one answer for each, in their order.
+    pub fn names(&mut self, addresses: &[u64]) -> Vec<Named> {
+        let mut order: Vec<usize> = (0..addresses.len()).collect();
+        order.sort_unstable_by_key(|&index| addresses[index]);
+        let mut names = vec![Named::default(); addresses.len()];
+        for index in order {
+            names[index] = self.name(addresses[index]);
+        }
+        names
+    }
+
+    fn name(&mut self, address: u64) -> Named {
+        let start = self.code.as_ref().and_then(|code| code.functions.start_of(address));
+        let places = match (self.symbol(address, start), start) {
+            (Some(symbol), _) => places(&symbol),
+            (None, Some(start)) => {
+                vec![NamedPlace { procedure: format!("{}+{start:#x}", self.file_name), file: None, line: 0 }]
+            }
+            (None, None) => Vec::new(),
+        };
+        let spins = |code: &mut FileCode| code.spins.at(&code.image, &code.functions, address);
+        Named { places, spins: self.code.as_mut().is_some_and(spins) }
+    }
+
+    /// The symbol that covers an address, from a file with source lines where there is one.
+    fn symbol(&self, address: u64, start: Option<u64>) -> Option<ResolvedSym<'_>> {
         let mut best: Option<ResolvedSym<'_>> = None;
-        for symbol in symbols {
-            let better =
-                best.as_ref().is_none_or(|best| best.code_info.is_none() && symbol.code_info.is_some());
-            if better {
+        for resolver in &self.resolvers {
+            let found = resolver.find_sym(address, &FindSymOpts::CodeInfoAndInlined);
+            let Ok(Ok(symbol)) = found else { continue };
+            let has_line = symbol.code_info.is_some();
+            if covers(&symbol, address, start) && (best.is_none() || has_line) {
                 best = Some(symbol);
             }
+            if has_line {
+                break;
+            }
         }
-        match (best, start) {
-            (Some(symbol), _) => Named { places: places(&symbol), spins: false },
-            (None, Some(start)) => Named::procedure(format!("{}+{start:#x}", self.file_name)),
-            (None, None) => Named::default(),
-        }
+        best
     }
 }
 

@@ -16,7 +16,7 @@ use longpole_event::ModuleKind;
 use rustc_hash::FxHashMap;
 
 use crate::Mapping;
-use crate::image::{FileIdentity, Image};
+use crate::image::{FileIdentity, Image, ImageError};
 use crate::locate;
 use crate::vdso;
 
@@ -43,6 +43,20 @@ impl CodeModule {
     #[must_use]
     pub fn new(path: PathBuf, build_id: Vec<u8>, kind: ModuleKind, pid: Option<u32>) -> Self {
         CodeModule { path, build_id, kind, pid, image: None }
+    }
+
+    /// The module of a file on this machine.
+    ///
+    /// # Errors
+    /// Those of opening it; `InvalidData` where it is no ELF file.
+    pub fn of_file(path: &Path) -> std::io::Result<Self> {
+        let image = Image::open(path).map_err(|error| match error {
+            ImageError::Io(error) => error,
+            error => std::io::Error::new(std::io::ErrorKind::InvalidData, error),
+        })?;
+        let build_id = image.build_id().to_vec();
+        let kind = ModuleKind::File;
+        Ok(CodeModule { path: path.to_owned(), build_id, kind, pid: None, image: Some(Arc::new(image)) })
     }
 
     pub(crate) fn image(&self) -> Option<&Arc<Image>> {

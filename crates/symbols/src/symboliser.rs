@@ -67,7 +67,7 @@ impl Symboliser {
         let key = (module.path.clone(), module.build_id.clone());
         let names = self.files.entry(key).or_insert_with(|| ElfNames::open(module));
         match names {
-            Some(names) => addresses.iter().map(|&address| names.name(address)).collect(),
+            Some(names) => names.names(addresses),
             None => vec![Named::default(); addresses.len()],
         }
     }
