@@ -186,17 +186,18 @@ impl Assembler {
         self.log.flush()
     }
 
+    /// Recorded tasks that have not ended.
+    #[must_use]
+    pub fn living(&self) -> usize {
+        self.threads.values().filter(|state| !state.is_ending).count()
+    }
+
     /// Ends the log, and hands over the frames that are to be named.
     ///
     /// # Errors
-    /// [`longpole_recording::Error::Io`].
+    /// [`longpole_recording::Error::Io`]; what was pushed before is named by [`Assembler::frames_to_name`].
     pub fn finish(mut self) -> Result<FramesToName> {
-        let mut ending: Vec<_> = self.threads.values().filter(|state| state.is_ending).copied().collect();
-        ending.sort_by_key(|state| (state.last, state.id));
-        for state in ending {
-            self.event(state.last, 0, state.id, EventKind::Exit)?;
-        }
-        self.flush()?;
+        self.end_all()?;
         Ok(self.frames_to_name())
     }
 
@@ -204,6 +205,16 @@ impl Assembler {
     #[must_use]
     pub fn frames_to_name(&self) -> FramesToName {
         FramesToName::collect(self.log.frames(), &self.stacks)
+    }
+
+    /// Ends the threads whose last switch-out was not seen.
+    fn end_all(&mut self) -> Result<()> {
+        let mut ending: Vec<_> = self.threads.values().filter(|state| state.is_ending).copied().collect();
+        ending.sort_by_key(|state| (state.last, state.id));
+        for state in ending {
+            self.event(state.last, 0, state.id, EventKind::Exit)?;
+        }
+        self.flush()
     }
 
     fn fork(&mut self, time: Time, cpu: u16, parent: Task, child: Task, stack: &RawStack) -> Result<()> {

@@ -20,6 +20,7 @@ use self::wire::Wire;
 use crate::collector::{Collector, KernelCost};
 use crate::raw::{RawEvent, RawKind, RawStack, TakenStack, Task};
 use crate::ring::online_cpus;
+use crate::rungs::Settings;
 
 static OBJECT: &[u8] = include_bytes_aligned!("../bpf/longpole.bpf.o");
 const TYPE_INFORMATION: &str = "/sys/kernel/btf/vmlinux";
@@ -48,17 +49,6 @@ fn load_error(error: impl std::error::Error + Send + Sync + 'static) -> BpfError
     BpfError::Load(Box::new(error))
 }
 
-/// What the collector is to do.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct BpfSettings {
-    /// Timer samples a second and processor.
-    pub(crate) hertz: u32,
-    /// User memory copied for a stack.
-    pub(crate) stack_bytes: u32,
-    /// Follow frame pointers too.
-    pub(crate) frame_pointers: bool,
-}
-
 /// The running collector.
 pub(crate) struct BpfCollector {
     programs: Ebpf,
@@ -78,7 +68,7 @@ pub(crate) struct BpfCollector {
 
 impl BpfCollector {
     /// Loads and attaches the programs; no task is recorded before [`Collector::track`].
-    pub(crate) fn open(settings: &BpfSettings) -> Result<BpfCollector, BpfError> {
+    pub(crate) fn open(settings: &Settings) -> Result<BpfCollector, BpfError> {
         let bytes = std::fs::read(TYPE_INFORMATION).map_err(BpfError::NoTypeInformation)?;
         let distances = variables::find(&bytes);
         let types = Btf::parse(&bytes, Endianness::default()).map_err(load_error)?;

@@ -1,0 +1,116 @@
+//! The tasks of a program that runs already, from `/proc`.
+
+use std::fs;
+use std::io;
+
+use rustc_hash::FxHashMap;
+
+use crate::raw::Task;
+
+/// A task that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FoundTask {
+    pub(crate) task: Task,
+    /// Pid of the process that created its process.
+    pub(crate) parent: u32,
+    /// Its name.
+    pub(crate) name: String,
+}
+
+/// Every thread of the process `root` and of all its descendants; a process comes before its children.
+pub(crate) fn tasks_below(root: u32) -> io::Result<Vec<FoundTask>> {
+    let parents = parents()?;
+    if !parents.contains_key(&root) {
+        return Err(io::Error::from_raw_os_error(libc::ESRCH));
+    }
+    let mut children: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+    for (&pid, &parent) in &parents {
+        children.entry(parent).or_default().push(pid);
+    }
+    let mut tasks = Vec::new();
+    let mut waiting = vec![root];
+    while let Some(pid) = waiting.pop() {
+        tasks.extend(threads(pid, parents[&pid]));
+        let mut below = children.remove(&pid).unwrap_or_default();
+        below.sort_unstable_by(|a, b| b.cmp(a));
+        waiting.extend(below);
+    }
+    Ok(tasks)
+}
+
+/// The parent of each process.
+fn parents() -> io::Result<FxHashMap<u32, u32>> {
+    let pids = numbers_in("/proc")?;
+    Ok(pids
+        .into_iter()
+        .filter_map(|pid| Some((pid, parse_parent(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?)))
+        .collect())
+}
+
+/// The fourth field of `/proc/PID/stat`; the second, the name, may hold blanks and brackets.
+fn parse_parent(stat: &str) -> Option<u32> {
+    let (_, rest) = stat.rsplit_once(')')?;
+    rest.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+/// The threads of a process, its first one first; none if it has ended meanwhile.
+fn threads(pid: u32, parent: u32) -> Vec<FoundTask> {
+    let folder = format!("/proc/{pid}/task");
+    let mut tids = numbers_in(&folder).unwrap_or_default();
+    tids.sort_unstable_by_key(|&tid| (tid != pid, tid));
+    let found = |tid: u32| {
+        let name = fs::read_to_string(format!("{folder}/{tid}/comm")).ok()?;
+        Some(FoundTask { task: Task { pid, tid }, parent, name: name.trim_end_matches('\n').to_owned() })
+    };
+    tids.into_iter().filter_map(found).collect()
+}
+
+fn numbers_in(folder: &str) -> io::Result<Vec<u32>> {
+    Ok(fs::read_dir(folder)?.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
+}
+
+/// The command line of a process, its name where it has none.
+pub(crate) fn command_line(pid: u32) -> Vec<String> {
+    let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let words: Vec<String> =
+        bytes.split(|&byte| byte == 0).filter(|word| !word.is_empty()).map(text).collect();
+    if words.is_empty() {
+        let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        return vec![name.trim_end().to_owned()];
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parent_is_found_behind_a_strange_name() {
+        assert_eq!(parse_parent("12 (a) b (c)) S 7 12 12 0"), Some(7));
+        assert_eq!(parse_parent("12 (a"), None);
+    }
+
+    #[test]
+    fn own_threads_and_children_are_found() {
+        let mut child = std::process::Command::new("sleep").arg("5").spawn().unwrap();
+        let (stop, wait) = std::sync::mpsc::channel::<()>();
+        let thread = std::thread::Builder::new().name("extra".into()).spawn(move || wait.recv()).unwrap();
+        let own = std::process::id();
+        let found = tasks_below(own).unwrap();
+        assert_eq!(found[0].task, Task { pid: own, tid: own });
+        assert!(found.iter().any(|found| found.task.pid == own && found.name == "extra"));
+        let of_child = found.iter().find(|found| found.task.pid == child.id()).unwrap();
+        assert_eq!(of_child.parent, own);
+        drop(stop);
+        thread.join().unwrap().unwrap_err();
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_missing_process_is_an_error() {
+        assert_eq!(tasks_below(u32::MAX).unwrap_err().raw_os_error(), Some(libc::ESRCH));
+    }
+}

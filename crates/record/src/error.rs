@@ -1,0 +1,57 @@
+//! Why nothing was recorded.
+
+use std::io;
+
+use crate::launch::LaunchError;
+use crate::rungs::Rung;
+
+/// An error about making a recording; completes "failed to …".
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// This machine or this user permits none of the collectors that were asked for.
+    #[error("find a collector that is permitted here: {}", reasons(rungs))]
+    NoRung {
+        /// Each collector with the reason against it and the remedy.
+        rungs: Vec<Rung>,
+    },
+    /// The program did not start.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// There is no process to attach to.
+    #[error("attach to process {pid}")]
+    NoProcess {
+        /// The pid asked for.
+        pid: u32,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The recording could not be made on disk.
+    #[error(transparent)]
+    Recording(#[from] longpole_recording::Error),
+    /// The system refused something that collecting needs.
+    #[error("{operation}")]
+    System {
+        /// What was tried.
+        operation: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl Error {
+    pub(crate) fn system(operation: &'static str) -> impl FnOnce(io::Error) -> Error {
+        move |source| Error::System { operation, source }
+    }
+}
+
+fn reasons(rungs: &[Rung]) -> String {
+    let reasons: Vec<_> = rungs
+        .iter()
+        .filter_map(|rung| Some(format!("{}: {}", rung.name, rung.available.as_ref().err()?.reason)))
+        .collect();
+    reasons.join("; ")
+}
+
+/// Result of this crate.
+pub type Result<T> = std::result::Result<T, Error>;

@@ -1,0 +1,49 @@
+//! What a recording says of the machine it was made on, and of the recorder's own cost.
+
+use std::fs;
+use std::time::Duration;
+
+use longpole_recording::Machine;
+
+use crate::ring::online_cpus;
+
+/// Name, kernel and processors of this machine; the collector is still to be filled in.
+pub(crate) fn this_machine() -> Machine {
+    let line = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
+    let cpus = online_cpus().map_or(1, |cpus| u32::try_from(cpus.len()).unwrap_or(1));
+    Machine {
+        name: line("/proc/sys/kernel/hostname"),
+        kernel: line("/proc/sys/kernel/osrelease"),
+        cpus,
+        ..Machine::default()
+    }
+}
+
+/// CPU time of this process so far.
+pub(crate) fn cpu_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel writes one timespec through the pointer; this clock always exists.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
+    let nanoseconds = u32::try_from(time.tv_nsec).unwrap_or(0);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), nanoseconds)
+}
+
+/// Largest resident memory of this process so far, bytes; 0 if the kernel does not tell.
+pub(crate) fn peak_bytes() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kibibytes = line.and_then(|text| text.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    kibibytes.unwrap_or(0) * 1024
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_has_a_name_and_processors() {
+        let machine = this_machine();
+        assert!(!machine.name.is_empty() && !machine.kernel.is_empty() && machine.cpus > 0);
+        assert!(peak_bytes() > 100_000);
+    }
+}

@@ -1,0 +1,131 @@
+//! The ladder of collectors: which of them this machine permits, and the best of them.
+
+use crate::bpf::{BpfCollector, BpfError};
+use crate::collector::Collector;
+use crate::error::{Error, Result};
+
+/// Which collector to use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// The best one that is permitted.
+    #[default]
+    Auto,
+    /// Programs in the kernel.
+    Bpf,
+    /// The kernel's perf events.
+    Perf,
+}
+
+/// A collector, and whether it can be used here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rung {
+    /// `bpf` or `perf`.
+    pub name: &'static str,
+    /// Whether it works, or why not.
+    pub available: std::result::Result<(), Refusal>,
+}
+
+/// Why a collector cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// What the system said.
+    pub reason: String,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+/// How to collect, whichever the collector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Timer samples a second and processor.
+    pub hertz: u32,
+    /// User memory copied for a stack.
+    pub stack_bytes: u32,
+    /// Follow frame pointers too.
+    pub frame_pointers: bool,
+}
+
+/// Which collectors this machine permits, best first; each is opened for a moment to find out.
+#[must_use]
+pub fn probe() -> Vec<Rung> {
+    let settings = Settings { hertz: 97, stack_bytes: 1024, frame_pointers: true };
+    LADDER.iter().map(|(name, open)| Rung { name, available: open(&settings).map(drop) }).collect()
+}
+
+/// Opens the collector that was chosen; also returns its name and the better ones that were refused.
+pub(crate) fn open(choice: Choice, settings: &Settings) -> Result<Opened> {
+    let mut refused = Vec::new();
+    for (name, open) in LADDER {
+        let is_asked_for = match choice {
+            Choice::Auto => true,
+            Choice::Bpf => name == "bpf",
+            Choice::Perf => name == "perf",
+        };
+        if !is_asked_for {
+            continue;
+        }
+        match open(settings) {
+            Ok(collector) => return Ok(Opened { collector, name, refused }),
+            Err(refusal) => refused.push(Rung { name, available: Err(refusal) }),
+        }
+    }
+    Err(Error::NoRung { rungs: refused })
+}
+
+/// An open collector.
+pub(crate) struct Opened {
+    pub(crate) collector: Box<dyn Collector>,
+    pub(crate) name: &'static str,
+    pub(crate) refused: Vec<Rung>,
+}
+
+type Open = fn(&Settings) -> std::result::Result<Box<dyn Collector>, Refusal>;
+
+const LADDER: [(&str, Open); 1] = [("bpf", open_bpf)];
+
+fn open_bpf(settings: &Settings) -> std::result::Result<Box<dyn Collector>, Refusal> {
+    match BpfCollector::open(settings) {
+        Ok(collector) => Ok(Box::new(collector)),
+        Err(error) => Err(Refusal { remedy: remedy(&error).to_owned(), reason: chain(&error) }),
+    }
+}
+
+const PERMISSION: &str = "run as root, or give the binary its capabilities once: sudo longpole setup";
+
+fn remedy(error: &BpfError) -> &'static str {
+    match error {
+        _ if !has_capabilities() => PERMISSION,
+        BpfError::NoTypeInformation(_) => "use a kernel that is built with CONFIG_DEBUG_INFO_BTF",
+        BpfError::Load(_) => "use Linux 5.18 or newer with BPF and BTF tracing",
+        BpfError::PerfEvent(_) => "let perf events be used: sysctl kernel.perf_event_paranoid=2",
+    }
+}
+
+/// Whether this process may load tracing programs: `cap_bpf` and `cap_perfmon`, or `cap_sys_admin`.
+fn has_capabilities() -> bool {
+    const SYS_ADMIN: u32 = 21;
+    const PERFMON: u32 = 38;
+    const BPF: u32 = 39;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let bits = effective.and_then(|text| u64::from_str_radix(text.trim(), 16).ok()).unwrap_or(0);
+    let has = |capability: u32| bits >> capability & 1 == 1;
+    has(SYS_ADMIN) || (has(BPF) && has(PERFMON))
+}
+
+/// An error with all its causes on one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = format!("failed to {error}");
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let error_text = error.to_string();
+        // Libraries often repeat the cause in their own message.
+        if !text.contains(&error_text) {
+            let first_line = error_text.lines().next().unwrap_or_default();
+            text.push_str(": ");
+            text.push_str(first_line);
+        }
+        cause = error.source();
+    }
+    text
+}
