@@ -267,7 +267,9 @@ impl Sweep for Search {
             let lane = &self.lanes[index];
             if lane.life == Life::Alive {
                 let (length, hop) = (lane.line.length_at(end), lane.line.hop);
-                self.offer(End { length, time: end, thread: ThreadId::from_index(index), hop });
+                // A thread that idles at the end arrived when it began to.
+                let time = if lane.line.grows { end } else { lane.line.since };
+                self.offer(End { length, time, thread: ThreadId::from_index(index), hop });
             }
         }
         if let Some(best) = self.best {
@@ -277,5 +279,93 @@ impl Sweep for Search {
             };
             self.path = CriticalPath { length, segments: self.segments(best) };
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::drawn::Drawn;
+
+    fn piece(thread: &str, from: u64, to: u64) -> (String, u64, u64) {
+        (thread.to_owned(), from, to)
+    }
+
+    #[test]
+    fn a_wait_is_explained_by_the_thread_that_ended_it() {
+        let drawn = Drawn::new("T1 AAAABBBB\nT2 CCCcccccDD\nT1@8 -> T2 signal");
+        assert_eq!(drawn.analysis.critical_cpu.length, 10);
+        assert_eq!(drawn.path(), [piece("T1", 0, 8), piece("T2", 8, 10)]);
+        let on_path = |name| drawn.own(name).critical_cpu;
+        assert_eq!((on_path("A"), on_path("B"), on_path("C"), on_path("D")), (4, 4, 0, 2));
+        assert_eq!(drawn.elapsed_path(), drawn.path());
+    }
+
+    #[test]
+    fn equal_lengths_go_to_the_later_arrival() {
+        // Both have 4 when T2 arrives last and lets T1 go on.
+        let drawn = Drawn::new("T1 AAAAcEE\nT2 B.BBBcc\nT2@5 -> T1 signal");
+        assert_eq!(drawn.path(), [piece("T2", 0, 5), piece("T1", 5, 7)]);
+    }
+
+    #[test]
+    fn work_done_before_a_thread_was_created_counts_for_it() {
+        let drawn = Drawn::new("T1 AAjjjA\nT2 __BBB_\nT1@2 -> T2 create\nT2@5 -> T1 join");
+        assert_eq!(drawn.analysis.critical_cpu.length, 6);
+        assert_eq!(drawn.path(), [piece("T1", 0, 2), piece("T2", 2, 5), piece("T1", 5, 6)]);
+    }
+
+    #[test]
+    fn elapsed_weight_counts_what_no_thread_explains() {
+        //                       sleeps, then waits for T2, which was ready first
+        let drawn = Drawn::new("T1 AAzzzAccccA\nT2 BB--------_\nT3 B");
+        // Nothing recorded ends T1's second wait: it weighs its time.
+        assert_eq!(drawn.analysis.critical_elapsed.length, 11);
+        assert_eq!(drawn.elapsed_path(), [piece("T1", 0, 11)]);
+        assert_eq!(drawn.own("A").critical_elapsed, 11);
+        assert_eq!(drawn.analysis.critical_cpu.length, 4);
+    }
+
+    #[test]
+    fn elapsed_weight_goes_through_ready_time_of_the_source() {
+        let drawn = Drawn::new("T1 AAccccccA\nT2 BB----BB_\nT2@8 -> T1 signal");
+        assert_eq!(drawn.elapsed_path(), [piece("T2", 0, 8), piece("T1", 8, 9)]);
+        assert_eq!(drawn.own("B").critical_elapsed, 8);
+        // By CPU weight: T2 has 4 at the signal, T1 had 2.
+        assert_eq!(drawn.analysis.critical_cpu.length, 5);
+    }
+
+    #[test]
+    fn a_message_under_way_weighs_its_time_by_elapsed_weight_only() {
+        let drawn = Drawn::new("T1 AAAAmmmm\nT2 BmmmmmBB\nT1@2 -> T2@6 message");
+        // T2 receives at 6 what T1 sent at 2: 2 + 4 under way + 2.
+        assert_eq!(drawn.elapsed_path(), [piece("T1", 0, 2), piece("T2", 6, 8)]);
+        assert_eq!(drawn.own("A").critical_elapsed, 2);
+        assert_eq!(drawn.own("B").critical_elapsed, 6, "the way is suffered by the receiver");
+        // By CPU weight both threads end with 4; T2 ends last.
+        assert_eq!(drawn.analysis.critical_cpu.length, 4);
+        assert_eq!(drawn.path(), [piece("T1", 0, 2), piece("T2", 6, 8)]);
+        assert_eq!((drawn.own("A").critical_cpu, drawn.own("B").critical_cpu), (2, 2));
+    }
+
+    #[test]
+    fn the_time_before_and_after_all_threads_belongs_to_the_elapsed_path() {
+        let drawn = Drawn::new("T1 __AA__\nT2 ______");
+        assert_eq!(drawn.analysis.critical_elapsed.length, 6);
+        let charged: u64 = drawn.analysis.charges.iter().map(|charge| charge.measures.critical_elapsed).sum();
+        assert_eq!(charged, 6);
+    }
+
+    #[test]
+    fn a_source_that_waited_itself_explains_nothing() {
+        // A wake by a thread that is recorded as blocked: T1's wait weighs its own time.
+        let drawn = Drawn::new("T1 AAccccA\nT2 Blllll_\nT2@5 -> T1 wake");
+        assert_eq!(drawn.elapsed_path(), [piece("T1", 0, 7)]);
+    }
+
+    #[test]
+    fn a_run_without_threads_has_no_path() {
+        let drawn = Drawn::new("# nobody");
+        assert_eq!(drawn.analysis.critical_cpu.length, 0);
+        assert!(drawn.analysis.critical_elapsed.segments.is_empty());
     }
 }

@@ -8,6 +8,8 @@ mod analyse;
 mod analysis;
 mod charges;
 mod critical_path;
+#[cfg(test)]
+mod drawn;
 mod error;
 mod hops;
 mod npt;

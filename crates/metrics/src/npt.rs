@@ -191,3 +191,58 @@ impl Sweep for Npt {
         self.ledger.observe(thread, path);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::analysis::Options;
+    use crate::drawn::Drawn;
+
+    fn close(one: f64, other: f64) -> bool {
+        (one - other).abs() < 1e-9
+    }
+
+    #[test]
+    fn each_busy_thread_is_charged_its_part() {
+        let drawn = Drawn::new("T1 AAABBB\nT2 CCCccc\nT3 CCCccc");
+        let (a, b, c) = (drawn.own("A"), drawn.own("B"), drawn.own("C"));
+        assert!(close(a.npt(), 1.0) && close(b.npt(), 3.0) && close(c.npt(), 2.0));
+        assert!(close(b.npt_while(1..=1), 3.0) && close(c.npt_while(3..=4), 2.0));
+        assert!(close(c.npt_while(1..=2), 0.0) && close(c.npt_while(7..=usize::MAX), 0.0));
+    }
+
+    #[test]
+    fn spinning_threads_are_not_busy() {
+        // T1 spins for 4 while T2 works alone.
+        let drawn = Drawn::new("T1 AA~~~~\nT2 BBBBBB");
+        assert!(close(drawn.own("A").npt(), 1.0));
+        assert!(close(drawn.own("B").npt(), 1.0 + 4.0));
+    }
+
+    #[test]
+    fn a_thread_that_waits_for_a_device_is_busy_unless_told_otherwise() {
+        let text = "T1 AA::AA\nT2 BBBBBB";
+        // U = 2 all the time: each has half of 6.
+        let busy = Drawn::new(text);
+        assert!(close(busy.own("A").npt(), 3.0) && close(busy.own("B").npt(), 3.0));
+        // U = 1 for the two units of io: A has half of 4, B that and 2.
+        let idle = Drawn::with(text, &Options { io_idle: true });
+        assert!(close(idle.own("A").npt(), 2.0) && close(idle.own("B").npt(), 4.0));
+        assert_eq!(idle.analysis.busy, [0, 2, 4]);
+    }
+
+    #[test]
+    fn what_ran_between_two_looks_is_charged_to_the_later_one() {
+        // No look at T1 between its procedures but at the end: nothing tells A from B.
+        let drawn = Drawn::new("A = A\nB = A > B\nT1 AABB\nT2 CC");
+        assert!(close(drawn.own("A").npt(), 1.0) && close(drawn.own("B").npt(), 2.0));
+        assert!(close(drawn.procedure("A").1.npt(), 3.0), "B was called by A");
+    }
+
+    #[test]
+    fn levels_are_told_apart_across_gaps() {
+        // T1: 0..2 alone, 2..4 with T2, waits 4..6, 6..8 with T2.
+        let drawn = Drawn::new("T1 AAAAllAA\nT2 __BBBBBB");
+        assert_eq!(drawn.own("A").npt_terms, [0.0, 2.0, 2.0]);
+        assert_eq!(drawn.own("B").npt_terms, [0.0, 2.0, 2.0]);
+    }
+}

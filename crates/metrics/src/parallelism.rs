@@ -61,3 +61,24 @@ impl Sweep for Parallelism {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::drawn::Drawn;
+
+    #[test]
+    fn time_is_counted_by_busy_and_by_runnable_threads() {
+        let drawn = Drawn::new("T1 AAAA....\nT2 --AA~~BB");
+        assert_eq!(drawn.analysis.busy, [2, 4, 2]);
+        assert_eq!(drawn.analysis.nominal, [0, 4, 4]);
+        // (4 + 2·2) / 8 and (4 + 2·4) / 8
+        assert!((drawn.analysis.effective_parallelism() - 1.0).abs() < 1e-12);
+        assert!((drawn.analysis.nominal_parallelism() - 1.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_run_of_no_length_has_no_parallelism() {
+        let drawn = Drawn::new("# nobody");
+        assert!(drawn.analysis.effective_parallelism().abs() < 1e-12);
+    }
+}

@@ -143,3 +143,42 @@ impl Sweep for Profile {
         self.ledger.observe(thread, path);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drawn::Drawn;
+
+    #[test]
+    fn spinning_is_cpu_time_but_no_work() {
+        let drawn = Drawn::new("T1 AAAA~~AA\nT2 BBccccBB");
+        let (a, b) = (drawn.own("A"), drawn.own("B"));
+        assert_eq!((a.cpu(), a.running, a.spinning), (8, 6, 2));
+        assert_eq!((b.cpu(), b.running, b.blocked_in_all()), (4, 4, 4));
+        assert_eq!((b.synchronisation_wait(), b.blocked_for(Cause::Condition), b.blocks), (4, 4, 1));
+    }
+
+    #[test]
+    fn a_wait_for_a_device_is_not_synchronisation() {
+        let a = Drawn::new("T1 A::zzllA").own("A");
+        assert_eq!((a.blocked_in_all(), a.synchronisation_wait()), (6, 2));
+    }
+
+    #[test]
+    fn waits_are_suffered_before_them_and_work_is_charged_after_it() {
+        // A timer looks once; B's last piece has no look of its own but the end of the thread.
+        let drawn = Drawn::new("T1 AABBllBB--B");
+        let (a, b) = (drawn.own("A"), drawn.own("B"));
+        assert_eq!((a.running, a.blocked_in_all(), a.observations), (2, 0, 1));
+        assert_eq!((b.running, b.blocked_in_all(), b.ready, b.observations), (5, 2, 2, 3));
+    }
+
+    #[test]
+    fn a_thread_counts_its_states_and_its_switches() {
+        let drawn = Drawn::new("T1 AA--A~~llA");
+        let states = &drawn.analysis.threads[0];
+        assert_eq!((states.running, states.spinning, states.ready, states.switches), (4, 2, 2, 2));
+        assert_eq!(states.blocked[Cause::Lock.index()], 2);
+        assert_eq!(states.blocked.len(), Cause::ALL.len());
+    }
+}

@@ -113,3 +113,65 @@ impl Table {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use longpole_trace::Timelines;
+
+    use super::*;
+    use crate::drawn::Drawn;
+
+    #[test]
+    fn a_procedure_counts_once_however_often_it_is_on_the_path() {
+        let drawn = Drawn::new("A = main\nB = main > work > work\nT1 ABBBBB");
+        let (own, inclusive) = drawn.procedure("main");
+        assert_eq!((own.running, inclusive.running), (1, 6));
+        let (own, inclusive) = drawn.procedure("work");
+        assert_eq!((own.running, inclusive.running), (5, 5));
+    }
+
+    #[test]
+    fn lines_of_a_procedure_are_told_apart() {
+        let drawn = Drawn::new("A = main:3\nB = main:7\nT1 AABBBA");
+        let (program, paths) = (drawn.timelines.program(), drawn.timelines.paths());
+        let rows = rows(&drawn.analysis, program, paths, By::Line, |_| true);
+        let main = drawn.timelines.procedure("main");
+        let shown: Vec<_> = rows.iter().map(|row| (row.node, row.own.running)).collect();
+        assert_eq!(shown, [(Node::Line(main, 3), 3), (Node::Line(main, 7), 3)]);
+    }
+
+    #[test]
+    fn work_of_created_threads_is_charged_to_those_who_created_them() {
+        let drawn = Drawn::new("A = main\nT1 AAjjj\nT2 __WWW\nT1@2 -> T2 create");
+        assert_eq!(drawn.procedure("main").1.running, 5);
+        assert_eq!(drawn.procedure("main").0.running, 2);
+    }
+
+    #[test]
+    fn every_level_of_the_tree_adds_up_to_the_same_total() {
+        let drawn = Drawn::new("one:a/T1 AABB\none:b/T2 AAll\ntwo:a/T3 A~~-");
+        let (program, paths) = (drawn.timelines.program(), drawn.timelines.paths());
+        let all = total(&drawn.analysis, |_| true);
+        for by in [By::Procedure, By::Line, By::Thread, By::Process, By::Machine] {
+            let mut sum = Measures::default();
+            rows(&drawn.analysis, program, paths, by, |_| true).iter().for_each(|row| sum.add(&row.own));
+            assert_eq!(
+                (sum.running, sum.spinning, sum.ready),
+                (all.running, all.spinning, all.ready),
+                "{by:?}"
+            );
+        }
+        assert_eq!(rows(&drawn.analysis, program, paths, By::Machine, |_| true).len(), 2);
+        assert_eq!(rows(&drawn.analysis, program, paths, By::Process, |_| true).len(), 3);
+    }
+
+    #[test]
+    fn rows_are_of_the_selected_threads() {
+        let drawn = Drawn::new("T1 AA\nT2 BB");
+        let (program, paths) = (drawn.timelines.program(), drawn.timelines.paths());
+        let second = drawn.timelines.thread("T2");
+        let rows = rows(&drawn.analysis, program, paths, By::Procedure, |thread| thread == second);
+        assert_eq!(rows.len(), 1);
+        assert_eq!(rows[0].node, Node::Procedure(drawn.timelines.procedure("B")));
+    }
+}
