@@ -1,0 +1,196 @@
+//! What holds the program back, in words: the facts of a run, the verdict they lead to, and what to do next.
+//!
+//! Verdicts are tried in this order, because each makes the ranking that comes after it beside the point:
+//!
+//! ```text
+//!   nothing recorded      → say why, and what is exact nevertheless
+//!   waits, not work       → most of the run is waiting that no other thread's work explains
+//!   CPU-bound             → the processors were busy nearly always: the CPU profile ranks
+//!   everything else       → the critical path ranks; serial time, waits and spinning say why
+//! ```
+
+mod facts;
+mod pole;
+mod reasons;
+
+use crate::evidence::Evidence;
+use crate::input::Input;
+use crate::quantity::{count_of, percent, percent_text, time_text};
+
+pub(crate) use facts::Facts;
+use pole::Pole;
+
+/// Share of the CPUs' time in use from which on a program is CPU-bound, percent.
+const CPU_BOUND: f64 = 85.0;
+/// Share of the elapsed time that is not work from which on the program is said to wait, percent.
+const WAITS: f64 = 50.0;
+
+/// What the ranking of the summary is by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RankedBy {
+    /// The critical path.
+    CriticalPath,
+    /// CPU time.
+    Cpu,
+    /// Nothing: no procedure is known.
+    Nothing,
+}
+
+/// The answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Diagnosis {
+    /// The answer in one sentence.
+    pub headline: String,
+    /// Why, a sentence each, the weightiest first.
+    pub reasons: Vec<String>,
+    /// What procedures are ranked by.
+    pub ranked_by: RankedBy,
+    /// Commands that show more, with what they show.
+    pub next: Vec<(&'static str, &'static str)>,
+}
+
+const PATH_BY_LINE: (&str, &str) =
+    ("longpole report --view critical-path --by line", "the path, line by line");
+const PROFILE: (&str, &str) = ("longpole report --view profile", "CPU time, and every wait with its place");
+const THREADS: (&str, &str) = ("longpole report --view threads", "what each thread did all the time");
+const PARALLELISM: (&str, &str) = ("longpole report --view parallelism", "who ran while only one was busy");
+const EVIDENCE: (&str, &str) = ("longpole report --view evidence", "what this rests on");
+const LINES: (&str, &str) = ("longpole report --view profile --by line", "CPU time, line by line");
+const TREE: (&str, &str) = ("longpole report --view tree", "process by process");
+
+/// Says what holds the program back.
+pub(crate) fn diagnose(input: &Input<'_>) -> Diagnosis {
+    let facts = Facts::of(input);
+    if facts.cpu + facts.spinning + facts.blocked == 0 {
+        return nothing(input, &facts);
+    }
+    let unexplained = facts.elapsed.saturating_sub(facts.path);
+    let share = percent(unexplained as f64, facts.elapsed as f64);
+    if share >= WAITS && facts.path_ready < unexplained / 2 && facts.path_waiting() > unexplained / 4 {
+        return waits(&facts, unexplained);
+    }
+    if facts.used_percent() >= CPU_BOUND {
+        return cpu_bound(input, &facts);
+    }
+    held_back(input, &facts)
+}
+
+fn nothing(input: &Input<'_>, facts: &Facts) -> Diagnosis {
+    let evidence = input.evidence;
+    let why = if evidence.lost() > 0 {
+        format!("{} were lost, and none arrived", count_of(evidence.lost(), "event"))
+    } else if input.program.threads.is_empty() {
+        "no thread of the program was seen".to_owned()
+    } else {
+        let threads = count_of(input.program.threads.len() as u64, "thread");
+        format!("{threads} seen, but none of them ran or waited while it was recorded")
+    };
+    let elapsed = time_text(facts.elapsed);
+    Diagnosis {
+        headline: format!("Nothing was recorded in {elapsed}: {why}."),
+        reasons: Vec::new(),
+        ranked_by: RankedBy::Nothing,
+        next: vec![EVIDENCE, ("longpole doctor", "what can be recorded on this machine")],
+    }
+}
+
+fn waits(facts: &Facts, unexplained: u64) -> Diagnosis {
+    let elapsed = facts.elapsed;
+    let share = percent_text(percent(unexplained as f64, elapsed as f64));
+    let longest = facts.path_waits.first().expect("the path waits, so a longest wait is there");
+    let headline = format!(
+        "The long pole is waiting, not work: {} of {} elapsed ({share}) no thread was computing what the others needed; most of it {} in {} ({}).",
+        time_text(unexplained),
+        time_text(elapsed),
+        facts::waiting_for(longest.cause),
+        longest.place,
+        time_text(longest.time),
+    );
+    let mut reasons: Vec<String> = Vec::new();
+    let others: Vec<String> = facts.path_waits[1..]
+        .iter()
+        .filter(|wait| wait.time * 20 > elapsed)
+        .take(2)
+        .map(|wait| {
+            format!("{} in {} ({})", facts::waiting_for(wait.cause), wait.place, time_text(wait.time))
+        })
+        .collect();
+    if !others.is_empty() {
+        reasons.push(format!("Also {}.", others.join(" and ")));
+    }
+    let share = percent_text(percent(facts.path as f64, elapsed as f64));
+    reasons.push(format!(
+        "Computing made {} of the run ({share}): faster code gains no more than that.",
+        time_text(facts.path)
+    ));
+    Diagnosis {
+        headline,
+        reasons,
+        ranked_by: RankedBy::CriticalPath,
+        next: vec![
+            PROFILE,
+            ("longpole report --view critical-path --weight elapsed", "the path with its waits"),
+            THREADS,
+        ],
+    }
+}
+
+fn cpu_bound(input: &Input<'_>, facts: &Facts) -> Diagnosis {
+    let pole = Pole::by_cpu(input);
+    let cpus = match facts.cpus {
+        1 => "the only CPU was".to_owned(),
+        2 => "both CPUs were".to_owned(),
+        cpus => format!("all {cpus} CPUs were"),
+    };
+    let used = percent_text(facts.used_percent());
+    let what = pole
+        .as_ref()
+        .map_or_else(|| "no procedure is known".to_owned(), |pole| pole.sentence("the CPU time"));
+    let headline = format!(
+        "The long pole: CPU time. The program is CPU-bound ({cpus} in use for {used} of the run); {what}."
+    );
+    let mut reasons = reasons::ready(facts).into_iter().collect::<Vec<_>>();
+    reasons.extend(reasons::spinning(input, facts));
+    reasons.extend(pole.iter().flat_map(Pole::remarks));
+    if reasons.len() < 2 {
+        reasons.push("Only less work makes it faster here; more threads would not.".to_owned());
+    }
+    Diagnosis { headline, reasons, ranked_by: RankedBy::Cpu, next: vec![LINES, TREE, THREADS] }
+}
+
+fn held_back(input: &Input<'_>, facts: &Facts) -> Diagnosis {
+    let Some(pole) = Pole::by_path(input) else { return unnamed(facts) };
+    let headline = format!("The long pole: {}.", pole.sentence("the critical path"));
+    let mut reasons: Vec<String> = Vec::new();
+    reasons.extend(reasons::spinning(input, facts));
+    reasons.extend(reasons::serial(input, facts));
+    reasons.extend(reasons::waiting(facts));
+    reasons.extend(reasons::ready(facts));
+    reasons.extend(pole.remarks());
+    let next = if facts.is_serial() {
+        [PARALLELISM, PATH_BY_LINE, PROFILE]
+    } else {
+        [PATH_BY_LINE, PROFILE, THREADS]
+    };
+    Diagnosis { headline, reasons, ranked_by: RankedBy::CriticalPath, next: next.to_vec() }
+}
+
+/// Work was seen, but no procedure: what is exact nevertheless.
+fn unnamed(facts: &Facts) -> Diagnosis {
+    let headline = format!(
+        "No procedure can be named: the program used {} of CPU time, and no sample or switch within it left a call path.",
+        time_text(facts.cpu + facts.spinning),
+    );
+    let reason = "The times of threads and the waits below are exact. To name procedures run it longer, or sample more often (record -F 10000).";
+    Diagnosis {
+        headline,
+        reasons: vec![reason.to_owned()],
+        ranked_by: RankedBy::Nothing,
+        next: vec![THREADS, EVIDENCE],
+    }
+}
+
+/// Doubts that stand in the summary.
+pub(crate) fn doubts(evidence: &Evidence, input: &Input<'_>) -> Vec<String> {
+    evidence.warnings(input)
+}

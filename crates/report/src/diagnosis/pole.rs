@@ -1,0 +1,173 @@
+//! The thing everything else waits for: which procedure, or at which level it can be named at all.
+
+use std::collections::BTreeMap;
+
+use longpole_metrics::{By, Measures, Node, Row};
+
+use crate::input::Input;
+use crate::name;
+use crate::quantity::{count_of, percent, percent_text, percent_with_error};
+use crate::share::{is_tied, standard_error};
+
+/// Below this share of the largest procedure the pole is named at a coarser level, percent.
+const FLAT: f64 = 20.0;
+/// Share that a coarser level has to have, percent.
+const COARSE: f64 = 50.0;
+/// Procedures that every program starts with say nothing.
+const STARTERS: &[&str] = &["main", "_start", "clone", "clone3", "start_thread", "thread_start", "[unknown]"];
+
+/// The long pole.
+#[derive(Clone, Debug)]
+pub(super) struct Pole {
+    /// The largest procedure's name, quoted.
+    name: String,
+    percent: f64,
+    error: Option<f64>,
+    /// Another procedure that has the same share within the error.
+    tied_with: Option<String>,
+    /// Where the largest procedure is small: what it all is done for.
+    on_behalf: Option<(String, f64)>,
+    /// Processes of one name that have nearly everything, where there are many processes.
+    processes: Option<(String, usize, f64)>,
+    /// Thread of the work, where one has nearly all of it.
+    thread: Option<(String, f64)>,
+}
+
+impl Pole {
+    /// By the CPU-weighted critical path.
+    pub(super) fn by_path(input: &Input<'_>) -> Option<Pole> {
+        let whole = input.analysis.critical_cpu.length;
+        Pole::of(input, whole, input.analysis.effective_samples.critical, |measures| measures.critical_cpu)
+    }
+
+    /// By CPU time.
+    pub(super) fn by_cpu(input: &Input<'_>) -> Option<Pole> {
+        let totals = input.totals();
+        let whole = totals.running + totals.spinning;
+        let samples = input.analysis.effective_samples.cpu;
+        Pole::of(input, whole, samples, |measures| measures.running + measures.spinning)
+    }
+
+    fn of(input: &Input<'_>, whole: u64, samples: f64, measure: fn(&Measures) -> u64) -> Option<Pole> {
+        let mut rows = input.rows(By::Procedure);
+        rows.sort_by_key(|row| (std::cmp::Reverse(measure(&row.own)), row.node));
+        let share = |time: u64| percent(time as f64, whole as f64);
+        let first = rows.first().filter(|row| measure(&row.own) > 0)?;
+        let first_share = share(measure(&first.own));
+        let tied_with = rows
+            .get(1)
+            .filter(|row| measure(&row.own) > 0 && is_tied(first_share, share(measure(&row.own)), samples))
+            .map(|row| quoted(input, row.node));
+        let on_behalf = (first_share < FLAT).then(|| deepest(input, &rows, whole, measure)).flatten();
+        Some(Pole {
+            name: quoted(input, first.node),
+            percent: first_share,
+            error: standard_error(first_share, samples),
+            tied_with,
+            on_behalf,
+            processes: largest_processes(input, whole, measure),
+            thread: largest_thread(input, whole, measure),
+        })
+    }
+
+    /// What the pole is, as a share of `whole`.
+    pub(super) fn sentence(&self, whole: &str) -> String {
+        let share = percent_with_error(self.percent, self.error);
+        if self.percent >= FLAT {
+            return match &self.tied_with {
+                Some(other) => {
+                    format!("{} and {other}, equal within the error — {share} of {whole} each", self.name)
+                }
+                None => format!("{} — {share} of {whole}", self.name),
+            };
+        }
+        match (&self.processes, &self.on_behalf) {
+            (Some((name, count, part)), _) if *part >= COARSE => {
+                let processes = count_of(*count as u64, "process");
+                format!(
+                    "{name} ({processes}) — {} of {whole}, spread over many procedures, {} first ({share})",
+                    percent_text(*part),
+                    self.name
+                )
+            }
+            (_, Some((behalf, part))) => {
+                format!(
+                    "what {behalf} does and calls — {} of {whole}; in it {} comes first ({share})",
+                    percent_text(*part),
+                    self.name
+                )
+            }
+            _ => format!("no single procedure; {} comes first with {share} of {whole}", self.name),
+        }
+    }
+
+    /// What else there is to say about it.
+    pub(super) fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        if let Some((name, count, share)) = self.processes.as_ref().filter(|_| self.percent >= FLAT) {
+            let processes = count_of(*count as u64, "process");
+            remarks.push(format!("{} of it is in {name} ({processes}).", percent_text(*share)));
+        }
+        if let Some((name, share)) = &self.thread {
+            remarks.push(format!("{} of it runs on the thread {name}.", percent_text(*share)));
+        }
+        remarks
+    }
+}
+
+fn quoted(input: &Input<'_>, node: Node) -> String {
+    match node {
+        Node::Procedure(id) => format!("`{}`", name::procedure(input.paths, input.program, id)),
+        Node::Thread(id) => format!("`{}`", name::thread(input.program, id)),
+        _ => String::new(),
+    }
+}
+
+/// The procedure closest to the work on whose behalf most of it is done.
+fn deepest(
+    input: &Input<'_>,
+    rows: &[Row],
+    whole: u64,
+    measure: fn(&Measures) -> u64,
+) -> Option<(String, f64)> {
+    let share = |row: &Row| percent(measure(&row.inclusive) as f64, whole as f64);
+    let is_starter = |row: &&Row| match row.node {
+        Node::Procedure(id) => {
+            let name = input.paths.procedure_named_by(id).name.as_str();
+            STARTERS.contains(&name) || name.starts_with("__libc_start") || name.contains("+0x")
+        }
+        _ => true,
+    };
+    rows.iter()
+        .filter(|row| share(row) >= COARSE && !is_starter(row))
+        .min_by(|a, b| share(a).total_cmp(&share(b)).then(a.node.cmp(&b.node)))
+        .map(|row| (quoted(input, row.node), share(row)))
+}
+
+/// The processes of one name with the largest share, where the program has more than two processes.
+fn largest_processes(
+    input: &Input<'_>,
+    whole: u64,
+    measure: fn(&Measures) -> u64,
+) -> Option<(String, usize, f64)> {
+    let mut names: BTreeMap<&str, (u64, usize)> = BTreeMap::new();
+    for row in input.rows(By::Process) {
+        let Node::Process(id) = row.node else { continue };
+        let entry = names.entry(input.program.processes[id.index()].name.as_str()).or_default();
+        entry.0 += measure(&row.own);
+        entry.1 += 1;
+    }
+    let is_several = names.len() > 1 || names.values().any(|&(_, count)| count > 1);
+    let (name, &(time, count)) =
+        names.iter().max_by_key(|&(name, &(time, _))| (time, std::cmp::Reverse(*name)))?;
+    is_several.then(|| (format!("`{name}`"), count, percent(time as f64, whole as f64)))
+}
+
+/// The thread with nearly all of it, where there are several that work.
+fn largest_thread(input: &Input<'_>, whole: u64, measure: fn(&Measures) -> u64) -> Option<(String, f64)> {
+    let rows = input.rows(By::Thread);
+    let working = rows.iter().filter(|row| measure(&row.own) > 0).count();
+    let row = rows.iter().max_by_key(|row| (measure(&row.own), std::cmp::Reverse(row.node)))?;
+    let share = percent(measure(&row.own) as f64, whole as f64);
+    (working > 1 && share >= 80.0).then(|| (quoted(input, row.node), share))
+}

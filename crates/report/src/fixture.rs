@@ -1,0 +1,1 @@
+//! Programs and analyses made by hand for tests.

@@ -1,0 +1,93 @@
+//! What reports are made from.
+
+use longpole_event::ThreadId;
+use longpole_metrics::{Analysis, By, Measures, Row, Weight};
+use longpole_trace::{Paths, Program};
+
+use crate::evidence::Evidence;
+use crate::tally;
+
+/// Everything a report is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a> {
+    /// The program's tree.
+    pub program: &'a Program,
+    /// The call paths.
+    pub paths: &'a Paths,
+    /// The metrics.
+    pub analysis: &'a Analysis,
+    /// What they rest on.
+    pub evidence: &'a Evidence,
+}
+
+/// Choices of a report.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// What a row is.
+    pub by: By,
+    /// Rows shown in text and written to JSON and CSV; `None`: 20 in text, all elsewhere.
+    pub top: Option<usize>,
+    /// Which critical path ranks the rows of `critical-path` and `tree`.
+    pub weight: Weight,
+    /// The analysis was made with waits for devices and pages counted as idle.
+    pub io_idle: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { by: By::Procedure, top: None, weight: Weight::Cpu, io_idle: false }
+    }
+}
+
+impl Input<'_> {
+    /// Rows of the whole program.
+    pub(crate) fn rows(&self, by: By) -> Vec<Row> {
+        self.rows_of(by, |_| true)
+    }
+
+    /// Rows of the selected threads.
+    pub(crate) fn rows_of(&self, by: By, select: impl Fn(ThreadId) -> bool) -> Vec<Row> {
+        tally::rows(self.analysis, self.program, self.paths, by, select)
+    }
+
+    /// Everything charged in the run.
+    pub(crate) fn totals(&self) -> Measures {
+        let mut totals = Measures::default();
+        for charge in &self.analysis.charges {
+            tally::add(&mut totals, &charge.measures);
+        }
+        totals
+    }
+
+    /// Mean effective parallelism: the mean of U over the run.
+    pub(crate) fn effective_parallelism(&self) -> f64 {
+        mean_level(&self.analysis.busy)
+    }
+
+    /// Mean nominal parallelism: the mean of N over the run.
+    pub(crate) fn nominal_parallelism(&self) -> f64 {
+        mean_level(&self.analysis.nominal)
+    }
+}
+
+/// Mean level of a histogram of times by level.
+fn mean_level(times: &[u64]) -> f64 {
+    let whole: u64 = times.iter().sum();
+    if whole == 0 {
+        return 0.0;
+    }
+    let weighted: f64 = times.iter().enumerate().map(|(level, &time)| level as f64 * time as f64).sum();
+    weighted / whole as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mean_level_weighs_levels_by_their_time() {
+        // 10 × 0 + 30 × 1 + 60 × 2 = 150 over 100.
+        assert_eq!(mean_level(&[10, 30, 60]), 1.5);
+        assert_eq!(mean_level(&[]), 0.0);
+    }
+}

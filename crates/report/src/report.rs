@@ -1,0 +1,262 @@
+//! A report: one typed object per view, and its machine-readable forms.
+
+use std::collections::BTreeMap;
+
+use longpole_metrics::By;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use crate::column::{Column, Unit, columns};
+use crate::evidence::{Evidence, Facts};
+use crate::input::{Input, Options};
+use crate::quantity::seconds;
+use crate::style::Style;
+use crate::text::{self, Section};
+use crate::view::View;
+
+/// A value of a row.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[serde(untagged)]
+pub enum Cell {
+    /// Words.
+    Text(String),
+    /// A quantity.
+    Number(f64),
+    /// A number of things.
+    Count(u64),
+}
+
+/// A row: values by column name. A column that does not apply to the row is absent.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Row {
+    cells: BTreeMap<&'static str, Cell>,
+}
+
+impl Row {
+    /// Adds words; nothing for none.
+    pub(crate) fn text(mut self, column: &'static str, text: impl Into<String>) -> Row {
+        let text = text.into();
+        if !text.is_empty() {
+            self.cells.insert(column, Cell::Text(text));
+        }
+        self
+    }
+
+    /// Adds a count.
+    pub(crate) fn count(mut self, column: &'static str, count: u64) -> Row {
+        self.cells.insert(column, Cell::Count(count));
+        self
+    }
+
+    /// Adds a time given in nanoseconds.
+    pub(crate) fn time(self, column: &'static str, nanoseconds: u64) -> Row {
+        self.number(column, seconds(nanoseconds), 1e9)
+    }
+
+    /// Adds a time given in nanoseconds that is not a whole number of them.
+    pub(crate) fn fraction(self, column: &'static str, nanoseconds: f64) -> Row {
+        self.number(column, nanoseconds / 1e9, 1e9)
+    }
+
+    /// Adds a share in percent.
+    pub(crate) fn percent(self, column: &'static str, percent: f64) -> Row {
+        self.number(column, percent, 1e4)
+    }
+
+    /// Adds a share in percent where there is one.
+    pub(crate) fn percent_if(self, column: &'static str, percent: Option<f64>) -> Row {
+        match percent {
+            Some(percent) => self.percent(column, percent),
+            None => self,
+        }
+    }
+
+    fn number(mut self, column: &'static str, number: f64, places: f64) -> Row {
+        // Rounded, so that the digits of floating point do not look like measured ones.
+        self.cells.insert(column, Cell::Number((number * places).round() / places));
+        self
+    }
+
+    /// The value in a column.
+    #[must_use]
+    pub fn get(&self, column: &str) -> Option<&Cell> {
+        self.cells.get(column)
+    }
+
+    /// The words in a column; empty where there are none.
+    #[must_use]
+    pub fn words(&self, column: &str) -> &str {
+        match self.get(column) {
+            Some(Cell::Text(text)) => text,
+            _ => "",
+        }
+    }
+
+    /// The number in a column.
+    #[must_use]
+    pub fn value(&self, column: &str) -> Option<f64> {
+        match self.get(column)? {
+            Cell::Number(number) => Some(*number),
+            Cell::Count(count) => Some(*count as f64),
+            Cell::Text(_) => None,
+        }
+    }
+}
+
+/// The run, in numbers.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Recording {
+    /// The command line.
+    pub command: Vec<String>,
+    /// Number of machines.
+    pub machines: usize,
+    /// Number of processes.
+    pub processes: usize,
+    /// Number of threads.
+    pub threads: usize,
+    /// Processors of all machines.
+    pub cpus: u32,
+    /// Length of the run.
+    pub elapsed_seconds: f64,
+    /// CPU time, useful and spinning.
+    pub cpu_seconds: f64,
+    /// CPU time spent busy-waiting.
+    pub spin_seconds: f64,
+    /// Mean number of busy threads over the run.
+    pub effective_parallelism: f64,
+    /// The part of the run that the report is about, as begin and end in seconds; `None` for all of it.
+    pub phase: Option<[f64; 2]>,
+}
+
+impl Recording {
+    pub(crate) fn of(input: &Input<'_>) -> Recording {
+        let totals = input.totals();
+        let round = |number: f64| (number * 1e9).round() / 1e9;
+        Recording {
+            command: input.program.command.clone(),
+            machines: input.program.machines.len(),
+            processes: input.program.processes.len(),
+            threads: input.program.threads.len(),
+            cpus: input.program.cpus(),
+            elapsed_seconds: round(seconds(input.analysis.elapsed)),
+            cpu_seconds: round(seconds(totals.running + totals.spinning)),
+            spin_seconds: round(seconds(totals.spinning)),
+            effective_parallelism: (input.effective_parallelism() * 1e4).round() / 1e4,
+            phase: None,
+        }
+    }
+}
+
+/// What one view says about one recording.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The view.
+    pub view: View,
+    /// What a row is.
+    pub by: By,
+    /// The run.
+    pub recording: Recording,
+    /// What the answer rests on, as JSON shows it.
+    pub evidence: Facts,
+    /// The columns of the rows.
+    pub columns: Vec<Column>,
+    /// The rows.
+    pub rows: Vec<Row>,
+    pub(crate) sections: Vec<Section>,
+}
+
+impl Report {
+    /// A report without rows yet.
+    pub(crate) fn new(view: View, input: &Input<'_>, options: &Options, names: &[&str]) -> Report {
+        Report {
+            view,
+            by: options.by,
+            recording: Recording::of(input),
+            evidence: Evidence::facts(input),
+            columns: columns(names),
+            rows: Vec::new(),
+            sections: Vec::new(),
+        }
+    }
+
+    /// The report for people.
+    #[must_use]
+    pub fn text(&self, style: &Style) -> String {
+        text::render(self, *style)
+    }
+
+    /// The report as one JSON object with a line break at its end.
+    #[must_use]
+    pub fn json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("a report has only JSON types");
+        text.push('\n');
+        text
+    }
+
+    /// The rows as CSV (RFC 4180), with the columns' names as its first line.
+    #[must_use]
+    pub fn csv(&self) -> String {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        let header = self.columns.iter().map(|column| column.name);
+        writer.write_record(header).expect("writing to memory does not fail");
+        for row in &self.rows {
+            let cells = self.columns.iter().map(|column| csv_cell(row.get(column.name)));
+            writer.write_record(cells).expect("every row has one cell per column");
+        }
+        let bytes = writer.into_inner().expect("writing to memory does not fail");
+        String::from_utf8(bytes).expect("text was written")
+    }
+
+    /// Drops columns in which no row has a value, except those in `always`.
+    pub(crate) fn drop_empty_columns(&mut self, always: &[&str]) {
+        let rows = &self.rows;
+        self.columns.retain(|column| {
+            let is_used = |row: &Row| match row.get(column.name) {
+                Some(Cell::Number(number)) => *number != 0.0 || column.unit != Unit::Seconds,
+                cell => cell.is_some(),
+            };
+            always.contains(&column.name) || rows.iter().any(is_used)
+        });
+    }
+}
+
+fn csv_cell(cell: Option<&Cell>) -> String {
+    match cell {
+        None => String::new(),
+        Some(Cell::Text(text)) => text.clone(),
+        Some(Cell::Number(number)) => number.to_string(),
+        Some(Cell::Count(count)) => count.to_string(),
+    }
+}
+
+impl Serialize for Report {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(6))?;
+        map.serialize_entry("longpole", env!("CARGO_PKG_VERSION"))?;
+        map.serialize_entry("view", self.view.name())?;
+        map.serialize_entry("recording", &self.recording)?;
+        map.serialize_entry("evidence", &self.evidence)?;
+        map.serialize_entry("columns", &self.columns)?;
+        let rows: Vec<RowOf<'_>> =
+            self.rows.iter().map(|row| RowOf { row, columns: &self.columns }).collect();
+        map.serialize_entry("rows", &rows)?;
+        map.end()
+    }
+}
+
+/// A row that writes its cells in the order of the columns.
+struct RowOf<'a> {
+    row: &'a Row,
+    columns: &'a [Column],
+}
+
+impl Serialize for RowOf<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for column in self.columns {
+            if let Some(cell) = self.row.get(column.name) {
+                map.serialize_entry(column.name, cell)?;
+            }
+        }
+        map.end()
+    }
+}

@@ -1,0 +1,207 @@
+//! Rows as an aligned table of text.
+
+use comfy_table::{CellAlignment, ContentArrangement, Table as Grid, presets};
+
+use crate::name::shorten;
+use crate::quantity::Scale;
+use crate::report::Row;
+
+/// What a column of a text table shows of a row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Show {
+    /// The place, `2=` when it is tied.
+    Rank,
+    /// A time, in the unit that suits the column's largest.
+    Time(&'static str),
+    /// A share, one decimal.
+    Percent(&'static str),
+    /// A share with the standard error beside it.
+    Estimate(&'static str, &'static str),
+    /// A number of things.
+    Count(&'static str),
+    /// Words, left-aligned.
+    Words(&'static str),
+}
+
+/// A column of a text table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Shown {
+    pub title: &'static str,
+    pub show: Show,
+}
+
+/// Shorthand of a column.
+pub(crate) fn shown(title: &'static str, show: Show) -> Shown {
+    Shown { title, show }
+}
+
+/// A table: numbers first, the name of the row last, because names are of any length.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table {
+    pub columns: Vec<Shown>,
+    /// Title of the names.
+    pub name_title: String,
+    /// Each row with its name.
+    pub rows: Vec<(Row, String)>,
+}
+
+const GAP: usize = 2;
+/// Names get at least this many columns, even if lines get longer than the terminal by it.
+const NARROWEST_NAME: usize = 16;
+
+impl Table {
+    /// The table's lines, its header first; no line is longer than `width` unless the numbers alone are.
+    pub(crate) fn lines(&self, width: usize) -> Vec<String> {
+        let mut cells: Vec<Vec<String>> = vec![Vec::new(); self.rows.len() + 1];
+        for column in &self.columns {
+            for (line, cell) in cells.iter_mut().zip(self.column_text(column)) {
+                line.push(cell);
+            }
+        }
+        let used: usize = (0..self.columns.len())
+            .map(|at| cells.iter().map(|line| line[at].chars().count()).max().unwrap_or(0) + GAP)
+            .sum();
+        let room = width.saturating_sub(used).max(NARROWEST_NAME);
+        let names = std::iter::once(&self.name_title).chain(self.rows.iter().map(|(_, name)| name));
+        for (line, name) in cells.iter_mut().zip(names) {
+            line.push(shorten_name(name, room));
+        }
+        self.layout(cells)
+    }
+
+    fn layout(&self, cells: Vec<Vec<String>>) -> Vec<String> {
+        let mut grid = Grid::new();
+        grid.load_style(presets::NOTHING.into());
+        grid.set_content_arrangement(ContentArrangement::Disabled);
+        for line in cells {
+            grid.add_row(line);
+        }
+        for (at, column) in grid.column_iter_mut().enumerate() {
+            let is_left = self.columns.get(at).is_none_or(|column| matches!(column.show, Show::Words(_)));
+            column.set_cell_alignment(if is_left { CellAlignment::Left } else { CellAlignment::Right });
+            column.set_padding((0, GAP as u16));
+        }
+        grid.lines().map(|line| line.trim_end().to_owned()).collect()
+    }
+
+    /// The header and the cells of a column.
+    fn column_text(&self, column: &Shown) -> Vec<String> {
+        let values =
+            |name: &str| -> Vec<Option<f64>> { self.rows.iter().map(|(row, _)| row.value(name)).collect() };
+        let mut title = column.title.to_owned();
+        let cells: Vec<String> = match column.show {
+            Show::Rank => ranks(&values("rank")),
+            Show::Time(name) => {
+                let values = values(name);
+                let scale =
+                    Scale::of(values.iter().flatten().fold(0.0, |most, &value| f64::max(most, value)));
+                title = format!("{title} {}", scale.unit);
+                values
+                    .into_iter()
+                    .map(|value| value.map_or(String::new(), |value| scale.cell(value)))
+                    .collect()
+            }
+            Show::Percent(name) => values(name).into_iter().map(share).collect(),
+            Show::Estimate(name, error) => values(name)
+                .into_iter()
+                .zip(values(error))
+                .map(|(value, error)| estimate(value, error))
+                .collect(),
+            Show::Count(name) => {
+                let text = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.0}"));
+                values(name).into_iter().map(text).collect()
+            }
+            Show::Words(name) => self.rows.iter().map(|(row, _)| row.words(name).to_owned()).collect(),
+        };
+        std::iter::once(title.trim().to_owned()).chain(cells).collect()
+    }
+}
+
+/// Shortens a name without its indentation.
+fn shorten_name(name: &str, room: usize) -> String {
+    let text = name.trim_start();
+    let indent = name.len() - text.len();
+    format!("{}{}", " ".repeat(indent), shorten(text, room.saturating_sub(indent).max(1)))
+}
+
+fn share(value: Option<f64>) -> String {
+    value.map_or(String::new(), |value| format!("{value:.1}"))
+}
+
+fn estimate(value: Option<f64>, error: Option<f64>) -> String {
+    match (value, error) {
+        (Some(value), Some(error)) => format!("{value:.1} ±{error:<4.1}"),
+        // Blanks where the error would stand, so that the points are below each other.
+        (Some(value), None) => format!("{value:.1}      "),
+        (None, _) => String::new(),
+    }
+}
+
+fn ranks(ranks: &[Option<f64>]) -> Vec<String> {
+    let is_tied =
+        |rank: &Option<f64>| rank.is_some() && ranks.iter().filter(|&other| other == rank).count() > 1;
+    ranks
+        .iter()
+        .map(|rank| match rank {
+            None => String::new(),
+            Some(number) if is_tied(rank) => format!("{number:.0}="),
+            Some(number) => format!("{number:.0} "),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table {
+        let row = |rank, time, percent, error| {
+            Row::default()
+                .count("rank", rank)
+                .time("seconds", time)
+                .percent("percent", percent)
+                .percent_if("error_percent", error)
+        };
+        Table {
+            columns: vec![
+                shown("#", Show::Rank),
+                shown("% of path", Show::Estimate("percent", "error_percent")),
+                shown("self", Show::Time("seconds")),
+            ],
+            name_title: "procedure".to_owned(),
+            rows: vec![
+                (row(1, 1_500_000_000, 60.0, Some(1.9)), "lock_hog::update".to_owned()),
+                (
+                    row(2, 20_000_000, 0.8, Some(0.2)),
+                    "std::collections::hash::map::HashMap<K,V,S>::insert".to_owned(),
+                ),
+                (row(2, 19_000_000, 0.7, None), "main".to_owned()),
+            ],
+        }
+    }
+
+    #[test]
+    fn numbers_are_aligned_and_names_end_the_line() {
+        assert_eq!(
+            table().lines(50),
+            [
+                " #   % of path  self s  procedure",
+                "1   60.0 ±1.9    1.500  lock_hog::update",
+                "2=   0.8 ±0.2    0.020  std::col…,V,S>::insert",
+                "2=   0.7         0.019  main",
+            ]
+        );
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal() {
+        for width in [45, 60, 80] {
+            assert!(table().lines(width).iter().all(|line| line.chars().count() <= width), "{width}");
+        }
+    }
+
+    #[test]
+    fn indentation_is_kept_when_a_name_is_shortened() {
+        assert_eq!(shorten_name("    abcdefghij", 9), "    a…hij");
+    }
+}

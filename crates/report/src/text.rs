@@ -1,0 +1,106 @@
+//! A report as text for people.
+
+use crate::report::Report;
+use crate::style::Style;
+use crate::table::Table;
+
+/// A piece of the text.
+#[derive(Clone, Debug)]
+pub(crate) enum Section {
+    /// The answer; wrapped, bold.
+    Headline(String),
+    /// Sentences; wrapped.
+    Paragraph(String),
+    /// A remark about the numbers above or below; wrapped, faint.
+    Remark(String),
+    /// A doubt about the numbers; wrapped.
+    Warning(String),
+    /// A command to run, with what it shows.
+    Command { command: String, shows: String },
+    /// A line that is never wrapped.
+    Line(String),
+    /// A table.
+    Table(Table),
+    /// Nothing, for the eye.
+    Blank,
+}
+
+pub(crate) fn render(report: &Report, style: Style) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for section in &report.sections {
+        push(section, style, &mut lines);
+    }
+    while lines.last().is_some_and(String::is_empty) {
+        lines.pop();
+    }
+    let mut text = lines.join("\n");
+    text.push('\n');
+    text
+}
+
+fn push(section: &Section, style: Style, lines: &mut Vec<String>) {
+    let width = style.width;
+    match section {
+        Section::Headline(text) => lines.extend(wrap(text, width, 0).iter().map(|line| style.bold(line))),
+        Section::Paragraph(text) => lines.extend(wrap(text, width, 0)),
+        Section::Remark(text) => lines.extend(wrap(text, width, 0).iter().map(|line| style.faint(line))),
+        Section::Warning(text) => {
+            let text = format!("Caution: {text}.");
+            lines.extend(wrap(&text, width, 2).iter().map(|line| style.warning(line)));
+        }
+        Section::Command { command, shows } => {
+            lines.push(format!("  {}  {}", style.bold(command), style.faint(shows)).trim_end().to_owned());
+        }
+        Section::Line(text) => lines.push(text.trim_end().to_owned()),
+        Section::Table(table) => {
+            let mut table = table.lines(width).into_iter();
+            lines.extend(table.next().map(|header| style.faint(&header)));
+            lines.extend(table);
+        }
+        Section::Blank => lines.push(String::new()),
+    }
+}
+
+/// Breaks a text into lines of at most `width` characters; lines after the first are indented. A word
+/// longer than a line stands alone. Text within backquotes is kept together.
+pub(crate) fn wrap(text: &str, width: usize, indent: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in words(text) {
+        let length = line.chars().count();
+        if !line.trim().is_empty() && length + 1 + word.chars().count() > width {
+            lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
+        } else if !line.trim().is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines.push(line);
+    lines
+}
+
+/// Words at blanks outside backquotes.
+fn words(text: &str) -> Vec<&str> {
+    let mut is_quoted = false;
+    let is_gap = move |c: char| {
+        is_quoted ^= c == '`';
+        c == ' ' && !is_quoted
+    };
+    text.split(is_gap).filter(|word| !word.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_at_words_and_go_on_indented() {
+        assert_eq!(wrap("one two three four", 9, 2), ["one two", "  three", "  four"]);
+        assert_eq!(wrap("incomprehensibilities", 9, 2), ["incomprehensibilities"]);
+    }
+
+    #[test]
+    fn names_in_backquotes_are_not_broken() {
+        assert_eq!(wrap("it is `a b c` now", 10, 0), ["it is", "`a b c`", "now"]);
+    }
+}

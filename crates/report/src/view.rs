@@ -1,0 +1,91 @@
+//! The views of a recording.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::Error;
+
+macro_rules! views {
+    ($($(#[doc = $doc:literal])* $name:ident => $text:literal),* $(,)?) => {
+        /// What a report is about.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum View {
+            #[default]
+            $($(#[doc = $doc])* $name,)*
+        }
+
+        impl View {
+            /// Every view, in the order of the documentation.
+            pub const ALL: &'static [View] = &[$(View::$name),*];
+
+            /// The view's name on the command line and in JSON.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(View::$name => $text,)* }
+            }
+
+            /// One sentence about the view.
+            #[must_use]
+            pub fn about(self) -> &'static str {
+                match self { $(View::$name => concat!($($doc),*).trim_ascii_start(),)* }
+            }
+        }
+    };
+}
+
+views! {
+    /// The short answer: what holds the program back, why, how sure that is, and what to do next.
+    Summary => "summary",
+    /// Who is on the longest chain of work that depends on each other.
+    CriticalPath => "critical-path",
+    /// Normalised processor time: CPU time that counts for more the fewer others are busy.
+    Npt => "npt",
+    /// CPU time and waiting time: the gprof and the ips2 profile side by side.
+    Profile => "profile",
+    /// Every thread with the time it spent in each state.
+    Threads => "threads",
+    /// The program's tree: machine, process, thread, procedure.
+    Tree => "tree",
+    /// How much of the run so many threads were busy, and who ran when few were.
+    Parallelism => "parallelism",
+    /// What the answers rest on: events, samples, losses, and the cost of collecting.
+    Evidence => "evidence",
+}
+
+impl fmt::Display for View {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for View {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<View, Error> {
+        let known = || View::ALL.iter().map(|view| view.name()).collect::<Vec<_>>().join(", ");
+        View::ALL
+            .iter()
+            .copied()
+            .find(|view| view.name() == name)
+            .ok_or_else(|| Error::UnknownView { name: name.to_owned(), known: known() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_view_is_found_by_its_name_and_says_what_it_is() {
+        for &view in View::ALL {
+            assert_eq!(view.name().parse::<View>().unwrap(), view);
+            assert!(view.about().ends_with('.') && !view.about().starts_with(' '), "{view}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_view_is_answered_with_the_known_ones() {
+        let error = "profil".parse::<View>().unwrap_err().to_string();
+        assert!(error.contains("`profil`") && error.contains("critical-path, npt, profile"), "{error}");
+    }
+}

@@ -1,0 +1,192 @@
+//! One module per view, and what they have in common.
+
+mod critical_path;
+mod evidence;
+mod npt;
+mod parallelism;
+mod profile;
+mod ranking;
+mod summary;
+mod threads;
+mod tree;
+
+use longpole_metrics::{By, Measures, Node};
+use longpole_trace::Cause;
+
+use crate::column::wait_columns;
+use crate::input::{Input, Options};
+use crate::name;
+use crate::quantity::{count_of, time_text};
+use crate::report::{Report, Row};
+use crate::text::Section;
+use crate::view::View;
+
+/// Rows of a table of text, unless the reader asks for more.
+const ROWS_OF_TEXT: usize = 20;
+
+/// Builds a view of a recording.
+#[must_use]
+pub fn build(view: View, input: &Input<'_>, options: &Options) -> Report {
+    let mut report = match view {
+        View::Summary => summary::build(input, options),
+        View::CriticalPath => critical_path::build(input, options),
+        View::Npt => npt::build(input, options),
+        View::Profile => profile::build(input, options),
+        View::Threads => threads::build(input, options),
+        View::Tree => tree::build(input, options),
+        View::Parallelism => parallelism::build(input, options),
+        View::Evidence => evidence::build(input, options),
+    };
+    if !matches!(view, View::Summary | View::Evidence) {
+        add_frame(&mut report, input);
+    }
+    report
+}
+
+/// What stands around every view but the summary: the run at the top, doubts at the end.
+fn add_frame(report: &mut Report, input: &Input<'_>) {
+    let head = [Section::Remark(run_line(input)), Section::Blank];
+    report.sections.splice(0..0, head);
+    let warnings = input.evidence.warnings(input);
+    if !warnings.is_empty() {
+        report.sections.push(Section::Blank);
+        report.sections.extend(warnings.into_iter().map(Section::Warning));
+    }
+}
+
+/// Normalised processor time, all terms.
+pub(crate) fn npt_of(measures: &Measures) -> f64 {
+    npt::npt(measures)
+}
+
+/// The procedure that was charged most while `level` threads were busy, quoted, and its share of that.
+pub(crate) fn most_charged_while(input: &Input<'_>, level: usize) -> Option<(String, f64)> {
+    let (node, share) = parallelism::most_charged(&input.rows(By::Procedure), level)?;
+    Some((format!("`{}`", identity(input, node).1), share))
+}
+
+/// The run in one line.
+fn run_line(input: &Input<'_>) -> String {
+    let totals = input.totals();
+    let program = input.program;
+    let machines = match program.machines.len() {
+        0 | 1 => String::new(),
+        several => format!("{several} machines, "),
+    };
+    format!(
+        "{}: {} elapsed, {} CPU, {:.2} threads busy on average, {machines}{}, {}, {}",
+        name::shorten(&name::command(program), 60),
+        time_text(input.analysis.elapsed),
+        time_text(totals.running + totals.spinning),
+        input.effective_parallelism(),
+        count_of(u64::from(program.cpus()), "CPU"),
+        count_of(program.processes.len() as u64, "process"),
+        count_of(program.threads.len() as u64, "thread"),
+    )
+}
+
+/// The cells that say what a row is about, and its name for people.
+fn identity(input: &Input<'_>, node: Node) -> (Row, String) {
+    let (program, paths) = (input.program, input.paths);
+    match node {
+        Node::Procedure(id) => {
+            let procedure = paths.procedure_named_by(id);
+            let row = Row::default()
+                .text("procedure", &procedure.name)
+                .text("module", &procedure.module)
+                .text("file", &procedure.file);
+            (row, name::procedure(paths, program, id))
+        }
+        Node::Line(id, line) => {
+            let (row, name) = identity(input, Node::Procedure(id));
+            let file = row.words("file").rsplit('/').next().unwrap_or("").to_owned();
+            match line {
+                0 => (row, name),
+                line => (row.count("line", u64::from(line)), format!("{name} {file}:{line}")),
+            }
+        }
+        Node::Thread(id) => {
+            let thread = &program.threads[id.index()];
+            let (row, _) = identity(input, Node::Process(thread.process));
+            let row = row.text("thread", &thread.name).count("tid", u64::from(thread.tid));
+            (row, name::thread(program, id))
+        }
+        Node::Process(id) => {
+            let process = &program.processes[id.index()];
+            let (row, _) = identity(input, Node::Machine(process.machine));
+            let row = row.text("process", &process.name).count("pid", u64::from(process.pid));
+            (row, name::process(program, id))
+        }
+        Node::Machine(id) => {
+            let machine = program.machines.get(id.index()).map_or("", |machine| machine.name.as_str());
+            (Row::default().text("machine", machine), machine.to_owned())
+        }
+    }
+}
+
+/// What rows are, in a title.
+fn noun(by: By) -> &'static str {
+    match by {
+        By::Procedure => "procedure",
+        By::Line => "line",
+        By::Thread => "thread",
+        By::Process => "process",
+        By::Machine => "machine",
+    }
+}
+
+/// The columns that say what rows of this kind are about.
+fn identity_columns(by: By) -> &'static [&'static str] {
+    match by {
+        By::Procedure => &["procedure", "module", "file"],
+        By::Line => &["procedure", "module", "file", "line"],
+        By::Thread => &["machine", "process", "pid", "thread", "tid"],
+        By::Process => &["machine", "process", "pid"],
+        By::Machine => &["machine"],
+    }
+}
+
+/// Whether shares of rows of this kind are estimated from samples. Times of threads, processes and
+/// machines come from switches and are exact.
+fn is_estimated(by: By) -> bool {
+    matches!(by, By::Procedure | By::Line)
+}
+
+/// Time blocked, whatever for.
+fn blocked(measures: &Measures) -> u64 {
+    measures.blocked.iter().sum()
+}
+
+/// Time blocked for other threads of the program.
+fn synchronisation(blocked: &[u64]) -> u64 {
+    let is_counted =
+        |&(at, _): &(usize, &u64)| Cause::ALL.get(at).is_some_and(|cause| cause.is_synchronisation());
+    blocked.iter().enumerate().filter(is_counted).map(|(_, &time)| time).sum()
+}
+
+/// Adds the times blocked by cause, where there are any.
+fn with_waits(mut row: Row, blocked: &[u64]) -> Row {
+    for (column, cause) in wait_columns() {
+        match blocked.get(cause.index()) {
+            Some(&time) if time > 0 => row = row.time(column, time),
+            _ => {}
+        }
+    }
+    row
+}
+
+/// Names of the columns of waits.
+fn wait_names() -> impl Iterator<Item = &'static str> {
+    wait_columns().map(|(name, _)| name)
+}
+
+/// The causes of waiting, the longest first, as `lock 1.20 s, join 0.30 s`; at most `most` of them.
+fn causes_text(blocked: &[u64], most: usize) -> String {
+    let mut causes: Vec<(u64, Cause)> =
+        Cause::ALL.iter().filter_map(|&cause| Some((*blocked.get(cause.index())?, cause))).collect();
+    causes.retain(|&(time, _)| time > 0);
+    causes.sort_by_key(|&(time, cause)| (std::cmp::Reverse(time), cause));
+    let texts: Vec<String> =
+        causes.iter().take(most).map(|(time, cause)| format!("{cause} {}", time_text(*time))).collect();
+    texts.join(", ")
+}

@@ -1,0 +1,144 @@
+//! `critical-path`: who is on the longest chain of work that depends on each other (metrics.md §4).
+
+use std::collections::BTreeMap;
+
+use longpole_event::ThreadId;
+use longpole_metrics::{CriticalPath, Measures, Weight};
+
+use super::ranking::{Measure, longest_first, ranking, table, taken, unattributed};
+use super::{identity_columns, noun};
+use crate::input::{Input, Options};
+use crate::name;
+use crate::quantity::{count_of, percent, percent_text, time_text};
+use crate::report::Report;
+use crate::table::{Show, shown};
+use crate::text::Section;
+use crate::view::View;
+
+const MEASURES: [&str; 10] = [
+    "rank",
+    "seconds",
+    "percent",
+    "error_percent",
+    "inclusive_seconds",
+    "inclusive_percent",
+    "cpu_weight_seconds",
+    "cpu_weight_percent",
+    "elapsed_weight_seconds",
+    "elapsed_weight_percent",
+];
+/// Kinds of hand-off that are named.
+const HAND_OFFS_TOLD: usize = 4;
+
+pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
+    let analysis = input.analysis;
+    let (path, measured): (&CriticalPath, fn(&Measures) -> f64) = match options.weight {
+        Weight::Cpu => (&analysis.critical_cpu, |measures| measures.critical_cpu as f64),
+        Weight::Elapsed => (&analysis.critical_elapsed, |measures| measures.critical_elapsed as f64),
+    };
+    let samples = analysis.effective_samples.critical;
+    let measure = Measure { of: &measured, whole: path.length as f64, samples };
+    let mut ranked = ranking(input, options.by, &measure, |row| row.own.critical_elapsed > 0);
+    for ranked in &mut ranked {
+        let own = &ranked.charged.own;
+        ranked.row = std::mem::take(&mut ranked.row)
+            .time("cpu_weight_seconds", own.critical_cpu)
+            .percent(
+                "cpu_weight_percent",
+                percent(own.critical_cpu as f64, analysis.critical_cpu.length as f64),
+            )
+            .time("elapsed_weight_seconds", own.critical_elapsed)
+            .percent(
+                "elapsed_weight_percent",
+                percent(own.critical_elapsed as f64, analysis.critical_elapsed.length as f64),
+            );
+    }
+    let names: Vec<&str> = MEASURES.iter().chain(identity_columns(options.by)).copied().collect();
+    let mut report = Report::new(View::CriticalPath, input, options, &names);
+    report.rows = taken(&ranked, options);
+    report.sections.push(Section::Headline(title(input, options.weight, path)));
+    report.sections.extend(path_sections(input, path));
+    report.sections.push(Section::Blank);
+    if path.length == 0 {
+        report.sections.push(Section::Paragraph("The path is empty: no work was recorded on it.".to_owned()));
+        return report;
+    }
+    let other = match options.weight {
+        Weight::Cpu => shown("% of elapsed path", Show::Percent("elapsed_weight_percent")),
+        Weight::Elapsed => shown("% of CPU path", Show::Percent("cpu_weight_percent")),
+    };
+    let columns = vec![
+        shown("#", Show::Rank),
+        shown("% of path", Show::Estimate("percent", "error_percent")),
+        shown("self", Show::Time("seconds")),
+        shown("incl %", Show::Percent("inclusive_percent")),
+        shown("incl", Show::Time("inclusive_seconds")),
+        other,
+    ];
+    report.sections.extend(table(&ranked, columns, noun(options.by), options));
+    report.sections.extend(unattributed(&ranked, options.by));
+    report
+}
+
+fn title(input: &Input<'_>, weight: Weight, path: &CriticalPath) -> String {
+    let (length, elapsed) = (time_text(path.length), time_text(input.analysis.elapsed));
+    match weight {
+        Weight::Cpu => {
+            let share = percent_text(percent(path.length as f64, input.analysis.elapsed as f64));
+            format!("Critical path: {length} of useful CPU time ({share} of {elapsed} elapsed)")
+        }
+        Weight::Elapsed => {
+            format!("Critical path by elapsed time: {length}, waits that nobody's work explains included")
+        }
+    }
+}
+
+/// Where the path runs, and where it changes threads.
+fn path_sections(input: &Input<'_>, path: &CriticalPath) -> Vec<Section> {
+    let mut sections = Vec::new();
+    let mut by_thread: BTreeMap<ThreadId, u64> = BTreeMap::new();
+    let mut hand_offs: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    for segment in &path.segments {
+        *by_thread.entry(segment.thread).or_default() += segment.to.since(segment.from);
+    }
+    for pair in path.segments.windows(2).filter(|pair| pair[0].thread != pair[1].thread) {
+        let label = |thread: ThreadId| input.program.threads[thread.index()].name.as_str();
+        *hand_offs.entry((label(pair[0].thread), label(pair[1].thread))).or_default() += 1;
+    }
+    if let Some(text) = threads_text(input, by_thread) {
+        sections.push(Section::Remark(text));
+    }
+    let total: u64 = hand_offs.values().sum();
+    if total > 0 {
+        let mut kinds: Vec<_> = hand_offs.into_iter().collect();
+        longest_first(&mut kinds);
+        let rest: u64 = kinds.iter().skip(HAND_OFFS_TOLD).map(|(_, count)| count).sum();
+        let mut texts: Vec<String> = kinds
+            .iter()
+            .take(HAND_OFFS_TOLD)
+            .map(|((from, to), count)| format!("{from} → {to} ({count})"))
+            .collect();
+        if rest > 0 {
+            texts.push(format!("others ({rest})"));
+        }
+        sections.push(Section::Remark(format!("{}: {}.", count_of(total, "hand-off"), texts.join(", "))));
+    }
+    sections
+}
+
+fn threads_text(input: &Input<'_>, by_thread: BTreeMap<ThreadId, u64>) -> Option<String> {
+    let whole: u64 = by_thread.values().sum();
+    let count = by_thread.len();
+    let mut threads: Vec<(ThreadId, u64)> = by_thread.into_iter().collect();
+    longest_first(&mut threads);
+    let texts: Vec<String> = threads
+        .iter()
+        .take(3)
+        .map(|&(thread, time)| {
+            let share = percent_text(percent(time as f64, whole as f64));
+            format!("{share} on {}", name::thread(input.program, thread))
+        })
+        .collect();
+    let rest = if count > 3 { format!(", the rest on {} more", count - 3) } else { String::new() };
+    (count > 0).then(|| format!("It runs {}{rest}.", texts.join(", ")))
+}

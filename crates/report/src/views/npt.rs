@@ -1,0 +1,97 @@
+//! `npt`: normalised processor time and its terms (metrics.md §3).
+
+use longpole_metrics::Measures;
+
+use super::ranking::{Measure, ranking, table, taken, unattributed};
+use super::{identity_columns, noun};
+use crate::input::{Input, Options};
+use crate::quantity::{percent, percent_text, time_text};
+use crate::report::Report;
+use crate::table::{Show, shown};
+use crate::text::Section;
+use crate::view::View;
+
+const MEASURES: [&str; 10] = [
+    "rank",
+    "seconds",
+    "percent",
+    "error_percent",
+    "inclusive_seconds",
+    "inclusive_percent",
+    "busy_1_seconds",
+    "busy_2_seconds",
+    "busy_3_4_seconds",
+    "busy_5_more_seconds",
+];
+/// The terms as columns: key, title, from and to U.
+pub(super) const TERMS: [(&str, &str, usize, usize); 4] = [
+    ("busy_1_seconds", "U=1", 1, 1),
+    ("busy_2_seconds", "U=2", 2, 2),
+    ("busy_3_4_seconds", "U=3–4", 3, 4),
+    ("busy_5_more_seconds", "U>4", 5, usize::MAX),
+];
+
+/// Normalised processor time, all terms.
+pub(super) fn npt(measures: &Measures) -> f64 {
+    measures.npt_terms.iter().sum()
+}
+
+fn terms(measures: &Measures, from: usize, to: usize) -> f64 {
+    measures
+        .npt_terms
+        .iter()
+        .enumerate()
+        .filter(|(u, _)| (from..=to).contains(u))
+        .map(|(_, &time)| time)
+        .sum()
+}
+
+pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
+    let whole = npt(&input.totals());
+    let measure = Measure { of: &npt, whole, samples: input.analysis.effective_samples.npt };
+    let mut ranked = ranking(input, options.by, &measure, |_| false);
+    for ranked in &mut ranked {
+        let mut row = std::mem::take(&mut ranked.row);
+        for (key, _, from, to) in TERMS {
+            row = row.fraction(key, terms(&ranked.charged.own, from, to));
+        }
+        ranked.row = row;
+    }
+    let names: Vec<&str> = MEASURES.iter().chain(identity_columns(options.by)).copied().collect();
+    let mut report = Report::new(View::Npt, input, options, &names);
+    report.rows = taken(&ranked, options);
+    report.sections.extend(head(input, whole, options.io_idle));
+    report.sections.push(Section::Blank);
+    if ranked.is_empty() {
+        report.sections.push(Section::Paragraph("No thread was busy: nothing was charged.".to_owned()));
+        return report;
+    }
+    let mut columns = vec![
+        shown("#", Show::Rank),
+        shown("% of NPT", Show::Estimate("percent", "error_percent")),
+        shown("self", Show::Time("seconds")),
+        shown("incl %", Show::Percent("inclusive_percent")),
+    ];
+    let used = TERMS.iter().filter(|(key, ..)| ranked.iter().any(|ranked| ranked.row.value(key) > Some(0.0)));
+    columns.extend(used.map(|&(key, title, ..)| shown(title, Show::Time(key))));
+    report.sections.extend(table(&ranked, columns, noun(options.by), options));
+    report.sections.extend(unattributed(&ranked, options.by));
+    report
+}
+
+fn head(input: &Input<'_>, whole: f64, io_idle: bool) -> Vec<Section> {
+    let elapsed = input.analysis.elapsed;
+    let idle = input.analysis.busy.first().copied().unwrap_or(0);
+    let busy = time_text(whole.round() as u64);
+    let title = format!(
+        "Normalised processor time: {busy} = the time with any thread busy; nobody was for {} ({} of {})",
+        time_text(idle),
+        percent_text(percent(idle as f64, elapsed as f64)),
+        time_text(elapsed),
+    );
+    let io = if io_idle { "do not count" } else { "count" };
+    let remark = format!(
+        "While U threads are busy each is charged 1/U of the time: what runs alone is charged in full (U=1). Waits for devices and pages {io} as busy."
+    );
+    vec![Section::Headline(title), Section::Remark(remark)]
+}

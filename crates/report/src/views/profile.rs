@@ -1,0 +1,122 @@
+//! `profile`: the gprof and the ips2 profile side by side (metrics.md §2).
+
+use longpole_metrics::Measures;
+use longpole_trace::Cause;
+
+use super::ranking::{Measure, Ranked, longest_first, ranking, table, taken, unattributed};
+use super::{blocked, identity_columns, noun, synchronisation, wait_names, with_waits};
+use crate::input::{Input, Options};
+use crate::quantity::{percent, percent_text, time_text};
+use crate::report::{Report, Row};
+use crate::table::{Show, Table, shown};
+use crate::text::Section;
+use crate::view::View;
+
+const MEASURES: [&str; 11] = [
+    "rank",
+    "seconds",
+    "percent",
+    "error_percent",
+    "inclusive_seconds",
+    "inclusive_percent",
+    "useful_seconds",
+    "spin_seconds",
+    "wait_seconds",
+    "ready_seconds",
+    "blocked_seconds",
+];
+/// Rows of the text's table of waits.
+const WAITS_OF_TEXT: usize = 10;
+
+fn cpu(measures: &Measures) -> f64 {
+    (measures.running + measures.spinning) as f64
+}
+
+pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
+    let totals = input.totals();
+    let measure = Measure { of: &cpu, whole: cpu(&totals), samples: input.analysis.effective_samples.cpu };
+    let mut ranked = ranking(input, options.by, &measure, |row| blocked(&row.own) + row.own.ready > 0);
+    for ranked in &mut ranked {
+        let own = &ranked.charged.own;
+        let row = std::mem::take(&mut ranked.row)
+            .time("useful_seconds", own.running)
+            .time("spin_seconds", own.spinning)
+            .time("wait_seconds", synchronisation(&own.blocked))
+            .time("ready_seconds", own.ready)
+            .time("blocked_seconds", blocked(own));
+        ranked.row = with_waits(row, &own.blocked);
+    }
+    let names: Vec<&str> =
+        MEASURES.iter().chain(identity_columns(options.by)).copied().chain(wait_names()).collect();
+    let mut report = Report::new(View::Profile, input, options, &names);
+    report.rows = taken(&ranked, options);
+    report.drop_empty_columns(&[&MEASURES[..], identity_columns(options.by)].concat());
+    report.sections.push(Section::Headline(title(&totals)));
+    report.sections.push(Section::Blank);
+    if ranked.is_empty() {
+        report.sections.push(Section::Paragraph("No CPU time and no waiting was recorded.".to_owned()));
+        return report;
+    }
+    let mut columns = vec![
+        shown("#", Show::Rank),
+        shown("% of CPU", Show::Estimate("percent", "error_percent")),
+        shown("self", Show::Time("seconds")),
+        shown("incl", Show::Time("inclusive_seconds")),
+        shown("incl %", Show::Percent("inclusive_percent")),
+    ];
+    if totals.spinning > 0 {
+        columns.push(shown("spinning", Show::Time("spin_seconds")));
+    }
+    columns.push(shown("sync wait", Show::Time("wait_seconds")));
+    report.sections.extend(table(&ranked, columns, noun(options.by), options));
+    report.sections.extend(unattributed(&ranked, options.by));
+    report.sections.extend(waits(&ranked, options));
+    report
+}
+
+fn title(totals: &Measures) -> String {
+    let used = totals.running + totals.spinning;
+    let spun = match totals.spinning {
+        0 => String::new(),
+        spinning => {
+            let share = percent_text(percent(spinning as f64, used as f64));
+            format!(", {} of it spinning ({share})", time_text(spinning))
+        }
+    };
+    format!("Profile: {} of CPU time{spun}; {} of waiting", time_text(used), time_text(blocked(totals)))
+}
+
+/// The longest waits: what for, and where they were suffered.
+fn waits(ranked: &[Ranked], options: &Options) -> Vec<Section> {
+    let mut longest: Vec<((usize, Option<Cause>), u64)> = Vec::new();
+    for (at, ranked) in ranked.iter().enumerate() {
+        let own = &ranked.charged.own;
+        longest.push(((at, None), own.ready));
+        longest.extend(own.blocked.iter().zip(Cause::ALL).map(|(&time, &cause)| ((at, Some(cause)), time)));
+    }
+    longest.retain(|&(_, time)| time > 0);
+    longest_first(&mut longest);
+    let whole: u64 = longest.iter().map(|&(_, time)| time).sum();
+    if whole == 0 {
+        return Vec::new();
+    }
+    let rows = longest.iter().take(options.top.unwrap_or(WAITS_OF_TEXT)).map(|&((at, cause), time)| {
+        let cause = cause.map_or("a CPU", |cause| cause.name());
+        let share = percent(time as f64, whole as f64);
+        (
+            Row::default().text("cause", cause).time("seconds", time).percent("percent", share),
+            ranked[at].name.clone(),
+        )
+    });
+    let columns = vec![
+        shown("% of waiting", Show::Percent("percent")),
+        shown("thread time", Show::Time("seconds")),
+        shown("for", Show::Words("cause")),
+    ];
+    let title = format!("suffered in {}", noun(options.by));
+    vec![
+        Section::Blank,
+        Section::Remark("Longest waits, of all threads together; waiting for a CPU included:".to_owned()),
+        Section::Table(Table { columns, name_title: title, rows: rows.collect() }),
+    ]
+}

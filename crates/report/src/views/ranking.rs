@@ -1,0 +1,112 @@
+//! Rows ranked by one measure, with its shares, errors and ties.
+
+use std::cmp::Reverse;
+
+use longpole_metrics::{By, Measures, Row as Charged};
+
+use super::{ROWS_OF_TEXT, identity, is_estimated};
+use crate::input::{Input, Options};
+use crate::quantity::{percent, percent_text};
+use crate::report::Row;
+use crate::share::{places, standard_error};
+use crate::table::{Shown, Table};
+use crate::text::Section;
+
+/// A measure that ranks rows.
+pub(super) struct Measure<'a> {
+    /// What a row got, nanoseconds.
+    pub of: &'a dyn Fn(&Measures) -> f64,
+    /// What shares are shares of, nanoseconds.
+    pub whole: f64,
+    /// Effective observations behind the shares of procedures.
+    pub samples: f64,
+}
+
+impl Measure<'_> {
+    /// Effective observations behind the shares of rows of this kind; `None` when they are exact.
+    pub(super) fn samples_of(&self, by: By) -> Option<f64> {
+        is_estimated(by).then_some(self.samples)
+    }
+}
+
+/// One row of a ranking.
+pub(super) struct Ranked {
+    pub charged: Charged,
+    pub row: Row,
+    pub name: String,
+}
+
+/// Ranks the rows that the measure charged anything, or that `keeps` wants besides: by their own share,
+/// then by their inclusive one, then by their node.
+pub(super) fn ranking(
+    input: &Input<'_>,
+    by: By,
+    measure: &Measure<'_>,
+    keeps: impl Fn(&Charged) -> bool,
+) -> Vec<Ranked> {
+    let mut charged = input.rows(by);
+    charged.retain(|row| (measure.of)(&row.own) + (measure.of)(&row.inclusive) > 0.0 || keeps(row));
+    charged.sort_by(|a, b| {
+        let key = |row: &Charged| [(measure.of)(&row.own), (measure.of)(&row.inclusive)];
+        let [(own_a, all_a), (own_b, all_b)] = [a, b].map(|row| key(row).into());
+        own_b.total_cmp(&own_a).then(f64::total_cmp(&all_b, &all_a)).then(a.node.cmp(&b.node))
+    });
+    let shares: Vec<f64> = charged.iter().map(|row| percent((measure.of)(&row.own), measure.whole)).collect();
+    let places = places(&shares, measure.samples_of(by));
+    let ranked = charged.into_iter().zip(shares).zip(places);
+    ranked.map(|((charged, share), place)| rank(input, by, measure, charged, (share, place.rank))).collect()
+}
+
+fn rank(
+    input: &Input<'_>,
+    by: By,
+    measure: &Measure<'_>,
+    charged: Charged,
+    (share, place): (f64, u64),
+) -> Ranked {
+    let (row, name) = identity(input, charged.node);
+    let error = measure.samples_of(by).and_then(|samples| standard_error(share, samples));
+    let inclusive = (measure.of)(&charged.inclusive);
+    let row = row
+        .count("rank", place)
+        .fraction("seconds", (measure.of)(&charged.own))
+        .percent("percent", share)
+        .percent_if("error_percent", error)
+        .fraction("inclusive_seconds", inclusive)
+        .percent("inclusive_percent", percent(inclusive, measure.whole));
+    Ranked { charged, row, name }
+}
+
+/// Takes the rows that were asked for into the report's rows.
+pub(super) fn taken(ranked: &[Ranked], options: &Options) -> Vec<Row> {
+    ranked.iter().take(options.top.unwrap_or(usize::MAX)).map(|ranked| ranked.row.clone()).collect()
+}
+
+/// The table of a ranking, and what it leaves out.
+pub(super) fn table(ranked: &[Ranked], columns: Vec<Shown>, title: &str, options: &Options) -> Vec<Section> {
+    let limit = options.top.unwrap_or(ROWS_OF_TEXT);
+    let rows = ranked.iter().take(limit).map(|ranked| (ranked.row.clone(), ranked.name.clone())).collect();
+    let mut sections = vec![Section::Table(Table { columns, name_title: title.to_owned(), rows })];
+    if ranked.len() > limit {
+        let rest: f64 = ranked[limit..].iter().filter_map(|ranked| ranked.row.value("percent")).sum();
+        let count = ranked.len() - limit;
+        let rest = percent_text(rest);
+        sections
+            .push(Section::Remark(format!("{count} more rows with {rest} in all (--top {})", ranked.len())));
+    }
+    sections
+}
+
+/// What no row has, because no call path was known, as a remark.
+pub(super) fn unattributed(ranked: &[Ranked], by: By) -> Option<Section> {
+    let given: f64 = ranked.iter().filter_map(|ranked| ranked.row.value("percent")).sum();
+    let missing = 100.0 - given;
+    let is_told = is_estimated(by) && !ranked.is_empty() && missing > 0.5;
+    is_told
+        .then(|| Section::Remark(format!("{} has no call path and stands in no row.", percent_text(missing))))
+}
+
+/// Sorts by time from the longest down, equal times by key.
+pub(super) fn longest_first<K: Ord + Copy>(times: &mut [(K, u64)]) {
+    times.sort_by_key(|&(key, time)| (Reverse(time), key));
+}

@@ -1,0 +1,249 @@
+//! `summary`: the answer on one screen of 24 lines.
+
+use longpole_metrics::{By, Measures, Node, Row as Charged};
+use longpole_trace::Cause;
+
+use super::npt::npt;
+use super::parallelism::{bar, most_charged};
+use super::{causes_text, identity};
+use crate::diagnosis::{Diagnosis, RankedBy, diagnose, doubts};
+use crate::input::{Input, Options};
+use crate::name;
+use crate::quantity::{count_of, percent, percent_text, time_text};
+use crate::report::{Report, Row};
+use crate::share::standard_error;
+use crate::table::{Show, Table, shown};
+use crate::text::Section;
+use crate::view::View;
+
+const COLUMNS: [&str; 20] = [
+    "section",
+    "text",
+    "threads",
+    "cause",
+    "procedure",
+    "module",
+    "file",
+    "thread",
+    "tid",
+    "process",
+    "pid",
+    "seconds",
+    "percent",
+    "critical_path_percent",
+    "critical_path_error_percent",
+    "critical_path_inclusive_percent",
+    "npt_percent",
+    "npt_inclusive_percent",
+    "cpu_percent",
+    "cpu_inclusive_percent",
+];
+const PROCEDURES: usize = 5;
+const WAITS: usize = 3;
+const DOUBTS: usize = 2;
+const REASONS: usize = 2;
+
+pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
+    let mut report = Report::new(View::Summary, input, options, &COLUMNS);
+    let diagnosis = diagnose(input);
+    add_answer(&mut report, &diagnosis);
+    if diagnosis.ranked_by != RankedBy::Nothing || input.analysis.elapsed > 0 {
+        report.sections.push(Section::Blank);
+        report.sections.push(Section::Paragraph(run_text(input)));
+        add_parallelism(&mut report, input);
+    }
+    match diagnosis.ranked_by {
+        RankedBy::Nothing => add_threads(&mut report, input),
+        by => add_procedures(&mut report, input, by),
+    }
+    add_waits(&mut report, input);
+    add_doubts(&mut report, input);
+    add_next(&mut report, &diagnosis);
+    report.drop_empty_columns(&["section", "text"]);
+    report
+}
+
+fn add_answer(report: &mut Report, diagnosis: &Diagnosis) {
+    report.sections.push(Section::Headline(diagnosis.headline.clone()));
+    let reasons = diagnosis.reasons.iter().take(REASONS);
+    let sentences = std::iter::once(&diagnosis.headline).chain(&diagnosis.reasons);
+    report.rows.extend(sentences.map(|text| Row::default().text("section", "answer").text("text", text)));
+    let text: Vec<&str> = reasons.map(String::as_str).collect();
+    if !text.is_empty() {
+        report.sections.push(Section::Paragraph(text.join(" ")));
+    }
+}
+
+fn run_text(input: &Input<'_>) -> String {
+    let totals = input.totals();
+    let program = input.program;
+    let machines = match program.machines.len() {
+        0 | 1 => String::new(),
+        several => format!(" on {several} machines"),
+    };
+    format!(
+        "{} elapsed, {} CPU; {:.2} threads busy on average, {}{machines}; {}, {}.",
+        time_text(input.analysis.elapsed),
+        time_text(totals.running + totals.spinning),
+        input.effective_parallelism(),
+        count_of(u64::from(program.cpus()), "CPU"),
+        count_of(program.processes.len() as u64, "process"),
+        count_of(program.threads.len() as u64, "thread"),
+    )
+}
+
+/// Levels of parallelism as ranges, so that there are at most four lines.
+fn ranges(levels: usize) -> Vec<(usize, usize)> {
+    match levels {
+        0..=4 => (0..levels).map(|level| (level, level)).collect(),
+        _ => {
+            let middle = (levels - 1).div_ceil(2);
+            vec![(0, 0), (1, 1), (2, middle), (middle + 1, levels - 1)]
+        }
+    }
+}
+
+fn add_parallelism(report: &mut Report, input: &Input<'_>) {
+    let busy = &input.analysis.busy;
+    let charged = input.rows(By::Procedure);
+    let levels = busy.iter().rposition(|&time| time > 0).map_or(0, |last| last + 1);
+    for (from, to) in ranges(levels) {
+        let time: u64 = busy[from..=to].iter().sum();
+        let share = percent(time as f64, input.analysis.elapsed as f64);
+        let label = if from == to { from.to_string() } else { format!("{from}–{to}") };
+        let who = if from == 1 && to == 1 { most_charged(&charged, 1) } else { None };
+        let who = who.map_or(String::new(), |(node, share)| {
+            format!("{} {}", name::shorten(&identity(input, node).1, 24), percent_text(share))
+        });
+        let line = format!("  {label:>5} busy {:>8}  {:30} {who}", percent_text(share), bar(share));
+        report.sections.push(Section::Line(line));
+        let row = Row::default().text("section", "busy").text("text", label).count("threads", from as u64);
+        report.rows.push(row.time("seconds", time).percent("percent", share));
+    }
+}
+
+fn add_procedures(report: &mut Report, input: &Input<'_>, ranked_by: RankedBy) {
+    let totals = input.totals();
+    let length = input.analysis.critical_cpu.length as f64;
+    let cpu = |measures: &Measures| (measures.running + measures.spinning) as f64;
+    let path = |measures: &Measures| measures.critical_cpu as f64;
+    let key = |row: &Charged| match ranked_by {
+        RankedBy::Cpu => [cpu(&row.own), path(&row.own)],
+        _ => [path(&row.own), cpu(&row.own)],
+    };
+    let mut charged = input.rows(By::Procedure);
+    charged.retain(|row| cpu(&row.own) + path(&row.own) > 0.0);
+    charged.sort_by(|a, b| {
+        let ([a1, a2], [b1, b2]) = (key(a), key(b));
+        b1.total_cmp(&a1).then(b2.total_cmp(&a2)).then(a.node.cmp(&b.node))
+    });
+    let mut rows = Vec::new();
+    for charged in charged.iter().take(PROCEDURES) {
+        let (identity, name) = identity(input, charged.node);
+        let share = percent(path(&charged.own), length);
+        let error = standard_error(share, input.analysis.effective_samples.critical);
+        let row = identity
+            .text("section", "procedure")
+            .percent("critical_path_percent", share)
+            .percent_if("critical_path_error_percent", error)
+            .percent("critical_path_inclusive_percent", percent(path(&charged.inclusive), length))
+            .percent("npt_percent", percent(npt(&charged.own), npt(&totals)))
+            .percent("npt_inclusive_percent", percent(npt(&charged.inclusive), npt(&totals)))
+            .percent("cpu_percent", percent(cpu(&charged.own), cpu(&totals)))
+            .percent("cpu_inclusive_percent", percent(cpu(&charged.inclusive), cpu(&totals)));
+        rows.push((row, name));
+    }
+    if rows.is_empty() {
+        return;
+    }
+    report.rows.extend(rows.iter().map(|(row, _)| row.clone()));
+    let columns = vec![
+        shown("critical path %", Show::Estimate("critical_path_percent", "critical_path_error_percent")),
+        shown("incl", Show::Percent("critical_path_inclusive_percent")),
+        shown("NPT %", Show::Percent("npt_percent")),
+        shown("incl", Show::Percent("npt_inclusive_percent")),
+        shown("CPU %", Show::Percent("cpu_percent")),
+        shown("incl", Show::Percent("cpu_inclusive_percent")),
+    ];
+    report.sections.push(Section::Blank);
+    report.sections.push(Section::Table(Table { columns, name_title: "procedure".to_owned(), rows }));
+}
+
+/// What is exact when no procedure is known: the threads.
+fn add_threads(report: &mut Report, input: &Input<'_>) {
+    let mut threads: Vec<(usize, u64)> = input
+        .analysis
+        .threads
+        .iter()
+        .enumerate()
+        .map(|(at, states)| (at, states.running + states.spinning))
+        .filter(|&(_, cpu)| cpu > 0)
+        .collect();
+    super::ranking::longest_first(&mut threads);
+    let rows: Vec<(Row, String)> = threads
+        .iter()
+        .take(PROCEDURES)
+        .map(|&(at, cpu)| {
+            let (row, name) = identity(input, Node::Thread(longpole_event::ThreadId::from_index(at)));
+            let waits = causes_text(&input.analysis.threads[at].blocked, 2);
+            (row.text("section", "thread").time("seconds", cpu).text("cause", waits), name)
+        })
+        .collect();
+    if rows.is_empty() {
+        return;
+    }
+    report.rows.extend(rows.iter().map(|(row, _)| row.clone()));
+    let columns = vec![shown("CPU", Show::Time("seconds")), shown("blocked for", Show::Words("cause"))];
+    report.sections.push(Section::Blank);
+    report.sections.push(Section::Table(Table { columns, name_title: "thread".to_owned(), rows }));
+}
+
+fn add_waits(report: &mut Report, input: &Input<'_>) {
+    let mut waits: Vec<((Option<Cause>, Node), u64)> = Vec::new();
+    for row in input.rows(By::Procedure) {
+        waits.push(((None, row.node), row.own.ready));
+        let causes = row.own.blocked.iter().zip(Cause::ALL);
+        waits.extend(causes.map(|(&time, &cause)| ((Some(cause), row.node), time)));
+    }
+    // Waits below 1 % of the run hold nobody back.
+    waits.retain(|&(_, time)| time > input.analysis.elapsed / 100);
+    super::ranking::longest_first(&mut waits);
+    let rows: Vec<(Row, String)> = waits
+        .iter()
+        .take(WAITS)
+        .map(|&((cause, node), time)| {
+            let (row, name) = identity(input, node);
+            let cause = cause.map_or("a CPU", Cause::name);
+            (row.text("section", "wait").text("cause", cause).time("seconds", time), name)
+        })
+        .collect();
+    if rows.is_empty() {
+        return;
+    }
+    report.rows.extend(rows.iter().map(|(row, _)| row.clone()));
+    let columns =
+        vec![shown("thread time", Show::Time("seconds")), shown("waiting for", Show::Words("cause"))];
+    report.sections.push(Section::Blank);
+    report.sections.push(Section::Table(Table { columns, name_title: "in procedure".to_owned(), rows }));
+}
+
+fn add_doubts(report: &mut Report, input: &Input<'_>) {
+    let doubts = doubts(input.evidence, input);
+    for (at, doubt) in doubts.into_iter().enumerate() {
+        report.rows.push(Row::default().text("section", "warning").text("text", &doubt));
+        if at < DOUBTS {
+            report.sections.push(Section::Warning(doubt));
+        }
+    }
+}
+
+fn add_next(report: &mut Report, diagnosis: &Diagnosis) {
+    report.sections.push(Section::Blank);
+    report.sections.push(Section::Line("Next:".to_owned()));
+    let width = diagnosis.next.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
+    for &(command, shows) in &diagnosis.next {
+        report.rows.push(Row::default().text("section", "next").text("text", command));
+        let command = format!("{command:width$}");
+        report.sections.push(Section::Command { command, shows: shows.to_owned() });
+    }
+}

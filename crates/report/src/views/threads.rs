@@ -1,0 +1,139 @@
+//! `threads`: the time of every thread in every state.
+
+use longpole_event::ThreadId;
+use longpole_metrics::{By, Node, ThreadStates};
+
+use super::{ROWS_OF_TEXT, causes_text, identity, identity_columns, wait_names, with_waits};
+use crate::input::{Input, Options};
+use crate::name;
+use crate::quantity::{percent, time_text};
+use crate::report::{Report, Row};
+use crate::share::places;
+use crate::table::{Show, Table, shown};
+use crate::text::Section;
+use crate::view::View;
+
+const MEASURES: [&str; 14] = [
+    "rank",
+    "seconds",
+    "percent",
+    "critical_path_seconds",
+    "critical_path_percent",
+    "npt_seconds",
+    "npt_percent",
+    "useful_seconds",
+    "spin_seconds",
+    "ready_seconds",
+    "blocked_seconds",
+    "switches",
+    "start_seconds",
+    "end_seconds",
+];
+
+struct Entry {
+    row: Row,
+    name: String,
+    cpu: u64,
+}
+
+pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
+    let mut entries = entries(input);
+    entries.sort_by_key(|entry| std::cmp::Reverse(entry.cpu));
+    let whole: u64 = entries.iter().map(|entry| entry.cpu).sum();
+    let shares: Vec<f64> = entries.iter().map(|entry| percent(entry.cpu as f64, whole as f64)).collect();
+    for ((entry, place), &share) in entries.iter_mut().zip(places(&shares, None)).zip(&shares) {
+        entry.row = std::mem::take(&mut entry.row).count("rank", place.rank).percent("percent", share);
+    }
+    let identity = identity_columns(By::Thread);
+    let names: Vec<&str> =
+        MEASURES.iter().chain(identity).copied().chain(["created_by"]).chain(wait_names()).collect();
+    let mut report = Report::new(View::Threads, input, options, &names);
+    report.rows =
+        entries.iter().take(options.top.unwrap_or(usize::MAX)).map(|entry| entry.row.clone()).collect();
+    report.drop_empty_columns(&[&MEASURES[..], identity, &["created_by"]].concat());
+    report
+        .sections
+        .push(Section::Headline(format!("Threads: {} of CPU time; all times are exact", time_text(whole))));
+    report.sections.push(Section::Blank);
+    report.sections.extend(table(&entries, options));
+    report
+}
+
+fn entries(input: &Input<'_>) -> Vec<Entry> {
+    let charged = input.rows(By::Thread);
+    let totals = input.totals();
+    let npt_whole = super::npt::npt(&totals);
+    let mut entries: Vec<Entry> =
+        (0..input.program.threads.len()).map(|at| entry(input, ThreadId::from_index(at))).collect();
+    for row in &charged {
+        let Node::Thread(id) = row.node else { continue };
+        let Some(entry) = entries.get_mut(id.index()) else { continue };
+        let critical = row.own.critical_cpu;
+        let npt = super::npt::npt(&row.own);
+        entry.row = std::mem::take(&mut entry.row)
+            .time("critical_path_seconds", critical)
+            .percent(
+                "critical_path_percent",
+                percent(critical as f64, input.analysis.critical_cpu.length as f64),
+            )
+            .fraction("npt_seconds", npt)
+            .percent("npt_percent", percent(npt, npt_whole));
+    }
+    entries
+}
+
+fn entry(input: &Input<'_>, id: ThreadId) -> Entry {
+    let thread = &input.program.threads[id.index()];
+    let nothing = ThreadStates::default();
+    let states = input.analysis.threads.get(id.index()).unwrap_or(&nothing);
+    let (mut row, name) = identity(input, Node::Thread(id));
+    let cpu = states.running + states.spinning;
+    row = row
+        .time("seconds", cpu)
+        .time("useful_seconds", states.running)
+        .time("spin_seconds", states.spinning)
+        .time("ready_seconds", states.ready)
+        .time("blocked_seconds", states.blocked.iter().sum())
+        .time("critical_path_seconds", 0)
+        .percent("critical_path_percent", 0.0)
+        .time("npt_seconds", 0)
+        .percent("npt_percent", 0.0)
+        .count("switches", states.switches)
+        .time("start_seconds", thread.start.nanoseconds())
+        .text("cause", causes_text(&states.blocked, 1));
+    if let Some(end) = thread.end {
+        row = row.time("end_seconds", end.nanoseconds());
+    }
+    if let Some(creator) = thread.creator {
+        row = row.text("created_by", name::thread(input.program, creator));
+    }
+    Entry { row: with_waits(row, &states.blocked), name, cpu }
+}
+
+fn table(entries: &[Entry], options: &Options) -> Vec<Section> {
+    let limit = options.top.unwrap_or(ROWS_OF_TEXT);
+    let has = |column: &str| entries.iter().any(|entry| entry.row.value(column) > Some(0.0));
+    let mut columns = vec![
+        shown("CPU", Show::Time("seconds")),
+        shown("% of CPU", Show::Percent("percent")),
+        shown("% of path", Show::Percent("critical_path_percent")),
+    ];
+    if has("spin_seconds") {
+        columns.push(shown("spinning", Show::Time("spin_seconds")));
+    }
+    columns.push(shown("ready", Show::Time("ready_seconds")));
+    columns.push(shown("blocked", Show::Time("blocked_seconds")));
+    columns.push(shown("mostly for", Show::Words("cause")));
+    columns.push(shown("switches", Show::Count("switches")));
+    let rows = entries.iter().take(limit).map(|entry| (entry.row.clone(), entry.name.clone())).collect();
+    let mut sections = vec![Section::Table(Table { columns, name_title: "thread".to_owned(), rows })];
+    if entries.len() > limit {
+        let rest: u64 = entries[limit..].iter().map(|entry| entry.cpu).sum();
+        let (count, rest) = (entries.len() - limit, time_text(rest));
+        sections.push(Section::Remark(format!(
+            "{count} more threads with {rest} of CPU time in all (--top {})",
+            entries.len()
+        )));
+    }
+    sections
+}

@@ -1,0 +1,219 @@
+//! `tree`: program → machine → process → thread → procedure (I §2.1).
+
+use std::collections::BTreeMap;
+
+use longpole_event::{MachineId, ProcessId, ThreadId};
+use longpole_metrics::{By, Measures, Node, Weight};
+
+use super::npt::npt;
+use super::{blocked, identity, synchronisation};
+use crate::input::{Input, Options};
+use crate::name;
+use crate::quantity::percent;
+use crate::report::{Report, Row};
+use crate::table::{Show, Table, shown};
+use crate::tally;
+use crate::text::Section;
+use crate::view::View;
+
+const COLUMNS: [&str; 18] = [
+    "level",
+    "seconds",
+    "percent",
+    "npt_seconds",
+    "npt_percent",
+    "cpu_seconds",
+    "cpu_percent",
+    "spin_seconds",
+    "wait_seconds",
+    "blocked_seconds",
+    "machine",
+    "process",
+    "pid",
+    "thread",
+    "tid",
+    "procedure",
+    "module",
+    "file",
+];
+/// Children of one node that text shows; those below [`SMALLEST`] are left out too.
+const CHILDREN_OF_TEXT: usize = 6;
+/// Smallest share of the path or of CPU time with which a node stands in the text, percent.
+const SMALLEST: f64 = 1.0;
+
+/// A node with what is below it.
+struct Branch {
+    row: Row,
+    name: String,
+    totals: Measures,
+    children: Vec<Branch>,
+}
+
+pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
+    let mut report = Report::new(View::Tree, input, options, &COLUMNS);
+    let mut root = program(input);
+    let wholes = Wholes::of(input, options.weight);
+    finish(&mut root, &wholes);
+    let mut table = Table {
+        columns: text_columns(),
+        name_title: "program › process › thread › procedure".to_owned(),
+        rows: Vec::new(),
+    };
+    list(&root, &mut report.rows);
+    let limit = options.top.unwrap_or(CHILDREN_OF_TEXT);
+    let has_machines = input.program.machines.len() > 1;
+    draw(&root, 0, limit, has_machines, &mut table.rows);
+    let weight = match options.weight {
+        Weight::Cpu => "CPU",
+        Weight::Elapsed => "elapsed",
+    };
+    report.sections.push(Section::Headline(format!("Tree, by time on the critical path ({weight} weight)")));
+    report.sections.push(Section::Blank);
+    report.sections.push(Section::Table(table));
+    report
+}
+
+/// What shares are shares of.
+struct Wholes {
+    weight: Weight,
+    path: f64,
+    npt: f64,
+    cpu: f64,
+}
+
+impl Wholes {
+    fn of(input: &Input<'_>, weight: Weight) -> Wholes {
+        let totals = input.totals();
+        let path = match weight {
+            Weight::Cpu => &input.analysis.critical_cpu,
+            Weight::Elapsed => &input.analysis.critical_elapsed,
+        };
+        let cpu = (totals.running + totals.spinning) as f64;
+        Wholes { weight, path: path.length as f64, npt: npt(&totals), cpu }
+    }
+
+    fn on_path(&self, measures: &Measures) -> u64 {
+        match self.weight {
+            Weight::Cpu => measures.critical_cpu,
+            Weight::Elapsed => measures.critical_elapsed,
+        }
+    }
+}
+
+fn branch(input: &Input<'_>, node: Node, level: &'static str, children: Vec<Branch>) -> Branch {
+    let (row, name) = identity(input, node);
+    let mut totals = Measures::default();
+    children.iter().for_each(|child| tally::add(&mut totals, &child.totals));
+    Branch { row: row.text("level", level), name, totals, children }
+}
+
+fn program(input: &Input<'_>) -> Branch {
+    let mut machines: BTreeMap<MachineId, Vec<Branch>> = BTreeMap::new();
+    for (process, threads) in threads(input) {
+        let machine = input.program.processes[process.index()].machine;
+        let branch = branch(input, Node::Process(process), "process", threads);
+        machines.entry(machine).or_default().push(branch);
+    }
+    let machines: Vec<Branch> = machines
+        .into_iter()
+        .map(|(machine, processes)| branch(input, Node::Machine(machine), "machine", processes))
+        .collect();
+    let mut totals = Measures::default();
+    machines.iter().for_each(|machine| tally::add(&mut totals, &machine.totals));
+    let name = match name::command(input.program) {
+        command if command.is_empty() => "program".to_owned(),
+        command => command,
+    };
+    Branch { row: Row::default().text("level", "program"), name, totals, children: machines }
+}
+
+fn threads(input: &Input<'_>) -> BTreeMap<ProcessId, Vec<Branch>> {
+    let mut processes: BTreeMap<ProcessId, Vec<Branch>> = BTreeMap::new();
+    let mut charges = input.analysis.charges.as_slice();
+    while let Some(first) = charges.first() {
+        // Charges stand in the order of their threads.
+        let end = charges.iter().position(|charge| charge.thread != first.thread).unwrap_or(charges.len());
+        let (of_thread, rest) = charges.split_at(end);
+        charges = rest;
+        let branch = thread(input, first.thread, of_thread);
+        processes.entry(input.program.threads[first.thread.index()].process).or_default().push(branch);
+    }
+    processes
+}
+
+fn thread(input: &Input<'_>, id: ThreadId, charges: &[longpole_metrics::Charge]) -> Branch {
+    let mut totals = Measures::default();
+    charges.iter().for_each(|charge| tally::add(&mut totals, &charge.measures));
+    let procedures = tally::rows_of_charges(charges, input.program, input.paths, By::Procedure);
+    let (identity_row, name) = identity(input, Node::Thread(id));
+    let children = procedures
+        .into_iter()
+        .filter(|row| row.own != Measures::default())
+        .map(|row| {
+            let (cells, name) = identity(input, row.node);
+            let mut child = identity_row.clone().text("level", "procedure");
+            for column in ["procedure", "module", "file"] {
+                child = child.text(column, cells.words(column));
+            }
+            Branch { row: child, name, totals: row.own, children: Vec::new() }
+        })
+        .collect();
+    Branch { row: identity_row.text("level", "thread"), name, totals, children }
+}
+
+/// Fills in the measures and sorts the children.
+fn finish(branch: &mut Branch, wholes: &Wholes) {
+    let totals = &branch.totals;
+    let (path, cpu) = (wholes.on_path(totals), totals.running + totals.spinning);
+    branch.row = std::mem::take(&mut branch.row)
+        .time("seconds", path)
+        .percent("percent", percent(path as f64, wholes.path))
+        .fraction("npt_seconds", npt(totals))
+        .percent("npt_percent", percent(npt(totals), wholes.npt))
+        .time("cpu_seconds", cpu)
+        .percent("cpu_percent", percent(cpu as f64, wholes.cpu))
+        .time("spin_seconds", totals.spinning)
+        .time("wait_seconds", synchronisation(&totals.blocked))
+        .time("blocked_seconds", blocked(totals));
+    branch.children.iter_mut().for_each(|child| finish(child, wholes));
+    // Sorting is stable: equal branches stay in the order of their ids.
+    branch.children.sort_by_key(|child| {
+        let totals = &child.totals;
+        std::cmp::Reverse((wholes.on_path(totals), totals.running + totals.spinning, blocked(totals)))
+    });
+}
+
+/// All branches, each before its children.
+fn list(branch: &Branch, rows: &mut Vec<Row>) {
+    rows.push(branch.row.clone());
+    branch.children.iter().for_each(|child| list(child, rows));
+}
+
+fn text_columns() -> Vec<crate::table::Shown> {
+    vec![
+        shown("% of path", Show::Percent("percent")),
+        shown("path", Show::Time("seconds")),
+        shown("% of NPT", Show::Percent("npt_percent")),
+        shown("CPU", Show::Time("cpu_seconds")),
+        shown("blocked", Show::Time("blocked_seconds")),
+    ]
+}
+
+/// The branches that text shows, indented.
+fn draw(branch: &Branch, depth: usize, limit: usize, has_machines: bool, rows: &mut Vec<(Row, String)>) {
+    let is_hidden = !has_machines && branch.row.words("level") == "machine";
+    if !is_hidden {
+        rows.push((branch.row.clone(), format!("{}{}", "  ".repeat(depth), branch.name)));
+    }
+    let depth = depth + usize::from(!is_hidden);
+    let is_large = |child: &&Branch| {
+        let share = |column| child.row.value(column).unwrap_or(0.0);
+        share("percent") >= SMALLEST || share("cpu_percent") >= SMALLEST || share("npt_percent") >= SMALLEST
+    };
+    let shown: Vec<&Branch> = branch.children.iter().filter(is_large).take(limit).collect();
+    shown.iter().for_each(|child| draw(child, depth, limit, has_machines, rows));
+    let rest = branch.children.len() - shown.len();
+    if rest > 0 && branch.row.words("level") != "thread" {
+        rows.push((Row::default(), format!("{}… {rest} more", "  ".repeat(depth))));
+    }
+}
