@@ -617,6 +617,14 @@ pub const METRICS: &[Metric] = &[
         source: "§1, §2",
     },
     Metric {
+        name: "blocked_kernel_lock_seconds",
+        title: "Blocked: kernel lock",
+        unit: Unit::Seconds,
+        group: Group::Profile,
+        explanation: "Time blocked for a lock inside the kernel, such as that of the memory map.",
+        source: "§1, I §2.1",
+    },
+    Metric {
         name: "blocked_futex_seconds",
         title: "Blocked: futex",
         unit: Unit::Seconds,

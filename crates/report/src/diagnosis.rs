@@ -13,7 +13,7 @@ mod facts;
 mod pole;
 mod reasons;
 
-use crate::evidence::Evidence;
+use crate::evidence::lost;
 use crate::input::Input;
 use crate::quantity::{count_of, percent, percent_text, time_text};
 
@@ -49,14 +49,13 @@ pub(crate) struct Diagnosis {
     pub next: Vec<(&'static str, &'static str)>,
 }
 
-const PATH_BY_LINE: (&str, &str) =
-    ("longpole report --view critical-path --by line", "the path, line by line");
-const PROFILE: (&str, &str) = ("longpole report --view profile", "CPU time, and every wait with its place");
-const THREADS: (&str, &str) = ("longpole report --view threads", "what each thread did all the time");
-const PARALLELISM: (&str, &str) = ("longpole report --view parallelism", "who ran while only one was busy");
+const PATH_BY_LINE: (&str, &str) = ("longpole report --view critical-path --by line", "the path by line");
+const PROFILE: (&str, &str) = ("longpole report --view profile", "CPU time, and all waits");
+const THREADS: (&str, &str) = ("longpole report --view threads", "each thread's time");
+const PARALLELISM: (&str, &str) = ("longpole report --view parallelism", "who ran alone");
 const EVIDENCE: (&str, &str) = ("longpole report --view evidence", "what this rests on");
-const LINES: (&str, &str) = ("longpole report --view profile --by line", "CPU time, line by line");
-const TREE: (&str, &str) = ("longpole report --view tree", "process by process");
+const LINES: (&str, &str) = ("longpole report --view profile --by line", "CPU time by line");
+const TREE: (&str, &str) = ("longpole report --view tree", "by process and thread");
 
 /// Says what holds the program back.
 pub(crate) fn diagnose(input: &Input<'_>) -> Diagnosis {
@@ -77,8 +76,8 @@ pub(crate) fn diagnose(input: &Input<'_>) -> Diagnosis {
 
 fn nothing(input: &Input<'_>, facts: &Facts) -> Diagnosis {
     let evidence = input.evidence;
-    let why = if evidence.lost() > 0 {
-        format!("{} were lost, and none arrived", count_of(evidence.lost(), "event"))
+    let why = if lost(evidence) > 0 {
+        format!("{} were lost, and none arrived", count_of(lost(evidence), "event"))
     } else if input.program.threads.is_empty() {
         "no thread of the program was seen".to_owned()
     } else {
@@ -129,7 +128,7 @@ fn waits(facts: &Facts, unexplained: u64) -> Diagnosis {
         ranked_by: RankedBy::CriticalPath,
         next: vec![
             PROFILE,
-            ("longpole report --view critical-path --weight elapsed", "the path with its waits"),
+            ("longpole report --view critical-path --weight elapsed", "the waits on it"),
             THREADS,
         ],
     }
@@ -188,9 +187,4 @@ fn unnamed(facts: &Facts) -> Diagnosis {
         ranked_by: RankedBy::Nothing,
         next: vec![THREADS, EVIDENCE],
     }
-}
-
-/// Doubts that stand in the summary.
-pub(crate) fn doubts(evidence: &Evidence, input: &Input<'_>) -> Vec<String> {
-    evidence.warnings(input)
 }

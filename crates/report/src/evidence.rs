@@ -1,9 +1,9 @@
 //! What answers rest on: the counts of the evidence ledger, and when they matter.
 
-use longpole_trace::Cause;
+use longpole_trace::{Cause, Evidence};
 
 use crate::input::Input;
-use crate::quantity::{count_of, percent, percent_text};
+use crate::quantity::{count_of, percent, percent_text, seconds};
 
 /// From this share of CPU time without a name on, answers say so (percent).
 const UNSYMBOLISED_MATTERS: f64 = 5.0;
@@ -15,41 +15,6 @@ const UNEXPLAINED_MATTERS: f64 = 20.0;
 const FEW_SAMPLES: f64 = 100.0;
 /// From this share of events lost on, nothing may be believed (percent).
 const LOSSES_SPOIL: f64 = 1.0;
-
-/// What was collected, lost, not understood, and what collecting cost.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Evidence {
-    /// What collected: `bpf`, `perf`, `import`.
-    pub collector: String,
-    /// Timer samples per second and processor that were asked for.
-    pub sample_hertz: u32,
-    /// Events read: switches, wakes, starts, ends, samples.
-    pub events: u64,
-    /// Timer samples among them.
-    pub samples: u64,
-    /// Switches, wakes, starts and ends that the collector lost.
-    pub lost_events: u64,
-    /// Samples that the collector lost.
-    pub lost_samples: u64,
-    /// Stacks lost of events that are there.
-    pub lost_stacks: u64,
-    /// Threads that did not fit the collector's table.
-    pub lost_threads: u64,
-    /// Wakes that found no blocked thread, and switch-ins that no wake preceded.
-    pub unmatched_wakes: u64,
-    /// Share of CPU time charged to procedures without a name, percent.
-    pub unsymbolised_percent: f64,
-    /// CPU time of collecting as a share of the program's, percent; `None` where it was not measured.
-    pub overhead_percent: Option<f64>,
-    /// The recording began when the program was already running.
-    pub attached: bool,
-    /// The recording ends before the program did.
-    pub truncated: bool,
-    /// Defects of the recording by kind, such as `damaged chunks`; kinds that did not occur are absent.
-    pub defects: Vec<(String, u64)>,
-    /// What else a reader has to know.
-    pub notes: Vec<String>,
-}
 
 /// The evidence as JSON shows it.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
@@ -76,88 +41,130 @@ pub struct Facts {
     pub notes: Vec<String>,
 }
 
-impl Evidence {
-    /// Everything the collector lost but stacks.
-    #[must_use]
-    pub fn lost(&self) -> u64 {
-        self.lost_events + self.lost_samples + self.lost_threads
-    }
-
-    pub(crate) fn facts(input: &Input<'_>) -> Facts {
+impl Facts {
+    /// The facts of a recording.
+    pub(crate) fn of(input: &Input<'_>) -> Facts {
         let evidence = input.evidence;
         let round = |share: f64| (share * 1e4).round() / 1e4;
-        let mut notes = evidence.warnings(input);
+        let mut notes = warnings(input);
         notes.extend(evidence.notes.iter().cloned());
         Facts {
             collector: evidence.collector.clone(),
             events: evidence.events,
             samples: evidence.samples,
-            lost_events: evidence.lost(),
+            lost_events: lost(evidence),
             lost_stacks: evidence.lost_stacks,
             unmatched_wakes: evidence.unmatched_wakes,
             unsymbolised_percent: round(evidence.unsymbolised_percent),
             unexplained_wait_percent: round(unexplained_wait_percent(input)),
-            overhead_percent: evidence.overhead_percent.map(round),
+            overhead_percent: overhead_percent(input).map(round),
             notes,
         }
     }
+}
 
-    /// What makes the answers of this recording less certain than they look; one sentence each, the worst
-    /// first. Empty when nothing does.
-    pub(crate) fn warnings(&self, input: &Input<'_>) -> Vec<String> {
-        let mut warnings = Vec::new();
-        self.warn_of_losses(&mut warnings);
-        if self.truncated {
-            warnings.push("the recording ends before the program did".to_owned());
-        }
-        let samples = input.analysis.effective_samples.cpu;
-        if samples < FEW_SAMPLES && input.analysis.charges.iter().any(|charge| charge.measures.running > 0) {
-            let samples = count_of(samples.round() as u64, "sample");
-            warnings.push(format!(
-                "shares of procedures rest on the worth of only {samples}; times of threads are exact"
-            ));
-        }
-        if self.unsymbolised_percent > UNSYMBOLISED_MATTERS {
-            let share = percent_text(self.unsymbolised_percent);
-            warnings.push(format!("{share} of the CPU time ran in code without names (no symbols found)"));
-        }
-        let unexplained = unexplained_wait_percent(input);
-        if unexplained > UNEXPLAINED_MATTERS {
-            warnings.push(format!("of {} of the waiting no cause is known", percent_text(unexplained)));
-        }
-        if let Some(overhead) = self.overhead_percent.filter(|&overhead| overhead > OVERHEAD_MATTERS) {
-            let share = percent_text(overhead);
-            warnings.push(format!(
-                "collecting cost {share} of the program's CPU time: the run may have changed by it"
-            ));
-        }
-        if self.attached {
-            warnings.push("attached to a running program: what happened before is not known".to_owned());
-        }
+/// Everything the collector lost but stacks.
+pub(crate) fn lost(evidence: &Evidence) -> u64 {
+    evidence.lost_events + evidence.lost_samples + evidence.lost_threads
+}
+
+/// Cost of collecting as a share of the program's CPU time, where it was measured.
+pub(crate) fn overhead_percent(input: &Input<'_>) -> Option<f64> {
+    let totals = input.totals();
+    input.evidence.overhead_percent(seconds(totals.running + totals.spinning))
+}
+
+/// What makes the answers of this recording less certain than they look; one sentence each, the worst
+/// first. Empty when nothing does.
+pub(crate) fn warnings(input: &Input<'_>) -> Vec<String> {
+    let evidence = input.evidence;
+    let mut warnings = Vec::new();
+    warn_of_losses(evidence, &mut warnings);
+    if evidence.truncated {
+        warnings.push("the recording ends before the program did".to_owned());
+    }
+    warnings.extend(few_samples(input));
+    warnings.extend(without_names(evidence));
+    let unexplained = unexplained_wait_percent(input);
+    if unexplained > UNEXPLAINED_MATTERS {
+        warnings.push(format!("of {} of the waiting no cause is known", percent_text(unexplained)));
+    }
+    if let Some(overhead) = overhead_percent(input).filter(|&overhead| overhead > OVERHEAD_MATTERS) {
+        let share = percent_text(overhead);
         warnings
+            .push(format!("collecting cost {share} of the program's CPU time and may have changed the run"));
     }
+    if evidence.attached {
+        warnings.push("attached to a running program: what happened before is not known".to_owned());
+    }
+    warnings
+}
 
-    fn warn_of_losses(&self, warnings: &mut Vec<String>) {
-        let lost = self.lost();
-        let share = percent(lost as f64, (lost + self.events) as f64);
-        if share >= LOSSES_SPOIL {
-            let lost = count_of(lost, "event");
-            warnings.push(format!(
-                "{lost} lost ({}): times and waits are wrong by about as much",
-                percent_text(share)
-            ));
-        } else if lost > 0 {
-            warnings.push(format!("{} lost ({})", count_of(lost, "event"), percent_text(share)));
-        }
-        for (kind, count) in &self.defects {
-            warnings.push(format!("the recording is damaged: {kind}: {count}"));
-        }
-        let share = percent(self.lost_stacks as f64, self.events as f64);
-        if share >= LOSSES_SPOIL {
-            let stacks = count_of(self.lost_stacks, "stack");
-            warnings.push(format!("{stacks} lost: who waited where is partly unknown"));
-        }
+fn few_samples(input: &Input<'_>) -> Option<String> {
+    let samples = input.analysis.effective_samples.cpu;
+    let has_work = input.analysis.charges.iter().any(|charge| charge.measures.running > 0);
+    (has_work && samples < FEW_SAMPLES).then(|| {
+        let samples = count_of(samples.round() as u64, "observation");
+        format!("shares of procedures rest on as much as {samples}; times of threads are exact")
+    })
+}
+
+fn without_names(evidence: &Evidence) -> Option<String> {
+    let share = evidence.unsymbolised_percent;
+    (share > UNSYMBOLISED_MATTERS).then(|| {
+        let modules: Vec<&str> =
+            evidence.unsymbolised_modules.iter().take(2).map(|(module, _)| module.as_str()).collect();
+        let place =
+            if modules.is_empty() { String::new() } else { format!(", most in {}", modules.join(" and ")) };
+        format!("{} of the observations are in code without names{place}", percent_text(share))
+    })
+}
+
+fn warn_of_losses(evidence: &Evidence, warnings: &mut Vec<String>) {
+    let lost = lost(evidence);
+    let share = percent(lost as f64, (lost + evidence.events) as f64);
+    if share >= LOSSES_SPOIL {
+        let lost = count_of(lost, "event");
+        warnings.push(format!(
+            "{lost} lost ({}); times and waits are wrong by about as much",
+            percent_text(share)
+        ));
+    } else if lost > 0 {
+        warnings.push(format!("{} lost ({})", count_of(lost, "event"), percent_text(share)));
     }
+    if let Some(damage) = damage(evidence) {
+        warnings.push(format!("the recording is damaged: {damage}"));
+    }
+    let share = percent(evidence.lost_stacks as f64, evidence.events as f64);
+    if share >= LOSSES_SPOIL {
+        let stacks = count_of(evidence.lost_stacks, "stack");
+        warnings.push(format!(
+            "{stacks} lost ({} of the events); who waited where is partly unknown",
+            percent_text(share)
+        ));
+    }
+    let share = percent(evidence.contradictions as f64, evidence.events as f64);
+    if share >= LOSSES_SPOIL {
+        let count = count_of(evidence.contradictions, "event");
+        warnings.push(format!(
+            "{count} contradict those before them ({}): some were lost uncounted",
+            percent_text(share)
+        ));
+    }
+}
+
+/// Damage of the recording's files in words.
+fn damage(evidence: &Evidence) -> Option<String> {
+    let defects = &evidence.defects;
+    let kinds = [
+        (defects.damaged_chunks, "damaged chunk"),
+        (defects.undecodable_chunks, "undecodable chunk"),
+        (defects.torn_bytes, "torn byte"),
+        (evidence.lost_definitions, "lost definition"),
+    ];
+    let told: Vec<String> =
+        kinds.iter().filter(|(count, _)| *count > 0).map(|&(count, kind)| count_of(count, kind)).collect();
+    (!told.is_empty()).then(|| told.join(", "))
 }
 
 /// Share of blocked time of which no cause is known.

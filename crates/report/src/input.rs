@@ -1,11 +1,7 @@
 //! What reports are made from.
 
-use longpole_event::ThreadId;
 use longpole_metrics::{Analysis, By, Measures, Row, Weight};
-use longpole_trace::{Paths, Program};
-
-use crate::evidence::Evidence;
-use crate::tally;
+use longpole_trace::{Evidence, Paths, Program};
 
 /// Everything a report is made from.
 #[derive(Clone, Copy, Debug)]
@@ -42,21 +38,12 @@ impl Default for Options {
 impl Input<'_> {
     /// Rows of the whole program.
     pub(crate) fn rows(&self, by: By) -> Vec<Row> {
-        self.rows_of(by, |_| true)
-    }
-
-    /// Rows of the selected threads.
-    pub(crate) fn rows_of(&self, by: By, select: impl Fn(ThreadId) -> bool) -> Vec<Row> {
-        tally::rows(self.analysis, self.program, self.paths, by, select)
+        longpole_metrics::rows(self.analysis, self.program, self.paths, by, |_| true)
     }
 
     /// Everything charged in the run.
     pub(crate) fn totals(&self) -> Measures {
-        let mut totals = Measures::default();
-        for charge in &self.analysis.charges {
-            tally::add(&mut totals, &charge.measures);
-        }
-        totals
+        longpole_metrics::total(self.analysis, |_| true)
     }
 
     /// Mean effective parallelism: the mean of U over the run.

@@ -2,14 +2,14 @@
 //! as text for people, as JSON and as CSV.
 //!
 //! In: the program's tree and call paths, an [`Analysis`](longpole_metrics::Analysis) and the
-//! [`Evidence`] behind it. Out: strings; nothing here prints, opens files or ends the process.
+//! [`Evidence`](longpole_trace::Evidence) behind it. Out: strings; nothing here prints, opens files or ends the process.
 //!
 //! Invariant: the text shows only what the rows hold, so people and programs read the same numbers.
 //!
 //! ```
-//! use longpole_report::{Evidence, Input, Options, Style, View, build};
+//! use longpole_report::{Input, Options, Style, View, build};
 //! let (program, paths, analysis) = Default::default();
-//! let evidence = Evidence::default();
+//! let evidence = longpole_trace::Evidence::default();
 //! let input = Input { program: &program, paths: &paths, analysis: &analysis, evidence: &evidence };
 //! let report = build(View::Summary, &input, &Options::default());
 //! assert!(report.text(&Style::plain(80)).contains("Nothing was recorded"));
@@ -26,7 +26,6 @@ mod report;
 mod share;
 mod style;
 mod table;
-mod tally;
 mod text;
 mod view;
 mod views;
@@ -34,9 +33,9 @@ mod views;
 #[cfg(test)]
 mod fixture;
 
-pub use column::{COLUMNS, Column, Unit};
+pub use column::Column;
 pub use error::{Error, Result};
-pub use evidence::Evidence;
+pub use evidence::Facts;
 pub use input::{Input, Options};
 pub use report::{Cell, Recording, Report, Row};
 pub use style::Style;

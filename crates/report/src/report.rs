@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use longpole_metrics::By;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::column::{Column, Unit, columns};
-use crate::evidence::{Evidence, Facts};
+use longpole_metrics::registry::Unit;
+
+use crate::column::{Column, columns};
+use crate::evidence::Facts;
 use crate::input::{Input, Options};
 use crate::quantity::seconds;
 use crate::style::Style;
@@ -72,7 +74,8 @@ impl Row {
 
     fn number(mut self, column: &'static str, number: f64, places: f64) -> Row {
         // Rounded, so that the digits of floating point do not look like measured ones.
-        self.cells.insert(column, Cell::Number((number * places).round() / places));
+        // Adding 0 makes −0 plain 0.
+        self.cells.insert(column, Cell::Number((number * places).round() / places + 0.0));
         self
     }
 
@@ -171,7 +174,7 @@ impl Report {
             view,
             by: options.by,
             recording: Recording::of(input),
-            evidence: Evidence::facts(input),
+            evidence: Facts::of(input),
             columns: columns(names),
             rows: Vec::new(),
             sections: Vec::new(),

@@ -187,7 +187,7 @@ mod tests {
             [
                 " #   % of path  self s  procedure",
                 "1   60.0 ±1.9    1.500  lock_hog::update",
-                "2=   0.8 ±0.2    0.020  std::col…,V,S>::insert",
+                "2=   0.8 ±0.2    0.020  std::col…ap<K,V,S>::insert",
                 "2=   0.7         0.019  main",
             ]
         );

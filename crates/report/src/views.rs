@@ -13,7 +13,7 @@ mod tree;
 use longpole_metrics::{By, Measures, Node};
 use longpole_trace::Cause;
 
-use crate::column::wait_columns;
+use crate::column::blocked_columns;
 use crate::input::{Input, Options};
 use crate::name;
 use crate::quantity::{count_of, time_text};
@@ -47,16 +47,11 @@ pub fn build(view: View, input: &Input<'_>, options: &Options) -> Report {
 fn add_frame(report: &mut Report, input: &Input<'_>) {
     let head = [Section::Remark(run_line(input)), Section::Blank];
     report.sections.splice(0..0, head);
-    let warnings = input.evidence.warnings(input);
+    let warnings = crate::evidence::warnings(input);
     if !warnings.is_empty() {
         report.sections.push(Section::Blank);
         report.sections.extend(warnings.into_iter().map(Section::Warning));
     }
-}
-
-/// Normalised processor time, all terms.
-pub(crate) fn npt_of(measures: &Measures) -> f64 {
-    npt::npt(measures)
 }
 
 /// The procedure that was charged most while `level` threads were busy, quoted, and its share of that.
@@ -166,7 +161,7 @@ fn synchronisation(blocked: &[u64]) -> u64 {
 
 /// Adds the times blocked by cause, where there are any.
 fn with_waits(mut row: Row, blocked: &[u64]) -> Row {
-    for (column, cause) in wait_columns() {
+    for (column, cause) in blocked_columns() {
         match blocked.get(cause.index()) {
             Some(&time) if time > 0 => row = row.time(column, time),
             _ => {}
@@ -176,8 +171,8 @@ fn with_waits(mut row: Row, blocked: &[u64]) -> Row {
 }
 
 /// Names of the columns of waits.
-fn wait_names() -> impl Iterator<Item = &'static str> {
-    wait_columns().map(|(name, _)| name)
+fn blocked_names() -> impl Iterator<Item = &'static str> {
+    blocked_columns().map(|(name, _)| name)
 }
 
 /// The causes of waiting, the longest first, as `lock 1.20 s, join 0.30 s`; at most `most` of them.
@@ -190,3 +185,6 @@ fn causes_text(blocked: &[u64], most: usize) -> String {
         causes.iter().take(most).map(|(time, cause)| format!("{cause} {}", time_text(*time))).collect();
     texts.join(", ")
 }
+
+#[cfg(test)]
+mod tests;

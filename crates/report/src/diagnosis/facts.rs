@@ -60,6 +60,7 @@ impl Facts {
         let analysis = input.analysis;
         let sum =
             |of: fn(&longpole_metrics::ThreadStates) -> u64| analysis.threads.iter().map(of).sum::<u64>();
+        let cpu_of = |states: &longpole_metrics::ThreadStates| states.running + states.spinning;
         let whole = sum(|states| states.running + states.spinning);
         let is_working =
             |states: &&longpole_metrics::ThreadStates| cpu_of(states) > 0 && cpu_of(states) >= whole / 200;
@@ -170,6 +171,7 @@ pub(crate) fn waiting_for(cause: Option<Cause>) -> &'static str {
         Some(Cause::Signal) => "waiting for a signal",
         Some(Cause::Stopped) => "being stopped",
         Some(Cause::Park) => "parked until another thread unparks it",
+        Some(Cause::Kernel) => "waiting for a lock of the kernel",
         Some(Cause::Futex) => "waiting for a lock or condition (futex)",
         Some(Cause::Other) => "waiting for something unknown",
     }

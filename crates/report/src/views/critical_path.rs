@@ -22,10 +22,10 @@ const MEASURES: [&str; 10] = [
     "error_percent",
     "inclusive_seconds",
     "inclusive_percent",
-    "cpu_weight_seconds",
-    "cpu_weight_percent",
-    "elapsed_weight_seconds",
-    "elapsed_weight_percent",
+    "critical_path_seconds",
+    "critical_path_percent",
+    "critical_path_elapsed_seconds",
+    "critical_path_elapsed_percent",
 ];
 /// Kinds of hand-off that are named.
 const HAND_OFFS_TOLD: usize = 4;
@@ -42,14 +42,14 @@ pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
     for ranked in &mut ranked {
         let own = &ranked.charged.own;
         ranked.row = std::mem::take(&mut ranked.row)
-            .time("cpu_weight_seconds", own.critical_cpu)
+            .time("critical_path_seconds", own.critical_cpu)
             .percent(
-                "cpu_weight_percent",
+                "critical_path_percent",
                 percent(own.critical_cpu as f64, analysis.critical_cpu.length as f64),
             )
-            .time("elapsed_weight_seconds", own.critical_elapsed)
+            .time("critical_path_elapsed_seconds", own.critical_elapsed)
             .percent(
-                "elapsed_weight_percent",
+                "critical_path_elapsed_percent",
                 percent(own.critical_elapsed as f64, analysis.critical_elapsed.length as f64),
             );
     }
@@ -64,8 +64,8 @@ pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
         return report;
     }
     let other = match options.weight {
-        Weight::Cpu => shown("% of elapsed path", Show::Percent("elapsed_weight_percent")),
-        Weight::Elapsed => shown("% of CPU path", Show::Percent("cpu_weight_percent")),
+        Weight::Cpu => shown("% of elapsed path", Show::Percent("critical_path_elapsed_percent")),
+        Weight::Elapsed => shown("% of CPU path", Show::Percent("critical_path_percent")),
     };
     let columns = vec![
         shown("#", Show::Rank),

@@ -1,8 +1,10 @@
 //! `evidence`: the ledger, every count explained (metrics.md §9).
 
-use crate::evidence::unexplained_wait_percent;
+use longpole_trace::Evidence;
+
+use crate::evidence::{overhead_percent, unexplained_wait_percent, warnings};
 use crate::input::{Input, Options};
-use crate::quantity::{grouped, percent_text};
+use crate::quantity::{grouped, percent_text, time_text};
 use crate::report::{Report, Row};
 use crate::text::{Section, wrap};
 use crate::view::View;
@@ -24,7 +26,7 @@ pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
     for row in &report.rows {
         report.sections.extend(ledger_lines(row).into_iter().map(Section::Line));
     }
-    let warnings = input.evidence.warnings(input);
+    let warnings = warnings(input);
     report.sections.push(Section::Blank);
     if warnings.is_empty() {
         report.sections.push(Section::Paragraph("Nothing speaks against the answers.".to_owned()));
@@ -45,41 +47,66 @@ fn ledger_lines(row: &Row) -> Vec<String> {
     lines
 }
 
+fn words(name: &str, value: String, about: &str) -> Row {
+    Row::default().text("name", name).text("value", value).text("about", about)
+}
+
+fn count(name: &str, count: u64, about: &str) -> Row {
+    words(name, grouped(count), about).count("count", count)
+}
+
 fn rows(input: &Input<'_>) -> Vec<Row> {
+    let mut rows = collected(input);
+    rows.extend(samples(input));
+    rows.extend(missing(input.evidence));
+    rows.extend(understood(input));
+    rows.extend(cost(input));
+    rows
+}
+
+fn collected(input: &Input<'_>) -> Vec<Row> {
     let evidence = input.evidence;
-    let samples = input.analysis.effective_samples;
-    let words = |name: &str, value: String, about: &str| {
-        Row::default().text("name", name).text("value", value).text("about", about)
-    };
-    let count =
-        |name: &str, count: u64, about: &str| words(name, grouped(count), about).count("count", count);
-    let share = |name: &str, value: f64, about: &str| words(name, percent_text(value), about);
-    let effective =
-        |name: &str, samples: f64, about: &str| words(name, grouped(samples.round() as u64), about);
-    let mut rows = vec![
+    let rate = format!("{} Hz", evidence.sample_hertz);
+    vec![
         words(
             "collector",
             evidence.collector.clone(),
             "what recorded the run: bpf (kernel programs), perf (tracepoints) or an import",
         ),
-        words(
-            "sampling rate",
-            format!("{} Hz", evidence.sample_hertz),
-            "timer samples asked for, per second and CPU",
-        ),
+        words("sampling rate", rate, "timer samples asked for, per second and CPU"),
         count("events", evidence.events, "switches, wakes, starts, ends and samples read from the recording"),
-        count("samples", evidence.samples, "timer samples among them"),
-        effective(
-            "effective samples, CPU",
+        count(
+            "switches",
+            evidence.switches,
+            "times a thread left its CPU; states of threads are exact by them",
+        ),
+        count("wakes", evidence.wakes, "times a thread was made runnable; the dependences come from them"),
+        count("samples", evidence.samples, "times a timer found a thread running"),
+        count(
+            "observations",
+            evidence.observations,
+            "samples, switches and wakes with a call path: what CPU time is charged by",
+        ),
+    ]
+}
+
+fn samples(input: &Input<'_>) -> Vec<Row> {
+    let samples = input.analysis.effective_samples;
+    let row = |name: &str, samples: f64, about: &str| words(name, grouped(samples.round() as u64), about);
+    vec![
+        row(
+            "effective, CPU",
             samples.cpu,
-            "independent observations behind shares of CPU time; a share p has the error √(p(1−p)/n)",
+            "as many observations of equal weight stand behind shares of CPU time; a share p has the error √(p(1−p)/n)",
         ),
-        effective(
-            "effective samples, NPT",
-            samples.npt,
-            "the same behind shares of normalised processor time",
-        ),
-        effective("effective samples, path", samples.critical, "the same behind shares of the critical path"),
+        row("effective, NPT", samples.npt, "the same behind shares of normalised processor time"),
+        row("effective, path", samples.critical, "the same behind shares of the critical path"),
+    ]
+}
+
+fn missing(evidence: &Evidence) -> Vec<Row> {
+    let defects = &evidence.defects;
+    let always = [
         count(
             "lost events",
             evidence.lost_events,
@@ -93,43 +120,111 @@ fn rows(input: &Input<'_>) -> Vec<Row> {
         count(
             "lost stacks",
             evidence.lost_stacks,
-            "events whose call path is not known; their time goes to the thread's next known path",
+            "events whose call path was lost; their time goes to the thread's next known path",
         ),
+        count(
+            "without a stack",
+            evidence.without_stack,
+            "switches and wakes that have no call path, lost or never taken",
+        ),
+    ];
+    let seldom = [
         count(
             "lost threads",
             evidence.lost_threads,
             "threads that did not fit the collector's table and are missing altogether",
         ),
         count(
+            "contradictions",
+            evidence.contradictions,
+            "events that cannot follow those before them: signs of losses that nobody counted",
+        ),
+        count(
+            "disordered",
+            evidence.disordered,
+            "events with a time before their predecessor's; they stand at its time",
+        ),
+        count(
+            "damaged chunks",
+            defects.damaged_chunks,
+            "pieces of the recording whose checksum is wrong; what stood there is missing",
+        ),
+        count(
+            "undecodable chunks",
+            defects.undecodable_chunks,
+            "pieces that this version cannot read; what stood there is missing",
+        ),
+        count(
+            "torn bytes",
+            defects.torn_bytes,
+            "bytes after the last whole piece: the recorder was stopped while it wrote",
+        ),
+        count(
+            "lost definitions",
+            evidence.lost_definitions,
+            "names and stacks that were lost with damaged pieces",
+        ),
+    ];
+    let did_occur = |row: &Row| row.value("count") > Some(0.0);
+    always.into_iter().chain(seldom.into_iter().filter(did_occur)).collect()
+}
+
+fn understood(input: &Input<'_>) -> Vec<Row> {
+    let evidence = input.evidence;
+    let share = |name: &str, value: f64, about: &str| words(name, percent_text(value), about);
+    let mut outside =
+        "waits ended by a task that is not part of the program; its work is not seen".to_owned();
+    if !evidence.outside_wakers.is_empty() {
+        let names: Vec<String> = evidence
+            .outside_wakers
+            .iter()
+            .take(3)
+            .map(|(name, wakes)| format!("{name} {}", grouped(*wakes)))
+            .collect();
+        outside = format!("{outside} (most: {})", names.join(", "));
+    }
+    vec![
+        count(
             "unmatched wakes",
             evidence.unmatched_wakes,
-            "wakes of threads that did not sleep, and threads that ran without a wake; each may hide a dependence",
+            "waits that ended without a recorded wake; each may hide a dependence",
         ),
+        count(
+            "wakes by interrupts",
+            evidence.interrupt_wakes,
+            "waits ended by a device, a timer or a packet: nobody's work ended them",
+        ),
+        count("wakes from outside", evidence.outside_wakes, &outside),
         share(
             "unsymbolised",
             evidence.unsymbolised_percent,
-            "share of CPU time in code without a name: no symbols, or no mapping known",
+            "share of observations in code without a name: no symbols found",
         ),
         share(
             "unexplained waiting",
             unexplained_wait_percent(input),
             "share of blocked time of which no cause is known",
         ),
-    ];
-    match evidence.overhead_percent {
-        Some(overhead) => rows.push(share(
-            "cost of collecting",
+    ]
+}
+
+fn cost(input: &Input<'_>) -> Vec<Row> {
+    let evidence = input.evidence;
+    let overhead = overhead_percent(input).map_or("not measured".to_owned(), percent_text);
+    let recorder = time_text((evidence.recorder_cpu_seconds * 1e9) as u64);
+    let mebibytes = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
+    vec![
+        words(
+            "cost in the program",
             overhead,
-            "CPU time spent on collecting as a share of the program's own",
-        )),
-        None => rows.push(words(
-            "cost of collecting",
-            "not measured".to_owned(),
-            "this recording does not say what collecting cost",
-        )),
-    }
-    for (kind, number) in &evidence.defects {
-        rows.push(count(kind, *number, "damage of the recording: what stood there is missing"));
-    }
-    rows
+            "time of the collector's kernel programs as a share of the program's CPU time",
+        ),
+        words("recorder's CPU time", recorder, "CPU time of the recorder beside the program while it ran"),
+        words(
+            "recorder's memory",
+            mebibytes(evidence.recorder_peak_bytes),
+            "largest resident memory of the recorder",
+        ),
+        words("recording's size", mebibytes(evidence.recording_bytes), "bytes on disk"),
+    ]
 }

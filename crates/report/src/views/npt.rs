@@ -18,17 +18,17 @@ const MEASURES: [&str; 10] = [
     "error_percent",
     "inclusive_seconds",
     "inclusive_percent",
-    "busy_1_seconds",
-    "busy_2_seconds",
-    "busy_3_4_seconds",
-    "busy_5_more_seconds",
+    "npt_1_seconds",
+    "npt_2_seconds",
+    "npt_3_4_seconds",
+    "npt_5_up_seconds",
 ];
 /// The terms as columns: key, title, from and to U.
 pub(super) const TERMS: [(&str, &str, usize, usize); 4] = [
-    ("busy_1_seconds", "U=1", 1, 1),
-    ("busy_2_seconds", "U=2", 2, 2),
-    ("busy_3_4_seconds", "U=3–4", 3, 4),
-    ("busy_5_more_seconds", "U>4", 5, usize::MAX),
+    ("npt_1_seconds", "U=1", 1, 1),
+    ("npt_2_seconds", "U=2", 2, 2),
+    ("npt_3_4_seconds", "U=3–4", 3, 4),
+    ("npt_5_up_seconds", "U>4", 5, usize::MAX),
 ];
 
 /// Normalised processor time, all terms.

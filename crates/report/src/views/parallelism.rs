@@ -11,9 +11,9 @@ use crate::text::Section;
 use crate::view::View;
 
 const COLUMNS: [&str; 8] = [
-    "threads",
-    "seconds",
-    "percent",
+    "level",
+    "effective_seconds",
+    "effective_percent",
     "nominal_seconds",
     "nominal_percent",
     "procedure",
@@ -32,9 +32,9 @@ pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
     let whole = analysis.elapsed as f64;
     let mut table = Table {
         columns: vec![
-            shown("threads", Show::Count("threads")),
-            shown("busy %", Show::Percent("percent")),
-            shown("busy", Show::Time("seconds")),
+            shown("threads", Show::Count("level")),
+            shown("busy %", Show::Percent("effective_percent")),
+            shown("busy", Show::Time("effective_seconds")),
             shown("runnable %", Show::Percent("nominal_percent")),
             shown("runnable", Show::Time("nominal_seconds")),
         ],
@@ -44,9 +44,9 @@ pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
     for level in 0..levels {
         let (busy, nominal) = (at(&analysis.busy, level), at(&analysis.nominal, level));
         let mut row = Row::default()
-            .count("threads", level as u64)
-            .time("seconds", busy)
-            .percent("percent", percent(busy as f64, whole))
+            .count("level", level as u64)
+            .time("effective_seconds", busy)
+            .percent("effective_percent", percent(busy as f64, whole))
             .time("nominal_seconds", nominal)
             .percent("nominal_percent", percent(nominal as f64, whole));
         let mut label = bar(percent(busy as f64, whole));

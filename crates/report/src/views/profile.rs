@@ -4,7 +4,7 @@ use longpole_metrics::Measures;
 use longpole_trace::Cause;
 
 use super::ranking::{Measure, Ranked, longest_first, ranking, table, taken, unattributed};
-use super::{blocked, identity_columns, noun, synchronisation, wait_names, with_waits};
+use super::{blocked, blocked_names, identity_columns, noun, synchronisation, with_waits};
 use crate::input::{Input, Options};
 use crate::quantity::{percent, percent_text, time_text};
 use crate::report::{Report, Row};
@@ -19,11 +19,11 @@ const MEASURES: [&str; 11] = [
     "error_percent",
     "inclusive_seconds",
     "inclusive_percent",
-    "useful_seconds",
+    "running_seconds",
     "spin_seconds",
-    "wait_seconds",
+    "synchronisation_wait_seconds",
     "ready_seconds",
-    "blocked_seconds",
+    "wait_seconds",
 ];
 /// Rows of the text's table of waits.
 const WAITS_OF_TEXT: usize = 10;
@@ -39,15 +39,15 @@ pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
     for ranked in &mut ranked {
         let own = &ranked.charged.own;
         let row = std::mem::take(&mut ranked.row)
-            .time("useful_seconds", own.running)
+            .time("running_seconds", own.running)
             .time("spin_seconds", own.spinning)
-            .time("wait_seconds", synchronisation(&own.blocked))
+            .time("synchronisation_wait_seconds", synchronisation(&own.blocked))
             .time("ready_seconds", own.ready)
-            .time("blocked_seconds", blocked(own));
+            .time("wait_seconds", blocked(own));
         ranked.row = with_waits(row, &own.blocked);
     }
     let names: Vec<&str> =
-        MEASURES.iter().chain(identity_columns(options.by)).copied().chain(wait_names()).collect();
+        MEASURES.iter().chain(identity_columns(options.by)).copied().chain(blocked_names()).collect();
     let mut report = Report::new(View::Profile, input, options, &names);
     report.rows = taken(&ranked, options);
     report.drop_empty_columns(&[&MEASURES[..], identity_columns(options.by)].concat());
@@ -67,7 +67,7 @@ pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
     if totals.spinning > 0 {
         columns.push(shown("spinning", Show::Time("spin_seconds")));
     }
-    columns.push(shown("sync wait", Show::Time("wait_seconds")));
+    columns.push(shown("sync wait", Show::Time("synchronisation_wait_seconds")));
     report.sections.extend(table(&ranked, columns, noun(options.by), options));
     report.sections.extend(unattributed(&ranked, options.by));
     report.sections.extend(waits(&ranked, options));

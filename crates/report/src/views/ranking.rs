@@ -54,7 +54,7 @@ pub(super) fn ranking(
     let shares: Vec<f64> = charged.iter().map(|row| percent((measure.of)(&row.own), measure.whole)).collect();
     let places = places(&shares, measure.samples_of(by));
     let ranked = charged.into_iter().zip(shares).zip(places);
-    ranked.map(|((charged, share), place)| rank(input, by, measure, charged, (share, place.rank))).collect()
+    ranked.map(|((charged, share), place)| rank(input, by, measure, charged, (share, place))).collect()
 }
 
 fn rank(
@@ -67,11 +67,11 @@ fn rank(
     let (row, name) = identity(input, charged.node);
     let error = measure.samples_of(by).and_then(|samples| standard_error(share, samples));
     let inclusive = (measure.of)(&charged.inclusive);
+    // What got nothing itself has no place; it stands below for what was done on its behalf.
+    let row = if share > 0.0 { row.count("rank", place).percent_if("error_percent", error) } else { row };
     let row = row
-        .count("rank", place)
         .fraction("seconds", (measure.of)(&charged.own))
         .percent("percent", share)
-        .percent_if("error_percent", error)
         .fraction("inclusive_seconds", inclusive)
         .percent("inclusive_percent", percent(inclusive, measure.whole));
     Ranked { charged, row, name }

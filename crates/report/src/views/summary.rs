@@ -6,7 +6,8 @@ use longpole_trace::Cause;
 use super::npt::npt;
 use super::parallelism::{bar, most_charged};
 use super::{causes_text, identity};
-use crate::diagnosis::{Diagnosis, RankedBy, diagnose, doubts};
+use crate::diagnosis::{Diagnosis, RankedBy, diagnose};
+use crate::evidence::warnings;
 use crate::input::{Input, Options};
 use crate::name;
 use crate::quantity::{count_of, percent, percent_text, time_text};
@@ -19,7 +20,7 @@ use crate::view::View;
 const COLUMNS: [&str; 20] = [
     "section",
     "text",
-    "threads",
+    "level",
     "cause",
     "procedure",
     "module",
@@ -117,7 +118,7 @@ fn add_parallelism(report: &mut Report, input: &Input<'_>) {
         });
         let line = format!("  {label:>5} busy {:>8}  {:30} {who}", percent_text(share), bar(share));
         report.sections.push(Section::Line(line));
-        let row = Row::default().text("section", "busy").text("text", label).count("threads", from as u64);
+        let row = Row::default().text("section", "busy").text("text", label).count("level", from as u64);
         report.rows.push(row.time("seconds", time).percent("percent", share));
     }
 }
@@ -228,8 +229,7 @@ fn add_waits(report: &mut Report, input: &Input<'_>) {
 }
 
 fn add_doubts(report: &mut Report, input: &Input<'_>) {
-    let doubts = doubts(input.evidence, input);
-    for (at, doubt) in doubts.into_iter().enumerate() {
+    for (at, doubt) in warnings(input).into_iter().enumerate() {
         report.rows.push(Row::default().text("section", "warning").text("text", &doubt));
         if at < DOUBTS {
             report.sections.push(Section::Warning(doubt));

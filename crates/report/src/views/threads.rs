@@ -3,7 +3,7 @@
 use longpole_event::ThreadId;
 use longpole_metrics::{By, Node, ThreadStates};
 
-use super::{ROWS_OF_TEXT, causes_text, identity, identity_columns, wait_names, with_waits};
+use super::{ROWS_OF_TEXT, blocked_names, causes_text, identity, identity_columns, with_waits};
 use crate::input::{Input, Options};
 use crate::name;
 use crate::quantity::{percent, time_text};
@@ -21,10 +21,10 @@ const MEASURES: [&str; 14] = [
     "critical_path_percent",
     "npt_seconds",
     "npt_percent",
-    "useful_seconds",
+    "running_seconds",
     "spin_seconds",
     "ready_seconds",
-    "blocked_seconds",
+    "wait_seconds",
     "switches",
     "start_seconds",
     "end_seconds",
@@ -42,11 +42,11 @@ pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
     let whole: u64 = entries.iter().map(|entry| entry.cpu).sum();
     let shares: Vec<f64> = entries.iter().map(|entry| percent(entry.cpu as f64, whole as f64)).collect();
     for ((entry, place), &share) in entries.iter_mut().zip(places(&shares, None)).zip(&shares) {
-        entry.row = std::mem::take(&mut entry.row).count("rank", place.rank).percent("percent", share);
+        entry.row = std::mem::take(&mut entry.row).count("rank", place).percent("percent", share);
     }
     let identity = identity_columns(By::Thread);
     let names: Vec<&str> =
-        MEASURES.iter().chain(identity).copied().chain(["created_by"]).chain(wait_names()).collect();
+        MEASURES.iter().chain(identity).copied().chain(["created_by"]).chain(blocked_names()).collect();
     let mut report = Report::new(View::Threads, input, options, &names);
     report.rows =
         entries.iter().take(options.top.unwrap_or(usize::MAX)).map(|entry| entry.row.clone()).collect();
@@ -90,10 +90,10 @@ fn entry(input: &Input<'_>, id: ThreadId) -> Entry {
     let cpu = states.running + states.spinning;
     row = row
         .time("seconds", cpu)
-        .time("useful_seconds", states.running)
+        .time("running_seconds", states.running)
         .time("spin_seconds", states.spinning)
         .time("ready_seconds", states.ready)
-        .time("blocked_seconds", states.blocked.iter().sum())
+        .time("wait_seconds", states.blocked.iter().sum())
         .time("critical_path_seconds", 0)
         .percent("critical_path_percent", 0.0)
         .time("npt_seconds", 0)
@@ -122,7 +122,7 @@ fn table(entries: &[Entry], options: &Options) -> Vec<Section> {
         columns.push(shown("spinning", Show::Time("spin_seconds")));
     }
     columns.push(shown("ready", Show::Time("ready_seconds")));
-    columns.push(shown("blocked", Show::Time("blocked_seconds")));
+    columns.push(shown("blocked", Show::Time("wait_seconds")));
     columns.push(shown("mostly for", Show::Words("cause")));
     columns.push(shown("switches", Show::Count("switches")));
     let rows = entries.iter().take(limit).map(|entry| (entry.row.clone(), entry.name.clone())).collect();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use longpole_event::{MachineId, ProcessId, ThreadId};
-use longpole_metrics::{By, Measures, Node, Weight};
+use longpole_metrics::{Measures, Node, Weight};
 
 use super::npt::npt;
 use super::{blocked, identity, synchronisation};
@@ -12,12 +12,11 @@ use crate::name;
 use crate::quantity::percent;
 use crate::report::{Report, Row};
 use crate::table::{Show, Table, shown};
-use crate::tally;
 use crate::text::Section;
 use crate::view::View;
 
 const COLUMNS: [&str; 18] = [
-    "level",
+    "kind",
     "seconds",
     "percent",
     "npt_seconds",
@@ -25,8 +24,8 @@ const COLUMNS: [&str; 18] = [
     "cpu_seconds",
     "cpu_percent",
     "spin_seconds",
+    "synchronisation_wait_seconds",
     "wait_seconds",
-    "blocked_seconds",
     "machine",
     "process",
     "pid",
@@ -103,8 +102,8 @@ impl Wholes {
 fn branch(input: &Input<'_>, node: Node, level: &'static str, children: Vec<Branch>) -> Branch {
     let (row, name) = identity(input, node);
     let mut totals = Measures::default();
-    children.iter().for_each(|child| tally::add(&mut totals, &child.totals));
-    Branch { row: row.text("level", level), name, totals, children }
+    children.iter().for_each(|child| totals.add(&child.totals));
+    Branch { row: row.text("kind", level), name, totals, children }
 }
 
 fn program(input: &Input<'_>) -> Branch {
@@ -119,12 +118,12 @@ fn program(input: &Input<'_>) -> Branch {
         .map(|(machine, processes)| branch(input, Node::Machine(machine), "machine", processes))
         .collect();
     let mut totals = Measures::default();
-    machines.iter().for_each(|machine| tally::add(&mut totals, &machine.totals));
+    machines.iter().for_each(|machine| totals.add(&machine.totals));
     let name = match name::command(input.program) {
         command if command.is_empty() => "program".to_owned(),
         command => command,
     };
-    Branch { row: Row::default().text("level", "program"), name, totals, children: machines }
+    Branch { row: Row::default().text("kind", "program"), name, totals, children: machines }
 }
 
 fn threads(input: &Input<'_>) -> BTreeMap<ProcessId, Vec<Branch>> {
@@ -143,22 +142,27 @@ fn threads(input: &Input<'_>) -> BTreeMap<ProcessId, Vec<Branch>> {
 
 fn thread(input: &Input<'_>, id: ThreadId, charges: &[longpole_metrics::Charge]) -> Branch {
     let mut totals = Measures::default();
-    charges.iter().for_each(|charge| tally::add(&mut totals, &charge.measures));
-    let procedures = tally::rows_of_charges(charges, input.program, input.paths, By::Procedure);
+    charges.iter().for_each(|charge| totals.add(&charge.measures));
+    let mut procedures: BTreeMap<_, Measures> = BTreeMap::new();
+    for charge in charges {
+        if let Some(place) = input.paths.innermost(charge.path) {
+            procedures.entry(place.procedure).or_default().add(&charge.measures);
+        }
+    }
     let (identity_row, name) = identity(input, Node::Thread(id));
     let children = procedures
         .into_iter()
-        .filter(|row| row.own != Measures::default())
-        .map(|row| {
-            let (cells, name) = identity(input, row.node);
-            let mut child = identity_row.clone().text("level", "procedure");
+        .filter(|(_, own)| *own != Measures::default())
+        .map(|(procedure, own)| {
+            let (cells, name) = identity(input, Node::Procedure(procedure));
+            let mut child = identity_row.clone().text("kind", "procedure");
             for column in ["procedure", "module", "file"] {
                 child = child.text(column, cells.words(column));
             }
-            Branch { row: child, name, totals: row.own, children: Vec::new() }
+            Branch { row: child, name, totals: own, children: Vec::new() }
         })
         .collect();
-    Branch { row: identity_row.text("level", "thread"), name, totals, children }
+    Branch { row: identity_row.text("kind", "thread"), name, totals, children }
 }
 
 /// Fills in the measures and sorts the children.
@@ -173,8 +177,8 @@ fn finish(branch: &mut Branch, wholes: &Wholes) {
         .time("cpu_seconds", cpu)
         .percent("cpu_percent", percent(cpu as f64, wholes.cpu))
         .time("spin_seconds", totals.spinning)
-        .time("wait_seconds", synchronisation(&totals.blocked))
-        .time("blocked_seconds", blocked(totals));
+        .time("synchronisation_wait_seconds", synchronisation(&totals.blocked))
+        .time("wait_seconds", blocked(totals));
     branch.children.iter_mut().for_each(|child| finish(child, wholes));
     // Sorting is stable: equal branches stay in the order of their ids.
     branch.children.sort_by_key(|child| {
@@ -195,13 +199,13 @@ fn text_columns() -> Vec<crate::table::Shown> {
         shown("path", Show::Time("seconds")),
         shown("% of NPT", Show::Percent("npt_percent")),
         shown("CPU", Show::Time("cpu_seconds")),
-        shown("blocked", Show::Time("blocked_seconds")),
+        shown("blocked", Show::Time("wait_seconds")),
     ]
 }
 
 /// The branches that text shows, indented.
 fn draw(branch: &Branch, depth: usize, limit: usize, has_machines: bool, rows: &mut Vec<(Row, String)>) {
-    let is_hidden = !has_machines && branch.row.words("level") == "machine";
+    let is_hidden = !has_machines && branch.row.words("kind") == "machine";
     if !is_hidden {
         rows.push((branch.row.clone(), format!("{}{}", "  ".repeat(depth), branch.name)));
     }
@@ -213,7 +217,7 @@ fn draw(branch: &Branch, depth: usize, limit: usize, has_machines: bool, rows: &
     let shown: Vec<&Branch> = branch.children.iter().filter(is_large).take(limit).collect();
     shown.iter().for_each(|child| draw(child, depth, limit, has_machines, rows));
     let rest = branch.children.len() - shown.len();
-    if rest > 0 && branch.row.words("level") != "thread" {
+    if rest > 0 && branch.row.words("kind") != "thread" {
         rows.push((Row::default(), format!("{}… {rest} more", "  ".repeat(depth))));
     }
 }

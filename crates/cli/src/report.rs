@@ -1,0 +1,164 @@
+//! `longpole report`: one view of a recording on standard output.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use clap::{Args, ValueEnum};
+use longpole_metrics::{By, Weight, analyse};
+use longpole_recording::Folder;
+use longpole_report::{Input, Options, Style, View, build};
+use longpole_trace::Trace;
+
+/// Answers from a recording.
+#[derive(Args, Clone, Debug)]
+pub struct ReportArgs {
+    /// The recording; the newest one below the current folder when left out.
+    pub recording: Option<PathBuf>,
+    /// What to show.
+    #[arg(long, default_value = "summary", value_parser = view_of, value_name = "VIEW",
+        help = "What to show: summary, critical-path, npt, profile, threads, tree, parallelism or evidence")]
+    pub view: View,
+    /// What a row is.
+    #[arg(long, value_enum, default_value_t)]
+    pub by: RowKind,
+    /// Rows to show (text: 20; JSON and CSV: all).
+    #[arg(long, value_name = "ROWS")]
+    pub top: Option<usize>,
+    /// What has weight on the critical path: useful CPU time alone, or elapsed time.
+    #[arg(long, value_enum, default_value_t)]
+    pub weight: PathWeight,
+    /// Whether threads that wait for a device or a page count as busy.
+    #[arg(long, value_enum, default_value_t)]
+    pub io: Io,
+    /// How to write it.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// Width of the text; that of the terminal when left out.
+    #[arg(long, value_name = "COLUMNS")]
+    pub width: Option<usize>,
+}
+
+/// Kinds of row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum RowKind {
+    /// Procedures.
+    #[default]
+    Procedure,
+    /// Lines of procedures.
+    Line,
+    /// Threads.
+    Thread,
+    /// Processes.
+    Process,
+    /// Machines.
+    Machine,
+}
+
+/// Weights of the critical path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum PathWeight {
+    /// Useful CPU time.
+    #[default]
+    Cpu,
+    /// Elapsed time: also io, sleep, waiting for a CPU, messages.
+    Elapsed,
+}
+
+/// What waiting for devices is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Io {
+    /// Work of the device on the thread's behalf.
+    #[default]
+    Busy,
+    /// Idleness.
+    Idle,
+}
+
+/// Forms of output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// One object.
+    Json,
+    /// Rows.
+    Csv,
+}
+
+fn view_of(name: &str) -> Result<View, String> {
+    name.parse().map_err(|error: longpole_report::Error| error.to_string())
+}
+
+impl ReportArgs {
+    fn options(&self) -> Options {
+        let by = match self.by {
+            RowKind::Procedure => By::Procedure,
+            RowKind::Line => By::Line,
+            RowKind::Thread => By::Thread,
+            RowKind::Process => By::Process,
+            RowKind::Machine => By::Machine,
+        };
+        let weight = match self.weight {
+            PathWeight::Cpu => Weight::Cpu,
+            PathWeight::Elapsed => Weight::Elapsed,
+        };
+        Options { by, top: self.top, weight, io_idle: self.io == Io::Idle }
+    }
+
+    fn style(&self) -> Style {
+        let style = Style::of_stdout();
+        match self.width {
+            Some(width) => Style { width: Style::plain(width).width, ..style },
+            None => style,
+        }
+    }
+}
+
+/// Writes the view that was asked for.
+pub fn run(args: &ReportArgs) -> Result<()> {
+    let folder = match &args.recording {
+        Some(folder) => folder.clone(),
+        None => newest()?,
+    };
+    let text = render(&folder, args.view, args.options(), args.format, args.style())?;
+    write(&text)
+}
+
+/// The short answer that `record` ends with.
+pub fn summary(recording: &Path, style: Style) -> Result<String> {
+    render(recording, View::Summary, Options::default(), Format::Text, style)
+}
+
+fn newest() -> Result<PathBuf> {
+    Ok(Folder::newest_below(Path::new(".")).context("failed to find a recording below the current folder")?)
+}
+
+fn render(folder: &Path, view: View, options: Options, format: Format, style: Style) -> Result<String> {
+    let failed = || format!("failed to read the recording {}", folder.display());
+    let trace = Trace::open(folder).with_context(failed)?;
+    let choices = longpole_metrics::Options { io_idle: options.io_idle };
+    let analysis = analyse(&trace, &choices).with_context(failed)?;
+    let input = Input {
+        program: trace.program(),
+        paths: trace.paths(),
+        analysis: &analysis,
+        evidence: trace.evidence(),
+    };
+    let report = build(view, &input, &options);
+    Ok(match format {
+        Format::Text => report.text(&style),
+        Format::Json => report.json(),
+        Format::Csv => report.csv(),
+    })
+}
+
+/// Writes text to standard output. A reader that stops early is no error.
+pub fn write(text: &str) -> Result<()> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.context("failed to write to standard output"),
+    }
+}
