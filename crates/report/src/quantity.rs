@@ -73,21 +73,29 @@ pub(crate) struct Scale {
     pub factor: f64,
     /// The unit's sign.
     pub unit: &'static str,
+    /// Digits after the point: four digits of the largest.
+    digits: usize,
 }
 
 impl Scale {
     /// The unit in which the largest of a column's times has one to three digits before the point.
     pub(crate) fn of(largest_seconds: f64) -> Scale {
-        match largest_seconds {
-            s if s >= 0.9995 || s == 0.0 => Scale { factor: 1.0, unit: "s" },
-            s if s >= 0.999_5e-3 => Scale { factor: 1e3, unit: "ms" },
-            _ => Scale { factor: 1e6, unit: "µs" },
-        }
+        let (factor, unit) = match largest_seconds {
+            s if s >= 0.9995 || s == 0.0 => (1.0, "s"),
+            s if s >= 0.999_5e-3 => (1e3, "ms"),
+            _ => (1e6, "µs"),
+        };
+        let digits = match largest_seconds * factor {
+            value if value >= 99.995 => 1,
+            value if value >= 9.9995 => 2,
+            _ => 3,
+        };
+        Scale { factor, unit, digits }
     }
 
     /// The time as a cell of the column.
     pub(crate) fn cell(self, seconds: f64) -> String {
-        format!("{:.3}", seconds * self.factor)
+        format!("{:.*}", self.digits, seconds * self.factor)
     }
 }
 
@@ -103,6 +111,13 @@ mod tests {
         assert_eq!(time_text(87_000), "87.0 µs");
         assert_eq!(time_text(0), "0 s");
         assert_eq!(time_text(999_900_000), "1.00 s");
+    }
+
+    #[test]
+    fn a_column_of_times_has_one_unit_and_four_digits_of_the_largest() {
+        assert_eq!((Scale::of(0.41).unit, Scale::of(0.41).cell(0.0213).as_str()), ("ms", "21.3"));
+        assert_eq!((Scale::of(41.0).unit, Scale::of(41.0).cell(0.0213).as_str()), ("s", "0.02"));
+        assert_eq!(Scale::of(1.0).cell(0.0213), "0.021");
     }
 
     #[test]

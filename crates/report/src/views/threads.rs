@@ -2,8 +2,9 @@
 
 use longpole_event::ThreadId;
 use longpole_metrics::{By, Node, ThreadStates};
+use longpole_trace::Cause;
 
-use super::{ROWS_OF_TEXT, blocked_names, causes_text, identity, identity_columns, with_waits};
+use super::{ROWS_OF_TEXT, blocked_names, identity, identity_columns, with_waits};
 use crate::input::{Input, Options};
 use crate::name;
 use crate::quantity::{percent, time_text};
@@ -100,7 +101,7 @@ fn entry(input: &Input<'_>, id: ThreadId) -> Entry {
         .percent("npt_percent", 0.0)
         .count("switches", states.switches)
         .time("start_seconds", thread.start.nanoseconds())
-        .text("cause", causes_text(&states.blocked, 1));
+        .text("cause", longest_cause(&states.blocked));
     if let Some(end) = thread.end {
         row = row.time("end_seconds", end.nanoseconds());
     }
@@ -108,6 +109,14 @@ fn entry(input: &Input<'_>, id: ThreadId) -> Entry {
         row = row.text("created_by", name::thread(input.program, creator));
     }
     Entry { row: with_waits(row, &states.blocked), name, cpu }
+}
+
+/// What the thread was blocked for most.
+fn longest_cause(blocked: &[u64]) -> &'static str {
+    let causes = Cause::ALL.iter().zip(blocked).filter(|(_, time)| **time > 0);
+    causes
+        .max_by_key(|&(cause, &time)| (time, std::cmp::Reverse(*cause)))
+        .map_or("", |(cause, _)| cause.name())
 }
 
 fn table(entries: &[Entry], options: &Options) -> Vec<Section> {
@@ -121,9 +130,11 @@ fn table(entries: &[Entry], options: &Options) -> Vec<Section> {
     if has("spin_seconds") {
         columns.push(shown("spinning", Show::Time("spin_seconds")));
     }
-    columns.push(shown("ready", Show::Time("ready_seconds")));
+    if has("ready_seconds") {
+        columns.push(shown("ready", Show::Time("ready_seconds")));
+    }
     columns.push(shown("blocked", Show::Time("wait_seconds")));
-    columns.push(shown("mostly for", Show::Words("cause")));
+    columns.push(shown("most for", Show::Words("cause")));
     columns.push(shown("switches", Show::Count("switches")));
     let rows = entries.iter().take(limit).map(|entry| (entry.row.clone(), entry.name.clone())).collect();
     let mut sections = vec![Section::Table(Table { columns, name_title: "thread".to_owned(), rows })];
