@@ -17,6 +17,7 @@
 
 mod column;
 mod diagnosis;
+mod documentation;
 mod error;
 mod evidence;
 mod input;
@@ -31,9 +32,12 @@ mod view;
 mod views;
 
 #[cfg(test)]
+mod documents;
+#[cfg(test)]
 mod fixture;
 
 pub use column::Column;
+pub use documentation::{explain, list_metrics, metrics_markdown};
 pub use error::{Error, Result};
 pub use evidence::Facts;
 pub use input::{Input, Options};

@@ -26,11 +26,21 @@ impl Style {
     /// but nothing) or the terminal is `dumb`; `COLUMNS` overrides the width.
     #[must_use]
     pub fn of_stdout() -> Style {
-        let is_terminal = std::io::stdout().is_terminal();
-        let terminal = terminal_size::terminal_size_of(std::io::stdout());
+        let stdout = std::io::stdout();
+        Style::of(stdout.is_terminal(), terminal_size::terminal_size_of(stdout))
+    }
+
+    /// The same for standard error.
+    #[must_use]
+    pub fn of_stderr() -> Style {
+        let stderr = std::io::stderr();
+        Style::of(stderr.is_terminal(), terminal_size::terminal_size_of(stderr))
+    }
+
+    fn of(is_terminal: bool, size: Option<(terminal_size::Width, terminal_size::Height)>) -> Style {
         let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
         let width = columns
-            .or_else(|| terminal.filter(|_| is_terminal).map(|(width, _)| usize::from(width.0)))
+            .or_else(|| size.filter(|_| is_terminal).map(|(width, _)| usize::from(width.0)))
             .unwrap_or(WIDTH_OF_A_FILE);
         let is_refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
             || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
