@@ -2,12 +2,14 @@
 
 use std::io::Write;
 use std::os::fd::{AsRawFd, FromRawFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use blazesym::helper::ElfResolver;
 use blazesym::symbolize::{CodeInfo, FindSymOpts, ResolvedSym, Symbolize};
 
+use crate::exports::Exports;
 use crate::functions::Functions;
 use crate::image::{FileIdentity, Image};
 use crate::locate;
@@ -16,6 +18,8 @@ use crate::name::readable;
 use crate::spin::Spins;
 use crate::symboliser::{Named, NamedPlace};
 
+/// No file has code from here on: user space ends.
+const LARGEST_ADDRESS: u64 = 1 << 47;
 /// Folders with separate debug files.
 const DEBUG_FOLDERS: [&str; 2] = ["/usr/lib/debug", "/lib/debug"];
 
@@ -23,12 +27,18 @@ const DEBUG_FOLDERS: [&str; 2] = ["/usr/lib/debug", "/lib/debug"];
 struct FileCode {
     image: Arc<Image>,
     functions: Functions,
+    exports: Exports,
     spins: Spins,
 }
 
 impl FileCode {
     fn of(image: Arc<Image>) -> Self {
-        FileCode { functions: Functions::of(&image), spins: Spins::of(&image), image }
+        FileCode {
+            functions: Functions::of(&image),
+            exports: Exports::of(&image),
+            spins: Spins::of(&image),
+            image,
+        }
     }
 }
 
@@ -86,7 +96,7 @@ impl ElfNames {
     fn name(&mut self, address: u64) -> Named {
         let start = self.code.as_ref().and_then(|code| code.functions.start_of(address));
         let places = match (self.symbol(address, start), start) {
-            (Some(symbol), _) => places(&symbol),
+            (Some(symbol), _) => places(&symbol, self.exported(&symbol)),
             (None, Some(start)) => {
                 vec![NamedPlace { procedure: format!("{}+{start:#x}", self.file_name), file: None, line: 0 }]
             }
@@ -96,12 +106,19 @@ impl ElfNames {
         Named { places, spins: self.code.as_mut().is_some_and(spins) }
     }
 
+    fn exported(&self, symbol: &ResolvedSym<'_>) -> Option<&str> {
+        self.code.as_ref()?.exports.name(symbol.addr)
+    }
+
     /// The symbol that covers an address, from a file with source lines where there is one.
     fn symbol(&self, address: u64, start: Option<u64>) -> Option<ResolvedSym<'_>> {
+        let inside = self.code.as_ref().is_none_or(|code| code.image.addresses().contains(&address));
+        if !inside || address >= LARGEST_ADDRESS {
+            return None;
+        }
         let mut best: Option<ResolvedSym<'_>> = None;
         for resolver in &self.resolvers {
-            let found = resolver.find_sym(address, &FindSymOpts::CodeInfoAndInlined);
-            let Ok(Ok(symbol)) = found else { continue };
+            let Some(symbol) = find(resolver, address) else { continue };
             let has_line = symbol.code_info.is_some();
             if covers(&symbol, address, start) && (best.is_none() || has_line) {
                 best = Some(symbol);
@@ -112,6 +129,15 @@ impl ElfNames {
         }
         best
     }
+}
+
+/// Asks a file for the symbol at an address.
+///
+/// Damaged debug information must not end the program; where reading it goes out of bounds, the address
+/// has no name.
+fn find(resolver: &ElfResolver, address: u64) -> Option<ResolvedSym<'_>> {
+    let ask = || resolver.find_sym(address, &FindSymOpts::CodeInfoAndInlined);
+    catch_unwind(AssertUnwindSafe(ask)).ok()?.ok()?.ok()
 }
 
 /// Whether a symbol names the address for sure: a symbol without size ends where a function begins.
@@ -129,13 +155,13 @@ fn covers(symbol: &ResolvedSym<'_>, address: u64, function: Option<u64>) -> bool
 ///
 /// Each inlined function comes with the line of its call; the line within it is that of the function
 /// inlined into it, and the innermost one's is that of the address.
-fn places(symbol: &ResolvedSym<'_>) -> Vec<NamedPlace> {
+fn places(symbol: &ResolvedSym<'_>, exported: Option<&str>) -> Vec<NamedPlace> {
     let place = |name: &str, code: Option<&CodeInfo<'_>>| NamedPlace {
         procedure: readable(name),
         file: code.map(|code| code.to_path().to_string_lossy().into_owned()),
         line: code.and_then(|code| code.line).unwrap_or(0),
     };
-    let mut places = vec![place(symbol.name, symbol.code_info.as_deref())];
+    let mut places = vec![place(exported.unwrap_or(symbol.name), symbol.code_info.as_deref())];
     for inlined in &symbol.inlined {
         places.push(place(&inlined.name, inlined.code_info.as_ref()));
     }

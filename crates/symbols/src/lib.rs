@@ -22,6 +22,7 @@
 mod cfi;
 mod chain;
 mod elf_names;
+mod exports;
 mod frame_pointers;
 mod functions;
 mod image;
@@ -32,6 +33,7 @@ mod mapping;
 mod maps;
 mod module;
 mod name;
+mod origin;
 mod perf_map;
 mod process;
 mod round;

@@ -17,20 +17,17 @@
 
 use iced_x86::{Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register, UsedMemory};
 
+use crate::origin::is_wait;
 use crate::spin::{Body, is_branch};
 
 /// A set of variables: two for each general register (low byte, rest), one for each vector register, one
 /// for the flags, the rest for stack slots.
-type Set = u128;
+pub(crate) type Set = u128;
 
-const VECTORS: u32 = 32;
+pub(crate) const VECTORS: u32 = 32;
 const FLAGS: u32 = 64;
 const SLOTS: u32 = 65;
 const MOST_SLOTS: usize = 40;
-
-/// What a value is made of: bit 0 for loads, bit 1 + n for the carried variable number n.
-type Sources = u64;
-const LOAD: Sources = 1;
 
 /// Whether a loop only waits, by the rule above.
 pub(crate) fn repeats(instructions: &[Instruction], body: &Body) -> bool {
@@ -39,7 +36,7 @@ pub(crate) fn repeats(instructions: &[Instruction], body: &Body) -> bool {
     if carried.count_ones() > 8 {
         return false;
     }
-    Round::new(carried).waits(&steps)
+    is_wait(&steps, carried)
 }
 
 /// A stack slot: base register, displacement, size.
@@ -83,11 +80,10 @@ impl Pointers {
             writes.extend(written.map(|used| used.register().full_register()));
             let base = instruction.memory_base();
             let is_frame = matches!(base, Register::RBP | Register::RSP);
-            if instruction.mnemonic() == Mnemonic::Lea && is_frame && !instruction.is_vsib() {
-                if instruction.memory_index() == Register::None {
-                    let displacement = instruction.memory_displacement64().cast_signed();
-                    set.push((instruction.op0_register(), base, displacement));
-                }
+            let plain = instruction.memory_index() == Register::None;
+            if instruction.mnemonic() == Mnemonic::Lea && is_frame && plain {
+                let displacement = instruction.memory_displacement64().cast_signed();
+                set.push((instruction.op0_register(), base, displacement));
             }
         }
         set.retain(|(pointer, _, _)| writes.iter().filter(|written| *written == pointer).count() == 1);
@@ -112,22 +108,25 @@ struct View {
 
 /// One instruction of a loop, reduced to what it reads and writes.
 #[derive(Default)]
-struct Step {
-    reads: Set,
+pub(crate) struct Step {
+    pub reads: Set,
     /// Written, whatever it held.
-    replaces: Set,
+    pub replaces: Set,
     /// Written, perhaps in part or not always.
-    changes: Set,
+    pub changes: Set,
     /// Read to make addresses.
-    addresses: Set,
+    pub addresses: Set,
     /// Reads memory that is no variable.
-    loads: bool,
-    /// The value that a compare-and-exchange would store.
-    exchanged: Set,
+    pub loads: bool,
+    /// What a compare-and-exchange expects and would store. Made of what was loaded, it is an update that
+    /// others got in the way of; a lock is taken from one fixed value to another.
+    pub exchanged: Set,
     /// Indices of the steps that may come next in the same round.
-    next: Vec<usize>,
+    pub next: Vec<usize>,
+    /// The next round may follow.
+    pub returns: bool,
     /// A branch, one way of which leaves the loop.
-    leaves: bool,
+    pub leaves: bool,
 }
 
 /// The loop's instructions in order, from the header on; `None` where one has an effect.
@@ -151,7 +150,7 @@ fn steps(instructions: &[Instruction], body: &Body) -> Option<Vec<Step>> {
         let following = falls.then(|| position(index + 1));
         for successor in [following, target].into_iter().flatten() {
             match successor {
-                Some(0) => {}
+                Some(0) => step.returns = true,
                 Some(successor) => step.next.push(successor),
                 None => step.leaves = true,
             }
@@ -243,7 +242,7 @@ fn step(instruction: &Instruction, view: &mut View) -> Option<Step> {
         read_memory(memory, slot, &mut step)?;
     }
     if compares && has_memory(instruction) {
-        step.exchanged = variables(instruction.op1_register())?.0;
+        step.exchanged = variables(instruction.op1_register())?.0 | variables(Register::RAX)?.0;
     }
     if instruction.rflags_read() != 0 {
         step.reads |= 1 << FLAGS;
@@ -325,76 +324,4 @@ fn carried(steps: &[Step]) -> Set {
     }
     let written = steps.iter().fold(0, |set, step| set | step.replaces | step.changes);
     live.first().copied().unwrap_or(0) & written & !(1 << FLAGS)
-}
-
-/// One round, in which each variable is known by what it is made of.
-struct Round {
-    carried: Vec<u32>,
-    values: [Sources; 128],
-    /// Carried variables that decide an exit.
-    bounded: Sources,
-    load_decides: bool,
-}
-
-impl Round {
-    fn new(carried: Set) -> Self {
-        let carried: Vec<u32> = (0..128).filter(|variable| carried >> variable & 1 == 1).collect();
-        let mut values = [0; 128];
-        for (number, &variable) in carried.iter().enumerate() {
-            values[variable as usize] = 2 << number;
-        }
-        Round { carried, values, bounded: 0, load_decides: false }
-    }
-
-    fn waits(mut self, steps: &[Step]) -> bool {
-        for step in steps {
-            if self.sources(step.addresses) & !LOAD != 0 || self.sources(step.exchanged) & LOAD != 0 {
-                return false;
-            }
-            let sources = self.sources(step.reads) | if step.loads { LOAD } else { 0 };
-            if step.leaves {
-                self.bounded |= sources & !LOAD;
-                self.load_decides |= sources == LOAD;
-            }
-            self.write(step, sources);
-        }
-        self.load_decides && (0..self.carried.len()).all(|number| self.is_bounded_counter(number))
-    }
-
-    /// Made of itself and constants only, and an exit depends on it. The two parts of a register count as
-    /// one.
-    fn is_bounded_counter(&self, number: usize) -> bool {
-        let variable = self.carried[number];
-        let family = self.family(variable);
-        let made_of = self.values[variable as usize];
-        made_of & !family == 0 && self.bounded & family != 0
-    }
-
-    /// The numbers of the carried variables that are parts of the same register.
-    fn family(&self, variable: u32) -> Sources {
-        let same = |other: u32| other == variable || (other < VECTORS && other / 2 == variable / 2);
-        let numbers = self.carried.iter().enumerate().filter(|(_, other)| same(**other));
-        numbers.fold(0, |set, (number, _)| set | 2 << number)
-    }
-
-    fn sources(&self, variables: Set) -> Sources {
-        let mut rest = variables;
-        let mut sources = 0;
-        while rest != 0 {
-            sources |= self.values[rest.trailing_zeros() as usize];
-            rest &= rest - 1;
-        }
-        sources
-    }
-
-    fn write(&mut self, step: &Step, sources: Sources) {
-        for variable in 0..128 {
-            let value = &mut self.values[variable];
-            if step.replaces >> variable & 1 == 1 {
-                *value = sources;
-            } else if step.changes >> variable & 1 == 1 {
-                *value |= sources;
-            }
-        }
-    }
 }

@@ -23,6 +23,10 @@ const LARGEST_LOOP: usize = 32;
 const LARGEST_FUNCTION: u64 = 1 << 18;
 /// A function of at most this many instructions may be one that only pauses.
 const LARGEST_HELPER: usize = 16;
+/// A loop of at most this many instructions may wait though its header has other ways round.
+const SHORTEST_WAIT: usize = 6;
+/// A loop without pause that has more conditional branches than this does something.
+const MOST_TESTS: usize = 2;
 /// Compilers pad with at most this many instructions.
 const LONGEST_PADDING: usize = 32;
 /// Helpers may call helpers this deep.
@@ -60,7 +64,7 @@ impl Spins {
         if pause(here) || here.checked_sub(1).is_some_and(pause) {
             return true;
         }
-        let judge = Judge { image, yields: &self.yields, instructions: &function.instructions };
+        let judge = Judge { image, yields: &self.yields, function };
         let mut around = function.loops.iter().filter(|body| body.members.binary_search(&here).is_ok());
         around.any(|body| judge.waits(body))
     }
@@ -79,6 +83,8 @@ pub(crate) fn is_branch(instruction: &Instruction) -> bool {
 pub(crate) struct Body {
     pub header: usize,
     pub members: Vec<usize>,
+    /// There is no other way round from the header than within `members`.
+    whole: bool,
 }
 
 /// A decoded function and its small loops.
@@ -116,6 +122,16 @@ impl Function {
     }
 }
 
+/// What leads to a branch.
+enum Way {
+    /// A loop of few instructions, in ascending order.
+    Small(Vec<usize>),
+    /// More than a small loop has.
+    Large,
+    /// Also what does not come from the loop's header.
+    FromOutside,
+}
+
 /// The control flow of a function.
 struct Graph<'a> {
     instructions: &'a [Instruction],
@@ -124,22 +140,31 @@ struct Graph<'a> {
 }
 
 impl Graph<'_> {
-    /// The small loops whose rounds begin at `header`: one, or several that together would be large.
+    /// The small loops whose rounds begin at `header`: each way round alone, and all together.
     fn loops_at(&self, header: usize) -> Vec<Body> {
-        let loops: Vec<Vec<usize>> =
-            self.predecessors(header).filter_map(|end| self.members(header, end)).collect();
-        let mut all: Vec<usize> = loops.iter().flatten().copied().collect();
+        let mut ways: Vec<Vec<usize>> = Vec::new();
+        let mut large: Vec<usize> = Vec::new();
+        for end in self.predecessors(header) {
+            match self.way(header, end) {
+                Way::Small(members) => ways.push(members),
+                Way::Large => large.push(end),
+                Way::FromOutside => {}
+            }
+        }
+        if ways.is_empty() {
+            return Vec::new();
+        }
+        let mut all: Vec<usize> = ways.iter().flatten().copied().collect();
         all.sort_unstable();
         all.dedup();
-        match loops.len() {
-            0 => Vec::new(),
-            _ if all.len() <= LARGEST_LOOP => vec![Body { header, members: all }],
-            _ => loops.into_iter().map(|members| Body { header, members }).collect(),
-        }
+        let whole = all.len() <= LARGEST_LOOP && self.are_entered(header, &large);
+        let together = whole.then_some(Body { header, members: all, whole });
+        let alone = ways.into_iter().map(|members| Body { header, members, whole: false });
+        together.into_iter().chain(alone).collect()
     }
 
-    /// All that leads from `header` to `end`, if every way to `end` does; `None` for a large loop.
-    fn members(&self, header: usize, end: usize) -> Option<Vec<usize>> {
+    /// All that leads from `header` to `end`.
+    fn way(&self, header: usize, end: usize) -> Way {
         let mut members = vec![header];
         let mut open = vec![end];
         while let Some(index) = open.pop() {
@@ -149,13 +174,40 @@ impl Graph<'_> {
             members.push(index);
             let known = open.len();
             open.extend(self.predecessors(index));
-            let is_entry = index == 0 || open.len() == known;
-            if is_entry || members.len() > LARGEST_LOOP {
-                return None;
+            if index == 0 || open.len() == known {
+                return Way::FromOutside;
+            }
+            if members.len() > LARGEST_LOOP {
+                return Way::Large;
             }
         }
         members.sort_unstable();
-        Some(members)
+        Way::Small(members)
+    }
+
+    /// Whether control reaches all of these from the function's beginning without passing `header`.
+    fn are_entered(&self, header: usize, ends: &[usize]) -> bool {
+        if ends.is_empty() {
+            return true;
+        }
+        let mut reached = vec![false; self.instructions.len()];
+        reached[header] = true;
+        let mut open = vec![0];
+        while let Some(index) = open.pop() {
+            if reached.get(index).is_none_or(|reached| *reached) {
+                continue;
+            }
+            reached[index] = true;
+            if self.falls_through(index) {
+                open.push(index + 1);
+            }
+            let instruction = &self.instructions[index];
+            if is_branch(instruction) {
+                let target = instruction.near_branch_target();
+                open.extend(self.instructions.binary_search_by_key(&target, Instruction::ip));
+            }
+        }
+        ends.iter().all(|&end| end != header && reached[end])
     }
 
     /// Instructions from which control reaches this one directly.
@@ -193,15 +245,14 @@ impl Graph<'_> {
 struct Judge<'a> {
     image: &'a Image,
     yields: &'a Yields,
-    instructions: &'a [Instruction],
+    function: &'a Function,
 }
 
 impl Judge<'_> {
     /// Whether a loop only waits.
     fn waits(&self, body: &Body) -> bool {
         let mut pauses = false;
-        for &index in &body.members {
-            let instruction = &self.instructions[index];
+        for instruction in body.members.iter().map(|&index| &self.function.instructions[index]) {
             match instruction.flow_control() {
                 FlowControl::Call | FlowControl::IndirectCall => {
                     if !self.only_pauses(instruction, HELPER_DEPTH) {
@@ -217,7 +268,30 @@ impl Judge<'_> {
                 return false;
             }
         }
-        pauses || repeats(self.instructions, body)
+        pauses
+            || (self.is_telling(body)
+                && repeats(&self.function.instructions, body)
+                && self.inner_loops(body).all(|inner| self.waits(inner)))
+    }
+
+    /// Whether a loop without pause may be judged by its rounds.
+    ///
+    /// A way round on which nothing happens may be one that is never taken, behind tests that the compiler
+    /// could not leave out; walks along lists have such. So waits have few tests, and where there are other
+    /// ways round, few instructions.
+    fn is_telling(&self, body: &Body) -> bool {
+        let instructions = body.members.iter().map(|&index| &self.function.instructions[index]);
+        let tests =
+            instructions.filter(|instruction| instruction.flow_control() == FlowControl::ConditionalBranch);
+        tests.count() <= MOST_TESTS && (body.whole || body.members.len() <= SHORTEST_WAIT)
+    }
+
+    /// The loops within a round of another.
+    fn inner_loops(&self, outer: &Body) -> impl Iterator<Item = &Body> {
+        self.function.loops.iter().filter(|body| {
+            let is_member = |index: &usize| outer.members.binary_search(index).is_ok();
+            body.header != outer.header && body.members.iter().all(is_member)
+        })
     }
 
     /// Whether a call, or a jump out of a helper, leads to code that only pauses or yields.

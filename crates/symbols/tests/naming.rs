@@ -1,0 +1,156 @@
+//! Names and lines of programs that real compilers made.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use longpole_symbols::{CodeModule, Named, Symboliser};
+use object::{Object, ObjectSymbol};
+
+fn source() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/code/names.cpp")
+}
+
+/// The line of the source that bears a mark.
+fn line(mark: &str) -> u32 {
+    let text = std::fs::read_to_string(source()).unwrap();
+    text.lines().position(|line| line.contains(&format!("// line-{mark}"))).unwrap() as u32 + 1
+}
+
+fn run(program: &str, arguments: &[&str]) {
+    let run = Command::new(program).args(arguments).output().unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+}
+
+fn compile(folder: &Path, options: &[&str]) -> PathBuf {
+    let program = folder.join("program");
+    let source = source();
+    let paths = [source.to_str().unwrap(), "-o", program.to_str().unwrap()];
+    run("g++", &[options, &paths[..]].concat());
+    program
+}
+
+/// Addresses of a function by its mangled name.
+fn addresses(program: &Path, name: &str) -> Vec<u64> {
+    let bytes = std::fs::read(program).unwrap();
+    let elf = object::File::parse(&*bytes).unwrap();
+    let symbol = elf.symbols().find(|symbol| symbol.name() == Ok(name)).unwrap();
+    (symbol.address()..symbol.address() + symbol.size()).collect()
+}
+
+fn name(program: &Path, addresses: &[u64]) -> Vec<Named> {
+    Symboliser::new().symbolise(&CodeModule::of_file(program).unwrap(), addresses)
+}
+
+const OUTER: &str = "_ZN4shop5outerEPVi";
+const ADD: &str = "_ZN4shop7CounterIiE3addERKi";
+
+#[test]
+fn inlined_calls_are_places_from_the_innermost_to_the_function_around() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile(folder.path(), &["-O2", "-g"]);
+    let names = name(&program, &addresses(&program, OUTER));
+    let deepest =
+        names.iter().find(|named| named.places.len() == 3).expect("an address within both inlined calls");
+    // Of a static function compilers record no more than the plain name.
+    let procedures: Vec<&str> = deepest.places.iter().map(|place| place.procedure.as_str()).collect();
+    assert_eq!(procedures, ["innermost", "shop::middle(int volatile*)", "shop::outer(int volatile*)"]);
+    let lines: Vec<u32> = deepest.places.iter().map(|place| place.line).collect();
+    assert_eq!(lines, [line("innermost"), line("middle"), line("outer")]);
+    assert!(deepest.places.iter().all(|place| place.file.as_deref() == source().to_str()));
+}
+
+#[test]
+fn templates_are_named_in_every_kind_of_program() {
+    for options in [&["-O1", "-g"][..], &["-O1", "-static"], &["-O1", "-no-pie"], &["-O1", "-static-pie"]] {
+        let folder = tempfile::tempdir().unwrap();
+        let program = compile(folder.path(), options);
+        for named in name(&program, &addresses(&program, ADD)) {
+            assert_eq!(
+                named.places.last().unwrap().procedure,
+                "shop::Counter<int>::add(int const&)",
+                "{options:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn addresses_of_stripped_programs_are_grouped_by_function() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile(folder.path(), &["-O1"]);
+    let (outer, add) = (addresses(&program, OUTER), addresses(&program, ADD));
+    run("strip", &[program.to_str().unwrap()]);
+    for function in [outer, add] {
+        let expected = format!("program+{:#x}", function[0]);
+        for named in name(&program, &function) {
+            assert_eq!(named.places.len(), 1);
+            assert_eq!(named.places[0].procedure, expected);
+        }
+    }
+}
+
+#[test]
+fn a_stripped_program_is_named_by_its_debug_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile(folder.path(), &["-O2", "-g"]);
+    let outer = addresses(&program, OUTER);
+    let debug = folder.path().join("program.debug");
+    let (program_path, debug_path) = (program.to_str().unwrap(), debug.to_str().unwrap());
+    run("objcopy", &["--only-keep-debug", program_path, debug_path]);
+    run("strip", &[program_path]);
+    run("objcopy", &[&format!("--add-gnu-debuglink={debug_path}"), program_path]);
+    let names = name(&program, &outer);
+    assert!(names.iter().any(|named| named.places.len() == 3));
+    assert!(names.iter().all(|named| named.places.last().unwrap().procedure == "shop::outer(int volatile*)"));
+}
+
+#[test]
+fn a_file_that_was_deleted_after_mapping_is_named_still() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile(folder.path(), &["-O2", "-g"]);
+    let outer = addresses(&program, OUTER);
+    let module = CodeModule::of_file(&program).unwrap();
+    std::fs::remove_file(&program).unwrap();
+    let names = Symboliser::new().symbolise(&module, &outer);
+    assert!(names.iter().all(|named| named.places.last().unwrap().procedure == "shop::outer(int volatile*)"));
+}
+
+#[test]
+fn exported_functions_of_libc_have_the_name_that_programs_call() {
+    let libc = ["/lib/x86_64-linux-gnu/libc.so.6", "/lib64/libc.so.6"].map(Path::new);
+    let libc = libc.into_iter().find(|path| path.exists()).expect("a C library");
+    let bytes = std::fs::read(libc).unwrap();
+    let elf = object::File::parse(&*bytes).unwrap();
+    for function in ["pthread_mutex_lock", "sched_yield", "realloc", "qsort"] {
+        let symbol = elf.dynamic_symbols().find(|symbol| symbol.name() == Ok(function)).unwrap();
+        let named = &name(libc, &[symbol.address() + 1])[0];
+        assert_eq!(named.places.last().unwrap().procedure, function);
+    }
+}
+
+#[test]
+fn addresses_outside_of_code_have_no_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile(folder.path(), &["-O1"]);
+    for named in name(&program, &[0, 1, u64::MAX, 1 << 40]) {
+        assert_eq!(named, Named::default());
+    }
+}
+
+#[test]
+fn code_of_the_running_kernel_is_named_where_it_may_be_seen() {
+    let text = std::fs::read_to_string("/proc/kallsyms").unwrap_or_default();
+    let find = |line: &str| {
+        let (address, rest) = line.split_once(' ')?;
+        (rest == "T schedule").then(|| u64::from_str_radix(address, 16).unwrap())
+    };
+    let Some(address) = text.lines().find_map(find).filter(|&address| address != 0) else {
+        eprintln!("skipped: this machine hides the addresses of its kernel");
+        return;
+    };
+    let module = CodeModule::new("[kernel]".into(), Vec::new(), longpole_event::ModuleKind::Kernel, None);
+    let names = Symboliser::new().symbolise(&module, &[address + 3]);
+    assert_eq!(names[0].places[0].procedure, "schedule");
+}
