@@ -1,0 +1,44 @@
+// Sleeps in libc under known callers; the depth of a recursion is an argument.
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+__attribute__((noinline)) void innermost(void) {
+  struct timespec long_time = {1000, 0};
+  nanosleep(&long_time, 0);
+  __asm__ volatile("" ::: "memory");
+}
+
+__attribute__((noinline)) int recursive(int depth) {
+  char room[256];
+  memset(room, depth, sizeof room);
+  __asm__ volatile("" ::"r"(room) : "memory");
+  if (depth == 0) {
+    innermost();
+    return room[0];
+  }
+  int result = recursive(depth - 1) + room[128];
+  __asm__ volatile("" ::: "memory");
+  return result;
+}
+
+__attribute__((noinline)) int compares(const void *left, const void *right) {
+  (void)left, (void)right;
+  innermost();
+  __asm__ volatile("" ::: "memory");
+  return 0;
+}
+
+__attribute__((noinline)) void sorts(void) {
+  int numbers[4] = {4, 3, 2, 1};
+  qsort(numbers, 4, sizeof *numbers, compares);
+  __asm__ volatile("" ::: "memory");
+}
+
+int main(int count, char **arguments) {
+  if (count > 1)
+    return recursive(atoi(arguments[1]));
+  sorts();
+  return 0;
+}
