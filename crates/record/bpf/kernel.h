@@ -55,7 +55,10 @@ struct files_struct {
 	struct fdtable *fdt;
 };
 
-struct mm_struct;
+struct mm_struct {
+	unsigned long start_code;
+	unsigned long end_code;
+};
 
 struct task_struct {
 	struct sched_entity se;
@@ -108,6 +111,7 @@ static long (*bpf_probe_read_kernel_str)(void *into, u32 size,
 					 const void *from) = (void *)BPF_FUNC_probe_read_kernel_str;
 static long (*bpf_get_stack)(void *context, void *into, u32 size, u64 flags) = (void *)BPF_FUNC_get_stack;
 static long (*bpf_ringbuf_output)(void *ring, void *data, u64 size, u64 flags) = (void *)BPF_FUNC_ringbuf_output;
+static long (*bpf_loop)(u32 times, void *step, void *context, u64 flags) = (void *)BPF_FUNC_loop;
 static u64 (*bpf_ringbuf_query)(void *ring, u64 flags) = (void *)BPF_FUNC_ringbuf_query;
 
 #endif

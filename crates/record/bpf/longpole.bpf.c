@@ -14,6 +14,7 @@
 
 #define RING_BYTES (8 << 20)
 #define MOST_TASKS 65536
+#define MOST_PROCESSES 16384
 #define SENT_KEYS (1 << 17)
 /* The reader is woken at most this often; otherwise it looks by itself. */
 #define ALARM_NANOSECONDS 2000000
@@ -47,6 +48,24 @@ struct {
 	MAP_TYPE(key, u32);
 	MAP_TYPE(value, u64);
 } sent SEC(".maps");
+
+/* Executable memory of a process, as the reader has learnt it. */
+struct areas {
+	u64 program; /* what lies low: the program itself */
+	u64 program_size;
+	u64 libraries;
+	u64 libraries_size;
+	u64 generated;
+	u64 generated_size;
+};
+
+/* by pid; without an entry all large words are taken for addresses */
+struct {
+	MAP_UINT(type, BPF_MAP_TYPE_HASH);
+	MAP_UINT(max_entries, MOST_PROCESSES);
+	MAP_TYPE(key, u32);
+	MAP_TYPE(value, struct areas);
+} executable SEC(".maps");
 
 /* Rooms to put a stack together in: a program can interrupt another one on its processor, not itself. */
 enum { ROOM_SWITCH, ROOM_WAKE, ROOM_FORK, ROOM_SAMPLE, ROOMS };
@@ -104,12 +123,27 @@ INLINE long output(void *record, u64 size, u32 lost)
 
 /* ---- stacks ------------------------------------------------------------------------------------- */
 
-/* Copies user memory from `sp` upwards; returns how much there was before the mapping's end. */
-INLINE u32 copy_memory(u8 *into, u64 sp)
+/*
+ * How much memory above `sp` is worth copying. Where the chain of frame pointers holds, memory is needed
+ * only up to where it begins: for the frames of libraries without frame pointers.
+ */
+INLINE u32 memory_wanted(struct stack_record *record)
 {
-	u32 want = stack_bytes & ~7u;
+	u32 most = stack_bytes & ~7u;
+	if (most > MOST_MEMORY)
+		most = MOST_MEMORY;
+	u64 to_frame = record->bp - record->sp;
+	if (record->user_frames < 3 || to_frame > MOST_MEMORY)
+		return most;
+	u32 enough = ((u32)to_frame + 16 + 127) & ~127u;
+	return enough < most ? enough : most;
+}
+
+/* Copies user memory from `sp` upwards; returns how much there was before the mapping's end. */
+INLINE u32 copy_memory(u8 *into, u64 sp, u32 want)
+{
 	if (want > MOST_MEMORY)
-		want = MOST_MEMORY;
+		return 0;
 	if (bpf_probe_read_user(into, want, (void *)sp) == 0)
 		return want;
 	/* Near the stack's end, or a page is not present: page by page as far as it goes. */
@@ -127,29 +161,76 @@ INLINE u32 copy_memory(u8 *into, u64 sp)
 	return got & ~7u;
 }
 
-/* Mixes into `hash` those words that can be addresses: return addresses and saved frame pointers. */
-INLINE u64 mix(u64 hash, u64 word)
+/* Words of a stack that one step of the hash takes. */
+#define STEP_WORDS 8
+#define STEPS (sizeof(((struct stack_record *)0)->data) / 8 / STEP_WORDS)
+
+/*
+ * A key covers the words that unwinding can depend on: those that lie in executable memory, which can be
+ * return addresses, and those that point into the stack, which can be saved frame pointers. All other words
+ * are data; they change from call to call and would make each stack a new one.
+ */
+struct hash {
+	struct stack_record *record;
+	/* Hashed side by side, so that one multiplication need not wait for the other. */
+	u64 lanes[4];
+	u64 stack;
+	struct areas areas;
+};
+
+#define PRIME 0x9e3779b97f4a7c15ull
+#define NEAR_STACK (1u << 16)
+
+INLINE u64 mix(struct hash *hash, u64 lane, u64 word)
 {
-	u64 address = word - 0x10000 < (1ull << 47) - 0x10000 ? word : 0;
-	hash = (hash ^ address) * 0x9e3779b97f4a7c15ull;
-	return hash ^ (hash >> 29);
+	u64 counted = 0;
+	if (word >= 0x10000 &&
+	    (word - hash->areas.libraries < hash->areas.libraries_size ||
+	     word - hash->areas.program < hash->areas.program_size || word - hash->stack < NEAR_STACK ||
+	     word - hash->areas.generated < hash->areas.generated_size))
+		counted = word;
+	return (lane ^ counted) * PRIME;
 }
 
-/* A function of its own so that the verifier walks its loop once a program. */
-NOINLINE u64 hash_stack(struct stack_record *record, u32 words)
+static long hash_step(u32 index, struct hash *hash)
 {
-	u64 hash = 0;
-	if (!record)
-		return 0;
-	hash = mix(record->head.pid ^ (record->key << 32), record->ip);
-	hash = mix(hash, record->sp);
-	hash = mix(hash, record->bp);
-	for (u32 i = 0; i < sizeof(record->data) / 8; i++) {
-		if (i >= words)
-			break;
-		hash = mix(hash, ((u64 *)record->data)[i]);
+	if (index >= STEPS)
+		return 1;
+	u64 *words = (u64 *)hash->record->data + index * STEP_WORDS;
+	for (int i = 0; i < 4; i++) {
+		u64 lane = mix(hash, hash->lanes[i], words[i]);
+		hash->lanes[i] = mix(hash, lane ^ (lane >> 32), words[i + 4]);
 	}
-	return hash;
+	return 0;
+}
+
+/* The key of what stands in `record`; its data is followed by zeros up to a whole step. */
+INLINE u64 hash_stack(struct stack_record *record, struct task_struct *task, u32 words)
+{
+	u32 pid = task->tgid;
+	struct mm_struct *memory = task->mm;
+	struct areas *areas = bpf_map_lookup_elem(&executable, &pid);
+	struct hash hash = {
+		.record = record,
+		.lanes = { pid ^ (task->self_exec_id << 32), record->ip, record->sp, 0 },
+		.stack = record->sp,
+	};
+	if (areas) {
+		hash.areas = *areas;
+	} else if (memory) {
+		hash.areas.program = memory->start_code;
+		hash.areas.program_size = memory->end_code - memory->start_code;
+		hash.areas.libraries = 1ull << 32;
+		hash.areas.libraries_size = (1ull << 47) - (1ull << 32);
+	}
+	hash.lanes[3] = mix(&hash, 0, record->bp);
+	bpf_loop((words + STEP_WORDS - 1) / STEP_WORDS, hash_step, &hash, 0);
+	u64 key = 0;
+	for (int i = 0; i < 4; i++) {
+		key = (key ^ hash.lanes[i]) * PRIME;
+		key ^= key >> 29;
+	}
+	return key ? key : 1;
 }
 
 /*
@@ -186,7 +267,7 @@ INLINE u32 take(void *context, struct stack_record *record, struct task_struct *
 			}
 		}
 		if (at <= (MOST_KERNEL_FRAMES + MOST_USER_FRAMES) * 8) {
-			record->memory_bytes = copy_memory(record->data + at, record->sp);
+			record->memory_bytes = copy_memory(record->data + at, record->sp, memory_wanted(record));
 			at += record->memory_bytes;
 		}
 	}
@@ -205,18 +286,19 @@ INLINE u64 stack_key(void *context, struct task_struct *task, u64 time, u32 whic
 	record->head.cpu = bpf_get_smp_processor_id();
 	record->head.pid = task->tgid;
 	record->tid = task->pid;
-	record->key = task->self_exec_id;
 	u32 size = take(context, record, task, 0);
-	u64 key = hash_stack(record, (size - __builtin_offsetof(struct stack_record, data)) / 8);
-	if (key == 0)
-		key = 1;
+	if (size > sizeof(*record) - STEP_WORDS * 8)
+		return 0;
+	u64 *slack = (void *)record + size;
+	for (int i = 0; i < STEP_WORDS; i++)
+		slack[i] = 0;
+	u32 words = (size - __builtin_offsetof(struct stack_record, data)) / 8;
+	u64 key = hash_stack(record, task, words);
 	u32 slot = (u32)(key >> 13) & (SENT_KEYS - 1);
 	u64 *known = bpf_map_lookup_elem(&sent, &slot);
 	if (known && *known == key)
 		return key;
 	record->key = key;
-	if (size > sizeof(*record))
-		return 0;
 	if (output(record, size, LOST_STACKS))
 		return 0;
 	if (known)
@@ -225,6 +307,8 @@ INLINE u64 stack_key(void *context, struct task_struct *task, u64 time, u32 whic
 }
 
 /* ---- system calls ------------------------------------------------------------------------------- */
+
+#define SCHED_YIELD 24
 
 /* Whether the first argument of the system call is a descriptor worth looking at when it blocks. */
 INLINE int is_on_descriptor(s32 number)
@@ -339,8 +423,10 @@ int sched_switch(u64 *context)
 	if (flags & PREVIOUS_TRACKED) {
 		record.left = why_it_left(preempted, state, previous);
 		int waits = record.left != LEFT_RUNNABLE && record.left != LEFT_DEAD;
-		if (!preempted && record.left != LEFT_DEAD &&
-		    system_call(previous, &record.call, &record.number, &record.file, waits)) {
+		/* One that could run on was pre-empted, wherever it was, or yielded. */
+		if ((waits || !preempted) && record.left != LEFT_DEAD &&
+		    system_call(previous, &record.call, &record.number, &record.file, waits) &&
+		    (waits || record.number == SCHED_YIELD)) {
 			flags |= HAS_CALL;
 			size = sizeof(record);
 		}

@@ -134,8 +134,8 @@ struct stack_record {
 	u32 memory_bytes;
 	u32 kernel_frames;
 	u32 user_frames;
-	/* kernel frames, user frames, memory; what is absent takes no room */
-	u8 data[MOST_KERNEL_FRAMES * 8 + MOST_USER_FRAMES * 8 + MOST_MEMORY];
+	/* kernel frames, user frames, memory; what is absent takes no room; at the end room for zeros */
+	u8 data[MOST_KERNEL_FRAMES * 8 + MOST_USER_FRAMES * 8 + MOST_MEMORY + 64];
 };
 
 #endif

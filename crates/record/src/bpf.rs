@@ -1,7 +1,8 @@
 //! The bpf collector (rung 1): programs in the kernel that see the recorded tasks only.
 
+mod areas;
+mod kernel_types;
 mod mappings;
-mod variables;
 mod wire;
 
 use std::collections::hash_map::Entry;
@@ -15,6 +16,7 @@ use aya::{Btf, Ebpf, EbpfLoader, Endianness, include_bytes_aligned};
 use longpole_event::{LossKind, Time};
 use rustc_hash::FxHashMap;
 
+use self::areas::{ExecutableAreas, WireAreas};
 use self::mappings::MappingRings;
 use self::wire::Wire;
 use crate::collector::{Collector, KernelCost};
@@ -28,6 +30,10 @@ const TRACEPOINTS: [&str; 5] =
     ["sched_switch", "sched_waking", "sched_process_fork", "sched_process_exec", "task_rename"];
 /// Largest copy of user memory that the programs have room for (`MOST_MEMORY` in `bpf/records.h`).
 pub(crate) const MOST_STACK_BYTES: u32 = 8192;
+/// Bytes of the ring that one drain takes.
+const DRAIN_BYTES: usize = 1 << 20;
+/// Records of different processors can stand in the ring in another order than their times by this much.
+const DISORDER_NANOSECONDS: u64 = 5_000_000;
 /// The kernel's counters of losses, by index in the map `counters`.
 const LOSSES: [LossKind; 4] = [LossKind::Events, LossKind::Samples, LossKind::Stacks, LossKind::Threads];
 
@@ -37,6 +43,9 @@ pub(crate) enum BpfError {
     /// The kernel has no type information.
     #[error("read the kernel's type information {TYPE_INFORMATION}")]
     NoTypeInformation(#[source] io::Error),
+    /// The kernel has not got the tracepoints.
+    #[error("find the tracepoints {TRACEPOINTS:?} in {TYPE_INFORMATION}")]
+    NoTracepoints,
     /// The kernel refused the programs.
     #[error("load the kernel programs")]
     Load(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -56,6 +65,8 @@ pub(crate) struct BpfCollector {
     tracked: BpfHashMap<MapData, u32, u32>,
     counters: PerCpuArray<MapData, u64>,
     mappings: MappingRings,
+    areas: ExecutableAreas,
+    executable: BpfHashMap<MapData, u32, WireAreas>,
     /// Stacks whose first event has not been read yet, by key.
     pending: FxHashMap<u64, Box<TakenStack>>,
     lost: [u64; LOSSES.len()],
@@ -64,20 +75,22 @@ pub(crate) struct BpfCollector {
     statistics: Option<OwnedFd>,
     cost: Option<KernelCost>,
     knows_interrupts: bool,
+    behind: Option<Time>,
 }
 
 impl BpfCollector {
     /// Loads and attaches the programs; no task is recorded before [`Collector::track`].
     pub(crate) fn open(settings: &Settings) -> Result<BpfCollector, BpfError> {
         let bytes = std::fs::read(TYPE_INFORMATION).map_err(BpfError::NoTypeInformation)?;
-        let distances = variables::find(&bytes);
-        let types = Btf::parse(&bytes, Endianness::default()).map_err(load_error)?;
+        let distances = kernel_types::find(&bytes);
+        let tracepoints = kernel_types::tracepoints_only(&bytes, &TRACEPOINTS);
         drop(bytes);
+        let tracepoints = tracepoints.ok_or(BpfError::NoTracepoints)?;
+        let types = Btf::parse(&tracepoints, Endianness::default()).map_err(load_error)?;
         let stack_bytes = settings.stack_bytes.min(MOST_STACK_BYTES) & !7;
         let preempt_count = distances.map_or(0, |distances| distances.preempt_count);
         let cpu_number = distances.map_or(0, |distances| distances.cpu_number);
         let mut programs = EbpfLoader::new()
-            .btf(Some(&types))
             .override_global("stack_bytes", &stack_bytes, true)
             .override_global("walk_frame_pointers", &u32::from(settings.frame_pointers), true)
             .override_global("preempt_count_known", &u32::from(distances.is_some()), true)
@@ -93,6 +106,8 @@ impl BpfCollector {
             ring: RingBuf::try_from(map("ring")).map_err(load_error)?,
             tracked: BpfHashMap::try_from(map("tracked")).map_err(load_error)?,
             counters: PerCpuArray::try_from(map("counters")).map_err(load_error)?,
+            executable: BpfHashMap::try_from(map("executable")).map_err(load_error)?,
+            areas: ExecutableAreas::default(),
             programs,
             mappings,
             pending: FxHashMap::default(),
@@ -101,21 +116,30 @@ impl BpfCollector {
             statistics,
             cost: None,
             knows_interrupts: distances.is_some(),
+            behind: None,
         })
     }
 
-    /// Appends what is in the ring. A stack is put into the first event that names it.
+    /// Appends what is in the ring, up to a bound. A stack is put into the first event that names it.
     fn drain_ring(&mut self, into: &mut Vec<RawEvent>) {
+        let (mut bytes, mut last) = (0, Time::ZERO);
+        self.behind = None;
         while let Some(item) = self.ring.next() {
+            bytes += item.len();
             match wire::decode(&item) {
                 Some(Wire::Stack { key, stack }) => {
                     self.pending.insert(key, stack);
                 }
                 Some(Wire::Event(mut event)) => {
                     attach_stack(&mut self.pending, &mut event.kind);
+                    last = event.time;
                     into.push(event);
                 }
                 None => self.undecodable += 1,
+            }
+            if bytes >= DRAIN_BYTES {
+                self.behind = Some(last - DISORDER_NANOSECONDS);
+                break;
             }
         }
     }
@@ -182,15 +206,23 @@ fn attach_stack(pending: &mut FxHashMap<u64, Box<TakenStack>>, kind: &mut RawKin
 
 impl Collector for BpfCollector {
     fn track(&mut self, task: Task) -> io::Result<()> {
+        self.areas.track(task.pid, crate::clock::now());
         self.tracked.insert(task.tid, task.pid, 0).map_err(io::Error::other)
     }
 
     fn drain(&mut self, into: &mut Vec<RawEvent>) -> io::Result<()> {
         // Mappings first: one that is there when a stack is taken is then never read after the stack.
+        let first = into.len();
         self.mappings.drain(into);
         self.drain_ring(into);
+        into[first..].iter().for_each(|event| self.areas.learn(event));
+        self.areas.publish(&mut self.executable).map_err(io::Error::other)?;
         self.drain_losses(into, crate::clock::now());
         Ok(())
+    }
+
+    fn behind(&self) -> Option<Time> {
+        self.behind
     }
 
     fn stop(&mut self) {

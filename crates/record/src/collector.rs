@@ -3,6 +3,8 @@
 use std::io;
 use std::os::fd::RawFd;
 
+use longpole_event::Time;
+
 use crate::raw::{RawEvent, Task};
 
 /// A source of events about a program that runs.
@@ -23,6 +25,12 @@ pub trait Collector {
     /// # Errors
     /// When the kernel refuses; the recording ends then.
     fn drain(&mut self, into: &mut Vec<RawEvent>) -> io::Result<()>;
+
+    /// Where the last drain left events in the buffers, to bound the memory of the reader: the time up to
+    /// which it came. The next drain should follow at once.
+    fn behind(&self) -> Option<Time> {
+        None
+    }
 
     /// Stops collecting; [`Collector::drain`] still hands over what was buffered.
     fn stop(&mut self);

@@ -59,7 +59,10 @@ pub(crate) struct Run<'a> {
     last_flush: Time,
     last_progress: Time,
     end: Option<Time>,
+    /// The recording ends before the program.
     truncated: bool,
+    /// Why nothing more could be written or read.
+    failure: Option<String>,
     notes: Vec<String>,
 }
 
@@ -99,6 +102,7 @@ impl<'a> Run<'a> {
             last_progress: time,
             end: None,
             truncated: false,
+            failure: None,
             notes: Vec::new(),
         })
     }
@@ -114,8 +118,9 @@ impl<'a> Run<'a> {
             .map(|duration| self.started.begin + u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX));
         loop {
             let time = now();
-            let left = deadline.map_or(ROUND, |deadline| {
-                ROUND.min(Duration::from_nanos(deadline.since(time)) + Duration::from_millis(1))
+            let round = if self.collector.behind().is_some() { Duration::ZERO } else { ROUND };
+            let left = deadline.map_or(round, |deadline| {
+                round.min(Duration::from_nanos(deadline.since(time)) + Duration::from_millis(1))
             });
             let woken = self.waiter.wait(left).map_err(Error::system("wait for the program"))?;
             let stop = self.handle_signals(woken);
@@ -176,7 +181,8 @@ impl<'a> Run<'a> {
         if let Err(error) = self.collector.drain(&mut self.batch) {
             self.give_up(format!("collecting failed: {error}"));
         }
-        self.sorter.round(time, &mut self.batch, &mut self.ready);
+        let reached = self.collector.behind().map_or(time, |behind| behind.min(time));
+        self.sorter.round(reached, &mut self.batch, &mut self.ready);
         self.assemble();
         if time.since(self.last_flush) >= FLUSH_NANOSECONDS {
             self.last_flush = time;
@@ -226,7 +232,7 @@ impl<'a> Run<'a> {
     fn give_up(&mut self, reason: String) {
         self.truncated = true;
         self.end.get_or_insert_with(now);
-        self.notes.push(format!("the recording ends before the program: {reason}"));
+        self.failure.get_or_insert(reason);
     }
 
     fn report(&mut self, progress: &mut dyn FnMut(Progress)) {
@@ -246,13 +252,8 @@ impl<'a> Run<'a> {
     pub(crate) fn close(mut self) -> Ended {
         let end = self.end.unwrap_or_else(now);
         self.collector.stop();
-        if !self.truncated || self.notes.is_empty() {
-            if let Err(error) = self.collector.drain(&mut self.batch) {
-                self.notes.push(format!("the last events could not be read: {error}"));
-            }
-            self.sorter.round(now(), &mut self.batch, &mut self.ready);
-            self.sorter.finish(&mut self.ready);
-            self.assemble();
+        if self.failure.is_none() {
+            self.drain_the_rest();
         }
         let status = self.status();
         let others = self.assembler.living();
@@ -263,9 +264,27 @@ impl<'a> Run<'a> {
         let frames = self.assembler.frames_to_name();
         if let Err(error) = self.assembler.finish() {
             self.truncated = true;
-            self.notes.push(format!("the recording ends before the program: {}", describe(&error)));
+            self.failure.get_or_insert(describe(&error));
+        }
+        if let Some(failure) = self.failure {
+            self.notes.push(format!("the recording ends before the program: {failure}"));
         }
         Ended { end, status, truncated: self.truncated, notes: self.notes, frames, assembled }
+    }
+
+    fn drain_the_rest(&mut self) {
+        loop {
+            if let Err(error) = self.collector.drain(&mut self.batch) {
+                self.notes.push(format!("the last events could not be read: {error}"));
+                break;
+            }
+            let Some(behind) = self.collector.behind() else { break };
+            self.sorter.round(behind, &mut self.batch, &mut self.ready);
+            self.assemble();
+        }
+        self.sorter.round(now(), &mut self.batch, &mut self.ready);
+        self.sorter.finish(&mut self.ready);
+        self.assemble();
     }
 
     fn status(&mut self) -> Option<ExitStatus> {

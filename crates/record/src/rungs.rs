@@ -96,7 +96,7 @@ fn remedy(error: &BpfError) -> &'static str {
     match error {
         _ if !has_capabilities() => PERMISSION,
         BpfError::NoTypeInformation(_) => "use a kernel that is built with CONFIG_DEBUG_INFO_BTF",
-        BpfError::Load(_) => "use Linux 5.18 or newer with BPF and BTF tracing",
+        BpfError::Load(_) | BpfError::NoTracepoints => "use Linux 5.18 or newer with BPF and BTF tracing",
         BpfError::PerfEvent(_) => "let perf events be used: sysctl kernel.perf_event_paranoid=2",
     }
 }

@@ -11,7 +11,7 @@ use crate::assembler::{Assembled, Assembler};
 use crate::clock::now;
 use crate::error::{Error, Result};
 use crate::launch::{Command, ExitStatus, Running, Suspended};
-use crate::machine::{cpu_time, peak_bytes, this_machine};
+use crate::machine::{cpu_time, peak_bytes, take_precedence, this_machine};
 use crate::naming::FramesToName;
 use crate::run::{Run, Started};
 use crate::rungs::{self, Choice, Opened, Settings};
@@ -215,6 +215,7 @@ struct Parts<'a> {
 fn finish(parts: Parts<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Finished> {
     let Parts { folder, mut manifest, assembler, mut opened, child, started, options } = parts;
     let begin = started.begin;
+    take_precedence();
     let cpu_before = cpu_time();
     let mut run = Run::new(&mut *opened.collector, assembler, child, started)?;
     run.until_end(options.duration, progress)?;

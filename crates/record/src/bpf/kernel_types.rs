@@ -1,8 +1,12 @@
-//! Where the kernel keeps two of its per-CPU variables, from its own type information.
+//! What the collector needs to know from the kernel's type information (`/sys/kernel/btf/vmlinux`).
 //!
-//! Programs cannot name the variable that tells interrupts from tasks, and `/proc/kallsyms` often hides
+//! **Per-CPU variables.** Programs cannot name the variable that tells interrupts from tasks, and `/proc/kallsyms` often hides
 //! it. But the type information lists all per-CPU variables with their offsets in one section, so the
 //! distance between two of them is known, and each task leads to its processor's run queue.
+//!
+//! **Tracepoints.** A program is attached to the type of its tracepoint, by number. The loader takes numbers
+//! from a parsed copy of the type information, which costs tens of milliseconds and megabytes; it is
+//! handed one that holds nothing but these types, under their numbers.
 
 /// Distances from the run queue of a processor to other variables of the same processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +34,37 @@ pub(crate) fn find(btf: &[u8]) -> Option<Distances> {
     })
 }
 
+/// Type information in which the typedefs of `tracepoints` have the numbers that they have in `btf`, and
+/// everything before and between is empty.
+pub(crate) fn tracepoints_only(btf: &[u8], tracepoints: &[&str]) -> Option<Vec<u8>> {
+    let types = Types::parse(btf)?;
+    let names: Vec<String> = tracepoints.iter().map(|name| format!("btf_trace_{name}")).collect();
+    let mut found: Vec<(usize, &String)> = Vec::new();
+    for (id, &at) in types.starts.iter().enumerate().skip(1) {
+        if types.kind_at(at)? == TYPEDEF
+            && let Some(name) = names.iter().find(|name| types.is_named(at, name))
+        {
+            found.push((id, name));
+        }
+    }
+    let last = found.last().filter(|_| found.len() == names.len())?.0;
+    let mut strings = vec![0];
+    let mut words = [0, FORWARD << 24, 0].repeat(last);
+    for (id, name) in found {
+        words[3 * (id - 1)..][..3].copy_from_slice(&[u32::try_from(strings.len()).ok()?, TYPEDEF << 24, 0]);
+        strings.extend(name.bytes().chain([0]));
+    }
+    let types_length = u32::try_from(words.len() * 4).ok()?;
+    let header = [0x0001_eb9f, 24, 0, types_length, types_length, u32::try_from(strings.len()).ok()?];
+    let mut bytes: Vec<u8> = header.iter().chain(&words).flat_map(|word| word.to_ne_bytes()).collect();
+    bytes.extend(strings);
+    Some(bytes)
+}
+
 const STRUCT: u32 = 4;
 const UNION: u32 = 5;
+const FORWARD: u32 = 7;
+const TYPEDEF: u32 = 8;
 const VARIABLE: u32 = 14;
 const SECTION: u32 = 15;
 
@@ -80,6 +113,10 @@ impl<'a> Types<'a> {
         Some((info >> 24 & 0x1f, size(info & 0xffff), at + 12))
     }
 
+    fn kind_at(&self, at: usize) -> Option<u32> {
+        Some(read32(self.types, at + 4)? >> 24 & 0x1f)
+    }
+
     fn is_named(&self, at: usize, name: &str) -> bool {
         let text = read32(self.types, at).and_then(|offset| self.strings.get(size(offset)..));
         text.is_some_and(|text| text.starts_with(name.as_bytes()) && text.get(name.len()) == Some(&0))
@@ -87,10 +124,8 @@ impl<'a> Types<'a> {
 
     /// Offset of a variable in the per-CPU section.
     fn per_cpu(&self, name: &str) -> Option<u32> {
-        let is_section = |&&at: &&usize| {
-            read32(self.types, at + 4).is_some_and(|info| info >> 24 & 0x1f == SECTION)
-                && self.is_named(at, ".data..percpu")
-        };
+        let is_section =
+            |&&at: &&usize| self.kind_at(at) == Some(SECTION) && self.is_named(at, ".data..percpu");
         let &at = self.starts[1..].iter().rfind(is_section)?;
         let members = size(read32(self.types, at + 4)? & 0xffff);
         (0..members).map(|index| at + 12 + index * 12).find_map(|entry| {
@@ -197,6 +232,27 @@ mod tests {
             let _ = find(&damaged);
         }
         assert_eq!(find(&btf(&[("runqueues", 1)])), None);
+    }
+
+    #[test]
+    fn tracepoints_keep_their_numbers() {
+        let Ok(bytes) = std::fs::read("/sys/kernel/btf/vmlinux") else {
+            eprintln!("skipped: this kernel has no type information");
+            return;
+        };
+        let names = ["sched_switch", "sched_waking"];
+        let thin = tracepoints_only(&bytes, &names).unwrap();
+        let (whole, thin) = (Types::parse(&bytes).unwrap(), Types::parse(&thin).unwrap());
+        let id = |types: &Types<'_>, name: &str| {
+            types.starts[1..]
+                .iter()
+                .position(|&at| types.kind_at(at) == Some(TYPEDEF) && types.is_named(at, name))
+        };
+        for name in ["btf_trace_sched_switch", "btf_trace_sched_waking"] {
+            assert_eq!(id(&whole, name), id(&thin, name));
+            assert!(id(&thin, name).is_some());
+        }
+        assert_eq!(tracepoints_only(&bytes, &["no_such_tracepoint"]), None);
     }
 
     #[test]
