@@ -113,6 +113,7 @@ fn peak_mebibytes() -> u64 {
     line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok()).unwrap_or(0) / 1024
 }
 
+#[allow(clippy::print_stderr, reason = "a benchmark tells its result")]
 fn time_once(items: u64) {
     let relay = Relay::new(items);
     let begin = Instant::now();

@@ -3,8 +3,8 @@
 //! Each thread carries L, the length of the longest path that ends where it is now. L grows with the weight of
 //! the thread's arcs; a dependence lets the thread take over the L of the one that enabled it, if that is
 //! larger, or if it is equal and the thread was waiting (the later arrival wins). The thread with the largest L
-//! at its end (then the one that ended last, then the one that started first) ends the path; the hops that were
-//! taken over lead back from there.
+//! at its end ends the path (of several, the one that came there last: one that waited until it ended came when
+//! it began to wait; then the one that started first). The hops that were taken over lead back from there.
 //!
 //! ```text
 //!   T1  AAAABBBB        T1 signals at 8; T2 waited since 3, its own L is 3, T1's is 8.
@@ -96,6 +96,11 @@ impl Lane {
         }
         let after = self.past.partition_point(|line| line.since <= time);
         after.checked_sub(1).map(|index| &self.past[index])
+    }
+
+    /// When the thread came to what is its end at `time`: a thread that idles there came when it began to.
+    fn arrival(&self, time: Time) -> Time {
+        if self.line.grows { time } else { self.line.since }
     }
 
     fn waits(&self) -> bool {
@@ -209,8 +214,12 @@ impl Sweep for Search {
         let lane = self.lane(thread);
         let mut length = lane.line.length_at(time);
         if weighs_waits
-            && matches!(before, State::Absent | State::Blocked(_))
-            && (before == State::Absent || !matches!(state, State::Blocked(_)))
+            && match before {
+                State::Absent => true,
+                // A wait that goes on, or that only the thread's end cut off, is not over.
+                State::Blocked(_) => !matches!(state, State::Blocked(_) | State::Absent),
+                _ => false,
+            }
         {
             // No dependence has explained the wait up to now, else this is already so.
             length = time.nanoseconds();
@@ -221,13 +230,14 @@ impl Sweep for Search {
         }
         lane.state = state;
         let hop = lane.line.hop;
+        let arrival = lane.arrival(time);
         lane.change(Line { since: time, length, grows, hop });
         if state == State::Absent {
             lane.life = Life::Ended;
             let older = lane.past.len().saturating_sub(PAST_OF_ENDED);
             lane.past.drain(..older);
             lane.past.shrink_to_fit();
-            self.offer(End { length, time, thread, hop });
+            self.offer(End { length, time: arrival, thread, hop });
         }
     }
 
@@ -267,8 +277,7 @@ impl Sweep for Search {
             let lane = &self.lanes[index];
             if lane.life == Life::Alive {
                 let (length, hop) = (lane.line.length_at(end), lane.line.hop);
-                // A thread that idles at the end arrived when it began to.
-                let time = if lane.line.grows { end } else { lane.line.since };
+                let time = lane.arrival(end);
                 self.offer(End { length, time, thread: ThreadId::from_index(index), hop });
             }
         }

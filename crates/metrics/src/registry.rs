@@ -577,14 +577,6 @@ pub const METRICS: &[Metric] = &[
         source: "§1, §2",
     },
     Metric {
-        name: "blocked_kernel_lock_seconds",
-        title: "Blocked: kernel lock",
-        unit: Unit::Seconds,
-        group: Group::Profile,
-        explanation: "Time blocked for a lock inside the kernel, such as that of the memory map.",
-        source: "§1, §2",
-    },
-    Metric {
         name: "blocked_sleep_seconds",
         title: "Blocked: sleep",
         unit: Unit::Seconds,

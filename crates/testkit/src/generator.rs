@@ -31,13 +31,14 @@ const KINDS: [DependenceKind; 5] = [
 /// Runs of up to `threads` threads made by up to `steps` steps.
 pub fn random_timelines(threads: usize, steps: usize) -> impl Strategy<Value = MemoryTimelines> {
     let step = (0..4_u64, any::<u8>(), any::<u8>(), any::<u8>());
-    (1..=2_usize, proptest::collection::vec(step, 1..=steps)).prop_map(move |(roots, steps)| {
+    let steps = proptest::collection::vec(step, 1..=steps);
+    (1..=2_usize, any::<bool>(), steps).prop_map(move |(roots, all_end, steps)| {
         let mut run = Run::begin(roots.min(threads), threads);
         for (time, thread, action, argument) in steps {
             run.now = run.now + time;
             run.step(thread.into(), action, argument.into());
         }
-        run.end()
+        run.end(all_end)
     })
 }
 
@@ -66,8 +67,15 @@ impl Run {
         run
     }
 
-    fn end(mut self) -> MemoryTimelines {
-        self.made.program.elapsed_nanoseconds = (self.now + 1).nanoseconds();
+    /// Ends the run a little later; the threads that are still there live on, or end with it.
+    fn end(mut self, all_end: bool) -> MemoryTimelines {
+        self.now = self.now + 1;
+        self.made.program.elapsed_nanoseconds = self.now.nanoseconds();
+        for thread in (0..self.states.len()).map(ThreadId::from_index) {
+            if all_end && self.states[thread.index()] != State::Absent {
+                self.enter(thread, State::Absent);
+            }
+        }
         self.made
     }
 
