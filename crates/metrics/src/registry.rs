@@ -810,10 +810,10 @@ pub const METRICS: &[Metric] = &[
     },
     Metric {
         name: "unexplained_wait_percent",
-        title: "Without a waker",
+        title: "Without a cause",
         unit: Unit::Percent,
         group: Group::Evidence,
-        explanation: "Share of the blocked time whose end nothing recorded explains.",
+        explanation: "Share of the blocked time of which the cause is not known.",
         source: "§9",
     },
     Metric {

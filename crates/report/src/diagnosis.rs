@@ -25,6 +25,9 @@ const CPU_BOUND: f64 = 85.0;
 /// Share of the elapsed time that is not work from which on the program is said to wait, percent.
 const WAITS: f64 = 50.0;
 
+/// CPU time that a timer may miss altogether, nanoseconds.
+const TOO_SHORT: u64 = 20_000_000;
+
 /// What the ranking of the summary is by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RankedBy {
@@ -68,7 +71,10 @@ pub(crate) fn diagnose(input: &Input<'_>) -> Diagnosis {
     if share >= WAITS && facts.path_ready < unexplained / 2 && facts.path_waiting() > unexplained / 4 {
         return waits(&facts, unexplained);
     }
-    if facts.used_percent() >= CPU_BOUND {
+    if Pole::by_cpu(input).is_none() {
+        return unnamed(&facts);
+    }
+    if facts.used_percent() >= CPU_BOUND || facts.is_crowded_out() {
         return cpu_bound(input, &facts);
     }
     held_back(input, &facts)
@@ -136,20 +142,11 @@ fn waits(facts: &Facts, unexplained: u64) -> Diagnosis {
 
 fn cpu_bound(input: &Input<'_>, facts: &Facts) -> Diagnosis {
     let pole = Pole::by_cpu(input);
-    let cpus = match facts.cpus {
-        1 => "the only CPU was".to_owned(),
-        2 => "both CPUs were".to_owned(),
-        cpus => format!("all {cpus} CPUs were"),
-    };
-    let used = percent_text(facts.used_percent());
-    let what = pole
-        .as_ref()
-        .map_or_else(|| "no procedure is known".to_owned(), |pole| pole.sentence("the CPU time"));
-    let headline = format!(
-        "The long pole: CPU time. The program is CPU-bound ({cpus} in use for {used} of the run); {what}."
-    );
-    let mut reasons = reasons::ready(facts).into_iter().collect::<Vec<_>>();
+    let what = pole.as_ref().map_or("no procedure is known".to_owned(), |pole| pole.sentence("the CPU time"));
+    let headline = format!("The long pole: CPU time. {}; {what}.", reasons::cpu_bound(facts));
+    let mut reasons: Vec<String> = Vec::new();
     reasons.extend(reasons::spinning(input, facts));
+    reasons.extend(reasons::ready(facts));
     reasons.extend(pole.iter().flat_map(Pole::remarks));
     if reasons.len() < 2 {
         reasons.push("Only less work makes it faster here; more threads would not.".to_owned());
@@ -162,8 +159,8 @@ fn held_back(input: &Input<'_>, facts: &Facts) -> Diagnosis {
     let headline = format!("The long pole: {}.", pole.sentence("the critical path"));
     let mut reasons: Vec<String> = Vec::new();
     reasons.extend(reasons::spinning(input, facts));
-    reasons.extend(reasons::serial(input, facts));
     reasons.extend(reasons::waiting(facts));
+    reasons.extend(reasons::serial(input, facts));
     reasons.extend(reasons::ready(facts));
     reasons.extend(pole.remarks());
     let next = if facts.is_serial() {
@@ -177,13 +174,17 @@ fn held_back(input: &Input<'_>, facts: &Facts) -> Diagnosis {
 /// Work was seen, but no procedure: what is exact nevertheless.
 fn unnamed(facts: &Facts) -> Diagnosis {
     let headline = format!(
-        "No procedure can be named: the program used {} of CPU time, and no sample or switch within it left a call path.",
+        "No procedure can be named: of {} of CPU time no call path was seen.",
         time_text(facts.cpu + facts.spinning),
     );
-    let reason = "The times of threads and the waits below are exact. To name procedures run it longer, or sample more often (record -F 10000).";
+    let advice = if facts.cpu + facts.spinning < TOO_SHORT {
+        "The program was too short for the timer. Run it longer, or sample more often (record -F 10000)."
+    } else {
+        "The evidence says what was lost."
+    };
     Diagnosis {
         headline,
-        reasons: vec![reason.to_owned()],
+        reasons: vec!["Times of threads are exact.".to_owned(), advice.to_owned()],
         ranked_by: RankedBy::Nothing,
         next: vec![THREADS, EVIDENCE],
     }

@@ -86,7 +86,8 @@ pub(crate) fn warnings(input: &Input<'_>) -> Vec<String> {
     warnings.extend(few_samples(input));
     warnings.extend(without_names(evidence));
     let unexplained = unexplained_wait_percent(input);
-    if unexplained > UNEXPLAINED_MATTERS {
+    let is_long = 20 * unexplained_wait(input) > input.analysis.elapsed;
+    if unexplained > UNEXPLAINED_MATTERS && is_long {
         warnings.push(format!("of {} of the waiting no cause is known", percent_text(unexplained)));
     }
     if let Some(overhead) = overhead_percent(input).filter(|&overhead| overhead > OVERHEAD_MATTERS) {
@@ -169,9 +170,12 @@ fn damage(evidence: &Evidence) -> Option<String> {
 
 /// Share of blocked time of which no cause is known.
 pub(crate) fn unexplained_wait_percent(input: &Input<'_>) -> f64 {
-    let threads = &input.analysis.threads;
-    let blocked: u64 = threads.iter().flat_map(|thread| &thread.blocked).sum();
+    let blocked: u64 = input.analysis.threads.iter().flat_map(|thread| &thread.blocked).sum();
+    percent(unexplained_wait(input) as f64, blocked as f64)
+}
+
+/// Blocked time of which no cause is known, nanoseconds.
+fn unexplained_wait(input: &Input<'_>) -> u64 {
     let other = |blocked: &Vec<u64>| blocked.get(Cause::Other.index()).copied().unwrap_or(0);
-    let unexplained: u64 = threads.iter().map(|thread| other(&thread.blocked)).sum();
-    percent(unexplained as f64, blocked as f64)
+    input.analysis.threads.iter().map(|thread| other(&thread.blocked)).sum()
 }

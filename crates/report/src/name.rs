@@ -18,6 +18,12 @@ pub(crate) fn shorten(text: &str, width: usize) -> String {
     text.chars().take(begin).chain(['…']).chain(text.chars().skip(length - end)).collect()
 }
 
+/// Whether a procedure is one of the C library's that stand at the begin of every path.
+pub(crate) fn is_starter(procedure: &str) -> bool {
+    matches!(procedure, "_start" | "clone" | "clone3" | "start_thread" | "thread_start")
+        || procedure.starts_with("__libc_start")
+}
+
 /// File name of the program that was run, as modules are named.
 pub(crate) fn program_file(program: &Program) -> &str {
     let command = program.command.first().map_or("", String::as_str);
@@ -34,6 +40,10 @@ pub(crate) fn procedure(paths: &Paths, program: &Program, id: ProcedureId) -> St
 pub(crate) fn with_module(name: &str, module: &str, main_module: &str) -> String {
     if module.is_empty() || module == main_module || name.starts_with(module) {
         return name.to_owned();
+    }
+    if module.starts_with('[') {
+        // Not a file: the kernel, the vdso. Names without a place are in brackets themselves.
+        return if name.starts_with('[') { name.to_owned() } else { format!("{name} {module}") };
     }
     format!("{name} ({module})")
 }
@@ -79,6 +89,8 @@ mod tests {
     fn a_module_is_named_unless_it_is_the_program() {
         assert_eq!(with_module("inflate", "libz.so.1", "app"), "inflate (libz.so.1)");
         assert_eq!(with_module("main", "app", "app"), "main");
+        assert_eq!(with_module("do_futex", "[kernel]", "app"), "do_futex [kernel]");
+        assert_eq!(with_module("[no stack]", "[unknown]", "app"), "[no stack]");
         assert_eq!(with_module("libc.so.6+0x12", "libc.so.6", "app"), "libc.so.6+0x12");
     }
 }

@@ -79,14 +79,33 @@ pub(crate) fn wrap(text: &str, width: usize, indent: usize) -> Vec<String> {
     lines
 }
 
-/// Words at blanks outside backquotes.
+/// Words at blanks outside backquotes; a number keeps its unit.
 fn words(text: &str) -> Vec<&str> {
     let mut is_quoted = false;
     let is_gap = move |c: char| {
         is_quoted ^= c == '`';
         c == ' ' && !is_quoted
     };
-    text.split(is_gap).filter(|word| !word.is_empty()).collect()
+    let mut words: Vec<&str> = Vec::new();
+    let mut begin = 0;
+    for word in text.split(is_gap) {
+        let end = begin + word.len();
+        match words.last_mut() {
+            Some(last) if is_unit(word) => {
+                let from = begin - 1 - last.len();
+                *last = &text[from..end];
+            }
+            _ if word.is_empty() => {}
+            _ => words.push(word),
+        }
+        begin = end + 1;
+    }
+    words
+}
+
+/// Whether a word belongs to the number before it.
+fn is_unit(word: &str) -> bool {
+    matches!(word.trim_end_matches([',', '.', ')', ';', ':']), "%" | "±" | "s" | "ms" | "µs" | "CPU")
 }
 
 #[cfg(test)]
@@ -102,5 +121,10 @@ mod tests {
     #[test]
     fn names_in_backquotes_are_not_broken() {
         assert_eq!(wrap("it is `a b c` now", 10, 0), ["it is", "`a b c`", "now"]);
+    }
+
+    #[test]
+    fn numbers_are_not_parted_from_their_units() {
+        assert_eq!(wrap("took 12 ms (41 %).", 9, 0), ["took", "12 ms", "(41 %)."]);
     }
 }

@@ -12,6 +12,10 @@ use crate::quantity::percent;
 
 /// Share of the run with one busy thread from which on it is called serial, percent.
 const SERIAL: f64 = 30.0;
+/// Share of the run with at least one runnable thread per processor from which on processors are short, percent.
+const CROWDED: f64 = 85.0;
+/// Share of CPU time spent spinning from which on runnable threads are no sign of work, percent.
+const SPINS: f64 = 10.0;
 
 /// A wait: for what, and in which procedure it was suffered.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,6 +53,10 @@ pub(crate) struct Facts {
     pub waits: Vec<Wait>,
     /// Share of the run with one busy thread, percent.
     pub serial_percent: f64,
+    /// Share of the run in which more threads could run than ran, spinning left out, percent.
+    pub starved_percent: f64,
+    /// Share of the run in which as many threads could run as there are processors, percent.
+    pub crowded_percent: f64,
     /// Threads that used any CPU time worth naming (0.5 % of all).
     pub working_threads: usize,
 }
@@ -80,6 +88,8 @@ impl Facts {
             path_waits: ranked(input, on_path),
             waits: ranked(input, all),
             serial_percent: percent(serial as f64, analysis.elapsed as f64),
+            starved_percent: starved_percent(input),
+            crowded_percent: share_from(input, &analysis.nominal, input.program.cpus() as usize),
             working_threads: analysis.threads.iter().filter(is_working).count(),
         }
     }
@@ -90,15 +100,35 @@ impl Facts {
         percent((self.cpu + self.spinning) as f64, capacity).min(100.0)
     }
 
+    /// Whether threads could run nearly always and did not get the processors that they could use.
+    pub(crate) fn is_crowded_out(&self) -> bool {
+        let spun = percent(self.spinning as f64, (self.cpu + self.spinning) as f64);
+        self.crowded_percent >= CROWDED && self.ready > self.elapsed / 2 && spun < SPINS
+    }
+
     /// Time of waits on the elapsed-weighted critical path, those for a processor left out.
     pub(crate) fn path_waiting(&self) -> u64 {
         self.path_waits.iter().map(|wait| wait.time).sum()
     }
 
-    /// Whether one thread alone was busy for much of the run.
+    /// Whether one thread alone was busy for much of the run, and not for want of processors.
     pub(crate) fn is_serial(&self) -> bool {
-        self.cpus > 1 && self.serial_percent >= SERIAL
+        self.cpus > 1 && self.serial_percent - self.starved_percent >= SERIAL
     }
+}
+
+/// Share of the run at this level of a histogram or above, percent.
+fn share_from(input: &Input<'_>, times: &[u64], level: usize) -> f64 {
+    let time: u64 = times.iter().skip(level).sum();
+    percent(time as f64, input.analysis.elapsed as f64)
+}
+
+/// Time with several runnable threads that was not time with several busy ones, nor spinning.
+fn starved_percent(input: &Input<'_>) -> f64 {
+    let analysis = input.analysis;
+    let spinning: u64 = analysis.threads.iter().map(|states| states.spinning).sum();
+    let several = share_from(input, &analysis.nominal, 2) - share_from(input, &analysis.busy, 2);
+    (several - percent(spinning as f64, analysis.elapsed as f64)).max(0.0)
 }
 
 type Waits = BTreeMap<(Option<Cause>, Place), u64>;

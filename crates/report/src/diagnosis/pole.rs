@@ -13,8 +13,6 @@ use crate::share::{is_tied, standard_error};
 const FLAT: f64 = 20.0;
 /// Share that a coarser level has to have, percent.
 const COARSE: f64 = 50.0;
-/// Procedures that every program starts with say nothing.
-const STARTERS: &[&str] = &["main", "_start", "clone", "clone3", "start_thread", "thread_start", "[unknown]"];
 
 /// The long pole.
 #[derive(Clone, Debug)]
@@ -52,7 +50,7 @@ impl Pole {
         let mut rows = input.rows(By::Procedure);
         rows.sort_by_key(|row| (std::cmp::Reverse(measure(&row.own)), row.node));
         let share = |time: u64| percent(time as f64, whole as f64);
-        let first = rows.first().filter(|row| measure(&row.own) > 0)?;
+        let first = rows.first().filter(|row| measure(&row.own) > 0 && is_named(input, row.node))?;
         let first_share = share(measure(&first.own));
         let tied_with = rows
             .get(1)
@@ -123,6 +121,14 @@ fn quoted(input: &Input<'_>, node: Node) -> String {
     }
 }
 
+/// Whether a procedure is one, and not what stands for a path that is not known.
+fn is_named(input: &Input<'_>, node: Node) -> bool {
+    match node {
+        Node::Procedure(id) => !input.paths.procedure_named_by(id).name.starts_with('['),
+        _ => true,
+    }
+}
+
 /// The procedure closest to the work on whose behalf most of it is done.
 fn deepest(
     input: &Input<'_>,
@@ -134,7 +140,7 @@ fn deepest(
     let is_starter = |row: &&Row| match row.node {
         Node::Procedure(id) => {
             let name = input.paths.procedure_named_by(id).name.as_str();
-            STARTERS.contains(&name) || name.starts_with("__libc_start") || name.contains("+0x")
+            name == "main" || name::is_starter(name) || name.starts_with('[') || name.contains("+0x")
         }
         _ => true,
     };

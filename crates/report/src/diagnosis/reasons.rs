@@ -16,6 +16,23 @@ const WAITING: f64 = 10.0;
 /// The same for time without a processor.
 const READY: f64 = 10.0;
 
+/// That the processors are the limit.
+pub(super) fn cpu_bound(facts: &Facts) -> String {
+    let used = percent_text(facts.used_percent());
+    if facts.used_percent() < super::CPU_BOUND {
+        let crowded = percent_text(facts.crowded_percent);
+        return format!(
+            "For {crowded} of the run at least as many threads could run as there are CPUs, of which the program got {used}"
+        );
+    }
+    let cpus = match facts.cpus {
+        1 => "the only CPU was".to_owned(),
+        2 => "both CPUs were".to_owned(),
+        cpus => format!("all {cpus} CPUs were"),
+    };
+    format!("The program is CPU-bound ({cpus} in use for {used} of the run)")
+}
+
 /// CPU time that only waits.
 pub(super) fn spinning(input: &Input<'_>, facts: &Facts) -> Option<String> {
     let share = percent(facts.spinning as f64, (facts.cpu + facts.spinning) as f64);
@@ -75,12 +92,18 @@ pub(super) fn waiting(facts: &Facts) -> Option<String> {
     if percent(sum as f64, facts.elapsed as f64) < WAITING {
         return None;
     }
-    let place = &facts.waits.iter().find(|wait| wait.cause == cause)?.place;
+    let longest = facts.waits.iter().find(|wait| wait.cause == cause)?;
+    let most = if 2 * longest.time > sum { "most" } else { "the longest" };
+    let place = &longest.place;
     let uneven = match cause {
         Some(Cause::Barrier) => ": the work between barriers is uneven",
         _ => "",
     };
-    Some(format!("Threads spent {} in all {}, most in {place}{uneven}.", time_text(sum), waiting_for(cause)))
+    Some(format!(
+        "Threads spent {} in all {}, {most} in {place}{uneven}.",
+        time_text(sum),
+        waiting_for(cause)
+    ))
 }
 
 /// Time of threads that could have run.
@@ -92,11 +115,11 @@ pub(super) fn ready(facts: &Facts) -> Option<String> {
     let time = time_text(facts.ready);
     let used = facts.used_percent();
     Some(if used >= 70.0 {
-        format!("Threads waited {time} in all for a CPU: more of them can run than there are CPUs.")
+        format!("Threads waited {time} in all for a CPU: more of them could run than there are CPUs.")
     } else {
         let used = percent_text(used);
         format!(
-            "Threads waited {time} in all for a CPU while the program used {used} of them: pinned, limited by a quota, or other programs ran."
+            "Threads waited {time} in all for a CPU, yet the program used only {used} of the CPUs: others used them, or it is pinned or has a quota."
         )
     })
 }

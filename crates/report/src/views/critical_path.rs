@@ -64,15 +64,14 @@ pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
         return report;
     }
     let other = match options.weight {
-        Weight::Cpu => shown("% of elapsed path", Show::Percent("critical_path_elapsed_percent")),
-        Weight::Elapsed => shown("% of CPU path", Show::Percent("critical_path_percent")),
+        Weight::Cpu => shown("elapsed %", Show::Percent("critical_path_elapsed_percent")),
+        Weight::Elapsed => shown("CPU path %", Show::Percent("critical_path_percent")),
     };
     let columns = vec![
         shown("#", Show::Rank),
         shown("% of path", Show::Estimate("percent", "error_percent")),
         shown("self", Show::Time("seconds")),
         shown("incl %", Show::Percent("inclusive_percent")),
-        shown("incl", Show::Time("inclusive_seconds")),
         other,
     ];
     report.sections.extend(table(&ranked, columns, noun(options.by), options));

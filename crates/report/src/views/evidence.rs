@@ -212,7 +212,10 @@ fn cost(input: &Input<'_>) -> Vec<Row> {
     let evidence = input.evidence;
     let overhead = overhead_percent(input).map_or("not measured".to_owned(), percent_text);
     let recorder = time_text((evidence.recorder_cpu_seconds * 1e9) as u64);
-    let mebibytes = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
+    let bytes_text = |bytes: u64| match bytes as f64 / 1024.0 {
+        kibibytes if kibibytes < 1024.0 => format!("{kibibytes:.1} KiB"),
+        kibibytes => format!("{:.1} MiB", kibibytes / 1024.0),
+    };
     vec![
         words(
             "cost in the program",
@@ -222,9 +225,9 @@ fn cost(input: &Input<'_>) -> Vec<Row> {
         words("recorder's CPU time", recorder, "CPU time of the recorder beside the program while it ran"),
         words(
             "recorder's memory",
-            mebibytes(evidence.recorder_peak_bytes),
+            bytes_text(evidence.recorder_peak_bytes),
             "largest resident memory of the recorder",
         ),
-        words("recording's size", mebibytes(evidence.recording_bytes), "bytes on disk"),
+        words("recording's size", bytes_text(evidence.recording_bytes), "bytes on disk"),
     ]
 }

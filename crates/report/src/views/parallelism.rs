@@ -22,7 +22,7 @@ const COLUMNS: [&str; 8] = [
 ];
 /// Procedures named for the time in which one thread was busy.
 const SERIAL_ROWS: usize = 8;
-const BAR: usize = 30;
+const BAR: usize = 16;
 
 pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
     let analysis = input.analysis;
@@ -36,9 +36,9 @@ pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
             shown("busy %", Show::Percent("effective_percent")),
             shown("busy", Show::Time("effective_seconds")),
             shown("runnable %", Show::Percent("nominal_percent")),
-            shown("runnable", Show::Time("nominal_seconds")),
+            shown("", Show::Words("bar")),
         ],
-        name_title: "busy; most of it".to_owned(),
+        name_title: "most while so many were busy".to_owned(),
         rows: Vec::new(),
     };
     for level in 0..levels {
@@ -49,15 +49,15 @@ pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
             .percent("effective_percent", percent(busy as f64, whole))
             .time("nominal_seconds", nominal)
             .percent("nominal_percent", percent(nominal as f64, whole));
-        let mut label = bar(percent(busy as f64, whole));
+        let mut label = String::new();
         if let Some((node, share)) = most_charged(&charged, level) {
             let (identity, name) = identity(input, node);
             row = row.text("procedure", identity.words("procedure")).text("module", identity.words("module"));
             row = row.percent("procedure_percent", share);
-            label = format!("{label} {name} {}", percent_text(share));
+            label = format!("{name} {}", percent_text(share));
         }
         if busy + nominal > 0 {
-            table.rows.push((row.clone(), label.trim().to_owned()));
+            table.rows.push((row.clone().text("bar", bar(percent(busy as f64, whole), BAR)), label));
         }
         report.rows.push(row);
     }
@@ -72,9 +72,9 @@ fn at(times: &[u64], level: usize) -> u64 {
     times.get(level).copied().unwrap_or(0)
 }
 
-/// A bar as long as the share.
-pub(super) fn bar(percent: f64) -> String {
-    let eighths = (percent / 100.0 * (BAR * 8) as f64).round() as usize;
+/// A bar as long as the share of `width`.
+pub(super) fn bar(percent: f64, width: usize) -> String {
+    let eighths = (percent / 100.0 * (width * 8) as f64).round() as usize;
     let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8];
     format!("{}{rest}", "█".repeat(eighths / 8))
 }

@@ -61,7 +61,6 @@ pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
         shown("#", Show::Rank),
         shown("% of CPU", Show::Estimate("percent", "error_percent")),
         shown("self", Show::Time("seconds")),
-        shown("incl", Show::Time("inclusive_seconds")),
         shown("incl %", Show::Percent("inclusive_percent")),
     ];
     if totals.spinning > 0 {

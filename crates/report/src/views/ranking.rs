@@ -6,6 +6,7 @@ use longpole_metrics::{By, Measures, Row as Charged};
 
 use super::{ROWS_OF_TEXT, identity, is_estimated};
 use crate::input::{Input, Options};
+use crate::name::is_starter;
 use crate::quantity::{percent, percent_text};
 use crate::report::Row;
 use crate::share::{places, standard_error};
@@ -35,6 +36,15 @@ pub(super) struct Ranked {
     pub row: Row,
     pub name: String,
 }
+
+impl Ranked {
+    fn share(&self) -> f64 {
+        self.row.value("percent").unwrap_or(0.0)
+    }
+}
+
+/// Share below which a row got next to nothing itself, percent.
+const SMALLEST: f64 = 0.05;
 
 /// Ranks the rows that the measure charged anything, or that `keeps` wants besides: by their own share,
 /// then by their inclusive one, then by their node.
@@ -82,17 +92,24 @@ pub(super) fn taken(ranked: &[Ranked], options: &Options) -> Vec<Row> {
     ranked.iter().take(options.top.unwrap_or(usize::MAX)).map(|ranked| ranked.row.clone()).collect()
 }
 
-/// The table of a ranking, and what it leaves out.
+/// The table of a ranking, and what it leaves out: rows beyond the limit, and, unless they were asked for,
+/// rows that got next to nothing themselves and that every program has on all its paths.
 pub(super) fn table(ranked: &[Ranked], columns: Vec<Shown>, title: &str, options: &Options) -> Vec<Section> {
     let limit = options.top.unwrap_or(ROWS_OF_TEXT);
-    let rows = ranked.iter().take(limit).map(|ranked| (ranked.row.clone(), ranked.name.clone())).collect();
+    let tells = |ranked: &&Ranked| {
+        options.top.is_some() || ranked.share() >= SMALLEST || !is_starter(ranked.row.words("procedure"))
+    };
+    let shown: Vec<&Ranked> = ranked.iter().filter(tells).take(limit).collect();
+    let rows = shown.iter().map(|ranked| (ranked.row.clone(), ranked.name.clone())).collect();
     let mut sections = vec![Section::Table(Table { columns, name_title: title.to_owned(), rows })];
-    if ranked.len() > limit {
-        let rest: f64 = ranked[limit..].iter().filter_map(|ranked| ranked.row.value("percent")).sum();
-        let count = ranked.len() - limit;
-        let rest = percent_text(rest);
-        sections
-            .push(Section::Remark(format!("{count} more rows with {rest} in all (--top {})", ranked.len())));
+    let hidden = ranked.len() - shown.len();
+    if hidden > 0 {
+        let share = |ranked: &Ranked| ranked.share();
+        let rest =
+            ranked.iter().map(share).sum::<f64>() - shown.iter().map(|ranked| share(ranked)).sum::<f64>();
+        let rest = percent_text(if rest < 0.05 { 0.0 } else { rest });
+        let all = ranked.len();
+        sections.push(Section::Remark(format!("{hidden} more rows with {rest} in all (--top {all})")));
     }
     sections
 }

@@ -13,6 +13,7 @@ use crate::name;
 use crate::quantity::{count_of, percent, percent_text, time_text};
 use crate::report::{Report, Row};
 use crate::share::standard_error;
+use crate::style::Style;
 use crate::table::{Show, Table, shown};
 use crate::text::Section;
 use crate::view::View;
@@ -39,34 +40,75 @@ const COLUMNS: [&str; 20] = [
     "cpu_percent",
     "cpu_inclusive_percent",
 ];
+/// Lines and columns of the screen that the summary fits on; a line is left for the prompt.
+const SCREEN: (usize, usize) = (23, 80);
+const BAR: usize = 30;
+/// Rows of procedures and of waits, where the screen has room for them.
 const PROCEDURES: usize = 5;
 const WAITS: usize = 3;
-const DOUBTS: usize = 2;
-const REASONS: usize = 2;
+/// Shares below this in every column are not shown, percent.
+const SMALLEST: f64 = 0.5;
+
+/// How much of each part there is room for.
+#[derive(Clone, Copy)]
+struct Room {
+    reasons: usize,
+    procedures: usize,
+    waits: usize,
+    doubts: usize,
+}
+
+const fn room(reasons: usize, procedures: usize, waits: usize, doubts: usize) -> Room {
+    Room { reasons, procedures, waits, doubts }
+}
+
+/// From what one would like to see down to what must be said.
+const ROOMS: [Room; 6] = [
+    room(3, 5, 3, 2),
+    room(2, 5, 3, 2),
+    room(2, 5, 2, 1),
+    room(2, 4, 2, 1),
+    room(2, 3, 1, 1),
+    room(1, 3, 1, 1),
+];
 
 pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
-    let mut report = Report::new(View::Summary, input, options, &COLUMNS);
     let diagnosis = diagnose(input);
-    add_answer(&mut report, &diagnosis);
+    let (lines, width) = SCREEN;
+    let fits = |report: &Report| report.text(&Style::plain(width)).lines().count() <= lines;
+    let mut reports = ROOMS.into_iter().map(|room| with_room(input, options, &diagnosis, room));
+    let mut report = reports.next().expect("there is a first room");
+    while !fits(&report) {
+        match reports.next() {
+            Some(smaller) => report = smaller,
+            None => break,
+        }
+    }
+    report
+}
+
+fn with_room(input: &Input<'_>, options: &Options, diagnosis: &Diagnosis, room: Room) -> Report {
+    let mut report = Report::new(View::Summary, input, options, &COLUMNS);
+    add_answer(&mut report, diagnosis, room.reasons);
     if diagnosis.ranked_by != RankedBy::Nothing || input.analysis.elapsed > 0 {
         report.sections.push(Section::Blank);
         report.sections.push(Section::Paragraph(run_text(input)));
         add_parallelism(&mut report, input);
     }
     match diagnosis.ranked_by {
-        RankedBy::Nothing => add_threads(&mut report, input),
-        by => add_procedures(&mut report, input, by),
+        RankedBy::Nothing => add_threads(&mut report, input, room.procedures),
+        by => add_procedures(&mut report, input, by, room.procedures),
     }
-    add_waits(&mut report, input);
-    add_doubts(&mut report, input);
-    add_next(&mut report, &diagnosis);
+    add_waits(&mut report, input, room.waits);
+    add_doubts(&mut report, input, room.doubts);
+    add_next(&mut report, diagnosis);
     report.drop_empty_columns(&["section", "text"]);
     report
 }
 
-fn add_answer(report: &mut Report, diagnosis: &Diagnosis) {
+fn add_answer(report: &mut Report, diagnosis: &Diagnosis, most: usize) {
     report.sections.push(Section::Headline(diagnosis.headline.clone()));
-    let reasons = diagnosis.reasons.iter().take(REASONS);
+    let reasons = diagnosis.reasons.iter().take(most);
     let sentences = std::iter::once(&diagnosis.headline).chain(&diagnosis.reasons);
     report.rows.extend(sentences.map(|text| Row::default().text("section", "answer").text("text", text)));
     let text: Vec<&str> = reasons.map(String::as_str).collect();
@@ -116,14 +158,14 @@ fn add_parallelism(report: &mut Report, input: &Input<'_>) {
         let who = who.map_or(String::new(), |(node, share)| {
             format!("{} {}", name::shorten(&identity(input, node).1, 24), percent_text(share))
         });
-        let line = format!("  {label:>5} busy {:>8}  {:30} {who}", percent_text(share), bar(share));
+        let line = format!("  {label:>5} busy {:>8}  {:30} {who}", percent_text(share), bar(share, BAR));
         report.sections.push(Section::Line(line));
         let row = Row::default().text("section", "busy").text("text", label).count("level", from as u64);
         report.rows.push(row.time("seconds", time).percent("percent", share));
     }
 }
 
-fn add_procedures(report: &mut Report, input: &Input<'_>, ranked_by: RankedBy) {
+fn add_procedures(report: &mut Report, input: &Input<'_>, ranked_by: RankedBy, most: usize) {
     let totals = input.totals();
     let length = input.analysis.critical_cpu.length as f64;
     let cpu = |measures: &Measures| (measures.running + measures.spinning) as f64;
@@ -133,7 +175,10 @@ fn add_procedures(report: &mut Report, input: &Input<'_>, ranked_by: RankedBy) {
         _ => [path(&row.own), cpu(&row.own)],
     };
     let mut charged = input.rows(By::Procedure);
-    charged.retain(|row| cpu(&row.own) + path(&row.own) > 0.0);
+    charged.retain(|row| {
+        let shares = [percent(cpu(&row.own), cpu(&totals)), percent(path(&row.own), length)];
+        shares.iter().any(|&share| share >= SMALLEST)
+    });
     charged.sort_by(|a, b| {
         let ([a1, a2], [b1, b2]) = (key(a), key(b));
         b1.total_cmp(&a1).then(b2.total_cmp(&a2)).then(a.node.cmp(&b.node))
@@ -158,6 +203,7 @@ fn add_procedures(report: &mut Report, input: &Input<'_>, ranked_by: RankedBy) {
         return;
     }
     report.rows.extend(rows.iter().map(|(row, _)| row.clone()));
+    rows.truncate(most);
     let columns = vec![
         shown("critical path %", Show::Estimate("critical_path_percent", "critical_path_error_percent")),
         shown("incl", Show::Percent("critical_path_inclusive_percent")),
@@ -171,7 +217,7 @@ fn add_procedures(report: &mut Report, input: &Input<'_>, ranked_by: RankedBy) {
 }
 
 /// What is exact when no procedure is known: the threads.
-fn add_threads(report: &mut Report, input: &Input<'_>) {
+fn add_threads(report: &mut Report, input: &Input<'_>, most: usize) {
     let mut threads: Vec<(usize, u64)> = input
         .analysis
         .threads
@@ -181,7 +227,7 @@ fn add_threads(report: &mut Report, input: &Input<'_>) {
         .filter(|&(_, cpu)| cpu > 0)
         .collect();
     super::ranking::longest_first(&mut threads);
-    let rows: Vec<(Row, String)> = threads
+    let mut rows: Vec<(Row, String)> = threads
         .iter()
         .take(PROCEDURES)
         .map(|&(at, cpu)| {
@@ -194,12 +240,13 @@ fn add_threads(report: &mut Report, input: &Input<'_>) {
         return;
     }
     report.rows.extend(rows.iter().map(|(row, _)| row.clone()));
+    rows.truncate(most);
     let columns = vec![shown("CPU", Show::Time("seconds")), shown("blocked for", Show::Words("cause"))];
     report.sections.push(Section::Blank);
     report.sections.push(Section::Table(Table { columns, name_title: "thread".to_owned(), rows }));
 }
 
-fn add_waits(report: &mut Report, input: &Input<'_>) {
+fn add_waits(report: &mut Report, input: &Input<'_>, most: usize) {
     let mut waits: Vec<((Option<Cause>, Node), u64)> = Vec::new();
     for row in input.rows(By::Procedure) {
         waits.push(((None, row.node), row.own.ready));
@@ -209,7 +256,7 @@ fn add_waits(report: &mut Report, input: &Input<'_>) {
     // Waits below 1 % of the run hold nobody back.
     waits.retain(|&(_, time)| time > input.analysis.elapsed / 100);
     super::ranking::longest_first(&mut waits);
-    let rows: Vec<(Row, String)> = waits
+    let mut rows: Vec<(Row, String)> = waits
         .iter()
         .take(WAITS)
         .map(|&((cause, node), time)| {
@@ -222,16 +269,17 @@ fn add_waits(report: &mut Report, input: &Input<'_>) {
         return;
     }
     report.rows.extend(rows.iter().map(|(row, _)| row.clone()));
+    rows.truncate(most);
     let columns =
         vec![shown("thread time", Show::Time("seconds")), shown("waiting for", Show::Words("cause"))];
     report.sections.push(Section::Blank);
     report.sections.push(Section::Table(Table { columns, name_title: "in procedure".to_owned(), rows }));
 }
 
-fn add_doubts(report: &mut Report, input: &Input<'_>) {
+fn add_doubts(report: &mut Report, input: &Input<'_>, most: usize) {
     for (at, doubt) in warnings(input).into_iter().enumerate() {
         report.rows.push(Row::default().text("section", "warning").text("text", &doubt));
-        if at < DOUBTS {
+        if at < most {
             report.sections.push(Section::Warning(doubt));
         }
     }
