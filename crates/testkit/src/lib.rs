@@ -1,6 +1,7 @@
 //! Text timelines, random graphs and slow oracles, for tests only.
 //!
-//! * [`draw`] turns a drawing into timelines; [`Drawing`] documents the language.
+//! * [`draw`] turns a drawing into timelines; [`Drawing`] documents the language and writes a drawn
+//!   run as a recording.
 //! * [`random_timelines`] generates small consistent runs for property tests.
 //! * [`oracle`] computes the metrics slowly and obviously, from the items alone.
 
@@ -8,6 +9,7 @@ mod drawing;
 mod generator;
 mod memory;
 pub mod oracle;
+mod writer;
 
 pub use drawing::{Drawing, DrawingError, draw};
 pub use generator::random_timelines;

@@ -1,0 +1,103 @@
+//! From the folder on disk to the metrics: a drawn run that is written as a recording and opened again has the
+//! numbers of the drawing.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
+
+use std::collections::BTreeMap;
+
+use longpole_metrics::{Analysis, By, Measures, Node, Options, analyse, rows};
+use longpole_testkit::Drawing;
+use longpole_trace::{Timelines, Trace};
+
+fn analysis<T: Timelines<Error: std::fmt::Debug>>(timelines: &T) -> Analysis {
+    analyse(timelines, &Options::default()).unwrap()
+}
+
+/// Own and inclusive measures by the procedure's name.
+fn table(timelines: &impl Timelines, analysis: &Analysis) -> BTreeMap<String, (Measures, Measures)> {
+    let rows = rows(analysis, timelines.program(), timelines.paths(), By::Procedure, |_| true);
+    let name = |node| match node {
+        Node::Procedure(id) => timelines.paths().procedure_named_by(id).name.clone(),
+        other => panic!("{other:?} in a table of procedures"),
+    };
+    rows.into_iter().map(|row| (name(row.node), (comparable(row.own), comparable(row.inclusive)))).collect()
+}
+
+/// Without the number of observations: a collector looks where a drawing does not. Trailing zeros tell nothing.
+fn comparable(mut measures: Measures) -> Measures {
+    measures.observations = 0;
+    while measures.blocked.last() == Some(&0) {
+        measures.blocked.pop();
+    }
+    measures.npt_terms.iter_mut().for_each(|term| *term = term.round());
+    measures
+}
+
+fn assert_survives(text: &str) {
+    let drawing = Drawing::parse(&format!("unit 60000\n{text}")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("drawn.longpole");
+    drawing.write(&path).unwrap();
+    let (drawn, trace) = (drawing.timelines(), Trace::open(&path).unwrap());
+    let (expected, found) = (analysis(&drawn), analysis(&trace));
+    assert_eq!(trace.evidence().contradictions, 0, "{text}");
+    assert_eq!(table(&trace, &found), table(&drawn, &expected), "{text}");
+    assert_eq!(found.elapsed, expected.elapsed, "{text}");
+    assert_eq!((found.busy, found.nominal), (expected.busy, expected.nominal), "{text}");
+    assert_eq!(found.critical_cpu.length, expected.critical_cpu.length, "{text}");
+    assert_eq!(found.critical_elapsed.length, expected.critical_elapsed.length, "{text}");
+}
+
+#[test]
+fn figure_2_of_the_comparison_of_metrics() {
+    assert_survives("T1 AAAAAABBBBBB\nT2 CCCCCCcccccc\nT3 CCCCCCcccccc\nT1@12 -> T2, T3 signal");
+}
+
+#[test]
+fn locks_barriers_joins_and_created_threads() {
+    assert_survives(
+        "M = main:3 > start:7
+         T1 MMMWWbbMjjjM
+         T2 __WWWWWllW__
+         T3 ___WWWbLLLL_
+         T1@2 -> T2 create
+         T1@3 -> T3 create
+         T2@7 -> T1, T3 barrier
+         T3@9 -> T2 unlock
+         T3@11 -> T1 join",
+    );
+}
+
+#[test]
+fn every_cause_of_a_wait() {
+    assert_survives("T1 AlAcAbAjAwAsAmApAkAtAoA:AfAzAiAxAuA.A\nT2 BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB");
+}
+
+#[test]
+fn spinning_and_preemption() {
+    assert_survives("T1 AA~~~AA--AA~~~BB\nT2 BB--BBBB~~~--BBB");
+}
+
+#[test]
+fn processes_and_a_pipe() {
+    assert_survives(
+        "A = main > produce
+         B = main > consume
+         left/T1  AAAAppAA
+         right/T2 _BppBBpB
+         T1@1 -> T2 create
+         T1@4 -> T2 message
+         T2@6 -> T1 message
+         T1@7 -> T2 message",
+    );
+}
+
+#[test]
+fn messages_between_machines() {
+    assert_survives(
+        "one:p/T1 AAAAmmmmmA
+         two:q/T2 BmmmmmBB__
+         T1@4 -> T2@6 message
+         T2@7 -> T1@9 message",
+    );
+}

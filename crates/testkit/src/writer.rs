@@ -1,0 +1,301 @@
+//! Writes a drawing as a recording, as a collector would have recorded that run.
+//!
+//! What a drawing says and a collector cannot see is left out: dependences on threads that were not waiting, and the
+//! cause of a wait that a thread is in when it is first seen. Dependences between machines, and those that are under
+//! way for a while, are written as messages.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use longpole_event::{
+    Blocking, Call, Event, EventKind, FileKind, Frame, FrameId, MachineId, Module, ModuleKind, Process,
+    ProcessId, Stack, StackId, Symbol, SymbolPlace, Thread, ThreadId, Time, Waker,
+};
+use longpole_recording::{Folder, LogBuilder, LogName, Machine, Manifest, Outcome, Result};
+use longpole_trace::{Cause, State};
+
+use crate::drawing::{Drawing, DrawnDependence};
+
+impl Drawing {
+    /// Writes the run as a recording into `folder`.
+    ///
+    /// # Errors
+    /// What keeps the files from being written.
+    pub fn write(&self, folder: &Path) -> Result<()> {
+        let mut names: Vec<&str> = Vec::new();
+        for thread in &self.threads {
+            if !names.contains(&thread.machine.as_str()) {
+                names.push(&thread.machine);
+            }
+        }
+        let cpus = self.cpus.unwrap_or(self.threads.len() as u32);
+        let machine = |name: &&str| Machine { name: (*name).to_owned(), cpus, ..Machine::default() };
+        let outcome = Outcome {
+            begin_nanoseconds: 0,
+            end_nanoseconds: self.time(self.length()).nanoseconds(),
+            exit_code: Some(0),
+            signal: None,
+            truncated: false,
+        };
+        let manifest = Manifest {
+            format_version: longpole_recording::FORMAT_VERSION,
+            command: vec!["drawn".to_owned()],
+            machines: names.iter().map(machine).collect(),
+            outcome: Some(outcome),
+            ..Manifest::default()
+        };
+        let folder = Folder::create(folder, &manifest)?;
+        for (index, name) in names.iter().enumerate() {
+            Writer::new(self, &folder, MachineId::from_index(index), name)?.write()?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes the logs of one machine.
+struct Writer<'a> {
+    drawing: &'a Drawing,
+    events: LogBuilder,
+    symbols: LogBuilder,
+    /// Ids in this log of the machine's threads, by their position in the drawing.
+    ids: BTreeMap<usize, ThreadId>,
+    frames: BTreeMap<(String, u32, bool), FrameId>,
+}
+
+impl<'a> Writer<'a> {
+    fn new(drawing: &'a Drawing, folder: &Folder, machine: MachineId, name: &str) -> Result<Self> {
+        let log = |log| folder.create_log(machine, log).map(LogBuilder::new);
+        let mut writer = Writer {
+            drawing,
+            events: log(LogName::Events)?,
+            symbols: log(LogName::Symbols)?,
+            ids: BTreeMap::new(),
+            frames: BTreeMap::new(),
+        };
+        let mut processes: BTreeMap<&str, (ProcessId, u32)> = BTreeMap::new();
+        for (index, thread) in drawing.threads.iter().enumerate() {
+            if thread.machine != name {
+                continue;
+            }
+            let next = processes.len() as u32;
+            let (process, threads) = match processes.get(thread.process.as_str()) {
+                Some(&known) => known,
+                None => {
+                    let creator = drawing.creation(index).map(|(creator, _)| &drawing.threads[creator]);
+                    let parent = creator
+                        .and_then(|creator| processes.get(creator.process.as_str()))
+                        .map(|&(parent, _)| parent);
+                    (writer.events.process(Process { pid: (next + 1) * 100, parent })?, 0)
+                }
+            };
+            processes.insert(&thread.process, (process, threads + 1));
+            let tid = (process.0 + 1) * 100 + threads;
+            writer.ids.insert(index, writer.events.thread(Thread { process, tid })?);
+        }
+        Ok(writer)
+    }
+
+    fn write(mut self) -> Result<()> {
+        for column in 0..=self.drawing.length() {
+            self.write_column(column)?;
+        }
+        self.events.flush()?;
+        self.symbols.flush()
+    }
+
+    /// Looks, then dependences, then changes of state, as the drawing's timelines have them.
+    fn write_column(&mut self, column: usize) -> Result<()> {
+        let drawing = self.drawing;
+        let threads: Vec<usize> = self.ids.keys().copied().collect();
+        for &thread in &threads {
+            if drawing.is_observed(thread, column) {
+                let spins = drawing.state(thread, column - 1) == State::Spinning;
+                let stack = self.stack(thread, column, spins)?;
+                self.event(thread, column, EventKind::Sample { stack, kernel: false })?;
+            }
+        }
+        let mut woken = Vec::new();
+        for (key, dependence) in drawing.dependences.iter().enumerate() {
+            self.write_dependence(key as u64, dependence, column, &mut woken)?;
+        }
+        for &thread in &threads {
+            let before = column.checked_sub(1).map_or(State::Absent, |before| drawing.state(thread, before));
+            let lives_on = column == drawing.length() && drawing.end(thread).is_none();
+            let after = if lives_on { before } else { drawing.state(thread, column) };
+            if before != after {
+                self.write_change(thread, column, (before, after), woken.contains(&thread))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_dependence(
+        &mut self,
+        key: u64,
+        dependence: &DrawnDependence,
+        column: usize,
+        woken: &mut Vec<usize>,
+    ) -> Result<()> {
+        let DrawnDependence { source, source_time, thread, time, kind } = *dependence;
+        let (source_id, is_here) = (self.ids.get(&source).copied(), self.ids.contains_key(&thread));
+        let is_direct = source_time == time && source_id.is_some() && is_here;
+        if !is_direct {
+            if source_id.is_some() && source_time == column {
+                self.event(source, column, EventKind::Send { key })?;
+            }
+            if is_here && time == column {
+                self.event(thread, column, EventKind::Receive { key })?;
+            }
+            return Ok(());
+        }
+        if time != column {
+            return Ok(());
+        }
+        let before = column.checked_sub(1).map_or(State::Absent, |before| self.drawing.state(thread, before));
+        let stack = self.stack(source, column, false)?;
+        if kind == longpole_trace::DependenceKind::Create && before == State::Absent {
+            woken.push(thread);
+            self.event(thread, column, EventKind::Start { creator: source_id, stack })?;
+            if self.drawing.threads[thread].process != self.drawing.threads[source].process {
+                let program = self.events.text(&self.drawing.threads[thread].process)?;
+                self.event(thread, column, EventKind::Exec { program })?;
+            }
+            return self.write_name(thread, column);
+        }
+        let goes_on = !matches!(self.drawing.state(thread, column), State::Blocked(_));
+        if let (State::Blocked(_), true, Some(waker)) = (before, goes_on, source_id) {
+            woken.push(thread);
+            let waker = Waker::Thread(waker);
+            self.event(thread, column, EventKind::Wake { waker, call: None, stack })?;
+        }
+        Ok(())
+    }
+
+    fn write_change(
+        &mut self,
+        thread: usize,
+        column: usize,
+        (before, after): (State, State),
+        woken: bool,
+    ) -> Result<()> {
+        match before {
+            State::Absent if !woken => {
+                self.event(thread, column, EventKind::Start { creator: None, stack: None })?;
+                self.write_name(thread, column)?;
+            }
+            State::Blocked(_) if !woken && after != State::Absent => {
+                let kind = EventKind::Wake { waker: Waker::Interrupt, call: None, stack: None };
+                self.event(thread, column, kind)?;
+            }
+            _ => {}
+        }
+        let was_on = before.is_on_cpu();
+        match after {
+            State::Running | State::Spinning if !was_on => self.event(thread, column, EventKind::In),
+            State::Running | State::Spinning => Ok(()),
+            State::Ready if was_on => {
+                let stack = self.stack(thread, column, false)?;
+                let kind = EventKind::Out { blocking: Blocking::Runnable, call: None, stack };
+                self.event(thread, column, kind)
+            }
+            State::Ready => Ok(()),
+            // What a thread waits for when it is first seen cannot be known.
+            State::Blocked(_) if before == State::Absent => Ok(()),
+            State::Blocked(cause) => {
+                if !was_on {
+                    self.event(thread, column, EventKind::In)?;
+                }
+                self.write_block(thread, column, cause)
+            }
+            State::Absent => {
+                self.event(thread, column, EventKind::Exit)?;
+                if !was_on {
+                    return Ok(());
+                }
+                let kind = EventKind::Out { blocking: Blocking::Dead, call: None, stack: None };
+                self.event(thread, column, kind)
+            }
+        }
+    }
+
+    fn write_block(&mut self, thread: usize, column: usize, cause: Cause) -> Result<()> {
+        let (call, waiting) = evidence_of(cause);
+        let call = call.map(|call| self.events.call(call)).transpose()?;
+        let mut stack = self.stack(thread, column, false)?;
+        if let Some((module, name)) = waiting {
+            let frame = self.frame(module, name, 0, false)?;
+            stack = Some(self.events.stack(Stack { caller: stack, frame })?);
+        }
+        self.event(thread, column, EventKind::Out { blocking: Blocking::Interruptible, call, stack })
+    }
+
+    fn write_name(&mut self, thread: usize, column: usize) -> Result<()> {
+        let name = self.events.text(&self.drawing.threads[thread].name)?;
+        self.event(thread, column, EventKind::Name { name })
+    }
+
+    /// The thread's own stack just before `column`; its creators' paths are not part of it.
+    fn stack(&mut self, thread: usize, column: usize, spins: bool) -> Result<Option<StackId>> {
+        let Some(letter) = self.drawing.letter_before(thread, column) else { return Ok(None) };
+        let places = self.drawing.letters.get(&letter).cloned();
+        let places = places.unwrap_or_else(|| vec![(letter.to_string(), 0)]);
+        let mut caller = None;
+        for (index, (name, line)) in places.iter().enumerate() {
+            let is_innermost = index + 1 == places.len();
+            let frame = self.frame("/bin/drawn", name, *line, spins && is_innermost)?;
+            caller = Some(self.events.stack(Stack { caller, frame })?);
+        }
+        Ok(caller)
+    }
+
+    fn frame(&mut self, module: &str, name: &str, line: u32, spins: bool) -> Result<FrameId> {
+        let key = (name.to_owned(), line, spins);
+        if let Some(&frame) = self.frames.get(&key) {
+            return Ok(frame);
+        }
+        let path = self.events.text(module)?;
+        let module = Module { path, build_id: Vec::new(), kind: ModuleKind::File, process: None };
+        let module = self.events.module(module)?;
+        let address = 0x1000 + 16 * self.frames.len() as u64;
+        let frame = self.events.frame(Frame { module, address })?;
+        let procedure = self.symbols.text(name)?;
+        let file = Some(self.symbols.text("drawn.c")?);
+        self.symbols.symbol(Symbol { frame, places: vec![SymbolPlace { procedure, file, line }], spins })?;
+        self.frames.insert(key, frame);
+        Ok(frame)
+    }
+
+    fn event(&mut self, thread: usize, column: usize, kind: EventKind) -> Result<()> {
+        let time: Time = self.drawing.time(column);
+        self.events.event(Event { time, cpu: 0, thread: self.ids[&thread], kind })
+    }
+}
+
+/// The system call (x86-64) and the waiting procedure that show a wait of this cause.
+fn evidence_of(cause: Cause) -> (Option<Call>, Option<(&'static str, &'static str)>) {
+    let call = |number| Some(Call { number, arguments: [16, 128, 0], file: FileKind::None });
+    let read = |file| Some(Call { number: 0, arguments: [3, 0, 0], file });
+    let libc = |name| Some(("/lib/libc.so.6", name));
+    const FUTEX: i32 = 202;
+    match cause {
+        Cause::Lock => (call(FUTEX), libc("pthread_mutex_lock")),
+        Cause::Condition => (call(FUTEX), libc("pthread_cond_wait")),
+        Cause::Barrier => (call(FUTEX), libc("pthread_barrier_wait")),
+        Cause::Join => (call(FUTEX), libc("pthread_join")),
+        Cause::Park => (call(FUTEX), Some(("/bin/drawn", "std::thread::park"))),
+        Cause::Futex => (call(FUTEX), None),
+        Cause::Child => (call(61), None),
+        Cause::Semaphore => (call(65), None),
+        Cause::Message => (call(242), None),
+        Cause::Io => (read(FileKind::Regular), None),
+        Cause::Pipe => (read(FileKind::Pipe), None),
+        Cause::Socket => (call(45), None),
+        Cause::Terminal => (read(FileKind::Character), None),
+        Cause::Poll => (call(232), None),
+        Cause::PageFault => (call(-1), None),
+        Cause::Sleep => (call(35), None),
+        Cause::Signal => (call(34), None),
+        Cause::Kernel => (call(9), None),
+        Cause::Stopped | Cause::Other => (None, None),
+    }
+}
