@@ -1,2 +1,39 @@
-//! The `longpole` binary.
-fn main() {}
+//! The `longpole` binary: arguments, wiring, exit statuses.
+//!
+//! Text on standard output is data; everything else goes to standard error.
+
+mod arguments;
+mod definitions;
+mod demo;
+mod doctor;
+mod failure;
+mod import;
+mod record;
+mod report;
+mod setup;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::arguments::{Arguments, Command};
+
+fn main() -> ExitCode {
+    // The sample program is this binary run again; it must not see anything of the command line's parsing.
+    if std::env::args_os().nth(1).is_some_and(|argument| argument == demo::PROGRAM_ARGUMENT) {
+        demo::run_program();
+        return ExitCode::SUCCESS;
+    }
+    let arguments = Arguments::parse();
+    let result = match arguments.command {
+        Command::Record(options) => record::run(options),
+        Command::Report(options) => report::run(&options).map(|()| ExitCode::SUCCESS),
+        Command::Import(options) => import::run(&options),
+        Command::Demo(options) => demo::run(options),
+        Command::Doctor(options) => doctor::run(&options),
+        Command::Setup => setup::run(),
+        Command::Metrics => definitions::metrics(),
+        Command::Explain(options) => definitions::explain(&options),
+    };
+    result.unwrap_or_else(|error| failure::report(&error))
+}

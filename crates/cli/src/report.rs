@@ -132,11 +132,11 @@ pub fn summary(recording: &Path, style: Style) -> Result<String> {
 }
 
 fn newest() -> Result<PathBuf> {
-    Ok(Folder::newest_below(Path::new(".")).context("failed to find a recording below the current folder")?)
+    Ok(Folder::newest_below(Path::new(".")).context("find a recording below the current folder")?)
 }
 
 fn render(folder: &Path, view: View, options: Options, format: Format, style: Style) -> Result<String> {
-    let failed = || format!("failed to read the recording {}", folder.display());
+    let failed = || format!("read the recording {}", folder.display());
     let trace = Trace::open(folder).with_context(failed)?;
     let choices = longpole_metrics::Options { io_idle: options.io_idle };
     let analysis = analyse(&trace, &choices).with_context(failed)?;
@@ -159,6 +159,6 @@ pub fn write(text: &str) -> Result<()> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => written.context("failed to write to standard output"),
+        written => written.context("write to standard output"),
     }
 }

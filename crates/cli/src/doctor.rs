@@ -1,0 +1,113 @@
+//! `longpole doctor`: what this machine permits, what follows from it, and how to get more.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use longpole_record::{Rung, probe, tracefs};
+use longpole_symbols::has_frame_pointers;
+
+use crate::arguments::Doctor;
+use crate::failure::print;
+use crate::setup::CAPABILITIES;
+
+/// Runs the command.
+pub fn run(options: &Doctor) -> Result<ExitCode> {
+    let mut text = machine();
+    let rungs = probe();
+    text.push_str(&ladder(&rungs));
+    if let Some(program) = &options.program {
+        text.push_str(&look_at(program)?);
+    }
+    print(&text)?;
+    let can_record = rungs.iter().any(|rung| rung.available.is_ok());
+    Ok(if can_record { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn machine() -> String {
+    let read = |path: &str| fs::read_to_string(path).map(|text| text.trim().to_owned()).ok();
+    let kernel = read("/proc/sys/kernel/osrelease").unwrap_or_else(|| "not known".into());
+    let types = Path::new("/sys/kernel/btf/vmlinux").exists();
+    let paranoid = read("/proc/sys/kernel/perf_event_paranoid").unwrap_or_else(|| "not known".into());
+    let pointers = read("/proc/sys/kernel/kptr_restrict").unwrap_or_else(|| "not known".into());
+    // SAFETY: geteuid has no preconditions and cannot fail.
+    let user = if unsafe { libc::geteuid() } == 0 { "root" } else { "not root" };
+    let mut text = String::from("This machine\n");
+    let mut line = |name: &str, value: &str, meaning: &str| {
+        let _ = writeln!(text, "  {name:<22} {value:<22} {meaning}");
+    };
+    line("kernel", &kernel, "");
+    line("type information", if types { "yes" } else { "no" }, "/sys/kernel/btf/vmlinux; bpf needs it");
+    line("user", user, "");
+    line("capabilities", &held_capabilities(), "of this process, out of those that help");
+    line("perf_event_paranoid", &paranoid, "2 and more: no system-wide events without cap_perfmon");
+    line("kptr_restrict", &pointers, "1: kernel addresses need cap_syslog; 2: nobody sees them");
+    let (state, meaning) = match tracefs::find() {
+        Ok(path) => (path.display().to_string(), ""),
+        Err(_) => ("not readable".to_owned(), "the perf collector needs it, or `longpole setup` once"),
+    };
+    line("tracepoints", &state, meaning);
+    text
+}
+
+fn held_capabilities() -> String {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status
+        .lines()
+        .find_map(|line| line.strip_prefix("CapEff:"))
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or(0);
+    let held: Vec<_> = CAPABILITIES
+        .iter()
+        .filter(|&&(number, _)| mask & (1 << number) != 0)
+        .map(|&(_, name)| name)
+        .collect();
+    if held.is_empty() { "none".into() } else { held.join(" ") }
+}
+
+fn ladder(rungs: &[Rung]) -> String {
+    let mut text = String::from("\nCollectors, best first\n");
+    let mut chosen = false;
+    for rung in rungs {
+        match &rung.available {
+            Ok(()) => {
+                let mark = if chosen { "works" } else { "works, and `record` takes it" };
+                chosen = true;
+                let _ = writeln!(text, "  {:<6} {mark}", rung.name);
+            }
+            Err(refusal) => {
+                let _ = writeln!(text, "  {:<6} does not work: {}", rung.name, refusal.reason);
+                let _ = writeln!(text, "         to get it: {}", refusal.remedy);
+            }
+        }
+    }
+    if !chosen {
+        text.push_str(
+            "  Nothing can be recorded here by this user. A perf.data made elsewhere can be imported.\n",
+        );
+    }
+    text
+}
+
+fn look_at(program: &Path) -> Result<String> {
+    let found = has_frame_pointers(program).with_context(|| format!("look at {}", program.display()))?;
+    let mut text = format!("\n{}\n", program.display());
+    let share = |share: Option<f64>| match share {
+        Some(share) => format!("{:.0} % of its functions keep them", 100.0 * share),
+        None => "not known: it has no function that uses the stack".into(),
+    };
+    let _ = writeln!(text, "  frame pointers: {}", share(found.program));
+    let follows = if found.program_has() {
+        "deep stacks cost little: 1 KiB of stack is copied at a wait, and the chain gives the rest"
+    } else {
+        "stacks are unwound from copies of the stack: more bytes are copied at a wait, and stacks deeper than the copy \
+         end early (--stack-bytes; or compile with -fno-omit-frame-pointer)"
+    };
+    let _ = writeln!(text, "  so: {follows}");
+    for (library, kept) in &found.libraries {
+        let _ = writeln!(text, "  {}: {}", library.display(), share(*kept));
+    }
+    Ok(text)
+}
