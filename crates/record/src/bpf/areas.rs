@@ -16,8 +16,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::raw::{RawEvent, RawKind};
 
-/// Programs lie below, libraries above: a quarter and three quarters of the address space of a process.
-const HIGH: u64 = 1 << 46;
+/// Programs lie below, libraries above.
+const HIGH: u64 = 0x6000_0000_0000;
 /// Mappings for an execution are made before it is reported, but hardly longer than this before.
 const EXECUTION_NANOSECONDS: u64 = 2_000_000_000;
 /// Mappings of a process that are remembered with their time.
