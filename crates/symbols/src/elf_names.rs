@@ -96,7 +96,7 @@ impl ElfNames {
     fn name(&mut self, address: u64) -> Named {
         let start = self.code.as_ref().and_then(|code| code.functions.start_of(address));
         let places = match (self.symbol(address, start), start) {
-            (Some(symbol), _) => places(&symbol, self.exported(&symbol)),
+            (Some(symbol), _) => places(&symbol, self.exported(start.unwrap_or(symbol.addr))),
             (None, Some(start)) => {
                 vec![NamedPlace { procedure: format!("{}+{start:#x}", self.file_name), file: None, line: 0 }]
             }
@@ -106,8 +106,8 @@ impl ElfNames {
         Named { places, spins: self.code.as_mut().is_some_and(spins) }
     }
 
-    fn exported(&self, symbol: &ResolvedSym<'_>) -> Option<&str> {
-        self.code.as_ref()?.exports.name(symbol.addr)
+    fn exported(&self, function: u64) -> Option<&str> {
+        self.code.as_ref()?.exports.name(function)
     }
 
     /// The symbol that covers an address, from a file with source lines where there is one.
@@ -120,7 +120,7 @@ impl ElfNames {
         for resolver in &self.resolvers {
             let Some(symbol) = find(resolver, address) else { continue };
             let has_line = symbol.code_info.is_some();
-            if covers(&symbol, address, start) && (best.is_none() || has_line) {
+            if covers(&symbol, start) && (best.is_none() || has_line) {
                 best = Some(symbol);
             }
             if has_line {
@@ -140,15 +140,13 @@ fn find(resolver: &ElfResolver, address: u64) -> Option<ResolvedSym<'_>> {
     catch_unwind(AssertUnwindSafe(ask)).ok()?.ok()?.ok()
 }
 
-/// Whether a symbol names the address for sure: a symbol without size ends where a function begins.
-fn covers(symbol: &ResolvedSym<'_>, address: u64, function: Option<u64>) -> bool {
-    if symbol.name.is_empty() {
-        return false;
-    }
-    match symbol.size {
-        Some(size) => address.wrapping_sub(symbol.addr) < size as u64,
-        None => function.is_none_or(|start| start <= symbol.addr),
-    }
+/// Whether a symbol names the address for sure.
+///
+/// One without a size and address is a function of several ranges, found by its debug information. One
+/// without a size alone comes from the symbol table: it names what follows up to another function.
+fn covers(symbol: &ResolvedSym<'_>, function: Option<u64>) -> bool {
+    let is_near = symbol.addr == 0 || function.is_none_or(|start| start <= symbol.addr);
+    !symbol.name.is_empty() && (symbol.size.is_some() || is_near)
 }
 
 /// The inlined calls at an address and the function around them, innermost first.

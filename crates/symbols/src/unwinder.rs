@@ -15,7 +15,7 @@ use crate::chain::Chain;
 use crate::mapping::{Mapping, Registers};
 use crate::maps;
 use crate::module::{CodeModule, KERNEL, Modules};
-use crate::process::Process;
+use crate::process::{Area, Process};
 
 /// Paths longer than this are cut at their outer end.
 const MOST_FRAMES: usize = 2048;
@@ -162,49 +162,43 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn along_registers(&mut self, registers: Registers, stack: &UserStack<'_>) {
         let Registers { ip, sp, bp } = registers;
-        let mut chain = Chain::new(sp, bp, stack.memory, stack.chain);
-        let mut place = Place { ip, sp, bp, returns: false };
-        self.push(ip, false);
-        loop {
-            match self.step(place, stack, &mut chain) {
-                Step::Caller(caller) => {
-                    if !self.push_if_mapped(caller.ip, caller.returns) {
-                        break;
-                    }
-                    place = caller;
-                }
-                Step::Root => return,
-                Step::Unread(address) => {
-                    self.splice(place, address, stack, &chain);
-                    return;
-                }
-                Step::Nonsense => break,
-            }
-            if self.out.len() >= self.limit {
-                return;
-            }
-        }
-        self.splice(place, 0, stack, &chain);
-    }
-
-    /// One step by unwind information where there is some, else by the frame pointer.
-    fn step(&mut self, place: Place, stack: &UserStack<'_>, chain: &mut Chain<'_>) -> Step {
-        let lookup = place.ip.wrapping_sub(u64::from(place.returns));
-        let area = self.process.area(lookup);
+        let chain = Chain::new(sp, bp, stack.memory, stack.chain);
         let mut read = |address| chain.read(address).ok_or(());
-        let code = area.and_then(|area| Some(place.ip.wrapping_add(area.source.shift) + area.source.space?));
-        match code {
-            Some(code) => self.unwinder.frames.step(place, code, &mut read),
-            None => frame_pointer_step(place, stack, &mut read),
+        let mut place = Place { ip, sp, bp, returns: false };
+        let process = self.process.clone();
+        let mut area = process.area(ip);
+        self.push_in(area, place);
+        loop {
+            let space = area.and_then(|area| Some(area.source.shift.wrapping_add(area.source.space?)));
+            let step = match space {
+                Some(space) => self.unwinder.frames.step(place, place.ip.wrapping_add(space), &mut read),
+                None => frame_pointer_step(place, stack, &mut read),
+            };
+            let unread = match step {
+                Step::Root => return,
+                Step::Caller(caller) => {
+                    area = process.area(caller.ip.wrapping_sub(1));
+                    if area.is_some() && self.out.len() < self.limit {
+                        place = caller;
+                        self.push_in(area, place);
+                        continue;
+                    }
+                    None
+                }
+                Step::Unread(address) => Some(address),
+                Step::Nonsense => None,
+            };
+            return self.splice(place, unread, stack, &chain);
         }
     }
 
     /// Goes on with the frame-pointer chain where the unwind information or the memory ended.
-    fn splice(&mut self, place: Place, unread: u64, stack: &UserStack<'_>, chain: &Chain<'_>) {
+    fn splice(&mut self, place: Place, unread: Option<u64>, stack: &UserStack<'_>, chain: &Chain<'_>) {
         let Some(rest) = chain.rest_above(place.bp) else { return };
         // Where the step that failed was one by the frame pointer, the chain has its result. Otherwise
         // the function had not saved the frame pointer: the chain goes on further out.
-        let exact = unread == place.bp || unread == place.bp.wrapping_add(8) || stack.memory.is_empty();
+        let saved = [Some(place.bp), Some(place.bp.wrapping_add(8))];
+        let exact = saved.contains(&unread) || stack.memory.is_empty();
         let mut marked = exact;
         for &address in rest {
             if !self.is_plausible_return(address) || self.out.len() >= self.limit {
@@ -239,19 +233,22 @@ impl Walk<'_> {
         ends_with_call(image.code(address.wrapping_add(area.source.shift).wrapping_sub(7), 7))
     }
 
+    /// Appends the frame of an address, mapped or not.
     fn push(&mut self, ip: u64, returns: bool) {
-        if !self.push_if_mapped(ip, returns) {
-            let module = self.unwinder.modules.nowhere();
-            self.out.push(CodeAddress { module, address: ip.wrapping_sub(u64::from(returns)) });
-        }
+        let process = self.process.clone();
+        let area = process.area(ip.wrapping_sub(u64::from(returns)));
+        self.push_in(area, Place { ip, sp: 0, bp: 0, returns });
     }
 
-    fn push_if_mapped(&mut self, ip: u64, returns: bool) -> bool {
-        let address = ip.wrapping_sub(u64::from(returns));
-        let Some(area) = self.process.area(address) else { return false };
-        let address = address.wrapping_add(area.source.shift);
-        self.out.push(CodeAddress { module: area.source.module, address });
-        true
+    fn push_in(&mut self, area: Option<&Area>, place: Place) {
+        let address = place.ip.wrapping_sub(u64::from(place.returns));
+        let frame = match area {
+            Some(area) => {
+                CodeAddress { module: area.source.module, address: address.wrapping_add(area.source.shift) }
+            }
+            None => CodeAddress { module: self.unwinder.modules.nowhere(), address },
+        };
+        self.out.push(frame);
     }
 }
 
