@@ -11,6 +11,7 @@ mod cause;
 mod error;
 mod evidence;
 mod inventory;
+mod library_sources;
 mod naming;
 mod paths;
 mod program;

@@ -3,9 +3,10 @@
 use longpole_event::{FrameId, MachineId, ModuleId, ModuleKind};
 use longpole_recording::{Folder, LogName, Tables};
 use longpole_symbols::{CodeModule, Symboliser};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::Result;
+use crate::library_sources::{is_standard_library, qualified};
 use crate::paths::{Paths, Place, PlaceId, Procedure};
 use crate::stream::LogStream;
 
@@ -20,6 +21,8 @@ pub(crate) struct FrameNames {
     unnamed: Vec<bool>,
     /// Frames of the kernel.
     kernel: Vec<bool>,
+    /// Places in the standard library of the program's language.
+    library: FxHashSet<PlaceId>,
 }
 
 impl FrameNames {
@@ -36,6 +39,20 @@ impl FrameNames {
     /// Whether no name was found for the frame.
     pub(crate) fn is_unnamed(&self, frame: FrameId) -> bool {
         self.unnamed[frame.index()]
+    }
+
+    /// The places of a frame that count as procedures of their own, without the `dropped` innermost ones,
+    /// innermost first: what is inlined from the standard library is part of the procedure that uses it.
+    pub(crate) fn procedures(
+        &self,
+        frame: FrameId,
+        dropped: usize,
+    ) -> impl DoubleEndedIterator<Item = PlaceId> {
+        let places = &self.places[frame.index()];
+        let outermost = places.len() - 1;
+        let counts = move |index: usize, place: PlaceId| index == outermost || !self.library.contains(&place);
+        let counting = places.iter().enumerate().skip(dropped);
+        counting.filter(move |&(index, &place)| counts(index, place)).map(|(_, &place)| place)
     }
 
     /// Whether the frame is the kernel's.
@@ -128,12 +145,15 @@ fn intern(tables: &Tables, named: &Named, paths: &mut Paths) -> FrameNames {
         let mut places = Vec::new();
         for place in found.iter().flat_map(|(places, _)| places) {
             let known = || files.get(&(frame.module, place.procedure.as_str())).map(|&file| file.to_owned());
-            let procedure = paths.procedure(Procedure {
-                name: place.procedure.clone(),
-                module: module.clone(),
-                file: place.file.clone().or_else(known).unwrap_or_default(),
-            });
-            places.push(paths.place(Place { procedure, line: place.line }));
+            let file = place.file.clone().or_else(known).unwrap_or_default();
+            let in_library = is_standard_library(&file);
+            let name = qualified(&place.procedure, &file);
+            let procedure = paths.procedure(Procedure { name, module: module.clone(), file });
+            let place = paths.place(Place { procedure, line: place.line });
+            if in_library {
+                names.library.insert(place);
+            }
+            places.push(place);
         }
         names.unnamed.push(places.is_empty());
         if places.is_empty() {

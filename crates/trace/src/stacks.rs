@@ -110,8 +110,7 @@ impl StackTable {
 
     /// The path that goes on into the places of `frame`, without the `dropped` innermost ones.
     fn enter(&self, paths: &mut Paths, path: PathId, frame: FrameId, dropped: usize) -> PathId {
-        let places = &self.names.places(frame)[dropped..];
-        places.iter().rev().fold(path, |path, &place| paths.path(path, place))
+        self.names.procedures(frame, dropped).rev().fold(path, |path, place| paths.path(path, place))
     }
 
     fn strip(&self, stack: StackId, table: &HintTable) -> Stripped {

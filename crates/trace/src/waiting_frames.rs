@@ -200,7 +200,8 @@ const RUST_NAMES: Table = &[
     ("std::thread::functions::park*", PARK),
     ("std::thread::Thread::park", PARK),
     ("std::thread::Thread::unpark", PARK),
-    ("std::thread::thread::Thread::*park", PARK),
+    ("std::thread::thread::Thread::park", PARK),
+    ("std::thread::thread::Thread::unpark", PARK),
     ("std::sys::sync::thread_parking::*", PARK),
     ("std::sys::pal::unix::futex::*", INNER),
     ("std::sys::futex::*", INNER),
@@ -251,7 +252,6 @@ const CPP_NAMES: Table = &[
     ("absl::Mutex::*", LOCK),
     ("absl::CondVar::*", CONDITION),
     ("absl::synchronization_internal::*", INNER),
-    ("absl::lts_*::Mutex::*", LOCK),
     ("boost::condition_variable::*", CONDITION),
     ("boost::thread::join*", JOIN),
 ];
@@ -339,6 +339,8 @@ mod tests {
         assert_eq!(hint("std::sync::poison::mutex::Mutex<T>::lock", "a"), Some(LOCK));
         assert_eq!(hint("<std::sync::mpmc::Receiver<T> as core::ops::Drop>::drop", "a"), Some(MESSAGE));
         assert_eq!(hint("std::thread::JoinHandle<T>::join", "a"), Some(JOIN));
+        assert_eq!(hint("<std::thread::thread::Thread>::park", "a"), Some(PARK));
+        assert_eq!(hint("<std::sync::poison::mutex::Mutex<u64>>::lock", "a"), Some(LOCK));
         assert_eq!(hint("my_program::sync::mutex::Mutex<T>::lock", "a"), None);
     }
 
