@@ -3,10 +3,10 @@
 use super::container::{Attribute, Container, feature};
 use super::error::{Error, Result};
 use super::tracing;
-use crate::perf::Meaning;
 use crate::perf::format::Format;
 use crate::perf::layout::sample;
 use crate::perf::scheduling::{Creating, Switching, Waking};
+use crate::perf::{Meaning, Tracepoints};
 
 const TYPE_HARDWARE: u32 = 0;
 const TYPE_SOFTWARE: u32 = 1;
@@ -15,10 +15,6 @@ const HARDWARE_CYCLES: [u64; 2] = [0, 9];
 const SOFTWARE_CLOCKS: [u64; 2] = [0, 1];
 /// Upper half of a hardware event's `config`: which kind of core, on machines with several.
 const HARDWARE_CONFIG: u64 = 0xffff_ffff;
-
-/// Where tracepoint formats are published, by their system and name.
-const FORMAT_FOLDERS: [&str; 2] =
-    ["/sys/kernel/tracing/events/sched", "/sys/kernel/debug/tracing/events/sched"];
 
 /// The events of a file.
 #[derive(Debug)]
@@ -46,7 +42,9 @@ impl Events {
         let mut formats = container.feature(feature::TRACING_DATA).map(tracing::formats).unwrap_or_default();
         if formats.is_empty() {
             // The end of the file is missing: on the machine that recorded, the kernel still knows.
-            formats = local_formats();
+            let names = ["sched_switch", "sched_waking", "sched_process_fork"];
+            let tracepoints = Tracepoints::find().ok();
+            formats = names.iter().filter_map(|name| tracepoints.as_ref()?.format(name)).collect();
         }
         let attributes = container.attributes();
         let meanings: Vec<_> = attributes.iter().map(|attribute| meaning(attribute, &formats)).collect();
@@ -103,14 +101,4 @@ fn longest_gap(clock: &Attribute) -> Option<u64> {
         (TYPE_SOFTWARE, false, rate @ 1..) => Some(rate),
         _ => None,
     }
-}
-
-fn local_formats() -> Vec<Format> {
-    let names = ["sched_switch", "sched_waking", "sched_process_fork"];
-    let read = |folder: &&str, name: &str| std::fs::read_to_string(format!("{folder}/{name}/format")).ok();
-    names
-        .iter()
-        .filter_map(|name| FORMAT_FOLDERS.iter().find_map(|folder| read(folder, name)))
-        .filter_map(|text| Format::parse(&text))
-        .collect()
 }

@@ -11,7 +11,6 @@ mod events;
 mod kernel;
 mod presence;
 mod recording;
-mod rounds;
 mod tracing;
 
 use std::io::{Read, Seek};
@@ -19,6 +18,7 @@ use std::io::{Read, Seek};
 use longpole_event::Time;
 
 use crate::perf::layout::{Origin, Record};
+use crate::perf::rounds::Rounds;
 use crate::perf::{Conversion, KernelAddresses, Scope, Threads};
 use crate::raw::RawEvent;
 use command::Command;
@@ -28,7 +28,6 @@ use events::Events;
 use kernel::RecordedKernel;
 use presence::Presence;
 pub use recording::{Imported, import};
-use rounds::Rounds;
 
 /// What follows `perf record -e` for a file with everything that is used.
 pub(crate) const EVENTS_AND_OPTIONS: &str = "sched:sched_switch,sched:sched_waking,cpu-clock -g";

@@ -29,6 +29,8 @@ struct Thread {
     cpu: u16,
     is_recorded: bool,
     is_kernel: bool,
+    /// Tracked by demand; its creation may not have been told yet.
+    is_root: bool,
 }
 
 /// The table of threads.
@@ -55,7 +57,8 @@ impl Threads {
 
     /// Records a thread from now on.
     pub fn track(&mut self, task: Task) {
-        self.enter(task).is_recorded = true;
+        let thread = self.enter(task);
+        (thread.is_recorded, thread.is_root) = (true, true);
         self.processes.insert(task.pid, true);
     }
 
@@ -109,8 +112,13 @@ impl Threads {
         }
     }
 
-    /// A thread was created. Returns whether it is recorded.
+    /// A thread was created. Returns whether it is recorded, by its creator's being so.
     pub fn fork(&mut self, parent: Task, child: Task) -> bool {
+        if let Some(root) = self.threads.get_mut(&child.tid).filter(|thread| thread.is_root) {
+            // The record of its creation was still to be read when it was tracked.
+            root.is_root = false;
+            return false;
+        }
         let is_kernel = child.pid == KERNEL_THREAD_MAKER || parent.pid == KERNEL_THREAD_MAKER;
         let name = self.name(parent.tid).to_owned();
         let is_recorded = match self.scope {
@@ -119,7 +127,8 @@ impl Threads {
             Scope::Tree { .. } => self.recorded(parent.tid).is_some() || self.is_recorded_process(parent.pid),
         };
         let cpu = self.cpu(parent.tid);
-        self.threads.insert(child.tid, Thread { pid: child.pid, name, cpu, is_recorded, is_kernel });
+        self.threads
+            .insert(child.tid, Thread { pid: child.pid, name, cpu, is_recorded, is_kernel, is_root: false });
         if child.pid == child.tid || !self.processes.contains_key(&child.pid) {
             self.processes.insert(child.pid, is_recorded);
         }
@@ -167,6 +176,7 @@ impl Threads {
             cpu: 0,
             is_recorded,
             is_kernel: false,
+            is_root: false,
         });
         if task.pid != 0 {
             thread.pid = task.pid;
@@ -212,6 +222,16 @@ mod tests {
         assert!(threads.recorded(41).is_some() && threads.recorded(40).is_none());
         threads.see(task(0, 0), None);
         assert!(threads.recorded(0).is_none());
+    }
+
+    #[test]
+    fn a_tracked_thread_whose_creation_is_told_late_stays_recorded() {
+        let mut threads = Threads::new(Scope::Tree { name: None });
+        threads.track(task(5, 5));
+        assert!(!threads.fork(task(1, 1), task(5, 5)));
+        assert!(threads.recorded(5).is_some());
+        threads.fork(task(1, 1), task(5, 5));
+        assert!(threads.recorded(5).is_none());
     }
 
     #[test]

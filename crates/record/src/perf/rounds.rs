@@ -1,6 +1,6 @@
-//! Brings the records of a `perf.data` file into time order.
+//! Brings the records of several rings into time order.
 //!
-//! `perf record` reads the rings of all processors in turn and marks each round. A record that is written
+//! A reader, ours or `perf record`, takes the rings of all processors in turn, round after round. A record that is written
 //! while round n is read may lie in round n or n + 1, so what round n − 1 reached can go out.
 //!
 //! ```text

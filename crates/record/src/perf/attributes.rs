@@ -1,0 +1,146 @@
+//! The perf events of the collector: what each samples, with which filter.
+
+use perf_event_open_sys::bindings as perf;
+
+use super::conversion::Meaning;
+use super::layout::{Layout, sample};
+use super::scheduling::{Creating, Switching, Waking};
+use super::tracepoints::Tracepoints;
+
+/// x86-64 user registers: bp, sp, ip.
+const REGISTERS: u64 = 1 << 6 | 1 << 7 | 1 << 8;
+/// The kernel refuses samples beyond 64 KiB; nobody waits deeper.
+const MOST_STACK_BYTES: u32 = 32 * 1024;
+/// Addresses in a chain.
+const MOST_FRAMES: u16 = 96;
+
+/// What the collector is to do.
+#[derive(Clone, Copy, Debug)]
+pub struct PerfSettings {
+    /// Timer samples a second and processor.
+    pub hertz: u32,
+    /// User memory copied for a stack; 0 for none.
+    pub stack_bytes: u32,
+    /// Follow frame pointers too.
+    pub frame_pointers: bool,
+}
+
+/// One event that is opened on each processor.
+#[derive(Clone, Debug)]
+pub(crate) struct EventPlan {
+    pub(crate) attribute: perf::perf_event_attr,
+    /// Condition on the tracepoint's fields, in the kernel's words.
+    pub(crate) filter: Option<&'static str>,
+    pub(crate) meaning: Meaning,
+}
+
+/// Of a switch only a thread that blocks needs its stack, of a wake only the task whose own doing it is:
+/// copying stacks is most of the cost, and these events fire for every task of the machine.
+const BLOCKS: &str = "prev_state & 0xff";
+const RUNS_ON: &str = "!(prev_state & 0xff)";
+const BY_TASK: &str = "common_pid != 0 && !(common_flags & 0x48)";
+const BY_INTERRUPT: &str = "common_pid == 0 || common_flags & 0x48";
+
+/// What samples of the settings hold.
+#[derive(Clone, Copy)]
+enum Detail {
+    Nothing,
+    Stack,
+}
+
+/// The event whose ring all others write into; it delivers mappings, names, starts and ends.
+pub(crate) fn side_band(ring_bytes: usize, build_ids: bool) -> perf::perf_event_attr {
+    let mut attribute = base();
+    attribute.type_ = perf::PERF_TYPE_SOFTWARE;
+    attribute.config = perf::PERF_COUNT_SW_DUMMY.into();
+    attribute.set_mmap(1);
+    attribute.set_mmap2(1);
+    attribute.set_build_id(build_ids.into());
+    attribute.set_comm(1);
+    attribute.set_comm_exec(1);
+    attribute.set_task(1);
+    // The reader looks by itself; it is woken only when half of the ring is full.
+    attribute.set_watermark(1);
+    attribute.__bindgen_anon_2.wakeup_watermark = u32::try_from(ring_bytes / 2).unwrap_or(u32::MAX);
+    attribute
+}
+
+/// The other events; `None` where the kernel's tracepoints lack a field.
+pub(crate) fn plans(settings: &PerfSettings, tracepoints: &Tracepoints) -> Option<Vec<EventPlan>> {
+    let switch = tracepoints.format("sched_switch")?;
+    let waking = tracepoints.format("sched_waking")?;
+    let fork = tracepoints.format("sched_process_fork")?;
+    let plan = |id: u64, detail: Detail, filter: Option<&'static str>, meaning: Meaning| {
+        let attribute = tracepoint(settings, id, detail);
+        EventPlan { attribute, filter, meaning }
+    };
+    let switching = Meaning::Switch(Switching::new(&switch)?);
+    let wake = Meaning::Wake(Waking::new(&waking)?);
+    let create = Meaning::Create(Creating::new(&fork)?);
+    Some(vec![
+        plan(switch.id, Detail::Stack, Some(BLOCKS), switching.clone()),
+        plan(switch.id, Detail::Nothing, Some(RUNS_ON), switching),
+        plan(waking.id, Detail::Stack, Some(BY_TASK), wake.clone()),
+        plan(waking.id, Detail::Nothing, Some(BY_INTERRUPT), wake),
+        plan(fork.id, Detail::Stack, None, create),
+        EventPlan { attribute: clock(settings), filter: None, meaning: Meaning::Clock },
+    ])
+}
+
+/// How the records of an event are laid out.
+pub(crate) fn layout(attribute: &perf::perf_event_attr) -> Layout {
+    Layout {
+        sample_type: attribute.sample_type,
+        read_format: attribute.read_format,
+        branch_type: 0,
+        user_registers: attribute.sample_regs_user,
+        identifies_all: true,
+    }
+}
+
+fn tracepoint(settings: &PerfSettings, id: u64, detail: Detail) -> perf::perf_event_attr {
+    let mut attribute = base();
+    attribute.type_ = perf::PERF_TYPE_TRACEPOINT;
+    attribute.config = id;
+    attribute.__bindgen_anon_1.sample_period = 1;
+    attribute.sample_type |= sample::RAW;
+    if matches!(detail, Detail::Stack) {
+        with_stack(&mut attribute, settings);
+    }
+    attribute
+}
+
+fn clock(settings: &PerfSettings) -> perf::perf_event_attr {
+    let mut attribute = base();
+    attribute.type_ = perf::PERF_TYPE_SOFTWARE;
+    attribute.config = perf::PERF_COUNT_SW_CPU_CLOCK.into();
+    attribute.set_freq(1);
+    attribute.__bindgen_anon_1.sample_freq = settings.hertz.into();
+    attribute.set_exclude_idle(1);
+    with_stack(&mut attribute, settings);
+    attribute
+}
+
+fn with_stack(attribute: &mut perf::perf_event_attr, settings: &PerfSettings) {
+    attribute.sample_type |= sample::CALLCHAIN | sample::REGS_USER;
+    attribute.sample_regs_user = REGISTERS;
+    attribute.sample_max_stack = MOST_FRAMES;
+    attribute.set_exclude_callchain_user((!settings.frame_pointers).into());
+    let stack_bytes = settings.stack_bytes.min(MOST_STACK_BYTES) & !7;
+    if stack_bytes > 0 {
+        attribute.sample_type |= sample::STACK_USER;
+        attribute.sample_stack_user = stack_bytes;
+    }
+}
+
+fn base() -> perf::perf_event_attr {
+    let mut attribute = perf::perf_event_attr {
+        sample_type: sample::IDENTIFIER | sample::TID | sample::TIME | sample::CPU,
+        clockid: libc::CLOCK_MONOTONIC,
+        ..Default::default()
+    };
+    attribute.set_use_clockid(1);
+    attribute.set_sample_id_all(1);
+    attribute.set_disabled(1);
+    attribute
+}

@@ -1,0 +1,390 @@
+//! The perf collector (rung 2): the scheduler's tracepoints and a clock on every processor.
+//!
+//! ```text
+//!   processor 0   side band ─┐ switch ┐ waking ┐ fork ┐ clock ┐
+//!                       ring 0 ◄──────┴────────┴──────┴───────┘   (one per processor, in time order)
+//!   ring 0, ring 1, … ──► Rounds (time order) ──► Conversion (recorded threads only) ──► raw events
+//! ```
+//! The kernel delivers every task of the machine; which of them are recorded is known only in time
+//! order, for a thread is recorded from its creation by a recorded one.
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+
+use longpole_event::{LossKind, Time};
+use perf_event_open_sys::bindings::perf_event_attr;
+use perf_event_open_sys::ioctls;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::attributes::{self, EventPlan, PerfSettings};
+use super::conversion::{Conversion, Meaning};
+use super::layout::{Layout, Record, kind};
+use super::rounds::Rounds;
+use super::threads::{Scope, Threads};
+use super::tracepoints::Tracepoints;
+use crate::collector::Collector;
+use crate::raw::{RawEvent, RawKind, Task};
+use crate::ring::{PerfEvent, Ring, online_cpus};
+
+/// Room in all rings together; a ring is a power of two of it, within the limits below.
+const ALL_RINGS_BYTES: usize = 16 << 20;
+const LARGEST_RING_BYTES: usize = 4 << 20;
+const SMALLEST_RING_BYTES: usize = 64 << 10;
+const PAGE_BYTES: usize = 4096;
+
+/// Why the perf collector could not be opened; completes "failed to …".
+#[derive(Debug, thiserror::Error)]
+pub enum PerfError {
+    /// tracefs is closed to this user, and nothing was kept for it.
+    #[error("read the numbers of the scheduler's tracepoints")]
+    NoTracepoints(#[source] io::Error),
+    /// The tracepoints have other fields than every kernel known.
+    #[error("find the fields of the scheduler's tracepoints")]
+    UnknownFormat,
+    /// The kernel refused an event for all processes.
+    #[error("open perf events for all processes")]
+    NotPermitted(#[source] io::Error),
+    /// The kernel refused for another reason.
+    #[error("{operation}")]
+    System {
+        /// What was tried.
+        operation: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// A record of a ring, undecoded.
+#[derive(Debug)]
+struct Held {
+    event: usize,
+    kind: u32,
+    misc: u16,
+    body: Box<[u8]>,
+}
+
+/// The running collector.
+#[derive(Debug)]
+pub struct PerfCollector {
+    rings: Vec<Ring>,
+    events: Vec<PerfEvent>,
+    /// What the events mean and how they are laid out; by `Held::event`.
+    kinds: Vec<(Meaning, Layout)>,
+    by_id: FxHashMap<u64, usize>,
+    rounds: Rounds<Held>,
+    conversion: Conversion,
+    /// Threads created in this round and the one before: recorded or not is not decided yet.
+    born: [FxHashSet<u32>; 2],
+    fresh: Vec<(u64, Held)>,
+    unreadable: u64,
+    was_mounted: bool,
+    is_stopped: bool,
+}
+
+impl PerfCollector {
+    /// Opens and starts the events; no task is recorded before [`Collector::track`].
+    ///
+    /// # Errors
+    /// [`PerfError`].
+    pub fn open(settings: &PerfSettings) -> Result<PerfCollector, PerfError> {
+        let tracepoints = Tracepoints::find().map_err(PerfError::NoTracepoints)?;
+        let plans = attributes::plans(settings, &tracepoints).ok_or(PerfError::UnknownFormat)?;
+        let cpus = online_cpus().map_err(system("list the processors"))?;
+        let mut conversion = Conversion::new(Threads::new(Scope::Tree { name: None }));
+        conversion.has_creation = true;
+        let side_band = attributes::layout(&attributes::side_band(0, false));
+        let mut kinds = vec![(Meaning::Unused, side_band)];
+        kinds.extend(plans.iter().map(|plan| (plan.meaning.clone(), attributes::layout(&plan.attribute))));
+        let mut collector = PerfCollector {
+            rings: Vec::new(),
+            events: Vec::new(),
+            kinds,
+            by_id: FxHashMap::default(),
+            rounds: Rounds::default(),
+            conversion,
+            born: Default::default(),
+            fresh: Vec::new(),
+            unreadable: 0,
+            was_mounted: tracepoints.was_mounted,
+            is_stopped: false,
+        };
+        for cpu in &cpus {
+            collector.open_cpu(i32::from(*cpu), cpus.len(), &plans)?;
+        }
+        for event in collector.rings.iter().map(Ring::event).chain(&collector.events) {
+            event.enable().map_err(system("start a perf event"))?;
+        }
+        Ok(collector)
+    }
+
+    fn open_cpu(&mut self, cpu: i32, cpu_count: usize, plans: &[EventPlan]) -> Result<(), PerfError> {
+        let ring = open_ring(cpu, ring_bytes(cpu_count))?;
+        let id = ring.event().id().map_err(system("ask for the id of a perf event"))?;
+        self.by_id.insert(id, 0);
+        for (index, plan) in plans.iter().enumerate() {
+            let event = PerfEvent::open(&mut plan.attribute.clone(), -1, cpu).map_err(refusal)?;
+            if let Some(filter) = plan.filter {
+                set_filter(&event, filter).map_err(system("filter a tracepoint"))?;
+            }
+            event.write_into(&ring).map_err(system("let perf events share a ring"))?;
+            let id = event.id().map_err(system("ask for the id of a perf event"))?;
+            self.by_id.insert(id, index + 1);
+            self.events.push(event);
+        }
+        self.rings.push(ring);
+        Ok(())
+    }
+
+    /// Takes everything out of the rings, keeping what may concern recorded threads.
+    fn read_rings(&mut self) {
+        let PerfCollector { rings, kinds, by_id, born, fresh, unreadable, .. } = self;
+        born.swap(0, 1);
+        born[0].clear();
+        for ring in rings {
+            ring.read(|record| {
+                let event = kinds[0].1.identifier(record.kind, record.body).and_then(|id| by_id.get(&id));
+                let event = event.copied().unwrap_or(0);
+                match kinds[event].1.decode(record.kind, record.misc, record.body) {
+                    Some((origin, decoded)) => {
+                        if let Record::Fork { child, .. } = decoded {
+                            born[0].insert(child.1);
+                        }
+                        let body = record.body.into();
+                        fresh.push((origin.time, Held { event, kind: record.kind, misc: record.misc, body }));
+                    }
+                    None => *unreadable += 1,
+                }
+            });
+        }
+        for (time, held) in std::mem::take(&mut self.fresh) {
+            if self.may_concern(&held) {
+                self.rounds.push(time, held);
+            }
+        }
+    }
+
+    /// Whether a sample is about a thread that is recorded, or was created so recently that it may be.
+    fn may_concern(&self, held: &Held) -> bool {
+        if held.kind != kind::SAMPLE {
+            return true;
+        }
+        let (meaning, layout) = &self.kinds[held.event];
+        let Some((origin, Record::Sample(sample))) = layout.decode(held.kind, held.misc, &held.body) else {
+            return true;
+        };
+        let may = |tid: u32| {
+            self.conversion.threads.recorded(tid).is_some()
+                || self.born.iter().any(|born| born.contains(&tid))
+        };
+        match meaning {
+            Meaning::Switch(switching) => {
+                switching.read(sample.raw).is_none_or(|switch| may(switch.previous) || may(switch.next))
+            }
+            Meaning::Wake(waking) => waking.read(sample.raw).is_none_or(|wake| may(wake.wakee)),
+            _ => may(origin.tid),
+        }
+    }
+}
+
+impl Collector for PerfCollector {
+    fn track(&mut self, task: Task) -> io::Result<()> {
+        self.conversion.threads.track(task);
+        Ok(())
+    }
+
+    fn drain(&mut self, into: &mut Vec<RawEvent>) -> io::Result<()> {
+        self.read_rings();
+        let complete = self.rounds.end_round();
+        let limit = if self.is_stopped { u64::MAX } else { complete };
+        while let Some((time, held)) = self.rounds.pop(limit) {
+            let (meaning, layout) = &self.kinds[held.event];
+            let time = Time::from_nanoseconds(time);
+            if let Some((origin, record)) = layout.decode(held.kind, held.misc, &held.body) {
+                self.conversion.convert(meaning, time, origin, record);
+            }
+            into.extend(self.conversion.take().map(with_path));
+        }
+        let unreadable = std::mem::take(&mut self.unreadable) + std::mem::take(&mut self.conversion.damaged);
+        if unreadable > 0 {
+            let kind = RawKind::Lost { kind: LossKind::Events, count: unreadable };
+            into.push(RawEvent { time: crate::clock::now(), cpu: 0, kind });
+        }
+        Ok(())
+    }
+
+    fn stop(&mut self) {
+        for event in self.rings.iter().map(Ring::event).chain(&self.events) {
+            // An event that cannot be stopped ends with its descriptor.
+            let _ = event.disable();
+        }
+        self.is_stopped = true;
+    }
+
+    fn alarms(&self) -> Vec<RawFd> {
+        self.rings.iter().map(|ring| ring.event().as_raw_fd()).collect()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes =
+            vec!["system calls are not seen: causes of waits come from the kernel's frames".to_owned()];
+        if self.was_mounted {
+            notes.push("tracefs was mounted at /sys/kernel/tracing".to_owned());
+        }
+        notes
+    }
+}
+
+/// The kernel tells only the name of an executed program; while it runs, its path can be looked up.
+fn with_path(mut event: RawEvent) -> RawEvent {
+    if let RawKind::Exec { task, program } = &mut event.kind
+        && let Ok(path) = std::fs::read_link(format!("/proc/{}/exe", task.pid))
+        && is_named(&path, program)
+    {
+        *program = path.to_string_lossy().into_owned();
+    }
+    event
+}
+
+/// Whether the kernel names a process of that file so; it may be another program by now.
+fn is_named(path: &std::path::Path, name: &str) -> bool {
+    path.file_name().is_some_and(|file| file.to_string_lossy().starts_with(name))
+}
+
+fn open_ring(cpu: i32, mut bytes: usize) -> Result<Ring, PerfError> {
+    loop {
+        let open = |build_ids| {
+            let mut attribute: perf_event_attr = attributes::side_band(bytes, build_ids);
+            PerfEvent::open(&mut attribute, -1, cpu)
+        };
+        // Kernels before 5.12 know no build ids.
+        let event = open(true).or_else(|_| open(false)).map_err(refusal)?;
+        match Ring::map(event, bytes / PAGE_BYTES) {
+            Ok(ring) => return Ok(ring),
+            // The memory that a user may lock is used up: smaller rings lose more, and say so.
+            Err(error) if error.raw_os_error() == Some(libc::EPERM) && bytes > SMALLEST_RING_BYTES => {
+                bytes /= 2
+            }
+            Err(error) => return Err(system("map a ring buffer")(error)),
+        }
+    }
+}
+
+fn ring_bytes(cpu_count: usize) -> usize {
+    let share = (ALL_RINGS_BYTES / cpu_count.max(1)).clamp(SMALLEST_RING_BYTES, LARGEST_RING_BYTES);
+    1 << share.ilog2()
+}
+
+fn set_filter(event: &PerfEvent, filter: &str) -> io::Result<()> {
+    let filter = CString::new(filter).expect("a constant without zero bytes");
+    // SAFETY: the descriptor is an open perf event and the string is terminated.
+    match unsafe { ioctls::SET_FILTER(event.as_raw_fd(), filter.as_ptr().cast_mut()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+fn refusal(source: io::Error) -> PerfError {
+    match source.raw_os_error() {
+        Some(libc::EACCES | libc::EPERM) => PerfError::NotPermitted(source),
+        _ => PerfError::System { operation: "open perf events for all processes", source },
+    }
+}
+
+fn system(operation: &'static str) -> impl FnOnce(io::Error) -> PerfError {
+    move |source| PerfError::System { operation, source }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use longpole_event::Blocking;
+
+    use super::*;
+    use crate::launch::{Command, Suspended};
+    use crate::raw::{RawStack, RawWaker};
+
+    /// Raw events of a command; `None` where perf events are not permitted.
+    fn record(command: &[&str]) -> Option<(u32, Vec<RawEvent>)> {
+        let settings = PerfSettings { hertz: 997, stack_bytes: 1024, frame_pointers: true };
+        let mut collector = match PerfCollector::open(&settings) {
+            Ok(collector) => collector,
+            Err(error @ (PerfError::NotPermitted(_) | PerfError::NoTracepoints(_))) => {
+                eprintln!("skipped: {error}");
+                return None;
+            }
+            Err(error) => panic!("{error}"),
+        };
+        let command: Vec<_> = command.iter().map(OsString::from).collect();
+        let suspended = Suspended::launch(&Command::find(&command).unwrap()).unwrap();
+        let pid = suspended.pid();
+        collector.track(Task { pid, tid: pid }).unwrap();
+        suspended.resume().unwrap().wait().unwrap();
+        let mut events = Vec::new();
+        collector.drain(&mut events).unwrap();
+        collector.stop();
+        collector.drain(&mut events).unwrap();
+        Some((pid, events))
+    }
+
+    #[test]
+    fn the_tree_of_a_shell_is_recorded_and_nothing_else() {
+        let Some((pid, events)) = record(&["sh", "-c", "sleep 0.02; true | cat; exec sleep 0.01"]) else {
+            return;
+        };
+        assert!(events.is_sorted_by_key(|event| event.time));
+        let mut tree = FxHashSet::from_iter([pid]);
+        let (mut programs, mut exits) = (Vec::new(), 0);
+        for event in &events {
+            match &event.kind {
+                RawKind::Fork { parent, child, stack } => {
+                    assert!(tree.contains(&parent.tid));
+                    assert!(matches!(stack, RawStack::Taken(_)), "a shell forks somewhere");
+                    tree.insert(child.tid);
+                }
+                RawKind::Exec { task, program } => {
+                    assert!(tree.contains(&task.tid));
+                    programs.push(program.rsplit('/').next().unwrap().to_owned());
+                }
+                RawKind::Exit { task } => {
+                    assert!(tree.contains(&task.tid));
+                    exits += 1;
+                }
+                RawKind::Switch { previous, next, .. } => {
+                    assert!(previous.or(*next).is_some_and(|task| tree.contains(&task.tid)));
+                }
+                RawKind::Lost { kind, count } => panic!("{count} {kind:?} lost"),
+                _ => {}
+            }
+        }
+        assert!(programs.iter().filter(|program| *program == "sleep").count() >= 2, "{programs:?}");
+        assert_eq!(exits, tree.len());
+    }
+
+    #[test]
+    fn a_sleeper_blocks_with_its_stack_and_is_woken_by_the_timer() {
+        let Some((pid, events)) = record(&["sleep", "0.03"]) else { return };
+        let blocked = events.iter().any(|event| {
+            matches!(&event.kind, RawKind::Switch { previous: Some(task), blocking: Blocking::Interruptible,
+                stack: RawStack::Taken(stack), .. }
+                if task.pid == pid && stack.registers.is_some() && !stack.memory.is_empty() && !stack.kernel.is_empty())
+        });
+        assert!(blocked);
+        let woken = |event: &&RawEvent| matches!(&event.kind, RawKind::Wake { wakee, waker: RawWaker::Interrupt, .. } if wakee.pid == pid);
+        assert!(events.iter().filter(woken).count() >= 1);
+    }
+
+    #[test]
+    fn rings_fit_the_number_of_processors() {
+        assert_eq!(ring_bytes(1), LARGEST_RING_BYTES);
+        assert_eq!(ring_bytes(6), 2 << 20);
+        assert_eq!(ring_bytes(1000), SMALLEST_RING_BYTES);
+    }
+
+    #[test]
+    fn a_path_is_taken_only_from_the_program_that_was_executed() {
+        assert!(is_named("/usr/bin/a-very-long-program".as_ref(), "a-very-long-pro"));
+        assert!(!is_named("/usr/bin/cat".as_ref(), "sleep"));
+    }
+}
