@@ -3,6 +3,7 @@
 use crate::bpf::{BpfCollector, BpfError};
 use crate::collector::Collector;
 use crate::error::{Error, Result};
+use crate::perf::{PerfCollector, PerfError};
 
 /// Which collector to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -81,12 +82,27 @@ pub(crate) struct Opened {
 
 type Open = fn(&Settings) -> std::result::Result<Box<dyn Collector>, Refusal>;
 
-const LADDER: [(&str, Open); 1] = [("bpf", open_bpf)];
+const LADDER: [(&str, Open); 2] = [("bpf", open_bpf), ("perf", open_perf)];
 
 fn open_bpf(settings: &Settings) -> std::result::Result<Box<dyn Collector>, Refusal> {
     match BpfCollector::open(settings) {
         Ok(collector) => Ok(Box::new(collector)),
         Err(error) => Err(Refusal { remedy: remedy(&error).to_owned(), reason: chain(&error) }),
+    }
+}
+
+fn open_perf(settings: &Settings) -> std::result::Result<Box<dyn Collector>, Refusal> {
+    match PerfCollector::open(settings) {
+        Ok(collector) => Ok(Box::new(collector)),
+        Err(error) => Err(Refusal { remedy: perf_remedy(&error).to_owned(), reason: chain(&error) }),
+    }
+}
+
+fn perf_remedy(error: &PerfError) -> &'static str {
+    match error {
+        PerfError::NoTracepoints(_) | PerfError::NotPermitted(_) => PERMISSION,
+        PerfError::UnknownFormat => "report this kernel's release as a bug of longpole",
+        PerfError::System { .. } => "use Linux 5.4 or newer with CONFIG_PERF_EVENTS and tracepoints",
     }
 }
 

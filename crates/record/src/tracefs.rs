@@ -13,7 +13,7 @@ pub const COPY: &str = "/var/lib/longpole/events";
 const KERNEL: &str = "kernel";
 
 /// Tracepoints that collectors use.
-const TRACEPOINTS: &[&str] = &["sched/sched_switch", "sched/sched_waking"];
+const TRACEPOINTS: &[&str] = &["sched/sched_switch", "sched/sched_waking", "sched/sched_process_fork"];
 
 const MOUNT_POINTS: &[&str] = &["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 

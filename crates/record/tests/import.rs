@@ -18,7 +18,7 @@ fn import(bytes: &[u8]) -> (Vec<RawEvent>, Summary) {
         events.push(event);
         Ok(())
     });
-    (events, summary.unwrap())
+    (events, summary.expect("an import"))
 }
 
 /// What the program of the fixtures does, whichever way it was recorded.

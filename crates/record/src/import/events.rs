@@ -3,10 +3,11 @@
 use super::container::{Attribute, Container, feature};
 use super::error::{Error, Result};
 use super::tracing;
+use crate::perf::Meaning;
 use crate::perf::format::Format;
 use crate::perf::layout::sample;
 use crate::perf::scheduling::{Creating, Switching, Waking};
-use crate::perf::{Meaning, Tracepoints};
+use crate::tracefs;
 
 const TYPE_HARDWARE: u32 = 0;
 const TYPE_SOFTWARE: u32 = 1;
@@ -42,9 +43,9 @@ impl Events {
         let mut formats = container.feature(feature::TRACING_DATA).map(tracing::formats).unwrap_or_default();
         if formats.is_empty() {
             // The end of the file is missing: on the machine that recorded, the kernel still knows.
-            let names = ["sched_switch", "sched_waking", "sched_process_fork"];
-            let tracepoints = Tracepoints::find().ok();
-            formats = names.iter().filter_map(|name| tracepoints.as_ref()?.format(name)).collect();
+            let local = |name| tracefs::format(name).ok().and_then(|text| Format::parse(&text));
+            let names = ["sched/sched_switch", "sched/sched_waking", "sched/sched_process_fork"];
+            formats = names.into_iter().filter_map(local).collect();
         }
         let attributes = container.attributes();
         let meanings: Vec<_> = attributes.iter().map(|attribute| meaning(attribute, &formats)).collect();

@@ -9,7 +9,6 @@ mod container;
 mod error;
 mod events;
 mod kernel;
-mod presence;
 mod recording;
 mod tracing;
 
@@ -19,15 +18,14 @@ use longpole_event::Time;
 
 use crate::perf::layout::{Origin, Record};
 use crate::perf::rounds::Rounds;
-use crate::perf::{Conversion, KernelAddresses, Scope, Threads};
+use crate::perf::{Conversion, KernelAddresses, Presence, Scope, Threads};
 use crate::raw::RawEvent;
 use command::Command;
 use container::{Container, Entry, RawRecord, feature};
 pub use error::{Error, Result};
 use events::Events;
 use kernel::RecordedKernel;
-use presence::Presence;
-pub use recording::{Imported, import};
+pub use recording::import;
 
 /// What follows `perf record -e` for a file with everything that is used.
 pub(crate) const EVENTS_AND_OPTIONS: &str = "sched:sched_switch,sched:sched_waking,cpu-clock -g";
@@ -229,6 +227,10 @@ impl<R: Read + Seek> Source<R> {
         note(!self.events.has_clock, "without samples: record with -e cpu-clock too");
         note(!self.events.has_stacks, "without call chains: record with -g");
         let counts = [
+            (
+                self.presence.missing,
+                "switches to a thread are missing in the file and were put where it next does something",
+            ),
             (
                 self.presence.estimated,
                 "times at which threads got a processor are estimates (recorded without -a)",

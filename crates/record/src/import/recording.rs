@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::BufReader;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use longpole_event::MachineId;
@@ -12,24 +12,14 @@ use longpole_recording::{
 
 use super::error::{Error, Result};
 use super::{Source, Summary};
-use crate::assembler::{Assembled, Assembler};
-
-/// A finished import.
-#[derive(Clone, Debug)]
-pub struct Imported {
-    /// The recording's folder.
-    pub path: PathBuf,
-    /// Its manifest.
-    pub manifest: Manifest,
-    /// What it holds.
-    pub assembled: Assembled,
-}
+use crate::assembler::Assembler;
+use crate::session::Finished;
 
 /// Imports the `perf.data` file `file` into the new recording `output`.
 ///
 /// # Errors
 /// [`Error`]; the recording is created only after the file turned out to hold what is needed.
-pub fn import(file: &Path, output: &Path) -> Result<Imported> {
+pub fn import(file: &Path, output: &Path) -> Result<Finished> {
     let opened = File::open(file).map_err(Error::Read)?;
     let started = opened.metadata().and_then(|metadata| metadata.modified()).map_err(Error::Read)?;
     let source = Source::open(BufReader::with_capacity(1 << 20, opened))?;
@@ -64,12 +54,12 @@ pub fn import(file: &Path, output: &Path) -> Result<Imported> {
         Err(error) if error.is_disk_full() => is_full = true,
         result => result?,
     }
-    describe(&mut manifest, summary, is_full);
+    let outcome = describe(&mut manifest, summary, is_full);
     folder.write_manifest(&manifest)?;
-    Ok(Imported { path: folder.path().to_owned(), manifest, assembled })
+    Ok(Finished { path: folder.path().to_owned(), outcome, manifest, assembled })
 }
 
-fn describe(manifest: &mut Manifest, mut summary: Summary, is_full: bool) {
+fn describe(manifest: &mut Manifest, mut summary: Summary, is_full: bool) -> Outcome {
     if is_full {
         summary.notes.push("the disk became full: the rest of the file is not in the recording".to_owned());
     }
@@ -87,11 +77,14 @@ fn describe(manifest: &mut Manifest, mut summary: Summary, is_full: bool) {
         },
         cost: None,
     }];
-    manifest.outcome = summary.span.map(|(begin, end)| Outcome {
+    let (begin, end) = summary.span.unwrap_or_default();
+    let outcome = Outcome {
         begin_nanoseconds: begin.nanoseconds(),
         end_nanoseconds: end.nanoseconds(),
         exit_code: None,
         signal: None,
         truncated: is_full || summary.is_truncated,
-    });
+    };
+    manifest.outcome = Some(outcome);
+    outcome
 }

@@ -1,11 +1,15 @@
 //! The perf events of the collector: what each samples, with which filter.
 
+use std::io;
+
 use perf_event_open_sys::bindings as perf;
 
 use super::conversion::Meaning;
+use super::format::Format;
 use super::layout::{Layout, sample};
 use super::scheduling::{Creating, Switching, Waking};
-use super::tracepoints::Tracepoints;
+use crate::rungs::Settings;
+use crate::tracefs;
 
 /// x86-64 user registers: bp, sp, ip.
 const REGISTERS: u64 = 1 << 6 | 1 << 7 | 1 << 8;
@@ -13,17 +17,6 @@ const REGISTERS: u64 = 1 << 6 | 1 << 7 | 1 << 8;
 const MOST_STACK_BYTES: u32 = 32 * 1024;
 /// Addresses in a chain.
 const MOST_FRAMES: u16 = 96;
-
-/// What the collector is to do.
-#[derive(Clone, Copy, Debug)]
-pub struct PerfSettings {
-    /// Timer samples a second and processor.
-    pub hertz: u32,
-    /// User memory copied for a stack; 0 for none.
-    pub stack_bytes: u32,
-    /// Follow frame pointers too.
-    pub frame_pointers: bool,
-}
 
 /// One event that is opened on each processor.
 #[derive(Clone, Debug)]
@@ -42,7 +35,7 @@ const BY_TASK: &str = "common_pid != 0 && !(common_flags & 0x48)";
 const BY_INTERRUPT: &str = "common_pid == 0 || common_flags & 0x48";
 
 /// What samples of the settings hold.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum Detail {
     Nothing,
     Stack,
@@ -59,32 +52,66 @@ pub(crate) fn side_band(ring_bytes: usize, build_ids: bool) -> perf::perf_event_
     attribute.set_comm(1);
     attribute.set_comm_exec(1);
     attribute.set_task(1);
-    // The reader looks by itself; it is woken only when half of the ring is full.
+    // The reader looks by itself; it is woken only when a quarter of the ring is full.
     attribute.set_watermark(1);
-    attribute.__bindgen_anon_2.wakeup_watermark = u32::try_from(ring_bytes / 2).unwrap_or(u32::MAX);
+    attribute.__bindgen_anon_2.wakeup_watermark = u32::try_from(ring_bytes / 4).unwrap_or(u32::MAX);
     attribute
 }
 
+/// The formats of the tracepoints that are used.
+#[derive(Clone, Debug)]
+pub(crate) struct Tracepoints {
+    switch: Format,
+    waking: Format,
+    /// Only for the places where threads are created.
+    fork: Option<Format>,
+}
+
+impl Tracepoints {
+    /// Reads them from tracefs.
+    pub(crate) fn read() -> io::Result<Tracepoints> {
+        let read = |name: &str| {
+            let text = tracefs::format(name)?;
+            let unknown = || io::Error::new(io::ErrorKind::InvalidData, format!("format of {name}"));
+            Format::parse(&text).ok_or_else(unknown)
+        };
+        let fork = read("sched/sched_process_fork").ok();
+        Ok(Tracepoints { switch: read("sched/sched_switch")?, waking: read("sched/sched_waking")?, fork })
+    }
+
+    pub(crate) fn has_fork(&self) -> bool {
+        self.fork.is_some()
+    }
+
+    /// What each of the formats means; `None` where a tracepoint lacks a field.
+    pub(crate) fn meanings(&self) -> Option<Vec<(u64, Meaning)>> {
+        let mut meanings = vec![
+            (self.switch.id, Meaning::Switch(Switching::new(&self.switch)?)),
+            (self.waking.id, Meaning::Wake(Waking::new(&self.waking)?)),
+        ];
+        if let Some(fork) = &self.fork {
+            meanings.push((fork.id, Meaning::Create(Creating::new(fork)?)));
+        }
+        Some(meanings)
+    }
+}
+
 /// The other events; `None` where the kernel's tracepoints lack a field.
-pub(crate) fn plans(settings: &PerfSettings, tracepoints: &Tracepoints) -> Option<Vec<EventPlan>> {
-    let switch = tracepoints.format("sched_switch")?;
-    let waking = tracepoints.format("sched_waking")?;
-    let fork = tracepoints.format("sched_process_fork")?;
-    let plan = |id: u64, detail: Detail, filter: Option<&'static str>, meaning: Meaning| {
-        let attribute = tracepoint(settings, id, detail);
-        EventPlan { attribute, filter, meaning }
-    };
-    let switching = Meaning::Switch(Switching::new(&switch)?);
-    let wake = Meaning::Wake(Waking::new(&waking)?);
-    let create = Meaning::Create(Creating::new(&fork)?);
-    Some(vec![
-        plan(switch.id, Detail::Stack, Some(BLOCKS), switching.clone()),
-        plan(switch.id, Detail::Nothing, Some(RUNS_ON), switching),
-        plan(waking.id, Detail::Stack, Some(BY_TASK), wake.clone()),
-        plan(waking.id, Detail::Nothing, Some(BY_INTERRUPT), wake),
-        plan(fork.id, Detail::Stack, None, create),
-        EventPlan { attribute: clock(settings), filter: None, meaning: Meaning::Clock },
-    ])
+pub(crate) fn plans(settings: &Settings, tracepoints: &Tracepoints) -> Option<Vec<EventPlan>> {
+    let mut plans = Vec::new();
+    for (id, meaning) in tracepoints.meanings()? {
+        let details: &[_] = match meaning {
+            Meaning::Switch(_) => &[(Detail::Stack, Some(BLOCKS)), (Detail::Nothing, Some(RUNS_ON))],
+            Meaning::Wake(_) => &[(Detail::Stack, Some(BY_TASK)), (Detail::Nothing, Some(BY_INTERRUPT))],
+            _ => &[(Detail::Stack, None)],
+        };
+        for &(detail, filter) in details {
+            let attribute = tracepoint(settings, id, detail);
+            plans.push(EventPlan { attribute, filter, meaning: meaning.clone() });
+        }
+    }
+    plans.push(EventPlan { attribute: clock(settings), filter: None, meaning: Meaning::Clock });
+    Some(plans)
 }
 
 /// How the records of an event are laid out.
@@ -98,7 +125,7 @@ pub(crate) fn layout(attribute: &perf::perf_event_attr) -> Layout {
     }
 }
 
-fn tracepoint(settings: &PerfSettings, id: u64, detail: Detail) -> perf::perf_event_attr {
+fn tracepoint(settings: &Settings, id: u64, detail: Detail) -> perf::perf_event_attr {
     let mut attribute = base();
     attribute.type_ = perf::PERF_TYPE_TRACEPOINT;
     attribute.config = id;
@@ -110,7 +137,7 @@ fn tracepoint(settings: &PerfSettings, id: u64, detail: Detail) -> perf::perf_ev
     attribute
 }
 
-fn clock(settings: &PerfSettings) -> perf::perf_event_attr {
+fn clock(settings: &Settings) -> perf::perf_event_attr {
     let mut attribute = base();
     attribute.type_ = perf::PERF_TYPE_SOFTWARE;
     attribute.config = perf::PERF_COUNT_SW_CPU_CLOCK.into();
@@ -121,7 +148,7 @@ fn clock(settings: &PerfSettings) -> perf::perf_event_attr {
     attribute
 }
 
-fn with_stack(attribute: &mut perf::perf_event_attr, settings: &PerfSettings) {
+fn with_stack(attribute: &mut perf::perf_event_attr, settings: &Settings) {
     attribute.sample_type |= sample::CALLCHAIN | sample::REGS_USER;
     attribute.sample_regs_user = REGISTERS;
     attribute.sample_max_stack = MOST_FRAMES;

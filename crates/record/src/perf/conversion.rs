@@ -113,7 +113,7 @@ impl Conversion {
                 self.threads.fork(parent, child);
             }
             Record::Name { pid, tid, name, .. } => {
-                let is_recorded = self.threads.rename(Task { pid, tid }, &name, false);
+                let is_recorded = self.threads.rename_initially(Task { pid, tid }, &name);
                 // Until it executes the program, perf's child has perf's name.
                 if is_recorded && !threads::is_perf(&name) {
                     self.push(here, tid, RawKind::Name { task: Task { pid, tid }, name });

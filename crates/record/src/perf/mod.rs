@@ -6,13 +6,12 @@ mod collector;
 pub mod conversion;
 pub mod format;
 pub mod layout;
+mod presence;
 pub mod rounds;
 pub mod scheduling;
 pub mod threads;
-mod tracepoints;
 
-pub use attributes::PerfSettings;
-pub use collector::{PerfCollector, PerfError};
+pub(crate) use collector::{PerfCollector, PerfError};
 pub use conversion::{Conversion, KernelAddresses, Meaning};
+pub(crate) use presence::Presence;
 pub use threads::{Scope, Threads};
-pub use tracepoints::Tracepoints;

@@ -1,6 +1,6 @@
 //! The machine's threads as far as perf records tell of them, and which of them are recorded.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::raw::Task;
 
@@ -14,8 +14,8 @@ pub enum Scope {
     Everything,
     /// Every thread of the machine but the kernel's and those of `perf` itself.
     Machine,
-    /// A process and its descendants. It is found by its name when it executes the program, or is
-    /// [tracked](Threads::track) from the start.
+    /// A process and its descendants. It is found by its name when `perf`'s child executes the program, or
+    /// is [tracked](Threads::track) from the start.
     Tree {
         /// The name; `None` when it has been found.
         name: Option<String>,
@@ -40,13 +40,20 @@ pub struct Threads {
     threads: FxHashMap<u32, Thread>,
     /// Whether a process is recorded, by pid; a process outlives its first thread.
     processes: FxHashMap<u32, bool>,
+    /// Children of `perf` that had not executed a program when the recording began.
+    waiting: FxHashSet<u32>,
 }
 
 impl Threads {
     /// An empty table.
     #[must_use]
     pub fn new(scope: Scope) -> Self {
-        Threads { scope, threads: FxHashMap::default(), processes: FxHashMap::default() }
+        Threads {
+            scope,
+            threads: FxHashMap::default(),
+            processes: FxHashMap::default(),
+            waiting: FxHashSet::default(),
+        }
     }
 
     /// Which threads are recorded.
@@ -135,9 +142,22 @@ impl Threads {
         is_recorded
     }
 
+    /// A thread had this name when the recording began. Returns whether it is recorded.
+    pub fn rename_initially(&mut self, task: Task, name: &str) -> bool {
+        if name == PERF_CHILD {
+            self.waiting.insert(task.tid);
+        }
+        self.rename(task, name, false)
+    }
+
     /// A thread got a name, maybe by executing another program. Returns whether the thread is recorded.
     pub fn rename(&mut self, task: Task, name: &str, is_exec: bool) -> bool {
-        let is_root = is_exec && matches!(&self.scope, Scope::Tree { name: Some(wanted) } if wanted == name);
+        // Another run of the same program may be under way: the one that was recorded is executed by perf's child.
+        let before = self.name(task.tid);
+        let is_child = self.waiting.is_empty() || self.waiting.contains(&task.tid);
+        let is_wanted = is_exec && is_child && (before.is_empty() || is_perf(before));
+        let is_root =
+            is_wanted && matches!(&self.scope, Scope::Tree { name: Some(wanted) } if wanted == name);
         if is_root {
             self.scope = Scope::Tree { name: None };
         }
@@ -185,9 +205,11 @@ impl Threads {
     }
 }
 
+const PERF_CHILD: &str = "perf-exec";
+
 /// The names of `perf` itself and of its child before that executes the program.
 pub(super) fn is_perf(name: &str) -> bool {
-    name == "perf" || name == "perf-exec"
+    name == "perf" || name == PERF_CHILD
 }
 
 #[cfg(test)]
@@ -203,6 +225,8 @@ mod tests {
         let mut threads = Threads::new(Scope::Tree { name: Some("ping".into()) });
         assert!(!threads.rename(task(5, 5), "perf-exec", false));
         assert!(!threads.fork(task(5, 5), task(6, 6)));
+        threads.rename(task(7, 7), "sh", false);
+        assert!(!threads.rename(task(7, 7), "ping", true));
         assert!(threads.rename(task(5, 5), "ping", true));
         assert!(threads.fork(task(5, 5), task(5, 7)));
         assert!(threads.fork(task(5, 7), task(8, 8)));

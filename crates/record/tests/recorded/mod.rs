@@ -63,6 +63,22 @@ impl Recorded {
         self.events.iter().filter(|event| self.name(event.thread) == name).filter_map(stack).collect()
     }
 
+    /// Times a thread of that name left its processor in a wait for a futex, by its system call or by the
+    /// kernel's frames of its stack.
+    pub fn futex_waits(&self, name: &str) -> usize {
+        const FUTEX: i32 = 202;
+        let is_wait = |event: &&Event| match event.kind {
+            EventKind::Out { blocking: Blocking::Interruptible, call: Some(call), .. } => {
+                self.tables.calls[call.index()].number == FUTEX
+            }
+            EventKind::Out { blocking: Blocking::Interruptible, call: None, stack } => {
+                self.procedures(stack).iter().any(|name| name.starts_with("futex_wait"))
+            }
+            _ => false,
+        };
+        self.events.iter().filter(is_wait).filter(|event| self.name(event.thread) == name).count()
+    }
+
     /// The stacks with which a thread of one name woke one of another.
     pub fn wakes(&self, waker_name: &str, wakee_name: &str) -> Vec<Option<StackId>> {
         let stack = |event: &Event| match event.kind {
@@ -81,6 +97,15 @@ impl Recorded {
             _ => None,
         };
         self.events.iter().filter_map(stack).collect()
+    }
+
+    /// Events that were lost.
+    pub fn lost(&self) -> u64 {
+        let count = |event: &Event| match event.kind {
+            EventKind::Lost { count, .. } => count,
+            _ => 0,
+        };
+        self.events.iter().map(count).sum()
     }
 
     /// Nanoseconds that threads of that name had a processor.

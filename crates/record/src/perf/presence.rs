@@ -1,4 +1,4 @@
-//! When threads got their processors, where the file does not say.
+//! When threads got their processors, where the records do not say.
 //!
 //! A file recorded without `-a` holds the events of the program's own threads only: the switch from another
 //! program's thread, or from idle, to one of them is not in it, nor is its wake by anybody else. But a thread
@@ -9,8 +9,8 @@
 //!   B  on that processor until t2       for one period, r of it known: max(t0, t2, t1 − (period − r))
 //!   A  blocked ······· switch t1        nothing is known but that it ran in the end: t1
 //! ```
-//! In files of the whole machine only the first switch of each thread can be missing; it is put where the
-//! thread first does something.
+//! Of the whole machine every switch is recorded but the first of a thread that was there before, and such
+//! as the kernel lost. They are put where the thread next does something.
 
 use std::collections::VecDeque;
 
@@ -45,6 +45,8 @@ pub struct Presence {
     released_to: Time,
     /// Switches that were added at a time that is an estimate.
     pub estimated: u64,
+    /// Switches that a recording of the whole machine should have had.
+    pub missing: u64,
 }
 
 impl Presence {
@@ -60,6 +62,7 @@ impl Presence {
             held: VecDeque::new(),
             released_to: Time::ZERO,
             estimated: 0,
+            missing: 0,
         }
     }
 
@@ -106,6 +109,7 @@ impl Presence {
             return;
         }
         let mut time = event.time;
+        self.missing += u64::from(state.is_some() && self.is_machine_wide);
         if let (Some(State::Ready(since) | State::Blocked(since)), false) = (state, self.is_machine_wide) {
             let is_woken = matches!(state, Some(State::Ready(_)));
             let ran = self.ran.get(&task.tid).copied().unwrap_or(0);
@@ -265,6 +269,20 @@ mod tests {
     fn in_a_file_of_the_machine_only_the_first_switch_is_added() {
         let events = vec![sample(10, 0, 7), out(20, 0, 7, Blocking::Interruptible), wake(100, 7)];
         assert_eq!(added(true, Some(50), events), [(10, 0, 7)]);
+    }
+
+    #[test]
+    fn a_switch_that_the_kernel_lost_is_counted_and_put_where_the_thread_acts() {
+        let mut presence = Presence::new(true, None);
+        for event in
+            [sample(10, 0, 7), out(20, 0, 7, Blocking::Interruptible), out(50, 0, 7, Blocking::Runnable)]
+        {
+            presence.push(event);
+        }
+        assert_eq!((presence.missing, presence.estimated), (1, 0));
+        let times: Vec<_> =
+            std::iter::from_fn(|| presence.pop(true)).map(|event| event.time.nanoseconds()).collect();
+        assert_eq!(times, [10, 10, 20, 50, 50]);
     }
 
     #[test]

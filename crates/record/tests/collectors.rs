@@ -1,0 +1,116 @@
+//! The same programs by both collectors and by `perf record`: all have to see the same.
+
+#![allow(clippy::print_stderr, reason = "a skipped test says why")]
+
+mod lockers;
+mod perf_tool;
+mod recorded;
+
+use std::path::Path;
+
+use lockers::{assert_known_answer, build, is_wait};
+use longpole_event::{Event, EventKind, Waker};
+use longpole_record::{Choice, Error, Options, Target, record};
+use recorded::Recorded;
+
+/// A recording without losses; `None`, with the reason printed, where there is no such collector, or the
+/// machine is too busy to record every task of it.
+fn record_with(folder: &Path, collector: Choice, program: &str) -> Option<Recorded> {
+    let program = build(folder, program);
+    for attempt in 0..8 {
+        let output = folder.join(format!("{collector:?}-{attempt}.longpole"));
+        let options = Options {
+            output: output.clone(),
+            target: Target::Command(vec![program.clone().into()]),
+            collector,
+            hertz: Some(4000),
+            stack_bytes: None,
+            duration: None,
+        };
+        match record(&options, &mut |_| {}) {
+            Ok(finished) => assert_eq!(finished.outcome.exit_code, Some(3)),
+            Err(error @ Error::NoRung { .. }) => {
+                eprintln!("skipped: {error}");
+                return None;
+            }
+            Err(error) => panic!("failed to {error}"),
+        }
+        let recorded = Recorded::open(&output);
+        if recorded.lost() == 0 {
+            return Some(recorded);
+        }
+    }
+    eprintln!("skipped: {collector:?} lost events in every attempt, other programs switch too often");
+    None
+}
+
+fn assert_stacks_are_whole(recorded: &Recorded) {
+    for name in ["first", "second"] {
+        let waits = recorded.stacks_at_outs(name, is_wait);
+        let placed =
+            waits.iter().filter(|stack| recorded.procedures(**stack).contains(&"locked_work")).count();
+        assert!(placed * 10 >= waits.len() * 9, "{placed} of {} in locked_work", waits.len());
+    }
+    let created = recorded.events.iter().filter(|event| match event.kind {
+        EventKind::Start { creator: Some(_), stack } => recorded.procedures(stack).contains(&"main"),
+        _ => false,
+    });
+    assert_eq!(created.count(), 2);
+}
+
+#[test]
+fn the_perf_collector_tells_what_the_program_did() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(recorded) = record_with(folder.path(), Choice::Perf, "lockers") else { return };
+    assert_known_answer(&recorded);
+    assert_stacks_are_whole(&recorded);
+    assert_eq!(recorded.manifest.machines[0].collector.name, "perf");
+    let ended_by_timer = recorded
+        .events
+        .iter()
+        .filter(|event| matches!(event.kind, EventKind::Wake { waker: Waker::Interrupt, .. }));
+    assert!(ended_by_timer.count() >= 30);
+}
+
+#[test]
+fn the_bpf_collector_tells_the_same() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(recorded) = record_with(folder.path(), Choice::Bpf, "lockers") else { return };
+    assert_known_answer(&recorded);
+    assert_stacks_are_whole(&recorded);
+}
+
+/// Of a thread: its waits, and the switches to it that were not followed by one.
+fn waits_and_unended(recorded: &Recorded, name: &str) -> (usize, usize) {
+    let is_in = |event: &&Event| event.kind == EventKind::In && recorded.name(event.thread) == name;
+    let ins = recorded.events.iter().filter(is_in).count();
+    let outs = recorded.stacks_at_outs(name, |_| true).len();
+    (recorded.stacks_at_outs(name, is_wait).len(), ins.abs_diff(outs))
+}
+
+#[test]
+fn all_ways_to_record_count_the_same_waits_and_wakes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut ways = Vec::new();
+    for collector in [Choice::Perf, Choice::Bpf] {
+        ways.extend(
+            record_with(folder.path(), collector, "passing").map(|way| (format!("{collector:?}"), way)),
+        );
+    }
+    for options in [&["-g"][..], &["-a", "-g"]] {
+        let way = perf_tool::recorded(folder.path(), "passing", options);
+        ways.extend(way.map(|way| (format!("perf record {options:?}"), way)));
+    }
+    for (way, recorded) in &ways {
+        let (sleeps, sleeper_unended) = waits_and_unended(recorded, "passing");
+        let (waits, waiter_unended) = waits_and_unended(recorded, "other");
+        let wakes = recorded.wakes("passing", "other").len();
+        let counts = format!("{way}: {sleeps} {sleeper_unended} {waits} {waiter_unended} {wakes}");
+        // 200, the start and the end.
+        assert!((200..=204).contains(&sleeps), "{counts}");
+        // On a busy machine some bytes are there before they are waited for.
+        assert!((100..=202).contains(&waits) && wakes.abs_diff(waits) <= 4, "{counts}");
+        // Before its first event a thread can have had its processor already.
+        assert!(sleeper_unended <= 1 && waiter_unended <= 1, "{counts}");
+    }
+}
