@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use blazesym::helper::ElfResolver;
 use blazesym::symbolize::{CodeInfo, FindSymOpts, ResolvedSym, Symbolize};
+use longpole_event::ModuleKind;
 
 use crate::exports::Exports;
 use crate::functions::Functions;
@@ -17,6 +18,7 @@ use crate::module::CodeModule;
 use crate::name::readable;
 use crate::spin::Spins;
 use crate::symboliser::{Named, NamedPlace};
+use crate::vdso;
 
 /// No file has code from here on: user space ends.
 const LARGEST_ADDRESS: u64 = 1 << 47;
@@ -58,18 +60,10 @@ impl ElfNames {
     pub fn open(module: &CodeModule) -> Option<Self> {
         let mut copies = Vec::new();
         let mut paths: Vec<PathBuf> = Vec::new();
-        let image = match module.image() {
-            Some(image) => {
-                paths.extend(path_of(image, &module.path, &mut copies));
-                Some(Arc::clone(image))
-            }
-            None => {
-                let image = Image::open(&module.path).ok();
-                let image = image.filter(|image| image.build_id() == module.build_id);
-                paths.extend(image.is_some().then(|| module.path.clone()));
-                image.map(Arc::new)
-            }
-        };
+        let image = module.image().cloned().or_else(|| reopened(module).map(Arc::new));
+        if let Some(image) = &image {
+            paths.extend(path_of(image, &module.path, &mut copies));
+        }
         paths.extend(debug_files(&module.build_id));
         let open = |path: &PathBuf| ElfResolver::open_with_debug_dirs(path, DEBUG_FOLDERS).ok();
         let resolvers: Vec<ElfResolver> = paths.iter().filter_map(open).collect();
@@ -165,6 +159,15 @@ fn places(symbol: &ResolvedSym<'_>, exported: Option<&str>) -> Vec<NamedPlace> {
     }
     places.reverse();
     places
+}
+
+/// The file of a module that is known by name, if it is still the same by its build id.
+fn reopened(module: &CodeModule) -> Option<Image> {
+    let image = match module.kind {
+        ModuleKind::Vdso => vdso::image(),
+        _ => Image::open(&module.path),
+    };
+    image.ok().filter(|image| image.build_id() == module.build_id)
 }
 
 /// A path under which the image can be opened: its own if that file is still there, else a copy in memory.

@@ -89,6 +89,10 @@ fn in_path(name: &str) -> Option<PathBuf> {
 
 /// Share of the functions that keep a frame pointer among those that use the stack.
 fn share(image: &Image) -> Option<f64> {
+    // Go keeps frame pointers in all that it compiles, and describes it in a way of its own.
+    if image.section(".gopclntab").is_some() {
+        return Some(1.0);
+    }
     let functions = Functions::of(image);
     let starts: Vec<u64> = functions.all_starts();
     let every = starts.len().div_ceil(LOOKED_AT).max(1);

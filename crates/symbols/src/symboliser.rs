@@ -1,9 +1,12 @@
 //! From addresses to procedures, files and lines.
 
+use std::path::PathBuf;
+
 use longpole_event::ModuleKind;
 use rustc_hash::FxHashMap;
 
 use crate::elf_names::ElfNames;
+use crate::image::FileIdentity;
 use crate::module::{CodeModule, MISSING};
 use crate::{kernel_names, perf_map};
 
@@ -34,10 +37,15 @@ impl Named {
     }
 }
 
-/// Names addresses. Keeps the files it has opened, so one serves a whole recording.
+/// What was in a file is large; this many are kept open at once.
+const MOST_FILES: usize = 8;
+
+type FileKey = (PathBuf, Vec<u8>, Option<FileIdentity>);
+
+/// Names addresses. Keeps a few files open: quickest when asked for all addresses of a module at once.
 #[derive(Default)]
 pub struct Symboliser {
-    files: FxHashMap<(std::path::PathBuf, Vec<u8>), Option<ElfNames>>,
+    files: FxHashMap<FileKey, Option<ElfNames>>,
 }
 
 impl Symboliser {
@@ -64,7 +72,11 @@ impl Symboliser {
     }
 
     fn name_in_file(&mut self, module: &CodeModule, addresses: &[u64]) -> Vec<Named> {
-        let key = (module.path.clone(), module.build_id.clone());
+        let identity = module.image().map(|image| image.identity());
+        let key = (module.path.clone(), module.build_id.clone(), identity);
+        if self.files.len() >= MOST_FILES && !self.files.contains_key(&key) {
+            self.files.clear();
+        }
         let names = self.files.entry(key).or_insert_with(|| ElfNames::open(module));
         match names {
             Some(names) => names.names(addresses),

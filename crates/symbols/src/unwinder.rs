@@ -177,7 +177,11 @@ impl Walk<'_> {
             let unread = match step {
                 Step::Root => return,
                 Step::Caller(caller) => {
-                    area = process.area(caller.ip.wrapping_sub(1));
+                    let address = caller.ip.wrapping_sub(1);
+                    // Callers mostly lie in the same file.
+                    if area.is_none_or(|area| !area.range.contains(&address)) {
+                        area = process.area(address);
+                    }
                     if area.is_some() && self.out.len() < self.limit {
                         place = caller;
                         self.push_in(area, place);

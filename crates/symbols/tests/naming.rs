@@ -5,7 +5,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use longpole_symbols::{CodeModule, Named, Symboliser};
+use longpole_event::ModuleKind;
+use longpole_symbols::{CodeModule, Named, Symboliser, Unwinder};
 use object::{Object, ObjectSymbol};
 
 fn source() -> PathBuf {
@@ -140,6 +141,19 @@ fn addresses_outside_of_code_have_no_name() {
 }
 
 #[test]
+fn the_kernels_code_in_each_process_is_named() {
+    let mut unwinder = Unwinder::new();
+    unwinder.load_maps(std::process::id()).unwrap();
+    let vdso = unwinder.modules().iter().find(|module| module.kind == ModuleKind::Vdso).expect("a vdso");
+    let by_name = CodeModule::new(vdso.path.clone(), vdso.build_id.clone(), ModuleKind::Vdso, None);
+    for module in [vdso, &by_name] {
+        let names = Symboliser::new().symbolise(module, &(0x600..0x1400).collect::<Vec<u64>>());
+        let is_clock = |named: &Named| named.places.iter().any(|place| place.procedure == "clock_gettime");
+        assert!(names.iter().any(is_clock), "{:?}", names.iter().flat_map(|named| &named.places).next());
+    }
+}
+
+#[test]
 fn code_of_the_running_kernel_is_named_where_it_may_be_seen() {
     let text = std::fs::read_to_string("/proc/kallsyms").unwrap_or_default();
     let find = |line: &str| {
@@ -150,7 +164,7 @@ fn code_of_the_running_kernel_is_named_where_it_may_be_seen() {
         eprintln!("skipped: this machine hides the addresses of its kernel");
         return;
     };
-    let module = CodeModule::new("[kernel]".into(), Vec::new(), longpole_event::ModuleKind::Kernel, None);
+    let module = CodeModule::new("[kernel]".into(), Vec::new(), ModuleKind::Kernel, None);
     let names = Symboliser::new().symbolise(&module, &[address + 3]);
     assert_eq!(names[0].places[0].procedure, "schedule");
 }
