@@ -21,8 +21,8 @@
 //! recorded dependence; it weighs as if it was work.
 //!
 //! Time: constant per item, apart from collecting hops, which is amortised. Memory: a few numbers per thread, the
-//! newest 256 changes of L per live thread (a message may be under way from before them; older ones are not
-//! followed), and the hops that lead to live threads.
+//! newest 256 changes of L per live thread (a message that was sent before them is not followed, nor one that
+//! arrives long after its sender ended), and the hops that lead to live threads.
 //!
 //! It cannot see the second longest path: a procedure may hold all of the path, and its removal may still gain
 //! little. Nor does it know that work on a lock's queue could have been done in another order.
@@ -293,7 +293,35 @@ impl Sweep for Search {
 
 #[cfg(test)]
 mod tests {
+    use longpole_testkit::{MemoryTimelines, random_timelines};
+    use longpole_trace::What;
+    use proptest::prelude::*;
+
+    use super::*;
     use crate::drawn::Drawn;
+
+    fn found(made: &MemoryTimelines, weight: Weight, smallest_limit: usize) -> CriticalPath {
+        let mut search = Search { hops: Hops::new(smallest_limit), ..Search::new(&made.program, weight) };
+        let Ok(()) = longpole_graph::sweep(made, false, &mut search);
+        search.into_path()
+    }
+
+    proptest! {
+        #[test]
+        fn collecting_hops_changes_no_path(mut made in random_timelines(5, 120)) {
+            // A message from a thread that is gone is followed only until the next collection.
+            let threads = made.program.threads.clone();
+            made.items.retain(|item| match item.what {
+                What::Depend { source, .. } => threads[source.index()].end.is_none_or(|end| end >= item.time),
+                _ => true,
+            });
+            for weight in [Weight::Cpu, Weight::Elapsed] {
+                let (often, never) = (found(&made, weight, 1), found(&made, weight, usize::MAX));
+                prop_assert_eq!(often.length, never.length);
+                prop_assert_eq!(often.segments, never.segments);
+            }
+        }
+    }
 
     fn piece(thread: &str, from: u64, to: u64) -> (String, u64, u64) {
         (thread.to_owned(), from, to)

@@ -38,18 +38,22 @@ pub(crate) struct Hops {
     hops: Vec<Hop>,
     /// Size at which the next collection is worth its while.
     limit: usize,
+    /// Fewer hops than this are not worth collecting.
+    smallest_limit: usize,
 }
-
-/// Fewer hops than this are not worth collecting.
-const SMALLEST_LIMIT: usize = 1 << 16;
 
 impl Default for Hops {
     fn default() -> Self {
-        Hops { hops: Vec::new(), limit: SMALLEST_LIMIT }
+        Hops::new(1 << 16)
     }
 }
 
 impl Hops {
+    /// No hops; the first collection is due when there are `smallest_limit`.
+    pub fn new(smallest_limit: usize) -> Self {
+        Hops { hops: Vec::new(), limit: smallest_limit, smallest_limit }
+    }
+
     /// Adds a hop.
     pub fn push(&mut self, hop: Hop) -> HopId {
         let id = HopId(u32::try_from(self.hops.len()).expect("fewer than 2^32 hops between collections"));
@@ -96,7 +100,7 @@ impl Hops {
             }
         }
         self.hops.truncate(kept);
-        self.limit = SMALLEST_LIMIT.max(2 * kept);
+        self.limit = self.smallest_limit.max(2 * kept);
         roots(&mut |root| *root = renamed(&new_ids, *root));
     }
 
