@@ -8,7 +8,13 @@
 //! What was charged where no procedure is known (the empty path) is in no row of a table by procedure or line; it
 //! is the difference between [`total`] and the sum of the rows' own measures.
 //!
-//! Time: the number of charged paths times their depth. Rows come in the order of their nodes.
+//! ```text
+//!   main                 What was charged below a node of the tree of paths is on behalf of its procedure, unless
+//!   └ work   outermost   the same procedure is further out on the path, whose node has it already.
+//!     └ work
+//! ```
+//! Time: one addition per charge and per node of the tree of charged paths, and a look at the callers of each.
+//! Rows come in the order of their nodes.
 
 use std::collections::BTreeMap;
 
@@ -72,12 +78,23 @@ pub fn rows(
             None => by_path.entry(charge.path).or_default().add(&charge.measures),
         }
     }
+    let node = |place: Place| match by {
+        By::Line => Node::Line(place.procedure, place.line),
+        _ => Node::Procedure(place.procedure),
+    };
     for (path, measures) in &by_path {
-        let node = |place: Place| match by {
-            By::Line => Node::Line(place.procedure, place.line),
-            _ => Node::Procedure(place.procedure),
-        };
-        table.add_path(paths.places_of(*path).map(node), measures);
+        if let Some(place) = paths.innermost(*path) {
+            table.row(node(place)).own.add(measures);
+        }
+    }
+    // From the ends of the paths inwards: a path's number is larger than its caller's.
+    while let Some((path, measures)) = by_path.pop_last() {
+        let (Some(place), Some(caller)) = (paths.innermost(path), paths.caller(path)) else { continue };
+        let is_outermost = !paths.places_of(caller).any(|outer| node(outer) == node(place));
+        if is_outermost {
+            table.row(node(place)).inclusive.add(&measures);
+        }
+        by_path.entry(caller).or_default().add(&measures);
     }
     table.rows.into_values().collect()
 }
@@ -85,8 +102,6 @@ pub fn rows(
 #[derive(Default)]
 struct Table {
     rows: BTreeMap<Node, Row>,
-    /// Nodes of the path at hand.
-    nodes: Vec<Node>,
 }
 
 impl Table {
@@ -99,18 +114,6 @@ impl Table {
         let row = self.row(node);
         row.own.add(measures);
         row.inclusive.add(measures);
-    }
-
-    fn add_path(&mut self, nodes: impl Iterator<Item = Node>, measures: &Measures) {
-        self.nodes.clear();
-        self.nodes.extend(nodes);
-        let Some(&innermost) = self.nodes.first() else { return };
-        self.row(innermost).own.add(measures);
-        self.nodes.sort_unstable();
-        self.nodes.dedup();
-        for node in std::mem::take(&mut self.nodes) {
-            self.row(node).inclusive.add(measures);
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use longpole_event::{ThreadId, Time};
-use longpole_metrics::{Analysis, By, CriticalPath, Measures, Options, analyse, rows};
+use longpole_metrics::{Analysis, By, CriticalPath, Measures, Node, Options, analyse, rows};
 use longpole_testkit::{MemoryTimelines, oracle, random_timelines};
 use longpole_trace::{PathId, State, What};
 use proptest::prelude::*;
@@ -142,6 +142,29 @@ proptest! {
             prop_assert_eq!(charged.ready, states.ready);
             prop_assert_eq!(charged.blocked_in_all(), states.blocked.iter().sum::<u64>());
         }
+    }
+
+    /// Inclusive times, by walking every charged path and counting each procedure on it once.
+    #[test]
+    fn rows_equal_those_counted_path_by_path(made in random_timelines(4, 80)) {
+        let analysis = analysis(&made, false);
+        let mut slow: BTreeMap<_, (u64, u64)> = BTreeMap::new();
+        for charge in &analysis.charges {
+            let mut on_path: Vec<_> = made.paths.places_of(charge.path).map(|place| place.procedure).collect();
+            let cpu = charge.measures.cpu();
+            if let Some(&innermost) = on_path.first() {
+                slow.entry(Node::Procedure(innermost)).or_default().0 += cpu;
+            }
+            on_path.sort_unstable();
+            on_path.dedup();
+            for procedure in on_path {
+                slow.entry(Node::Procedure(procedure)).or_default().1 += cpu;
+            }
+        }
+        let rows = rows(&analysis, &made.program, &made.paths, By::Procedure, |_| true);
+        let fast: BTreeMap<_, _> =
+            rows.iter().map(|row| (row.node, (row.own.cpu(), row.inclusive.cpu()))).collect();
+        prop_assert_eq!(fast, slow);
     }
 
     #[test]
