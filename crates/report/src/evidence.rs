@@ -1,5 +1,7 @@
 //! What answers rest on: the counts of the evidence ledger, and when they matter.
 
+use std::collections::BTreeMap;
+
 use longpole_trace::{Cause, Evidence};
 
 use crate::input::Input;
@@ -55,7 +57,7 @@ impl Facts {
             lost_events: lost(evidence),
             lost_stacks: evidence.lost_stacks,
             unmatched_wakes: evidence.unmatched_wakes,
-            unsymbolised_percent: round(evidence.unsymbolised_percent),
+            unsymbolised_percent: round(unsymbolised(input).0),
             unexplained_wait_percent: round(unexplained_wait_percent(input)),
             overhead_percent: overhead_percent(input).map(round),
             notes,
@@ -70,8 +72,7 @@ pub(crate) fn lost(evidence: &Evidence) -> u64 {
 
 /// Cost of collecting as a share of the program's CPU time, where it was measured.
 pub(crate) fn overhead_percent(input: &Input<'_>) -> Option<f64> {
-    let totals = input.totals();
-    input.evidence.overhead_percent(seconds(totals.running + totals.spinning))
+    input.evidence.overhead_percent(seconds(input.totals().cpu()))
 }
 
 /// What makes the answers of this recording less certain than they look; one sentence each, the worst
@@ -84,7 +85,7 @@ pub(crate) fn warnings(input: &Input<'_>) -> Vec<String> {
         warnings.push("the recording ends before the program did".to_owned());
     }
     warnings.extend(few_samples(input));
-    warnings.extend(without_names(evidence));
+    warnings.extend(without_names(input));
     let unexplained = unexplained_wait_percent(input);
     let is_long = 20 * unexplained_wait(input) > input.analysis.elapsed;
     if unexplained > UNEXPLAINED_MATTERS && is_long {
@@ -110,15 +111,43 @@ fn few_samples(input: &Input<'_>) -> Option<String> {
     })
 }
 
-fn without_names(evidence: &Evidence) -> Option<String> {
-    let share = evidence.unsymbolised_percent;
+fn without_names(input: &Input<'_>) -> Option<String> {
+    let (share, modules) = unsymbolised(input);
     (share > UNSYMBOLISED_MATTERS).then(|| {
-        let modules: Vec<&str> =
-            evidence.unsymbolised_modules.iter().take(2).map(|(module, _)| module.as_str()).collect();
+        let named: Vec<&str> =
+            modules.iter().copied().filter(|module| !module.starts_with('[')).take(2).collect();
         let place =
-            if modules.is_empty() { String::new() } else { format!(", most in {}", modules.join(" and ")) };
-        format!("{} of the observations are in code without names{place}", percent_text(share))
+            if named.is_empty() { String::new() } else { format!(", most in {}", named.join(" and ")) };
+        format!(
+            "{} of the CPU time is in code without names{place}; debug symbols would name it",
+            percent_text(share)
+        )
     })
+}
+
+/// Share of CPU time in procedures without a name, percent, and their modules, the largest first.
+pub(crate) fn unsymbolised<'a>(input: &Input<'a>) -> (f64, Vec<&'a str>) {
+    let mut modules: BTreeMap<&str, u64> = BTreeMap::new();
+    for charge in &input.analysis.charges {
+        let procedure =
+            input.paths.innermost(charge.path).map(|place| input.paths.procedure_named_by(place.procedure));
+        let module = match procedure {
+            Some(procedure) if is_unnamed(&procedure.name, &procedure.module) => procedure.module.as_str(),
+            Some(_) => continue,
+            None => "[unknown]",
+        };
+        *modules.entry(module).or_default() += charge.measures.cpu();
+    }
+    let unnamed: u64 = modules.values().sum();
+    let mut modules: Vec<(&str, u64)> = modules.into_iter().collect();
+    modules.sort_by_key(|&(module, time)| (std::cmp::Reverse(time), module));
+    let share = percent(unnamed as f64, input.totals().cpu() as f64);
+    (share, modules.into_iter().map(|(module, _)| module).collect())
+}
+
+/// Whether a procedure is known by its address alone, or not at all.
+fn is_unnamed(name: &str, module: &str) -> bool {
+    name.starts_with('[') || name.strip_prefix(module).is_some_and(|rest| rest.starts_with("+0x"))
 }
 
 fn warn_of_losses(evidence: &Evidence, warnings: &mut Vec<String>) {

@@ -2,7 +2,7 @@
 
 use longpole_trace::Evidence;
 
-use crate::evidence::{overhead_percent, unexplained_wait_percent, warnings};
+use crate::evidence::{overhead_percent, unexplained_wait_percent, unsymbolised, warnings};
 use crate::input::{Input, Options};
 use crate::quantity::{grouped, percent_text, time_text};
 use crate::report::{Report, Row};
@@ -197,8 +197,8 @@ fn understood(input: &Input<'_>) -> Vec<Row> {
         count("wakes from outside", evidence.outside_wakes, &outside),
         share(
             "unsymbolised",
-            evidence.unsymbolised_percent,
-            "share of observations in code without a name: no symbols found",
+            unsymbolised(input).0,
+            "share of CPU time in code without a name: no symbols found",
         ),
         share(
             "unexplained waiting",

@@ -1,20 +1,214 @@
 //! What the views say of drawn runs.
 
-use crate::fixture::serial_then_parallel;
+use longpole_event::Time;
+use longpole_metrics::{Analysis, By, Weight};
+use longpole_trace::{Evidence, Paths, Program};
+use serde_json::Value;
+
+use crate::fixture::{
+    BARRIER, CROWDED, LOCK_HOG, PIPE, PROCESSES, SERIAL_THEN_PARALLEL, SHORT, SPINNER, Scene, WAITING,
+};
+use crate::input::{Input, Options};
+use crate::style::Style;
 use crate::view::View;
 
+const SCENES: &[(&str, &str)] = &[
+    ("serial_then_parallel", SERIAL_THEN_PARALLEL),
+    ("barrier", BARRIER),
+    ("lock_hog", LOCK_HOG),
+    ("spinner", SPINNER),
+    ("pipe", PIPE),
+    ("crowded", CROWDED),
+    ("waiting", WAITING),
+    ("processes", PROCESSES),
+    ("short", SHORT),
+];
+
 #[test]
-fn no_view_is_wider_than_the_terminal() {
+fn the_summary_names_the_long_pole_of_every_drawn_run() {
+    for (name, drawing) in SCENES {
+        insta::assert_snapshot!(format!("summary_{name}"), Scene::of(drawing).text(View::Summary, 80));
+    }
+}
+
+#[test]
+fn every_view_is_drawn_at_two_widths() {
     for &view in View::ALL {
         for width in [80, 120] {
-            let text = serial_then_parallel().text(view, width);
-            assert!(text.lines().all(|line| line.chars().count() <= width), "{view} at {width}:\n{text}");
+            let text = Scene::of(LOCK_HOG).text(view, width);
+            insta::assert_snapshot!(format!("lock_hog_{view}_{width}"), text);
         }
     }
 }
 
 #[test]
-fn the_summary_fits_one_screen() {
-    let text = serial_then_parallel().text(View::Summary, 80);
-    assert!(text.lines().count() <= 24, "{text}");
+fn no_line_of_any_view_is_wider_than_the_terminal() {
+    for (name, drawing) in SCENES {
+        for &view in View::ALL {
+            for width in [80, 120] {
+                let text = Scene::of(drawing).text(view, width);
+                assert!(
+                    text.lines().all(|line| line.chars().count() <= width),
+                    "{name} {view} {width}:\n{text}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_summary_leaves_a_line_of_the_screen_for_the_prompt() {
+    for (name, drawing) in SCENES {
+        let mut scene = Scene::of(drawing);
+        scene.evidence.lost_events = 700;
+        scene.evidence.truncated = true;
+        scene.evidence.attached = true;
+        let text = scene.text(View::Summary, 80);
+        assert!(text.lines().count() <= 23, "{name}:\n{text}");
+    }
+}
+
+#[test]
+fn json_is_the_object_that_was_promised() {
+    for &view in View::ALL {
+        let report = Scene::of(LOCK_HOG).report(view, &Options::default());
+        let json: Value = serde_json::from_str(&report.json()).unwrap();
+        let keys: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(keys, ["columns", "evidence", "longpole", "recording", "rows", "view"]);
+        assert_eq!(json["view"], view.name());
+        for key in ["command", "machines", "processes", "threads", "cpus", "elapsed_seconds", "cpu_seconds"] {
+            assert!(!json["recording"][key].is_null(), "{key}");
+        }
+        for key in ["spin_seconds", "effective_parallelism", "phase"] {
+            assert!(json["recording"].get(key).is_some(), "{key}");
+        }
+        for key in ["collector", "events", "samples", "lost_events", "unsymbolised_percent"] {
+            assert!(!json["evidence"][key].is_null(), "{key}");
+        }
+        for key in ["unexplained_wait_percent", "overhead_percent", "notes"] {
+            assert!(json["evidence"].get(key).is_some(), "{key}");
+        }
+        let columns: Vec<&str> = json["columns"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|column| column["name"].as_str().unwrap())
+            .collect();
+        let rows = json["rows"].as_array().unwrap();
+        assert!(!rows.is_empty(), "{view}");
+        for row in rows {
+            assert!(
+                row.as_object().unwrap().keys().all(|key| columns.contains(&key.as_str())),
+                "{view}: {row}"
+            );
+        }
+    }
+}
+
+#[test]
+fn json_and_csv_of_a_view_stay_as_they_are() {
+    let report = Scene::of(LOCK_HOG).report(View::CriticalPath, &Options::default());
+    insta::assert_snapshot!("lock_hog_critical-path.json", report.json());
+    insta::assert_snapshot!("lock_hog_critical-path.csv", report.csv());
+}
+
+#[test]
+fn csv_has_a_line_per_row_and_a_cell_per_column() {
+    for &view in View::ALL {
+        let report = Scene::of(PROCESSES).report(view, &Options::default());
+        let text = report.csv();
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        assert_eq!(reader.headers().unwrap().len(), report.columns.len());
+        assert_eq!(reader.records().map(Result::unwrap).count(), report.rows.len());
+    }
+}
+
+#[test]
+fn shares_add_up_to_the_whole_at_every_level() {
+    for by in [By::Procedure, By::Line, By::Thread, By::Process, By::Machine] {
+        for view in [View::CriticalPath, View::Npt, View::Profile] {
+            let report = Scene::of(PROCESSES).report(view, &Options { by, ..Options::default() });
+            let sum: f64 = report.rows.iter().filter_map(|row| row.value("percent")).sum();
+            assert!((sum - 100.0).abs() < 0.01, "{view} {by:?}: {sum}");
+        }
+    }
+}
+
+#[test]
+fn shares_of_threads_have_no_error_and_those_of_procedures_do() {
+    let error = |by| {
+        let report = Scene::of(PIPE).report(View::CriticalPath, &Options { by, ..Options::default() });
+        report.rows[0].value("error_percent")
+    };
+    assert_eq!(error(By::Thread), None);
+    assert_eq!(error(By::Process), None);
+    assert!(error(By::Procedure).is_some());
+}
+
+#[test]
+fn the_path_by_elapsed_time_is_as_long_as_the_run() {
+    let options = Options { weight: Weight::Elapsed, ..Options::default() };
+    let report = Scene::of(WAITING).report(View::CriticalPath, &options);
+    let sum: f64 = report.rows.iter().filter_map(|row| row.value("seconds")).sum();
+    assert!((sum - report.recording.elapsed_seconds).abs() < 1e-6, "{sum}");
+}
+
+#[test]
+fn the_tree_adds_up_from_its_leaves() {
+    let report = Scene::of(PROCESSES).report(View::Tree, &Options::default());
+    let of = |kind: &str| -> f64 {
+        let rows = report.rows.iter().filter(|row| row.words("kind") == kind);
+        rows.filter_map(|row| row.value("cpu_seconds")).sum()
+    };
+    for kind in ["machine", "process", "thread", "procedure"] {
+        assert!((of(kind) - of("program")).abs() < 1e-6, "{kind}");
+    }
+}
+
+#[test]
+fn a_limit_keeps_the_largest_rows() {
+    let report = |top| Scene::of(LOCK_HOG).report(View::Npt, &Options { top, ..Options::default() });
+    let (all, two) = (report(None), report(Some(2)));
+    assert_eq!(two.rows, all.rows[..2]);
+}
+
+#[test]
+fn colours_are_only_where_they_are_wanted() {
+    let report = Scene::of(LOCK_HOG).report(View::Summary, &Options::default());
+    assert!(!report.text(&Style::plain(80)).contains('\x1b'));
+    let coloured = report.text(&Style { colour: true, ..Style::plain(80) });
+    assert!(coloured.starts_with("\x1b[1mThe long pole"));
+}
+
+#[test]
+fn an_empty_recording_says_why_it_is_empty() {
+    let evidence = Evidence { lost_events: 12, ..Evidence::default() };
+    let (program, paths, analysis) = (Program::default(), Paths::default(), Analysis::default());
+    let input = Input { program: &program, paths: &paths, analysis: &analysis, evidence: &evidence };
+    let text = crate::build(View::Summary, &input, &Options::default()).text(&Style::plain(80));
+    assert!(text.contains("12 events were lost, and none arrived"), "{text}");
+    for &view in View::ALL {
+        assert!(!crate::build(view, &input, &Options::default()).text(&Style::plain(80)).is_empty());
+    }
+}
+
+#[test]
+fn losses_are_told_in_every_view() {
+    let mut scene = Scene::of(LOCK_HOG);
+    scene.evidence.lost_events = 700;
+    for &view in View::ALL {
+        let text = scene.text(view, 200);
+        assert!(text.contains("Caution: 700 events lost (12 %)"), "{view}:\n{text}");
+    }
+}
+
+#[test]
+fn a_thread_has_its_span_and_its_creator() {
+    let scene = Scene::of(SERIAL_THEN_PARALLEL);
+    let report = scene.report(View::Threads, &Options::default());
+    let worker = report.rows.iter().find(|row| row.words("thread") == "worker2").unwrap();
+    assert_eq!(worker.value("start_seconds"), Some(0.2));
+    assert!(worker.words("created_by").starts_with("main #"));
+    let start = scene.timelines.program.threads[0].start;
+    assert_eq!(start, Time::ZERO);
 }

@@ -9,7 +9,7 @@ use super::npt::npt;
 use super::{blocked, identity, synchronisation};
 use crate::input::{Input, Options};
 use crate::name;
-use crate::quantity::percent;
+use crate::quantity::{count_of, percent};
 use crate::report::{Report, Row};
 use crate::table::{Show, Table, shown};
 use crate::text::Section;
@@ -40,7 +40,11 @@ const CHILDREN_OF_TEXT: usize = 6;
 /// Smallest share of the path or of CPU time with which a node stands in the text, percent.
 const SMALLEST: f64 = 1.0;
 
+/// So many processes, or threads, of one name stand in text as one.
+const ALIKE: usize = 3;
+
 /// A node with what is below it.
+#[derive(Clone)]
 struct Branch {
     row: Row,
     name: String,
@@ -55,12 +59,14 @@ pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
     finish(&mut root, &wholes);
     let mut table = Table {
         columns: text_columns(),
-        name_title: "program › process › thread › procedure".to_owned(),
+        name_title: "process › thread › procedure".to_owned(),
         rows: Vec::new(),
     };
     list(&root, &mut report.rows);
     let limit = options.top.unwrap_or(CHILDREN_OF_TEXT);
     let has_machines = input.program.machines.len() > 1;
+    let mut root = folded(root);
+    finish(&mut root, &wholes);
     draw(&root, 0, limit, has_machines, &mut table.rows);
     let weight = match options.weight {
         Weight::Cpu => "CPU",
@@ -203,6 +209,59 @@ fn text_columns() -> Vec<crate::table::Shown> {
     ]
 }
 
+/// The tree with processes of one name, and threads of one name in a process, as one branch each, where there are
+/// many; and without the level of threads where a process has only one.
+fn folded(branch: Branch) -> Branch {
+    let mut alike: BTreeMap<String, Vec<Branch>> = BTreeMap::new();
+    let mut order: Vec<String> = Vec::new();
+    for child in branch.children {
+        let label = match child.row.words("kind") {
+            kind @ ("process" | "thread") => format!("{kind} {}", child.row.words(kind)),
+            kind => format!("{kind} {}", child.name),
+        };
+        if !alike.contains_key(&label) {
+            order.push(label.clone());
+        }
+        alike.entry(label).or_default().push(child);
+    }
+    let groups = order.iter().filter_map(|label| alike.remove(label));
+    let children = groups.flat_map(|group| match group.len() {
+        count if count >= ALIKE && group[0].row.words("kind") != "procedure" => vec![merged(group)],
+        _ => group.into_iter().map(folded).collect(),
+    });
+    let mut children: Vec<Branch> = children.collect();
+    if branch.row.words("kind") == "process" && children.len() == 1 {
+        children = children.remove(0).children;
+    }
+    Branch { children, ..branch }
+}
+
+/// Branches of one name as one, with all their procedures.
+fn merged(branches: Vec<Branch>) -> Branch {
+    let kind = branches[0].row.words("kind").to_owned();
+    let label = branches[0].row.words(&kind).to_owned();
+    let name = format!("{label} ({})", count_of(branches.len() as u64, &kind));
+    let mut totals = Measures::default();
+    branches.iter().for_each(|branch| totals.add(&branch.totals));
+    let mut procedures: BTreeMap<String, Branch> = BTreeMap::new();
+    branches.iter().for_each(|branch| gather(branch, &mut procedures));
+    let row = Row::default().text("kind", kind.as_str());
+    Branch { row, name, totals, children: procedures.into_values().collect() }
+}
+
+fn gather(branch: &Branch, procedures: &mut BTreeMap<String, Branch>) {
+    branch.children.iter().for_each(|child| gather(child, procedures));
+    if branch.row.words("kind") != "procedure" {
+        return;
+    }
+    match procedures.get_mut(&branch.name) {
+        Some(sum) => sum.totals.add(&branch.totals),
+        None => {
+            procedures.insert(branch.name.clone(), branch.clone());
+        }
+    }
+}
+
 /// The branches that text shows, indented.
 fn draw(branch: &Branch, depth: usize, limit: usize, has_machines: bool, rows: &mut Vec<(Row, String)>) {
     let is_hidden = !has_machines && branch.row.words("kind") == "machine";
@@ -217,7 +276,8 @@ fn draw(branch: &Branch, depth: usize, limit: usize, has_machines: bool, rows: &
     let shown: Vec<&Branch> = branch.children.iter().filter(is_large).take(limit).collect();
     shown.iter().for_each(|child| draw(child, depth, limit, has_machines, rows));
     let rest = branch.children.len() - shown.len();
-    if rest > 0 && branch.row.words("kind") != "thread" {
+    let has_procedures = branch.children.iter().any(|child| child.row.words("kind") == "procedure");
+    if rest > 0 && !has_procedures {
         rows.push((Row::default(), format!("{}… {rest} more", "  ".repeat(depth))));
     }
 }
