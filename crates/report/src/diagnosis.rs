@@ -26,7 +26,7 @@ const CPU_BOUND: f64 = 85.0;
 const WAITS: f64 = 50.0;
 
 /// CPU time that a timer may miss altogether, nanoseconds.
-const TOO_SHORT: u64 = 20_000_000;
+const TOO_SHORT: u64 = 50_000_000;
 
 /// What the ranking of the summary is by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ pub(crate) fn diagnose(input: &Input<'_>) -> Diagnosis {
     if Pole::by_cpu(input).is_none() {
         return unnamed(&facts);
     }
-    if facts.used_percent() >= CPU_BOUND || facts.is_crowded_out() {
+    if facts.useful_percent() >= CPU_BOUND || facts.is_crowded_out() {
         return cpu_bound(input, &facts);
     }
     held_back(input, &facts)
@@ -104,7 +104,7 @@ fn waits(facts: &Facts, unexplained: u64) -> Diagnosis {
     let share = percent_text(percent(unexplained as f64, elapsed as f64));
     let longest = facts.path_waits.first().expect("the path waits, so a longest wait is there");
     let headline = format!(
-        "The long pole is waiting, not work: {} of {} elapsed ({share}) no thread was computing what the others needed; most of it {} in {} ({}).",
+        "The long pole is waiting, not work: for {} of {} elapsed ({share}) the program waited for what none of its threads was computing; most of it {} in {} ({}).",
         time_text(unexplained),
         time_text(elapsed),
         facts::waiting_for(longest.cause),

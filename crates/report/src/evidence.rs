@@ -113,14 +113,11 @@ fn few_samples(input: &Input<'_>) -> Option<String> {
 
 fn without_names(input: &Input<'_>) -> Option<String> {
     let (share, modules) = unsymbolised(input);
-    (share > UNSYMBOLISED_MATTERS).then(|| {
-        let named: Vec<&str> =
-            modules.iter().copied().filter(|module| !module.starts_with('[')).take(2).collect();
-        let place =
-            if named.is_empty() { String::new() } else { format!(", most in {}", named.join(" and ")) };
+    let modules: Vec<&str> = modules.into_iter().filter(|module| !module.starts_with('[')).take(2).collect();
+    (share > UNSYMBOLISED_MATTERS && !modules.is_empty()).then(|| {
+        let (share, modules) = (percent_text(share), modules.join(" and "));
         format!(
-            "{} of the CPU time is in code without names{place}; debug symbols would name it",
-            percent_text(share)
+            "{share} of the CPU time is in code without names, most in {modules}; debug symbols would name it"
         )
     })
 }

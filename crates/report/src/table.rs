@@ -28,11 +28,20 @@ pub(crate) enum Show {
 pub(crate) struct Shown {
     pub title: &'static str,
     pub show: Show,
+    /// Left out where the line would be too narrow for names.
+    pub is_optional: bool,
+}
+
+impl Shown {
+    /// The column, left out where there is no room for it.
+    pub(crate) fn optional(self) -> Shown {
+        Shown { is_optional: true, ..self }
+    }
 }
 
 /// Shorthand of a column.
 pub(crate) fn shown(title: &'static str, show: Show) -> Shown {
-    Shown { title, show }
+    Shown { title, show, is_optional: false }
 }
 
 /// A table: numbers first, the name of the row last, because names are of any length.
@@ -46,42 +55,35 @@ pub(crate) struct Table {
 }
 
 const GAP: usize = 2;
-/// Names get at least this many columns, even if lines get longer than the terminal by it.
-const NARROWEST_NAME: usize = 16;
+/// Names get at least this many columns: optional columns make room for them.
+const NARROWEST_NAME: usize = 28;
 
 impl Table {
     /// The table's lines, its header first; no line is longer than `width` unless the numbers alone are.
     pub(crate) fn lines(&self, width: usize) -> Vec<String> {
+        let mut columns: Vec<(&Shown, Vec<String>)> =
+            self.columns.iter().map(|column| (column, self.column_text(column))).collect();
+        let width_of =
+            |cells: &[String]| cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0) + GAP;
+        let mut used: usize = columns.iter().map(|(_, cells)| width_of(cells)).sum();
+        while used + NARROWEST_NAME > width {
+            let Some(at) = columns.iter().rposition(|(column, _)| column.is_optional) else { break };
+            used -= width_of(&columns.remove(at).1);
+        }
         let mut cells: Vec<Vec<String>> = vec![Vec::new(); self.rows.len() + 1];
-        for column in &self.columns {
-            for (line, cell) in cells.iter_mut().zip(self.column_text(column)) {
-                line.push(cell);
+        for (_, column) in &columns {
+            for (line, cell) in cells.iter_mut().zip(column) {
+                line.push(cell.clone());
             }
         }
-        let used: usize = (0..self.columns.len())
-            .map(|at| cells.iter().map(|line| line[at].chars().count()).max().unwrap_or(0) + GAP)
-            .sum();
-        let room = width.saturating_sub(used).max(NARROWEST_NAME);
+        let room = width.saturating_sub(used).max(NARROWEST_NAME / 2);
         let names = std::iter::once(&self.name_title).chain(self.rows.iter().map(|(_, name)| name));
         for (line, name) in cells.iter_mut().zip(names) {
             line.push(shorten_name(name, room));
         }
-        self.layout(cells)
-    }
-
-    fn layout(&self, cells: Vec<Vec<String>>) -> Vec<String> {
-        let mut grid = Grid::new();
-        grid.load_style(presets::NOTHING.into());
-        grid.set_content_arrangement(ContentArrangement::Disabled);
-        for line in cells {
-            grid.add_row(line);
-        }
-        for (at, column) in grid.column_iter_mut().enumerate() {
-            let is_left = self.columns.get(at).is_none_or(|column| matches!(column.show, Show::Words(_)));
-            column.set_cell_alignment(if is_left { CellAlignment::Left } else { CellAlignment::Right });
-            column.set_padding((0, GAP as u16));
-        }
-        grid.lines().map(|line| line.trim_end().to_owned()).collect()
+        let are_left: Vec<bool> =
+            columns.iter().map(|(column, _)| matches!(column.show, Show::Words(_))).collect();
+        layout(cells, &are_left)
     }
 
     /// The header and the cells of a column.
@@ -115,6 +117,22 @@ impl Table {
         };
         std::iter::once(title.trim().to_owned()).chain(cells).collect()
     }
+}
+
+/// Lays out the cells; the last column, of names, and those in `are_left` are left-aligned.
+fn layout(cells: Vec<Vec<String>>, are_left: &[bool]) -> Vec<String> {
+    let mut grid = Grid::new();
+    grid.load_style(presets::NOTHING.into());
+    grid.set_content_arrangement(ContentArrangement::Disabled);
+    for line in cells {
+        grid.add_row(line);
+    }
+    for (at, column) in grid.column_iter_mut().enumerate() {
+        let is_left = are_left.get(at).copied().unwrap_or(true);
+        column.set_cell_alignment(if is_left { CellAlignment::Left } else { CellAlignment::Right });
+        column.set_padding((0, GAP as u16));
+    }
+    grid.lines().map(|line| line.trim_end().to_owned()).collect()
 }
 
 /// Shortens a name without its indentation.

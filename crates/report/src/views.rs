@@ -69,7 +69,7 @@ fn run_line(input: &Input<'_>) -> String {
         several => format!("{several} machines, "),
     };
     format!(
-        "{}: {} elapsed, {} CPU, {:.2} threads busy on average, {machines}{}, {}, {}",
+        "{}: {} elapsed, {} CPU, on average {:.2} busy; {machines}{}, {}, {}",
         name::shorten(&name::command(program), 60),
         time_text(input.analysis.elapsed),
         time_text(totals.running + totals.spinning),

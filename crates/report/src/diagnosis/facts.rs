@@ -100,6 +100,11 @@ impl Facts {
         percent((self.cpu + self.spinning) as f64, capacity).min(100.0)
     }
 
+    /// Share of the processors' time that did useful work, percent.
+    pub(crate) fn useful_percent(&self) -> f64 {
+        percent(self.cpu as f64, self.elapsed as f64 * f64::from(self.cpus)).min(100.0)
+    }
+
     /// Whether threads could run nearly always and did not get the processors that they could use.
     pub(crate) fn is_crowded_out(&self) -> bool {
         let spun = percent(self.spinning as f64, (self.cpu + self.spinning) as f64);

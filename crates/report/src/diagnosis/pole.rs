@@ -103,8 +103,11 @@ impl Pole {
     pub(super) fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         if let Some((name, count, share)) = self.processes.as_ref().filter(|_| self.percent >= FLAT) {
-            let processes = count_of(*count as u64, "process");
-            remarks.push(format!("{} of it is in {name} ({processes}).", percent_text(*share)));
+            let place = match count {
+                1 => format!("the process {name}"),
+                count => format!("{} of {name}", count_of(*count as u64, "process")),
+            };
+            remarks.push(format!("{} of it is in {place}.", percent_text(*share)));
         }
         if let Some((name, share)) = &self.thread {
             remarks.push(format!("{} of it runs on the thread {name}.", percent_text(*share)));

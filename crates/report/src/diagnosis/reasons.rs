@@ -19,7 +19,7 @@ const READY: f64 = 10.0;
 /// That the processors are the limit.
 pub(super) fn cpu_bound(facts: &Facts) -> String {
     let used = percent_text(facts.used_percent());
-    if facts.used_percent() < super::CPU_BOUND {
+    if facts.useful_percent() < super::CPU_BOUND {
         let crowded = percent_text(facts.crowded_percent);
         return format!(
             "For {crowded} of the run at least as many threads could run as there are CPUs, of which the program got {used}"

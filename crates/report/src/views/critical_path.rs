@@ -64,14 +64,15 @@ pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
         return report;
     }
     let other = match options.weight {
-        Weight::Cpu => shown("elapsed %", Show::Percent("critical_path_elapsed_percent")),
-        Weight::Elapsed => shown("CPU path %", Show::Percent("critical_path_percent")),
+        Weight::Cpu => shown("elapsed %", Show::Percent("critical_path_elapsed_percent")).optional(),
+        Weight::Elapsed => shown("CPU path %", Show::Percent("critical_path_percent")).optional(),
     };
     let columns = vec![
         shown("#", Show::Rank),
         shown("% of path", Show::Estimate("percent", "error_percent")),
         shown("self", Show::Time("seconds")),
         shown("incl %", Show::Percent("inclusive_percent")),
+        shown("incl", Show::Time("inclusive_seconds")).optional(),
         other,
     ];
     report.sections.extend(table(&ranked, columns, noun(options.by), options));

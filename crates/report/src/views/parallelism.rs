@@ -35,7 +35,7 @@ pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
             shown("threads", Show::Count("level")),
             shown("busy %", Show::Percent("effective_percent")),
             shown("busy", Show::Time("effective_seconds")),
-            shown("runnable %", Show::Percent("nominal_percent")),
+            shown("runnable %", Show::Percent("nominal_percent")).optional(),
             shown("", Show::Words("bar")),
         ],
         name_title: "most while so many were busy".to_owned(),

@@ -62,6 +62,7 @@ pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
         shown("% of CPU", Show::Estimate("percent", "error_percent")),
         shown("self", Show::Time("seconds")),
         shown("incl %", Show::Percent("inclusive_percent")),
+        shown("incl", Show::Time("inclusive_seconds")).optional(),
     ];
     if totals.spinning > 0 {
         columns.push(shown("spinning", Show::Time("spin_seconds")));

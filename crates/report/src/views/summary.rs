@@ -63,13 +63,14 @@ const fn room(reasons: usize, procedures: usize, waits: usize, doubts: usize) ->
 }
 
 /// From what one would like to see down to what must be said.
-const ROOMS: [Room; 6] = [
+const ROOMS: [Room; 7] = [
     room(3, 5, 3, 2),
     room(2, 5, 3, 2),
     room(2, 5, 2, 1),
     room(2, 4, 2, 1),
     room(2, 3, 1, 1),
     room(1, 3, 1, 1),
+    room(1, 2, 0, 1),
 ];
 
 pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
@@ -125,7 +126,7 @@ fn run_text(input: &Input<'_>) -> String {
         several => format!(" on {several} machines"),
     };
     format!(
-        "{} elapsed, {} CPU; {:.2} threads busy on average, {}{machines}; {}, {}.",
+        "{} elapsed, {} CPU, on average {:.2} busy; {}{machines}, {}, {}.",
         time_text(input.analysis.elapsed),
         time_text(totals.running + totals.spinning),
         input.effective_parallelism(),
@@ -158,10 +159,14 @@ fn add_parallelism(report: &mut Report, input: &Input<'_>) {
         let who = who.map_or(String::new(), |(node, share)| {
             format!("{} {}", name::shorten(&identity(input, node).1, 24), percent_text(share))
         });
+        let row =
+            Row::default().text("section", "busy").text("text", label.as_str()).count("level", from as u64);
+        report.rows.push(row.time("seconds", time).percent("percent", share));
+        if time == 0 {
+            continue;
+        }
         let line = format!("  {label:>5} busy {:>8}  {:30} {who}", percent_text(share), bar(share, BAR));
         report.sections.push(Section::Line(line));
-        let row = Row::default().text("section", "busy").text("text", label).count("level", from as u64);
-        report.rows.push(row.time("seconds", time).percent("percent", share));
     }
 }
 
@@ -265,11 +270,11 @@ fn add_waits(report: &mut Report, input: &Input<'_>, most: usize) {
             (row.text("section", "wait").text("cause", cause).time("seconds", time), name)
         })
         .collect();
+    report.rows.extend(rows.iter().map(|(row, _)| row.clone()));
+    rows.truncate(most);
     if rows.is_empty() {
         return;
     }
-    report.rows.extend(rows.iter().map(|(row, _)| row.clone()));
-    rows.truncate(most);
     let columns =
         vec![shown("thread time", Show::Time("seconds")), shown("waiting for", Show::Words("cause"))];
     report.sections.push(Section::Blank);

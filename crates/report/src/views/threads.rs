@@ -124,7 +124,7 @@ fn table(entries: &[Entry], options: &Options) -> Vec<Section> {
     let has = |column: &str| entries.iter().any(|entry| entry.row.value(column) > Some(0.0));
     let mut columns = vec![
         shown("CPU", Show::Time("seconds")),
-        shown("% of CPU", Show::Percent("percent")),
+        shown("% of CPU", Show::Percent("percent")).optional(),
         shown("% of path", Show::Percent("critical_path_percent")),
     ];
     if has("spin_seconds") {
@@ -135,7 +135,7 @@ fn table(entries: &[Entry], options: &Options) -> Vec<Section> {
     }
     columns.push(shown("blocked", Show::Time("wait_seconds")));
     columns.push(shown("most for", Show::Words("cause")));
-    columns.push(shown("switches", Show::Count("switches")));
+    columns.push(shown("switches", Show::Count("switches")).optional());
     let rows = entries.iter().take(limit).map(|entry| (entry.row.clone(), entry.name.clone())).collect();
     let mut sections = vec![Section::Table(Table { columns, name_title: "thread".to_owned(), rows })];
     if entries.len() > limit {

@@ -202,10 +202,10 @@ fn list(branch: &Branch, rows: &mut Vec<Row>) {
 fn text_columns() -> Vec<crate::table::Shown> {
     vec![
         shown("% of path", Show::Percent("percent")),
-        shown("path", Show::Time("seconds")),
+        shown("path", Show::Time("seconds")).optional(),
         shown("% of NPT", Show::Percent("npt_percent")),
         shown("CPU", Show::Time("cpu_seconds")),
-        shown("blocked", Show::Time("wait_seconds")),
+        shown("blocked", Show::Time("wait_seconds")).optional(),
     ]
 }
 
