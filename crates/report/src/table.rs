@@ -122,7 +122,7 @@ impl Table {
 /// Lays out the cells; the last column, of names, and those in `are_left` are left-aligned.
 fn layout(cells: Vec<Vec<String>>, are_left: &[bool]) -> Vec<String> {
     let mut grid = Grid::new();
-    grid.load_style(presets::NOTHING.into());
+    grid.load_style(presets::NOTHING);
     grid.set_content_arrangement(ContentArrangement::Disabled);
     for line in cells {
         grid.add_row(line);
