@@ -162,7 +162,8 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn along_registers(&mut self, registers: Registers, stack: &UserStack<'_>) {
         let Registers { ip, sp, bp } = registers;
-        let chain = Chain::new(sp, bp, stack.memory, stack.chain);
+        let marks = stack.chain.iter().take_while(|word| is_context_mark(**word)).count();
+        let chain = Chain::new(sp, bp, stack.memory, &stack.chain[marks..]);
         let mut read = |address| chain.read(address).ok_or(());
         let mut place = Place { ip, sp, bp, returns: false };
         let process = self.process.clone();
@@ -171,13 +172,14 @@ impl Walk<'_> {
         loop {
             let space = area.and_then(|area| Some(area.source.shift.wrapping_add(area.source.space?)));
             let step = match space {
+                _ if returns_from_signal(area, place) => signal_step(place, &mut read),
                 Some(space) => self.unwinder.frames.step(place, place.ip.wrapping_add(space), &mut read),
                 None => frame_pointer_step(place, stack, &mut read),
             };
             let unread = match step {
                 Step::Root => return,
                 Step::Caller(caller) => {
-                    let address = caller.ip.wrapping_sub(1);
+                    let address = caller.ip.wrapping_sub(u64::from(caller.returns));
                     // Callers mostly lie in the same file.
                     if area.is_none_or(|area| !area.range.contains(&address)) {
                         area = process.area(address);
@@ -253,6 +255,32 @@ impl Walk<'_> {
             None => CodeAddress { module: self.unwinder.modules.nowhere(), address },
         };
         self.out.push(frame);
+    }
+}
+
+/// Whether a return address is that of the code to which the kernel lets signal handlers return.
+fn returns_from_signal(area: Option<&Area>, place: Place) -> bool {
+    /// `mov rax, SYS_rt_sigreturn; syscall`
+    const RETURN: [u8; 9] = [0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05];
+    // C libraries align it; few other return addresses are.
+    if !place.returns || !place.ip.is_multiple_of(16) {
+        return false;
+    }
+    let source = area.map(|area| &area.source);
+    let code = source.and_then(|source| Some((source.image.as_ref()?, source.shift)));
+    code.is_some_and(|(image, shift)| image.code(place.ip.wrapping_add(shift), RETURN.len()) == RETURN)
+}
+
+/// The place that a signal interrupted, from the registers that the kernel saved on the stack.
+fn signal_step(place: Place, read: &mut impl FnMut(u64) -> Result<u64, ()>) -> Step {
+    /// Distances of saved registers from the stack pointer behind the handler (`struct ucontext`).
+    const BP: u64 = 120;
+    const SP: u64 = 160;
+    const IP: u64 = 168;
+    let mut saved = |distance| read(place.sp.wrapping_add(distance));
+    match (saved(IP), saved(SP), saved(BP)) {
+        (Ok(ip), Ok(sp), Ok(bp)) => Step::Caller(Place { ip, sp, bp, returns: false }),
+        _ => Step::Unread(place.sp.wrapping_add(IP)),
     }
 }
 

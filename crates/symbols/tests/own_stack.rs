@@ -142,6 +142,29 @@ fn the_caller_of_a_libc_function_is_found_through_it() {
     assert!(libc.clone().any(|path| path.to_string_lossy().contains("libc")), "{compare:?}");
 }
 
+extern "C" fn handler(_signal: libc::c_int) {
+    COMPARED.with(|captured| *captured.borrow_mut() = Some(capture(1 << 15)));
+}
+
+#[inline(never)]
+fn raises_signal() -> i32 {
+    // SAFETY: the handler touches nothing but a variable of this thread, and the signal is raised on it.
+    let raised = unsafe {
+        libc::signal(libc::SIGUSR1, handler as extern "C" fn(libc::c_int) as libc::sighandler_t);
+        libc::raise(libc::SIGUSR1)
+    };
+    black_box(raised)
+}
+
+#[test]
+fn the_code_that_a_signal_interrupted_is_found_behind_the_handler() {
+    assert_eq!(raises_signal(), 0);
+    let (registers, memory) = COMPARED.with(|captured| captured.borrow_mut().take()).unwrap();
+    let mut unwinder = loaded();
+    let frames = unwind(&mut unwinder, registers, &memory, &[]);
+    assert_in_order(&names(&unwinder, &frames), &["handler", "raises_signal"]);
+}
+
 #[test]
 fn a_forked_process_has_its_parents_code_until_it_executes_another_program() {
     let (registers, memory, _) = outer(1 << 16);
