@@ -6,6 +6,7 @@
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
 use framehop::{Error, ExplicitModuleSectionInfo, FrameAddress, Module, Unwinder as _};
 
+use crate::go_functions::is_go;
 use crate::image::{Bytes, Image, Section};
 use crate::module::{space_limits, space_of};
 
@@ -85,7 +86,7 @@ fn sections(image: &Image, base: u64) -> ExplicitModuleSectionInfo<Bytes> {
     sections.text_svma = image.section(".text").map(|section| section.addresses);
     sections.got_svma = image.section(".got").map(|section| section.addresses);
     // Go describes its own functions in .debug_frame only; what .eh_frame it has is that of C parts.
-    let is_go = image.section(".gopclntab").is_some();
+    let is_go = is_go(image);
     let frames = if is_go { None } else { image.section(".eh_frame") };
     if let Some(frames) = frames {
         sections.eh_frame_svma = Some(frames.addresses);

@@ -12,6 +12,7 @@ use longpole_event::ModuleKind;
 
 use crate::exports::Exports;
 use crate::functions::Functions;
+use crate::go_functions::GoFunctions;
 use crate::image::{FileIdentity, Image};
 use crate::locate;
 use crate::module::CodeModule;
@@ -30,6 +31,7 @@ struct FileCode {
     image: Arc<Image>,
     functions: Functions,
     exports: Exports,
+    go: Option<GoFunctions>,
     spins: Spins,
 }
 
@@ -38,6 +40,7 @@ impl FileCode {
         FileCode {
             functions: Functions::of(&image),
             exports: Exports::of(&image),
+            go: GoFunctions::of(&image),
             spins: Spins::of(&image),
             image,
         }
@@ -89,15 +92,19 @@ impl ElfNames {
 
     fn name(&mut self, address: u64) -> Named {
         let start = self.code.as_ref().and_then(|code| code.functions.start_of(address));
-        let places = match (self.symbol(address, start), start) {
-            (Some(symbol), _) => places(&symbol, self.exported(start.unwrap_or(symbol.addr))),
-            (None, Some(start)) => {
-                vec![NamedPlace { procedure: format!("{}+{start:#x}", self.file_name), file: None, line: 0 }]
-            }
-            (None, None) => Vec::new(),
+        let places = match self.symbol(address, start) {
+            Some(symbol) => places(&symbol, self.exported(start.unwrap_or(symbol.addr))),
+            None => self.unlisted(address, start).into_iter().collect(),
         };
         let spins = |code: &mut FileCode| code.spins.at(&code.image, &code.functions, address);
         Named { places, spins: self.code.as_mut().is_some_and(spins) }
+    }
+
+    /// The name of a function that no symbol table lists: Go's own, or one made of its beginning.
+    fn unlisted(&self, address: u64, start: Option<u64>) -> Option<NamedPlace> {
+        let go = self.code.as_ref().and_then(|code| code.go.as_ref()?.name(address));
+        let procedure = go.or_else(|| Some(format!("{}+{:#x}", self.file_name, start?)))?;
+        Some(NamedPlace { procedure, file: None, line: 0 })
     }
 
     fn exported(&self, function: u64) -> Option<&str> {

@@ -8,6 +8,7 @@ use object::elf::Dyn64;
 use object::read::elf::Dyn;
 
 use crate::functions::Functions;
+use crate::go_functions::is_go;
 use crate::image::Image;
 
 /// Instructions of a function's beginning are looked at up to this many bytes.
@@ -90,7 +91,7 @@ fn in_path(name: &str) -> Option<PathBuf> {
 /// Share of the functions that keep a frame pointer among those that use the stack.
 fn share(image: &Image) -> Option<f64> {
     // Go keeps frame pointers in all that it compiles, and describes it in a way of its own.
-    if image.section(".gopclntab").is_some() {
+    if is_go(image) {
         return Some(1.0);
     }
     let functions = Functions::of(image);

@@ -7,6 +7,7 @@ use std::ops::Range;
 use gimli::{BaseAddresses, CieOrFde, DebugFrame, EhFrame, EndianSlice, LittleEndian, UnwindSection};
 use object::{Object, ObjectSymbol, SymbolKind};
 
+use crate::go_functions::GoFunctions;
 use crate::image::Image;
 
 /// The functions of a file, sorted by their beginnings.
@@ -33,6 +34,7 @@ impl Functions {
             frames.set_address_size(8);
             collect(&frames, &BaseAddresses::default(), &mut described);
         }
+        described.extend(GoFunctions::of(image).iter().flat_map(GoFunctions::ranges));
         Functions { described: sorted(described), named: sorted(named(image)) }
     }
 

@@ -25,6 +25,7 @@ mod elf_names;
 mod exports;
 mod frame_pointers;
 mod functions;
+mod go_functions;
 mod image;
 mod imports;
 mod kernel_names;

@@ -141,6 +141,31 @@ fn addresses_outside_of_code_have_no_name() {
 }
 
 #[test]
+fn functions_of_stripped_go_programs_are_named_by_gos_own_table() {
+    if !Command::new("go").arg("version").output().is_ok_and(|run| run.status.success()) {
+        eprintln!("skipped: this machine has no Go");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("work.go");
+    let text = "package main\n//go:noinline\nfunc work(n int) int { return n * n }\nfunc main() { println(work(3)) }\n";
+    std::fs::write(&source, text).unwrap();
+    let program = folder.path().join("program");
+    let build = |options: &[&str]| {
+        let paths = ["-o", program.to_str().unwrap(), source.to_str().unwrap()];
+        run("go", &[&["build"], options, &paths[..]].concat());
+    };
+    for mode in ["-buildmode=exe", "-buildmode=pie"] {
+        build(&[mode]);
+        let work = addresses(&program, "main.work");
+        build(&[mode, "-ldflags=-s -w"]);
+        for named in name(&program, &work) {
+            assert_eq!(named.places.last().unwrap().procedure, "main.work", "{mode}");
+        }
+    }
+}
+
+#[test]
 fn the_kernels_code_in_each_process_is_named() {
     let mut unwinder = Unwinder::new();
     unwinder.load_maps(std::process::id()).unwrap();
