@@ -28,6 +28,8 @@ pub struct Events {
     pub period: Option<u64>,
     /// Whether stacks were taken at switches.
     pub has_stacks: bool,
+    /// Whether the user's part of them is a copy of the stack rather than a chain of frame pointers.
+    pub has_copies: bool,
     /// Whether samples of a clock are there.
     pub has_clock: bool,
     /// Whether the creation of threads was recorded with its place.
@@ -58,6 +60,7 @@ impl Events {
             hertz: clock.filter(|clock| clock.is_frequency).map_or(0, |clock| clock.rate as u32),
             period: clock.and_then(longest_gap),
             has_stacks: switch.layout.sample_type & sample::CALLCHAIN != 0,
+            has_copies: switch.layout.sample_type & sample::STACK_USER != 0,
             has_clock: clock.is_some(),
             has_creation: find(|meaning| matches!(meaning, Meaning::Create(_))).is_some(),
             meanings,

@@ -226,6 +226,11 @@ impl<R: Read + Seek> Source<R> {
         };
         note(!self.events.has_clock, "without samples: record with -e cpu-clock too");
         note(!self.events.has_stacks, "without call chains: record with -g");
+        let has_chains = self.events.has_stacks && !self.events.has_copies;
+        note(
+            has_chains,
+            "call chains by frame pointers: who called a procedure of the C library is often missing; --call-graph dwarf,2048 finds it",
+        );
         let counts = [
             (
                 self.presence.missing,

@@ -122,6 +122,7 @@ pub(crate) fn layout(attribute: &perf::perf_event_attr) -> Layout {
         branch_type: 0,
         user_registers: attribute.sample_regs_user,
         identifies_all: true,
+        has_build_ids: attribute.build_id() != 0,
     }
 }
 

@@ -102,7 +102,7 @@ impl PerfCollector {
         let cpus = online_cpus().map_err(system("list the processors"))?;
         let mut conversion = Conversion::new(Threads::new(Scope::Tree { name: None }));
         conversion.has_creation = tracepoints.has_fork();
-        let side_band = attributes::layout(&attributes::side_band(0, false));
+        let side_band = attributes::layout(&attributes::side_band(0, true));
         let mut kinds = vec![(Meaning::Unused, side_band)];
         kinds.extend(plans.iter().map(|plan| (plan.meaning.clone(), attributes::layout(&plan.attribute))));
         let mut collector = PerfCollector {
@@ -128,7 +128,8 @@ impl PerfCollector {
     }
 
     fn open_cpu(&mut self, cpu: i32, cpu_count: usize, plans: &[EventPlan]) -> Result<(), PerfError> {
-        let ring = open_ring(cpu, ring_bytes(cpu_count))?;
+        let (ring, has_build_ids) = open_ring(cpu, ring_bytes(cpu_count))?;
+        self.kinds[0].1.has_build_ids &= has_build_ids;
         let id = ring.event().id().map_err(system("ask for the id of a perf event"))?;
         self.by_id.insert(id, 0);
         for (index, plan) in plans.iter().enumerate() {
@@ -268,19 +269,20 @@ fn is_named(path: &std::path::Path, name: &str) -> bool {
     path.file_name().is_some_and(|file| file.to_string_lossy().starts_with(name))
 }
 
-fn open_ring(cpu: i32, mut bytes: usize) -> Result<Ring, PerfError> {
+/// The ring of a processor, and whether its mappings carry build ids.
+fn open_ring(cpu: i32, mut bytes: usize) -> Result<(Ring, bool), PerfError> {
     loop {
         let open = |build_ids| {
             let mut attribute: perf_event_attr = attributes::side_band(bytes, build_ids);
-            PerfEvent::open(&mut attribute, -1, cpu)
+            Ok((PerfEvent::open(&mut attribute, -1, cpu)?, build_ids))
         };
         // Kernels before 5.12 know no build ids.
-        let event = open(true).or_else(|_| open(false)).map_err(refusal)?;
+        let (event, has_build_ids) = open(true).or_else(|_| open(false)).map_err(refusal)?;
         match Ring::map(event, bytes / PAGE_BYTES) {
-            Ok(ring) => return Ok(ring),
+            Ok(ring) => return Ok((ring, has_build_ids)),
             // The memory that a user may lock is used up: smaller rings lose more, and say so.
             Err(error) if error.raw_os_error() == Some(libc::EPERM) && bytes > SMALLEST_RING_BYTES => {
-                bytes /= 2
+                bytes /= 2;
             }
             Err(error) => return Err(system("map a ring buffer")(error)),
         }

@@ -77,6 +77,9 @@ pub struct Layout {
     pub user_registers: u64,
     /// `sample_id_all`: records other than samples carry time and ids too.
     pub identifies_all: bool,
+    /// `build_id`: mappings carry build ids. The record's own flag is not enough: kernels let it stand from
+    /// an event of another reader with build ids to the next event without.
+    pub has_build_ids: bool,
 }
 
 /// Where and when a record was made, where its layout says so.
@@ -234,6 +237,7 @@ impl Layout {
             sample_type: word(24)?,
             read_format: word(32)?,
             identifies_all: word(40)? & (1 << 18) != 0,
+            has_build_ids: word(40)? & (1 << 34) != 0,
             // Absent in the attributes of older kernels.
             branch_type: word(72).unwrap_or(0),
             user_registers: word(80).unwrap_or(0),
@@ -265,7 +269,7 @@ impl Layout {
         let mut cursor = Cursor(body);
         let record = match record_kind {
             kind::MMAP => mmap(&mut cursor, misc)?,
-            kind::MMAP2 => mmap2(&mut cursor, misc)?,
+            kind::MMAP2 => mmap2(&mut cursor, self.has_build_ids && misc & MISC_MMAP_BUILD_ID != 0)?,
             kind::COMM => {
                 let (pid, tid) = (cursor.u32()?, cursor.u32()?);
                 Record::Name { pid, tid, name: cursor.string(), is_exec: misc & MISC_COMM_EXEC != 0 }
@@ -432,7 +436,7 @@ fn mmap<'a>(cursor: &mut Cursor<'_>, misc: u16) -> Option<Record<'a>> {
     Some(Record::Map { pid, mapping: Mapping { start, end, file_offset, path, build_id: Vec::new() } })
 }
 
-fn mmap2<'a>(cursor: &mut Cursor<'_>, misc: u16) -> Option<Record<'a>> {
+fn mmap2<'a>(cursor: &mut Cursor<'_>, has_build_id: bool) -> Option<Record<'a>> {
     let (pid, _tid) = (cursor.u32()?, cursor.u32()?);
     let (start, length, file_offset) = (cursor.u64()?, cursor.u64()?, cursor.u64()?);
     let identity = cursor.bytes(24)?;
@@ -440,11 +444,9 @@ fn mmap2<'a>(cursor: &mut Cursor<'_>, misc: u16) -> Option<Record<'a>> {
     if protection & PROTECTION_EXECUTE == 0 {
         return Some(Record::Other);
     }
-    let build_id = match misc & MISC_MMAP_BUILD_ID {
-        0 => Vec::new(),
-        // One byte of length, three of padding, then up to twenty of the build id.
-        _ => identity[4..4 + usize::from(identity[0]).min(20)].to_vec(),
-    };
+    // One byte of length, three of padding, then up to twenty of the build id.
+    let build_id =
+        if has_build_id { identity[4..4 + usize::from(identity[0]).min(20)].to_vec() } else { Vec::new() };
     let end = start.saturating_add(length);
     let path = PathBuf::from(cursor.string());
     Some(Record::Map { pid, mapping: Mapping { start, end, file_offset, path, build_id } })
@@ -476,6 +478,7 @@ mod tests {
         // bp, sp, ip
         user_registers: 0b1_1100_0000,
         identifies_all: true,
+        has_build_ids: true,
     };
 
     fn sample_body() -> Vec<u8> {
@@ -539,6 +542,9 @@ mod tests {
         assert_eq!((mapping.start, mapping.end, mapping.file_offset), (0x1000, 0x3000, 0x3000));
         assert_eq!(mapping.build_id, [0xcc; 20]);
         assert_eq!(mapping.path, PathBuf::from("/bin/x"));
+        let layout = Layout { has_build_ids: false, ..layout };
+        let (_, record) = layout.decode(kind::MMAP2, MISC_MMAP_BUILD_ID, &body).unwrap();
+        assert!(matches!(record, Record::Map { mapping, .. } if mapping.build_id.is_empty()));
     }
 
     #[test]
