@@ -4,7 +4,7 @@
 //!
 //! ```text
 //!   nothing recorded      → say why, and what is exact nevertheless
-//!   waits, not work       → most of the run is waiting that no other thread's work explains
+//!   waits, not work       → in most of the run no thread could run
 //!   CPU-bound             → the processors were busy nearly always: the CPU profile ranks
 //!   everything else       → the critical path ranks; serial time, waits and spinning say why
 //! ```
@@ -17,12 +17,13 @@ use crate::evidence::lost;
 use crate::input::Input;
 use crate::quantity::{count_of, percent, percent_text, time_text};
 
-pub(crate) use facts::Facts;
+pub(crate) use facts::working_threads;
+use facts::{Facts, Wait, waiting_for};
 use pole::Pole;
 
 /// Share of the CPUs' time in use from which on a program is CPU-bound, percent.
 const CPU_BOUND: f64 = 85.0;
-/// Share of the elapsed time that is not work from which on the program is said to wait, percent.
+/// Share of the run in which no thread could run from which on the program is said to wait, percent.
 const WAITS: f64 = 50.0;
 
 /// CPU time that a timer may miss altogether, nanoseconds.
@@ -66,10 +67,8 @@ pub(crate) fn diagnose(input: &Input<'_>) -> Diagnosis {
     if facts.cpu + facts.spinning + facts.blocked == 0 {
         return nothing(input, &facts);
     }
-    let unexplained = facts.elapsed.saturating_sub(facts.path);
-    let share = percent(unexplained as f64, facts.elapsed as f64);
-    if share >= WAITS && facts.path_ready < unexplained / 2 && facts.path_waiting() > unexplained / 4 {
-        return waits(&facts, unexplained);
+    if percent(facts.idle as f64, facts.elapsed as f64) >= WAITS {
+        return waits(&facts);
     }
     if Pole::by_cpu(input).is_none() {
         return unnamed(&facts);
@@ -99,35 +98,26 @@ fn nothing(input: &Input<'_>, facts: &Facts) -> Diagnosis {
     }
 }
 
-fn waits(facts: &Facts, unexplained: u64) -> Diagnosis {
+fn waits(facts: &Facts) -> Diagnosis {
     let elapsed = facts.elapsed;
-    let share = percent_text(percent(unexplained as f64, elapsed as f64));
-    let longest = facts.path_waits.first().expect("the path waits, so a longest wait is there");
+    let told =
+        |wait: &Wait| format!("{} in {} ({})", waiting_for(wait.cause), wait.place, time_text(wait.time));
+    let mut waits = if facts.path_waits.is_empty() { &facts.waits } else { &facts.path_waits }.iter();
+    let longest = waits.next().map_or(String::new(), |wait| format!("; most of it {}", told(wait)));
+    let idle = percent_text(percent(facts.idle as f64, elapsed as f64));
     let headline = format!(
-        "The long pole is waiting, not work: for {} of {} elapsed ({share}) the program waited for what none of its threads was computing; most of it {} in {} ({}).",
-        time_text(unexplained),
+        "The long pole is waiting, not work: for {} of {} elapsed ({idle}) all threads waited{longest}.",
+        time_text(facts.idle),
         time_text(elapsed),
-        facts::waiting_for(longest.cause),
-        longest.place,
-        time_text(longest.time),
     );
     let mut reasons: Vec<String> = Vec::new();
-    let others: Vec<String> = facts.path_waits[1..]
-        .iter()
-        .filter(|wait| wait.time * 20 > elapsed)
-        .take(2)
-        .map(|wait| {
-            format!("{} in {} ({})", facts::waiting_for(wait.cause), wait.place, time_text(wait.time))
-        })
-        .collect();
+    let others: Vec<String> = waits.filter(|wait| wait.time * 20 > elapsed).take(2).map(told).collect();
     if !others.is_empty() {
         reasons.push(format!("Also {}.", others.join(" and ")));
     }
     let share = percent_text(percent(facts.path as f64, elapsed as f64));
-    reasons.push(format!(
-        "Computing made {} of the run ({share}): faster code gains no more than that.",
-        time_text(facts.path)
-    ));
+    let path = time_text(facts.path);
+    reasons.push(format!("Computing made {path} of the run ({share}): faster code gains no more than that."));
     Diagnosis {
         headline,
         reasons,

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use longpole_metrics::Measures;
+use longpole_metrics::{Measures, ThreadStates};
 use longpole_trace::{Cause, ProcedureId};
 
 use crate::input::Input;
@@ -45,11 +45,11 @@ pub(crate) struct Facts {
     pub blocked: u64,
     /// Length of the CPU-weighted critical path.
     pub path: u64,
-    /// Time ready on the elapsed-weighted critical path.
-    pub path_ready: u64,
+    /// Time in which no thread ran, spun, or was ready.
+    pub idle: u64,
     /// Waits on the elapsed-weighted critical path, the longest first.
     pub path_waits: Vec<Wait>,
-    /// All waits but those for a processor, the longest first.
+    /// Waits of threads that work, but for a processor, the longest first.
     pub waits: Vec<Wait>,
     /// Share of the run with one busy thread, percent.
     pub serial_percent: f64,
@@ -61,20 +61,16 @@ pub(crate) struct Facts {
     pub working_threads: usize,
 }
 
+/// A thread works if it used at least one part of so many of all CPU time.
+const WORKERS: u64 = 200;
+
 type Place = Option<ProcedureId>;
 
 impl Facts {
     pub(crate) fn of(input: &Input<'_>) -> Facts {
         let analysis = input.analysis;
-        let sum =
-            |of: fn(&longpole_metrics::ThreadStates) -> u64| analysis.threads.iter().map(of).sum::<u64>();
-        let cpu_of = |states: &longpole_metrics::ThreadStates| states.running + states.spinning;
-        let whole = sum(|states| states.running + states.spinning);
-        let is_working =
-            |states: &&longpole_metrics::ThreadStates| cpu_of(states) > 0 && cpu_of(states) >= whole / 200;
+        let sum = |of: fn(&ThreadStates) -> u64| analysis.threads.iter().map(of).sum::<u64>();
         let (all, on_path) = waits_of(input);
-        let path_ready =
-            on_path.iter().filter(|((cause, _), _)| cause.is_none()).map(|(_, &time)| time).sum();
         let serial = analysis.busy.get(1).copied().unwrap_or(0);
         Facts {
             elapsed: analysis.elapsed,
@@ -84,13 +80,13 @@ impl Facts {
             ready: sum(|states| states.ready),
             blocked: sum(|states| states.blocked.iter().sum()),
             path: analysis.critical_cpu.length,
-            path_ready,
+            idle: analysis.nominal.first().copied().unwrap_or(0),
             path_waits: ranked(input, on_path),
             waits: ranked(input, all),
             serial_percent: percent(serial as f64, analysis.elapsed as f64),
             starved_percent: starved_percent(input),
             crowded_percent: share_from(input, &analysis.nominal, input.program.cpus() as usize),
-            working_threads: analysis.threads.iter().filter(is_working).count(),
+            working_threads: working_threads(input).into_iter().filter(|&is_working| is_working).count(),
         }
     }
 
@@ -111,15 +107,19 @@ impl Facts {
         self.crowded_percent >= CROWDED && self.ready > self.elapsed / 2 && spun < SPINS
     }
 
-    /// Time of waits on the elapsed-weighted critical path, those for a processor left out.
-    pub(crate) fn path_waiting(&self) -> u64 {
-        self.path_waits.iter().map(|wait| wait.time).sum()
-    }
-
     /// Whether one thread alone was busy for much of the run, and not for want of processors.
     pub(crate) fn is_serial(&self) -> bool {
         self.cpus > 1 && self.serial_percent - self.starved_percent >= SERIAL
     }
+}
+
+/// Which threads used any CPU time worth naming, by their ids. The others are idle pools and services, whose waits
+/// say nothing.
+pub(crate) fn working_threads(input: &Input<'_>) -> Vec<bool> {
+    let cpu = |states: &ThreadStates| states.running + states.spinning;
+    let threads = &input.analysis.threads;
+    let whole: u64 = threads.iter().map(cpu).sum();
+    threads.iter().map(|states| cpu(states) > 0 && cpu(states) >= whole / WORKERS).collect()
 }
 
 /// Share of the run at this level of a histogram or above, percent.
@@ -138,19 +138,22 @@ fn starved_percent(input: &Input<'_>) -> f64 {
 
 type Waits = BTreeMap<(Option<Cause>, Place), u64>;
 
-/// All waits, and those on the elapsed-weighted critical path.
+/// All waits of working threads, and those of any thread on the elapsed-weighted critical path.
 ///
 /// What a charge has on that path beyond its CPU time is waiting; it is divided among the charge's
 /// causes as its waits are.
 fn waits_of(input: &Input<'_>) -> (Waits, Waits) {
     let (mut all, mut on_path) = (Waits::new(), Waits::new());
+    let working = working_threads(input);
     for charge in &input.analysis.charges {
         let measures = &charge.measures;
         let place = input.paths.innermost(charge.path).map(|place| place.procedure);
         let waiting = measures.critical_elapsed.saturating_sub(measures.running + measures.spinning);
         let whole = waited(measures);
         for (cause, time) in causes(measures) {
-            *all.entry((cause, place)).or_default() += time;
+            if working.get(charge.thread.index()) == Some(&true) {
+                *all.entry((cause, place)).or_default() += time;
+            }
             let part = (waiting as f64 * time as f64 / whole as f64).round() as u64;
             *on_path.entry((cause, place)).or_default() += part;
         }

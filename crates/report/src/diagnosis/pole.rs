@@ -14,6 +14,9 @@ const FLAT: f64 = 20.0;
 /// Share that a coarser level has to have, percent.
 const COARSE: f64 = 50.0;
 
+/// How code made at run time gets names.
+const JIT: &str = "[jit] is code made at run time; a perf map names it (Java: -XX:+DumpPerfMapAtExit, Node: --perf-basic-prof, Python: -X perf).";
+
 /// The long pole.
 #[derive(Clone, Debug)]
 pub(super) struct Pole {
@@ -102,6 +105,9 @@ impl Pole {
     /// What else there is to say about it.
     pub(super) fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
+        if self.name == "`[jit]`" {
+            remarks.push(JIT.to_owned());
+        }
         if let Some((name, count, share)) = self.processes.as_ref().filter(|_| self.percent >= FLAT) {
             let place = match count {
                 1 => format!("the process {name}"),
@@ -127,7 +133,9 @@ fn quoted(input: &Input<'_>, node: Node) -> String {
 /// Whether a procedure is one, and not what stands for a path that is not known.
 fn is_named(input: &Input<'_>, node: Node) -> bool {
     match node {
-        Node::Procedure(id) => !input.paths.procedure_named_by(id).name.starts_with('['),
+        Node::Procedure(id) => {
+            !matches!(input.paths.procedure_named_by(id).name.as_str(), "[no stack]" | "[unknown]" | "[lost]")
+        }
         _ => true,
     }
 }

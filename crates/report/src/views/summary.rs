@@ -1,12 +1,13 @@
 //! `summary`: the answer on one screen of 24 lines.
 
+use longpole_event::ThreadId;
 use longpole_metrics::{By, Measures, Node, Row as Charged};
 use longpole_trace::Cause;
 
 use super::npt::npt;
 use super::parallelism::{bar, most_charged};
 use super::{causes_text, identity};
-use crate::diagnosis::{Diagnosis, RankedBy, diagnose};
+use crate::diagnosis::{Diagnosis, RankedBy, diagnose, working_threads};
 use crate::evidence::warnings;
 use crate::input::{Input, Options};
 use crate::name;
@@ -236,7 +237,7 @@ fn add_threads(report: &mut Report, input: &Input<'_>, most: usize) {
         .iter()
         .take(PROCEDURES)
         .map(|&(at, cpu)| {
-            let (row, name) = identity(input, Node::Thread(longpole_event::ThreadId::from_index(at)));
+            let (row, name) = identity(input, Node::Thread(ThreadId::from_index(at)));
             let waits = causes_text(&input.analysis.threads[at].blocked, 2);
             (row.text("section", "thread").time("seconds", cpu).text("cause", waits), name)
         })
@@ -253,7 +254,10 @@ fn add_threads(report: &mut Report, input: &Input<'_>, most: usize) {
 
 fn add_waits(report: &mut Report, input: &Input<'_>, most: usize) {
     let mut waits: Vec<((Option<Cause>, Node), u64)> = Vec::new();
-    for row in input.rows(By::Procedure) {
+    let working = working_threads(input);
+    let (program, paths) = (input.program, input.paths);
+    let is_working = |thread: ThreadId| working.get(thread.index()) == Some(&true);
+    for row in longpole_metrics::rows(input.analysis, program, paths, By::Procedure, is_working) {
         waits.push(((None, row.node), row.own.ready));
         let causes = row.own.blocked.iter().zip(Cause::ALL);
         waits.extend(causes.map(|(&time, &cause)| ((Some(cause), row.node), time)));
