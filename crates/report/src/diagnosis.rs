@@ -14,10 +14,9 @@ mod pole;
 mod reasons;
 
 use crate::evidence::lost;
-use crate::input::Input;
+use crate::input::Source;
 use crate::quantity::{count_of, percent, percent_text, time_text};
 
-pub(crate) use facts::working_threads;
 use facts::{Facts, Wait, waiting_for};
 use pole::Pole;
 
@@ -62,7 +61,7 @@ const LINES: (&str, &str) = ("longpole report --view profile --by line", "CPU ti
 const TREE: (&str, &str) = ("longpole report --view tree", "by process and thread");
 
 /// Says what holds the program back.
-pub(crate) fn diagnose(input: &Input<'_>) -> Diagnosis {
+pub(crate) fn diagnose(input: &Source<'_>) -> Diagnosis {
     let facts = Facts::of(input);
     if facts.cpu + facts.spinning + facts.blocked == 0 {
         return nothing(input, &facts);
@@ -79,7 +78,7 @@ pub(crate) fn diagnose(input: &Input<'_>) -> Diagnosis {
     held_back(input, &facts)
 }
 
-fn nothing(input: &Input<'_>, facts: &Facts) -> Diagnosis {
+fn nothing(input: &Source<'_>, facts: &Facts) -> Diagnosis {
     let evidence = input.evidence;
     let why = if lost(evidence) > 0 {
         format!("{} were lost, and none arrived", count_of(lost(evidence), "event"))
@@ -130,7 +129,7 @@ fn waits(facts: &Facts) -> Diagnosis {
     }
 }
 
-fn cpu_bound(input: &Input<'_>, facts: &Facts) -> Diagnosis {
+fn cpu_bound(input: &Source<'_>, facts: &Facts) -> Diagnosis {
     let pole = Pole::by_cpu(input);
     let what = pole.as_ref().map_or("no procedure is known".to_owned(), |pole| pole.sentence("the CPU time"));
     let headline = format!("The long pole: CPU time. {}; {what}.", reasons::cpu_bound(facts));
@@ -144,7 +143,7 @@ fn cpu_bound(input: &Input<'_>, facts: &Facts) -> Diagnosis {
     Diagnosis { headline, reasons, ranked_by: RankedBy::Cpu, next: vec![LINES, TREE, THREADS] }
 }
 
-fn held_back(input: &Input<'_>, facts: &Facts) -> Diagnosis {
+fn held_back(input: &Source<'_>, facts: &Facts) -> Diagnosis {
     let Some(pole) = Pole::by_path(input) else { return unnamed(facts) };
     let headline = format!("The long pole: {}.", pole.sentence("the critical path"));
     let mut reasons: Vec<String> = Vec::new();

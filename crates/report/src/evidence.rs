@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use longpole_trace::{Cause, Evidence};
 
-use crate::input::Input;
+use crate::input::Source;
 use crate::quantity::{count_of, percent, percent_text, seconds};
 
 /// From this share of CPU time without a name on, answers say so (percent).
@@ -45,7 +45,7 @@ pub struct Facts {
 
 impl Facts {
     /// The facts of a recording.
-    pub(crate) fn of(input: &Input<'_>) -> Facts {
+    pub(crate) fn of(input: &Source<'_>) -> Facts {
         let evidence = input.evidence;
         let round = |share: f64| (share * 1e4).round() / 1e4;
         let mut notes = warnings(input);
@@ -71,13 +71,13 @@ pub(crate) fn lost(evidence: &Evidence) -> u64 {
 }
 
 /// Cost of collecting as a share of the program's CPU time, where it was measured.
-pub(crate) fn overhead_percent(input: &Input<'_>) -> Option<f64> {
+pub(crate) fn overhead_percent(input: &Source<'_>) -> Option<f64> {
     input.evidence.overhead_percent(seconds(input.totals().cpu()))
 }
 
 /// What makes the answers of this recording less certain than they look; one sentence each, the worst
 /// first. Empty when nothing does.
-pub(crate) fn warnings(input: &Input<'_>) -> Vec<String> {
+pub(crate) fn warnings(input: &Source<'_>) -> Vec<String> {
     let evidence = input.evidence;
     let mut warnings = Vec::new();
     warn_of_losses(evidence, &mut warnings);
@@ -102,7 +102,7 @@ pub(crate) fn warnings(input: &Input<'_>) -> Vec<String> {
     warnings
 }
 
-fn few_samples(input: &Input<'_>) -> Option<String> {
+fn few_samples(input: &Source<'_>) -> Option<String> {
     let samples = input.analysis.effective_samples.cpu;
     let has_work = input.analysis.charges.iter().any(|charge| charge.measures.running > 0);
     (has_work && samples < FEW_SAMPLES).then(|| {
@@ -111,19 +111,27 @@ fn few_samples(input: &Input<'_>) -> Option<String> {
     })
 }
 
-fn without_names(input: &Input<'_>) -> Option<String> {
+fn without_names(input: &Source<'_>) -> Option<String> {
     let (share, modules) = unsymbolised(input);
-    let modules: Vec<&str> = modules.into_iter().filter(|module| !module.starts_with('[')).take(2).collect();
-    (share > UNSYMBOLISED_MATTERS && !modules.is_empty()).then(|| {
-        let (share, modules) = (percent_text(share), modules.join(" and "));
-        format!(
-            "{share} of the CPU time is in code without names, most in {modules}; debug symbols would name it"
-        )
-    })
+    let modules: Vec<&str> = modules.into_iter().filter(|&module| module != "[unknown]").take(2).collect();
+    let share_text = percent_text(share);
+    match modules.first() {
+        _ if share <= UNSYMBOLISED_MATTERS => None,
+        None => Some(format!("{share_text} of the CPU time has no call path")),
+        Some(&"[jit]") => Some(format!(
+            "{share_text} of the CPU time is in code made at run time; a perf map names it (Java: -XX:+DumpPerfMapAtExit, Node: --perf-basic-prof, Python: -X perf)"
+        )),
+        Some(_) => {
+            let modules = modules.join(" and ");
+            Some(format!(
+                "{share_text} of the CPU time is in code without names, most in {modules}; debug symbols would name it"
+            ))
+        }
+    }
 }
 
 /// Share of CPU time in procedures without a name, percent, and their modules, the largest first.
-pub(crate) fn unsymbolised<'a>(input: &Input<'a>) -> (f64, Vec<&'a str>) {
+pub(crate) fn unsymbolised<'a>(input: &Source<'a>) -> (f64, Vec<&'a str>) {
     let mut modules: BTreeMap<&str, u64> = BTreeMap::new();
     for charge in &input.analysis.charges {
         let procedure =
@@ -195,13 +203,13 @@ fn damage(evidence: &Evidence) -> Option<String> {
 }
 
 /// Share of blocked time of which no cause is known.
-pub(crate) fn unexplained_wait_percent(input: &Input<'_>) -> f64 {
+pub(crate) fn unexplained_wait_percent(input: &Source<'_>) -> f64 {
     let blocked: u64 = input.analysis.threads.iter().flat_map(|thread| &thread.blocked).sum();
     percent(unexplained_wait(input) as f64, blocked as f64)
 }
 
 /// Blocked time of which no cause is known, nanoseconds.
-fn unexplained_wait(input: &Input<'_>) -> u64 {
+fn unexplained_wait(input: &Source<'_>) -> u64 {
     let other = |blocked: &Vec<u64>| blocked.get(Cause::Other.index()).copied().unwrap_or(0);
     input.analysis.threads.iter().map(|thread| other(&thread.blocked)).sum()
 }

@@ -1,6 +1,10 @@
 //! What reports are made from.
 
-use longpole_metrics::{Analysis, By, Measures, Row, Weight};
+use std::cell::OnceCell;
+use std::ops::Deref;
+
+use longpole_event::ThreadId;
+use longpole_metrics::{Analysis, By, Measures, Row, ThreadStates, Weight};
 use longpole_trace::{Evidence, Paths, Program};
 
 /// Everything a report is made from.
@@ -35,15 +39,47 @@ impl Default for Options {
     }
 }
 
-impl Input<'_> {
-    /// Rows of the whole program.
-    pub(crate) fn rows(&self, by: By) -> Vec<Row> {
-        longpole_metrics::rows(self.analysis, self.program, self.paths, by, |_| true)
+/// An input with its tables, each summed once, when it is first asked for.
+#[derive(Debug)]
+pub(crate) struct Source<'a> {
+    input: Input<'a>,
+    totals: OnceCell<Measures>,
+    rows: [OnceCell<Vec<Row>>; 5],
+    working: OnceCell<Vec<Row>>,
+}
+
+impl<'a> Deref for Source<'a> {
+    type Target = Input<'a>;
+
+    fn deref(&self) -> &Input<'a> {
+        &self.input
+    }
+}
+
+impl<'a> Source<'a> {
+    pub(crate) fn new(input: Input<'a>) -> Source<'a> {
+        Source { input, totals: OnceCell::new(), rows: Default::default(), working: OnceCell::new() }
+    }
+
+    /// Rows of the whole program, in the order of their nodes.
+    pub(crate) fn rows(&self, by: By) -> &[Row] {
+        let Input { program, paths, analysis, .. } = self.input;
+        let sum = || longpole_metrics::rows(analysis, program, paths, by, |_| true);
+        self.rows[by as usize].get_or_init(sum)
+    }
+
+    /// Procedures of the threads that work; those of idle pools and services say nothing by their waits.
+    pub(crate) fn working_rows(&self) -> &[Row] {
+        let Input { program, paths, analysis, .. } = self.input;
+        let is_working = working_threads(analysis);
+        let select = |thread: ThreadId| is_working.get(thread.index()) == Some(&true);
+        let sum = || longpole_metrics::rows(analysis, program, paths, By::Procedure, select);
+        self.working.get_or_init(sum)
     }
 
     /// Everything charged in the run.
-    pub(crate) fn totals(&self) -> Measures {
-        longpole_metrics::total(self.analysis, |_| true)
+    pub(crate) fn totals(&self) -> &Measures {
+        self.totals.get_or_init(|| longpole_metrics::total(self.input.analysis, |_| true))
     }
 
     /// Mean effective parallelism: the mean of U over the run.
@@ -55,6 +91,16 @@ impl Input<'_> {
     pub(crate) fn nominal_parallelism(&self) -> f64 {
         mean_level(&self.analysis.nominal)
     }
+}
+
+/// A thread works if it used at least one part of so many of all CPU time.
+const WORKERS: u64 = 200;
+
+/// Which threads used any CPU time worth naming, by their ids.
+pub(crate) fn working_threads(analysis: &Analysis) -> Vec<bool> {
+    let cpu = |states: &ThreadStates| states.running + states.spinning;
+    let whole: u64 = analysis.threads.iter().map(cpu).sum();
+    analysis.threads.iter().map(|states| cpu(states) > 0 && cpu(states) >= whole / WORKERS).collect()
 }
 
 /// Mean level of a histogram of times by level.

@@ -9,7 +9,7 @@ use longpole_metrics::registry::Unit;
 
 use crate::column::{Column, columns};
 use crate::evidence::Facts;
-use crate::input::{Input, Options};
+use crate::input::{Options, Source};
 use crate::quantity::seconds;
 use crate::style::Style;
 use crate::text::{self, Section};
@@ -131,7 +131,7 @@ pub struct Recording {
 }
 
 impl Recording {
-    pub(crate) fn of(input: &Input<'_>) -> Recording {
+    pub(crate) fn of(input: &Source<'_>) -> Recording {
         let totals = input.totals();
         let round = |number: f64| (number * 1e9).round() / 1e9;
         Recording {
@@ -169,7 +169,7 @@ pub struct Report {
 
 impl Report {
     /// A report without rows yet.
-    pub(crate) fn new(view: View, input: &Input<'_>, options: &Options, names: &[&str]) -> Report {
+    pub(crate) fn new(view: View, input: &Source<'_>, options: &Options, names: &[&str]) -> Report {
         Report {
             view,
             by: options.by,

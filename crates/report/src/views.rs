@@ -14,7 +14,7 @@ use longpole_metrics::{By, Measures, Node};
 use longpole_trace::Cause;
 
 use crate::column::blocked_columns;
-use crate::input::{Input, Options};
+use crate::input::{Input, Options, Source};
 use crate::name;
 use crate::quantity::{count_of, time_text};
 use crate::report::{Report, Row};
@@ -27,6 +27,7 @@ const ROWS_OF_TEXT: usize = 20;
 /// Builds a view of a recording.
 #[must_use]
 pub fn build(view: View, input: &Input<'_>, options: &Options) -> Report {
+    let input = &Source::new(*input);
     let mut report = match view {
         View::Summary => summary::build(input, options),
         View::CriticalPath => critical_path::build(input, options),
@@ -44,7 +45,7 @@ pub fn build(view: View, input: &Input<'_>, options: &Options) -> Report {
 }
 
 /// What stands around every view but the summary: the run at the top, doubts at the end.
-fn add_frame(report: &mut Report, input: &Input<'_>) {
+fn add_frame(report: &mut Report, input: &Source<'_>) {
     let head = [Section::Remark(run_line(input)), Section::Blank];
     report.sections.splice(0..0, head);
     let warnings = crate::evidence::warnings(input);
@@ -55,13 +56,13 @@ fn add_frame(report: &mut Report, input: &Input<'_>) {
 }
 
 /// The procedure that was charged most while `level` threads were busy, quoted, and its share of that.
-pub(crate) fn most_charged_while(input: &Input<'_>, level: usize) -> Option<(String, f64)> {
-    let (node, share) = parallelism::most_charged(&input.rows(By::Procedure), level)?;
+pub(crate) fn most_charged_while(input: &Source<'_>, level: usize) -> Option<(String, f64)> {
+    let (node, share) = parallelism::most_charged(input.rows(By::Procedure), level)?;
     Some((format!("`{}`", identity(input, node).1), share))
 }
 
 /// The run in one line.
-fn run_line(input: &Input<'_>) -> String {
+fn run_line(input: &Source<'_>) -> String {
     let totals = input.totals();
     let program = input.program;
     let machines = match program.machines.len() {
@@ -81,7 +82,7 @@ fn run_line(input: &Input<'_>) -> String {
 }
 
 /// The cells that say what a row is about, and its name for people.
-fn identity(input: &Input<'_>, node: Node) -> (Row, String) {
+fn identity(input: &Source<'_>, node: Node) -> (Row, String) {
     let (program, paths) = (input.program, input.paths);
     match node {
         Node::Procedure(id) => {

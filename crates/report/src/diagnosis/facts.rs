@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use longpole_metrics::{Measures, ThreadStates};
 use longpole_trace::{Cause, ProcedureId};
 
-use crate::input::Input;
+use crate::input::{Source, working_threads};
 use crate::name;
 use crate::quantity::percent;
 
@@ -61,13 +61,10 @@ pub(crate) struct Facts {
     pub working_threads: usize,
 }
 
-/// A thread works if it used at least one part of so many of all CPU time.
-const WORKERS: u64 = 200;
-
 type Place = Option<ProcedureId>;
 
 impl Facts {
-    pub(crate) fn of(input: &Input<'_>) -> Facts {
+    pub(crate) fn of(input: &Source<'_>) -> Facts {
         let analysis = input.analysis;
         let sum = |of: fn(&ThreadStates) -> u64| analysis.threads.iter().map(of).sum::<u64>();
         let (all, on_path) = waits_of(input);
@@ -86,7 +83,10 @@ impl Facts {
             serial_percent: percent(serial as f64, analysis.elapsed as f64),
             starved_percent: starved_percent(input),
             crowded_percent: share_from(input, &analysis.nominal, input.program.cpus() as usize),
-            working_threads: working_threads(input).into_iter().filter(|&is_working| is_working).count(),
+            working_threads: working_threads(input.analysis)
+                .into_iter()
+                .filter(|&is_working| is_working)
+                .count(),
         }
     }
 
@@ -113,23 +113,14 @@ impl Facts {
     }
 }
 
-/// Which threads used any CPU time worth naming, by their ids. The others are idle pools and services, whose waits
-/// say nothing.
-pub(crate) fn working_threads(input: &Input<'_>) -> Vec<bool> {
-    let cpu = |states: &ThreadStates| states.running + states.spinning;
-    let threads = &input.analysis.threads;
-    let whole: u64 = threads.iter().map(cpu).sum();
-    threads.iter().map(|states| cpu(states) > 0 && cpu(states) >= whole / WORKERS).collect()
-}
-
 /// Share of the run at this level of a histogram or above, percent.
-fn share_from(input: &Input<'_>, times: &[u64], level: usize) -> f64 {
+fn share_from(input: &Source<'_>, times: &[u64], level: usize) -> f64 {
     let time: u64 = times.iter().skip(level).sum();
     percent(time as f64, input.analysis.elapsed as f64)
 }
 
 /// Time with several runnable threads that was not time with several busy ones, nor spinning.
-fn starved_percent(input: &Input<'_>) -> f64 {
+fn starved_percent(input: &Source<'_>) -> f64 {
     let analysis = input.analysis;
     let spinning: u64 = analysis.threads.iter().map(|states| states.spinning).sum();
     let several = share_from(input, &analysis.nominal, 2) - share_from(input, &analysis.busy, 2);
@@ -142,9 +133,9 @@ type Waits = BTreeMap<(Option<Cause>, Place), u64>;
 ///
 /// What a charge has on that path beyond its CPU time is waiting; it is divided among the charge's
 /// causes as its waits are.
-fn waits_of(input: &Input<'_>) -> (Waits, Waits) {
+fn waits_of(input: &Source<'_>) -> (Waits, Waits) {
     let (mut all, mut on_path) = (Waits::new(), Waits::new());
-    let working = working_threads(input);
+    let working = working_threads(input.analysis);
     for charge in &input.analysis.charges {
         let measures = &charge.measures;
         let place = input.paths.innermost(charge.path).map(|place| place.procedure);
@@ -171,7 +162,7 @@ fn causes(measures: &Measures) -> impl Iterator<Item = (Option<Cause>, u64)> + '
     std::iter::once((None, measures.ready)).chain(blocked).filter(|&(_, time)| time > 0)
 }
 
-fn ranked(input: &Input<'_>, waits: Waits) -> Vec<Wait> {
+fn ranked(input: &Source<'_>, waits: Waits) -> Vec<Wait> {
     let mut waits: Vec<_> =
         waits.into_iter().filter(|((cause, _), time)| cause.is_some() && *time > 0).collect();
     waits.sort_by_key(|&(key, time)| (Reverse(time), key));
@@ -181,7 +172,7 @@ fn ranked(input: &Input<'_>, waits: Waits) -> Vec<Wait> {
         .collect()
 }
 
-fn place_text(input: &Input<'_>, place: Place) -> String {
+fn place_text(input: &Source<'_>, place: Place) -> String {
     match place {
         Some(id) => format!("`{}`", name::procedure(input.paths, input.program, id)),
         None => "an unknown place".to_owned(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use longpole_metrics::{By, Measures, Node, Row};
 
-use crate::input::Input;
+use crate::input::Source;
 use crate::name;
 use crate::quantity::{count_of, percent, percent_text, percent_with_error};
 use crate::share::{is_tied, standard_error};
@@ -13,9 +13,6 @@ use crate::share::{is_tied, standard_error};
 const FLAT: f64 = 20.0;
 /// Share that a coarser level has to have, percent.
 const COARSE: f64 = 50.0;
-
-/// How code made at run time gets names.
-const JIT: &str = "[jit] is code made at run time; a perf map names it (Java: -XX:+DumpPerfMapAtExit, Node: --perf-basic-prof, Python: -X perf).";
 
 /// The long pole.
 #[derive(Clone, Debug)]
@@ -36,21 +33,21 @@ pub(super) struct Pole {
 
 impl Pole {
     /// By the CPU-weighted critical path.
-    pub(super) fn by_path(input: &Input<'_>) -> Option<Pole> {
+    pub(super) fn by_path(input: &Source<'_>) -> Option<Pole> {
         let whole = input.analysis.critical_cpu.length;
         Pole::of(input, whole, input.analysis.effective_samples.critical, |measures| measures.critical_cpu)
     }
 
     /// By CPU time.
-    pub(super) fn by_cpu(input: &Input<'_>) -> Option<Pole> {
+    pub(super) fn by_cpu(input: &Source<'_>) -> Option<Pole> {
         let totals = input.totals();
         let whole = totals.running + totals.spinning;
         let samples = input.analysis.effective_samples.cpu;
         Pole::of(input, whole, samples, |measures| measures.running + measures.spinning)
     }
 
-    fn of(input: &Input<'_>, whole: u64, samples: f64, measure: fn(&Measures) -> u64) -> Option<Pole> {
-        let mut rows = input.rows(By::Procedure);
+    fn of(input: &Source<'_>, whole: u64, samples: f64, measure: fn(&Measures) -> u64) -> Option<Pole> {
+        let mut rows: Vec<&Row> = input.rows(By::Procedure).iter().collect();
         rows.sort_by_key(|row| (std::cmp::Reverse(measure(&row.own)), row.node));
         let share = |time: u64| percent(time as f64, whole as f64);
         let first = rows.first().filter(|row| measure(&row.own) > 0 && is_named(input, row.node))?;
@@ -105,9 +102,6 @@ impl Pole {
     /// What else there is to say about it.
     pub(super) fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
-        if self.name == "`[jit]`" {
-            remarks.push(JIT.to_owned());
-        }
         if let Some((name, count, share)) = self.processes.as_ref().filter(|_| self.percent >= FLAT) {
             let place = match count {
                 1 => format!("the process {name}"),
@@ -122,7 +116,7 @@ impl Pole {
     }
 }
 
-fn quoted(input: &Input<'_>, node: Node) -> String {
+fn quoted(input: &Source<'_>, node: Node) -> String {
     match node {
         Node::Procedure(id) => format!("`{}`", name::procedure(input.paths, input.program, id)),
         Node::Thread(id) => format!("`{}`", name::thread(input.program, id)),
@@ -131,7 +125,7 @@ fn quoted(input: &Input<'_>, node: Node) -> String {
 }
 
 /// Whether a procedure is one, and not what stands for a path that is not known.
-fn is_named(input: &Input<'_>, node: Node) -> bool {
+fn is_named(input: &Source<'_>, node: Node) -> bool {
     match node {
         Node::Procedure(id) => {
             !matches!(input.paths.procedure_named_by(id).name.as_str(), "[no stack]" | "[unknown]" | "[lost]")
@@ -142,13 +136,13 @@ fn is_named(input: &Input<'_>, node: Node) -> bool {
 
 /// The procedure closest to the work on whose behalf most of it is done.
 fn deepest(
-    input: &Input<'_>,
-    rows: &[Row],
+    input: &Source<'_>,
+    rows: &[&Row],
     whole: u64,
     measure: fn(&Measures) -> u64,
 ) -> Option<(String, f64)> {
     let share = |row: &Row| percent(measure(&row.inclusive) as f64, whole as f64);
-    let is_starter = |row: &&Row| match row.node {
+    let is_starter = |row: &&&Row| match row.node {
         Node::Procedure(id) => {
             let name = input.paths.procedure_named_by(id).name.as_str();
             name == "main" || name::is_starter(name) || name.starts_with('[') || name.contains("+0x")
@@ -163,7 +157,7 @@ fn deepest(
 
 /// The processes of one name with the largest share, where the program has more than two processes.
 fn largest_processes(
-    input: &Input<'_>,
+    input: &Source<'_>,
     whole: u64,
     measure: fn(&Measures) -> u64,
 ) -> Option<(String, usize, f64)> {
@@ -181,7 +175,7 @@ fn largest_processes(
 }
 
 /// The thread with nearly all of it, where there are several that work.
-fn largest_thread(input: &Input<'_>, whole: u64, measure: fn(&Measures) -> u64) -> Option<(String, f64)> {
+fn largest_thread(input: &Source<'_>, whole: u64, measure: fn(&Measures) -> u64) -> Option<(String, f64)> {
     let rows = input.rows(By::Thread);
     let working = rows.iter().filter(|row| measure(&row.own) > 0).count();
     let row = rows.iter().max_by_key(|row| (measure(&row.own), std::cmp::Reverse(row.node)))?;

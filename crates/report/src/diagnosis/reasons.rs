@@ -4,7 +4,7 @@ use longpole_metrics::By;
 use longpole_trace::Cause;
 
 use super::facts::{Facts, waiting_for};
-use crate::input::Input;
+use crate::input::Source;
 use crate::name;
 use crate::quantity::{percent, percent_text, time_text};
 use crate::views::most_charged_while;
@@ -34,7 +34,7 @@ pub(super) fn cpu_bound(facts: &Facts) -> String {
 }
 
 /// CPU time that only waits.
-pub(super) fn spinning(input: &Input<'_>, facts: &Facts) -> Option<String> {
+pub(super) fn spinning(input: &Source<'_>, facts: &Facts) -> Option<String> {
     let share = percent(facts.spinning as f64, (facts.cpu + facts.spinning) as f64);
     if share < SPINNING {
         return None;
@@ -55,7 +55,7 @@ pub(super) fn spinning(input: &Input<'_>, facts: &Facts) -> Option<String> {
 }
 
 /// Time in which one thread was busy and the others were not.
-pub(super) fn serial(input: &Input<'_>, facts: &Facts) -> Option<String> {
+pub(super) fn serial(input: &Source<'_>, facts: &Facts) -> Option<String> {
     if !facts.is_serial() {
         return None;
     }

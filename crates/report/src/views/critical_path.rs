@@ -7,7 +7,7 @@ use longpole_metrics::{CriticalPath, Measures, Weight};
 
 use super::ranking::{Measure, longest_first, ranking, table, taken, unattributed};
 use super::{identity_columns, noun};
-use crate::input::{Input, Options};
+use crate::input::{Options, Source};
 use crate::name;
 use crate::quantity::{count_of, percent, percent_text, time_text};
 use crate::report::Report;
@@ -30,7 +30,7 @@ const MEASURES: [&str; 10] = [
 /// Kinds of hand-off that are named.
 const HAND_OFFS_TOLD: usize = 4;
 
-pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
+pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
     let analysis = input.analysis;
     let (path, measured): (&CriticalPath, fn(&Measures) -> f64) = match options.weight {
         Weight::Cpu => (&analysis.critical_cpu, |measures| measures.critical_cpu as f64),
@@ -80,7 +80,7 @@ pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
     report
 }
 
-fn title(input: &Input<'_>, weight: Weight, path: &CriticalPath) -> String {
+fn title(input: &Source<'_>, weight: Weight, path: &CriticalPath) -> String {
     let (length, elapsed) = (time_text(path.length), time_text(input.analysis.elapsed));
     match weight {
         Weight::Cpu => {
@@ -94,7 +94,7 @@ fn title(input: &Input<'_>, weight: Weight, path: &CriticalPath) -> String {
 }
 
 /// Where the path runs, and where it changes threads.
-fn path_sections(input: &Input<'_>, path: &CriticalPath) -> Vec<Section> {
+fn path_sections(input: &Source<'_>, path: &CriticalPath) -> Vec<Section> {
     let mut sections = Vec::new();
     let mut by_thread: BTreeMap<ThreadId, u64> = BTreeMap::new();
     let mut hand_offs: BTreeMap<(&str, &str), u64> = BTreeMap::new();
@@ -126,7 +126,7 @@ fn path_sections(input: &Input<'_>, path: &CriticalPath) -> Vec<Section> {
     sections
 }
 
-fn threads_text(input: &Input<'_>, by_thread: BTreeMap<ThreadId, u64>) -> Option<String> {
+fn threads_text(input: &Source<'_>, by_thread: BTreeMap<ThreadId, u64>) -> Option<String> {
     let whole: u64 = by_thread.values().sum();
     let count = by_thread.len();
     let mut threads: Vec<(ThreadId, u64)> = by_thread.into_iter().collect();

@@ -3,7 +3,7 @@
 use longpole_trace::Evidence;
 
 use crate::evidence::{overhead_percent, unexplained_wait_percent, unsymbolised, warnings};
-use crate::input::{Input, Options};
+use crate::input::{Options, Source};
 use crate::quantity::{grouped, percent_text, time_text};
 use crate::report::{Report, Row};
 use crate::text::{Section, wrap};
@@ -14,7 +14,7 @@ const NAME_WIDTH: usize = 24;
 const VALUE_WIDTH: usize = 14;
 const MEANING_WIDTH: usize = 40;
 
-pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
+pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
     let mut report = Report::new(View::Evidence, input, options, &["name", "count", "value", "about"]);
     report.rows = rows(input);
     report.drop_empty_columns(&["name", "count", "value", "about"]);
@@ -55,7 +55,7 @@ fn count(name: &str, count: u64, about: &str) -> Row {
     words(name, grouped(count), about).count("count", count)
 }
 
-fn rows(input: &Input<'_>) -> Vec<Row> {
+fn rows(input: &Source<'_>) -> Vec<Row> {
     let mut rows = collected(input);
     rows.extend(samples(input));
     rows.extend(missing(input.evidence));
@@ -64,7 +64,7 @@ fn rows(input: &Input<'_>) -> Vec<Row> {
     rows
 }
 
-fn collected(input: &Input<'_>) -> Vec<Row> {
+fn collected(input: &Source<'_>) -> Vec<Row> {
     let evidence = input.evidence;
     let rate = format!("{} Hz", evidence.sample_hertz);
     vec![
@@ -90,7 +90,7 @@ fn collected(input: &Input<'_>) -> Vec<Row> {
     ]
 }
 
-fn samples(input: &Input<'_>) -> Vec<Row> {
+fn samples(input: &Source<'_>) -> Vec<Row> {
     let samples = input.analysis.effective_samples;
     let row = |name: &str, samples: f64, about: &str| words(name, grouped(samples.round() as u64), about);
     vec![
@@ -169,7 +169,7 @@ fn missing(evidence: &Evidence) -> Vec<Row> {
     always.into_iter().chain(seldom.into_iter().filter(did_occur)).collect()
 }
 
-fn understood(input: &Input<'_>) -> Vec<Row> {
+fn understood(input: &Source<'_>) -> Vec<Row> {
     let evidence = input.evidence;
     let share = |name: &str, value: f64, about: &str| words(name, percent_text(value), about);
     let mut outside =
@@ -208,7 +208,7 @@ fn understood(input: &Input<'_>) -> Vec<Row> {
     ]
 }
 
-fn cost(input: &Input<'_>) -> Vec<Row> {
+fn cost(input: &Source<'_>) -> Vec<Row> {
     let evidence = input.evidence;
     let overhead = overhead_percent(input).map_or("not measured".to_owned(), percent_text);
     let recorder = time_text((evidence.recorder_cpu_seconds * 1e9) as u64);

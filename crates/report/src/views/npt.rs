@@ -4,7 +4,7 @@ use longpole_metrics::Measures;
 
 use super::ranking::{Measure, ranking, table, taken, unattributed};
 use super::{identity_columns, noun};
-use crate::input::{Input, Options};
+use crate::input::{Options, Source};
 use crate::quantity::{percent, percent_text, time_text};
 use crate::report::Report;
 use crate::table::{Show, shown};
@@ -46,8 +46,8 @@ fn terms(measures: &Measures, from: usize, to: usize) -> f64 {
         .sum()
 }
 
-pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
-    let whole = npt(&input.totals());
+pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
+    let whole = npt(input.totals());
     let measure = Measure { of: &npt, whole, samples: input.analysis.effective_samples.npt };
     let mut ranked = ranking(input, options.by, &measure, |_| false);
     for ranked in &mut ranked {
@@ -79,7 +79,7 @@ pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
     report
 }
 
-fn head(input: &Input<'_>, whole: f64, io_idle: bool) -> Vec<Section> {
+fn head(input: &Source<'_>, whole: f64, io_idle: bool) -> Vec<Section> {
     let elapsed = input.analysis.elapsed;
     let idle = input.analysis.busy.first().copied().unwrap_or(0);
     let busy = time_text(whole.round() as u64);

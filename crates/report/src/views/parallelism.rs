@@ -3,7 +3,7 @@
 use longpole_metrics::{By, Row as Charged};
 
 use super::{identity, is_estimated};
-use crate::input::{Input, Options};
+use crate::input::{Options, Source};
 use crate::quantity::{percent, percent_text, time_text};
 use crate::report::{Report, Row};
 use crate::table::{Show, Table, shown};
@@ -24,7 +24,7 @@ const COLUMNS: [&str; 8] = [
 const SERIAL_ROWS: usize = 8;
 const BAR: usize = 16;
 
-pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
+pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
     let analysis = input.analysis;
     let charged = input.rows(By::Procedure);
     let mut report = Report::new(View::Parallelism, input, options, &COLUMNS);
@@ -50,7 +50,7 @@ pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
             .time("nominal_seconds", nominal)
             .percent("nominal_percent", percent(nominal as f64, whole));
         let mut label = String::new();
-        if let Some((node, share)) = most_charged(&charged, level) {
+        if let Some((node, share)) = most_charged(charged, level) {
             let (identity, name) = identity(input, node);
             row = row.text("procedure", identity.words("procedure")).text("module", identity.words("module"));
             row = row.percent("procedure_percent", share);
@@ -64,7 +64,7 @@ pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
     report.sections.extend(head(input));
     report.sections.push(Section::Blank);
     report.sections.push(Section::Table(table));
-    report.sections.extend(serial(input, &charged));
+    report.sections.extend(serial(input, charged));
     report
 }
 
@@ -87,7 +87,7 @@ pub(super) fn most_charged(charged: &[Charged], level: usize) -> Option<(longpol
     (level > 0 && whole > 0.0).then(|| (most.node, percent(term(most), whole)))
 }
 
-fn head(input: &Input<'_>) -> Vec<Section> {
+fn head(input: &Source<'_>) -> Vec<Section> {
     let cpus = input.program.cpus();
     let title = format!(
         "Parallelism: {:.2} threads busy on average, {:.2} runnable, {cpus} CPUs, {} elapsed",
@@ -100,7 +100,7 @@ fn head(input: &Input<'_>) -> Vec<Section> {
 }
 
 /// Who ran while one thread was busy.
-fn serial(input: &Input<'_>, charged: &[Charged]) -> Vec<Section> {
+fn serial(input: &Source<'_>, charged: &[Charged]) -> Vec<Section> {
     let term = |row: &Charged| row.own.npt_terms.get(1).copied().unwrap_or(0.0);
     let whole: f64 = charged.iter().map(term).sum();
     let mut rows: Vec<&Charged> = charged.iter().filter(|row| term(row) > 0.0).collect();

@@ -5,7 +5,7 @@ use longpole_trace::Cause;
 
 use super::ranking::{Measure, Ranked, longest_first, ranking, table, taken, unattributed};
 use super::{blocked, blocked_names, identity_columns, noun, synchronisation, with_waits};
-use crate::input::{Input, Options};
+use crate::input::{Options, Source};
 use crate::quantity::{percent, percent_text, time_text};
 use crate::report::{Report, Row};
 use crate::table::{Show, Table, shown};
@@ -32,9 +32,9 @@ fn cpu(measures: &Measures) -> f64 {
     (measures.running + measures.spinning) as f64
 }
 
-pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
+pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
     let totals = input.totals();
-    let measure = Measure { of: &cpu, whole: cpu(&totals), samples: input.analysis.effective_samples.cpu };
+    let measure = Measure { of: &cpu, whole: cpu(totals), samples: input.analysis.effective_samples.cpu };
     let mut ranked = ranking(input, options.by, &measure, |row| blocked(&row.own) + row.own.ready > 0);
     for ranked in &mut ranked {
         let own = &ranked.charged.own;
@@ -51,7 +51,7 @@ pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
     let mut report = Report::new(View::Profile, input, options, &names);
     report.rows = taken(&ranked, options);
     report.drop_empty_columns(&[&MEASURES[..], identity_columns(options.by)].concat());
-    report.sections.push(Section::Headline(title(&totals)));
+    report.sections.push(Section::Headline(title(totals)));
     report.sections.push(Section::Blank);
     if ranked.is_empty() {
         report.sections.push(Section::Paragraph("No CPU time and no waiting was recorded.".to_owned()));

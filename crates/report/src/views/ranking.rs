@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use longpole_metrics::{By, Measures, Row as Charged};
 
 use super::{ROWS_OF_TEXT, identity, is_estimated};
-use crate::input::{Input, Options};
+use crate::input::{Options, Source};
 use crate::name::is_starter;
 use crate::quantity::{percent, percent_text};
 use crate::report::Row;
@@ -49,13 +49,14 @@ const SMALLEST: f64 = 0.05;
 /// Ranks the rows that the measure charged anything, or that `keeps` wants besides: by their own share,
 /// then by their inclusive one, then by their node.
 pub(super) fn ranking(
-    input: &Input<'_>,
+    input: &Source<'_>,
     by: By,
     measure: &Measure<'_>,
     keeps: impl Fn(&Charged) -> bool,
 ) -> Vec<Ranked> {
-    let mut charged = input.rows(by);
-    charged.retain(|row| (measure.of)(&row.own) + (measure.of)(&row.inclusive) > 0.0 || keeps(row));
+    let is_ranked =
+        |row: &&Charged| (measure.of)(&row.own) + (measure.of)(&row.inclusive) > 0.0 || keeps(row);
+    let mut charged: Vec<Charged> = input.rows(by).iter().filter(is_ranked).cloned().collect();
     charged.sort_by(|a, b| {
         let key = |row: &Charged| [(measure.of)(&row.own), (measure.of)(&row.inclusive)];
         let [(own_a, all_a), (own_b, all_b)] = [a, b].map(|row| key(row).into());
@@ -68,7 +69,7 @@ pub(super) fn ranking(
 }
 
 fn rank(
-    input: &Input<'_>,
+    input: &Source<'_>,
     by: By,
     measure: &Measure<'_>,
     charged: Charged,

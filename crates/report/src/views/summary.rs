@@ -7,9 +7,9 @@ use longpole_trace::Cause;
 use super::npt::npt;
 use super::parallelism::{bar, most_charged};
 use super::{causes_text, identity};
-use crate::diagnosis::{Diagnosis, RankedBy, diagnose, working_threads};
+use crate::diagnosis::{Diagnosis, RankedBy, diagnose};
 use crate::evidence::warnings;
-use crate::input::{Input, Options};
+use crate::input::{Options, Source};
 use crate::name;
 use crate::quantity::{count_of, percent, percent_text, time_text};
 use crate::report::{Report, Row};
@@ -74,7 +74,7 @@ const ROOMS: [Room; 7] = [
     room(1, 2, 0, 1),
 ];
 
-pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
+pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
     let diagnosis = diagnose(input);
     let (lines, width) = SCREEN;
     let fits = |report: &Report| report.text(&Style::plain(width)).lines().count() <= lines;
@@ -89,7 +89,7 @@ pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
     report
 }
 
-fn with_room(input: &Input<'_>, options: &Options, diagnosis: &Diagnosis, room: Room) -> Report {
+fn with_room(input: &Source<'_>, options: &Options, diagnosis: &Diagnosis, room: Room) -> Report {
     let mut report = Report::new(View::Summary, input, options, &COLUMNS);
     add_answer(&mut report, diagnosis, room.reasons);
     if diagnosis.ranked_by != RankedBy::Nothing || input.analysis.elapsed > 0 {
@@ -119,7 +119,7 @@ fn add_answer(report: &mut Report, diagnosis: &Diagnosis, most: usize) {
     }
 }
 
-fn run_text(input: &Input<'_>) -> String {
+fn run_text(input: &Source<'_>) -> String {
     let totals = input.totals();
     let program = input.program;
     let machines = match program.machines.len() {
@@ -148,7 +148,7 @@ fn ranges(levels: usize) -> Vec<(usize, usize)> {
     }
 }
 
-fn add_parallelism(report: &mut Report, input: &Input<'_>) {
+fn add_parallelism(report: &mut Report, input: &Source<'_>) {
     let busy = &input.analysis.busy;
     let charged = input.rows(By::Procedure);
     let levels = busy.iter().rposition(|&time| time > 0).map_or(0, |last| last + 1);
@@ -156,7 +156,7 @@ fn add_parallelism(report: &mut Report, input: &Input<'_>) {
         let time: u64 = busy[from..=to].iter().sum();
         let share = percent(time as f64, input.analysis.elapsed as f64);
         let label = if from == to { from.to_string() } else { format!("{from}–{to}") };
-        let who = if from == 1 && to == 1 { most_charged(&charged, 1) } else { None };
+        let who = if from == 1 && to == 1 { most_charged(charged, 1) } else { None };
         let who = who.map_or(String::new(), |(node, share)| {
             format!("{} {}", name::shorten(&identity(input, node).1, 24), percent_text(share))
         });
@@ -171,7 +171,7 @@ fn add_parallelism(report: &mut Report, input: &Input<'_>) {
     }
 }
 
-fn add_procedures(report: &mut Report, input: &Input<'_>, ranked_by: RankedBy, most: usize) {
+fn add_procedures(report: &mut Report, input: &Source<'_>, ranked_by: RankedBy, most: usize) {
     let totals = input.totals();
     let length = input.analysis.critical_cpu.length as f64;
     let cpu = |measures: &Measures| (measures.running + measures.spinning) as f64;
@@ -180,11 +180,11 @@ fn add_procedures(report: &mut Report, input: &Input<'_>, ranked_by: RankedBy, m
         RankedBy::Cpu => [cpu(&row.own), path(&row.own)],
         _ => [path(&row.own), cpu(&row.own)],
     };
-    let mut charged = input.rows(By::Procedure);
-    charged.retain(|row| {
-        let shares = [percent(cpu(&row.own), cpu(&totals)), percent(path(&row.own), length)];
+    let is_large = |row: &&Charged| {
+        let shares = [percent(cpu(&row.own), cpu(totals)), percent(path(&row.own), length)];
         shares.iter().any(|&share| share >= SMALLEST)
-    });
+    };
+    let mut charged: Vec<&Charged> = input.rows(By::Procedure).iter().filter(is_large).collect();
     charged.sort_by(|a, b| {
         let ([a1, a2], [b1, b2]) = (key(a), key(b));
         b1.total_cmp(&a1).then(b2.total_cmp(&a2)).then(a.node.cmp(&b.node))
@@ -199,10 +199,10 @@ fn add_procedures(report: &mut Report, input: &Input<'_>, ranked_by: RankedBy, m
             .percent("critical_path_percent", share)
             .percent_if("critical_path_error_percent", error)
             .percent("critical_path_inclusive_percent", percent(path(&charged.inclusive), length))
-            .percent("npt_percent", percent(npt(&charged.own), npt(&totals)))
-            .percent("npt_inclusive_percent", percent(npt(&charged.inclusive), npt(&totals)))
-            .percent("cpu_percent", percent(cpu(&charged.own), cpu(&totals)))
-            .percent("cpu_inclusive_percent", percent(cpu(&charged.inclusive), cpu(&totals)));
+            .percent("npt_percent", percent(npt(&charged.own), npt(totals)))
+            .percent("npt_inclusive_percent", percent(npt(&charged.inclusive), npt(totals)))
+            .percent("cpu_percent", percent(cpu(&charged.own), cpu(totals)))
+            .percent("cpu_inclusive_percent", percent(cpu(&charged.inclusive), cpu(totals)));
         rows.push((row, name));
     }
     if rows.is_empty() {
@@ -223,7 +223,7 @@ fn add_procedures(report: &mut Report, input: &Input<'_>, ranked_by: RankedBy, m
 }
 
 /// What is exact when no procedure is known: the threads.
-fn add_threads(report: &mut Report, input: &Input<'_>, most: usize) {
+fn add_threads(report: &mut Report, input: &Source<'_>, most: usize) {
     let mut threads: Vec<(usize, u64)> = input
         .analysis
         .threads
@@ -252,12 +252,9 @@ fn add_threads(report: &mut Report, input: &Input<'_>, most: usize) {
     report.sections.push(Section::Table(Table { columns, name_title: "thread".to_owned(), rows }));
 }
 
-fn add_waits(report: &mut Report, input: &Input<'_>, most: usize) {
+fn add_waits(report: &mut Report, input: &Source<'_>, most: usize) {
     let mut waits: Vec<((Option<Cause>, Node), u64)> = Vec::new();
-    let working = working_threads(input);
-    let (program, paths) = (input.program, input.paths);
-    let is_working = |thread: ThreadId| working.get(thread.index()) == Some(&true);
-    for row in longpole_metrics::rows(input.analysis, program, paths, By::Procedure, is_working) {
+    for row in input.working_rows() {
         waits.push(((None, row.node), row.own.ready));
         let causes = row.own.blocked.iter().zip(Cause::ALL);
         waits.extend(causes.map(|(&time, &cause)| ((Some(cause), row.node), time)));
@@ -285,7 +282,7 @@ fn add_waits(report: &mut Report, input: &Input<'_>, most: usize) {
     report.sections.push(Section::Table(Table { columns, name_title: "in procedure".to_owned(), rows }));
 }
 
-fn add_doubts(report: &mut Report, input: &Input<'_>, most: usize) {
+fn add_doubts(report: &mut Report, input: &Source<'_>, most: usize) {
     for (at, doubt) in warnings(input).into_iter().enumerate() {
         report.rows.push(Row::default().text("section", "warning").text("text", &doubt));
         if at < most {

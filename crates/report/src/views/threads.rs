@@ -5,7 +5,7 @@ use longpole_metrics::{By, Node, ThreadStates};
 use longpole_trace::Cause;
 
 use super::{ROWS_OF_TEXT, blocked_names, identity, identity_columns, with_waits};
-use crate::input::{Input, Options};
+use crate::input::{Options, Source};
 use crate::name;
 use crate::quantity::{percent, time_text};
 use crate::report::{Report, Row};
@@ -37,7 +37,7 @@ struct Entry {
     cpu: u64,
 }
 
-pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
+pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
     let mut entries = entries(input);
     entries.sort_by_key(|entry| std::cmp::Reverse(entry.cpu));
     let whole: u64 = entries.iter().map(|entry| entry.cpu).sum();
@@ -60,13 +60,13 @@ pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
     report
 }
 
-fn entries(input: &Input<'_>) -> Vec<Entry> {
+fn entries(input: &Source<'_>) -> Vec<Entry> {
     let charged = input.rows(By::Thread);
     let totals = input.totals();
-    let npt_whole = super::npt::npt(&totals);
+    let npt_whole = super::npt::npt(totals);
     let mut entries: Vec<Entry> =
         (0..input.program.threads.len()).map(|at| entry(input, ThreadId::from_index(at))).collect();
-    for row in &charged {
+    for row in charged {
         let Node::Thread(id) = row.node else { continue };
         let Some(entry) = entries.get_mut(id.index()) else { continue };
         let critical = row.own.critical_cpu;
@@ -83,7 +83,7 @@ fn entries(input: &Input<'_>) -> Vec<Entry> {
     entries
 }
 
-fn entry(input: &Input<'_>, id: ThreadId) -> Entry {
+fn entry(input: &Source<'_>, id: ThreadId) -> Entry {
     let thread = &input.program.threads[id.index()];
     let nothing = ThreadStates::default();
     let states = input.analysis.threads.get(id.index()).unwrap_or(&nothing);

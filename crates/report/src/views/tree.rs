@@ -7,7 +7,7 @@ use longpole_metrics::{Measures, Node, Weight};
 
 use super::npt::npt;
 use super::{blocked, identity, synchronisation};
-use crate::input::{Input, Options};
+use crate::input::{Options, Source};
 use crate::name;
 use crate::quantity::{count_of, percent};
 use crate::report::{Report, Row};
@@ -52,7 +52,7 @@ struct Branch {
     children: Vec<Branch>,
 }
 
-pub(super) fn build(input: &Input<'_>, options: &Options) -> Report {
+pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
     let mut report = Report::new(View::Tree, input, options, &COLUMNS);
     let mut root = program(input);
     let wholes = Wholes::of(input, options.weight);
@@ -87,14 +87,14 @@ struct Wholes {
 }
 
 impl Wholes {
-    fn of(input: &Input<'_>, weight: Weight) -> Wholes {
+    fn of(input: &Source<'_>, weight: Weight) -> Wholes {
         let totals = input.totals();
         let path = match weight {
             Weight::Cpu => &input.analysis.critical_cpu,
             Weight::Elapsed => &input.analysis.critical_elapsed,
         };
         let cpu = (totals.running + totals.spinning) as f64;
-        Wholes { weight, path: path.length as f64, npt: npt(&totals), cpu }
+        Wholes { weight, path: path.length as f64, npt: npt(totals), cpu }
     }
 
     fn on_path(&self, measures: &Measures) -> u64 {
@@ -105,14 +105,14 @@ impl Wholes {
     }
 }
 
-fn branch(input: &Input<'_>, node: Node, level: &'static str, children: Vec<Branch>) -> Branch {
+fn branch(input: &Source<'_>, node: Node, level: &'static str, children: Vec<Branch>) -> Branch {
     let (row, name) = identity(input, node);
     let mut totals = Measures::default();
     children.iter().for_each(|child| totals.add(&child.totals));
     Branch { row: row.text("kind", level), name, totals, children }
 }
 
-fn program(input: &Input<'_>) -> Branch {
+fn program(input: &Source<'_>) -> Branch {
     let mut machines: BTreeMap<MachineId, Vec<Branch>> = BTreeMap::new();
     for (process, threads) in threads(input) {
         let machine = input.program.processes[process.index()].machine;
@@ -132,7 +132,7 @@ fn program(input: &Input<'_>) -> Branch {
     Branch { row: Row::default().text("kind", "program"), name, totals, children: machines }
 }
 
-fn threads(input: &Input<'_>) -> BTreeMap<ProcessId, Vec<Branch>> {
+fn threads(input: &Source<'_>) -> BTreeMap<ProcessId, Vec<Branch>> {
     let mut processes: BTreeMap<ProcessId, Vec<Branch>> = BTreeMap::new();
     let mut charges = input.analysis.charges.as_slice();
     while let Some(first) = charges.first() {
@@ -146,7 +146,7 @@ fn threads(input: &Input<'_>) -> BTreeMap<ProcessId, Vec<Branch>> {
     processes
 }
 
-fn thread(input: &Input<'_>, id: ThreadId, charges: &[longpole_metrics::Charge]) -> Branch {
+fn thread(input: &Source<'_>, id: ThreadId, charges: &[longpole_metrics::Charge]) -> Branch {
     let mut totals = Measures::default();
     charges.iter().for_each(|charge| totals.add(&charge.measures));
     let mut procedures: BTreeMap<_, Measures> = BTreeMap::new();
