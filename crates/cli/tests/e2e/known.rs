@@ -3,17 +3,15 @@
 //!
 //! Shares of CPU time and of the critical path are of the program's own processor time, so they hold on a
 //! busy machine too; margins are for what little the program does besides, and come on top of three
-//! standard errors. Waits depend on the machine: they are bounded from below, and generously from above.
+//! standard errors. On a busy machine waits grow, and threads that would run beside each other run in turn:
+//! waits are bounded from below, and shares of normalised processor time by both cases.
 
 use longpole_trace::Cause;
 
-use crate::support::{Collector, Recording, Session, or_skip};
+use crate::support::{Collector, Recording, Session, Wait, or_skip};
 
 /// Percentage points by which a share of CPU time may be off.
 const CLOSE: f64 = 3.0;
-/// The same for shares of normalised processor time, which other load on the machine changes.
-const NEAR: f64 = 8.0;
-
 /// One module of tests per collector; each test calls the function of its name.
 macro_rules! answers {
     ($($test:ident),* $(,)?) => {
@@ -84,10 +82,11 @@ fn serial_then_parallel(collector: Collector) {
     profile.assert_percent("transform", 50.0, CLOSE);
     profile.assert_percent("write_output", 12.5, CLOSE);
     let npt = recording.report("npt", "procedure");
-    npt.assert_percent("read_input", 50.0, NEAR);
-    npt.assert_percent("transform", 33.3, NEAR);
+    npt.assert_between("procedure", "read_input", (37.5, 50.0), CLOSE);
+    npt.assert_between("procedure", "transform", (33.3, 50.0), CLOSE);
+    npt.assert_between("procedure", "write_output", (12.5, 16.7), CLOSE);
     let waits = recording.waits();
-    waits.assert_seconds("main joins", 0.3, 2.0, |wait| {
+    waits.assert_seconds("main joins", 0.3, 1.0, |wait| {
         is_cause(collector, wait.cause, Cause::Join) && wait.is_ended_by("serial_then_par")
     });
 }
@@ -101,14 +100,14 @@ fn barrier_imbalance(collector: Collector) {
     let profile = recording.report("profile", "thread");
     profile.assert_share("thread", "heavy", 75.0, CLOSE);
     profile.assert_share("thread", "light", 25.0, CLOSE);
-    recording.report("npt", "thread").assert_share("thread", "heavy", 83.3, NEAR);
-    recording.waits().assert_seconds("light waits at the barrier for heavy", 0.45, 2.0, |wait| {
+    recording.report("npt", "thread").assert_between("thread", "heavy", (75.0, 83.3), CLOSE);
+    recording.waits().assert_seconds("light waits at the barrier for heavy", 0.45, 1.0, |wait| {
         wait.thread == "light" && is_cause(collector, wait.cause, Cause::Barrier) && wait.is_ended_by("heavy")
     });
 }
 
 fn lock_hog(collector: Collector) {
-    lock_hog_built(collector, flags(collector), true);
+    lock_hog_built(collector, flags(collector), collector != Collector::Import);
 }
 
 fn lock_hog_without_frame_pointers(collector: Collector) {
@@ -116,7 +115,7 @@ fn lock_hog_without_frame_pointers(collector: Collector) {
 }
 
 fn lock_hog_static(collector: Collector) {
-    lock_hog_built(collector, &["-static", flags(collector).first().unwrap_or(&"-O2")], true);
+    lock_hog_built(collector, &["-static", "-O2"], collector != Collector::Import);
 }
 
 /// The same program however it is built; `has_callers`: stacks can be followed to the caller of the lock.
@@ -128,14 +127,14 @@ fn lock_hog_built(collector: Collector, flags: &[&str], has_callers: bool) {
     critical.assert_percent("prepare", 7.7, CLOSE);
     recording.report("critical-path", "thread").assert_share("thread", "hog", 98.0, CLOSE);
     let waits = recording.waits();
-    waits.assert_seconds("the polite threads wait for the hog's lock", 0.9, 4.0, |wait| {
-        wait.thread == "polite" && is_cause(collector, wait.cause, Cause::Lock) && wait.is_ended_by("hog")
-    });
-    // By frame pointers alone the caller of a libc procedure is skipped; its caller is there.
-    let procedure = if collector == Collector::Import { "polite" } else { "take_and_update" };
+    let is_lock = |wait: &Wait| wait.thread == "polite" && is_cause(collector, wait.cause, Cause::Lock);
+    waits.assert_seconds("the polite threads wait for the lock", 0.9, 2.0, is_lock);
+    // On a busy machine they also wait for each other.
+    waits
+        .assert_seconds("the hog lets them wait", 0.45, 2.0, |wait| is_lock(wait) && wait.is_ended_by("hog"));
     if has_callers {
-        waits.assert_seconds("they wait in take_and_update", 0.9, 4.0, |wait| {
-            wait.thread == "polite" && wait.is_in(procedure)
+        waits.assert_seconds("they wait in take_and_update", 0.9, 2.0, |wait| {
+            wait.thread == "polite" && wait.is_in("take_and_update")
         });
     }
 }
@@ -162,8 +161,11 @@ fn spinner(collector: Collector) {
     npt.assert_percent("compute_result", 80.0, CLOSE);
     npt.assert_percent("use_result", 20.0, CLOSE);
     recording.report("critical-path", "procedure").assert_percent("wait_for_flag", 0.0, CLOSE);
+    // All that main runs in wait_for_flag it spins: 0.8 s if the machine lets it.
     let spinning = npt.number("recording", "spin_seconds");
-    assert!((0.7..1.3).contains(&spinning), "wait_for_flag spins 0.8 s, found {spinning}");
+    let waiting = recording.report("profile", "procedure").sum("procedure", "wait_for_flag", "seconds");
+    assert!(waiting > 0.2, "wait_for_flag runs {waiting} s");
+    assert!((spinning / waiting - 1.0).abs() < 0.05, "of {waiting} s in wait_for_flag {spinning} s are spun");
 }
 
 fn pure_computation(collector: Collector) {
@@ -185,9 +187,9 @@ fn two_processes_pipe(collector: Collector) {
     profile.assert_percent("produce_block", 83.3, CLOSE);
     profile.assert_percent("consume_block", 16.7, CLOSE);
     assert_eq!(profile.number("recording", "processes"), 2.0);
-    let procedure = if collector == Collector::Import { "main" } else { "receive_block" };
-    recording.waits().assert_seconds("the parent reads from the pipe", 0.7, 2.5, |wait| {
-        wait.cause == Cause::Pipe && wait.is_in(procedure) && wait.is_ended_by("two_processes_p")
+    recording.waits().assert_seconds("the parent reads from the pipe", 0.7, 1.0, |wait| {
+        let is_placed = wait.is_in("receive_block") || collector == Collector::Import;
+        wait.cause == Cause::Pipe && is_placed && wait.is_ended_by("two_processes_p")
     });
 }
 
@@ -202,7 +204,10 @@ fn more_threads_than_cpus(collector: Collector) {
     let threads = profile.number("recording", "threads");
     assert_eq!(threads, 4.0 * cpus + 1.0, "threads");
     let parallelism = profile.number("recording", "effective_parallelism");
-    assert!(parallelism > 0.6 * cpus && parallelism <= cpus, "{parallelism} of {cpus} processors");
+    assert!(parallelism <= cpus, "{parallelism} of {cpus} processors");
+    // Three quarters of its life each thread waits for a processor; longer on a busy machine.
+    let ready: f64 = recording.report("threads", "thread").sum_of("ready_seconds");
+    assert!(ready > 2.0 * seconds, "ready for {ready} s, running for {seconds} s");
 }
 
 fn condition_pipeline(collector: Collector) {
@@ -215,10 +220,10 @@ fn condition_pipeline(collector: Collector) {
     profile.assert_percent("read_stage", 15.4, CLOSE);
     let waits = recording.waits();
     for (thread, procedure, least) in [("reader", "put_item", 0.4), ("writer", "take_item", 0.4)] {
-        let procedure = if collector == Collector::Import { thread } else { procedure };
-        waits.assert_seconds(thread, least, 3.0, |wait| {
+        waits.assert_seconds(thread, least, 1.0, |wait| {
             let is_cause = is_cause(collector, wait.cause, Cause::Condition);
-            wait.thread == thread && is_cause && wait.is_in(procedure) && wait.is_ended_by("transformer")
+            let is_placed = wait.is_in(procedure) || collector == Collector::Import;
+            wait.thread == thread && is_cause && is_placed && wait.is_ended_by("transformer")
         });
     }
 }
@@ -230,7 +235,7 @@ fn semaphore(collector: Collector) {
     let profile = recording.report("profile", "procedure");
     profile.assert_percent("fill_slot", 80.0, CLOSE);
     profile.assert_percent("drain_slot", 20.0, CLOSE);
-    recording.waits().assert_seconds("main waits for the producer", 0.5, 2.5, |wait| {
+    recording.waits().assert_seconds("main waits for the producer", 0.5, 1.0, |wait| {
         is_cause(collector, wait.cause, Cause::Semaphore) && wait.is_ended_by("producer")
     });
 }
@@ -241,7 +246,7 @@ fn rwlock(collector: Collector) {
     let critical = recording.report("critical-path", "procedure");
     critical.assert_percent("rewrite_table", 83.3, CLOSE + 2.0);
     critical.assert_percent("plan_rewrite", 16.7, CLOSE + 1.0);
-    recording.waits().assert_seconds("the readers wait for the writer's lock", 0.8, 4.0, |wait| {
+    recording.waits().assert_seconds("the readers wait for the writer's lock", 0.6, 2.0, |wait| {
         wait.thread == "reader" && is_cause(collector, wait.cause, Cause::Lock) && wait.is_ended_by("writer")
     });
 }
@@ -254,19 +259,20 @@ fn sleep_and_io(collector: Collector) {
     recording.report("critical-path", "procedure").assert_percent("checksum", 94.0, 6.0);
     let waits = recording.waits();
     waits.assert_seconds("main sleeps", 0.48, 1.0, |wait| {
-        let procedure = if collector == Collector::Import { "main" } else { "pause_between" };
-        wait.cause == Cause::Sleep && wait.is_in(procedure)
+        wait.cause == Cause::Sleep && (wait.is_in("pause_between") || collector == Collector::Import)
     });
-    // The program knows how long its disk took; nearly all of that is waiting.
+    // The program knows how long its disk took; what of that was no wait was work, or waiting for a CPU.
     if collector == Collector::Import {
         return;
     }
     let line = recording.run.stdout.lines().find(|line| line.starts_with("journal_seconds"));
     let measured: f64 = line.unwrap().split(' ').next_back().unwrap().parse().unwrap();
-    if measured > 0.05 {
-        waits.assert_seconds("main waits for the disk", 0.5 * measured, 1.1 * measured, |wait| {
-            wait.cause == Cause::Io && wait.is_in("write_journal")
-        });
+    let waited = waits.seconds(|wait| wait.cause == Cause::Io && wait.is_in("write_journal"));
+    assert!(waited <= measured + 0.001, "the disk took {measured} s, the waits for it {waited} s");
+    let elsewhere = waits.seconds(|wait| wait.cause == Cause::Io && !wait.is_in("write_journal"));
+    assert!(elsewhere < 0.02, "{elsewhere} s of io outside write_journal");
+    if measured > 0.2 {
+        assert!(waited > 0.1 * measured, "the disk took {measured} s, the waits for it {waited} s");
     }
 }
 
@@ -282,7 +288,7 @@ fn fork_exec_tree(collector: Collector) {
     assert!((0.55..0.70).contains(&length), "two leaves of 300 ms on the path, found {length} s");
     recording
         .waits()
-        .assert_seconds("root and the branches wait", 1.5, 5.0, |wait| wait.cause == Cause::Child);
+        .assert_seconds("root and the branches wait", 1.5, 3.0, |wait| wait.cause == Cause::Child);
 }
 
 fn short_lived(collector: Collector) {
@@ -302,11 +308,11 @@ fn short_lived(collector: Collector) {
 fn cpp_threads(collector: Collector) {
     let session = Session::start();
     let recording = or_skip!(record(&session, collector, "cpp_threads.cpp", flags(collector)));
-    recording.report("critical-path", "procedure").assert_percent("kitchen::Stove::cook(int)", 97.8, CLOSE);
+    recording.report("critical-path", "procedure").assert_percent("kitchen::Stove::cook", 97.8, CLOSE);
     let profile = recording.report("profile", "procedure");
-    profile.assert_percent("kitchen::Stove::cook(int)", 75.0, CLOSE);
-    profile.assert_percent("void dining::eat<kitchen::Dish>(kitchen::Dish const&)", 25.0, CLOSE);
-    recording.waits().assert_seconds("the guest waits for the cook", 0.5, 2.5, |wait| {
+    profile.assert_percent("kitchen::Stove::cook", 75.0, CLOSE);
+    profile.assert_percent("dining::eat", 25.0, CLOSE);
+    recording.waits().assert_seconds("the guest waits for the cook", 0.5, 1.0, |wait| {
         wait.thread == "guest"
             && is_cause(collector, wait.cause, Cause::Condition)
             && wait.is_ended_by("cook")
@@ -319,8 +325,8 @@ fn openmp(collector: Collector) {
     let recording = or_skip!(record(&session, collector, "openmp.c", &all));
     recording.report("critical-path", "procedure").assert_percent("long_iteration", 98.0, CLOSE);
     let npt = recording.report("npt", "procedure");
-    npt.assert_percent("long_iteration", 83.3, NEAR);
-    npt.assert_percent("short_iteration", 16.7, NEAR);
+    npt.assert_between("procedure", "long_iteration", (75.0, 83.3), CLOSE);
+    npt.assert_between("procedure", "short_iteration", (16.7, 25.0), CLOSE);
     // libgomp spins for some milliseconds before it blocks: neither may count as work.
     let waited = recording.waits().seconds(|wait| wait.thread == "openmp" && wait.cause != Cause::Join);
     let spun = npt.number("recording", "spin_seconds");
@@ -333,9 +339,14 @@ fn rust_mutex(collector: Collector) {
     let critical = recording.report("critical-path", "procedure");
     critical.assert_percent("rebuild_index", 90.9, CLOSE + 2.0);
     critical.assert_percent("log_progress", 9.1, CLOSE);
-    recording.waits().assert_seconds("the clients wait for the holder's lock", 0.8, 4.0, |wait| {
-        let is_lock = is_cause(collector, wait.cause, Cause::Lock);
-        wait.thread == "client" && is_lock && wait.is_in("answer_query") && wait.is_ended_by("holder")
+    let waits = recording.waits();
+    let is_lock = |wait: &Wait| {
+        let is_cause = is_cause(collector, wait.cause, Cause::Lock);
+        wait.thread == "client" && is_cause && wait.is_in("answer_query")
+    };
+    waits.assert_seconds("the clients wait for the lock", 0.8, 2.0, is_lock);
+    waits.assert_seconds("the holder lets them wait", 0.4, 2.0, |wait| {
+        is_lock(wait) && wait.is_ended_by("holder")
     });
 }
 
@@ -343,7 +354,7 @@ fn rust_channel(collector: Collector) {
     let session = Session::start();
     let recording = or_skip!(record(&session, collector, "rust_channel.rs", rust_flags(collector)));
     recording.report("critical-path", "procedure").assert_percent("load_chunk", 98.4, CLOSE);
-    recording.waits().assert_seconds("main waits for the sender", 0.5, 2.5, |wait| {
+    recording.waits().assert_seconds("main waits for the sender", 0.5, 1.0, |wait| {
         let is_park = is_cause(collector, wait.cause, Cause::Park);
         is_park && wait.is_in("next_chunk") && wait.is_ended_by("sender")
     });

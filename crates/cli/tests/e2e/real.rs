@@ -69,19 +69,15 @@ fn assert_modules(recording: &Recording, least: f64, modules: &[&str]) {
     }
 }
 
-fn elapsed(recording: &Recording) -> f64 {
-    recording.report("threads", "thread").number("recording", "elapsed_seconds")
-}
-
 fn is_for_others(wait: &Wait) -> bool {
     matches!(wait.cause, Cause::Lock | Cause::Condition | Cause::Semaphore | Cause::Park | Cause::Join)
 }
 
 /// The first thread waits for its helpers most of the time; only they can end such waits.
 fn assert_main_waits_for_helpers(recording: &Recording, name: &str, least_percent: f64) {
-    let elapsed = elapsed(recording);
-    let least = least_percent / 100.0 * elapsed;
-    recording.waits().assert_seconds("waits for threads of the program", least, 10.0 * elapsed, |wait| {
+    let waits = recording.waits();
+    let least = least_percent / 100.0 * waits.elapsed;
+    waits.assert_seconds("waits for threads of the program", least, 10.0, |wait| {
         is_for_others(wait) && wait.is_ended_by(name)
     });
 }
@@ -176,11 +172,11 @@ fn make_waits_for_its_compilers() {
     let percent = critical.sum("process", "cc1", "percent");
     assert!(percent > 60.0, "cc1 has {percent} % of the path\n{}", critical.table("process"));
     assert!(critical.number("recording", "processes") >= 20.0, "gcc, cc1, as for nine files");
-    let elapsed = elapsed(&recording);
-    recording.waits().assert_seconds("make waits for children", 0.6 * elapsed, 1.05 * elapsed, |wait| {
+    let waits = recording.waits();
+    waits.assert_seconds("make waits for children", 0.6 * waits.elapsed, 1.0, |wait| {
         wait.process == "make" && matches!(wait.cause, Cause::Child | Cause::Pipe | Cause::Poll)
     });
-    recording.waits().assert_seconds("gcc waits for cc1", 0.5 * elapsed, 3.0 * elapsed, |wait| {
+    waits.assert_seconds("gcc waits for cc1", 0.5 * waits.elapsed, 2.0, |wait| {
         wait.process.contains("gcc") && wait.cause == Cause::Child
     });
 }
@@ -270,7 +266,7 @@ fn assert_java_threads(recording: &Recording) {
     let critical = recording.report("critical-path", "thread");
     let hog = critical.sum("thread", "hog", "percent");
     assert!(hog > 60.0, "hog has {hog} % of the path\n{}", critical.table("thread"));
-    recording.waits().assert_seconds("polite waits for the monitor", 0.7, 4.0, |wait| {
+    recording.waits().assert_seconds("polite waits for the monitor", 0.7, 1.0, |wait| {
         wait.thread == "polite" && is_for_others(wait) && wait.is_ended_by("hog")
     });
 }

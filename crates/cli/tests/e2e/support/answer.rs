@@ -28,6 +28,11 @@ impl Answer {
         rows.filter_map(|row| row.get(column)?.as_f64()).sum()
     }
 
+    /// The number `column` of all rows, added up.
+    pub fn sum_of(&self, column: &str) -> f64 {
+        self.rows().filter_map(|row| row.get(column)?.as_f64()).sum()
+    }
+
     /// The share of a procedure, percent.
     pub fn percent(&self, procedure: &str) -> f64 {
         self.sum("procedure", procedure, "percent")
@@ -36,6 +41,14 @@ impl Answer {
     /// Asserts a procedure's share: within `margin` percentage points and three standard errors.
     pub fn assert_percent(&self, procedure: &str, expected: f64, margin: f64) {
         self.assert_share("procedure", procedure, expected, margin);
+    }
+
+    /// Asserts that a procedure's share lies between two, give or take `margin` and three standard errors.
+    /// For shares of normalised processor time: what runs beside each other on an idle machine runs in turn
+    /// on a busy one, and the share moves from that of the one case to that of the other.
+    pub fn assert_between(&self, key: &str, name: &str, shares: (f64, f64), margin: f64) {
+        let percent = self.sum(key, name, "percent");
+        self.assert_share(key, name, percent.clamp(shares.0, shares.1), margin);
     }
 
     /// Asserts the share of whatever a row is about.

@@ -161,7 +161,7 @@ impl Session {
         assert!(data.is_file(), "perf made nothing: {}", run.stderr);
         let imported = self.run(longpole().arg("import").arg(&data).arg("-o").arg(path));
         assert!(imported.status.success(), "import failed: {}", imported.stderr);
-        Ok(Run { status: run.status, ..imported })
+        Ok(Run { stderr: run.stderr + &imported.stderr, ..run })
     }
 }
 
