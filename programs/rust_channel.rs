@@ -5,7 +5,7 @@
 //!   main     recv ... | index_chunk 15 | recv ...
 //! ```
 //! Critical path (CPU): 20 x 45 + 15 = 915 ms: load_chunk 98.4 %, index_chunk 1.6 %. CPU time: 1200 ms:
-//! load_chunk 75 %, index_chunk 25 %. main is blocked 45 + 19 x 30 = 615 ms: cause `park`, suffered in
+//! load_chunk 75 %, index_chunk 25 %. main is blocked 45 + 19 x 30 = 615 ms: cause `message`, suffered in
 //! next_chunk, ended by thread `sender`.
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;

@@ -355,8 +355,8 @@ fn rust_channel(collector: Collector) {
     let recording = or_skip!(record(&session, collector, "rust_channel.rs", rust_flags(collector)));
     recording.report("critical-path", "procedure").assert_percent("load_chunk", 98.4, CLOSE);
     recording.waits().assert_seconds("main waits for the sender", 0.5, 1.0, |wait| {
-        let is_park = is_cause(collector, wait.cause, Cause::Park);
-        is_park && wait.is_in("next_chunk") && wait.is_ended_by("sender")
+        let is_message = is_cause(collector, wait.cause, Cause::Message);
+        is_message && wait.is_in("next_chunk") && wait.is_ended_by("sender")
     });
 }
 

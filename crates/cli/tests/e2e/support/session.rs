@@ -156,7 +156,9 @@ impl Session {
     fn import<P: AsRef<OsStr>>(&self, path: &Path, command: &[P]) -> Result<Run, String> {
         let data = self.path().join("perf.data");
         let mut perf = Command::new(find("perf")?);
-        perf.args(["record", "-q", "-e", "sched:sched_switch,sched:sched_waking,cpu-clock", "-g", "-o"]);
+        // No copies in perf's cache of build ids: some versions of perf fail on a program they saw elsewhere.
+        perf.args(["record", "-q", "--no-buildid-cache", "-g", "-e"]);
+        perf.args(["sched:sched_switch,sched:sched_waking,cpu-clock", "-o"]);
         let run = self.run(perf.arg(&data).arg("--").args(command));
         assert!(data.is_file(), "perf made nothing: {}", run.stderr);
         let imported = self.run(longpole().arg("import").arg(&data).arg("-o").arg(path));
