@@ -11,7 +11,7 @@ use crate::critical_path::Search;
 use crate::npt::Npt;
 use crate::parallelism::Parallelism;
 use crate::path_charges::PathCharges;
-use crate::profile::Profile;
+use crate::profile::{Profile, Times};
 
 /// Computes everything that reports are made from. Memory is proportional to the live threads and the distinct
 /// call paths, and to the hand-offs on the critical paths.
@@ -45,17 +45,10 @@ pub fn analyse<T: Timelines>(timelines: &T, options: &Options) -> Result<Analysi
         critical: on_cpu_path.ledger.effective_samples(),
     };
     let mut table = Table::default();
-    table.merge(profile.ledger.into_entries(), |measures, times, observations| {
-        measures.running = times.running;
-        measures.spinning = times.spinning;
-        measures.ready = times.ready;
-        measures.blocked = times.blocked;
-        measures.blocks = times.blocks;
-        measures.observations = observations;
-    });
-    table.merge(npt.ledger.into_entries(), |measures, terms, _| measures.npt_terms = terms.normalised());
-    table.merge(on_cpu_path.ledger.into_entries(), |measures, time, _| measures.critical_cpu = time);
-    table.merge(on_elapsed_path.ledger.into_entries(), |measures, time, _| measures.critical_elapsed = time);
+    table.merge_times(profile.ledger.into_entries());
+    table.merge(npt.ledger.into_entries(), |measures, terms| measures.npt_terms = terms.normalised());
+    table.merge(on_cpu_path.ledger.into_entries(), |measures, time| measures.critical_cpu = time);
+    table.merge(on_elapsed_path.ledger.into_entries(), |measures, time| measures.critical_elapsed = time);
 
     Ok(Analysis {
         elapsed: parallelism.busy.iter().sum(),
@@ -74,9 +67,18 @@ pub fn analyse<T: Timelines>(timelines: &T, options: &Options) -> Result<Analysi
 struct Table(BTreeMap<(longpole_event::ThreadId, longpole_trace::PathId), Measures>);
 
 impl Table {
-    fn merge<V>(&mut self, entries: Vec<Entry<V>>, mut set: impl FnMut(&mut Measures, V, u64)) {
+    fn merge<V>(&mut self, entries: Vec<Entry<V>>, set: impl Fn(&mut Measures, V)) {
+        for Entry { thread, path, value, .. } in entries {
+            set(self.0.entry((thread, path)).or_default(), value);
+        }
+    }
+
+    fn merge_times(&mut self, entries: Vec<Entry<Times>>) {
         for Entry { thread, path, observations, value } in entries {
-            set(self.0.entry((thread, path)).or_default(), value, observations);
+            let measures = self.0.entry((thread, path)).or_default();
+            let Times { running, spinning, ready, blocked, blocks } = value;
+            *measures =
+                Measures { running, spinning, ready, blocked, blocks, observations, ..Measures::default() };
         }
     }
 

@@ -38,7 +38,7 @@ use crate::hops::{Hop, HopId, Hops};
 
 /// Changes of L that are kept per live thread, and per ended one.
 const PAST: usize = 256;
-const PAST_OF_ENDED: usize = 16;
+const PAST_OF_ENDED: usize = 4;
 
 /// L of a thread from `since` on: a straight line until the next change.
 #[derive(Clone, Copy, Debug)]

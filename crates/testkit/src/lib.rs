@@ -5,6 +5,7 @@
 //! * [`random_timelines`] generates small consistent runs for property tests.
 //! * [`oracle`] computes the metrics slowly and obviously, from the items alone.
 
+mod columns;
 mod drawing;
 mod generator;
 mod memory;
