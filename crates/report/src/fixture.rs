@@ -33,8 +33,13 @@ impl Scene {
                 writeln!(text, "{name}@{} look", column + 1).unwrap();
             }
         }
-        let mut timelines = draw(&text);
-        timelines.program.command = vec!["./drawn".to_owned(), "--fast".to_owned()];
+        let mut scene = Scene::with(draw(&text));
+        scene.timelines.program.command = vec!["./drawn".to_owned(), "--fast".to_owned()];
+        scene
+    }
+
+    /// A run with evidence that nothing speaks against.
+    pub(crate) fn with(timelines: MemoryTimelines) -> Scene {
         let evidence = Evidence {
             collector: "bpf".to_owned(),
             sample_hertz: 997,

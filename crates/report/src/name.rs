@@ -3,8 +3,33 @@
 use longpole_event::{ProcessId, ThreadId};
 use longpole_trace::{Paths, ProcedureId, Program};
 
-/// Shortens a text in its middle to `width` characters: the begin says whose it is, the end what it is.
-pub(crate) fn shorten(text: &str, width: usize) -> String {
+/// Shortens a name to `width` characters. Where it says at its end where the thing is, as in `inflate (libz.so.1)` or
+/// `inflate inflate.c:12`, that part gets up to half of the width.
+pub(crate) fn shorten(name: &str, width: usize) -> String {
+    if name.chars().count() <= width {
+        return name.to_owned();
+    }
+    let Some((head, place)) = parts(name) else { return without_middle(name, width) };
+    let [head_length, place_length] = [head, place].map(|part| part.chars().count());
+    let room = width.saturating_sub(1);
+    let for_place = place_length.min((room / 2).max(room.saturating_sub(head_length)));
+    format!("{} {}", without_middle(head, room - for_place), without_middle(place, for_place))
+}
+
+/// What a thing is, and where.
+fn parts(name: &str) -> Option<(&str, &str)> {
+    let (head, place) = match name.rfind(" (") {
+        Some(at) if name.ends_with(')') => (&name[..at], &name[at + 1..]),
+        _ => name.rsplit_once(' ')?,
+    };
+    let is_line =
+        || place.rsplit_once(':').is_some_and(|(_, line)| line.bytes().all(|digit| digit.is_ascii_digit()));
+    (place.ends_with(')') || place.ends_with(']') || place.starts_with('#') || is_line())
+        .then_some((head, place))
+}
+
+/// Leaves the middle of a text out: the begin says whose it is, the end what it is.
+fn without_middle(text: &str, width: usize) -> String {
     let length = text.chars().count();
     if length <= width {
         return text.to_owned();
@@ -83,6 +108,16 @@ mod tests {
         assert_eq!(shorten("naïve::größe", 5), "n…öße");
         assert_eq!(shorten("abc", 1), "…");
         assert_eq!(shorten("abc", 0), "");
+    }
+
+    #[test]
+    fn the_place_of_a_thing_gets_its_part_of_a_short_name() {
+        assert_eq!(shorten("_dl_lookup_symbol_x (ld-linux-x86-64.so.2)", 28), "_dl_…_symbol_x (ld-…64.so.2)");
+        assert_eq!(shorten("a_rather_long_procedure main.c:18", 22), "a_r…rocedure main.c:18");
+        assert_eq!(shorten("std::map<int, char>::insert", 16), "std::…r>::insert");
+        for width in 0..40 {
+            assert!(shorten("a_rather_long_procedure (module.so)", width).chars().count() <= width.max(1));
+        }
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use longpole_event::Time;
 use longpole_metrics::{Analysis, By, Weight};
+use longpole_testkit::random_timelines;
 use longpole_trace::{Evidence, Paths, Program};
+use proptest::prelude::*;
 use serde_json::Value;
 
 use crate::fixture::{
@@ -211,4 +213,24 @@ fn a_thread_has_its_span_and_its_creator() {
     assert!(worker.words("created_by").starts_with("main #"));
     let start = scene.timelines.program.threads[0].start;
     assert_eq!(start, Time::ZERO);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_run_has_every_view_and_shares_that_add_up(timelines in random_timelines(5, 60)) {
+        let scene = Scene::with(timelines);
+        for &view in View::ALL {
+            let report = scene.report(view, &Options::default());
+            let text = report.text(&Style::plain(80));
+            prop_assert!(text.lines().all(|line| line.chars().count() <= 80), "{view}:\n{text}");
+            serde_json::from_str::<Value>(&report.json()).unwrap();
+            if matches!(view, View::CriticalPath | View::Npt | View::Profile) {
+                let sum: f64 = report.rows.iter().filter_map(|row| row.value("percent")).sum();
+                // What has no call path is in no row.
+                prop_assert!(sum <= 100.01, "{view}: {sum}");
+            }
+        }
+    }
 }
