@@ -54,6 +54,8 @@ pub(crate) struct Table {
     pub rows: Vec<(Row, String)>,
 }
 
+/// Cell of rows that share their place; of the text only.
+pub(crate) const TIED: &str = "tied";
 const GAP: usize = 2;
 /// Names get at least this many columns: optional columns make room for them.
 const NARROWEST_NAME: usize = 28;
@@ -92,7 +94,7 @@ impl Table {
             |name: &str| -> Vec<Option<f64>> { self.rows.iter().map(|(row, _)| row.value(name)).collect() };
         let mut title = column.title.to_owned();
         let cells: Vec<String> = match column.show {
-            Show::Rank => ranks(&values("rank")),
+            Show::Rank => values("rank").into_iter().zip(values(TIED)).map(rank).collect(),
             Show::Time(name) => {
                 let values = values(name);
                 let scale =
@@ -155,17 +157,12 @@ fn estimate(value: Option<f64>, error: Option<f64>) -> String {
     }
 }
 
-fn ranks(ranks: &[Option<f64>]) -> Vec<String> {
-    let is_tied =
-        |rank: &Option<f64>| rank.is_some() && ranks.iter().filter(|&other| other == rank).count() > 1;
-    ranks
-        .iter()
-        .map(|rank| match rank {
-            None => String::new(),
-            Some(number) if is_tied(rank) => format!("{number:.0}="),
-            Some(number) => format!("{number:.0} "),
-        })
-        .collect()
+fn rank((place, tied): (Option<f64>, Option<f64>)) -> String {
+    match (place, tied) {
+        (None, _) => String::new(),
+        (Some(place), Some(_)) => format!("{place:.0}="),
+        (Some(place), None) => format!("{place:.0} "),
+    }
 }
 
 #[cfg(test)]
@@ -174,8 +171,8 @@ mod tests {
 
     fn table() -> Table {
         let row = |rank, time, percent, error| {
-            Row::default()
-                .count("rank", rank)
+            let row = if rank == 2 { Row::default().count(TIED, 1) } else { Row::default() };
+            row.count("rank", rank)
                 .time("seconds", time)
                 .percent("percent", percent)
                 .percent_if("error_percent", error)

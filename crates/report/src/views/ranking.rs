@@ -10,7 +10,7 @@ use crate::name::is_starter;
 use crate::quantity::{percent, percent_text};
 use crate::report::Row;
 use crate::share::{places, standard_error};
-use crate::table::{Shown, Table};
+use crate::table::{Shown, TIED, Table};
 use crate::text::Section;
 
 /// A measure that ranks rows.
@@ -65,7 +65,21 @@ pub(super) fn ranking(
     let shares: Vec<f64> = charged.iter().map(|row| percent((measure.of)(&row.own), measure.whole)).collect();
     let places = places(&shares, measure.samples_of(by));
     let ranked = charged.into_iter().zip(shares).zip(places);
-    ranked.map(|((charged, share), place)| rank(input, by, measure, charged, (share, place))).collect()
+    let mut ranked: Vec<Ranked> =
+        ranked.map(|((charged, share), place)| rank(input, by, measure, charged, (share, place))).collect();
+    mark_ties(&mut ranked);
+    ranked
+}
+
+/// Marks rows that share their place, for text.
+fn mark_ties(ranked: &mut [Ranked]) {
+    let places: Vec<Option<f64>> = ranked.iter().map(|ranked| ranked.row.value("rank")).collect();
+    for (at, ranked) in ranked.iter_mut().enumerate() {
+        let is_same = |other: Option<&Option<f64>>| places[at].is_some() && other == Some(&places[at]);
+        if is_same(places.get(at + 1)) || is_same(at.checked_sub(1).and_then(|before| places.get(before))) {
+            ranked.row = std::mem::take(&mut ranked.row).count(TIED, 1);
+        }
+    }
 }
 
 fn rank(

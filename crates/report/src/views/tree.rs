@@ -230,7 +230,8 @@ fn folded(branch: Branch) -> Branch {
         _ => group.into_iter().map(folded).collect(),
     });
     let mut children: Vec<Branch> = children.collect();
-    if branch.row.words("kind") == "process" && children.len() == 1 {
+    let is_only_thread = |child: &Branch| child.row.get("tid").is_some();
+    if branch.row.words("kind") == "process" && children.len() == 1 && is_only_thread(&children[0]) {
         children = children.remove(0).children;
     }
     Branch { children, ..branch }
