@@ -94,7 +94,7 @@ fn with_room(input: &Source<'_>, options: &Options, diagnosis: &Diagnosis, room:
     add_answer(&mut report, diagnosis, room.reasons);
     if diagnosis.ranked_by != RankedBy::Nothing || input.analysis.elapsed > 0 {
         report.sections.push(Section::Blank);
-        report.sections.push(Section::Paragraph(run_text(input)));
+        report.sections.push(Section::Paragraph(run_text(input, options)));
         add_parallelism(&mut report, input);
     }
     match diagnosis.ranked_by {
@@ -119,15 +119,20 @@ fn add_answer(report: &mut Report, diagnosis: &Diagnosis, most: usize) {
     }
 }
 
-fn run_text(input: &Source<'_>) -> String {
+fn run_text(input: &Source<'_>, options: &Options) -> String {
     let totals = input.totals();
     let program = input.program;
+    let disks = [Cause::Io, Cause::PageFault].map(|cause| totals.blocked_for(cause)).iter().sum::<u64>();
+    let disks = match disks {
+        disks if disks * 10 > input.analysis.elapsed && !options.io_idle => " (disk waits count as busy)",
+        _ => "",
+    };
     let machines = match program.machines.len() {
         0 | 1 => String::new(),
         several => format!(" on {several} machines"),
     };
     format!(
-        "{} elapsed, {} CPU, on average {:.2} busy; {}{machines}, {}, {}.",
+        "{} elapsed, {} CPU, on average {:.2} busy{disks}; {}{machines}, {}, {}.",
         time_text(input.analysis.elapsed),
         time_text(totals.running + totals.spinning),
         input.effective_parallelism(),
