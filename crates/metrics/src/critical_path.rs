@@ -3,8 +3,7 @@
 //! Each thread carries L, the length of the longest path that ends where it is now. L grows with the weight of
 //! the thread's arcs; a dependence lets the thread take over the L of the one that enabled it, if that is
 //! larger, or if it is equal and the thread was waiting (the later arrival wins). The thread with the largest L
-//! at its end ends the path (of several, the one that came there last: one that waited until it ended came when
-//! it began to wait; then the one that started first). The hops that were taken over lead back from there.
+//! at its end ends the path (of several, the one that came to its L last; then the one that started first). The hops that were taken over lead back from there.
 //!
 //! ```text
 //!   T1  AAAABBBB        T1 signals at 8; T2 waited since 3, its own L is 3, T1's is 8.
@@ -46,6 +45,8 @@ struct Line {
     since: Time,
     length: u64,
     grows: bool,
+    /// When L came to `length`.
+    reached: Time,
     /// How the path came to this thread.
     hop: HopId,
 }
@@ -79,7 +80,7 @@ impl Lane {
         life: Life::NotBegun,
         begin: Time::ZERO,
         state: State::Absent,
-        line: Line { since: Time::ZERO, length: 0, grows: false, hop: HopId::NONE },
+        line: Line { since: Time::ZERO, length: 0, grows: false, reached: Time::ZERO, hop: HopId::NONE },
         past: VecDeque::new(),
     };
 
@@ -98,9 +99,9 @@ impl Lane {
         after.checked_sub(1).map(|index| &self.past[index])
     }
 
-    /// When the thread came to what is its end at `time`: a thread that idles there came when it began to.
-    fn arrival(&self, time: Time) -> Time {
-        if self.line.grows { time } else { self.line.since }
+    /// When L came to the value `length`, which it has at `time`.
+    fn reached(&self, time: Time, length: u64) -> Time {
+        if length > self.line.length { time } else { self.line.reached }
     }
 
     fn waits(&self) -> bool {
@@ -164,6 +165,17 @@ impl Search {
         }
     }
 
+    /// How the path comes to a thread that begins now, or that (in a damaged recording) had ended before.
+    fn hop_into_life(&mut self, thread: ThreadId, time: Time, life: Life, line: Line) -> HopId {
+        let hop = match (life, self.hops.get(line.hop)) {
+            (Life::Ended, _) => Hop { parent: line.hop, source: thread, left: line.since, arrived: time },
+            // It was created before it is first seen.
+            (_, Some(&creation)) if creation.arrived < time => Hop { arrived: time, ..creation },
+            _ => return line.hop,
+        };
+        self.hops.push(hop)
+    }
+
     fn offer(&mut self, end: End) {
         if self.best.is_none_or(|best| end.is_after(&best)) {
             self.best = Some(end);
@@ -213,31 +225,30 @@ impl Sweep for Search {
         let weighs_waits = self.weight == Weight::Elapsed;
         let lane = self.lane(thread);
         let mut length = lane.line.length_at(time);
-        if weighs_waits
-            && match before {
-                State::Absent => true,
-                // A wait that goes on, or that only the thread's end cut off, is not over.
-                State::Blocked(_) => !matches!(state, State::Blocked(_) | State::Absent),
-                _ => false,
-            }
-        {
+        // A wait that only the thread's end cut off is not over.
+        let wait_ends =
+            before == State::Absent || matches!(before, State::Blocked(_)) && state != State::Absent;
+        if weighs_waits && wait_ends {
             // No dependence has explained the wait up to now, else this is already so.
             length = time.nanoseconds();
         }
-        if lane.life == Life::NotBegun {
-            lane.life = Life::Alive;
+        let (life, line) = (lane.life, lane.line);
+        let hop =
+            if before == State::Absent { self.hop_into_life(thread, time, life, line) } else { line.hop };
+        let lane = self.lane(thread);
+        if before == State::Absent && life != Life::Ended {
             lane.begin = time;
         }
+        lane.life = Life::Alive;
         lane.state = state;
-        let hop = lane.line.hop;
-        let arrival = lane.arrival(time);
-        lane.change(Line { since: time, length, grows, hop });
+        let reached = lane.reached(time, length);
+        lane.change(Line { since: time, length, grows, reached, hop });
         if state == State::Absent {
             lane.life = Life::Ended;
             let older = lane.past.len().saturating_sub(PAST_OF_ENDED);
             lane.past.drain(..older);
             lane.past.shrink_to_fit();
-            self.offer(End { length, time: arrival, thread, hop });
+            self.offer(End { length, time: reached, thread, hop });
         }
     }
 
@@ -265,7 +276,7 @@ impl Sweep for Search {
             let hop = Hop { parent: from.hop, source, left: source_time, arrived: time };
             let hop = self.hops.push(hop);
             let grows = lane.line.grows;
-            lane.change(Line { since: time, length: offered, grows, hop });
+            lane.change(Line { since: time, length: offered, grows, reached: time, hop });
             if self.hops.is_full() {
                 self.collect(time);
             }
@@ -277,7 +288,7 @@ impl Sweep for Search {
             let lane = &self.lanes[index];
             if lane.life == Life::Alive {
                 let (length, hop) = (lane.line.length_at(end), lane.line.hop);
-                let time = lane.arrival(end);
+                let time = lane.reached(end, length);
                 self.offer(End { length, time, thread: ThreadId::from_index(index), hop });
             }
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use longpole_event::{ThreadId, Time};
 use longpole_metrics::{Analysis, By, CriticalPath, Measures, Node, Options, analyse, rows};
 use longpole_testkit::{MemoryTimelines, oracle, random_timelines};
-use longpole_trace::{PathId, State, What};
+use longpole_trace::{Cause, DependenceKind, Item, PathId, State, What};
 use proptest::prelude::*;
 
 fn analysis(made: &MemoryTimelines, io_idle: bool) -> Analysis {
@@ -254,6 +254,51 @@ proptest! {
             (table, analysis.critical_cpu.length)
         };
         prop_assert_eq!(table(&one), table(&many));
+    }
+}
+
+/// Items that no recording has: states, dependences and times at random.
+fn nonsense() -> impl Strategy<Value = MemoryTimelines> {
+    let state = prop_oneof![
+        Just(State::Absent),
+        Just(State::Running),
+        Just(State::Spinning),
+        Just(State::Ready),
+        (0..Cause::ALL.len()).prop_map(|index| State::Blocked(Cause::ALL[index])),
+    ];
+    let what = prop_oneof![
+        4 => state.prop_map(What::State),
+        2 => (0..4_u32).prop_map(|path| What::Observe(PathId(path))),
+        3 => (0..4_u32, 0..60_u64).prop_map(|(source, time)| What::Depend {
+            source: ThreadId(source),
+            source_time: Time::from_nanoseconds(time),
+            kind: DependenceKind::Wake,
+        }),
+    ];
+    proptest::collection::vec((0..60_u64, 0..4_u32, what), 0..80).prop_map(|items| {
+        // Four threads and at least four paths.
+        let mut made = longpole_testkit::draw("T0 ABCD\nT1 A\nT2 A\nT3 A");
+        let item = |(time, thread, what)| Item {
+            time: Time::from_nanoseconds(time),
+            thread: ThreadId(thread),
+            what,
+        };
+        made.items = items.into_iter().map(item).collect();
+        made
+    })
+}
+
+proptest! {
+    #[test]
+    fn whatever_the_items_say_sums_are_sums(made in nonsense()) {
+        let analysis = analysis(&made, false);
+        prop_assert_eq!(analysis.busy.iter().sum::<u64>(), analysis.elapsed);
+        prop_assert_eq!(analysis.nominal.iter().sum::<u64>(), analysis.elapsed);
+        prop_assert_eq!(sum(&analysis, |measures| measures.critical_cpu), analysis.critical_cpu.length);
+        prop_assert_eq!(sum(&analysis, |measures| measures.critical_elapsed), analysis.critical_elapsed.length);
+        let npt: f64 = analysis.charges.iter().map(|charge| charge.measures.npt()).sum();
+        let idle = analysis.busy.first().copied().unwrap_or(0);
+        prop_assert!((npt + idle as f64 - analysis.elapsed as f64).abs() < 1e-6);
     }
 }
 

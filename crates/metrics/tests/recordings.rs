@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use longpole_metrics::{Analysis, By, Measures, Node, Options, analyse, rows};
 use longpole_testkit::Drawing;
 use longpole_trace::{Timelines, Trace};
+use proptest::prelude::*;
 
 fn analysis<T: Timelines<Error: std::fmt::Debug>>(timelines: &T) -> Analysis {
     analyse(timelines, &Options::default()).unwrap()
@@ -100,4 +101,43 @@ fn messages_between_machines() {
          T1@4 -> T2@6 message
          T2@7 -> T1@9 message",
     );
+}
+
+/// Rows drawn at random. Where a wait ends while another thread runs, that one may have ended it.
+fn random_drawing(rows: &[String], choices: &[u8]) -> String {
+    let rows: Vec<Vec<char>> = rows.iter().map(|row| row.chars().collect()).collect();
+    let is_wait = |character: char| character.is_ascii_lowercase() || character == ':';
+    let mut text = String::new();
+    for (thread, row) in rows.iter().enumerate() {
+        text += &format!("T{thread} {}\n", row.iter().collect::<String>());
+    }
+    let mut choices = choices.iter().cycle();
+    for (thread, row) in rows.iter().enumerate() {
+        for column in 1..row.len() {
+            if !is_wait(row[column - 1]) || is_wait(row[column]) {
+                continue;
+            }
+            let runs = |&other: &usize| {
+                other != thread && rows[other].get(column - 1).is_some_and(char::is_ascii_uppercase)
+            };
+            let running: Vec<usize> = (0..rows.len()).filter(runs).collect();
+            let choice = usize::from(*choices.next().unwrap());
+            if let Some(source) = running.get(choice % (running.len() + 1)) {
+                text += &format!("T{source}@{column} -> T{thread} signal\n");
+            }
+        }
+    }
+    text
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_runs(
+        rows in proptest::collection::vec("A[AABB~lz:-]{0,24}", 1..5),
+        choices in proptest::collection::vec(any::<u8>(), 1..16),
+    ) {
+        assert_survives(&random_drawing(&rows, &choices));
+    }
 }
