@@ -82,7 +82,10 @@ pub(crate) fn warnings(input: &Source<'_>) -> Vec<String> {
     let mut warnings = Vec::new();
     warn_of_losses(evidence, &mut warnings);
     if evidence.truncated {
-        warnings.push("the recording ends before the program did".to_owned());
+        // The recorder notes what cut it short; a killed recorder could not.
+        let is_reason = |note: &&String| note.starts_with("the recording ends before the program");
+        let reason = evidence.notes.iter().find(is_reason);
+        warnings.push(reason.map_or("the recording ends before the program did".to_owned(), Clone::clone));
     }
     warnings.extend(few_samples(input));
     warnings.extend(without_names(input));
