@@ -88,7 +88,7 @@ pub enum Format {
 }
 
 fn view_of(name: &str) -> Result<View, String> {
-    name.parse().map_err(|error: longpole_report::Error| error.to_string())
+    name.parse().map_err(|error: longpole_report::Error| format!("failed to {error}"))
 }
 
 impl ReportArgs {

@@ -90,7 +90,7 @@ pub fn explain(word: &str) -> Result<String, Vec<&'static str>> {
         push_entry(&mut lines, style, &title, view.about(), &format!("longpole report --view {view}"));
     }
     if let Some(section) = word.strip_prefix('§').and_then(section) {
-        lines.extend(section.lines().map(str::to_owned));
+        lines.extend(filled(section, style.width));
     }
     if lines.is_empty() { Err(nearest(word)) } else { Ok(finished(&lines)) }
 }
@@ -128,6 +128,27 @@ fn section(number: &str) -> Option<&'static str> {
     let rest = &DEFINITIONS[start..];
     let end = rest[3..].find("\n## ").map_or(rest.len(), |end| end + 3);
     Some(rest[3..end].trim_end())
+}
+
+/// A section with its paragraphs filled to the width; tables and drawings stay as they are.
+fn filled(section: &str, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut is_drawing = false;
+    for block in section.split("\n\n") {
+        is_drawing |= block.starts_with("```");
+        if is_drawing || block.starts_with('|') {
+            lines.extend(block.lines().map(str::to_owned));
+        } else {
+            let items = block.replace("\n* ", "\n\n* ");
+            let items = items.split("\n\n").map(|item| item.replace('\n', " "));
+            lines
+                .extend(items.flat_map(|item| wrap(&item, width, if item.starts_with('*') { 2 } else { 0 })));
+        }
+        is_drawing &= !block.ends_with("```");
+        lines.push(String::new());
+    }
+    lines.pop();
+    lines
 }
 
 fn push_entry(lines: &mut Vec<String>, style: Style, title: &str, explanation: &str, source: &str) {

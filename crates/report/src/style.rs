@@ -4,6 +4,8 @@ use std::io::IsTerminal;
 
 /// Width of text that does not go to a terminal.
 const WIDTH_OF_A_FILE: usize = 100;
+/// Width of a terminal that does not tell its own.
+const WIDTH_OF_A_TERMINAL: usize = 80;
 const NARROWEST: usize = 40;
 
 /// Width and colours of the text.
@@ -41,7 +43,7 @@ impl Style {
         let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
         let width = columns
             .or_else(|| size.filter(|_| is_terminal).map(|(width, _)| usize::from(width.0)))
-            .unwrap_or(WIDTH_OF_A_FILE);
+            .unwrap_or(if is_terminal { WIDTH_OF_A_TERMINAL } else { WIDTH_OF_A_FILE });
         let is_refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
             || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         Style { colour: is_terminal && !is_refused, ..Style::plain(width) }

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use longpole_event::ThreadId;
 use longpole_metrics::{CriticalPath, Measures, Weight};
 
-use super::ranking::{Measure, longest_first, ranking, table, taken, unattributed};
+use super::ranking::{Measure, Ranked, longest_first, ranking, table, taken, unattributed};
 use super::{identity_columns, noun};
 use crate::input::{Options, Source};
 use crate::name;
 use crate::quantity::{count_of, percent, percent_text, time_text};
 use crate::report::Report;
-use crate::table::{Show, shown};
+use crate::table::{Show, Shown, shown};
 use crate::text::Section;
 use crate::view::View;
 
@@ -39,20 +39,7 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
     let samples = analysis.effective_samples.critical;
     let measure = Measure { of: &measured, whole: path.length as f64, samples };
     let mut ranked = ranking(input, options.by, &measure, |row| row.own.critical_elapsed > 0);
-    for ranked in &mut ranked {
-        let own = &ranked.charged.own;
-        ranked.row = std::mem::take(&mut ranked.row)
-            .time("critical_path_seconds", own.critical_cpu)
-            .percent(
-                "critical_path_percent",
-                percent(own.critical_cpu as f64, analysis.critical_cpu.length as f64),
-            )
-            .time("critical_path_elapsed_seconds", own.critical_elapsed)
-            .percent(
-                "critical_path_elapsed_percent",
-                percent(own.critical_elapsed as f64, analysis.critical_elapsed.length as f64),
-            );
-    }
+    ranked.iter_mut().for_each(|ranked| add_both_weights(ranked, input));
     let names: Vec<&str> = MEASURES.iter().chain(identity_columns(options.by)).copied().collect();
     let mut report = Report::new(View::CriticalPath, input, options, &names);
     report.rows = taken(&ranked, options);
@@ -63,21 +50,37 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
         report.sections.push(Section::Paragraph("The path is empty: no work was recorded on it.".to_owned()));
         return report;
     }
-    let other = match options.weight {
-        Weight::Cpu => shown("elapsed %", Show::Percent("critical_path_elapsed_percent")).optional(),
-        Weight::Elapsed => shown("CPU path %", Show::Percent("critical_path_percent")).optional(),
+    report.sections.extend(table(&ranked, text_columns(options.weight), noun(options.by), options));
+    report.sections.extend(unattributed(&ranked, options.by));
+    report
+}
+
+/// The row's time on the paths of both weights.
+fn add_both_weights(ranked: &mut Ranked, input: &Source<'_>) {
+    let own = &ranked.charged.own;
+    let share = |time: u64, path: &CriticalPath| percent(time as f64, path.length as f64);
+    let cpu = share(own.critical_cpu, &input.analysis.critical_cpu);
+    let elapsed = share(own.critical_elapsed, &input.analysis.critical_elapsed);
+    ranked.row = std::mem::take(&mut ranked.row)
+        .time("critical_path_seconds", own.critical_cpu)
+        .percent("critical_path_percent", cpu)
+        .time("critical_path_elapsed_seconds", own.critical_elapsed)
+        .percent("critical_path_elapsed_percent", elapsed);
+}
+
+fn text_columns(weight: Weight) -> Vec<Shown> {
+    let other = match weight {
+        Weight::Cpu => shown("elapsed %", Show::Percent("critical_path_elapsed_percent")),
+        Weight::Elapsed => shown("CPU path %", Show::Percent("critical_path_percent")),
     };
-    let columns = vec![
+    vec![
         shown("#", Show::Rank),
         shown("% of path", Show::Estimate("percent", "error_percent")),
         shown("self", Show::Time("seconds")),
         shown("incl %", Show::Percent("inclusive_percent")),
         shown("incl", Show::Time("inclusive_seconds")).optional(),
-        other,
-    ];
-    report.sections.extend(table(&ranked, columns, noun(options.by), options));
-    report.sections.extend(unattributed(&ranked, options.by));
-    report
+        other.optional(),
+    ]
 }
 
 fn title(input: &Source<'_>, weight: Weight, path: &CriticalPath) -> String {

@@ -15,7 +15,7 @@ use crate::quantity::{count_of, percent, percent_text, time_text};
 use crate::report::{Report, Row};
 use crate::share::standard_error;
 use crate::style::Style;
-use crate::table::{Show, Table, shown};
+use crate::table::{Show, Shown, Table, shown};
 use crate::text::Section;
 use crate::view::View;
 
@@ -215,16 +215,23 @@ fn add_procedures(report: &mut Report, input: &Source<'_>, ranked_by: RankedBy, 
     }
     report.rows.extend(rows.iter().map(|(row, _)| row.clone()));
     rows.truncate(most);
-    let columns = vec![
+    report.sections.push(Section::Blank);
+    report.sections.push(Section::Table(Table {
+        columns: columns_of_procedures(),
+        name_title: "procedure".to_owned(),
+        rows,
+    }));
+}
+
+fn columns_of_procedures() -> Vec<Shown> {
+    vec![
         shown("critical path %", Show::Estimate("critical_path_percent", "critical_path_error_percent")),
         shown("incl", Show::Percent("critical_path_inclusive_percent")),
         shown("NPT %", Show::Percent("npt_percent")),
         shown("incl", Show::Percent("npt_inclusive_percent")),
         shown("CPU %", Show::Percent("cpu_percent")),
         shown("incl", Show::Percent("cpu_inclusive_percent")),
-    ];
-    report.sections.push(Section::Blank);
-    report.sections.push(Section::Table(Table { columns, name_title: "procedure".to_owned(), rows }));
+    ]
 }
 
 /// What is exact when no procedure is known: the threads.
