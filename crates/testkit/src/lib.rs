@@ -2,6 +2,7 @@
 //!
 //! * [`draw`] turns a drawing into timelines; [`Drawing`] documents the language and writes a drawn
 //!   run as a recording.
+//! * [`Mutations`] damages real inputs, to fuzz readers with.
 //! * [`random_timelines`] generates small consistent runs for property tests.
 //! * [`oracle`] computes the metrics slowly and obviously, from the items alone.
 
@@ -9,9 +10,11 @@ mod columns;
 mod drawing;
 mod generator;
 mod memory;
+mod mutation;
 pub mod oracle;
 mod writer;
 
 pub use drawing::{Drawing, DrawingError, draw};
 pub use generator::random_timelines;
 pub use memory::MemoryTimelines;
+pub use mutation::Mutations;

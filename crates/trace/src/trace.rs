@@ -118,12 +118,15 @@ impl Trace {
         let mut replays: Vec<_> =
             self.machines.iter().map(|machine| Transitions::new(machine.sources(&self.sent))).collect();
         let mut merge = self.merge()?;
+        // Events can come after the end that the manifest states, from descendants that live on or by damage.
+        let mut end = self.end;
         while let Some((machine, event)) = merge.next()? {
+            end = end.max(event.time);
             let replayed = &self.machines[machine.index()];
             replays[machine.index()].apply(&event, &mut Replayer { replayed, visit });
         }
         for (transitions, replayed) in replays.iter_mut().zip(&self.machines) {
-            transitions.finish(self.end, &mut Replayer { replayed, visit });
+            transitions.finish(end, &mut Replayer { replayed, visit });
         }
         Ok(())
     }
@@ -175,14 +178,16 @@ impl Trace {
             machines.iter().map(|machine| Transitions::new(machine.sources(&self.sent))).collect();
         let mut merge = self.merge()?;
         let paths = &mut self.paths;
+        let mut end = self.end;
         while let Some((machine, event)) = merge.next()? {
+            end = end.max(event.time);
             let index = machine.index();
             let (stacks, findings) = (&machines[index].stacks, &mut findings[index]);
             replays[index].apply(&event, &mut Surveyor { stacks, paths, findings });
         }
         for (index, transitions) in replays.iter_mut().enumerate() {
             let (stacks, findings) = (&machines[index].stacks, &mut findings[index]);
-            transitions.finish(self.end, &mut Surveyor { stacks, paths, findings });
+            transitions.finish(end, &mut Surveyor { stacks, paths, findings });
         }
         self.evidence.disordered = merge.disordered;
         for (index, found) in findings.into_iter().enumerate() {

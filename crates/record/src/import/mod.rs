@@ -69,6 +69,10 @@ struct Source<R> {
     kernel: RecordedKernel,
     conversion: Conversion,
     presence: Presence,
+    /// Time of the last record that was taken, nanoseconds.
+    reached: u64,
+    /// Records that came later than their round allows.
+    late: u64,
     /// Records without a time, until the first that has one.
     initial: Option<Vec<(usize, RawRecord)>>,
     summary: Summary,
@@ -94,6 +98,8 @@ impl<R: Read + Seek> Source<R> {
             container,
             events,
             presence,
+            reached: 0,
+            late: 0,
             command,
             kernel,
             conversion,
@@ -147,6 +153,11 @@ impl<R: Read + Seek> Source<R> {
             }
             self.begin(time);
         }
+        if time != 0 && time < self.reached {
+            self.late += 1;
+        }
+        let time = time.max(self.reached);
+        self.reached = time;
         let layout = self.container.attributes()[index].layout;
         if let Some((origin, decoded)) = layout.decode(record.kind, record.misc, &record.body) {
             let meaning = &self.events.meanings[index];
@@ -240,6 +251,7 @@ impl<R: Read + Seek> Source<R> {
                 self.presence.estimated,
                 "times at which threads got a processor are estimates (recorded without -a)",
             ),
+            (self.late, "records came too late and were taken when they came"),
             (self.conversion.damaged, "records could not be read"),
             (self.conversion.unused, "samples of other events were left out"),
         ];

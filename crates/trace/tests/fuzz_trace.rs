@@ -1,0 +1,58 @@
+//! Opening damaged recordings: an error or timelines that hold together, never a panic.
+
+use std::time::Duration;
+
+use longpole_testkit::{Drawing, Mutations};
+use longpole_trace::Trace;
+
+const RUN: &str = "C = main > C:12\n\
+    T1 AAAAllAAAAjjjjAA\n\
+    T2 __CCCCmmCC--CC__\n\
+    T1@2 -> T2 create\n\
+    T2@6 -> T1 unlock\n\
+    T2@14 -> T1 join\n\
+    T1@3 look\n";
+/// A chunk: magic, stored and raw size, checksum, counts of definitions, payload.
+const CHUNK_HEADER: usize = 48;
+const FILE_HEADER: usize = 16;
+
+/// The chunk with its checksum made right again, so that damage reaches the readers behind it.
+fn resealed(mut log: Vec<u8>, payload: &[u8]) -> Vec<u8> {
+    let packed = zstd::bulk::compress(payload, 1).expect("compression");
+    log.truncate(FILE_HEADER + CHUNK_HEADER);
+    let header = &mut log[FILE_HEADER..];
+    header[4..8].copy_from_slice(&(packed.len() as u32).to_le_bytes());
+    header[8..12].copy_from_slice(&(payload.len() as u32).to_le_bytes());
+    log.extend(packed);
+    let checksum = crc32fast::hash(&log[FILE_HEADER + 16..]);
+    log[FILE_HEADER + 12..FILE_HEADER + 16].copy_from_slice(&checksum.to_le_bytes());
+    log
+}
+
+fn payload(log: &[u8]) -> Vec<u8> {
+    zstd::stream::decode_all(&log[FILE_HEADER + CHUNK_HEADER..]).expect("one chunk")
+}
+
+#[test]
+fn damaged_recordings_are_refused_or_opened() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let recording = folder.path().join("r");
+    Drawing::parse(RUN).expect("a drawing").write(&recording).expect("a recording");
+    for name in ["machine-0/events.log", "machine-0/symbols.log"] {
+        let file = recording.join(name);
+        let log = std::fs::read(&file).expect("a log");
+        let runs = Mutations::new(vec![payload(&log)], 41).run_for(Duration::from_secs(3), |payload| {
+            std::fs::write(&file, resealed(log.clone(), payload)).expect("a file");
+            let Ok(trace) = Trace::open(&recording) else { return };
+            let mut last = None;
+            let threads = trace.program().threads.len();
+            let _ = trace.items(&mut |item| {
+                assert!(last <= Some(item.time), "{:?} after {last:?}", item.time);
+                assert!(item.thread.index() < threads, "{:?} of {threads} threads", item.thread);
+                last = Some(item.time);
+            });
+        });
+        assert!(runs > 50, "{runs} inputs");
+        std::fs::write(&file, log).expect("a file");
+    }
+}
