@@ -132,7 +132,7 @@ pub fn summary(recording: &Path, style: Style) -> Result<String> {
 }
 
 fn newest() -> Result<PathBuf> {
-    Ok(Folder::newest_below(Path::new(".")).context("find a recording below the current folder")?)
+    Folder::newest_below(Path::new(".")).context("find a recording below the current folder")
 }
 
 fn render(folder: &Path, view: View, options: Options, format: Format, style: Style) -> Result<String> {
