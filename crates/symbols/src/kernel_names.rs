@@ -5,6 +5,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 
+use crate::name::without_clone_suffix;
 use crate::symboliser::Named;
 
 /// An address further than this from the symbol before it belongs to no symbol.
@@ -39,7 +40,7 @@ fn name_from(symbols: impl Read, addresses: &[u64]) -> Vec<Named> {
         let index = sorted.partition_point(|&asked| asked < address);
         let Some(best) = nearest.get_mut(index) else { continue };
         if best.1.is_none() || address > best.0 {
-            *best = (address, Some(name.replace('\t', " ")));
+            *best = (address, Some(shown(name)));
         }
     }
     let mut last: Option<(u64, String)> = None;
@@ -53,6 +54,14 @@ fn name_from(symbols: impl Read, addresses: &[u64]) -> Vec<Named> {
     }
     let find = |address| sorted.binary_search(address).expect("every address was sorted in");
     addresses.iter().map(|address| names[find(address)].clone()).collect()
+}
+
+/// A function as a row is named: with its module, without the marks of compilers.
+fn shown(name: &str) -> String {
+    match name.split_once('\t') {
+        Some((name, module)) => format!("{} {module}", without_clone_suffix(name)),
+        None => without_clone_suffix(name).to_owned(),
+    }
 }
 
 /// A line's address and name, if it is a function and its address is shown to us.
@@ -87,7 +96,7 @@ mod tests {
     use super::*;
 
     const SYMBOLS: &str = "ffffffff81000000 T _stext\nffffffff81000100 t do_futex\nffffffff81000180 D data\n\
-        ffffffff81000200 T schedule\nffffffffc0000000 t nft_do_chain\t[nf_tables]\nbroken\n0 T hidden\n";
+        ffffffff81000200 T schedule.isra.0\nffffffffc0000000 t nft_do_chain\t[nf_tables]\nbroken\n0 T hidden\n";
 
     #[test]
     fn addresses_are_named_by_the_function_before_them() {

@@ -29,7 +29,7 @@ fn without_version(name: &str) -> &str {
 }
 
 /// Cuts `.cold`, `.part.0`, `.isra.0`, `.constprop.0`, `.llvm.123`, `.lto_priv.0` off the end.
-fn without_clone_suffix(name: &str) -> &str {
+pub(crate) fn without_clone_suffix(name: &str) -> &str {
     const MARKS: [&str; 7] =
         [".cold", ".part.", ".isra.", ".constprop.", ".llvm.", ".lto_priv.", ".localalias"];
     MARKS.iter().filter_map(|mark| name.find(mark)).filter(|&at| at > 0).min().map_or(name, |at| &name[..at])

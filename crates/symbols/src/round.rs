@@ -5,15 +5,16 @@
 //!
 //! ```text
 //!   L: mov  eax, [rdi]        eax is written before it is read: not carried
-//!      add  rcx, 1            rcx is carried, and a counter: made of itself and constants only
-//!      cmp  rcx, 1000         … with a bound
-//!      je   out
-//!      test eax, eax          decided by a load, not by what is carried
+//!      test eax, eax          decided by a load
 //!      je   L
+//!
+//!   L: mov  rdi, [rdi]        rdi is carried: a walk along a list
+//!      test rdi, rdi
+//!      jne  L
 //! ```
-//! The loop waits if it stores nothing but its slots (test-and-set operations apart, which leave memory as
-//! it was when they fail), no carried variable is part of an address, each carried variable is a counter
-//! with a bound, and a load alone decides an exit. Counters without a bound are a result; so are sums.
+//! A loop waits if nothing is carried, it stores nothing but its slots (test-and-set operations apart, which
+//! leave memory as it was when they fail), and loads decide its exits. Loops with counters are work: those
+//! that wait for some time only have a `pause`, or cannot be told from searches.
 
 use iced_x86::{Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register, UsedMemory};
 
@@ -24,19 +25,14 @@ use crate::spin::{Body, is_branch};
 /// for the flags, the rest for stack slots.
 pub(crate) type Set = u128;
 
-pub(crate) const VECTORS: u32 = 32;
+const VECTORS: u32 = 32;
 const FLAGS: u32 = 64;
 const SLOTS: u32 = 65;
 const MOST_SLOTS: usize = 40;
 
 /// Whether a loop only waits, by the rule above.
 pub(crate) fn repeats(instructions: &[Instruction], body: &Body) -> bool {
-    let Some(steps) = steps(instructions, body) else { return false };
-    let carried = carried(&steps);
-    if carried.count_ones() > 8 {
-        return false;
-    }
-    is_wait(&steps, carried)
+    steps(instructions, body).is_some_and(|steps| carried(&steps) == 0 && is_wait(&steps))
 }
 
 /// A stack slot: base register, displacement, size.
@@ -114,8 +110,6 @@ pub(crate) struct Step {
     pub replaces: Set,
     /// Written, perhaps in part or not always.
     pub changes: Set,
-    /// Read to make addresses.
-    pub addresses: Set,
     /// Reads memory that is no variable.
     pub loads: bool,
     /// What a compare-and-exchange expects and would store. Made of what was loaded, it is an update that
@@ -123,8 +117,6 @@ pub(crate) struct Step {
     pub exchanged: Set,
     /// Indices of the steps that may come next in the same round.
     pub next: Vec<usize>,
-    /// The next round may follow.
-    pub returns: bool,
     /// A branch, one way of which leaves the loop.
     pub leaves: bool,
 }
@@ -150,7 +142,7 @@ fn steps(instructions: &[Instruction], body: &Body) -> Option<Vec<Step>> {
         let following = falls.then(|| position(index + 1));
         for successor in [following, target].into_iter().flatten() {
             match successor {
-                Some(0) => step.returns = true,
+                Some(0) => {}
                 Some(successor) => step.next.push(successor),
                 None => step.leaves = true,
             }
@@ -270,11 +262,6 @@ fn read_memory(memory: &UsedMemory, slot: Option<usize>, step: &mut Step) -> Opt
         return Some(());
     }
     step.loads |= is_read(memory.access());
-    for register in [memory.base(), memory.index()] {
-        if !matches!(register, Register::None | Register::RIP) {
-            step.addresses |= variables(register)?.0;
-        }
-    }
     Some(())
 }
 

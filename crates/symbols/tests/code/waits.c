@@ -34,7 +34,10 @@ void wait_ticket(void) {
   while (atomic_load(&serving) != mine) ;
 }
 int wait_bounded(void) {
-  for (int i = 0; i < 1000; i++) if (atomic_load_explicit(&ready, memory_order_relaxed)) return 1;
+  for (int i = 0; i < 1000; i++) {
+    if (atomic_load_explicit(&ready, memory_order_relaxed)) return 1;
+    __builtin_ia32_pause();
+  }
   return 0;
 }
 void wait_backoff(void) {
