@@ -133,7 +133,7 @@ fn cpu_bound(input: &Source<'_>, facts: &Facts) -> Diagnosis {
     let pole = Pole::by_cpu(input);
     let what = pole.as_ref().map_or("no procedure is known".to_owned(), |pole| pole.sentence("the CPU time"));
     let headline = format!("The long pole: CPU time. {}; {what}.", reasons::cpu_bound(facts));
-    let mut reasons: Vec<String> = Vec::new();
+    let mut reasons: Vec<String> = pole.iter().filter_map(Pole::on_whose_behalf).collect();
     reasons.extend(reasons::spinning(input, facts));
     reasons.extend(reasons::ready(facts));
     reasons.extend(pole.iter().flat_map(Pole::remarks));
@@ -146,7 +146,7 @@ fn cpu_bound(input: &Source<'_>, facts: &Facts) -> Diagnosis {
 fn held_back(input: &Source<'_>, facts: &Facts) -> Diagnosis {
     let Some(pole) = Pole::by_path(input) else { return unnamed(facts) };
     let headline = format!("The long pole: {}.", pole.sentence("the critical path"));
-    let mut reasons: Vec<String> = Vec::new();
+    let mut reasons: Vec<String> = pole.on_whose_behalf().into_iter().collect();
     reasons.extend(reasons::spinning(input, facts));
     reasons.extend(reasons::waiting(facts));
     reasons.extend(reasons::serial(input, facts));

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use longpole_metrics::{By, Measures, Node, Row};
+use longpole_trace::{ProcedureId, Process};
 
 use crate::input::Source;
 use crate::name;
@@ -13,6 +14,9 @@ use crate::share::{is_tied, standard_error};
 const FLAT: f64 = 20.0;
 /// Share that a coarser level has to have, percent.
 const COARSE: f64 = 50.0;
+
+/// How the names of languages' libraries begin.
+const LANGUAGES: &[&str] = &["core::", "alloc::", "std::", "<core::", "<alloc::", "<std::", "runtime."];
 
 /// The long pole.
 #[derive(Clone, Debug)]
@@ -27,6 +31,8 @@ pub(super) struct Pole {
     on_behalf: Option<(String, f64)>,
     /// Processes of one name that have nearly everything, where there are many processes.
     processes: Option<(String, usize, f64)>,
+    /// Where the procedure is a library's: the program's procedure that has most of it done, and its share.
+    caller: Option<(String, f64)>,
     /// Thread of the work, where one has nearly all of it.
     thread: Option<(String, f64)>,
 }
@@ -64,6 +70,7 @@ impl Pole {
             tied_with,
             on_behalf,
             processes: largest_processes(input, whole, measure),
+            caller: largest_caller(input, first, measure),
             thread: largest_thread(input, whole, measure),
         })
     }
@@ -99,6 +106,12 @@ impl Pole {
         }
     }
 
+    /// Whom a library's procedure works for; it belongs to the answer.
+    pub(super) fn on_whose_behalf(&self) -> Option<String> {
+        let (caller, share) = self.caller.as_ref()?;
+        Some(format!("{} does that for {caller} ({}).", self.name, percent_text(*share)))
+    }
+
     /// What else there is to say about it.
     pub(super) fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
@@ -132,6 +145,37 @@ fn is_named(input: &Source<'_>, node: Node) -> bool {
         }
         _ => true,
     }
+}
+
+/// The program's procedure for which a library's procedure does most of its work, and the share of that work.
+fn largest_caller(input: &Source<'_>, row: &Row, measure: fn(&Measures) -> u64) -> Option<(String, f64)> {
+    let Node::Procedure(id) = row.node else { return None };
+    if !is_library(input, id) {
+        return None;
+    }
+    let mut callers: BTreeMap<ProcedureId, u64> = BTreeMap::new();
+    for charge in input.analysis.charges.iter().filter(|charge| measure(&charge.measures) > 0) {
+        let mut places = input.paths.places_of(charge.path).map(|place| place.procedure);
+        if places.next() == Some(id)
+            && let Some(caller) = places.find(|&caller| !is_library(input, caller))
+        {
+            *callers.entry(caller).or_default() += measure(&charge.measures);
+        }
+    }
+    let (&caller, &time) =
+        callers.iter().max_by_key(|&(&caller, &time)| (time, std::cmp::Reverse(caller)))?;
+    Some((quoted(input, Node::Procedure(caller)), percent(time as f64, measure(&row.own) as f64)))
+}
+
+/// Whether a procedure is not the program's own: in a shared library, in the kernel, or of a language's library
+/// that is compiled into the program.
+fn is_library(input: &Source<'_>, id: ProcedureId) -> bool {
+    let procedure = input.paths.procedure_named_by(id);
+    let is_program = |process: &Process| process.name == procedure.module;
+    let is_of_language = LANGUAGES.iter().any(|prefix| procedure.name.starts_with(prefix));
+    is_of_language
+        || (procedure.module != name::program_file(input.program)
+            && !input.program.processes.iter().any(is_program))
 }
 
 /// The procedure closest to the work on whose behalf most of it is done.

@@ -215,6 +215,14 @@ fn a_thread_has_its_span_and_its_creator() {
     assert_eq!(start, Time::ZERO);
 }
 
+#[test]
+fn a_library_procedure_is_named_with_the_procedure_that_called_it() {
+    let drawing =
+        "cpus 2\nR = main > parse > core::intrinsics::rotate:7\nM = main > merge\nmain RRRRRRRRRMRRRRRRRRR";
+    let text = Scene::of(drawing).text(View::Summary, 200);
+    assert!(text.contains("`core::intrinsics::rotate` does that for `parse` (100 %)."), "{text}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
