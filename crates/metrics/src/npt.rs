@@ -44,22 +44,26 @@ impl Measures {
 /// Busy time by level since the last observation: pairs of level and time.
 pub(crate) type Work = Vec<(u32, u64)>;
 
-/// Busy time by level.
+/// Busy time by level, in the order of the levels. Most paths are busy at few levels of many.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Terms(Vec<u64>);
+pub(crate) struct Terms(Vec<(u32, u64)>);
 
 impl Terms {
     fn add(&mut self, level: u32, time: u64) {
-        let level = level as usize;
-        if self.0.len() <= level {
-            self.0.resize(level + 1, 0);
+        match self.0.binary_search_by_key(&level, |term| term.0) {
+            Ok(index) => self.0[index].1 += time,
+            Err(index) => self.0.insert(index, (level, time)),
         }
-        self.0[level] += time;
     }
 
-    /// The terms in nanoseconds of normalised time.
+    /// The terms in nanoseconds of normalised time, by level.
     pub fn normalised(&self) -> Vec<f64> {
-        self.0.iter().enumerate().map(|(level, &time)| time as f64 / level.max(1) as f64).collect()
+        let levels = self.0.last().map_or(0, |term| term.0 as usize + 1);
+        let mut terms = vec![0.0; levels];
+        for &(level, time) in &self.0 {
+            terms[level as usize] = time as f64 / f64::from(level);
+        }
+        terms
     }
 }
 
