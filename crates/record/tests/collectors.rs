@@ -1,10 +1,9 @@
 //! The same programs by both collectors and by `perf record`: all have to see the same.
 
-#![allow(clippy::print_stderr, reason = "a skipped test says why")]
-
 mod lockers;
 mod perf_tool;
 mod recorded;
+mod skip;
 
 use std::path::Path;
 
@@ -30,7 +29,7 @@ fn record_with(folder: &Path, collector: Choice, program: &str) -> Option<Record
         match record(&options, &mut |_| {}) {
             Ok(finished) => assert_eq!(finished.outcome.exit_code, Some(3)),
             Err(error @ Error::NoRung { .. }) => {
-                eprintln!("skipped: {error}");
+                skip::skipped(&error.to_string());
                 return None;
             }
             Err(error) => panic!("failed to {error}"),
@@ -40,7 +39,7 @@ fn record_with(folder: &Path, collector: Choice, program: &str) -> Option<Record
             return Some(recorded);
         }
     }
-    eprintln!("skipped: {collector:?} lost events in every attempt, other programs switch too often");
+    skip::skipped(&format!("{collector:?} lost events in every attempt, other programs switch too often"));
     None
 }
 

@@ -1,12 +1,11 @@
 //! What the installed `perf` records, imported and asked for what the program is known to do.
 
-#![allow(clippy::print_stderr, reason = "a skipped test says why")]
-
 mod lockers;
 mod perf_tool;
 mod recorded;
+mod skip;
 
-use lockers::{assert_known_answer, is_wait};
+use lockers::assert_known_answer;
 use perf_tool::recorded;
 
 #[test]
@@ -26,13 +25,9 @@ fn a_compressed_recording_of_the_machine_tells_the_same() {
 }
 
 #[test]
-fn dumped_stacks_name_the_caller_of_the_lock_where_frame_pointers_lose_it() {
+fn dumped_stacks_tell_the_same() {
     let folder = tempfile::tempdir().expect("a folder");
     if let Some(recorded) = recorded(folder.path(), "lockers", &["-a", "--call-graph", "dwarf,4096"]) {
         assert_known_answer(&recorded);
-        let waits = recorded.stacks_at_outs("first", is_wait);
-        let placed =
-            waits.iter().filter(|stack| recorded.procedures(**stack).contains(&"locked_work")).count();
-        assert!(placed * 10 >= waits.len() * 9, "{placed} of {} in locked_work", waits.len());
     }
 }

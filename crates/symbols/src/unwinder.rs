@@ -224,12 +224,40 @@ impl Walk<'_> {
         let mut addresses = chain.iter().filter(|address| !is_context_mark(**address));
         let Some(&ip) = addresses.next() else { return };
         self.push(ip, false);
+        let mut inner = Some(ip);
         for &address in addresses {
             if self.out.len() >= self.limit || !self.is_plausible_return(address) {
                 return;
             }
+            if let Some(skipped) = inner.take().and_then(|ip| self.skipped_caller(ip, address)) {
+                self.out.push(skipped);
+            }
             self.push(address, true);
         }
+    }
+
+    /// The function that a chain skips between the instruction pointer in a library without frame pointers and
+    /// the first return address. The frame pointer still is that of the library's caller:
+    ///
+    /// ```text
+    ///   worker:   call get                 the return address is here, in worker
+    ///   get:      push bp; mov bp, sp      owns the frame pointer, and is what that call calls
+    ///             call pthread_mutex_lock  its own return address is not in the chain
+    /// ```
+    /// Only a direct call tells its target. The address is the function's first: where in it is not known.
+    fn skipped_caller(&self, ip: u64, return_address: u64) -> Option<CodeAddress> {
+        const CALL: u8 = 0xe8;
+        let area = self.process.area(return_address.wrapping_sub(1))?;
+        if self.process.area(ip)?.source.module == area.source.module {
+            return None;
+        }
+        let image = area.source.image.as_ref()?;
+        let next = return_address.wrapping_add(area.source.shift);
+        let &[CALL, a, b, c, d] = image.code(next.wrapping_sub(5), 5) else { return None };
+        let target = next.wrapping_add_signed(i32::from_le_bytes([a, b, c, d]).into());
+        // A call of the library itself goes to its entry in the table of imports.
+        let is_function = image.section(".text")?.addresses.contains(&target);
+        is_function.then_some(CodeAddress { module: area.source.module, address: target })
     }
 
     /// Whether the address lies in executable memory and, where its bytes are known, after a call.

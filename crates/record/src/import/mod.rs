@@ -240,7 +240,8 @@ impl<R: Read + Seek> Source<R> {
         let has_chains = self.events.has_stacks && !self.events.has_copies;
         note(
             has_chains,
-            "call chains by frame pointers: who called a procedure of the C library is often missing; --call-graph dwarf,2048 finds it",
+            "call chains by frame pointers: the caller of a C library procedure is taken from the call before it, \
+                 without its line; --call-graph dwarf,2048 is exact",
         );
         let counts = [
             (

@@ -32,7 +32,7 @@ pub fn assert_known_answer(recorded: &Recorded) {
         let waits = recorded.stacks_at_outs(name, is_wait);
         assert!((20..=60).contains(&waits.len()), "{name} waits {} times", waits.len());
         let in_locked_work =
-            waits.iter().filter(|stack| recorded.procedures(**stack).contains(&"worker")).count();
+            waits.iter().filter(|stack| recorded.procedures(**stack).contains(&"locked_work")).count();
         assert!(in_locked_work * 10 >= waits.len() * 9, "{in_locked_work} of {} are placed", waits.len());
         let on_futex = recorded.futex_waits(name);
         assert!(on_futex >= 2, "{name} waits {on_futex} times on a futex");

@@ -8,6 +8,7 @@ use longpole_record::import::import;
 
 use crate::lockers::build;
 use crate::recorded::Recorded;
+use crate::skip::skipped;
 
 const EVENTS: &str = "sched:sched_switch,sched:sched_waking,cpu-clock";
 
@@ -26,14 +27,12 @@ fn record(folder: &Path, program: &str, options: &[&str]) -> Option<PathBuf> {
         .arg(&file)
         .arg(program);
     let Ok(output) = perf.output() else {
-        eprintln!("skipped: perf is not installed");
+        skipped("perf is not installed");
         return None;
     };
     if output.status.code() != Some(3) {
-        eprintln!(
-            "skipped: perf may not record tracepoints here: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        let said = String::from_utf8_lossy(&output.stderr);
+        skipped(&format!("perf may not record tracepoints here: {said}"));
         return None;
     }
     Some(file)
@@ -52,6 +51,6 @@ pub fn recorded(folder: &Path, program: &str, options: &[&str]) -> Option<Record
             return Some(recorded);
         }
     }
-    eprintln!("skipped: perf lost events in every attempt, other programs switch too often");
+    skipped("perf lost events in every attempt, other programs switch too often");
     None
 }
