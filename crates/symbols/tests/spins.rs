@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use longpole_symbols::{CodeModule, Symboliser};
-use object::{Object, ObjectSymbol};
+use object::{Object, ObjectSection, ObjectSymbol};
 
 const LEVELS: [&str; 6] = ["-O0", "-O1", "-O2", "-O3", "-Os", "-Og"];
 
@@ -99,4 +99,20 @@ fn the_spin_lock_of_libc_spins_and_its_string_functions_do_not() {
     for name in ["qsort", "strtol", "memmem", "malloc", "free", "vfprintf", "regexec", "glob", "getenv"] {
         assert_eq!(spinning(name), 0, "{name}");
     }
+}
+
+#[test]
+fn a_library_of_pure_computation_has_no_wait() {
+    let Some(libz) = library("libz.so.1") else {
+        eprintln!("skipped: this machine has no libz.so.1");
+        return;
+    };
+    let bytes = std::fs::read(&libz).unwrap();
+    let elf = object::File::parse(&*bytes).unwrap();
+    let text = elf.section_by_name(".text").expect("code");
+    let addresses: Vec<u64> = (text.address()..text.address() + text.size()).step_by(2).collect();
+    let names = Symboliser::new().symbolise(&CodeModule::of_file(&libz).unwrap(), &addresses);
+    let waits: Vec<u64> =
+        addresses.iter().zip(&names).filter(|(_, named)| named.spins).map(|(at, _)| *at).collect();
+    assert!(waits.is_empty(), "{waits:x?}");
 }
