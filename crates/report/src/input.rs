@@ -96,11 +96,15 @@ impl<'a> Source<'a> {
 /// A thread works if it used at least one part of so many of all CPU time.
 const WORKERS: u64 = 200;
 
-/// Which threads used any CPU time worth naming, by their ids.
+/// Which threads used any CPU time worth naming, by their ids; all, where none used any.
 pub(crate) fn working_threads(analysis: &Analysis) -> Vec<bool> {
     let cpu = |states: &ThreadStates| states.running + states.spinning;
     let whole: u64 = analysis.threads.iter().map(cpu).sum();
-    analysis.threads.iter().map(|states| cpu(states) > 0 && cpu(states) >= whole / WORKERS).collect()
+    analysis
+        .threads
+        .iter()
+        .map(|states| whole == 0 || (cpu(states) > 0 && cpu(states) >= whole / WORKERS))
+        .collect()
 }
 
 /// Mean level of a histogram of times by level.

@@ -211,7 +211,9 @@ fn understood(input: &Source<'_>) -> Vec<Row> {
 fn cost(input: &Source<'_>) -> Vec<Row> {
     let evidence = input.evidence;
     let overhead = overhead_percent(input).map_or("not measured".to_owned(), percent_text);
-    let recorder = time_text((evidence.recorder_cpu_seconds * 1e9) as u64);
+    let is_measured = evidence.recorder_cpu_seconds > 0.0;
+    let measured = |text: String| if is_measured { text } else { "not measured".to_owned() };
+    let recorder = measured(time_text((evidence.recorder_cpu_seconds * 1e9) as u64));
     let bytes_text = |bytes: u64| match bytes as f64 / 1024.0 {
         kibibytes if kibibytes < 1024.0 => format!("{kibibytes:.1} KiB"),
         kibibytes => format!("{:.1} MiB", kibibytes / 1024.0),
@@ -225,7 +227,7 @@ fn cost(input: &Source<'_>) -> Vec<Row> {
         words("recorder's CPU time", recorder, "CPU time of the recorder beside the program while it ran"),
         words(
             "recorder's memory",
-            bytes_text(evidence.recorder_peak_bytes),
+            measured(bytes_text(evidence.recorder_peak_bytes)),
             "largest resident memory of the recorder",
         ),
         words("recording's size", bytes_text(evidence.recording_bytes), "bytes on disk"),

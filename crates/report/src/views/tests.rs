@@ -216,6 +216,20 @@ fn a_thread_has_its_span_and_its_creator() {
 }
 
 #[test]
+fn machines_stand_in_the_tree_and_can_be_rows() {
+    let drawing = "A = main > send\nB = main > receive\nleft:a/one AAAAAAAA\nright:b/two mmmmmmmmBBBB\none@8 -> two message";
+    let scene = Scene::of(drawing);
+    let tree = scene.text(View::Tree, 100);
+    assert!(tree.contains("    left\n") && tree.contains("    right\n"), "{tree}");
+    let options = Options { by: By::Machine, ..Options::default() };
+    let report = scene.report(View::CriticalPath, &options);
+    let rows: Vec<(&str, Option<f64>)> =
+        report.rows.iter().map(|row| (row.words("machine"), row.value("seconds"))).collect();
+    assert_eq!(rows, [("left", Some(0.08)), ("right", Some(0.04))]);
+    assert!(scene.text(View::Summary, 100).contains("on 2 machines"));
+}
+
+#[test]
 fn a_library_procedure_is_named_with_the_procedure_that_called_it() {
     let drawing =
         "cpus 2\nR = main > parse > core::intrinsics::rotate:7\nM = main > merge\nmain RRRRRRRRRMRRRRRRRRR";
