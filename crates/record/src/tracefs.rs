@@ -26,7 +26,7 @@ pub fn find() -> io::Result<PathBuf> {
     let readable = |folder: &Path| fs::read(folder.join(TRACEPOINTS[0]).join("id")).map(|_| ());
     let events = |point: &&str| Path::new(point).join("events");
     if let Some(found) =
-        MOUNT_POINTS.iter().map(|point| events(point)).find(|folder| readable(folder).is_ok())
+        MOUNT_POINTS.iter().map(events).find(|folder| readable(folder).is_ok())
     {
         return Ok(found);
     }
