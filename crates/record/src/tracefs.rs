@@ -25,9 +25,7 @@ const MOUNT_POINTS: &[&str] = &["/sys/kernel/tracing", "/sys/kernel/debug/tracin
 pub fn find() -> io::Result<PathBuf> {
     let readable = |folder: &Path| fs::read(folder.join(TRACEPOINTS[0]).join("id")).map(|_| ());
     let events = |point: &&str| Path::new(point).join("events");
-    if let Some(found) =
-        MOUNT_POINTS.iter().map(events).find(|folder| readable(folder).is_ok())
-    {
+    if let Some(found) = MOUNT_POINTS.iter().map(events).find(|folder| readable(folder).is_ok()) {
         return Ok(found);
     }
     if mount(c"/sys/kernel/tracing").is_ok() {

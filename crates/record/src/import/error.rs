@@ -1,14 +1,23 @@
 //! What can go wrong with an import.
 
 use std::io;
+use std::path::PathBuf;
 
 /// An error about a `perf.data` file; completes "failed to …".
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// The import of a file, for one of the other reasons.
+    #[error("import {}: failed to {reason}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: Box<Error>,
+    },
     /// The system could not read the file.
-    #[error("read the file")]
-    Read(#[source] io::Error),
+    #[error("read it: {0}")]
+    Read(io::Error),
     /// It is something else.
     #[error("read it as perf.data: {reason}")]
     NotPerfData {

@@ -46,7 +46,7 @@ impl RecordedKernel {
     /// The reason, for the notes.
     pub fn addresses(&self) -> Result<KernelAddresses, String> {
         let here = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-        let release = self.release.as_deref().unwrap_or("unknown");
+        let release = self.release.as_deref().unwrap_or(here.trim());
         if release != here.trim() {
             return Err(format!("it was recorded on kernel {release}, this machine runs {}", here.trim()));
         }
@@ -58,6 +58,10 @@ impl RecordedKernel {
         };
         let symbols = fs::read_to_string("/proc/kallsyms").unwrap_or_default();
         match address_of(&symbols, symbol) {
+            // The end of the file, which names the kernel, is missing: only an equal place speaks for this one.
+            Some(local) if self.release.is_none() && local != *recorded => {
+                Err("the file does not say on which kernel it was recorded".into())
+            }
             Some(local) => Ok(KernelAddresses::Add(local.wrapping_sub(*recorded))),
             None => Err("/proc/kallsyms hides the kernel's addresses from this user".into()),
         }

@@ -39,7 +39,7 @@ pub struct Summary {
     pub host: String,
     /// Kernel release.
     pub kernel: String,
-    /// Processors online; 0 where the file does not tell.
+    /// Processors online; where the file does not tell, as many as are known by their records.
     pub cpus: u32,
     /// Samples per second and processor asked for.
     pub hertz: u32,
@@ -71,6 +71,8 @@ struct Source<R> {
     presence: Presence,
     /// Time of the last record that was taken, nanoseconds.
     reached: u64,
+    /// Highest number of a processor that a record came from.
+    last_cpu: Option<u32>,
     /// Records that came later than their round allows.
     late: u64,
     /// Records without a time, until the first that has one.
@@ -99,6 +101,7 @@ impl<R: Read + Seek> Source<R> {
             events,
             presence,
             reached: 0,
+            last_cpu: None,
             late: 0,
             command,
             kernel,
@@ -161,6 +164,7 @@ impl<R: Read + Seek> Source<R> {
         let layout = self.container.attributes()[index].layout;
         if let Some((origin, decoded)) = layout.decode(record.kind, record.misc, &record.body) {
             let meaning = &self.events.meanings[index];
+            self.last_cpu = self.last_cpu.max(origin.cpu);
             self.conversion.convert(meaning, Time::from_nanoseconds(time), origin, decoded);
         }
         for event in self.conversion.take() {
@@ -210,7 +214,7 @@ impl<R: Read + Seek> Source<R> {
             .container
             .feature(feature::CPU_COUNT)
             .and_then(|bytes| Some(u32::from_le_bytes(*bytes.get(4..)?.first_chunk()?)))
-            .unwrap_or(0);
+            .unwrap_or_else(|| self.last_cpu.map_or(0, |last| last.saturating_add(1)));
         summary.hertz = self.events.hertz;
         summary.command = match self.command.program.is_empty() {
             true => self.container.feature_texts(feature::COMMAND_LINE).unwrap_or_default(),
@@ -261,7 +265,9 @@ impl<R: Read + Seek> Source<R> {
         }
         self.summary.is_truncated = self.container.is_torn;
         if self.container.is_torn {
-            notes.push("the file ends early or is damaged: what came before is here".to_owned());
+            let text = "the file ends early or is damaged: what came before is here; tracepoint formats and kernel \
+                        names that its end would have told are this machine's";
+            notes.push(text.to_owned());
         }
     }
 }

@@ -20,6 +20,13 @@ use crate::session::Finished;
 /// # Errors
 /// [`Error`]; the recording is created only after the file turned out to hold what is needed.
 pub fn import(file: &Path, output: &Path) -> Result<Finished> {
+    import_file(file, output).map_err(|error| match error {
+        Error::Recording(error) => Error::Recording(error),
+        reason => Error::File { path: file.to_owned(), reason: Box::new(reason) },
+    })
+}
+
+fn import_file(file: &Path, output: &Path) -> Result<Finished> {
     let opened = File::open(file).map_err(Error::Read)?;
     let started = opened.metadata().and_then(|metadata| metadata.modified()).map_err(Error::Read)?;
     let source = Source::open(BufReader::with_capacity(1 << 20, opened))?;
