@@ -181,14 +181,23 @@ struct hash {
 #define PRIME 0x9e3779b97f4a7c15ull
 #define NEAR_STACK (1u << 16)
 
+/* The sign bit says whether the address lies outside; no branch, for the verifier walks every one. */
+INLINE u64 outside(u64 word, u64 start, u64 size)
+{
+	u64 into = word - start;
+	return into | (size - 1 - into);
+}
+
 INLINE u64 mix(struct hash *hash, u64 lane, u64 word)
 {
 	u64 counted = 0;
-	if (word >= 0x10000 &&
-	    (word - hash->areas.libraries < hash->areas.libraries_size ||
-	     word - hash->areas.program < hash->areas.program_size || word - hash->stack < NEAR_STACK ||
-	     word - hash->areas.generated < hash->areas.generated_size))
-		counted = word;
+	if (word >= 0x10000) {
+		u64 nowhere = outside(word, hash->areas.libraries, hash->areas.libraries_size) &
+			      outside(word, hash->areas.program, hash->areas.program_size) &
+			      outside(word, hash->stack, NEAR_STACK) &
+			      outside(word, hash->areas.generated, hash->areas.generated_size);
+		counted = word & ((nowhere >> 63) - 1);
+	}
 	return (lane ^ counted) * PRIME;
 }
 
@@ -358,34 +367,30 @@ INLINE u8 file_kind(struct task_struct *task, u32 descriptor)
 	return FILE_ANONYMOUS;
 }
 
-/* Fills in the system call that `task` is in; 0 where it has no user side. */
-INLINE int system_call(struct task_struct *task, struct call *call, s16 *number, u8 *file, int blocks)
+/* Fills in the system call that `task` is in, which has user memory; returns its number, −1 for none. */
+INLINE s32 system_call(struct task_struct *task, struct call *call, s16 *number)
 {
-	if (!task->mm)
-		return 0;
 	struct pt_regs *registers = bpf_task_pt_regs(task);
 	s32 entered = (s32)registers->orig_ax;
+	/* An exception, an interrupt, or a 32-bit program, whose calls have other numbers. */
+	if (entered < 0 || (registers->cs & 0xffff) == 0x23)
+		return -1;
 	*number = entered;
 	call->arguments[0] = registers->di;
 	call->arguments[1] = registers->si;
 	call->arguments[2] = registers->dx;
-	if (entered < 0 || (registers->cs & 0xffff) == 0x23) {
-		/* An exception, an interrupt, or a 32-bit program, whose calls have other numbers. */
-		*number = -1;
-		call->arguments[0] = call->arguments[1] = call->arguments[2] = 0;
-	} else if (blocks && is_on_descriptor(entered)) {
-		*file = file_kind(task, (u32)registers->di);
-	}
-	return 1;
+	return entered;
 }
 
 /* ---- the programs ------------------------------------------------------------------------------- */
+
+#define TASK_DEAD 0x80
 
 INLINE u8 why_it_left(int preempted, u32 state, struct task_struct *task)
 {
 	if (preempted || state == 0)
 		return LEFT_RUNNABLE;
-	if (state & 0x80)
+	if (state & TASK_DEAD)
 		return LEFT_DEAD;
 	if (state & 0x0c)
 		return LEFT_STOPPED;
@@ -403,16 +408,25 @@ int sched_switch(u64 *context)
 	u32 state = (u32)context[3];
 
 	u32 previous_tid = previous->pid, next_tid = next->pid;
+	u64 time = 0, key = 0;
 	u8 flags = 0;
-	if (is_tracked(previous_tid))
-		flags |= PREVIOUS_TRACKED;
-	if (is_tracked(next_tid))
+	if (is_tracked(previous_tid)) {
+		flags = PREVIOUS_TRACKED;
+		time = bpf_ktime_get_ns();
+		/* Before anything that branches: the verifier walks this for every way that leads here. */
+		if (!preempted && (state & ~TASK_DEAD) && previous->mm)
+			key = stack_key(context, previous, time, ROOM_SWITCH);
+	}
+	if (is_tracked(next_tid)) {
 		flags |= NEXT_TRACKED;
+		if (time == 0)
+			time = bpf_ktime_get_ns();
+	}
 	if (flags == 0)
 		return 0;
 
 	struct switch_record record = {
-		.head = { .time = bpf_ktime_get_ns(), .kind = RECORD_SWITCH, .cpu = bpf_get_smp_processor_id() },
+		.head = { .time = time, .kind = RECORD_SWITCH, .cpu = bpf_get_smp_processor_id() },
 		.previous_tid = previous_tid,
 		.next_tid = next_tid,
 		.next_pid = next->tgid,
@@ -422,18 +436,21 @@ int sched_switch(u64 *context)
 	record.head.pid = previous->tgid;
 	if (flags & PREVIOUS_TRACKED) {
 		record.left = why_it_left(preempted, state, previous);
-		int waits = record.left != LEFT_RUNNABLE && record.left != LEFT_DEAD;
-		/* One that could run on was pre-empted, wherever it was, or yielded. */
-		if ((waits || !preempted) && record.left != LEFT_DEAD &&
-		    system_call(previous, &record.call, &record.number, &record.file, waits) &&
-		    (waits || record.number == SCHED_YIELD)) {
-			flags |= HAS_CALL;
-			size = sizeof(record);
-		}
-		if (waits)
-			record.call.key = stack_key(context, previous, record.head.time, ROOM_SWITCH);
-		if (record.left == LEFT_DEAD)
+		if (record.left == LEFT_RUNNABLE) {
+			/* Pre-empted, wherever it was, or it yielded. */
+			if (!preempted && system_call(previous, &record.call, &record.number) == SCHED_YIELD)
+				flags |= HAS_CALL;
+		} else if (record.left == LEFT_DEAD) {
 			bpf_map_delete_elem(&tracked, &previous_tid);
+		} else if (previous->mm) {
+			s32 number = system_call(previous, &record.call, &record.number);
+			if (is_on_descriptor(number))
+				record.file = file_kind(previous, (u32)record.call.arguments[0]);
+			record.call.key = key;
+			flags |= HAS_CALL;
+		}
+		if (flags & HAS_CALL)
+			size = sizeof(record);
 	}
 	record.head.flags = flags;
 	output(&record, size, LOST_EVENTS);
@@ -492,11 +509,11 @@ int sched_waking(u64 *context)
 	u64 size = __builtin_offsetof(struct wake_record, call);
 	if (is_tracked(record.waker_tid)) {
 		record.head.flags = WAKER_TRACKED;
-		if (record.context == CONTEXT_TASK &&
-		    system_call(current, &record.call, &record.number, &record.file, 0)) {
+		if (record.context == CONTEXT_TASK && current->mm) {
 			record.head.flags |= HAS_CALL;
 			size = sizeof(record);
 			record.call.key = stack_key(context, current, record.head.time, ROOM_WAKE);
+			system_call(current, &record.call, &record.number);
 		}
 	} else if (record.context == CONTEXT_TASK) {
 		bpf_probe_read_kernel(record.comm, sizeof(record.comm), &current->comm);

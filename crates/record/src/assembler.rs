@@ -25,6 +25,13 @@ const MOST_CALLS: usize = 100_000;
 /// Mappings of a process that are kept until its next execution is seen; see [`ProcessState`].
 const MOST_NEW_MAPPINGS: usize = 64;
 
+/// When and on which processor something happened.
+#[derive(Clone, Copy, Debug)]
+struct Moment {
+    time: Time,
+    cpu: u16,
+}
+
 /// What the log says of a recorded thread that has not ended.
 #[derive(Clone, Copy, Debug)]
 struct ThreadState {
@@ -95,10 +102,11 @@ impl Assembler {
         name: Option<&str>,
     ) -> Result<()> {
         self.process(task.pid, parent)?;
-        let state = self.start(time, 0, task, None, None)?;
+        let at = Moment { time, cpu: 0 };
+        let state = self.start(at, task, None, None)?;
         if let Some(name) = name {
             let name = self.log.text(name)?;
-            self.name(time, 0, task.tid, state, name)?;
+            self.name(at, task.tid, state, name)?;
         }
         Ok(())
     }
@@ -132,17 +140,18 @@ impl Assembler {
     /// [`longpole_recording::Error::Io`].
     pub fn push(&mut self, event: RawEvent) -> Result<()> {
         let RawEvent { time, cpu, kind } = event;
+        let at = Moment { time, cpu };
         self.last = self.last.max(time);
         match kind {
-            RawKind::Fork { parent, child, stack } => self.fork(time, cpu, parent, child, &stack),
-            RawKind::Exec { task, program } => self.execute(time, cpu, task, &program),
+            RawKind::Fork { parent, child, stack } => self.fork(at, parent, child, &stack),
+            RawKind::Exec { task, program } => self.execute(at, task, &program),
             RawKind::Name { task, name } => {
-                let state = self.thread(time, cpu, task)?;
+                let state = self.thread(at, task)?;
                 if let Some(process) = self.processes.get_mut(&state.pid) {
                     process.new_mappings.clear();
                 }
                 let name = self.log.text(&name)?;
-                self.name(time, cpu, task.tid, state, name)
+                self.name(at, task.tid, state, name)
             }
             RawKind::Exit { task } => {
                 if let Some(state) = self.threads.get_mut(&task.tid) {
@@ -156,20 +165,20 @@ impl Assembler {
             }
             RawKind::Switch { previous, blocking, call, stack, next } => {
                 if let Some(previous) = previous {
-                    self.switch_out(time, cpu, previous, blocking, call, &stack)?;
+                    self.switch_out(at, previous, blocking, call, &stack)?;
                 }
                 if let Some(next) = next {
-                    let state = self.thread(time, cpu, next)?;
-                    self.event(time, cpu, state.id, EventKind::In)?;
+                    let state = self.thread(at, next)?;
+                    self.event(at, state.id, EventKind::In)?;
                 }
                 Ok(())
             }
-            RawKind::Wake { wakee, waker, call, stack } => self.wake(time, cpu, wakee, &waker, call, &stack),
+            RawKind::Wake { wakee, waker, call, stack } => self.wake(at, wakee, &waker, call, &stack),
             RawKind::Sample { task, kernel, stack } => {
-                let state = self.thread(time, cpu, task)?;
+                let state = self.thread(at, task)?;
                 let stack = self.stack(state.pid, &stack)?;
                 self.assembled.samples += 1;
-                self.event(time, cpu, state.id, EventKind::Sample { stack, kernel })
+                self.event(at, state.id, EventKind::Sample { stack, kernel })
             }
             RawKind::Lost { kind, count } => self.lost(time, kind, count),
         }
@@ -212,13 +221,13 @@ impl Assembler {
         let mut ending: Vec<_> = self.threads.values().filter(|state| state.is_ending).copied().collect();
         ending.sort_by_key(|state| (state.last, state.id));
         for state in ending {
-            self.event(state.last, 0, state.id, EventKind::Exit)?;
+            self.event(Moment { time: state.last, cpu: 0 }, state.id, EventKind::Exit)?;
         }
         self.flush()
     }
 
-    fn fork(&mut self, time: Time, cpu: u16, parent: Task, child: Task, stack: &RawStack) -> Result<()> {
-        let creator = self.thread(time, cpu, parent)?;
+    fn fork(&mut self, at: Moment, parent: Task, child: Task, stack: &RawStack) -> Result<()> {
+        let creator = self.thread(at, parent)?;
         self.end(child.tid)?;
         if child.pid != creator.pid {
             self.end_process(child.pid);
@@ -226,15 +235,15 @@ impl Assembler {
             self.process(child.pid, Some(creator.pid))?;
         }
         let stack = self.stack(creator.pid, stack)?;
-        let state = self.start(time, cpu, child, Some(creator.id), stack)?;
+        let state = self.start(at, child, Some(creator.id), stack)?;
         match creator.name {
-            Some(name) => self.name(time, cpu, child.tid, state, name),
+            Some(name) => self.name(at, child.tid, state, name),
             None => Ok(()),
         }
     }
 
-    fn execute(&mut self, time: Time, cpu: u16, task: Task, program: &str) -> Result<()> {
-        let state = self.thread(time, cpu, task)?;
+    fn execute(&mut self, at: Moment, task: Task, program: &str) -> Result<()> {
+        let state = self.thread(at, task)?;
         // The kernel has ended all other threads of the process.
         let others: Vec<_> =
             self.threads.iter().filter(|(tid, other)| other.pid == state.pid && **tid != task.tid).collect();
@@ -250,7 +259,7 @@ impl Assembler {
             }
         }
         let program = self.log.text(program)?;
-        self.event(time, cpu, state.id, EventKind::Exec { program })
+        self.event(at, state.id, EventKind::Exec { program })
     }
 
     fn map(&mut self, pid: u32, mapping: Mapping) {
@@ -263,36 +272,34 @@ impl Assembler {
 
     fn switch_out(
         &mut self,
-        time: Time,
-        cpu: u16,
+        at: Moment,
         task: Task,
         blocking: Blocking,
         call: Option<Call>,
         stack: &RawStack,
     ) -> Result<()> {
-        let state = self.thread(time, cpu, task)?;
+        let state = self.thread(at, task)?;
         let stack = self.stack(state.pid, stack)?;
         let call = self.call(call)?;
-        self.event(time, cpu, state.id, EventKind::Out { blocking, call, stack })?;
+        self.event(at, state.id, EventKind::Out { blocking, call, stack })?;
         if blocking == Blocking::Dead {
             return self.end(task.tid);
         }
         if let Some(state) = self.threads.get_mut(&task.tid) {
-            state.last = time;
+            state.last = at.time;
         }
         Ok(())
     }
 
     fn wake(
         &mut self,
-        time: Time,
-        cpu: u16,
+        at: Moment,
         wakee: Task,
         waker: &RawWaker,
         call: Option<Call>,
         stack: &RawStack,
     ) -> Result<()> {
-        let wakee = self.thread(time, cpu, wakee)?;
+        let wakee = self.thread(at, wakee)?;
         let known = |task: &Task| self.threads.get(&task.tid).copied();
         let (waker, pid) = match waker {
             RawWaker::Task(task, name) => match known(task) {
@@ -312,7 +319,7 @@ impl Assembler {
             None => None,
         };
         let call = self.call(call)?;
-        self.event(time, cpu, wakee.id, EventKind::Wake { waker, call, stack })
+        self.event(at, wakee.id, EventKind::Wake { waker, call, stack })
     }
 
     fn lost(&mut self, time: Time, kind: LossKind, count: u64) -> Result<()> {
@@ -322,13 +329,13 @@ impl Assembler {
 
     /// The thread of a task. One that was never announced is defined now: its announcement was lost, or it
     /// existed before the recording.
-    fn thread(&mut self, time: Time, cpu: u16, task: Task) -> Result<ThreadState> {
+    fn thread(&mut self, at: Moment, task: Task) -> Result<ThreadState> {
         if let Some(state) = self.threads.get(&task.tid) {
             return Ok(*state);
         }
         let pid = if task.pid == 0 { task.tid } else { task.pid };
         self.process(pid, None)?;
-        self.start(time, cpu, Task { pid, tid: task.tid }, None, None)
+        self.start(at, Task { pid, tid: task.tid }, None, None)
     }
 
     fn process(&mut self, pid: u32, parent: Option<u32>) -> Result<()> {
@@ -343,8 +350,7 @@ impl Assembler {
 
     fn start(
         &mut self,
-        time: Time,
-        cpu: u16,
+        at: Moment,
         task: Task,
         creator: Option<ThreadId>,
         stack: Option<StackId>,
@@ -352,23 +358,23 @@ impl Assembler {
         let process = self.processes.get_mut(&task.pid).expect("a thread's process is defined before it");
         process.threads += 1;
         let id = self.log.thread(Thread { process: process.id, tid: task.tid })?;
-        let state = ThreadState { id, pid: task.pid, name: None, last: time, is_ending: false };
+        let state = ThreadState { id, pid: task.pid, name: None, last: at.time, is_ending: false };
         self.threads.insert(task.tid, state);
-        self.event(time, cpu, id, EventKind::Start { creator, stack })?;
+        self.event(at, id, EventKind::Start { creator, stack })?;
         Ok(state)
     }
 
-    fn name(&mut self, time: Time, cpu: u16, tid: u32, state: ThreadState, name: TextId) -> Result<()> {
+    fn name(&mut self, at: Moment, tid: u32, state: ThreadState, name: TextId) -> Result<()> {
         if let Some(state) = self.threads.get_mut(&tid) {
             state.name = Some(name);
         }
-        self.event(time, cpu, state.id, EventKind::Name { name })
+        self.event(at, state.id, EventKind::Name { name })
     }
 
     /// The thread's last event, if there is such a thread; with the last thread its process ends.
     fn end(&mut self, tid: u32) -> Result<()> {
         let Some(state) = self.threads.remove(&tid) else { return Ok(()) };
-        self.event(self.last, 0, state.id, EventKind::Exit)?;
+        self.event(Moment { time: self.last, cpu: 0 }, state.id, EventKind::Exit)?;
         if let Some(process) = self.processes.get_mut(&state.pid) {
             process.threads = process.threads.saturating_sub(1);
             if process.threads == 0 {
@@ -403,8 +409,8 @@ impl Assembler {
         Ok(Some(id))
     }
 
-    fn event(&mut self, time: Time, cpu: u16, thread: ThreadId, kind: EventKind) -> Result<()> {
+    fn event(&mut self, at: Moment, thread: ThreadId, kind: EventKind) -> Result<()> {
         self.assembled.events += 1;
-        self.log.event(Event { time, cpu, thread, kind })
+        self.log.event(Event { time: at.time, cpu: at.cpu, thread, kind })
     }
 }

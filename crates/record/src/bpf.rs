@@ -12,7 +12,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use aya::maps::{HashMap as BpfHashMap, MapData, PerCpuArray, RingBuf};
 use aya::programs::perf_event::{PerfEventConfig, PerfEventScope, SamplePolicy, SoftwareEvent};
 use aya::programs::{BtfTracePoint, PerfEvent, Program};
-use aya::{Btf, Ebpf, EbpfLoader, Endianness, include_bytes_aligned};
+use aya::{Btf, Ebpf, EbpfLoader, Endianness, VerifierLogLevel, include_bytes_aligned};
 use longpole_event::{LossKind, Time};
 use rustc_hash::FxHashMap;
 
@@ -91,6 +91,7 @@ impl BpfCollector {
         let preempt_count = distances.map_or(0, |distances| distances.preempt_count);
         let cpu_number = distances.map_or(0, |distances| distances.cpu_number);
         let mut programs = EbpfLoader::new()
+            .verifier_log_level(VerifierLogLevel::DISABLE)
             .override_global("stack_bytes", &stack_bytes, true)
             .override_global("walk_frame_pointers", &u32::from(settings.frame_pointers), true)
             .override_global("preempt_count_known", &u32::from(distances.is_some()), true)

@@ -17,6 +17,10 @@ const MIDDLE: u32 = 4096;
 /// Where the program has none.
 const LARGE: u32 = 8192;
 
+/// Share of a program's functions that keep frame pointers if it was compiled with them; even then the few
+/// that the linker adds do not, which are many in a small program.
+const MOST_FUNCTIONS: f64 = 0.5;
+
 /// The settings and what to say about them.
 pub(crate) struct Chosen {
     pub(crate) settings: Settings,
@@ -26,7 +30,8 @@ pub(crate) struct Chosen {
 pub(crate) fn settings(options: &Options, program: &Path) -> Chosen {
     let hertz = options.hertz.unwrap_or(DEFAULT_HERTZ);
     let found = has_frame_pointers(program).ok();
-    let frame_pointers = found.as_ref().is_none_or(longpole_symbols::FramePointers::program_has);
+    let frame_pointers =
+        found.as_ref().is_none_or(|found| found.program.is_some_and(|share| share >= MOST_FUNCTIONS));
     let is_c_library = |path: &Path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         ["libc.", "ld-linux", "libm.", "libpthread.", "libgcc_s."].iter().any(|part| name.starts_with(part))

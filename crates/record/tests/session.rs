@@ -1,6 +1,7 @@
 //! Programs are recorded, and the recording is asked for what they are known to do.
 //!
 //! These tests need the permission to collect; without it they say so and do nothing.
+#![allow(clippy::print_stderr)]
 
 #[allow(dead_code)] // each test file uses its part
 mod recorded;
