@@ -41,6 +41,10 @@ pub fn record(options: &Options, quiet: bool) -> Result<ExitCode> {
     let finished = longpole_record::record(options, &mut |progress| show(&bar, progress));
     bar.finish_and_clear();
     let finished = finished.map_err(explain)?;
+    // On a full disk the manifest may not hold the reason either.
+    for note in notes_of_truncation(&finished) {
+        let _ = writeln!(std::io::stderr(), "longpole: {note}");
+    }
     if !quiet {
         // The program's exit status matters more than our report about it.
         if let Err(error) = short_answer(&finished.path) {
@@ -48,6 +52,13 @@ pub fn record(options: &Options, quiet: bool) -> Result<ExitCode> {
         }
     }
     Ok(ExitCode::from(status(&finished)))
+}
+
+/// Why the recording is shorter than the run.
+fn notes_of_truncation(finished: &Finished) -> impl Iterator<Item = &String> {
+    let machines = finished.manifest.machines.iter().filter(|_| finished.outcome.truncated);
+    let notes = machines.flat_map(|machine| &machine.collector.notes);
+    notes.filter(|note| note.starts_with("the recording ends before the program"))
 }
 
 /// Prints the short answer of a recording, on standard error: standard output is the program's.
