@@ -131,7 +131,9 @@ fn waits(facts: &Facts) -> Diagnosis {
 
 fn cpu_bound(input: &Source<'_>, facts: &Facts) -> Diagnosis {
     let pole = Pole::by_cpu(input);
-    let what = pole.as_ref().map_or("no procedure is known".to_owned(), |pole| pole.sentence("the CPU time"));
+    let what = pole.as_ref().map_or("no procedure is known".to_owned(), |pole| {
+        format!("its CPU time goes to {}", pole.sentence("it"))
+    });
     let headline = format!("The long pole: CPU time. {}; {what}.", reasons::cpu_bound(facts));
     let mut reasons: Vec<String> = pole.iter().filter_map(Pole::on_whose_behalf).collect();
     reasons.extend(reasons::spinning(input, facts));
