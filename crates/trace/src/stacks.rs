@@ -141,6 +141,19 @@ impl StackTable {
         Stripped { node: None, dropped: 0, hints }
     }
 
+    /// The stack without the kernel's frames; a stack of nothing else stays as it is.
+    fn user_part(&self, stack: StackId) -> StackId {
+        let mut node = stack;
+        loop {
+            let (caller, frame) = self.nodes[node.index()];
+            match caller {
+                _ if !self.names.is_kernel(frame) => return node,
+                Some(caller) => node = caller,
+                None => return stack,
+            }
+        }
+    }
+
     /// A sample in a busy-waiting loop, or in the yielding that such loops do.
     fn is_spin(&self, stack: StackId, table: &HintTable) -> bool {
         let mut node = Some(stack);
@@ -228,8 +241,9 @@ impl PathCache {
     ) -> PathId {
         let Stripped { node, dropped, .. } = table.stripped[stack.index()];
         let Some(node) = node else {
-            // Nothing but waiting frames, as in a thread that only the C library knows: they are the path.
-            return self.intern_plain(table, paths, prefix, stack);
+            // Nothing but waiting frames, as in a thread that only the C library knows: they are the path, without
+            // the kernel's, which say how the wait is done and how it was recorded.
+            return self.intern_plain(table, paths, prefix, table.user_part(stack));
         };
         let (caller, frame) = table.nodes[node.index()];
         let path = match caller {
