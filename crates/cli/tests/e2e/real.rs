@@ -412,13 +412,9 @@ impl Server {
             Server { folder: session.path().join("server"), programs: initdb.parent().unwrap().to_owned() };
         fs::create_dir(&server.folder).unwrap();
         std::os::unix::fs::chown(&server.folder, Some(NOBODY), Some(NOBODY)).unwrap();
-        server.succeed(
-            session,
-            "initdb",
-            &["-D", "data", "-U", "test", "-A", "trust", "--no-sync", "-E", "UTF8"],
-        );
+        server.succeed("initdb", &["-D", "data", "-U", "test", "-A", "trust", "--no-sync", "-E", "UTF8"]);
         let options = format!("-k {} -h '' -c shared_buffers=64MB", server.folder.display());
-        server.succeed(session, "pg_ctl", &["-D", "data", "-w", "-l", "log", "-o", &options, "start"]);
+        server.succeed("pg_ctl", &["-D", "data", "-w", "-l", "log", "-o", &options, "start"]);
         Ok(server)
     }
 
@@ -429,8 +425,8 @@ impl Server {
         command
     }
 
-    fn succeed(&self, session: &Session, program: &str, arguments: &[&str]) {
-        let run = crate::support::run(session.path(), &mut self.command(program, arguments));
+    fn succeed(&self, program: &str, arguments: &[&str]) {
+        let run = crate::support::run(&mut self.command(program, arguments));
         assert!(run.status.success(), "{program}: {}{}", run.stdout, run.stderr);
     }
 
@@ -461,7 +457,7 @@ impl Drop for Load {
 fn postgres_is_attached_to_while_pgbench_loads_it() {
     let session = Session::start();
     let server = or_skip!(Server::start(&session));
-    server.succeed(&session, "pgbench", &["-i", "-q", "-s", "2", "postgres"]);
+    server.succeed("pgbench", &["-i", "-q", "-s", "2", "postgres"]);
     let mut pgbench = server.command("pgbench", &["-c", "2", "-j", "1", "-T", "30", "postgres"]);
     let _load = Load(pgbench.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
     std::thread::sleep(Duration::from_millis(500));

@@ -35,11 +35,10 @@ pub struct Run {
     pub stderr: String,
 }
 
-/// Runs a command to its end, with its output in files below `folder`; it is killed, and the test
-/// fails, when it takes longer than any should.
-pub fn run(folder: &Path, command: &mut Command) -> Run {
-    let (out, err) = (tempfile::NamedTempFile::new_in(folder), tempfile::NamedTempFile::new_in(folder));
-    let (out, err) = (out.unwrap(), err.unwrap());
+/// Runs a command to its end, with its output in files; it is killed, and the test fails, when it takes
+/// longer than any should.
+pub fn run(command: &mut Command) -> Run {
+    let (out, err) = (tempfile::NamedTempFile::new().unwrap(), tempfile::NamedTempFile::new().unwrap());
     command.stdin(Stdio::null()).stdout(out.reopen().unwrap()).stderr(err.reopen().unwrap());
     // A group of its own, so that what hangs can be ended as a whole.
     let mut child = command.process_group(0).spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
@@ -131,7 +130,7 @@ impl Session {
 
     /// Runs a command in the session's folder.
     pub fn run(&self, command: &mut Command) -> Run {
-        run(self.path(), command.current_dir(self.path()))
+        run(command.current_dir(self.path()))
     }
 
     /// Records a program to its end. It is an error of the test if that fails; the program's own exit
@@ -189,7 +188,7 @@ impl Recording {
     pub fn report(&self, view: &str, by: &str) -> Answer {
         let mut command = longpole();
         command.arg("report").arg(&self.path).args(["--view", view, "--by", by, "--format", "json"]);
-        let run = run(self.path.parent().unwrap(), &mut command);
+        let run = run(&mut command);
         assert!(run.status.success(), "{command:?}: {}", run.stderr);
         Answer::new(view, &run.stdout)
     }
