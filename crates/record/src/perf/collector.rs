@@ -18,7 +18,7 @@ use perf_event_open_sys::ioctls;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::attributes::{self, EventPlan, Tracepoints};
-use super::conversion::{Conversion, Meaning};
+use super::conversion::{Conversion, Meaning, Repeats};
 use super::layout::{Layout, Record, kind};
 use super::presence::Presence;
 use super::rounds::Rounds;
@@ -102,6 +102,7 @@ impl PerfCollector {
         let cpus = online_cpus().map_err(system("list the processors"))?;
         let mut conversion = Conversion::new(Threads::new(Scope::Tree { name: None }));
         conversion.has_creation = tracepoints.has_fork();
+        conversion.repeats = Some(Repeats::default());
         let side_band = attributes::layout(&attributes::side_band(0, true));
         let mut kinds = vec![(Meaning::Unused, side_band)];
         kinds.extend(plans.iter().map(|plan| (plan.meaning.clone(), attributes::layout(&plan.attribute))));

@@ -1,7 +1,10 @@
 //! Turns decoded perf records, in time order, into raw events of the recorded threads.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use longpole_event::{Blocking, LossKind, Time};
-use rustc_hash::FxHashMap;
+use longpole_symbols::Registers;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::layout::{Origin, Record, Sample};
 use super::scheduling::{Context, Creating, Switching, Waking};
@@ -44,6 +47,8 @@ pub struct Conversion {
     pub has_registers: bool,
     /// A `sched:sched_process_fork` follows each fork and tells where the creator was.
     pub has_creation: bool,
+    /// Waits and wakes repeat their stacks: with this, one that was handed over before is only named.
+    pub repeats: Option<Repeats>,
     /// Records that did not hold what their event promises.
     pub damaged: u64,
     /// Samples by an event that means nothing here.
@@ -61,6 +66,7 @@ impl Conversion {
             kernel: KernelAddresses::Add(0),
             has_registers: true,
             has_creation: false,
+            repeats: None,
             damaged: 0,
             unused: 0,
             forks: FxHashMap::default(),
@@ -133,6 +139,9 @@ impl Conversion {
         }
         self.push(here, task.tid, RawKind::Name { task, name: name.clone() });
         if is_exec {
+            if let Some(repeats) = &mut self.repeats {
+                repeats.forget();
+            }
             self.push(here, task.tid, RawKind::Exec { task, program: name });
         }
     }
@@ -189,7 +198,8 @@ impl Conversion {
             // A thread that was pre-empted waits for nothing, and its next sample finds it in the same place.
             let has_place = !matches!(switch.blocking, Blocking::Runnable | Blocking::Dead);
             let is_waiting = previous.is_some() && has_place;
-            let stack = if is_waiting { self.stack(sample) } else { RawStack::None };
+            let pid = previous.map_or(0, |task| task.pid);
+            let stack = if is_waiting { self.repeated(pid, sample) } else { RawStack::None };
             let kind = RawKind::Switch { previous, blocking: switch.blocking, call: None, stack, next };
             self.push(here, switch.previous, kind);
         }
@@ -218,7 +228,7 @@ impl Conversion {
             Context::Task => RawWaker::Task(current, self.threads.name(current.tid).to_owned()),
         };
         let is_of_program = waker != RawWaker::Interrupt && self.threads.recorded(current.tid).is_some();
-        let stack = if is_of_program { self.stack(sample) } else { RawStack::None };
+        let stack = if is_of_program { self.repeated(current.pid, sample) } else { RawStack::None };
         self.push(here, current.tid, RawKind::Wake { wakee, waker, call: None, stack });
         Some(())
     }
@@ -238,6 +248,20 @@ impl Conversion {
             let stack = self.stack(sample);
             self.push(here, task.tid, RawKind::Sample { task, kernel: sample.is_kernel, stack });
         }
+    }
+
+    /// The stack, or its name if it was handed over before.
+    fn repeated(&mut self, pid: u32, sample: &Sample<'_>) -> RawStack {
+        let Some(repeats) = &mut self.repeats else { return self.stack(sample) };
+        let key = key(pid, sample);
+        if repeats.is_known(key) {
+            return RawStack::Known(key);
+        }
+        let mut stack = self.stack(sample);
+        if let RawStack::Taken(taken) = &mut stack {
+            taken.key = Some(key);
+        }
+        stack
     }
 
     fn stack(&self, sample: &Sample<'_>) -> RawStack {
@@ -261,6 +285,58 @@ impl Conversion {
         let cpu = here.cpu.unwrap_or_else(|| self.threads.cpu(tid));
         self.out.push(RawEvent { time: here.time, cpu, kind });
     }
+}
+
+/// The stacks that were handed over lately. The assembler remembers more of them than this.
+#[derive(Debug, Default)]
+pub struct Repeats {
+    recent: FxHashSet<u64>,
+    older: FxHashSet<u64>,
+}
+
+impl Repeats {
+    /// Keys in one of the two generations.
+    const GENERATION: usize = 1 << 15;
+
+    /// Whether the stack was handed over; from now on it was.
+    fn is_known(&mut self, key: u64) -> bool {
+        if self.recent.contains(&key) {
+            return true;
+        }
+        if self.recent.len() >= Self::GENERATION {
+            self.older = std::mem::take(&mut self.recent);
+        }
+        self.recent.insert(key);
+        self.older.remove(&key)
+    }
+
+    /// Addresses mean something else from now on.
+    fn forget(&mut self) {
+        self.recent.clear();
+        self.older.clear();
+    }
+}
+
+/// Names a stack by all that unwinding depends on: of the memory only words that can be addresses.
+fn key(pid: u32, sample: &Sample<'_>) -> u64 {
+    const LOWEST_ADDRESS: u64 = 0x1_0000;
+    const HIGHEST_ADDRESS: u64 = 1 << 47;
+    let mut hasher = DefaultHasher::new();
+    pid.hash(&mut hasher);
+    for word in sample.chain.iter() {
+        hasher.write_u64(word);
+    }
+    if let Some(Registers { ip, sp, bp }) = sample.registers {
+        [ip, sp, bp].hash(&mut hasher);
+    }
+    for (position, word) in sample.memory.as_chunks::<8>().0.iter().enumerate() {
+        let word = u64::from_ne_bytes(*word);
+        if (LOWEST_ADDRESS..HIGHEST_ADDRESS).contains(&word) {
+            hasher.write_usize(position);
+            hasher.write_u64(word);
+        }
+    }
+    hasher.finish()
 }
 
 /// Time and processor of a record.
