@@ -88,7 +88,7 @@ fn assert_lockers(finished: &Finished) {
     let user: Vec<_> = samples.iter().map(|stack| recorded.procedures(*stack)).collect();
     let in_compute: Vec<_> = user.iter().filter(|path| path.first() == Some(&"compute")).collect();
     // The share of the rest, of the kernel and the loader, depends on how busy the machine is.
-    assert!(in_compute.len() >= 10, "{} of {} samples", in_compute.len(), samples.len());
+    assert!(in_compute.len() >= 3, "{} of {} samples", in_compute.len(), samples.len());
     assert!(in_compute.iter().all(|path| path.contains(&"worker")), "{in_compute:?}");
     assert_lives(&recorded);
 }
