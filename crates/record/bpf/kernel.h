@@ -58,6 +58,11 @@ struct files_struct {
 struct mm_struct {
 	unsigned long start_code;
 	unsigned long end_code;
+	unsigned long start_stack;
+};
+
+struct thread_struct {
+	unsigned long fsbase;
 };
 
 struct task_struct {
@@ -69,6 +74,7 @@ struct task_struct {
 	char comm[16];
 	struct files_struct *files;
 	u64 self_exec_id;
+	struct thread_struct thread;
 };
 
 struct linux_binprm {

@@ -124,14 +124,23 @@ INLINE long output(void *record, u64 size, u32 lost)
 /* ---- stacks ------------------------------------------------------------------------------------- */
 
 /*
- * How much memory above `sp` is worth copying. Where the chain of frame pointers holds, memory is needed
- * only up to where it begins: for the frames of libraries without frame pointers.
+ * Bytes from `sp` to the end of the stack: the C library puts a thread's own data, to which its thread
+ * pointer leads, at the end of its stack; the kernel knows where that of the first thread began.
+ */
+INLINE u64 stack_depth(struct task_struct *task, struct mm_struct *memory, u64 sp)
+{
+	u64 thread = task->thread.fsbase - sp, first = memory->start_stack - sp;
+	return ((thread < first ? thread : first) + 7) & ~7ull;
+}
+
+/*
+ * How much memory above `sp` is worth copying where the end of the stack is out of reach. Where the chain
+ * of frame pointers holds, memory is needed only up to where it begins: for the frames of libraries without
+ * frame pointers.
  */
 INLINE u32 memory_wanted(struct stack_record *record)
 {
 	u32 most = stack_bytes & ~7u;
-	if (most > MOST_MEMORY)
-		most = MOST_MEMORY;
 	u64 to_frame = record->bp - record->sp;
 	if (record->user_frames < 3 || to_frame > MOST_MEMORY)
 		return most;
@@ -160,6 +169,8 @@ INLINE u32 copy_memory(u8 *into, u64 sp, u32 want)
 	}
 	return got & ~7u;
 }
+
+#define SHORT_STACK 2048
 
 /* Words of a stack that one step of the hash takes. */
 #define STEP_WORDS 8
@@ -262,21 +273,28 @@ INLINE u32 take(void *context, struct stack_record *record, struct task_struct *
 			record->kernel_frames = at / 8;
 		}
 	}
-	if (task->mm) {
+	struct mm_struct *memory = task->mm;
+	if (memory) {
 		struct pt_regs *registers = bpf_task_pt_regs(task);
 		record->ip = registers->ip;
 		record->sp = registers->sp;
 		record->bp = registers->bp;
-		if (walk_frame_pointers && at <= MOST_KERNEL_FRAMES * 8) {
+		/* A whole stack needs no chain, and copying a short one is cheaper than following it. */
+		u64 depth = stack_depth(task, memory, record->sp);
+		u32 want = stack_bytes & ~7u;
+		if (depth <= want || depth <= SHORT_STACK) {
+			want = depth;
+		} else if (walk_frame_pointers && at <= MOST_KERNEL_FRAMES * 8) {
 			long bytes = bpf_get_stack(context, record->data + at, MOST_USER_FRAMES * 8,
 						   BPF_F_USER_STACK);
 			if (bytes > 0 && bytes <= MOST_USER_FRAMES * 8) {
 				record->user_frames = (u32)bytes / 8;
 				at += bytes & ~7u;
 			}
+			want = memory_wanted(record);
 		}
 		if (at <= (MOST_KERNEL_FRAMES + MOST_USER_FRAMES) * 8) {
-			record->memory_bytes = copy_memory(record->data + at, record->sp, memory_wanted(record));
+			record->memory_bytes = copy_memory(record->data + at, record->sp, want);
 			at += record->memory_bytes;
 		}
 	}
