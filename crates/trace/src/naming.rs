@@ -55,6 +55,11 @@ impl FrameNames {
         counting.filter(move |&(index, &place)| counts(index, place)).map(|(_, &place)| place)
     }
 
+    /// Whether a place is the standard library's, where it is inlined.
+    pub(crate) fn is_inlined_library(&self, place: PlaceId) -> bool {
+        self.library.contains(&place)
+    }
+
     /// Whether the frame is the kernel's.
     pub(crate) fn is_kernel(&self, frame: FrameId) -> bool {
         self.kernel[frame.index()]

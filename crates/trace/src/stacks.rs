@@ -133,6 +133,8 @@ impl StackTable {
                         return Stripped { node: Some(current), dropped, hints };
                     }
                     Some(hint) => hints.add(hint),
+                    // Part of the procedure that it is inlined into, and so of the wait if that one is.
+                    None if self.names.is_inlined_library(place) && dropped + 1 < places.len() => {}
                     None => return Stripped { node: Some(current), dropped, hints },
                 }
             }
