@@ -11,7 +11,8 @@ pub(crate) fn is_standard_library(file: &str) -> bool {
 
 /// The procedure's name with its module, where the name has none and the file tells it.
 pub(crate) fn qualified(name: &str, file: &str) -> String {
-    if name.contains("::") {
+    // Generic arguments may have paths where the procedure itself has none: `scope<a::b, ()>`.
+    if name.split('<').next().is_none_or(|plain| plain.is_empty() || plain.contains("::")) {
         return name.to_owned();
     }
     match standard_crate(file).or_else(|| registry_crate(file)) {
@@ -54,6 +55,8 @@ mod tests {
     fn the_file_tells_the_module_of_a_bare_name() {
         let std = "/rustc/59807616/library/std/src/sync/poison/mutex.rs";
         assert_eq!(qualified("lock", std), "std::sync::poison::mutex::lock");
+        let scope = "/rustc/1/library/std/src/thread/scoped.rs";
+        assert_eq!(qualified("scope<a::b, ()>", scope), "std::thread::scoped::scope<a::b, ()>");
         let registry = "/home/a/.cargo/registry/src/index-1/parking_lot-core-0.9.1/src/thread_parker/mod.rs";
         assert_eq!(qualified("park", registry), "parking_lot_core::thread_parker::park");
     }
