@@ -64,11 +64,12 @@ const fn room(reasons: usize, procedures: usize, waits: usize, doubts: usize) ->
 }
 
 /// From what one would like to see down to what must be said.
-const ROOMS: [Room; 7] = [
+const ROOMS: [Room; 8] = [
     room(3, 5, 3, 2),
     room(2, 5, 3, 2),
     room(2, 5, 2, 1),
     room(2, 4, 2, 1),
+    room(2, 3, 2, 1),
     room(2, 3, 1, 1),
     room(1, 3, 1, 1),
     room(1, 2, 0, 1),
@@ -274,6 +275,8 @@ fn add_waits(report: &mut Report, input: &Source<'_>, most: usize) {
     // Waits below 1 % of the run hold nobody back.
     waits.retain(|&(_, time)| time > input.analysis.elapsed / 100);
     super::ranking::longest_first(&mut waits);
+    // Waiting for the end of what one started is seldom what holds a program back: other waits come first.
+    waits.sort_by_key(|&((cause, _), _)| matches!(cause, Some(Cause::Join | Cause::Child)));
     let mut rows: Vec<(Row, String)> = waits
         .iter()
         .take(WAITS)
