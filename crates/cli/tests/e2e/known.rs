@@ -278,7 +278,8 @@ fn sleep_and_io(collector: Collector) {
     assert!(waited <= measured + 0.001, "the disk took {measured} s, the waits for it {waited} s");
     let elsewhere = waits.seconds(|wait| wait.cause == Cause::Io && !wait.is_in("write_journal"));
     assert!(elsewhere < 0.02, "{elsewhere} s of io outside write_journal");
-    if measured > 0.2 {
+    // Where the kernel keeps wakes from perf (it may, in an idle processor), ends of waits are guesses.
+    if measured > 0.2 && collector == Collector::Bpf {
         assert!(waited > 0.1 * measured, "the disk took {measured} s, the waits for it {waited} s");
     }
 }
