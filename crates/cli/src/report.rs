@@ -139,7 +139,11 @@ fn render(folder: &Path, view: View, options: Options, format: Format, style: St
     let failed = || format!("read the recording {}", folder.display());
     let trace = Trace::open(folder).with_context(failed)?;
     let choices = longpole_metrics::Options { io_idle: options.io_idle };
-    let analysis = analyse(&trace, &choices).with_context(failed)?;
+    let mut analysis = analyse(&trace, &choices).with_context(failed)?;
+    let samples = trace.evidence().samples;
+    if samples > 0 {
+        analysis.effective_samples = analysis.effective_samples.at_most(samples);
+    }
     let input = Input {
         program: trace.program(),
         paths: trace.paths(),

@@ -124,6 +124,16 @@ pub struct EffectiveSamples {
     pub critical: f64,
 }
 
+impl EffectiveSamples {
+    /// No more than this many: a recording with `samples` timer samples knows no share better than those tell
+    /// it, however many switches its times are cut at.
+    #[must_use]
+    pub fn at_most(self, samples: u64) -> Self {
+        let most = |effective: f64| effective.min(samples as f64);
+        EffectiveSamples { cpu: most(self.cpu), npt: most(self.npt), critical: most(self.critical) }
+    }
+}
+
 /// What a row of a table is (`--by`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum By {

@@ -7,6 +7,7 @@
 //! to the live threads.
 
 mod assembly;
+mod bursts;
 mod cause;
 mod error;
 mod evidence;

@@ -3,6 +3,7 @@
 use longpole_event::{StackId, ThreadId, Time};
 use rustc_hash::FxHashMap;
 
+use crate::bursts::LastSamples;
 use crate::paths::{PathId, Paths, PlaceId};
 use crate::stacks::{Cut, PathCache, StackTable};
 use crate::timeline::Item;
@@ -14,6 +15,8 @@ pub(crate) struct Findings {
     pub(crate) cache: PathCache,
     /// Spinning intervals by thread of the log.
     pub(crate) spins: Vec<Vec<(Time, Time)>>,
+    /// Where bursts were seen last.
+    pub(crate) last_samples: LastSamples,
     /// Prefix of each thread's program.
     pub(crate) prefixes: Vec<PathId>,
     pub(crate) contradictions: u64,
@@ -34,6 +37,7 @@ impl Findings {
     pub(crate) fn new(threads: usize) -> Self {
         Findings {
             spins: vec![Vec::new(); threads],
+            last_samples: LastSamples::new(threads),
             prefixes: vec![Paths::ROOT; threads],
             since: vec![Time::ZERO; threads],
             ..Findings::default()
@@ -78,6 +82,15 @@ impl Observer for Surveyor<'_> {
                 _ => list.push((since, time)),
             }
         }
+    }
+
+    fn sampled(&mut self, thread: ThreadId, path: PathId) {
+        self.findings.last_samples.sampled(thread, path);
+    }
+
+    fn worked(&mut self, thread: ThreadId, end: PathId) -> PathId {
+        self.findings.last_samples.ended(thread, end);
+        end
     }
 
     fn begins_at(&mut self, thread: ThreadId, prefix: PathId) {

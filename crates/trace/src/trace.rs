@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use longpole_event::{Call, MachineId, StackId, Time};
+use longpole_event::{Call, MachineId, StackId, ThreadId, Time};
 use longpole_recording::{Folder, LogName, Manifest};
 use rustc_hash::FxHashMap;
 
 use crate::assembly::{evidence_of, run_of, sent_of, sort_most_first, tree_of};
+use crate::bursts::{Tails, Turns};
 use crate::error::{Error, Result};
 use crate::evidence::Evidence;
 use crate::inventory::Inventory;
@@ -37,6 +38,7 @@ pub struct Trace {
 struct Surveyed {
     stacks: StackTable,
     cache: PathCache,
+    tails: Tails,
     calls: Vec<Call>,
     known: Vec<Foreknowledge>,
     base: u32,
@@ -117,16 +119,17 @@ impl Trace {
     pub fn items(&self, visit: &mut dyn FnMut(&Item)) -> Result<()> {
         let mut replays: Vec<_> =
             self.machines.iter().map(|machine| Transitions::new(machine.sources(&self.sent))).collect();
+        let mut turns: Vec<_> = self.machines.iter().map(|machine| machine.tails.turns()).collect();
         let mut merge = self.merge()?;
         // Events can come after the end that the manifest states, from descendants that live on or by damage.
         let mut end = self.end;
         while let Some((machine, event)) = merge.next()? {
             end = end.max(event.time);
-            let replayed = &self.machines[machine.index()];
-            replays[machine.index()].apply(&event, &mut Replayer { replayed, visit });
+            let (replayed, turns) = (&self.machines[machine.index()], &mut turns[machine.index()]);
+            replays[machine.index()].apply(&event, &mut Replayer { replayed, turns, visit });
         }
-        for (transitions, replayed) in replays.iter_mut().zip(&self.machines) {
-            transitions.finish(end, &mut Replayer { replayed, visit });
+        for ((transitions, replayed), turns) in replays.iter_mut().zip(&self.machines).zip(&mut turns) {
+            transitions.finish(end, &mut Replayer { replayed, turns, visit });
         }
         Ok(())
     }
@@ -160,6 +163,7 @@ impl Trace {
             self.machines.push(Surveyed {
                 stacks,
                 cache: PathCache::default(),
+                tails: Tails::default(),
                 calls: inventory.tables.calls,
                 known: inventory.threads.into_iter().map(|thread| thread.known).collect(),
                 base,
@@ -205,6 +209,7 @@ impl Trace {
             self.program.threads[machine.base as usize + offset].prefix = prefix;
         }
         machine.cache = found.cache;
+        machine.tails = found.last_samples.into_tails();
         let evidence = &mut self.evidence;
         evidence.contradictions += found.contradictions;
         evidence.unmatched_wakes += found.unmatched_wakes;
@@ -245,12 +250,17 @@ impl Timelines for Trace {
 /// The observer of a replay after the survey.
 struct Replayer<'a> {
     replayed: &'a Surveyed,
+    turns: &'a mut Turns,
     visit: &'a mut dyn FnMut(&Item),
 }
 
 impl Observer for Replayer<'_> {
     fn path(&mut self, prefix: PathId, stack: (Option<StackId>, Cut)) -> PathId {
         self.replayed.cache.find(&self.replayed.stacks, prefix, stack).unwrap_or(prefix)
+    }
+
+    fn worked(&mut self, _thread: ThreadId, end: PathId) -> PathId {
+        self.replayed.tails.charged(end, self.turns)
     }
 
     fn item(&mut self, item: Item) {

@@ -43,6 +43,13 @@ pub(crate) trait Observer {
     fn item(&mut self, item: Item);
     /// The stack of a thread (by its id in the log) is known at this time, or should be.
     fn observed(&mut self, _thread: ThreadId, _time: Time, _stack: Option<StackId>, _spins: bool) {}
+    /// A timer found the thread at this path.
+    fn sampled(&mut self, _thread: ThreadId, _path: PathId) {}
+    /// The thread's burst of work ended at this path; gives the path to which the time since its last sample
+    /// is charged.
+    fn worked(&mut self, _thread: ThreadId, end: PathId) -> PathId {
+        end
+    }
     /// The thread's paths begin with this one.
     fn begins_at(&mut self, _thread: ThreadId, _prefix: PathId) {}
     /// Something to count.
@@ -269,7 +276,8 @@ impl<'a> Transitions<'a> {
             observer.count(Oddity::Contradiction);
             self.enter_processor(thread, time, observer);
         }
-        self.observe(thread, time, (stack, Cut::Plain), observer);
+        let path = self.observe(thread, time, (stack, Cut::Plain), observer);
+        observer.sampled(thread, path);
         self.enter_processor(thread, time, observer);
     }
 
@@ -285,6 +293,12 @@ impl<'a> Transitions<'a> {
         let live = &mut self.threads[thread.index()];
         live.observed = true;
         let path = observer.path(live.prefix, stack);
+        if stack.1 == Cut::Stripped {
+            let worked = observer.worked(thread, path);
+            if worked != path {
+                self.emit(thread, time, What::Observe(worked), observer);
+            }
+        }
         self.emit(thread, time, What::Observe(path), observer);
         path
     }
