@@ -170,7 +170,7 @@ INLINE u32 copy_memory(u8 *into, u64 sp, u32 want)
 	return got & ~7u;
 }
 
-#define SHORT_STACK 2048
+#define SHORT_STACK 4096
 
 /* Words of a stack that one step of the hash takes. */
 #define STEP_WORDS 8

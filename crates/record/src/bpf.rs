@@ -3,11 +3,12 @@
 mod areas;
 mod kernel_types;
 mod mappings;
+mod meter;
 mod wire;
 
 use std::collections::hash_map::Entry;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, RawFd};
 
 use aya::maps::{HashMap as BpfHashMap, MapData, PerCpuArray, RingBuf};
 use aya::programs::perf_event::{PerfEventConfig, PerfEventScope, SamplePolicy, SoftwareEvent};
@@ -18,6 +19,7 @@ use rustc_hash::FxHashMap;
 
 use self::areas::{ExecutableAreas, WireAreas};
 use self::mappings::MappingRings;
+use self::meter::Meter;
 use self::wire::Wire;
 use crate::collector::{Collector, KernelCost};
 use crate::raw::{RawEvent, RawKind, RawStack, TakenStack, Task};
@@ -72,7 +74,7 @@ pub(crate) struct BpfCollector {
     lost: [u64; LOSSES.len()],
     undecodable: u64,
     /// Keeps the kernel counting the programs' time.
-    statistics: Option<OwnedFd>,
+    meter: Meter,
     cost: Option<KernelCost>,
     knows_interrupts: bool,
     behind: Option<Time>,
@@ -99,7 +101,7 @@ impl BpfCollector {
             .override_global("cpu_number_from_rq", &cpu_number, true)
             .load(OBJECT)
             .map_err(load_error)?;
-        let statistics = aya::sys::enable_stats(aya::sys::Stats::RunTime).ok();
+        let meter = Meter::start();
         let mappings = MappingRings::open().map_err(BpfError::PerfEvent)?;
         attach(&mut programs, &types, settings.hertz)?;
         let mut map = |name: &str| programs.take_map(name).expect("the object has this map");
@@ -114,7 +116,7 @@ impl BpfCollector {
             pending: FxHashMap::default(),
             lost: [0; LOSSES.len()],
             undecodable: 0,
-            statistics,
+            meter,
             cost: None,
             knows_interrupts: distances.is_some(),
             behind: None,
@@ -160,17 +162,17 @@ impl BpfCollector {
             }
         }
     }
+}
 
-    fn measure_cost(&self) -> Option<KernelCost> {
-        self.statistics.as_ref()?;
-        let mut cost = KernelCost::default();
-        for (_, program) in self.programs.programs() {
-            let info = program.info().ok()?;
-            cost.nanoseconds += u64::try_from(info.run_time().as_nanos()).ok()?;
-            cost.runs += info.run_count();
-        }
-        Some(cost)
+/// What the kernel counted of the programs so far.
+fn counted(programs: &Ebpf) -> Option<KernelCost> {
+    let mut cost = KernelCost::default();
+    for (_, program) in programs.programs() {
+        let info = program.info().ok()?;
+        cost.nanoseconds += u64::try_from(info.run_time().as_nanos()).ok()?;
+        cost.runs += info.run_count();
     }
+    Some(cost)
 }
 
 fn attach(programs: &mut Ebpf, types: &Btf, hertz: u32) -> Result<(), BpfError> {
@@ -207,6 +209,7 @@ fn attach_stack(pending: &mut FxHashMap<u64, Box<TakenStack>>, kind: &mut RawKin
 
 impl Collector for BpfCollector {
     fn track(&mut self, task: Task) -> io::Result<()> {
+        self.meter.restart();
         self.areas.track(task.pid, crate::clock::now());
         self.tracked.insert(task.tid, task.pid, 0).map_err(io::Error::other)
     }
@@ -219,6 +222,8 @@ impl Collector for BpfCollector {
         into[first..].iter().for_each(|event| self.areas.learn(event));
         self.areas.publish(&mut self.executable).map_err(io::Error::other)?;
         self.drain_losses(into, crate::clock::now());
+        let programs = &self.programs;
+        self.meter.tick(|| counted(programs));
         Ok(())
     }
 
@@ -227,8 +232,8 @@ impl Collector for BpfCollector {
     }
 
     fn stop(&mut self) {
-        self.cost = self.measure_cost();
-        self.statistics = None;
+        let counted = counted(&self.programs);
+        self.cost = self.meter.finish(counted);
         for (_, program) in self.programs.programs_mut() {
             // A program that cannot be unloaded ends with its descriptors, when this value is dropped.
             let _ = match program {
@@ -244,7 +249,7 @@ impl Collector for BpfCollector {
     }
 
     fn kernel_cost(&mut self) -> Option<KernelCost> {
-        self.cost.or_else(|| self.measure_cost())
+        self.cost
     }
 
     fn notes(&self) -> Vec<String> {
