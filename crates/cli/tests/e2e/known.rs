@@ -76,6 +76,11 @@ fn record(
     Ok(recording)
 }
 
+fn assert_processes(recording: &Recording, expected: f64) {
+    let threads = recording.report("threads", "thread");
+    assert_eq!(threads.number("recording", "processes"), expected, "{:#}", threads.value["rows"]);
+}
+
 fn serial_then_parallel(collector: Collector) {
     let session = Session::start();
     let recording =
@@ -193,7 +198,7 @@ fn two_processes_pipe(collector: Collector) {
     let profile = recording.report("profile", "procedure");
     profile.assert_percent("produce_block", 83.3, CLOSE);
     profile.assert_percent("consume_block", 16.7, CLOSE);
-    assert_eq!(profile.number("recording", "processes"), 2.0);
+    assert_processes(&recording, 2.0);
     recording.waits().assert_seconds("the parent reads from the pipe", 0.7, 1.0, |wait| {
         let is_placed = wait.is_in("receive_block") || collector == Collector::Import;
         wait.cause == Cause::Pipe && is_placed && wait.is_ended_by("two_processes_p")
@@ -289,7 +294,7 @@ fn fork_exec_tree(collector: Collector) {
     let recording = or_skip!(record(&session, with_ends(collector), "fork_exec_tree.c", flags(collector)));
     let profile = recording.report("profile", "procedure");
     profile.assert_percent("leaf_work", 98.0, CLOSE);
-    assert_eq!(profile.number("recording", "processes"), 7.0);
+    assert_processes(&recording, 7.0);
     let critical = recording.report("critical-path", "procedure");
     critical.assert_percent("leaf_work", 97.0, 3.5);
     let length = critical.sum("procedure", "leaf_work", "seconds");
