@@ -198,7 +198,10 @@ fn two_processes_pipe(collector: Collector) {
     let profile = recording.report("profile", "procedure");
     profile.assert_percent("produce_block", 83.3, CLOSE);
     profile.assert_percent("consume_block", 16.7, CLOSE);
-    assert_processes(&recording, 2.0);
+    // perf may write a child's first samples before its fork; they then stand as a process of their own.
+    if collector != Collector::Import {
+        assert_processes(&recording, 2.0);
+    }
     recording.waits().assert_seconds("the parent reads from the pipe", 0.7, 1.0, |wait| {
         let is_placed = wait.is_in("receive_block") || collector == Collector::Import;
         wait.cause == Cause::Pipe && is_placed && wait.is_ended_by("two_processes_p")
