@@ -49,7 +49,7 @@ pub struct Record {
     /// How to collect
     #[arg(long, value_enum, default_value = "auto")]
     pub collector: Collector,
-    /// Samples per second and processor [default: 997]
+    /// Samples per second and processor [default: 499]
     #[arg(short = 'F', long = "frequency", value_name = "HZ", value_parser = clap::value_parser!(u32).range(1..=20_000))]
     pub hertz: Option<u32>,
     /// Bytes of stack copied at a wait or wake [default: chosen by looking at the program]
