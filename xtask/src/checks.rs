@@ -47,7 +47,7 @@ pub fn test(install: bool) -> Result<ExitCode> {
         succeed(&mut command)
     };
     steps.step("unit and property tests", || {
-        test(&["test", "--workspace", "--exclude", "longpole", "--locked", "--quiet"])
+        test(&["test", "--workspace", "--exclude", "longpole", "--locked", "--quiet", "--no-fail-fast"])
     });
     steps.step("end-to-end tests", || test(&["test", "--package", "longpole", "--locked"]));
     let mut skipped: Vec<String> =

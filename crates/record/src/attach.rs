@@ -96,7 +96,14 @@ mod tests {
     fn own_threads_and_children_are_found() {
         let mut child = std::process::Command::new("sleep").arg("5").spawn().unwrap();
         let (stop, wait) = std::sync::mpsc::channel::<()>();
-        let thread = std::thread::Builder::new().name("extra".into()).spawn(move || wait.recv()).unwrap();
+        // A thread gives itself its name, before it does anything else.
+        let (named, has_name) = std::sync::mpsc::channel::<()>();
+        let body = move || {
+            drop(named);
+            wait.recv()
+        };
+        let thread = std::thread::Builder::new().name("extra".into()).spawn(body).unwrap();
+        has_name.recv().unwrap_err();
         let own = std::process::id();
         let found = tasks_below(own).unwrap();
         assert_eq!(found[0].task, Task { pid: own, tid: own });
