@@ -99,6 +99,14 @@ fn start(session: &Session, command: &[&str]) -> Result<Child, String> {
     let mut record = longpole();
     record.current_dir(session.path()).args(["record", "-o", "x.longpole", "--"]).args(command);
     record.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors).process_group(0);
+    let heed_interrupts = || {
+        // SAFETY: sets a signal's disposition to its default, which is safe after fork.
+        unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
+        Ok(())
+    };
+    // What a shell runs in the background ignores interrupts, and so would all that these tests start.
+    // SAFETY: the closure only makes a system call.
+    unsafe { record.pre_exec(heed_interrupts) };
     Ok(record.spawn().unwrap())
 }
 
