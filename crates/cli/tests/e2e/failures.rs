@@ -328,7 +328,10 @@ fn perf_data_without_the_needed_events_names_the_missing_one() {
     let perf = or_skip!(find("perf"));
     let mut command = Command::new(perf);
     let data = session.path().join("perf.data");
-    command.args(["record", "-q", "-e", "cpu-clock", "-g", "-o"]).arg(&data).args(["--", "true"]);
+    command
+        .args(["record", "-q", "--no-buildid", "--no-buildid-cache", "-e", "cpu-clock", "-g", "-o"])
+        .arg(&data)
+        .args(["--", "true"]);
     let made = session.run(&mut command);
     if !made.status.success() {
         return crate::support::skipped(&format!("perf record: {}", made.stderr));
