@@ -137,7 +137,7 @@ fn newest() -> Result<PathBuf> {
 
 fn render(folder: &Path, view: View, options: Options, format: Format, style: Style) -> Result<String> {
     let failed = || format!("read the recording {}", folder.display());
-    let trace = Trace::open(folder).with_context(failed)?;
+    let trace = Trace::open(folder)?;
     let choices = longpole_metrics::Options { io_idle: options.io_idle };
     let mut analysis = analyse(&trace, &choices).with_context(failed)?;
     let samples = trace.evidence().samples;

@@ -103,17 +103,10 @@ fn known_words() -> impl Iterator<Item = &'static str> {
     ideas.chain(views).chain(metrics)
 }
 
-/// The three known words that share most pairs of letters with this one.
+/// The three known words that are fewest slips of the pen away from this one.
 fn nearest(word: &str) -> Vec<&'static str> {
-    let pairs = |word: &str| -> BTreeSet<(char, char)> {
-        let letters: Vec<char> = word.to_lowercase().chars().collect();
-        letters.iter().copied().zip(letters.iter().copied().skip(1)).collect()
-    };
-    let wanted = pairs(word);
-    let likeness = |known: &str| {
-        let known = pairs(known);
-        2000 * known.intersection(&wanted).count() / (known.len() + wanted.len()).max(1)
-    };
+    let wanted = word.to_lowercase();
+    let likeness = |known: &str| (strsim::normalized_damerau_levenshtein(known, &wanted) * 1e6) as u64;
     let words: BTreeSet<&'static str> = known_words().collect();
     let mut words: Vec<&'static str> = words.into_iter().collect();
     words.sort_by_key(|known| std::cmp::Reverse(likeness(known)));
@@ -206,6 +199,7 @@ mod tests {
     #[test]
     fn a_misspelt_word_is_answered_with_the_nearest() {
         assert!(explain("critical-pathh").unwrap_err().contains(&"critical-path"));
+        assert_eq!(explain("ntp").unwrap_err()[0], "npt");
         assert!(explain("npt_percnt").unwrap_err().contains(&"npt_percent"));
     }
 }

@@ -23,6 +23,8 @@ pub(crate) struct FrameNames {
     kernel: Vec<bool>,
     /// Places in the standard library of the program's language.
     library: FxHashSet<PlaceId>,
+    /// Places in the kernel's way in from user code, which is the same for every system call.
+    entries: FxHashSet<PlaceId>,
 }
 
 impl FrameNames {
@@ -42,7 +44,8 @@ impl FrameNames {
     }
 
     /// The places of a frame that count as procedures of their own, without the `dropped` innermost ones,
-    /// innermost first: what is inlined from the standard library is part of the procedure that uses it.
+    /// innermost first: what is inlined from the standard library is part of the procedure that uses it, and
+    /// the kernel's way in is part of the procedure that takes it.
     pub(crate) fn procedures(
         &self,
         frame: FrameId,
@@ -50,7 +53,9 @@ impl FrameNames {
     ) -> impl DoubleEndedIterator<Item = PlaceId> {
         let places = &self.places[frame.index()];
         let outermost = places.len() - 1;
-        let counts = move |index: usize, place: PlaceId| index == outermost || !self.library.contains(&place);
+        let counts = move |index: usize, place: PlaceId| {
+            !self.entries.contains(&place) && (index == outermost || !self.library.contains(&place))
+        };
         let counting = places.iter().enumerate().skip(dropped);
         counting.filter(move |&(index, &place)| counts(index, place)).map(|(_, &place)| place)
     }
@@ -147,6 +152,8 @@ fn intern(tables: &Tables, named: &Named, paths: &mut Paths) -> FrameNames {
     for (index, frame) in tables.frames.iter().enumerate() {
         let module = module_name(tables, frame.module);
         let found = named.get(&FrameId::from_index(index));
+        let kind = tables.modules.get(frame.module.index()).map(|module| module.kind);
+        let is_kernel = kind == Some(ModuleKind::Kernel);
         let mut places = Vec::new();
         for place in found.iter().flat_map(|(places, _)| places) {
             let known = || files.get(&(frame.module, place.procedure.as_str())).map(|&file| file.to_owned());
@@ -158,6 +165,9 @@ fn intern(tables: &Tables, named: &Named, paths: &mut Paths) -> FrameNames {
             if in_library {
                 names.library.insert(place);
             }
+            if is_kernel && is_kernel_entry(&paths.procedure_named_by(procedure).name) {
+                names.entries.insert(place);
+            }
             places.push(place);
         }
         names.unnamed.push(places.is_empty());
@@ -168,10 +178,16 @@ fn intern(tables: &Tables, named: &Named, paths: &mut Paths) -> FrameNames {
         }
         names.places.push(places);
         names.spins.push(found.is_some_and(|(_, spins)| *spins));
-        let kind = tables.modules.get(frame.module.index()).map(|module| module.kind);
-        names.kernel.push(kind == Some(ModuleKind::Kernel));
+        names.kernel.push(is_kernel);
     }
     names
+}
+
+/// Whether a kernel procedure only leads from user code to what was asked for, and back.
+fn is_kernel_entry(name: &str) -> bool {
+    const NAMES: &[&str] = &["do_syscall_64", "x64_sys_call", "syscall_return_via_sysret"];
+    const BEGINNINGS: &[&str] = &["entry_SYSCALL", "asm_exc_", "asm_sysvec_", "asm_common_interrupt"];
+    NAMES.contains(&name) || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
 }
 
 /// The file of each procedure that has line information at one of its addresses at least, so that

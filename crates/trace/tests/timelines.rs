@@ -172,3 +172,26 @@ fn a_thread_that_ran_unseen_is_not_charged_to_its_creator() {
     });
     assert!(drawn(&trace).contains(&"T1 20 at main/[no stack]".into()));
 }
+
+#[test]
+fn the_kernel_s_way_in_is_no_procedure() {
+    let (_folder, trace) = recording(vec![machine("a", 0)], 50, |logs| {
+        let log = &mut logs[0];
+        let process = log.process(10, None);
+        let main = log.thread(process, 10);
+        let frames = [
+            log.frame("/bin/program", &["main"], false),
+            log.frame("[kernel]", &["entry_SYSCALL_64_after_hwframe"], false),
+            log.frame("[kernel]", &["do_syscall_64"], false),
+            log.frame("[kernel]", &["ksys_read"], false),
+        ];
+        let (reading, entering) = (log.stack(&frames), log.stack(&frames[..3]));
+        log.start(0, main, None);
+        log.switch_in(0, main);
+        log.sample(10, main, reading);
+        log.sample(20, main, entering);
+    });
+    let lines = drawn(&trace);
+    assert!(lines.contains(&"T0 10 at main/ksys_read".into()), "{lines:#?}");
+    assert!(lines.contains(&"T0 20 at main".into()), "{lines:#?}");
+}
