@@ -16,7 +16,7 @@ use recorded::Recorded;
 /// machine is too busy to record every task of it.
 fn record_with(folder: &Path, collector: Choice, program: &str) -> Option<Recorded> {
     let program = build(folder, program);
-    for attempt in 0..8 {
+    for attempt in 0..12 {
         let output = folder.join(format!("{collector:?}-{attempt}.longpole"));
         let options = Options {
             output: output.clone(),
@@ -38,6 +38,8 @@ fn record_with(folder: &Path, collector: Choice, program: &str) -> Option<Record
         if recorded.lost() == 0 {
             return Some(recorded);
         }
+        // What else keeps the machine busy may be over in a moment.
+        std::thread::sleep(std::time::Duration::from_millis(300 * (attempt + 1)));
     }
     skip::skipped(&format!("{collector:?} lost events in every attempt, other programs switch too often"));
     None

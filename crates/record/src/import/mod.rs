@@ -214,6 +214,7 @@ impl<R: Read + Seek> Source<R> {
             .container
             .feature(feature::CPU_COUNT)
             .and_then(|bytes| Some(u32::from_le_bytes(*bytes.get(4..)?.first_chunk()?)))
+            .filter(|&cpus| cpus > 0)
             .unwrap_or_else(|| self.last_cpu.map_or(0, |last| last.saturating_add(1)));
         summary.hertz = self.events.hertz;
         summary.command = match self.command.program.is_empty() {

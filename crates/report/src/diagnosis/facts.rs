@@ -82,7 +82,11 @@ impl Facts {
             waits: ranked(input, all),
             serial_percent: percent(serial as f64, analysis.elapsed as f64),
             starved_percent: starved_percent(input),
-            crowded_percent: share_from(input, &analysis.nominal, input.program.cpus() as usize),
+            crowded_percent: match input.program.cpus() {
+                // A cut import does not tell how many there were: nothing can be said about too few.
+                0 => 0.0,
+                cpus => share_from(input, &analysis.nominal, cpus as usize),
+            },
             working_threads: working_threads(input.analysis)
                 .into_iter()
                 .filter(|&is_working| is_working)

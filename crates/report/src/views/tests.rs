@@ -256,3 +256,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_run_on_an_unknown_number_of_processors_is_not_called_bound_by_them() {
+    let drawing = "cpus 1\nA = work:1\nB = wait_long:2\none AAAAAAAAAAAAAAAAAAAA\ntwo B------------------B";
+    let mut scene = Scene::of(drawing);
+    let headline = |scene: &Scene| scene.text(View::Summary, 200).lines().next().unwrap().to_owned();
+    assert!(headline(&scene).contains("CPU time"), "{}", headline(&scene));
+    scene.timelines.program.machines[0].cpus = 0;
+    assert!(!headline(&scene).contains("CPU time"), "{}", headline(&scene));
+    assert!(headline(&scene).contains("`work`"), "{}", headline(&scene));
+}
