@@ -9,7 +9,7 @@
 //! Time never goes back: an item before the time reached counts as of that time.
 
 use longpole_event::{ThreadId, Time};
-use longpole_trace::{DependenceKind, Item, PathId, State, Timelines, What};
+use longpole_trace::{DependenceKind, Item, ObjectId, PathId, State, Timelines, What};
 
 /// A stretch of a thread's time in one state, between two neighbouring nodes of the thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +22,8 @@ pub struct Arc {
     pub to: Time,
     /// The state; never [`State::Absent`].
     pub state: State,
+    /// What the thread waits for, where it is blocked and that is known.
+    pub object: Option<ObjectId>,
 }
 
 impl Arc {
@@ -45,6 +47,8 @@ pub struct Dependence {
     pub time: Time,
     /// How.
     pub kind: DependenceKind,
+    /// What the enabled thread waited for, where it did and that is known.
+    pub object: Option<ObjectId>,
 }
 
 /// The parallelism at a time.
@@ -64,6 +68,9 @@ pub trait Sweep {
 
     /// A thread went along this arc, which ends now.
     fn arc(&mut self, _arc: Arc) {}
+
+    /// The thread is about to wait for this object.
+    fn begin_wait(&mut self, _thread: ThreadId, _time: Time, _object: ObjectId) {}
 
     /// The thread changes from state `before` to another one.
     fn enter(&mut self, _thread: ThreadId, _time: Time, _before: State, _state: State) {}
@@ -86,6 +93,9 @@ macro_rules! tuples {
             }
             fn arc(&mut self, arc: Arc) {
                 $(self.$index.arc(arc);)+
+            }
+            fn begin_wait(&mut self, thread: ThreadId, time: Time, object: ObjectId) {
+                $(self.$index.begin_wait(thread, time, object);)+
             }
             fn enter(&mut self, thread: ThreadId, time: Time, before: State, state: State) {
                 $(self.$index.enter(thread, time, before, state);)+
@@ -135,11 +145,13 @@ pub fn sweep<T: Timelines>(timelines: &T, io_idle: bool, metric: &mut impl Sweep
 struct Position {
     state: State,
     since: Time,
+    /// What it waits for, or is about to.
+    object: Option<ObjectId>,
 }
 
 impl Default for Position {
     fn default() -> Self {
-        Position { state: State::Absent, since: Time::ZERO }
+        Position { state: State::Absent, since: Time::ZERO, object: None }
     }
 }
 
@@ -158,15 +170,21 @@ impl<S: Sweep> Walk<'_, S> {
         match item.what {
             What::State(state) => self.enter(item.thread, state),
             What::Observe(path) => self.metric.observe(item.thread, self.now, path),
+            What::Await(object) => {
+                self.position(item.thread).object = Some(object);
+                self.metric.begin_wait(item.thread, self.now, object);
+            }
             What::Depend { source, source_time, kind } => {
                 self.cut(source);
                 let source_time = source_time.min(self.now);
+                let object = self.position(item.thread).object;
                 self.metric.depend(Dependence {
                     source,
                     source_time,
                     thread: item.thread,
                     time: self.now,
                     kind,
+                    object,
                 });
             }
         }
@@ -190,11 +208,11 @@ impl<S: Sweep> Walk<'_, S> {
     fn cut(&mut self, thread: ThreadId) {
         let now = self.now;
         let position = self.position(thread);
-        let Position { state, since } = *position;
+        let Position { state, since, object } = *position;
         if since < now {
             position.since = now;
             if state != State::Absent {
-                self.metric.arc(Arc { thread, from: since, to: now, state });
+                self.metric.arc(Arc { thread, from: since, to: now, state, object });
             }
         }
     }
@@ -203,6 +221,9 @@ impl<S: Sweep> Walk<'_, S> {
         let before = std::mem::replace(&mut self.position(thread).state, state);
         if before == state {
             return;
+        }
+        if !matches!(state, State::Blocked(_)) {
+            self.position(thread).object = None;
         }
         let io_idle = self.io_idle;
         let step = |count: &mut u32, was: bool, is: bool| *count = *count + u32::from(is) - u32::from(was);

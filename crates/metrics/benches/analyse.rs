@@ -11,8 +11,8 @@ use criterion::{BenchmarkId, Criterion, Throughput};
 use longpole_event::{MachineId, ProcessId, ThreadId, Time};
 use longpole_metrics::{Options, analyse};
 use longpole_trace::{
-    Cause, DependenceKind, Item, Machine, PathId, Paths, Place, Procedure, Process, Program, State, Thread,
-    Timelines, What,
+    Cause, DependenceKind, Item, Machine, Objects, PathId, Paths, Place, Procedure, Process, Program, State,
+    Thread, Timelines, What,
 };
 
 const THREADS: u32 = 64;
@@ -24,6 +24,7 @@ const PATHS: u32 = 1000;
 struct Relay {
     program: Program,
     paths: Paths,
+    objects: Objects,
     paths_by_number: Vec<PathId>,
     items: u64,
 }
@@ -60,7 +61,7 @@ impl Relay {
             threads: (0..THREADS).map(thread).collect(),
             elapsed_nanoseconds: items * 200,
         };
-        Relay { program, paths, paths_by_number, items }
+        Relay { program, paths, objects: Objects::default(), paths_by_number, items }
     }
 }
 
@@ -73,6 +74,10 @@ impl Timelines for Relay {
 
     fn paths(&self) -> &Paths {
         &self.paths
+    }
+
+    fn objects(&self) -> &Objects {
+        &self.objects
     }
 
     fn for_each(&self, visit: &mut dyn FnMut(&Item)) -> Result<(), Infallible> {

@@ -3,7 +3,7 @@
 use longpole_event::{MachineId, ProcessId, ThreadId, Time};
 use longpole_trace::{DependenceKind, Item, PathId, Paths, State, Thread, What};
 
-use crate::drawing::{Drawing, DrawnDependence, state_of};
+use crate::drawing::{Drawing, DrawnDependence};
 use crate::memory::MemoryTimelines;
 
 impl Drawing {
@@ -63,7 +63,7 @@ impl Drawing {
     pub(crate) fn end(&self, thread: usize) -> Option<usize> {
         let row = &self.threads[thread].row;
         let last = row.iter().rposition(|&character| character != '_')?;
-        let is_on_cpu = state_of(row[last]).is_some_and(State::is_on_cpu);
+        let is_on_cpu = self.state_of(row[last]).is_some_and(State::is_on_cpu);
         (last + 1 < self.length() || is_on_cpu).then_some(last + 1)
     }
 
@@ -145,6 +145,11 @@ impl Drawing {
             let lives_on = column == self.length() && self.end(thread).is_none();
             let state = if lives_on { before } else { self.state(thread, column) };
             if before != state {
+                let drawn = self.threads[thread].row.get(column).and_then(|digit| self.objects.get(digit));
+                if let Some((kind, name)) = drawn {
+                    let what = What::Await(made.known_object(*kind, name));
+                    made.items.push(Item { time, thread: ThreadId::from_index(thread), what });
+                }
                 let what = What::State(state);
                 made.items.push(Item { time, thread: ThreadId::from_index(thread), what });
             }
@@ -156,7 +161,7 @@ impl Drawing {
         self.threads[thread]
             .row
             .get(column)
-            .and_then(|&character| state_of(character))
+            .and_then(|&character| self.state_of(character))
             .unwrap_or(State::Absent)
     }
 
@@ -164,7 +169,7 @@ impl Drawing {
     pub(crate) fn is_observed(&self, thread: usize, column: usize) -> bool {
         let row = &self.threads[thread].row;
         let Some(&before) = column.checked_sub(1).and_then(|before| row.get(before)) else { return false };
-        let is_on_cpu = state_of(before).is_some_and(State::is_on_cpu);
+        let is_on_cpu = self.state_of(before).is_some_and(State::is_on_cpu);
         let changes = row.get(column) != Some(&before);
         let enables = self
             .dependences

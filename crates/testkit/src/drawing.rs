@@ -6,6 +6,7 @@
 //! cpus 3                     processors of each machine (default: as many as threads)
 //! C = main > C:12            the call path that a letter stands for, outermost first, with lines
 //!                            (default: the procedure named by the letter alone)
+//! 1 = mutex cache            a blocked thread so drawn waits for this object (kinds: those of `ObjectKind`)
 //! T1       AAAAAABBBBBB      a thread: name, then its row
 //! web/T2   CCCCCCcccccc      … of the process web (default: process "drawn")
 //! h:db/T3  ____CCcccccc      … of the process db on machine h (default: machine "drawn")
@@ -26,6 +27,7 @@
 //! | `m p k t o` | … a message, a pipe, a socket, a terminal, poll |
 //! | `: f z` | … io, a page fault, sleep |
 //! | `i x u` | … a signal, being unparked, a futex of unknown use |
+//! | `0`…`9` | … the object that the digit stands for |
 //!
 //! A thread is observed where its procedure changes, where it leaves the processor, where it enables another
 //! and where a `look` says so. At one time come first the observations, then the dependences, then the states. A
@@ -35,7 +37,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use longpole_trace::{Cause, DependenceKind, State};
+use longpole_trace::{Cause, DependenceKind, ObjectKind, State};
 
 use crate::memory::MemoryTimelines;
 
@@ -45,6 +47,7 @@ pub struct Drawing {
     pub(crate) unit: u64,
     pub(crate) cpus: Option<u32>,
     pub(crate) letters: BTreeMap<char, Vec<(String, u32)>>,
+    pub(crate) objects: BTreeMap<char, (ObjectKind, String)>,
     pub(crate) threads: Vec<DrawnThread>,
     pub(crate) dependences: Vec<DrawnDependence>,
     pub(crate) looks: Vec<(usize, usize)>,
@@ -152,14 +155,17 @@ impl Drawing {
                 (!line.is_empty()).then_some((index + 1, line))
             })
         };
-        // Threads first: a dependence may be written above the rows that it names.
+        let at = |line: usize| move |reason| DrawingError { line, reason };
+        // What is named first: a line may be written above those that it needs.
+        for (number, line) in lines().filter(|(_, line)| line.contains('=')) {
+            drawing.meaning(line).map_err(at(number))?;
+        }
         let is_row = |line: &str| !line.contains('@') && !line.contains('=');
         for (number, line) in lines().filter(|(_, line)| is_row(line)) {
-            drawing.row(line).map_err(|reason| DrawingError { line: number, reason })?;
+            drawing.row(line).map_err(at(number))?;
         }
-        for (number, line) in lines().filter(|(_, line)| !is_row(line)) {
-            let read = if line.contains('=') { drawing.letter(line) } else { drawing.event(line) };
-            read.map_err(|reason| DrawingError { line: number, reason })?;
+        for (number, line) in lines().filter(|(_, line)| line.contains('@') && !line.contains('=')) {
+            drawing.event(line).map_err(at(number))?;
         }
         Ok(drawing)
     }
@@ -178,7 +184,7 @@ impl Drawing {
             }
             _ => {}
         }
-        if let Some(unknown) = row.chars().find(|&character| state_of(character).is_none()) {
+        if let Some(unknown) = row.chars().find(|&character| self.state_of(character).is_none()) {
             return Err(format!("{unknown:?} is no state of a thread"));
         }
         let (machine, rest) = name.split_once(':').unwrap_or(("drawn", name));
@@ -195,8 +201,25 @@ impl Drawing {
         Ok(())
     }
 
-    fn letter(&mut self, line: &str) -> Result<(), String> {
+    /// What a character of a row says in this drawing.
+    pub(crate) fn state_of(&self, character: char) -> Option<State> {
+        match self.objects.get(&character) {
+            Some((kind, _)) => Some(State::Blocked(kind.cause())),
+            None => state_of(character),
+        }
+    }
+
+    /// What a letter or a digit stands for.
+    fn meaning(&mut self, line: &str) -> Result<(), String> {
         let (letter, path) = line.split_once('=').ok_or("a letter needs a path")?;
+        let mut characters = letter.trim().chars();
+        if let (Some(digit @ '0'..='9'), None) = (characters.next(), characters.next()) {
+            let (kind, name) = path.trim().rsplit_once(' ').ok_or("an object needs a kind and a name")?;
+            let known = ObjectKind::ALL.iter().find(|known| known.name() == kind.trim());
+            let &kind = known.ok_or_else(|| format!("{kind} is no kind of object"))?;
+            self.objects.insert(digit, (kind, name.to_owned()));
+            return Ok(());
+        }
         let mut characters = letter.trim().chars();
         let (Some(letter @ 'A'..='Z'), None) = (characters.next(), characters.next()) else {
             return Err(format!("{} is not one of A to Z", letter.trim()));
@@ -260,6 +283,7 @@ mod tests {
             let thread = &made.program.threads[item.thread.index()].name;
             let what = match item.what {
                 What::State(state) => format!("{state:?}"),
+                What::Await(object) => format!("awaits {}", made.objects.get(object).name),
                 What::Observe(path) => {
                     let mut names: Vec<_> = made
                         .paths
@@ -338,6 +362,13 @@ mod tests {
     }
 
     #[test]
+    fn a_digit_is_a_wait_for_its_object() {
+        let made = draw("1 = rwlock table\nT1 A1A");
+        assert_eq!(shown(&made)[1..4], ["1 T1 at A", "1 T1 awaits table", "1 T1 Blocked(Lock)"],);
+        assert_eq!(made.objects.get(made.object("table")).kind, ObjectKind::RwLock);
+    }
+
+    #[test]
     fn a_look_is_an_observation() {
         let made = draw("T1 AAAA\nT1@1 look");
         assert!(shown(&made).contains(&"1 T1 at A".to_owned()));
@@ -372,5 +403,7 @@ mod tests {
         assert_eq!(error("T1 AA\nT2 BB\nT1@1 -> T2 push").reason, "push is no kind of dependence");
         assert_eq!(error("T1 AA\nT2 BB\nT1@2 -> T2@1 message").line, 3);
         assert_eq!(error("# nothing\nAB = c").line, 2);
+        assert_eq!(error("1 = drum m\nT1 A1").reason, "drum is no kind of object");
+        assert_eq!(error("T1 A2").reason, "'2' is no state of a thread");
     }
 }

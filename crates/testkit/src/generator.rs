@@ -5,7 +5,7 @@
 //! waiting, nobody enables others while blocked, messages arrive after they were sent.
 
 use longpole_event::{ThreadId, Time};
-use longpole_trace::{Cause, DependenceKind, Item, PathId, Paths, State, Thread, What};
+use longpole_trace::{Cause, DependenceKind, Item, ObjectKind, PathId, Paths, State, Thread, What};
 use proptest::prelude::*;
 
 use crate::memory::MemoryTimelines;
@@ -163,6 +163,17 @@ impl Run {
         self.enter(thread, if argument.is_multiple_of(2) { State::Ready } else { State::Running });
     }
 
+    /// The thread waits for some object, or for what is not known.
+    fn wait(&mut self, thread: ThreadId, argument: usize) {
+        let cause = CAUSES[argument % CAUSES.len()];
+        let kind = ObjectKind::ALL.iter().find(|kind| kind.cause() == cause);
+        if let (Some(&kind), Some(name)) = (kind, ["m", "n", "o"].get(argument / CAUSES.len() % 4)) {
+            let object = self.made.known_object(kind, name);
+            self.push(thread, What::Await(object));
+        }
+        self.enter(thread, State::Blocked(cause));
+    }
+
     fn wake(&mut self, waker: ThreadId, other: ThreadId, argument: usize) {
         self.depend(other, waker, self.now, KINDS[argument % KINDS.len()]);
         // Now and then the woken thread finds nothing changed, and waits on.
@@ -177,7 +188,7 @@ impl Run {
             self.observe(thread, argument);
         }
         match action % 8 {
-            0 => self.enter(thread, State::Blocked(CAUSES[argument % CAUSES.len()])),
+            0 => self.wait(thread, argument),
             1 => self.enter(thread, State::Ready),
             2 => self.enter(thread, State::Spinning),
             3 if self.states.len() < self.most => {
@@ -218,6 +229,7 @@ mod tests {
                     What::State(State::Blocked(_)) => "blocked".to_owned(),
                     What::State(state) => format!("{state:?}"),
                     What::Observe(_) => "observed".to_owned(),
+                    What::Await(_) => "awaited".to_owned(),
                     What::Depend { source_time, .. } if source_time < item.time => "under way".to_owned(),
                     What::Depend { kind, .. } => format!("{kind:?}"),
                 });
@@ -227,7 +239,7 @@ mod tests {
         let all = [
             "Absent", "Barrier", "Create", "Post", "Ready", "Running", "Signal", "Spinning", "Unlock", "Wake",
         ];
-        for what in all.into_iter().chain(["blocked", "observed", "under way"]) {
+        for what in all.into_iter().chain(["blocked", "awaited", "observed", "under way"]) {
             assert!(seen.contains(what), "no {what} in {seen:?}");
         }
         assert!(dependences > 300, "only {dependences} dependences in 100 runs");

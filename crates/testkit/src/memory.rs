@@ -4,7 +4,8 @@ use std::convert::Infallible;
 
 use longpole_event::{MachineId, ProcessId, ThreadId};
 use longpole_trace::{
-    Item, Machine, PathId, Paths, Place, Procedure, ProcedureId, Process, Program, Timelines,
+    Item, Machine, Object, ObjectId, ObjectKind, Objects, PathId, Paths, Place, Procedure, ProcedureId,
+    Process, Program, Timelines,
 };
 
 /// A program with its items, all in memory.
@@ -14,6 +15,8 @@ pub struct MemoryTimelines {
     pub program: Program,
     /// Call paths.
     pub paths: Paths,
+    /// Objects.
+    pub objects: Objects,
     /// Items in time order.
     pub items: Vec<Item>,
 }
@@ -39,6 +42,16 @@ impl MemoryTimelines {
         ProcedureId(index.unwrap_or_else(|| panic!("no procedure is named {name}")) as u32)
     }
 
+    /// The object of this name.
+    ///
+    /// # Panics
+    /// When there is none.
+    #[must_use]
+    pub fn object(&self, name: &str) -> ObjectId {
+        let index = self.objects.all().iter().position(|object| object.name == name);
+        ObjectId(index.unwrap_or_else(|| panic!("no object is named {name}")) as u32)
+    }
+
     /// Adds a machine with one processor per thread that it will get.
     pub(crate) fn machine(&mut self, name: &str, cpus: u32) -> MachineId {
         self.program.machines.push(Machine { name: name.to_owned(), cpus });
@@ -51,6 +64,15 @@ impl MemoryTimelines {
         let pid = (id.0 + 1) * 100;
         self.program.processes.push(Process { machine, pid, name: name.to_owned(), parent: None });
         id
+    }
+
+    /// The object of this kind and name, added if it is new.
+    pub(crate) fn known_object(&mut self, kind: ObjectKind, name: &str) -> ObjectId {
+        let object = Object { kind, name: name.to_owned() };
+        match self.objects.all().iter().position(|known| *known == object) {
+            Some(index) => ObjectId(index as u32),
+            None => self.objects.add(object),
+        }
     }
 
     /// The path that goes on from `caller` into the procedure of this name.
@@ -72,6 +94,10 @@ impl Timelines for MemoryTimelines {
 
     fn paths(&self) -> &Paths {
         &self.paths
+    }
+
+    fn objects(&self) -> &Objects {
+        &self.objects
     }
 
     fn for_each(&self, visit: &mut dyn FnMut(&Item)) -> Result<(), Infallible> {

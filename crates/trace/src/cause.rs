@@ -4,8 +4,9 @@
 //! call with its arguments where the collector has it, else from the names of the kernel's procedures on the
 //! stack. Only a futex needs the user's side: the waiting frames tell lock, condition, barrier, join.
 
-use longpole_event::{Blocking, Call, FileKind};
+use longpole_event::{Blocking, Call, FileKind, ProcessId};
 
+use crate::objects::{ObjectKey, ObjectKind};
 use crate::state::Cause;
 use crate::timeline::DependenceKind;
 use crate::waiting_frames::Hint;
@@ -57,6 +58,23 @@ pub(crate) fn cause(blocking: Blocking, call: Option<&Call>, hints: StackHints) 
         Some(Cause::Other) => hints.futex().unwrap_or(Cause::Other),
         Some(cause) => cause,
     }
+}
+
+/// What tells the object of a wait from others: the futex, of the kind that its cause says.
+pub(crate) fn object(process: ProcessId, cause: Cause, call: Option<&Call>) -> Option<ObjectKey> {
+    let call = call.filter(|call| matches!(call.number, 202 | 454..=456))?;
+    let kind = match cause {
+        Cause::Lock => ObjectKind::Lock,
+        Cause::Condition => ObjectKind::Condition,
+        Cause::Barrier => ObjectKind::Barrier,
+        Cause::Semaphore => ObjectKind::Semaphore,
+        Cause::Message => ObjectKind::Channel,
+        Cause::Park => ObjectKind::Parker,
+        Cause::Join => ObjectKind::ThreadEnd,
+        Cause::Futex => ObjectKind::Futex,
+        _ => return None,
+    };
+    Some(ObjectKey { kind, process, address: call.arguments[0] })
 }
 
 /// What kind of dependence ends a wait.

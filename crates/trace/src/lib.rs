@@ -14,6 +14,7 @@ mod evidence;
 mod inventory;
 mod library_sources;
 mod naming;
+mod objects;
 mod paths;
 mod program;
 mod stacks;
@@ -27,6 +28,7 @@ mod waiting_frames;
 
 pub use error::{Error, Result};
 pub use evidence::Evidence;
+pub use objects::{Object, ObjectId, ObjectKind, Objects};
 pub use paths::{PathId, Paths, Place, PlaceId, Procedure, ProcedureId};
 pub use program::{Machine, Process, Program, Thread};
 pub use state::{Cause, State};

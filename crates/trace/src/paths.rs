@@ -106,6 +106,12 @@ impl Paths {
         (path != Self::ROOT).then(|| self.places[self.nodes[path.0 as usize].1.0 as usize])
     }
 
+    /// The id of the innermost place; `None` for the empty path.
+    #[must_use]
+    pub fn innermost_id(&self, path: PathId) -> Option<PlaceId> {
+        (path != Self::ROOT).then(|| self.nodes[path.0 as usize].1)
+    }
+
     /// The places of the path, innermost first.
     pub fn places_of(&self, path: PathId) -> impl Iterator<Item = Place> + '_ {
         std::iter::successors(Some(path), |&path| self.caller(path)).filter_map(|path| self.innermost(path))

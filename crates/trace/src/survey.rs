@@ -4,6 +4,7 @@ use longpole_event::{StackId, ThreadId, Time};
 use rustc_hash::FxHashMap;
 
 use crate::bursts::LastSamples;
+use crate::objects::{Census, ObjectId, ObjectKey};
 use crate::paths::{PathId, Paths, PlaceId};
 use crate::stacks::{Cut, PathCache, StackTable};
 use crate::timeline::Item;
@@ -13,6 +14,8 @@ use crate::transitions::{Observer, Oddity};
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     pub(crate) cache: PathCache,
+    /// What threads wait for.
+    pub(crate) objects: Census,
     /// Spinning intervals by thread of the log.
     pub(crate) spins: Vec<Vec<(Time, Time)>>,
     /// Where bursts were seen last.
@@ -58,6 +61,10 @@ impl Observer for Surveyor<'_> {
     }
 
     fn item(&mut self, _item: Item) {}
+
+    fn awaited(&mut self, key: ObjectKey, path: PathId) -> Option<ObjectId> {
+        Some(self.findings.objects.come_across(key, path, self.paths))
+    }
 
     /// ```text
     ///    observation      sample in a spinning loop        sample in a spinning loop      elsewhere

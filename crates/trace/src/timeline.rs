@@ -2,6 +2,7 @@
 
 use longpole_event::{ThreadId, Time};
 
+use crate::objects::{ObjectId, Objects};
 use crate::paths::{PathId, Paths};
 use crate::program::Program;
 use crate::state::State;
@@ -21,7 +22,7 @@ pub struct Item {
 /// What an [`Item`] says.
 ///
 /// ```text
-///   switch-out of A at t, blocked:      A Observe(path)   A State(Blocked)
+///   switch-out of A at t, blocked:      A Observe(path)   A Await(object)   A State(Blocked)
 ///   A wakes B at t:                     A Observe(path)   B Depend{source A}   B State(Ready)
 ///   B gets the processor:               B State(Running)
 ///   A creates B:                        A Observe(path)   B Depend{Create}     B State(Ready)
@@ -36,6 +37,8 @@ pub enum What {
     /// (metrics.md §1). The path is without the frames of the wait or wake itself, and it is also where
     /// a wait that begins now is suffered.
     Observe(PathId),
+    /// The wait that begins with the thread's next state is for this object. Without it, what for is not known.
+    Await(ObjectId),
     /// `source` at `source_time` enabled this thread to go on now.
     Depend {
         /// The enabling thread.
@@ -78,6 +81,9 @@ pub trait Timelines {
 
     /// The call paths that the items name.
     fn paths(&self) -> &Paths;
+
+    /// The objects that the items name.
+    fn objects(&self) -> &Objects;
 
     /// Calls `visit` on every item in time order.
     ///

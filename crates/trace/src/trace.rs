@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use longpole_event::{Call, MachineId, StackId, ThreadId, Time};
+use longpole_event::{Call, MachineId, ProcessId, StackId, ThreadId, Time};
 use longpole_recording::{Folder, LogName, Manifest};
 use rustc_hash::FxHashMap;
 
@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::evidence::Evidence;
 use crate::inventory::Inventory;
 use crate::naming::{SymbolSource, name_frames};
+use crate::objects::{ObjectId, ObjectIndex, ObjectKey, Objects};
 use crate::paths::{PathId, Paths};
 use crate::program::Program;
 use crate::stacks::{Cut, PathCache, StackTable};
@@ -27,6 +28,7 @@ pub struct Trace {
     manifest: Manifest,
     program: Program,
     paths: Paths,
+    objects: Objects,
     evidence: Evidence,
     machines: Vec<Surveyed>,
     sent: Sent,
@@ -38,16 +40,25 @@ pub struct Trace {
 struct Surveyed {
     stacks: StackTable,
     cache: PathCache,
+    objects: ObjectIndex,
     tails: Tails,
     calls: Vec<Call>,
     known: Vec<Foreknowledge>,
+    processes: Vec<ProcessId>,
     base: u32,
     axis: Axis,
 }
 
 impl Surveyed {
     fn sources<'a>(&'a self, sent: &'a Sent) -> Sources<'a> {
-        Sources { stacks: &self.stacks, calls: &self.calls, known: &self.known, sent, base: self.base }
+        Sources {
+            stacks: &self.stacks,
+            calls: &self.calls,
+            known: &self.known,
+            processes: &self.processes,
+            sent,
+            base: self.base,
+        }
     }
 }
 
@@ -70,6 +81,7 @@ impl Trace {
         let mut trace = Trace {
             evidence: evidence_of(&manifest, &inventories, &folder),
             paths: Paths::default(),
+            objects: Objects::default(),
             machines: Vec::new(),
             sent: sent_of(&manifest, &inventories, run.begin),
             folder,
@@ -98,6 +110,12 @@ impl Trace {
     #[must_use]
     pub fn paths(&self) -> &Paths {
         &self.paths
+    }
+
+    /// What threads wait for.
+    #[must_use]
+    pub fn objects(&self) -> &Objects {
+        &self.objects
     }
 
     /// What the answers rest on.
@@ -160,12 +178,15 @@ impl Trace {
             }
             let stacks = StackTable::new(&inventory.tables, names, &mut self.paths);
             let threads = inventory.threads.len();
+            let of_machine = &self.program.threads[base as usize..][..threads];
             self.machines.push(Surveyed {
                 stacks,
                 cache: PathCache::default(),
+                objects: ObjectIndex::default(),
                 tails: Tails::default(),
                 calls: inventory.tables.calls,
                 known: inventory.threads.into_iter().map(|thread| thread.known).collect(),
+                processes: of_machine.iter().map(|thread| thread.process).collect(),
                 base,
                 axis: Axis::new(self.manifest.machines[index].clock, begin),
             });
@@ -209,6 +230,7 @@ impl Trace {
             self.program.threads[machine.base as usize + offset].prefix = prefix;
         }
         machine.cache = found.cache;
+        machine.objects = found.objects.settle(&self.paths, &mut self.objects);
         machine.tails = found.last_samples.into_tails();
         let evidence = &mut self.evidence;
         evidence.contradictions += found.contradictions;
@@ -242,6 +264,10 @@ impl Timelines for Trace {
         &self.paths
     }
 
+    fn objects(&self) -> &Objects {
+        &self.objects
+    }
+
     fn for_each(&self, visit: &mut dyn FnMut(&Item)) -> Result<()> {
         self.items(visit)
     }
@@ -261,6 +287,10 @@ impl Observer for Replayer<'_> {
 
     fn worked(&mut self, _thread: ThreadId, end: PathId) -> PathId {
         self.replayed.tails.charged(end, self.turns)
+    }
+
+    fn awaited(&mut self, key: ObjectKey, _path: PathId) -> Option<ObjectId> {
+        self.replayed.objects.find(key)
     }
 
     fn item(&mut self, item: Item) {

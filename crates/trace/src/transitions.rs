@@ -10,10 +10,11 @@
 //! An event that contradicts the state (a switch-in of a running thread) is a sign of loss: the thread is
 //! brought into the state that the event proves, and the contradiction is counted.
 
-use longpole_event::{Blocking, Call, CallId, Event, EventKind, StackId, ThreadId, Time, Waker};
+use longpole_event::{Blocking, Call, CallId, Event, EventKind, ProcessId, StackId, ThreadId, Time, Waker};
 use rustc_hash::FxHashMap;
 
-use crate::cause::{cause, dependence, is_yield, sends};
+use crate::cause::{cause, dependence, is_yield, object, sends};
+use crate::objects::{ObjectId, ObjectKey};
 use crate::paths::PathId;
 use crate::stacks::{Cut, StackTable};
 use crate::state::{Cause, State};
@@ -50,6 +51,10 @@ pub(crate) trait Observer {
     fn worked(&mut self, _thread: ThreadId, end: PathId) -> PathId {
         end
     }
+    /// A thread begins to wait for this object at this path.
+    fn awaited(&mut self, _key: ObjectKey, _path: PathId) -> Option<ObjectId> {
+        None
+    }
     /// The thread's paths begin with this one.
     fn begins_at(&mut self, _thread: ThreadId, _prefix: PathId) {}
     /// Something to count.
@@ -75,6 +80,8 @@ pub(crate) struct Sources<'a> {
     pub(crate) stacks: &'a StackTable,
     pub(crate) calls: &'a [Call],
     pub(crate) known: &'a [Foreknowledge],
+    /// The recording's process of each thread of the log.
+    pub(crate) processes: &'a [ProcessId],
     pub(crate) sent: &'a Sent,
     /// Added to the log's thread ids to make the recording's.
     pub(crate) base: u32,
@@ -227,8 +234,15 @@ impl<'a> Transitions<'a> {
             self.enter(thread, time, State::Absent, observer);
             return;
         }
-        self.observe(thread, time, (stack, Cut::Stripped), observer);
-        self.enter(thread, time, State::Blocked(cause(blocking, call, stacks.hints(stack))), observer);
+        let path = self.observe(thread, time, (stack, Cut::Stripped), observer);
+        let cause = cause(blocking, call, stacks.hints(stack));
+        let process = self.sources.processes[thread.index()];
+        if let Some(key) = object(process, cause, call)
+            && let Some(object) = observer.awaited(key, path)
+        {
+            self.emit(thread, time, What::Await(object), observer);
+        }
+        self.enter(thread, time, State::Blocked(cause), observer);
     }
 
     fn wake(

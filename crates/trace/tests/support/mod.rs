@@ -142,6 +142,7 @@ pub fn drawn(trace: &Trace) -> Vec<String> {
         let what = match item.what {
             What::State(State::Blocked(cause)) => format!("blocked: {cause}"),
             What::State(state) => format!("{state:?}").to_lowercase(),
+            What::Await(object) => format!("for {}", trace.objects().get(object).name),
             What::Observe(path) => format!("at {}", path_text(trace, path)),
             What::Depend { source, source_time, kind } => {
                 format!("after T{}@{} ({kind:?})", source.0, source_time.nanoseconds())
