@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
-use longpole_metrics::{By, Weight, analyse};
+use longpole_metrics::{By, Weight, analyse, details};
 use longpole_recording::Folder;
 use longpole_report::{Input, Options, Style, View, build};
 use longpole_trace::Trace;
@@ -17,7 +17,7 @@ pub struct ReportArgs {
     pub recording: Option<PathBuf>,
     /// What to show.
     #[arg(long, default_value = "summary", value_parser = view_of, value_name = "VIEW",
-        help = "What to show: summary, critical-path, npt, profile, threads, tree, parallelism or evidence")]
+        help = "What to show: summary, critical-path, npt, profile, objects, threads, tree, parallelism or evidence")]
     pub view: View,
     /// What a row is.
     #[arg(long, value_enum, default_value_t)]
@@ -144,10 +144,13 @@ fn render(folder: &Path, view: View, options: Options, format: Format, style: St
     if samples > 0 {
         analysis.effective_samples = analysis.effective_samples.at_most(samples);
     }
+    let details = details(&trace, &choices, &view.demand(&options)).with_context(failed)?;
     let input = Input {
         program: trace.program(),
         paths: trace.paths(),
+        objects: trace.objects(),
         analysis: &analysis,
+        details: &details,
         evidence: trace.evidence(),
     };
     let report = build(view, &input, &options);

@@ -7,7 +7,9 @@
 mod analyse;
 mod analysis;
 mod charges;
+mod contention;
 mod critical_path;
+mod details;
 #[cfg(test)]
 mod drawn;
 mod error;
@@ -24,5 +26,7 @@ pub use analysis::{
     Analysis, By, Charge, CriticalPath, EffectiveSamples, Measures, Node, Options, PathSegment, Row,
     ThreadStates, Weight,
 };
+pub use contention::{Contended, Contention};
+pub use details::{Demand, Details, details};
 pub use error::{are_tied, standard_error};
 pub use rows::{rows, total};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use longpole_metrics::analyse;
+use longpole_metrics::{analyse, details};
 use longpole_testkit::{MemoryTimelines, draw};
 use longpole_trace::Evidence;
 
@@ -64,8 +64,12 @@ impl Scene {
         for samples in [&mut samples.cpu, &mut samples.npt, &mut samples.critical] {
             *samples *= LOOKS;
         }
-        let (program, paths) = (&self.timelines.program, &self.timelines.paths);
-        crate::build(view, &Input { program, paths, analysis: &analysis, evidence: &self.evidence }, options)
+        let choices = longpole_metrics::Options { io_idle: options.io_idle };
+        let Ok(details) = details(&self.timelines, &choices, &view.demand(options));
+        let MemoryTimelines { program, paths, objects, .. } = &self.timelines;
+        let (analysis, evidence) = (&analysis, &self.evidence);
+        let input = Input { program, paths, objects, analysis, details: &details, evidence };
+        crate::build(view, &input, options)
     }
 
     pub(crate) fn text(&self, view: View, width: usize) -> String {
@@ -98,12 +102,13 @@ heavy@30 -> light barrier";
 /// One thread holds a lock for long, two want it for short.
 pub(crate) const LOCK_HOG: &str = "\
 cpus 4
+1 = mutex table_lock
 H = hog:5 > update:30
 S = polite:9 > short_update:44
 I = polite:10 > independent:50
 hog     HHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHH
-polite1 IIllllllSIIlllllSIIlllllSIIlllll
-polite2 IlllllllSSIIllllSSIIllllSSIIllll
+polite1 II111111SII11111SII11111SII11111
+polite2 I1111111SSII1111SSII1111SSII1111
 hog@8 -> polite1, polite2 unlock
 hog@16 -> polite1, polite2 unlock
 hog@24 -> polite1, polite2 unlock";

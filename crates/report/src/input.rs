@@ -4,8 +4,8 @@ use std::cell::OnceCell;
 use std::ops::Deref;
 
 use longpole_event::ThreadId;
-use longpole_metrics::{Analysis, By, Measures, Row, ThreadStates, Weight};
-use longpole_trace::{Evidence, Paths, Program};
+use longpole_metrics::{Analysis, By, Details, Measures, Row, ThreadStates, Weight};
+use longpole_trace::{Evidence, Objects, Paths, Program};
 
 /// Everything a report is made from.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +14,10 @@ pub struct Input<'a> {
     pub program: &'a Program,
     /// The call paths.
     pub paths: &'a Paths,
+    /// What threads waited for.
+    pub objects: &'a Objects,
+    /// What only some views need; what the view's [`demand`](crate::View::demand) asks for is in it.
+    pub details: &'a Details,
     /// The metrics.
     pub analysis: &'a Analysis,
     /// What they rest on.

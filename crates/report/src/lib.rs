@@ -8,9 +8,16 @@
 //!
 //! ```
 //! use longpole_report::{Input, Options, Style, View, build};
-//! let (program, paths, analysis) = Default::default();
+//! let (program, paths, objects, analysis, details) = Default::default();
 //! let evidence = longpole_trace::Evidence::default();
-//! let input = Input { program: &program, paths: &paths, analysis: &analysis, evidence: &evidence };
+//! let input = Input {
+//!     program: &program,
+//!     paths: &paths,
+//!     objects: &objects,
+//!     analysis: &analysis,
+//!     details: &details,
+//!     evidence: &evidence,
+//! };
 //! let report = build(View::Summary, &input, &Options::default());
 //! assert!(report.text(&Style::plain(80)).contains("Nothing was recorded"));
 //! ```

@@ -3,7 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
+use longpole_metrics::Demand;
+
 use crate::error::Error;
+use crate::input::Options;
 
 macro_rules! views {
     ($($(#[doc = $doc:literal])* $name:ident => $text:literal),* $(,)?) => {
@@ -42,6 +45,8 @@ views! {
     Npt => "npt",
     /// CPU time and waiting time: the gprof and the ips2 profile side by side.
     Profile => "profile",
+    /// What threads waited for: each lock, condition, barrier with its waits.
+    Objects => "objects",
     /// Every thread with the time it spent in each state.
     Threads => "threads",
     /// The program's tree: machine, process, thread, procedure.
@@ -50,6 +55,14 @@ views! {
     Parallelism => "parallelism",
     /// What the answers rest on: events, samples, losses, and the cost of collecting.
     Evidence => "evidence",
+}
+
+impl View {
+    /// What the view needs beside the [`Analysis`](longpole_metrics::Analysis).
+    #[must_use]
+    pub fn demand(self, _options: &Options) -> Demand {
+        Demand { contention: self == View::Objects }
+    }
 }
 
 impl fmt::Display for View {

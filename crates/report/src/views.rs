@@ -3,6 +3,7 @@
 mod critical_path;
 mod evidence;
 mod npt;
+mod objects;
 mod parallelism;
 mod profile;
 mod ranking;
@@ -33,6 +34,7 @@ pub fn build(view: View, input: &Input<'_>, options: &Options) -> Report {
         View::CriticalPath => critical_path::build(input, options),
         View::Npt => npt::build(input, options),
         View::Profile => profile::build(input, options),
+        View::Objects => objects::build(input, options),
         View::Threads => threads::build(input, options),
         View::Tree => tree::build(input, options),
         View::Parallelism => parallelism::build(input, options),

@@ -1,9 +1,9 @@
 //! What the views say of drawn runs.
 
 use longpole_event::Time;
-use longpole_metrics::{Analysis, By, Weight};
+use longpole_metrics::{Analysis, By, Details, Weight};
 use longpole_testkit::random_timelines;
-use longpole_trace::{Evidence, Paths, Program};
+use longpole_trace::{Evidence, Objects, Paths, Program};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -186,7 +186,15 @@ fn colours_are_only_where_they_are_wanted() {
 fn an_empty_recording_says_why_it_is_empty() {
     let evidence = Evidence { lost_events: 12, ..Evidence::default() };
     let (program, paths, analysis) = (Program::default(), Paths::default(), Analysis::default());
-    let input = Input { program: &program, paths: &paths, analysis: &analysis, evidence: &evidence };
+    let (objects, details) = (Objects::default(), Details::default());
+    let input = Input {
+        program: &program,
+        paths: &paths,
+        objects: &objects,
+        analysis: &analysis,
+        details: &details,
+        evidence: &evidence,
+    };
     let text = crate::build(View::Summary, &input, &Options::default()).text(&Style::plain(80));
     assert!(text.contains("12 events were lost, and none arrived"), "{text}");
     for &view in View::ALL {

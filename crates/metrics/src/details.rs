@@ -1,0 +1,35 @@
+//! What only some views need: each part is a sweep of its own, made when it is asked for.
+
+use longpole_graph::sweep;
+use longpole_trace::Timelines;
+
+use crate::analysis::Options;
+use crate::contention::Contention;
+
+/// Which parts of [`Details`] are wanted.
+#[derive(Clone, Debug, Default)]
+pub struct Demand {
+    /// [`Details::contention`].
+    pub contention: bool,
+}
+
+/// Parts of the answer beside the [`Analysis`](crate::Analysis).
+#[derive(Clone, Debug, Default)]
+pub struct Details {
+    /// Waits by object.
+    pub contention: Option<Contention>,
+}
+
+/// Computes the parts that are wanted.
+///
+/// # Errors
+/// What the timelines say when they cannot be read.
+pub fn details<T: Timelines>(timelines: &T, options: &Options, demand: &Demand) -> Result<Details, T::Error> {
+    let mut details = Details::default();
+    if demand.contention {
+        let mut contention = Contention::new(timelines.objects());
+        sweep(timelines, options.io_idle, &mut contention)?;
+        details.contention = Some(contention);
+    }
+    Ok(details)
+}
