@@ -47,6 +47,11 @@ pub trait Collector {
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
+
+    /// What a reader has to know of this run, when it has ended.
+    fn findings(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// What a collector's kernel programs cost.

@@ -223,10 +223,11 @@ fn finish(parts: Parts<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Finish
     let recorder_cpu = cpu_time().saturating_sub(cpu_before);
     let ended = run.close();
     let kernel = opened.collector.kernel_cost();
+    let findings = opened.collector.findings();
     drop(opened);
 
     let machine = &mut manifest.machines[0];
-    machine.collector.notes.extend(ended.notes);
+    machine.collector.notes.extend(findings.into_iter().chain(ended.notes));
     machine.cost = Some(Cost {
         recorder_cpu_seconds: recorder_cpu.as_secs_f64(),
         kernel_seconds: kernel.map(|cost| Duration::from_nanos(cost.nanoseconds).as_secs_f64()),

@@ -32,6 +32,8 @@ pub struct Events {
     pub has_copies: bool,
     /// Whether samples of a clock are there.
     pub has_clock: bool,
+    /// Whether switches have records of their own (`--switch-events`).
+    pub has_switches: bool,
     /// Whether the creation of threads was recorded with its place.
     pub has_creation: bool,
 }
@@ -62,6 +64,7 @@ impl Events {
             has_stacks: switch.layout.sample_type & sample::CALLCHAIN != 0,
             has_copies: switch.layout.sample_type & sample::STACK_USER != 0,
             has_clock: clock.is_some(),
+            has_switches: attributes.iter().any(|attribute| attribute.layout.has_switches),
             has_creation: find(|meaning| matches!(meaning, Meaning::Create(_))).is_some(),
             meanings,
         })

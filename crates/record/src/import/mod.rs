@@ -18,7 +18,7 @@ use longpole_event::Time;
 
 use crate::perf::layout::{Origin, Record};
 use crate::perf::rounds::Rounds;
-use crate::perf::{Conversion, KernelAddresses, Presence, Scope, Threads};
+use crate::perf::{Conversion, KernelAddresses, Presence, Scope, Switches, Threads};
 use crate::raw::RawEvent;
 use command::Command;
 use container::{Container, Entry, RawRecord, feature};
@@ -92,6 +92,7 @@ impl<R: Read + Seek> Source<R> {
         };
         let mut conversion = Conversion::new(Threads::new(scope));
         conversion.has_creation = events.has_creation;
+        conversion.switches = events.has_switches.then(|| Switches::new(command.is_system_wide));
         conversion.has_registers =
             container.feature_text(feature::ARCHITECTURE).is_none_or(|name| name == "x86_64");
         let kernel = RecordedKernel::of(&container);
@@ -248,7 +249,10 @@ impl<R: Read + Seek> Source<R> {
             "call chains by frame pointers: the caller of a C library procedure is taken from the call before it, \
                  without its line; --call-graph dwarf,2048 is exact",
         );
+        notes.extend(self.conversion.switches.iter().filter_map(Switches::note));
+        let untold = self.conversion.switches.as_ref().map_or(0, |switches| switches.untold);
         let counts = [
+            (untold, "waits have neither place nor reason: the kernel did not deliver their tracepoints"),
             (
                 self.presence.missing,
                 "switches to a thread are missing in the file and were put where it next does something",

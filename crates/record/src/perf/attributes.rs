@@ -27,10 +27,9 @@ pub(crate) struct EventPlan {
     pub(crate) meaning: Meaning,
 }
 
-/// Of a switch only a thread that blocks needs its stack, of a wake only the task whose own doing it is:
-/// copying stacks is most of the cost, and these events fire for every task of the machine.
+/// Of switches the records tell all but why and where a thread waits. Of a wake only the task whose own doing
+/// it is needs its stack: copying stacks is most of the cost, and these events fire for every task of the machine.
 const BLOCKS: &str = "prev_state & 0xff";
-const RUNS_ON: &str = "!(prev_state & 0xff)";
 const BY_TASK: &str = "common_pid != 0 && !(common_flags & 0x48)";
 const BY_INTERRUPT: &str = "common_pid == 0 || common_flags & 0x48";
 
@@ -41,7 +40,7 @@ enum Detail {
     Stack,
 }
 
-/// The event whose ring all others write into; it delivers mappings, names, starts and ends.
+/// The event whose ring all others write into; it delivers mappings, names, starts, ends and switches.
 pub(crate) fn side_band(ring_bytes: usize, build_ids: bool) -> perf::perf_event_attr {
     let mut attribute = base();
     attribute.type_ = perf::PERF_TYPE_SOFTWARE;
@@ -52,6 +51,7 @@ pub(crate) fn side_band(ring_bytes: usize, build_ids: bool) -> perf::perf_event_
     attribute.set_comm(1);
     attribute.set_comm_exec(1);
     attribute.set_task(1);
+    attribute.set_context_switch(1);
     // The reader looks by itself; it is woken only when a quarter of the ring is full.
     attribute.set_watermark(1);
     attribute.__bindgen_anon_2.wakeup_watermark = u32::try_from(ring_bytes / 4).unwrap_or(u32::MAX);
@@ -101,7 +101,7 @@ pub(crate) fn plans(settings: &Settings, tracepoints: &Tracepoints) -> Option<Ve
     let mut plans = Vec::new();
     for (id, meaning) in tracepoints.meanings()? {
         let details: &[_] = match meaning {
-            Meaning::Switch(_) => &[(Detail::Stack, Some(BLOCKS)), (Detail::Nothing, Some(RUNS_ON))],
+            Meaning::Switch(_) => &[(Detail::Stack, Some(BLOCKS))],
             Meaning::Wake(_) => &[(Detail::Stack, Some(BY_TASK)), (Detail::Nothing, Some(BY_INTERRUPT))],
             _ => &[(Detail::Stack, None)],
         };
@@ -122,6 +122,7 @@ pub(crate) fn layout(attribute: &perf::perf_event_attr) -> Layout {
         branch_type: 0,
         user_registers: attribute.sample_regs_user,
         identifies_all: true,
+        has_switches: attribute.context_switch() != 0,
         has_build_ids: attribute.build_id() != 0,
     }
 }

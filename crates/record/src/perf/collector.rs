@@ -22,6 +22,7 @@ use super::conversion::{Conversion, Meaning, Repeats};
 use super::layout::{Layout, Record, kind};
 use super::presence::Presence;
 use super::rounds::Rounds;
+use super::switches::Switches;
 use super::threads::{Scope, Threads};
 use crate::collector::Collector;
 use crate::raw::{RawEvent, RawKind, Task};
@@ -102,6 +103,7 @@ impl PerfCollector {
         let cpus = online_cpus().map_err(system("list the processors"))?;
         let mut conversion = Conversion::new(Threads::new(Scope::Tree { name: None }));
         conversion.has_creation = tracepoints.has_fork();
+        conversion.switches = Some(Switches::new(true));
         conversion.repeats = Some(Repeats::default());
         let side_band = attributes::layout(&attributes::side_band(0, true));
         let mut kinds = vec![(Meaning::Unused, side_band)];
@@ -177,24 +179,28 @@ impl PerfCollector {
         }
     }
 
-    /// Whether a sample is about a thread that is recorded, or was created so recently that it may be.
+    /// Whether a sample or switch is about a thread that is recorded, or was created so recently that it may be.
     fn may_concern(&self, held: &Held) -> bool {
-        if held.kind != kind::SAMPLE {
+        if !matches!(held.kind, kind::SAMPLE | kind::SWITCH_CPU_WIDE) {
             return true;
         }
         let (meaning, layout) = &self.kinds[held.event];
-        let Some((origin, Record::Sample(sample))) = layout.decode(held.kind, held.misc, &held.body) else {
+        let Some((origin, record)) = layout.decode(held.kind, held.misc, &held.body) else {
             return true;
         };
         let may = |tid: u32| {
             self.conversion.threads.recorded(tid).is_some()
                 || self.born.iter().any(|born| born.contains(&tid))
         };
-        match meaning {
-            Meaning::Switch(switching) => {
-                switching.read(sample.raw).is_none_or(|switch| may(switch.previous) || may(switch.next))
+        match (meaning, record) {
+            (Meaning::Wake(waking), Record::Sample(sample)) => {
+                waking.read(sample.raw).is_none_or(|wake| may(wake.wakee))
             }
-            Meaning::Wake(waking) => waking.read(sample.raw).is_none_or(|wake| may(wake.wakee)),
+            (Meaning::Switch(switching), Record::Sample(sample)) => {
+                switching.read(sample.raw).is_none_or(|switch| may(switch.previous))
+            }
+            // The switch from a task that has been reaped has no thread id.
+            (_, Record::Switch(_)) => may(origin.tid) || origin.tid == u32::MAX,
             _ => may(origin.tid),
         }
     }
@@ -222,8 +228,10 @@ impl Collector for PerfCollector {
             into.extend(std::iter::from_fn(|| self.presence.pop(true)));
         }
         self.lost.events += std::mem::take(&mut self.conversion.damaged);
-        // The kernel drops tracepoints in some tasks without a word; the switch from such a task is missing.
         self.lost.events += std::mem::take(&mut self.presence.missing);
+        if let Some(switches) = &mut self.conversion.switches {
+            self.lost.events += std::mem::take(&mut switches.untold);
+        }
         let Lost { events, samples } = std::mem::take(&mut self.lost);
         for (kind, count) in [(LossKind::Events, events), (LossKind::Samples, samples)] {
             if count > 0 {
@@ -251,6 +259,10 @@ impl Collector for PerfCollector {
 
     fn notes(&self) -> Vec<String> {
         vec!["system calls are not seen: causes of waits come from the kernel's frames".to_owned()]
+    }
+
+    fn findings(&self) -> Vec<String> {
+        self.conversion.switches.iter().filter_map(Switches::note).collect()
     }
 }
 

@@ -8,6 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::layout::{Origin, Record, Sample};
 use super::scheduling::{Context, Creating, Switching, Waking};
+use super::switches::{SwitchRecord, Switches, Told};
 use super::threads::{self, Threads};
 use crate::raw::{RawEvent, RawKind, RawStack, RawWaker, TakenStack, Task};
 
@@ -47,6 +48,8 @@ pub struct Conversion {
     pub has_registers: bool,
     /// A `sched:sched_process_fork` follows each fork and tells where the creator was.
     pub has_creation: bool,
+    /// With these the source's switch records say who is on a processor, and tracepoints only why a thread left.
+    pub switches: Option<Switches>,
     /// Waits and wakes repeat their stacks: with this, one that was handed over before is only named.
     pub repeats: Option<Repeats>,
     /// Records that did not hold what their event promises.
@@ -66,6 +69,7 @@ impl Conversion {
             kernel: KernelAddresses::Add(0),
             has_registers: true,
             has_creation: false,
+            switches: None,
             repeats: None,
             damaged: 0,
             unused: 0,
@@ -99,11 +103,17 @@ impl Conversion {
                 self.settle(here, tid);
                 if self.threads.recorded(tid).is_some() {
                     self.push(here, tid, RawKind::Exit { task: Task { pid, tid } });
+                    if let Some(switches) = &mut self.switches {
+                        switches.end(tid);
+                    }
                 }
             }
             Record::Lost { count } => self.push(here, 0, RawKind::Lost { kind: LossKind::Events, count }),
             Record::LostSamples { count } => {
                 self.push(here, 0, RawKind::Lost { kind: LossKind::Samples, count })
+            }
+            Record::Switch(record) => {
+                self.switch_record(here, Task { pid: origin.pid, tid: origin.tid }, record)
             }
             Record::Other => {}
         }
@@ -193,7 +203,7 @@ impl Conversion {
         let switch = switching.read(sample.raw)?;
         self.settle(here, switch.next);
         let previous = self.threads.recorded(switch.previous);
-        let next = self.threads.recorded(switch.next);
+        let next = self.threads.recorded(switch.next).filter(|_| self.switches.is_none());
         if previous.is_some() || next.is_some() {
             // A thread that was pre-empted waits for nothing, and its next sample finds it in the same place.
             let has_place = !matches!(switch.blocking, Blocking::Runnable | Blocking::Dead);
@@ -202,6 +212,9 @@ impl Conversion {
             let stack = if is_waiting { self.repeated(pid, sample) } else { RawStack::None };
             let kind = RawKind::Switch { previous, blocking: switch.blocking, call: None, stack, next };
             self.push(here, switch.previous, kind);
+        }
+        if let (Some(switches), Some(_)) = (&mut self.switches, previous) {
+            switches.announce(here.cpu, switch.previous, switch.blocking);
         }
         if let Some(cpu) = here.cpu {
             self.threads.place(switch.next, cpu);
@@ -212,6 +225,35 @@ impl Conversion {
         Some(())
     }
 
+    /// A thread got its processor or left it, which its tracepoint may have told already.
+    fn switch_record(&mut self, here: Here, task: Task, record: SwitchRecord) {
+        let Some(switches) = &mut self.switches else { return };
+        if !record.is_out {
+            self.threads.see(task, here.cpu);
+        }
+        let (call, stack) = (None, RawStack::None);
+        let is_recorded = |tid| self.threads.recorded(tid).is_some();
+        match switches.take(record, here.cpu, task.tid, is_recorded) {
+            Told::Nothing => {}
+            Told::Out(tid, blocking) => {
+                let previous = self.threads.recorded(tid);
+                self.push(here, tid, RawKind::Switch { previous, blocking, call, stack, next: None });
+                if blocking == Blocking::Dead {
+                    self.threads.forget(tid);
+                }
+            }
+            Told::In(tid, waker) => {
+                self.settle(here, tid);
+                let next = self.threads.recorded(tid);
+                if let (Some(wakee), Some(waker)) = (next, waker) {
+                    self.push(here, tid, RawKind::Wake { wakee, waker, call: None, stack: RawStack::None });
+                }
+                let (previous, blocking) = (None, Blocking::Runnable);
+                self.push(here, tid, RawKind::Switch { previous, blocking, call, stack, next });
+            }
+        }
+    }
+
     fn wake(&mut self, waking: &Waking, here: Here, current: Task, sample: &Sample<'_>) -> Option<()> {
         let wake = waking.read(sample.raw)?;
         // A thread that is woken while it still runs has not stopped.
@@ -220,6 +262,9 @@ impl Conversion {
         }
         self.settle(here, wake.wakee);
         let Some(wakee) = self.threads.recorded(wake.wakee) else { return Some(()) };
+        if let Some(switches) = &mut self.switches {
+            switches.wake(wakee.tid);
+        }
         let waker = match wake.context {
             Context::Interrupt => RawWaker::Interrupt,
             // Nothing but interrupts wakes a thread while the processor is idle.

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use longpole_symbols::{Mapping, Registers};
 
+use super::switches::SwitchRecord;
+
 /// Bits of `perf_event_attr.sample_type`.
 pub mod sample {
     #![allow(missing_docs)]
@@ -38,6 +40,8 @@ pub mod kind {
     pub const SAMPLE: u32 = 9;
     pub const MMAP2: u32 = 10;
     pub const LOST_SAMPLES: u32 = 13;
+    pub const SWITCH: u32 = 14;
+    pub const SWITCH_CPU_WIDE: u32 = 15;
 }
 
 const READ_TIME_ENABLED: u64 = 1 << 0;
@@ -52,6 +56,8 @@ const MISC_KERNEL: u16 = 1;
 const MISC_COMM_EXEC: u16 = 1 << 13;
 const MISC_MMAP_BUILD_ID: u16 = 1 << 14;
 const MISC_MMAP_DATA: u16 = 1 << 13;
+const MISC_SWITCH_OUT: u16 = 1 << 13;
+const MISC_SWITCH_OUT_PREEMPT: u16 = 1 << 14;
 const PROTECTION_EXECUTE: u32 = 4;
 
 /// Chain entries from here on are marks (`PERF_CONTEXT_…`), not addresses.
@@ -77,6 +83,8 @@ pub struct Layout {
     pub user_registers: u64,
     /// `sample_id_all`: records other than samples carry time and ids too.
     pub identifies_all: bool,
+    /// `context_switch`: switches have records of their own.
+    pub has_switches: bool,
     /// `build_id`: mappings carry build ids. The record's own flag is not enough: kernels let it stand from
     /// an event of another reader with build ids to the next event without.
     pub has_build_ids: bool,
@@ -144,6 +152,8 @@ pub enum Record<'a> {
         /// How many.
         count: u64,
     },
+    /// The thread that the record is of got its processor or left it.
+    Switch(SwitchRecord),
     /// A record of no interest here.
     Other,
 }
@@ -237,6 +247,7 @@ impl Layout {
             sample_type: word(24)?,
             read_format: word(32)?,
             identifies_all: word(40)? & (1 << 18) != 0,
+            has_switches: word(40)? & (1 << 26) != 0,
             has_build_ids: word(40)? & (1 << 34) != 0,
             // Absent in the attributes of older kernels.
             branch_type: word(72).unwrap_or(0),
@@ -292,6 +303,11 @@ impl Layout {
                 Record::Lost { count: cursor.u64()? }
             }
             kind::LOST_SAMPLES => Record::LostSamples { count: cursor.u64()? },
+            kind::SWITCH => Record::Switch(switch(misc, None)),
+            kind::SWITCH_CPU_WIDE => {
+                let (_pid, tid) = (cursor.u32()?, cursor.u32()?);
+                Record::Switch(switch(misc, Some(tid)))
+            }
             _ => Record::Other,
         };
         Some((origin, record))
@@ -425,6 +441,11 @@ impl Layout {
     }
 }
 
+fn switch(misc: u16, other: Option<u32>) -> SwitchRecord {
+    let has = |bit: u16| misc & bit != 0;
+    SwitchRecord { is_out: has(MISC_SWITCH_OUT), is_preempted: has(MISC_SWITCH_OUT_PREEMPT), other }
+}
+
 fn mmap<'a>(cursor: &mut Cursor<'_>, misc: u16) -> Option<Record<'a>> {
     let (pid, _tid) = (cursor.u32()?, cursor.u32()?);
     let (start, length, file_offset) = (cursor.u64()?, cursor.u64()?, cursor.u64()?);
@@ -478,6 +499,7 @@ mod tests {
         // bp, sp, ip
         user_registers: 0b1_1100_0000,
         identifies_all: true,
+        has_switches: true,
         has_build_ids: true,
     };
 
@@ -545,6 +567,21 @@ mod tests {
         let layout = Layout { has_build_ids: false, ..layout };
         let (_, record) = layout.decode(kind::MMAP2, MISC_MMAP_BUILD_ID, &body).unwrap();
         assert!(matches!(record, Record::Map { mapping, .. } if mapping.build_id.is_empty()));
+    }
+
+    #[test]
+    fn a_switch_tells_who_left_why_and_for_whom() {
+        let mut body = words(&[pair(8, 9)]);
+        body.extend(words(&[pair(5, 6), 77, pair(1, 0), 12]));
+        let read = |misc| match LAYOUT.decode(kind::SWITCH_CPU_WIDE, misc, &body) {
+            Some((origin, Record::Switch(record))) => (origin.tid, origin.cpu, record),
+            other => panic!("{other:?}"),
+        };
+        let record = |is_out, is_preempted| SwitchRecord { is_out, is_preempted, other: Some(9) };
+        assert_eq!(read(0), (6, Some(1), record(false, false)));
+        assert_eq!(read(1 << 13), (6, Some(1), record(true, false)));
+        assert_eq!(read(3 << 13), (6, Some(1), record(true, true)));
+        assert_eq!(LAYOUT.decode(kind::SWITCH_CPU_WIDE, 0, &body[..31]), None);
     }
 
     #[test]

@@ -9,9 +9,11 @@ pub mod layout;
 mod presence;
 pub mod rounds;
 pub mod scheduling;
+pub mod switches;
 pub mod threads;
 
 pub(crate) use collector::{PerfCollector, PerfError};
 pub use conversion::{Conversion, KernelAddresses, Meaning};
 pub(crate) use presence::Presence;
+pub use switches::Switches;
 pub use threads::{Scope, Threads};
