@@ -1,5 +1,7 @@
 //! What can go wrong with a report.
 
+use crate::find::Kind;
+
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -14,4 +16,41 @@ pub enum Error {
         /// The names there are.
         known: String,
     },
+    /// Nothing has this name.
+    #[error("find a {kinds} named `{name}`{}", nearest_text(nearest))]
+    NoSuchName {
+        /// The name.
+        name: String,
+        /// What could have had it.
+        kinds: String,
+        /// The nearest names.
+        nearest: Vec<String>,
+    },
+    /// Several things have this name.
+    #[error("tell which of {count} is meant by `{name}`: {}", candidates.join(", "))]
+    AmbiguousName {
+        /// The name.
+        name: String,
+        /// How many have it.
+        count: usize,
+        /// The names by which each is found; the first few of many.
+        candidates: Vec<String>,
+    },
+    /// Something of this kind is no answer here.
+    #[error("use `{name}`: a {kinds} is needed here, not a {kind}")]
+    WrongKind {
+        /// What was asked for.
+        name: String,
+        /// Its kind.
+        kind: Kind,
+        /// Kinds that would do.
+        kinds: String,
+    },
+}
+
+fn nearest_text(nearest: &[String]) -> String {
+    match nearest {
+        [] => ": the recording has no such names".to_owned(),
+        nearest => format!(": the nearest names are {}", nearest.join(", ")),
+    }
 }

@@ -1,0 +1,159 @@
+//! What a name can mean: everything of a recording that has one.
+
+use std::collections::BTreeMap;
+
+use longpole_event::{ProcessId, ThreadId};
+use longpole_trace::{ObjectId, ProcedureId};
+
+use super::{Found, Kind, Names};
+use crate::name;
+
+/// Something that has a name.
+pub(super) struct Candidate {
+    /// Its name.
+    pub name: String,
+    /// Other names, which count only as they stand.
+    pub others: Vec<String>,
+    /// The name by which an error offers it, and by which it is found.
+    pub label: String,
+    /// Not found by a part of its name: something more general is.
+    pub is_special: bool,
+    /// A procedure of the program's own module.
+    pub is_own: bool,
+    /// What it is.
+    pub found: Found,
+}
+
+/// Everything of these kinds, kind after kind.
+pub(super) fn candidates(names: &Names<'_>, kinds: &[Kind]) -> Vec<Candidate> {
+    let of = |kind: &Kind| match kind {
+        Kind::Procedure => procedures(names),
+        Kind::Line => lines(names),
+        Kind::Object => objects(names),
+        Kind::Thread => threads(names),
+        Kind::Process => processes(names),
+    };
+    kinds.iter().flat_map(of).collect()
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+fn procedures(names: &Names<'_>) -> Vec<Candidate> {
+    let main_module = name::program_file(names.program);
+    let all = names.paths.procedures();
+    let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut in_modules: BTreeMap<(&str, &str), u32> = BTreeMap::new();
+    for procedure in all {
+        *counts.entry(&procedure.name).or_default() += 1;
+        *in_modules.entry((&procedure.name, &procedure.module)).or_default() += 1;
+    }
+    let candidate = |(index, procedure): (usize, &longpole_trace::Procedure)| {
+        let (name, module) = (&procedure.name, &procedure.module);
+        let by_file = format!("{name} ({})", file_name(&procedure.file));
+        let by_module = format!("{name} ({module})");
+        let is_same_module = in_modules[&(name.as_str(), module.as_str())] > 1;
+        let label = match counts[name.as_str()] {
+            1 => name.clone(),
+            _ if is_same_module && procedure.file.is_empty() => format!("{name} ()"),
+            _ if is_same_module => by_file.clone(),
+            _ => by_module.clone(),
+        };
+        let mut others = vec![name::with_module(name, module, ""), by_module, by_file, label.clone()];
+        others.push(format!("{name} ({})", procedure.file));
+        Candidate {
+            name: name.clone(),
+            others,
+            label: format!("{}:{label}", Kind::Procedure),
+            is_special: false,
+            is_own: !main_module.is_empty() && module == main_module,
+            found: Found::Procedure(ProcedureId(u32::try_from(index).expect("fewer than 2^32 procedures"))),
+        }
+    };
+    all.iter().enumerate().map(candidate).collect()
+}
+
+fn lines(names: &Names<'_>) -> Vec<Candidate> {
+    let mut lines: BTreeMap<(&str, u32), Vec<(ProcedureId, u32)>> = BTreeMap::new();
+    for place in names.paths.all_places() {
+        let file = names.paths.procedure_named_by(place.procedure).file.as_str();
+        if place.line > 0 && !file.is_empty() {
+            lines.entry((file, place.line)).or_default().push((place.procedure, place.line));
+        }
+    }
+    let candidate = |((file, line), found): ((&str, u32), Vec<(ProcedureId, u32)>)| {
+        let ends = file.match_indices('/').map(|(at, _)| &file[at + 1..]);
+        let others = ends.filter(|end| !end.is_empty()).map(|end| format!("{end}:{line}")).collect();
+        Candidate {
+            name: format!("{file}:{line}"),
+            others,
+            label: format!("{}:{}:{line}", Kind::Line, file_name(file)),
+            is_special: true,
+            is_own: false,
+            found: Found::Lines(found),
+        }
+    };
+    lines.into_iter().map(candidate).collect()
+}
+
+fn objects(names: &Names<'_>) -> Vec<Candidate> {
+    let mut named: BTreeMap<&str, Vec<ObjectId>> = BTreeMap::new();
+    for (index, object) in names.objects.all().iter().enumerate() {
+        let id = ObjectId(u32::try_from(index).expect("fewer than 2^32 objects"));
+        named.entry(&object.name).or_default().push(id);
+    }
+    let candidate = |(name, ids)| group(Kind::Object, name, Found::Objects(ids));
+    named.into_iter().map(candidate).collect()
+}
+
+fn threads(names: &Names<'_>) -> Vec<Candidate> {
+    let mut named: BTreeMap<&str, Vec<ThreadId>> = BTreeMap::new();
+    let mut single = Vec::new();
+    for (index, thread) in names.program.threads.iter().enumerate() {
+        let id = ThreadId::from_index(index);
+        named.entry(&thread.name).or_default().push(id);
+        let others = vec![format!("#{}", thread.tid), name::thread(names.program, id)];
+        single.push(member(Kind::Thread, &thread.name, thread.tid, others, Found::Threads(vec![id])));
+    }
+    let groups = named.into_iter().map(|(name, ids)| group(Kind::Thread, name, Found::Threads(ids)));
+    groups.chain(single).collect()
+}
+
+fn processes(names: &Names<'_>) -> Vec<Candidate> {
+    let mut named: BTreeMap<&str, Vec<ProcessId>> = BTreeMap::new();
+    let mut single = Vec::new();
+    for (index, process) in names.program.processes.iter().enumerate() {
+        let id = ProcessId::from_index(index);
+        named.entry(&process.name).or_default().push(id);
+        let others = vec![format!("#{}", process.pid), name::process(names.program, id)];
+        single.push(member(Kind::Process, &process.name, process.pid, others, Found::Processes(vec![id])));
+    }
+    let groups = named.into_iter().map(|(name, ids)| group(Kind::Process, name, Found::Processes(ids)));
+    groups.chain(single).collect()
+}
+
+/// All things of one name.
+fn group(kind: Kind, name: &str, found: Found) -> Candidate {
+    Candidate {
+        name: name.to_owned(),
+        others: Vec::new(),
+        label: format!("{kind}:{name}"),
+        is_special: false,
+        is_own: false,
+        found,
+    }
+}
+
+/// One of the things of a name, by its number.
+fn member(kind: Kind, name: &str, number: u32, mut others: Vec<String>, found: Found) -> Candidate {
+    others.push(number.to_string());
+    Candidate {
+        name: format!("{name} #{number}"),
+        others,
+        label: format!("{kind}:{name} #{number}"),
+        is_special: true,
+        is_own: false,
+        found,
+    }
+}
