@@ -66,13 +66,6 @@ struct Held {
     body: Box<[u8]>,
 }
 
-/// What was lost since the last drain.
-#[derive(Clone, Copy, Debug, Default)]
-struct Lost {
-    events: u64,
-    samples: u64,
-}
-
 /// The running collector.
 #[derive(Debug)]
 pub(crate) struct PerfCollector {
@@ -87,8 +80,8 @@ pub(crate) struct PerfCollector {
     /// Threads created in this round and the one before: recorded or not is not decided yet.
     born: [FxHashSet<u32>; 2],
     fresh: Vec<(u64, Held)>,
-    /// Records that the kernel could not write since the last drain, and such as could not be read.
-    lost: Lost,
+    /// Records that could not be read since the last drain.
+    unreadable: u64,
     is_stopped: bool,
 }
 
@@ -118,7 +111,7 @@ impl PerfCollector {
             presence: Presence::new(true, None),
             born: Default::default(),
             fresh: Vec::new(),
-            lost: Lost::default(),
+            unreadable: 0,
             is_stopped: false,
         };
         for cpu in &cpus {
@@ -151,7 +144,7 @@ impl PerfCollector {
 
     /// Takes everything out of the rings, keeping what may concern recorded threads.
     fn read_rings(&mut self) {
-        let PerfCollector { rings, kinds, by_id, born, fresh, lost, .. } = self;
+        let PerfCollector { rings, kinds, by_id, born, fresh, unreadable, .. } = self;
         born.swap(0, 1);
         born[0].clear();
         for ring in rings {
@@ -159,8 +152,6 @@ impl PerfCollector {
                 let event = kinds[0].1.identifier(record.kind, record.body).and_then(|id| by_id.get(&id));
                 let event = event.copied().unwrap_or(0);
                 match kinds[event].1.decode(record.kind, record.misc, record.body) {
-                    Some((_, Record::Lost { count })) => lost.events += count,
-                    Some((_, Record::LostSamples { count })) => lost.samples += count,
                     Some((origin, decoded)) => {
                         if let Record::Fork { child, .. } = decoded {
                             born[0].insert(child.1);
@@ -168,7 +159,7 @@ impl PerfCollector {
                         let body = record.body.into();
                         fresh.push((origin.time, Held { event, kind: record.kind, misc: record.misc, body }));
                     }
-                    None => lost.events += 1,
+                    None => *unreadable += 1,
                 }
             });
         }
@@ -227,20 +218,15 @@ impl Collector for PerfCollector {
             }
             into.extend(std::iter::from_fn(|| self.presence.pop(true)));
         }
-        self.lost.events += std::mem::take(&mut self.conversion.damaged);
-        self.lost.events += std::mem::take(&mut self.presence.missing);
+        // What the kernel had no room for is told by records of its own.
+        let mut count = std::mem::take(&mut self.unreadable) + std::mem::take(&mut self.conversion.damaged);
+        count += std::mem::take(&mut self.presence.missing);
         if let Some(switches) = &mut self.conversion.switches {
-            self.lost.events += std::mem::take(&mut switches.untold);
+            count += std::mem::take(&mut switches.untold);
         }
-        let Lost { events, samples } = std::mem::take(&mut self.lost);
-        for (kind, count) in [(LossKind::Events, events), (LossKind::Samples, samples)] {
-            if count > 0 {
-                into.push(RawEvent {
-                    time: crate::clock::now(),
-                    cpu: 0,
-                    kind: RawKind::Lost { kind, count },
-                });
-            }
+        if count > 0 {
+            let kind = RawKind::Lost { kind: LossKind::Events, count };
+            into.push(RawEvent { time: crate::clock::now(), cpu: 0, kind });
         }
         Ok(())
     }

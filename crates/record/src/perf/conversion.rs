@@ -108,7 +108,10 @@ impl Conversion {
                     }
                 }
             }
-            Record::Lost { count } => self.push(here, 0, RawKind::Lost { kind: LossKind::Events, count }),
+            Record::Lost { count } => {
+                self.switches.iter_mut().for_each(Switches::lose);
+                self.push(here, 0, RawKind::Lost { kind: LossKind::Events, count });
+            }
             Record::LostSamples { count } => {
                 self.push(here, 0, RawKind::Lost { kind: LossKind::Samples, count })
             }

@@ -303,11 +303,7 @@ impl Layout {
                 Record::Lost { count: cursor.u64()? }
             }
             kind::LOST_SAMPLES => Record::LostSamples { count: cursor.u64()? },
-            kind::SWITCH => Record::Switch(switch(misc, None)),
-            kind::SWITCH_CPU_WIDE => {
-                let (_pid, tid) = (cursor.u32()?, cursor.u32()?);
-                Record::Switch(switch(misc, Some(tid)))
-            }
+            kind::SWITCH | kind::SWITCH_CPU_WIDE => Record::Switch(switch(misc)),
             _ => Record::Other,
         };
         Some((origin, record))
@@ -441,9 +437,9 @@ impl Layout {
     }
 }
 
-fn switch(misc: u16, other: Option<u32>) -> SwitchRecord {
+fn switch(misc: u16) -> SwitchRecord {
     let has = |bit: u16| misc & bit != 0;
-    SwitchRecord { is_out: has(MISC_SWITCH_OUT), is_preempted: has(MISC_SWITCH_OUT_PREEMPT), other }
+    SwitchRecord { is_out: has(MISC_SWITCH_OUT), is_preempted: has(MISC_SWITCH_OUT_PREEMPT) }
 }
 
 fn mmap<'a>(cursor: &mut Cursor<'_>, misc: u16) -> Option<Record<'a>> {
@@ -570,14 +566,14 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_tells_who_left_why_and_for_whom() {
+    fn a_switch_tells_who_left_and_whether_it_could_have_run_on() {
         let mut body = words(&[pair(8, 9)]);
         body.extend(words(&[pair(5, 6), 77, pair(1, 0), 12]));
         let read = |misc| match LAYOUT.decode(kind::SWITCH_CPU_WIDE, misc, &body) {
             Some((origin, Record::Switch(record))) => (origin.tid, origin.cpu, record),
             other => panic!("{other:?}"),
         };
-        let record = |is_out, is_preempted| SwitchRecord { is_out, is_preempted, other: Some(9) };
+        let record = |is_out, is_preempted| SwitchRecord { is_out, is_preempted };
         assert_eq!(read(0), (6, Some(1), record(false, false)));
         assert_eq!(read(1 << 13), (6, Some(1), record(true, false)));
         assert_eq!(read(3 << 13), (6, Some(1), record(true, true)));

@@ -13,7 +13,8 @@
 //!   record         A in
 //! ```
 //! An idle processor is handed over at once, so a wake from the idle task (all are by interrupts) was just
-//! before its thread got the processor.
+//! before its thread got the processor. A wake that is missing after records were lost, or when a recorded
+//! thread's tracepoints are dropped, can have been anybody's.
 
 use longpole_event::Blocking;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -22,7 +23,6 @@ use crate::raw::RawWaker;
 
 /// Thread id in the records of a task that has been reaped.
 const REAPED: u32 = u32::MAX;
-const IDLE: u32 = 0;
 
 /// A switch record: the thread that made it got its processor, or left it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +31,6 @@ pub struct SwitchRecord {
     pub is_out: bool,
     /// It left but could have run on.
     pub is_preempted: bool,
-    /// Whom it took the processor from or gave it to; only in records of the whole machine.
-    pub other: Option<u32>,
 }
 
 /// What a switch record tells that no tracepoint told.
@@ -53,11 +51,15 @@ pub struct Switches {
     is_machine_wide: bool,
     /// Threads whose tracepoint said that they leave; their record comes next.
     announced: FxHashSet<u32>,
-    /// Threads that wait and were not woken yet.
-    blocked: FxHashSet<u32>,
+    /// Threads that wait and were not woken yet, with `losses` at the time.
+    blocked: FxHashMap<u32, u64>,
     ending: FxHashSet<u32>,
     /// The recorded thread on each processor.
     running: FxHashMap<u16, u32>,
+    /// How often records were lost.
+    losses: u64,
+    /// Some thread's tracepoints are not delivered: so may its wakes be.
+    has_mute: bool,
     /// Waits whose tracepoint was not delivered.
     pub untold: u64,
     /// Wakes that were not delivered.
@@ -71,9 +73,11 @@ impl Switches {
         Switches {
             is_machine_wide,
             announced: FxHashSet::default(),
-            blocked: FxHashSet::default(),
+            blocked: FxHashMap::default(),
             ending: FxHashSet::default(),
             running: FxHashMap::default(),
+            losses: 0,
+            has_mute: false,
             untold: 0,
             unseen_wakes: 0,
         }
@@ -105,6 +109,11 @@ impl Switches {
         self.blocked.remove(&tid);
     }
 
+    /// Records were lost, wakes may be among them.
+    pub(super) fn lose(&mut self) {
+        self.losses += 1;
+    }
+
     /// A recorded thread is about to end.
     pub(super) fn end(&mut self, tid: u32) {
         self.ending.insert(tid);
@@ -119,7 +128,7 @@ impl Switches {
         is_recorded: impl Fn(u32) -> bool,
     ) -> Told {
         if !record.is_out {
-            return if is_recorded(tid) { self.enter(record.other, cpu, tid) } else { Told::Nothing };
+            return if is_recorded(tid) { self.enter(cpu, tid) } else { Told::Nothing };
         }
         let last = self.clear(cpu);
         let tid = if tid == REAPED { last.unwrap_or(REAPED) } else { tid };
@@ -133,23 +142,24 @@ impl Switches {
             false => Blocking::Interruptible,
         };
         self.untold += u64::from(!record.is_preempted);
+        self.has_mute |= !record.is_preempted;
         self.leave(tid, blocking);
         Told::Out(tid, blocking)
     }
 
-    fn enter(&mut self, previous: Option<u32>, cpu: Option<u16>, tid: u32) -> Told {
+    fn enter(&mut self, cpu: Option<u16>, tid: u32) -> Told {
         if let Some(cpu) = cpu {
             self.running.insert(cpu, tid);
         }
         // Here it is too late for a tracepoint of the switch before.
         self.announced.remove(&tid);
-        let is_unseen = self.blocked.remove(&tid) && self.is_machine_wide;
-        self.unseen_wakes += u64::from(is_unseen);
-        let waker = match previous {
-            Some(IDLE) => RawWaker::Interrupt,
-            _ => RawWaker::Unknown,
-        };
-        Told::In(tid, is_unseen.then_some(waker))
+        let unseen = self.blocked.remove(&tid).filter(|_| self.is_machine_wide);
+        self.unseen_wakes += u64::from(unseen.is_some());
+        let waker = unseen.map(|losses| match losses == self.losses && !self.has_mute {
+            true => RawWaker::Interrupt,
+            false => RawWaker::Unknown,
+        });
+        Told::In(tid, waker)
     }
 
     fn leave(&mut self, tid: u32, blocking: Blocking) {
@@ -157,7 +167,7 @@ impl Switches {
             Blocking::Runnable => {}
             Blocking::Dead => self.forget(tid),
             _ => {
-                self.blocked.insert(tid);
+                self.blocked.insert(tid, self.losses);
             }
         }
     }
@@ -178,12 +188,9 @@ impl Switches {
 mod tests {
     use super::*;
 
-    const OUT: SwitchRecord = SwitchRecord { is_out: true, is_preempted: false, other: Some(0) };
+    const OUT: SwitchRecord = SwitchRecord { is_out: true, is_preempted: false };
+    const IN: SwitchRecord = SwitchRecord { is_out: false, is_preempted: false };
     const PREEMPTED: SwitchRecord = SwitchRecord { is_preempted: true, ..OUT };
-
-    fn in_after(other: u32) -> SwitchRecord {
-        SwitchRecord { is_out: false, is_preempted: false, other: Some(other) }
-    }
 
     fn take(switches: &mut Switches, record: SwitchRecord, tid: u32) -> Told {
         switches.take(record, Some(0), tid, |tid| tid < 100)
@@ -195,7 +202,7 @@ mod tests {
         switches.announce(Some(0), 7, Blocking::Uninterruptible);
         assert_eq!(take(&mut switches, OUT, 7), Told::Nothing);
         switches.wake(7);
-        assert_eq!(take(&mut switches, in_after(0), 7), Told::In(7, None));
+        assert_eq!(take(&mut switches, IN, 7), Told::In(7, None));
         assert_eq!((switches.untold, switches.unseen_wakes), (0, 0));
     }
 
@@ -203,7 +210,7 @@ mod tests {
     fn a_preempted_thread_leaves_runnable_and_nothing_is_missing() {
         let mut switches = Switches::new(true);
         assert_eq!(take(&mut switches, PREEMPTED, 7), Told::Out(7, Blocking::Runnable));
-        assert_eq!(take(&mut switches, in_after(200), 7), Told::In(7, None));
+        assert_eq!(take(&mut switches, IN, 7), Told::In(7, None));
         assert_eq!((switches.untold, switches.unseen_wakes), (0, 0));
     }
 
@@ -214,15 +221,30 @@ mod tests {
         assert_eq!(switches.untold, 1);
     }
 
+    /// The waker of a thread that waited while this happened.
+    fn waker_after(happened: impl FnOnce(&mut Switches)) -> Told {
+        let mut switches = Switches::new(true);
+        switches.announce(Some(0), 7, Blocking::Interruptible);
+        take(&mut switches, OUT, 7);
+        happened(&mut switches);
+        let told = take(&mut switches, IN, 7);
+        assert_eq!(switches.unseen_wakes, 1);
+        told
+    }
+
     #[test]
-    fn an_undelivered_wake_is_by_interrupt_only_if_the_processor_was_idle() {
-        for (previous, waker) in [(0, RawWaker::Interrupt), (200, RawWaker::Unknown)] {
-            let mut switches = Switches::new(true);
-            switches.announce(Some(0), 7, Blocking::Interruptible);
-            take(&mut switches, OUT, 7);
-            assert_eq!(take(&mut switches, in_after(previous), 7), Told::In(7, Some(waker)));
-            assert_eq!(switches.unseen_wakes, 1);
-        }
+    fn an_undelivered_wake_was_an_interrupt_s() {
+        assert_eq!(waker_after(|_| ()), Told::In(7, Some(RawWaker::Interrupt)));
+    }
+
+    #[test]
+    fn it_may_be_anybody_s_where_records_or_a_thread_s_tracepoints_are_missing() {
+        let unknown = Told::In(7, Some(RawWaker::Unknown));
+        assert_eq!(waker_after(Switches::lose), unknown);
+        let is_untold = |switches: &mut Switches| {
+            take(switches, OUT, 8);
+        };
+        assert_eq!(waker_after(is_untold), unknown);
     }
 
     #[test]
@@ -230,18 +252,18 @@ mod tests {
         let mut switches = Switches::new(false);
         switches.announce(Some(0), 7, Blocking::Interruptible);
         take(&mut switches, OUT, 7);
-        assert_eq!(take(&mut switches, in_after(0), 7), Told::In(7, None));
+        assert_eq!(take(&mut switches, IN, 7), Told::In(7, None));
         assert_eq!(switches.unseen_wakes, 0);
     }
 
     #[test]
     fn a_reaped_thread_is_the_one_that_had_the_processor() {
         let mut switches = Switches::new(true);
-        take(&mut switches, in_after(0), 7);
+        take(&mut switches, IN, 7);
         switches.end(7);
         assert_eq!(take(&mut switches, OUT, REAPED), Told::Out(7, Blocking::Dead));
         // With its tracepoint there is nothing left to tell.
-        take(&mut switches, in_after(0), 8);
+        take(&mut switches, IN, 8);
         switches.end(8);
         switches.announce(Some(0), 8, Blocking::Dead);
         assert_eq!(take(&mut switches, OUT, REAPED), Told::Nothing);
@@ -250,7 +272,7 @@ mod tests {
     #[test]
     fn other_threads_are_of_no_interest() {
         let mut switches = Switches::new(true);
-        assert_eq!(take(&mut switches, in_after(0), 200), Told::Nothing);
+        assert_eq!(take(&mut switches, IN, 200), Told::Nothing);
         assert_eq!(take(&mut switches, OUT, 200), Told::Nothing);
         assert_eq!((switches.untold, switches.unseen_wakes), (0, 0));
     }
