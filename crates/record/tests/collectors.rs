@@ -12,11 +12,16 @@ use longpole_event::{Event, EventKind, Waker};
 use longpole_record::{Choice, Error, Options, Target, record};
 use recorded::Recorded;
 
-/// A recording without losses; `None`, with the reason printed, where there is no such collector, or the
-/// machine is too busy to record every task of it.
+/// At most this many events may be lost for a hundred that were kept: other programs of the machine fill the rings too.
+const MOST_LOST_PERCENT: u64 = 5;
+/// Rings can fill up while something else has all processors; that is over in a moment.
+const ATTEMPTS: u64 = 4;
+
+/// A recording with next to no losses; `None`, with the reason printed, where there is no such collector.
 fn record_with(folder: &Path, collector: Choice, program: &str) -> Option<Recorded> {
     let program = build(folder, program);
-    for attempt in 0..12 {
+    let mut counts = Vec::new();
+    for attempt in 0..ATTEMPTS {
         let output = folder.join(format!("{collector:?}-{attempt}.longpole"));
         let options = Options {
             output: output.clone(),
@@ -35,14 +40,14 @@ fn record_with(folder: &Path, collector: Choice, program: &str) -> Option<Record
             Err(error) => panic!("failed to {error}"),
         }
         let recorded = Recorded::open(&output);
-        if recorded.lost() == 0 {
+        let (lost, kept) = (recorded.lost(), recorded.events.len() as u64);
+        if lost * 100 <= kept * MOST_LOST_PERCENT {
             return Some(recorded);
         }
-        // What else keeps the machine busy may be over in a moment.
-        std::thread::sleep(std::time::Duration::from_millis(300 * (attempt + 1)));
+        counts.push((lost, kept));
+        std::thread::sleep(std::time::Duration::from_millis(500 * (attempt + 1)));
     }
-    skip::skipped(&format!("{collector:?} lost events in every attempt, other programs switch too often"));
-    None
+    panic!("{collector:?} lost too much in every attempt: (lost, kept) {counts:?}");
 }
 
 fn assert_stacks_are_whole(recorded: &Recorded) {

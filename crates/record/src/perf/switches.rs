@@ -54,8 +54,8 @@ pub struct Switches {
     /// Threads that wait and were not woken yet, with `losses` at the time.
     blocked: FxHashMap<u32, u64>,
     ending: FxHashSet<u32>,
-    /// The recorded thread on each processor.
-    running: FxHashMap<u16, u32>,
+    /// The recorded thread on each processor, with `losses` when it got it.
+    running: FxHashMap<u16, (u32, u64)>,
     /// How often records were lost.
     losses: u64,
     /// Some thread's tracepoints are not delivered: so may its wakes be.
@@ -131,7 +131,7 @@ impl Switches {
             return if is_recorded(tid) { self.enter(cpu, tid) } else { Told::Nothing };
         }
         let last = self.clear(cpu);
-        let tid = if tid == REAPED { last.unwrap_or(REAPED) } else { tid };
+        let tid = if tid == REAPED { last.map_or(REAPED, |(tid, _)| tid) } else { tid };
         if self.announced.remove(&tid) || !is_recorded(tid) {
             return Told::Nothing;
         }
@@ -141,15 +141,18 @@ impl Switches {
             // Of what kind the wait is only the tracepoint tells.
             false => Blocking::Interruptible,
         };
-        self.untold += u64::from(!record.is_preempted);
-        self.has_mute |= !record.is_preempted;
+        if !record.is_preempted {
+            self.untold += 1;
+            // Otherwise the tracepoint may be among what was lost.
+            self.has_mute |= last.is_some_and(|(_, losses)| losses == self.losses);
+        }
         self.leave(tid, blocking);
         Told::Out(tid, blocking)
     }
 
     fn enter(&mut self, cpu: Option<u16>, tid: u32) -> Told {
         if let Some(cpu) = cpu {
-            self.running.insert(cpu, tid);
+            self.running.insert(cpu, (tid, self.losses));
         }
         // Here it is too late for a tracepoint of the switch before.
         self.announced.remove(&tid);
@@ -173,7 +176,7 @@ impl Switches {
     }
 
     /// Nobody known is on the processor any more; returns who was.
-    fn clear(&mut self, cpu: Option<u16>) -> Option<u32> {
+    fn clear(&mut self, cpu: Option<u16>) -> Option<(u32, u64)> {
         self.running.remove(&cpu?)
     }
 
@@ -242,9 +245,22 @@ mod tests {
         let unknown = Told::In(7, Some(RawWaker::Unknown));
         assert_eq!(waker_after(Switches::lose), unknown);
         let is_untold = |switches: &mut Switches| {
+            take(switches, IN, 8);
             take(switches, OUT, 8);
         };
         assert_eq!(waker_after(is_untold), unknown);
+    }
+
+    #[test]
+    fn a_tracepoint_that_was_lost_with_other_records_says_nothing_of_later_wakes() {
+        let mut switches = Switches::new(true);
+        take(&mut switches, IN, 8);
+        switches.lose();
+        take(&mut switches, OUT, 8);
+        assert_eq!(switches.untold, 1);
+        switches.announce(Some(0), 7, Blocking::Interruptible);
+        take(&mut switches, OUT, 7);
+        assert_eq!(take(&mut switches, IN, 7), Told::In(7, Some(RawWaker::Interrupt)));
     }
 
     #[test]
