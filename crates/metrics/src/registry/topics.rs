@@ -1,0 +1,79 @@
+//! Ideas that more than one metric rests on.
+
+use super::Topic;
+
+/// Every idea that can be explained.
+pub const TOPICS: &[Topic] = &[
+    Topic {
+        name: "thread-states",
+        title: "States of a thread",
+        explanation: "At each moment a thread is running (on a processor, doing useful work), spinning (on a processor, only waiting for memory to change), ready (could run, but has no processor) or blocked (waiting for something: the cause). The times in the four states add up to the thread's life.",
+        source: "§1",
+    },
+    Topic {
+        name: "charging",
+        title: "How time is charged to procedures",
+        explanation: "A thread is looked at when a timer finds it running, when it stops, when it wakes or creates another and when it ends. The CPU time between two looks is charged to the call path of the later one, so that the charges of a thread add up to its CPU time exactly. A wait is charged to the path at which it began.",
+        source: "§1",
+    },
+    Topic {
+        name: "call-path",
+        title: "Logical call paths",
+        explanation: "A call path is the chain of procedures that led to a piece of work. It begins, for a thread, with the path at which the thread was created, so that work done by threads counts for the procedures that started them. Inclusive figures count a procedure once, however often it is on the path.",
+        source: "§1, Q §3.3",
+    },
+    Topic {
+        name: "program-activity-graph",
+        title: "The program activity graph",
+        explanation: "The run as a graph: each thread is a line of arcs (pieces of work and waits), and where one thread enabled another to go on there is a dependence between their lines: it created it, ended while the other waited for that, released a lock, signalled, arrived last at a barrier, sent a message. All metrics are sweeps over this graph in the order of time.",
+        source: "§1, M §2",
+    },
+    Topic {
+        name: "critical-path",
+        title: "The critical path",
+        explanation: "The longest chain of work from the start of the run to its end, in which each piece had to wait for the one before it. Shortening what is not on it gains nothing. Shortening what is on it gains at most that much: another chain may be nearly as long. By CPU weight only useful CPU time counts; by elapsed weight also time without a processor, waits for devices and timers, and messages under way.",
+        source: "§4, I §2.1, M §2.2",
+    },
+    Topic {
+        name: "npt",
+        title: "Normalised processor time",
+        explanation: "Processor time weighted by how alone it was: while U threads are busy, each is charged 1/U of the time that passes. It tells serial work from parallel work: a procedure with little CPU time that runs while everyone else waits ranks high. It sees no dependences, so it undervalues work that runs beside other work and is waited for later. The critical path sees those; where both agree, trust them.",
+        source: "§3, Q eq. 1, M §2.3",
+    },
+    Topic {
+        name: "profile",
+        title: "Profiles",
+        explanation: "CPU time by procedure, as gprof (busy-waiting included) and as IPS-2 (useful work alone, and the waits beside it, by cause). They say where processors spend their time, which is what limits a program that keeps all of them busy; they do not say what a parallel program waits for.",
+        source: "§2, M §2.1, I §2.1",
+    },
+    Topic {
+        name: "parallelism",
+        title: "Parallelism",
+        explanation: "Effective parallelism U is the number of threads that do useful work, nominal parallelism N the number that could use a processor. N above U: threads spin, or there are too few processors. U near 1 for long: a serial part.",
+        source: "§1, Q §3",
+    },
+    Topic {
+        name: "spinning",
+        title: "Spinning",
+        explanation: "A thread that waits in a loop keeps a processor and does nothing useful. Such loops are found by decoding the code around the samples: a short loop that pauses, or that only reads memory it does not change.",
+        source: "§1",
+    },
+    Topic {
+        name: "error",
+        title: "Errors of estimated shares",
+        explanation: "Shares estimated from n observations carry the standard error sqrt(p (1 − p) / n). Observations are charged unequal times w; they count as n = (Σw)² / Σw² equal ones. Rows within the error of their difference are tied: their order may be chance.",
+        source: "§1",
+    },
+    Topic {
+        name: "dependence",
+        title: "Dependences",
+        explanation: "Where one thread enabled another to go on: create, join, unlock, signal, barrier, post, message, or a wake whose reason is not known. A wait that no thread of the program ended (a device, a timer, a user) has none.",
+        source: "§1",
+    },
+    Topic {
+        name: "evidence",
+        title: "Evidence",
+        explanation: "Every answer rests on what was collected. What was lost, could not be matched, has no name or was estimated is counted, and the cost of collecting is measured, in every recording.",
+        source: "§9",
+    },
+];
