@@ -53,6 +53,8 @@ pub enum RowKind {
     Process,
     /// Machines.
     Machine,
+    /// Locks and other objects that threads wait for.
+    Object,
 }
 
 /// Weights of the critical path.
@@ -99,6 +101,7 @@ impl ReportArgs {
             RowKind::Thread => By::Thread,
             RowKind::Process => By::Process,
             RowKind::Machine => By::Machine,
+            RowKind::Object => By::Object,
         };
         let weight = match self.weight {
             PathWeight::Cpu => Weight::Cpu,
@@ -144,7 +147,7 @@ fn render(folder: &Path, view: View, options: Options, format: Format, style: St
     if samples > 0 {
         analysis.effective_samples = analysis.effective_samples.at_most(samples);
     }
-    let details = details(&trace, &choices, &view.demand(&options)).with_context(failed)?;
+    let details = details(&trace, &choices, &view.demand(&options), &analysis).with_context(failed)?;
     let input = Input {
         program: trace.program(),
         paths: trace.paths(),

@@ -4,7 +4,7 @@
 //! of charges, so the tables of all levels agree with each other.
 
 use longpole_event::{MachineId, ProcessId, ThreadId, Time};
-use longpole_trace::{PathId, ProcedureId};
+use longpole_trace::{ObjectId, PathId, ProcedureId};
 
 /// Choices that change definitions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -148,6 +148,8 @@ pub enum By {
     Process,
     /// A machine.
     Machine,
+    /// A synchronisation object; objects of one kind and name are one row.
+    Object,
 }
 
 /// The thing a row is about.
@@ -163,6 +165,8 @@ pub enum Node {
     Process(ProcessId),
     /// A machine.
     Machine(MachineId),
+    /// All objects of the kind and name of this one, the first of them.
+    Object(ObjectId),
 }
 
 /// A row: a node with what it was charged itself, and with what was charged on its behalf.

@@ -3,7 +3,7 @@
 use longpole_graph::sweep;
 use longpole_trace::Timelines;
 
-use crate::analysis::Options;
+use crate::analysis::{Analysis, Options};
 use crate::contention::Contention;
 
 /// Which parts of [`Details`] are wanted.
@@ -20,11 +20,16 @@ pub struct Details {
     pub contention: Option<Contention>,
 }
 
-/// Computes the parts that are wanted.
+/// Computes the parts that are wanted, beside the analysis that was made with the same options.
 ///
 /// # Errors
 /// What the timelines say when they cannot be read.
-pub fn details<T: Timelines>(timelines: &T, options: &Options, demand: &Demand) -> Result<Details, T::Error> {
+pub fn details<T: Timelines>(
+    timelines: &T,
+    options: &Options,
+    demand: &Demand,
+    _analysis: &Analysis,
+) -> Result<Details, T::Error> {
     let mut details = Details::default();
     if demand.contention {
         let mut contention = Contention::new(timelines.objects());

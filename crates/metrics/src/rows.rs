@@ -68,9 +68,13 @@ pub fn rows(
         By::Thread => Some(Node::Thread(thread)),
         By::Process => Some(Node::Process(program.threads[thread.index()].process)),
         By::Machine => Some(Node::Machine(program.machine_of(thread))),
-        By::Procedure | By::Line => None,
+        By::Procedure | By::Line | By::Object => None,
     };
     let mut table = Table::default();
+    // Work is charged to paths and threads, not to objects.
+    if by == By::Object {
+        return Vec::new();
+    }
     let mut by_path: BTreeMap<PathId, Measures> = BTreeMap::new();
     for charge in analysis.charges.iter().filter(|charge| select(charge.thread)) {
         match node_of_thread(charge.thread) {

@@ -72,7 +72,7 @@ fn the_document_of_reports_is_current() {
 
 #[test]
 fn every_choice_that_the_document_names_is_one() {
-    for by in [By::Procedure, By::Line, By::Thread, By::Process, By::Machine] {
+    for by in [By::Procedure, By::Line, By::Thread, By::Process, By::Machine, By::Object] {
         let name = format!("{by:?}").to_lowercase();
         assert!(INTRODUCTION.contains(&format!("`{name}`")), "{name}");
     }

@@ -65,7 +65,7 @@ impl Scene {
             *samples *= LOOKS;
         }
         let choices = longpole_metrics::Options { io_idle: options.io_idle };
-        let Ok(details) = details(&self.timelines, &choices, &view.demand(options));
+        let Ok(details) = details(&self.timelines, &choices, &view.demand(options), &analysis);
         let MemoryTimelines { program, paths, objects, .. } = &self.timelines;
         let (analysis, evidence) = (&analysis, &self.evidence);
         let input = Input { program, paths, objects, analysis, details: &details, evidence };

@@ -48,7 +48,7 @@ impl Default for Options {
 pub(crate) struct Source<'a> {
     input: Input<'a>,
     totals: OnceCell<Measures>,
-    rows: [OnceCell<Vec<Row>>; 5],
+    rows: [OnceCell<Vec<Row>>; 6],
     working: OnceCell<Vec<Row>>,
 }
 

@@ -30,6 +30,9 @@ const ROWS_OF_TEXT: usize = 20;
 pub fn build(view: View, input: &Input<'_>, options: &Options) -> Report {
     let input = &Source::new(*input);
     let mut report = match view {
+        View::CriticalPath | View::Npt | View::Profile if options.by == By::Object => {
+            without_objects(view, input, options)
+        }
         View::Summary => summary::build(input, options),
         View::CriticalPath => critical_path::build(input, options),
         View::Npt => npt::build(input, options),
@@ -43,6 +46,16 @@ pub fn build(view: View, input: &Input<'_>, options: &Options) -> Report {
     if !matches!(view, View::Summary | View::Evidence) {
         add_frame(&mut report, input);
     }
+    report
+}
+
+/// Work is charged to procedures and threads: an answer by object has no rows, and says where there are some.
+fn without_objects(view: View, input: &Source<'_>, options: &Options) -> Report {
+    let mut report = Report::new(view, input, options, identity_columns(By::Object));
+    let why = format!(
+        "`{view}` counts work, and objects do none: `--view objects` shows how long threads waited for them."
+    );
+    report.sections.push(Section::Paragraph(why));
     report
 }
 
@@ -119,6 +132,11 @@ fn identity(input: &Source<'_>, node: Node) -> (Row, String) {
             let machine = program.machines.get(id.index()).map_or("", |machine| machine.name.as_str());
             (Row::default().text("machine", machine), machine.to_owned())
         }
+        Node::Object(id) => {
+            let object = input.objects.get(id);
+            let row = Row::default().text("object", &object.name).text("kind", object.kind.name());
+            (row, object.name.clone())
+        }
     }
 }
 
@@ -130,6 +148,7 @@ fn noun(by: By) -> &'static str {
         By::Thread => "thread",
         By::Process => "process",
         By::Machine => "machine",
+        By::Object => "object",
     }
 }
 
@@ -141,6 +160,7 @@ fn identity_columns(by: By) -> &'static [&'static str] {
         By::Thread => &["machine", "process", "pid", "thread", "tid"],
         By::Process => &["machine", "process", "pid"],
         By::Machine => &["machine"],
+        By::Object => &["object", "kind"],
     }
 }
 
