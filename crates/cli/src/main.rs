@@ -8,6 +8,7 @@ mod demo;
 mod doctor;
 mod failure;
 mod import;
+mod phase;
 mod record;
 mod report;
 mod setup;

@@ -8,7 +8,9 @@ use clap::{Args, ValueEnum};
 use longpole_metrics::{By, Weight, analyse, details};
 use longpole_recording::Folder;
 use longpole_report::{Input, Options, Style, View, build};
-use longpole_trace::Trace;
+use longpole_trace::{Timelines, Trace};
+
+use crate::phase::Run;
 
 /// Answers from a recording.
 #[derive(Args, Clone, Debug)]
@@ -25,6 +27,10 @@ pub struct ReportArgs {
     /// Rows to show (text: 20; JSON and CSV: all).
     #[arg(long, value_name = "ROWS")]
     pub top: Option<usize>,
+    /// The part of the run to report on: A..B in seconds or percent (`1.5s..3s`, `20%..60%`, `..2s`, `50%..`), or a
+    /// procedure: from its first to its last observation.
+    #[arg(long, value_name = "A..B")]
+    pub phase: Option<String>,
     /// What has weight on the critical path: useful CPU time alone, or elapsed time.
     #[arg(long, value_enum, default_value_t)]
     pub weight: PathWeight,
@@ -107,7 +113,7 @@ impl ReportArgs {
             PathWeight::Cpu => Weight::Cpu,
             PathWeight::Elapsed => Weight::Elapsed,
         };
-        Options { by, top: self.top, weight, io_idle: self.io == Io::Idle }
+        Options { by, top: self.top, weight, io_idle: self.io == Io::Idle, ..Options::default() }
     }
 
     fn style(&self) -> Style {
@@ -125,40 +131,58 @@ pub fn run(args: &ReportArgs) -> Result<()> {
         Some(folder) => folder.clone(),
         None => newest()?,
     };
-    let text = render(&folder, args.view, args.options(), args.format, args.style())?;
-    write(&text)
+    let output = Output { format: args.format, style: args.style() };
+    write(&render(&folder, args.view, args.phase.as_deref(), args.options(), output)?)
 }
 
 /// The short answer that `record` ends with.
 pub fn summary(recording: &Path, style: Style) -> Result<String> {
-    render(recording, View::Summary, Options::default(), Format::Text, style)
+    let output = Output { format: Format::Text, style };
+    render(recording, View::Summary, None, Options::default(), output)
 }
 
 fn newest() -> Result<PathBuf> {
     Folder::newest_below(Path::new(".")).context("find a recording below the current folder")
 }
 
-fn render(folder: &Path, view: View, options: Options, format: Format, style: Style) -> Result<String> {
+/// How a report is written.
+#[derive(Clone, Copy)]
+struct Output {
+    format: Format,
+    style: Style,
+}
+
+fn render(
+    folder: &Path,
+    view: View,
+    phase: Option<&str>,
+    options: Options,
+    output: Output,
+) -> Result<String> {
     let failed = || format!("read the recording {}", folder.display());
     let trace = Trace::open(folder)?;
+    let run = Run::new(&trace, phase)?;
+    let options = Options { phase: run.span(), ..options };
     let choices = longpole_metrics::Options { io_idle: options.io_idle };
-    let mut analysis = analyse(&trace, &choices).with_context(failed)?;
+    let mut analysis = analyse(&run, &choices).with_context(failed)?;
     let samples = trace.evidence().samples;
     if samples > 0 {
-        analysis.effective_samples = analysis.effective_samples.at_most(samples);
+        // The samples of a phase are not counted apart; they come with the CPU time.
+        let samples = samples as f64 * run.cpu_share();
+        analysis.effective_samples = analysis.effective_samples.at_most(samples.round() as u64);
     }
-    let details = details(&trace, &choices, &view.demand(&options), &analysis).with_context(failed)?;
+    let details = details(&run, &choices, &view.demand(&options), &analysis).with_context(failed)?;
     let input = Input {
-        program: trace.program(),
-        paths: trace.paths(),
-        objects: trace.objects(),
+        program: run.program(),
+        paths: run.paths(),
+        objects: run.objects(),
         analysis: &analysis,
         details: &details,
-        evidence: trace.evidence(),
+        evidence: &run.evidence(),
     };
     let report = build(view, &input, &options);
-    Ok(match format {
-        Format::Text => report.text(&style),
+    Ok(match output.format {
+        Format::Text => report.text(&output.style),
         Format::Json => report.json(),
         Format::Csv => report.csv(),
     })

@@ -36,6 +36,22 @@ pub enum Error {
         /// The names by which each is found; the first few of many.
         candidates: Vec<String>,
     },
+    /// A phase that is none, or none of this run.
+    #[error("use the phase `{text}`: {reason}; the run is {length} long")]
+    BadPhase {
+        /// What was asked for.
+        text: String,
+        /// What is wrong with it.
+        reason: String,
+        /// How long the run is.
+        length: String,
+    },
+    /// A procedure that is in the tables of a recording, but was never seen.
+    #[error("use the phase `{name}`: no thread was ever seen there")]
+    NeverSeen {
+        /// What was asked for.
+        name: String,
+    },
     /// Something of this kind is no answer here.
     #[error("use `{name}`: a {kinds} is needed here, not a {kind}")]
     WrongKind {

@@ -1,10 +1,11 @@
 //! Drawn runs for tests and documents.
 
+use std::convert::Infallible;
 use std::fmt::Write;
 
 use longpole_metrics::{analyse, details};
 use longpole_testkit::{MemoryTimelines, draw};
-use longpole_trace::Evidence;
+use longpole_trace::{Evidence, Phase, Timelines};
 
 use crate::input::{Input, Options};
 use crate::report::Report;
@@ -58,15 +59,29 @@ impl Scene {
     }
 
     pub(crate) fn report(&self, view: View, options: &Options) -> Report {
-        let mut analysis =
-            analyse(&self.timelines, &longpole_metrics::Options { io_idle: options.io_idle }).unwrap();
+        match options.phase {
+            None => self.report_of(&self.timelines, view, options),
+            Some(span) => {
+                let Ok(phase) = Phase::new(&self.timelines, span.begin(), span.end());
+                self.report_of(&phase, view, options)
+            }
+        }
+    }
+
+    fn report_of(
+        &self,
+        timelines: &impl Timelines<Error = Infallible>,
+        view: View,
+        options: &Options,
+    ) -> Report {
+        let choices = longpole_metrics::Options { io_idle: options.io_idle };
+        let Ok(mut analysis) = analyse(timelines, &choices);
         let samples = &mut analysis.effective_samples;
         for samples in [&mut samples.cpu, &mut samples.npt, &mut samples.critical] {
             *samples *= LOOKS;
         }
-        let choices = longpole_metrics::Options { io_idle: options.io_idle };
-        let Ok(details) = details(&self.timelines, &choices, &view.demand(options), &analysis);
-        let MemoryTimelines { program, paths, objects, .. } = &self.timelines;
+        let Ok(details) = details(timelines, &choices, &view.demand(options), &analysis);
+        let (program, paths, objects) = (timelines.program(), timelines.paths(), timelines.objects());
         let (analysis, evidence) = (&analysis, &self.evidence);
         let input = Input { program, paths, objects, analysis, details: &details, evidence };
         crate::build(view, &input, options)

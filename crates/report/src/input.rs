@@ -7,6 +7,8 @@ use longpole_event::ThreadId;
 use longpole_metrics::{Analysis, By, Details, Measures, Row, ThreadStates, Weight};
 use longpole_trace::{Evidence, Objects, Paths, Program};
 
+use crate::phase::Span;
+
 /// Everything a report is made from.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
@@ -35,11 +37,13 @@ pub struct Options {
     pub weight: Weight,
     /// The analysis was made with waits for devices and pages counted as idle.
     pub io_idle: bool,
+    /// The part of the run that the input is about; `None`: all of it.
+    pub phase: Option<Span>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { by: By::Procedure, top: None, weight: Weight::Cpu, io_idle: false }
+        Options { by: By::Procedure, top: None, weight: Weight::Cpu, io_idle: false, phase: None }
     }
 }
 

@@ -131,7 +131,7 @@ pub struct Recording {
 }
 
 impl Recording {
-    pub(crate) fn of(input: &Source<'_>) -> Recording {
+    pub(crate) fn of(input: &Source<'_>, options: &Options) -> Recording {
         let totals = input.totals();
         let round = |number: f64| (number * 1e9).round() / 1e9;
         Recording {
@@ -144,7 +144,7 @@ impl Recording {
             cpu_seconds: round(seconds(totals.running + totals.spinning)),
             spin_seconds: round(seconds(totals.spinning)),
             effective_parallelism: (input.effective_parallelism() * 1e4).round() / 1e4,
-            phase: None,
+            phase: options.phase.map(|span| span.seconds()),
         }
     }
 }
@@ -173,7 +173,7 @@ impl Report {
         Report {
             view,
             by: options.by,
-            recording: Recording::of(input),
+            recording: Recording::of(input, options),
             evidence: Facts::of(input),
             columns: columns(names),
             rows: Vec::new(),

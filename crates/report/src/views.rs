@@ -17,6 +17,7 @@ use longpole_trace::Cause;
 use crate::column::blocked_columns;
 use crate::input::{Input, Options, Source};
 use crate::name;
+use crate::phase::Span;
 use crate::quantity::{count_of, time_text};
 use crate::report::{Report, Row};
 use crate::text::Section;
@@ -44,7 +45,7 @@ pub fn build(view: View, input: &Input<'_>, options: &Options) -> Report {
         View::Evidence => evidence::build(input, options),
     };
     if !matches!(view, View::Summary | View::Evidence) {
-        add_frame(&mut report, input);
+        add_frame(&mut report, input, options);
     }
     report
 }
@@ -60,8 +61,10 @@ fn without_objects(view: View, input: &Source<'_>, options: &Options) -> Report 
 }
 
 /// What stands around every view but the summary: the run at the top, doubts at the end.
-fn add_frame(report: &mut Report, input: &Source<'_>) {
+fn add_frame(report: &mut Report, input: &Source<'_>, options: &Options) {
+    let phase = options.phase.map(|span| Section::Remark(phase_line(span)));
     let head = [Section::Remark(run_line(input)), Section::Blank];
+    let head = phase.into_iter().chain(head);
     report.sections.splice(0..0, head);
     let warnings = crate::evidence::warnings(input);
     if !warnings.is_empty() {
@@ -74,6 +77,11 @@ fn add_frame(report: &mut Report, input: &Source<'_>) {
 pub(crate) fn most_charged_while(input: &Source<'_>, level: usize) -> Option<(String, f64)> {
     let (node, share) = parallelism::most_charged(input.rows(By::Procedure), level)?;
     Some((format!("`{}`", identity(input, node).1), share))
+}
+
+/// The part of the run that a report is about.
+fn phase_line(span: Span) -> String {
+    format!("Phase {}: all that follows is of this part of the run.", span.text())
 }
 
 /// The run in one line.

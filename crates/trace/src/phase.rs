@@ -96,6 +96,12 @@ impl<'a, T: Timelines> Phase<'a, T> {
         Ok(phase)
     }
 
+    /// The run that this is a part of.
+    #[must_use]
+    pub fn whole(&self) -> &'a T {
+        self.whole
+    }
+
     /// Share of the run's CPU time that lies in the phase, 0 to 1.
     #[must_use]
     pub fn cpu_share(&self) -> f64 {

@@ -22,6 +22,13 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
         .sections
         .push(Section::Headline("Evidence: what the answers of this recording rest on".to_owned()));
     report.sections.push(Section::Remark(super::run_line(input)));
+    if let Some(span) = options.phase {
+        let text = format!(
+            "Phase {}: counts are of the whole recording, times and shares of the phase.",
+            span.text()
+        );
+        report.sections.push(Section::Remark(text));
+    }
     report.sections.push(Section::Blank);
     for row in &report.rows {
         report.sections.extend(ledger_lines(row).into_iter().map(Section::Line));

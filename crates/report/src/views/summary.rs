@@ -92,6 +92,7 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
 
 fn with_room(input: &Source<'_>, options: &Options, diagnosis: &Diagnosis, room: Room) -> Report {
     let mut report = Report::new(View::Summary, input, options, &COLUMNS);
+    report.sections.extend(options.phase.map(|span| Section::Remark(super::phase_line(span))));
     add_answer(&mut report, diagnosis, room.reasons);
     if diagnosis.ranked_by != RankedBy::Nothing || input.analysis.elapsed > 0 {
         report.sections.push(Section::Blank);

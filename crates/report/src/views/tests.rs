@@ -275,3 +275,24 @@ fn a_run_on_an_unknown_number_of_processors_is_not_called_bound_by_them() {
     assert!(!headline(&scene).contains("CPU time"), "{}", headline(&scene));
     assert!(headline(&scene).contains("`work`"), "{}", headline(&scene));
 }
+
+#[test]
+fn every_view_of_a_phase_says_so_and_is_of_it_alone() {
+    let scene = Scene::of(SERIAL_THEN_PARALLEL);
+    let of = scene.timelines.program.elapsed_nanoseconds;
+    // The second half, in which only the workers run.
+    let span = crate::Span::new("50%..97%", of / 2, of * 97 / 100, of).unwrap();
+    let options = Options { phase: Some(span), ..Options::default() };
+    for &view in View::ALL {
+        let report = scene.report(view, &options);
+        assert_eq!(report.recording.phase, Some([span.from as f64 / 1e9, span.to as f64 / 1e9]), "{view}");
+        assert!(
+            report.text(&Style::plain(100)).contains("Phase 205 ms to 398 ms of 410 ms (47 %)"),
+            "{view}"
+        );
+    }
+    let report = scene.report(View::CriticalPath, &options);
+    assert!(
+        report.rows.iter().all(|row| row.words("procedure") != "load" || row.value("percent") == Some(0.0))
+    );
+}
