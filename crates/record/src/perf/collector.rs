@@ -1,10 +1,13 @@
 //! The perf collector (rung 2): the scheduler's tracepoints and a clock on every processor.
 //!
 //! ```text
-//!   processor 0   side band ─┐ switch ┐ waking ┐ fork ┐ clock ┐
+//!   processor 0   side band ─┐ blocks ┐ waking ┐ fork ┐ clock ┐
 //!                       ring 0 ◄──────┴────────┴──────┴───────┘   (one per processor, in time order)
 //!   ring 0, ring 1, … ──► Rounds (time order) ──► Conversion (recorded threads only) ──► raw events
 //! ```
+//! The side band tells who got and who left the processor, completely; the tracepoints add why and where a
+//! thread blocks and who woke it, and are dropped where the kernel's mark against recursion sticks ([`super::switches`]).
+//!
 //! The kernel delivers every task of the machine; which of them are recorded is known only in time
 //! order, for a thread is recorded from its creation by a recorded one.
 
@@ -328,7 +331,8 @@ mod tests {
     fn record(command: &[&str]) -> Option<(u32, Vec<RawEvent>)> {
         let mut losses = Vec::new();
         // A ring can fill up while something else has all processors.
-        for _ in 0..3 {
+        for attempt in 0..4 {
+            std::thread::sleep(Duration::from_millis(500 * attempt));
             let recorded = record_once(command)?;
             let lost = recorded.1.iter().filter(|event| matches!(event.kind, RawKind::Lost { .. }));
             losses = lost.cloned().collect();
@@ -354,6 +358,7 @@ mod tests {
         let pid = suspended.pid();
         collector.track(Task { pid, tid: pid }).unwrap();
         let mut child = suspended.resume().unwrap();
+        crate::machine::take_precedence();
         let waiting = std::thread::spawn(move || child.wait().unwrap());
         let mut events = Vec::new();
         while !waiting.is_finished() {
