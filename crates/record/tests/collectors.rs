@@ -3,13 +3,13 @@
 mod lockers;
 mod perf_tool;
 mod recorded;
-mod skip;
 
 use std::path::Path;
 
 use lockers::{assert_known_answer, build, is_wait};
 use longpole_event::{Event, EventKind, Waker};
 use longpole_record::{Choice, Error, Options, Target, record};
+use longpole_testkit::skipped;
 use recorded::Recorded;
 
 /// At most this many events may be lost for a hundred that were kept: other programs of the machine fill the rings too.
@@ -34,7 +34,7 @@ fn record_with(folder: &Path, collector: Choice, program: &str) -> Option<Record
         match record(&options, &mut |_| {}) {
             Ok(finished) => assert_eq!(finished.outcome.exit_code, Some(3)),
             Err(error @ Error::NoRung { .. }) => {
-                skip::skipped(&error.to_string());
+                skipped(&error.to_string());
                 return None;
             }
             Err(error) => panic!("failed to {error}"),
@@ -103,7 +103,8 @@ fn all_ways_to_record_count_the_same_waits_and_wakes() {
             record_with(folder.path(), collector, "passing").map(|way| (format!("{collector:?}"), way)),
         );
     }
-    for options in [&["-g"][..], &["-a", "-g"]] {
+    let options = [&["-g"][..], &["-g", "--switch-events"], &["-a", "-g"], &["-a", "-g", "--switch-events"]];
+    for options in options {
         let way = perf_tool::recorded(folder.path(), "passing", options);
         ways.extend(way.map(|way| (format!("perf record {options:?}"), way)));
     }

@@ -3,7 +3,6 @@
 mod lockers;
 mod perf_tool;
 mod recorded;
-mod skip;
 
 use lockers::assert_known_answer;
 use perf_tool::recorded;

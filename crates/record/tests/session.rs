@@ -1,7 +1,6 @@
 //! Programs are recorded, and the recording is asked for what they are known to do.
 //!
 //! These tests need the permission to collect; without it they say so and do nothing.
-#![allow(clippy::print_stderr)]
 
 #[allow(dead_code)] // each test file uses its part
 mod recorded;
@@ -22,7 +21,7 @@ fn is_permitted() -> bool {
     match bpf.available {
         Ok(()) => true,
         Err(refusal) => {
-            eprintln!("skipped: {}; {}", refusal.reason, refusal.remedy);
+            longpole_testkit::skipped(&format!("{}; {}", refusal.reason, refusal.remedy));
             false
         }
     }

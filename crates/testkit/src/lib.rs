@@ -4,6 +4,7 @@
 //!   run as a recording.
 //! * [`Mutations`] damages real inputs, to fuzz readers with.
 //! * [`random_timelines`] generates small consistent runs for property tests.
+//! * [`skipped`] is said by tests that cannot be done here.
 //! * [`oracle`] computes the metrics slowly and obviously, from the items alone.
 
 mod columns;
@@ -12,9 +13,11 @@ mod generator;
 mod memory;
 mod mutation;
 pub mod oracle;
+mod skip;
 mod writer;
 
 pub use drawing::{Drawing, DrawingError, draw};
 pub use generator::random_timelines;
 pub use memory::MemoryTimelines;
 pub use mutation::Mutations;
+pub use skip::skipped;

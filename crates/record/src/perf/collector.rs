@@ -348,7 +348,7 @@ mod tests {
         let mut collector = match PerfCollector::open(&settings) {
             Ok(collector) => collector,
             Err(error @ (PerfError::NotPermitted(_) | PerfError::NoTracepoints(_))) => {
-                eprintln!("skipped: {error}");
+                longpole_testkit::skipped(&error.to_string());
                 return None;
             }
             Err(error) => panic!("{error}"),

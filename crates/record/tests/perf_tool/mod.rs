@@ -8,7 +8,7 @@ use longpole_record::import::import;
 
 use crate::lockers::build;
 use crate::recorded::Recorded;
-use crate::skip::skipped;
+use longpole_testkit::skipped;
 
 const EVENTS: &str = "sched:sched_switch,sched:sched_waking,cpu-clock";
 

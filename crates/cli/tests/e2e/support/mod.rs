@@ -3,13 +3,12 @@
 mod answer;
 mod build;
 mod session;
-mod skip;
 mod waits;
 
 pub use answer::Answer;
 pub use build::{build, find};
+pub use longpole_testkit::skipped;
 pub use session::{Collector, Recording, Run, Session, is_root, longpole, run};
-pub use skip::skipped;
 pub use waits::{Wait, Waits};
 
 /// The value of a `Result<_, String>`; an error is the reason why the test cannot be done here, and ends it.

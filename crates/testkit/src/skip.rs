@@ -4,6 +4,9 @@ use std::io::Write;
 
 /// Notes that the current test is skipped, and why. Where `LONGPOLE_NO_SKIPS` is set (a complete run) it
 /// fails instead.
+///
+/// # Panics
+/// In a complete run, and where the list of skips (`LONGPOLE_SKIPS`) cannot be written.
 #[allow(clippy::print_stderr, reason = "a skipped test says why")]
 pub fn skipped(reason: &str) {
     let thread = std::thread::current();
