@@ -9,7 +9,8 @@ use longpole_event::Call;
 pub(crate) fn essential(call: Call) -> Call {
     let [first, second, third] = call.arguments;
     let arguments = match call.number {
-        // futex: address and operation
+        // futex: address and operation; the tid of the thread that a join waits for
+        202 if second == JOIN => [first, second, third],
         202 => [first, second, 0],
         // futex_wait, futex_wake, futex_requeue: address
         454..=456 => [first, 0, 0],
@@ -33,6 +34,9 @@ pub(crate) fn essential(call: Call) -> Call {
     Call { arguments, ..call }
 }
 
+/// `FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME`, not private: glibc waits so for the end of a thread only.
+const JOIN: u64 = 9 | 256;
+
 /// Whether the first argument is a descriptor.
 fn is_on_descriptor(number: i32) -> bool {
     matches!(number,
@@ -53,6 +57,12 @@ mod tests {
     #[test]
     fn the_lock_is_kept_and_the_expected_value_is_not() {
         assert_eq!(kept(202), [5, 6, 0]);
+    }
+
+    #[test]
+    fn a_join_keeps_the_tid() {
+        let join = Call { number: 202, arguments: [5, JOIN, 77], file: FileKind::None };
+        assert_eq!(essential(join).arguments, [5, JOIN, 77]);
     }
 
     #[test]

@@ -4,20 +4,32 @@
 //! call with its arguments where the collector has it, else from the names of the kernel's procedures on the
 //! stack. Only a futex needs the user's side: the waiting frames tell lock, condition, barrier, join.
 
-use longpole_event::{Blocking, Call, FileKind, ProcessId};
+use longpole_event::{Blocking, Call, FileKind};
 
-use crate::objects::{ObjectKey, ObjectKind};
+use crate::objects::ObjectKind;
 use crate::state::Cause;
 use crate::timeline::DependenceKind;
 use crate::waiting_frames::Hint;
 
+/// What one waiting frame tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Told {
+    pub(crate) cause: Cause,
+    /// What is waited for, where the frame tells.
+    pub(crate) kind: Option<ObjectKind>,
+}
+
 /// What a stack tells about the wait that began there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StackHints {
-    /// The outermost waiting frame's cause.
-    pub(crate) outermost: Option<Cause>,
-    /// The innermost waiting frame's cause.
-    pub(crate) innermost: Option<Cause>,
+    /// What the outermost waiting frame that tells anything tells.
+    pub(crate) outermost: Option<Told>,
+    /// What the innermost one tells.
+    pub(crate) innermost: Option<Told>,
+    /// Kind of the outermost frame whose object has a pair of futexes.
+    pub(crate) paired: Option<ObjectKind>,
+    /// The futex is the waiting thread's own.
+    pub(crate) is_per_thread: bool,
     /// What the kernel's procedures say, where the stack has them.
     pub(crate) kernel: Option<Cause>,
 }
@@ -25,17 +37,30 @@ pub(crate) struct StackHints {
 impl StackHints {
     /// Takes in the hints of the waiting frames, innermost first.
     pub(crate) fn add(&mut self, hint: Hint) {
-        if let Hint::Cause(cause) = hint {
-            self.innermost = self.innermost.or(Some(cause));
-            self.outermost = Some(cause);
+        let told = match hint {
+            Hint::Object(kind) | Hint::Paired(kind) => Told { cause: kind.cause(), kind: Some(kind) },
+            Hint::Cause(cause) => Told { cause, kind: None },
+            Hint::PerThread => {
+                self.is_per_thread = true;
+                return;
+            }
+            Hint::Inner => return,
+        };
+        if let Hint::Paired(kind) = hint {
+            self.paired = Some(kind);
         }
+        self.is_per_thread |= told.kind == Some(ObjectKind::Parker);
+        self.innermost = self.innermost.or(Some(told));
+        self.outermost = Some(told);
     }
 
-    /// The cause of a futex wait.
-    fn futex(&self) -> Option<Cause> {
+    /// What a futex wait is.
+    pub(crate) fn futex(&self) -> Option<Told> {
         match (self.innermost, self.outermost) {
             // A condition's waiter that has been signalled queues for the mutex: that is a wait for a lock.
-            (Some(Cause::Lock), Some(Cause::Condition)) => Some(Cause::Lock),
+            (Some(inner), Some(Told { cause: Cause::Condition, .. })) if inner.cause == Cause::Lock => {
+                Some(inner)
+            }
             (_, outermost) => outermost,
         }
     }
@@ -46,35 +71,19 @@ pub(crate) fn cause(blocking: Blocking, call: Option<&Call>, hints: StackHints) 
     if blocking == Blocking::Stopped {
         return Cause::Stopped;
     }
+    let told = hints.futex().map(|told| told.cause);
     let seen = call.map(by_system_call).or(hints.kernel);
     match seen {
         Some(Cause::Futex) | None => {
             let waits_for_device = blocking == Blocking::Device && seen.is_none();
-            let user = hints.futex().or_else(|| call.filter(|call| is_join(call)).map(|_| Cause::Join));
+            let user = told.or_else(|| Some(futex::kind(call?)?.cause()));
             if waits_for_device { Cause::Io } else { user.or(seen).unwrap_or(Cause::Other) }
         }
         // An unknown call that waits for a device does I/O; one that no signal interrupts waits in the kernel.
         Some(Cause::Other) if blocking == Blocking::Device => Cause::Io,
-        Some(Cause::Other) => hints.futex().unwrap_or(Cause::Other),
+        Some(Cause::Other) => told.unwrap_or(Cause::Other),
         Some(cause) => cause,
     }
-}
-
-/// What tells the object of a wait from others: the futex, of the kind that its cause says.
-pub(crate) fn object(process: ProcessId, cause: Cause, call: Option<&Call>) -> Option<ObjectKey> {
-    let call = call.filter(|call| matches!(call.number, 202 | 454..=456))?;
-    let kind = match cause {
-        Cause::Lock => ObjectKind::Lock,
-        Cause::Condition => ObjectKind::Condition,
-        Cause::Barrier => ObjectKind::Barrier,
-        Cause::Semaphore => ObjectKind::Semaphore,
-        Cause::Message => ObjectKind::Channel,
-        Cause::Park => ObjectKind::Parker,
-        Cause::Join => ObjectKind::ThreadEnd,
-        Cause::Futex => ObjectKind::Futex,
-        _ => return None,
-    };
-    Some(ObjectKey { kind, process, address: call.arguments[0] })
 }
 
 /// What kind of dependence ends a wait.
@@ -104,11 +113,38 @@ pub(crate) fn is_yield(call: Option<&Call>) -> bool {
     call.is_some_and(|call| call.number == 24)
 }
 
-/// glibc joins by waiting on the thread's id, which the kernel clears and wakes as a shared futex; all its
-/// other waits with this operation are private.
-fn is_join(call: &Call) -> bool {
+/// The system call by which threads wait on a word of memory.
+pub(crate) mod futex {
+    use super::{Call, ObjectKind};
+
+    const COMMAND: u64 = 0x7f;
     const WAIT_BITSET_CLOCK_REALTIME_SHARED: u64 = 9 | 256;
-    matches!(call.number, 202) && call.arguments[1] == WAIT_BITSET_CLOCK_REALTIME_SHARED
+
+    /// The word's address; `None` for another call, or where it was not kept.
+    pub(crate) fn word(call: &Call) -> Option<u64> {
+        let is_futex = matches!(call.number, 202 | 454..=456);
+        Some(call.arguments[0]).filter(|&address| is_futex && address != 0)
+    }
+
+    /// Whether the word is a thread's id. glibc joins by waiting on it, and the kernel clears it and wakes as a
+    /// shared futex; all its other waits with this operation are private.
+    pub(crate) fn is_join(call: &Call) -> bool {
+        call.number == 202 && call.arguments[1] == WAIT_BITSET_CLOCK_REALTIME_SHARED
+    }
+
+    /// What the operation alone says of the word's use.
+    pub(crate) fn kind(call: &Call) -> Option<ObjectKind> {
+        if call.number != 202 {
+            return None;
+        }
+        match call.arguments[1] & COMMAND {
+            // LOCK_PI, LOCK_PI2
+            6 | 13 => Some(ObjectKind::Mutex),
+            // WAIT_REQUEUE_PI
+            11 => Some(ObjectKind::Condition),
+            _ => is_join(call).then_some(ObjectKind::ThreadEnd),
+        }
+    }
 }
 
 /// x86-64 system call numbers (arch/x86/entry/syscalls/syscall_64.tbl).
@@ -230,16 +266,18 @@ mod tests {
         Call { number, arguments, file }
     }
 
-    fn hints(innermost: Option<Cause>, outermost: Option<Cause>) -> StackHints {
-        StackHints { innermost, outermost, kernel: None }
+    fn hints(innermost: Option<ObjectKind>, outermost: Option<ObjectKind>) -> StackHints {
+        let mut hints = StackHints::default();
+        innermost.into_iter().chain(outermost).for_each(|kind| hints.add(Hint::Object(kind)));
+        hints
     }
 
     #[test]
     fn a_futex_is_explained_by_the_outermost_waiting_frame() {
         let futex = call(202, [0x1000, 128, 2], FileKind::None);
         let of = |hints| cause(Blocking::Interruptible, Some(&futex), hints);
-        assert_eq!(of(hints(Some(Cause::Condition), Some(Cause::Barrier))), Cause::Barrier);
-        assert_eq!(of(hints(Some(Cause::Lock), Some(Cause::Condition))), Cause::Lock);
+        assert_eq!(of(hints(Some(ObjectKind::Condition), Some(ObjectKind::Barrier))), Cause::Barrier);
+        assert_eq!(of(hints(Some(ObjectKind::Mutex), Some(ObjectKind::Condition))), Cause::Lock);
         assert_eq!(of(hints(None, None)), Cause::Futex);
     }
 
@@ -247,6 +285,17 @@ mod tests {
     fn a_shared_wait_on_a_thread_id_is_a_join_even_without_names() {
         let join = call(202, [0x1000, 265, 77], FileKind::None);
         assert_eq!(cause(Blocking::Interruptible, Some(&join), StackHints::default()), Cause::Join);
+    }
+
+    #[test]
+    fn the_operation_tells_what_a_stack_without_names_does_not() {
+        let of = |operation| {
+            let call = call(202, [0x1000, operation, 0], FileKind::None);
+            cause(Blocking::Interruptible, Some(&call), StackHints::default())
+        };
+        assert_eq!(of(6 | 128), Cause::Lock);
+        assert_eq!(of(11 | 128), Cause::Condition);
+        assert_eq!(of(9 | 128), Cause::Futex);
     }
 
     #[test]
@@ -266,9 +315,9 @@ mod tests {
 
     #[test]
     fn without_the_system_call_the_kernel_procedures_tell() {
-        let seen = StackHints { kernel: Some(Cause::Pipe), ..hints(None, Some(Cause::Lock)) };
+        let seen = StackHints { kernel: Some(Cause::Pipe), ..hints(None, Some(ObjectKind::Mutex)) };
         assert_eq!(cause(Blocking::Interruptible, None, seen), Cause::Pipe);
-        let futex = StackHints { kernel: Some(Cause::Futex), ..hints(None, Some(Cause::Lock)) };
+        let futex = StackHints { kernel: Some(Cause::Futex), ..hints(None, Some(ObjectKind::Mutex)) };
         assert_eq!(cause(Blocking::Interruptible, None, futex), Cause::Lock);
     }
 

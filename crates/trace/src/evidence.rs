@@ -33,6 +33,13 @@ pub struct Evidence {
     pub outside_wakes: u64,
     /// Those tasks by name with their number of wakes, most first.
     pub outside_wakers: Vec<(String, u64)>,
+    /// Waits whose object is known: by its address, its thread, its file.
+    pub waits_for_objects: u64,
+    /// Waits for an object that is known by the place of the wait only, so that two objects at one place are one:
+    /// the futex is the waiting thread's own, or the collector sees no arguments of system calls.
+    pub waits_by_place: u64,
+    /// Waits for something that is not known.
+    pub waits_without_object: u64,
     /// State changes that contradict the state before: signs of loss that no count reported.
     pub contradictions: u64,
     /// Events whose time was before that of their predecessor; they stand at its time.

@@ -8,10 +8,6 @@
 //! An object is told by its address where the kernel saw one. Several objects can have the same name, such as
 //! the locks of a table's rows: reports show them as one row.
 
-use longpole_event::ProcessId;
-use rustc_hash::FxHashMap;
-
-use crate::paths::{PathId, Paths, Place, PlaceId};
 use crate::state::Cause;
 
 /// An object of [`Objects`].
@@ -62,6 +58,8 @@ kinds! {
     Once => "once", Lock;
     /// A lock of which the kind could not be told.
     Lock => "lock", Lock;
+    /// A lock of a file or of a part of it.
+    FileLock => "file lock", Lock;
     /// A condition variable.
     Condition => "condition", Condition;
     /// A barrier.
@@ -126,76 +124,4 @@ impl Objects {
     pub fn get(&self, id: ObjectId) -> &Object {
         &self.all[id.index()]
     }
-}
-
-/// What tells one object from another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct ObjectKey {
-    /// Kind.
-    pub(crate) kind: ObjectKind,
-    /// The recording's process in whose memory it is.
-    pub(crate) process: ProcessId,
-    /// Its address there.
-    pub(crate) address: u64,
-}
-
-/// The objects of one machine as they are come across, and the places at which threads wait for each.
-#[derive(Debug, Default)]
-pub(crate) struct Census {
-    ids: FxHashMap<ObjectKey, ObjectId>,
-    found: Vec<(ObjectKind, FxHashMap<PlaceId, u64>)>,
-}
-
-/// The objects of one machine by what tells them apart; of another replay of the same events.
-#[derive(Debug, Default)]
-pub(crate) struct ObjectIndex {
-    ids: FxHashMap<ObjectKey, ObjectId>,
-}
-
-impl Census {
-    /// The id, within this machine, of an object that a thread waits for at this path.
-    pub(crate) fn come_across(&mut self, key: ObjectKey, path: PathId, paths: &Paths) -> ObjectId {
-        let next = ObjectId(u32::try_from(self.found.len()).expect("fewer than 2^32 objects"));
-        let id = *self.ids.entry(key).or_insert(next);
-        if id == next {
-            self.found.push((key.kind, FxHashMap::default()));
-        }
-        if let Some(place) = paths.innermost_id(path) {
-            *self.found[id.index()].1.entry(place).or_default() += 1;
-        }
-        id
-    }
-
-    /// Names the objects and adds them to all others.
-    pub(crate) fn settle(self, paths: &Paths, objects: &mut Objects) -> ObjectIndex {
-        let base = u32::try_from(objects.all.len()).expect("fewer than 2^32 objects");
-        for (kind, sites) in self.found {
-            objects.add(Object { kind, name: name_by_site(kind, &sites, paths) });
-        }
-        let ids = self.ids.into_iter().map(|(key, id)| (key, ObjectId(base + id.0))).collect();
-        ObjectIndex { ids }
-    }
-}
-
-impl ObjectIndex {
-    /// The object's id in the recording.
-    pub(crate) fn find(&self, key: ObjectKey) -> Option<ObjectId> {
-        self.ids.get(&key).copied()
-    }
-}
-
-/// `mutex in Cache::get (cache.rs:88)`, by the place where it was waited for most often; of equal ones the
-/// first by name.
-fn name_by_site(kind: ObjectKind, sites: &FxHashMap<PlaceId, u64>, paths: &Paths) -> String {
-    let text = |place: PlaceId| {
-        let Place { procedure, line } = paths.all_places()[place.0 as usize];
-        let procedure = paths.procedure_named_by(procedure);
-        let file = procedure.file.rsplit('/').next().unwrap_or_default();
-        match (file, line) {
-            ("", _) | (_, 0) => format!("{} in {}", kind.name(), procedure.name),
-            (file, line) => format!("{} in {} ({file}:{line})", kind.name(), procedure.name),
-        }
-    };
-    let named = sites.iter().map(|(&place, &count)| (std::cmp::Reverse(count), text(place)));
-    named.min().map_or_else(|| kind.name().to_owned(), |(_, text)| text)
 }

@@ -1,10 +1,11 @@
 //! The second reading: makes every call path, and finds what only the future of a thread tells.
 
-use longpole_event::{StackId, ThreadId, Time};
+use longpole_event::{ProcessId, StackId, ThreadId, Time};
 use rustc_hash::FxHashMap;
 
 use crate::bursts::LastSamples;
-use crate::objects::{Census, ObjectId, ObjectKey};
+use crate::census::{Census, Wait};
+use crate::objects::ObjectId;
 use crate::paths::{PathId, Paths, PlaceId};
 use crate::stacks::{Cut, PathCache, StackTable};
 use crate::timeline::Item;
@@ -62,8 +63,16 @@ impl Observer for Surveyor<'_> {
 
     fn item(&mut self, _item: Item) {}
 
-    fn awaited(&mut self, key: ObjectKey, path: PathId) -> Option<ObjectId> {
-        Some(self.findings.objects.come_across(key, path, self.paths))
+    fn awaited(&mut self, wait: Option<Wait>, path: PathId) -> Option<ObjectId> {
+        let census = &mut self.findings.objects;
+        if wait.is_none() {
+            census.untold();
+        }
+        wait.map(|wait| census.come_across(wait, path, self.paths))
+    }
+
+    fn provided(&mut self, object: ObjectId, writes: bool, process: ProcessId) {
+        self.findings.objects.ended(object, writes, process);
     }
 
     /// ```text

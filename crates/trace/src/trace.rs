@@ -8,16 +8,19 @@ use rustc_hash::FxHashMap;
 
 use crate::assembly::{evidence_of, run_of, sent_of, sort_most_first, tree_of};
 use crate::bursts::{Tails, Turns};
+use crate::census::{ObjectIndex, Wait};
 use crate::error::{Error, Result};
 use crate::evidence::Evidence;
 use crate::inventory::Inventory;
 use crate::naming::{SymbolSource, name_frames};
-use crate::objects::{ObjectId, ObjectIndex, ObjectKey, Objects};
+use crate::object_names::{Names, WordNames};
+use crate::objects::{ObjectId, Objects};
 use crate::paths::{PathId, Paths};
 use crate::program::Program;
 use crate::stacks::{Cut, PathCache, StackTable};
 use crate::stream::{Axis, LogStream, Merge};
 use crate::survey::{Findings, Surveyor};
+use crate::tenants::Tenants;
 use crate::timeline::{Item, Timelines};
 use crate::transitions::{Foreknowledge, Observer, Sent, Sources, Transitions};
 
@@ -41,6 +44,9 @@ struct Surveyed {
     stacks: StackTable,
     cache: PathCache,
     objects: ObjectIndex,
+    words: WordNames,
+    files: FxHashMap<u64, String>,
+    tenants: Tenants,
     tails: Tails,
     calls: Vec<Call>,
     known: Vec<Foreknowledge>,
@@ -56,6 +62,7 @@ impl Surveyed {
             calls: &self.calls,
             known: &self.known,
             processes: &self.processes,
+            tenants: &self.tenants,
             sent,
             base: self.base,
         }
@@ -144,10 +151,11 @@ impl Trace {
         while let Some((machine, event)) = merge.next()? {
             end = end.max(event.time);
             let (replayed, turns) = (&self.machines[machine.index()], &mut turns[machine.index()]);
-            replays[machine.index()].apply(&event, &mut Replayer { replayed, turns, visit });
+            let mut replayer = Replayer { replayed, paths: &self.paths, turns, visit };
+            replays[machine.index()].apply(&event, &mut replayer);
         }
         for ((transitions, replayed), turns) in replays.iter_mut().zip(&self.machines).zip(&mut turns) {
-            transitions.finish(end, &mut Replayer { replayed, turns, visit });
+            transitions.finish(end, &mut Replayer { replayed, paths: &self.paths, turns, visit });
         }
         Ok(())
     }
@@ -183,6 +191,11 @@ impl Trace {
                 stacks,
                 cache: PathCache::default(),
                 objects: ObjectIndex::default(),
+                words: WordNames::default(),
+                files: FxHashMap::default(),
+                tenants: Tenants::new(of_machine, base, |process| {
+                    self.program.processes[process.index()].pid
+                }),
                 tails: Tails::default(),
                 calls: inventory.tables.calls,
                 known: inventory.threads.into_iter().map(|thread| thread.known).collect(),
@@ -230,9 +243,16 @@ impl Trace {
             self.program.threads[machine.base as usize + offset].prefix = prefix;
         }
         machine.cache = found.cache;
-        machine.objects = found.objects.settle(&self.paths, &mut self.objects);
+        let waits = found.objects.counts();
+        let (words, files) = (&machine.words, &machine.files);
+        let names = Names { paths: &self.paths, program: &self.program, words, files };
+        let objects = found.objects.settle(&names, &mut self.objects);
+        machine.objects = objects;
         machine.tails = found.last_samples.into_tails();
         let evidence = &mut self.evidence;
+        evidence.waits_for_objects += waits.told;
+        evidence.waits_by_place += waits.by_place;
+        evidence.waits_without_object += waits.untold;
         evidence.contradictions += found.contradictions;
         evidence.unmatched_wakes += found.unmatched_wakes;
         evidence.interrupt_wakes += found.interrupt_wakes;
@@ -276,6 +296,7 @@ impl Timelines for Trace {
 /// The observer of a replay after the survey.
 struct Replayer<'a> {
     replayed: &'a Surveyed,
+    paths: &'a Paths,
     turns: &'a mut Turns,
     visit: &'a mut dyn FnMut(&Item),
 }
@@ -289,8 +310,8 @@ impl Observer for Replayer<'_> {
         self.replayed.tails.charged(end, self.turns)
     }
 
-    fn awaited(&mut self, key: ObjectKey, _path: PathId) -> Option<ObjectId> {
-        self.replayed.objects.find(key)
+    fn awaited(&mut self, wait: Option<Wait>, path: PathId) -> Option<ObjectId> {
+        self.replayed.objects.find(wait?, path, self.paths)
     }
 
     fn item(&mut self, item: Item) {

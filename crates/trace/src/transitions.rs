@@ -13,11 +13,14 @@
 use longpole_event::{Blocking, Call, CallId, Event, EventKind, ProcessId, StackId, ThreadId, Time, Waker};
 use rustc_hash::FxHashMap;
 
-use crate::cause::{cause, dependence, is_yield, object, sends};
-use crate::objects::{ObjectId, ObjectKey};
+use crate::cause::{cause, dependence, is_yield, sends};
+use crate::census::{Identity, Wait};
+use crate::objects::ObjectId;
 use crate::paths::PathId;
 use crate::stacks::{Cut, StackTable};
 use crate::state::{Cause, State};
+use crate::subject::{Subject, Which, is_for_something, subject};
+use crate::tenants::Tenants;
 use crate::timeline::{DependenceKind, Item, What};
 
 /// What the survey knows about a thread before its timeline is replayed.
@@ -51,10 +54,13 @@ pub(crate) trait Observer {
     fn worked(&mut self, _thread: ThreadId, end: PathId) -> PathId {
         end
     }
-    /// A thread begins to wait for this object at this path.
-    fn awaited(&mut self, _key: ObjectKey, _path: PathId) -> Option<ObjectId> {
+    /// A thread begins to wait at this path; `None` where what for could not be told.
+    fn awaited(&mut self, _wait: Option<Wait>, _path: PathId) -> Option<ObjectId> {
         None
     }
+    /// A thread of `process` ended a wait for the object that [`awaited`](Self::awaited) gave, to write to it or to
+    /// read from it.
+    fn provided(&mut self, _object: ObjectId, _writes: bool, _process: ProcessId) {}
     /// The thread's paths begin with this one.
     fn begins_at(&mut self, _thread: ThreadId, _prefix: PathId) {}
     /// Something to count.
@@ -82,6 +88,7 @@ pub(crate) struct Sources<'a> {
     pub(crate) known: &'a [Foreknowledge],
     /// The recording's process of each thread of the log.
     pub(crate) processes: &'a [ProcessId],
+    pub(crate) tenants: &'a Tenants,
     pub(crate) sent: &'a Sent,
     /// Added to the log's thread ids to make the recording's.
     pub(crate) base: u32,
@@ -99,6 +106,8 @@ struct Live {
     yielded: bool,
     /// It was seen somewhere.
     observed: bool,
+    /// What it waits for, and whether to write to it.
+    awaits: Option<(ObjectId, bool)>,
 }
 
 /// Replays the events of one machine.
@@ -116,6 +125,7 @@ impl<'a> Transitions<'a> {
             next_spin: 0,
             yielded: false,
             observed: false,
+            awaits: None,
         };
         Transitions { sources, threads: vec![absent; sources.known.len()] }
     }
@@ -235,14 +245,33 @@ impl<'a> Transitions<'a> {
             return;
         }
         let path = self.observe(thread, time, (stack, Cut::Stripped), observer);
-        let cause = cause(blocking, call, stacks.hints(stack));
-        let process = self.sources.processes[thread.index()];
-        if let Some(key) = object(process, cause, call)
-            && let Some(object) = observer.awaited(key, path)
-        {
-            self.emit(thread, time, What::Await(object), observer);
+        let hints = stacks.hints(stack);
+        let cause = cause(blocking, call, hints);
+        self.threads[thread.index()].awaits = None;
+        if is_for_something(cause) {
+            let wait = subject(cause, call, hints).map(|subject| self.wait(thread, time, subject));
+            if let Some(object) = observer.awaited(wait, path) {
+                self.threads[thread.index()].awaits = wait.map(|wait| (object, wait.writes));
+                self.emit(thread, time, What::Await(object), observer);
+            }
         }
         self.enter(thread, time, State::Blocked(cause), observer);
+    }
+
+    /// What the thread waits for, in the ids of the recording.
+    fn wait(&self, thread: ThreadId, time: Time, subject: Subject) -> Wait {
+        let process = self.sources.processes[thread.index()];
+        let tenants = self.sources.tenants;
+        let identity = match subject.which {
+            Which::Word(address) => Some(Identity::Word(process, address)),
+            Which::Thread(tid) => tenants.thread(process, tid, time).map(Identity::Thread),
+            Which::Process(pid) => tenants.process(pid, time).map(Identity::Process),
+            Which::File(number) => Some(Identity::File(number)),
+            Which::Queue(number) => Some(Identity::Queue(number)),
+            Which::Memory => Some(Identity::Memory(process)),
+            Which::Place => None,
+        };
+        Wait { process, kind: subject.kind, identity, writes: subject.writes }
     }
 
     fn wake(
@@ -280,6 +309,9 @@ impl<'a> Transitions<'a> {
     ) {
         if self.threads[source.index()].state.is_on_cpu() {
             self.observe(source, time, (stack, Cut::Stripped), observer);
+        }
+        if let Some((object, writes)) = self.threads[thread.index()].awaits {
+            observer.provided(object, writes, self.sources.processes[source.index()]);
         }
         let (source, kind) = (self.global(source), dependence(cause));
         self.emit(thread, time, What::Depend { source, source_time: time, kind }, observer);

@@ -1,20 +1,28 @@
 //! Procedures that only wait or wake: they are left out of the path that a switch or wake is charged to,
-//! and they tell what kind of wait it was.
+//! and they tell what kind of thing was waited for.
 //!
 //! ```text
 //! main → worker → Cache::get → pthread_mutex_lock → __lll_lock_wait       innermost last
-//!                 └ charged ┘  └ waiting frames: the outermost one names the cause: lock
+//!                 └ charged ┘  └ waiting frames: the outermost one names the kind: mutex
 //! ```
 //! A name is matched as a whole or, with a trailing `*`, by its beginning; names of C libraries are matched
 //! without leading underscores. The tables are data: a runtime is added by adding its lines.
 
+use crate::objects::ObjectKind;
 use crate::state::Cause;
 
 /// What a waiting frame tells about the wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hint {
-    /// The wait has this cause.
+    /// The wait is for such an object.
+    Object(ObjectKind),
+    /// The same, and the object has two futexes, side by side at a multiple of eight bytes (glibc's condition
+    /// variables and reader-writer locks).
+    Paired(ObjectKind),
+    /// The wait has this cause, and is for no object that is known.
     Cause(Cause),
+    /// The futex of the wait belongs to the thread that waits, and the frame does not tell for what.
+    PerThread,
     /// The frame belongs to the wait but does not tell its cause.
     Inner,
 }
@@ -50,7 +58,7 @@ pub(crate) fn hint(name: &str, module: &str) -> Option<Hint> {
         .or_else(|| lookup(JAVA_NAMES, plain));
     match found {
         Some(hint) => Some(hint),
-        None if is_openmp(module) => Some(Hint::Cause(Cause::Barrier)),
+        None if is_openmp(module) => Some(BARRIER),
         None if is_runtime_module(module) => Some(Hint::Inner),
         None => None,
     }
@@ -97,41 +105,51 @@ fn lookup(table: Table, name: &str) -> Option<Hint> {
 }
 
 const INNER: Hint = Hint::Inner;
-const LOCK: Hint = Hint::Cause(Cause::Lock);
-const CONDITION: Hint = Hint::Cause(Cause::Condition);
-const BARRIER: Hint = Hint::Cause(Cause::Barrier);
-const JOIN: Hint = Hint::Cause(Cause::Join);
-const CHILD: Hint = Hint::Cause(Cause::Child);
-const SEMAPHORE: Hint = Hint::Cause(Cause::Semaphore);
-const MESSAGE: Hint = Hint::Cause(Cause::Message);
+const PER_THREAD: Hint = Hint::PerThread;
+const MUTEX: Hint = Hint::Object(ObjectKind::Mutex);
+const RWLOCK: Hint = Hint::Object(ObjectKind::RwLock);
+const RWLOCK_PAIR: Hint = Hint::Paired(ObjectKind::RwLock);
+const ONCE: Hint = Hint::Object(ObjectKind::Once);
+const LOCK: Hint = Hint::Object(ObjectKind::Lock);
+const CONDITION: Hint = Hint::Object(ObjectKind::Condition);
+const CONDITION_PAIR: Hint = Hint::Paired(ObjectKind::Condition);
+const BARRIER: Hint = Hint::Object(ObjectKind::Barrier);
+const JOIN: Hint = Hint::Object(ObjectKind::ThreadEnd);
+const CHILD: Hint = Hint::Object(ObjectKind::ProcessEnd);
+const SEMAPHORE: Hint = Hint::Object(ObjectKind::Semaphore);
+const CHANNEL: Hint = Hint::Object(ObjectKind::Channel);
+const PARK: Hint = Hint::Object(ObjectKind::Parker);
+const POLL: Hint = Hint::Object(ObjectKind::Poll);
 const SLEEP: Hint = Hint::Cause(Cause::Sleep);
-const PARK: Hint = Hint::Cause(Cause::Park);
 
 /// glibc, musl, libgomp, libomp: names without leading underscores.
 const C_NAMES: Table = &[
-    ("pthread_mutex_cond_lock*", LOCK),
-    ("pthread_mutex_*", LOCK),
-    ("pthread_rwlock_*", LOCK),
+    ("pthread_mutex_cond_lock*", MUTEX),
+    ("pthread_mutex_*", MUTEX),
+    ("pthread_rwlock_*", RWLOCK_PAIR),
     ("pthread_spin_*", LOCK),
-    ("pthread_cond_*", CONDITION),
+    ("pthread_cond_*", CONDITION_PAIR),
     ("pthread_barrier_*", BARRIER),
     ("pthread_join", JOIN),
     ("pthread_timedjoin_np", JOIN),
     ("pthread_clockjoin*", JOIN),
-    ("pthread_once*", LOCK),
+    ("pthread_once*", ONCE),
+    ("call_once", ONCE),
+    ("cxa_guard_acquire", ONCE),
+    ("cxa_guard_release", ONCE),
     ("pthread_create*", INNER),
     ("lll_lock_wait*", LOCK),
     ("lll_lock_wake*", LOCK),
-    ("mtx_lock", LOCK),
-    ("mtx_unlock", LOCK),
-    ("cnd_wait", CONDITION),
+    ("mtx_lock", MUTEX),
+    ("mtx_unlock", MUTEX),
+    ("cnd_wait", CONDITION_PAIR),
     ("thrd_join", JOIN),
     ("sem_wait*", SEMAPHORE),
     ("sem_timedwait*", SEMAPHORE),
     ("sem_clockwait*", SEMAPHORE),
     ("sem_post*", SEMAPHORE),
     ("new_sem_*", SEMAPHORE),
-    ("mq_*", MESSAGE),
+    ("mq_*", CHANNEL),
     ("futex*", INNER),
     ("GI___futex*", INNER),
     ("timedwait*", INNER),
@@ -156,38 +174,57 @@ const C_NAMES: Table = &[
     ("poll", INNER),
     ("epoll_wait", INNER),
     ("select", INNER),
-    ("gomp_mutex_lock*", LOCK),
-    ("GOMP_critical_*", LOCK),
-    ("omp_set_lock", LOCK),
-    ("omp_unset_lock", LOCK),
-    ("gomp_*barrier*", BARRIER),
+    ("gomp_mutex_lock*", MUTEX),
+    ("gomp_ordered_*", CONDITION),
+    ("GOMP_ordered_*", CONDITION),
+    ("gomp_sem_*", SEMAPHORE),
+    ("GOMP_taskwait*", BARRIER),
+    ("GOMP_atomic_*", MUTEX),
+    ("GOMP_critical_*", MUTEX),
+    ("omp_set_lock", MUTEX),
+    ("omp_set_nest_lock", MUTEX),
+    ("omp_unset_lock", MUTEX),
     ("gomp_*", BARRIER),
     ("GOMP_barrier", BARRIER),
-    ("kmp_*barrier*", BARRIER),
-    ("kmpc_critical*", LOCK),
+    ("kmpc_set_lock", MUTEX),
+    ("kmpc_set_nest_lock", MUTEX),
+    ("kmp_acquire_queuing_lock*", MUTEX),
+    ("kmp_acquire_futex_lock*", MUTEX),
+    ("kmp_acquire_ticket_lock*", MUTEX),
+    ("kmp_acquire_tas_lock*", MUTEX),
+    ("kmp_acquire_nested_*", MUTEX),
+    ("kmp_release_queuing_lock*", MUTEX),
+    ("kmp_release_futex_lock*", MUTEX),
+    ("kmp_release_ticket_lock*", MUTEX),
+    ("kmp_release_tas_lock*", MUTEX),
+    ("kmp_release_nested_*", MUTEX),
+    ("kmpc_ordered*", CONDITION),
+    ("kmpc_critical*", MUTEX),
     ("kmp_*", BARRIER),
     ("kmpc_barrier", BARRIER),
 ];
 
 /// Rust's std, parking_lot, crossbeam, rayon, tokio: paths without generic arguments.
 const RUST_NAMES: Table = &[
-    ("std::sync::poison::mutex::*", LOCK),
-    ("std::sync::mutex::*", LOCK),
-    ("std::sync::nonpoison::mutex::*", LOCK),
-    ("std::sys::sync::mutex::*", LOCK),
-    ("std::sync::poison::rwlock::*", LOCK),
-    ("std::sync::rwlock::*", LOCK),
-    ("std::sys::sync::rwlock::*", LOCK),
-    ("std::sync::reentrant_lock::*", LOCK),
+    ("std::sync::poison::mutex::*", MUTEX),
+    ("std::sync::mutex::*", MUTEX),
+    ("std::sync::nonpoison::mutex::*", MUTEX),
+    ("std::sys::sync::mutex::*", MUTEX),
+    ("std::sync::poison::rwlock::*", RWLOCK),
+    ("std::sync::rwlock::*", RWLOCK),
+    ("std::sys::sync::rwlock::*", RWLOCK),
+    ("std::sync::reentrant_lock::*", MUTEX),
     ("std::sync::poison::condvar::*", CONDITION),
     ("std::sync::condvar::*", CONDITION),
     ("std::sys::sync::condvar::*", CONDITION),
     ("std::sync::barrier::*", BARRIER),
-    ("std::sync::once*", LOCK),
-    ("std::sync::poison::once*", LOCK),
-    ("std::sys::sync::once::*", LOCK),
-    ("std::sync::mpmc::*", MESSAGE),
-    ("std::sync::mpsc::*", MESSAGE),
+    ("std::sync::once*", ONCE),
+    ("std::sync::lazy_lock::*", ONCE),
+    ("once_cell::*", ONCE),
+    ("std::sync::poison::once*", ONCE),
+    ("std::sys::sync::once::*", ONCE),
+    ("std::sync::mpmc::*", CHANNEL),
+    ("std::sync::mpsc::*", CHANNEL),
     ("std::thread::JoinHandle::join", JOIN),
     ("std::thread::join_handle::*", JOIN),
     ("std::thread::JoinInner::join", JOIN),
@@ -208,13 +245,13 @@ const RUST_NAMES: Table = &[
     ("std::sys::*", INNER),
     ("std::process::Child::wait*", CHILD),
     ("parking_lot::condvar::*", CONDITION),
-    ("parking_lot::raw_mutex::*", LOCK),
-    ("parking_lot::raw_rwlock::*", LOCK),
-    ("parking_lot::once::*", LOCK),
-    ("parking_lot_core::*", INNER),
-    ("lock_api::mutex::*", LOCK),
-    ("lock_api::rwlock::*", LOCK),
-    ("crossbeam_channel::*", MESSAGE),
+    ("parking_lot::raw_mutex::*", MUTEX),
+    ("parking_lot::raw_rwlock::*", RWLOCK),
+    ("parking_lot::once::*", ONCE),
+    ("parking_lot_core::*", PER_THREAD),
+    ("lock_api::mutex::*", MUTEX),
+    ("lock_api::rwlock::*", RWLOCK),
+    ("crossbeam_channel::*", CHANNEL),
     ("crossbeam_utils::sync::parker::*", PARK),
     ("crossbeam_utils::sync::wait_group::*", JOIN),
     ("crossbeam_utils::thread::*", JOIN),
@@ -230,11 +267,29 @@ const RUST_NAMES: Table = &[
 
 /// libstdc++, libc++, abseil, Boost.
 const CPP_NAMES: Table = &[
-    ("std::mutex::*", LOCK),
-    ("std::shared_mutex::*", LOCK),
-    ("std::unique_lock", LOCK),
-    ("std::lock_guard", LOCK),
-    ("std::scoped_lock", LOCK),
+    ("std::mutex::*", MUTEX),
+    ("std::shared_mutex::*", RWLOCK),
+    ("std::shared_timed_mutex::*", RWLOCK),
+    ("std::__shared_mutex_pthread::*", RWLOCK),
+    ("std::shared_lock", INNER),
+    ("std::timed_mutex::*", MUTEX),
+    ("std::recursive_mutex::*", MUTEX),
+    ("std::call_once", ONCE),
+    ("std::__basic_future", CONDITION),
+    ("std::future", CONDITION),
+    ("std::shared_future", CONDITION),
+    ("std::__future_base::*", CONDITION),
+    ("std::__atomic_futex_unsigned*", CONDITION),
+    ("std::latch::*", BARRIER),
+    ("std::atomic", CONDITION),
+    ("std::__atomic_base", CONDITION),
+    ("std::__atomic_impl::*", CONDITION),
+    ("std::atomic_flag::*", CONDITION),
+    ("std::__atomic_wait*", INNER),
+    ("std::__atomic_notify*", INNER),
+    ("std::unique_lock", INNER),
+    ("std::lock_guard", INNER),
+    ("std::scoped_lock", INNER),
     ("std::condition_variable::*", CONDITION),
     ("std::condition_variable_any::*", CONDITION),
     ("std::_V2::condition_variable_any::*", CONDITION),
@@ -243,13 +298,14 @@ const CPP_NAMES: Table = &[
     ("std::jthread::join", JOIN),
     ("std::this_thread::sleep_for*", SLEEP),
     ("std::barrier", BARRIER),
+    ("std::__tree_barrier*", BARRIER),
     ("std::counting_semaphore", SEMAPHORE),
     ("std::__atomic_semaphore*", SEMAPHORE),
     ("std::__detail::__waiter*", INNER),
     ("std::__detail::__platform_wait*", INNER),
     ("__gthread_*", INNER),
     ("absl::Mutex::Await*", CONDITION),
-    ("absl::Mutex::*", LOCK),
+    ("absl::Mutex::*", MUTEX),
     ("absl::CondVar::*", CONDITION),
     ("absl::synchronization_internal::*", INNER),
     ("boost::condition_variable::*", CONDITION),
@@ -282,8 +338,8 @@ const GO_NAMES: Table = &[
     ("runtime.mcall", PARK),
     ("runtime.mstart*", PARK),
     ("runtime.systemstack*", INNER),
-    ("runtime.netpoll", Hint::Cause(Cause::Poll)),
-    ("runtime.epollwait*", Hint::Cause(Cause::Poll)),
+    ("runtime.netpoll", POLL),
+    ("runtime.epollwait*", POLL),
     ("runtime/internal/syscall.*", INNER),
     ("internal/runtime/syscall.*", INNER),
     ("syscall.Syscall*", INNER),
@@ -293,22 +349,22 @@ const GO_NAMES: Table = &[
 /// OpenJDK's virtual machine and class library, as its perf map names them.
 const JAVA_NAMES: Table = &[
     ("ObjectMonitor::wait", CONDITION),
-    ("ObjectMonitor::*", LOCK),
+    ("ObjectMonitor::*", MUTEX),
     ("ObjectSynchronizer::wait*", CONDITION),
-    ("ObjectSynchronizer::*", LOCK),
-    ("SharedRuntime::monitor_*", LOCK),
-    ("SharedRuntime::complete_monitor_*", LOCK),
-    ("InterpreterRuntime::monitorenter*", LOCK),
+    ("ObjectSynchronizer::*", MUTEX),
+    ("SharedRuntime::monitor_*", MUTEX),
+    ("SharedRuntime::complete_monitor_*", MUTEX),
+    ("InterpreterRuntime::monitorenter*", MUTEX),
     ("Monitor::*", CONDITION),
-    ("Mutex::*", LOCK),
+    ("Mutex::*", MUTEX),
     ("PlatformMonitor::*", INNER),
     ("PlatformMutex::*", INNER),
     ("PlatformParker::*", PARK),
     ("Parker::park", PARK),
     ("Parker::unpark", PARK),
-    ("os::PlatformEvent::*", INNER),
+    ("os::PlatformEvent::*", PER_THREAD),
     ("os::PlatformMonitor::*", INNER),
-    ("ParkEvent::*", INNER),
+    ("ParkEvent::*", PER_THREAD),
     ("Unsafe_Park", PARK),
     ("Unsafe_Unpark", PARK),
     ("JVM_MonitorWait", CONDITION),
@@ -322,8 +378,8 @@ mod tests {
 
     #[test]
     fn c_names_are_matched_without_their_underscores() {
-        assert_eq!(hint("___pthread_mutex_lock", "libc.so.6"), Some(LOCK));
-        assert_eq!(hint("__pthread_cond_wait_common", "a.out"), Some(CONDITION));
+        assert_eq!(hint("___pthread_mutex_lock", "libc.so.6"), Some(MUTEX));
+        assert_eq!(hint("__pthread_cond_wait_common", "a.out"), Some(CONDITION_PAIR));
         assert_eq!(hint("pthread_join", "a.out"), Some(JOIN));
     }
 
@@ -336,11 +392,11 @@ mod tests {
 
     #[test]
     fn rust_paths_are_matched_without_generic_arguments() {
-        assert_eq!(hint("std::sync::poison::mutex::Mutex<T>::lock", "a"), Some(LOCK));
-        assert_eq!(hint("<std::sync::mpmc::Receiver<T> as core::ops::Drop>::drop", "a"), Some(MESSAGE));
+        assert_eq!(hint("std::sync::poison::mutex::Mutex<T>::lock", "a"), Some(MUTEX));
+        assert_eq!(hint("<std::sync::mpmc::Receiver<T> as core::ops::Drop>::drop", "a"), Some(CHANNEL));
         assert_eq!(hint("std::thread::JoinHandle<T>::join", "a"), Some(JOIN));
         assert_eq!(hint("<std::thread::thread::Thread>::park", "a"), Some(PARK));
-        assert_eq!(hint("<std::sync::poison::mutex::Mutex<u64>>::lock", "a"), Some(LOCK));
+        assert_eq!(hint("<std::sync::poison::mutex::Mutex<u64>>::lock", "a"), Some(MUTEX));
         assert_eq!(hint("my_program::sync::mutex::Mutex<T>::lock", "a"), None);
     }
 

@@ -41,7 +41,7 @@ fn a_lock_is_suffered_where_it_was_asked_for_and_ended_by_its_holder() {
             "T1 10 ready",
             "T1 12 running",
             "T1 20 at main/start_worker/worker",
-            "T1 20 for lock in worker",
+            "T1 20 for mutex in worker",
             "T1 20 blocked: lock",
             "T0 50 at main/update",
             "T1 50 after T0@50 (Unlock)",

@@ -1,0 +1,384 @@
+//! The objects of one machine as the survey comes across them, and what tells one from another.
+//!
+//! ```text
+//!   words of one object     mutex 0x1000 ─┐   wait whose kind the stack did not tell: of the known kind
+//!                           futex 0x1000 ─┘
+//!                          rwlock 0x2004 ─┬─  two futexes of one lock, side by side
+//!                          rwlock 0x2008 ─┘
+//! ```
+//! Memory grows with the distinct objects and the distinct places at which each is waited for.
+
+use longpole_event::{ProcessId, ThreadId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::object_names::{Names, name};
+use crate::objects::{Object, ObjectId, ObjectKind, Objects};
+use crate::paths::{PathId, Paths, PlaceId};
+
+/// What tells one object from another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct ObjectKey {
+    pub(crate) kind: ObjectKind,
+    pub(crate) identity: Identity,
+}
+
+/// Which one of its kind; ids of the recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Identity {
+    /// The futex at this address of the process.
+    Word(ProcessId, u64),
+    /// The end of a thread.
+    Thread(ThreadId),
+    /// The end of a process.
+    Process(ProcessId),
+    /// A file of the machine.
+    File(u64),
+    /// A set of semaphores or a queue of messages of the machine.
+    Queue(u64),
+    /// The map of the process's memory.
+    Memory(ProcessId),
+    /// The place where threads of the process wait; `None` where that is not known either.
+    Place(ProcessId, Option<PlaceId>),
+}
+
+/// A wait that begins: what for, and of whom.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wait {
+    pub(crate) process: ProcessId,
+    pub(crate) kind: ObjectKind,
+    /// What is waited for; `None` where only the place tells.
+    pub(crate) identity: Option<Identity>,
+    /// The thread waits until it can write.
+    pub(crate) writes: bool,
+}
+
+impl Wait {
+    /// The key of what is waited for at this path.
+    fn key(&self, path: PathId, paths: &Paths) -> ObjectKey {
+        let at_place = || Identity::Place(self.process, paths.innermost_id(path));
+        ObjectKey { kind: self.kind, identity: self.identity.unwrap_or_else(at_place) }
+    }
+}
+
+/// How waits could be told apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// Waits for an object that was told by more than the place.
+    pub(crate) told: u64,
+    /// Waits for an object that only the place tells.
+    pub(crate) by_place: u64,
+    /// Waits for something that could not be told at all.
+    pub(crate) untold: u64,
+}
+
+/// What was found out about an object.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) key: ObjectKey,
+    /// Waits, by place.
+    pub(crate) sites: FxHashMap<PlaceId, u64>,
+    /// Who reads from it and who writes to it, as far as waits and wakes tell.
+    pub(crate) readers: FxHashSet<ProcessId>,
+    pub(crate) writers: FxHashSet<ProcessId>,
+}
+
+impl Found {
+    fn waits(&self) -> u64 {
+        self.sites.values().sum()
+    }
+}
+
+/// The objects of one machine as they are come across.
+#[derive(Debug, Default)]
+pub(crate) struct Census {
+    ids: FxHashMap<ObjectKey, ObjectId>,
+    found: Vec<Found>,
+    counts: Counts,
+}
+
+/// The objects of one machine by what tells them apart; of another replay of the same events.
+#[derive(Debug, Default)]
+pub(crate) struct ObjectIndex {
+    ids: FxHashMap<ObjectKey, ObjectId>,
+}
+
+impl Census {
+    /// The id, within this machine, of what a thread begins to wait for at this path.
+    pub(crate) fn come_across(&mut self, wait: Wait, path: PathId, paths: &Paths) -> ObjectId {
+        let key = wait.key(path, paths);
+        let next = ObjectId(u32::try_from(self.found.len()).expect("fewer than 2^32 objects"));
+        let id = *self.ids.entry(key).or_insert(next);
+        if id == next {
+            let (readers, writers) = (FxHashSet::default(), FxHashSet::default());
+            self.found.push(Found { key, sites: FxHashMap::default(), readers, writers });
+        }
+        let found = &mut self.found[id.index()];
+        if let Some(place) = paths.innermost_id(path) {
+            *found.sites.entry(place).or_default() += 1;
+        }
+        if has_ends(key.kind) {
+            let waiters = if wait.writes { &mut found.writers } else { &mut found.readers };
+            waiters.insert(wait.process);
+        }
+        match key.identity {
+            Identity::Place(..) => self.counts.by_place += 1,
+            _ => self.counts.told += 1,
+        }
+        id
+    }
+
+    /// Counts a wait for something that could not be told.
+    pub(crate) fn untold(&mut self) {
+        self.counts.untold += 1;
+    }
+
+    /// A thread of `process` ended a wait for the object, in which the waiter wanted to write or to read.
+    pub(crate) fn ended(&mut self, id: ObjectId, writes: bool, process: ProcessId) {
+        let found = &mut self.found[id.index()];
+        if has_ends(found.key.kind) {
+            let wakers = if writes { &mut found.readers } else { &mut found.writers };
+            wakers.insert(process);
+        }
+    }
+
+    /// How the waits could be told apart.
+    pub(crate) fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Finds out which words belong to one object, names the objects and adds them to all others.
+    pub(crate) fn settle(mut self, names: &Names<'_>, objects: &mut Objects) -> ObjectIndex {
+        let chosen = self.merge();
+        let mut settled: Vec<Option<ObjectId>> = vec![None; self.found.len()];
+        for (index, found) in self.found.iter().enumerate() {
+            if chosen[index] == index {
+                let object = Object { kind: found.key.kind, name: name(found, names) };
+                settled[index] = Some(objects.add(object));
+            }
+        }
+        let of = |id: ObjectId| settled[chosen[id.index()]].expect("what others are merged into stays");
+        ObjectIndex { ids: self.ids.iter().map(|(&key, &id)| (key, of(id))).collect() }
+    }
+
+    /// For each object the one that it belongs to, which has taken in its sites.
+    fn merge(&mut self) -> Vec<usize> {
+        let mut chosen: Vec<usize> = (0..self.found.len()).collect();
+        let mut words: Vec<(ProcessId, u64, usize)> = Vec::new();
+        for (index, found) in self.found.iter().enumerate() {
+            if let Identity::Word(process, address) = found.key.identity {
+                words.push((process, address, index));
+            }
+        }
+        words.sort_unstable();
+        for same in words.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+            self.merge_untold_kinds(same, &mut chosen);
+        }
+        for &kind in &[ObjectKind::RwLock, ObjectKind::Barrier] {
+            let mut of_kind = words.iter().filter(|word| self.found[word.2].key.kind == kind);
+            let Some(mut first) = of_kind.next() else { continue };
+            for word in of_kind {
+                if word.0 == first.0 && word.1 - first.1 <= reach(kind) {
+                    chosen[word.2] = first.2;
+                } else {
+                    first = word;
+                }
+            }
+        }
+        for index in 0..chosen.len() {
+            if chosen[index] != index {
+                let sites = std::mem::take(&mut self.found[index].sites);
+                // What an untold wait was merged into may belong to another object itself.
+                chosen[index] = chosen[chosen[index]];
+                let into = &mut self.found[chosen[index]].sites;
+                sites.into_iter().for_each(|(place, count)| *into.entry(place).or_default() += count);
+            }
+        }
+        chosen
+    }
+
+    /// Waits for a word whose kind the stack did not tell are for what the others wait for there.
+    fn merge_untold_kinds(&self, same: &[(ProcessId, u64, usize)], chosen: &mut [usize]) {
+        let is_told =
+            |index: usize| !matches!(self.found[index].key.kind, ObjectKind::Futex | ObjectKind::Lock);
+        let indices = same.iter().map(|word| word.2);
+        let told = indices.clone().filter(|&index| is_told(index));
+        let best = told.max_by_key(|&index| (self.found[index].waits(), self.found[index].key.kind));
+        if let Some(best) = best {
+            indices.filter(|&index| !is_told(index)).for_each(|index| chosen[index] = best);
+        }
+    }
+}
+
+/// How far apart the futexes of one object lie at most, bytes. Less than two of them in an array can lie apart.
+fn reach(kind: ObjectKind) -> u64 {
+    match kind {
+        // Rust's has two words; glibc's are told together already.
+        ObjectKind::RwLock => 4,
+        // glibc's words are 12 bytes apart in 32, those of Rust's mutex and condition 16 in 40.
+        ObjectKind::Barrier => 16,
+        _ => 0,
+    }
+}
+
+/// Whether it is something that one writes to and another reads from.
+fn has_ends(kind: ObjectKind) -> bool {
+    matches!(kind, ObjectKind::Pipe | ObjectKind::Socket)
+}
+
+impl ObjectIndex {
+    /// The object's id in the recording.
+    pub(crate) fn find(&self, wait: Wait, path: PathId, paths: &Paths) -> Option<ObjectId> {
+        self.ids.get(&wait.key(path, paths)).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object_names::{Variable, WordNames};
+    use crate::paths::{Place, Procedure};
+    use crate::program::{Process, Program};
+
+    #[derive(Default)]
+    struct Setting {
+        paths: Paths,
+        program: Program,
+        words: WordNames,
+        files: FxHashMap<u64, String>,
+        census: Census,
+    }
+
+    impl Setting {
+        fn path(&mut self, procedure: &str, module: &str, line: u32) -> PathId {
+            let file = if line > 0 { "/home/a/table.rs" } else { "" };
+            let procedure = Procedure { name: procedure.into(), module: module.into(), file: file.into() };
+            let procedure = self.paths.procedure(procedure);
+            let place = self.paths.place(Place { procedure, line });
+            self.paths.path(Paths::ROOT, place)
+        }
+
+        fn wait(&mut self, kind: ObjectKind, identity: Option<Identity>, path: PathId) -> ObjectId {
+            let wait = Wait { process: ProcessId(0), kind, identity, writes: false };
+            self.census.come_across(wait, path, &self.paths)
+        }
+
+        fn words(&mut self, kind: ObjectKind, addresses: &[u64]) {
+            let path = self.path("get", "a.out", 3);
+            addresses.iter().for_each(|&address| {
+                self.wait(kind, Some(Identity::Word(ProcessId(0), address)), path);
+            });
+        }
+
+        fn process(&mut self, name: &str) -> ProcessId {
+            let machine = longpole_event::MachineId(0);
+            self.program.processes.push(Process { machine, pid: 1, name: name.into(), parent: None });
+            ProcessId::from_index(self.program.processes.len() - 1)
+        }
+
+        fn names(self) -> Vec<(ObjectKind, String)> {
+            let mut objects = Objects::default();
+            let Setting { paths, program, words, files, census } = self;
+            let names = Names { paths: &paths, program: &program, words: &words, files: &files };
+            census.settle(&names, &mut objects);
+            objects.all().iter().map(|object| (object.kind, object.name.clone())).collect()
+        }
+    }
+
+    #[test]
+    fn the_most_frequent_place_names_a_lock_on_the_heap() {
+        let mut setting = Setting::default();
+        let (get, put) = (setting.path("Cache::get", "a.out", 88), setting.path("Cache::put", "a.out", 99));
+        let word = Some(Identity::Word(ProcessId(0), 0x1000));
+        [put, get, get].iter().for_each(|&path| {
+            setting.wait(ObjectKind::Mutex, word, path);
+        });
+        assert_eq!(setting.names(), [(ObjectKind::Mutex, "mutex in Cache::get (table.rs:88)".into())]);
+    }
+
+    #[test]
+    fn a_place_in_a_library_gives_its_name_only_where_there_is_no_other() {
+        let mut setting = Setting::default();
+        let (team, main) =
+            (setting.path("gomp_team_barrier_wait", "libgomp.so.1", 0), setting.path("main", "a", 5));
+        let word = |address| Some(Identity::Word(ProcessId(0), address));
+        for (address, path) in [(0x1000, team), (0x1000, team), (0x1000, main), (0x2000, team)] {
+            setting.wait(ObjectKind::Barrier, word(address), path);
+        }
+        let names: Vec<_> = setting.names().into_iter().map(|(_, name)| name).collect();
+        assert_eq!(names, ["barrier in main (table.rs:5)", "barrier of libgomp.so.1"]);
+    }
+
+    #[test]
+    fn a_closure_is_named_by_the_procedure_around_it() {
+        for closure in ["t::fill::{{closure}}", "t::fill::{closure#1}::{closure#0}"] {
+            let mut setting = Setting::default();
+            let path = setting.path(closure, "a", 0);
+            setting.wait(ObjectKind::Parker, None, path);
+            assert_eq!(setting.names(), [(ObjectKind::Parker, "parker in t::fill".into())]);
+        }
+    }
+
+    #[test]
+    fn the_variable_that_holds_a_lock_names_it() {
+        let mut setting = Setting::default();
+        let variable = |offset| Variable { name: "pool".into(), offset };
+        let of = |address| (ProcessId(0), address);
+        setting.words.variables.extend([(of(0x1000), variable(0)), (of(0x1028), variable(0x28))]);
+        setting.words.variables.insert(of(0x2028), Variable { name: "filled".into(), offset: 40 });
+        setting.words(ObjectKind::Mutex, &[0x1000, 0x1028]);
+        setting.words(ObjectKind::Condition, &[0x2028]);
+        let names: Vec<_> = setting.names().into_iter().map(|(_, name)| name).collect();
+        assert_eq!(names, ["pool", "pool+0x28", "filled"]);
+    }
+
+    #[test]
+    fn waits_whose_kind_was_not_told_are_for_the_known_object_at_the_word() {
+        let mut setting = Setting::default();
+        setting.words(ObjectKind::Futex, &[0x1000, 0x3000]);
+        setting.words(ObjectKind::Mutex, &[0x1000]);
+        setting.words(ObjectKind::Lock, &[0x1000]);
+        let kinds: Vec<_> = setting.names().into_iter().map(|(kind, _)| kind).collect();
+        assert_eq!(kinds, [ObjectKind::Futex, ObjectKind::Mutex]);
+    }
+
+    #[test]
+    fn the_two_words_of_a_lock_are_one_object_and_neighbours_in_an_array_are_not() {
+        let count = |kind, addresses: &[u64]| {
+            let mut setting = Setting::default();
+            setting.words(kind, addresses);
+            setting.names().len()
+        };
+        assert_eq!(count(ObjectKind::RwLock, &[0x1008, 0x1004]), 1);
+        assert_eq!(count(ObjectKind::RwLock, &[0x1000, 0x1004, 0x100c, 0x1010]), 2);
+        assert_eq!(count(ObjectKind::Barrier, &[0x1004, 0x1010, 0x1024, 0x1030]), 2);
+        assert_eq!(count(ObjectKind::Mutex, &[0x1000, 0x1004]), 2);
+    }
+
+    #[test]
+    fn a_pipe_is_named_by_who_writes_and_who_reads() {
+        let mut setting = Setting::default();
+        let (sort, uniq) = (setting.process("sort"), setting.process("uniq"));
+        let path = setting.path("main", "uniq", 0);
+        let wait = |process, writes| Wait {
+            process,
+            kind: ObjectKind::Pipe,
+            identity: Some(Identity::File(7)),
+            writes,
+        };
+        let id = setting.census.come_across(wait(uniq, false), path, &setting.paths);
+        setting.census.ended(id, false, sort);
+        assert_eq!(setting.census.come_across(wait(sort, true), path, &setting.paths), id);
+        setting.census.ended(id, true, uniq);
+        assert_eq!(setting.names(), [(ObjectKind::Pipe, "pipe sort → uniq".into())]);
+    }
+
+    #[test]
+    fn waits_are_counted_by_how_they_could_be_told() {
+        let mut setting = Setting::default();
+        setting.words(ObjectKind::Mutex, &[0x1000, 0x1000]);
+        let path = setting.path("main", "a", 0);
+        setting.wait(ObjectKind::Poll, None, path);
+        setting.census.untold();
+        assert_eq!(setting.census.counts(), Counts { told: 2, by_place: 1, untold: 1 });
+    }
+}

@@ -1,0 +1,171 @@
+//! Names of objects, the same in the next run: no address, pid or number of an inode is part of one.
+//!
+//! ```text
+//!   cache_lock, pool+0x28                     the variable that holds it
+//!   mutex in Cache::get (cache.rs:88)         the place where it is waited for most often
+//!   pipe sort → uniq, socket pgbench ↔ postgres   who uses it
+//!   end of thread reader, file journal.log    what it is
+//! ```
+
+use std::cmp::Reverse;
+
+use longpole_event::{ProcessId, ThreadId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::census::{Found, Identity};
+use crate::objects::ObjectKind;
+use crate::paths::{Paths, Place, PlaceId};
+use crate::program::Program;
+use crate::waiting_frames::hint;
+
+/// Processes that one name lists at most.
+const MOST_ENDS: usize = 3;
+
+/// Where names come from.
+#[derive(Clone, Copy)]
+pub(crate) struct Names<'a> {
+    pub(crate) paths: &'a Paths,
+    pub(crate) program: &'a Program,
+    pub(crate) words: &'a WordNames,
+    pub(crate) files: &'a FxHashMap<u64, String>,
+}
+
+/// Variables that hold words of memory.
+#[derive(Debug, Default)]
+pub(crate) struct WordNames {
+    /// By process of the recording and address.
+    pub(crate) variables: FxHashMap<(ProcessId, u64), Variable>,
+}
+
+/// A variable, as far as it concerns one word in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Variable {
+    pub(crate) name: String,
+    /// Where in it the word is, bytes.
+    pub(crate) offset: u64,
+}
+
+/// The name of an object.
+pub(crate) fn name(found: &Found, names: &Names<'_>) -> String {
+    let kind = found.key.kind;
+    match found.key.identity {
+        Identity::Word(process, address) => variable(kind, process, address, names.words)
+            .unwrap_or_else(|| by_site(kind, &found.sites, names.paths)),
+        Identity::Thread(thread) => format!("end of thread {}", thread_name(thread, names.program)),
+        Identity::Process(process) => format!("end of process {}", process_name(process, names.program)),
+        Identity::Memory(process) => format!("memory map of {}", process_name(process, names.program)),
+        Identity::File(number) if kind == ObjectKind::File || kind == ObjectKind::FileLock => {
+            match names.files.get(&number) {
+                Some(file) if kind == ObjectKind::FileLock => format!("lock of file {file}"),
+                Some(file) => format!("file {file}"),
+                None => by_site(kind, &found.sites, names.paths),
+            }
+        }
+        Identity::File(_) => by_ends(found, names.program),
+        Identity::Place(process, _) => match kind {
+            ObjectKind::Pipe | ObjectKind::Socket => by_ends(found, names.program),
+            ObjectKind::Terminal => "terminal".to_owned(),
+            ObjectKind::ProcessEnd => format!("end of a child of {}", process_name(process, names.program)),
+            _ => by_site(kind, &found.sites, names.paths),
+        },
+        Identity::Queue(_) => by_site(kind, &found.sites, names.paths),
+    }
+}
+
+/// `pool+0x28`: the variable, and where in it the object begins.
+fn variable(kind: ObjectKind, process: ProcessId, address: u64, words: &WordNames) -> Option<String> {
+    let Variable { name, offset } = words.variables.get(&(process, address))?;
+    let offset = offset.saturating_sub(first_word(kind));
+    Some(if offset == 0 { name.clone() } else { format!("{name}+{offset:#x}") })
+}
+
+/// Where the futex lies in glibc's objects, bytes.
+fn first_word(kind: ObjectKind) -> u64 {
+    match kind {
+        ObjectKind::Condition => 40,
+        ObjectKind::RwLock => 8,
+        ObjectKind::Barrier => 4,
+        _ => 0,
+    }
+}
+
+/// `mutex in Cache::get (cache.rs:88)`, by the place where it was waited for most often; of equal ones the
+/// first by name. Places in libraries stand back.
+fn by_site(kind: ObjectKind, sites: &FxHashMap<PlaceId, u64>, paths: &Paths) -> String {
+    let text = |place: PlaceId| {
+        let Place { procedure, line } = paths.all_places()[place.0 as usize];
+        let procedure = paths.procedure_named_by(procedure);
+        if hint(&procedure.name, &procedure.module).is_some() {
+            return (true, format!("{} of {}", what(kind), procedure.module));
+        }
+        let file = procedure.file.rsplit('/').next().unwrap_or_default();
+        let name = enclosing(&procedure.name);
+        let text = match (file, line) {
+            ("", _) | (_, 0) => format!("{} in {name}", what(kind)),
+            (file, line) => format!("{} in {name} ({file}:{line})", what(kind)),
+        };
+        (false, text)
+    };
+    let named = sites.iter().map(|(&place, &count)| {
+        let (is_library, text) = text(place);
+        (is_library, Reverse(count), text)
+    });
+    named.min().map_or_else(|| what(kind).to_owned(), |(_, _, text)| text)
+}
+
+/// What a name by place begins with.
+fn what(kind: ObjectKind) -> &'static str {
+    match kind {
+        ObjectKind::ThreadEnd => "end of threads",
+        kind => kind.name(),
+    }
+}
+
+/// The procedure that a closure stands in: `table::fill::{closure#0}` is `table::fill`.
+fn enclosing(procedure: &str) -> &str {
+    const CLOSURES: [&str; 3] = ["::{{closure}}", "::{closure#", "::{lambda("];
+    let starts = CLOSURES.iter().filter_map(|mark| procedure.find(mark)).filter(|&at| at > 0);
+    starts.min().map_or(procedure, |at| &procedure[..at])
+}
+
+/// `pipe sort → uniq`, `socket pgbench ↔ postgres`.
+fn by_ends(found: &Found, program: &Program) -> String {
+    let kind = found.key.kind.name();
+    let names = |ends: &FxHashSet<ProcessId>| {
+        let mut names: Vec<_> = ends.iter().map(|&process| process_name(process, program)).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    };
+    if found.key.kind == ObjectKind::Socket {
+        let ends = names(&found.readers.union(&found.writers).copied().collect());
+        return match ends.len() {
+            1 => format!("{kind} of {}", ends[0]),
+            _ => format!("{kind} {}", list(&ends, " ↔ ")),
+        };
+    }
+    let (writers, readers) = (names(&found.writers), names(&found.readers));
+    match (writers.is_empty(), readers.is_empty()) {
+        _ if writers == readers => format!("{kind} within {}", list(&writers, ", ")),
+        (true, _) => format!("{kind} to {}", list(&readers, ", ")),
+        (_, true) => format!("{kind} from {}", list(&writers, ", ")),
+        _ => format!("{kind} {} → {}", list(&writers, ", "), list(&readers, ", ")),
+    }
+}
+
+fn list(names: &[&str], separator: &str) -> String {
+    let mut text = names[..names.len().min(MOST_ENDS)].join(separator);
+    if names.len() > MOST_ENDS {
+        text.push_str(separator);
+        text.push('…');
+    }
+    text
+}
+
+fn process_name(process: ProcessId, program: &Program) -> &str {
+    program.processes.get(process.index()).map_or("[unknown]", |process| process.name.as_str())
+}
+
+fn thread_name(thread: ThreadId, program: &Program) -> &str {
+    program.threads.get(thread.index()).map_or("[unknown]", |thread| thread.name.as_str())
+}
