@@ -5,12 +5,15 @@ use longpole_trace::Timelines;
 
 use crate::analysis::{Analysis, Options};
 use crate::contention::Contention;
+use crate::phases::{Phases, phases};
 
 /// Which parts of [`Details`] are wanted.
 #[derive(Clone, Debug, Default)]
 pub struct Demand {
     /// [`Details::contention`].
     pub contention: bool,
+    /// [`Details::phases`].
+    pub phases: bool,
 }
 
 /// Parts of the answer beside the [`Analysis`](crate::Analysis).
@@ -18,6 +21,8 @@ pub struct Demand {
 pub struct Details {
     /// Waits by object.
     pub contention: Option<Contention>,
+    /// Phases, proposed from the changes of parallelism.
+    pub phases: Option<Phases>,
 }
 
 /// Computes the parts that are wanted, beside the analysis that was made with the same options.
@@ -35,6 +40,9 @@ pub fn details<T: Timelines>(
         let mut contention = Contention::new(timelines.objects());
         sweep(timelines, options.io_idle, &mut contention)?;
         details.contention = Some(contention);
+    }
+    if demand.phases {
+        details.phases = Some(phases(timelines, options)?);
     }
     Ok(details)
 }

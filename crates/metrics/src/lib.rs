@@ -9,6 +9,7 @@ mod analysis;
 mod charges;
 mod contention;
 mod critical_path;
+mod curve;
 mod details;
 #[cfg(test)]
 mod drawn;
@@ -17,6 +18,7 @@ mod hops;
 mod npt;
 mod parallelism;
 mod path_charges;
+mod phases;
 mod profile;
 pub mod registry;
 mod rows;
@@ -27,6 +29,8 @@ pub use analysis::{
     ThreadStates, Weight,
 };
 pub use contention::{Contended, Contention};
+pub use curve::{Bin, Curve};
 pub use details::{Demand, Details, details};
 pub use error::{are_tied, standard_error};
+pub use phases::{Phases, ProposedPhase};
 pub use rows::{rows, total};
