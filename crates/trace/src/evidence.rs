@@ -48,10 +48,6 @@ pub struct Evidence {
     pub observations: u64,
     /// Observations at switches and wakes that have no stack.
     pub without_stack: u64,
-    /// Share of the observed innermost procedures that have no name, percent.
-    pub unsymbolised_percent: f64,
-    /// Modules behind most of those, most first, with their number of observations.
-    pub unsymbolised_modules: Vec<(String, u64)>,
     /// Damage to the recording's files.
     pub defects: Defects,
     /// Definitions lost with damaged chunks, and references to them.

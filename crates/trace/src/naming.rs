@@ -17,8 +17,6 @@ pub(crate) struct FrameNames {
     places: Vec<Vec<PlaceId>>,
     /// Frames whose address lies in a loop that only waits.
     spins: Vec<bool>,
-    /// Frames without a name.
-    unnamed: Vec<bool>,
     /// Frames of the kernel.
     kernel: Vec<bool>,
     /// Places in the standard library of the program's language.
@@ -36,11 +34,6 @@ impl FrameNames {
     /// Whether the frame's address lies in a busy-waiting loop.
     pub(crate) fn spins(&self, frame: FrameId) -> bool {
         self.spins[frame.index()]
-    }
-
-    /// Whether no name was found for the frame.
-    pub(crate) fn is_unnamed(&self, frame: FrameId) -> bool {
-        self.unnamed[frame.index()]
     }
 
     /// The places of a frame that count as procedures of their own, without the `dropped` innermost ones,
@@ -170,7 +163,6 @@ fn intern(tables: &Tables, named: &Named, paths: &mut Paths) -> FrameNames {
             }
             places.push(place);
         }
-        names.unnamed.push(places.is_empty());
         if places.is_empty() {
             let name = if module.starts_with('[') { module.clone() } else { format!("[{module}]") };
             let procedure = paths.procedure(Procedure { name, module, file: String::new() });

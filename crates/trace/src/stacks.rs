@@ -41,8 +41,6 @@ pub(crate) struct StackTable {
     names: FrameNames,
     stripped: Vec<Stripped>,
     spins: Vec<bool>,
-    /// Innermost procedure of the path is unnamed, by stack.
-    unnamed: Vec<bool>,
     /// The place of an observation without a stack.
     unknown: PlaceId,
 }
@@ -66,7 +64,6 @@ impl StackTable {
             names,
             stripped: Vec::new(),
             spins: Vec::new(),
-            unnamed: Vec::new(),
             unknown: paths.place(Place { procedure: unknown, line: 0 }),
         };
         if tables.frames.is_empty() {
@@ -78,7 +75,6 @@ impl StackTable {
             let id = StackId::from_index(index);
             stacks.stripped.push(stacks.strip(id, &hints));
             stacks.spins.push(stacks.is_spin(id, &hints));
-            stacks.unnamed.push(stacks.names.is_unnamed(stacks.nodes[index].1));
         }
         stacks
     }
@@ -96,16 +92,6 @@ impl StackTable {
     /// Whether a thread found there only waits for memory to change.
     pub(crate) fn spins(&self, stack: Option<StackId>) -> bool {
         self.checked(stack).is_some_and(|stack| self.spins[stack.index()])
-    }
-
-    /// Whether the innermost procedure has no name.
-    pub(crate) fn is_unnamed(&self, stack: StackId) -> bool {
-        self.unnamed[stack.index()]
-    }
-
-    /// The module-level procedure of the stack's innermost frame.
-    pub(crate) fn innermost_place(&self, stack: StackId) -> PlaceId {
-        self.names.places(self.nodes[stack.index()].1)[0]
     }
 
     /// The path that goes on into the places of `frame`, without the `dropped` innermost ones.

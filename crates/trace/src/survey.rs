@@ -1,12 +1,11 @@
 //! The second reading: makes every call path, and finds what only the future of a thread tells.
 
 use longpole_event::{ProcessId, StackId, ThreadId, Time};
-use rustc_hash::FxHashMap;
 
 use crate::bursts::LastSamples;
 use crate::census::{Census, Wait};
 use crate::objects::ObjectId;
-use crate::paths::{PathId, Paths, PlaceId};
+use crate::paths::{PathId, Paths};
 use crate::stacks::{Cut, PathCache, StackTable};
 use crate::timeline::Item;
 use crate::transitions::{Observer, Oddity};
@@ -29,8 +28,6 @@ pub(crate) struct Findings {
     pub(crate) outside_wakes: u64,
     pub(crate) observations: u64,
     pub(crate) without_stack: u64,
-    /// Observations whose innermost procedure has no name, by place.
-    pub(crate) unnamed: FxHashMap<PlaceId, u64>,
     /// When each thread was last observed. A spin's interval from then on may reach over time off the
     /// processor; that has its own state.
     since: Vec<Time>,
@@ -83,13 +80,7 @@ impl Observer for Surveyor<'_> {
     fn observed(&mut self, thread: ThreadId, time: Time, stack: Option<StackId>, spins: bool) {
         let findings = &mut *self.findings;
         findings.observations += 1;
-        match self.stacks.checked(stack) {
-            None => findings.without_stack += 1,
-            Some(stack) if self.stacks.is_unnamed(stack) => {
-                *findings.unnamed.entry(self.stacks.innermost_place(stack)).or_default() += 1;
-            }
-            Some(_) => {}
-        }
+        findings.without_stack += u64::from(self.stacks.checked(stack).is_none());
         let since = std::mem::replace(&mut findings.since[thread.index()], time);
         if spins && since < time {
             let list = &mut findings.spins[thread.index()];

@@ -6,7 +6,7 @@ use longpole_event::{Call, MachineId, ProcessId, StackId, ThreadId, Time};
 use longpole_recording::{Folder, LogName, Manifest};
 use rustc_hash::FxHashMap;
 
-use crate::assembly::{evidence_of, run_of, sent_of, sort_most_first, tree_of};
+use crate::assembly::{evidence_of, run_of, sent_of, tree_of};
 use crate::bursts::{Tails, Turns};
 use crate::census::{ObjectIndex, Wait};
 use crate::error::{Error, Result};
@@ -259,17 +259,6 @@ impl Trace {
         evidence.outside_wakes += found.outside_wakes;
         evidence.observations += found.observations;
         evidence.without_stack += found.without_stack;
-        let unnamed: u64 = found.unnamed.values().sum();
-        if evidence.observations > 0 {
-            evidence.unsymbolised_percent = 100.0 * unnamed as f64 / evidence.observations as f64;
-        }
-        let mut modules: FxHashMap<String, u64> = FxHashMap::default();
-        for (place, count) in found.unnamed {
-            let procedure = self.paths.all_places()[place.0 as usize].procedure;
-            *modules.entry(self.paths.procedure_named_by(procedure).module.clone()).or_default() += count;
-        }
-        evidence.unsymbolised_modules.extend(modules);
-        sort_most_first(&mut evidence.unsymbolised_modules);
     }
 }
 
