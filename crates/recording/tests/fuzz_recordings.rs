@@ -8,16 +8,9 @@ use longpole_recording::{Folder, LogName, LogReader, Tables};
 use longpole_testkit::{Drawing, Mutations};
 
 const TIME: Duration = Duration::from_secs(2);
-const RUN: &str = "C = main > C:12\n\
-    T1 AAAAllAAAAjjjjAA\n\
-    T2 __CCCCmmCC--CC__\n\
-    T1@2 -> T2 create\n\
-    T2@6 -> T1 unlock\n\
-    T2@14 -> T1 join\n\
-    T1@3 look\n";
 
 fn write_recording(folder: &Path) {
-    Drawing::parse(RUN).expect("a drawing").write(folder).expect("a recording");
+    Drawing::example().write(folder).expect("a recording");
 }
 
 /// The decompressed chunks of the recording's logs.

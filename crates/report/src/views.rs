@@ -12,7 +12,7 @@ mod threads;
 mod tree;
 
 use longpole_metrics::{By, Measures, Node};
-use longpole_trace::Cause;
+use longpole_trace::{Cause, Program};
 
 use crate::column::blocked_columns;
 use crate::input::{Input, Options, Source};
@@ -93,15 +93,21 @@ fn run_line(input: &Source<'_>) -> String {
         several => format!("{several} machines, "),
     };
     format!(
-        "{}: {} elapsed, {} CPU, on average {:.2} busy; {machines}{}, {}, {}",
+        "{}: {} elapsed, {} CPU, on average {:.2} busy; {machines}{}",
         name::shorten(&name::command(program), 60),
         time_text(input.analysis.elapsed),
         time_text(totals.running + totals.spinning),
         input.effective_parallelism(),
-        count_of(u64::from(program.cpus()), "CPU"),
-        count_of(program.processes.len() as u64, "process"),
-        count_of(program.threads.len() as u64, "thread"),
+        census(program, ""),
     )
+}
+
+/// What the program ran on and as; `machines` stands behind the processors.
+pub(crate) fn census(program: &Program, machines: &str) -> String {
+    let cpus = count_of(u64::from(program.cpus()), "CPU");
+    let processes = count_of(program.processes.len() as u64, "process");
+    let threads = count_of(program.threads.len() as u64, "thread");
+    format!("{cpus}{machines}, {processes}, {threads}")
 }
 
 /// The cells that say what a row is about, and its name for people.

@@ -142,7 +142,22 @@ fn kind_of(word: &str) -> Option<DependenceKind> {
     })
 }
 
+/// Two threads that create, wait for, unlock and join each other.
+const EXAMPLE: &str = "C = main > C:12\n\
+    T1 AAAAllAAAAjjjjAA\n\
+    T2 __CCCCmmCC--CC__\n\
+    T1@2 -> T2 create\n\
+    T2@6 -> T1 unlock\n\
+    T2@14 -> T1 join\n\
+    T1@3 look\n";
+
 impl Drawing {
+    /// A small run with most of the language in it, for readers to be tested with.
+    #[must_use]
+    pub fn example() -> Drawing {
+        Drawing::parse(EXAMPLE).expect("the example is of the language")
+    }
+
     /// Reads a drawing. `#` begins a comment.
     ///
     /// # Errors

@@ -5,13 +5,6 @@ use std::time::Duration;
 use longpole_testkit::{Drawing, Mutations};
 use longpole_trace::Trace;
 
-const RUN: &str = "C = main > C:12\n\
-    T1 AAAAllAAAAjjjjAA\n\
-    T2 __CCCCmmCC--CC__\n\
-    T1@2 -> T2 create\n\
-    T2@6 -> T1 unlock\n\
-    T2@14 -> T1 join\n\
-    T1@3 look\n";
 /// A chunk: magic, stored and raw size, checksum, counts of definitions, payload.
 const CHUNK_HEADER: usize = 48;
 const FILE_HEADER: usize = 16;
@@ -37,7 +30,7 @@ fn payload(log: &[u8]) -> Vec<u8> {
 fn damaged_recordings_are_refused_or_opened() {
     let folder = tempfile::tempdir().expect("a folder");
     let recording = folder.path().join("r");
-    Drawing::parse(RUN).expect("a drawing").write(&recording).expect("a recording");
+    Drawing::example().write(&recording).expect("a recording");
     for name in ["machine-0/events.log", "machine-0/symbols.log"] {
         let file = recording.join(name);
         let log = std::fs::read(&file).expect("a log");

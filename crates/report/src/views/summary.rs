@@ -6,12 +6,12 @@ use longpole_trace::Cause;
 
 use super::npt::npt;
 use super::parallelism::{bar, most_charged};
-use super::{causes_text, identity};
+use super::{causes_text, census, identity};
 use crate::diagnosis::{Diagnosis, RankedBy, diagnose};
 use crate::evidence::warnings;
 use crate::input::{Options, Source};
 use crate::name;
-use crate::quantity::{count_of, percent, percent_text, time_text};
+use crate::quantity::{percent, percent_text, time_text};
 use crate::report::{Report, Row};
 use crate::share::standard_error;
 use crate::style::Style;
@@ -134,13 +134,11 @@ fn run_text(input: &Source<'_>, options: &Options) -> String {
         several => format!(" on {several} machines"),
     };
     format!(
-        "{} elapsed, {} CPU, on average {:.2} busy{disks}; {}{machines}, {}, {}.",
+        "{} elapsed, {} CPU, on average {:.2} busy{disks}; {}.",
         time_text(input.analysis.elapsed),
         time_text(totals.running + totals.spinning),
         input.effective_parallelism(),
-        count_of(u64::from(program.cpus()), "CPU"),
-        count_of(program.processes.len() as u64, "process"),
-        count_of(program.threads.len() as u64, "thread"),
+        census(program, &machines),
     )
 }
 
