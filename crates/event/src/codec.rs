@@ -9,8 +9,8 @@ use std::fmt;
 
 use crate::id::{CallId, FrameId, ModuleId, ProcessId, SeriesId, StackId, TextId, ThreadId};
 use crate::record::{
-    Blocking, Call, Event, EventKind, FileKind, Frame, LossKind, Module, ModuleKind, Process, Record, Series,
-    Stack, Symbol, SymbolPlace, Thread, Waker,
+    Blocking, Call, Event, EventKind, File, FileKind, Frame, LossKind, Module, ModuleKind, Process, Record,
+    Series, Stack, Symbol, SymbolPlace, Thread, Variable, Waker, Word,
 };
 use crate::time::Time;
 
@@ -36,6 +36,9 @@ mod tag {
     pub const RECEIVE: u8 = 18;
     pub const VALUE: u8 = 19;
     pub const LOST: u8 = 20;
+    pub const WORD: u8 = 21;
+    pub const VARIABLE: u8 = 22;
+    pub const FILE: u8 = 23;
     /// Bits of the tag byte that hold the kind; the three above are the kind's own.
     pub const KIND_BITS: u8 = 5;
     pub const KIND_MASK: u8 = (1 << KIND_BITS) - 1;
@@ -97,6 +100,25 @@ impl Encoder {
                 self.optional(series.process.map(|id| id.0));
             }
             Record::Symbol(symbol) => self.symbol(symbol),
+            Record::Word(word) => {
+                self.tag(tag::WORD, 0);
+                self.number(word.process.0.into());
+                self.number(word.address);
+                self.number(word.module.0.into());
+                self.number(word.file_address);
+            }
+            Record::Variable(variable) => {
+                self.tag(tag::VARIABLE, 0);
+                self.number(variable.module.0.into());
+                self.number(variable.file_address);
+                self.number(variable.name.0.into());
+                self.number(variable.offset);
+            }
+            Record::File(file) => {
+                self.tag(tag::FILE, 0);
+                self.number(file.number);
+                self.number(file.name.0.into());
+            }
             Record::Event(event) => self.event(event),
         }
     }
@@ -301,6 +323,19 @@ impl<'a> Decoder<'a> {
                 process: self.optional()?.map(ProcessId),
             }),
             tag::SYMBOL => Record::Symbol(self.symbol(flags)?),
+            tag::WORD => Record::Word(Word {
+                process: ProcessId(self.id()?),
+                address: self.number()?,
+                module: ModuleId(self.id()?),
+                file_address: self.number()?,
+            }),
+            tag::VARIABLE => Record::Variable(Variable {
+                module: ModuleId(self.id()?),
+                file_address: self.number()?,
+                name: TextId(self.id()?),
+                offset: self.number()?,
+            }),
+            tag::FILE => Record::File(File { number: self.number()?, name: TextId(self.id()?) }),
             kind => Record::Event(self.event(kind, flags)?),
         })
     }
@@ -501,6 +536,19 @@ mod tests {
                 ],
                 spins: true,
             }),
+            Record::Word(Word {
+                process: ProcessId(1),
+                address: u64::MAX,
+                module: ModuleId(2),
+                file_address: 0x4040,
+            }),
+            Record::Variable(Variable {
+                module: ModuleId(2),
+                file_address: 0x4040,
+                name: TextId(1),
+                offset: 40,
+            }),
+            Record::File(File { number: u64::MAX, name: TextId(0) }),
             event(5_000_000_000, EventKind::Start { creator: Some(ThreadId(0)), stack: None }),
             event(4_999_999_999, EventKind::Name { name: TextId(0) }),
             event(u64::MAX, EventKind::Exec { program: TextId(1) }),

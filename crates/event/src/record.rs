@@ -24,6 +24,12 @@ pub enum Record {
     Series(Series),
     /// What a frame's address means; stands in the symbol log, written when the run has ended.
     Symbol(Symbol),
+    /// A word of a file's data on which a thread waited.
+    Word(Word),
+    /// What a word of a file's data belongs to; stands in the symbol log, written when the run has ended.
+    Variable(Variable),
+    /// The name of a file that a thread waited for.
+    File(File),
     /// Something that happened.
     Event(Event),
 }
@@ -84,7 +90,8 @@ pub struct Call {
     /// x86-64 system call number; −1 where the thread entered the kernel by an exception (a page fault)
     /// or an interrupt.
     pub number: i32,
-    /// The first three arguments.
+    /// The first three arguments. Of a call on a descriptor the third is a number that stands for the file
+    /// behind it on this machine, the same for both ends of a pipe; 0 where it is not known.
     pub arguments: [u64; 3],
     /// Kind of the file behind the descriptor in the first argument, where the call has one.
     pub file: FileKind,
@@ -161,6 +168,42 @@ pub struct SymbolPlace {
     pub file: Option<TextId>,
     /// Line in that file; 0 where it is not known.
     pub line: u32,
+}
+
+/// A word of memory on which a thread waited and which a module's file lays out: a part of a variable that is
+/// there all the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Word {
+    /// The process.
+    pub process: ProcessId,
+    /// The address in the process, from now on.
+    pub address: u64,
+    /// The module that lays it out.
+    pub module: ModuleId,
+    /// The address as the module's own file states it.
+    pub file_address: u64,
+}
+
+/// The variable that holds a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// The word's module, by its id in the event log.
+    pub module: ModuleId,
+    /// The word's address as the module's own file states it.
+    pub file_address: u64,
+    /// Demangled name of the variable.
+    pub name: TextId,
+    /// Where in the variable the word is, bytes.
+    pub offset: u64,
+}
+
+/// A file behind descriptors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct File {
+    /// The number that stands for it in the third argument of a [`Call`] on a descriptor.
+    pub number: u64,
+    /// Its name, without folders.
+    pub name: TextId,
 }
 
 /// Something that happened on a thread.

@@ -34,6 +34,12 @@ pub(crate) fn essential(call: Call) -> Call {
     Call { arguments, ..call }
 }
 
+/// The word of memory that a call waits on; `None` where it waits on none, or on the id of a thread.
+pub(crate) fn futex_word(call: &Call) -> Option<u64> {
+    let is_futex = matches!(call.number, 202 | 454..=456) && call.arguments[1] != JOIN;
+    is_futex.then_some(call.arguments[0])
+}
+
 /// `FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME`, not private: glibc waits so for the end of a thread only.
 const JOIN: u64 = 9 | 256;
 

@@ -13,15 +13,17 @@ use longpole_event::{
 };
 use longpole_recording::{LogBuilder, Result};
 use longpole_symbols::{Mapping, Unwinder};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::arguments::essential;
+use crate::arguments::{essential, futex_word};
 use crate::naming::FramesToName;
 use crate::raw::{RawEvent, RawKind, RawStack, RawWaker, Task};
 use crate::stacks::Stacks;
 
 /// Distinct system calls in one log; further ones lose their arguments.
 const MOST_CALLS: usize = 100_000;
+/// Words of a process that are looked at; further ones are named by the places of their waits.
+const MOST_WORDS: usize = 100_000;
 /// Mappings of a process that are kept until its next execution is seen; see [`ProcessState`].
 const MOST_NEW_MAPPINGS: usize = 64;
 
@@ -51,6 +53,8 @@ struct ProcessState {
     /// Mappings since the process last took a name. An execution first drops the old mappings, then names
     /// the process, then maps the new program, and only then is it reported.
     new_mappings: Vec<Mapping>,
+    /// Addresses of the words that its threads waited on since its last execution.
+    words: FxHashSet<u64>,
 }
 
 /// Numbers of what was assembled.
@@ -213,7 +217,7 @@ impl Assembler {
     /// The frames of everything that was pushed, whether or not it could be written.
     #[must_use]
     pub fn frames_to_name(&self) -> FramesToName {
-        FramesToName::collect(self.log.frames(), &self.stacks)
+        FramesToName::collect(self.log.frames(), self.log.words(), &self.stacks)
     }
 
     /// Ends the threads whose last switch-out was not seen.
@@ -254,6 +258,7 @@ impl Assembler {
         }
         self.stacks.unwinder.exec(state.pid);
         if let Some(process) = self.processes.get_mut(&state.pid) {
+            process.words.clear();
             for mapping in std::mem::take(&mut process.new_mappings) {
                 self.stacks.unwinder.map(state.pid, mapping);
             }
@@ -280,6 +285,9 @@ impl Assembler {
     ) -> Result<()> {
         let state = self.thread(at, task)?;
         let stack = self.stack(state.pid, stack)?;
+        if let Some(address) = call.and_then(|call| futex_word(&call)) {
+            self.word(state.pid, address)?;
+        }
         let call = self.call(call)?;
         self.event(at, state.id, EventKind::Out { blocking, call, stack })?;
         if blocking == Blocking::Dead {
@@ -344,7 +352,10 @@ impl Assembler {
         }
         let parent = parent.and_then(|parent| self.processes.get(&parent)).map(|parent| parent.id);
         let id = self.log.process(Process { pid, parent })?;
-        self.processes.insert(pid, ProcessState { id, threads: 0, new_mappings: Vec::new() });
+        self.processes.insert(
+            pid,
+            ProcessState { id, threads: 0, new_mappings: Vec::new(), words: FxHashSet::default() },
+        );
         Ok(())
     }
 
@@ -393,6 +404,15 @@ impl Assembler {
     fn stack(&mut self, pid: u32, stack: &RawStack) -> Result<Option<StackId>> {
         let Some(process) = self.processes.get(&pid) else { return Ok(None) };
         self.stacks.resolve(&mut self.log, pid, process.id, stack)
+    }
+
+    /// Notes the word of memory that a thread of the process waits on.
+    fn word(&mut self, pid: u32, address: u64) -> Result<()> {
+        let Some(process) = self.processes.get_mut(&pid) else { return Ok(()) };
+        if process.words.len() >= MOST_WORDS || !process.words.insert(address) {
+            return Ok(());
+        }
+        self.stacks.word(&mut self.log, (pid, process.id), address)
     }
 
     fn call(&mut self, call: Option<Call>) -> Result<Option<CallId>> {

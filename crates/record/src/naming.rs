@@ -1,20 +1,22 @@
-//! Names the frames of a recording when the run has ended.
+//! Names the frames of a recording, and the variables that threads waited on, when the run has ended.
 //!
-//! In: the frames of the event log. Out: the symbol log. Names come from files as they are on this machine
+//! In: the frames and words of the event log. Out: the symbol log. Names come from files as they are on this machine
 //! now, so a recording that is opened elsewhere needs none of them.
 
-use longpole_event::{Frame, FrameId, ModuleId, Symbol, SymbolPlace};
+use longpole_event::{Frame, FrameId, ModuleId, Symbol, SymbolPlace, Variable, Word};
 use longpole_recording::{LogBuilder, Result};
-use longpole_symbols::{CodeModule, Named, Symboliser};
+use longpole_symbols::{CodeModule, Named, Symboliser, name_variables};
 use rustc_hash::FxHashMap;
 
 use crate::stacks::Stacks;
 
-/// Frames of one module, in the order of their ids.
+/// Frames of one module, in the order of their ids, and the addresses of its words.
 #[derive(Debug)]
 struct Group {
+    id: ModuleId,
     module: CodeModule,
     frames: Vec<(FrameId, u64)>,
+    words: Vec<u64>,
 }
 
 /// The frames of a log, by module.
@@ -24,17 +26,29 @@ pub struct FramesToName {
 }
 
 impl FramesToName {
-    pub(crate) fn collect(frames: &[Frame], stacks: &Stacks) -> FramesToName {
+    pub(crate) fn collect(frames: &[Frame], words: &[Word], stacks: &Stacks) -> FramesToName {
         let modules = stacks.modules_of_log();
         let mut groups: Vec<Group> = Vec::new();
         let mut by_module: FxHashMap<ModuleId, usize> = FxHashMap::default();
-        for (index, frame) in frames.iter().enumerate() {
-            let group = *by_module.entry(frame.module).or_insert_with(|| {
-                let module = modules.get(&frame.module).expect("every frame's module came from the unwinder");
-                groups.push(Group { module: (*module).clone(), frames: Vec::new() });
+        let mut group_of = |groups: &mut Vec<Group>, id: ModuleId| {
+            *by_module.entry(id).or_insert_with(|| {
+                let module = modules.get(&id).expect("every module of the log came from the unwinder");
+                let module = (*module).clone();
+                groups.push(Group { id, module, frames: Vec::new(), words: Vec::new() });
                 groups.len() - 1
-            });
+            })
+        };
+        for (index, frame) in frames.iter().enumerate() {
+            let group = group_of(&mut groups, frame.module);
             groups[group].frames.push((FrameId::from_index(index), frame.address));
+        }
+        for word in words {
+            let group = group_of(&mut groups, word.module);
+            groups[group].words.push(word.file_address);
+        }
+        for group in &mut groups {
+            group.words.sort_unstable();
+            group.words.dedup();
         }
         FramesToName { groups }
     }
@@ -51,7 +65,8 @@ impl FramesToName {
     /// [`longpole_recording::Error::Io`].
     pub fn write(self, log: &mut LogBuilder) -> Result<()> {
         let mut symboliser = Symboliser::new();
-        for Group { module, frames } in self.groups {
+        for Group { id, module, frames, words } in self.groups {
+            write_variables(log, id, &module, &words)?;
             let addresses: Vec<u64> = frames.iter().map(|(_, address)| *address).collect();
             let names = symboliser.symbolise(&module, &addresses);
             for ((frame, _), named) in frames.into_iter().zip(names) {
@@ -61,6 +76,20 @@ impl FramesToName {
         }
         log.flush()
     }
+}
+
+/// Writes the variables that hold the words of one module.
+fn write_variables(log: &mut LogBuilder, id: ModuleId, module: &CodeModule, words: &[u64]) -> Result<()> {
+    if words.is_empty() {
+        return Ok(());
+    }
+    for (&file_address, variable) in words.iter().zip(name_variables(module, words)) {
+        if let Some(variable) = variable {
+            let name = log.text(&variable.name)?;
+            log.variable(Variable { module: id, file_address, name, offset: variable.offset })?;
+        }
+    }
+    Ok(())
 }
 
 fn symbol(log: &mut LogBuilder, frame: FrameId, named: Named) -> Result<Symbol> {

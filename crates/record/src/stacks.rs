@@ -1,6 +1,6 @@
 //! Raw stacks to the stacks of a log: unwound, interned, and remembered by key.
 
-use longpole_event::{Frame, FrameId, LossKind, Module, ModuleId, ProcessId, Stack, StackId};
+use longpole_event::{Frame, FrameId, LossKind, Module, ModuleId, ProcessId, Stack, StackId, Word};
 use longpole_recording::{LogBuilder, Result};
 use longpole_symbols::{CodeAddress, CodeModule, Unwinder, UserStack};
 use rustc_hash::FxHashMap;
@@ -93,21 +93,36 @@ impl Stacks {
     }
 
     fn frame(&mut self, log: &mut LogBuilder, process: ProcessId, address: &CodeAddress) -> Result<FrameId> {
-        let index = address.module as usize;
+        let module = self.module(log, process, address.module)?;
+        log.frame(Frame { module, address: address.address })
+    }
+
+    /// The log's module of a module of the unwinder.
+    fn module(&mut self, log: &mut LogBuilder, process: ProcessId, module: u32) -> Result<ModuleId> {
+        let index = module as usize;
         if index >= self.modules.len() {
             self.modules.resize(index + 1, None);
         }
-        let module = match self.modules[index] {
-            Some(module) => module,
-            None => {
-                let code: &CodeModule = &self.unwinder.modules()[index];
-                let path = log.text(&code.path.to_string_lossy())?;
-                let process = code.pid.map(|_| process);
-                let module = Module { path, build_id: code.build_id.clone(), kind: code.kind, process };
-                *self.modules[index].insert(log.module(module)?)
-            }
-        };
-        log.frame(Frame { module, address: address.address })
+        if let Some(module) = self.modules[index] {
+            return Ok(module);
+        }
+        let code: &CodeModule = &self.unwinder.modules()[index];
+        let path = log.text(&code.path.to_string_lossy())?;
+        let process = code.pid.map(|_| process);
+        let module = Module { path, build_id: code.build_id.clone(), kind: code.kind, process };
+        Ok(*self.modules[index].insert(log.module(module)?))
+    }
+
+    /// Writes where the word at this address of the process lies in a file, if it lies in one.
+    pub(crate) fn word(
+        &mut self,
+        log: &mut LogBuilder,
+        (pid, process): (u32, ProcessId),
+        address: u64,
+    ) -> Result<()> {
+        let Some(data) = self.unwinder.data(pid, address) else { return Ok(()) };
+        let module = self.module(log, process, data.module)?;
+        log.word(Word { process, address, module, file_address: data.address })
     }
 
     fn remember(&mut self, key: u64, stack: StackId) {

@@ -1,8 +1,8 @@
 //! Interning on top of a log: each text, module, frame, stack and call is written once.
 
 use longpole_event::{
-    Call, CallId, Event, Frame, FrameId, Module, ModuleId, Process, ProcessId, Record, Series, SeriesId,
-    Stack, StackId, Symbol, TextId, Thread, ThreadId,
+    Call, CallId, Event, File, Frame, FrameId, Module, ModuleId, Process, ProcessId, Record, Series,
+    SeriesId, Stack, StackId, Symbol, TextId, Thread, ThreadId, Variable, Word,
 };
 use rustc_hash::FxHashMap;
 
@@ -21,6 +21,7 @@ pub struct LogBuilder {
     stacks: FxHashMap<Stack, StackId>,
     calls: FxHashMap<Call, CallId>,
     frame_list: Vec<Frame>,
+    word_list: Vec<Word>,
 }
 
 macro_rules! intern {
@@ -53,6 +54,7 @@ impl LogBuilder {
             stacks: FxHashMap::default(),
             calls: FxHashMap::default(),
             frame_list: Vec::new(),
+            word_list: Vec::new(),
         }
     }
 
@@ -146,6 +148,37 @@ impl LogBuilder {
     /// [`crate::Error::Io`].
     pub fn symbol(&mut self, symbol: Symbol) -> Result<()> {
         self.log.push(&Record::Symbol(symbol))
+    }
+
+    /// Writes a word that a thread waits on.
+    ///
+    /// # Errors
+    /// [`crate::Error::Io`].
+    pub fn word(&mut self, word: Word) -> Result<()> {
+        self.word_list.push(word);
+        self.log.push(&Record::Word(word))
+    }
+
+    /// Every word so far.
+    #[must_use]
+    pub fn words(&self) -> &[Word] {
+        &self.word_list
+    }
+
+    /// Writes a variable.
+    ///
+    /// # Errors
+    /// [`crate::Error::Io`].
+    pub fn variable(&mut self, variable: Variable) -> Result<()> {
+        self.log.push(&Record::Variable(variable))
+    }
+
+    /// Writes the name of a file.
+    ///
+    /// # Errors
+    /// [`crate::Error::Io`].
+    pub fn file(&mut self, file: File) -> Result<()> {
+        self.log.push(&Record::File(file))
     }
 
     /// Writes an event.

@@ -57,7 +57,11 @@ impl Counts {
             Record::Process(_) => self.processes += 1,
             Record::Thread(_) => self.threads += 1,
             Record::Series(_) => self.series += 1,
-            Record::Symbol(_) | Record::Event(_) => {}
+            Record::Symbol(_)
+            | Record::Word(_)
+            | Record::Variable(_)
+            | Record::File(_)
+            | Record::Event(_) => {}
         }
     }
 

@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 /// Version of the recording's layout and encodings that this build writes, and the newest it reads.
-pub const FORMAT_VERSION: u32 = 1;
+///
+/// 1: the first. 2: [`longpole_event::Word`], [`longpole_event::Variable`], [`longpole_event::File`], and files in the
+/// third argument of calls; recordings of version 1 have none of these.
+pub const FORMAT_VERSION: u32 = 2;
 
 /// The manifest of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -1,8 +1,8 @@
 //! The definitions of one log as tables.
 
 use longpole_event::{
-    Call, Frame, FrameId, Module, ModuleId, ModuleKind, Process, Record, Series, Stack, Symbol, SymbolPlace,
-    TextId, Thread,
+    Call, File, Frame, FrameId, Module, ModuleId, ModuleKind, Process, Record, Series, Stack, Symbol,
+    SymbolPlace, TextId, Thread, Variable, Word,
 };
 
 use crate::log::Counts;
@@ -28,6 +28,12 @@ pub struct Tables {
     pub series: Vec<Series>,
     /// Symbols, in the order of the log (only in a symbol log).
     pub symbols: Vec<Symbol>,
+    /// Words that threads waited on, in the order of the log.
+    pub words: Vec<Word>,
+    /// Variables, in the order of the log (only in a symbol log).
+    pub variables: Vec<Variable>,
+    /// Files that threads waited for, in the order of the log.
+    pub files: Vec<File>,
     /// Definitions that were lost with damaged chunks and stand as placeholders.
     pub placeholders: u64,
     /// Definitions that name an id the log has not defined; they stand with id 0 or as outermost frame.
@@ -85,6 +91,20 @@ impl Tables {
                 }
                 self.symbols.push(symbol);
             }
+            // What these name may be lost with its chunk; they go with it.
+            Record::Word(word) => {
+                let is_known =
+                    word.process.index() < self.processes.len() && word.module.index() < self.modules.len();
+                keep(&mut self.words, word, is_known, &mut self.dangling);
+            }
+            Record::Variable(variable) => {
+                let is_known = variable.name.index() < self.texts.len();
+                keep(&mut self.variables, variable, is_known, &mut self.dangling);
+            }
+            Record::File(file) => {
+                let is_known = file.name.index() < self.texts.len();
+                keep(&mut self.files, file, is_known, &mut self.dangling);
+            }
             Record::Event(_) => {}
         }
     }
@@ -138,5 +158,13 @@ impl Tables {
         }
         self.dangling += 1;
         0
+    }
+}
+
+fn keep<T>(table: &mut Vec<T>, value: T, is_known: bool, dangling: &mut u64) {
+    if is_known {
+        table.push(value);
+    } else {
+        *dangling += 1;
     }
 }

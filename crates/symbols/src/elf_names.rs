@@ -169,7 +169,7 @@ fn places(symbol: &ResolvedSym<'_>, exported: Option<&str>) -> Vec<NamedPlace> {
 }
 
 /// The file of a module that is known by name, if it is still the same by its build id.
-fn reopened(module: &CodeModule) -> Option<Image> {
+pub(crate) fn reopened(module: &CodeModule) -> Option<Image> {
     let image = match module.kind {
         ModuleKind::Vdso => vdso::image(),
         _ => Image::open(&module.path),
@@ -196,7 +196,7 @@ fn path_of(image: &Image, path: &Path, copies: &mut Vec<std::fs::File>) -> Optio
 }
 
 /// Separate debug files kept under the build id.
-fn debug_files(build_id: &[u8]) -> Vec<PathBuf> {
+pub(crate) fn debug_files(build_id: &[u8]) -> Vec<PathBuf> {
     if build_id.len() < 2 {
         return Vec::new();
     }

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use memmap2::Mmap;
-use object::elf::{PF_X, PT_GNU_EH_FRAME, PT_LOAD};
+use object::elf::{PF_W, PF_X, PT_GNU_EH_FRAME, PT_LOAD};
 use object::read::elf::{ElfFile64, ProgramHeader};
 use object::{Endianness, Object, ObjectSection};
 
@@ -109,7 +109,9 @@ struct Segment {
     address: u64,
     offset: u64,
     file_size: u64,
+    memory_size: u64,
     executable: bool,
+    writable: bool,
 }
 
 /// A section that unwinding reads: where it lies, and its bytes.
@@ -157,6 +159,8 @@ impl Image {
                 address: header.p_vaddr(endian),
                 offset: header.p_offset(endian),
                 file_size: header.p_filesz(endian),
+                memory_size: header.p_memsz(endian),
+                writable: header.p_flags(endian).0 & PF_W.0 != 0,
                 executable: header.p_flags(endian).0 & PF_X.0 != 0,
             })
             .collect();
@@ -194,6 +198,14 @@ impl Image {
         let segment = (self.segments.iter().filter(|segment| segment.executable).find(holds))
             .or_else(|| self.segments.iter().find(holds))?;
         Some(offset.wrapping_sub(segment.offset).wrapping_add(segment.address))
+    }
+
+    /// Whether the address, in the file's own address space, is that of data that a process can write.
+    pub fn is_writable(&self, address: u64) -> bool {
+        let holds = |segment: &Segment| {
+            segment.writable && address >= segment.address && address - segment.address < segment.memory_size
+        };
+        self.segments.iter().any(holds)
     }
 
     /// The file's addresses from its first to its last loaded byte.

@@ -41,6 +41,7 @@ mod round;
 mod spin;
 mod symboliser;
 mod unwinder;
+mod variables;
 mod vdso;
 
 pub use frame_pointers::{FramePointers, has_frame_pointers};
@@ -48,4 +49,5 @@ pub use mapping::{Mapping, Registers};
 pub use module::CodeModule;
 pub use perf_map::name_by_perf_map;
 pub use symboliser::{Named, NamedPlace, Symboliser};
-pub use unwinder::{CodeAddress, Unwinder, UserStack};
+pub use unwinder::{CodeAddress, DataAddress, Unwinder, UserStack};
+pub use variables::{NamedVariable, name_variables};

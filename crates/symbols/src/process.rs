@@ -47,6 +47,11 @@ impl Process {
         self.areas = Arc::default();
     }
 
+    /// All mappings, by their addresses.
+    pub fn areas(&self) -> &[Area] {
+        &self.areas
+    }
+
     /// The mapping that holds the address.
     pub fn area(&self, address: u64) -> Option<&Area> {
         let index = self.areas.partition_point(|area| area.range.end <= address);

@@ -41,6 +41,15 @@ pub struct CodeAddress {
     pub address: u64,
 }
 
+/// The address of data that a module's file lays out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct DataAddress {
+    /// Index into [`Unwinder::modules`].
+    pub module: u32,
+    /// Address in the module's file.
+    pub address: u64,
+}
+
 /// Unwinds the stacks of all processes of one machine.
 pub struct Unwinder {
     modules: Modules,
@@ -118,6 +127,20 @@ impl Unwinder {
             self.map(pid, mapping);
         }
         Ok(())
+    }
+
+    /// The data that a module's file lays out at this address of a process: a variable that is there all the time.
+    ///
+    /// The place of a file's data follows from that of its code, which is known: the loader moves all of a
+    /// file by the same distance.
+    #[must_use]
+    pub fn data(&self, pid: u32, address: u64) -> Option<DataAddress> {
+        let areas = self.processes.get(&pid)?.areas();
+        areas.iter().find_map(|area| {
+            let own = address.wrapping_add(area.source.shift);
+            let image = area.source.image.as_ref()?;
+            image.is_writable(own).then_some(DataAddress { module: area.source.module, address: own })
+        })
     }
 
     /// Every module that was met, indexed by [`CodeAddress::module`].

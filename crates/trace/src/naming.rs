@@ -1,12 +1,13 @@
-//! Places of frames: what each code address of a log means.
+//! Places of frames: what each code address of a log means; and the variables that threads waited on.
 
 use longpole_event::{FrameId, MachineId, ModuleId, ModuleKind};
 use longpole_recording::{Folder, LogName, Tables};
-use longpole_symbols::{CodeModule, Symboliser};
+use longpole_symbols::{CodeModule, Symboliser, name_variables};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::Result;
 use crate::library_sources::{is_standard_library, qualified};
+use crate::object_names::Variable;
 use crate::paths::{Paths, Place, PlaceId, Procedure};
 use crate::stream::LogStream;
 
@@ -64,9 +65,18 @@ impl FrameNames {
     }
 }
 
-/// Names from a symbol log, one entry for each named frame: (places, spins).
-type Named = FxHashMap<FrameId, (Vec<RawPlace>, bool)>;
+/// What a symbol log tells, or what was looked up in its stead.
+#[derive(Debug, Default)]
+struct Named {
+    /// One entry for each named frame: (places, spins).
+    frames: FxHashMap<FrameId, (Vec<RawPlace>, bool)>,
+    variables: VariableNames,
+}
 
+/// Variables by module and address in the module's file.
+pub(crate) type VariableNames = FxHashMap<(ModuleId, u64), Variable>;
+
+#[derive(Debug)]
 struct RawPlace {
     procedure: String,
     file: Option<String>,
@@ -88,12 +98,12 @@ pub(crate) fn name_frames(
     machine: MachineId,
     tables: &Tables,
     paths: &mut Paths,
-) -> Result<(FrameNames, SymbolSource)> {
+) -> Result<(FrameNames, VariableNames, SymbolSource)> {
     let (named, source) = match LogStream::open(folder, machine, LogName::Symbols)? {
         Some(mut log) => (read_symbols(&mut log)?, SymbolSource::Recording),
         None => (look_up_here(tables), SymbolSource::Here),
     };
-    Ok((intern(tables, &named, paths), source))
+    Ok((intern(tables, &named, paths), named.variables, source))
 }
 
 fn read_symbols(log: &mut LogStream) -> Result<Named> {
@@ -109,7 +119,12 @@ fn read_symbols(log: &mut LogStream) -> Result<Named> {
             })
             .collect()
     };
-    Ok(symbols.symbols.iter().map(|symbol| (symbol.frame, (raw(symbol), symbol.spins))).collect())
+    let frames = symbols.symbols.iter().map(|symbol| (symbol.frame, (raw(symbol), symbol.spins))).collect();
+    let named = |variable: &longpole_event::Variable| {
+        let name = symbols.text(variable.name).to_owned();
+        ((variable.module, variable.file_address), Variable { name, offset: variable.offset })
+    };
+    Ok(Named { frames, variables: symbols.variables.iter().map(named).collect() })
 }
 
 /// Names the frames of a recording whose recorder could not: the program's files may still be here.
@@ -120,9 +135,13 @@ fn look_up_here(tables: &Tables) -> Named {
             frames.push(FrameId::from_index(index));
         }
     }
+    let mut words_of: Vec<Vec<u64>> = vec![Vec::new(); tables.modules.len()];
+    for word in &tables.words {
+        words_of[word.module.index()].push(word.file_address);
+    }
     let mut symboliser = Symboliser::new();
     let mut named = Named::default();
-    for (module, frames) in tables.modules.iter().zip(frames_of) {
+    for (index, (module, frames)) in tables.modules.iter().zip(frames_of).enumerate() {
         let pid = module.process.and_then(|process| Some(tables.processes.get(process.index())?.pid));
         let path = tables.text(module.path).into();
         let code = CodeModule::new(path, module.build_id.clone(), module.kind, pid);
@@ -133,7 +152,15 @@ fn look_up_here(tables: &Tables) -> Named {
                 file: place.file,
                 line: place.line,
             });
-            named.insert(*frame, (places.collect(), found.spins));
+            named.frames.insert(*frame, (places.collect(), found.spins));
+        }
+        let words = &words_of[index];
+        if !words.is_empty() {
+            for (&word, found) in words.iter().zip(name_variables(&code, words)) {
+                let key = (ModuleId::from_index(index), word);
+                let variable = found.map(|found| Variable { name: found.name, offset: found.offset });
+                named.variables.extend(variable.map(|variable| (key, variable)));
+            }
         }
     }
     named
@@ -144,7 +171,7 @@ fn intern(tables: &Tables, named: &Named, paths: &mut Paths) -> FrameNames {
     let mut names = FrameNames::default();
     for (index, frame) in tables.frames.iter().enumerate() {
         let module = module_name(tables, frame.module);
-        let found = named.get(&FrameId::from_index(index));
+        let found = named.frames.get(&FrameId::from_index(index));
         let kind = tables.modules.get(frame.module.index()).map(|module| module.kind);
         let is_kernel = kind == Some(ModuleKind::Kernel);
         let mut places = Vec::new();
@@ -187,7 +214,7 @@ fn is_kernel_entry(name: &str) -> bool {
 fn files_of_procedures<'a>(tables: &Tables, named: &'a Named) -> FxHashMap<(ModuleId, &'a str), &'a str> {
     let mut files = FxHashMap::default();
     for (index, frame) in tables.frames.iter().enumerate() {
-        let Some((places, _)) = named.get(&FrameId::from_index(index)) else { continue };
+        let Some((places, _)) = named.frames.get(&FrameId::from_index(index)) else { continue };
         for place in places {
             if let Some(file) = &place.file {
                 files.entry((frame.module, place.procedure.as_str())).or_insert(file.as_str());

@@ -10,9 +10,11 @@
 use std::cmp::Reverse;
 
 use longpole_event::{ProcessId, ThreadId};
+use longpole_recording::Tables;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::census::{Found, Identity};
+use crate::naming::VariableNames;
 use crate::objects::ObjectKind;
 use crate::paths::{Paths, Place, PlaceId};
 use crate::program::Program;
@@ -27,8 +29,11 @@ pub(crate) struct Names<'a> {
     pub(crate) paths: &'a Paths,
     pub(crate) program: &'a Program,
     pub(crate) words: &'a WordNames,
-    pub(crate) files: &'a FxHashMap<u64, String>,
+    pub(crate) files: &'a FileNames,
 }
+
+/// Files by the numbers that stand for them in calls.
+pub(crate) type FileNames = FxHashMap<u64, String>;
 
 /// Variables that hold words of memory.
 #[derive(Debug, Default)]
@@ -43,6 +48,27 @@ pub(crate) struct Variable {
     pub(crate) name: String,
     /// Where in it the word is, bytes.
     pub(crate) offset: u64,
+}
+
+impl WordNames {
+    /// The words of one machine's log, whose first process is `base` in the recording.
+    pub(crate) fn of(tables: &Tables, variables: &VariableNames, base: u32) -> Self {
+        let mut names = WordNames::default();
+        for word in &tables.words {
+            let key = (ProcessId(base + word.process.0), word.address);
+            match variables.get(&(word.module, word.file_address)) {
+                Some(variable) => names.variables.insert(key, variable.clone()),
+                // The process has become another program since the address last had a name.
+                None => names.variables.remove(&key),
+            };
+        }
+        names
+    }
+}
+
+/// The files of one machine's log.
+pub(crate) fn file_names(tables: &Tables) -> FileNames {
+    tables.files.iter().map(|file| (file.number, tables.text(file.name).to_owned())).collect()
 }
 
 /// The name of an object.

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::evidence::Evidence;
 use crate::inventory::Inventory;
 use crate::naming::{SymbolSource, name_frames};
-use crate::object_names::{Names, WordNames};
+use crate::object_names::{FileNames, Names, WordNames, file_names};
 use crate::objects::{ObjectId, Objects};
 use crate::paths::{PathId, Paths};
 use crate::program::Program;
@@ -45,7 +45,7 @@ struct Surveyed {
     cache: PathCache,
     objects: ObjectIndex,
     words: WordNames,
-    files: FxHashMap<u64, String>,
+    files: FileNames,
     tenants: Tenants,
     tails: Tails,
     calls: Vec<Call>,
@@ -173,10 +173,11 @@ impl Trace {
 
     /// Names the frames and lays out the tables that replays read.
     fn prepare(&mut self, inventories: Vec<Inventory>, begin: u64) -> Result<()> {
-        let mut base = 0;
+        let (mut base, mut process_base) = (0, 0);
         for (index, inventory) in inventories.into_iter().enumerate() {
             let machine = MachineId::from_index(index);
-            let (names, source) = name_frames(&self.folder, machine, &inventory.tables, &mut self.paths)?;
+            let (names, variables, source) =
+                name_frames(&self.folder, machine, &inventory.tables, &mut self.paths)?;
             if source == SymbolSource::Here && !inventory.tables.frames.is_empty() {
                 self.evidence.notes.push(
                     "the recorder was stopped before it named the procedures: names were looked up in the files \
@@ -186,13 +187,17 @@ impl Trace {
             }
             let stacks = StackTable::new(&inventory.tables, names, &mut self.paths);
             let threads = inventory.threads.len();
+            let (words, files) =
+                (WordNames::of(&inventory.tables, &variables, process_base), file_names(&inventory.tables));
+            process_base +=
+                u32::try_from(inventory.tables.processes.len()).expect("fewer than 2^32 processes");
             let of_machine = &self.program.threads[base as usize..][..threads];
             self.machines.push(Surveyed {
                 stacks,
                 cache: PathCache::default(),
                 objects: ObjectIndex::default(),
-                words: WordNames::default(),
-                files: FxHashMap::default(),
+                words,
+                files,
                 tenants: Tenants::new(of_machine, base, |process| {
                     self.program.processes[process.index()].pid
                 }),
