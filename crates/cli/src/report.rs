@@ -19,7 +19,7 @@ pub struct ReportArgs {
     pub recording: Option<PathBuf>,
     /// What to show.
     #[arg(long, default_value = "summary", value_parser = view_of, value_name = "VIEW",
-        help = "What to show: summary, critical-path, npt, profile, objects, threads, tree, parallelism or evidence")]
+        help = views_help())]
     pub view: View,
     /// What a row is.
     #[arg(long, value_enum, default_value_t)]
@@ -97,6 +97,13 @@ pub enum Format {
 
 fn view_of(name: &str) -> Result<View, String> {
     name.parse().map_err(|error: longpole_report::Error| format!("failed to {error}"))
+}
+
+/// The views there are, for the help.
+fn views_help() -> String {
+    let names: Vec<&str> = View::ALL.iter().map(|view| view.name()).collect();
+    let (last, before) = names.split_last().expect("there are views");
+    format!("What to show: {} or {last}", before.join(", "))
 }
 
 impl ReportArgs {

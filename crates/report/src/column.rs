@@ -51,9 +51,10 @@ structure! {
     "rank" Count "Rank" "Place in the ranking. Rows whose shares differ by no more than the standard error of their difference share a place (`2=` in text).";
     "cause" Text "Cause" "What threads waited for.";
     "critical_path_error_percent" PercentagePoints "Critical path ±" "One standard error of `critical_path_percent`.";
-    "procedure_percent" Percent "Procedure's share" "Share that the named procedure has in the work done while so many threads were busy.";
-    "start_seconds" Seconds "Start" "When the thread was first seen, counted from the begin of the run.";
-    "end_seconds" Seconds "End" "When the thread ended; absent when it lived to the end of the recording.";
+    "procedure_percent" Percent "Procedure's share" "Share that the named procedure has in the work done while so many threads were busy, or in the phase's normalised processor time.";
+    "start_seconds" Seconds "Start" "When the thread was first seen, or the phase begins, counted from the begin of the run.";
+    "end_seconds" Seconds "End" "When the thread ended, absent when it lived to the end of the recording; or when the phase ends.";
+    "argument" Text "Argument" "What to write after `--phase` to see this part of the run alone.";
     "name" Text "Name" "What was counted.";
     "count" Count "Count" "How many.";
     "value" Text "Value" "The count or the measure, with its unit.";

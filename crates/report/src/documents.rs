@@ -36,6 +36,7 @@ fn reading(view: View) -> &'static str {
         View::Threads => include_str!("documents/threads.md"),
         View::Tree => include_str!("documents/tree.md"),
         View::Parallelism => include_str!("documents/parallelism.md"),
+        View::Phases => include_str!("documents/phases.md"),
         View::Evidence => include_str!("documents/evidence.md"),
     }
 }

@@ -114,6 +114,26 @@ fn bad(text: &str, reason: &str, of: u64) -> Error {
     Error::BadPhase { text: text.to_owned(), reason: reason.to_owned(), length: time_text(of) }
 }
 
+/// The argument that asks for a stretch of the run, its ends rounded to a power of ten that is at most `grain` nanoseconds;
+/// `None` for the run's own end.
+pub(crate) fn argument((from, to): (Option<u64>, Option<u64>), grain: u64) -> String {
+    let (unit, places) = match from.max(to).unwrap_or(0) {
+        time if time >= 1_000_000_000 => ("s", 9),
+        time if time >= 1_000_000 => ("ms", 6),
+        time if time >= 1_000 => ("us", 3),
+        _ => ("ns", 0),
+    };
+    let digits = (0..places).find(|&digits| 10_u64.pow(places - digits) <= grain).unwrap_or(places) as usize;
+    let end = |time: Option<u64>| {
+        time.map_or(String::new(), |time| {
+            let text = format!("{:.digits$}", time as f64 / 10_f64.powi(places as i32));
+            let text = if digits > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+            format!("{text}{unit}")
+        })
+    };
+    format!("{}..{}", end(from), end(to))
+}
+
 /// Nanoseconds of a point in a run of the length `of`; `None` for what is no such point.
 fn time(text: &str, of: u64) -> Option<u64> {
     let units =
@@ -154,6 +174,14 @@ mod tests {
         assert_eq!(span("250ms..1s"), (250, 1000));
         assert_eq!(span("20%..60%"), (800, 2400));
         assert_eq!(span("1..50%"), (1000, 2000));
+    }
+
+    #[test]
+    fn the_argument_of_a_stretch_is_as_exact_as_needed() {
+        assert_eq!(argument((None, Some(1_234_567_890)), 10_000_000), "..1.23s");
+        assert_eq!(argument((Some(1_500_000_000), Some(2_000_000_000)), 10_000_000), "1.5s..2s");
+        assert_eq!(argument((Some(1_234_567), None), 2_000), "1.235ms..");
+        assert_eq!(argument((Some(100_000_000_000), None), 100_000_000_000), "100s..");
     }
 
     #[test]

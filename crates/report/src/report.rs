@@ -64,6 +64,11 @@ impl Row {
         self.number(column, percent, 1e4)
     }
 
+    /// Adds a mean number of threads.
+    pub(crate) fn threads(self, column: &'static str, threads: f64) -> Row {
+        self.number(column, threads, 1e4)
+    }
+
     /// Adds a share in percent where there is one.
     pub(crate) fn percent_if(self, column: &'static str, percent: Option<f64>) -> Row {
         match percent {

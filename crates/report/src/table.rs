@@ -19,6 +19,8 @@ pub(crate) enum Show {
     Estimate(&'static str, &'static str),
     /// A number of things.
     Count(&'static str),
+    /// A mean number of things, two decimals.
+    Number(&'static str),
     /// Words, left-aligned.
     Words(&'static str),
 }
@@ -113,6 +115,10 @@ impl Table {
                 .collect(),
             Show::Count(name) => {
                 let text = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.0}"));
+                values(name).into_iter().map(text).collect()
+            }
+            Show::Number(name) => {
+                let text = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.2}"));
                 values(name).into_iter().map(text).collect()
             }
             Show::Words(name) => self.rows.iter().map(|(row, _)| row.words(name).to_owned()).collect(),

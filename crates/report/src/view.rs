@@ -53,6 +53,8 @@ views! {
     Tree => "tree",
     /// How much of the run so many threads were busy, and who ran when few were.
     Parallelism => "parallelism",
+    /// Parallelism over time, and the parts of the run between which it changes.
+    Phases => "phases",
     /// What the answers rest on: events, samples, losses, and the cost of collecting.
     Evidence => "evidence",
 }
@@ -61,7 +63,7 @@ impl View {
     /// What the view needs beside the [`Analysis`](longpole_metrics::Analysis).
     #[must_use]
     pub fn demand(self, _options: &Options) -> Demand {
-        Demand { contention: self == View::Objects }
+        Demand { contention: self == View::Objects, phases: self == View::Phases }
     }
 }
 

@@ -5,6 +5,7 @@ mod evidence;
 mod npt;
 mod objects;
 mod parallelism;
+mod phases;
 mod profile;
 mod ranking;
 mod summary;
@@ -42,6 +43,7 @@ pub fn build(view: View, input: &Input<'_>, options: &Options) -> Report {
         View::Threads => threads::build(input, options),
         View::Tree => tree::build(input, options),
         View::Parallelism => parallelism::build(input, options),
+        View::Phases => phases::build(input, options),
         View::Evidence => evidence::build(input, options),
     };
     if !matches!(view, View::Summary | View::Evidence) {

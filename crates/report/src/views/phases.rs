@@ -1,0 +1,221 @@
+//! `phases`: parallelism over time, and the parts of the run between which it changes (metrics.md §8).
+
+use longpole_metrics::{Bin, Curve, Node, Phases, ProposedPhase};
+
+use super::identity;
+use crate::input::{Options, Source};
+use crate::phase::argument;
+use crate::quantity::{count_of, percent, percent_text, time_text};
+use crate::report::{Report, Row};
+use crate::table::{Show, Table, shown};
+use crate::text::Section;
+use crate::view::View;
+
+const COLUMNS: [&str; 13] = [
+    "kind",
+    "rank",
+    "start_seconds",
+    "end_seconds",
+    "seconds",
+    "percent",
+    "effective_parallelism",
+    "nominal_parallelism",
+    "procedure",
+    "module",
+    "file",
+    "procedure_percent",
+    "argument",
+];
+/// Lines and columns of the drawing.
+const HEIGHT: usize = 5;
+const WIDTH: usize = 64;
+
+pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
+    let mut report = Report::new(View::Phases, input, options, &COLUMNS);
+    let Some(Phases { curve, phases }) = &input.details.phases else { return report };
+    // A phase of a phase counts from the begin of the run.
+    let base = options.phase.map_or(0, |span| span.from);
+    let rows: Vec<(Row, String)> = phases
+        .iter()
+        .enumerate()
+        .map(|(index, phase)| row(input, options, (base, curve), (index, phase)))
+        .collect();
+    report.rows = rows.iter().map(|(row, _)| row.clone()).collect();
+    report.rows.extend(bins(curve, base));
+    report.sections.push(Section::Headline(headline(phases, curve)));
+    if phases.is_empty() {
+        return report;
+    }
+    report.sections.push(Section::Remark(
+        "U is the number of threads that do useful work; it is nearly the same throughout a phase."
+            .to_owned(),
+    ));
+    report.sections.push(Section::Blank);
+    report.sections.extend(drawing(curve, phases).into_iter().map(Section::Line));
+    report.sections.push(Section::Blank);
+    let columns = vec![
+        shown("phase", Show::Count("rank")),
+        shown("begin", Show::Time("start_seconds")).optional(),
+        shown("length", Show::Time("seconds")),
+        shown("% of run", Show::Percent("percent")),
+        shown("U", Show::Number("effective_parallelism")),
+        shown("N", Show::Number("nominal_parallelism")).optional(),
+        shown("--phase", Show::Words("argument")),
+    ];
+    report.sections.push(Section::Table(Table {
+        columns,
+        name_title: "most of its NPT".to_owned(),
+        rows: rows.into_iter().take(options.top.unwrap_or(usize::MAX)).collect(),
+    }));
+    report.sections.push(Section::Blank);
+    let advice =
+        "Any view can be had of one phase alone, for example: longpole report --view npt --phase A..B";
+    report.sections.push(Section::Remark(advice.to_owned()));
+    report
+}
+
+fn headline(phases: &[ProposedPhase], curve: &Curve) -> String {
+    let elapsed = time_text(curve.elapsed);
+    match phases {
+        [] => "Phases: the run has no length.".to_owned(),
+        [one] => format!(
+            "Phases: one. Parallelism is the same throughout the {elapsed}, {:.2} busy threads on average",
+            one.effective
+        ),
+        several => {
+            let count = count_of(several.len() as u64, "part");
+            format!("Phases: {count} of {elapsed} between which the number of busy threads changes")
+        }
+    }
+}
+
+fn row(
+    input: &Source<'_>,
+    options: &Options,
+    (base, curve): (u64, &Curve),
+    (index, phase): (usize, &ProposedPhase),
+) -> (Row, String) {
+    let length = phase.to - phase.from;
+    let is_first = phase.from == 0 && base == 0;
+    let is_last = phase.to == curve.elapsed && options.phase.is_none_or(|span| span.to == span.of);
+    let ends = ((!is_first).then_some(base + phase.from), (!is_last).then_some(base + phase.to));
+    let row = Row::default()
+        .text("kind", "phase")
+        .count("rank", index as u64 + 1)
+        .time("start_seconds", base + phase.from)
+        .time("end_seconds", base + phase.to)
+        .time("seconds", length)
+        .percent("percent", percent(length as f64, curve.elapsed as f64))
+        .threads("effective_parallelism", phase.effective)
+        .threads("nominal_parallelism", phase.nominal)
+        .text("argument", argument(ends, curve.width));
+    let Some((procedure, time)) = phase.most else { return (row, "nobody is busy".to_owned()) };
+    let share = percent(time, phase.npt);
+    let (identity, name) = identity(input, Node::Procedure(procedure));
+    let row = ["procedure", "module", "file"]
+        .into_iter()
+        .fold(row, |row, column| row.text(column, identity.words(column)))
+        .percent("procedure_percent", share);
+    (row, format!("{name} {}", percent_text(share)))
+}
+
+/// The curve, for programs that draw it.
+fn bins(curve: &Curve, base: u64) -> impl Iterator<Item = Row> {
+    curve.bins.iter().enumerate().map(move |(index, bin)| {
+        let begin = base + index as u64 * curve.width;
+        Row::default()
+            .text("kind", "bin")
+            .time("start_seconds", begin)
+            .time("end_seconds", begin + bin.length)
+            .time("seconds", bin.length)
+            .threads("effective_parallelism", bin.effective)
+            .threads("nominal_parallelism", bin.nominal)
+    })
+}
+
+/// U over time as columns, the numbers of the phases below.
+fn drawing(curve: &Curve, phases: &[ProposedPhase]) -> Vec<String> {
+    let columns: Vec<f64> = (0..WIDTH).map(|column| mean(curve, column)).collect();
+    let most = columns.iter().fold(0.0, |most, &mean| f64::max(most, mean)).ceil().max(1.0);
+    let cell = |mean: f64, line: usize| {
+        let eighths = (mean / most * (HEIGHT * 8) as f64).round() as usize;
+        let blocks = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+        blocks[eighths.saturating_sub(line * 8).min(8)]
+    };
+    let mut lines: Vec<String> = (0..HEIGHT)
+        .rev()
+        .map(|line| {
+            let label = match line {
+                _ if line + 1 == HEIGHT => format!("{most:.0}"),
+                0 => "U".to_owned(),
+                _ => String::new(),
+            };
+            let cells: String = columns.iter().map(|&mean| cell(mean, line)).collect();
+            format!("{label:>6} │{}", cells.trim_end())
+        })
+        .collect();
+    let ruler: String = (0..WIDTH)
+        .map(|column| {
+            let middle = (2 * column as u64 + 1) * curve.elapsed / (2 * WIDTH as u64);
+            let phase = phases.iter().position(|phase| middle < phase.to).unwrap_or(phases.len() - 1);
+            char::from_digit(phase as u32 + 1, 10).unwrap_or('+')
+        })
+        .collect();
+    lines.push(format!("{:>6} │{ruler}", "phase"));
+    lines
+}
+
+/// Mean of U in one column of the drawing.
+fn mean(curve: &Curve, column: usize) -> f64 {
+    let at = |column: usize| column as f64 * curve.elapsed as f64 / WIDTH as f64;
+    let (from, to) = (at(column), at(column + 1));
+    let part = |(index, bin): (usize, &Bin)| {
+        let begin = (index as u64 * curve.width) as f64;
+        let shared = (to.min(begin + bin.length as f64) - from.max(begin)).max(0.0);
+        shared * bin.effective
+    };
+    if to > from { curve.bins.iter().enumerate().map(part).sum::<f64>() / (to - from) } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fixture::{CROWDED, SERIAL_THEN_PARALLEL, Scene};
+    use crate::input::Options;
+    use crate::phase::Span;
+    use crate::view::View;
+
+    #[test]
+    fn each_phase_has_its_procedure_and_its_argument() {
+        let report = Scene::of(SERIAL_THEN_PARALLEL).report(View::Phases, &Options::default());
+        let phases: Vec<_> = report
+            .rows
+            .iter()
+            .filter(|row| row.words("kind") == "phase")
+            .map(|row| {
+                let busy = row.value("effective_parallelism").unwrap();
+                (row.words("procedure"), row.words("argument"), busy.round() as u64)
+            })
+            .collect();
+        assert_eq!(
+            phases,
+            [("load", "..200ms", 1), ("compute", "200ms..300ms", 2), ("compute", "300ms..", 1),]
+        );
+    }
+
+    #[test]
+    fn a_run_without_changes_is_one_phase() {
+        let text = Scene::of(CROWDED).text(View::Phases, 80);
+        assert!(text.contains("Phases: one."), "{text}");
+    }
+
+    #[test]
+    fn phases_of_a_phase_count_from_the_begin_of_the_run() {
+        let scene = Scene::of(SERIAL_THEN_PARALLEL);
+        let of = scene.timelines.program.elapsed_nanoseconds;
+        let span = Span::new("", of / 4, of * 3 / 4, of).unwrap();
+        let report = scene.report(View::Phases, &Options { phase: Some(span), ..Options::default() });
+        let first = &report.rows[0];
+        assert_eq!(first.value("start_seconds"), Some(span.from as f64 / 1e9));
+        assert!(first.words("argument").starts_with("102.5ms.."), "{}", first.words("argument"));
+    }
+}
