@@ -79,7 +79,7 @@ fn headline(phases: &[ProposedPhase], curve: &Curve) -> String {
     match phases {
         [] => "Phases: the run has no length.".to_owned(),
         [one] => format!(
-            "Phases: one. Parallelism is the same throughout the {elapsed}, {:.2} busy threads on average",
+            "Phases: one. Parallelism has no lasting change in the {elapsed}; on average {:.2} threads were busy",
             one.effective
         ),
         several => {
