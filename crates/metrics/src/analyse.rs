@@ -8,6 +8,7 @@ use longpole_trace::Timelines;
 use crate::analysis::{Analysis, Charge, EffectiveSamples, Measures, Options, Weight};
 use crate::charges::Entry;
 use crate::critical_path::Search;
+use crate::idle_blame::IdleBlame;
 use crate::npt::Npt;
 use crate::parallelism::Parallelism;
 use crate::path_charges::PathCharges;
@@ -26,9 +27,10 @@ pub fn analyse<T: Timelines>(timelines: &T, options: &Options) -> Result<Analysi
         Parallelism::default(),
         Search::new(program, Weight::Cpu),
         Search::new(program, Weight::Elapsed),
+        IdleBlame::new(program),
     );
     sweep(timelines, options.io_idle, &mut first)?;
-    let (profile, npt, parallelism, critical_cpu, critical_elapsed) = first;
+    let (profile, npt, parallelism, critical_cpu, critical_elapsed, idle_blame) = first;
     let critical_cpu = critical_cpu.into_path();
     let critical_elapsed = critical_elapsed.into_path();
 
@@ -47,6 +49,9 @@ pub fn analyse<T: Timelines>(timelines: &T, options: &Options) -> Result<Analysi
     let mut table = Table::default();
     table.merge_times(profile.ledger.into_entries());
     table.merge(npt.ledger.into_entries(), |measures, terms| measures.npt_terms = terms.normalised());
+    for (key, blame) in idle_blame.into_charges() {
+        table.0.entry(key).or_default().idle_blame = blame;
+    }
     table.merge(on_cpu_path.ledger.into_entries(), |measures, time| measures.critical_cpu = time);
     table.merge(on_elapsed_path.ledger.into_entries(), |measures, time| measures.critical_elapsed = time);
 

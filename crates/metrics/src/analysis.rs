@@ -64,6 +64,8 @@ pub struct Measures {
     pub critical_cpu: u64,
     /// Time on the elapsed-weighted critical path.
     pub critical_elapsed: u64,
+    /// Time that others were blocked until this ended their waits (Q §3.2.5).
+    pub idle_blame: u64,
     /// Observations that charged something.
     pub observations: u64,
 }

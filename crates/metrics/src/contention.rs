@@ -1,66 +1,479 @@
-//! Contention for synchronisation objects (metrics.md §3; Q table 1): how often and how long threads waited for each.
+//! Contention for synchronisation objects (metrics.md §3; Q table 1): how often and how long threads waited for each,
+//! how many at a time, and what was done meanwhile by those whom they waited for.
 //!
 //! ```text
-//!   1 = mutex m         m: 2 waits, 5 in all
-//!   T1  AA111A
-//!   T2  AA11A.
+//!   1 = mutex m         T2 asks for m at 2, T3 at 4; T1 hands m over at 5, T2 at 7.
+//!   T1  AAAAA__         2 waits, 3 + 3 = 6 in all; none waits for 2, one for 4, two for 1: queue [2, 4, 1]
+//!   T2  AA111AA         held while wanted: 2..5 by T1, 5..7 by T2
+//!   T3  AAAA111         NPT of the holders: what T1 did in 2..5 and T2 in 5..7, divided by U (Q eq. 1)
 //! ```
-//! Constant time per item; memory per object and per live thread.
+//! *Hand-over*: a dependence that ends a wait for the object. The time since the one before (or since somebody
+//! began to wait for it, if nobody did) is the time for which the object was held while it was wanted, and is charged to
+//! the place that hands over, with the CPU time and the normalised processor time of that thread in it. A thread
+//! that holds two wanted objects is charged to both.
 //!
-//! It cannot see accesses that did not wait: the kernel does not.
+//! Time: constant per item, logarithmic in 256 per hand-over. Memory: per object, its queue lengths and the lengths
+//! of its waits; per (object, place that handed over); per live thread, 256 points of its past. Pairs of threads and
+//! places are kept of one chosen set of objects only.
+//!
+//! It cannot see accesses that did not wait, nor holding that nobody waited for: the kernel does not. Of several
+//! readers of a lock only the last to leave hands over. Which of two held locks is the inner one is not known.
+
+use std::collections::BTreeMap;
 
 use longpole_event::{ThreadId, Time};
-use longpole_graph::{Arc, Sweep};
-use longpole_trace::{ObjectId, Objects};
+use longpole_graph::{Dependence, Level, Sweep};
+use longpole_trace::{ObjectId, Objects, PathId, Paths, PlaceId, Program, State};
+use rustc_hash::FxHashMap;
+
+use crate::lengths::Lengths;
+use crate::past::{Moment, Past};
+use crate::wait_ends::{Ender, WaitEnds};
 
 /// What happened at each object.
 #[derive(Clone, Debug, Default)]
 pub struct Contention {
     /// By object id.
     pub objects: Vec<Contended>,
+    /// What each place did with an object before it handed that over to one who waited. `None`: no path was known.
+    pub handovers: BTreeMap<(ObjectId, Option<PlaceId>), Handover>,
+    /// Of the chosen objects: the place that waited, and the place that ended the wait.
+    pub places: BTreeMap<(Option<PlaceId>, Option<PlaceId>), Pair>,
+    /// Of the chosen objects: the thread that waited, and the one that ended the wait, if one did.
+    pub threads: BTreeMap<(ThreadId, Option<ThreadId>), Pair>,
 }
 
 /// What happened at one object; times are nanoseconds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Contended {
-    /// Waits that began.
-    pub waits: u64,
-    /// Time waited by all threads together.
+    /// How long the waits were, those that were not over at the end of the run included.
+    pub lengths: Lengths,
+    /// `queue[k]`: time for which k threads waited; `queue[0]` is the rest of the run.
+    pub queue: Vec<u64>,
+    /// Sums over its hand-overs.
+    pub handed: Handover,
+}
+
+/// Sums over hand-overs; times are nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Handover {
+    /// Waits that they ended.
+    pub count: u64,
+    /// Time for which the object was held while somebody waited for it.
+    pub held: u64,
+    /// Useful CPU time of the holder meanwhile.
+    pub cpu: u64,
+    /// Normalised processor time of the holder meanwhile.
+    pub npt: f64,
+}
+
+/// Waits of one for another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pair {
+    /// How many.
+    pub count: u64,
+    /// How long together, nanoseconds.
     pub waited: u64,
 }
 
-impl Contention {
-    pub(crate) fn new(objects: &Objects) -> Self {
-        Contention { objects: vec![Contended::default(); objects.all().len()] }
+impl Handover {
+    /// Adds the other's sums.
+    pub fn add(&mut self, other: &Handover) {
+        self.count += other.count;
+        self.held += other.held;
+        self.cpu += other.cpu;
+        self.npt += other.npt;
     }
 }
 
-impl Sweep for Contention {
-    fn begin_wait(&mut self, _thread: ThreadId, _time: Time, object: ObjectId) {
-        self.objects[object.index()].waits += 1;
+impl Pair {
+    fn add(&mut self, waited: u64) {
+        self.count += 1;
+        self.waited += waited;
+    }
+}
+
+impl Contended {
+    /// Waits that began.
+    #[must_use]
+    pub fn waits(&self) -> u64 {
+        self.lengths.count()
     }
 
-    fn arc(&mut self, arc: Arc) {
-        if let Some(object) = arc.object {
-            self.objects[object.index()].waited += arc.length();
+    /// Time waited by all threads together.
+    #[must_use]
+    pub fn waited(&self) -> u64 {
+        self.lengths.sum()
+    }
+
+    /// Time for which anybody waited.
+    #[must_use]
+    pub fn contended(&self) -> u64 {
+        self.queue.iter().skip(1).sum()
+    }
+
+    /// Adds what happened at another object, in a run of this length.
+    pub fn add(&mut self, other: &Contended, elapsed: u64) {
+        self.lengths.merge(&other.lengths);
+        self.handed.add(&other.handed);
+        if self.queue.len() < other.queue.len() {
+            self.queue.resize(other.queue.len(), 0);
+        }
+        for (sum, time) in self.queue.iter_mut().zip(&other.queue).skip(1) {
+            *sum += time;
+        }
+        let contended: u64 = self.contended();
+        if let Some(nobody) = self.queue.first_mut() {
+            *nobody = elapsed.saturating_sub(contended);
+        }
+    }
+}
+
+/// A queue as it is now.
+#[derive(Clone, Copy, Debug, Default)]
+struct Queue {
+    length: usize,
+    since: Time,
+    /// The last hand-over, or when the first of those who wait came.
+    mark: Moment,
+}
+
+/// A wait that is going on.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    object: ObjectId,
+    since: Time,
+    path: PathId,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Seat {
+    /// What it is about to wait for.
+    next: Option<ObjectId>,
+    waiting: Option<Waiting>,
+    is_blocked: bool,
+    past: Past,
+}
+
+/// The sweep of contention.
+#[derive(Debug)]
+pub(crate) struct Waiters<'a> {
+    paths: &'a Paths,
+    io_idle: bool,
+    chosen: Vec<bool>,
+    now: Moment,
+    ends: WaitEnds,
+    seats: Vec<Seat>,
+    queues: Vec<Queue>,
+    handovers: FxHashMap<(ObjectId, Option<PlaceId>), Handover>,
+    places: FxHashMap<(Option<PlaceId>, Option<PlaceId>), Pair>,
+    found: Contention,
+}
+
+impl<'a> Waiters<'a> {
+    pub fn new(
+        program: &Program,
+        paths: &'a Paths,
+        objects: &Objects,
+        chosen: &[ObjectId],
+        io_idle: bool,
+    ) -> Self {
+        let count = objects.all().len();
+        let mut is_chosen = vec![false; count];
+        chosen.iter().for_each(|object| is_chosen[object.index()] = true);
+        Waiters {
+            paths,
+            io_idle,
+            chosen: is_chosen,
+            now: Moment::default(),
+            ends: WaitEnds::new(program),
+            seats: vec![Seat::default(); program.threads.len()],
+            queues: vec![Queue::default(); count],
+            handovers: FxHashMap::default(),
+            places: FxHashMap::default(),
+            found: Contention { objects: vec![Contended::default(); count], ..Contention::default() },
+        }
+    }
+
+    /// What was found, once the sweep is finished.
+    pub fn into_contention(self) -> Contention {
+        Contention {
+            handovers: self.handovers.into_iter().collect(),
+            places: self.places.into_iter().collect(),
+            ..self.found
+        }
+    }
+
+    fn seat(&mut self, thread: ThreadId) -> &mut Seat {
+        if thread.index() >= self.seats.len() {
+            self.seats.resize(thread.index() + 1, Seat::default());
+        }
+        &mut self.seats[thread.index()]
+    }
+
+    /// Notes how long the queue has been as long as it is, up to `time`.
+    fn measure(&mut self, object: ObjectId, time: Time) {
+        let queue = &mut self.queues[object.index()];
+        let times = &mut self.found.objects[object.index()].queue;
+        if times.len() <= queue.length {
+            times.resize(queue.length + 1, 0);
+        }
+        times[queue.length] += time.since(queue.since);
+        queue.since = time;
+    }
+
+    fn begin(&mut self, thread: ThreadId, time: Time, object: ObjectId) {
+        self.measure(object, time);
+        let now = Moment { time, ..self.now };
+        let queue = &mut self.queues[object.index()];
+        if queue.length == 0 {
+            queue.mark = now;
+        }
+        queue.length += 1;
+        let path = self.ends.path(thread);
+        self.seat(thread).waiting = Some(Waiting { object, since: time, path });
+    }
+
+    fn end(&mut self, thread: ThreadId, time: Time, by: Option<Ender>) {
+        let Some(Waiting { object, since, path }) = self.seat(thread).waiting.take() else { return };
+        let waited = time.since(since);
+        self.measure(object, time);
+        self.queues[object.index()].length -= 1;
+        self.found.objects[object.index()].lengths.add(waited);
+        if self.chosen[object.index()] {
+            let place = |path| self.paths.innermost_id(path);
+            let places = (place(path), by.and_then(|by| place(by.path)));
+            // A wait that nobody in the program ended has no place that ended it.
+            if by.is_some() {
+                self.places.entry(places).or_default().add(waited);
+            }
+            self.found.threads.entry((thread, by.map(|by| by.thread))).or_default().add(waited);
+        }
+        if let Some(by) = by {
+            self.hand_over(object, time, by);
+        }
+    }
+
+    fn hand_over(&mut self, object: ObjectId, time: Time, by: Ender) {
+        let now = Moment { time, ..self.now };
+        let mark = std::mem::replace(&mut self.queues[object.index()].mark, now);
+        let past = &self.seat(by.thread).past;
+        let (before, after) = (past.at(mark), past.at(now));
+        let handover = Handover {
+            count: 1,
+            held: time.since(mark.time),
+            cpu: after.cpu - before.cpu,
+            npt: after.npt - before.npt,
+        };
+        self.found.objects[object.index()].handed.add(&handover);
+        let place = self.paths.innermost_id(by.path);
+        self.handovers.entry((object, place)).or_default().add(&handover);
+    }
+}
+
+impl Sweep for Waiters<'_> {
+    fn pass(&mut self, from: Time, to: Time, level: Level) {
+        if level.effective > 0 {
+            self.now.share += to.since(from) as f64 / f64::from(level.effective);
+        }
+        self.now.time = to;
+    }
+
+    fn begin_wait(&mut self, thread: ThreadId, time: Time, object: ObjectId) {
+        if self.seat(thread).is_blocked {
+            self.end(thread, time, None);
+            self.begin(thread, time, object);
+        } else {
+            self.seat(thread).next = Some(object);
+        }
+    }
+
+    fn enter(&mut self, thread: ThreadId, time: Time, _before: State, state: State) {
+        let now = Moment { time, ..self.now };
+        let is_busy = state.is_busy(self.io_idle);
+        let seat = self.seat(thread);
+        seat.past.change(now, state == State::Running, is_busy);
+        let is_blocked = matches!(state, State::Blocked(_));
+        let was_blocked = std::mem::replace(&mut seat.is_blocked, is_blocked);
+        let next = seat.next.take();
+        let ended = self.ends.enter(thread, time, state);
+        if was_blocked && !is_blocked {
+            self.end(thread, time, ended.and_then(|ended| ended.by));
+        } else if let (false, true, Some(object)) = (was_blocked, is_blocked, next) {
+            self.begin(thread, time, object);
+        }
+    }
+
+    fn observe(&mut self, thread: ThreadId, time: Time, path: PathId) {
+        self.ends.observe(thread, time, path);
+    }
+
+    fn depend(&mut self, dependence: Dependence) {
+        self.ends.depend(dependence);
+    }
+
+    fn finish(&mut self, end: Time) {
+        for index in 0..self.seats.len() {
+            self.end(ThreadId::from_index(index), end, None);
+        }
+        for index in 0..self.queues.len() {
+            self.measure(ObjectId(index as u32), end);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use longpole_testkit::draw;
+    use longpole_testkit::{MemoryTimelines, draw};
     use longpole_trace::Timelines;
 
     use super::*;
 
+    struct Seen {
+        drawn: MemoryTimelines,
+        contention: Contention,
+    }
+
+    fn seen(text: &str) -> Seen {
+        let drawn = draw(text);
+        let chosen: Vec<ObjectId> = (0..drawn.objects.all().len() as u32).map(ObjectId).collect();
+        let mut waiters = Waiters::new(&drawn.program, &drawn.paths, drawn.objects(), &chosen, false);
+        let Ok(()) = longpole_graph::sweep(&drawn, false, &mut waiters);
+        let contention = waiters.into_contention();
+        Seen { drawn, contention }
+    }
+
+    impl Seen {
+        fn of(&self, name: &str) -> &Contended {
+            &self.contention.objects[self.drawn.object(name).index()]
+        }
+
+        /// What the procedure did with the object: hand-overs, time held, CPU time, NPT.
+        fn held(&self, object: &str, procedure: &str) -> (u64, u64, u64, f64) {
+            let procedure = self.drawn.procedure(procedure);
+            let is_it =
+                |place: PlaceId| self.drawn.paths.all_places()[place.0 as usize].procedure == procedure;
+            let mut sum = Handover::default();
+            for ((id, place), handover) in &self.contention.handovers {
+                if *id == self.drawn.object(object) && place.is_some_and(is_it) {
+                    sum.add(handover);
+                }
+            }
+            (sum.count, sum.held, sum.cpu, (sum.npt * 1e6).round() / 1e6)
+        }
+
+        fn pair(&self, waiter: &str, ender: &str) -> (u64, u64) {
+            let key = (self.drawn.thread(waiter), Some(self.drawn.thread(ender)));
+            self.contention.threads.get(&key).map_or((0, 0), |pair| (pair.count, pair.waited))
+        }
+    }
+
     #[test]
     fn waits_are_counted_and_summed_by_object() {
-        let drawn = draw("1 = mutex m\n2 = condition c\nT1 AA111A2A\nT2 AA11A");
-        let mut contention = Contention::new(drawn.objects());
-        let Ok(()) = longpole_graph::sweep(&drawn, false, &mut contention);
-        let of = |name| contention.objects[drawn.object(name).index()].clone();
-        assert_eq!(of("m"), Contended { waits: 2, waited: 5 });
-        assert_eq!(of("c"), Contended { waits: 1, waited: 1 });
+        let seen = seen("1 = mutex m\n2 = condition c\nT1 AA111A2A\nT2 AA11A");
+        let m = seen.of("m");
+        assert_eq!((m.waits(), m.waited(), m.lengths.largest()), (2, 5, 3));
+        assert_eq!((seen.of("c").waits(), seen.of("c").waited()), (1, 1));
+        // Both wait for m at 2..4, one at 4..5; the run is 8 long.
+        assert_eq!(m.queue, [5, 1, 2]);
+        assert_eq!(m.handed, Handover::default(), "nobody is known to have handed it over");
+    }
+
+    /// A holds m from the start; B, C and D ask for it at 1, 2 and 3. A hands it over at 4, B at 8, C at 12.
+    /// Waits 3, 6, 9; queue 1 for 1..2, 8..12; 2 for 2..3, 4..8; 3 for 3..4. All are idle but the holder.
+    #[test]
+    fn a_convoy_is_held_by_each_in_turn() {
+        let seen = seen(
+            "1 = mutex m
+             A AAAA____________
+             B B111BBBB________
+             C CC111111CCCC____
+             D DDD111111111DDDD
+             A@4 -> B unlock
+             B@8 -> C unlock
+             C@12 -> D unlock",
+        );
+        let m = seen.of("m");
+        assert_eq!((m.waits(), m.waited(), m.contended()), (3, 18, 11));
+        assert_eq!(m.queue, [5, 5, 5, 1]);
+        assert_eq!((m.handed.count, m.handed.held, m.handed.cpu), (3, 11, 11));
+        // A in 1..4: beside C and D for 1 (a third), beside D for 1 (a half), then alone.
+        let (count, held, cpu, npt) = seen.held("m", "A");
+        assert_eq!((count, held, cpu), (1, 3, 3));
+        assert!((npt - (1.0 / 3.0 + 0.5 + 1.0)).abs() < 1e-6, "{npt}");
+        assert_eq!(seen.held("m", "B"), (1, 4, 4, 4.0));
+        assert_eq!(seen.held("m", "C"), (1, 4, 4, 4.0));
+        assert_eq!((seen.pair("B", "A"), seen.pair("D", "C"), seen.pair("D", "A")), ((1, 3), (1, 9), (0, 0)));
+    }
+
+    /// A writer waits from 1 for two readers, who leave at 3 and 5; the last of them hands over. A reader waits
+    /// from 4 for the writer, until 7.
+    #[test]
+    fn the_last_reader_hands_over_to_the_writer() {
+        let seen = seen(
+            "1 = rwlock table
+             R RRR_____
+             S SSSSS___
+             W W1111WW_
+             V VVVV111V
+             S@5 -> W unlock
+             W@7 -> V unlock",
+        );
+        let table = seen.of("table");
+        assert_eq!((table.waits(), table.waited()), (2, 7));
+        assert_eq!(table.queue, [2, 5, 1]);
+        assert_eq!(
+            (seen.held("table", "S").1, seen.held("table", "R").1, seen.held("table", "W").1),
+            (4, 0, 2)
+        );
+    }
+
+    /// Two wait at a barrier from 2 and 4, until the last comes at 6: it is waited for once, not twice.
+    #[test]
+    fn the_last_at_a_barrier_is_awaited_since_the_first_arrived() {
+        let seen = seen(
+            "1 = barrier b
+             T1 AA1111A
+             T2 AAAA11A
+             T3 CCCCCCA
+             T3@6 -> T1, T2 barrier",
+        );
+        let b = seen.of("b");
+        assert_eq!((b.waits(), b.waited(), b.handed.count, b.handed.held), (2, 6, 2, 4));
+        assert_eq!(b.queue, [3, 2, 2]);
+        assert_eq!((seen.pair("T1", "T3"), seen.pair("T2", "T3")), ((1, 4), (1, 2)));
+    }
+
+    /// A semaphore posted by an interrupt (no source), then by T2.
+    #[test]
+    fn a_wait_that_nobody_in_the_program_ended_is_no_hand_over() {
+        let seen = seen("1 = semaphore s\nT1 A11A111A\nT2 BBBBBBBB\nT2@7 -> T1 post");
+        let s = seen.of("s");
+        assert_eq!((s.waits(), s.waited(), s.handed.count, s.handed.held), (2, 5, 1, 3));
+        assert_eq!(seen.contention.threads[&(seen.drawn.thread("T1"), None)], Pair { count: 1, waited: 2 });
+    }
+
+    /// T1 waits for c until T2 signals; T2 sleeps for 2 of the 5, and T3 runs beside it all the time.
+    #[test]
+    fn a_holder_that_sleeps_is_charged_no_processor_time() {
+        let seen = seen("1 = condition c\nT1 A11111A\nT2 BBzzBBB\nT3 CCCCCCC\nT2@6 -> T1 signal");
+        let (count, held, cpu, npt) = seen.held("c", "B");
+        assert_eq!((count, held, cpu), (1, 5, 3));
+        assert!((npt - 1.5).abs() < 1e-9, "{npt}");
+    }
+
+    #[test]
+    fn a_wait_that_is_not_over_counts_to_the_end() {
+        let seen = seen("1 = mutex m\nT1 A1111\nT2 BBBBB");
+        assert_eq!((seen.of("m").waits(), seen.of("m").waited()), (1, 4));
+    }
+
+    #[test]
+    fn objects_of_one_name_add_up() {
+        let seen = seen("1 = mutex m\n2 = mutex n\nT1 A11A\nT2 BB22");
+        let mut sum = seen.of("m").clone();
+        sum.add(seen.of("n"), 4);
+        assert_eq!((sum.waits(), sum.waited(), sum.contended()), (2, 4, 4));
+        assert_eq!(sum.queue, [0, 4]);
     }
 }

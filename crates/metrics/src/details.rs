@@ -1,11 +1,13 @@
 //! What only some views need: each part is a sweep of its own, made when it is asked for.
 
 use longpole_graph::sweep;
-use longpole_trace::Timelines;
+use longpole_trace::{ObjectId, Timelines};
 
-use crate::analysis::{Analysis, Options};
-use crate::contention::Contention;
+use crate::analysis::{Analysis, By, Options};
+use crate::contention::{Contention, Waiters};
 use crate::phases::{Phases, phases};
+use crate::states::{States, Watch};
+use crate::wanted::WantedWatch;
 
 /// Which parts of [`Details`] are wanted.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +16,10 @@ pub struct Demand {
     pub contention: bool,
     /// [`Details::phases`].
     pub phases: bool,
+    /// The objects of which contention is told by pairs of threads and of places.
+    pub contended: Vec<ObjectId>,
+    /// [`Details::states`], and what a row of them is.
+    pub states: Option<By>,
 }
 
 /// Parts of the answer beside the [`Analysis`](crate::Analysis).
@@ -23,6 +29,8 @@ pub struct Details {
     pub contention: Option<Contention>,
     /// Phases, proposed from the changes of parallelism.
     pub phases: Option<Phases>,
+    /// Time in each state with the parallelism meanwhile.
+    pub states: Option<States>,
 }
 
 /// Computes the parts that are wanted, beside the analysis that was made with the same options.
@@ -37,12 +45,28 @@ pub fn details<T: Timelines>(
 ) -> Result<Details, T::Error> {
     let mut details = Details::default();
     if demand.contention {
-        let mut contention = Contention::new(timelines.objects());
-        sweep(timelines, options.io_idle, &mut contention)?;
-        details.contention = Some(contention);
+        let (program, objects) = (timelines.program(), timelines.objects());
+        let mut waiters =
+            Waiters::new(program, timelines.paths(), objects, &demand.contended, options.io_idle);
+        sweep(timelines, options.io_idle, &mut waiters)?;
+        details.contention = Some(waiters.into_contention());
+    }
+    if let Some(by) = demand.states {
+        details.states = Some(states(timelines, options, by)?);
     }
     if demand.phases {
         details.phases = Some(phases(timelines, options)?);
     }
     Ok(details)
+}
+
+fn states<T: Timelines>(timelines: &T, options: &Options, by: By) -> Result<States, T::Error> {
+    if by == By::Object {
+        let mut watch = WantedWatch::new(timelines.program(), timelines.objects());
+        sweep(timelines, options.io_idle, &mut watch)?;
+        return Ok(watch.into_states());
+    }
+    let mut watch = Watch::new(timelines.program(), by);
+    sweep(timelines, options.io_idle, &mut watch)?;
+    Ok(watch.into_states(timelines.paths()))
 }

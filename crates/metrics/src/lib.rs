@@ -15,22 +15,31 @@ mod details;
 mod drawn;
 mod error;
 mod hops;
+mod idle_blame;
+mod lengths;
+mod levels;
 mod npt;
 mod parallelism;
+mod past;
 mod path_charges;
 mod phases;
 mod profile;
 pub mod registry;
 mod rows;
+mod states;
+mod wait_ends;
+mod wanted;
 
 pub use analyse::analyse;
 pub use analysis::{
     Analysis, By, Charge, CriticalPath, EffectiveSamples, Measures, Node, Options, PathSegment, Row,
     ThreadStates, Weight,
 };
-pub use contention::{Contended, Contention};
+pub use contention::{Contended, Contention, Handover, Pair};
 pub use curve::{Bin, Curve};
 pub use details::{Demand, Details, details};
 pub use error::{are_tied, standard_error};
+pub use lengths::Lengths;
 pub use phases::{Phases, ProposedPhase};
 pub use rows::{rows, total};
+pub use states::{Condition, Spread, Spreads, StateRow, States};

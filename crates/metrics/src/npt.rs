@@ -25,6 +25,7 @@ use longpole_trace::{PathId, Program, State};
 
 use crate::analysis::Measures;
 use crate::charges::{Account, Ledger};
+use crate::levels::{Levels, Seen};
 
 impl Measures {
     /// Normalised processor time: the sum of its terms.
@@ -75,59 +76,6 @@ impl Account<Work> for Terms {
             weight += time as f64 / f64::from(level);
         }
         weight
-    }
-}
-
-/// How long the run has been at each level so far.
-#[derive(Debug, Default)]
-struct Levels {
-    times: Vec<u64>,
-    /// When the run was at the level last.
-    left: Vec<Time>,
-    /// Levels that occurred, the last one first.
-    recent: Vec<u32>,
-}
-
-impl Levels {
-    fn pass(&mut self, from: Time, to: Time, level: u32) {
-        let index = level as usize;
-        if self.times.len() <= index {
-            self.times.resize(index + 1, 0);
-            self.left.resize(index + 1, Time::ZERO);
-        }
-        self.times[index] += to.since(from);
-        self.left[index] = to;
-        let place = self.recent.iter().position(|&recent| recent == level);
-        let place = place.unwrap_or_else(|| {
-            self.recent.push(level);
-            self.recent.len() - 1
-        });
-        self.recent[..=place].rotate_right(1);
-    }
-}
-
-/// The levels as a thread saw them last.
-#[derive(Clone, Debug, Default)]
-struct Seen {
-    at: Time,
-    times: Vec<u64>,
-}
-
-impl Seen {
-    /// Calls `found` with the time at each level since the last call.
-    fn catch_up(&mut self, levels: &Levels, now: Time, mut found: impl FnMut(u32, u64)) {
-        for &level in &levels.recent {
-            let index = level as usize;
-            if levels.left[index] <= self.at {
-                break;
-            }
-            if self.times.len() <= index {
-                self.times.resize(index + 1, 0);
-            }
-            found(level, levels.times[index] - self.times[index]);
-            self.times[index] = levels.times[index];
-        }
-        self.at = now;
     }
 }
 

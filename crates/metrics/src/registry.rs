@@ -4,6 +4,7 @@
 //! that they cannot disagree. Names are the keys of machine-readable output and stay the same within a major
 //! release. Sources: Q Quartz, I IPS-2, M the comparison of metrics, C Carnival; § a section of metrics.md.
 
+mod contention;
 mod critical_path;
 mod evidence;
 mod identity;
@@ -60,6 +61,8 @@ pub enum Group {
     Npt,
     /// Profiles and thread states.
     Profile,
+    /// Contention for objects.
+    Contention,
     /// Parallelism over the run.
     Parallelism,
     /// The run as a whole.
@@ -76,6 +79,7 @@ impl Group {
         Group::CriticalPath,
         Group::Npt,
         Group::Profile,
+        Group::Contention,
         Group::Parallelism,
         Group::Recording,
         Group::Evidence,
@@ -90,6 +94,7 @@ impl Group {
             Group::CriticalPath => "Critical path",
             Group::Npt => "Normalised processor time",
             Group::Profile => "Profiles and thread states",
+            Group::Contention => "Objects",
             Group::Parallelism => "Parallelism",
             Group::Recording => "The run",
             Group::Evidence => "Evidence",
@@ -155,6 +160,7 @@ const PARTS: &[&[Metric]] = &[
     critical_path::METRICS,
     npt::METRICS,
     profile::METRICS,
+    contention::METRICS,
     parallelism::METRICS,
     recording::METRICS,
     evidence::METRICS,

@@ -34,6 +34,7 @@ impl Measures {
         add_each(&mut self.npt_terms, &other.npt_terms);
         self.critical_cpu += other.critical_cpu;
         self.critical_elapsed += other.critical_elapsed;
+        self.idle_blame += other.idle_blame;
         self.observations += other.observations;
     }
 }

@@ -69,6 +69,11 @@ impl<'a> Source<'a> {
         Source { input, totals: OnceCell::new(), rows: Default::default(), working: OnceCell::new() }
     }
 
+    /// What it was made of.
+    pub(crate) fn input(&self) -> &Input<'a> {
+        &self.input
+    }
+
     /// Rows of the whole program, in the order of their nodes.
     pub(crate) fn rows(&self, by: By) -> &[Row] {
         let Input { program, paths, analysis, .. } = self.input;

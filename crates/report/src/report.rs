@@ -59,6 +59,11 @@ impl Row {
         self.number(column, nanoseconds / 1e9, 1e9)
     }
 
+    /// Adds a mean number of things.
+    pub(crate) fn mean(self, column: &'static str, mean: f64) -> Row {
+        self.number(column, mean, 1e4)
+    }
+
     /// Adds a share in percent.
     pub(crate) fn percent(self, column: &'static str, percent: f64) -> Row {
         self.number(column, percent, 1e4)

@@ -17,6 +17,8 @@ pub(crate) enum Show {
     Percent(&'static str),
     /// A share with the standard error beside it.
     Estimate(&'static str, &'static str),
+    /// A mean number of things, two decimals.
+    Mean(&'static str),
     /// A number of things.
     Count(&'static str),
     /// A mean number of things, two decimals.
@@ -113,6 +115,10 @@ impl Table {
                 .zip(values(error))
                 .map(|(value, error)| estimate(value, error))
                 .collect(),
+            Show::Mean(name) => {
+                let text = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.2}"));
+                values(name).into_iter().map(text).collect()
+            }
             Show::Count(name) => {
                 let text = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.0}"));
                 values(name).into_iter().map(text).collect()

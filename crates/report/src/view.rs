@@ -63,7 +63,7 @@ impl View {
     /// What the view needs beside the [`Analysis`](longpole_metrics::Analysis).
     #[must_use]
     pub fn demand(self, _options: &Options) -> Demand {
-        Demand { contention: self == View::Objects, phases: self == View::Phases }
+        Demand { contention: self == View::Objects, phases: self == View::Phases, ..Demand::default() }
     }
 }
 

@@ -67,4 +67,20 @@ pub(super) const METRICS: &[Metric] = &[
         explanation: "The part of normalised processor time that was charged while five threads or more were busy. High: the procedure runs in parallel already, and only doing less work pays.",
         source: "§3, Q figure 1",
     },
+    Metric {
+        name: "idle_blame_seconds",
+        title: "Idle blame",
+        unit: Unit::Seconds,
+        group: Group::Npt,
+        explanation: "Time that other threads were blocked until the row's own code ended their waits, by unlocking, signalling, sending, arriving last, or ending. Each wait counts in full, so the sum can exceed the elapsed time.",
+        source: "§3, Q §3.2.5",
+    },
+    Metric {
+        name: "idle_blame_percent",
+        title: "Idle blame %",
+        unit: Unit::Percent,
+        group: Group::Npt,
+        explanation: "Share of all blocked time that was ended by a thread of the program.",
+        source: "§3, Q §3.2.5",
+    },
 ];

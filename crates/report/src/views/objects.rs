@@ -2,67 +2,186 @@
 
 use std::collections::BTreeMap;
 
-use longpole_metrics::Contended;
-use longpole_trace::ObjectKind;
+use longpole_metrics::{Contended, Contention, Handover};
+use longpole_trace::{Cause, ObjectKind, PlaceId, ProcedureId};
 
 use super::ROWS_OF_TEXT;
 use crate::input::{Options, Source};
-use crate::quantity::{percent, time_text};
+use crate::name;
+use crate::quantity::{percent, percent_text, time_text};
 use crate::report::{Report, Row};
 use crate::share::places;
 use crate::table::{Show, Table, shown};
 use crate::text::Section;
 use crate::view::View;
 
-const COLUMNS: [&str; 6] = ["rank", "seconds", "percent", "blocks", "object", "kind"];
+const COLUMNS: [&str; 19] = [
+    "rank",
+    "seconds",
+    "percent",
+    "blocks",
+    "mean_wait_seconds",
+    "median_wait_seconds",
+    "p90_wait_seconds",
+    "longest_wait_seconds",
+    "contended_seconds",
+    "mean_queue",
+    "longest_queue",
+    "handovers",
+    "held_seconds",
+    "holder_cpu_seconds",
+    "holder_npt_seconds",
+    "holder",
+    "objects",
+    "kind",
+    "object",
+];
 
-/// Objects of one name.
+/// Objects of one kind and name.
 #[derive(Default)]
-struct Named {
-    contended: Contended,
+pub(super) struct Named {
+    pub contended: Contended,
+    pub objects: u64,
+    /// What procedures did with them before they handed over.
+    holders: BTreeMap<Option<ProcedureId>, Handover>,
+}
+
+/// Whether one thread holds such an object while others wait for it, and ends their wait when it lets go.
+fn is_held(kind: ObjectKind) -> bool {
+    matches!(kind.cause(), Cause::Lock | Cause::Kernel)
+}
+
+/// The objects for which anybody waited, by kind and name; those of the same name together.
+fn named<'a>(input: &Source<'a>, contention: &Contention) -> Vec<((ObjectKind, &'a str), Named)> {
+    let all = input.input().objects.all();
+    let mut named: BTreeMap<(ObjectKind, &'a str), Named> = BTreeMap::new();
+    let mut waited_for = all.iter().zip(&contention.objects).filter(|(_, contended)| contended.waits() > 0);
+    waited_for.by_ref().for_each(|(object, contended)| {
+        let sum = named.entry((object.kind, &object.name)).or_default();
+        sum.objects += 1;
+        sum.contended.add(contended, input.analysis.elapsed);
+    });
+    for (&(id, place), handover) in &contention.handovers {
+        let object = &all[id.index()];
+        if let Some(sum) = named.get_mut(&(object.kind, object.name.as_str())) {
+            sum.holders.entry(procedure_of(input, place)).or_default().add(handover);
+        }
+    }
+    let mut named: Vec<_> = named.into_iter().collect();
+    named.sort_by_key(|(key, named)| (std::cmp::Reverse(named.contended.waited()), *key));
+    named
+}
+
+fn procedure_of(input: &Source<'_>, place: Option<PlaceId>) -> Option<ProcedureId> {
+    place.map(|place| input.paths.all_places()[place.0 as usize].procedure)
 }
 
 pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
     let mut report = Report::new(View::Objects, input, options, &COLUMNS);
     let Some(contention) = &input.details.contention else { return report };
-    let mut named: BTreeMap<(ObjectKind, &str), Named> = BTreeMap::new();
-    for (object, contended) in input.objects.all().iter().zip(&contention.objects) {
-        let sum = &mut named.entry((object.kind, &object.name)).or_default().contended;
-        sum.waits += contended.waits;
-        sum.waited += contended.waited;
-    }
-    let mut named: Vec<_> = named.into_iter().filter(|(_, named)| named.contended.waits > 0).collect();
-    named.sort_by_key(|(key, named)| (std::cmp::Reverse(named.contended.waited), *key));
-    let whole: u64 = named.iter().map(|(_, named)| named.contended.waited).sum();
+    let named = named(input, contention);
+    let whole: u64 = named.iter().map(|(_, named)| named.contended.waited()).sum();
     let shares: Vec<f64> =
-        named.iter().map(|(_, named)| percent(named.contended.waited as f64, whole as f64)).collect();
+        named.iter().map(|(_, named)| percent(named.contended.waited() as f64, whole as f64)).collect();
     let rows = named.iter().zip(&shares).zip(places(&shares, None));
-    let rows = rows.map(|((((kind, name), named), &share), place)| {
-        Row::default()
-            .count("rank", place)
-            .time("seconds", named.contended.waited)
-            .percent("percent", share)
-            .count("blocks", named.contended.waits)
-            .text("object", *name)
-            .text("kind", kind.name())
-    });
-    let rows: Vec<Row> = rows.collect();
+    let rows: Vec<Row> = rows
+        .map(|(((key, named), &share), place)| {
+            row(input, *key, named).percent("percent", share).count("rank", place)
+        })
+        .collect();
     report.rows = rows.iter().take(options.top.unwrap_or(usize::MAX)).cloned().collect();
     if rows.is_empty() {
-        let none = "No thread waited for a lock or another object that the recording names.";
-        report.sections.push(Section::Paragraph(none.to_owned()));
+        report.sections.push(Section::Paragraph(nothing(input)));
         return report;
     }
-    report.sections.push(Section::Headline(format!("Objects: threads waited {} for them", time_text(whole))));
+    report.sections.extend(head(input, whole));
     report.sections.push(Section::Blank);
-    let columns = vec![
+    report.sections.extend(table(&rows, options));
+    report
+}
+
+fn row(input: &Source<'_>, (kind, name): (ObjectKind, &str), named: &Named) -> Row {
+    let Named { contended, objects, holders } = named;
+    let lengths = &contended.lengths;
+    let contended_time = contended.contended();
+    let row = Row::default()
+        .time("seconds", lengths.sum())
+        .count("blocks", lengths.count())
+        .fraction("mean_wait_seconds", lengths.mean())
+        .fraction("median_wait_seconds", lengths.quantile(0.5))
+        .fraction("p90_wait_seconds", lengths.quantile(0.9))
+        .time("longest_wait_seconds", lengths.largest())
+        .time("contended_seconds", contended_time)
+        .mean("mean_queue", lengths.sum() as f64 / contended_time.max(1) as f64)
+        .count("longest_queue", contended.queue.len().saturating_sub(1) as u64)
+        .count("handovers", contended.handed.count)
+        .count("objects", *objects)
+        .text("kind", kind.name())
+        .text("object", name);
+    if !is_held(kind) {
+        return row;
+    }
+    let Handover { held, cpu, npt, .. } = contended.handed;
+    let most = holders.iter().filter(|(_, held)| held.held > 0).max_by_key(|(_, held)| held.held);
+    let holder = most.and_then(|(id, _)| *id).map(|id| name::procedure(input.paths, input.program, id));
+    row.time("held_seconds", held)
+        .time("holder_cpu_seconds", cpu)
+        .fraction("holder_npt_seconds", npt)
+        .text("holder", holder.unwrap_or_default())
+}
+
+fn head(input: &Source<'_>, whole: u64) -> Vec<Section> {
+    let blocked = super::blocked(input.totals());
+    let title = format!(
+        "Objects: threads waited {} for them, {} of all the time that they were blocked",
+        time_text(whole),
+        percent_text(percent(whole as f64, blocked as f64)),
+    );
+    let remark = "Only accesses that had to wait are seen. Queue: threads that waited at a time, while any did. Held: time for which a lock was held while others waited for it; NPT is that of the holders meanwhile.";
+    vec![Section::Headline(title), Section::Remark(remark.to_owned())]
+}
+
+/// Why there is no object.
+fn nothing(input: &Source<'_>) -> String {
+    match super::blocked(input.totals()) {
+        0 => "No thread was blocked.".to_owned(),
+        blocked => format!(
+            "Threads were blocked for {}, but the recording does not say for which objects.",
+            time_text(blocked)
+        ),
+    }
+}
+
+fn table(rows: &[Row], options: &Options) -> Vec<Section> {
+    let mut columns = vec![
         shown("#", Show::Rank),
         shown("% of waiting", Show::Percent("percent")),
         shown("waited", Show::Time("seconds")),
         shown("waits", Show::Count("blocks")),
+        shown("mean", Show::Time("mean_wait_seconds")),
+        shown("90 %", Show::Time("p90_wait_seconds")).optional(),
+        shown("longest", Show::Time("longest_wait_seconds")).optional(),
+        shown("queue", Show::Mean("mean_queue")).optional(),
     ];
-    let shown_rows = rows.into_iter().take(options.top.unwrap_or(ROWS_OF_TEXT));
-    let rows = shown_rows.map(|row| (row.clone(), row.words("object").to_owned())).collect();
-    report.sections.push(Section::Table(Table { columns, name_title: "object".to_owned(), rows }));
-    report
+    if rows.iter().any(|row| row.value("held_seconds").is_some()) {
+        columns.push(shown("held", Show::Time("held_seconds")));
+        columns.push(shown("NPT", Show::Time("holder_npt_seconds")));
+    }
+    let limit = options.top.unwrap_or(ROWS_OF_TEXT);
+    let label = |row: &Row| match row.value("objects") {
+        Some(objects) if objects > 1.0 => format!("{} ×{objects:.0}", row.words("object")),
+        _ => row.words("object").to_owned(),
+    };
+    let shown_rows = rows.iter().take(limit).map(|row| (row.clone(), label(row))).collect();
+    let mut sections =
+        vec![Section::Table(Table { columns, name_title: "object".to_owned(), rows: shown_rows })];
+    if rows.len() > limit {
+        let rest: f64 = rows[limit..].iter().filter_map(|row| row.value("percent")).sum();
+        let (hidden, all) = (rows.len() - limit, rows.len());
+        sections.push(Section::Remark(format!(
+            "{hidden} more rows with {} in all (--top {all})",
+            percent_text(rest)
+        )));
+    }
+    sections
 }

@@ -1,0 +1,114 @@
+//! Who ended a wait, and where that thread was in the program when it did.
+//!
+//! ```text
+//!   T1  ===p====|====        T1 wakes T2 at p: what T2 waited since b is ended by (T1, p)
+//!   T2  ====b........==
+//! ```
+//! A wait is ended by a dependence if that arrives at the moment at which the thread stops being blocked; of
+//! several, by the last. One that finds the thread waiting on has ended nothing.
+//!
+//! Constant time per item. Memory per thread: the newest 64 changes of its path, for messages that were under way.
+
+use std::collections::VecDeque;
+
+use longpole_event::{ThreadId, Time};
+use longpole_graph::Dependence;
+use longpole_trace::{PathId, Program, State};
+
+/// Changes of the path that are kept per thread.
+const TRAIL: usize = 64;
+
+/// The thread that ended a wait, and its path when it did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ender {
+    pub thread: ThreadId,
+    pub path: PathId,
+}
+
+/// A wait that is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ended {
+    pub since: Time,
+    /// Nobody that was recorded, where absent.
+    pub by: Option<Ender>,
+}
+
+/// Follows the waits of all threads.
+#[derive(Debug)]
+pub(crate) struct WaitEnds {
+    seats: Vec<Seat>,
+}
+
+#[derive(Clone, Debug)]
+struct Seat {
+    /// Paths with the times from which on the thread was there; the newest last.
+    trail: VecDeque<(Time, PathId)>,
+    blocked_since: Option<Time>,
+    enabled: Option<(Time, Ender)>,
+}
+
+impl Seat {
+    fn at(path: PathId) -> Seat {
+        Seat { trail: VecDeque::from([(Time::ZERO, path)]), blocked_since: None, enabled: None }
+    }
+
+    fn path_at(&self, time: Time) -> PathId {
+        let is_then = |(since, _): &&(Time, PathId)| *since <= time;
+        let (_, path) = self.trail.iter().rev().find(is_then).unwrap_or(&self.trail[0]);
+        *path
+    }
+}
+
+impl WaitEnds {
+    pub fn new(program: &Program) -> Self {
+        WaitEnds { seats: program.threads.iter().map(|thread| Seat::at(thread.prefix)).collect() }
+    }
+
+    fn seat(&mut self, thread: ThreadId) -> &mut Seat {
+        if thread.index() >= self.seats.len() {
+            self.seats.resize(thread.index() + 1, Seat::at(longpole_trace::Paths::ROOT));
+        }
+        &mut self.seats[thread.index()]
+    }
+
+    /// Where the thread is.
+    pub fn path(&mut self, thread: ThreadId) -> PathId {
+        self.seat(thread).trail.back().expect("a thread is always at some path").1
+    }
+
+    pub fn observe(&mut self, thread: ThreadId, time: Time, path: PathId) {
+        let seat = self.seat(thread);
+        if seat.trail.back().is_some_and(|&(_, last)| last == path) {
+            return;
+        }
+        if seat.trail.len() == TRAIL {
+            seat.trail.pop_front();
+        }
+        seat.trail.push_back((time, path));
+    }
+
+    pub fn depend(&mut self, dependence: Dependence) {
+        let Dependence { source, source_time, thread, time, .. } = dependence;
+        if source == thread {
+            return;
+        }
+        let path =
+            if source_time == time { self.path(source) } else { self.seat(source).path_at(source_time) };
+        self.seat(thread).enabled = Some((time, Ender { thread: source, path }));
+    }
+
+    /// Follows a change of state; gives the wait that it ends.
+    pub fn enter(&mut self, thread: ThreadId, time: Time, state: State) -> Option<Ended> {
+        let seat = self.seat(thread);
+        if matches!(state, State::Blocked(_)) {
+            if seat.blocked_since.is_none() {
+                seat.blocked_since = Some(time);
+                seat.enabled = None;
+            }
+            return None;
+        }
+        let since = seat.blocked_since.take()?;
+        let by = seat.enabled.take().filter(|&(at, _)| at == time && state != State::Absent);
+        Some(Ended { since, by: by.map(|(_, ender)| ender) })
+    }
+}

@@ -1,0 +1,163 @@
+//! The state table of objects (metrics.md §3; Q table 1): for how long threads waited for each, for how long any did, and
+//! how many threads were runnable and busy meanwhile.
+//!
+//! ```text
+//!   1 = mutex m         m blocked (thread time): 2..4 and 3..4
+//!   T1  AA11A             N 2, then twice 1
+//!   T2  BBB1B           m wanted (time with one waiter or more): 2..4
+//!   T3  CCCCC             N 2, then 1
+//! ```
+//! Objects of one kind and name are one row: it is wanted while any of them is.
+//!
+//! Time: per wait and cut of it, the number of levels that occurred meanwhile. Memory: levels per object and cause;
+//! levels per live thread.
+//!
+//! It cannot see objects that nobody waited for.
+
+use std::collections::BTreeMap;
+
+use longpole_event::{ThreadId, Time};
+use longpole_graph::{Arc, Level, Sweep};
+use longpole_trace::{ObjectId, ObjectKind, Objects, Program, State};
+
+use crate::analysis::Node;
+use crate::states::{Account, BothLevels, Condition, Looks, StateRow, States};
+
+/// The first object of the kind and name of each.
+pub(crate) fn first_of_name(objects: &Objects) -> Vec<ObjectId> {
+    let mut first: BTreeMap<(ObjectKind, &str), ObjectId> = BTreeMap::new();
+    let ids = (0..objects.all().len() as u32).map(ObjectId);
+    let all = objects.all().iter().zip(ids);
+    all.map(|(object, id)| *first.entry((object.kind, &object.name)).or_insert(id)).collect()
+}
+
+#[derive(Clone, Debug, Default)]
+struct Queue {
+    waiters: u32,
+    looks: Looks,
+    account: Account,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Seat {
+    object: Option<ObjectId>,
+    is_blocked: bool,
+    looks: Looks,
+}
+
+/// The sweep of the state table of objects.
+#[derive(Debug)]
+pub(crate) struct WantedWatch {
+    levels: BothLevels,
+    first: Vec<ObjectId>,
+    queues: Vec<Queue>,
+    seats: Vec<Seat>,
+}
+
+impl WantedWatch {
+    pub fn new(program: &Program, objects: &Objects) -> Self {
+        WantedWatch {
+            levels: BothLevels::default(),
+            first: first_of_name(objects),
+            queues: vec![Queue::default(); objects.all().len()],
+            seats: vec![Seat::default(); program.threads.len()],
+        }
+    }
+
+    fn seat(&mut self, thread: ThreadId) -> &mut Seat {
+        if thread.index() >= self.seats.len() {
+            self.seats.resize(thread.index() + 1, Seat::default());
+        }
+        &mut self.seats[thread.index()]
+    }
+
+    fn join(&mut self, thread: ThreadId, object: ObjectId, time: Time) {
+        let (levels, queue) = (&self.levels, &mut self.queues[object.index()]);
+        if queue.waiters == 0 {
+            queue.looks.skip(levels, time);
+        }
+        queue.waiters += 1;
+        self.seats[thread.index()].looks.skip(levels, time);
+    }
+
+    fn leave(&mut self, object: ObjectId, time: Time) {
+        let queue = &mut self.queues[object.index()];
+        queue.waiters -= 1;
+        if queue.waiters == 0 {
+            let spreads = queue.account.entry(Condition::Wanted).or_default();
+            spreads.look(&mut queue.looks, &self.levels, time);
+        }
+    }
+
+    /// The table, once the sweep is finished.
+    pub fn into_states(self) -> States {
+        let ids = (0..self.queues.len() as u32).map(ObjectId);
+        let rows = ids.zip(self.queues).filter(|(_, queue)| !queue.account.is_empty());
+        let row = |account: Account| StateRow { inclusive: account.clone(), own: account };
+        States { rows: rows.map(|(id, queue)| (Node::Object(id), row(queue.account))).collect() }
+    }
+}
+
+impl Sweep for WantedWatch {
+    fn pass(&mut self, from: Time, to: Time, level: Level) {
+        self.levels.pass(from, to, level);
+    }
+
+    fn arc(&mut self, arc: Arc) {
+        let (Some(object), State::Blocked(cause)) = (arc.object, arc.state) else { return };
+        let queue = &mut self.queues[self.first[object.index()].index()];
+        let spreads = queue.account.entry(Condition::Blocked(cause)).or_default();
+        spreads.look(&mut self.seats[arc.thread.index()].looks, &self.levels, arc.to);
+    }
+
+    fn begin_wait(&mut self, thread: ThreadId, time: Time, object: ObjectId) {
+        let object = self.first[object.index()];
+        let seat = self.seat(thread);
+        let before = seat.object.replace(object);
+        if seat.is_blocked {
+            if let Some(before) = before {
+                self.leave(before, time);
+            }
+            self.join(thread, object, time);
+        }
+    }
+
+    fn enter(&mut self, thread: ThreadId, time: Time, _before: State, state: State) {
+        let is_blocked = matches!(state, State::Blocked(_));
+        let seat = self.seat(thread);
+        let was_blocked = std::mem::replace(&mut seat.is_blocked, is_blocked);
+        let object = if is_blocked { seat.object } else { seat.object.take() };
+        match (was_blocked, is_blocked, object) {
+            (false, true, Some(object)) => self.join(thread, object, time),
+            (true, false, Some(object)) => self.leave(object, time),
+            _ => {}
+        }
+    }
+
+    fn finish(&mut self, end: Time) {
+        for index in 0..self.seats.len() {
+            let seat = &mut self.seats[index];
+            if let Some(object) = seat.object.take().filter(|_| seat.is_blocked) {
+                self.leave(object, end);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use longpole_testkit::draw;
+    use longpole_trace::Cause;
+
+    use super::*;
+
+    #[test]
+    fn an_object_is_waited_for_by_each_and_wanted_once() {
+        let made = draw("1 = mutex m\nT1 AA11A\nT2 BBB1B\nT3 CCCCC");
+        let mut watch = WantedWatch::new(&made.program, &made.objects);
+        let Ok(()) = longpole_graph::sweep(&made, false, &mut watch);
+        let row = watch.into_states().rows.remove(&Node::Object(made.object("m"))).unwrap().own;
+        assert_eq!(row[&Condition::Blocked(Cause::Lock)].nominal.levels(), [(1, 2), (2, 1)]);
+        assert_eq!(row[&Condition::Wanted].nominal.levels(), [(1, 1), (2, 1)]);
+    }
+}
