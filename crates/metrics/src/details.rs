@@ -5,6 +5,8 @@ use longpole_trace::{ObjectId, Timelines};
 
 use crate::analysis::{Analysis, By, Options};
 use crate::contention::{Contention, Waiters};
+use crate::foresight::Foresight;
+use crate::gains::{Gains, GainsOf, gains};
 use crate::phases::{Phases, phases};
 use crate::states::{States, Watch};
 use crate::wanted::WantedWatch;
@@ -20,6 +22,8 @@ pub struct Demand {
     pub contended: Vec<ObjectId>,
     /// [`Details::states`], and what a row of them is.
     pub states: Option<By>,
+    /// [`Details::gains`].
+    pub gains: Option<GainsOf>,
 }
 
 /// Parts of the answer beside the [`Analysis`](crate::Analysis).
@@ -31,6 +35,8 @@ pub struct Details {
     pub phases: Option<Phases>,
     /// Time in each state with the parallelism meanwhile.
     pub states: Option<States>,
+    /// Slack and zeroing.
+    pub gains: Option<Gains>,
 }
 
 /// Computes the parts that are wanted, beside the analysis that was made with the same options.
@@ -41,7 +47,7 @@ pub fn details<T: Timelines>(
     timelines: &T,
     options: &Options,
     demand: &Demand,
-    _analysis: &Analysis,
+    analysis: &Analysis,
 ) -> Result<Details, T::Error> {
     let mut details = Details::default();
     if demand.contention {
@@ -56,6 +62,10 @@ pub fn details<T: Timelines>(
     }
     if demand.phases {
         details.phases = Some(phases(timelines, options)?);
+    }
+    if let Some(of) = demand.gains {
+        let foresight = Foresight::of(timelines)?;
+        details.gains = Some(gains(timelines, options, of, analysis, &foresight)?);
     }
     Ok(details)
 }

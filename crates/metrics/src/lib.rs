@@ -14,11 +14,16 @@ mod details;
 #[cfg(test)]
 mod drawn;
 mod error;
+mod foresight;
+mod gains;
 mod hops;
 mod idle_blame;
+mod lanes;
 mod lengths;
 mod levels;
+mod marks;
 mod npt;
+mod on_path;
 mod parallelism;
 mod past;
 mod path_charges;
@@ -27,8 +32,10 @@ mod profile;
 pub mod registry;
 mod rows;
 mod states;
+mod trail;
 mod wait_ends;
 mod wanted;
+mod what_if;
 
 pub use analyse::analyse;
 pub use analysis::{
@@ -39,7 +46,9 @@ pub use contention::{Contended, Contention, Handover, Pair};
 pub use curve::{Bin, Curve};
 pub use details::{Demand, Details, details};
 pub use error::{are_tied, standard_error};
+pub use gains::{Gain, Gains, GainsOf};
 pub use lengths::Lengths;
 pub use phases::{Phases, ProposedPhase};
 pub use rows::{rows, total};
 pub use states::{Condition, Spread, Spreads, StateRow, States};
+pub use what_if::{Before, Change, Saved, Subject, WhatIf, what_if};

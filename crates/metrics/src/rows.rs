@@ -57,6 +57,16 @@ pub fn total(analysis: &Analysis, select: impl Fn(ThreadId) -> bool) -> Measures
     sum
 }
 
+/// The row that all work of a thread belongs to, where rows are of that kind.
+pub(crate) fn node_of_thread(program: &Program, by: By, thread: ThreadId) -> Option<Node> {
+    match by {
+        By::Thread => Some(Node::Thread(thread)),
+        By::Process => Some(Node::Process(program.threads[thread.index()].process)),
+        By::Machine => Some(Node::Machine(program.machine_of(thread))),
+        By::Procedure | By::Line | By::Object => None,
+    }
+}
+
 /// The table of the selected threads: a row per node that was charged anything, in the order of the nodes.
 pub fn rows(
     analysis: &Analysis,
@@ -65,12 +75,6 @@ pub fn rows(
     by: By,
     select: impl Fn(ThreadId) -> bool,
 ) -> Vec<Row> {
-    let node_of_thread = |thread: ThreadId| match by {
-        By::Thread => Some(Node::Thread(thread)),
-        By::Process => Some(Node::Process(program.threads[thread.index()].process)),
-        By::Machine => Some(Node::Machine(program.machine_of(thread))),
-        By::Procedure | By::Line | By::Object => None,
-    };
     let mut table = Table::default();
     // Work is charged to paths and threads, not to objects.
     if by == By::Object {
@@ -78,7 +82,7 @@ pub fn rows(
     }
     let mut by_path: BTreeMap<PathId, Measures> = BTreeMap::new();
     for charge in analysis.charges.iter().filter(|charge| select(charge.thread)) {
-        match node_of_thread(charge.thread) {
+        match node_of_thread(program, by, charge.thread) {
             Some(node) => table.add(node, &charge.measures),
             None => by_path.entry(charge.path).or_default().add(&charge.measures),
         }

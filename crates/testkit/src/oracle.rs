@@ -110,6 +110,12 @@ pub fn runnable_in(made: &MemoryTimelines, tick: u64) -> usize {
 /// Length of the longest path by CPU weight, by following every path there is.
 #[must_use]
 pub fn critical_path_length(made: &MemoryTimelines) -> u64 {
+    longest_path(made, &|_, _| true)
+}
+
+/// Length of the longest path if only those ticks of work have weight for which `stays` holds.
+#[must_use]
+pub fn longest_path(made: &MemoryTimelines, stays: &dyn Fn(ThreadId, u64) -> bool) -> u64 {
     let mut dependences = Vec::new();
     for (order, item) in made.items.iter().enumerate() {
         if let What::Depend { source, source_time, .. } = item.what {
@@ -125,7 +131,7 @@ pub fn critical_path_length(made: &MemoryTimelines) -> u64 {
     let running = threads(made)
         .map(|thread| {
             let ticks = 0..made.program.elapsed_nanoseconds;
-            ticks.map(|tick| state_in(made, thread, tick) == State::Running).collect()
+            ticks.map(|tick| state_in(made, thread, tick) == State::Running && stays(thread, tick)).collect()
         })
         .collect();
     let graph = Graph { dependences, running, end: made.program.elapsed_nanoseconds };

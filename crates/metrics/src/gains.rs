@@ -1,0 +1,284 @@
+//! Slack and logical zeroing (metrics.md §5; M §2.4, §2.5): what the run would gain from a thing made free.
+//!
+//! * **Zeroing**: the length of the critical path minus the longest path after all work of the thing weighs 0.
+//! * **Slack**: the same, but only its work on the critical path weighs 0. What the gain stops at is another path,
+//!   even one on which the same thing lies: balanced programs have no slack.
+//!
+//! ```text
+//!   T1  AAAABBBB....     zeroing A: T1 4, T2 8           critical path 8: A 4, B 4 on T1, or C, A, D on T2;
+//!   T2  CCCAADDD....     … of A 8 − max(4, 6) = 2        of two equal ends the later one is taken, here T2
+//!                        slack of A: only A on T2 weighs 0: 8 − max(8, 6) = 0
+//! ```
+//! Both for work at the thing itself, and on its behalf (inclusive). For objects zeroing leaves out what threads
+//! waited for them.
+//!
+//! A thing with less than a ten-thousandth of the critical path's length as its whole work cannot gain more than
+//! that; it gets no lane and is counted.
+//!
+//! Time and memory: as the lanes'; if there are more lanes than memory is given, several sweeps.
+//!
+//! What it cannot see: [`Lanes`] says it. And by CPU weight, that processors are few.
+
+use std::collections::BTreeMap;
+
+use longpole_event::ThreadId;
+use longpole_graph::sweep;
+use longpole_trace::{ObjectId, ObjectKind, PathId, Paths, Program, Timelines};
+use rustc_hash::FxHashMap;
+
+use crate::analysis::{Analysis, By, CriticalPath, Node, Options, Row, Weight};
+use crate::foresight::Foresight;
+use crate::lanes::Lanes;
+use crate::marks::{Mark, ObjectMark, Rules};
+use crate::rows::{node_of_thread, rows};
+
+/// The part of the path's length below which nothing gets a lane.
+const SMALLEST: f64 = 1e-4;
+/// Lanes in one sweep: a cache holds those of two threads.
+const MOST_LANES: usize = 4096;
+/// Memory for lanes of all threads.
+const MEMORY: usize = 256 << 20;
+
+/// Gains of everything of one kind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gains {
+    /// What rows are.
+    pub by: By,
+    /// What has weight.
+    pub weight: Weight,
+    /// Length of the critical path, nanoseconds.
+    pub length: u64,
+    /// In the order of the nodes.
+    pub gains: Vec<Gain>,
+    /// Things that have too little work for a lane, and could each gain no more than `smallest`.
+    pub left_out: usize,
+    /// Nanoseconds.
+    pub smallest: f64,
+}
+
+/// Gains of one thing, nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gain {
+    /// The thing.
+    pub node: Node,
+    /// From its own work made free.
+    pub zeroing: f64,
+    /// From the work on its behalf made free.
+    pub zeroing_inclusive: f64,
+    /// From its own work on the critical path made free.
+    pub slack: f64,
+    /// From the work on its behalf on the critical path made free.
+    pub slack_inclusive: f64,
+}
+
+/// Lanes of one node, by position; none where it has no such work.
+#[derive(Clone, Copy, Debug, Default)]
+struct NodeLanes {
+    zeroing: Option<u32>,
+    zeroing_inclusive: Option<u32>,
+    slack: Option<u32>,
+    slack_inclusive: Option<u32>,
+}
+
+impl NodeLanes {
+    fn new(row: &Row, next: &mut u32) -> NodeLanes {
+        let mut lane = |has_work: bool| {
+            has_work.then(|| {
+                *next += 1;
+                *next - 1
+            })
+        };
+        let on_path = |measures: &crate::Measures| measures.critical_cpu + measures.critical_elapsed > 0;
+        let (own, inclusive) = (&row.own, &row.inclusive);
+        let is_same = own == inclusive;
+        let zeroing = lane(own.running > 0);
+        let slack = lane(own.running > 0 && on_path(own));
+        NodeLanes {
+            zeroing,
+            zeroing_inclusive: if is_same { zeroing } else { lane(inclusive.running > 0) },
+            slack,
+            slack_inclusive: if is_same { slack } else { lane(inclusive.running > 0 && on_path(inclusive)) },
+        }
+    }
+
+    fn own(&self, marks: &mut Vec<Mark>) {
+        marks.extend(self.zeroing.map(|lane| Mark { lane, left_out: 1.0, on_path: false }));
+        marks.extend(self.slack.map(|lane| Mark { lane, left_out: 1.0, on_path: true }));
+    }
+
+    fn inclusive(&self, marks: &mut Vec<Mark>) {
+        let zeroing = self.zeroing_inclusive.filter(|_| self.zeroing_inclusive != self.zeroing);
+        marks.extend(zeroing.map(|lane| Mark { lane, left_out: 1.0, on_path: false }));
+        let slack = self.slack_inclusive.filter(|_| self.slack_inclusive != self.slack);
+        marks.extend(slack.map(|lane| Mark { lane, left_out: 1.0, on_path: true }));
+    }
+}
+
+/// Lanes of nodes: which work is whose.
+#[derive(Debug)]
+struct NodeRules<'a> {
+    by: By,
+    program: &'a Program,
+    paths: &'a Paths,
+    lanes: u32,
+    of_node: FxHashMap<Node, NodeLanes>,
+    of_object: Vec<Vec<ObjectMark>>,
+}
+
+impl Rules for NodeRules<'_> {
+    fn lanes(&self) -> usize {
+        self.lanes as usize
+    }
+
+    fn key(&self, thread: ThreadId, path: PathId) -> (ThreadId, PathId) {
+        match self.by {
+            By::Procedure | By::Line => (ThreadId(0), path),
+            By::Thread | By::Process | By::Machine | By::Object => (thread, Paths::ROOT),
+        }
+    }
+
+    fn marks(&self, thread: ThreadId, path: PathId, marks: &mut Vec<Mark>) {
+        let node = |place: longpole_trace::Place| match self.by {
+            By::Line => Node::Line(place.procedure, place.line),
+            _ => Node::Procedure(place.procedure),
+        };
+        if let Some(node) = node_of_thread(self.program, self.by, thread) {
+            if let Some(lanes) = self.of_node.get(&node) {
+                lanes.own(marks);
+                lanes.inclusive(marks);
+            }
+            return;
+        }
+        if self.by == By::Object {
+            return;
+        }
+        let mut nodes: Vec<Node> = self.paths.places_of(path).map(node).collect();
+        if let Some(lanes) = nodes.first().and_then(|innermost| self.of_node.get(innermost)) {
+            lanes.own(marks);
+        }
+        nodes.sort_unstable();
+        nodes.dedup();
+        nodes.iter().filter_map(|node| self.of_node.get(node)).for_each(|lanes| lanes.inclusive(marks));
+    }
+
+    fn object_marks(&self, object: ObjectId) -> &[ObjectMark] {
+        self.of_object.get(object.index()).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// What gains are wanted of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GainsOf {
+    /// What rows are.
+    pub by: By,
+    /// What has weight.
+    pub weight: Weight,
+}
+
+/// Computes slack and zeroing of all things of one kind.
+pub(crate) fn gains<T: Timelines>(
+    timelines: &T,
+    options: &Options,
+    of: GainsOf,
+    analysis: &Analysis,
+    foresight: &Foresight,
+) -> Result<Gains, T::Error> {
+    let path = match of.weight {
+        Weight::Cpu => &analysis.critical_cpu,
+        Weight::Elapsed => &analysis.critical_elapsed,
+    };
+    let (nodes, left_out) = candidates(timelines, of.by, analysis, path);
+    let most = (MEMORY / 8 / foresight.peak.max(1)).clamp(64, MOST_LANES);
+    let mut gains = Vec::with_capacity(nodes.len());
+    for chunk in chunks(&nodes, most) {
+        let mut next = 0;
+        let lanes: Vec<NodeLanes> = chunk.iter().map(|candidate| candidate.lanes(&mut next)).collect();
+        let rules = NodeRules {
+            by: of.by,
+            program: timelines.program(),
+            paths: timelines.paths(),
+            lanes: next,
+            of_node: chunk.iter().map(|candidate| candidate.node).zip(lanes.iter().copied()).collect(),
+            of_object: object_marks(timelines.objects().all().len(), chunk, &lanes),
+        };
+        let mut sweeping = Lanes::new(timelines.program(), of.weight, foresight, rules, &path.segments);
+        sweep(timelines, options.io_idle, &mut sweeping)?;
+        let lengths = sweeping.into_lengths();
+        let gain = |lane: Option<u32>| lane.map_or(0.0, |lane| lengths.gains[lane as usize]);
+        gains.extend(chunk.iter().zip(lanes).map(|(candidate, lanes)| Gain {
+            node: candidate.node,
+            zeroing: gain(lanes.zeroing),
+            zeroing_inclusive: gain(lanes.zeroing_inclusive),
+            slack: gain(lanes.slack),
+            slack_inclusive: gain(lanes.slack_inclusive),
+        }));
+    }
+    let smallest = path.length as f64 * SMALLEST;
+    Ok(Gains { by: of.by, weight: of.weight, length: path.length, gains, left_out, smallest })
+}
+
+/// A thing that gets lanes.
+struct Candidate {
+    node: Node,
+    row: Option<Row>,
+    objects: Vec<ObjectId>,
+}
+
+impl Candidate {
+    fn lanes(&self, next: &mut u32) -> NodeLanes {
+        match &self.row {
+            Some(row) => NodeLanes::new(row, next),
+            None => {
+                *next += 1;
+                let lane = Some(*next - 1);
+                NodeLanes { zeroing: lane, zeroing_inclusive: lane, ..NodeLanes::default() }
+            }
+        }
+    }
+}
+
+/// What gets lanes, and how many other things have work, too little of it.
+fn candidates<T: Timelines>(
+    timelines: &T,
+    by: By,
+    analysis: &Analysis,
+    path: &CriticalPath,
+) -> (Vec<Candidate>, usize) {
+    if by == By::Object {
+        let mut named: BTreeMap<(ObjectKind, &str), Vec<ObjectId>> = BTreeMap::new();
+        for (index, object) in timelines.objects().all().iter().enumerate() {
+            named.entry((object.kind, &object.name)).or_default().push(ObjectId(index as u32));
+        }
+        let candidate =
+            |objects: Vec<ObjectId>| Candidate { node: Node::Object(objects[0]), row: None, objects };
+        let mut candidates: Vec<Candidate> = named.into_values().map(candidate).collect();
+        candidates.sort_by_key(|candidate| candidate.node);
+        return (candidates, 0);
+    }
+    let smallest = path.length as f64 * SMALLEST;
+    let mut rows = rows(analysis, timelines.program(), timelines.paths(), by, |_| true);
+    rows.retain(|row| row.inclusive.running > 0);
+    let all = rows.len();
+    rows.retain(|row| row.inclusive.running as f64 >= smallest);
+    let left_out = all - rows.len();
+    let candidate = |row: Row| Candidate { node: row.node, row: Some(row), objects: Vec::new() };
+    (rows.into_iter().map(candidate).collect(), left_out)
+}
+
+/// As many at a time as have at most so many lanes.
+fn chunks(candidates: &[Candidate], most: usize) -> impl Iterator<Item = &[Candidate]> {
+    candidates.chunks((most / 4).max(1))
+}
+
+fn object_marks(objects: usize, candidates: &[Candidate], lanes: &[NodeLanes]) -> Vec<Vec<ObjectMark>> {
+    let mut marks = vec![Vec::new(); objects];
+    for (candidate, lanes) in candidates.iter().zip(lanes) {
+        for object in &candidate.objects {
+            marks[object.index()].extend(lanes.zeroing.map(|lane| ObjectMark { lane, factor: 0.0 }));
+        }
+    }
+    marks
+}
+
+#[cfg(test)]
+mod tests;
