@@ -38,12 +38,31 @@ struct sched_entity {
 	struct cfs_rq *cfs_rq;
 };
 
+struct super_block {
+	u32 s_dev;
+};
+
 struct inode {
 	u16 i_mode;
+	struct super_block *i_sb;
+	unsigned long i_ino;
+};
+
+struct qstr {
+	const unsigned char *name;
+};
+
+struct dentry {
+	struct qstr d_name;
+};
+
+struct path {
+	struct dentry *dentry;
 };
 
 struct file {
 	struct inode *f_inode;
+	struct path f_path;
 };
 
 struct fdtable {

@@ -41,7 +41,7 @@ struct {
 	MAP_TYPE(value, u32);
 } tracked SEC(".maps");
 
-/* Keys of stacks that were sent; a lossy table, a clash costs one more sending. */
+/* Keys of stacks and numbers of files that were sent; a lossy table, a clash costs one more sending. */
 struct {
 	MAP_UINT(type, BPF_MAP_TYPE_ARRAY);
 	MAP_UINT(max_entries, SENT_KEYS);
@@ -78,6 +78,7 @@ struct {
 } rooms SEC(".maps");
 
 enum { LOST_EVENTS, LOST_SAMPLES, LOST_STACKS, LOST_THREADS, CPU_CHECK, LAST_ALARM, COUNTERS };
+#define NOT_COUNTED COUNTERS
 enum { CPU_UNCHECKED, CPU_RIGHT, CPU_WRONG };
 
 struct {
@@ -352,23 +353,22 @@ INLINE int is_on_descriptor(s32 number)
 	return 0;
 }
 
-INLINE u8 file_kind(struct task_struct *task, u32 descriptor)
+INLINE struct file *file_behind(struct task_struct *task, u32 descriptor)
 {
 	struct files_struct *files = task->files;
 	if (!files)
-		return FILE_NONE;
+		return 0;
 	struct fdtable *table = files->fdt;
 	if (!table || descriptor >= table->max_fds)
-		return FILE_NONE;
+		return 0;
 	struct file *file = 0;
-	struct inode *inode = 0;
-	u16 mode = 0;
-	if (bpf_probe_read_kernel(&file, sizeof(file), table->fd + descriptor) || !file)
-		return FILE_NONE;
-	if (bpf_probe_read_kernel(&inode, sizeof(inode), &file->f_inode) || !inode)
-		return FILE_NONE;
-	if (bpf_probe_read_kernel(&mode, sizeof(mode), &inode->i_mode))
-		return FILE_NONE;
+	if (bpf_probe_read_kernel(&file, sizeof(file), table->fd + descriptor))
+		return 0;
+	return file;
+}
+
+INLINE u8 file_kind(u16 mode)
+{
 	switch (mode & 0170000) {
 	case 0010000:
 		return FILE_PIPE;
@@ -383,6 +383,67 @@ INLINE u8 file_kind(struct task_struct *task, u32 descriptor)
 		return FILE_REGULAR;
 	}
 	return FILE_ANONYMOUS;
+}
+
+/* Sends the name of a file, if that was not done of late. */
+static NOINLINE int name_file(struct file *file, u64 number, u64 time)
+{
+	u32 slot = (u32)(number >> 13) & (SENT_KEYS - 1);
+	u64 *known = bpf_map_lookup_elem(&sent, &slot);
+	if (!known || *known == number)
+		return 0;
+	struct file_record record = {
+		.head = { .time = time, .kind = RECORD_FILE, .cpu = bpf_get_smp_processor_id() },
+		.number = number,
+	};
+	struct dentry *entry = 0;
+	const unsigned char *name = 0;
+	if (bpf_probe_read_kernel(&entry, sizeof(entry), &file->f_path.dentry) || !entry)
+		return 0;
+	if (bpf_probe_read_kernel(&name, sizeof(name), &entry->d_name.name) || !name)
+		return 0;
+	if (bpf_probe_read_kernel_str(record.name, sizeof(record.name), name) <= 0)
+		return 0;
+	if (output(&record, sizeof(record), NOT_COUNTED) == 0)
+		*known = number;
+	return 0;
+}
+
+/*
+ * Looks at the file behind the descriptor in the first argument of `call`: puts a number that stands for
+ * it, the same for both ends of a pipe, into the third argument, and returns its kind.
+ */
+INLINE u8 look_at_file(struct task_struct *task, struct call *call, u64 time)
+{
+	struct file *file = file_behind(task, (u32)call->arguments[0]);
+	struct inode *inode = 0;
+	u16 mode = 0;
+	u64 number = 0;
+	call->arguments[2] = 0;
+	if (!file || bpf_probe_read_kernel(&inode, sizeof(inode), &file->f_inode) || !inode)
+		return FILE_NONE;
+	if (bpf_probe_read_kernel(&mode, sizeof(mode), &inode->i_mode))
+		return FILE_NONE;
+	u8 kind = file_kind(mode);
+	/* All anonymous files share one inode, and one terminal is as good as another. */
+	if (kind == FILE_ANONYMOUS || kind == FILE_CHARACTER)
+		return kind;
+	if (bpf_probe_read_kernel(&number, sizeof(number), &inode->i_ino))
+		return kind;
+	if (kind == FILE_REGULAR) {
+		struct super_block *system = 0;
+		u32 device = 0;
+		if (bpf_probe_read_kernel(&system, sizeof(system), &inode->i_sb) || !system)
+			return kind;
+		if (bpf_probe_read_kernel(&device, sizeof(device), &system->s_dev))
+			return kind;
+		number ^= (u64)device << 32;
+	}
+	number = number * PRIME ^ kind;
+	call->arguments[2] = number;
+	if (kind == FILE_REGULAR)
+		name_file(file, number, time);
+	return kind;
 }
 
 /* Fills in the system call that `task` is in, which has user memory; returns its number, −1 for none. */
@@ -463,7 +524,7 @@ int sched_switch(u64 *context)
 		} else if (previous->mm) {
 			s32 number = system_call(previous, &record.call, &record.number);
 			if (is_on_descriptor(number))
-				record.file = file_kind(previous, (u32)record.call.arguments[0]);
+				record.file = look_at_file(previous, &record.call, time);
 			record.call.key = key;
 			flags |= HAS_CALL;
 		}

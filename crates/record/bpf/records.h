@@ -16,6 +16,7 @@ enum record_kind {
 	RECORD_NAME = 5,
 	RECORD_SAMPLE = 6,
 	RECORD_STACK = 7,
+	RECORD_FILE = 8,
 };
 
 /* Flags of a head. */
@@ -65,7 +66,7 @@ struct head {
 
 /* Where and in which system call the task was. */
 struct call {
-	u64 arguments[3];
+	u64 arguments[3]; /* of calls on a descriptor the third is the number of the file behind it */
 	u64 key; /* of its stack; 0: none */
 };
 
@@ -117,6 +118,15 @@ struct name_record {
 	u32 tid;
 	char comm[16];
 	u32 unused;
+};
+
+#define FILE_NAME_BYTES 64
+
+/* The name of a regular file or folder, before the first record with its number. */
+struct file_record {
+	struct head head;
+	u64 number;
+	char name[FILE_NAME_BYTES];
 };
 
 #define MOST_KERNEL_FRAMES 32

@@ -3,7 +3,7 @@
 //! Only those that tell what a thread waits for, or whom it wakes: a call is stored once for each set of
 //! arguments, and lengths, buffers and timeouts would make every call another one.
 
-use longpole_event::Call;
+use longpole_event::{Call, FileKind};
 
 /// The call with the arguments that do not matter set to 0.
 pub(crate) fn essential(call: Call) -> Call {
@@ -18,8 +18,8 @@ pub(crate) fn essential(call: Call) -> Call {
         7 | 271 => [0, second, 0],
         // select, pselect6: the same
         23 | 270 => [first, 0, 0],
-        // ioctl, fcntl, flock: descriptor and command
-        16 | 72 | 73 => [first & 0xffff_ffff, second, 0],
+        // ioctl, fcntl, flock: descriptor, command and file
+        16 | 72 | 73 => [first & 0xffff_ffff, second, file(call)],
         // wait4, waitid: whom
         61 => [first, 0, 0],
         247 => [first, second, 0],
@@ -28,10 +28,15 @@ pub(crate) fn essential(call: Call) -> Call {
         234 => [first, second, third],
         // semop, semtimedop, msgsnd, msgrcv, mq_timedsend, mq_timedreceive: the object
         65 | 220 | 69 | 70 | 242 | 243 => [first & 0xffff_ffff, 0, 0],
-        number if is_on_descriptor(number) => [first & 0xffff_ffff, 0, 0],
+        number if is_on_descriptor(number) => [first & 0xffff_ffff, 0, file(call)],
         _ => [0; 3],
     };
     Call { arguments, ..call }
+}
+
+/// The number that stands for the file: a collector that has looked at the file puts it in the third argument.
+fn file(call: Call) -> u64 {
+    if call.file == FileKind::None { 0 } else { call.arguments[2] }
 }
 
 /// The word of memory that a call waits on; `None` where it waits on none, or on the id of a thread.
@@ -52,8 +57,6 @@ fn is_on_descriptor(number: i32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use longpole_event::FileKind;
-
     use super::*;
 
     fn kept(number: i32) -> [u64; 3] {
@@ -72,8 +75,10 @@ mod tests {
     }
 
     #[test]
-    fn a_read_keeps_its_descriptor_only() {
+    fn a_read_keeps_its_descriptor_and_the_number_of_the_file_behind_it() {
         assert_eq!(kept(0), [5, 0, 0]);
+        let read = Call { number: 0, arguments: [5, 6, 7], file: FileKind::Pipe };
+        assert_eq!(essential(read).arguments, [5, 0, 7]);
     }
 
     #[test]

@@ -97,6 +97,13 @@ pub enum RawKind {
         /// Where.
         stack: RawStack,
     },
+    /// A number stands for this file in calls from now on.
+    File {
+        /// The number.
+        number: u64,
+        /// The file's name, without folders.
+        name: String,
+    },
     /// Something was lost.
     Lost {
         /// What.

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use longpole_event::{Call, MachineId, ProcessId, StackId, ThreadId, Time};
 use longpole_recording::{Folder, LogName, Manifest};
-use rustc_hash::FxHashMap;
 
 use crate::assembly::{evidence_of, run_of, sent_of, tree_of};
 use crate::bursts::{Tails, Turns};

@@ -108,6 +108,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Wire> {
             let kernel = head.flags & IN_KERNEL != 0;
             RawKind::Sample { task, kernel, stack: RawStack::Taken(stack) }
         }
+        8 => RawKind::File { number: fields.u64()?, name: fields.text(64)? },
         7 => {
             let (_, stack) = stack(&mut fields)?;
             return Some(Wire::Stack { key: stack.key?, stack });
@@ -257,6 +258,18 @@ mod tests {
         let waker = RawWaker::Task(Task { pid: 20, tid: 21 }, "kworker/0:1".into());
         let wakee = Task { pid: 10, tid: 11 };
         assert_eq!(event.kind, RawKind::Wake { wakee, waker, call: None, stack: RawStack::None });
+    }
+
+    #[test]
+    fn a_file_has_its_number_and_name() {
+        let mut bytes = head(8, 0, 0);
+        push64(&mut bytes, &[u64::MAX]);
+        let mut name = [0; 64];
+        name[..11].copy_from_slice(b"journal.log");
+        bytes.extend(name);
+        let Some(Wire::Event(event)) = decode(&bytes) else { panic!() };
+        assert_eq!(event.kind, RawKind::File { number: u64::MAX, name: "journal.log".into() });
+        assert_eq!(decode(&bytes[..bytes.len() - 1]), None);
     }
 
     #[test]
