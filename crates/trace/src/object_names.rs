@@ -164,15 +164,17 @@ fn by_ends(found: &Found, program: &Program) -> String {
         names
     };
     if found.key.kind == ObjectKind::Socket {
-        let ends = names(&found.readers.union(&found.writers).copied().collect());
-        return match ends.len() {
-            1 => format!("{kind} of {}", ends[0]),
+        let processes: FxHashSet<ProcessId> = found.readers.union(&found.writers).copied().collect();
+        let ends = names(&processes);
+        return match ends[..] {
+            [only] if processes.len() == 1 => format!("{kind} of {only}"),
+            [only] => format!("{kind} {only} ↔ {only}"),
             _ => format!("{kind} {}", list(&ends, " ↔ ")),
         };
     }
     let (writers, readers) = (names(&found.writers), names(&found.readers));
     match (writers.is_empty(), readers.is_empty()) {
-        _ if writers == readers => format!("{kind} within {}", list(&writers, ", ")),
+        _ if found.writers == found.readers => format!("{kind} within {}", list(&writers, ", ")),
         (true, _) => format!("{kind} to {}", list(&readers, ", ")),
         (_, true) => format!("{kind} from {}", list(&writers, ", ")),
         _ => format!("{kind} {} → {}", list(&writers, ", "), list(&readers, ", ")),
