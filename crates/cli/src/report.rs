@@ -37,6 +37,12 @@ pub struct ReportArgs {
     /// Whether threads that wait for a device or a page count as busy.
     #[arg(long, value_enum, default_value_t)]
     pub io: Io,
+    /// In `waits`: also those that nobody wants explained.
+    #[arg(long)]
+    pub all: bool,
+    /// In `waits`: one of its rows, by its place, in full.
+    #[arg(long, value_name = "N")]
+    pub explain: Option<usize>,
     /// How to write it.
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
@@ -120,7 +126,15 @@ impl ReportArgs {
             PathWeight::Cpu => Weight::Cpu,
             PathWeight::Elapsed => Weight::Elapsed,
         };
-        Options { by, top: self.top, weight, io_idle: self.io == Io::Idle, ..Options::default() }
+        Options {
+            by,
+            top: self.top,
+            weight,
+            io_idle: self.io == Io::Idle,
+            all: self.all,
+            explain: self.explain,
+            ..Options::default()
+        }
     }
 
     fn style(&self) -> Style {

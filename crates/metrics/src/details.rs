@@ -9,6 +9,7 @@ use crate::foresight::Foresight;
 use crate::gains::{Gains, GainsOf, gains};
 use crate::phases::{Phases, phases};
 use crate::states::{States, Watch};
+use crate::waits::{Explanations, Limits, Waits};
 use crate::wanted::WantedWatch;
 
 /// Which parts of [`Details`] are wanted.
@@ -24,6 +25,8 @@ pub struct Demand {
     pub states: Option<By>,
     /// [`Details::gains`].
     pub gains: Option<GainsOf>,
+    /// [`Details::waits`], kept apart by this.
+    pub waits: Option<By>,
 }
 
 /// Parts of the answer beside the [`Analysis`](crate::Analysis).
@@ -37,6 +40,8 @@ pub struct Details {
     pub states: Option<States>,
     /// Slack and zeroing.
     pub gains: Option<Gains>,
+    /// Every wait, explained.
+    pub waits: Option<Waits>,
 }
 
 /// Computes the parts that are wanted, beside the analysis that was made with the same options.
@@ -66,6 +71,12 @@ pub fn details<T: Timelines>(
     if let Some(of) = demand.gains {
         let foresight = Foresight::of(timelines)?;
         details.gains = Some(gains(timelines, options, of, analysis, &foresight)?);
+    }
+    if let Some(by) = demand.waits {
+        let (program, paths) = (timelines.program(), timelines.paths());
+        let mut waits = Explanations::new(program, paths, timelines.objects(), (by, Limits::DEFAULT));
+        sweep(timelines, options.io_idle, &mut waits)?;
+        details.waits = Some(waits.into_waits());
     }
     Ok(details)
 }

@@ -34,6 +34,7 @@ mod rows;
 mod states;
 mod trail;
 mod wait_ends;
+mod waits;
 mod wanted;
 mod what_if;
 
@@ -51,4 +52,8 @@ pub use lengths::Lengths;
 pub use phases::{Phases, ProposedPhase};
 pub use rows::{rows, total};
 pub use states::{Condition, Spread, Spreads, StateRow, States};
+pub use waits::{
+    Category, Deed, GroupId, Share, Source, Split, Step, StepId, StepTable, ThreadGroup, Unwanted, WaitClass,
+    WaitKind, Waits,
+};
 pub use what_if::{Before, Change, Saved, Subject, WhatIf, what_if};

@@ -14,6 +14,7 @@ mod profile;
 mod recording;
 mod topics;
 mod view;
+mod waits;
 
 pub use topics::TOPICS;
 
@@ -65,6 +66,8 @@ pub enum Group {
     Contention,
     /// Parallelism over the run.
     Parallelism,
+    /// Explained waits.
+    Waits,
     /// The run as a whole.
     Recording,
     /// What the answer rests on.
@@ -81,6 +84,7 @@ impl Group {
         Group::Profile,
         Group::Contention,
         Group::Parallelism,
+        Group::Waits,
         Group::Recording,
         Group::Evidence,
     ];
@@ -96,6 +100,7 @@ impl Group {
             Group::Profile => "Profiles and thread states",
             Group::Contention => "Objects",
             Group::Parallelism => "Parallelism",
+            Group::Waits => "Explained waits",
             Group::Recording => "The run",
             Group::Evidence => "Evidence",
         }
@@ -162,6 +167,7 @@ const PARTS: &[&[Metric]] = &[
     profile::METRICS,
     contention::METRICS,
     parallelism::METRICS,
+    waits::METRICS,
     recording::METRICS,
     evidence::METRICS,
 ];

@@ -32,6 +32,7 @@ fn reading(view: View) -> &'static str {
         View::CriticalPath => include_str!("documents/critical-path.md"),
         View::Npt => include_str!("documents/npt.md"),
         View::Profile => include_str!("documents/profile.md"),
+        View::Waits => include_str!("documents/waits.md"),
         View::Objects => include_str!("documents/objects.md"),
         View::Threads => include_str!("documents/threads.md"),
         View::Tree => include_str!("documents/tree.md"),

@@ -39,11 +39,23 @@ pub struct Options {
     pub io_idle: bool,
     /// The part of the run that the input is about; `None`: all of it.
     pub phase: Option<Span>,
+    /// Shows also what is left out otherwise: waits that nobody wants explained.
+    pub all: bool,
+    /// The row of `waits` whose explanation is shown in full, from 1.
+    pub explain: Option<usize>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { by: By::Procedure, top: None, weight: Weight::Cpu, io_idle: false, phase: None }
+        Options {
+            by: By::Procedure,
+            top: None,
+            weight: Weight::Cpu,
+            io_idle: false,
+            phase: None,
+            all: false,
+            explain: None,
+        }
     }
 }
 

@@ -25,6 +25,10 @@ pub enum Cell {
     Number(f64),
     /// A number of things.
     Count(u64),
+    /// Yes or no.
+    Flag(bool),
+    /// Rows within a row.
+    List(Vec<Row>),
 }
 
 /// A row: values by column name. A column that does not apply to the row is absent.
@@ -46,6 +50,18 @@ impl Row {
     /// Adds a count.
     pub(crate) fn count(mut self, column: &'static str, count: u64) -> Row {
         self.cells.insert(column, Cell::Count(count));
+        self
+    }
+
+    /// Adds yes or no.
+    pub(crate) fn flag(mut self, column: &'static str, flag: bool) -> Row {
+        self.cells.insert(column, Cell::Flag(flag));
+        self
+    }
+
+    /// Adds rows.
+    pub(crate) fn list(mut self, column: &'static str, rows: Vec<Row>) -> Row {
+        self.cells.insert(column, Cell::List(rows));
         self
     }
 
@@ -110,7 +126,7 @@ impl Row {
         match self.get(column)? {
             Cell::Number(number) => Some(*number),
             Cell::Count(count) => Some(*count as f64),
-            Cell::Text(_) => None,
+            Cell::Text(_) | Cell::Flag(_) | Cell::List(_) => None,
         }
     }
 }
@@ -238,6 +254,20 @@ fn csv_cell(cell: Option<&Cell>) -> String {
         Some(Cell::Text(text)) => text.clone(),
         Some(Cell::Number(number)) => number.to_string(),
         Some(Cell::Count(count)) => count.to_string(),
+        Some(Cell::Flag(flag)) => flag.to_string(),
+        Some(Cell::List(rows)) => rows.iter().map(csv_row).collect::<Vec<_>>().join("; "),
+    }
+}
+
+/// A row within a cell: `side=positive percent=92.1 seconds=1.2 procedure=update …`.
+fn csv_row(row: &Row) -> String {
+    let cells = row.cells.iter().map(|(name, cell)| format!("{name}={}", csv_cell(Some(cell))));
+    cells.collect::<Vec<_>>().join(" ")
+}
+
+impl Serialize for Row {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(&self.cells)
     }
 }
 

@@ -1,5 +1,6 @@
 //! A report as text for people.
 
+use crate::name::shorten;
 use crate::report::Report;
 use crate::style::Style;
 use crate::table::Table;
@@ -21,6 +22,8 @@ pub(crate) enum Section {
     Line(String),
     /// A table.
     Table(Table),
+    /// Two lists beside each other, each line a name and an amount.
+    Sides { titles: [String; 2], left: Vec<(String, String)>, right: Vec<(String, String)> },
     /// Nothing, for the eye.
     Blank,
 }
@@ -57,7 +60,26 @@ fn push(section: &Section, style: Style, lines: &mut Vec<String>) {
             lines.extend(table.next().map(|header| style.faint(&header)));
             lines.extend(table);
         }
+        Section::Sides { titles, left, right } => push_sides(titles, [left, right], style, lines),
         Section::Blank => lines.push(String::new()),
+    }
+}
+
+/// Two lists beside each other, each in half of the width.
+fn push_sides(titles: &[String; 2], sides: [&[(String, String)]; 2], style: Style, lines: &mut Vec<String>) {
+    let width = style.width.saturating_sub(3) / 2;
+    let text = |side: &[(String, String)], at: usize| match side.get(at) {
+        Some((name, amount)) => {
+            let room = width.saturating_sub(amount.chars().count() + 2).max(1);
+            format!("{:room$}  {amount}", shorten(name, room))
+        }
+        None if at == 0 => "nothing".to_owned(),
+        None => String::new(),
+    };
+    let line = |left: &str, right: &str| format!("{left:width$} │ {right}").trim_end().to_owned();
+    lines.push(style.faint(&line(&shorten(&titles[0], width), &shorten(&titles[1], width))));
+    for at in 0..sides[0].len().max(sides[1].len()).max(1) {
+        lines.push(line(&text(sides[0], at), &text(sides[1], at)));
     }
 }
 

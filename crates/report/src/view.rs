@@ -45,6 +45,8 @@ views! {
     Npt => "npt",
     /// CPU time and waiting time: the gprof and the ips2 profile side by side.
     Profile => "profile",
+    /// Every wait explained: where threads waited, and what those did for whom they waited.
+    Waits => "waits",
     /// What threads waited for: each lock, condition, barrier with its waits.
     Objects => "objects",
     /// Every thread with the time it spent in each state.
@@ -62,8 +64,13 @@ views! {
 impl View {
     /// What the view needs beside the [`Analysis`](longpole_metrics::Analysis).
     #[must_use]
-    pub fn demand(self, _options: &Options) -> Demand {
-        Demand { contention: self == View::Objects, phases: self == View::Phases, ..Demand::default() }
+    pub fn demand(self, options: &Options) -> Demand {
+        Demand {
+            contention: self == View::Objects,
+            phases: self == View::Phases,
+            waits: (self == View::Waits).then_some(options.by),
+            ..Demand::default()
+        }
     }
 }
 

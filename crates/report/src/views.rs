@@ -11,6 +11,7 @@ mod ranking;
 mod summary;
 mod threads;
 mod tree;
+mod waits;
 
 use longpole_metrics::{By, Measures, Node};
 use longpole_trace::{Cause, Program};
@@ -39,6 +40,7 @@ pub fn build(view: View, input: &Input<'_>, options: &Options) -> Report {
         View::CriticalPath => critical_path::build(input, options),
         View::Npt => npt::build(input, options),
         View::Profile => profile::build(input, options),
+        View::Waits => waits::build(input, options),
         View::Objects => objects::build(input, options),
         View::Threads => threads::build(input, options),
         View::Tree => tree::build(input, options),

@@ -91,7 +91,7 @@ kinds! {
 }
 
 /// Something that threads wait for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Object {
     /// What it is.
     pub kind: ObjectKind,

@@ -76,4 +76,10 @@ pub const TOPICS: &[Topic] = &[
         explanation: "Every answer rests on what was collected. What was lost, could not be matched, has no name or was estimated is counted, and the cost of collecting is measured, in every recording.",
         source: "§9",
     },
+    Topic {
+        name: "waiting-map",
+        title: "The waiting map: every wait explained",
+        explanation: "A wait is explained by what the thread that ended it did since both last synchronised, less what the waiting thread did too; a wait for a lock by what its holders did meanwhile. Where those waited themselves, the explanation of that wait stands in its place: that leads to the roots. Explanations add up to the wait. Equal ones at one place are put together and ranked: longpole report --view waits. Waits that nobody wants explained (joins, timers, users, spare threads, shutdown) are told apart.",
+        source: "§6, C §2.1, §3.4",
+    },
 ];

@@ -1,0 +1,412 @@
+//! Every wait explained (metrics.md §6; C §2.1, §3.2).
+//!
+//! A wait of A that B ended is explained by the difference of their paths since they last synchronised:
+//!
+//! ```text
+//!   A  ●WWWbbbbbbb          both ran W for 3: that is cancelled
+//!   B  ●WWWWWWWXXX          positive side: W 4, X 3      negative side: none      A waited 7
+//! ```
+//! Waits for what somebody holds (locks, semaphores) are explained by what the holders did from the request to the
+//! hand-over, one holder after the other. Waits for devices, pages and timers are their own explanation, and so are
+//! waits of which nobody is known to have ended them, busy-waiting among them. Where B itself waited, that step is
+//! replaced, in the explanation *to the roots*, by its own explanation, which is known, for it ended earlier. Each
+//! explanation, the positive side less the negative one, adds up to the wait.
+//!
+//! **Last common synchronisation** of A and B: the latest time at which one of them released (or created) the other, or
+//! at which a third thread released both in one act; the latest is the one whose earlier end is the latest. Without
+//! any, threads created by the same thread are compared from their creations, and others from when both were there.
+//!
+//! Work that nobody has looked at yet when a wait ends counts as where its thread was seen last.
+//!
+//! **Time.** A step of the past is looked at once for each wait that it explains. In a program that synchronises
+//! round by round the stretches between synchronisations do not overlap, so each step is looked at once by each thread
+//! that it kept waiting. Where that is not so (a thread that waits again and again for others that it never met), each
+//! step that is made lets 16 be looked at, and an explanation for which that does not suffice is made from the last 32
+//! steps: so the time is linear in the items, whatever the program does. **Memory**: per live thread up to 1,024
+//! steps (fewer if more than 1,024 threads are alive) and 64 releases; 10,000 classes of waits.
+//!
+//! It cannot see who held a lock between its free acquisition and its contended release (the last owner is
+//! charged with all of the time), who ends a busy-wait, nor what a thread did before the steps that are kept.
+
+mod class;
+mod company;
+mod explanation;
+mod history;
+mod step;
+
+use std::collections::VecDeque;
+
+use longpole_event::{ThreadId, Time};
+use longpole_graph::{Dependence, Sweep};
+use longpole_trace::{Cause, Object, ObjectId, Objects, PathId, Paths, Place, Program, State};
+use rustc_hash::FxHashMap;
+
+use crate::analysis::By;
+use class::{Classes, Finished, Subject};
+pub use class::{Share, Source, Split, Unwanted, WaitClass, WaitKind};
+use company::{Company, Post, is_for_work};
+use explanation::{Explainer, Question};
+use history::{History, Pending, Release};
+pub use step::{Category, Deed, GroupId, Step, StepId, StepTable, ThreadGroup};
+
+/// What is kept, at most.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Releases that follow each other by no more than this, in nanoseconds, can be one act.
+    pub tolerance: u64,
+    /// Steps per live thread.
+    pub steps: usize,
+    /// Steps of all live threads.
+    pub all_steps: usize,
+    /// Releases per live thread.
+    pub releases: usize,
+    /// Holders of an object that are followed.
+    pub holders: usize,
+    /// Steps of an explanation to the roots that are told apart.
+    pub roots: usize,
+    /// Classes of waits that are told apart.
+    pub classes: usize,
+    /// Threads that have ended and whose past is kept.
+    pub ended: usize,
+    /// Steps that may be looked at before any were made.
+    pub credit: usize,
+    /// Steps that each step lets be looked at.
+    pub looks_per_step: usize,
+    /// Steps that are looked at when the credit is used up.
+    pub steps_without_credit: usize,
+}
+
+impl Limits {
+    pub(crate) const DEFAULT: Limits = Limits {
+        tolerance: 100_000,
+        steps: 1024,
+        all_steps: 1 << 20,
+        releases: 64,
+        holders: 256,
+        roots: 16,
+        classes: 10_000,
+        ended: 256,
+        credit: 1 << 20,
+        looks_per_step: 16,
+        steps_without_credit: 32,
+    };
+}
+
+/// All waits of a run, explained and merged.
+#[derive(Clone, Debug, Default)]
+pub struct Waits {
+    /// Waits with the same explanation at the same place, in the order in which they were met.
+    pub classes: Vec<WaitClass>,
+    /// The steps that explanations are made of.
+    pub steps: StepTable,
+    /// The line of each procedure in which most of its time passed, by procedure; 0 where it is not known.
+    pub lines: Vec<u32>,
+    /// Explanations for which not all of the past was kept.
+    pub cut: u64,
+    /// Waits whose explanations are not told apart from others of their place.
+    pub merged: u64,
+}
+
+/// The sweep that explains.
+pub(crate) struct Explanations<'a> {
+    program: &'a Program,
+    paths: &'a Paths,
+    by: By,
+    limits: Limits,
+    steps: StepTable,
+    threads: Vec<History>,
+    alive: usize,
+    ended: VecDeque<ThreadId>,
+    explainer: Explainer,
+    company: Company<Finished>,
+    classes: Classes,
+    /// The first object of the same kind and name.
+    names: Vec<ObjectId>,
+    /// Time by place.
+    place_times: Vec<u64>,
+    #[cfg(test)]
+    log: Vec<tests::Logged>,
+}
+
+impl<'a> Explanations<'a> {
+    pub(crate) fn new(
+        program: &'a Program,
+        paths: &'a Paths,
+        objects: &Objects,
+        (by, limits): (By, Limits),
+    ) -> Self {
+        let mut first: FxHashMap<&Object, ObjectId> = FxHashMap::default();
+        let name = |(index, object)| *first.entry(object).or_insert(ObjectId(index as u32));
+        Explanations {
+            program,
+            paths,
+            by,
+            limits,
+            steps: StepTable::new(program),
+            threads: Vec::new(),
+            alive: 0,
+            ended: VecDeque::new(),
+            explainer: Explainer::new(limits),
+            company: Company::default(),
+            classes: Classes::default(),
+            names: objects.all().iter().enumerate().map(name).collect(),
+            place_times: vec![0; paths.all_places().len()],
+            #[cfg(test)]
+            log: Vec::new(),
+        }
+    }
+
+    /// All waits, once the sweep is finished.
+    pub(crate) fn into_waits(self) -> Waits {
+        let mut most: Vec<(u64, u32)> = vec![(0, 0); self.paths.procedures().len()];
+        for (&time, place) in self.place_times.iter().zip(self.paths.all_places()) {
+            let best = &mut most[place.procedure.0 as usize];
+            if time > best.0 {
+                *best = (time, place.line);
+            }
+        }
+        Waits {
+            lines: most.into_iter().map(|(_, line)| line).collect(),
+            cut: self.classes.cut,
+            merged: self.classes.merged,
+            classes: self.classes.into_classes(),
+            steps: self.steps,
+        }
+    }
+
+    fn scope(&self, path: PathId) -> Option<Place> {
+        let place = self.paths.innermost(path)?;
+        Some(if self.by == By::Line { place } else { Place { line: 0, ..place } })
+    }
+
+    /// The thread's history.
+    fn know(&mut self, thread: ThreadId) {
+        for index in self.threads.len()..=thread.index() {
+            let id = ThreadId::from_index(index);
+            let prefix = self.program.threads.get(index).map_or(Paths::ROOT, |thread| thread.prefix);
+            let scope = self.scope(prefix);
+            self.threads.push(History::new(self.steps.group_of(id), prefix, scope));
+        }
+    }
+
+    fn steps_kept(&self) -> usize {
+        (self.limits.all_steps / self.alive.max(1)).clamp(64, self.limits.steps.max(64))
+    }
+
+    fn subject(&self, thread: ThreadId, path: PathId, object: Option<ObjectId>, kind: WaitKind) -> Subject {
+        let program = self.program;
+        let is_alike = |other: usize| {
+            let other = ThreadId::from_index(other);
+            match self.by {
+                By::Process => {
+                    program.threads[other.index()].process == program.threads[thread.index()].process
+                }
+                By::Machine => program.machine_of(other) == program.machine_of(thread),
+                _ => true,
+            }
+        };
+        let of = match self.by {
+            By::Thread => Some(thread),
+            By::Process | By::Machine => {
+                (0..program.threads.len()).find(|&other| is_alike(other)).map(ThreadId::from_index)
+            }
+            _ => None,
+        };
+        let object = object.and_then(|object| self.names.get(object.index()).copied());
+        Subject { source: Source { thread: of, place: self.paths.innermost_id(path), object }, kind }
+    }
+
+    /// A wait is over.
+    fn finish_wait(&mut self, thread: ThreadId, now: u64, is_end: bool) {
+        let history = &mut self.threads[thread.index()];
+        let Some(Pending { since, cause, object, path }) = history.pending.take() else { return };
+        let release = history.released.filter(|release| release.time == now);
+        let question = Question { thread, from: since, to: now, cause, release };
+        let context = (&mut self.steps, self.program);
+        let explained = self.explainer.explain(&question, &self.threads, context);
+        #[cfg(test)]
+        self.log.push(tests::Logged::new(&question, &explained, &self.steps));
+        let subject = self.subject(thread, path, object, WaitKind::Blocked(cause));
+        let roots = explained.roots.clone();
+        let is_over = !is_end || release.is_some();
+        let surely = if is_over { unwanted(cause, release.is_some()) } else { Some(Unwanted::End) };
+        let finished = Finished { subject, count: 1, time: now - since, explained, surely };
+        let post = self.post(thread, (path, cause, object));
+        let decided = match post {
+            Some(post) => self.company.leave(post, since, release.map(|release| release.act), finished),
+            None => vec![(finished, false)],
+        };
+        self.add(decided);
+        if now > since {
+            self.threads[thread.index()].explain_last(roots);
+        }
+    }
+
+    fn add(&mut self, decided: company::Decided<Finished>) {
+        for (finished, is_spare) in decided {
+            let unwanted = finished.surely.or(is_spare.then_some(Unwanted::Spare));
+            self.classes.add(&finished, unwanted, &self.steps, self.limits.classes);
+        }
+    }
+
+    /// Where the thread waits for work, if it may be that.
+    fn post(
+        &self,
+        thread: ThreadId,
+        (path, cause, object): (PathId, Cause, Option<ObjectId>),
+    ) -> Option<Post> {
+        let process = self.program.threads.get(thread.index())?.process;
+        let place = self.paths.innermost_id(path)?;
+        // Threads that park, or wait at a channel, do so on an object of their own each: those created alike are alike.
+        let is_own = matches!(cause, Cause::Park | Cause::Message);
+        let post = match object {
+            _ if is_own => Post { process, group: self.steps.group_of(thread), place, cause, object: None },
+            Some(_) => Post { process, group: None, place, cause, object },
+            None => return None,
+        };
+        is_for_work(cause).then_some(post)
+    }
+
+    /// What the thread worked since the last look was on this path.
+    fn see(&mut self, thread: ThreadId, now: u64, path: PathId) {
+        let (ran, spun) = self.threads[thread.index()].unseen(now);
+        if let Some(place) = self.paths.innermost_id(path) {
+            self.place_times[place.0 as usize] += ran;
+        }
+        if spun == 0 {
+            return;
+        }
+        let (group, scope) = (self.steps.group_of(thread), self.scope(path));
+        let step = self.steps.intern(group, Category::Spinning, scope);
+        let length = spun as f64;
+        let roots = history::Roots { entries: Box::new([(step, length)]), split: Split::unexplained(length) };
+        let explained = explanation::Explained { direct: vec![(step, length, 0.0)], roots, is_cut: false };
+        let subject = self.subject(thread, path, None, WaitKind::Spinning);
+        let count = std::mem::take(&mut self.threads[thread.index()].spins);
+        self.add(vec![(Finished { subject, count, time: spun, explained, surely: None }, false)]);
+    }
+
+    /// The thread has ended: its past is still needed for a while, by those who waited for that.
+    fn bury(&mut self, thread: ThreadId) {
+        self.ended.push_back(thread);
+        if self.ended.len() > self.limits.ended
+            && let Some(oldest) = self.ended.pop_front()
+            && self.threads[oldest.index()].has_ended
+        {
+            self.threads[oldest.index()].forget();
+        }
+    }
+}
+
+/// Why nobody wants a wait explained, by its cause and whether a thread of the program ended it.
+fn unwanted(cause: Cause, is_released: bool) -> Option<Unwanted> {
+    match cause {
+        Cause::Join | Cause::Child => Some(Unwanted::Join),
+        Cause::Sleep | Cause::Stopped => Some(Unwanted::Outside),
+        Cause::Condition
+        | Cause::Park
+        | Cause::Futex
+        | Cause::Message
+        | Cause::Pipe
+        | Cause::Socket
+        | Cause::Poll
+        | Cause::Terminal
+        | Cause::Signal
+            if !is_released =>
+        {
+            Some(Unwanted::Outside)
+        }
+        _ => None,
+    }
+}
+
+fn category(state: State) -> Category {
+    match state {
+        State::Absent => Category::Absent,
+        State::Running => Category::Running,
+        State::Spinning => Category::Spinning,
+        State::Ready => Category::Ready,
+        State::Blocked(cause) => Category::Blocked(cause),
+    }
+}
+
+impl Sweep for Explanations<'_> {
+    fn begin_wait(&mut self, thread: ThreadId, _time: Time, object: ObjectId) {
+        self.know(thread);
+        self.threads[thread.index()].object = Some(object);
+    }
+
+    fn enter(&mut self, thread: ThreadId, time: Time, before: State, state: State) {
+        self.know(thread);
+        let now = time.nanoseconds();
+        self.finish_wait(thread, now, state == State::Absent);
+        self.explainer.earn();
+        let kept = self.steps_kept();
+        let history = &mut self.threads[thread.index()];
+        history.begin_piece(time, category(state), &mut self.steps, kept);
+        history.end_act();
+        history.spins += u64::from(state == State::Spinning);
+        history.has_ended = state == State::Absent;
+        let object = history.object.take();
+        if let State::Blocked(cause) = state {
+            let path = history.path;
+            history.pending = Some(Pending { since: now, cause, object, path });
+            if let Some(post) = self.post(thread, (path, cause, object)) {
+                self.company.join(post, now);
+            }
+        }
+        match (before, state) {
+            (State::Absent, _) => self.alive += 1,
+            (_, State::Absent) => {
+                self.alive = self.alive.saturating_sub(1);
+                self.bury(thread);
+            }
+            _ => {}
+        }
+    }
+
+    fn observe(&mut self, thread: ThreadId, time: Time, path: PathId) {
+        self.know(thread);
+        let now = time.nanoseconds();
+        self.see(thread, now, path);
+        let (scope, kept) = (self.scope(path), self.steps_kept());
+        let history = &mut self.threads[thread.index()];
+        if history.path != path {
+            history.path = path;
+            history.end_act();
+        }
+        history.look(now, scope, &mut self.steps, kept);
+        self.explainer.earn();
+        if let Some(group) = history.group {
+            let prefix = self.program.threads[thread.index()].prefix;
+            self.steps.see_start(group, prefix, path, self.paths);
+        }
+    }
+
+    fn depend(&mut self, dependence: Dependence) {
+        let Dependence { source, source_time, thread, time, object, .. } = dependence;
+        if source == thread {
+            return;
+        }
+        self.know(source.max(thread));
+        let source_time = source_time.nanoseconds();
+        let act = self.threads[source.index()].release(source, source_time, self.limits.tolerance);
+        let release = Release { act, source, source_time, time: time.nanoseconds(), object };
+        self.threads[thread.index()].receive(release, self.limits.releases);
+    }
+
+    fn finish(&mut self, end: Time) {
+        let now = end.nanoseconds();
+        for index in 0..self.threads.len() {
+            let thread = ThreadId::from_index(index);
+            self.finish_wait(thread, now, true);
+            let path = self.threads[index].path;
+            self.see(thread, now, path);
+        }
+        let undecided = self.company.finish();
+        self.add(undecided);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,258 @@
+//! Classes of waits: equal explanations of waits at one place, merged (C §2.1).
+
+use longpole_event::ThreadId;
+use longpole_trace::{Cause, ObjectId, PlaceId};
+use rustc_hash::FxHashMap;
+
+use super::explanation::Explained;
+use super::history::Roots;
+use super::step::{Category, Deed, StepId, StepTable};
+
+/// What kinds of cause a positive side holds, nanoseconds (C §3.4).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Split {
+    /// Scopes that the waiting thread ran too, for less time.
+    pub imbalance: f64,
+    /// Scopes that the waiting thread had no part in.
+    pub insufficient: f64,
+    /// Locks, messages, devices, pages, processors.
+    pub contention: f64,
+    /// Nobody knows.
+    pub unexplained: f64,
+}
+
+impl Split {
+    pub(super) fn contention(contention: f64) -> Split {
+        Split { contention, ..Split::default() }
+    }
+
+    pub(super) fn unexplained(unexplained: f64) -> Split {
+        Split { unexplained, ..Split::default() }
+    }
+
+    /// All together.
+    #[must_use]
+    pub fn sum(&self) -> f64 {
+        self.imbalance + self.insufficient + self.contention + self.unexplained
+    }
+
+    /// Adds the other's amounts.
+    pub fn add(&mut self, other: &Split) {
+        self.add_all(other, 1.0);
+    }
+
+    fn add_all(&mut self, other: &Split, factor: f64) {
+        self.imbalance += other.imbalance * factor;
+        self.insufficient += other.insufficient * factor;
+        self.contention += other.contention * factor;
+        self.unexplained += other.unexplained * factor;
+    }
+
+    /// Adds a step of the positive side, which the waiting thread did too or not; a wait splits as its own explanation.
+    pub(super) fn add_step(
+        &mut self,
+        deed: &Deed,
+        amount: f64,
+        (is_shared, explained): (bool, Option<&Roots>),
+    ) {
+        if let Some(Roots { split, .. }) = explained
+            && split.sum() > 0.0
+        {
+            return self.add_all(split, amount / split.sum());
+        }
+        match deed.category {
+            Category::Running if is_shared => self.imbalance += amount,
+            Category::Running | Category::Released => self.insufficient += amount,
+            Category::Ready | Category::Spinning | Category::UnderWay => self.contention += amount,
+            Category::Blocked(Cause::Io | Cause::PageFault | Cause::Lock) => self.contention += amount,
+            Category::Blocked(_) | Category::Absent | Category::Rest => self.unexplained += amount,
+        }
+    }
+}
+
+/// What a class of waits is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WaitKind {
+    /// Off the processor, for this cause.
+    Blocked(Cause),
+    /// Busy-waiting.
+    Spinning,
+}
+
+/// Why nobody wants a wait explained (metrics.md §6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Unwanted {
+    /// It waited for the end of what it had started.
+    Join,
+    /// Something outside the program ended it: a timer, a user, another program.
+    Outside,
+    /// Another thread waited for the same work all the time.
+    Spare,
+    /// It lasted until the thread's end, or the run's.
+    End,
+}
+
+/// Whose waits a class holds, where classes are kept by that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Source {
+    /// The waiting thread, where classes are by thread; of a process or machine, one of its threads.
+    pub thread: Option<ThreadId>,
+    /// Where it waited.
+    pub place: Option<PlaceId>,
+    /// For what: of several objects with the same kind and name, the first.
+    pub object: Option<ObjectId>,
+}
+
+/// Waits with the same explanation.
+#[derive(Clone, Debug)]
+pub struct WaitClass {
+    /// Where, and for what.
+    pub source: Source,
+    /// How.
+    pub kind: WaitKind,
+    /// Why nobody wants it explained, if so.
+    pub unwanted: Option<Unwanted>,
+    /// Waits.
+    pub count: u64,
+    /// Their time, nanoseconds.
+    pub time: u64,
+    /// Kinds of cause.
+    pub split: Split,
+    /// What whoever ended the waits did meanwhile, in the order of the steps.
+    pub direct: Vec<Share>,
+    /// The same with waits replaced by what explains them.
+    pub roots: Vec<Share>,
+}
+
+/// A step's part in the waits of a class; nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Share {
+    /// The step.
+    pub step: StepId,
+    /// On the side of those who ended the waits.
+    pub positive: f64,
+    /// On the side of the waiting threads.
+    pub negative: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Subject {
+    pub source: Source,
+    pub kind: WaitKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    subject: Subject,
+    unwanted: Option<Unwanted>,
+    /// Of the set of scopes; 0 for all those that are not told apart.
+    signature: u64,
+}
+
+/// A wait of a subject, explained.
+#[derive(Debug)]
+pub(super) struct Finished {
+    pub subject: Subject,
+    pub count: u64,
+    pub time: u64,
+    pub explained: Explained,
+    /// Why nobody wants it explained, whoever else waited there.
+    pub surely: Option<Unwanted>,
+}
+
+#[derive(Debug, Default)]
+struct Sums {
+    count: u64,
+    time: u64,
+    split: Split,
+    direct: FxHashMap<StepId, (f64, f64)>,
+    roots: FxHashMap<StepId, (f64, f64)>,
+}
+
+/// All classes.
+#[derive(Debug, Default)]
+pub(super) struct Classes {
+    ids: FxHashMap<Key, usize>,
+    all: Vec<(Key, Sums)>,
+    /// Explanations for which not all was known.
+    pub cut: u64,
+    /// Waits whose explanations are in no class of their own.
+    pub merged: u64,
+}
+
+/// Steps below this part of a wait do not tell its class from others.
+const TELLING_PART: f64 = 0.1;
+
+impl Classes {
+    /// Adds a wait; `most` classes are told apart.
+    pub(super) fn add(
+        &mut self,
+        finished: &Finished,
+        unwanted: Option<Unwanted>,
+        table: &StepTable,
+        most: usize,
+    ) {
+        let Finished { subject, count, time, explained, .. } = finished;
+        let signature = signature(explained, *time, table);
+        let mut key = Key { subject: *subject, unwanted, signature };
+        if self.all.len() >= most && !self.ids.contains_key(&key) {
+            key.signature = 0;
+            self.merged += 1;
+        }
+        let next = self.all.len();
+        let id = *self.ids.entry(key).or_insert(next);
+        if id == next {
+            self.all.push((key, Sums::default()));
+        }
+        let sums = &mut self.all[id].1;
+        sums.count += count;
+        sums.time += time;
+        sums.split.add_all(&explained.roots.split, 1.0);
+        self.cut += u64::from(explained.is_cut);
+        for &(step, positive, negative) in &explained.direct {
+            let sum = sums.direct.entry(step).or_default();
+            *sum = (sum.0 + positive, sum.1 + negative);
+        }
+        for &(step, amount) in &explained.roots.entries {
+            let sum = sums.roots.entry(step).or_default();
+            *sum = (sum.0 + amount.max(0.0), sum.1 + (-amount).max(0.0));
+        }
+    }
+
+    /// The classes, in the order in which they were met.
+    pub(super) fn into_classes(self) -> Vec<WaitClass> {
+        let shares = |sums: FxHashMap<StepId, (f64, f64)>| {
+            let mut shares: Vec<Share> = sums
+                .into_iter()
+                .map(|(step, (positive, negative))| Share { step, positive, negative })
+                .collect();
+            shares.sort_by_key(|share| share.step);
+            shares
+        };
+        let class = |(key, sums): (Key, Sums)| WaitClass {
+            source: key.subject.source,
+            kind: key.subject.kind,
+            unwanted: key.unwanted,
+            count: sums.count,
+            time: sums.time,
+            split: sums.split,
+            direct: shares(sums.direct),
+            roots: shares(sums.roots),
+        };
+        self.all.into_iter().map(class).collect()
+    }
+}
+
+/// The set of scopes that tell on a wait: the same whatever their order and amounts.
+fn signature(explained: &Explained, time: u64, table: &StepTable) -> u64 {
+    let least = time as f64 * TELLING_PART;
+    let mut signature = 1_u64;
+    for &(step, positive, negative) in &explained.direct {
+        if positive.max(negative) >= least {
+            let number = u64::from(table.deed_of(step)) * 2 + u64::from(negative > positive) + 1;
+            signature =
+                signature.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29) ^ number);
+        }
+    }
+    signature.max(1)
+}

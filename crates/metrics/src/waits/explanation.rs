@@ -1,0 +1,348 @@
+//! Explaining one wait: two paths compared, or the chain of a lock's holders followed.
+//!
+//! ```text
+//!   A  ──●───── a ─────|········ W ········|       W = (b − a) + (b0 − a0), where a and b are the lengths
+//!        a0            s                   e       of the paths and b0 − a0 is how much later B was released
+//!   B  ────●──────────── b ────────────────|
+//!          b0                              e
+//! ```
+//! What the paths have in common is taken away from both; so the positive side less the negative one stays W.
+
+use longpole_event::ThreadId;
+use longpole_trace::{Cause, Program};
+
+use super::history::{History, Release, Roots};
+use super::step::{Category, Deed, Sides, StepId, StepTable};
+use super::{Limits, Split};
+
+/// A wait that is over, with what explains it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Explained {
+    /// Each step with its amount on the positive and on the negative side, one of which is 0.
+    pub direct: Vec<(StepId, f64, f64)>,
+    /// The same with all waits replaced by what explains them.
+    pub roots: Roots,
+    /// Not all was known.
+    pub is_cut: bool,
+}
+
+/// A wait to be explained.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Question {
+    pub thread: ThreadId,
+    pub from: u64,
+    pub to: u64,
+    pub cause: Cause,
+    /// Who ended it.
+    pub release: Option<Release>,
+}
+
+/// Finds explanations; keeps what it needs for that from one to the next.
+#[derive(Debug)]
+pub(super) struct Explainer {
+    limits: Limits,
+    /// By deed: both sides of a comparison.
+    deeds: Sides,
+    /// By step: what holders did.
+    held: Sides,
+    /// By step: both sides of the explanation to the roots.
+    roots: Sides,
+    /// Steps that may be looked at; grows with the steps that are made, which bounds the time of all explanations.
+    credit: usize,
+}
+
+/// Whether a wait is explained by what the holders of an object did meanwhile.
+fn is_held(cause: Cause) -> bool {
+    matches!(cause, Cause::Lock | Cause::Semaphore | Cause::Kernel)
+}
+
+/// Whether a wait is for nothing that a thread does.
+fn is_alone(cause: Cause) -> bool {
+    matches!(cause, Cause::Io | Cause::PageFault | Cause::Sleep | Cause::Stopped)
+}
+
+impl Explainer {
+    pub(super) fn new(limits: Limits) -> Self {
+        let (deeds, held, roots) = (Sides::default(), Sides::default(), Sides::default());
+        Explainer { limits, deeds, held, roots, credit: limits.credit }
+    }
+
+    /// A step was made.
+    pub(super) fn earn(&mut self) {
+        self.credit = (self.credit + self.limits.looks_per_step).min(self.limits.credit);
+    }
+
+    /// Explains a wait.
+    pub(super) fn explain(
+        &mut self,
+        question: &Question,
+        threads: &[History],
+        (table, program): (&mut StepTable, &Program),
+    ) -> Explained {
+        self.deeds.clear();
+        self.held.clear();
+        self.roots.clear();
+        let release = question.release.filter(|_| !is_alone(question.cause));
+        let Some(release) = release else { return by_itself(question, threads) };
+        if is_held(question.cause) {
+            return self.by_holders(question, &release, threads, table);
+        }
+        match self.stretch(question, &release, threads, program) {
+            Some(stretch) => self.by_comparison(question, (&release, stretch), threads, table),
+            None => Explained { is_cut: true, ..by_itself(question, threads) },
+        }
+    }
+
+    /// The stretches to compare; `None` if nothing is known of the thread that ended the wait.
+    fn stretch(
+        &mut self,
+        question: &Question,
+        release: &Release,
+        threads: &[History],
+        program: &Program,
+    ) -> Option<Stretch> {
+        let (own, other) = (&threads[question.thread.index()], threads.get(release.source.index())?);
+        let most = (question.from, release.source_time);
+        let (own_begin, other_begin) = (own.begin?, other.begin.filter(|&begin| begin <= most.1)?);
+        let (own_known, other_known) = (own.known_since()?, other.known_since()?);
+        let (own_from, other_from) = last_common(question, release, (own, other)).unwrap_or_else(|| {
+            let creator = |thread: ThreadId| program.threads.get(thread.index()).and_then(|it| it.creator);
+            let creators = (creator(question.thread), creator(release.source));
+            match creators {
+                (Some(one), Some(two)) if one == two => (own_begin, other_begin),
+                _ => (own_begin.max(other_begin), own_begin.max(other_begin)),
+            }
+        });
+        let asked = own.steps_since(own_from) + other.steps_since(other_from);
+        let is_known = own_known <= own_from && other_known <= other_from;
+        if is_known && asked <= self.credit {
+            self.credit -= asked;
+            return Some(Stretch { own: own_from.min(most.0), other: other_from.min(most.1), is_cut: false });
+        }
+        let mut cut = own_known.max(other_known).max(own_from.min(other_from));
+        if asked > self.credit {
+            let fewest = self.limits.steps_without_credit;
+            cut = cut.max(own.begin_of_last(fewest)).max(other.begin_of_last(fewest));
+        }
+        Some(Stretch { own: cut.min(most.0), other: cut.min(most.1), is_cut: true })
+    }
+
+    /// What the thread that ended the wait did since the last common synchronisation, less what the waiting one did.
+    fn by_comparison(
+        &mut self,
+        question: &Question,
+        (release, stretch): (&Release, Stretch),
+        threads: &[History],
+        table: &mut StepTable,
+    ) -> Explained {
+        let (own, other) = (&threads[question.thread.index()], &threads[release.source.index()]);
+        let (own_work, other_work) = (own.work(table), other.work(table));
+        let paths = ((stretch.own, question.from), (stretch.other, release.source_time));
+        own.walk(paths.0, own_work, |step, part, _, _| self.deeds.lose(table.deed_of(step), part as f64));
+        other.walk(paths.1, other_work, |step, part, _, _| self.deeds.gain(table.deed_of(step), part as f64));
+        let under_way = question.to.saturating_sub(release.source_time);
+        let lengths = (paths.0.1 - paths.0.0, paths.1.1 - paths.1.0 + under_way);
+        let later = (question.to - question.from) as i64 + lengths.0 as i64 - lengths.1 as i64;
+        let category = if stretch.is_cut { Category::Rest } else { Category::Released };
+        for (category, amount) in [(Category::UnderWay, under_way as i64), (category, later)] {
+            if amount != 0 {
+                let step = table.intern(None, category, None);
+                let deed = table.deed_of(step);
+                let side = if amount > 0 { Sides::gain } else { Sides::lose };
+                side(&mut self.deeds, deed, amount.unsigned_abs() as f64);
+            }
+        }
+        let mut split = Split::default();
+        let (deeds, roots) = (&self.deeds, &mut self.roots);
+        other.walk(paths.1, other_work, |step, part, whole, explained| {
+            let (positive, negative) = deeds.get(table.deed_of(step));
+            if positive > negative {
+                let amount = part as f64 * (positive - negative) / positive;
+                split.add_step(&table.step(step).deed, amount, (negative > 0.0, explained));
+                add_roots(roots, (step, amount), explained, whole);
+            }
+        });
+        let mut direct = Vec::with_capacity(deeds.touched().len());
+        for &deed in deeds.touched() {
+            let (positive, negative) = deeds.get(deed);
+            let Deed { category, scope } = table.deed(deed);
+            let of = |group| if is_nobodys(category) { None } else { group };
+            if positive > negative {
+                let step = table.intern(of(other.group), category, scope);
+                direct.push((step, positive - negative, 0.0));
+                if is_nobodys(category) {
+                    split.add_step(&table.step(step).deed, positive - negative, (false, None));
+                    roots.gain(step.0, positive - negative);
+                }
+            } else if negative > positive {
+                let step = table.intern(of(own.group), category, scope);
+                direct.push((step, 0.0, negative - positive));
+                roots.lose(step.0, negative - positive);
+            }
+        }
+        Explained { direct, roots: self.finish_roots(split, table), is_cut: stretch.is_cut }
+    }
+
+    /// What those who held the object did from the request on, the last holder first.
+    fn by_holders(
+        &mut self,
+        question: &Question,
+        release: &Release,
+        threads: &[History],
+        table: &mut StepTable,
+    ) -> Explained {
+        let handing_over = table.intern(None, Category::UnderWay, None);
+        let rest = table.intern(None, Category::Rest, None);
+        let mut is_cut = false;
+        let mut upper = release.source_time.min(question.to).max(question.from);
+        let mut holder = release.source;
+        self.hold(handing_over, question.to - upper);
+        for link in 0..=self.limits.holders {
+            let history = threads.get(holder.index());
+            let Some(history) = history.filter(|_| upper > question.from && link < self.limits.holders)
+            else {
+                is_cut |= upper > question.from;
+                self.hold(rest, upper - question.from);
+                break;
+            };
+            let handed = release.object.and_then(|object| history.handed(object, upper));
+            let from = handed.map_or(question.from, |handed| handed.time.max(question.from));
+            let known = history.known_since().unwrap_or(u64::MAX).clamp(from, upper);
+            is_cut |= known > from;
+            self.hold(rest, known - from);
+            let work = history.work(table);
+            let (held, roots) = (&mut self.held, &mut self.roots);
+            history.walk((known, upper), work, |step, part, whole, explained| {
+                held.gain(step.0, part as f64);
+                add_roots(roots, (step, part as f64), explained, whole);
+            });
+            upper = from;
+            if let Some(handed) = handed.filter(|handed| handed.time > question.from) {
+                let left = handed.source_time.clamp(question.from, from);
+                self.hold(handing_over, from - left);
+                upper = left;
+                holder = handed.source;
+            }
+        }
+        let direct = self.held.touched().iter().map(|&step| (StepId(step), self.held.get(step).0, 0.0));
+        let direct = direct.collect();
+        let split = Split::contention((question.to - question.from) as f64);
+        Explained { direct, roots: self.finish_roots(split, table), is_cut }
+    }
+
+    fn hold(&mut self, step: StepId, amount: u64) {
+        if amount > 0 {
+            self.held.gain(step.0, amount as f64);
+            self.roots.gain(step.0, amount as f64);
+        }
+    }
+
+    /// Takes away what is on both sides, and puts the smallest amounts together.
+    fn finish_roots(&mut self, split: Split, table: &mut StepTable) -> Roots {
+        self.deeds.clear();
+        for &step in self.roots.touched() {
+            let (positive, negative) = self.roots.get(step);
+            let deed = table.deed_of(StepId(step));
+            self.deeds.gain(deed, positive);
+            self.deeds.lose(deed, negative);
+        }
+        let remainder = |step: u32| {
+            let (positive, negative) = self.roots.get(step);
+            let (gained, lost) = self.deeds.get(table.deed_of(StepId(step)));
+            let common = gained.min(lost);
+            let part =
+                |amount: f64, whole: f64| if whole > 0.0 { amount * (whole - common) / whole } else { 0.0 };
+            (StepId(step), part(positive, gained) - part(negative, lost))
+        };
+        let mut entries: Vec<(StepId, f64)> =
+            self.roots.touched().iter().map(|&step| remainder(step)).collect();
+        entries.retain(|&(_, amount)| amount != 0.0);
+        let most = self.limits.roots;
+        if entries.len() > most {
+            entries.sort_by(|one, other| other.1.abs().total_cmp(&one.1.abs()).then(one.0.cmp(&other.0)));
+            let rest: f64 = entries.drain(most..).map(|(_, amount)| amount).sum();
+            entries.push((table.intern(None, Category::Rest, None), rest));
+        }
+        Roots { entries: entries.into_boxed_slice(), split }
+    }
+}
+
+/// The stretches of two paths that are compared: from here to the wait, and to the release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stretch {
+    own: u64,
+    other: u64,
+    is_cut: bool,
+}
+
+/// The wait is its own explanation: a device, a timer, or nobody who is known.
+fn by_itself(question: &Question, threads: &[History]) -> Explained {
+    let length = (question.to - question.from) as f64;
+    let split = if is_alone(question.cause) { Split::contention(length) } else { Split::unexplained(length) };
+    let step = threads[question.thread.index()].waiting_step();
+    let entries: Box<[(StepId, f64)]> = step.into_iter().map(|step| (step, length)).collect();
+    let direct = entries.iter().map(|&(step, amount)| (step, amount, 0.0)).collect();
+    Explained { direct, roots: Roots { entries, split }, is_cut: false }
+}
+
+fn is_nobodys(category: Category) -> bool {
+    matches!(category, Category::UnderWay | Category::Released | Category::Rest)
+}
+
+/// Adds a step to the roots: a wait that was explained by its own roots, in proportion.
+fn add_roots(roots: &mut Sides, (step, amount): (StepId, f64), explained: Option<&Roots>, whole: u64) {
+    let Some(explained) = explained else { return roots.gain(step.0, amount) };
+    for &(step, part) in &explained.entries {
+        let part = part * amount / whole as f64;
+        if part > 0.0 {
+            roots.gain(step.0, part);
+        } else {
+            roots.lose(step.0, -part);
+        }
+    }
+}
+
+/// The begins of both paths after the last common synchronisation: the one whose earlier end is the latest.
+///
+/// ```text
+///   one released the other          a third released both in one act
+///   A ────●──── W                   A ────●──── W
+///         │                               │
+///   B ────●──────                   D ────●  ●         (the act may take a while)
+///                                            │
+///                                   B ───────●─────
+/// ```
+fn last_common(
+    question: &Question,
+    release: &Release,
+    (own, other): (&History, &History),
+) -> Option<(u64, u64)> {
+    let mut best: Option<(u64, u64)> = None;
+    let mut offer = |own_time: u64, other_time: u64| {
+        let fits = own_time <= question.from && other_time <= release.source_time;
+        if fits && best.is_none_or(|best| own_time.min(other_time) > best.0.min(best.1)) {
+            best = Some((own_time, other_time));
+        }
+    };
+    for mine in own.releases().iter().filter(|mine| mine.source == release.source) {
+        offer(mine.time, mine.source_time);
+    }
+    for theirs in other.releases().iter().filter(|theirs| theirs.source == question.thread) {
+        offer(theirs.source_time, theirs.time);
+    }
+    let (mut mine, mut theirs) =
+        (own.releases().iter().rev().peekable(), other.releases().iter().rev().peekable());
+    while let (Some(one), Some(two)) = (mine.peek(), theirs.peek()) {
+        match one.act.cmp(&two.act) {
+            std::cmp::Ordering::Greater => drop(mine.next()),
+            std::cmp::Ordering::Less => drop(theirs.next()),
+            std::cmp::Ordering::Equal => {
+                for two in theirs.clone().take_while(|two| two.act == one.act) {
+                    offer(one.time, two.time);
+                }
+                mine.next();
+            }
+        }
+    }
+    best
+}

@@ -1,0 +1,300 @@
+//! What a thread did lately: its newest steps, and when it was released by whom.
+//!
+//! ```text
+//!   past (scope known)                     tail (work since the last look)
+//!   |-- A --|-- waits l --|-- B ----------|-- running ? --|-- ready B --|-- running ? ... now
+//! ```
+//! Work belongs to the look that comes after it, so the scope of the tail's work is not known yet; until then it
+//! counts as where the thread was seen last. Pieces follow each other without gaps.
+
+use std::collections::VecDeque;
+
+use longpole_event::{ThreadId, Time};
+use longpole_trace::{Cause, ObjectId, PathId, Place};
+
+use super::step::{Category, GroupId, StepId, StepTable};
+
+/// What ended a wait, to its roots: signed amounts of steps, nanoseconds; they add up to the wait.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Roots {
+    /// Each step once, and its amount; negative for what kept the waiting thread busy too.
+    pub entries: Box<[(StepId, f64)]>,
+    /// How the wait's positive side splits into classes, see [`super::Split`].
+    pub split: super::Split,
+}
+
+#[derive(Clone, Debug)]
+struct Past {
+    from: u64,
+    step: StepId,
+    roots: Option<Box<Roots>>,
+}
+
+#[derive(Clone, Debug)]
+struct Piece {
+    from: u64,
+    category: Category,
+    /// Known for waits at once.
+    step: Option<StepId>,
+    roots: Option<Box<Roots>>,
+}
+
+/// An act of a thread that releases others: releases by one act differ in nothing but microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Act {
+    /// When it began.
+    pub begin: u64,
+    /// Whose.
+    pub source: ThreadId,
+}
+
+/// The thread was released.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Release {
+    pub act: Act,
+    pub source: ThreadId,
+    pub source_time: u64,
+    /// When it arrived.
+    pub time: u64,
+    /// What the thread waited for.
+    pub object: Option<ObjectId>,
+}
+
+/// A wait that goes on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pending {
+    pub since: u64,
+    pub cause: Cause,
+    pub object: Option<ObjectId>,
+    pub path: PathId,
+}
+
+/// A thread's newest past.
+#[derive(Clone, Debug)]
+pub(super) struct History {
+    pub group: Option<GroupId>,
+    /// When it was first there.
+    pub begin: Option<u64>,
+    past: VecDeque<Past>,
+    tail: Vec<Piece>,
+    /// Where it was seen last.
+    pub path: PathId,
+    pub scope: Option<Place>,
+    /// Newest releases, by act.
+    releases: VecDeque<Release>,
+    /// The last act, and when it last released somebody.
+    act: Option<(Act, u64)>,
+    pub pending: Option<Pending>,
+    /// What it is about to wait for.
+    pub object: Option<ObjectId>,
+    /// The newest release that arrived.
+    pub released: Option<Release>,
+    /// It is no more.
+    pub has_ended: bool,
+    /// Times it began to busy-wait since the last look.
+    pub spins: u64,
+}
+
+/// Work without a look that is kept as such; more of it counts as where the thread was seen last.
+const LONGEST_TAIL: usize = 16;
+
+impl History {
+    /// Nothing is known yet of a thread of this group.
+    pub(super) fn new(group: Option<GroupId>, path: PathId, scope: Option<Place>) -> Self {
+        History {
+            group,
+            begin: None,
+            past: VecDeque::new(),
+            tail: Vec::new(),
+            path,
+            scope,
+            releases: VecDeque::new(),
+            act: None,
+            pending: None,
+            object: None,
+            released: None,
+            has_ended: false,
+            spins: 0,
+        }
+    }
+
+    /// The time from which on the past is known; `None` if nothing is.
+    pub(super) fn known_since(&self) -> Option<u64> {
+        self.past.front().map(|past| past.from).or(self.tail.first().map(|piece| piece.from))
+    }
+
+    /// Another piece begins.
+    pub(super) fn begin_piece(&mut self, time: Time, category: Category, steps: &mut StepTable, most: usize) {
+        let from = time.nanoseconds();
+        self.begin.get_or_insert(from);
+        if self.tail.last().is_some_and(|last| last.from == from && last.roots.is_none()) {
+            self.tail.pop();
+        }
+        if self.tail.len() >= LONGEST_TAIL {
+            self.settle(steps, most);
+        }
+        let step = match category {
+            Category::Running | Category::Spinning => None,
+            _ => Some(steps.intern(self.group, category, self.scope)),
+        };
+        self.tail.push(Piece { from, category, step, roots: None });
+    }
+
+    /// The wait that is the newest piece was explained.
+    pub(super) fn explain_last(&mut self, roots: Roots) {
+        if let Some(last) = self.tail.last_mut() {
+            last.roots = Some(Box::new(roots));
+        }
+    }
+
+    /// Work since the last look, up to now: running, spinning.
+    pub(super) fn unseen(&self, now: u64) -> (u64, u64) {
+        let mut sums = (0, 0);
+        for (at, piece) in self.tail.iter().enumerate() {
+            let length = self.tail.get(at + 1).map_or(now, |next| next.from).saturating_sub(piece.from);
+            match piece.category {
+                Category::Running => sums.0 += length,
+                Category::Spinning => sums.1 += length,
+                _ => {}
+            }
+        }
+        sums
+    }
+
+    /// A look at the thread at this time: what it worked since the last one was in `scope`.
+    pub(super) fn look(&mut self, time: u64, scope: Option<Place>, steps: &mut StepTable, most: usize) {
+        self.scope = scope;
+        let Some(open) = self.tail.pop() else { return };
+        let is_work = matches!(open.category, Category::Running | Category::Spinning);
+        let from = if is_work { open.from.max(time) } else { open.from };
+        let rest = Piece { from, ..open.clone() };
+        if open.from < from {
+            self.tail.push(open);
+        }
+        self.settle(steps, most);
+        self.tail.push(rest);
+    }
+
+    /// Moves the tail to the past, its work in the scope that is now known.
+    fn settle(&mut self, steps: &mut StepTable, most: usize) {
+        let (group, scope) = (self.group, self.scope);
+        for Piece { from, category, step, roots } in self.tail.drain(..) {
+            let step = step.unwrap_or_else(|| steps.intern(group, category, scope));
+            match self.past.back() {
+                Some(last) if last.step == step && last.roots.is_none() && roots.is_none() => {}
+                _ => self.past.push_back(Past { from, step, roots }),
+            }
+        }
+        while self.past.len() > most {
+            self.past.pop_front();
+        }
+    }
+
+    /// The step of the wait that goes on.
+    pub(super) fn waiting_step(&self) -> Option<StepId> {
+        self.tail.last().and_then(|piece| piece.step)
+    }
+
+    /// The steps that work counts as which nobody has looked at yet: running, spinning.
+    pub(super) fn work(&self, steps: &mut StepTable) -> [StepId; 2] {
+        [Category::Running, Category::Spinning].map(|category| steps.intern(self.group, category, self.scope))
+    }
+
+    /// When the object was last handed to the thread, before this time.
+    pub(super) fn handed(&self, object: ObjectId, before: u64) -> Option<&Release> {
+        let fits = |release: &&Release| release.object == Some(object) && release.time < before;
+        self.releases.iter().filter(fits).max_by_key(|release| release.time)
+    }
+
+    /// How many steps lie after `from`.
+    pub(super) fn steps_since(&self, from: u64) -> usize {
+        self.past.len() - self.past.partition_point(|past| past.from < from) + self.tail.len()
+    }
+
+    /// Begin of the step that is the `count`th before now.
+    pub(super) fn begin_of_last(&self, count: usize) -> u64 {
+        let at = self.past.len().saturating_sub(count);
+        let past = self.past.get(at).map(|past| past.from);
+        past.or(self.tail.first().map(|piece| piece.from)).unwrap_or(0)
+    }
+
+    /// Shows the steps from `from` to `to`, all of them known: the step, how much of it lies there, the
+    /// length of all of it, and its roots if it is a wait that was explained. Without gaps: the parts add up to `to − from`.
+    pub(super) fn walk(
+        &self,
+        (from, to): (u64, u64),
+        work: [StepId; 2],
+        mut show: impl FnMut(StepId, u64, u64, Option<&Roots>),
+    ) {
+        if from >= to {
+            return;
+        }
+        let tail_begin = self.tail.first().map_or(u64::MAX, |piece| piece.from);
+        let first = self.past.partition_point(|past| past.from <= from).saturating_sub(1);
+        let mut at = first;
+        while let Some(past) = self.past.get(at) {
+            if past.from >= to {
+                return;
+            }
+            let end = self.past.get(at + 1).map_or(tail_begin, |next| next.from);
+            let part = end.min(to).saturating_sub(past.from.max(from));
+            if part > 0 {
+                show(past.step, part, end - past.from, past.roots.as_deref());
+            }
+            at += 1;
+        }
+        for (at, piece) in self.tail.iter().enumerate() {
+            let end = self.tail.get(at + 1).map_or(u64::MAX, |next| next.from);
+            let part = end.min(to).saturating_sub(piece.from.max(from));
+            if part > 0 {
+                let running = usize::from(piece.category == Category::Spinning);
+                let step = piece.step.unwrap_or(work[running]);
+                show(step, part, end.saturating_sub(piece.from), piece.roots.as_deref());
+            }
+        }
+    }
+
+    /// The thread releases somebody at this time.
+    pub(super) fn release(&mut self, source: ThreadId, time: u64, tolerance: u64) -> Act {
+        match &mut self.act {
+            Some((act, last)) if act.begin <= time && time <= *last + tolerance => {
+                *last = time.max(*last);
+                *act
+            }
+            Some((_, last)) if time < *last => Act { begin: time, source },
+            _ => {
+                let act = Act { begin: time, source };
+                self.act = Some((act, time));
+                act
+            }
+        }
+    }
+
+    /// What the thread does next is another act.
+    pub(super) fn end_act(&mut self) {
+        self.act = None;
+    }
+
+    /// The thread was released.
+    pub(super) fn receive(&mut self, release: Release, most: usize) {
+        self.released = Some(release);
+        let after = self.releases.iter().rposition(|other| other.act <= release.act).map_or(0, |at| at + 1);
+        self.releases.insert(after, release);
+        if self.releases.len() > most {
+            self.releases.pop_front();
+        }
+    }
+
+    /// Its newest releases, the oldest act first.
+    pub(super) fn releases(&self) -> &VecDeque<Release> {
+        &self.releases
+    }
+
+    /// Gives up all that is known.
+    pub(super) fn forget(&mut self) {
+        self.past = VecDeque::new();
+        self.tail = Vec::new();
+        self.releases = VecDeque::new();
+        self.act = None;
+    }
+}

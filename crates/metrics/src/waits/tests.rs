@@ -1,0 +1,369 @@
+//! Waits of drawings, worked by hand; laws; agreement with the slow oracle.
+
+use longpole_testkit::{MemoryTimelines, draw};
+
+use super::explanation::Explained;
+use super::*;
+
+/// A wait as it was explained.
+#[derive(Clone, Debug)]
+pub(super) struct Logged {
+    pub thread: ThreadId,
+    pub from: u64,
+    pub to: u64,
+    pub direct: Vec<(Step, f64)>,
+    pub roots: Vec<(Step, f64)>,
+    pub is_cut: bool,
+}
+
+impl Logged {
+    pub(super) fn new(question: &Question, explained: &Explained, steps: &StepTable) -> Logged {
+        let direct = explained
+            .direct
+            .iter()
+            .map(|&(step, positive, negative)| (steps.step(step), positive - negative));
+        let roots = explained.roots.entries.iter().map(|&(step, amount)| (steps.step(step), amount));
+        Logged {
+            thread: question.thread,
+            from: question.from,
+            to: question.to,
+            direct: direct.collect(),
+            roots: roots.collect(),
+            is_cut: explained.is_cut,
+        }
+    }
+}
+
+/// A drawing with all its waits.
+struct Case {
+    made: MemoryTimelines,
+    log: Vec<Logged>,
+    waits: Waits,
+}
+
+fn exact() -> Limits {
+    Limits { tolerance: 0, roots: usize::MAX, ..Limits::DEFAULT }
+}
+
+fn case_of(made: MemoryTimelines, limits: Limits) -> Case {
+    let mut sweep = Explanations::new(&made.program, &made.paths, &made.objects, (By::Procedure, limits));
+    let Ok(()) = longpole_graph::sweep(&made, false, &mut sweep);
+    let log = std::mem::take(&mut sweep.log);
+    let waits = sweep.into_waits();
+    Case { made, log, waits }
+}
+
+fn case(text: &str) -> Case {
+    case_of(draw(text), exact())
+}
+
+impl Case {
+    fn words(&self, steps: &[(Step, f64)]) -> Vec<String> {
+        let mut words: Vec<String> = steps
+            .iter()
+            .map(|(step, amount)| {
+                let what = match step.deed.category {
+                    Category::Running => String::new(),
+                    Category::Blocked(cause) => format!("{cause} in "),
+                    other => format!("{other:?} "),
+                };
+                let place = step
+                    .deed
+                    .scope
+                    .map(|place| self.made.paths.procedure_named_by(place.procedure).name.as_str());
+                let who = step.group.map(|group| {
+                    let first = self.waits.steps.group(group).threads[0];
+                    format!(" of {}", self.made.program.threads[first.index()].name)
+                });
+                let text = format!("{what}{}{}", place.unwrap_or_default(), who.unwrap_or_default());
+                format!("{} {amount:+}", text.trim().replace("  ", " "))
+            })
+            .collect();
+        words.sort();
+        words
+    }
+
+    /// The wait of the thread that began then.
+    fn wait(&self, thread: &str, from: u64) -> &Logged {
+        let thread = self.made.thread(thread);
+        self.log.iter().find(|wait| (wait.thread, wait.from) == (thread, from)).expect("there is such a wait")
+    }
+
+    fn direct(&self, thread: &str, from: u64) -> Vec<String> {
+        self.words(&self.wait(thread, from).direct)
+    }
+
+    fn roots(&self, thread: &str, from: u64) -> Vec<String> {
+        self.words(&self.wait(thread, from).roots)
+    }
+
+    /// Time of waits by why nobody wants them explained.
+    fn unwanted(&self) -> std::collections::BTreeMap<Option<Unwanted>, u64> {
+        let mut times = std::collections::BTreeMap::new();
+        for class in &self.waits.classes {
+            *times.entry(class.unwanted).or_default() += class.time;
+        }
+        times
+    }
+}
+
+/// M figure 2, a twelfth of its size: T2 and T3 ran C for 3 and wait 3 for T1, which ran A 3 and B 3.
+/// Since the begin: T1 A 3 + B 3, T2 C 3. Positive A 3, B 3, negative C 3: together 3.
+#[test]
+fn figure_2_of_the_comparison_of_metrics() {
+    let case = case("T1 AAABBB\nT2 CCCccc\nT3 CCCccc\nT1@6 -> T2, T3 signal");
+    for thread in ["T2", "T3"] {
+        let who = thread;
+        assert_eq!(
+            case.direct(thread, 3),
+            ["A of T1 +3".to_owned(), "B of T1 +3".to_owned(), format!("C of {who} -3")]
+        );
+    }
+}
+
+/// A reads 2 per item, B works 4 per item, C writes 1 per item; each waits for the one before it.
+/// B's first wait [0, 2]: A's read 2. C's first wait [0, 6]: B has waited 2 and worked 4 since the begin: direct work 4 + wait 2;
+/// root: work 4, read 2. C's second wait [7, 10] since B released C at 6: B worked 4, C wrote 1: work 4 − write 1 = 3.
+#[test]
+fn pipeline_of_three_stages() {
+    let case = case(
+        "R = read\nW = work\nO = output
+         A RRRRRRRRRR
+         B mmWWWWWWWW
+         C mmmmmmOmmmO
+         A@2 -> B message
+         B@6 -> C message
+         B@10 -> C message",
+    );
+    assert_eq!(case.direct("B", 0), ["read of A +2"]);
+    assert_eq!(case.direct("C", 0), ["message in of B +2", "work of B +4"]);
+    assert_eq!(case.roots("C", 0), ["read of A +2", "work of B +4"]);
+    assert_eq!(case.direct("C", 7), ["output of C -1", "work of B +4"]);
+    // Each is alone at its queue.
+    assert_eq!(case.unwanted(), [(None, 2 + 6 + 3)].into());
+}
+
+/// T2 waits for all of T1's hold, T3 for that and for T2's: 4 by T1, 4 by T2.
+#[test]
+fn lock_convoy() {
+    let case = case(
+        "1 = mutex m\nL = hold
+         T1 LLLL________
+         T2 1111LLLL____
+         T3 11111111LLLL
+         T1@4 -> T2 unlock
+         T2@8 -> T3 unlock",
+    );
+    assert_eq!(case.direct("T2", 0), ["hold of T1 +4"]);
+    assert_eq!(case.direct("T3", 0), ["hold of T1 +4", "hold of T2 +4"]);
+    let contention: f64 = case.waits.classes.iter().map(|class| class.split.contention).sum();
+    assert_eq!(contention, 12.0);
+}
+
+/// Both meet at 4 and at 10. Until 4 H has done work 4, L work 1: its wait of 3 is 3 of the same work.
+/// From 4 to 10 H has done work 4 and extra 2, L work 2: its wait of 4 is work 2 and extra 2.
+#[test]
+fn barrier_imbalance() {
+    let case = case(
+        "W = work\nE = extra
+         H WWWWWWWWEEW
+         L WbbbWWbbbbW
+         H@4 -> L barrier
+         H@10 -> L barrier",
+    );
+    assert_eq!(case.direct("L", 1), ["work of H +3"]);
+    assert_eq!(case.direct("L", 6), ["extra of H +2", "work of H +2"]);
+    let (imbalance, insufficient) = case
+        .waits
+        .classes
+        .iter()
+        .fold((0.0, 0.0), |sum, class| (sum.0 + class.split.imbalance, sum.1 + class.split.insufficient));
+    assert_eq!((imbalance, insufficient), (3.0 + 2.0, 2.0));
+}
+
+/// A waits from 1 to 8 for B, which waited from 1 to 6 for C. All are there from 0 on.
+/// B's wait: C has done root 6, B start 1: root 6 − start 1 = 5. A's: B has done start 1, waited 5, and finish 2; A start 1:
+/// start cancels, wait 5 + finish 2 = 7; to the roots: root 6 + finish 2 − start 1 (of B) = 7.
+#[test]
+fn a_nested_wait_leads_to_the_root() {
+    let case = case(
+        "S = start\nR = root\nF = finish
+         A SccccccccF
+         B SccccccFFF
+         C RRRRRRR___
+         C@7 -> B signal
+         B@9 -> A signal",
+    );
+    // Everything is one later than in the sum above: C runs 7, A waits 8.
+    assert_eq!(case.direct("B", 1), ["root of C +7", "start of B -1"]);
+    assert_eq!(case.direct("A", 1), ["condition in start of B +6", "finish of B +2"]);
+    assert_eq!(case.roots("A", 1), ["finish of B +2", "root of C +7", "start of B -1"]);
+}
+
+/// The writer W asks at 2 and gets the lock when the second reader leaves, at 6: that one read for all of 4. Readers P and Q ask at 7
+/// and 8 and wait for the writer until 10: it wrote 3 and 2 of that.
+#[test]
+fn reader_writer_lock() {
+    let case = case(
+        "1 = rwlock table\nR = read\nX = rewrite\nO = other
+         P RRROOOO111RR
+         Q RRRRRROO11RR
+         W OO1111XXXXOO
+         Q@6 -> W unlock
+         W@10 -> P, Q unlock",
+    );
+    assert_eq!(case.direct("W", 2), ["read of Q +4"]);
+    assert_eq!(case.direct("P", 7), ["rewrite of W +3"]);
+    assert_eq!(case.direct("Q", 8), ["rewrite of W +2"]);
+}
+
+/// Three workers wait for one queue; work comes at 4 for the first, at 8 for the second. The first waited beside two others who
+/// stayed, the second beside the third: both were spare. The third is there to the end, which ends nothing.
+#[test]
+fn workers_of_a_pool_with_some_to_spare_are_not_wanted() {
+    let case = case(
+        "1 = condition work
+         main   AAAAAAAAAAAAAA
+         first  B1111BBBBBBBBB
+         second B11111111BBBBB
+         third  B1111111111111
+         main@5 -> first signal
+         main@9 -> second signal",
+    );
+    assert_eq!(case.unwanted(), [(Some(Unwanted::Spare), 4 + 8), (Some(Unwanted::End), 13)].into());
+}
+
+/// Where each worker has something of its own to wait for, none can take the other's work; parked threads are alike by place.
+#[test]
+fn spare_is_who_waits_for_the_same_object() {
+    let workers = "main AAAAAAAA\nfirst _B111BBB\nsecond _B222222\nmain@5 -> first signal";
+    let own = case(&format!("1 = condition one\n2 = condition two\n{workers}"));
+    assert_eq!(own.unwanted(), [(None, 3), (Some(Unwanted::End), 6)].into());
+    let parked = format!("1 = parker one\n2 = parker two\n{workers}");
+    assert_eq!(case(&parked).unwanted(), own.unwanted(), "created by nobody known, so not alike");
+    let created = case(&format!("{parked}\nmain@1 -> first, second create"));
+    assert_eq!(created.unwanted(), [(Some(Unwanted::Spare), 3), (Some(Unwanted::End), 6)].into());
+}
+
+/// main works alone for 4 and lets all of them go at once: nobody was spare.
+#[test]
+fn a_team_that_is_started_by_one_broadcast_is_wanted() {
+    let case = case(
+        "1 = condition start
+         main  AAAAAAAAA
+         first B1111BBBB
+         other B1111BBBB
+         main@5 -> first, other signal",
+    );
+    assert_eq!(case.unwanted(), [(None, 8)].into());
+    assert_eq!(case.direct("first", 1), ["A of main +5", "B of first -1"]);
+}
+
+#[test]
+fn one_who_is_alone_for_a_part_of_the_wait_is_not_spare() {
+    // The second comes at 2: until then the first was the only one to take work.
+    let case =
+        case("1 = condition work\nmain AAAAAAAA\nfirst B111BBBB\nsecond BB111111\nmain@4 -> first signal");
+    assert_eq!(case.unwanted(), [(None, 3), (Some(Unwanted::End), 6)].into());
+}
+
+#[test]
+fn joins_and_children_are_not_wanted() {
+    let case = case("main AjjjAwwwA\nT1 AAAA\nT2 AAAAAAAA\nT1@4 -> main join\nT2@8 -> main join");
+    assert_eq!(case.unwanted(), [(Some(Unwanted::Join), 6)].into());
+}
+
+#[test]
+fn what_the_outside_world_ends_is_not_wanted_and_devices_are() {
+    let case = case("T1 AzzAooAttA::AffAllA");
+    assert_eq!(case.unwanted(), [(None, 6), (Some(Unwanted::Outside), 6)].into());
+    assert_eq!(case.direct("T1", 10), ["io in A of T1 +2"]);
+}
+
+#[test]
+fn a_poll_that_another_thread_ends_is_wanted() {
+    let case = case("T1 AoooA\nT2 BBBBB\nT2@4 -> T1 message");
+    assert_eq!(case.unwanted(), [(None, 3)].into());
+}
+
+#[test]
+fn busy_waiting_is_a_wait_that_nobody_is_known_to_have_ended() {
+    let case = case("T1 AAAAA\nT2 B~~~B");
+    let class = &case.waits.classes[0];
+    assert_eq!((class.kind, class.count, class.time), (WaitKind::Spinning, 1, 3));
+    assert_eq!(class.split.unexplained, 3.0);
+}
+
+/// B was created 2 after A, by the same thread, and does the same work of 3: A waits for 2 because B began later.
+#[test]
+fn who_was_created_later_arrives_later() {
+    let case = case(
+        "M = main\nW = work
+         main MMMMMMMM
+         A _WWWbb__
+         B ___WWW__
+         main@1 -> A create
+         main@3 -> B create
+         B@6 -> A barrier",
+    );
+    assert_eq!(case.direct("A", 4), ["Released +2"]);
+}
+
+/// The message left at 3 and was under way for 3.
+#[test]
+fn a_message_under_way_is_a_step() {
+    let case = case("A AAAAAA\nB BmmmmmB\nA@3 -> B@6 message");
+    assert_eq!(case.direct("B", 1), ["A of A +3", "B of B -1", "UnderWay +3"]);
+}
+
+#[test]
+fn equal_explanations_make_one_class() {
+    let signals = "B@5 -> A signal\nB@10 -> A signal\nB@15 -> A signal";
+    let case = case(&format!("A SccccSccccSccccS\nB WWWWWWWWWWWWWWWW\n{signals}"));
+    let wanted: Vec<(u64, u64)> = case.waits.classes.iter().map(|class| (class.count, class.time)).collect();
+    assert_eq!(wanted, [(3, 12)]);
+}
+
+mod laws {
+    use longpole_testkit::random_timelines;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn sum(steps: &[(Step, f64)]) -> f64 {
+        steps.iter().map(|(_, amount)| amount).sum()
+    }
+
+    fn blocked(made: &MemoryTimelines) -> u64 {
+        let Ok(analysis) = crate::analyse(made, &crate::Options::default());
+        analysis.threads.iter().flat_map(|thread| &thread.blocked).sum()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+        #[test]
+        fn every_explanation_adds_up_to_its_wait(made in random_timelines(5, 120), tight: bool) {
+            let tight_limits = Limits { steps: 64, releases: 1, holders: 2, roots: 2, credit: 8, looks_per_step: 1, steps_without_credit: 2, ..exact() };
+            let case = case_of(made, if tight { tight_limits } else { exact() });
+            for wait in &case.log {
+                let length = (wait.to - wait.from) as f64;
+                prop_assert!((sum(&wait.direct) - length).abs() < 1e-6, "{:?}", wait);
+                prop_assert!((sum(&wait.roots) - length).abs() < 1e-6, "{:?}", wait);
+                prop_assert!(tight || !wait.is_cut, "{:?}", wait);
+            }
+        }
+
+        #[test]
+        fn all_blocked_time_is_in_some_class(made in random_timelines(5, 120)) {
+            let case = case_of(made, Limits::DEFAULT);
+            let blocked_classes = case.waits.classes.iter().filter(|class| class.kind != WaitKind::Spinning);
+            prop_assert_eq!(blocked_classes.map(|class| class.time).sum::<u64>(), blocked(&case.made));
+            for class in &case.waits.classes {
+                let sum = |shares: &[Share]| shares.iter().map(|share| share.positive - share.negative).sum::<f64>();
+                prop_assert!((sum(&class.direct) - class.time as f64).abs() < 1e-6);
+                prop_assert!((sum(&class.roots) - class.time as f64).abs() < 1e-6);
+            }
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! `waits`: the waiting map (metrics.md §6; C §3.4, figure 1b).
+
+mod causes;
+mod sides;
+mod sources;
+
+use longpole_metrics::{Unwanted, Waits};
+
+use super::ROWS_OF_TEXT;
+use crate::input::{Options, Source};
+use crate::quantity::{count_of, percent, time_text};
+use crate::report::{Report, Row};
+use crate::share::places;
+use crate::table::{Show, Table, shown};
+use crate::text::Section;
+use crate::view::View;
+use causes::{Causes, class_name};
+use sources::{WaitSource, sources};
+
+const COLUMNS: [&str; 23] = [
+    "rank",
+    "seconds",
+    "percent",
+    "count",
+    "procedure",
+    "module",
+    "file",
+    "line",
+    "object",
+    "kind",
+    "machine",
+    "process",
+    "pid",
+    "thread",
+    "tid",
+    "class",
+    "load_imbalance_percent",
+    "insufficient_parallelism_percent",
+    "contention_percent",
+    "wanted",
+    "unwanted_because",
+    "causes",
+    "root_causes",
+];
+/// Causes that the map names.
+const CAUSES_TOLD: usize = 3;
+
+pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
+    let mut report = Report::new(View::Waits, input, options, &COLUMNS);
+    let Some(waits) = &input.details.waits else { return report };
+    let sources = sources(input, waits, options.by);
+    let wanted: u64 =
+        sources.iter().filter(|source| source.unwanted.is_none()).map(|source| source.time).sum();
+    let share = |source: &WaitSource| percent(source.time as f64, wanted as f64);
+    let shares: Vec<f64> = sources.iter().filter(|source| source.unwanted.is_none()).map(share).collect();
+    let mut ranks = places(&shares, None).into_iter();
+    let rows: Vec<Row> = sources
+        .iter()
+        .map(|source| {
+            let rank = if source.unwanted.is_none() { ranks.next() } else { None };
+            row(input, waits, source, rank.map(|rank| (rank, share(source))))
+        })
+        .collect();
+    if let Some(number) = options.explain {
+        explain(input, waits, (&sources, &rows, number), &mut report);
+    } else {
+        let rows: Vec<(Row, &WaitSource)> = rows.into_iter().zip(&sources).collect();
+        report.rows =
+            rows.iter().take(options.top.unwrap_or(usize::MAX)).map(|(row, _)| row.clone()).collect();
+        report.sections.extend(map(input, waits, &rows, options));
+        report.sections.extend(left_out(&sources, options));
+        report.sections.extend(doubts(waits, &sources));
+    }
+    report.drop_empty_columns(&COLUMNS[..4]);
+    report
+}
+
+fn row(input: &Source<'_>, waits: &Waits, source: &WaitSource, ranked: Option<(u64, f64)>) -> Row {
+    let mut row = source.identity(input).time("seconds", source.time).count("count", source.count);
+    if let Some((rank, share)) = ranked {
+        row = row.count("rank", rank).percent("percent", share);
+    }
+    let split = source.split;
+    let part = |amount: f64| percent(amount, split.sum());
+    if let Some(class) = class_name(&split) {
+        row = row.text("class", class);
+    }
+    let row = row
+        .percent("load_imbalance_percent", part(split.imbalance))
+        .percent("insufficient_parallelism_percent", part(split.insufficient))
+        .percent("contention_percent", part(split.contention))
+        .flag("wanted", source.unwanted.is_none())
+        .text("unwanted_because", source.unwanted.map_or("", because));
+    row.list("causes", Causes::of(&source.direct, source.time).rows(input, waits))
+        .list("root_causes", Causes::of(&source.roots, source.time).rows(input, waits))
+}
+
+fn because(unwanted: Unwanted) -> &'static str {
+    match unwanted {
+        Unwanted::Join => "join",
+        Unwanted::Outside => "outside",
+        Unwanted::Spare => "spare",
+        Unwanted::End => "end",
+    }
+}
+
+/// The table, each row with a line of its causes.
+fn map(input: &Source<'_>, waits: &Waits, rows: &[(Row, &WaitSource)], options: &Options) -> Vec<Section> {
+    let wanted: Vec<&(Row, &WaitSource)> =
+        rows.iter().filter(|(_, source)| source.unwanted.is_none()).collect();
+    let time: u64 = wanted.iter().map(|(_, source)| source.time).sum();
+    let count: u64 = wanted.iter().map(|(_, source)| source.count).sum();
+    if rows.is_empty() {
+        return vec![Section::Paragraph("No thread waited: none was blocked or busy-waiting.".to_owned())];
+    }
+    let mut sections = Vec::new();
+    if wanted.is_empty() {
+        let none = "No wait needs an explanation: all were of the kinds that nobody wants explained.";
+        sections.push(Section::Paragraph(none.to_owned()));
+    } else {
+        let title = format!("Waits: threads waited {} in {}", time_text(time), count_of(count, "wait"));
+        sections.push(Section::Headline(title));
+        let reading =
+            "Below each place: what those did who ended the waits (to the roots), in % of the row's waiting.";
+        sections.push(Section::Remark(reading.to_owned()));
+    }
+    let listed: Vec<&(Row, &WaitSource)> = if options.all { rows.iter().collect() } else { wanted };
+    if listed.is_empty() {
+        return sections;
+    }
+    let mut lines = Vec::new();
+    for (row, source) in listed.into_iter().take(options.top.unwrap_or(ROWS_OF_TEXT)) {
+        lines.push((row.clone(), source.name(input)));
+        let causes = Causes::of(&source.roots, source.time).text(input, waits, CAUSES_TOLD);
+        let causes = match source.unwanted {
+            Some(unwanted) => format!("not wanted ({}); {causes}", because(unwanted)),
+            None => causes,
+        };
+        lines.push((Row::default(), format!("  {causes}")));
+    }
+    let columns = vec![
+        shown("#", Show::Rank),
+        shown("% of waiting", Show::Percent("percent")),
+        shown("waited", Show::Time("seconds")),
+        shown("waits", Show::Count("count")),
+        shown("LI/IP/CC %", Show::Words(CLASSES)).optional(),
+    ];
+    let lines = lines.into_iter().map(|(row, name)| (with_classes(row), name)).collect();
+    sections.push(Section::Blank);
+    let name_title = "where, for what, and because of what".to_owned();
+    sections.push(Section::Table(Table { columns, name_title, rows: lines }));
+    sections
+}
+
+/// Cell of the classes' shares; of the text only.
+const CLASSES: &str = "classes";
+
+fn with_classes(row: Row) -> Row {
+    let value = |name| row.value(name).unwrap_or(0.0).round();
+    let [imbalance, insufficient, contention] =
+        ["load_imbalance_percent", "insufficient_parallelism_percent", "contention_percent"].map(value);
+    if imbalance + insufficient + contention == 0.0 {
+        return row;
+    }
+    row.text(CLASSES, format!("{imbalance:.0}/{insufficient:.0}/{contention:.0}"))
+}
+
+/// How much was left out, and why.
+fn left_out(sources: &[WaitSource], options: &Options) -> Vec<Section> {
+    let reasons = [
+        (Unwanted::Join, "for the end of threads or processes that were started"),
+        (Unwanted::Outside, "ended from outside the program or by a timer"),
+        (Unwanted::Spare, "by threads to spare, beside others that waited for the same work"),
+        (Unwanted::End, "until the thread or the run ended"),
+    ];
+    let text = |(reason, words): (Unwanted, &str)| {
+        let of_it = sources.iter().filter(|source| source.unwanted == Some(reason));
+        let time: u64 = of_it.map(|source| source.time).sum();
+        (time > 0).then(|| format!("{} {words}", time_text(time)))
+    };
+    let texts: Vec<String> = reasons.into_iter().filter_map(text).collect();
+    if texts.is_empty() {
+        return Vec::new();
+    }
+    let (verb, hint) = if options.all { ("Not counted", "") } else { ("Left out", "; `--all` shows them") };
+    let text = format!("{verb}, as nobody wants them explained: {}{hint}.", texts.join(", "));
+    vec![Section::Blank, Section::Remark(text)]
+}
+
+/// What the explanations lack.
+fn doubts(waits: &Waits, sources: &[WaitSource]) -> Vec<Section> {
+    let wanted: Vec<&WaitSource> = sources.iter().filter(|source| source.unwanted.is_none()).collect();
+    let count: u64 = wanted.iter().map(|source| source.count).sum();
+    let mut doubts = Vec::new();
+    let split: f64 = wanted.iter().map(|source| source.split.sum()).sum();
+    let unknown: f64 = wanted.iter().map(|source| source.split.unexplained).sum();
+    if unknown > 0.05 * split {
+        let share = crate::quantity::percent_text(percent(unknown, split));
+        doubts.push(format!("{share} of the waiting has no known cause: nobody was seen to end it, or who did was not seen before"));
+    }
+    if waits.cut > count / 20 {
+        doubts.push(format!("{} explained from the last steps only", count_of(waits.cut, "wait")));
+    }
+    doubts.into_iter().map(|doubt| Section::Remark(format!("{doubt}."))).collect()
+}
+
+/// One row in full.
+fn explain(
+    input: &Source<'_>,
+    waits: &Waits,
+    (sources, rows, number): (&[WaitSource], &[Row], usize),
+    report: &mut Report,
+) {
+    let Some((source, row)) = number.checked_sub(1).and_then(|at| sources.get(at).zip(rows.get(at))) else {
+        let known = match sources.len() {
+            0 => "no thread waited".to_owned(),
+            1 => "`waits` has only row 1".to_owned(),
+            last => format!("`waits` has the rows 1 to {last}"),
+        };
+        report.sections.push(Section::Paragraph(format!("There is no row {number}: {known}.")));
+        return;
+    };
+    report.rows = vec![row.clone()];
+    report.sections.extend(sides::sections(input, waits, source, (row, number)));
+}

@@ -1,0 +1,164 @@
+//! Causes of waits: the steps of one side, the largest first.
+
+use std::collections::BTreeMap;
+
+use longpole_metrics::{Category, GroupId, Node, Split, Step, StepId, Waits};
+use longpole_trace::Place;
+
+use super::super::identity;
+use crate::input::Source;
+use crate::quantity::{percent, percent_text};
+use crate::report::Row;
+
+/// Causes below this part of the waiting are put together.
+const LEAST_PERCENT: f64 = 0.1;
+
+/// The two sides of an explanation.
+#[derive(Debug)]
+pub(super) struct Causes {
+    /// The largest first.
+    pub positive: Vec<Cause>,
+    pub negative: Vec<Cause>,
+}
+
+/// A step with its part of the waiting; `None` for many small ones.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cause {
+    pub step: Option<StepId>,
+    /// Nanoseconds.
+    pub time: f64,
+    pub percent: f64,
+}
+
+/// The class that has the largest part.
+pub(super) fn class_name(split: &Split) -> Option<&'static str> {
+    let classes = [
+        (split.imbalance, "load imbalance"),
+        (split.insufficient, "insufficient parallelism"),
+        (split.contention, "communication and contention"),
+    ];
+    let most = classes.into_iter().reduce(|best, other| if other.0 > best.0 { other } else { best });
+    most.filter(|&(amount, _)| amount > 0.0 && amount >= split.unexplained).map(|(_, name)| name)
+}
+
+impl Causes {
+    pub(super) fn of(shares: &BTreeMap<StepId, (f64, f64)>, time: u64) -> Causes {
+        let side = |of: fn(&(f64, f64)) -> f64| {
+            let cause = |(step, share): (&StepId, &(f64, f64))| Cause {
+                step: Some(*step),
+                time: of(share),
+                percent: percent(of(share), time as f64),
+            };
+            let mut causes: Vec<Cause> = shares.iter().map(cause).filter(|cause| cause.time > 0.0).collect();
+            causes.sort_by(|one, other| other.time.total_cmp(&one.time).then(one.step.cmp(&other.step)));
+            let large = causes.iter().take_while(|cause| cause.percent >= LEAST_PERCENT).count();
+            let small = causes.split_off(large);
+            let rest: f64 = small.iter().map(|cause| cause.time).sum();
+            if rest > 0.0 {
+                causes.push(Cause { step: None, time: rest, percent: percent(rest, time as f64) });
+            }
+            causes
+        };
+        Causes { positive: side(|share| share.0), negative: side(|share| share.1) }
+    }
+
+    /// As rows within a row.
+    pub(super) fn rows(&self, input: &Source<'_>, waits: &Waits) -> Vec<Row> {
+        let side = |causes: &[Cause], side: &'static str| -> Vec<Row> {
+            causes.iter().map(|cause| row(input, waits, cause).text("side", side)).collect()
+        };
+        let mut rows = side(&self.positive, "positive");
+        rows.extend(side(&self.negative, "negative"));
+        rows
+    }
+
+    /// The largest of the positive side in words.
+    pub(super) fn text(&self, input: &Source<'_>, waits: &Waits, most: usize) -> String {
+        let told =
+            self.positive.iter().filter(|cause| cause.step.is_some() && cause.percent >= 0.95).take(most);
+        let text =
+            |cause: &Cause| format!("{} {}", words(input, waits, cause, false), percent_text(cause.percent));
+        let texts: Vec<String> = told.map(text).collect();
+        if texts.is_empty() { "many small causes".to_owned() } else { texts.join(", ") }
+    }
+}
+
+fn row(input: &Source<'_>, waits: &Waits, cause: &Cause) -> Row {
+    let row = Row::default().fraction("seconds", cause.time).percent("percent", cause.percent);
+    let Some(step) = cause.step else { return row.text("what", "other steps") };
+    let Step { group, deed } = waits.steps.step(step);
+    let mut row = row.text("what", what(deed.category));
+    if let Some(place) = deed.scope {
+        let (named, _) = identity(input, Node::Procedure(place.procedure));
+        row = row.text("procedure", named.words("procedure")).text("file", named.words("file"));
+        let line = line(waits, place);
+        row = if line > 0 { row.count("line", u64::from(line)) } else { row };
+    }
+    row.text("by_threads", group.map_or(String::new(), |group| threads(input, waits, group)))
+}
+
+fn line(waits: &Waits, place: Place) -> u32 {
+    if place.line > 0 {
+        return place.line;
+    }
+    waits.lines.get(place.procedure.0 as usize).copied().unwrap_or(0)
+}
+
+fn what(category: Category) -> &'static str {
+    match category {
+        Category::Running => "running",
+        Category::Spinning => "spinning",
+        Category::Ready => "ready",
+        Category::Blocked(cause) => cause.name(),
+        Category::UnderWay => "hand-over",
+        Category::Released => "released later",
+        Category::Absent => "not there",
+        Category::Rest => "other steps",
+    }
+}
+
+/// A cause in words: `update in hog`, with its line if wanted.
+pub(super) fn words(input: &Source<'_>, waits: &Waits, cause: &Cause, with_line: bool) -> String {
+    let Some(step) = cause.step else { return "other steps".to_owned() };
+    let Step { group, deed } = waits.steps.step(step);
+    let place = match deed.scope {
+        Some(place) if with_line => identity(input, Node::Line(place.procedure, line(waits, place))).1,
+        Some(place) => identity(input, Node::Procedure(place.procedure)).1,
+        None => "[no procedure known]".to_owned(),
+    };
+    let did = match deed.category {
+        Category::Running => place,
+        Category::Spinning => format!("busy-waiting in {place}"),
+        Category::Ready => format!("no CPU for {place}"),
+        Category::Blocked(cause) => format!("{cause} wait in {place}"),
+        Category::UnderWay => return "the hand-over itself".to_owned(),
+        Category::Released => return "released later".to_owned(),
+        Category::Absent => "not yet there".to_owned(),
+        Category::Rest => return "other steps".to_owned(),
+    };
+    match group.map(|group| threads(input, waits, group)) {
+        Some(threads) if !threads.is_empty() => format!("{did} in {threads}"),
+        _ => did,
+    }
+}
+
+/// What the threads of a group are called: their name, or what they start with.
+pub(super) fn threads(input: &Source<'_>, waits: &Waits, group: GroupId) -> String {
+    let group = waits.steps.group(group);
+    let names: Vec<&str> =
+        group.threads.iter().map(|thread| input.program.threads[thread.index()].name.as_str()).collect();
+    let stem =
+        |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit() || "-_#: ".contains(c)).to_owned();
+    let first = names.first().copied().unwrap_or_default();
+    if names.iter().all(|name| *name == first) {
+        return first.to_owned();
+    }
+    let common = stem(first);
+    if !common.is_empty() && names.iter().all(|name| stem(name) == common) {
+        return format!("{common}…");
+    }
+    match group.start {
+        Some(start) => input.paths.procedure_named_by(start).name.clone(),
+        None => first.to_owned(),
+    }
+}

@@ -1,0 +1,182 @@
+//! Sources of waiting: the classes of waits of one place and object, put together.
+
+use std::collections::BTreeMap;
+
+use longpole_metrics::{By, Node, Share, Split, StepId, Unwanted, WaitClass, WaitKind, Waits};
+use longpole_trace::{ObjectId, PlaceId, ProcedureId};
+
+use super::super::identity;
+use crate::input::Source;
+use crate::report::Row;
+
+/// A source of waiting.
+#[derive(Debug)]
+pub(super) struct WaitSource<'a> {
+    key: Key,
+    /// The line of the place at which most was waited.
+    line: u32,
+    pub unwanted: Option<Unwanted>,
+    pub kind: WaitKind,
+    pub count: u64,
+    pub time: u64,
+    pub split: Split,
+    pub direct: BTreeMap<StepId, (f64, f64)>,
+    pub roots: BTreeMap<StepId, (f64, f64)>,
+    /// Its classes, the one with most time first.
+    pub classes: Vec<&'a WaitClass>,
+}
+
+/// What tells sources apart; what does not apply is absent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    node: Option<Node>,
+    procedure: Option<ProcedureId>,
+    line: Option<u32>,
+    object: Option<ObjectId>,
+    /// Number of the kind; 0 where kinds are not told apart.
+    kind: usize,
+}
+
+fn kind_number(kind: WaitKind) -> usize {
+    match kind {
+        WaitKind::Blocked(cause) => cause.index() + 1,
+        WaitKind::Spinning => usize::MAX,
+    }
+}
+
+fn key(input: &Source<'_>, class: &WaitClass, by: By) -> Key {
+    let place = class.source.place.map(|PlaceId(id)| input.paths.all_places()[id as usize]);
+    let nothing = Key { node: None, procedure: None, line: None, object: None, kind: 0 };
+    let node = class.source.thread.map(|thread| match by {
+        By::Process => Node::Process(input.program.threads[thread.index()].process),
+        By::Machine => Node::Machine(input.program.machine_of(thread)),
+        _ => Node::Thread(thread),
+    });
+    match by {
+        By::Thread | By::Process | By::Machine => Key { node, ..nothing },
+        By::Object => Key { object: class.source.object, kind: kind_number(class.kind), ..nothing },
+        By::Procedure | By::Line => Key {
+            procedure: place.map(|place| place.procedure),
+            line: place.filter(|_| by == By::Line).map(|place| place.line),
+            object: class.source.object,
+            kind: kind_number(class.kind),
+            ..nothing
+        },
+    }
+}
+
+/// All sources: the wanted ones first, the one with most waiting first.
+pub(super) fn sources<'a>(input: &Source<'_>, waits: &'a Waits, by: By) -> Vec<WaitSource<'a>> {
+    let mut sources: BTreeMap<(Option<Unwanted>, Key), WaitSource<'a>> = BTreeMap::new();
+    let mut lines: BTreeMap<(Option<Unwanted>, Key), BTreeMap<u32, u64>> = BTreeMap::new();
+    for class in &waits.classes {
+        let key = key(input, class, by);
+        let source = sources.entry((class.unwanted, key)).or_insert_with(|| WaitSource {
+            key,
+            line: 0,
+            unwanted: class.unwanted,
+            kind: class.kind,
+            count: 0,
+            time: 0,
+            split: Split::default(),
+            direct: BTreeMap::new(),
+            roots: BTreeMap::new(),
+            classes: Vec::new(),
+        });
+        source.add(class);
+        if let Some(PlaceId(place)) = class.source.place {
+            let line = input.paths.all_places()[place as usize].line;
+            *lines.entry((class.unwanted, key)).or_default().entry(line).or_default() += class.time;
+        }
+    }
+    let mut all: Vec<WaitSource<'a>> = Vec::new();
+    for (id, mut source) in sources {
+        let times = lines.remove(&id).unwrap_or_default();
+        let most = times.into_iter().max_by_key(|&(line, time)| (time, std::cmp::Reverse(line)));
+        source.line = most.map_or(0, |(line, _)| line);
+        source.classes.sort_by_key(|class| std::cmp::Reverse(class.time));
+        all.push(source);
+    }
+    all.retain(|source| source.time > 0);
+    all.sort_by_key(|source| (source.unwanted.is_some(), std::cmp::Reverse(source.time), source.key));
+    all
+}
+
+impl<'a> WaitSource<'a> {
+    fn add(&mut self, class: &'a WaitClass) {
+        self.count += class.count;
+        self.time += class.time;
+        self.split.add(&class.split);
+        add_shares(&mut self.direct, &class.direct);
+        add_shares(&mut self.roots, &class.roots);
+        self.classes.push(class);
+    }
+
+    /// The cells that say what the source is.
+    pub(super) fn identity(&self, input: &Source<'_>) -> Row {
+        if let Some(node) = self.key.node {
+            return identity(input, node).0;
+        }
+        let row = match self.key.procedure {
+            Some(procedure) => {
+                let row = identity(input, Node::Procedure(procedure)).0;
+                if self.line > 0 { row.count("line", u64::from(self.line)) } else { row }
+            }
+            None => Row::default(),
+        };
+        let row = row.text("kind", self.kind_name(input));
+        match self.key.object {
+            Some(object) => row.text("object", &input.objects.get(object).name),
+            None => row,
+        }
+    }
+
+    fn kind_name(&self, input: &Source<'_>) -> &'static str {
+        match (self.key.object, self.kind) {
+            (Some(object), _) => input.objects.get(object).kind.name(),
+            (None, WaitKind::Blocked(cause)) => cause.name(),
+            (None, WaitKind::Spinning) => "spinning",
+        }
+    }
+
+    /// What is waited for, for people.
+    pub(super) fn object(&self, input: &Source<'_>) -> String {
+        match self.key.object {
+            Some(object) => {
+                let object = input.objects.get(object);
+                let kind = object.kind.name();
+                if object.name.starts_with(kind) {
+                    object.name.clone()
+                } else {
+                    format!("{kind} {}", object.name)
+                }
+            }
+            None => self.kind_name(input).to_owned(),
+        }
+    }
+
+    /// Where the wait is suffered, for people.
+    pub(super) fn place(&self, input: &Source<'_>) -> String {
+        match (self.key.node, self.key.procedure) {
+            (Some(node), _) => identity(input, node).1,
+            (None, Some(procedure)) => identity(input, Node::Line(procedure, self.line)).1,
+            (None, None) => "[no procedure known]".to_owned(),
+        }
+    }
+
+    /// What the source is, for people.
+    pub(super) fn name(&self, input: &Source<'_>) -> String {
+        match (self.key.node, self.key.procedure) {
+            (Some(_), _) => self.place(input),
+            (None, None) if self.key.object.is_some() => self.object(input),
+            _ => format!("{}: {}", self.place(input), self.object(input)),
+        }
+    }
+}
+
+fn add_shares(sums: &mut BTreeMap<StepId, (f64, f64)>, shares: &[Share]) {
+    for share in shares {
+        let sum = sums.entry(share.step).or_default();
+        *sum = (sum.0 + share.positive, sum.1 + share.negative);
+    }
+}
