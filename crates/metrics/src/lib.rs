@@ -6,6 +6,7 @@
 
 mod analyse;
 mod analysis;
+mod balance;
 mod charges;
 mod contention;
 mod critical_path;
@@ -43,6 +44,7 @@ pub use analysis::{
     Analysis, By, Charge, CriticalPath, EffectiveSamples, Measures, Node, Options, PathSegment, Row,
     ThreadStates, Weight,
 };
+pub use balance::Balance;
 pub use contention::{Contended, Contention, Handover, Pair};
 pub use curve::{Bin, Curve};
 pub use details::{Demand, Details, details};

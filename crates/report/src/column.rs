@@ -46,7 +46,7 @@ macro_rules! structure {
 }
 
 structure! {
-    "section" Text "Section" "Part of the summary that the row belongs to: `answer`, `busy`, `procedure`, `thread`, `wait`, `warning` or `next`.";
+    "section" Text "Section" "Part of the summary that the row belongs to: `answer`, `busy`, `procedure`, `thread`, `wait`, `warning` or `next`; of the guidance: `answer`, `ranking` or `measure`.";
     "text" Text "Text" "A sentence of the summary, one of its commands, or a range of numbers of busy threads.";
     "rank" Count "Rank" "Place in the ranking. Rows whose shares differ by no more than the standard error of their difference share a place (`2=` in text).";
     "cause" Text "Cause" "What threads waited for.";

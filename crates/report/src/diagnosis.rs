@@ -17,7 +17,8 @@ use crate::evidence::lost;
 use crate::input::Source;
 use crate::quantity::{count_of, percent, percent_text, time_text};
 
-use facts::{Facts, Wait, waiting_for};
+pub(crate) use facts::Facts;
+use facts::{Wait, waiting_for};
 use pole::Pole;
 
 /// Share of the CPUs' time in use from which on a program is CPU-bound, percent.
@@ -72,7 +73,7 @@ pub(crate) fn diagnose(input: &Source<'_>) -> Diagnosis {
     if Pole::by_cpu(input).is_none() {
         return unnamed(&facts);
     }
-    if facts.useful_percent() >= CPU_BOUND || facts.is_crowded_out() {
+    if facts.is_cpu_bound() {
         return cpu_bound(input, &facts);
     }
     held_back(input, &facts)

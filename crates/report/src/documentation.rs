@@ -178,7 +178,7 @@ mod tests {
         }
         assert!(section("4").unwrap().starts_with("4. The critical path"));
         assert!(!section("4").unwrap().contains("Slack"));
-        assert_eq!(section("11"), None);
+        assert_eq!(section("99"), None);
     }
 
     #[test]

@@ -38,6 +38,7 @@ fn reading(view: View) -> &'static str {
         View::Tree => include_str!("documents/tree.md"),
         View::Parallelism => include_str!("documents/parallelism.md"),
         View::Phases => include_str!("documents/phases.md"),
+        View::Guidance => include_str!("documents/guidance.md"),
         View::Evidence => include_str!("documents/evidence.md"),
     }
 }

@@ -3,11 +3,11 @@
 use std::convert::Infallible;
 use std::fmt::Write;
 
-use longpole_metrics::{analyse, details};
+use longpole_metrics::{Analysis, Details, analyse, details};
 use longpole_testkit::{MemoryTimelines, draw};
-use longpole_trace::{Evidence, Phase, Timelines};
+use longpole_trace::{Evidence, PathId, Paths, Phase, Place, Timelines};
 
-use crate::input::{Input, Options};
+use crate::input::{Input, Options, Source};
 use crate::report::Report;
 use crate::style::Style;
 use crate::view::View;
@@ -76,10 +76,7 @@ impl Scene {
     ) -> Report {
         let choices = longpole_metrics::Options { io_idle: options.io_idle };
         let Ok(mut analysis) = analyse(timelines, &choices);
-        let samples = &mut analysis.effective_samples;
-        for samples in [&mut samples.cpu, &mut samples.npt, &mut samples.critical] {
-            *samples *= LOOKS;
-        }
+        multiply(&mut analysis);
         let Ok(details) = details(timelines, &choices, &view.demand(options), &analysis);
         let (program, paths, objects) = (timelines.program(), timelines.paths(), timelines.objects());
         let (analysis, evidence) = (&analysis, &self.evidence);
@@ -87,8 +84,45 @@ impl Scene {
         crate::build(view, &input, options)
     }
 
+    /// What `ask` says of the run, without details.
+    pub(crate) fn with_source<R>(&self, ask: impl FnOnce(&Source<'_>) -> R) -> R {
+        let choices = longpole_metrics::Options::default();
+        let Ok(mut analysis) = analyse(&self.timelines, &choices);
+        multiply(&mut analysis);
+        let MemoryTimelines { program, paths, objects, .. } = &self.timelines;
+        let (details, evidence) = (&Details::default(), &self.evidence);
+        ask(&Source::new(Input { program, paths, objects, analysis: &analysis, details, evidence }))
+    }
+
+    /// Puts a procedure into another module.
+    pub(crate) fn move_to_module(&mut self, procedure: &str, module: &str) {
+        let id = self.timelines.procedure(procedure);
+        let mut moved = Paths::default();
+        for path in 1..self.timelines.paths.len() {
+            let old = &self.timelines.paths;
+            let path = PathId(path as u32);
+            let place = old.innermost(path).unwrap();
+            let mut named = old.procedure_named_by(place.procedure).clone();
+            if place.procedure == id {
+                named.module = module.to_owned();
+            }
+            let procedure = moved.procedure(named);
+            let place = moved.place(Place { procedure, line: place.line });
+            assert_eq!(moved.path(old.caller(path).unwrap(), place), path);
+        }
+        self.timelines.paths = moved;
+    }
+
     pub(crate) fn text(&self, view: View, width: usize) -> String {
         self.report(view, &Options::default()).text(&Style::plain(width))
+    }
+}
+
+/// Puts looks behind the columns.
+fn multiply(analysis: &mut Analysis) {
+    let samples = &mut analysis.effective_samples;
+    for samples in [&mut samples.cpu, &mut samples.npt, &mut samples.critical] {
+        *samples *= LOOKS;
     }
 }
 

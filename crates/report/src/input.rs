@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::ops::Deref;
 
 use longpole_event::ThreadId;
-use longpole_metrics::{Analysis, By, Details, Measures, Row, ThreadStates, Weight};
+use longpole_metrics::{Analysis, By, Details, Measures, Row, Weight};
 use longpole_trace::{Evidence, Objects, Paths, Program};
 
 use crate::phase::Span;
@@ -96,7 +96,7 @@ impl<'a> Source<'a> {
     /// Procedures of the threads that work; those of idle pools and services say nothing by their waits.
     pub(crate) fn working_rows(&self) -> &[Row] {
         let Input { program, paths, analysis, .. } = self.input;
-        let is_working = working_threads(analysis);
+        let is_working = analysis.working_threads();
         let select = |thread: ThreadId| is_working.get(thread.index()) == Some(&true);
         let sum = || longpole_metrics::rows(analysis, program, paths, By::Procedure, select);
         self.working.get_or_init(sum)
@@ -116,20 +116,6 @@ impl<'a> Source<'a> {
     pub(crate) fn nominal_parallelism(&self) -> f64 {
         mean_level(&self.analysis.nominal)
     }
-}
-
-/// A thread works if it used at least one part of so many of all CPU time.
-const WORKERS: u64 = 200;
-
-/// Which threads used any CPU time worth naming, by their ids; all, where none used any.
-pub(crate) fn working_threads(analysis: &Analysis) -> Vec<bool> {
-    let cpu = |states: &ThreadStates| states.running + states.spinning;
-    let whole: u64 = analysis.threads.iter().map(cpu).sum();
-    analysis
-        .threads
-        .iter()
-        .map(|states| whole == 0 || (cpu(states) > 0 && cpu(states) >= whole / WORKERS))
-        .collect()
 }
 
 /// Mean level of a histogram of times by level.

@@ -28,6 +28,7 @@ mod documentation;
 mod error;
 mod evidence;
 mod find;
+mod guidance;
 mod input;
 mod name;
 mod phase;

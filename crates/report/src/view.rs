@@ -57,6 +57,8 @@ views! {
     Parallelism => "parallelism",
     /// Parallelism over time, and the parts of the run between which it changes.
     Phases => "phases",
+    /// Which ranking to follow for this program, which one misleads, and why.
+    Guidance => "guidance",
     /// What the answers rest on: events, samples, losses, and the cost of collecting.
     Evidence => "evidence",
 }

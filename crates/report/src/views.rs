@@ -2,6 +2,7 @@
 
 mod critical_path;
 mod evidence;
+mod guidance;
 mod npt;
 mod objects;
 mod parallelism;
@@ -46,6 +47,7 @@ pub fn build(view: View, input: &Input<'_>, options: &Options) -> Report {
         View::Tree => tree::build(input, options),
         View::Parallelism => parallelism::build(input, options),
         View::Phases => phases::build(input, options),
+        View::Guidance => guidance::build(input, options),
         View::Evidence => evidence::build(input, options),
     };
     if !matches!(view, View::Summary | View::Evidence) {

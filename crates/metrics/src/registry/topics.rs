@@ -71,6 +71,18 @@ pub const TOPICS: &[Topic] = &[
         source: "§1",
     },
     Topic {
+        name: "phases",
+        title: "Phases",
+        explanation: "A part of the run that is treated as a run of its own: threads begin as they are at its begin, and work is divided at its ends, so that the times of two halves add up to those of the whole. `--phase A..B` takes seconds or percent, or the name of a procedure: from its first to its last observation. The view `phases` proposes parts between which the number of busy threads changes.",
+        source: "§8, I §2.1",
+    },
+    Topic {
+        name: "trust",
+        title: "Which metric to trust",
+        explanation: "No metric is the best for every program. Balanced threads that seldom wait: critical path, normalised processor time and CPU time agree, slack says nothing, zeroing gives the size of gains. Much waiting for each other: the critical path. Processors always busy: CPU time. Much waiting for devices and pages: normalised processor time or the path by elapsed time. Spinning: gprof misleads. Few observations: places within the error are ties. The view `guidance` measures the program and says which holds.",
+        source: "§11, M §4.4",
+    },
+    Topic {
         name: "evidence",
         title: "Evidence",
         explanation: "Every answer rests on what was collected. What was lost, could not be matched, has no name or was estimated is counted, and the cost of collecting is measured, in every recording.",

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use longpole_metrics::{Measures, ThreadStates};
 use longpole_trace::{Cause, ProcedureId};
 
-use crate::input::{Source, working_threads};
+use crate::input::Source;
 use crate::name;
 use crate::quantity::percent;
 
@@ -87,7 +87,9 @@ impl Facts {
                 0 => 0.0,
                 cpus => share_from(input, &analysis.nominal, cpus as usize),
             },
-            working_threads: working_threads(input.analysis)
+            working_threads: input
+                .analysis
+                .working_threads()
                 .into_iter()
                 .filter(|&is_working| is_working)
                 .count(),
@@ -109,6 +111,11 @@ impl Facts {
     pub(crate) fn is_crowded_out(&self) -> bool {
         let spun = percent(self.spinning as f64, (self.cpu + self.spinning) as f64);
         self.crowded_percent >= CROWDED && self.ready > self.elapsed / 2 && spun < SPINS
+    }
+
+    /// Whether the processors are the limit.
+    pub(crate) fn is_cpu_bound(&self) -> bool {
+        self.useful_percent() >= super::CPU_BOUND || self.is_crowded_out()
     }
 
     /// Whether one thread alone was busy for much of the run, and not for want of processors.
@@ -139,7 +146,7 @@ type Waits = BTreeMap<(Option<Cause>, Place), u64>;
 /// causes as its waits are.
 fn waits_of(input: &Source<'_>) -> (Waits, Waits) {
     let (mut all, mut on_path) = (Waits::new(), Waits::new());
-    let working = working_threads(input.analysis);
+    let working = input.analysis.working_threads();
     for charge in &input.analysis.charges {
         let measures = &charge.measures;
         let place = input.paths.innermost(charge.path).map(|place| place.procedure);

@@ -1,0 +1,103 @@
+//! How evenly the work is spread over the threads that do it (M §2.4, §4.4).
+//!
+//! ```text
+//!   T1  AAAAAAAA      useful CPU time 8, 4, 6: mean 6, most 8
+//!   T2  BBBB          imbalance: 1 − 6/8 = 25 %: so much shorter the longest would be if all had the same
+//!   T3  CCCCCC        variation: standard deviation / mean = √(8/3) / 6 = 27 %
+//! ```
+//! A thread works if it has at least 0.5 % of the CPU time; others (idle pools, services) say nothing about the
+//! balance. In a balanced program secondary paths are as long as the critical path, so that slack is 0 whatever the
+//! procedures are worth.
+//!
+//! Time and memory: a number per thread.
+//!
+//! It cannot see imbalance that changes sides: threads that wait for each other in turn are balanced in sum.
+
+use crate::analysis::{Analysis, ThreadStates};
+
+/// A thread works if it used at least one part of so many of all CPU time.
+const WORKERS: u64 = 200;
+
+/// The spread of useful CPU time over the working threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Balance {
+    /// Threads that work.
+    pub workers: usize,
+    /// Their mean useful CPU time, nanoseconds.
+    pub mean: f64,
+    /// The most that one of them has.
+    pub most: u64,
+    /// Standard deviation over mean.
+    pub variation: f64,
+}
+
+impl Balance {
+    /// How much shorter the longest thread's work would be if all had the same, 0 to 1.
+    #[must_use]
+    pub fn imbalance(&self) -> f64 {
+        if self.most == 0 { 0.0 } else { 1.0 - self.mean / self.most as f64 }
+    }
+}
+
+impl Analysis {
+    /// Which threads used any CPU time worth naming, by their ids; all, where none used any.
+    #[must_use]
+    pub fn working_threads(&self) -> Vec<bool> {
+        let cpu = |states: &ThreadStates| states.running + states.spinning;
+        let whole: u64 = self.threads.iter().map(cpu).sum();
+        let works = |states| whole == 0 || (cpu(states) > 0 && cpu(states) >= whole / WORKERS);
+        self.threads.iter().map(works).collect()
+    }
+
+    /// How evenly the work is spread.
+    #[must_use]
+    pub fn balance(&self) -> Balance {
+        let working = self.working_threads();
+        let works: Vec<u64> = self
+            .threads
+            .iter()
+            .zip(working)
+            .filter(|(states, works)| *works && states.running > 0)
+            .map(|(states, _)| states.running)
+            .collect();
+        if works.is_empty() {
+            return Balance::default();
+        }
+        let count = works.len() as f64;
+        let mean = works.iter().sum::<u64>() as f64 / count;
+        let variance = works.iter().map(|&work| (work as f64 - mean).powi(2)).sum::<f64>() / count;
+        Balance {
+            workers: works.len(),
+            mean,
+            most: works.iter().copied().max().unwrap_or(0),
+            variation: variance.sqrt() / mean,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drawn::Drawn;
+
+    #[test]
+    fn imbalance_is_what_an_even_spread_would_save_of_the_longest() {
+        let balance = Drawn::new("T1 AAAAAAAA\nT2 BBBB\nT3 CCCCCC").analysis.balance();
+        assert_eq!((balance.workers, balance.most), (3, 8));
+        assert!((balance.imbalance() - 0.25).abs() < 1e-12);
+        assert!((balance.variation - (8.0_f64 / 3.0).sqrt() / 6.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn threads_without_work_are_not_counted() {
+        let balance = Drawn::new("T1 AAAA\nT2 BBBB\nT3 zzzz").analysis.balance();
+        assert_eq!((balance.workers, balance.imbalance()), (2, 0.0));
+        assert_eq!(Analysis::default().balance(), Balance::default());
+    }
+
+    #[test]
+    fn spinning_is_no_work() {
+        let balance = Drawn::new("T1 AAAA\nT2 B~~~").analysis.balance();
+        assert!((balance.imbalance() - (1.0 - 2.5 / 4.0)).abs() < 1e-12);
+    }
+}
