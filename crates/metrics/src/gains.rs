@@ -12,8 +12,8 @@
 //! Both for work at the thing itself, and on its behalf (inclusive). For objects zeroing leaves out what threads
 //! waited for them.
 //!
-//! A thing with less than a ten-thousandth of the critical path's length as its whole work cannot gain more than
-//! that; it gets no lane and is counted.
+//! No gain is larger than the thing's time on the critical path: that path is still there, and shorter by no more. So
+//! things that are not on it gain nothing; those with less than a ten-thousandth of it get no lane and are counted.
 //!
 //! Time and memory: as the lanes'; if there are more lanes than memory is given, several sweeps.
 //!
@@ -26,7 +26,7 @@ use longpole_graph::sweep;
 use longpole_trace::{ObjectId, ObjectKind, PathId, Paths, Program, Timelines};
 use rustc_hash::FxHashMap;
 
-use crate::analysis::{Analysis, By, CriticalPath, Node, Options, Row, Weight};
+use crate::analysis::{Analysis, By, CriticalPath, Measures, Node, Options, Row, Weight};
 use crate::foresight::Foresight;
 use crate::lanes::Lanes;
 use crate::marks::{Mark, ObjectMark, Rules};
@@ -50,7 +50,7 @@ pub struct Gains {
     pub length: u64,
     /// In the order of the nodes.
     pub gains: Vec<Gain>,
-    /// Things that have too little work for a lane, and could each gain no more than `smallest`.
+    /// Things with so little on the path that they could each gain no more than `smallest`, and have no row here.
     pub left_out: usize,
     /// Nanoseconds.
     pub smallest: f64,
@@ -71,7 +71,15 @@ pub struct Gain {
     pub slack_inclusive: f64,
 }
 
-/// Lanes of one node, by position; none where it has no such work.
+/// The row's time on the path, which no gain exceeds.
+fn on_path(weight: Weight, measures: &Measures) -> u64 {
+    match weight {
+        Weight::Cpu => measures.critical_cpu,
+        Weight::Elapsed => measures.critical_elapsed,
+    }
+}
+
+/// Lanes of one node, by position; none where it has no work on the path.
 #[derive(Clone, Copy, Debug, Default)]
 struct NodeLanes {
     zeroing: Option<u32>,
@@ -81,23 +89,22 @@ struct NodeLanes {
 }
 
 impl NodeLanes {
-    fn new(row: &Row, next: &mut u32) -> NodeLanes {
+    fn new(row: &Row, weight: Weight, next: &mut u32) -> NodeLanes {
         let mut lane = |has_work: bool| {
             has_work.then(|| {
                 *next += 1;
                 *next - 1
             })
         };
-        let on_path = |measures: &crate::Measures| measures.critical_cpu + measures.critical_elapsed > 0;
-        let (own, inclusive) = (&row.own, &row.inclusive);
-        let is_same = own == inclusive;
-        let zeroing = lane(own.running > 0);
-        let slack = lane(own.running > 0 && on_path(own));
+        let is_same = row.own == row.inclusive;
+        let own = on_path(weight, &row.own) > 0;
+        let inclusive = on_path(weight, &row.inclusive) > 0;
+        let (zeroing, slack) = (lane(own), lane(own));
         NodeLanes {
             zeroing,
-            zeroing_inclusive: if is_same { zeroing } else { lane(inclusive.running > 0) },
+            zeroing_inclusive: if is_same { zeroing } else { lane(inclusive) },
             slack,
-            slack_inclusive: if is_same { slack } else { lane(inclusive.running > 0 && on_path(inclusive)) },
+            slack_inclusive: if is_same { slack } else { lane(inclusive) },
         }
     }
 
@@ -187,12 +194,13 @@ pub(crate) fn gains<T: Timelines>(
         Weight::Cpu => &analysis.critical_cpu,
         Weight::Elapsed => &analysis.critical_elapsed,
     };
-    let (nodes, left_out) = candidates(timelines, of.by, analysis, path);
+    let (nodes, left_out) = candidates(timelines, of, analysis, path);
     let most = (MEMORY / 8 / foresight.peak.max(1)).clamp(64, MOST_LANES);
     let mut gains = Vec::with_capacity(nodes.len());
     for chunk in chunks(&nodes, most) {
         let mut next = 0;
-        let lanes: Vec<NodeLanes> = chunk.iter().map(|candidate| candidate.lanes(&mut next)).collect();
+        let lanes: Vec<NodeLanes> =
+            chunk.iter().map(|candidate| candidate.lanes(of.weight, &mut next)).collect();
         let rules = NodeRules {
             by: of.by,
             program: timelines.program(),
@@ -217,7 +225,7 @@ pub(crate) fn gains<T: Timelines>(
     Ok(Gains { by: of.by, weight: of.weight, length: path.length, gains, left_out, smallest })
 }
 
-/// A thing that gets lanes.
+/// A thing that gets a row.
 struct Candidate {
     node: Node,
     row: Option<Row>,
@@ -225,9 +233,9 @@ struct Candidate {
 }
 
 impl Candidate {
-    fn lanes(&self, next: &mut u32) -> NodeLanes {
+    fn lanes(&self, weight: Weight, next: &mut u32) -> NodeLanes {
         match &self.row {
-            Some(row) => NodeLanes::new(row, next),
+            Some(row) => NodeLanes::new(row, weight, next),
             None => {
                 *next += 1;
                 let lane = Some(*next - 1);
@@ -237,14 +245,14 @@ impl Candidate {
     }
 }
 
-/// What gets lanes, and how many other things have work, too little of it.
+/// What gets a row, and how many other things are on the path, too little of them.
 fn candidates<T: Timelines>(
     timelines: &T,
-    by: By,
+    of: GainsOf,
     analysis: &Analysis,
     path: &CriticalPath,
 ) -> (Vec<Candidate>, usize) {
-    if by == By::Object {
+    if of.by == By::Object {
         let mut named: BTreeMap<(ObjectKind, &str), Vec<ObjectId>> = BTreeMap::new();
         for (index, object) in timelines.objects().all().iter().enumerate() {
             named.entry((object.kind, &object.name)).or_default().push(ObjectId(index as u32));
@@ -256,10 +264,14 @@ fn candidates<T: Timelines>(
         return (candidates, 0);
     }
     let smallest = path.length as f64 * SMALLEST;
-    let mut rows = rows(analysis, timelines.program(), timelines.paths(), by, |_| true);
+    let mut rows = rows(analysis, timelines.program(), timelines.paths(), of.by, |_| true);
     rows.retain(|row| row.inclusive.running > 0);
     let all = rows.len();
-    rows.retain(|row| row.inclusive.running as f64 >= smallest);
+    // Zero gains are known without a lane.
+    rows.retain(|row| match on_path(of.weight, &row.inclusive) {
+        0 => true,
+        time => time as f64 >= smallest,
+    });
     let left_out = all - rows.len();
     let candidate = |row: Row| Candidate { node: row.node, row: Some(row), objects: Vec::new() };
     (rows.into_iter().map(candidate).collect(), left_out)

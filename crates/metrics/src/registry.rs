@@ -7,6 +7,7 @@
 mod contention;
 mod critical_path;
 mod evidence;
+mod gains;
 mod identity;
 mod npt;
 mod parallelism;
@@ -58,6 +59,8 @@ pub enum Group {
     View,
     /// The critical path.
     CriticalPath,
+    /// What a change would gain.
+    Gains,
     /// Normalised processor time.
     Npt,
     /// Profiles and thread states.
@@ -80,6 +83,7 @@ impl Group {
         Group::Identity,
         Group::View,
         Group::CriticalPath,
+        Group::Gains,
         Group::Npt,
         Group::Profile,
         Group::Contention,
@@ -96,6 +100,7 @@ impl Group {
             Group::Identity => "What a row is about",
             Group::View => "The view's own metric",
             Group::CriticalPath => "Critical path",
+            Group::Gains => "Slack, zeroing and what-if",
             Group::Npt => "Normalised processor time",
             Group::Profile => "Profiles and thread states",
             Group::Contention => "Objects",
@@ -163,6 +168,7 @@ const PARTS: &[&[Metric]] = &[
     identity::METRICS,
     view::METRICS,
     critical_path::METRICS,
+    gains::METRICS,
     npt::METRICS,
     profile::METRICS,
     contention::METRICS,

@@ -30,6 +30,8 @@ fn reading(view: View) -> &'static str {
     match view {
         View::Summary => include_str!("documents/summary.md"),
         View::CriticalPath => include_str!("documents/critical-path.md"),
+        View::Zeroing => include_str!("documents/zeroing.md"),
+        View::Slack => include_str!("documents/slack.md"),
         View::Npt => include_str!("documents/npt.md"),
         View::Profile => include_str!("documents/profile.md"),
         View::Waits => include_str!("documents/waits.md"),

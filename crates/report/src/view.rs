@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use longpole_metrics::Demand;
+use longpole_metrics::{Demand, GainsOf};
 
 use crate::error::Error;
 use crate::input::Options;
@@ -41,6 +41,10 @@ views! {
     Summary => "summary",
     /// Who is on the longest chain of work that depends on each other.
     CriticalPath => "critical-path",
+    /// What the run would gain from work that took no time, whichever path it is on.
+    Zeroing => "zeroing",
+    /// How far work on the critical path can be improved before another path is the longest.
+    Slack => "slack",
     /// Normalised processor time: CPU time that counts for more the fewer others are busy.
     Npt => "npt",
     /// CPU time and waiting time: the gprof and the ips2 profile side by side.
@@ -67,10 +71,13 @@ impl View {
     /// What the view needs beside the [`Analysis`](longpole_metrics::Analysis).
     #[must_use]
     pub fn demand(self, options: &Options) -> Demand {
+        let gains = matches!(self, View::Zeroing | View::Slack)
+            .then_some(GainsOf { by: options.by, weight: options.weight });
         Demand {
             contention: self == View::Objects,
             phases: self == View::Phases,
             waits: (self == View::Waits).then_some(options.by),
+            gains,
             ..Demand::default()
         }
     }
@@ -110,6 +117,9 @@ mod tests {
     #[test]
     fn an_unknown_view_is_answered_with_the_known_ones() {
         let error = "profil".parse::<View>().unwrap_err().to_string();
-        assert!(error.contains("`profil`") && error.contains("critical-path, npt, profile"), "{error}");
+        assert!(
+            error.contains("`profil`") && error.contains("critical-path, zeroing, slack, npt, profile"),
+            "{error}"
+        );
     }
 }

@@ -2,6 +2,7 @@
 
 mod critical_path;
 mod evidence;
+mod gains;
 mod guidance;
 mod npt;
 mod objects;
@@ -34,11 +35,13 @@ const ROWS_OF_TEXT: usize = 20;
 pub fn build(view: View, input: &Input<'_>, options: &Options) -> Report {
     let input = &Source::new(*input);
     let mut report = match view {
-        View::CriticalPath | View::Npt | View::Profile if options.by == By::Object => {
+        View::CriticalPath | View::Slack | View::Npt | View::Profile if options.by == By::Object => {
             without_objects(view, input, options)
         }
         View::Summary => summary::build(input, options),
         View::CriticalPath => critical_path::build(input, options),
+        View::Zeroing => gains::build(gains::Kind::Zeroing, input, options),
+        View::Slack => gains::build(gains::Kind::Slack, input, options),
         View::Npt => npt::build(input, options),
         View::Profile => profile::build(input, options),
         View::Waits => waits::build(input, options),

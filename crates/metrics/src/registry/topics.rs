@@ -35,6 +35,24 @@ pub const TOPICS: &[Topic] = &[
         source: "§4, I §2.1, M §2.2",
     },
     Topic {
+        name: "slack",
+        title: "Slack",
+        explanation: "How far something on the critical path can be improved before another path is the longest: the length of the critical path less the longest path when the thing's work on it takes no time. A balanced program has none, because its other paths are as long; zeroing then says more.",
+        source: "§5, M §2.4",
+    },
+    Topic {
+        name: "zeroing",
+        title: "Logical zeroing",
+        explanation: "What the critical path would lose if some work took no time: all of a procedure's work is left out on all paths, and the longest one is found again. The order of events stays the recorded one, so it is an estimate; running the program without that work (true zeroing) is the judge.",
+        source: "§5, M §2.5",
+    },
+    Topic {
+        name: "what-if",
+        title: "What if",
+        explanation: "The critical path and the elapsed time with some work made shorter or longer: `longpole what-if --set procedure:NAME=0.5`. Procedures, lines, objects, threads and processes can be changed, several at once; work that two changes meet is multiplied by both factors.",
+        source: "§5, I §2.1",
+    },
+    Topic {
         name: "npt",
         title: "Normalised processor time",
         explanation: "Processor time weighted by how alone it was: while U threads are busy, each is charged 1/U of the time that passes. It tells serial work from parallel work: a procedure with little CPU time that runs while everyone else waits ranks high. It sees no dependences, so it undervalues work that runs beside other work and is waited for later. The critical path sees those; where both agree, trust them.",

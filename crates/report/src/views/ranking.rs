@@ -72,7 +72,7 @@ pub(super) fn ranking(
 }
 
 /// Marks rows that share their place, for text.
-fn mark_ties(ranked: &mut [Ranked]) {
+pub(super) fn mark_ties(ranked: &mut [Ranked]) {
     let places: Vec<Option<f64>> = ranked.iter().map(|ranked| ranked.row.value("rank")).collect();
     for (at, ranked) in ranked.iter_mut().enumerate() {
         let is_same = |other: Option<&Option<f64>>| places[at].is_some() && other == Some(&places[at]);

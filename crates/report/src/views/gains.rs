@@ -1,0 +1,237 @@
+//! `zeroing` and `slack`: what the run would gain from work that took no time (metrics.md §5).
+
+use longpole_metrics::{By, Gain, Gains, Measures, Row as Charged, Weight};
+
+use super::ranking::{Ranked, mark_ties, table, taken};
+use super::{identity, identity_columns, is_estimated, noun};
+use crate::input::{Options, Source};
+use crate::quantity::{count_of, percent, percent_text, time_text};
+use crate::report::Report;
+use crate::share::{places, standard_error};
+use crate::table::{Show, Shown, shown};
+use crate::text::Section;
+use crate::view::View;
+
+const MEASURES: [&str; 10] = [
+    "rank",
+    "seconds",
+    "percent",
+    "error_percent",
+    "inclusive_seconds",
+    "inclusive_percent",
+    "zeroing_seconds",
+    "slack_seconds",
+    "critical_path_seconds",
+    "running_seconds",
+];
+
+/// Part of the CPU time from which on time without a processor makes the path by CPU time look too short.
+const CROWDED: f64 = 0.05;
+
+/// Which of the two gains ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Zeroing,
+    Slack,
+}
+
+impl Kind {
+    fn of(self, gain: &Gain) -> (f64, f64) {
+        match self {
+            Kind::Zeroing => (gain.zeroing, gain.zeroing_inclusive),
+            Kind::Slack => (gain.slack, gain.slack_inclusive),
+        }
+    }
+
+    fn view(self) -> View {
+        match self {
+            Kind::Zeroing => View::Zeroing,
+            Kind::Slack => View::Slack,
+        }
+    }
+}
+
+pub(super) fn build(kind: Kind, input: &Source<'_>, options: &Options) -> Report {
+    let names: Vec<&str> = MEASURES.iter().chain(identity_columns(options.by)).copied().collect();
+    let mut report = Report::new(kind.view(), input, options, &names);
+    let Some(gains) = &input.details.gains else { return report };
+    let ranked = ranked(kind, input, gains);
+    report.rows = taken(&ranked, options);
+    report.drop_empty_columns(&MEASURES[..6]);
+    report.sections.push(Section::Headline(title(kind, gains)));
+    if let Some(why) = emptiness(kind, gains, &ranked) {
+        report.sections.push(Section::Blank);
+        report.sections.push(Section::Paragraph(why));
+        return report;
+    }
+    report.sections.extend(limits(input, gains).map(Section::Remark));
+    report.sections.push(Section::Blank);
+    let telling: Vec<Ranked> = ranked.into_iter().filter(gains_anything).collect();
+    report.sections.extend(table(&telling, text_columns(kind, gains), noun(gains.by), options));
+    report.sections.extend(remarks(gains, telling.len()).map(Section::Remark));
+    report
+}
+
+fn gains_anything(ranked: &Ranked) -> bool {
+    let is_positive = |name: &str| ranked.row.value(name).is_some_and(|value| value > 0.0);
+    is_positive("seconds") || is_positive("inclusive_seconds")
+}
+
+fn ranked(kind: Kind, input: &Source<'_>, gains: &Gains) -> Vec<Ranked> {
+    let charged = input.rows(gains.by);
+    let mut sorted: Vec<&Gain> = gains.gains.iter().collect();
+    sorted.sort_by(|a, b| {
+        let ((own_a, all_a), (own_b, all_b)) = (kind.of(a), kind.of(b));
+        own_b.total_cmp(&own_a).then(all_b.total_cmp(&all_a)).then(a.node.cmp(&b.node))
+    });
+    let share = |time: f64| percent(time, gains.length as f64);
+    let shares: Vec<f64> = sorted.iter().map(|gain| share(kind.of(gain).0)).collect();
+    let samples = is_estimated(gains.by).then_some(input.analysis.effective_samples.critical);
+    let places = places(&shares, samples);
+    let rank = |((gain, percent), place): ((&Gain, f64), u64)| {
+        let (row, name) = identity(input, gain.node);
+        let row = if percent > 0.0 {
+            let error = samples.and_then(|samples| standard_error(percent, samples));
+            row.count("rank", place).percent_if("error_percent", error)
+        } else {
+            row
+        };
+        let (own, inclusive) = kind.of(gain);
+        let row = row
+            .fraction("seconds", own)
+            .percent("percent", percent)
+            .fraction("inclusive_seconds", inclusive)
+            .percent("inclusive_percent", share(inclusive))
+            .fraction("zeroing_seconds", gain.zeroing);
+        let found = charged.binary_search_by_key(&gain.node, |row| row.node);
+        match found {
+            Ok(at) => {
+                let charged = charged[at].clone();
+                let row = row
+                    .fraction("slack_seconds", gain.slack)
+                    .time("critical_path_seconds", on_path(gains.weight, &charged.own))
+                    .time("running_seconds", charged.own.running);
+                Ranked { charged, row, name }
+            }
+            Err(_) => {
+                let none = Measures::default;
+                let charged = Charged { node: gain.node, own: none(), inclusive: none() };
+                Ranked { charged, row, name }
+            }
+        }
+    };
+    let mut ranked: Vec<Ranked> = sorted.into_iter().zip(shares).zip(places).map(rank).collect();
+    mark_ties(&mut ranked);
+    ranked
+}
+
+fn on_path(weight: Weight, measures: &Measures) -> u64 {
+    match weight {
+        Weight::Cpu => measures.critical_cpu,
+        Weight::Elapsed => measures.critical_elapsed,
+    }
+}
+
+fn title(kind: Kind, gains: &Gains) -> String {
+    let length = time_text(gains.length);
+    let noun = noun(gains.by);
+    let whole = match gains.weight {
+        Weight::Cpu => format!("the critical path ({length} of CPU time)"),
+        Weight::Elapsed => format!("the elapsed time ({length})"),
+    };
+    match (kind, gains.by) {
+        (Kind::Zeroing, By::Object) => {
+            format!("Zeroing: by how much {whole} would be shorter if nobody had to wait for one {noun}")
+        }
+        (Kind::Zeroing, _) => {
+            format!("Zeroing: by how much {whole} would be shorter if the work of one {noun} took no time")
+        }
+        (Kind::Slack, _) => format!(
+            "Slack: by how much {whole} would be shorter if the work of one {noun} on it alone took no time"
+        ),
+    }
+}
+
+/// What the numbers cannot promise.
+fn limits(input: &Source<'_>, gains: &Gains) -> impl Iterator<Item = String> {
+    let order = "Everything still happens in the recorded order; in the shorter run, locks may change hands in another.";
+    let stays = match gains.weight {
+        Weight::Cpu => " Waits for devices and for CPUs count for nothing: `--weight elapsed` keeps them.",
+        Weight::Elapsed => {
+            " Time without a CPU, on devices, and in waits that no thread explains stays as it was."
+        }
+    };
+    let totals = input.totals();
+    let (ready, work) = (totals.ready as f64, totals.running as f64);
+    let is_crowded = gains.weight == Weight::Cpu && work > 0.0 && ready > CROWDED * work;
+    let crowded = is_crowded.then(|| {
+        format!(
+            "Threads were ready without a CPU for {} in all: with no more CPUs than now the gain is of CPU time, not all of it of elapsed time.",
+            time_text(totals.ready)
+        )
+    });
+    std::iter::once(format!("{order}{stays}")).chain(crowded)
+}
+
+/// Why there is nothing to show.
+fn emptiness(kind: Kind, gains: &Gains, ranked: &[Ranked]) -> Option<String> {
+    if ranked.iter().any(gains_anything) {
+        return None;
+    }
+    let noun = noun(gains.by);
+    Some(match (kind, gains.by) {
+        (_, By::Object) if ranked.is_empty() => {
+            "No thread waited for a lock or another object that the recording names.".to_owned()
+        }
+        (_, By::Object) => {
+            "Nothing: threads waited for objects, but the longest path does not go through such a wait."
+                .to_owned()
+        }
+        _ if ranked.is_empty() => "No work was recorded.".to_owned(),
+        (Kind::Zeroing, _) => {
+            format!("Nothing: whichever {noun} is left out, another path is as long.")
+        }
+        (Kind::Slack, _) => format!(
+            "Nothing: whichever {noun} on the critical path is improved, another path is as long, as in every balanced program. `--view zeroing` leaves the work out on all paths."
+        ),
+    })
+}
+
+fn text_columns(kind: Kind, gains: &Gains) -> Vec<Shown> {
+    let mut columns = vec![
+        shown("#", Show::Rank),
+        shown("gain %", Show::Estimate("percent", "error_percent")),
+        shown("gain", Show::Time("seconds")),
+    ];
+    if gains.by == By::Object {
+        return columns;
+    }
+    if matches!(gains.by, By::Procedure | By::Line) {
+        columns.push(shown("incl %", Show::Percent("inclusive_percent")));
+    }
+    columns.push(shown("on path", Show::Time("critical_path_seconds")));
+    columns.push(match kind {
+        Kind::Zeroing => shown("slack", Show::Time("slack_seconds")).optional(),
+        Kind::Slack => shown("zeroing", Show::Time("zeroing_seconds")).optional(),
+    });
+    columns.push(shown("CPU", Show::Time("running_seconds")).optional());
+    columns
+}
+
+/// What the table leaves out.
+fn remarks(gains: &Gains, shown: usize) -> impl Iterator<Item = String> {
+    let noun = noun(gains.by);
+    let without = (gains.gains.len() - shown) as u64;
+    let nothing = (without > 0).then(|| {
+        let verb = if without == 1 { "gains" } else { "gain" };
+        format!("{} {verb} nothing.", count_of(without, noun))
+    });
+    let small = (gains.left_out > 0).then(|| {
+        let share = percent_text(percent(gains.smallest, gains.length as f64));
+        let count = count_of(gains.left_out as u64, noun);
+        format!(
+            "{count} with less work than {share} of it each can gain no more than that, and are left out."
+        )
+    });
+    nothing.into_iter().chain(small)
+}
