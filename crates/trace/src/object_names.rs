@@ -22,6 +22,8 @@ use crate::waiting_frames::hint;
 
 /// Processes that one name lists at most.
 const MOST_ENDS: usize = 3;
+/// Size of a futex.
+const WORD_BYTES: u64 = 4;
 
 /// Where names come from.
 #[derive(Clone, Copy)]
@@ -100,9 +102,20 @@ pub(crate) fn name(found: &Found, names: &Names<'_>) -> String {
 
 /// `pool+0x28`: the variable, and where in it the object begins.
 fn variable(kind: ObjectKind, process: ProcessId, address: u64, words: &WordNames) -> Option<String> {
-    let Variable { name, offset } = words.variables.get(&(process, address))?;
-    let offset = offset.saturating_sub(first_word(kind));
-    Some(if offset == 0 { name.clone() } else { format!("{name}+{offset:#x}") })
+    // libstdc++ waits for objects without a futex of their own on a table of futexes for all of them.
+    const POOL: &str = "std::__detail::__waiter_pool_base::";
+    const GUARD: &str = "guard variable for ";
+    let at = |skipped: u64| Some((words.variables.get(&(process, address + skipped))?, skipped));
+    // Of a pair of futexes perhaps only the second was ever waited on.
+    let is_pair = matches!(kind, ObjectKind::Condition | ObjectKind::RwLock);
+    let second = || at(WORD_BYTES).filter(|(variable, _)| is_pair && variable.offset >= WORD_BYTES);
+    let (Variable { name, offset }, skipped) = at(0).or_else(second)?;
+    if name.starts_with(POOL) {
+        return None;
+    }
+    let name = name.strip_prefix(GUARD).unwrap_or(name);
+    let offset = offset.saturating_sub(first_word(kind) + skipped);
+    Some(if offset == 0 { name.to_owned() } else { format!("{name}+{offset:#x}") })
 }
 
 /// Where the futex lies in glibc's objects, bytes.

@@ -53,6 +53,7 @@ pub(crate) fn hint(name: &str, module: &str) -> Option<Hint> {
     let c_name = plain.trim_start_matches('_');
     let found = lookup(C_NAMES, c_name)
         .or_else(|| lookup(RUST_NAMES, rust_path(name).as_str()))
+        .or_else(|| waited_on_by_address(name))
         .or_else(|| lookup(CPP_NAMES, plain))
         .or_else(|| lookup(GO_NAMES, plain))
         .or_else(|| lookup(JAVA_NAMES, plain));
@@ -62,6 +63,15 @@ pub(crate) fn hint(name: &str, module: &str) -> Option<Hint> {
         None if is_runtime_module(module) => Some(Hint::Inner),
         None => None,
     }
+}
+
+/// libstdc++'s latches, barriers and semaphores wait in one procedure, whose arguments tell for whom.
+fn waited_on_by_address(name: &str) -> Option<Hint> {
+    const WAITS: &str = "std::__atomic_wait_address";
+    let users =
+        [("std::__tree_barrier", BARRIER), ("std::latch", BARRIER), ("std::__atomic_semaphore", SEMAPHORE)];
+    let arguments = &name[name.find(WAITS)?..];
+    Some(users.iter().find(|(user, _)| arguments.contains(user)).map_or(CONDITION, |&(_, hint)| hint))
 }
 
 fn is_openmp(module: &str) -> bool {
@@ -398,6 +408,59 @@ mod tests {
         assert_eq!(hint("<std::thread::thread::Thread>::park", "a"), Some(PARK));
         assert_eq!(hint("<std::sync::poison::mutex::Mutex<u64>>::lock", "a"), Some(MUTEX));
         assert_eq!(hint("my_program::sync::mutex::Mutex<T>::lock", "a"), None);
+    }
+
+    #[test]
+    fn the_hints_of_each_library_name_the_kind_of_object() {
+        let cases = [
+            ("pthread_rwlock_wrlock", RWLOCK_PAIR),
+            ("pthread_once", ONCE),
+            ("pthread_barrier_wait", BARRIER),
+            ("sem_wait@GLIBC_2.2.5", SEMAPHORE),
+            ("__cxa_guard_acquire", ONCE),
+            ("std::sys::sync::rwlock::futex::RwLock::write_contended", RWLOCK),
+            ("std::sync::once_lock::OnceLock<T>::initialize", ONCE),
+            ("std::sync::lazy_lock::LazyLock<T,F>::force", ONCE),
+            ("std::sync::barrier::Barrier::wait", BARRIER),
+            ("<std::sync::mpmc::list::Channel<u64>>::recv", CHANNEL),
+            ("crossbeam_channel::channel::Receiver<T>::recv", CHANNEL),
+            ("std::thread::scoped::scope", JOIN),
+            ("parking_lot::raw_mutex::RawMutex::lock_slow", MUTEX),
+            ("parking_lot::raw_rwlock::RawRwLock::lock_shared_slow", RWLOCK),
+            ("parking_lot::once::Once::call_once_slow", ONCE),
+            ("parking_lot_core::parking_lot::park", PER_THREAD),
+            ("std::shared_mutex::lock()", RWLOCK),
+            ("std::call_once<work(int)::{lambda()#1}>", ONCE),
+            ("std::unique_lock<std::shared_mutex>::lock()", INNER),
+            ("std::__future_base::_State_baseV2::wait()", CONDITION),
+            (
+                "void std::__atomic_wait_address<std::__barrier_phase_t, std::__tree_barrier<C>::wait(P&&) const::{lambda()#1}>(P)",
+                BARRIER,
+            ),
+            (
+                "std::__atomic_wait_address_bare<std::__atomic_semaphore::_M_acquire()::{lambda()#1}>(int)",
+                SEMAPHORE,
+            ),
+            (
+                "std::__atomic_wait_address_v<int, std::__atomic_base<int>::wait(int) const::{lambda()#1}>(int)",
+                CONDITION,
+            ),
+            ("GOMP_critical_name_start", MUTEX),
+            ("gomp_team_barrier_wait_end", BARRIER),
+            ("GOMP_taskwait", BARRIER),
+            ("__kmpc_critical_with_hint", MUTEX),
+            ("__kmp_acquire_queuing_lock", MUTEX),
+            ("__kmp_release_64", BARRIER),
+            ("runtime.lock2", LOCK),
+            ("runtime.notesleep", PARK),
+            ("ObjectMonitor::enter(JavaThread*)", MUTEX),
+            ("ObjectMonitor::wait(long, bool, JavaThread*)", CONDITION),
+            ("Parker::park(bool, long)", PARK),
+            ("ParkEvent::Allocate", PER_THREAD),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(hint(name, "a.out"), Some(expected), "{name}");
+        }
     }
 
     #[test]

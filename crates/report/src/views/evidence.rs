@@ -67,6 +67,7 @@ fn rows(input: &Source<'_>) -> Vec<Row> {
     rows.extend(samples(input));
     rows.extend(missing(input.evidence));
     rows.extend(understood(input));
+    rows.extend(objects(input.evidence));
     rows.extend(cost(input));
     rows
 }
@@ -211,6 +212,27 @@ fn understood(input: &Source<'_>) -> Vec<Row> {
             "unexplained waiting",
             unexplained_wait_percent(input),
             "share of blocked time of which no cause is known",
+        ),
+    ]
+}
+
+/// What is known of the objects that threads waited for.
+fn objects(evidence: &Evidence) -> Vec<Row> {
+    vec![
+        count(
+            "waits for an object",
+            evidence.waits_for_objects,
+            "waits whose object is known for sure: a lock by its address, a thread, a file",
+        ),
+        count(
+            "waits at a place",
+            evidence.waits_by_place,
+            "waits whose object is known by the place of the wait only: objects used at one place look like one",
+        ),
+        count(
+            "waits without an object",
+            evidence.waits_without_object,
+            "waits for something, of which nothing tells what it is",
         ),
     ]
 }
