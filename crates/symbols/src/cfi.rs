@@ -60,16 +60,18 @@ impl FrameInformation {
     /// Goes from a place to its caller; `code` is the place's address in its code space.
     pub fn step(&mut self, place: Place, code: u64, read: &mut impl FnMut(u64) -> Result<u64, ()>) -> Step {
         // Below the first page there is no stack; framehop's arithmetic relies on it.
-        if place.sp < 4096 || place.bp > u64::MAX - 4096 || place.sp > u64::MAX - (1 << 20) {
+        if place.sp < 4096 || place.sp > u64::MAX - (1 << 20) {
             return Step::Nonsense;
         }
+        // Compiled code keeps numbers in it, small negative ones too; as an address that is as good as none.
+        let bp = if place.bp > u64::MAX - 4096 { 0 } else { place.bp };
         let address = if place.returns {
             FrameAddress::from_return_address(code)
         } else {
             Some(FrameAddress::from_instruction_pointer(code))
         };
         let Some(address) = address else { return Step::Nonsense };
-        let mut registers = UnwindRegsX86_64::new(place.ip, place.sp, place.bp);
+        let mut registers = UnwindRegsX86_64::new(place.ip, place.sp, bp);
         let cache = &mut self.caches[((code >> 3) % CACHES) as usize];
         match self.unwinder.unwind_frame(address, &mut registers, cache, read) {
             Ok(Some(ip)) => Step::Caller(Place { ip, sp: registers.sp(), bp: registers.bp(), returns: true }),
