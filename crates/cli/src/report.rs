@@ -40,7 +40,7 @@ pub struct ReportArgs {
     /// In `waits`: also those that nobody wants explained.
     #[arg(long)]
     pub all: bool,
-    /// In `waits`: one of its rows, by its place, in full.
+    /// One row of the view `waits`, by its place, in full.
     #[arg(long, value_name = "N")]
     pub explain: Option<usize>,
     /// How to write it.
@@ -153,7 +153,8 @@ pub fn run(args: &ReportArgs) -> Result<()> {
         None => newest()?,
     };
     let output = Output { format: args.format, style: args.style() };
-    write(&render(&folder, args.view, args.phase.as_deref(), args.options(), output)?)
+    let view = if args.explain.is_some() { View::Waits } else { args.view };
+    write(&render(&folder, view, args.phase.as_deref(), args.options(), output)?)
 }
 
 /// The short answer that `record` ends with.

@@ -142,7 +142,7 @@ impl<'a> Explanations<'a> {
             paths,
             by,
             limits,
-            steps: StepTable::new(program),
+            steps: StepTable::default(),
             threads: Vec::new(),
             alive: 0,
             ended: VecDeque::new(),
@@ -182,10 +182,9 @@ impl<'a> Explanations<'a> {
     /// The thread's history.
     fn know(&mut self, thread: ThreadId) {
         for index in self.threads.len()..=thread.index() {
-            let id = ThreadId::from_index(index);
             let prefix = self.program.threads.get(index).map_or(Paths::ROOT, |thread| thread.prefix);
             let scope = self.scope(prefix);
-            self.threads.push(History::new(self.steps.group_of(id), prefix, scope));
+            self.threads.push(History::new(prefix, scope));
         }
     }
 
@@ -260,7 +259,9 @@ impl<'a> Explanations<'a> {
         // Threads that park, or wait at a channel, do so on an object of their own each: those created alike are alike.
         let is_own = matches!(cause, Cause::Park | Cause::Message);
         let post = match object {
-            _ if is_own => Post { process, group: self.steps.group_of(thread), place, cause, object: None },
+            _ if is_own => {
+                Post { process, group: self.threads[thread.index()].group, place, cause, object: None }
+            }
             Some(_) => Post { process, group: None, place, cause, object },
             None => return None,
         };
@@ -276,7 +277,7 @@ impl<'a> Explanations<'a> {
         if spun == 0 {
             return;
         }
-        let (group, scope) = (self.steps.group_of(thread), self.scope(path));
+        let (group, scope) = (self.threads[thread.index()].group, self.scope(path));
         let step = self.steps.intern(group, Category::Spinning, scope);
         let length = spun as f64;
         let roots = history::Roots { entries: Box::new([(step, length)]), split: Split::unexplained(length) };
@@ -367,6 +368,10 @@ impl Sweep for Explanations<'_> {
 
     fn observe(&mut self, thread: ThreadId, time: Time, path: PathId) {
         self.know(thread);
+        if self.threads[thread.index()].group.is_none() {
+            let group = self.steps.group_at(thread, path, (self.program, self.paths));
+            self.threads[thread.index()].group = group;
+        }
         let now = time.nanoseconds();
         self.see(thread, now, path);
         let (scope, kept) = (self.scope(path), self.steps_kept());
@@ -377,10 +382,6 @@ impl Sweep for Explanations<'_> {
         }
         history.look(now, scope, &mut self.steps, kept);
         self.explainer.earn();
-        if let Some(group) = history.group {
-            let prefix = self.program.threads[thread.index()].prefix;
-            self.steps.see_start(group, prefix, path, self.paths);
-        }
     }
 
     fn depend(&mut self, dependence: Dependence) {

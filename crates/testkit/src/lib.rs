@@ -5,12 +5,14 @@
 //! * [`Mutations`] damages real inputs, to fuzz readers with.
 //! * [`random_timelines`] generates small consistent runs for property tests.
 //! * [`skipped`] is said by tests that cannot be done here.
+//! * [`explained`] explains waits tick by tick.
 //! * [`oracle`] computes the metrics slowly and obviously, from the items alone; [`altered`] the longest paths with
 //!   weights that are not the recorded ones.
 
 pub mod altered;
 mod columns;
 mod drawing;
+pub mod explained;
 mod generator;
 mod memory;
 mod mutation;

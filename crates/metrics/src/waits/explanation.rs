@@ -320,7 +320,8 @@ fn last_common(
     let mut best: Option<(u64, u64)> = None;
     let mut offer = |own_time: u64, other_time: u64| {
         let fits = own_time <= question.from && other_time <= release.source_time;
-        if fits && best.is_none_or(|best| own_time.min(other_time) > best.0.min(best.1)) {
+        let order = |(own, other): (u64, u64)| (own.min(other), own.max(other), own);
+        if fits && best.is_none_or(|best| order((own_time, other_time)) > order(best)) {
             best = Some((own_time, other_time));
         }
     };

@@ -72,6 +72,7 @@ pub(super) struct Pending {
 /// A thread's newest past.
 #[derive(Clone, Debug)]
 pub(super) struct History {
+    /// Known from the first look on that tells it.
     pub group: Option<GroupId>,
     /// When it was first there.
     pub begin: Option<u64>,
@@ -99,10 +100,10 @@ pub(super) struct History {
 const LONGEST_TAIL: usize = 16;
 
 impl History {
-    /// Nothing is known yet of a thread of this group.
-    pub(super) fn new(group: Option<GroupId>, path: PathId, scope: Option<Place>) -> Self {
+    /// Nothing is known yet of a thread but where it was created.
+    pub(super) fn new(path: PathId, scope: Option<Place>) -> Self {
         History {
-            group,
+            group: None,
             begin: None,
             past: VecDeque::new(),
             tail: Vec::new(),

@@ -1,7 +1,7 @@
 //! The steps that explanations are made of: what a group of threads did, and in which scope.
 
-use longpole_event::ThreadId;
-use longpole_trace::{Cause, PathId, Paths, Place, ProcedureId, Program};
+use longpole_event::{ProcessId, ThreadId};
+use longpole_trace::{Cause, PathId, Paths, Place, Procedure, ProcedureId, Program};
 use rustc_hash::FxHashMap;
 
 /// What a thread did in a step.
@@ -25,7 +25,7 @@ pub enum Category {
     Rest,
 }
 
-/// A group of threads: those that were created at the same call path.
+/// A group of threads: those that were created at the same call path and start with the same procedure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupId(pub u32);
 
@@ -38,26 +38,27 @@ pub struct StepId(pub u32);
 pub struct Deed {
     /// What.
     pub category: Category,
-    /// In which procedure; with line 0 where procedures are compared, and not lines.
+    /// In which procedure; with line 0 where procedures are compared, and not lines. `None` where no procedure is known, and for
+    /// being ready, which is the same everywhere.
     pub scope: Option<Place>,
 }
 
 /// A step: who does what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Whose; `None` where it is nobody's.
+    /// Whose; `None` where it is nobody's, or of threads of which it is not yet known how they start.
     pub group: Option<GroupId>,
     /// What.
     pub deed: Deed,
 }
 
 /// A group of threads.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadGroup {
     /// Its threads.
     pub threads: Vec<ThreadId>,
-    /// The procedure that the first of them to be looked at ran first.
-    pub start: Option<ProcedureId>,
+    /// The procedure that they start with.
+    pub start: ProcedureId,
 }
 
 /// All steps and groups that were met.
@@ -69,53 +70,32 @@ pub struct StepTable {
     deeds: Vec<Deed>,
     step_ids: FxHashMap<(Option<GroupId>, Deed), StepId>,
     deed_ids: FxHashMap<Deed, u32>,
-    group_of: Vec<GroupId>,
+    group_ids: FxHashMap<(PathId, ProcedureId, Option<ProcessId>), GroupId>,
 }
 
 impl StepTable {
-    /// No steps yet; the groups of the program.
-    pub(super) fn new(program: &Program) -> Self {
-        let mut table = StepTable::default();
-        let mut by_prefix: FxHashMap<(PathId, bool), GroupId> = FxHashMap::default();
-        for (index, thread) in program.threads.iter().enumerate() {
-            let next = GroupId(table.groups.len() as u32);
-            // Threads that nobody was seen to create have nothing in common but that.
-            let group = match thread.creator {
-                Some(_) => *by_prefix.entry((thread.prefix, true)).or_insert(next),
-                None => next,
-            };
-            if group == next {
-                table.groups.push(ThreadGroup::default());
-            }
-            table.groups[group.0 as usize].threads.push(ThreadId::from_index(index));
-            table.group_of.push(group);
+    /// The group of a thread that was found at this path, unless that does not tell with which procedure it starts: the
+    /// outermost one after the path at which it was created.
+    pub(super) fn group_at(
+        &mut self,
+        thread: ThreadId,
+        path: PathId,
+        (program, paths): (&Program, &Paths),
+    ) -> Option<GroupId> {
+        let known = program.threads.get(thread.index())?;
+        let own = std::iter::successors(Some(path), |&path| paths.caller(path))
+            .take_while(|&path| path != known.prefix);
+        let procedures = own.filter_map(|path| paths.innermost(path)).map(|place| place.procedure);
+        let start = procedures.filter(|&procedure| is_own(paths.procedure_named_by(procedure))).last()?;
+        // Threads that nobody was seen to create are alike only within their process.
+        let process = known.creator.is_none().then_some(known.process);
+        let next = GroupId(self.groups.len() as u32);
+        let group = *self.group_ids.entry((known.prefix, start, process)).or_insert(next);
+        if group == next {
+            self.groups.push(ThreadGroup { threads: Vec::new(), start });
         }
-        table
-    }
-
-    pub(super) fn group_of(&self, thread: ThreadId) -> Option<GroupId> {
-        self.group_of.get(thread.index()).copied()
-    }
-
-    /// The thread was found at this path: its group's first procedure is the outermost one after the path at which
-    /// its threads were created.
-    pub(super) fn see_start(&mut self, group: GroupId, prefix: PathId, path: PathId, paths: &Paths) {
-        let group = &mut self.groups[group.0 as usize];
-        if group.start.is_some() || path == prefix {
-            return;
-        }
-        let mut own = path;
-        let mut start = None;
-        while own != prefix && own != Paths::ROOT {
-            if let Some(place) = paths.innermost(own) {
-                let name = paths.procedure_named_by(place.procedure).name.as_str();
-                if !is_starter(name) {
-                    start = Some(place.procedure);
-                }
-            }
-            own = paths.caller(own).unwrap_or(Paths::ROOT);
-        }
-        group.start = start;
+        self.groups[group.0 as usize].threads.push(thread);
+        Some(group)
     }
 
     pub(super) fn intern(
@@ -124,6 +104,7 @@ impl StepTable {
         category: Category,
         scope: Option<Place>,
     ) -> StepId {
+        let scope = scope.filter(|_| category != Category::Ready);
         let deed = Deed { category, scope };
         let next = StepId(self.steps.len() as u32);
         let id = *self.step_ids.entry((group, deed)).or_insert(next);
@@ -162,11 +143,13 @@ impl StepTable {
     }
 }
 
-/// Whether a procedure is one of the C library's that stand at the begin of every thread.
-fn is_starter(name: &str) -> bool {
-    matches!(name, "_start" | "clone" | "clone3" | "start_thread" | "thread_start")
+/// Whether a procedure is the program's: not the kernel's, nor one of those of the C library that every thread begins with.
+fn is_own(procedure: &Procedure) -> bool {
+    let name = procedure.name.as_str();
+    let is_starter = matches!(name, "_start" | "clone" | "clone3" | "start_thread" | "thread_start")
         || name.starts_with("__libc_start")
-        || name.starts_with('[')
+        || name.starts_with('[');
+    !is_starter && procedure.module != "[kernel]"
 }
 
 /// Two sums per number, emptied in constant time.

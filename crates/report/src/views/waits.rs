@@ -42,8 +42,10 @@ const COLUMNS: [&str; 23] = [
     "causes",
     "root_causes",
 ];
-/// Causes that the map names.
+/// Causes that the map names of each place.
 const CAUSES_TOLD: usize = 3;
+/// Places with less than this part of the waiting are not in the map unless asked for.
+const LEAST_TOLD: f64 = 0.001;
 
 pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
     let mut report = Report::new(View::Waits, input, options, &COLUMNS);
@@ -120,35 +122,40 @@ fn map(input: &Source<'_>, waits: &Waits, rows: &[(Row, &WaitSource)], options: 
     } else {
         let title = format!("Waits: threads waited {} in {}", time_text(time), count_of(count, "wait"));
         sections.push(Section::Headline(title));
-        let reading =
-            "Below each place: what those did who ended the waits (to the roots), in % of the row's waiting.";
+        let reading = "Below each place its root causes: what those did who ended the waits, in % of the row's waiting. LI: load imbalance, IP: insufficient parallelism, CC: communication and contention.";
         sections.push(Section::Remark(reading.to_owned()));
     }
     let listed: Vec<&(Row, &WaitSource)> = if options.all { rows.iter().collect() } else { wanted };
     if listed.is_empty() {
         return sections;
     }
+    let told = listed.iter().filter(|(_, source)| source.time as f64 >= LEAST_TOLD * time as f64).count();
+    let shown_rows = options.top.unwrap_or(ROWS_OF_TEXT.min(if options.all { listed.len() } else { told }));
     let mut lines = Vec::new();
-    for (row, source) in listed.into_iter().take(options.top.unwrap_or(ROWS_OF_TEXT)) {
-        lines.push((row.clone(), source.name(input)));
-        let causes = Causes::of(&source.roots, source.time).text(input, waits, CAUSES_TOLD);
-        let causes = match source.unwanted {
-            Some(unwanted) => format!("not wanted ({}); {causes}", because(unwanted)),
-            None => causes,
-        };
-        lines.push((Row::default(), format!("  {causes}")));
+    for (row, source) in listed.iter().take(shown_rows) {
+        lines.push((with_classes(row.clone()), source.name(input)));
+        if let Some(unwanted) = source.unwanted {
+            lines.push((Row::default(), format!("    not wanted: {}", because(unwanted))));
+        }
+        let causes = Causes::of(&source.roots, source.time).texts(input, waits, CAUSES_TOLD);
+        lines.extend(causes.into_iter().map(|cause| (Row::default(), format!("    {cause}"))));
     }
     let columns = vec![
         shown("#", Show::Rank),
-        shown("% of waiting", Show::Percent("percent")),
+        shown("%", Show::Percent("percent")),
         shown("waited", Show::Time("seconds")),
         shown("waits", Show::Count("count")),
-        shown("LI/IP/CC %", Show::Words(CLASSES)).optional(),
+        shown("LI/IP/CC", Show::Words(CLASSES)).optional(),
     ];
-    let lines = lines.into_iter().map(|(row, name)| (with_classes(row), name)).collect();
     sections.push(Section::Blank);
-    let name_title = "where, for what, and because of what".to_owned();
+    let name_title = "where: for what".to_owned();
     sections.push(Section::Table(Table { columns, name_title, rows: lines }));
+    let rest = &listed[shown_rows.min(listed.len())..];
+    if !rest.is_empty() {
+        let time: u64 = rest.iter().map(|(_, source)| source.time).sum();
+        let more = count_of(rest.len() as u64, "more place");
+        sections.push(Section::Remark(format!("{more}, {} in all; `--top` shows them.", time_text(time))));
+    }
     sections
 }
 

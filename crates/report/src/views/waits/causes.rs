@@ -12,6 +12,8 @@ use crate::report::Row;
 
 /// Causes below this part of the waiting are put together.
 const LEAST_PERCENT: f64 = 0.1;
+/// Causes below this part of the waiting are not told in the map.
+const LEAST_TOLD: f64 = 4.95;
 
 /// The two sides of an explanation.
 #[derive(Debug)]
@@ -72,14 +74,17 @@ impl Causes {
         rows
     }
 
-    /// The largest of the positive side in words.
-    pub(super) fn text(&self, input: &Source<'_>, waits: &Waits, most: usize) -> String {
-        let told =
-            self.positive.iter().filter(|cause| cause.step.is_some() && cause.percent >= 0.95).take(most);
-        let text =
-            |cause: &Cause| format!("{} {}", words(input, waits, cause, false), percent_text(cause.percent));
+    /// The largest of the positive side in words, at most so many.
+    pub(super) fn texts(&self, input: &Source<'_>, waits: &Waits, most: usize) -> Vec<String> {
+        let told = self.positive.iter().filter(|cause| cause.step.is_some());
+        let told = told.take_while(|cause| cause.percent >= LEAST_TOLD).take(most);
+        let text = |cause: &Cause| {
+            let (did, by) = words(input, waits, cause, false);
+            let by = if by.is_empty() { by } else { format!(" in {by}") };
+            format!("{} {did}{by}", percent_text(cause.percent))
+        };
         let texts: Vec<String> = told.map(text).collect();
-        if texts.is_empty() { "many small causes".to_owned() } else { texts.join(", ") }
+        if texts.is_empty() { vec!["many small causes".to_owned()] } else { texts }
     }
 }
 
@@ -117,9 +122,9 @@ fn what(category: Category) -> &'static str {
     }
 }
 
-/// A cause in words: `update in hog`, with its line if wanted.
-pub(super) fn words(input: &Source<'_>, waits: &Waits, cause: &Cause, with_line: bool) -> String {
-    let Some(step) = cause.step else { return "other steps".to_owned() };
+/// A cause in words, and whose it is: what was done, with its line if wanted.
+pub(super) fn words(input: &Source<'_>, waits: &Waits, cause: &Cause, with_line: bool) -> (String, String) {
+    let Some(step) = cause.step else { return ("other steps".to_owned(), String::new()) };
     let Step { group, deed } = waits.steps.step(step);
     let place = match deed.scope {
         Some(place) if with_line => identity(input, Node::Line(place.procedure, line(waits, place))).1,
@@ -128,18 +133,15 @@ pub(super) fn words(input: &Source<'_>, waits: &Waits, cause: &Cause, with_line:
     };
     let did = match deed.category {
         Category::Running => place,
-        Category::Spinning => format!("busy-waiting in {place}"),
-        Category::Ready => format!("no CPU for {place}"),
-        Category::Blocked(cause) => format!("{cause} wait in {place}"),
-        Category::UnderWay => return "the hand-over itself".to_owned(),
-        Category::Released => return "released later".to_owned(),
-        Category::Absent => "not yet there".to_owned(),
-        Category::Rest => return "other steps".to_owned(),
+        Category::Spinning => format!("busy-waiting: {place}"),
+        Category::Ready => "no CPU".to_owned(),
+        Category::Blocked(cause) => format!("{cause} wait: {place}"),
+        Category::UnderWay => "the hand-over itself".to_owned(),
+        Category::Released => "released later".to_owned(),
+        Category::Absent => "not there".to_owned(),
+        Category::Rest => "other steps".to_owned(),
     };
-    match group.map(|group| threads(input, waits, group)) {
-        Some(threads) if !threads.is_empty() => format!("{did} in {threads}"),
-        _ => did,
-    }
+    (did, group.map_or(String::new(), |group| threads(input, waits, group)))
 }
 
 /// What the threads of a group are called: their name, or what they start with.
@@ -157,8 +159,5 @@ pub(super) fn threads(input: &Source<'_>, waits: &Waits, group: GroupId) -> Stri
     if !common.is_empty() && names.iter().all(|name| stem(name) == common) {
         return format!("{common}…");
     }
-    match group.start {
-        Some(start) => input.paths.procedure_named_by(start).name.clone(),
-        None => first.to_owned(),
-    }
+    input.paths.procedure_named_by(group.start).name.clone()
 }

@@ -1,12 +1,13 @@
 //! `waits --explain N`: the two sides of one source of waiting beside each other (C §3.4, figure 1c).
 
-use longpole_metrics::Waits;
+use longpole_metrics::{WaitClass, Waits};
 
 use super::causes::{Cause, Causes, words};
 use super::sources::WaitSource;
 use crate::input::Source;
 use crate::quantity::{count_of, percent, percent_text, time_text};
 use crate::report::Row;
+use crate::table::{Show, Table, shown};
 use crate::text::Section;
 
 /// Steps shown of each side.
@@ -44,14 +45,20 @@ pub(super) fn sections(
         classes.map(|(amount, name)| format!("{name} {}", percent_text(percent(amount, split.sum()))));
     sections.push(Section::Remark(format!("Causes: {}.", classes.collect::<Vec<_>>().join(", "))));
     let (direct, roots) = (Causes::of(&source.direct, source.time), Causes::of(&source.roots, source.time));
+    let same = source.direct == source.roots;
+    let title = if same {
+        "Direct, and to the roots: none of the causes is itself a wait with another cause"
+    } else {
+        "Direct"
+    };
     sections.push(Section::Blank);
-    sections.push(Section::Paragraph(
-        "Direct: what each side did that the other did not, since both last synchronised".to_owned(),
-    ));
+    sections.push(Section::Paragraph(title.to_owned()));
     sections.push(two_sides(input, waits, &direct));
-    sections.push(Section::Blank);
-    sections.push(Section::Paragraph("To the roots: waits replaced by what caused them".to_owned()));
-    sections.push(two_sides(input, waits, &roots));
+    if !same {
+        sections.push(Section::Blank);
+        sections.push(Section::Paragraph("To the roots: waits replaced by what caused them".to_owned()));
+        sections.push(two_sides(input, waits, &roots));
+    }
     if source.classes.len() > 1 {
         sections.push(Section::Blank);
         sections.extend(kinds(input, waits, source));
@@ -60,46 +67,65 @@ pub(super) fn sections(
 }
 
 fn two_sides(input: &Source<'_>, waits: &Waits, causes: &Causes) -> Section {
-    let side = |causes: &[Cause]| -> Vec<(String, String)> {
-        let mut lines: Vec<(String, String)> = causes
-            .iter()
-            .take(STEPS)
-            .map(|cause| {
-                let amount =
-                    format!("{} {:>6}", time_text(cause.time.round() as u64), percent_text(cause.percent));
-                (words(input, waits, cause, true), amount)
-            })
-            .collect();
-        let rest: f64 = causes.iter().skip(STEPS).map(|cause| cause.percent).sum();
-        if rest > 0.0 {
-            lines.push((format!("{} more", causes.len() - STEPS), percent_text(rest)));
-        }
-        lines
+    let (left_title, left) = side(input, waits, (&causes.negative, "− done by those who waited"));
+    let (right_title, right) = side(input, waits, (&causes.positive, "+ done by those who ended it"));
+    Section::Sides { titles: [left_title, right_title], left, right }
+}
+
+/// The title and the lines of a side; threads are named once where they are the same in all lines.
+fn side(
+    input: &Source<'_>,
+    waits: &Waits,
+    (causes, title): (&[Cause], &str),
+) -> (String, Vec<(String, String)>) {
+    let named: Vec<((String, String), &Cause)> =
+        causes.iter().map(|cause| (words(input, waits, cause, true), cause)).collect();
+    let mut by: Vec<&str> =
+        named.iter().map(|((_, by), _)| by.as_str()).filter(|by| !by.is_empty()).collect();
+    by.sort_unstable();
+    by.dedup();
+    let title = if let [by] = by[..] { format!("{title} ({by})") } else { title.to_owned() };
+    let name = |(did, threads): &(String, String)| {
+        if by.len() < 2 || threads.is_empty() { did.clone() } else { format!("{threads}: {did}") }
     };
-    let (left, right) = (side(&causes.negative), side(&causes.positive));
-    Section::Sides {
-        titles: ["− the waiting threads".to_owned(), "+ those who ended the waits".to_owned()],
-        left,
-        right,
+    let mut lines: Vec<(String, String)> = named
+        .iter()
+        .take(STEPS)
+        .map(|(words, cause)| {
+            let time = time_text(cause.time.round() as u64);
+            let share = percent_text(cause.percent).replace("below ", "<");
+            (name(words), format!("{time:>7} {share:>7}"))
+        })
+        .collect();
+    let rest: f64 = causes.iter().skip(STEPS).map(|cause| cause.percent).sum();
+    if rest > 0.0 {
+        lines.push((format!("{} more", causes.len() - STEPS), format!("{:>7}", percent_text(rest))));
     }
+    (title, lines)
 }
 
 /// The kinds of explanation that the source's waits have.
 fn kinds(input: &Source<'_>, waits: &Waits, source: &WaitSource<'_>) -> Vec<Section> {
-    let mut sections =
-        vec![Section::Paragraph("Not all of these waits have the same explanation:".to_owned())];
-    for class in source.classes.iter().take(CLASSES) {
+    let row = |class: &&WaitClass| {
         let shares =
             class.direct.iter().map(|share| (share.step, (share.positive, share.negative))).collect();
-        let causes = Causes::of(&shares, class.time);
-        let text = causes.text(input, waits, 3);
-        let line = format!("  {}, {}: {text}", time_text(class.time), count_of(class.count, "wait"));
-        sections.push(Section::Paragraph(line));
-    }
+        let causes = Causes::of(&shares, class.time).texts(input, waits, 2).join(", ");
+        (Row::default().time("seconds", class.time).count("count", class.count), causes)
+    };
+    let rows = source.classes.iter().take(CLASSES).map(row).collect();
+    let columns = vec![shown("waited", Show::Time("seconds")), shown("waits", Show::Count("count"))];
+    let title = "Not all of these waits have the same explanation:".to_owned();
+    let name_title = "mostly because of (direct)".to_owned();
+    let table = Section::Table(Table { columns, name_title, rows });
+    let mut sections = vec![Section::Paragraph(title), table];
     if source.classes.len() > CLASSES {
         let rest: u64 = source.classes.iter().skip(CLASSES).map(|class| class.time).sum();
         let more = source.classes.len() - CLASSES;
-        sections.push(Section::Remark(format!("  and {more} more kinds, {}.", time_text(rest))));
+        sections.push(Section::Remark(format!(
+            "{} more, {}.",
+            count_of(more as u64, "kind"),
+            time_text(rest)
+        )));
     }
     sections
 }
