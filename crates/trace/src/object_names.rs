@@ -134,8 +134,14 @@ fn by_site(kind: ObjectKind, sites: &FxHashMap<PlaceId, u64>, paths: &Paths) -> 
     let text = |place: PlaceId| {
         let Place { procedure, line } = paths.all_places()[place.0 as usize];
         let procedure = paths.procedure_named_by(procedure);
+        if procedure.name.starts_with('[') {
+            return (Rank::Unnamed, what(kind).to_owned());
+        }
+        if procedure.name.starts_with("runtime.") {
+            return (Rank::Library, format!("{} of Go's runtime", what(kind)));
+        }
         if hint(&procedure.name, &procedure.module).is_some() {
-            return (true, format!("{} of {}", what(kind), procedure.module));
+            return (Rank::Library, format!("{} of {}", what(kind), procedure.module));
         }
         let file = procedure.file.rsplit('/').next().unwrap_or_default();
         let name = enclosing(&procedure.name);
@@ -143,13 +149,21 @@ fn by_site(kind: ObjectKind, sites: &FxHashMap<PlaceId, u64>, paths: &Paths) -> 
             ("", _) | (_, 0) => format!("{} in {name}", what(kind)),
             (file, line) => format!("{} in {name} ({file}:{line})", what(kind)),
         };
-        (false, text)
+        (Rank::Program, text)
     };
     let named = sites.iter().map(|(&place, &count)| {
-        let (is_library, text) = text(place);
-        (is_library, Reverse(count), text)
+        let (rank, text) = text(place);
+        (rank, Reverse(count), text)
     });
     named.min().map_or_else(|| what(kind).to_owned(), |(_, _, text)| text)
+}
+
+/// How much the code at a place tells of the program, most first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Program,
+    Library,
+    Unnamed,
 }
 
 /// What a name by place begins with.

@@ -379,6 +379,9 @@ const JAVA_NAMES: Table = &[
     ("Unsafe_Unpark", PARK),
     ("JVM_MonitorWait", CONDITION),
     ("JVM_Sleep", SLEEP),
+    ("JavaThread::sleep", SLEEP),
+    ("PosixSemaphore::*", SEMAPHORE),
+    ("LinuxWaitBarrier::*", BARRIER),
     ("WatcherThread::sleep", SLEEP),
 ];
 

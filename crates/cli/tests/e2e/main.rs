@@ -4,5 +4,6 @@
 
 mod failures;
 mod known;
+mod objects;
 mod real;
 mod support;

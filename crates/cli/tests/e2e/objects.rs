@@ -1,0 +1,95 @@
+//! What threads wait for has its kind, and a name that is the same in the next run.
+
+use std::collections::BTreeSet;
+
+use crate::support::{Collector, Session, or_skip};
+
+/// Kind and name of an object that a program waits for.
+type Expected = (&'static str, &'static str);
+
+/// Records the program twice and asserts that each run has waits for all these objects.
+fn assert_objects(
+    session: &Session,
+    source: &str,
+    flags: &[&str],
+    expected: &[Expected],
+) -> Result<(), String> {
+    let program = session.build(source, flags)?;
+    for run in 1..=2 {
+        let recording = session.record(Collector::Bpf, &[&program])?;
+        assert!(recording.run.status.success(), "{}", recording.run.stderr);
+        let objects = recording.report("objects", "object");
+        let text = |row: &serde_json::Map<String, serde_json::Value>, key: &str| {
+            row[key].as_str().expect("a text").to_owned()
+        };
+        let found: BTreeSet<(String, String)> =
+            objects.rows().map(|row| (text(row, "kind"), text(row, "object"))).collect();
+        for &(kind, name) in expected {
+            // A line number or the path of a procedure may follow.
+            let is_it = |(of_kind, found): &(String, String)| {
+                of_kind == kind && (found == name || found.starts_with(&format!("{name} (")))
+            };
+            assert!(found.iter().any(is_it), "run {run}: no {kind} {name} among {found:#?}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn locks_have_the_names_of_the_variables_that_hold_them() {
+    let session = Session::start();
+    let library = or_skip!(session.build("planted_library.c", &["-shared", "-fPIC"]));
+    let expected = [
+        ("mutex", "table_lock"),
+        ("mutex", "pool+0x28"),
+        ("condition", "filled"),
+        ("rwlock", "settings"),
+        ("mutex", "turn"),
+        ("mutex", "library_lock"),
+        ("mutex", "mutex in with_heap_lock"),
+        ("thread end", "end of thread holder"),
+    ];
+    let library = library.to_str().unwrap();
+    for flags in [&[library][..], &[library, "-no-pie"]] {
+        or_skip!(assert_objects(&session, "planted_locks.c", flags, &expected));
+    }
+}
+
+#[test]
+fn a_static_program_has_the_same_names() {
+    let session = Session::start();
+    let library = session.path().join("planted_library.o");
+    or_skip!(session.build("planted_library.c", &["-c", "-o", library.to_str().unwrap()]));
+    let expected =
+        [("mutex", "table_lock"), ("mutex", "pool+0x28"), ("condition", "filled"), ("rwlock", "settings")];
+    let flags = [library.to_str().unwrap(), "-static"];
+    or_skip!(assert_objects(&session, "planted_locks.c", &flags, &expected));
+}
+
+#[test]
+fn rust_objects_have_kinds_and_names() {
+    let session = Session::start();
+    let expected = [
+        ("mutex", "rust_locks::TABLE"),
+        ("rwlock", "rust_locks::LINES"),
+        ("mutex", "mutex in rust_locks::Cache::get"),
+        ("channel", "channel in rust_locks::receive"),
+        ("parker", "parker in rust_locks::rest"),
+    ];
+    or_skip!(assert_objects(&session, "rust_locks.rs", &[], &expected));
+}
+
+#[test]
+fn cpp_objects_have_kinds_and_names() {
+    let session = Session::start();
+    let expected = [
+        ("mutex", "store::cache"),
+        ("rwlock", "store::cache+0x28"),
+        ("mutex", "mutex in Table::add(bool)"),
+        ("semaphore", "permits"),
+        ("barrier", "started"),
+        ("condition", "gate"),
+        ("barrier", "barrier in meet"),
+    ];
+    or_skip!(assert_objects(&session, "cpp_locks.cpp", &["-std=c++20"], &expected));
+}
