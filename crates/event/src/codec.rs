@@ -9,8 +9,8 @@ use std::fmt;
 
 use crate::id::{CallId, FrameId, ModuleId, ProcessId, SeriesId, StackId, TextId, ThreadId};
 use crate::record::{
-    Blocking, Call, Event, EventKind, File, FileKind, Frame, LossKind, Module, ModuleKind, Process, Record,
-    Series, Stack, Symbol, SymbolPlace, Thread, Variable, Waker, Word,
+    Blocking, Call, Callee, Event, EventKind, File, FileKind, Frame, LossKind, Module, ModuleKind, Process,
+    Record, Series, Stack, Symbol, SymbolPlace, Thread, Variable, Waker, Word,
 };
 use crate::time::Time;
 
@@ -39,6 +39,7 @@ mod tag {
     pub const WORD: u8 = 21;
     pub const VARIABLE: u8 = 22;
     pub const FILE: u8 = 23;
+    pub const CALLEE: u8 = 24;
     /// Bits of the tag byte that hold the kind; the three above are the kind's own.
     pub const KIND_BITS: u8 = 5;
     pub const KIND_MASK: u8 = (1 << KIND_BITS) - 1;
@@ -113,6 +114,11 @@ impl Encoder {
                 self.number(variable.file_address);
                 self.number(variable.name.0.into());
                 self.number(variable.offset);
+            }
+            Record::Callee(callee) => {
+                self.tag(tag::CALLEE, 0);
+                self.number(callee.frame.0.into());
+                self.number(callee.procedure.0.into());
             }
             Record::File(file) => {
                 self.tag(tag::FILE, 0);
@@ -335,6 +341,9 @@ impl<'a> Decoder<'a> {
                 name: TextId(self.id()?),
                 offset: self.number()?,
             }),
+            tag::CALLEE => {
+                Record::Callee(Callee { frame: FrameId(self.id()?), procedure: TextId(self.id()?) })
+            }
             tag::FILE => Record::File(File { number: self.number()?, name: TextId(self.id()?) }),
             kind => Record::Event(self.event(kind, flags)?),
         })
@@ -549,6 +558,7 @@ mod tests {
                 offset: 40,
             }),
             Record::File(File { number: u64::MAX, name: TextId(0) }),
+            Record::Callee(Callee { frame: FrameId(7), procedure: TextId(1) }),
             event(5_000_000_000, EventKind::Start { creator: Some(ThreadId(0)), stack: None }),
             event(4_999_999_999, EventKind::Name { name: TextId(0) }),
             event(u64::MAX, EventKind::Exec { program: TextId(1) }),

@@ -30,6 +30,8 @@ pub enum Record {
     Variable(Variable),
     /// The name of a file that a thread waited for.
     File(File),
+    /// Which procedure a frame's call is for; stands in the symbol log.
+    Callee(Callee),
     /// Something that happened.
     Event(Event),
 }
@@ -195,6 +197,15 @@ pub struct Variable {
     pub name: TextId,
     /// Where in the variable the word is, bytes.
     pub offset: u64,
+}
+
+/// The procedure that is called at a frame, where it hides behind inner ones that have no names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Callee {
+    /// The frame.
+    pub frame: FrameId,
+    /// The procedure's name.
+    pub procedure: TextId,
 }
 
 /// A file behind descriptors.

@@ -3,9 +3,9 @@
 //! In: the frames and words of the event log. Out: the symbol log. Names come from files as they are on this machine
 //! now, so a recording that is opened elsewhere needs none of them.
 
-use longpole_event::{Frame, FrameId, ModuleId, Symbol, SymbolPlace, Variable, Word};
+use longpole_event::{Callee, Frame, FrameId, ModuleId, Symbol, SymbolPlace, Variable, Word};
 use longpole_recording::{LogBuilder, Result};
-use longpole_symbols::{CodeModule, Named, Symboliser, name_variables};
+use longpole_symbols::{CodeModule, Named, Symboliser, name_callees, name_variables};
 use rustc_hash::FxHashMap;
 
 use crate::stacks::Stacks;
@@ -68,6 +68,7 @@ impl FramesToName {
         for Group { id, module, frames, words } in self.groups {
             write_variables(log, id, &module, &words)?;
             let addresses: Vec<u64> = frames.iter().map(|(_, address)| *address).collect();
+            write_callees(log, &module, &frames, &addresses)?;
             let names = symboliser.symbolise(&module, &addresses);
             for ((frame, _), named) in frames.into_iter().zip(names) {
                 let symbol = symbol(log, frame, named)?;
@@ -88,6 +89,25 @@ fn write_variables(log: &mut LogBuilder, id: ModuleId, module: &CodeModule, word
             let name = log.text(&variable.name)?;
             log.variable(Variable { module: id, file_address, name, offset: variable.offset })?;
         }
+    }
+    Ok(())
+}
+
+/// Writes the procedures that frames of one module call.
+fn write_callees(
+    log: &mut LogBuilder,
+    module: &CodeModule,
+    frames: &[(FrameId, u64)],
+    addresses: &[u64],
+) -> Result<()> {
+    let callees = name_callees(module, addresses);
+    if callees.is_empty() {
+        return Ok(());
+    }
+    let frame_at: FxHashMap<u64, FrameId> = frames.iter().map(|&(frame, address)| (address, frame)).collect();
+    for (address, name) in callees {
+        let procedure = log.text(&name)?;
+        log.callee(Callee { frame: frame_at[&address], procedure })?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Interning on top of a log: each text, module, frame, stack and call is written once.
 
 use longpole_event::{
-    Call, CallId, Event, File, Frame, FrameId, Module, ModuleId, Process, ProcessId, Record, Series,
+    Call, CallId, Callee, Event, File, Frame, FrameId, Module, ModuleId, Process, ProcessId, Record, Series,
     SeriesId, Stack, StackId, Symbol, TextId, Thread, ThreadId, Variable, Word,
 };
 use rustc_hash::FxHashMap;
@@ -171,6 +171,14 @@ impl LogBuilder {
     /// [`crate::Error::Io`].
     pub fn variable(&mut self, variable: Variable) -> Result<()> {
         self.log.push(&Record::Variable(variable))
+    }
+
+    /// Writes which procedure is called at a frame.
+    ///
+    /// # Errors
+    /// [`crate::Error::Io`].
+    pub fn callee(&mut self, callee: Callee) -> Result<()> {
+        self.log.push(&Record::Callee(callee))
     }
 
     /// Writes the name of a file.

@@ -61,6 +61,7 @@ impl Counts {
             | Record::Word(_)
             | Record::Variable(_)
             | Record::File(_)
+            | Record::Callee(_)
             | Record::Event(_) => {}
         }
     }

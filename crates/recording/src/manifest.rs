@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Version of the recording's layout and encodings that this build writes, and the newest it reads.
 ///
-/// 1: the first. 2: [`longpole_event::Word`], [`longpole_event::Variable`], [`longpole_event::File`], and files in the
+/// 1: the first. 2: [`longpole_event::Word`], [`longpole_event::Variable`], [`longpole_event::File`], [`longpole_event::Callee`], and files in the
 /// third argument of calls; recordings of version 1 have none of these.
 pub const FORMAT_VERSION: u32 = 2;
 

@@ -1,7 +1,7 @@
 //! The definitions of one log as tables.
 
 use longpole_event::{
-    Call, File, Frame, FrameId, Module, ModuleId, ModuleKind, Process, Record, Series, Stack, Symbol,
+    Call, Callee, File, Frame, FrameId, Module, ModuleId, ModuleKind, Process, Record, Series, Stack, Symbol,
     SymbolPlace, TextId, Thread, Variable, Word,
 };
 
@@ -32,6 +32,8 @@ pub struct Tables {
     pub words: Vec<Word>,
     /// Variables, in the order of the log (only in a symbol log).
     pub variables: Vec<Variable>,
+    /// Called procedures, in the order of the log (only in a symbol log).
+    pub callees: Vec<Callee>,
     /// Files that threads waited for, in the order of the log.
     pub files: Vec<File>,
     /// Definitions that were lost with damaged chunks and stand as placeholders.
@@ -100,6 +102,10 @@ impl Tables {
             Record::Variable(variable) => {
                 let is_known = variable.name.index() < self.texts.len();
                 keep(&mut self.variables, variable, is_known, &mut self.dangling);
+            }
+            Record::Callee(callee) => {
+                let is_known = callee.procedure.index() < self.texts.len();
+                keep(&mut self.callees, callee, is_known, &mut self.dangling);
             }
             Record::File(file) => {
                 let is_known = file.name.index() < self.texts.len();

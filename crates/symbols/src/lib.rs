@@ -19,6 +19,7 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+mod callees;
 mod cfi;
 mod chain;
 mod elf_names;
@@ -44,6 +45,7 @@ mod unwinder;
 mod variables;
 mod vdso;
 
+pub use callees::name_callees;
 pub use frame_pointers::{FramePointers, has_frame_pointers};
 pub use mapping::{Mapping, Registers};
 pub use module::CodeModule;

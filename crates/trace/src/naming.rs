@@ -2,7 +2,7 @@
 
 use longpole_event::{FrameId, MachineId, ModuleId, ModuleKind};
 use longpole_recording::{Folder, LogName, Tables};
-use longpole_symbols::{CodeModule, Symboliser, name_variables};
+use longpole_symbols::{CodeModule, Symboliser, name_callees, name_variables};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::Result;
@@ -20,6 +20,8 @@ pub(crate) struct FrameNames {
     spins: Vec<bool>,
     /// Frames of the kernel.
     kernel: Vec<bool>,
+    /// Procedures that are called at a frame, where that is known beside the stack.
+    callees: FxHashMap<FrameId, String>,
     /// Places in the standard library of the program's language.
     library: FxHashSet<PlaceId>,
     /// Places in the kernel's way in from user code, which is the same for every system call.
@@ -59,6 +61,11 @@ impl FrameNames {
         self.library.contains(&place)
     }
 
+    /// The procedure that is called there, where that is known beside the stack.
+    pub(crate) fn callee(&self, frame: FrameId) -> Option<&str> {
+        self.callees.get(&frame).map(String::as_str)
+    }
+
     /// Whether the frame is the kernel's.
     pub(crate) fn is_kernel(&self, frame: FrameId) -> bool {
         self.kernel[frame.index()]
@@ -71,6 +78,8 @@ struct Named {
     /// One entry for each named frame: (places, spins).
     frames: FxHashMap<FrameId, (Vec<RawPlace>, bool)>,
     variables: VariableNames,
+    /// What calls of OpenMP's runtime are for.
+    callees: FxHashMap<FrameId, String>,
 }
 
 /// Variables by module and address in the module's file.
@@ -103,7 +112,8 @@ pub(crate) fn name_frames(
         Some(mut log) => (read_symbols(&mut log)?, SymbolSource::Recording),
         None => (look_up_here(tables), SymbolSource::Here),
     };
-    Ok((intern(tables, &named, paths), named.variables, source))
+    let names = FrameNames { callees: named.callees.clone(), ..intern(tables, &named, paths) };
+    Ok((names, named.variables, source))
 }
 
 fn read_symbols(log: &mut LogStream) -> Result<Named> {
@@ -124,7 +134,12 @@ fn read_symbols(log: &mut LogStream) -> Result<Named> {
         let name = symbols.text(variable.name).to_owned();
         ((variable.module, variable.file_address), Variable { name, offset: variable.offset })
     };
-    Ok(Named { frames, variables: symbols.variables.iter().map(named).collect() })
+    let callee = |callee: &longpole_event::Callee| (callee.frame, symbols.text(callee.procedure).to_owned());
+    Ok(Named {
+        frames,
+        variables: symbols.variables.iter().map(named).collect(),
+        callees: symbols.callees.iter().map(callee).collect(),
+    })
 }
 
 /// Names the frames of a recording whose recorder could not: the program's files may still be here.
@@ -146,6 +161,10 @@ fn look_up_here(tables: &Tables) -> Named {
         let path = tables.text(module.path).into();
         let code = CodeModule::new(path, module.build_id.clone(), module.kind, pid);
         let addresses: Vec<u64> = frames.iter().map(|frame| tables.frames[frame.index()].address).collect();
+        let frame_at = |address| frames.iter().find(|frame| tables.frames[frame.index()].address == address);
+        for (address, name) in name_callees(&code, &addresses) {
+            named.callees.extend(frame_at(address).map(|&frame| (frame, name)));
+        }
         for (frame, found) in frames.iter().zip(symboliser.symbolise(&code, &addresses)) {
             let places = found.places.into_iter().map(|place| RawPlace {
                 procedure: place.procedure,

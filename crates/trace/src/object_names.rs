@@ -176,7 +176,7 @@ fn what(kind: ObjectKind) -> &'static str {
 
 /// The procedure that a closure stands in: `table::fill::{closure#0}` is `table::fill`.
 fn enclosing(procedure: &str) -> &str {
-    const CLOSURES: [&str; 3] = ["::{{closure}}", "::{closure#", "::{lambda("];
+    const CLOSURES: [&str; 5] = ["::{{closure}}", "::{closure#", "::{lambda(", "._omp_fn.", ".omp_outlined"];
     let starts = CLOSURES.iter().filter_map(|mark| procedure.find(mark)).filter(|&at| at > 0);
     starts.min().map_or(procedure, |at| &procedure[..at])
 }

@@ -15,7 +15,7 @@ use crate::cause::{StackHints, by_kernel_procedure};
 use crate::naming::FrameNames;
 use crate::paths::{PathId, Paths, Place, PlaceId, Procedure};
 use crate::state::Cause;
-use crate::waiting_frames::{Hint, hint, is_runtime_module};
+use crate::waiting_frames::{Hint, hint, is_runtime_module, openmp_hint};
 
 /// How much of a stack is part of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -121,7 +121,12 @@ impl StackTable {
                     Some(hint) => hints.add(hint),
                     // Part of the procedure that it is inlined into, and so of the wait if that one is.
                     None if self.names.is_inlined_library(place) && dropped + 1 < places.len() => {}
-                    None => return Stripped { node: Some(current), dropped, hints },
+                    None => {
+                        // The innermost procedure's call is what was waited in.
+                        let callee = self.names.callee(frame).filter(|_| dropped == 0 && current != stack);
+                        callee.and_then(openmp_hint).into_iter().for_each(|hint| hints.add(hint));
+                        return Stripped { node: Some(current), dropped, hints };
+                    }
                 }
             }
             node = caller;

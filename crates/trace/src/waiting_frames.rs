@@ -74,6 +74,11 @@ fn waited_on_by_address(name: &str) -> Option<Hint> {
     Some(users.iter().find(|(user, _)| arguments.contains(user)).map_or(CONDITION, |&(_, hint)| hint))
 }
 
+/// What a wait in an entry of OpenMP's runtime tells.
+pub(crate) fn openmp_hint(entry: &str) -> Option<Hint> {
+    hint(entry, "libgomp.so")
+}
+
 fn is_openmp(module: &str) -> bool {
     ["libgomp.so", "libomp.so", "libiomp5.so"].iter().any(|prefix| module.starts_with(prefix))
 }

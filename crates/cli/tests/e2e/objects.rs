@@ -93,3 +93,11 @@ fn cpp_objects_have_kinds_and_names() {
     ];
     or_skip!(assert_objects(&session, "cpp_locks.cpp", &["-std=c++20"], &expected));
 }
+
+#[test]
+fn openmp_objects_have_kinds_and_names() {
+    let session = Session::start();
+    let expected =
+        [("mutex", "critical section stats"), ("mutex", "counter_lock"), ("barrier", "barrier in main")];
+    or_skip!(assert_objects(&session, "openmp_locks.c", &["-fopenmp"], &expected));
+}
