@@ -10,6 +10,7 @@ mod assembly;
 mod bursts;
 mod cause;
 mod census;
+mod ends;
 mod error;
 mod evidence;
 mod inventory;

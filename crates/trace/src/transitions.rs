@@ -15,6 +15,7 @@ use rustc_hash::FxHashMap;
 
 use crate::cause::{cause, dependence, is_yield, sends};
 use crate::census::{Identity, Wait};
+use crate::ends::Ends;
 use crate::objects::ObjectId;
 use crate::paths::PathId;
 use crate::stacks::{Cut, StackTable};
@@ -97,6 +98,8 @@ pub(crate) struct Sources<'a> {
 #[derive(Clone, Debug)]
 struct Live {
     state: State,
+    /// When it came into its state.
+    since: Time,
     prefix: PathId,
     /// The prefix after the next exec.
     program_prefix: PathId,
@@ -114,12 +117,14 @@ struct Live {
 pub(crate) struct Transitions<'a> {
     sources: Sources<'a>,
     threads: Vec<Live>,
+    ends: Ends,
 }
 
 impl<'a> Transitions<'a> {
     pub(crate) fn new(sources: Sources<'a>) -> Self {
         let absent = Live {
             state: State::Absent,
+            since: Time::ZERO,
             prefix: crate::paths::Paths::ROOT,
             program_prefix: crate::paths::Paths::ROOT,
             next_spin: 0,
@@ -127,7 +132,7 @@ impl<'a> Transitions<'a> {
             observed: false,
             awaits: None,
         };
-        Transitions { sources, threads: vec![absent; sources.known.len()] }
+        Transitions { sources, threads: vec![absent; sources.known.len()], ends: Ends::default() }
     }
 
     /// Replays one event; its time is on the recording's axis.
@@ -192,6 +197,8 @@ impl<'a> Transitions<'a> {
             self.enter(thread, time, known.initial.unwrap_or(State::Ready), observer);
             return;
         };
+        let processes = self.sources.processes;
+        self.ends.begin(processes[thread.index()], processes[creator.index()]);
         let path = self.observe(creator, time, (stack, Cut::Stripped), observer);
         let creator_prefix = self.threads[creator.index()].prefix;
         let live = &mut self.threads[thread.index()];
@@ -209,7 +216,7 @@ impl<'a> Transitions<'a> {
     fn switch_in(&mut self, thread: ThreadId, time: Time, observer: &mut impl Observer) {
         match self.threads[thread.index()].state {
             State::Ready => {}
-            State::Blocked(_) => observer.count(Oddity::UnmatchedWake),
+            State::Blocked(_) => self.woken_unseen(thread, time, observer),
             State::Absent | State::Running | State::Spinning => observer.count(Oddity::Contradiction),
         }
         self.enter_processor(thread, time, observer);
@@ -295,9 +302,22 @@ impl<'a> Transitions<'a> {
             (Some(source), _) => self.depend(thread, time, (source, stack, cause), observer),
             (None, Waker::Interrupt | Waker::SoftInterrupt(_)) => observer.count(Oddity::InterruptWake),
             (None, Waker::Outside(_)) => observer.count(Oddity::OutsideWake),
-            (None, _) => observer.count(Oddity::UnmatchedWake),
+            (None, _) => self.woken_unseen(thread, time, observer),
         }
         self.enter(thread, time, State::Ready, observer);
+    }
+
+    /// The thread's wait is over, and nobody was seen to end it.
+    fn woken_unseen(&mut self, thread: ThreadId, time: Time, observer: &mut impl Observer) {
+        let Live { state: State::Blocked(cause), since, .. } = self.threads[thread.index()] else { return };
+        let process = self.sources.processes[thread.index()];
+        match self.ends.since(cause, process, since) {
+            Some((source, source_time)) if source != thread => {
+                let (source, kind) = (self.global(source), DependenceKind::Join);
+                self.emit(thread, time, What::Depend { source, source_time, kind }, observer);
+            }
+            _ => observer.count(Oddity::UnmatchedWake),
+        }
     }
 
     fn depend(
@@ -371,6 +391,10 @@ impl<'a> Transitions<'a> {
         let live = &mut self.threads[thread.index()];
         if live.state != state {
             live.state = state;
+            live.since = time;
+            if state == State::Absent {
+                self.ends.end(thread, self.sources.processes[thread.index()], time);
+            }
             self.emit(thread, time, What::State(state), observer);
         }
     }

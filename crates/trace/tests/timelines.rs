@@ -199,3 +199,32 @@ fn the_kernel_s_way_in_is_no_procedure() {
     assert!(lines.contains(&"T0 10 at main/ksys_read".into()), "{lines:#?}");
     assert!(lines.contains(&"T0 20 at main".into()), "{lines:#?}");
 }
+
+#[test]
+fn a_join_without_a_wake_is_ended_by_the_thread_that_ended_meanwhile() {
+    let (_folder, trace) = recording(vec![machine("a", 0)], 50, |logs| {
+        let log = &mut logs[0];
+        let process = log.process(10, None);
+        let (main, worker, other) =
+            (log.thread(process, 10), log.thread(process, 11), log.thread(process, 12));
+        let create = log.plain(&["main", "pthread_create"]);
+        let join = log.plain(&["main", "pthread_join"]);
+        log.start(0, main, None);
+        log.switch_in(0, main);
+        log.start(5, worker, Some((main, create)));
+        log.start(5, other, Some((main, create)));
+        log.switch_in(6, other);
+        log.dead(7, other);
+        log.switch_in(8, worker);
+        log.futex(10, main, join);
+        log.dead(20, worker);
+        log.switch_in(22, main);
+        // Nobody ends while it waits for the second time.
+        log.futex(30, main, join);
+        log.switch_in(40, main);
+    });
+    let lines = drawn(&trace);
+    let joins: Vec<_> = lines.iter().filter(|line| line.contains("Join")).collect();
+    assert_eq!(joins, ["T0 22 after T1@20 (Join)"], "{lines:#?}");
+    assert_eq!(trace.evidence().unmatched_wakes, 1);
+}

@@ -44,15 +44,10 @@ answers![
     rust_channel,
 ];
 
-/// For programs whose answer depends on who waits for the end of whom.
-fn with_ends(collector: Collector) -> Collector {
-    if collector == Collector::Import { Collector::ImportAll } else { collector }
-}
-
 /// What a wait for `cause` may be called: chains of frame pointers, all that an import has, lose the caller
 /// of a libc procedure, and then a futex is all that can be said.
 fn is_cause(collector: Collector, found: Cause, cause: Cause) -> bool {
-    let is_import = matches!(collector, Collector::Import | Collector::ImportAll);
+    let is_import = collector == Collector::Import;
     found == cause || (is_import && found == Cause::Futex)
 }
 
@@ -83,8 +78,7 @@ fn assert_processes(recording: &Recording, expected: f64) {
 
 fn serial_then_parallel(collector: Collector) {
     let session = Session::start();
-    let recording =
-        or_skip!(record(&session, with_ends(collector), "serial_then_parallel.c", flags(collector)));
+    let recording = or_skip!(record(&session, collector, "serial_then_parallel.c", flags(collector)));
     let critical = recording.report("critical-path", "procedure");
     critical.assert_percent("read_input", 50.0, CLOSE);
     critical.assert_percent("transform", 33.3, CLOSE);
@@ -294,7 +288,7 @@ fn sleep_and_io(collector: Collector) {
 
 fn fork_exec_tree(collector: Collector) {
     let session = Session::start();
-    let recording = or_skip!(record(&session, with_ends(collector), "fork_exec_tree.c", flags(collector)));
+    let recording = or_skip!(record(&session, collector, "fork_exec_tree.c", flags(collector)));
     let profile = recording.report("profile", "procedure");
     profile.assert_percent("leaf_work", 98.0, CLOSE);
     assert_processes(&recording, 7.0);

@@ -70,9 +70,6 @@ pub enum Collector {
     Perf,
     /// `perf record`, then `longpole import`
     Import,
-    /// The same with `perf record -a`. Without it newer kernels end a thread's events before the thread
-    /// wakes those that wait for its end, so joins and waits for children end for no known reason.
-    ImportAll,
 }
 
 impl Collector {
@@ -80,7 +77,7 @@ impl Collector {
         match self {
             Collector::Bpf => "bpf",
             Collector::Perf => "perf",
-            Collector::Import | Collector::ImportAll => "import",
+            Collector::Import => "import",
         }
     }
 
@@ -93,7 +90,7 @@ impl Collector {
             Collector::Bpf if !Path::new("/sys/kernel/btf/vmlinux").exists() => {
                 Err("the kernel has no BTF".into())
             }
-            Collector::Import | Collector::ImportAll => find("perf").map(drop),
+            Collector::Import => find("perf").map(drop),
             _ => Ok(()),
         }
     }
@@ -148,19 +145,18 @@ impl Session {
                     .args(command);
                 self.run(&mut record)
             }
-            Collector::Import => self.import(&path, &[], command)?,
-            Collector::ImportAll => self.import(&path, &["-a"], command)?,
+            Collector::Import => self.import(&path, command)?,
         };
         let made = path.join("recording.json").is_file();
         assert!(made, "no recording; stdout:\n{}\nstderr:\n{}", run.stdout, run.stderr);
         Ok(Recording { path, run })
     }
 
-    fn import<P: AsRef<OsStr>>(&self, path: &Path, options: &[&str], command: &[P]) -> Result<Run, String> {
+    fn import<P: AsRef<OsStr>>(&self, path: &Path, command: &[P]) -> Result<Run, String> {
         let data = self.path().join("perf.data");
         let mut perf = Command::new(find("perf")?);
         // No build ids: some versions of perf fail on a program that they saw in another folder before.
-        perf.args(["record", "-q", "--no-buildid", "--no-buildid-cache"]).args(options).args(["-g", "-e"]);
+        perf.args(["record", "-q", "--no-buildid", "--no-buildid-cache", "-g", "-e"]);
         perf.args(["sched:sched_switch,sched:sched_waking,cpu-clock", "-o"]);
         let run = self.run(perf.arg(&data).arg("--").args(command));
         assert!(data.is_file(), "perf made nothing: {}", run.stderr);
