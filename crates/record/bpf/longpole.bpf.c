@@ -385,13 +385,9 @@ INLINE u8 file_kind(u16 mode)
 	return FILE_ANONYMOUS;
 }
 
-/* Sends the name of a file, if that was not done of late. */
+/* Sends the name of a file, if that was not done of late; files are renamed. */
 static NOINLINE int name_file(struct file *file, u64 number, u64 time)
 {
-	u32 slot = (u32)(number >> 13) & (SENT_KEYS - 1);
-	u64 *known = bpf_map_lookup_elem(&sent, &slot);
-	if (!known || *known == number)
-		return 0;
 	struct file_record record = {
 		.head = { .time = time, .kind = RECORD_FILE, .cpu = bpf_get_smp_processor_id() },
 		.number = number,
@@ -404,8 +400,13 @@ static NOINLINE int name_file(struct file *file, u64 number, u64 time)
 		return 0;
 	if (bpf_probe_read_kernel_str(record.name, sizeof(record.name), name) <= 0)
 		return 0;
-	if (output(&record, sizeof(record), NOT_COUNTED) == 0)
-		*known = number;
+	u64 key = number;
+	for (u32 i = 0; i < FILE_NAME_BYTES / 8; i++)
+		key = (key ^ ((u64 *)record.name)[i]) * PRIME;
+	u32 slot = (u32)(key >> 13) & (SENT_KEYS - 1);
+	u64 *known = bpf_map_lookup_elem(&sent, &slot);
+	if (known && *known != key && output(&record, sizeof(record), NOT_COUNTED) == 0)
+		*known = key;
 	return 0;
 }
 

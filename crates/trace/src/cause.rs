@@ -32,6 +32,8 @@ pub(crate) struct StackHints {
     pub(crate) is_per_thread: bool,
     /// What the kernel's procedures say, where the stack has them.
     pub(crate) kernel: Option<Cause>,
+    /// The kernel's procedures write or send.
+    pub(crate) kernel_writes: bool,
 }
 
 impl StackHints {
@@ -197,6 +199,11 @@ fn by_file(file: FileKind) -> Cause {
         FileKind::Anonymous => Cause::Poll,
         FileKind::Regular | FileKind::Block | FileKind::None => Cause::Io,
     }
+}
+
+/// Whether a kernel procedure on the stack of a blocked thread writes to a file, a pipe or a socket.
+pub(crate) fn is_kernel_write(name: &str) -> bool {
+    ["_write", "_send", "sendmsg"].iter().any(|part| name.contains(part))
 }
 
 /// What a kernel procedure on the stack of a blocked thread tells.

@@ -278,7 +278,8 @@ mod tests {
         fn names(self) -> Vec<(ObjectKind, String)> {
             let mut objects = Objects::default();
             let Setting { paths, program, words, files, census } = self;
-            let names = Names { paths: &paths, program: &program, words: &words, files: &files };
+            let pids = program.processes.iter().map(|process| process.pid).collect();
+            let names = Names { paths: &paths, program: &program, words: &words, files: &files, pids: &pids };
             census.settle(&names, &mut objects);
             objects.all().iter().map(|object| (object.kind, object.name.clone())).collect()
         }
@@ -370,6 +371,21 @@ mod tests {
         assert_eq!(setting.census.come_across(wait(sort, true), path, &setting.paths), id);
         setting.census.ended(id, true, uniq);
         assert_eq!(setting.names(), [(ObjectKind::Pipe, "pipe sort → uniq".into())]);
+    }
+
+    #[test]
+    fn a_file_is_named_without_the_numbers_of_processes() {
+        let mut setting = Setting::default();
+        setting.process("postgres");
+        setting.program.processes[0].pid = 20324;
+        let path = setting.path("main", "a", 0);
+        for (number, name) in [(7, "xlogtemp.20324"), (8, "journal2.log")] {
+            setting.files.insert(number, name.into());
+            setting.wait(ObjectKind::File, Some(Identity::File(number)), path);
+        }
+        setting.wait(ObjectKind::FileLock, Some(Identity::File(8)), path);
+        let names: Vec<_> = setting.names().into_iter().map(|(_, name)| name).collect();
+        assert_eq!(names, ["file xlogtemp.*", "file journal2.log", "lock of file journal2.log"]);
     }
 
     #[test]

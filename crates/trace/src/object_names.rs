@@ -32,6 +32,8 @@ pub(crate) struct Names<'a> {
     pub(crate) program: &'a Program,
     pub(crate) words: &'a WordNames,
     pub(crate) files: &'a FileNames,
+    /// Pids of the run.
+    pub(crate) pids: &'a FxHashSet<u32>,
 }
 
 /// Files by the numbers that stand for them in calls.
@@ -84,8 +86,10 @@ pub(crate) fn name(found: &Found, names: &Names<'_>) -> String {
         Identity::Memory(process) => format!("memory map of {}", process_name(process, names.program)),
         Identity::File(number) if kind == ObjectKind::File || kind == ObjectKind::FileLock => {
             match names.files.get(&number) {
-                Some(file) if kind == ObjectKind::FileLock => format!("lock of file {file}"),
-                Some(file) => format!("file {file}"),
+                Some(file) => {
+                    let of = if kind == ObjectKind::FileLock { "lock of file" } else { "file" };
+                    format!("{of} {}", without_pids(file, names.pids))
+                }
                 None => by_site(kind, &found.sites, names.paths),
             }
         }
@@ -206,6 +210,21 @@ fn by_ends(found: &Found, program: &Program) -> String {
         (_, true) => format!("{kind} from {}", list(&writers, ", ")),
         _ => format!("{kind} {} → {}", list(&writers, ", "), list(&readers, ", ")),
     }
+}
+
+/// The name of a file with `*` for each number that is a pid of the run: the next run has others.
+fn without_pids(file: &str, pids: &FxHashSet<u32>) -> String {
+    let is_pid = |digits: &str| digits.len() > 1 && digits.parse().is_ok_and(|pid| pids.contains(&pid));
+    let mut name = String::with_capacity(file.len());
+    let mut rest = file;
+    while !rest.is_empty() {
+        let is_digit = rest.starts_with(|first: char| first.is_ascii_digit());
+        let end = rest.find(|next: char| next.is_ascii_digit() != is_digit).unwrap_or(rest.len());
+        let (part, after) = rest.split_at(end);
+        name.push_str(if is_digit && is_pid(part) { "*" } else { part });
+        rest = after;
+    }
+    name
 }
 
 fn list(names: &[&str], separator: &str) -> String {

@@ -11,7 +11,7 @@ use longpole_event::{FrameId, StackId};
 use longpole_recording::Tables;
 use rustc_hash::FxHashMap;
 
-use crate::cause::{StackHints, by_kernel_procedure};
+use crate::cause::{StackHints, by_kernel_procedure, is_kernel_write};
 use crate::naming::FrameNames;
 use crate::paths::{PathId, Paths, Place, PlaceId, Procedure};
 use crate::state::Cause;
@@ -106,6 +106,8 @@ impl StackTable {
             let (caller, frame) = self.nodes[current.index()];
             if self.names.is_kernel(frame) {
                 let seen = self.names.places(frame).iter().find_map(|&place| table.kernel(place));
+                hints.kernel_writes |=
+                    self.names.places(frame).iter().any(|&place| table.kernel_writes(place));
                 // The innermost one tells, but a page fault stays one whatever it waits for.
                 hints.kernel = seen.filter(|&cause| cause == Cause::PageFault).or(hints.kernel).or(seen);
                 node = caller;
@@ -251,6 +253,7 @@ impl PathCache {
 struct HintTable {
     hints: Vec<Option<Hint>>,
     kernel: Vec<Option<Cause>>,
+    kernel_writes: Vec<bool>,
     starts: Vec<bool>,
     yields: Vec<bool>,
 }
@@ -262,13 +265,20 @@ impl HintTable {
             procedures.iter().map(|procedure| hint(&procedure.name, &procedure.module)).collect();
         let kernel: Vec<_> =
             procedures.iter().map(|procedure| by_kernel_procedure(&procedure.name)).collect();
-        let mut table = HintTable { hints: vec![], kernel: vec![], starts: vec![], yields: vec![] };
+        let mut table = HintTable {
+            hints: vec![],
+            kernel: vec![],
+            kernel_writes: vec![],
+            starts: vec![],
+            yields: vec![],
+        };
         for place in paths.all_places() {
             let index = place.procedure.0 as usize;
             let procedure = &procedures[index];
             let plain = procedure.name.trim_start_matches('_');
             table.hints.push(by_procedure[index]);
             table.kernel.push(kernel[index]);
+            table.kernel_writes.push(is_kernel_write(&procedure.name));
             let starts =
                 plain == "start_thread" || plain.starts_with("clone") || plain.starts_with("libc_start");
             table.starts.push(starts && is_runtime_module(&procedure.module));
@@ -283,6 +293,10 @@ impl HintTable {
 
     fn kernel(&self, place: PlaceId) -> Option<Cause> {
         self.kernel.get(place.0 as usize).copied().flatten()
+    }
+
+    fn kernel_writes(&self, place: PlaceId) -> bool {
+        self.kernel_writes.get(place.0 as usize).copied().unwrap_or(false)
     }
 
     fn starts_thread(&self, place: PlaceId) -> bool {

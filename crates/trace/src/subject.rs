@@ -40,7 +40,7 @@ pub(crate) enum Which {
 
 /// What a wait with this cause is for; `None` where it is for no object.
 pub(crate) fn subject(cause: Cause, call: Option<&Call>, hints: StackHints) -> Option<Subject> {
-    let of = |kind, which| Some(Subject { kind, which, writes: call.is_some_and(writes) });
+    let of = |kind, which| Some(Subject { kind, which, writes: call.map_or(hints.kernel_writes, writes) });
     match cause {
         Cause::Pipe => of(ObjectKind::Pipe, file(call)),
         Cause::Socket => of(ObjectKind::Socket, file(call)),

@@ -249,7 +249,8 @@ impl Trace {
         machine.cache = found.cache;
         let waits = found.objects.counts();
         let (words, files) = (&machine.words, &machine.files);
-        let names = Names { paths: &self.paths, program: &self.program, words, files };
+        let pids = &self.program.processes.iter().map(|process| process.pid).collect();
+        let names = Names { paths: &self.paths, program: &self.program, words, files, pids };
         let objects = found.objects.settle(&names, &mut self.objects);
         machine.objects = objects;
         machine.tails = found.last_samples.into_tails();
