@@ -32,6 +32,7 @@ mod class;
 mod company;
 mod explanation;
 mod history;
+mod profile;
 mod step;
 
 use std::collections::VecDeque;
@@ -229,7 +230,9 @@ impl<'a> Explanations<'a> {
         let roots = explained.roots.clone();
         let is_over = !is_end || release.is_some();
         let surely = if is_over { unwanted(cause, release.is_some()) } else { Some(Unwanted::End) };
-        let finished = Finished { subject, count: 1, time: now - since, explained, surely };
+        let (time, life) = (now - since, now - self.threads[thread.index()].begin.unwrap_or(now));
+        let is_most_of_life = is_most(time, life);
+        let finished = Finished { thread, subject, count: 1, time, explained, surely, is_most_of_life };
         let post = self.post(thread, (path, cause, object));
         let decided = match post {
             Some(post) => self.company.leave(post, since, release.map(|release| release.act), finished),
@@ -242,8 +245,24 @@ impl<'a> Explanations<'a> {
     }
 
     fn add(&mut self, decided: company::Decided<Finished>) {
-        for (finished, is_spare) in decided {
-            let unwanted = finished.surely.or(is_spare.then_some(Unwanted::Spare));
+        for (mut finished, is_spare) in decided {
+            if is_spare {
+                finished.surely.get_or_insert(Unwanted::Spare);
+            }
+            let history = &mut self.threads[finished.thread.index()];
+            let may_be_last = finished.is_most_of_life && history.pending.is_none() && !history.has_ended;
+            if may_be_last && finished.surely.is_none() && history.last_wait.is_none() {
+                history.last_wait = Some(Box::new(finished));
+                continue;
+            }
+            let unwanted = finished.surely;
+            self.classes.add(&finished, unwanted, &self.steps, self.limits.classes);
+        }
+    }
+
+    /// The wait that took most of the thread's life was followed by another one, or by its end.
+    fn decide_last(&mut self, thread: ThreadId, unwanted: Option<Unwanted>) {
+        if let Some(finished) = self.threads[thread.index()].last_wait.take() {
             self.classes.add(&finished, unwanted, &self.steps, self.limits.classes);
         }
     }
@@ -284,7 +303,9 @@ impl<'a> Explanations<'a> {
         let explained = explanation::Explained { direct: vec![(step, length, 0.0)], roots, is_cut: false };
         let subject = self.subject(thread, path, None, WaitKind::Spinning);
         let count = std::mem::take(&mut self.threads[thread.index()].spins);
-        self.add(vec![(Finished { subject, count, time: spun, explained, surely: None }, false)]);
+        let (surely, is_most_of_life) = (None, false);
+        let finished = Finished { thread, subject, count, time: spun, explained, surely, is_most_of_life };
+        self.add(vec![(finished, false)]);
     }
 
     /// The thread has ended: its past is still needed for a while, by those who waited for that.
@@ -299,11 +320,16 @@ impl<'a> Explanations<'a> {
     }
 }
 
+/// Whether a wait is nine tenths of a life, or more.
+fn is_most(wait: u64, life: u64) -> bool {
+    wait >= life - life / 10
+}
+
 /// Why nobody wants a wait explained, by its cause and whether a thread of the program ended it.
 fn unwanted(cause: Cause, is_released: bool) -> Option<Unwanted> {
     match cause {
         Cause::Join | Cause::Child => Some(Unwanted::Join),
-        Cause::Sleep | Cause::Stopped => Some(Unwanted::Outside),
+        Cause::Sleep | Cause::Signal | Cause::Stopped => Some(Unwanted::Outside),
         Cause::Condition
         | Cause::Park
         | Cause::Futex
@@ -312,7 +338,6 @@ fn unwanted(cause: Cause, is_released: bool) -> Option<Unwanted> {
         | Cause::Socket
         | Cause::Poll
         | Cause::Terminal
-        | Cause::Signal
             if !is_released =>
         {
             Some(Unwanted::Outside)
@@ -341,6 +366,16 @@ impl Sweep for Explanations<'_> {
         self.know(thread);
         let now = time.nanoseconds();
         self.finish_wait(thread, now, state == State::Absent);
+        match state {
+            State::Blocked(_) => self.decide_last(thread, None),
+            State::Absent => {
+                let begin = self.threads[thread.index()].begin.unwrap_or(now);
+                let last = self.threads[thread.index()].last_wait.as_ref();
+                let is_most = last.is_some_and(|last| is_most(last.time, now - begin));
+                self.decide_last(thread, is_most.then_some(Unwanted::End));
+            }
+            _ => {}
+        }
         self.explainer.earn();
         let kept = self.steps_kept();
         let history = &mut self.threads[thread.index()];
@@ -406,6 +441,9 @@ impl Sweep for Explanations<'_> {
         }
         let undecided = self.company.finish();
         self.add(undecided);
+        for index in 0..self.threads.len() {
+            self.decide_last(ThreadId::from_index(index), None);
+        }
     }
 }
 

@@ -22,10 +22,19 @@ pub(crate) enum Section {
     Line(String),
     /// A table.
     Table(Table),
-    /// Two lists beside each other, each line a name and an amount.
-    Sides { titles: [String; 2], left: Vec<(String, String)>, right: Vec<(String, String)> },
+    /// Two lists beside each other.
+    Sides(Sides),
     /// Nothing, for the eye.
     Blank,
+}
+
+/// Two lists beside each other, each line a name and an amount.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Sides {
+    /// Above each list.
+    pub titles: [String; 2],
+    pub left: Vec<(String, String)>,
+    pub right: Vec<(String, String)>,
 }
 
 pub(crate) fn render(report: &Report, style: Style) -> String {
@@ -60,7 +69,7 @@ fn push(section: &Section, style: Style, lines: &mut Vec<String>) {
             lines.extend(table.next().map(|header| style.faint(&header)));
             lines.extend(table);
         }
-        Section::Sides { titles, left, right } => push_sides(titles, [left, right], style, lines),
+        Section::Sides(Sides { titles, left, right }) => push_sides(titles, [left, right], style, lines),
         Section::Blank => lines.push(String::new()),
     }
 }

@@ -5,7 +5,6 @@ use longpole_trace::{Cause, ObjectId, PlaceId};
 use rustc_hash::FxHashMap;
 
 use super::explanation::Explained;
-use super::history::Roots;
 use super::step::{Category, Deed, StepId, StepTable};
 
 /// What kinds of cause a positive side holds, nanoseconds (C §3.4).
@@ -41,25 +40,21 @@ impl Split {
         self.add_all(other, 1.0);
     }
 
-    fn add_all(&mut self, other: &Split, factor: f64) {
+    pub(super) fn scaled(&self, factor: f64) -> Split {
+        let mut scaled = Split::default();
+        scaled.add_all(self, factor);
+        scaled
+    }
+
+    pub(super) fn add_all(&mut self, other: &Split, factor: f64) {
         self.imbalance += other.imbalance * factor;
         self.insufficient += other.insufficient * factor;
         self.contention += other.contention * factor;
         self.unexplained += other.unexplained * factor;
     }
 
-    /// Adds a step of the positive side, which the waiting thread did too or not; a wait splits as its own explanation.
-    pub(super) fn add_step(
-        &mut self,
-        deed: &Deed,
-        amount: f64,
-        (is_shared, explained): (bool, Option<&Roots>),
-    ) {
-        if let Some(Roots { split, .. }) = explained
-            && split.sum() > 0.0
-        {
-            return self.add_all(split, amount / split.sum());
-        }
+    /// Adds a step of the positive side that is no explained wait; the waiting thread did it too or not.
+    pub(super) fn add_step(&mut self, deed: &Deed, amount: f64, is_shared: bool) {
         match deed.category {
             Category::Running if is_shared => self.imbalance += amount,
             Category::Running | Category::Released => self.insufficient += amount,
@@ -150,14 +145,17 @@ struct Key {
 }
 
 /// A wait of a subject, explained.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Finished {
+    pub thread: ThreadId,
     pub subject: Subject,
     pub count: u64,
     pub time: u64,
     pub explained: Explained,
     /// Why nobody wants it explained, whoever else waited there.
     pub surely: Option<Unwanted>,
+    /// The thread has done next to nothing else.
+    pub is_most_of_life: bool,
 }
 
 #[derive(Debug, Default)]

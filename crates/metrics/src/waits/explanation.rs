@@ -12,7 +12,8 @@ use longpole_event::ThreadId;
 use longpole_trace::{Cause, Program};
 
 use super::history::{History, Release, Roots};
-use super::step::{Category, Deed, Sides, StepId, StepTable};
+use super::profile::Profile;
+use super::step::{Category, Sides, StepId, StepTable};
 use super::{Limits, Split};
 
 /// A wait that is over, with what explains it.
@@ -47,6 +48,8 @@ pub(super) struct Explainer {
     held: Sides,
     /// By step: both sides of the explanation to the roots.
     roots: Sides,
+    /// What the thread that ended the last compared wait did.
+    profile: Profile,
     /// Steps that may be looked at; grows with the steps that are made, which bounds the time of all explanations.
     credit: usize,
 }
@@ -64,7 +67,7 @@ fn is_alone(cause: Cause) -> bool {
 impl Explainer {
     pub(super) fn new(limits: Limits) -> Self {
         let (deeds, held, roots) = (Sides::default(), Sides::default(), Sides::default());
-        Explainer { limits, deeds, held, roots, credit: limits.credit }
+        Explainer { limits, deeds, held, roots, profile: Profile::default(), credit: limits.credit }
     }
 
     /// A step was made.
@@ -113,7 +116,8 @@ impl Explainer {
                 _ => (own_begin.max(other_begin), own_begin.max(other_begin)),
             }
         });
-        let asked = own.steps_since(own_from) + other.steps_since(other_from);
+        let of_other = self.profile.cost(release.source, other, (other_from, most.1));
+        let asked = own.steps_since(own_from) + of_other;
         let is_known = own_known <= own_from && other_known <= other_from;
         if is_known && asked <= self.credit {
             self.credit -= asked;
@@ -138,8 +142,13 @@ impl Explainer {
         let (own, other) = (&threads[question.thread.index()], &threads[release.source.index()]);
         let (own_work, other_work) = (own.work(table), other.work(table));
         let paths = ((stretch.own, question.from), (stretch.other, release.source_time));
-        own.walk(paths.0, own_work, |step, part, _, _| self.deeds.lose(table.deed_of(step), part as f64));
-        other.walk(paths.1, other_work, |step, part, _, _| self.deeds.gain(table.deed_of(step), part as f64));
+        own.walk(paths.0, own_work, |step, part, _, _| {
+            self.deeds.lose_step(table.deed_of(step), part as f64, step)
+        });
+        self.profile.show((release.source, other), paths.1, other_work, table);
+        for part in &self.profile.parts {
+            self.deeds.gain_step(table.deed_of(part.step), part.amount, part.step);
+        }
         let under_way = question.to.saturating_sub(release.source_time);
         let lengths = (paths.0.1 - paths.0.0, paths.1.1 - paths.1.0 + under_way);
         let later = (question.to - question.from) as i64 + lengths.0 as i64 - lengths.1 as i64;
@@ -147,37 +156,43 @@ impl Explainer {
         for (category, amount) in [(Category::UnderWay, under_way as i64), (category, later)] {
             if amount != 0 {
                 let step = table.intern(None, category, None);
-                let deed = table.deed_of(step);
-                let side = if amount > 0 { Sides::gain } else { Sides::lose };
-                side(&mut self.deeds, deed, amount.unsigned_abs() as f64);
+                let side = if amount > 0 { Sides::gain_step } else { Sides::lose_step };
+                side(&mut self.deeds, table.deed_of(step), amount.unsigned_abs() as f64, step);
             }
         }
         let mut split = Split::default();
         let (deeds, roots) = (&self.deeds, &mut self.roots);
-        other.walk(paths.1, other_work, |step, part, whole, explained| {
-            let (positive, negative) = deeds.get(table.deed_of(step));
-            if positive > negative {
-                let amount = part as f64 * (positive - negative) / positive;
-                split.add_step(&table.step(step).deed, amount, (negative > 0.0, explained));
-                add_roots(roots, (step, amount), explained, whole);
-            }
-        });
+        let left = |deed: u32| {
+            let (positive, negative) = deeds.get(deed);
+            if positive > negative { (positive - negative) / positive } else { 0.0 }
+        };
+        for part in self.profile.parts.iter().filter(|part| part.is_plain) {
+            let amount = part.amount * left(part.deed);
+            split.add_step(&table.step(part.step).deed, amount, deeds.get(part.deed).1 > 0.0);
+            roots.gain(part.step.0, amount);
+        }
+        for part in &self.profile.roots {
+            roots.gain(part.step.0, part.positive * left(part.deed));
+            roots.lose(part.step.0, part.negative * left(part.deed));
+        }
+        for (deed, of_waits) in &self.profile.splits {
+            split.add_all(of_waits, left(*deed));
+        }
         let mut direct = Vec::with_capacity(deeds.touched().len());
         for &deed in deeds.touched() {
             let (positive, negative) = deeds.get(deed);
-            let Deed { category, scope } = table.deed(deed);
-            let of = |group| if is_nobodys(category) { None } else { group };
+            let (gained, lost) = deeds.steps(deed);
             if positive > negative {
-                let step = table.intern(of(other.group), category, scope);
-                direct.push((step, positive - negative, 0.0));
-                if is_nobodys(category) {
-                    split.add_step(&table.step(step).deed, positive - negative, (false, None));
-                    roots.gain(step.0, positive - negative);
+                let amount = positive - negative;
+                direct.push((gained, amount, 0.0));
+                let step = table.step(gained);
+                if is_nobodys(step.deed.category) {
+                    split.add_step(&step.deed, amount, false);
+                    roots.gain(gained.0, amount);
                 }
             } else if negative > positive {
-                let step = table.intern(of(own.group), category, scope);
-                direct.push((step, 0.0, negative - positive));
-                roots.lose(step.0, negative - positive);
+                direct.push((lost, 0.0, negative - positive));
+                roots.lose(lost.0, negative - positive);
             }
         }
         Explained { direct, roots: self.finish_roots(split, table), is_cut: stretch.is_cut }
@@ -256,7 +271,7 @@ impl Explainer {
         };
         let mut entries: Vec<(StepId, f64)> =
             self.roots.touched().iter().map(|&step| remainder(step)).collect();
-        entries.retain(|&(_, amount)| amount != 0.0);
+        entries.retain(|&(_, amount)| amount.abs() > 1e-9);
         let most = self.limits.roots;
         if entries.len() > most {
             entries.sort_by(|one, other| other.1.abs().total_cmp(&one.1.abs()).then(one.0.cmp(&other.0)));

@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 use longpole_event::{ThreadId, Time};
 use longpole_trace::{Cause, ObjectId, PathId, Place};
 
+use super::class::Finished;
 use super::step::{Category, GroupId, StepId, StepTable};
 
 /// What ended a wait, to its roots: signed amounts of steps, nanoseconds; they add up to the wait.
@@ -92,6 +93,8 @@ pub(super) struct History {
     pub released: Option<Release>,
     /// It is no more.
     pub has_ended: bool,
+    /// A wait that may turn out to have been its last.
+    pub last_wait: Option<Box<Finished>>,
     /// Times it began to busy-wait since the last look.
     pub spins: u64,
 }
@@ -115,6 +118,7 @@ impl History {
             object: None,
             released: None,
             has_ended: false,
+            last_wait: None,
             spins: 0,
         }
     }
@@ -189,6 +193,11 @@ impl History {
         while self.past.len() > most {
             self.past.pop_front();
         }
+    }
+
+    /// The time until which the past does not change any more.
+    pub(super) fn settled_until(&self) -> u64 {
+        self.tail.first().map_or(0, |piece| piece.from)
     }
 
     /// The step of the wait that goes on.

@@ -67,7 +67,6 @@ pub struct StepTable {
     steps: Vec<Step>,
     groups: Vec<ThreadGroup>,
     deed_numbers: Vec<u32>,
-    deeds: Vec<Deed>,
     step_ids: FxHashMap<(Option<GroupId>, Deed), StepId>,
     deed_ids: FxHashMap<Deed, u32>,
     group_ids: FxHashMap<(PathId, ProcedureId, Option<ProcessId>), GroupId>,
@@ -109,12 +108,8 @@ impl StepTable {
         let next = StepId(self.steps.len() as u32);
         let id = *self.step_ids.entry((group, deed)).or_insert(next);
         if id == next {
-            let next_deed = self.deeds.len() as u32;
-            let number = *self.deed_ids.entry(deed).or_insert(next_deed);
-            if number == next_deed {
-                self.deeds.push(deed);
-            }
-            self.deed_numbers.push(number);
+            let next_deed = self.deed_ids.len() as u32;
+            self.deed_numbers.push(*self.deed_ids.entry(deed).or_insert(next_deed));
             self.steps.push(Step { group, deed });
         }
         id
@@ -123,11 +118,6 @@ impl StepTable {
     /// The number of the step's deed.
     pub(super) fn deed_of(&self, step: StepId) -> u32 {
         self.deed_numbers[step.0 as usize]
-    }
-
-    /// The deed of a number.
-    pub(super) fn deed(&self, number: u32) -> Deed {
-        self.deeds[number as usize]
     }
 
     /// The step.
@@ -160,11 +150,19 @@ pub(super) struct Sides {
     epoch: u32,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Slot {
     epoch: u32,
     positive: f64,
     negative: f64,
+    /// Whose amounts the sides are.
+    steps: (StepId, StepId),
+}
+
+impl Default for Slot {
+    fn default() -> Self {
+        Slot { epoch: 0, positive: 0.0, negative: 0.0, steps: (StepId(0), StepId(0)) }
+    }
 }
 
 impl Sides {
@@ -199,6 +197,25 @@ impl Sides {
     /// Adds to the negative side.
     pub(super) fn lose(&mut self, index: u32, amount: f64) {
         self.slot(index).negative += amount;
+    }
+
+    /// Adds a step to the positive side of its deed.
+    pub(super) fn gain_step(&mut self, deed: u32, amount: f64, step: StepId) {
+        let slot = self.slot(deed);
+        slot.positive += amount;
+        slot.steps.0 = step;
+    }
+
+    /// Adds a step to the negative side of its deed.
+    pub(super) fn lose_step(&mut self, deed: u32, amount: f64, step: StepId) {
+        let slot = self.slot(deed);
+        slot.negative += amount;
+        slot.steps.1 = step;
+    }
+
+    /// The steps that were added last to each side of a deed.
+    pub(super) fn steps(&self, deed: u32) -> (StepId, StepId) {
+        self.slots[deed as usize].steps
     }
 
     /// Both sums.

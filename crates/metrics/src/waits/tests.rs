@@ -131,7 +131,7 @@ fn pipeline_of_three_stages() {
          B@10 -> C message",
     );
     assert_eq!(case.direct("B", 0), ["read of A +2"]);
-    assert_eq!(case.direct("C", 0), ["message in of B +2", "work of B +4"]);
+    assert_eq!(case.direct("C", 0), ["message in +2", "work of B +4"]);
     assert_eq!(case.roots("C", 0), ["read of A +2", "work of B +4"]);
     assert_eq!(case.direct("C", 7), ["output of C -1", "work of B +4"]);
     // Each is alone at its queue.
@@ -275,6 +275,16 @@ fn what_the_outside_world_ends_is_not_wanted_and_devices_are() {
     let case = case("T1 AzzAooAttA::AffAllA");
     assert_eq!(case.unwanted(), [(None, 6), (Some(Unwanted::Outside), 6)].into());
     assert_eq!(case.direct("T1", 10), ["io in A of T1 +2"]);
+}
+
+/// The idler waits for 18 of its 20 and then ends: it was told to end. The worker waits for as much, but waits again.
+#[test]
+fn a_thread_that_only_waited_to_be_told_to_end_is_not_wanted() {
+    let row = "cccccccccccccccccc";
+    let run =
+        |after: &str| case(&format!("main {}\nidler I{row}{after}\nmain@19 -> idler signal", "M".repeat(22)));
+    assert_eq!(run("I").unwanted(), [(Some(Unwanted::End), 18)].into());
+    assert_eq!(run("I:I").unwanted(), [(None, 18 + 1)].into());
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::input::Source;
 use crate::quantity::{count_of, percent, percent_text, time_text};
 use crate::report::Row;
 use crate::table::{Show, Table, shown};
-use crate::text::Section;
+use crate::text::{Section, Sides};
 
 /// Steps shown of each side.
 const STEPS: usize = 12;
@@ -45,7 +45,7 @@ pub(super) fn sections(
         classes.map(|(amount, name)| format!("{name} {}", percent_text(percent(amount, split.sum()))));
     sections.push(Section::Remark(format!("Causes: {}.", classes.collect::<Vec<_>>().join(", "))));
     let (direct, roots) = (Causes::of(&source.direct, source.time), Causes::of(&source.roots, source.time));
-    let same = source.direct == source.roots;
+    let same = two_sides(input, waits, &direct) == two_sides(input, waits, &roots);
     let title = if same {
         "Direct, and to the roots: none of the causes is itself a wait with another cause"
     } else {
@@ -53,11 +53,11 @@ pub(super) fn sections(
     };
     sections.push(Section::Blank);
     sections.push(Section::Paragraph(title.to_owned()));
-    sections.push(two_sides(input, waits, &direct));
+    sections.push(Section::Sides(two_sides(input, waits, &direct)));
     if !same {
         sections.push(Section::Blank);
         sections.push(Section::Paragraph("To the roots: waits replaced by what caused them".to_owned()));
-        sections.push(two_sides(input, waits, &roots));
+        sections.push(Section::Sides(two_sides(input, waits, &roots)));
     }
     if source.classes.len() > 1 {
         sections.push(Section::Blank);
@@ -66,10 +66,10 @@ pub(super) fn sections(
     sections
 }
 
-fn two_sides(input: &Source<'_>, waits: &Waits, causes: &Causes) -> Section {
+fn two_sides(input: &Source<'_>, waits: &Waits, causes: &Causes) -> Sides {
     let (left_title, left) = side(input, waits, (&causes.negative, "− done by those who waited"));
     let (right_title, right) = side(input, waits, (&causes.positive, "+ done by those who ended it"));
-    Section::Sides { titles: [left_title, right_title], left, right }
+    Sides { titles: [left_title, right_title], left, right }
 }
 
 /// The title and the lines of a side; threads are named once where they are the same in all lines.

@@ -1,8 +1,8 @@
 //! Sources of waiting: the classes of waits of one place and object, put together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use longpole_metrics::{By, Node, Share, Split, StepId, Unwanted, WaitClass, WaitKind, Waits};
+use longpole_metrics::{By, Deed, Node, Share, Split, StepId, Unwanted, WaitClass, WaitKind, Waits};
 use longpole_trace::{ObjectId, PlaceId, ProcedureId};
 
 use super::super::identity;
@@ -95,6 +95,8 @@ pub(super) fn sources<'a>(input: &Source<'_>, waits: &'a Waits, by: By) -> Vec<W
         let most = times.into_iter().max_by_key(|&(line, time)| (time, std::cmp::Reverse(line)));
         source.line = most.map_or(0, |(line, _)| line);
         source.classes.sort_by_key(|class| std::cmp::Reverse(class.time));
+        take_common(&mut source.direct, waits);
+        take_common(&mut source.roots, waits);
         all.push(source);
     }
     all.retain(|source| source.time > 0);
@@ -172,6 +174,24 @@ impl<'a> WaitSource<'a> {
             _ => format!("{}: {}", self.place(input), self.object(input)),
         }
     }
+}
+
+/// Over many waits, what one of them has on its positive side another may have on its negative one: what both sides did
+/// over all of them is taken from both.
+fn take_common(shares: &mut BTreeMap<StepId, (f64, f64)>, waits: &Waits) {
+    let mut sides: HashMap<Deed, (f64, f64)> = HashMap::new();
+    for (&step, &(positive, negative)) in shares.iter() {
+        let side = sides.entry(waits.steps.step(step).deed).or_default();
+        *side = (side.0 + positive, side.1 + negative);
+    }
+    for (&step, share) in shares.iter_mut() {
+        let (positive, negative) = sides[&waits.steps.step(step).deed];
+        let common = positive.min(negative);
+        let part =
+            |amount: f64, whole: f64| if whole > 0.0 { amount * (whole - common) / whole } else { 0.0 };
+        *share = (part(share.0, positive), part(share.1, negative));
+    }
+    shares.retain(|_, share| share.0 + share.1 > 0.0);
 }
 
 fn add_shares(sums: &mut BTreeMap<StepId, (f64, f64)>, shares: &[Share]) {
