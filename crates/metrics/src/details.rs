@@ -6,7 +6,7 @@ use longpole_trace::{ObjectId, Timelines};
 use crate::analysis::{Analysis, By, Options};
 use crate::contention::{Contention, Waiters};
 use crate::foresight::Foresight;
-use crate::gains::{Gains, GainsOf, gains};
+use crate::gains::{Gains, GainsOf, gains, prospects};
 use crate::phases::{Phases, phases};
 use crate::states::{States, Watch};
 use crate::waits::{Explanations, Limits, Waits};
@@ -25,6 +25,8 @@ pub struct Demand {
     pub states: Option<By>,
     /// [`Details::gains`].
     pub gains: Option<GainsOf>,
+    /// [`Details::prospects`], and with it [`Details::contention`].
+    pub prospects: bool,
     /// [`Details::waits`], kept apart by this.
     pub waits: Option<By>,
 }
@@ -40,6 +42,8 @@ pub struct Details {
     pub states: Option<States>,
     /// Slack and zeroing.
     pub gains: Option<Gains>,
+    /// Gains, by elapsed time, of the procedures and objects that are large.
+    pub prospects: Option<Gains>,
     /// Every wait, explained.
     pub waits: Option<Waits>,
 }
@@ -55,7 +59,7 @@ pub fn details<T: Timelines>(
     analysis: &Analysis,
 ) -> Result<Details, T::Error> {
     let mut details = Details::default();
-    if demand.contention {
+    if demand.contention || demand.prospects {
         let (program, objects) = (timelines.program(), timelines.objects());
         let mut waiters =
             Waiters::new(program, timelines.paths(), objects, &demand.contended, options.io_idle);
@@ -67,6 +71,10 @@ pub fn details<T: Timelines>(
     }
     if demand.phases {
         details.phases = Some(phases(timelines, options)?);
+    }
+    if let Some(contention) = details.contention.as_ref().filter(|_| demand.prospects) {
+        let foresight = Foresight::of(timelines)?;
+        details.prospects = Some(prospects(timelines, options, analysis, &foresight, contention)?);
     }
     if let Some(of) = demand.gains {
         let foresight = Foresight::of(timelines)?;

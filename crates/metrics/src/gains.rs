@@ -19,6 +19,8 @@
 //!
 //! What it cannot see: [`Lanes`] says it. And by CPU weight, that processors are few.
 
+mod prospects;
+
 use std::collections::BTreeMap;
 
 use longpole_event::ThreadId;
@@ -31,6 +33,8 @@ use crate::foresight::Foresight;
 use crate::lanes::Lanes;
 use crate::marks::{Mark, ObjectMark, Rules};
 use crate::rows::{node_of_thread, rows};
+
+pub(crate) use prospects::prospects;
 
 /// The part of the path's length below which nothing gets a lane.
 const SMALLEST: f64 = 1e-4;
@@ -195,9 +199,22 @@ pub(crate) fn gains<T: Timelines>(
         Weight::Elapsed => &analysis.critical_elapsed,
     };
     let (nodes, left_out) = candidates(timelines, of, analysis, path);
+    let gains = gains_among(timelines, options, (of, path), foresight, &nodes)?;
+    let smallest = path.length as f64 * SMALLEST;
+    Ok(Gains { by: of.by, weight: of.weight, length: path.length, gains, left_out, smallest })
+}
+
+/// Gains of chosen things.
+fn gains_among<T: Timelines>(
+    timelines: &T,
+    options: &Options,
+    (of, path): (GainsOf, &CriticalPath),
+    foresight: &Foresight,
+    nodes: &[Candidate],
+) -> Result<Vec<Gain>, T::Error> {
     let most = (MEMORY / 8 / foresight.peak.max(1)).clamp(64, MOST_LANES);
     let mut gains = Vec::with_capacity(nodes.len());
-    for chunk in chunks(&nodes, most) {
+    for chunk in chunks(nodes, most) {
         let mut next = 0;
         let lanes: Vec<NodeLanes> =
             chunk.iter().map(|candidate| candidate.lanes(of.weight, &mut next)).collect();
@@ -221,8 +238,7 @@ pub(crate) fn gains<T: Timelines>(
             slack_inclusive: gain(lanes.slack_inclusive),
         }));
     }
-    let smallest = path.length as f64 * SMALLEST;
-    Ok(Gains { by: of.by, weight: of.weight, length: path.length, gains, left_out, smallest })
+    Ok(gains)
 }
 
 /// A thing that gets a row.

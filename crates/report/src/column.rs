@@ -46,7 +46,7 @@ macro_rules! structure {
 }
 
 structure! {
-    "section" Text "Section" "Part of the summary that the row belongs to: `answer`, `busy`, `procedure`, `thread`, `wait`, `warning` or `next`; of the guidance: `answer`, `ranking` or `measure`.";
+    "section" Text "Section" "Part of the summary that the row belongs to: `answer`, `change`, `trust`, `busy`, `procedure`, `thread`, `wait`, `warning` or `next`; of the guidance: `answer`, `ranking` or `measure`.";
     "text" Text "Text" "A sentence of the summary, one of its commands, or a range of numbers of busy threads.";
     "rank" Count "Rank" "Place in the ranking. Rows whose shares differ by no more than the standard error of their difference share a place (`2=` in text).";
     "cause" Text "Cause" "What threads waited for.";
@@ -54,6 +54,7 @@ structure! {
     "procedure_percent" Percent "Procedure's share" "Share that the named procedure has in the work done while so many threads were busy, or in the phase's normalised processor time.";
     "start_seconds" Seconds "Start" "When the thread was first seen, or the phase begins, counted from the begin of the run.";
     "end_seconds" Seconds "End" "When the thread ended, absent when it lived to the end of the recording; or when the phase ends.";
+    "remedy" Text "Remedy" "The kind of change: parallelise, shorten, hold the lock shorter, split the lock, balance the work, overlap the io, wait for the event, more CPUs, free the CPUs.";
     "argument" Text "Argument" "What to write after `--phase` to see this part of the run alone.";
     "name" Text "Name" "What was counted.";
     "count" Count "Count" "How many.";

@@ -17,9 +17,9 @@ use crate::evidence::lost;
 use crate::input::Source;
 use crate::quantity::{count_of, percent, percent_text, time_text};
 
-pub(crate) use facts::Facts;
-use facts::{Wait, waiting_for};
+pub(crate) use facts::{Facts, Wait, waiting_for};
 use pole::Pole;
+pub(crate) use pole::{is_named, largest_caller};
 
 /// Share of the CPUs' time in use from which on a program is CPU-bound, percent.
 const CPU_BOUND: f64 = 85.0;

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::fmt::Write;
 
-use longpole_metrics::{Analysis, Details, analyse, details};
+use longpole_metrics::{Analysis, Demand, analyse, details};
 use longpole_testkit::{MemoryTimelines, draw};
 use longpole_trace::{Evidence, PathId, Paths, Phase, Place, Timelines};
 
@@ -86,11 +86,17 @@ impl Scene {
 
     /// What `ask` says of the run, without details.
     pub(crate) fn with_source<R>(&self, ask: impl FnOnce(&Source<'_>) -> R) -> R {
+        self.with_details(&Demand::default(), ask)
+    }
+
+    /// What `ask` says of the run.
+    pub(crate) fn with_details<R>(&self, demand: &Demand, ask: impl FnOnce(&Source<'_>) -> R) -> R {
         let choices = longpole_metrics::Options::default();
         let Ok(mut analysis) = analyse(&self.timelines, &choices);
         multiply(&mut analysis);
         let MemoryTimelines { program, paths, objects, .. } = &self.timelines;
-        let (details, evidence) = (&Details::default(), &self.evidence);
+        let Ok(details) = details(&self.timelines, &choices, demand, &analysis);
+        let (details, evidence) = (&details, &self.evidence);
         ask(&Source::new(Input { program, paths, objects, analysis: &analysis, details, evidence }))
     }
 

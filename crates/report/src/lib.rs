@@ -33,6 +33,7 @@ mod input;
 mod name;
 mod phase;
 mod quantity;
+mod recommendation;
 mod report;
 mod share;
 mod style;

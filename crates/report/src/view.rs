@@ -76,6 +76,7 @@ impl View {
         Demand {
             contention: self == View::Objects,
             phases: self == View::Phases,
+            prospects: self == View::Summary,
             waits: (self == View::Waits).then_some(options.by),
             gains,
             ..Demand::default()

@@ -1,5 +1,6 @@
 //! One module per view, and what they have in common.
 
+mod changes;
 mod critical_path;
 mod evidence;
 mod gains;

@@ -95,6 +95,12 @@ pub const TOPICS: &[Topic] = &[
         source: "§8, I §2.1",
     },
     Topic {
+        name: "remedies",
+        title: "What to change, and how",
+        explanation: "The summary leads with one list of changes, each with the range of what the run would gain from it alone. Parallelise: a procedure runs alone most of its time. Shorten: it runs in company, less work helps. Hold the lock shorter: it works with a lock that others wait for. Split the lock: many short holders. Balance the work: threads wait for the slowest at barriers. Overlap the io: the critical path waits for devices. Wait for the event: it sleeps. More CPUs, or free the CPUs: it waits for processors.",
+        source: "§12, Q §3.1–3.2",
+    },
+    Topic {
         name: "trust",
         title: "Which metric to trust",
         explanation: "No metric is the best for every program. Balanced threads that seldom wait: critical path, normalised processor time and CPU time agree, slack says nothing, zeroing gives the size of gains. Much waiting for each other: the critical path. Processors always busy: CPU time. Much waiting for devices and pages: normalised processor time or the path by elapsed time. Spinning: gprof misleads. Few observations: places within the error are ties. The view `guidance` measures the program and says which holds.",

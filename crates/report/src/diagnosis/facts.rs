@@ -49,6 +49,8 @@ pub(crate) struct Facts {
     pub idle: u64,
     /// Waits on the elapsed-weighted critical path, the longest first.
     pub path_waits: Vec<Wait>,
+    /// Time without a processor on that path.
+    pub path_ready: u64,
     /// Waits of threads that work, but for a processor, the longest first.
     pub waits: Vec<Wait>,
     /// Share of the run with one busy thread, percent.
@@ -78,6 +80,7 @@ impl Facts {
             blocked: sum(|states| states.blocked.iter().sum()),
             path: analysis.critical_cpu.length,
             idle: analysis.nominal.first().copied().unwrap_or(0),
+            path_ready: on_path.iter().filter(|((cause, _), _)| cause.is_none()).map(|(_, &time)| time).sum(),
             path_waits: ranked(input, on_path),
             waits: ranked(input, all),
             serial_percent: percent(serial as f64, analysis.elapsed as f64),

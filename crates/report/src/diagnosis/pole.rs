@@ -138,7 +138,7 @@ fn quoted(input: &Source<'_>, node: Node) -> String {
 }
 
 /// Whether a procedure is one, and not what stands for a path that is not known.
-fn is_named(input: &Source<'_>, node: Node) -> bool {
+pub(crate) fn is_named(input: &Source<'_>, node: Node) -> bool {
     match node {
         Node::Procedure(id) => {
             !matches!(input.paths.procedure_named_by(id).name.as_str(), "[no stack]" | "[unknown]" | "[lost]")
@@ -148,7 +148,11 @@ fn is_named(input: &Source<'_>, node: Node) -> bool {
 }
 
 /// The program's procedure for which a library's procedure does most of its work, and the share of that work.
-fn largest_caller(input: &Source<'_>, row: &Row, measure: fn(&Measures) -> u64) -> Option<(String, f64)> {
+pub(crate) fn largest_caller(
+    input: &Source<'_>,
+    row: &Row,
+    measure: fn(&Measures) -> u64,
+) -> Option<(String, f64)> {
     let Node::Procedure(id) = row.node else { return None };
     if !is_library(input, id) {
         return None;

@@ -4,14 +4,17 @@ use longpole_event::ThreadId;
 use longpole_metrics::{By, Measures, Node, Row as Charged};
 use longpole_trace::Cause;
 
+use super::changes::{self, Changes, add_changes, changes};
 use super::npt::npt;
 use super::parallelism::{bar, most_charged};
 use super::{causes_text, census, identity};
 use crate::diagnosis::{Diagnosis, RankedBy, diagnose};
 use crate::evidence::warnings;
+use crate::guidance::{Guidance, guidance};
 use crate::input::{Options, Source};
 use crate::name;
 use crate::quantity::{percent, percent_text, time_text};
+use crate::recommendation::{Recommendation, recommendations};
 use crate::report::{Report, Row};
 use crate::share::standard_error;
 use crate::style::Style;
@@ -54,32 +57,33 @@ const SMALLEST: f64 = 0.5;
 #[derive(Clone, Copy)]
 struct Room {
     reasons: usize,
+    changes: Changes,
     procedures: usize,
-    waits: usize,
     doubts: usize,
 }
 
-const fn room(reasons: usize, procedures: usize, waits: usize, doubts: usize) -> Room {
-    Room { reasons, procedures, waits, doubts }
+const fn room(reasons: usize, changes: Changes, procedures: usize, doubts: usize) -> Room {
+    Room { reasons, changes, procedures, doubts }
 }
 
 /// From what one would like to see down to what must be said.
-const ROOMS: [Room; 8] = [
-    room(3, 5, 3, 2),
-    room(2, 5, 3, 2),
-    room(2, 5, 2, 1),
-    room(2, 4, 2, 1),
-    room(2, 3, 2, 1),
-    room(2, 3, 1, 1),
-    room(1, 3, 1, 1),
-    room(1, 2, 0, 1),
+const ROOMS: [Room; 9] = [
+    room(3, changes(6, 6), 5, 2),
+    room(2, changes(5, 3), 5, 2),
+    room(2, changes(4, 3), 3, 2),
+    room(2, changes(4, 2), 3, 1),
+    room(2, changes(4, 1), 2, 1),
+    room(1, changes(4, 1), 2, 1),
+    room(1, changes(3, 1), 2, 1),
+    room(1, changes(3, 1), 0, 1),
+    room(1, changes(2, 0), 0, 1),
 ];
 
 pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
-    let diagnosis = diagnose(input);
     let (lines, width) = SCREEN;
     let fits = |report: &Report| report.text(&Style::plain(width)).lines().count() <= lines;
-    let mut reports = ROOMS.into_iter().map(|room| with_room(input, options, &diagnosis, room));
+    let parts = Parts { list: recommendations(input), guidance: guidance(input), diagnosis: diagnose(input) };
+    let mut reports = ROOMS.into_iter().map(|room| with_room(input, options, &parts, room));
     let mut report = reports.next().expect("there is a first room");
     while !fits(&report) {
         match reports.next() {
@@ -90,10 +94,21 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
     report
 }
 
-fn with_room(input: &Source<'_>, options: &Options, diagnosis: &Diagnosis, room: Room) -> Report {
-    let mut report = Report::new(View::Summary, input, options, &COLUMNS);
+/// What the summary is made of.
+struct Parts {
+    diagnosis: Diagnosis,
+    list: Vec<Recommendation>,
+    guidance: Guidance,
+}
+
+fn with_room(input: &Source<'_>, options: &Options, parts: &Parts, room: Room) -> Report {
+    let diagnosis = &parts.diagnosis;
+    let names: Vec<&str> = COLUMNS.iter().chain(&changes::COLUMNS).copied().collect();
+    let mut report = Report::new(View::Summary, input, options, &names);
     report.sections.extend(options.phase.map(|span| Section::Remark(super::phase_line(span))));
-    add_answer(&mut report, diagnosis, room.reasons);
+    add_answer(&mut report, diagnosis);
+    add_changes(&mut report, input, &parts.list, room.changes);
+    add_reasons(&mut report, parts, room.reasons);
     if diagnosis.ranked_by != RankedBy::Nothing || input.analysis.elapsed > 0 {
         report.sections.push(Section::Blank);
         report.sections.push(Section::Paragraph(run_text(input, options)));
@@ -103,22 +118,37 @@ fn with_room(input: &Source<'_>, options: &Options, diagnosis: &Diagnosis, room:
         RankedBy::Nothing => add_threads(&mut report, input, room.procedures),
         by => add_procedures(&mut report, input, by, room.procedures),
     }
-    add_waits(&mut report, input, room.waits);
+    // The list says what the waits mean; where it has next to nothing, they stand for themselves.
+    add_waits(&mut report, input, if parts.list.len() < 2 { room.procedures.min(WAITS) } else { 0 });
     add_doubts(&mut report, input, room.doubts);
     add_next(&mut report, diagnosis);
     report.drop_empty_columns(&["section", "text"]);
     report
 }
 
-fn add_answer(report: &mut Report, diagnosis: &Diagnosis, most: usize) {
+fn add_answer(report: &mut Report, diagnosis: &Diagnosis) {
     report.sections.push(Section::Headline(diagnosis.headline.clone()));
-    let reasons = diagnosis.reasons.iter().take(most);
     let sentences = std::iter::once(&diagnosis.headline).chain(&diagnosis.reasons);
     report.rows.extend(sentences.map(|text| Row::default().text("section", "answer").text("text", text)));
-    let text: Vec<&str> = reasons.map(String::as_str).collect();
+}
+
+/// Why, and which ranking to trust.
+fn add_reasons(report: &mut Report, parts: &Parts, most: usize) {
+    let lead = &parts.guidance.lead;
+    let is_told = parts.diagnosis.ranked_by != RankedBy::Nothing;
+    if is_told {
+        report.rows.push(Row::default().text("section", "trust").text("text", lead));
+    }
+    let reasons = parts.diagnosis.reasons.iter().take(most);
+    let text: Vec<&str> = reasons.map(String::as_str).chain(is_told.then(|| first_sentence(lead))).collect();
     if !text.is_empty() {
         report.sections.push(Section::Paragraph(text.join(" ")));
     }
+}
+
+/// A text up to the end of its first sentence.
+fn first_sentence(text: &str) -> &str {
+    text.find(". ").map_or(text, |end| &text[..=end])
 }
 
 fn run_text(input: &Source<'_>, options: &Options) -> String {
@@ -215,6 +245,9 @@ fn add_procedures(report: &mut Report, input: &Source<'_>, ranked_by: RankedBy, 
     }
     report.rows.extend(rows.iter().map(|(row, _)| row.clone()));
     rows.truncate(most);
+    if rows.is_empty() {
+        return;
+    }
     report.sections.push(Section::Blank);
     report.sections.push(Section::Table(Table {
         columns: columns_of_procedures(),

@@ -1,0 +1,92 @@
+//! Gains of what is large: the few procedures and objects that a short answer can be about, in one sweep.
+//!
+//! By elapsed weight, since the question is what the run would gain. Procedures with at least 2 % of the critical path, of
+//! the normalised processor time or of the CPU time, the largest 32; objects for which threads waited for at least 1 %
+//! of the run, the 16 most waited for.
+//!
+//! Time: a sweep with at most 144 lanes.
+
+use longpole_trace::Timelines;
+
+use super::{Candidate, Gains, GainsOf, candidates, gains_among};
+use crate::analysis::{Analysis, By, Measures, Options, Weight};
+use crate::contention::Contention;
+use crate::foresight::Foresight;
+
+/// Shares from which on a procedure and an object are large.
+const LARGE: (f64, f64) = (0.02, 0.01);
+/// Procedures and objects at most.
+const MOST: (usize, usize) = (32, 16);
+
+/// Computes the gains of what is large.
+pub(crate) fn prospects<T: Timelines>(
+    timelines: &T,
+    options: &Options,
+    analysis: &Analysis,
+    foresight: &Foresight,
+    contention: &Contention,
+) -> Result<Gains, T::Error> {
+    let of = GainsOf { by: By::Procedure, weight: Weight::Elapsed };
+    let path = &analysis.critical_elapsed;
+    let (procedures, _) = candidates(timelines, of, analysis, path);
+    let total = crate::total(analysis, |_| true);
+    let share = |own: &Measures| {
+        let part = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+        part(own.critical_cpu as f64, analysis.critical_cpu.length as f64)
+            .max(part(own.npt(), total.npt()))
+            .max(part(own.running as f64, total.running as f64))
+    };
+    let own = |candidate: &Candidate| candidate.row.as_ref().map_or(0.0, |row| share(&row.own));
+    let procedures = largest(procedures, own, LARGE.0, MOST.0);
+    let (objects, _) = candidates(timelines, GainsOf { by: By::Object, ..of }, analysis, path);
+    let waited = |candidate: &Candidate| {
+        let of = |object: &longpole_trace::ObjectId| contention.objects[object.index()].waited();
+        candidate.objects.iter().map(of).sum::<u64>() as f64 / analysis.elapsed.max(1) as f64
+    };
+    let objects = largest(objects, waited, LARGE.1, MOST.1);
+    let nodes: Vec<Candidate> = procedures.into_iter().chain(objects).collect();
+    let gains = gains_among(timelines, options, (of, path), foresight, &nodes)?;
+    Ok(Gains { by: of.by, weight: of.weight, length: path.length, gains, left_out: 0, smallest: 0.0 })
+}
+
+/// Those of at least so large a share, at most so many.
+fn largest(
+    candidates: Vec<Candidate>,
+    share: impl Fn(&Candidate) -> f64,
+    least: f64,
+    most: usize,
+) -> Vec<Candidate> {
+    let mut sized: Vec<(f64, Candidate)> =
+        candidates.into_iter().map(|candidate| (share(&candidate), candidate)).collect();
+    sized.retain(|&(share, _)| share >= least);
+    sized.sort_by(|(one, a), (other, b)| other.total_cmp(one).then(a.node.cmp(&b.node)));
+    sized.truncate(most);
+    sized.into_iter().map(|(_, candidate)| candidate).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use longpole_testkit::random_timelines;
+    use proptest::prelude::*;
+
+    use crate::{By, Demand, GainsOf, Options, Weight, analyse, details};
+
+    proptest! {
+        /// What is large has the gain that it has among all.
+        #[test]
+        fn gains_are_those_of_the_whole_table(made in random_timelines(4, 60)) {
+            let options = Options::default();
+            let Ok(analysis) = analyse(&made, &options);
+            let gains = |demand: Demand| { let Ok(details) = details(&made, &options, &demand, &analysis); details };
+            let few = gains(Demand { prospects: true, ..Demand::default() }).prospects.expect("demanded");
+            let of = |by| {
+                let of = Some(GainsOf { by, weight: Weight::Elapsed });
+                gains(Demand { gains: of, ..Demand::default() }).gains.expect("demanded").gains
+            };
+            let all: Vec<_> = of(By::Procedure).into_iter().chain(of(By::Object)).collect();
+            for gain in few.gains {
+                prop_assert!(all.contains(&gain), "{:?}", gain);
+            }
+        }
+    }
+}
