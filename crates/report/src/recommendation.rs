@@ -15,6 +15,7 @@
 mod barriers;
 mod devices;
 mod gain;
+mod held;
 mod objects;
 mod procedures;
 mod processors;
@@ -77,7 +78,7 @@ impl Remedy {
             Remedy::SplitLock => "split the lock",
             Remedy::Balance => "balance the work",
             Remedy::OverlapIo => "overlap the io",
-            Remedy::AwaitEvent => "wait for the event, not the clock",
+            Remedy::AwaitEvent => "wait for the event",
             Remedy::MoreProcessors => "more CPUs",
             Remedy::FreeProcessors => "free the CPUs",
         }

@@ -1,22 +1,24 @@
 //! Procedures: work that the run waits for.
 //!
 //! Predictions, of the procedure's own work made free: its time on the CPU-weighted critical path, its normalised
-//! processor time without its waits for devices, and, where they were computed, zeroing and slack by elapsed time. Slack only
-//! where the threads are not balanced: else it is 0 whatever the procedure is worth (M §2.4). Neither where threads
-//! spin: nothing tells for whom they do, so that the time counts as work of their own.
+//! processor time without its waits for devices, and, where they were computed, zeroing and slack by elapsed time. Slack not
+//! where several threads do the same amount of it: there it is 0 whatever the procedure is worth (M §2.4). Neither where
+//! threads spin: nothing tells for whom they do, so that the time counts as work of their own.
 
 use std::collections::BTreeMap;
 
-use longpole_metrics::{By, Handover, Node, Row};
-use longpole_trace::{Cause, ObjectId, ProcedureId};
+use longpole_event::ThreadId;
+use longpole_metrics::{By, Node, Row};
+use longpole_trace::{Cause, ProcedureId};
 
 use super::gain::{Bounds, Range};
+use super::held::{Held, held_locks};
 use super::{Recommendation, Remedy, Subject};
 use crate::diagnosis::{Facts, is_named, largest_caller};
 use crate::input::Source;
 use crate::quantity::{percent, percent_text, time_text};
 
-/// Imbalance from which on slack says something.
+/// Imbalance of a procedure's work from which on slack says something.
 const UNBALANCED: f64 = 0.1;
 /// Share of a procedure's time alone from which on it is called serial, percent.
 const ALONE: f64 = 50.0;
@@ -27,79 +29,103 @@ const SPINS: f64 = 5.0;
 /// Waits of others that are told, as a part of the run.
 const BLAMED: f64 = 0.05;
 
+/// What the predictions of all procedures depend on.
+struct Run {
+    held: BTreeMap<ProcedureId, Held>,
+    /// Useful CPU time of each procedure by the threads that have any.
+    spread: BTreeMap<ProcedureId, BTreeMap<ThreadId, u64>>,
+    has_no_spinning: bool,
+    /// Part of the time with one busy thread in which no other lacked a processor.
+    serial: f64,
+}
+
+impl Run {
+    fn of(input: &Source<'_>, facts: &Facts) -> Run {
+        let spun = percent(facts.spinning as f64, (facts.cpu + facts.spinning) as f64);
+        let starved = facts.starved_percent / facts.serial_percent.max(1e-9);
+        Run {
+            held: held_locks(input),
+            spread: spread(input),
+            has_no_spinning: spun < SPINS,
+            serial: (1.0 - starved).max(0.0),
+        }
+    }
+
+    /// Whether several threads do the same amount of it: then slack says nothing.
+    fn is_even(&self, id: ProcedureId) -> bool {
+        let Some(threads) = self.spread.get(&id).filter(|threads| threads.len() > 1) else { return false };
+        let most = threads.values().copied().max().unwrap_or(0) as f64;
+        let mean = threads.values().sum::<u64>() as f64 / threads.len() as f64;
+        1.0 - mean / most < UNBALANCED
+    }
+}
+
+fn spread(input: &Source<'_>) -> BTreeMap<ProcedureId, BTreeMap<ThreadId, u64>> {
+    let mut spread: BTreeMap<ProcedureId, BTreeMap<ThreadId, u64>> = BTreeMap::new();
+    for charge in input.analysis.charges.iter().filter(|charge| charge.measures.running > 0) {
+        if let Some(place) = input.paths.innermost(charge.path) {
+            let threads = spread.entry(place.procedure).or_default();
+            *threads.entry(charge.thread).or_default() += charge.measures.running;
+        }
+    }
+    spread
+}
+
 pub(super) fn recommendations(input: &Source<'_>, facts: &Facts, bounds: &Bounds) -> Vec<Recommendation> {
-    let held = held_locks(input);
-    let spun = percent(facts.spinning as f64, (facts.cpu + facts.spinning) as f64);
-    let measures =
-        Trusted { elapsed_weight: spun < SPINS, slack: input.analysis.balance().imbalance() >= UNBALANCED };
+    let run = Run::of(input, facts);
     let rows = input.rows(By::Procedure).iter();
-    rows.filter_map(|row| recommendation(input, bounds, (&held, measures), row)).collect()
+    rows.filter_map(|row| recommendation(input, bounds, &run, row)).collect()
 }
 
-/// Which metrics apply to this run.
-#[derive(Clone, Copy)]
-struct Trusted {
-    elapsed_weight: bool,
-    slack: bool,
-}
-
-/// The lock that each procedure held longest while others wanted it.
-type Held = BTreeMap<ProcedureId, (ObjectId, Handover)>;
-
-fn recommendation(
-    input: &Source<'_>,
-    bounds: &Bounds,
-    (held, trusted): (&Held, Trusted),
-    row: &Row,
-) -> Option<Recommendation> {
+fn recommendation(input: &Source<'_>, bounds: &Bounds, run: &Run, row: &Row) -> Option<Recommendation> {
     let Node::Procedure(id) = row.node else { return None };
-    if row.own.running == 0 || !is_named(input, row.node) {
+    let own = &row.own;
+    if own.running == 0 || !is_named(input, row.node) {
         return None;
     }
-    let alone = percent(row.own.npt_while(1..=1), row.own.running as f64).min(100.0);
-    let lock =
-        held.get(&id).filter(|(_, handover)| percent(handover.cpu as f64, row.own.running as f64) >= HELD);
+    let alone = percent(own.npt_while(1..=1), own.running as f64).min(100.0) * run.serial;
+    let lock = run.held.get(&id).filter(|held| percent(held.cpu as f64, own.running as f64) >= HELD);
     let remedy = match lock {
         Some(_) => Remedy::HoldShorter,
         None if alone >= ALONE && input.program.cpus() > 1 => Remedy::Parallelise,
         None => Remedy::Shorten,
     };
     let mut evidence = Vec::new();
-    if let Some((object, handover)) = lock {
-        let name = &input.input().objects.get(*object).name;
-        evidence.push(format!("holds {name} while others want it, {} in all", time_text(handover.held)));
+    if let Some((caller, share)) = largest_caller(input, row, |measures| measures.running) {
+        evidence.push(format!("works for {caller} ({})", percent_text(share)));
     }
-    if row.own.idle_blame as f64 >= BLAMED * bounds.elapsed {
-        evidence.push(format!("others waited {} for it", time_text(row.own.idle_blame)));
+    if let Some(held) = lock {
+        let name = &input.input().objects.get(held.object).name;
+        evidence.push(format!("holds {name}, wanted {}", time_text(held.held)));
+    }
+    if own.idle_blame as f64 >= BLAMED * bounds.elapsed {
+        evidence.push(format!("others waited {} for it", time_text(own.idle_blame)));
     }
     if alone >= ALONE {
         evidence.push(format!("alone on the CPUs {} of its time", percent_text(alone)));
     }
-    let path = percent(row.own.critical_cpu as f64, input.analysis.critical_cpu.length as f64);
+    let path = percent(own.critical_cpu as f64, input.analysis.critical_cpu.length as f64);
     evidence.push(format!("{} of the critical path", percent_text(path)));
-    let cpu = percent(row.own.cpu() as f64, input.totals().cpu() as f64);
+    let cpu = percent(own.cpu() as f64, input.totals().cpu() as f64);
     evidence.push(format!("{} of the CPU time", percent_text(cpu)));
-    if let Some((caller, share)) = largest_caller(input, row, |measures| measures.running) {
-        evidence.insert(0, format!("works for {caller} ({})", percent_text(share)));
-    }
     Some(Recommendation {
         subject: Subject::Procedure(id),
         remedy,
-        gain: gain(input, bounds, trusted, row),
+        gain: gain(input, bounds, run, (id, row)),
         evidence,
     })
 }
 
-fn gain(input: &Source<'_>, bounds: &Bounds, trusted: Trusted, row: &Row) -> Range {
+fn gain(input: &Source<'_>, bounds: &Bounds, run: &Run, (id, row): (ProcedureId, &Row)) -> Range {
     let own = &row.own;
-    let devices = [Cause::Io, Cause::PageFault].map(|cause| own.blocked_for(cause)).iter().sum::<u64>();
+    let devices: u64 = [Cause::Io, Cause::PageFault].map(|cause| own.blocked_for(cause)).iter().sum();
     let computing = own.running as f64 / (own.running + devices).max(1) as f64;
     let mut predictions = vec![own.critical_cpu as f64, own.npt() * computing];
     let prospects = input.details.prospects.as_ref();
     let gain = prospects.and_then(|gains| gains.gains.iter().find(|gain| gain.node == row.node));
-    if let Some(gain) = gain.filter(|_| trusted.elapsed_weight) {
+    if let Some(gain) = gain.filter(|_| run.has_no_spinning) {
         predictions.push(gain.zeroing);
-        if trusted.slack {
+        if !run.is_even(id) {
             predictions.push(gain.slack);
         }
     }
@@ -108,24 +134,4 @@ fn gain(input: &Source<'_>, bounds: &Bounds, trusted: Trusted, row: &Row) -> Ran
     let error =
         if samples > 0.0 { longpole_metrics::standard_error(share, samples) * bounds.elapsed } else { 0.0 };
     Range::of(&predictions, error, bounds, bounds.without(own.running as f64))
-}
-
-fn held_locks(input: &Source<'_>) -> Held {
-    let mut sums: BTreeMap<(ProcedureId, ObjectId), Handover> = BTreeMap::new();
-    let handovers = input.details.contention.iter().flat_map(|contention| &contention.handovers);
-    for (&(object, place), handover) in handovers {
-        if let Some(place) = place.filter(|_| super::objects::is_lock(input.input().objects.get(object).kind))
-        {
-            let procedure = input.paths.all_places()[place.0 as usize].procedure;
-            sums.entry((procedure, object)).or_default().add(handover);
-        }
-    }
-    let mut most = Held::new();
-    for ((procedure, object), handover) in sums {
-        let kept = most.entry(procedure).or_insert((object, handover));
-        if handover.held > kept.1.held {
-            *kept = (object, handover);
-        }
-    }
-    most
 }

@@ -48,6 +48,32 @@ fn what_works_with_a_wanted_lock_is_to_hold_it_shorter() {
 }
 
 #[test]
+fn a_procedure_called_with_the_lock_held_is_found_though_its_caller_lets_go() {
+    // `hog` unlocks; of its 34 columns `table` has 24, and 28 are with the wanted lock: 28 − 10 of 24 are sure.
+    let drawing = "\
+cpus 4
+1 = mutex table_lock
+H = hog
+T = hog > table
+I = independent
+hog  HHTTTTTTTTTTTTHHHHTTTTTTTTTTTTHHHH
+one  II11111111111111II11111111111111II
+hog@16 -> one unlock
+hog@32 -> one unlock";
+    let table = entry(drawing, "table");
+    assert_eq!(table.remedy, Remedy::HoldShorter, "{table:?}");
+    // Where `hog` itself works longer, nothing is sure.
+    let other = entry(&drawing.replace("TTTTTTTT", "HHHHHHHH"), "table");
+    assert_ne!(other.remedy, Remedy::HoldShorter, "{other:?}");
+}
+
+#[test]
+fn alone_for_want_of_processors_is_not_alone() {
+    let drawing = "cpus 2\nA = grind\none AA--AA--AA--\ntwo --AA--AA--AA";
+    assert_eq!(entry(drawing, "grind").remedy, Remedy::Shorten);
+}
+
+#[test]
 fn a_lock_of_many_short_holders_is_to_be_split() {
     // Each holds the lock for a column in turn; without it all three would run side by side.
     let drawing = "\

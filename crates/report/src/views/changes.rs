@@ -23,7 +23,7 @@ pub(super) const COLUMNS: [&str; 9] = [
     "about",
 ];
 /// Columns of the gain, and of the screen.
-const GAIN: usize = 24;
+const GAIN: usize = 26;
 const SCREEN: usize = 80;
 
 /// How much of the list there is room for.

@@ -50,6 +50,8 @@ const BAR: usize = 30;
 /// Rows of procedures and of waits, where the screen has room for them.
 const PROCEDURES: usize = 5;
 const WAITS: usize = 3;
+/// What tells which ranking to follow.
+const GUIDANCE: (&str, &str) = ("longpole report --view guidance", "which ranking to trust");
 /// Shares below this in every column are not shown, percent.
 const SMALLEST: f64 = 0.5;
 
@@ -341,8 +343,13 @@ fn add_doubts(report: &mut Report, input: &Source<'_>, most: usize) {
 fn add_next(report: &mut Report, diagnosis: &Diagnosis) {
     report.sections.push(Section::Blank);
     report.sections.push(Section::Line("Next:".to_owned()));
-    let width = diagnosis.next.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
-    for &(command, shows) in &diagnosis.next {
+    let mut next = diagnosis.next.clone();
+    if diagnosis.ranked_by != RankedBy::Nothing {
+        next.truncate(2);
+        next.push(GUIDANCE);
+    }
+    let width = next.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
+    for (command, shows) in next {
         report.rows.push(Row::default().text("section", "next").text("text", command));
         let command = format!("{command:width$}");
         report.sections.push(Section::Command { command, shows: shows.to_owned() });
