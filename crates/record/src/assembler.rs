@@ -8,22 +8,19 @@
 //! comes after the thread's last switch-out: a thread that is ending still runs, and wakes whoever joins it.
 
 use longpole_event::{
-    Blocking, Call, CallId, Event, EventKind, File, LossKind, Process, ProcessId, StackId, TextId, Thread,
+    Blocking, Call, CallId, Event, EventKind, LossKind, Process, ProcessId, StackId, TextId, Thread,
     ThreadId, Time, Waker,
 };
 use longpole_recording::{LogBuilder, Result};
 use longpole_symbols::{Mapping, Unwinder};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::arguments::{essential, futex_word};
+use crate::arguments::futex_word;
+use crate::definitions::Definitions;
 use crate::naming::FramesToName;
 use crate::raw::{RawEvent, RawKind, RawStack, RawWaker, Task};
 use crate::stacks::Stacks;
 
-/// Distinct system calls in one log; further ones lose their arguments.
-const MOST_CALLS: usize = 100_000;
-/// Files that are named; further ones are named by the places of their waits.
-const MOST_FILES: usize = 100_000;
 /// Words of a process that are looked at; further ones are named by the places of their waits.
 const MOST_WORDS: usize = 100_000;
 /// Mappings of a process that are kept until its next execution is seen; see [`ProcessState`].
@@ -76,8 +73,7 @@ pub struct Assembler {
     stacks: Stacks,
     threads: FxHashMap<u32, ThreadState>,
     processes: FxHashMap<u32, ProcessState>,
-    calls: FxHashMap<Call, CallId>,
-    files: FxHashMap<u64, TextId>,
+    definitions: Definitions,
     assembled: Assembled,
     last: Time,
 }
@@ -91,8 +87,7 @@ impl Assembler {
             stacks: Stacks::default(),
             threads: FxHashMap::default(),
             processes: FxHashMap::default(),
-            calls: FxHashMap::default(),
-            files: FxHashMap::default(),
+            definitions: Definitions::default(),
             assembled: Assembled::default(),
             last: Time::ZERO,
         }
@@ -188,7 +183,7 @@ impl Assembler {
                 self.assembled.samples += 1;
                 self.event(at, state.id, EventKind::Sample { stack, kernel })
             }
-            RawKind::File { number, name } => self.file(number, &name),
+            RawKind::File { number, name } => self.definitions.file(&mut self.log, number, &name),
             RawKind::Lost { kind, count } => self.lost(time, kind, count),
         }
     }
@@ -411,16 +406,6 @@ impl Assembler {
         self.stacks.resolve(&mut self.log, pid, process.id, stack)
     }
 
-    /// Notes the name of a file. A number whose name is another now stands for another file: names of it are
-    /// those of its last one.
-    fn file(&mut self, number: u64, name: &str) -> Result<()> {
-        let name = self.log.text(name)?;
-        if self.files.len() < MOST_FILES && self.files.insert(number, name) != Some(name) {
-            self.log.file(File { number, name })?;
-        }
-        Ok(())
-    }
-
     /// Notes the word of memory that a thread of the process waits on.
     fn word(&mut self, pid: u32, address: u64) -> Result<()> {
         let Some(process) = self.processes.get_mut(&pid) else { return Ok(()) };
@@ -431,24 +416,7 @@ impl Assembler {
     }
 
     fn call(&mut self, call: Option<Call>) -> Result<Option<CallId>> {
-        let Some(call) = call else { return Ok(None) };
-        let mut call = essential(call);
-        if let Some(&id) = self.calls.get(&call) {
-            return Ok(Some(id));
-        }
-        // Files and threads that come and go must not use up the room for the addresses of locks.
-        if self.calls.len() >= MOST_CALLS / 2 {
-            call.arguments[2] = 0;
-        }
-        if self.calls.len() >= MOST_CALLS {
-            call.arguments = [0; 3];
-        }
-        if let Some(&id) = self.calls.get(&call) {
-            return Ok(Some(id));
-        }
-        let id = self.log.call(call)?;
-        self.calls.insert(call, id);
-        Ok(Some(id))
+        call.map(|call| self.definitions.call(&mut self.log, call)).transpose()
     }
 
     fn event(&mut self, at: Moment, thread: ThreadId, kind: EventKind) -> Result<()> {

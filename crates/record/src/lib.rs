@@ -6,6 +6,7 @@ mod attach;
 mod bpf;
 mod clock;
 mod collector;
+mod definitions;
 mod error;
 pub mod import;
 mod launch;

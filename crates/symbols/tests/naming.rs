@@ -193,3 +193,27 @@ fn code_of_the_running_kernel_is_named_where_it_may_be_seen() {
     let names = Symboliser::new().symbolise(&module, &[address + 3]);
     assert_eq!(names[0].places[0].procedure, "schedule");
 }
+
+static A_LOCK: std::sync::Mutex<u64> = std::sync::Mutex::new(0);
+
+#[test]
+fn a_static_variable_is_found_by_its_address_in_the_process() {
+    let pid = std::process::id();
+    let mut unwinder = longpole_symbols::Unwinder::new();
+    unwinder.load_maps(pid).unwrap();
+    let address = &raw const A_LOCK as u64;
+    drop(A_LOCK.lock().unwrap());
+    let named = |address: u64| {
+        let data = unwinder.data(pid, address)?;
+        let module = &unwinder.modules()[data.module as usize];
+        longpole_symbols::name_variables(module, &[data.address]).pop().flatten()
+    };
+    let of_lock = named(address).unwrap();
+    assert!(of_lock.name.ends_with("naming::A_LOCK"), "{of_lock:?}");
+    assert_eq!(of_lock.offset, 0);
+    assert_eq!(named(address + 4).unwrap().offset, 4);
+    let on_the_stack = 0_u64;
+    assert_eq!(named(&raw const on_the_stack as u64), None);
+    let on_the_heap = Box::new(0_u64);
+    assert_eq!(named(&raw const *on_the_heap as u64), None);
+}

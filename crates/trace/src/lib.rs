@@ -18,6 +18,7 @@ mod library_sources;
 mod naming;
 mod object_names;
 mod objects;
+mod observer;
 mod paths;
 mod phase;
 mod program;

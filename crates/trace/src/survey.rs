@@ -5,10 +5,10 @@ use longpole_event::{ProcessId, StackId, ThreadId, Time};
 use crate::bursts::LastSamples;
 use crate::census::{Census, Wait};
 use crate::objects::ObjectId;
+use crate::observer::{Observer, Oddity};
 use crate::paths::{PathId, Paths};
 use crate::stacks::{Cut, PathCache, StackTable};
 use crate::timeline::Item;
-use crate::transitions::{Observer, Oddity};
 
 /// What the survey of one machine found.
 #[derive(Debug, Default)]

@@ -14,6 +14,7 @@ use crate::inventory::Inventory;
 use crate::naming::{SymbolSource, name_frames};
 use crate::object_names::{FileNames, Names, WordNames, file_names};
 use crate::objects::{ObjectId, Objects};
+use crate::observer::Observer;
 use crate::paths::{PathId, Paths};
 use crate::program::Program;
 use crate::stacks::{Cut, PathCache, StackTable};
@@ -21,7 +22,7 @@ use crate::stream::{Axis, LogStream, Merge};
 use crate::survey::{Findings, Surveyor};
 use crate::tenants::Tenants;
 use crate::timeline::{Item, Timelines};
-use crate::transitions::{Foreknowledge, Observer, Sent, Sources, Transitions};
+use crate::transitions::{Foreknowledge, Sent, Sources, Transitions};
 
 /// A recording whose timelines can be read as often as wanted.
 #[derive(Debug)]

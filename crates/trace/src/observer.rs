@@ -1,0 +1,50 @@
+//! Whom a replay of a machine's events tells what it comes across: the survey, and the readings after it.
+
+use longpole_event::{ProcessId, StackId, ThreadId, Time};
+
+use crate::census::Wait;
+use crate::objects::ObjectId;
+use crate::paths::PathId;
+use crate::stacks::Cut;
+use crate::timeline::Item;
+
+/// Where a replay gets paths from, and whom it tells what it comes across.
+pub(crate) trait Observer {
+    /// The path of a stack.
+    fn path(&mut self, prefix: PathId, stack: (Option<StackId>, Cut)) -> PathId;
+    /// An item of the timelines.
+    fn item(&mut self, item: Item);
+    /// The stack of a thread (by its id in the log) is known at this time, or should be.
+    fn observed(&mut self, _thread: ThreadId, _time: Time, _stack: Option<StackId>, _spins: bool) {}
+    /// A timer found the thread at this path.
+    fn sampled(&mut self, _thread: ThreadId, _path: PathId) {}
+    /// The thread's burst of work ended at this path; gives the path to which the time since its last sample
+    /// is charged.
+    fn worked(&mut self, _thread: ThreadId, end: PathId) -> PathId {
+        end
+    }
+    /// A thread begins to wait at this path; `None` where what for could not be told.
+    fn awaited(&mut self, _wait: Option<Wait>, _path: PathId) -> Option<ObjectId> {
+        None
+    }
+    /// A thread of `process` ended a wait for the object that [`awaited`](Self::awaited) gave, to write to it or to
+    /// read from it.
+    fn provided(&mut self, _object: ObjectId, _writes: bool, _process: ProcessId) {}
+    /// The thread's paths begin with this one.
+    fn begins_at(&mut self, _thread: ThreadId, _prefix: PathId) {}
+    /// Something to count.
+    fn count(&mut self, _what: Oddity) {}
+}
+
+/// What a replay counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Oddity {
+    /// An event contradicts the thread's state.
+    Contradiction,
+    /// A wait ended without a wake.
+    UnmatchedWake,
+    /// A wait was ended by an interrupt.
+    InterruptWake,
+    /// A wait was ended by a task that is not recorded.
+    OutsideWake,
+}
