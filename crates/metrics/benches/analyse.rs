@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use longpole_event::{MachineId, ProcessId, ThreadId, Time};
-use longpole_metrics::{Options, analyse};
+use longpole_metrics::{Demand, Options, analyse, details};
 use longpole_trace::{
     Cause, DependenceKind, Item, Machine, Objects, PathId, Paths, Place, Procedure, Process, Program, State,
     Thread, Timelines, What,
@@ -131,6 +131,18 @@ fn time_once(items: u64) {
         peak_mebibytes(),
         analysis.critical_cpu.segments.len()
     );
+    for (name, demand) in parts() {
+        let begin = Instant::now();
+        let Ok(_) = details(&relay, &Options::default(), &demand, &analysis);
+        eprintln!("{name}: {:.2} s, peak {} MiB", begin.elapsed().as_secs_f64(), peak_mebibytes());
+    }
+}
+
+/// Parts that views want beside the analysis.
+fn parts() -> [(&'static str, Demand); 2] {
+    let phases = Demand { phases: true, ..Demand::default() };
+    let prospects = Demand { prospects: true, ..Demand::default() };
+    [("phases", phases), ("prospects", prospects)]
 }
 
 fn main() {
@@ -147,5 +159,17 @@ fn main() {
         });
     }
     group.finish();
+    for (name, demand) in parts() {
+        let mut group = criterion.benchmark_group(name);
+        for items in [10_000_u64, 100_000, 1_000_000] {
+            let relay = Relay::new(items);
+            let Ok(analysis) = analyse(&relay, &Options::default());
+            group.throughput(Throughput::Elements(items));
+            group.bench_function(BenchmarkId::from_parameter(items), |bencher| {
+                bencher.iter(|| details(black_box(&relay), &Options::default(), &demand, &analysis));
+            });
+        }
+        group.finish();
+    }
     criterion.final_summary();
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use longpole_metrics::{Analysis, Demand, analyse, details};
 use longpole_testkit::{MemoryTimelines, draw};
-use longpole_trace::{Evidence, PathId, Paths, Phase, Place, Timelines};
+use longpole_trace::{Evidence, Objects, PathId, Paths, Phase, Place, Timelines, What};
 
 use crate::input::{Input, Options, Source};
 use crate::report::Report;
@@ -98,6 +98,12 @@ impl Scene {
         let Ok(details) = details(&self.timelines, &choices, demand, &analysis);
         let (details, evidence) = (&details, &self.evidence);
         ask(&Source::new(Input { program, paths, objects, analysis: &analysis, details, evidence }))
+    }
+
+    /// Leaves out what threads waited for.
+    pub(crate) fn forget_objects(&mut self) {
+        self.timelines.items.retain(|item| !matches!(item.what, What::Await(_)));
+        self.timelines.objects = Objects::default();
     }
 
     /// Puts a procedure into another module.

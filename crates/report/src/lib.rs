@@ -30,6 +30,7 @@ mod evidence;
 mod find;
 mod guidance;
 mod input;
+mod lack;
 mod name;
 mod phase;
 mod quantity;

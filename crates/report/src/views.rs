@@ -57,6 +57,11 @@ pub fn build(view: View, input: &Input<'_>, options: &Options) -> Report {
     if !matches!(view, View::Summary | View::Evidence) {
         add_frame(&mut report, input, options);
     }
+    let lacks = crate::lack::lacks(view, input, options);
+    report.evidence.notes.extend(lacks.iter().map(|&lack| lack.to_owned()));
+    if view != View::Summary {
+        report.sections.extend(lacks.into_iter().map(|lack| Section::Warning(lack.to_owned())));
+    }
     report
 }
 

@@ -12,6 +12,7 @@ use crate::diagnosis::{Diagnosis, RankedBy, diagnose};
 use crate::evidence::warnings;
 use crate::guidance::{Guidance, guidance};
 use crate::input::{Options, Source};
+use crate::lack::lacks;
 use crate::name;
 use crate::quantity::{percent, percent_text, time_text};
 use crate::recommendation::{Recommendation, recommendations};
@@ -122,7 +123,7 @@ fn with_room(input: &Source<'_>, options: &Options, parts: &Parts, room: Room) -
     }
     // The list says what the waits mean; where it has next to nothing, they stand for themselves.
     add_waits(&mut report, input, if parts.list.len() < 2 { room.procedures.min(WAITS) } else { 0 });
-    add_doubts(&mut report, input, room.doubts);
+    add_doubts(&mut report, input, options, room.doubts);
     add_next(&mut report, diagnosis);
     report.drop_empty_columns(&["section", "text"]);
     report
@@ -331,8 +332,9 @@ fn add_waits(report: &mut Report, input: &Source<'_>, most: usize) {
     report.sections.push(Section::Table(Table { columns, name_title: "in procedure".to_owned(), rows }));
 }
 
-fn add_doubts(report: &mut Report, input: &Source<'_>, most: usize) {
-    for (at, doubt) in warnings(input).into_iter().enumerate() {
+fn add_doubts(report: &mut Report, input: &Source<'_>, options: &Options, most: usize) {
+    let lacks = lacks(View::Summary, input, options).into_iter().map(str::to_owned);
+    for (at, doubt) in lacks.chain(warnings(input)).enumerate() {
         report.rows.push(Row::default().text("section", "warning").text("text", &doubt));
         if at < most {
             report.sections.push(Section::Warning(doubt));

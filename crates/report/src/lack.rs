@@ -1,0 +1,154 @@
+//! What a view needs of a recording, and what to say where that is not there: one place for all views.
+
+use longpole_metrics::By;
+use longpole_trace::Cause;
+
+use crate::input::{Options, Source};
+use crate::view::View;
+
+/// Something that a recording can be without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Need {
+    /// Switches: when threads had a processor and when not.
+    Switches,
+    /// Wakes: who let whom go on.
+    Wakes,
+    /// Looks at running threads: what they ran.
+    Samples,
+    /// What threads waited for.
+    Objects,
+}
+
+impl Need {
+    /// Every need, the weightiest first.
+    const ALL: [Need; 4] = [Need::Switches, Need::Wakes, Need::Samples, Need::Objects];
+
+    /// Whether the recording lacks it, though there was something to be seen.
+    fn is_lacking(self, input: &Source<'_>) -> bool {
+        let evidence = input.evidence;
+        let threads = &input.analysis.threads;
+        let waits_for_others = || {
+            let is_synchronisation = |cause: &Cause| cause.is_synchronisation();
+            let waited = |states: &longpole_metrics::ThreadStates| {
+                states
+                    .blocked
+                    .iter()
+                    .zip(Cause::ALL)
+                    .any(|(&time, cause)| time > 0 && is_synchronisation(cause))
+            };
+            threads.iter().any(waited)
+        };
+        match self {
+            Need::Switches => evidence.switches == 0 && threads.len() > 1,
+            Need::Wakes => evidence.wakes == 0 && waits_for_others(),
+            Need::Samples => evidence.samples == 0 && threads.iter().any(|states| states.running > 0),
+            Need::Objects => input.input().objects.all().is_empty() && waits_for_others(),
+        }
+    }
+
+    /// What is missing, what that means, and how to record it.
+    fn text(self) -> &'static str {
+        match self {
+            Need::Switches => {
+                "no switches were recorded, so that waits and the times without a CPU are not known; `longpole record` has them (perf: -e sched:sched_switch)"
+            }
+            Need::Wakes => {
+                "no wakes were recorded, so that nobody knows who waited for whom, and chains of work end at each wait; `longpole record` has them (perf: -e sched:sched_waking)"
+            }
+            Need::Samples => {
+                "no timer samples were recorded, so that work is only charged where threads stopped or woke others; record longer or more often (`longpole record -F 2000`; perf: -e cpu-clock -g)"
+            }
+            Need::Objects => {
+                "no waiting thread's lock or other object is known: the calls at its waits were not recorded; `longpole record` has them (the bpf collector sees them all; `longpole doctor` says whether it can run)"
+            }
+        }
+    }
+}
+
+/// What the view cannot say without.
+fn needs(view: View, options: &Options) -> &'static [Need] {
+    match view {
+        View::CriticalPath | View::Zeroing | View::Slack if options.by == By::Object => {
+            &[Need::Switches, Need::Wakes, Need::Objects]
+        }
+        View::CriticalPath | View::Zeroing | View::Slack | View::Guidance | View::Summary => {
+            &[Need::Switches, Need::Wakes, Need::Samples]
+        }
+        View::Npt | View::Profile | View::Tree => &[Need::Switches, Need::Samples],
+        View::Waits => &[Need::Switches, Need::Wakes, Need::Samples],
+        View::Objects => &[Need::Switches, Need::Objects],
+        View::Threads | View::Parallelism | View::Phases => &[Need::Switches],
+        _ => &[],
+    }
+}
+
+/// What the view lacks in this recording, a sentence each.
+pub(crate) fn lacks(view: View, input: &Source<'_>, options: &Options) -> Vec<&'static str> {
+    let needs = needs(view, options);
+    let lacking = Need::ALL.into_iter().filter(|need| needs.contains(need) && need.is_lacking(input));
+    lacking.map(Need::text).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{LOCK_HOG, Scene};
+    use crate::style::Style;
+
+    /// The text of a view of a recording that lacks something, without line breaks.
+    fn text(view: View, lack: fn(&mut Scene)) -> String {
+        let mut scene = Scene::of(LOCK_HOG);
+        lack(&mut scene);
+        let text = scene.report(view, &Options::default()).text(&Style::plain(80));
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    fn without(need: Need) -> fn(&mut Scene) {
+        match need {
+            Need::Switches => |scene| scene.evidence.switches = 0,
+            Need::Wakes => |scene| scene.evidence.wakes = 0,
+            Need::Samples => |scene| scene.evidence.samples = 0,
+            Need::Objects => Scene::forget_objects,
+        }
+    }
+
+    #[test]
+    fn every_view_says_what_it_lacks_and_how_to_record_it() {
+        for &view in View::ALL {
+            for need in Need::ALL {
+                let text = text(view, without(need));
+                let is_needed = needs(view, &Options::default()).contains(&need);
+                assert_eq!(text.contains(need.text()), is_needed, "{view} {need:?}: {text}");
+                assert!(need.text().contains("`longpole record"), "{need:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_missed_where_there_was_nothing_to_see() {
+        let mut scene = Scene::of("cpus 2\none AAAA");
+        scene.evidence.wakes = 0;
+        for &view in View::ALL {
+            let report = scene.report(view, &Options::default());
+            assert!(!report.text(&Style::plain(80)).contains("no wakes"), "{view}");
+        }
+    }
+
+    #[test]
+    fn the_summary_still_fits_on_a_screen() {
+        for need in Need::ALL {
+            let mut scene = Scene::of(LOCK_HOG);
+            without(need)(&mut scene);
+            let text = scene.text(View::Summary, 80);
+            assert!(text.lines().count() <= 23, "{need:?}:\n{text}");
+        }
+    }
+
+    #[test]
+    fn json_says_it_too() {
+        let mut scene = Scene::of(LOCK_HOG);
+        scene.evidence.wakes = 0;
+        let report = scene.report(View::Waits, &Options::default());
+        assert!(report.evidence.notes.iter().any(|note| note.starts_with("no wakes were recorded")));
+    }
+}
