@@ -184,10 +184,10 @@ pub(super) const RULES: &[Rule] = &[
         },
         says: &[
             (Profile, Follow, "all work competes for the processors"),
-            (Npt, Agrees, "with all processors busy it is CPU time divided by their number"),
-            (CriticalPath, Partly, "true with as many processors as the program can use"),
-            (Zeroing, Partly, "true with as many processors as the program can use"),
-            (Slack, Partly, "true with as many processors as the program can use"),
+            (Npt, Agrees, "CPU time divided by the processors"),
+            (CriticalPath, Partly, "true with more processors"),
+            (Zeroing, Partly, "true with more processors"),
+            (Slack, Partly, "true with more processors"),
         ],
     },
     Rule {
@@ -219,9 +219,9 @@ pub(super) const RULES: &[Rule] = &[
         },
         says: &[
             (CriticalPath, Follow, "knows who waits for whom"),
-            (Zeroing, Agrees, "knows who waits for whom, and the second longest path"),
+            (Zeroing, Agrees, "knows the second longest path too"),
             (Waits, Agrees, "says what the waits are caused by"),
-            (Npt, Partly, "undervalues work that runs beside other work and is waited for later"),
+            (Npt, Partly, "undervalues what is waited for later"),
             (Profile, Misleads, "counts work that nobody waits for like any other"),
         ],
     },
@@ -255,7 +255,7 @@ pub(super) const RULES: &[Rule] = &[
             (CriticalPath, Follow, "the busiest threads are on it"),
             (Slack, Agrees, "says when the next chain takes over"),
             (Zeroing, Agrees, "predicts what is left of the gain"),
-            (Npt, Partly, "weighs work in company less, also on the longest chain"),
+            (Npt, Partly, "weighs work in company less"),
             (Profile, Misleads, "counts work of threads that are early anyway"),
         ],
     },
@@ -293,7 +293,7 @@ pub(super) const RULES: &[Rule] = &[
                 percent_text(character.devices)
             )
         },
-        says: &[(CriticalPath, Partly, "waits for devices weigh nothing")],
+        says: &[(Elapsed, Agrees, "has the waits at their length")],
     },
     Rule {
         condition: "threads wait for a processor for at least 10 % of the run, all together, without the processors being the limit",
@@ -303,7 +303,7 @@ pub(super) const RULES: &[Rule] = &[
             "Threads waited for processors: the critical path by CPU time is what more processors would give, the one by elapsed time what this machine gives."
                 .to_owned()
         },
-        says: &[(CriticalPath, Partly, "true with as many processors as the program can use")],
+        says: &[(Elapsed, Agrees, "what this machine gives")],
     },
     Rule {
         condition: "at least 30 % of the CPU time is in the kernel",

@@ -16,17 +16,13 @@ pub(super) fn recommendation(facts: &Facts, bounds: &Bounds) -> Option<Recommend
     let used = facts.used_percent();
     let remedy = if used >= USED { Remedy::MoreProcessors } else { Remedy::FreeProcessors };
     let share = percent(facts.path_ready as f64, bounds.elapsed);
-    let mut evidence =
-        vec![format!("the critical path was without a CPU {} of the run", percent_text(share))];
-    evidence.push(match remedy {
+    let lacking = format!("the critical path was without a CPU {} of the run", percent_text(share));
+    let evidence = match remedy {
         Remedy::MoreProcessors => {
-            format!(
-                "fewer threads gain nothing unless they work less; {} ready in all",
-                time_text(facts.ready)
-            )
+            vec![lacking, format!("threads were ready {} in all", time_text(facts.ready))]
         }
-        _ => format!("it used {} of the CPUs: others, pinning or a quota", percent_text(used)),
-    });
+        _ => vec![format!("it got {} of the CPUs: others, a quota, pinning", percent_text(used)), lacking],
+    };
     (facts.path_ready > 0).then(|| Recommendation {
         subject: Subject::Waiting("waiting for a CPU".to_owned()),
         remedy,

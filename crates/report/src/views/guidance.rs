@@ -37,8 +37,8 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
     report.sections.push(Section::Paragraph("What the program is like:".to_owned()));
     let rows = measures.into_iter().map(|row| (row.clone(), row.words("about").to_owned())).collect();
     report.sections.push(Section::Table(Table {
-        columns: vec![shown("measured", Show::Words("name")), shown("", Show::Words("value"))],
-        name_title: String::new(),
+        columns: vec![shown("measure", Show::Words("name")), shown("value", Show::Words("value"))],
+        name_title: "meaning".to_owned(),
         rows,
     }));
     report.sections.push(Section::Remark("`longpole explain trust` has the rules.".to_owned()));
@@ -82,7 +82,7 @@ fn measures(character: &Character) -> Vec<Row> {
             "busy threads, of what threads and CPUs allow",
         ),
         measure("waiting", percent_text(character.waiting), "of their time they wait for each other"),
-        measure("waits", format!("{rate:.0}/s"), "waits that begin per second of a thread's time"),
+        measure("waits", format!("{rate:.1}/s"), "waits that begin per second of a thread's time"),
         measure("spinning", percent_text(character.spinning), "of the CPU time only waits"),
         measure("kernel", percent_text(character.system), "of the CPU time is in the kernel"),
         measure("devices, pages", percent_text(character.devices), "of the elapsed path waits for them"),
