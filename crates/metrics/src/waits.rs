@@ -8,9 +8,10 @@
 //! ```
 //! Waits for what somebody holds (locks, semaphores) are explained by what the holders did from the request to the
 //! hand-over, one holder after the other. Waits for devices, pages and timers are their own explanation, and so are
-//! waits of which nobody is known to have ended them, busy-waiting among them. Where B itself waited, that step is
-//! replaced, in the explanation *to the roots*, by its own explanation, which is known, for it ended earlier. Each
-//! explanation, the positive side less the negative one, adds up to the wait.
+//! waits of which nobody is known to have ended them, busy-waiting among them. In the explanation *to the roots* the
+//! waits on both paths are replaced by their own explanations, which are known, for they ended earlier; so the path of a
+//! thread that waited becomes the path of those it waited for. Each explanation, the positive side less the negative one,
+//! adds up to the wait.
 //!
 //! **Last common synchronisation** of A and B: the latest time at which one of them released (or created) the other, or
 //! at which a third thread released both in one act; the latest is the one whose earlier end is the latest. Without
@@ -19,9 +20,9 @@
 //! Work that nobody has looked at yet when a wait ends counts as where its thread was seen last.
 //!
 //! **Time.** A step of the past is looked at once for each wait that it explains. In a program that synchronises
-//! round by round the stretches between synchronisations do not overlap, so each step is looked at once by each thread
-//! that it kept waiting. Where that is not so (a thread that waits again and again for others that it never met), each
-//! step that is made lets 16 be looked at, and an explanation for which that does not suffice is made from the last 32
+//! round by round the stretches between synchronisations do not overlap, so each step is looked at once as the waiting
+//! thread's, and once for all those that waited for its thread, however many: they share its profile. Where that is not so (a thread that waits again and again for others that it never met), each
+//! step that is made lets 4 be looked at, and an explanation for which that does not suffice is made from the last 32
 //! steps: so the time is linear in the items, whatever the program does. **Memory**: per live thread up to 1,024
 //! steps (fewer if more than 1,024 threads are alive) and 64 releases; 10,000 classes of waits.
 //!
@@ -32,8 +33,10 @@ mod class;
 mod company;
 mod explanation;
 mod history;
+mod limits;
 mod profile;
 mod step;
+mod verdict;
 
 use std::collections::VecDeque;
 
@@ -44,54 +47,14 @@ use rustc_hash::FxHashMap;
 
 use crate::analysis::By;
 use class::{Classes, Finished, Subject};
-pub use class::{Share, Source, Split, Unwanted, WaitClass, WaitKind};
+pub use class::{Share, Source, Split, WaitClass, WaitKind};
 use company::{Company, Post, is_for_work};
 use explanation::{Explainer, Question};
 use history::{History, Pending, Release};
+pub(crate) use limits::Limits;
 pub use step::{Category, Deed, GroupId, Step, StepId, StepTable, ThreadGroup};
-
-/// What is kept, at most.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    /// Releases that follow each other by no more than this, in nanoseconds, can be one act.
-    pub tolerance: u64,
-    /// Steps per live thread.
-    pub steps: usize,
-    /// Steps of all live threads.
-    pub all_steps: usize,
-    /// Releases per live thread.
-    pub releases: usize,
-    /// Holders of an object that are followed.
-    pub holders: usize,
-    /// Steps of an explanation to the roots that are told apart.
-    pub roots: usize,
-    /// Classes of waits that are told apart.
-    pub classes: usize,
-    /// Threads that have ended and whose past is kept.
-    pub ended: usize,
-    /// Steps that may be looked at before any were made.
-    pub credit: usize,
-    /// Steps that each step lets be looked at.
-    pub looks_per_step: usize,
-    /// Steps that are looked at when the credit is used up.
-    pub steps_without_credit: usize,
-}
-
-impl Limits {
-    pub(crate) const DEFAULT: Limits = Limits {
-        tolerance: 100_000,
-        steps: 1024,
-        all_steps: 1 << 20,
-        releases: 64,
-        holders: 256,
-        roots: 16,
-        classes: 10_000,
-        ended: 256,
-        credit: 1 << 20,
-        looks_per_step: 16,
-        steps_without_credit: 32,
-    };
-}
+pub use verdict::Unwanted;
+use verdict::{is_most, unwanted};
 
 /// All waits of a run, explained and merged.
 #[derive(Clone, Debug, Default)]
@@ -317,32 +280,6 @@ impl<'a> Explanations<'a> {
         {
             self.threads[oldest.index()].forget();
         }
-    }
-}
-
-/// Whether a wait is nine tenths of a life, or more.
-fn is_most(wait: u64, life: u64) -> bool {
-    wait >= life - life / 10
-}
-
-/// Why nobody wants a wait explained, by its cause and whether a thread of the program ended it.
-fn unwanted(cause: Cause, is_released: bool) -> Option<Unwanted> {
-    match cause {
-        Cause::Join | Cause::Child => Some(Unwanted::Join),
-        Cause::Sleep | Cause::Signal | Cause::Stopped => Some(Unwanted::Outside),
-        Cause::Condition
-        | Cause::Park
-        | Cause::Futex
-        | Cause::Message
-        | Cause::Pipe
-        | Cause::Socket
-        | Cause::Poll
-        | Cause::Terminal
-            if !is_released =>
-        {
-            Some(Unwanted::Outside)
-        }
-        _ => None,
     }
 }
 

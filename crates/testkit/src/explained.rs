@@ -197,17 +197,14 @@ impl Known<'_> {
         for tick in own_from..wait.from {
             sides.entry(self.deed(wait.thread, tick)).or_default().1 += 1.0;
         }
-        for tick in other_from..release.source_time {
-            let (positive, negative) = sides[&self.deed(release.source, tick)];
-            if positive > negative {
-                self.add_root(wait, (release.source, tick), (positive - negative) / positive);
-            }
-        }
         for (deed, (positive, negative)) in sides {
-            *wait.direct.entry(deed.clone()).or_default() += positive - negative;
-            if negative > positive {
-                *wait.roots.entry(deed).or_default() -= negative - positive;
-            }
+            *wait.direct.entry(deed).or_default() += positive - negative;
+        }
+        for tick in other_from..release.source_time {
+            self.add_root(wait, (release.source, tick), 1.0);
+        }
+        for tick in own_from..wait.from {
+            self.add_root(wait, (wait.thread, tick), -1.0);
         }
         self.add(wait, "UnderWay", wait.to as f64 - release.source_time as f64);
         let explained: f64 = wait.direct.values().sum();

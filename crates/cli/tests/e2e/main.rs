@@ -7,3 +7,4 @@ mod known;
 mod objects;
 mod real;
 mod support;
+mod waits;

@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::explanation::Explained;
 use super::step::{Category, Deed, StepId, StepTable};
+use super::verdict::Unwanted;
 
 /// What kinds of cause a positive side holds, nanoseconds (C §3.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -72,19 +73,6 @@ pub enum WaitKind {
     Blocked(Cause),
     /// Busy-waiting.
     Spinning,
-}
-
-/// Why nobody wants a wait explained (metrics.md §6).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Unwanted {
-    /// It waited for the end of what it had started.
-    Join,
-    /// Something outside the program ended it: a timer, a user, another program.
-    Outside,
-    /// Another thread waited for the same work all the time.
-    Spare,
-    /// It lasted until the thread's end, or the run's.
-    End,
 }
 
 /// Whose waits a class holds, where classes are kept by that.

@@ -142,8 +142,10 @@ impl Explainer {
         let (own, other) = (&threads[question.thread.index()], &threads[release.source.index()]);
         let (own_work, other_work) = (own.work(table), other.work(table));
         let paths = ((stretch.own, question.from), (stretch.other, release.source_time));
-        own.walk(paths.0, own_work, |step, part, _, _| {
-            self.deeds.lose_step(table.deed_of(step), part as f64, step)
+        let (deeds, roots) = (&mut self.deeds, &mut self.roots);
+        own.walk(paths.0, own_work, |step, part, whole, explained| {
+            deeds.lose_step(table.deed_of(step), part as f64, step);
+            add_roots(roots, (step, -(part as f64)), explained, whole);
         });
         self.profile.show((release.source, other), paths.1, other_work, table);
         for part in &self.profile.parts {
@@ -169,11 +171,11 @@ impl Explainer {
         for part in self.profile.parts.iter().filter(|part| part.is_plain) {
             let amount = part.amount * left(part.deed);
             split.add_step(&table.step(part.step).deed, amount, deeds.get(part.deed).1 > 0.0);
-            roots.gain(part.step.0, amount);
+            roots.gain(part.step.0, part.amount);
         }
         for part in &self.profile.roots {
-            roots.gain(part.step.0, part.positive * left(part.deed));
-            roots.lose(part.step.0, part.negative * left(part.deed));
+            roots.gain(part.step.0, part.positive);
+            roots.lose(part.step.0, part.negative);
         }
         for (deed, of_waits) in &self.profile.splits {
             split.add_all(of_waits, left(*deed));
@@ -182,17 +184,16 @@ impl Explainer {
         for &deed in deeds.touched() {
             let (positive, negative) = deeds.get(deed);
             let (gained, lost) = deeds.steps(deed);
+            let step = table.step(if positive > negative { gained } else { lost });
             if positive > negative {
-                let amount = positive - negative;
-                direct.push((gained, amount, 0.0));
-                let step = table.step(gained);
-                if is_nobodys(step.deed.category) {
-                    split.add_step(&step.deed, amount, false);
-                    roots.gain(gained.0, amount);
-                }
+                direct.push((gained, positive - negative, 0.0));
             } else if negative > positive {
                 direct.push((lost, 0.0, negative - positive));
-                roots.lose(lost.0, negative - positive);
+            }
+            if is_nobodys(step.deed.category) {
+                split.add_step(&step.deed, (positive - negative).max(0.0), false);
+                roots.gain(gained.0, positive);
+                roots.lose(lost.0, negative);
             }
         }
         Explained { direct, roots: self.finish_roots(split, table), is_cut: stretch.is_cut }
@@ -304,16 +305,17 @@ fn is_nobodys(category: Category) -> bool {
     matches!(category, Category::UnderWay | Category::Released | Category::Rest)
 }
 
-/// Adds a step to the roots: a wait that was explained by its own roots, in proportion.
+/// Adds a step to the roots, to the negative side if the amount is negative: a wait that was explained by its own roots, in
+/// proportion.
 fn add_roots(roots: &mut Sides, (step, amount): (StepId, f64), explained: Option<&Roots>, whole: u64) {
-    let Some(explained) = explained else { return roots.gain(step.0, amount) };
-    for &(step, part) in &explained.entries {
-        let part = part * amount / whole as f64;
-        if part > 0.0 {
-            roots.gain(step.0, part);
-        } else {
-            roots.lose(step.0, -part);
+    let mut add = |step: StepId, amount: f64| {
+        if amount > 0.0 { roots.gain(step.0, amount) } else { roots.lose(step.0, -amount) }
+    };
+    match explained {
+        Some(explained) => {
+            explained.entries.iter().for_each(|&(step, part)| add(step, part * amount / whole as f64))
         }
+        None => add(step, amount),
     }
 }
 
