@@ -193,9 +193,9 @@ impl<'a> Explanations<'a> {
         let roots = explained.roots.clone();
         let is_over = !is_end || release.is_some();
         let surely = if is_over { unwanted(cause, release.is_some()) } else { Some(Unwanted::End) };
-        let (time, life) = (now - since, now - self.threads[thread.index()].begin.unwrap_or(now));
-        let is_most_of_life = is_most(time, life);
-        let finished = Finished { thread, subject, count: 1, time, explained, surely, is_most_of_life };
+        let time = now - since;
+        let is_most_of_run = is_most(time, self.program.elapsed_nanoseconds);
+        let finished = Finished { thread, subject, count: 1, time, explained, surely, is_most_of_run };
         let post = self.post(thread, (path, cause, object));
         let decided = match post {
             Some(post) => self.company.leave(post, since, release.map(|release| release.act), finished),
@@ -213,7 +213,7 @@ impl<'a> Explanations<'a> {
                 finished.surely.get_or_insert(Unwanted::Spare);
             }
             let history = &mut self.threads[finished.thread.index()];
-            let may_be_last = finished.is_most_of_life && history.pending.is_none() && !history.has_ended;
+            let may_be_last = finished.is_most_of_run && history.pending.is_none() && !history.has_ended;
             if may_be_last && finished.surely.is_none() && history.last_wait.is_none() {
                 history.last_wait = Some(Box::new(finished));
                 continue;
@@ -223,7 +223,7 @@ impl<'a> Explanations<'a> {
         }
     }
 
-    /// The wait that took most of the thread's life was followed by another one, or by its end.
+    /// The thread that waited for most of the run ends, or the run does.
     fn decide_last(&mut self, thread: ThreadId, unwanted: Option<Unwanted>) {
         if let Some(finished) = self.threads[thread.index()].last_wait.take() {
             self.classes.add(&finished, unwanted, &self.steps, self.limits.classes);
@@ -266,8 +266,8 @@ impl<'a> Explanations<'a> {
         let explained = explanation::Explained { direct: vec![(step, length, 0.0)], roots, is_cut: false };
         let subject = self.subject(thread, path, None, WaitKind::Spinning);
         let count = std::mem::take(&mut self.threads[thread.index()].spins);
-        let (surely, is_most_of_life) = (None, false);
-        let finished = Finished { thread, subject, count, time: spun, explained, surely, is_most_of_life };
+        let (surely, is_most_of_run) = (None, false);
+        let finished = Finished { thread, subject, count, time: spun, explained, surely, is_most_of_run };
         self.add(vec![(finished, false)]);
     }
 
@@ -303,15 +303,8 @@ impl Sweep for Explanations<'_> {
         self.know(thread);
         let now = time.nanoseconds();
         self.finish_wait(thread, now, state == State::Absent);
-        match state {
-            State::Blocked(_) => self.decide_last(thread, None),
-            State::Absent => {
-                let begin = self.threads[thread.index()].begin.unwrap_or(now);
-                let last = self.threads[thread.index()].last_wait.as_ref();
-                let is_most = last.is_some_and(|last| is_most(last.time, now - begin));
-                self.decide_last(thread, is_most.then_some(Unwanted::End));
-            }
-            _ => {}
+        if state == State::Absent {
+            self.decide_last(thread, Some(Unwanted::End));
         }
         self.explainer.earn();
         let kept = self.steps_kept();

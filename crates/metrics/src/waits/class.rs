@@ -142,8 +142,8 @@ pub(super) struct Finished {
     pub explained: Explained,
     /// Why nobody wants it explained, whoever else waited there.
     pub surely: Option<Unwanted>,
-    /// The thread has done next to nothing else.
-    pub is_most_of_life: bool,
+    /// It took most of the run.
+    pub is_most_of_run: bool,
 }
 
 #[derive(Debug, Default)]

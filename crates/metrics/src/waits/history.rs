@@ -93,7 +93,7 @@ pub(super) struct History {
     pub released: Option<Release>,
     /// It is no more.
     pub has_ended: bool,
-    /// A wait that may turn out to have been its last.
+    /// A wait of most of the run, until it is known whether it was for being told to end.
     pub last_wait: Option<Box<Finished>>,
     /// Times it began to busy-wait since the last look.
     pub spins: u64,

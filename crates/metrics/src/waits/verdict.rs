@@ -15,9 +15,9 @@ pub enum Unwanted {
     End,
 }
 
-/// Whether a wait is nine tenths of a life, or more.
-pub(super) fn is_most(wait: u64, life: u64) -> bool {
-    wait >= life - life / 10
+/// Whether a wait is nine tenths of the run, or more.
+pub(super) fn is_most(wait: u64, run: u64) -> bool {
+    wait >= run - run / 10
 }
 
 /// Why nobody wants a wait explained, by its cause and whether a thread of the program ended it.
