@@ -11,6 +11,7 @@
 use longpole_event::{ProcessId, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::library_sources::is_standard_library;
 use crate::object_names::{Names, name};
 use crate::objects::{Object, ObjectId, ObjectKind, Objects};
 use crate::paths::{PathId, Paths, PlaceId};
@@ -75,7 +76,7 @@ pub(crate) struct Counts {
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) key: ObjectKey,
-    /// Waits, by place.
+    /// Waits, by the place in the program's code.
     pub(crate) sites: FxHashMap<PlaceId, u64>,
     /// Who reads from it and who writes to it, as far as waits and wakes tell.
     pub(crate) readers: FxHashSet<ProcessId>,
@@ -94,6 +95,8 @@ pub(crate) struct Census {
     ids: FxHashMap<ObjectKey, ObjectId>,
     found: Vec<Found>,
     counts: Counts,
+    /// The place that names a wait at each path.
+    sites: FxHashMap<PathId, Option<PlaceId>>,
 }
 
 /// The objects of one machine by what tells them apart; of another replay of the same events.
@@ -113,7 +116,7 @@ impl Census {
             self.found.push(Found { key, sites: FxHashMap::default(), readers, writers });
         }
         let found = &mut self.found[id.index()];
-        if let Some(place) = paths.innermost_id(path) {
+        if let Some(place) = *self.sites.entry(path).or_insert_with(|| site(path, paths)) {
             *found.sites.entry(place).or_default() += 1;
         }
         if has_ends(key.kind) {
@@ -207,6 +210,17 @@ impl Census {
             indices.filter(|&index| !is_told(index)).for_each(|index| chosen[index] = best);
         }
     }
+}
+
+/// The innermost place of a path that is not in the standard library of the program's language; else the innermost.
+fn site(path: PathId, paths: &Paths) -> Option<PlaceId> {
+    let is_own = |&path: &PathId| {
+        let place = paths.innermost(path);
+        place.is_some_and(|place| !is_standard_library(&paths.procedure_named_by(place.procedure).file))
+    };
+    let outwards = std::iter::successors(Some(path), |&path| paths.caller(path));
+    let own = outwards.take_while(|&path| path != Paths::ROOT).find(is_own);
+    paths.innermost_id(own.unwrap_or(path))
 }
 
 /// How far apart the futexes of one object lie at most, bytes. Less than two of them in an array can lie apart.
@@ -307,6 +321,20 @@ mod tests {
         }
         let names: Vec<_> = setting.names().into_iter().map(|(_, name)| name).collect();
         assert_eq!(names, ["barrier in main (table.rs:5)", "barrier of libgomp.so.1"]);
+    }
+
+    #[test]
+    fn a_wrapper_of_the_standard_library_gives_no_name() {
+        let mut setting = Setting::default();
+        let outer = setting.path("t::fill", "a", 7);
+        let file = "/rustc/1/library/std/src/thread/local.rs".into();
+        let wrapper =
+            Procedure { name: "std::thread::local::LocalKey<T>::with".into(), module: "a".into(), file };
+        let procedure = setting.paths.procedure(wrapper);
+        let place = setting.paths.place(Place { procedure, line: 5 });
+        let path = setting.paths.path(outer, place);
+        setting.wait(ObjectKind::Condition, None, path);
+        assert_eq!(setting.names(), [(ObjectKind::Condition, "condition in t::fill (table.rs:7)".into())]);
     }
 
     #[test]

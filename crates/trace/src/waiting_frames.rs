@@ -273,7 +273,7 @@ const RUST_NAMES: Table = &[
     ("rayon_core::latch::*", CONDITION),
     ("rayon_core::sleep::*", PARK),
     ("rayon_core::registry::WorkerThread::wait_until*", PARK),
-    ("rayon_core::registry::Registry::in_worker_cold", JOIN),
+    ("rayon_core::registry::Registry::in_worker_cold*", CONDITION),
     ("tokio::runtime::scheduler::multi_thread::park::*", PARK),
     ("tokio::runtime::park::*", PARK),
     ("linux_raw_sys::*", INNER),
