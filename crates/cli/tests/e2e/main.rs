@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod failures;
+mod guidance;
 mod known;
 mod objects;
 mod real;

@@ -1,0 +1,82 @@
+//! Phases, names, the list of what to change, and which ranking to trust, of recorded programs.
+
+use crate::support::{Answer, Collector, Recording, Run, Session, longpole, or_skip, run};
+
+fn recorded(session: &Session, source: &str) -> Result<Recording, String> {
+    let program = session.build(source, &[])?;
+    session.record(Collector::Bpf, &[&program])
+}
+
+fn reported(recording: &Recording, arguments: &[&str]) -> Run {
+    let mut command = longpole();
+    command.arg("report").arg(&recording.path).args(arguments);
+    run(&mut command)
+}
+
+fn answer(recording: &Recording, view: &str, phase: &str) -> Answer {
+    let run = reported(recording, &["--view", view, "--phase", phase, "--format", "json"]);
+    assert!(run.status.success(), "{phase}: {}", run.stderr);
+    Answer::new(view, &run.stdout)
+}
+
+/// It reads for 0.6 s of CPU time, two threads transform for 0.4 s each, then it writes for 0.2 s.
+#[test]
+fn a_phase_is_answered_for_alone_and_halves_make_the_whole() {
+    let session = Session::start();
+    let recording = or_skip!(recorded(&session, "serial_then_parallel.c"));
+    answer(&recording, "critical-path", "read_input").assert_percent("read_input", 100.0, 3.0);
+    answer(&recording, "critical-path", "..10%").assert_percent("read_input", 100.0, 3.0);
+    let after = answer(&recording, "critical-path", "procedure:write_output");
+    assert!(after.percent("read_input") < 1.0, "{}", after.table("procedure"));
+    let whole = recording.report("profile", "procedure");
+    let cpu = |answer: &Answer| answer.number("recording", "cpu_seconds");
+    let halves = ["..50%", "50%.."].map(|phase| answer(&recording, "profile", phase));
+    let sum: f64 = halves.iter().map(cpu).sum();
+    assert!((sum - cpu(&whole)).abs() < 1e-6, "{sum} is not {}", cpu(&whole));
+    let phases = recording.report("phases", "procedure");
+    let first = phases.rows().next().expect("a run has a phase");
+    assert_eq!(first["procedure"], "read_input", "{first:?}");
+}
+
+#[test]
+fn a_phase_or_a_name_that_is_none_is_answered_with_what_there_is() {
+    let session = Session::start();
+    let recording = or_skip!(recorded(&session, "serial_then_parallel.c"));
+    for (phase, told) in [
+        ("50s..60s", "it begins after the end of the run; the run is"),
+        ("60%..20%", "it ends before it begins; the run is"),
+        ("raed_input", "the nearest names are procedure:read_input"),
+        ("_", "tell which of"),
+    ] {
+        let run = reported(&recording, &["--phase", phase]);
+        assert_eq!(run.status.code(), Some(1), "{phase}");
+        assert!(run.stderr.contains(told) && run.stdout.is_empty(), "{phase}: {}", run.stderr);
+    }
+}
+
+/// Without its reading the program takes 0.6 s less; on a busy machine more than that.
+#[test]
+fn the_summary_predicts_what_a_procedure_is_worth() {
+    let session = Session::start();
+    let recording = or_skip!(recorded(&session, "serial_then_parallel.c"));
+    let summary = recording.report("summary", "procedure");
+    let mut changes = summary.rows().filter(|row| row["section"] == "change");
+    let reading = changes.find(|row| row.get("procedure").is_some_and(|name| name == "read_input"));
+    let reading = reading.expect("reading is half of the run");
+    let gain = |key: &str| reading[key].as_f64().unwrap();
+    let (low, high) = (gain("gain_low_seconds"), gain("gain_high_seconds"));
+    assert!(low <= 0.63 && high >= 0.57, "{low} to {high}");
+    assert!(summary.rows().any(|row| row["section"] == "trust"));
+}
+
+#[test]
+fn a_program_that_spins_is_not_to_be_judged_by_gprof() {
+    let session = Session::start();
+    let recording = or_skip!(recorded(&session, "spinner.c"));
+    let guidance = recording.report("guidance", "procedure");
+    let verdict = |name: &str| {
+        let row = guidance.rows().find(|row| row.get("name").is_some_and(|it| it == name));
+        row.unwrap_or_else(|| panic!("{name}: {:#}", guidance.value))["value"].clone()
+    };
+    assert_eq!(verdict("profile"), "misleads");
+}
