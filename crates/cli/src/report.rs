@@ -10,6 +10,7 @@ use longpole_recording::Folder;
 use longpole_report::{Input, Options, Style, View, build};
 use longpole_trace::{Timelines, Trace};
 
+use crate::failure::Failure;
 use crate::phase::Run;
 
 /// Answers from a recording.
@@ -203,11 +204,23 @@ fn render(
         evidence: &run.evidence(),
     };
     let report = build(view, &input, &options);
+    if let Some(number) = options.explain.filter(|_| report.rows.is_empty()) {
+        return Err(no_such_wait(number));
+    }
     Ok(match output.format {
         Format::Text => report.text(&output.style),
         Format::Json => report.json(),
         Format::Csv => report.csv(),
     })
+}
+
+fn no_such_wait(number: usize) -> anyhow::Error {
+    Failure {
+        status: 1,
+        hints: vec!["`longpole report --view waits --all` lists the waits, the first one is 1".into()],
+        error: anyhow::anyhow!("explain wait {number}: the view `waits` has no such row"),
+    }
+    .into()
 }
 
 /// Writes text to standard output. A reader that stops early is no error.

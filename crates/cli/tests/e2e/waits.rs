@@ -156,4 +156,8 @@ fn nobody_wants_a_join_explained_and_one_row_is_explained_in_full() {
         "{}",
         run.stdout
     );
+    let mut command = crate::support::longpole();
+    command.arg("report").arg(&recording.path).args(["--explain", "999"]);
+    let run = crate::support::run(&mut command);
+    assert!(!run.status.success() && run.stderr.contains("no such row"), "{}", run.stderr);
 }

@@ -147,11 +147,8 @@ impl<'a> WaitSource<'a> {
             Some(object) => {
                 let object = input.objects.get(object);
                 let kind = object.kind.name();
-                if object.name.starts_with(kind) {
-                    object.name.clone()
-                } else {
-                    format!("{kind} {}", object.name)
-                }
+                let says_kind = kind.split(' ').all(|word| object.name.contains(word));
+                if says_kind { object.name.clone() } else { format!("{kind} {}", object.name) }
             }
             None => self.kind_name(input).to_owned(),
         }
