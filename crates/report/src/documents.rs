@@ -86,3 +86,14 @@ fn every_choice_that_the_document_names_is_one() {
         assert!(INTRODUCTION.contains(&format!("--weight {name}")), "{name}");
     }
 }
+
+#[test]
+fn the_readme_names_every_view() {
+    let readme = include_str!("../../../README.md");
+    for &view in View::ALL {
+        let name = view.name();
+        let is_named = |c: char| !c.is_ascii_lowercase() && c != '-';
+        let all: Vec<&str> = readme.split(is_named).collect();
+        assert!(view == View::Summary || all.contains(&name), "{name}");
+    }
+}

@@ -35,19 +35,18 @@ struct Run {
     /// Useful CPU time of each procedure by the threads that have any.
     spread: BTreeMap<ProcedureId, BTreeMap<ThreadId, u64>>,
     has_no_spinning: bool,
-    /// Part of the time with one busy thread in which no other lacked a processor.
-    serial: f64,
+    /// Time with one busy thread in which others lacked a processor, nanoseconds.
+    starved: f64,
 }
 
 impl Run {
     fn of(input: &Source<'_>, facts: &Facts) -> Run {
         let spun = percent(facts.spinning as f64, (facts.cpu + facts.spinning) as f64);
-        let starved = facts.starved_percent / facts.serial_percent.max(1e-9);
         Run {
             held: held_locks(input),
             spread: spread(input),
             has_no_spinning: spun < SPINS,
-            serial: (1.0 - starved).max(0.0),
+            starved: facts.starved_percent / 100.0 * facts.elapsed as f64,
         }
     }
 
@@ -83,7 +82,8 @@ fn recommendation(input: &Source<'_>, bounds: &Bounds, run: &Run, row: &Row) -> 
     if own.running == 0 || !is_named(input, row.node) {
         return None;
     }
-    let alone = percent(own.npt_while(1..=1), own.running as f64).min(100.0) * run.serial;
+    // Whoever lacked a processor may have lacked it then: the rest is surely alone.
+    let alone = percent((own.npt_while(1..=1) - run.starved).max(0.0), own.running as f64).min(100.0);
     let lock = run.held.get(&id).filter(|held| percent(held.cpu as f64, own.running as f64) >= HELD);
     let remedy = match lock {
         Some(_) => Remedy::HoldShorter,
