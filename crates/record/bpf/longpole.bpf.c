@@ -589,7 +589,8 @@ int sched_waking(u64 *context)
 	u64 size = __builtin_offsetof(struct wake_record, call);
 	if (is_tracked(record.waker_tid)) {
 		record.head.flags = WAKER_TRACKED;
-		if (record.context == CONTEXT_TASK && current->mm) {
+		/* A soft interrupt delivers what the task sends over loopback, within its call. */
+		if (record.context != CONTEXT_INTERRUPT && current->mm) {
 			record.head.flags |= HAS_CALL;
 			size = sizeof(record);
 			record.call.key = stack_key(context, current, record.head.time, ROOM_WAKE);

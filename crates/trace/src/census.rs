@@ -15,6 +15,7 @@ use crate::library_sources::is_standard_library;
 use crate::object_names::{Names, name};
 use crate::objects::{Object, ObjectId, ObjectKind, Objects};
 use crate::paths::{PathId, Paths, PlaceId};
+use crate::waiting_frames::hint;
 
 /// What tells one object from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -212,11 +213,14 @@ impl Census {
     }
 }
 
-/// The innermost place of a path that is not in the standard library of the program's language; else the innermost.
+/// The innermost place of a path that neither is in the standard library of the program's language nor waits for
+/// others; else the innermost.
 fn site(path: PathId, paths: &Paths) -> Option<PlaceId> {
     let is_own = |&path: &PathId| {
-        let place = paths.innermost(path);
-        place.is_some_and(|place| !is_standard_library(&paths.procedure_named_by(place.procedure).file))
+        let procedure = paths.innermost(path).map(|place| paths.procedure_named_by(place.procedure));
+        procedure.is_some_and(|procedure| {
+            !is_standard_library(&procedure.file) && hint(&procedure.name, &procedure.module).is_none()
+        })
     };
     let outwards = std::iter::successors(Some(path), |&path| paths.caller(path));
     let own = outwards.take_while(|&path| path != Paths::ROOT).find(is_own);

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::support::{Collector, Session, or_skip};
+use longpole_trace::Cause;
+
+use crate::support::{Collector, Recording, Session, or_skip};
 
 /// Kind and name of an object that a program waits for.
 type Expected = (&'static str, &'static str);
@@ -100,4 +102,20 @@ fn openmp_objects_have_kinds_and_names() {
     let expected =
         [("mutex", "critical section stats"), ("mutex", "counter_lock"), ("barrier", "barrier in main")];
     or_skip!(assert_objects(&session, "openmp_locks.c", &["-fopenmp"], &expected));
+}
+
+#[test]
+fn sockets_pipes_files_and_children_are_named_by_who_uses_them() {
+    let session = Session::start();
+    let expected = [
+        ("socket", "socket client ↔ exchange"),
+        ("pipe", "pipe exchange → client"),
+        ("file lock", "lock of file journal"),
+        ("process end", "end of process client"),
+    ];
+    or_skip!(assert_objects(&session, "exchange.c", &[], &expected));
+    let recording = Recording::at(&session.path().join("bpf.longpole"));
+    recording.waits().assert_seconds("the client waits for answers", 0.07, 1.0, |wait| {
+        wait.process == "client" && wait.cause == Cause::Socket && wait.is_ended_by("exchange")
+    });
 }
