@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use longpole_metrics::{By, Weight, analyse, details};
 use longpole_recording::Folder;
-use longpole_report::{Input, Options, Style, View, build};
+use longpole_report::{Input, Names, Options, Style, View, build};
 use longpole_trace::{Timelines, Trace};
 
 use crate::failure::Failure;
@@ -32,6 +32,10 @@ pub struct ReportArgs {
     /// procedure: from its first to its last observation.
     #[arg(long, value_name = "A..B")]
     pub phase: Option<String>,
+    /// The one thing to report on, by its name: a procedure, an object or a thread (view parallelism), an object (view
+    /// objects). `procedure:NAME` and so on say what it is.
+    #[arg(long, value_name = "NAME")]
+    pub of: Option<String>,
     /// What has weight on the critical path: useful CPU time alone, or elapsed time.
     #[arg(long, value_enum, default_value_t)]
     pub weight: PathWeight,
@@ -138,6 +142,10 @@ impl ReportArgs {
         }
     }
 
+    fn part(&self) -> Part<'_> {
+        Part { phase: self.phase.as_deref(), of: self.of.as_deref() }
+    }
+
     fn style(&self) -> Style {
         let style = Style::of_stdout();
         match self.width {
@@ -155,17 +163,24 @@ pub fn run(args: &ReportArgs) -> Result<()> {
     };
     let output = Output { format: args.format, style: args.style() };
     let view = if args.explain.is_some() { View::Waits } else { args.view };
-    write(&render(&folder, view, args.phase.as_deref(), args.options(), output)?)
+    write(&render(&folder, view, args.part(), args.options(), output)?)
 }
 
 /// The short answer that `record` ends with.
 pub fn summary(recording: &Path, style: Style) -> Result<String> {
     let output = Output { format: Format::Text, style };
-    render(recording, View::Summary, None, Options::default(), output)
+    render(recording, View::Summary, Part::default(), Options::default(), output)
 }
 
 fn newest() -> Result<PathBuf> {
     Folder::newest_below(Path::new(".")).context("find a recording below the current folder")
+}
+
+/// The part of a recording that a report is about, as its user names it.
+#[derive(Clone, Copy, Default)]
+struct Part<'a> {
+    phase: Option<&'a str>,
+    of: Option<&'a str>,
 }
 
 /// How a report is written.
@@ -175,17 +190,13 @@ struct Output {
     style: Style,
 }
 
-fn render(
-    folder: &Path,
-    view: View,
-    phase: Option<&str>,
-    options: Options,
-    output: Output,
-) -> Result<String> {
+fn render(folder: &Path, view: View, part: Part<'_>, options: Options, output: Output) -> Result<String> {
     let failed = || format!("read the recording {}", folder.display());
     let trace = Trace::open(folder)?;
-    let run = Run::new(&trace, phase)?;
-    let options = Options { phase: run.span(), ..options };
+    let run = Run::new(&trace, part.phase)?;
+    let names = Names { program: run.program(), paths: run.paths(), objects: run.objects() };
+    let of = part.of.map(|of| view.find(of, &names)).transpose()?;
+    let options = Options { phase: run.span(), of, ..options };
     let choices = longpole_metrics::Options { io_idle: options.io_idle };
     let mut analysis = analyse(&run, &choices).with_context(failed)?;
     let samples = trace.evidence().samples;

@@ -27,7 +27,9 @@ use longpole_trace::{ObjectId, Objects, PathId, Paths, PlaceId, Program, State};
 use rustc_hash::FxHashMap;
 
 use crate::lengths::Lengths;
+use crate::levels::{Levels, Seen};
 use crate::past::{Moment, Past};
+use crate::states::Spread;
 use crate::wait_ends::{Ender, WaitEnds};
 
 /// What happened at each object.
@@ -37,6 +39,8 @@ pub struct Contention {
     pub objects: Vec<Contended>,
     /// What each place did with an object before it handed that over to one who waited. `None`: no path was known.
     pub handovers: BTreeMap<(ObjectId, Option<PlaceId>), Handover>,
+    /// Of the chosen objects: time for which one of them was wanted, by U, and by the place that then handed it over.
+    pub wanted: BTreeMap<Option<PlaceId>, Spread>,
     /// Of the chosen objects: the place that waited, and the place that ended the wait.
     pub places: BTreeMap<(Option<PlaceId>, Option<PlaceId>), Pair>,
     /// Of the chosen objects: the thread that waited, and the one that ended the wait, if one did.
@@ -130,12 +134,14 @@ impl Contended {
 }
 
 /// A queue as it is now.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Queue {
     length: usize,
     since: Time,
     /// The last hand-over, or when the first of those who wait came.
     mark: Moment,
+    /// Levels of the run up to then.
+    seen: Seen,
 }
 
 /// A wait that is going on.
@@ -161,6 +167,7 @@ pub(crate) struct Waiters<'a> {
     paths: &'a Paths,
     io_idle: bool,
     chosen: Vec<bool>,
+    levels: Levels,
     now: Moment,
     ends: WaitEnds,
     seats: Vec<Seat>,
@@ -185,6 +192,7 @@ impl<'a> Waiters<'a> {
             paths,
             io_idle,
             chosen: is_chosen,
+            levels: Levels::default(),
             now: Moment::default(),
             ends: WaitEnds::new(program),
             seats: vec![Seat::default(); program.threads.len()],
@@ -228,6 +236,9 @@ impl<'a> Waiters<'a> {
         let queue = &mut self.queues[object.index()];
         if queue.length == 0 {
             queue.mark = now;
+            if self.chosen[object.index()] {
+                queue.seen.catch_up(&self.levels, time, |_, _| {});
+            }
         }
         queue.length += 1;
         let path = self.ends.path(thread);
@@ -251,6 +262,17 @@ impl<'a> Waiters<'a> {
         }
         if let Some(by) = by {
             self.hand_over(object, time, by);
+        } else if self.queues[object.index()].length == 0 {
+            self.spread(object, time, None);
+        }
+    }
+
+    /// Charges what a chosen object was wanted since the last hand-over.
+    fn spread(&mut self, object: ObjectId, time: Time, place: Option<PlaceId>) {
+        if self.chosen[object.index()] {
+            let spread = self.found.wanted.entry(place).or_default();
+            let seen = &mut self.queues[object.index()].seen;
+            seen.catch_up(&self.levels, time, |level, time| spread.add(level, time));
         }
     }
 
@@ -268,6 +290,7 @@ impl<'a> Waiters<'a> {
         self.found.objects[object.index()].handed.add(&handover);
         let place = self.paths.innermost_id(by.path);
         self.handovers.entry((object, place)).or_default().add(&handover);
+        self.spread(object, time, place);
     }
 }
 
@@ -277,9 +300,11 @@ impl Sweep for Waiters<'_> {
             self.now.share += to.since(from) as f64 / f64::from(level.effective);
         }
         self.now.time = to;
+        self.levels.pass(from, to, level.effective);
     }
 
     fn begin_wait(&mut self, thread: ThreadId, time: Time, object: ObjectId) {
+        // Of a thread that is blocked already: something else than before.
         if self.seat(thread).is_blocked {
             self.end(thread, time, None);
             self.begin(thread, time, object);
@@ -297,9 +322,10 @@ impl Sweep for Waiters<'_> {
         let was_blocked = std::mem::replace(&mut seat.is_blocked, is_blocked);
         let next = seat.next.take();
         let ended = self.ends.enter(thread, time, state);
-        if was_blocked && !is_blocked {
+        if was_blocked && (!is_blocked || next.is_some()) {
             self.end(thread, time, ended.and_then(|ended| ended.by));
-        } else if let (false, true, Some(object)) = (was_blocked, is_blocked, next) {
+        }
+        if let (true, Some(object)) = (is_blocked, next) {
             self.begin(thread, time, object);
         }
     }
@@ -314,7 +340,9 @@ impl Sweep for Waiters<'_> {
 
     fn finish(&mut self, end: Time) {
         for index in 0..self.seats.len() {
-            self.end(ThreadId::from_index(index), end, None);
+            let thread = ThreadId::from_index(index);
+            let ended = self.ends.end(thread, end);
+            self.end(thread, end, ended.and_then(|ended| ended.by));
         }
         for index in 0..self.queues.len() {
             self.measure(ObjectId(index as u32), end);

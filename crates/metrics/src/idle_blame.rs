@@ -34,6 +34,14 @@ impl IdleBlame {
         IdleBlame { ends: WaitEnds::new(program), charges: FxHashMap::default() }
     }
 
+    fn blame(&mut self, ended: Option<Ended>, time: Time) {
+        if let Some(Ended { since, by: Some(ender) }) = ended
+            && since < time
+        {
+            *self.charges.entry((ender.thread, ender.path)).or_default() += time.since(since);
+        }
+    }
+
     /// What each (thread, path) is blamed for.
     pub fn into_charges(self) -> impl Iterator<Item = ((ThreadId, PathId), u64)> {
         self.charges.into_iter()
@@ -42,12 +50,8 @@ impl IdleBlame {
 
 impl Sweep for IdleBlame {
     fn enter(&mut self, thread: ThreadId, time: Time, _before: State, state: State) {
-        if let Some(Ended { since, by: Some(ender) }) = self.ends.enter(thread, time, state) {
-            let waited = time.since(since);
-            if waited > 0 {
-                *self.charges.entry((ender.thread, ender.path)).or_default() += waited;
-            }
-        }
+        let ended = self.ends.enter(thread, time, state);
+        self.blame(ended, time);
     }
 
     fn observe(&mut self, thread: ThreadId, time: Time, path: PathId) {
@@ -56,6 +60,13 @@ impl Sweep for IdleBlame {
 
     fn depend(&mut self, dependence: Dependence) {
         self.ends.depend(dependence);
+    }
+
+    fn finish(&mut self, end: Time) {
+        for thread in self.ends.threads() {
+            let ended = self.ends.end(thread, end);
+            self.blame(ended, end);
+        }
     }
 }
 

@@ -67,7 +67,7 @@ impl Condition {
 pub struct Spread(Vec<(u32, u64)>);
 
 impl Spread {
-    fn add(&mut self, level: u32, time: u64) {
+    pub(crate) fn add(&mut self, level: u32, time: u64) {
         match self.0.binary_search_by_key(&level, |entry| entry.0) {
             Ok(at) => self.0[at].1 += time,
             Err(at) => self.0.insert(at, (level, time)),

@@ -5,7 +5,7 @@
 //!   T2  ====b........==
 //! ```
 //! A wait is ended by a dependence if that arrives at the moment at which the thread stops being blocked; of
-//! several, by the last. One that finds the thread waiting on has ended nothing.
+//! several, by the last. One that finds the thread waiting on has ended nothing, unless the run ends then.
 //!
 //! Constant time per item. Memory per thread: the newest 64 changes of its path, for messages that were under way.
 
@@ -71,6 +71,11 @@ impl WaitEnds {
         &mut self.seats[thread.index()]
     }
 
+    /// All threads.
+    pub fn threads(&self) -> impl Iterator<Item = ThreadId> + use<> {
+        (0..self.seats.len()).map(ThreadId::from_index)
+    }
+
     /// Where the thread is.
     pub fn path(&mut self, thread: ThreadId) -> PathId {
         self.seat(thread).trail.back().expect("a thread is always at some path").1
@@ -99,16 +104,23 @@ impl WaitEnds {
 
     /// Follows a change of state; gives the wait that it ends.
     pub fn enter(&mut self, thread: ThreadId, time: Time, state: State) -> Option<Ended> {
-        let seat = self.seat(thread);
+        let ended = self.end(thread, time).map(|ended| match state {
+            // Its own end cut the wait off.
+            State::Absent => Ended { by: None, ..ended },
+            _ => ended,
+        });
         if matches!(state, State::Blocked(_)) {
-            if seat.blocked_since.is_none() {
-                seat.blocked_since = Some(time);
-                seat.enabled = None;
-            }
-            return None;
+            self.seat(thread).blocked_since = Some(time);
         }
+        ended
+    }
+
+    /// Ends the wait that the thread is in, at the end of the run or before.
+    pub fn end(&mut self, thread: ThreadId, time: Time) -> Option<Ended> {
+        let seat = self.seat(thread);
+        let enabled = seat.enabled.take();
         let since = seat.blocked_since.take()?;
-        let by = seat.enabled.take().filter(|&(at, _)| at == time && state != State::Absent);
-        Some(Ended { since, by: by.map(|(_, ender)| ender) })
+        let by = enabled.filter(|&(at, _)| at == time).map(|(_, ender)| ender);
+        Some(Ended { since, by })
     }
 }

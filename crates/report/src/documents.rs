@@ -36,6 +36,7 @@ fn reading(view: View) -> &'static str {
         View::Profile => include_str!("documents/profile.md"),
         View::Waits => include_str!("documents/waits.md"),
         View::Objects => include_str!("documents/objects.md"),
+        View::States => include_str!("documents/states.md"),
         View::Threads => include_str!("documents/threads.md"),
         View::Tree => include_str!("documents/tree.md"),
         View::Parallelism => include_str!("documents/parallelism.md"),

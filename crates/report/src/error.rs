@@ -16,6 +16,14 @@ pub enum Error {
         /// The names there are.
         known: String,
     },
+    /// A view that is always about the whole program.
+    #[error("show `{view}` of one thing: `--of` goes with the views {known}")]
+    NotOfOne {
+        /// The view.
+        view: &'static str,
+        /// Views that can be of one thing.
+        known: String,
+    },
     /// Nothing has this name.
     #[error("find a {kinds} named `{name}`{}", nearest_text(nearest))]
     NoSuchName {

@@ -7,6 +7,7 @@ use longpole_event::ThreadId;
 use longpole_metrics::{Analysis, By, Details, Measures, Row, Weight};
 use longpole_trace::{Evidence, Objects, Paths, Program};
 
+use crate::find::Found;
 use crate::phase::Span;
 
 /// Everything a report is made from.
@@ -27,7 +28,7 @@ pub struct Input<'a> {
 }
 
 /// Choices of a report.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// What a row is.
     pub by: By,
@@ -43,6 +44,8 @@ pub struct Options {
     pub all: bool,
     /// The row of `waits` whose explanation is shown in full, from 1.
     pub explain: Option<usize>,
+    /// The one thing that the report is about, in views that have reports of one; `None`: the whole program.
+    pub of: Option<Found>,
 }
 
 impl Default for Options {
@@ -55,6 +58,7 @@ impl Default for Options {
             phase: None,
             all: false,
             explain: None,
+            of: None,
         }
     }
 }

@@ -29,6 +29,8 @@ pub enum Cell {
     Flag(bool),
     /// Rows within a row.
     List(Vec<Row>),
+    /// Quantities, in an order that the column says.
+    Numbers(Vec<f64>),
 }
 
 /// A row: values by column name. A column that does not apply to the row is absent.
@@ -98,6 +100,12 @@ impl Row {
         }
     }
 
+    /// Adds times given in nanoseconds.
+    pub(crate) fn times(mut self, column: &'static str, nanoseconds: impl Iterator<Item = u64>) -> Row {
+        self.cells.insert(column, Cell::Numbers(nanoseconds.map(seconds).collect()));
+        self
+    }
+
     fn number(mut self, column: &'static str, number: f64, places: f64) -> Row {
         // Rounded, so that the digits of floating point do not look like measured ones.
         // Adding 0 makes −0 plain 0.
@@ -126,7 +134,7 @@ impl Row {
         match self.get(column)? {
             Cell::Number(number) => Some(*number),
             Cell::Count(count) => Some(*count as f64),
-            Cell::Text(_) | Cell::Flag(_) | Cell::List(_) => None,
+            Cell::Text(_) | Cell::Flag(_) | Cell::List(_) | Cell::Numbers(_) => None,
         }
     }
 }
@@ -256,6 +264,7 @@ fn csv_cell(cell: Option<&Cell>) -> String {
         Some(Cell::Count(count)) => count.to_string(),
         Some(Cell::Flag(flag)) => flag.to_string(),
         Some(Cell::List(rows)) => rows.iter().map(csv_row).collect::<Vec<_>>().join("; "),
+        Some(Cell::Numbers(numbers)) => numbers.iter().map(f64::to_string).collect::<Vec<_>>().join(" "),
     }
 }
 

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use longpole_metrics::{Demand, GainsOf};
 
 use crate::error::Error;
+use crate::find::{Found, Kind, Names};
 use crate::input::Options;
 
 macro_rules! views {
@@ -53,6 +54,8 @@ views! {
     Waits => "waits",
     /// What threads waited for: each lock, condition, barrier with its waits.
     Objects => "objects",
+    /// How long procedures, threads or objects were in each state, and how many threads could run meanwhile.
+    States => "states",
     /// Every thread with the time it spent in each state.
     Threads => "threads",
     /// The program's tree: machine, process, thread, procedure.
@@ -68,18 +71,46 @@ views! {
 }
 
 impl View {
+    /// Kinds of thing of which the view can be asked for alone (`--of`).
+    #[must_use]
+    pub fn kinds(self) -> &'static [Kind] {
+        match self {
+            View::Objects => &[Kind::Object],
+            View::Parallelism => &[Kind::Procedure, Kind::Object, Kind::Thread],
+            _ => &[],
+        }
+    }
+
+    /// What `wanted` names, where the view can be asked for that alone.
+    ///
+    /// # Errors
+    /// [`Error::NotOfOne`], and those of [`Names::find`].
+    pub fn find(self, wanted: &str, names: &Names<'_>) -> Result<Found, Error> {
+        if self.kinds().is_empty() {
+            let with: Vec<&str> =
+                View::ALL.iter().filter(|view| !view.kinds().is_empty()).map(|view| view.name()).collect();
+            return Err(Error::NotOfOne { view: self.name(), known: with.join(", ") });
+        }
+        names.find(wanted, self.kinds())
+    }
+
     /// What the view needs beside the [`Analysis`](longpole_metrics::Analysis).
     #[must_use]
     pub fn demand(self, options: &Options) -> Demand {
         let gains = matches!(self, View::Zeroing | View::Slack)
             .then_some(GainsOf { by: options.by, weight: options.weight });
+        let chosen = match &options.of {
+            Some(Found::Objects(ids)) => ids.clone(),
+            _ => Vec::new(),
+        };
         Demand {
-            contention: self == View::Objects,
+            contention: self == View::Objects || (self == View::Parallelism && !chosen.is_empty()),
+            contended: chosen,
+            states: (self == View::States).then_some(options.by),
             phases: self == View::Phases,
             prospects: self == View::Summary,
             waits: (self == View::Waits).then_some(options.by),
             gains,
-            ..Demand::default()
         }
     }
 }

@@ -11,6 +11,8 @@ mod parallelism;
 mod phases;
 mod profile;
 mod ranking;
+mod stack;
+mod states;
 mod summary;
 mod threads;
 mod tree;
@@ -47,9 +49,13 @@ pub fn build(view: View, input: &Input<'_>, options: &Options) -> Report {
         View::Profile => profile::build(input, options),
         View::Waits => waits::build(input, options),
         View::Objects => objects::build(input, options),
+        View::States => states::build(input, options),
         View::Threads => threads::build(input, options),
         View::Tree => tree::build(input, options),
-        View::Parallelism => parallelism::build(input, options),
+        View::Parallelism => match &options.of {
+            Some(of) => stack::build(input, options, of),
+            None => parallelism::build(input, options),
+        },
         View::Phases => phases::build(input, options),
         View::Guidance => guidance::build(input, options),
         View::Evidence => evidence::build(input, options),

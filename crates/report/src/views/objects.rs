@@ -72,7 +72,7 @@ fn named<'a>(input: &Source<'a>, contention: &Contention) -> Vec<((ObjectKind, &
     named
 }
 
-fn procedure_of(input: &Source<'_>, place: Option<PlaceId>) -> Option<ProcedureId> {
+pub(super) fn procedure_of(input: &Source<'_>, place: Option<PlaceId>) -> Option<ProcedureId> {
     place.map(|place| input.paths.all_places()[place.0 as usize].procedure)
 }
 
