@@ -42,7 +42,7 @@ pub struct Details {
     pub states: Option<States>,
     /// Slack and zeroing.
     pub gains: Option<Gains>,
-    /// Gains, by elapsed time, of the procedures and objects that are large.
+    /// Gains, by CPU weight, of the procedures and objects that are large.
     pub prospects: Option<Gains>,
     /// Every wait, explained.
     pub waits: Option<Waits>,

@@ -1,6 +1,7 @@
 //! Gains of what is large: the few procedures and objects that a short answer can be about, in one sweep.
 //!
-//! By elapsed weight, since the question is what the run would gain. Procedures with at least 2 % of the critical path, of
+//! By CPU weight: by elapsed weight a thread that sleeps beside the work (a timer, a monitor) would make every gain
+//! nothing. Procedures with at least 2 % of the critical path, of
 //! the normalised processor time or of the CPU time, the largest 32; objects for which threads waited for at least 1 %
 //! of the run, the 16 most waited for.
 //!
@@ -26,8 +27,8 @@ pub(crate) fn prospects<T: Timelines>(
     foresight: &Foresight,
     contention: &Contention,
 ) -> Result<Gains, T::Error> {
-    let of = GainsOf { by: By::Procedure, weight: Weight::Elapsed };
-    let path = &analysis.critical_elapsed;
+    let of = GainsOf { by: By::Procedure, weight: Weight::Cpu };
+    let path = &analysis.critical_cpu;
     let (procedures, _) = candidates(timelines, of, analysis, path);
     let total = crate::total(analysis, |_| true);
     let share = |own: &Measures| {
@@ -80,7 +81,7 @@ mod tests {
             let gains = |demand: Demand| { let Ok(details) = details(&made, &options, &demand, &analysis); details };
             let few = gains(Demand { prospects: true, ..Demand::default() }).prospects.expect("demanded");
             let of = |by| {
-                let of = Some(GainsOf { by, weight: Weight::Elapsed });
+                let of = Some(GainsOf { by, weight: Weight::Cpu });
                 gains(Demand { gains: of, ..Demand::default() }).gains.expect("demanded").gains
             };
             let all: Vec<_> = of(By::Procedure).into_iter().chain(of(By::Object)).collect();

@@ -1,6 +1,6 @@
 //! Locks: waits that would not be if the lock were divided, or held shorter.
 //!
-//! Predictions: zeroing of the object by elapsed time (nobody ever waits for it), and what the processors leave of
+//! Predictions: zeroing of the object (nobody ever waits for it), and what the processors leave of
 //! that, since work that waited for the lock has to be done beside other work.
 
 use std::collections::BTreeMap;

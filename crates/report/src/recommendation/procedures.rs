@@ -1,9 +1,8 @@
 //! Procedures: work that the run waits for.
 //!
 //! Predictions, of the procedure's own work made free: its time on the CPU-weighted critical path, its normalised
-//! processor time without its waits for devices, and, where they were computed, zeroing and slack by elapsed time. Slack not
-//! where several threads do the same amount of it: there it is 0 whatever the procedure is worth (M §2.4). Neither where
-//! threads spin: nothing tells for whom they do, so that the time counts as work of their own.
+//! processor time without its waits for devices, and, where they were computed, zeroing and slack. Slack not
+//! where several threads do the same amount of it: there it is 0 whatever the procedure is worth (M §2.4).
 
 use std::collections::BTreeMap;
 
@@ -24,8 +23,6 @@ const UNBALANCED: f64 = 0.1;
 const ALONE: f64 = 50.0;
 /// Share of its time with a wanted lock from which on the lock is what is to be changed, percent.
 const HELD: f64 = 30.0;
-/// Share of the CPU time that spins from which on elapsed weight is not followed, percent.
-const SPINS: f64 = 5.0;
 /// Waits of others that are told, as a part of the run.
 const BLAMED: f64 = 0.05;
 
@@ -34,18 +31,15 @@ struct Run {
     held: BTreeMap<ProcedureId, Held>,
     /// Useful CPU time of each procedure by the threads that have any.
     spread: BTreeMap<ProcedureId, BTreeMap<ThreadId, u64>>,
-    has_no_spinning: bool,
     /// Time with one busy thread in which others lacked a processor, nanoseconds.
     starved: f64,
 }
 
 impl Run {
     fn of(input: &Source<'_>, facts: &Facts) -> Run {
-        let spun = percent(facts.spinning as f64, (facts.cpu + facts.spinning) as f64);
         Run {
             held: held_locks(input),
             spread: spread(input),
-            has_no_spinning: spun < SPINS,
             starved: facts.starved_percent / 100.0 * facts.elapsed as f64,
         }
     }
@@ -87,7 +81,7 @@ fn recommendation(input: &Source<'_>, bounds: &Bounds, run: &Run, row: &Row) -> 
     let lock = run.held.get(&id).filter(|held| percent(held.cpu as f64, own.running as f64) >= HELD);
     let remedy = match lock {
         Some(_) => Remedy::HoldShorter,
-        None if alone >= ALONE && input.program.cpus() > 1 => Remedy::Parallelise,
+        None if alone >= ALONE && input.program.cpus() > 1 && !is_kernel(input, id) => Remedy::Parallelise,
         None => Remedy::Shorten,
     };
     let mut evidence = Vec::new();
@@ -116,6 +110,11 @@ fn recommendation(input: &Source<'_>, bounds: &Bounds, run: &Run, row: &Row) -> 
     })
 }
 
+/// Whether it is the kernel's: its callers can do no more than ask for less.
+fn is_kernel(input: &Source<'_>, id: ProcedureId) -> bool {
+    input.paths.procedure_named_by(id).module == "[kernel]"
+}
+
 fn gain(input: &Source<'_>, bounds: &Bounds, run: &Run, (id, row): (ProcedureId, &Row)) -> Range {
     let own = &row.own;
     let devices: u64 = [Cause::Io, Cause::PageFault].map(|cause| own.blocked_for(cause)).iter().sum();
@@ -123,7 +122,7 @@ fn gain(input: &Source<'_>, bounds: &Bounds, run: &Run, (id, row): (ProcedureId,
     let mut predictions = vec![own.critical_cpu as f64, own.npt() * computing];
     let prospects = input.details.prospects.as_ref();
     let gain = prospects.and_then(|gains| gains.gains.iter().find(|gain| gain.node == row.node));
-    if let Some(gain) = gain.filter(|_| run.has_no_spinning) {
+    if let Some(gain) = gain {
         predictions.push(gain.zeroing);
         if !run.is_even(id) {
             predictions.push(gain.slack);

@@ -140,7 +140,8 @@ fn where_processors_are_few_work_is_to_be_less_or_processors_more() {
 #[test]
 fn what_others_spin_for_gains_what_it_takes() {
     let (low, _) = milliseconds(entry(SPINNER, "compute_result").gain);
-    assert!(low > 200.0, "{low}");
+    // 240 ms, of which 40 ms of other work stand beside it in the graph.
+    assert!(low > 180.0, "{low}");
 }
 
 #[test]
