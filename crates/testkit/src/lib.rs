@@ -6,11 +6,13 @@
 //! * [`random_timelines`] generates small consistent runs for property tests.
 //! * [`skipped`] is said by tests that cannot be done here.
 //! * [`explained`] explains waits tick by tick.
+//! * [`contended`] finds waits, contention, blame and states tick by tick.
 //! * [`oracle`] computes the metrics slowly and obviously, from the items alone; [`altered`] the longest paths with
 //!   weights that are not the recorded ones.
 
 pub mod altered;
 mod columns;
+pub mod contended;
 mod drawing;
 pub mod explained;
 mod generator;
