@@ -6,15 +6,16 @@
 //! ```
 //! Eight threads on two processors; a step is a wake, a switch out (in a futex wait) and a switch in, which are
 //! three scheduling events, and one step in sixteen has a timer sample. Call paths are ten frames deep, in a
-//! tree of some hundreds, as programs have them.
+//! tree of some thousands with 1,000 procedures, as programs have them. Waits are for 64 mutexes; whoever wakes
+//! a thread unlocks the mutex that it waits for.
 
 use std::collections::VecDeque;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use longpole_event::{
-    Blocking, Call, CallId, Event, EventKind, FileKind, Frame, MachineId, Module, ModuleKind, Process, Stack,
-    StackId, Symbol, SymbolPlace, Thread, ThreadId, Time, Waker,
+    Blocking, Call, CallId, Event, EventKind, FileKind, Frame, FrameId, MachineId, Module, ModuleKind,
+    Process, Stack, StackId, Symbol, SymbolPlace, Thread, ThreadId, Time, Waker,
 };
 use longpole_recording::{
     Collector, FORMAT_VERSION, Folder, LogBuilder, LogName, Machine, Manifest, Outcome,
@@ -22,12 +23,18 @@ use longpole_recording::{
 
 const THREADS: u32 = 8;
 const CPUS: u16 = 2;
-const PROCEDURES: u64 = 200;
-const PATHS: u64 = 400;
+/// The last two are `pthread_mutex_lock` and `pthread_mutex_unlock`.
+const PROCEDURES: u64 = 1002;
+const PATHS: u64 = 2000;
+/// Those that compute.
+const WORKING: u64 = PROCEDURES - 2;
+const OBJECTS: u64 = 64;
 const DEPTH: u64 = 10;
 const BEGIN: u64 = 1_000_000_000;
-/// x86-64 system call number of futex.
+/// x86-64 system call number of futex, and its private operations.
 const FUTEX: i32 = 202;
+const FUTEX_WAIT_PRIVATE: u64 = 0x80;
+const FUTEX_WAKE_PRIVATE: u64 = 0x81;
 
 /// Writes a recording with `events` scheduling events.
 pub fn write(path: &Path, events: u64) -> Result<()> {
@@ -68,9 +75,25 @@ struct Writer {
     steps: u64,
     threads: Vec<ThreadId>,
     running: Vec<ThreadId>,
-    blocked: VecDeque<ThreadId>,
-    paths: Vec<StackId>,
-    calls: Vec<CallId>,
+    /// With the object it waits for.
+    blocked: VecDeque<(ThreadId, usize)>,
+    paths: Vec<Route>,
+    objects: Vec<Object>,
+}
+
+/// A call path, alone and with a lock operation at its end.
+#[derive(Clone, Copy)]
+struct Route {
+    work: StackId,
+    lock: StackId,
+    unlock: StackId,
+}
+
+/// The system calls of a mutex.
+#[derive(Clone, Copy)]
+struct Object {
+    wait: CallId,
+    wake: CallId,
 }
 
 impl Writer {
@@ -79,65 +102,60 @@ impl Writer {
         let path = log.text("/usr/bin/synthetic")?;
         let module = Module { path, build_id: vec![7; 20], kind: ModuleKind::File, process: None };
         let module = log.module(module)?;
-        let frames: Vec<_> = (0..PROCEDURES)
-            .map(|number| log.frame(Frame { module, address: 0x1000 + 0x40 * number }))
-            .collect::<Result<_, _>>()?;
-        let mut random = 0x1234_5678_9abc_def1;
-        let mut paths = Vec::new();
-        for _ in 0..PATHS {
-            let mut caller = None;
-            for depth in 0..DEPTH {
-                // Near the root few procedures, near the leaves all of them.
-                let choice = next(&mut random) % (1 + depth * depth * PROCEDURES / (DEPTH * DEPTH));
-                caller = Some(log.stack(Stack { caller, frame: frames[choice as usize] })?);
-            }
-            paths.extend(caller);
-        }
-        let call = |number: u64| Call {
-            number: FUTEX,
-            arguments: [0x7f00_0000_1000 + 64 * number, 0x80, 2],
-            file: FileKind::None,
+        let library = log.text("/usr/lib/libc.so.6")?;
+        let library = Module { path: library, build_id: vec![8; 20], kind: ModuleKind::File, process: None };
+        let library = log.module(library)?;
+        let frame = |number: u64| {
+            let module = if number < WORKING { module } else { library };
+            Frame { module, address: 0x1000 + 0x40 * number }
         };
-        let calls = (0..16).map(|number| log.call(call(number))).collect::<Result<_, _>>()?;
+        let frames: Vec<_> =
+            (0..PROCEDURES).map(|number| log.frame(frame(number))).collect::<Result<_, _>>()?;
+        let mut random = 0x1234_5678_9abc_def1;
+        let paths = (0..PATHS).map(|_| route(&mut log, &frames, &mut random)).collect::<Result<_>>()?;
+        let objects = (0..OBJECTS).map(|number| object(&mut log, number)).collect::<Result<_>>()?;
         let process = log.process(Process { pid: 1000, parent: None })?;
         let threads: Vec<_> = (0..THREADS)
             .map(|number| log.thread(Thread { process, tid: 1000 + number }))
             .collect::<Result<_, _>>()?;
         let running = threads[..usize::from(CPUS)].to_vec();
-        let blocked = threads[usize::from(CPUS)..].iter().copied().collect();
-        Ok(Writer { log, random, time: BEGIN, steps: 0, threads, running, blocked, paths, calls })
+        let blocked = threads[usize::from(CPUS)..].iter().map(|&thread| (thread, 0)).collect();
+        Ok(Writer { log, random, time: BEGIN, steps: 0, threads, running, blocked, paths, objects })
     }
 
     fn event(&mut self, cpu: u16, thread: ThreadId, kind: EventKind) -> Result<()> {
         Ok(self.log.event(Event { time: Time::from_nanoseconds(self.time), cpu, thread, kind })?)
     }
 
-    fn path(&mut self) -> Option<StackId> {
+    fn path(&mut self) -> Route {
         let index = next(&mut self.random) % PATHS;
-        Some(self.paths[index as usize])
+        self.paths[index as usize]
     }
 
-    fn call(&mut self) -> Option<CallId> {
-        let index = next(&mut self.random) % 16;
-        Some(self.calls[index as usize])
+    /// The thread leaves the processor to wait for some object, which is given.
+    fn wait(&mut self, cpu: u16, thread: ThreadId) -> Result<usize> {
+        let object = (next(&mut self.random) % OBJECTS) as usize;
+        let (call, stack) = (Some(self.objects[object].wait), Some(self.path().lock));
+        self.event(cpu, thread, EventKind::Out { blocking: Blocking::Interruptible, call, stack })?;
+        Ok(object)
     }
 
     /// All threads start; the first ones run, the others block at once.
     fn start(&mut self) -> Result<()> {
         for thread in self.threads.clone() {
             let creator = (thread.0 > 0).then_some(ThreadId(0));
-            let stack = if creator.is_some() { self.path() } else { None };
+            let stack = if creator.is_some() { Some(self.path().work) } else { None };
             self.event(0, thread, EventKind::Start { creator, stack })?;
             let name = self.log.text(&format!("worker {}", thread.0))?;
             self.event(0, thread, EventKind::Name { name })?;
         }
-        for thread in self.blocked.clone() {
+        for at in 0..self.blocked.len() {
+            let (thread, _) = self.blocked[at];
             self.time += 500;
             let cpu = CPUS + thread.0 as u16;
             self.event(cpu, thread, EventKind::In)?;
             self.time += 500;
-            let (call, stack) = (self.call(), self.path());
-            self.event(cpu, thread, EventKind::Out { blocking: Blocking::Interruptible, call, stack })?;
+            self.blocked[at].1 = self.wait(cpu, thread)?;
         }
         for cpu in 0..CPUS {
             self.event(cpu, self.running[usize::from(cpu)], EventKind::In)?;
@@ -150,20 +168,19 @@ impl Writer {
         let cpu = (self.steps % u64::from(CPUS)) as u16;
         self.steps += 1;
         let current = self.running[usize::from(cpu)];
-        let woken = self.blocked.pop_front().expect("more threads than processors");
+        let (woken, object) = self.blocked.pop_front().expect("more threads than processors");
         self.time += 1000 + next(&mut self.random) % 20_000;
         if self.steps.is_multiple_of(16) {
-            let stack = self.path();
+            let stack = Some(self.path().work);
             self.event(cpu, current, EventKind::Sample { stack, kernel: false })?;
             self.time += 400;
         }
-        let (call, stack) = (self.call(), self.path());
+        let (call, stack) = (Some(self.objects[object].wake), Some(self.path().unlock));
         self.event(cpu, woken, EventKind::Wake { waker: Waker::Thread(current), call, stack })?;
         self.time += 300;
-        let (call, stack) = (self.call(), self.path());
-        self.event(cpu, current, EventKind::Out { blocking: Blocking::Interruptible, call, stack })?;
+        let object = self.wait(cpu, current)?;
         self.event(cpu, woken, EventKind::In)?;
-        self.blocked.push_back(current);
+        self.blocked.push_back((current, object));
         self.running[usize::from(cpu)] = woken;
         Ok(())
     }
@@ -179,14 +196,42 @@ impl Writer {
     }
 }
 
+/// A call path of its own.
+fn route(log: &mut LogBuilder, frames: &[FrameId], random: &mut u64) -> Result<Route> {
+    let mut caller = None;
+    for depth in 0..DEPTH {
+        // Near the root few procedures, at the leaf any of them.
+        let choice = next(random) % (1 + depth * depth * (WORKING - 1) / ((DEPTH - 1) * (DEPTH - 1)));
+        caller = Some(log.stack(Stack { caller, frame: frames[choice as usize] })?);
+    }
+    let work = caller.context("make a path of no frames")?;
+    let mut below = |number: u64| log.stack(Stack { caller, frame: frames[number as usize] });
+    Ok(Route { work, lock: below(WORKING)?, unlock: below(WORKING + 1)? })
+}
+
+/// A mutex by its number.
+fn object(log: &mut LogBuilder, number: u64) -> Result<Object> {
+    let call = |operation: u64, value: u64| Call {
+        number: FUTEX,
+        arguments: [0x7f00_0000_1000 + 64 * number, operation, value],
+        file: FileKind::None,
+    };
+    Ok(Object { wait: log.call(call(FUTEX_WAIT_PRIVATE, 2))?, wake: log.call(call(FUTEX_WAKE_PRIVATE, 1))? })
+}
+
 /// Names for all frames.
 fn write_symbols(folder: &Folder) -> Result<()> {
     let mut log = LogBuilder::new(folder.create_log(MachineId(0), LogName::Symbols)?);
     let file = log.text("synthetic.c")?;
     for number in 0..PROCEDURES {
-        let procedure = log.text(&format!("procedure_{number}"))?;
+        let name = match number.checked_sub(WORKING) {
+            None => format!("procedure_{number}"),
+            Some(0) => "pthread_mutex_lock".to_owned(),
+            Some(_) => "pthread_mutex_unlock".to_owned(),
+        };
+        let procedure = log.text(&name)?;
         let places = vec![SymbolPlace { procedure, file: Some(file), line: 10 + number as u32 }];
-        let frame = longpole_event::FrameId(number as u32);
+        let frame = FrameId(number as u32);
         log.symbol(Symbol { frame, places, spins: false })?;
     }
     Ok(log.flush()?)

@@ -9,6 +9,11 @@ use serde_json::{Value, json};
 pub struct Figures(Vec<f64>);
 
 impl Figures {
+    /// What was measured once.
+    pub fn of(value: f64) -> Figures {
+        Figures(vec![value])
+    }
+
     /// Adds a round's figure.
     pub fn push(&mut self, value: f64) {
         self.0.push(value);

@@ -23,6 +23,7 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("start-up", Setting::start_up),
     ("memory", Setting::memory),
     ("report", Setting::reports),
+    ("views", Setting::views),
 ];
 
 /// Runs the benchmarks whose names are in `only` (all of them if it is empty) and writes the page.

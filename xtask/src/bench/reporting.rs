@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use super::child::measure;
 use super::figures::{Figures, Page};
@@ -37,4 +37,34 @@ impl Setting {
         page.add("report: time per event, 10^7 : 10^5", "ratio", growth, Some(1.3));
         Ok(())
     }
+
+    /// Every view of a synthetic recording of 10^7 scheduling events with 1,000 procedures, one after the other.
+    pub fn views(&self, page: &mut Page) -> Result<()> {
+        let path = self.folder.join("synthetic-views.longpole");
+        synthetic::write(&path, 10_000_000)?;
+        let (mut sum, mut most) = (0.0, 0.0_f64);
+        for view in views(&self.longpole)? {
+            let mut command = Command::new(&self.longpole);
+            let usage = measure(command.arg("report").arg(&path).args(["--view", &view]))?;
+            let mebibytes = usage.peak_bytes as f64 / f64::from(1 << 20);
+            sum += usage.seconds;
+            most = most.max(mebibytes);
+            page.add(&format!("view {view}, 10^7 events: time"), "s", Figures::of(usage.seconds), None);
+            page.add(&format!("view {view}, 10^7 events: memory"), "MiB", Figures::of(mebibytes), None);
+        }
+        std::fs::remove_dir_all(&path)?;
+        page.add("all views, 10^7 events: time", "s", Figures::of(sum), Some(60.0));
+        page.add("all views, 10^7 events: most memory", "MiB", Figures::of(most), Some(2048.0));
+        Ok(())
+    }
+}
+
+/// The views there are: `report` names them where it is asked for one that is none.
+fn views(longpole: &std::path::Path) -> Result<Vec<String>> {
+    let output = Command::new(longpole).args(["report", "--view", "none"]).output()?;
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    let line = errors.lines().find_map(|line| line.split_once("the views are "));
+    let (_, names) = line.with_context(|| format!("find the views in: {errors}"))?;
+    let names = names.trim_end_matches([')', '.']);
+    Ok(names.split([',', ' ']).filter(|name| !name.is_empty()).map(str::to_owned).collect())
 }
