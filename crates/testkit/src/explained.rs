@@ -91,6 +91,7 @@ fn explain(
             if known.begin(release.source).is_some_and(|begin| begin <= release.source_time) =>
         {
             known.by_comparison(&mut wait, release);
+            known.within_reason(&mut wait, release);
         }
         (Some(_), _) => known.by_itself(&mut wait, cause),
     }
@@ -209,6 +210,25 @@ impl Known<'_> {
         self.add(wait, "UnderWay", wait.to as f64 - release.source_time as f64);
         let explained: f64 = wait.direct.values().sum();
         self.add(wait, "Released", (wait.to - wait.from) as f64 - explained);
+    }
+
+    /// Sides of more than eight times the wait say nothing: then what the other did during the wait stands in their place.
+    fn within_reason(&self, wait: &mut ExplainedWait, release: &Release) {
+        let length = (wait.to - wait.from) as f64;
+        let is_far = |side: &BTreeMap<Deed, f64>| {
+            side.values().filter(|amount| **amount > 0.0).sum::<f64>() > 8.000_001 * length
+        };
+        let mut during = ExplainedWait { direct: BTreeMap::new(), roots: BTreeMap::new(), ..wait.clone() };
+        self.by_holders(&mut during, &Release { object: None, ..*release });
+        if is_far(&wait.direct) {
+            wait.direct = during.direct;
+        }
+        if is_far(&wait.roots) {
+            wait.roots = during.roots;
+        }
+        if is_far(&wait.roots) {
+            wait.roots = wait.direct.clone();
+        }
     }
 
     /// Where the compared paths begin: the last common synchronisation, else the creations, else the later begin.

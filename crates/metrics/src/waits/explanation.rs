@@ -54,6 +54,9 @@ pub(super) struct Explainer {
     credit: usize,
 }
 
+/// The positive side of a comparison is at most so many times the wait.
+const FAR: f64 = 8.000_001;
+
 /// Whether a wait is explained by what the holders of an object did meanwhile.
 fn is_held(cause: Cause) -> bool {
     matches!(cause, Cause::Lock | Cause::Semaphore | Cause::Kernel)
@@ -196,7 +199,50 @@ impl Explainer {
                 roots.lose(lost.0, negative);
             }
         }
-        Explained { direct, roots: self.finish_roots(split, table), is_cut: stretch.is_cut }
+        let roots = self.finish_roots(split, table);
+        self.within_reason(
+            Explained { direct, roots, is_cut: stretch.is_cut },
+            (question, release),
+            threads,
+            table,
+        )
+    }
+
+    /// The difference of two paths that have little in common, and are much longer than the wait, says nothing: then it is
+    /// what the thread that ended the wait did during it that explains it.
+    fn within_reason(
+        &mut self,
+        mut explained: Explained,
+        (question, release): (&Question, &Release),
+        threads: &[History],
+        table: &mut StepTable,
+    ) -> Explained {
+        let length = (question.to - question.from) as f64;
+        let is_far = |positive: f64| positive > FAR * length;
+        let of_roots = |roots: &Roots| roots.entries.iter().map(|entry| entry.1.max(0.0)).sum::<f64>();
+        let is_direct_far = is_far(explained.direct.iter().map(|entry| entry.1).sum());
+        if !is_direct_far && !is_far(of_roots(&explained.roots)) {
+            return explained;
+        }
+        self.held.clear();
+        self.roots.clear();
+        let during = self.by_holders(question, &Release { object: None, ..*release }, threads, table);
+        if is_direct_far {
+            explained.direct = during.direct;
+        }
+        if is_far(of_roots(&explained.roots)) {
+            explained.roots.entries = during.roots.entries;
+        }
+        if is_far(of_roots(&explained.roots)) {
+            let direct = explained.direct.iter();
+            explained.roots.entries =
+                direct.map(|&(step, positive, negative)| (step, positive - negative)).collect();
+        }
+        let split = explained.roots.split;
+        if split.sum() > 0.0 {
+            explained.roots.split = split.scaled(length / split.sum());
+        }
+        explained
     }
 
     /// What those who held the object did from the request on, the last holder first.

@@ -93,8 +93,8 @@ fn row(input: &Source<'_>, waits: &Waits, source: &WaitSource, ranked: Option<(u
         .percent("contention_percent", part(split.contention))
         .flag("wanted", source.unwanted.is_none())
         .text("unwanted_because", source.unwanted.map_or("", because));
-    row.list("causes", Causes::of(&source.direct, source.time).rows(input, waits))
-        .list("root_causes", Causes::of(&source.roots, source.time).rows(input, waits))
+    row.list("causes", Causes::of(&source.direct, source.time, input, waits).rows(input, waits))
+        .list("root_causes", Causes::of(&source.roots, source.time, input, waits).rows(input, waits))
 }
 
 fn because(unwanted: Unwanted) -> &'static str {
@@ -137,7 +137,7 @@ fn map(input: &Source<'_>, waits: &Waits, rows: &[(Row, &WaitSource)], options: 
         if let Some(unwanted) = source.unwanted {
             lines.push((Row::default(), format!("    not wanted: {}", because(unwanted))));
         }
-        let causes = Causes::of(&source.roots, source.time).texts(input, waits, CAUSES_TOLD);
+        let causes = Causes::of(&source.roots, source.time, input, waits).texts(input, waits, CAUSES_TOLD);
         lines.extend(causes.into_iter().map(|cause| (Row::default(), format!("    {cause}"))));
     }
     let columns = vec![

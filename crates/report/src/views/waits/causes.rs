@@ -1,8 +1,8 @@
 //! Causes of waits: the steps of one side, the largest first.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use longpole_metrics::{Category, GroupId, Node, Split, Step, StepId, Waits};
+use longpole_metrics::{Category, Deed, GroupId, Node, Split, Step, StepId, Waits};
 use longpole_trace::Place;
 
 use super::super::identity;
@@ -44,24 +44,22 @@ pub(super) fn class_name(split: &Split) -> Option<&'static str> {
 }
 
 impl Causes {
-    pub(super) fn of(shares: &BTreeMap<StepId, (f64, f64)>, time: u64) -> Causes {
-        let side = |of: fn(&(f64, f64)) -> f64| {
-            let cause = |(step, share): (&StepId, &(f64, f64))| Cause {
-                step: Some(*step),
-                time: of(share),
-                percent: percent(of(share), time as f64),
-            };
-            let mut causes: Vec<Cause> = shares.iter().map(cause).filter(|cause| cause.time > 0.0).collect();
-            causes.sort_by(|one, other| other.time.total_cmp(&one.time).then(one.step.cmp(&other.step)));
-            let large = causes.iter().take_while(|cause| cause.percent >= LEAST_PERCENT).count();
-            let small = causes.split_off(large);
-            let rest: f64 = small.iter().map(|cause| cause.time).sum();
-            if rest > 0.0 {
-                causes.push(Cause { step: None, time: rest, percent: percent(rest, time as f64) });
-            }
-            causes
-        };
-        Causes { positive: side(|share| share.0), negative: side(|share| share.1) }
+    pub(super) fn of(
+        shares: &BTreeMap<StepId, (f64, f64)>,
+        time: u64,
+        input: &Source<'_>,
+        waits: &Waits,
+    ) -> Causes {
+        // Threads of several groups may be called the same, such as the processes of a server.
+        let mut alike: HashMap<(Deed, String), StepId> = HashMap::new();
+        let mut sums: BTreeMap<StepId, (f64, f64)> = BTreeMap::new();
+        for (&id, share) in shares {
+            let Step { group, deed } = waits.steps.step(id);
+            let by = group.map_or(String::new(), |group| threads(input, waits, group));
+            let sum = sums.entry(*alike.entry((deed, by)).or_insert(id)).or_default();
+            *sum = (sum.0 + share.0, sum.1 + share.1);
+        }
+        Causes { positive: side(&sums, time, |share| share.0), negative: side(&sums, time, |share| share.1) }
     }
 
     /// As rows within a row.
@@ -86,6 +84,23 @@ impl Causes {
         let texts: Vec<String> = told.map(text).collect();
         if texts.is_empty() { vec!["many small causes".to_owned()] } else { texts }
     }
+}
+
+fn side(shares: &BTreeMap<StepId, (f64, f64)>, time: u64, of: fn(&(f64, f64)) -> f64) -> Vec<Cause> {
+    let cause = |(step, share): (&StepId, &(f64, f64))| Cause {
+        step: Some(*step),
+        time: of(share),
+        percent: percent(of(share), time as f64),
+    };
+    let mut causes: Vec<Cause> = shares.iter().map(cause).filter(|cause| cause.time > 0.0).collect();
+    causes.sort_by(|one, other| other.time.total_cmp(&one.time).then(one.step.cmp(&other.step)));
+    let large = causes.iter().take_while(|cause| cause.percent >= LEAST_PERCENT).count();
+    let small = causes.split_off(large);
+    let rest: f64 = small.iter().map(|cause| cause.time).sum();
+    if rest > 0.0 {
+        causes.push(Cause { step: None, time: rest, percent: percent(rest, time as f64) });
+    }
+    causes
 }
 
 fn row(input: &Source<'_>, waits: &Waits, cause: &Cause) -> Row {

@@ -44,7 +44,10 @@ pub(super) fn sections(
     let classes =
         classes.map(|(amount, name)| format!("{name} {}", percent_text(percent(amount, split.sum()))));
     sections.push(Section::Remark(format!("Causes: {}.", classes.collect::<Vec<_>>().join(", "))));
-    let (direct, roots) = (Causes::of(&source.direct, source.time), Causes::of(&source.roots, source.time));
+    let (direct, roots) = (
+        Causes::of(&source.direct, source.time, input, waits),
+        Causes::of(&source.roots, source.time, input, waits),
+    );
     let same = two_sides(input, waits, &direct) == two_sides(input, waits, &roots);
     let title = if same {
         "Direct, and to the roots: none of the causes is itself a wait with another cause"
@@ -109,7 +112,7 @@ fn kinds(input: &Source<'_>, waits: &Waits, source: &WaitSource<'_>) -> Vec<Sect
     let row = |class: &&WaitClass| {
         let shares =
             class.direct.iter().map(|share| (share.step, (share.positive, share.negative))).collect();
-        let causes = Causes::of(&shares, class.time).texts(input, waits, 2).join(", ");
+        let causes = Causes::of(&shares, class.time, input, waits).texts(input, waits, 2).join(", ");
         (Row::default().time("seconds", class.time).count("count", class.count), causes)
     };
     let rows = source.classes.iter().take(CLASSES).map(row).collect();
