@@ -77,7 +77,7 @@ fn needs(view: View, options: &Options) -> &'static [Need] {
         View::Npt | View::Profile | View::Tree => &[Need::Switches, Need::Samples],
         View::Waits => &[Need::Switches, Need::Wakes, Need::Samples],
         View::Objects => &[Need::Switches, Need::Objects],
-        View::Threads | View::Parallelism | View::Phases => &[Need::Switches],
+        View::Threads | View::States | View::Parallelism | View::Phases => &[Need::Switches],
         _ => &[],
     }
 }

@@ -1,6 +1,6 @@
 //! What a name can mean: everything of a recording that has one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use longpole_event::{ProcessId, ThreadId};
 use longpole_trace::{ObjectId, ProcedureId};
@@ -82,13 +82,18 @@ fn lines(names: &Names<'_>) -> Vec<Candidate> {
             lines.entry((file, place.line)).or_default().push((place.procedure, place.line));
         }
     }
+    let files: BTreeSet<&str> = lines.keys().map(|&(file, _)| file).collect();
+    let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+    files.iter().for_each(|file| *counts.entry(file_name(file)).or_default() += 1);
     let candidate = |((file, line), found): ((&str, u32), Vec<(ProcedureId, u32)>)| {
+        let short = file_name(file);
+        let told = if counts[short] > 1 { file } else { short };
         let ends = file.match_indices('/').map(|(at, _)| &file[at + 1..]);
         let others = ends.filter(|end| !end.is_empty()).map(|end| format!("{end}:{line}")).collect();
         Candidate {
             name: format!("{file}:{line}"),
             others,
-            label: format!("{}:{}:{line}", Kind::Line, file_name(file)),
+            label: format!("{}:{told}:{line}", Kind::Line),
             is_special: true,
             is_own: false,
             found: Found::Lines(found),
