@@ -36,6 +36,7 @@ mod history;
 mod limits;
 mod profile;
 mod step;
+mod synchronisation;
 mod verdict;
 
 use std::collections::VecDeque;
@@ -238,16 +239,11 @@ impl<'a> Explanations<'a> {
     ) -> Option<Post> {
         let process = self.program.threads.get(thread.index())?.process;
         let place = self.paths.innermost_id(path)?;
-        // Threads that park, or wait at a channel, do so on an object of their own each: those created alike are alike.
-        let is_own = matches!(cause, Cause::Park | Cause::Message);
-        let post = match object {
-            _ if is_own => {
-                Post { process, group: self.threads[thread.index()].group, place, cause, object: None }
-            }
-            Some(_) => Post { process, group: None, place, cause, object },
-            None => return None,
-        };
-        is_for_work(cause).then_some(post)
+        let group = self.threads[thread.index()].group?;
+        // Threads that park, or wait at a channel, do so on an object of their own each.
+        let object = object.filter(|_| !matches!(cause, Cause::Park | Cause::Message));
+        let is_known = object.is_some() || matches!(cause, Cause::Park | Cause::Message);
+        (is_known && is_for_work(cause)).then_some(Post { process, group, place, cause, object })
     }
 
     /// What the thread worked since the last look was on this path.

@@ -7,7 +7,7 @@
 //!   other 11111111BBBBB
 //!   third 111111111111B      third: alone from 8 on: not spare
 //! ```
-//! A wait for work is *spare* if at each moment of it, and when it ended, another thread waited at the same place for the
+//! A wait for work is *spare* if at each moment of it, and when it ended, another thread that was started alike waited at the same place for the
 //! same object: work that came could as well have gone there. If all that waited there were released by one act, nobody
 //! was spare.
 
@@ -22,10 +22,11 @@ use super::step::GroupId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Post {
     pub process: ProcessId,
-    /// The threads that can do it, where each waits for an object of its own.
-    pub group: Option<GroupId>,
+    /// The threads that can do it: those that were started for it alike.
+    pub group: GroupId,
     pub place: PlaceId,
     pub cause: Cause,
+    /// None where each thread waits for an object of its own.
     pub object: Option<ObjectId>,
 }
 

@@ -322,6 +322,30 @@ fn a_message_under_way_is_a_step() {
     assert_eq!(case.direct("B", 1), ["A of A +3", "B of B -1", "UnderWay +3"]);
 }
 
+/// Two threads that never met have done A 20 and B 21 when one waits 1 for the other: that it did B meanwhile explains the wait.
+#[test]
+fn paths_with_little_in_common_are_not_compared() {
+    let case = case(&format!("T1 {}c\nT2 {}\nT2@21 -> T1 signal", "A".repeat(20), "B".repeat(22)));
+    assert_eq!(case.direct("T1", 20), ["B of T2 +1"]);
+    assert_eq!(case.roots("T1", 20), ["B of T2 +1"]);
+}
+
+#[test]
+fn lines_of_a_procedure_are_told_apart_when_asked_for() {
+    let made = draw("A = work:3\nB = work:7\nT1 AAAcccc\nT2 AAABBBB\nT2@7 -> T1 signal");
+    let scopes = |by: By| {
+        let mut sweep = Explanations::new(&made.program, &made.paths, &made.objects, (by, exact()));
+        let Ok(()) = longpole_graph::sweep(&made, false, &mut sweep);
+        let lines = sweep.log[0]
+            .direct
+            .iter()
+            .map(|(step, amount)| (step.deed.scope.map(|place| place.line), *amount));
+        lines.collect::<Vec<_>>()
+    };
+    assert_eq!(scopes(By::Procedure), [(Some(0), 4.0)]);
+    assert_eq!(scopes(By::Line), [(Some(7), 4.0)]);
+}
+
 #[test]
 fn equal_explanations_make_one_class() {
     let signals = "B@5 -> A signal\nB@10 -> A signal\nB@15 -> A signal";
