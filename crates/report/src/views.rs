@@ -7,6 +7,7 @@ mod gains;
 mod guidance;
 mod npt;
 mod objects;
+mod one_object;
 mod parallelism;
 mod phases;
 mod profile;
@@ -22,6 +23,7 @@ use longpole_metrics::{By, Measures, Node};
 use longpole_trace::{Cause, Program};
 
 use crate::column::blocked_columns;
+use crate::find::Found;
 use crate::input::{Input, Options, Source};
 use crate::name;
 use crate::phase::Span;
@@ -48,7 +50,10 @@ pub fn build(view: View, input: &Input<'_>, options: &Options) -> Report {
         View::Npt => npt::build(input, options),
         View::Profile => profile::build(input, options),
         View::Waits => waits::build(input, options),
-        View::Objects => objects::build(input, options),
+        View::Objects => match &options.of {
+            Some(Found::Objects(ids)) => one_object::build(input, options, ids),
+            _ => objects::build(input, options),
+        },
         View::States => states::build(input, options),
         View::Threads => threads::build(input, options),
         View::Tree => tree::build(input, options),

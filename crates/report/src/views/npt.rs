@@ -11,7 +11,7 @@ use crate::table::{Show, shown};
 use crate::text::Section;
 use crate::view::View;
 
-const MEASURES: [&str; 10] = [
+const MEASURES: [&str; 12] = [
     "rank",
     "seconds",
     "percent",
@@ -22,6 +22,8 @@ const MEASURES: [&str; 10] = [
     "npt_2_seconds",
     "npt_3_4_seconds",
     "npt_5_up_seconds",
+    "idle_blame_seconds",
+    "idle_blame_percent",
 ];
 /// The terms as columns: key, title, from and to U.
 pub(super) const TERMS: [(&str, &str, usize, usize); 4] = [
@@ -55,7 +57,10 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
         for (key, _, from, to) in TERMS {
             row = row.fraction(key, terms(&ranked.charged.own, from, to));
         }
-        ranked.row = row;
+        let blame = ranked.charged.own.idle_blame;
+        ranked.row = row
+            .time("idle_blame_seconds", blame)
+            .percent("idle_blame_percent", percent(blame as f64, input.totals().idle_blame as f64));
     }
     let names: Vec<&str> = MEASURES.iter().chain(identity_columns(options.by)).copied().collect();
     let mut report = Report::new(View::Npt, input, options, &names);
@@ -74,6 +79,9 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
     ];
     let used = TERMS.iter().filter(|(key, ..)| ranked.iter().any(|ranked| ranked.row.value(key) > Some(0.0)));
     columns.extend(used.map(|&(key, title, ..)| shown(title, Show::Time(key))));
+    if input.totals().idle_blame > 0 {
+        columns.push(shown("blame", Show::Time("idle_blame_seconds")).optional());
+    }
     report.sections.extend(table(&ranked, columns, noun(options.by), options));
     report.sections.extend(unattributed(&ranked, options.by));
     report

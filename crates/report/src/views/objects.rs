@@ -47,7 +47,7 @@ pub(super) struct Named {
 }
 
 /// Whether one thread holds such an object while others wait for it, and ends their wait when it lets go.
-fn is_held(kind: ObjectKind) -> bool {
+pub(super) fn is_held(kind: ObjectKind) -> bool {
     matches!(kind.cause(), Cause::Lock | Cause::Kernel)
 }
 

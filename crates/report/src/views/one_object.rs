@@ -1,0 +1,307 @@
+//! `objects --of NAME`: one object, or all of one name, in full (metrics.md §3).
+
+use std::collections::BTreeMap;
+
+use longpole_event::ThreadId;
+use longpole_metrics::{Contended, Contention, Handover, Lengths, Node, Pair};
+use longpole_trace::{ObjectId, PlaceId};
+
+use super::identity;
+use super::objects::is_held;
+use super::parallelism::bar;
+use crate::input::{Options, Source};
+use crate::name;
+use crate::quantity::{count_of, percent, time_text};
+use crate::report::{Report, Row};
+use crate::table::{Show, Shown, Table, shown};
+use crate::text::Section;
+use crate::view::View;
+
+const COLUMNS: [&str; 14] = [
+    "section",
+    "seconds",
+    "percent",
+    "blocks",
+    "queue",
+    "shortest_seconds",
+    "longest_seconds",
+    "waiting",
+    "ended_by",
+    "holder",
+    "handovers",
+    "held_seconds",
+    "holder_cpu_seconds",
+    "holder_npt_seconds",
+];
+/// Rows of each table of the text.
+const ROWS: usize = 10;
+const BAR: usize = 24;
+/// Edges of the ranges of lengths, in nanoseconds from 1 µs: three to each power of ten.
+const STEPS: [u64; 2] = [1, 3];
+
+pub(super) fn build(input: &Source<'_>, options: &Options, ids: &[ObjectId]) -> Report {
+    let mut report = Report::new(View::Objects, input, options, &COLUMNS);
+    let Some(contention) = &input.details.contention else { return report };
+    let mut sum = Contended::default();
+    for id in ids {
+        sum.add(&contention.objects[id.index()], input.analysis.elapsed);
+    }
+    report.sections.extend(head(input, ids, &sum));
+    let tables = [
+        queue(input, &sum),
+        lengths(&sum.lengths),
+        holders(input, ids, contention),
+        places(input, contention),
+        threads(input, contention),
+    ];
+    for (title, table) in tables.into_iter().flatten() {
+        report.rows.extend(table.rows.iter().map(|(row, _)| row.clone()));
+        let hidden = table.rows.len().saturating_sub(ROWS);
+        let table = Table { rows: table.rows.into_iter().take(ROWS).collect(), ..table };
+        report.sections.extend([Section::Blank, Section::Remark(title.to_owned()), Section::Table(table)]);
+        if hidden > 0 {
+            let more = format!("{} in JSON and CSV", count_of(hidden as u64, "more row"));
+            report.sections.push(Section::Remark(more));
+        }
+    }
+    report
+}
+
+fn head(input: &Source<'_>, ids: &[ObjectId], sum: &Contended) -> Vec<Section> {
+    let object = ids.first().map(|id| input.objects.get(*id));
+    let (name, kind) = object.map_or(("", ""), |object| (&object.name, object.kind.name()));
+    let number = match ids.len() {
+        1 => kind.to_owned(),
+        several => format!("{several} of kind {kind}"),
+    };
+    let Contended { lengths, .. } = sum;
+    if lengths.count() == 0 {
+        let none = format!("`{name}` ({number}): nobody waited for it.");
+        return vec![Section::Headline(none)];
+    }
+    let title = format!(
+        "`{name}` ({number}): {} took {} in all, {} on average, at most {}",
+        count_of(lengths.count(), "wait"),
+        time_text(lengths.sum()),
+        time_text(lengths.mean().round() as u64),
+        time_text(lengths.largest()),
+    );
+    let remark = "Only accesses that had to wait are seen, and what holders did only while others waited.";
+    vec![Section::Headline(title), Section::Remark(remark.to_owned())]
+}
+
+type Titled = (&'static str, Table);
+
+fn table(columns: Vec<Shown>, name_title: &str, rows: Vec<(Row, String)>) -> Option<Table> {
+    (!rows.is_empty()).then(|| Table { columns, name_title: name_title.to_owned(), rows })
+}
+
+/// How many waited at a time.
+fn queue(input: &Source<'_>, sum: &Contended) -> Option<Titled> {
+    let elapsed = input.analysis.elapsed as f64;
+    let row = |(length, &time): (usize, &u64)| {
+        let share = percent(time as f64, elapsed);
+        let row = Row::default()
+            .text("section", "queue")
+            .count("queue", length as u64)
+            .time("seconds", time)
+            .percent("percent", share);
+        (row, bar(share.min(100.0), BAR))
+    };
+    let rows = sum.queue.iter().enumerate().filter(|(_, time)| **time > 0).map(row).collect();
+    let columns = vec![
+        shown("waiting", Show::Count("queue")),
+        shown("% of the run", Show::Percent("percent")),
+        shown("time", Show::Time("seconds")),
+    ];
+    Some(("Threads that waited at a time:", table(columns, "", rows)?))
+}
+
+/// The lower edge of the range that the length is in, and the upper one; nanoseconds.
+fn range_of(length: u64) -> (u64, u64) {
+    let mut lower = 0;
+    let mut unit: u64 = 1_000;
+    loop {
+        for step in STEPS {
+            let Some(edge) = unit.checked_mul(step) else { return (lower, u64::MAX) };
+            if length < edge {
+                return (lower, edge);
+            }
+            lower = edge;
+        }
+        unit = unit.saturating_mul(10);
+    }
+}
+
+/// How long waits were.
+fn lengths(lengths: &Lengths) -> Option<Titled> {
+    let mut ranges: BTreeMap<(u64, u64), (u64, u64)> = BTreeMap::new();
+    for (count, sum) in lengths.buckets() {
+        let range = ranges.entry(range_of(sum / count.max(1))).or_default();
+        *range = (range.0 + count, range.1 + sum);
+    }
+    let whole = lengths.sum() as f64;
+    let row = |((from, to), (count, sum)): ((u64, u64), (u64, u64))| {
+        let row = Row::default()
+            .text("section", "length")
+            .time("shortest_seconds", from)
+            .time("longest_seconds", to)
+            .text("range", format!("{} – {}", short(from), short(to)))
+            .count("blocks", count)
+            .time("seconds", sum)
+            .percent("percent", percent(sum as f64, whole));
+        (row, bar(percent(count as f64, lengths.count() as f64), BAR))
+    };
+    let rows = ranges.into_iter().map(row).collect();
+    let columns = vec![
+        shown("length", Show::Words("range")),
+        shown("waits", Show::Count("blocks")),
+        shown("% of time", Show::Percent("percent")),
+        shown("time", Show::Time("seconds")),
+    ];
+    Some(("How long waits were, within an eighth (bars: number of waits):", table(columns, "", rows)?))
+}
+
+/// An edge of a range: a whole number of its unit.
+fn short(nanoseconds: u64) -> String {
+    match nanoseconds {
+        0 => "0".to_owned(),
+        n if n < 1_000_000 => format!("{} µs", n / 1_000),
+        n if n < 1_000_000_000 => format!("{} ms", n / 1_000_000),
+        n => format!("{} s", n / 1_000_000_000),
+    }
+}
+
+/// A place as people read it.
+fn place_name(input: &Source<'_>, place: Option<PlaceId>) -> String {
+    let Some(id) = place else { return "not known".to_owned() };
+    let place = input.paths.all_places()[id.0 as usize];
+    identity(input, Node::Line(place.procedure, place.line)).1
+}
+
+/// What held it.
+fn holders(input: &Source<'_>, ids: &[ObjectId], contention: &Contention) -> Option<Titled> {
+    let is_lock = ids.first().is_some_and(|id| is_held(input.objects.get(*id).kind));
+    let mut sums: BTreeMap<Option<PlaceId>, Handover> = BTreeMap::new();
+    for ((_, place), handover) in contention.handovers.iter().filter(|((id, _), _)| ids.contains(id)) {
+        sums.entry(*place).or_default().add(handover);
+    }
+    let mut sums: Vec<_> = sums.into_iter().filter(|(_, sum)| is_lock && sum.held > 0).collect();
+    sums.sort_by_key(|(place, sum)| (std::cmp::Reverse(sum.held), *place));
+    let whole: u64 = sums.iter().map(|(_, sum)| sum.held).sum();
+    let row = |(place, sum): (Option<PlaceId>, Handover)| {
+        let name = place_name(input, place);
+        let row = Row::default()
+            .text("section", "holder")
+            .text("holder", &name)
+            .count("handovers", sum.count)
+            .time("held_seconds", sum.held)
+            .percent("percent", percent(sum.held as f64, whole as f64))
+            .time("holder_cpu_seconds", sum.cpu)
+            .fraction("holder_npt_seconds", sum.npt);
+        (row, name)
+    };
+    let columns = vec![
+        shown("% of holding", Show::Percent("percent")),
+        shown("held", Show::Time("held_seconds")),
+        shown("CPU", Show::Time("holder_cpu_seconds")),
+        shown("NPT", Show::Time("holder_npt_seconds")),
+        shown("hand-overs", Show::Count("handovers")).optional(),
+    ];
+    let rows = sums.into_iter().map(row).collect();
+    Some((
+        "Where it was handed over, with what was done since others wanted it:",
+        table(columns, "place", rows)?,
+    ))
+}
+
+/// Who waited for whom: pairs with their names, the longest first.
+fn pairs(section: &'static str, mut pairs: Vec<(String, String, Pair)>) -> Vec<(Row, String)> {
+    pairs.sort_by(|a, b| b.2.waited.cmp(&a.2.waited).then_with(|| (&a.0, &a.1).cmp(&(&b.0, &b.1))));
+    let whole: u64 = pairs.iter().map(|(.., pair)| pair.waited).sum();
+    let row = |(waiting, ended_by, pair): (String, String, Pair)| {
+        let row = Row::default()
+            .text("section", section)
+            .text("waiting", &waiting)
+            .text("ended_by", &ended_by)
+            .count("blocks", pair.count)
+            .time("seconds", pair.waited)
+            .percent("percent", percent(pair.waited as f64, whole as f64));
+        (row, format!("{waiting} ← {ended_by}"))
+    };
+    pairs.into_iter().map(row).collect()
+}
+
+fn pair_columns() -> Vec<Shown> {
+    vec![
+        shown("% of time", Show::Percent("percent")),
+        shown("time", Show::Time("seconds")),
+        shown("waits", Show::Count("blocks")),
+    ]
+}
+
+fn places(input: &Source<'_>, contention: &Contention) -> Option<Titled> {
+    let named = |(&(waiting, ender), &pair): (&(Option<PlaceId>, Option<PlaceId>), &Pair)| {
+        (place_name(input, waiting), place_name(input, ender), pair)
+    };
+    let rows = pairs("places", contention.places.iter().map(named).collect());
+    Some(("Which code waited for which (waits that a thread of the program ended):", {
+        table(pair_columns(), "waited ← ended the wait", rows)?
+    }))
+}
+
+fn threads(input: &Source<'_>, contention: &Contention) -> Option<Titled> {
+    let of = |thread: ThreadId| name::thread(input.program, thread);
+    let named = |(&(waiting, ender), &pair): (&(ThreadId, Option<ThreadId>), &Pair)| {
+        (of(waiting), ender.map_or("nobody in the program".to_owned(), of), pair)
+    };
+    let rows = pairs("threads", contention.threads.iter().map(named).collect());
+    Some(("Who waited for whom:", table(pair_columns(), "waited ← ended the wait", rows)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::find::Found;
+    use crate::fixture::{LOCK_HOG, Scene};
+    use crate::style::Style;
+
+    fn report() -> Report {
+        let scene = Scene::of(LOCK_HOG);
+        let of = Some(Found::Objects(vec![scene.timelines.object("table_lock")]));
+        scene.report(View::Objects, &Options { of, ..Options::default() })
+    }
+
+    #[test]
+    fn one_object_is_told_in_full_at_any_width() {
+        for width in [80, 120] {
+            let text = report().text(&Style::plain(width));
+            insta::assert_snapshot!(format!("lock_hog_one_object_{width}"), text);
+        }
+    }
+
+    #[test]
+    fn queue_lengths_add_up_to_the_run_and_pairs_to_the_waits() {
+        let rows = report().rows;
+        let sum = |section: &str, column: &str| -> f64 {
+            rows.iter()
+                .filter(|row| row.words("section") == section)
+                .filter_map(|row| row.value(column))
+                .sum()
+        };
+        assert!((sum("queue", "seconds") - 0.32).abs() < 1e-9);
+        assert!((sum("length", "seconds") - 0.40).abs() < 1e-9);
+        assert!((sum("threads", "seconds") - 0.40).abs() < 1e-9);
+        assert_eq!(sum("length", "blocks"), 8.0);
+        // The hog held it while others waited at 1..8, 11..16, 19..24.
+        assert!((sum("holder", "held_seconds") - 0.17).abs() < 1e-9);
+    }
+
+    #[test]
+    fn ranges_have_three_parts_of_ten() {
+        assert_eq!(range_of(999), (0, 1_000));
+        assert_eq!(range_of(3_000), (3_000, 10_000));
+        assert_eq!(range_of(70_000_000), (30_000_000, 100_000_000));
+        assert_eq!(range_of(u64::MAX).1, u64::MAX);
+    }
+}
