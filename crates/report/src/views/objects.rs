@@ -152,15 +152,25 @@ fn nothing(input: &Source<'_>) -> String {
     }
 }
 
+/// Lengths of waits, each in the unit that suits it: those of one object are seconds, of the next microseconds.
+fn in_units(row: &Row) -> Row {
+    let text =
+        |column| row.value(column).map_or(String::new(), |seconds| time_text((seconds * 1e9).round() as u64));
+    row.clone()
+        .text("mean", text("mean_wait_seconds"))
+        .text("p90", text("p90_wait_seconds"))
+        .text("longest", text("longest_wait_seconds"))
+}
+
 fn table(rows: &[Row], options: &Options) -> Vec<Section> {
     let mut columns = vec![
         shown("#", Show::Rank),
         shown("% of waiting", Show::Percent("percent")),
         shown("waited", Show::Time("seconds")),
         shown("waits", Show::Count("blocks")),
-        shown("mean", Show::Time("mean_wait_seconds")),
-        shown("90 %", Show::Time("p90_wait_seconds")).optional(),
-        shown("longest", Show::Time("longest_wait_seconds")).optional(),
+        shown("mean", Show::Words("mean")),
+        shown("90 %", Show::Words("p90")).optional(),
+        shown("longest", Show::Words("longest")).optional(),
         shown("queue", Show::Mean("mean_queue")).optional(),
     ];
     if rows.iter().any(|row| row.value("held_seconds").is_some()) {
@@ -172,7 +182,7 @@ fn table(rows: &[Row], options: &Options) -> Vec<Section> {
         Some(objects) if objects > 1.0 => format!("{} ×{objects:.0}", row.words("object")),
         _ => row.words("object").to_owned(),
     };
-    let shown_rows = rows.iter().take(limit).map(|row| (row.clone(), label(row))).collect();
+    let shown_rows = rows.iter().take(limit).map(|row| (in_units(row), label(row))).collect();
     let mut sections =
         vec![Section::Table(Table { columns, name_title: "object".to_owned(), rows: shown_rows })];
     if rows.len() > limit {
