@@ -17,7 +17,8 @@ use crate::evidence::lost;
 use crate::input::Source;
 use crate::quantity::{count_of, percent, percent_text, time_text};
 
-pub(crate) use facts::{Facts, Wait, waiting_for};
+use facts::waiting_for;
+pub(crate) use facts::{Facts, Wait};
 use pole::Pole;
 pub(crate) use pole::{is_named, largest_caller};
 

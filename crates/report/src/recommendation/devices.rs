@@ -6,7 +6,7 @@ use longpole_trace::Cause;
 
 use super::gain::{Bounds, Range};
 use super::{Recommendation, Remedy, Subject};
-use crate::diagnosis::{Facts, waiting_for};
+use crate::diagnosis::Facts;
 use crate::quantity::{percent, percent_text};
 
 pub(super) fn recommendations(facts: &Facts, bounds: &Bounds) -> Vec<Recommendation> {
@@ -18,7 +18,7 @@ pub(super) fn recommendations(facts: &Facts, bounds: &Bounds) -> Vec<Recommendat
     let recommendation = |wait: &crate::diagnosis::Wait| {
         let share = percent_text(percent(wait.time as f64, bounds.elapsed));
         Some(Recommendation {
-            subject: Subject::Waiting(format!("{} in {}", waiting_for(wait.cause), wait.place)),
+            subject: Subject::Waiting(format!("{} in {}", wait.cause?, wait.place)),
             remedy: remedy(wait.cause)?,
             gain: Range::up_to(wait.time as f64, bounds),
             evidence: vec![format!("{share} of the critical path by elapsed time")],

@@ -117,9 +117,9 @@ fn uneven_rounds_are_to_be_balanced() {
 
 #[test]
 fn waits_for_devices_are_to_be_overlapped_and_sleep_to_be_left() {
-    let sleep = entry(WAITING, "sleeping in `pause`");
+    let sleep = entry(WAITING, "sleep in `pause`");
     assert_eq!((sleep.remedy, milliseconds(sleep.gain)), (Remedy::AwaitEvent, (0.0, 220.0)));
-    let io = entry(WAITING, "waiting for a file or disk in `write_journal`");
+    let io = entry(WAITING, "io in `write_journal`");
     assert_eq!((io.remedy, milliseconds(io.gain)), (Remedy::OverlapIo, (0.0, 80.0)));
     // Of 410 ms it computes for 20, and its waits are no computing.
     let list = list_of(&Scene::of(WAITING));
