@@ -9,15 +9,16 @@ use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use longpole_event::{MachineId, ProcessId, ThreadId, Time};
-use longpole_metrics::{Demand, Options, analyse, details};
+use longpole_metrics::{By, Demand, Options, analyse, details};
 use longpole_trace::{
-    Cause, DependenceKind, Item, Machine, Objects, PathId, Paths, Place, Procedure, Process, Program, State,
-    Thread, Timelines, What,
+    Cause, DependenceKind, Item, Machine, Object, ObjectId, ObjectKind, Objects, PathId, Paths, Place,
+    Procedure, Process, Program, State, Thread, Timelines, What,
 };
 
 const THREADS: u32 = 64;
 const RUNNING: u32 = 8;
 const PATHS: u32 = 1000;
+const OBJECTS: u32 = 16;
 
 /// Eight running threads of 64; in turn one of them wakes the thread that has waited longest, and blocks. Made while
 /// it is read, so that the reader's memory is seen alone.
@@ -44,6 +45,10 @@ impl Relay {
             let caller = paths_by_number.get(number as usize / 3).copied().unwrap_or(Paths::ROOT);
             paths_by_number.push(paths.path(caller, place));
         }
+        let mut objects = Objects::default();
+        for number in 0..OBJECTS {
+            objects.add(Object { kind: ObjectKind::Mutex, name: format!("lock_{number}") });
+        }
         let process = Process { machine: MachineId(0), pid: 1, name: "relay".into(), parent: None };
         let thread = |tid| Thread {
             process: ProcessId(0),
@@ -61,7 +66,7 @@ impl Relay {
             threads: (0..THREADS).map(thread).collect(),
             elapsed_nanoseconds: items * 200,
         };
-        Relay { program, paths, objects: Objects::default(), paths_by_number, items }
+        Relay { program, paths, objects, paths_by_number, items }
     }
 }
 
@@ -89,7 +94,7 @@ impl Timelines for Relay {
             emit(0, thread, What::State(if thread < RUNNING { State::Running } else { blocked }));
         }
         let mut random = 1_u64;
-        for step in 0..(self.items - u64::from(THREADS)) / 6 {
+        for step in 0..(self.items - u64::from(THREADS)) / 7 {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let time = step * 1000 + (random >> 54);
             let from = (step % u64::from(THREADS)) as u32;
@@ -105,6 +110,7 @@ impl Timelines for Relay {
             emit(time, to, What::State(State::Ready));
             emit(time + 100, to, What::State(State::Running));
             emit(time + 200, from, What::Observe(path(43)));
+            emit(time + 200, from, What::Await(ObjectId(from % OBJECTS)));
             emit(time + 200, from, What::State(blocked));
         }
         Ok(())
@@ -139,10 +145,18 @@ fn time_once(items: u64) {
 }
 
 /// Parts that views want beside the analysis.
-fn parts() -> [(&'static str, Demand); 2] {
+fn parts() -> [(&'static str, Demand); 5] {
     let phases = Demand { phases: true, ..Demand::default() };
     let prospects = Demand { prospects: true, ..Demand::default() };
-    [("phases", phases), ("prospects", prospects)]
+    let contention = Demand { contention: true, ..Demand::default() };
+    let states = |by| Demand { states: Some(by), ..Demand::default() };
+    [
+        ("phases", phases),
+        ("prospects", prospects),
+        ("contention", contention),
+        ("states", states(By::Procedure)),
+        ("states of objects", states(By::Object)),
+    ]
 }
 
 fn main() {

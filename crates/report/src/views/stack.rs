@@ -91,14 +91,19 @@ fn add(sums: &mut Vec<f64>, times: &[f64]) {
     sums.iter_mut().zip(times).for_each(|(sum, time)| *sum += time);
 }
 
-/// What the last call of the procedure on the path called; the procedure itself where the path ends in it.
+/// What the last call of the procedure on the path called, or started by way of the C library; the procedure itself
+/// where the path ends in it.
 fn child(input: &Source<'_>, path: PathId, of: ProcedureId) -> Option<(bool, ProcedureId)> {
-    let mut inner = None;
+    let (mut inner, mut starter) = (None, None);
     for place in input.paths.places_of(path) {
         if place.procedure == of {
-            return Some(inner.map_or((true, of), |inner| (false, inner)));
+            let child = inner.or(starter);
+            return Some(child.map_or((true, of), |child| (false, child)));
         }
-        inner = Some(place.procedure);
+        match name::is_starter(&input.paths.procedure_named_by(place.procedure).name) {
+            true => starter = Some(place.procedure),
+            false => inner = Some(place.procedure),
+        }
     }
     None
 }

@@ -29,6 +29,8 @@ const MEASURES: [&str; 13] = [
 ];
 /// States below this share of a row's time stand in no text.
 const SMALLEST: f64 = 1.0;
+/// Part of all thread time below which a row stands in no text.
+const LEAST: f64 = 0.000_5;
 /// Levels that a drawn spread tells apart; the last stands for all above it too.
 const DRAWN: usize = 9;
 
@@ -77,13 +79,15 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
     let mut report = Report::new(View::States, input, options, &names);
     let Some(states) = &input.details.states else { return report };
     let ranked = ranked(input, states, options.by);
+    let whole: u64 = ranked.iter().map(|ranked| ranked.time).sum();
     let mut shown_rows = Vec::new();
     for (at, ranked) in ranked.iter().enumerate() {
         let (identity, name) = identity(input, ranked.node);
         for (index, (condition, spreads)) in by_time(ranked.states).into_iter().enumerate() {
             let row = row(identity.clone(), ranked, condition, spreads).count("rank", at as u64 + 1);
             let label = if index == 0 { name.clone() } else { format!("  {name}") };
-            if row.value("state_percent") >= Some(SMALLEST) {
+            let is_large = row.value("state_percent").is_none_or(|share| share >= SMALLEST);
+            if is_large && ranked.time.max(ranked.npt as u64) as f64 >= whole as f64 * LEAST {
                 let drawn = row
                     .clone()
                     .text("condition", label_of(condition))
@@ -121,11 +125,13 @@ fn row(identity: Row, ranked: &Ranked<'_>, condition: Condition, spreads: &Sprea
         Condition::Blocked(cause) => cause.name(),
         _ => "",
     };
+    // Of an object, the time for which it is wanted is not thread time.
+    let share = (condition != Condition::Wanted).then(|| percent(nominal.time() as f64, ranked.time as f64));
     identity
         .text("state", condition.name())
         .text("cause", cause)
         .time("seconds", nominal.time())
-        .percent("state_percent", percent(nominal.time() as f64, ranked.time as f64))
+        .percent_if("state_percent", share)
         .time("inclusive_seconds", inclusive)
         .mean("mean_nominal", nominal.mean())
         .count("nominal_p10", u64::from(nominal.quantile(0.1)))
