@@ -26,6 +26,8 @@ pub enum Command {
     Record(Record),
     /// Answer from a recording
     Report(crate::report::ReportArgs),
+    /// Predict what a change of some work would do to the recorded run
+    WhatIf(crate::what_if::WhatIfArgs),
     /// Make a recording of a perf.data file
     Import(Import),
     /// Record a sample program that lies in this binary, and print the report

@@ -2,6 +2,7 @@
 //!
 //! Text on standard output is data; everything else goes to standard error.
 
+mod answer;
 mod arguments;
 mod definitions;
 mod demo;
@@ -12,6 +13,7 @@ mod phase;
 mod record;
 mod report;
 mod setup;
+mod what_if;
 
 use std::process::ExitCode;
 
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Record(options) => record::run(options),
         Command::Report(options) => report::run(&options).map(|()| ExitCode::SUCCESS),
+        Command::WhatIf(options) => what_if::run(&options).map(|()| ExitCode::SUCCESS),
         Command::Import(options) => import::run(&options),
         Command::Demo(options) => demo::run(options),
         Command::Doctor(options) => doctor::run(&options),

@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
-use longpole_metrics::{By, Weight, analyse, details};
-use longpole_recording::Folder;
-use longpole_report::{Input, Names, Options, Style, View, build};
-use longpole_trace::{Timelines, Trace};
+use longpole_metrics::{By, Weight, details};
+use longpole_report::{Names, Options, Style, View, build};
+use longpole_trace::Timelines;
 
+use crate::answer::{Output, Question, answer, recording, unreadable};
 use crate::failure::Failure;
-use crate::phase::Run;
 
 /// Answers from a recording.
 #[derive(Args, Clone, Debug)]
@@ -141,87 +140,41 @@ impl ReportArgs {
             ..Options::default()
         }
     }
-
-    fn part(&self) -> Part<'_> {
-        Part { phase: self.phase.as_deref(), of: self.of.as_deref() }
-    }
-
-    fn style(&self) -> Style {
-        let style = Style::of_stdout();
-        match self.width {
-            Some(width) => Style { width: Style::plain(width).width, ..style },
-            None => style,
-        }
-    }
 }
 
 /// Writes the view that was asked for.
 pub fn run(args: &ReportArgs) -> Result<()> {
-    let folder = match &args.recording {
-        Some(folder) => folder.clone(),
-        None => newest()?,
+    let folder = recording(args.recording.as_ref())?;
+    let question = Question {
+        folder: &folder,
+        phase: args.phase.as_deref(),
+        options: args.options(),
+        output: Output::new(args.format, args.width),
     };
-    let output = Output { format: args.format, style: args.style() };
     let view = if args.explain.is_some() { View::Waits } else { args.view };
-    write(&render(&folder, view, args.part(), args.options(), output)?)
+    write(&render(&question, view, args.of.as_deref())?)
 }
 
 /// The short answer that `record` ends with.
 pub fn summary(recording: &Path, style: Style) -> Result<String> {
     let output = Output { format: Format::Text, style };
-    render(recording, View::Summary, Part::default(), Options::default(), output)
+    let question = Question { folder: recording, phase: None, options: Options::default(), output };
+    render(&question, View::Summary, None)
 }
 
-fn newest() -> Result<PathBuf> {
-    Folder::newest_below(Path::new(".")).context("find a recording below the current folder")
-}
-
-/// The part of a recording that a report is about, as its user names it.
-#[derive(Clone, Copy, Default)]
-struct Part<'a> {
-    phase: Option<&'a str>,
-    of: Option<&'a str>,
-}
-
-/// How a report is written.
-#[derive(Clone, Copy)]
-struct Output {
-    format: Format,
-    style: Style,
-}
-
-fn render(folder: &Path, view: View, part: Part<'_>, options: Options, output: Output) -> Result<String> {
-    let failed = || format!("read the recording {}", folder.display());
-    let trace = Trace::open(folder)?;
-    let run = Run::new(&trace, part.phase)?;
-    let names = Names { program: run.program(), paths: run.paths(), objects: run.objects() };
-    let of = part.of.map(|of| view.find(of, &names)).transpose()?;
-    let options = Options { phase: run.span(), of, ..options };
-    let choices = longpole_metrics::Options { io_idle: options.io_idle };
-    let mut analysis = analyse(&run, &choices).with_context(failed)?;
-    let samples = trace.evidence().samples;
-    if samples > 0 {
-        // The samples of a phase are not counted apart; they come with the CPU time.
-        let samples = samples as f64 * run.cpu_share();
-        analysis.effective_samples = analysis.effective_samples.at_most(samples.round() as u64);
-    }
-    let details = details(&run, &choices, &view.demand(&options), &analysis).with_context(failed)?;
-    let input = Input {
-        program: run.program(),
-        paths: run.paths(),
-        objects: run.objects(),
-        analysis: &analysis,
-        details: &details,
-        evidence: &run.evidence(),
-    };
-    let report = build(view, &input, &options);
-    if let Some(number) = options.explain.filter(|_| report.rows.is_empty()) {
-        return Err(no_such_wait(number));
-    }
-    Ok(match output.format {
-        Format::Text => report.text(&output.style),
-        Format::Json => report.json(),
-        Format::Csv => report.csv(),
+fn render(question: &Question<'_>, view: View, of: Option<&str>) -> Result<String> {
+    answer(question, |asked| {
+        let run = asked.run;
+        let names = Names { program: run.program(), paths: run.paths(), objects: run.objects() };
+        let of = of.map(|of| view.find(of, &names)).transpose()?;
+        let options = Options { of, ..asked.options };
+        let details = details(run, &asked.choices, &view.demand(&options), asked.analysis)
+            .with_context(|| unreadable(question.folder))?;
+        let report = asked.build(&details, |input, _| build(view, input, &options));
+        match options.explain.filter(|_| report.rows.is_empty()) {
+            Some(number) => Err(no_such_wait(number)),
+            None => Ok(report),
+        }
     })
 }
 

@@ -44,6 +44,14 @@ pub enum Error {
         /// The names by which each is found; the first few of many.
         candidates: Vec<String>,
     },
+    /// A change that is none.
+    #[error("change `{text}`: {reason}")]
+    BadChange {
+        /// What was asked for.
+        text: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A phase that is none, or none of this run.
     #[error("use the phase `{text}`: {reason}; the run is {length} long")]
     BadPhase {

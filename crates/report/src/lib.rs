@@ -22,6 +22,7 @@
 //! assert!(report.text(&Style::plain(80)).contains("Nothing was recorded"));
 //! ```
 
+mod change;
 mod column;
 mod diagnosis;
 mod documentation;
@@ -48,6 +49,7 @@ mod documents;
 #[cfg(test)]
 mod fixture;
 
+pub use change::NamedChange;
 pub use column::Column;
 pub use documentation::{explain, list_metrics, metrics_markdown};
 pub use error::{Error, Result};
@@ -58,4 +60,4 @@ pub use phase::{Phase, Span};
 pub use report::{Cell, Recording, Report, Row};
 pub use style::Style;
 pub use view::View;
-pub use views::build;
+pub use views::{build, build_what_if};

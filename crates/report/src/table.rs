@@ -102,7 +102,7 @@ impl Table {
             Show::Time(name) => {
                 let values = values(name);
                 let scale =
-                    Scale::of(values.iter().flatten().fold(0.0, |most, &value| f64::max(most, value)));
+                    Scale::of(values.iter().flatten().fold(0.0, |most, &value| f64::max(most, value.abs())));
                 title = format!("{title} {}", scale.unit);
                 values
                     .into_iter()

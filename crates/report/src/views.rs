@@ -18,6 +18,9 @@ mod summary;
 mod threads;
 mod tree;
 mod waits;
+mod what_if;
+
+pub use what_if::build_what_if;
 
 use longpole_metrics::{By, Measures, Node};
 use longpole_trace::{Cause, Program};

@@ -1,0 +1,160 @@
+//! What a user wants changed: `procedure:update=0.5`, `object:cache_lock=0` (metrics.md §5).
+//!
+//! ```text
+//!   procedure:update=0.5     the procedure's own work takes half its time
+//!   inclusive:update=50%     all that is done on its behalf, too: what it calls, threads that were created in it
+//!   line:server.c:88=0       the line takes no time
+//!   object:cache_lock=0      nobody waits for it
+//!   thread:worker=2          all threads of that name work twice as long
+//!   process:cc1=0.8
+//! ```
+//! Names are found as everywhere (`Names`).
+
+use longpole_metrics::{Change, Subject};
+
+use crate::error::{Error, Result};
+use crate::find::{Found, Kind, Names};
+use crate::name;
+use crate::quantity::count_of;
+
+/// A change with its name for people.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedChange {
+    /// What is changed: `update`, `thread worker (4 threads)`.
+    pub name: String,
+    /// The change.
+    pub change: Change,
+}
+
+/// Prefix of a procedure with all that is done on its behalf.
+const INCLUSIVE: &str = "inclusive:";
+
+impl NamedChange {
+    /// The change that the text means.
+    ///
+    /// # Errors
+    /// [`Error::BadChange`] when it has no factor, and what [`Names::find`] says.
+    pub fn parse(text: &str, names: &Names<'_>) -> Result<NamedChange> {
+        let bad = |reason: &str| Error::BadChange { text: text.to_owned(), reason: reason.to_owned() };
+        let (wanted, factor) = text
+            .rsplit_once('=')
+            .ok_or_else(|| bad("it needs `=` and a factor, as in `procedure:NAME=0.5`"))?;
+        let factor = factor_of(factor).ok_or_else(|| {
+            bad("its factor is no number from 0 on: 0 leaves the work out, 0.5 or 50% halves it")
+        })?;
+        let wanted = wanted.trim();
+        let (name, subject) = match wanted.strip_prefix(INCLUSIVE) {
+            Some(wanted) => match names.find(wanted, &[Kind::Procedure])? {
+                Found::Procedure(id) => {
+                    let name = name::procedure(names.paths, names.program, id);
+                    (format!("{name} and all on its behalf"), Subject::Inclusive(id))
+                }
+                _ => return Err(bad("only procedures have work done on their behalf")),
+            },
+            None => named(names.find(wanted, Kind::ALL)?, names),
+        };
+        Ok(NamedChange { name, change: Change { subject, factor } })
+    }
+
+    /// The change as `update × 0.5`.
+    pub(crate) fn label(&self) -> String {
+        format!("{} × {}", self.name, self.change.factor)
+    }
+
+    /// Whether the work that it meets is known from samples; times of threads and processes, and waits, are exact.
+    pub(crate) fn is_estimated(&self) -> bool {
+        matches!(self.change.subject, Subject::Procedure(_) | Subject::Inclusive(_) | Subject::Lines(_))
+    }
+}
+
+fn factor_of(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let factor = match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().ok()? / 100.0,
+        None => text.parse().ok()?,
+    };
+    (factor.is_finite() && factor >= 0.0).then_some(factor)
+}
+
+/// What was found, with its name.
+fn named(found: Found, names: &Names<'_>) -> (String, Subject) {
+    let several = |first: String, count: usize, noun: &str| match count {
+        0 | 1 => first,
+        count => format!("{first} ({})", count_of(count as u64, noun)),
+    };
+    match found {
+        Found::Procedure(id) => (name::procedure(names.paths, names.program, id), Subject::Procedure(id)),
+        Found::Lines(lines) => {
+            let name = lines.first().map_or_else(String::new, |&(procedure, line)| {
+                let file = &names.paths.procedure_named_by(procedure).file;
+                format!("line {}:{line}", file.rsplit('/').next().unwrap_or(file))
+            });
+            (name, Subject::Lines(lines))
+        }
+        Found::Objects(objects) => {
+            let first = objects.first().map_or_else(String::new, |&id| {
+                let object = names.objects.get(id);
+                format!("waiting for {}", object.name)
+            });
+            (several(first, objects.len(), "object"), Subject::Objects(objects))
+        }
+        Found::Threads(threads) => {
+            let name = match threads.as_slice() {
+                [one] => name::thread(names.program, *one),
+                all => {
+                    all.first().map_or_else(String::new, |id| names.program.threads[id.index()].name.clone())
+                }
+            };
+            (several(format!("thread {name}"), threads.len(), "thread"), Subject::Threads(threads))
+        }
+        Found::Processes(processes) => {
+            let name = match processes.as_slice() {
+                [one] => name::process(names.program, *one),
+                all => all
+                    .first()
+                    .map_or_else(String::new, |id| names.program.processes[id.index()].name.clone()),
+            };
+            (several(format!("process {name}"), processes.len(), "process"), Subject::Processes(processes))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use longpole_testkit::{MemoryTimelines, draw};
+
+    use super::*;
+
+    fn parse(made: &MemoryTimelines, text: &str) -> Result<NamedChange> {
+        let names = Names { program: &made.program, paths: &made.paths, objects: &made.objects };
+        NamedChange::parse(text, &names)
+    }
+
+    #[test]
+    fn a_change_is_a_name_and_a_factor() {
+        let made = draw("1 = mutex cache\nA = main > update\nT1 A1A");
+        let update = made.procedure("update");
+        for (text, subject, factor) in [
+            ("procedure:update=0.5", Subject::Procedure(update), 0.5),
+            ("update = 50%", Subject::Procedure(update), 0.5),
+            ("inclusive:main=0", Subject::Inclusive(made.procedure("main")), 0.0),
+            ("object:cache=0", Subject::Objects(vec![made.object("cache")]), 0.0),
+            ("thread:T1=2", Subject::Threads(vec![made.thread("T1")]), 2.0),
+        ] {
+            assert_eq!(parse(&made, text).unwrap().change, Change { subject, factor }, "{text}");
+        }
+        assert_eq!(parse(&made, "cache=0").unwrap().label(), "waiting for cache × 0");
+    }
+
+    #[test]
+    fn what_is_no_change_is_told_why() {
+        let made = draw("A = main > update\nT1 AA");
+        let error = |text: &str| parse(&made, text).unwrap_err().to_string();
+        assert!(error("update").contains("needs `=`"), "{}", error("update"));
+        for factor in ["x", "-1", "NaN", "inf", ""] {
+            assert!(error(&format!("update={factor}")).contains("no number"), "{factor}");
+        }
+        assert!(error("updte=0").contains("nearest"), "{}", error("updte=0"));
+        assert!(error("inclusive:nobody=0").contains("procedure"));
+    }
+}
