@@ -24,7 +24,8 @@
 //! thread's, and once for all those that waited for its thread, however many: they share its profile. Where that is not so (a thread that waits again and again for others that it never met), each
 //! step that is made lets 4 be looked at, and an explanation for which that does not suffice is made from the last 32
 //! steps: so the time is linear in the items, whatever the program does. **Memory**: per live thread up to 1,024
-//! steps (fewer if more than 1,024 threads are alive) and 64 releases; 10,000 classes of waits.
+//! steps (fewer if more than 1,024 threads are alive) and 64 releases; 10,000 classes of waits, and beside them one for each place and object; a million shares of steps in them, the
+//! smaller ones of each put together (from 32 a class on).
 //!
 //! It cannot see who held a lock between its free acquisition and its contended release (the last owner is
 //! charged with all of the time), who ends a busy-wait, nor what a thread did before the steps that are kept.
@@ -220,14 +221,14 @@ impl<'a> Explanations<'a> {
                 continue;
             }
             let unwanted = finished.surely;
-            self.classes.add(&finished, unwanted, &self.steps, self.limits.classes);
+            self.classes.add(&finished, unwanted, &mut self.steps, self.limits);
         }
     }
 
     /// The thread that waited for most of the run ends, or the run does.
     fn decide_last(&mut self, thread: ThreadId, unwanted: Option<Unwanted>) {
         if let Some(finished) = self.threads[thread.index()].last_wait.take() {
-            self.classes.add(&finished, unwanted, &self.steps, self.limits.classes);
+            self.classes.add(&finished, unwanted, &mut self.steps, self.limits);
         }
     }
 

@@ -5,6 +5,7 @@ use longpole_trace::{Cause, ObjectId, PlaceId};
 use rustc_hash::FxHashMap;
 
 use super::explanation::Explained;
+use super::limits::Limits;
 use super::step::{Category, Deed, StepId, StepTable};
 use super::verdict::Unwanted;
 
@@ -168,20 +169,22 @@ pub(super) struct Classes {
 
 /// Steps below this part of a wait do not tell its class from others.
 const TELLING_PART: f64 = 0.1;
+/// Shares of a class that are kept however many classes there are.
+const LEAST_SHARES: usize = 32;
 
 impl Classes {
-    /// Adds a wait; `most` classes are told apart.
+    /// Adds a wait.
     pub(super) fn add(
         &mut self,
         finished: &Finished,
         unwanted: Option<Unwanted>,
-        table: &StepTable,
-        most: usize,
+        table: &mut StepTable,
+        limits: Limits,
     ) {
         let Finished { subject, count, time, explained, .. } = finished;
         let signature = signature(explained, *time, table);
         let mut key = Key { subject: *subject, unwanted, signature };
-        if self.all.len() >= most && !self.ids.contains_key(&key) {
+        if self.all.len() >= limits.classes && !self.ids.contains_key(&key) {
             key.signature = 0;
             self.merged += 1;
         }
@@ -203,6 +206,9 @@ impl Classes {
             let sum = sums.roots.entry(step).or_default();
             *sum = (sum.0 + amount.max(0.0), sum.1 + (-amount).max(0.0));
         }
+        let kept = (limits.shares / (next + 1)).max(LEAST_SHARES);
+        keep_largest(&mut sums.direct, kept, table);
+        keep_largest(&mut sums.roots, kept, table);
     }
 
     /// The classes, in the order in which they were met.
@@ -227,6 +233,29 @@ impl Classes {
         };
         self.all.into_iter().map(class).collect()
     }
+}
+
+/// Once there are twice as many shares as are kept, the smaller ones are put together; so each share is looked at a
+/// constant number of times.
+fn keep_largest(sums: &mut FxHashMap<StepId, (f64, f64)>, kept: usize, table: &mut StepTable) {
+    if sums.len() <= 2 * kept {
+        return;
+    }
+    let rest = table.intern(None, Category::Rest, None);
+    let mut all: Vec<(StepId, (f64, f64))> = sums.drain().collect();
+    all.select_nth_unstable_by(kept, |one, other| {
+        let size = |sides: (f64, f64)| sides.0 + sides.1;
+        size(other.1).total_cmp(&size(one.1)).then(one.0.cmp(&other.0))
+    });
+    for (_, (positive, negative)) in all.drain(kept..) {
+        let sum = sums.entry(rest).or_default();
+        *sum = (sum.0 + positive, sum.1 + negative);
+    }
+    for (step, (positive, negative)) in all {
+        let sum = sums.entry(step).or_default();
+        *sum = (sum.0 + positive, sum.1 + negative);
+    }
+    sums.shrink_to(2 * kept);
 }
 
 /// The set of scopes that tell on a wait: the same whatever their order and amounts.

@@ -17,6 +17,8 @@ pub(crate) struct Limits {
     pub roots: usize,
     /// Classes of waits that are told apart.
     pub classes: usize,
+    /// Shares of steps in all classes.
+    pub shares: usize,
     /// Threads that have ended and whose past is kept.
     pub ended: usize,
     /// Steps that may be looked at before any were made.
@@ -36,6 +38,7 @@ impl Limits {
         holders: 256,
         roots: 24,
         classes: 10_000,
+        shares: 1 << 20,
         ended: 256,
         credit: 1 << 20,
         looks_per_step: 4,

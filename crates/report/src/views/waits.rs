@@ -42,6 +42,10 @@ const COLUMNS: [&str; 23] = [
     "causes",
     "root_causes",
 ];
+/// Rows that name all their causes but the smallest, of each side; those of less waiting name few.
+const ROWS_IN_DETAIL: usize = 200;
+const CAUSES_IN_DETAIL: usize = 200;
+const CAUSES: usize = 8;
 /// Causes that the map names of each place.
 const CAUSES_TOLD: usize = 3;
 /// Places with less than this part of the waiting are not in the map unless asked for.
@@ -58,26 +62,33 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
     let mut ranks = places(&shares, None).into_iter();
     let rows: Vec<Row> = sources
         .iter()
-        .map(|source| {
+        .enumerate()
+        .map(|(at, source)| {
             let rank = if source.unwanted.is_none() { ranks.next() } else { None };
-            row(input, waits, source, rank.map(|rank| (rank, share(source))))
+            let causes = if at < ROWS_IN_DETAIL { CAUSES_IN_DETAIL } else { CAUSES };
+            row(input, waits, (source, causes), rank.map(|rank| (rank, share(source))))
         })
         .collect();
     if let Some(number) = options.explain {
         explain(input, waits, (&sources, &rows, number), &mut report);
     } else {
-        let rows: Vec<(Row, &WaitSource)> = rows.into_iter().zip(&sources).collect();
-        report.rows =
-            rows.iter().take(options.top.unwrap_or(usize::MAX)).map(|(row, _)| row.clone()).collect();
-        report.sections.extend(map(input, waits, &rows, options));
+        let listed: Vec<(&Row, &WaitSource)> = rows.iter().zip(&sources).collect();
+        report.sections.extend(map(input, waits, &listed, options));
         report.sections.extend(left_out(&sources, options));
         report.sections.extend(doubts(waits, &sources));
+        report.rows = rows;
+        report.rows.truncate(options.top.unwrap_or(usize::MAX));
     }
     report.drop_empty_columns(&COLUMNS[..4]);
     report
 }
 
-fn row(input: &Source<'_>, waits: &Waits, source: &WaitSource, ranked: Option<(u64, f64)>) -> Row {
+fn row(
+    input: &Source<'_>,
+    waits: &Waits,
+    (source, causes): (&WaitSource, usize),
+    ranked: Option<(u64, f64)>,
+) -> Row {
     let mut row = source.identity(input).time("seconds", source.time).count("count", source.count);
     if let Some((rank, share)) = ranked {
         row = row.count("rank", rank).percent("percent", share);
@@ -93,8 +104,8 @@ fn row(input: &Source<'_>, waits: &Waits, source: &WaitSource, ranked: Option<(u
         .percent("contention_percent", part(split.contention))
         .flag("wanted", source.unwanted.is_none())
         .text("unwanted_because", source.unwanted.map_or("", because));
-    row.list("causes", Causes::of(&source.direct, source.time, input, waits).rows(input, waits))
-        .list("root_causes", Causes::of(&source.roots, source.time, input, waits).rows(input, waits))
+    row.list("causes", Causes::of(&source.direct, source.time, input, waits).rows(input, waits, causes))
+        .list("root_causes", Causes::of(&source.roots, source.time, input, waits).rows(input, waits, causes))
 }
 
 fn because(unwanted: Unwanted) -> &'static str {
@@ -107,8 +118,8 @@ fn because(unwanted: Unwanted) -> &'static str {
 }
 
 /// The table, each row with a line of its causes.
-fn map(input: &Source<'_>, waits: &Waits, rows: &[(Row, &WaitSource)], options: &Options) -> Vec<Section> {
-    let wanted: Vec<&(Row, &WaitSource)> =
+fn map(input: &Source<'_>, waits: &Waits, rows: &[(&Row, &WaitSource)], options: &Options) -> Vec<Section> {
+    let wanted: Vec<&(&Row, &WaitSource)> =
         rows.iter().filter(|(_, source)| source.unwanted.is_none()).collect();
     let time: u64 = wanted.iter().map(|(_, source)| source.time).sum();
     let count: u64 = wanted.iter().map(|(_, source)| source.count).sum();
@@ -125,7 +136,7 @@ fn map(input: &Source<'_>, waits: &Waits, rows: &[(Row, &WaitSource)], options: 
         let reading = "Below each place its root causes: what those did who ended the waits, in % of the row's waiting. LI: load imbalance, IP: insufficient parallelism, CC: communication and contention.";
         sections.push(Section::Remark(reading.to_owned()));
     }
-    let listed: Vec<&(Row, &WaitSource)> = if options.all { rows.iter().collect() } else { wanted };
+    let listed: Vec<&(&Row, &WaitSource)> = if options.all { rows.iter().collect() } else { wanted };
     if listed.is_empty() {
         return sections;
     }
@@ -133,7 +144,7 @@ fn map(input: &Source<'_>, waits: &Waits, rows: &[(Row, &WaitSource)], options: 
     let shown_rows = options.top.unwrap_or(ROWS_OF_TEXT.min(if options.all { listed.len() } else { told }));
     let mut lines = Vec::new();
     for (row, source) in listed.iter().take(shown_rows) {
-        lines.push((with_classes(row.clone()), source.name(input)));
+        lines.push((with_classes((*row).clone()), source.name(input)));
         if let Some(unwanted) = source.unwanted {
             lines.push((Row::default(), format!("    not wanted: {}", because(unwanted))));
         }

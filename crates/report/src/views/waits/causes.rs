@@ -62,10 +62,19 @@ impl Causes {
         Causes { positive: side(&sums, time, |share| share.0), negative: side(&sums, time, |share| share.1) }
     }
 
-    /// As rows within a row.
-    pub(super) fn rows(&self, input: &Source<'_>, waits: &Waits) -> Vec<Row> {
+    /// As rows within a row, the largest `most` of each side apart.
+    pub(super) fn rows(&self, input: &Source<'_>, waits: &Waits, most: usize) -> Vec<Row> {
         let side = |causes: &[Cause], side: &'static str| -> Vec<Row> {
-            causes.iter().map(|cause| row(input, waits, cause).text("side", side)).collect()
+            let most = most.min(causes.len());
+            let rest = &causes[most..];
+            let sum = |of: fn(&Cause) -> f64| rest.iter().map(of).sum();
+            let rest = (!rest.is_empty()).then(|| Cause {
+                step: None,
+                time: sum(|cause| cause.time),
+                percent: sum(|cause| cause.percent),
+            });
+            let told = causes[..most].iter().chain(&rest);
+            told.map(|cause| row(input, waits, cause).text("side", side)).collect()
         };
         let mut rows = side(&self.positive, "positive");
         rows.extend(side(&self.negative, "negative"));
