@@ -152,7 +152,7 @@ fn held_back(input: &Source<'_>, facts: &Facts) -> Diagnosis {
     let headline = format!("The long pole: {}.", pole.sentence("the critical path"));
     let mut reasons: Vec<String> = pole.on_whose_behalf().into_iter().collect();
     reasons.extend(reasons::spinning(input, facts));
-    reasons.extend(reasons::waiting(facts));
+    reasons.extend(reasons::waiting(input, facts));
     reasons.extend(reasons::serial(input, facts));
     reasons.extend(reasons::ready(facts));
     reasons.extend(pole.remarks());

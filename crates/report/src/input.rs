@@ -4,8 +4,8 @@ use std::cell::OnceCell;
 use std::ops::Deref;
 
 use longpole_event::ThreadId;
-use longpole_metrics::{Analysis, By, Details, Measures, Row, Weight};
-use longpole_trace::{Evidence, Objects, Paths, Program};
+use longpole_metrics::{Analysis, By, Details, Measures, Row, Split, WaitClass, WaitKind, Weight};
+use longpole_trace::{Cause, Evidence, Objects, Paths, Program};
 
 use crate::find::Found;
 use crate::phase::Span;
@@ -104,6 +104,15 @@ impl<'a> Source<'a> {
         let select = |thread: ThreadId| is_working.get(thread.index()) == Some(&true);
         let sum = || longpole_metrics::rows(analysis, program, paths, By::Procedure, select);
         self.working.get_or_init(sum)
+    }
+
+    /// What the waits at barriers come from, all together, where they were explained.
+    pub(crate) fn barrier_split(&self) -> Option<Split> {
+        let waits = self.details.waits.as_ref()?;
+        let mut sum = Split::default();
+        let at_barriers = |class: &&WaitClass| class.kind == WaitKind::Blocked(Cause::Barrier);
+        waits.classes.iter().filter(at_barriers).for_each(|class| sum.add(&class.split));
+        Some(sum)
     }
 
     /// Everything charged in the run.

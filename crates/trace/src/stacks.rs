@@ -15,7 +15,7 @@ use crate::cause::{StackHints, by_kernel_procedure, is_kernel_write};
 use crate::naming::FrameNames;
 use crate::paths::{PathId, Paths, Place, PlaceId, Procedure};
 use crate::state::Cause;
-use crate::waiting_frames::{Hint, hint, is_runtime_module, openmp_hint};
+use crate::waiting_frames::{Hint, hint, is_openmp, is_runtime_module, openmp_hint};
 
 /// How much of a stack is part of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -102,6 +102,8 @@ impl StackTable {
     fn strip(&self, stack: StackId, table: &HintTable) -> Stripped {
         let mut hints = StackHints::default();
         let mut node = Some(stack);
+        // The outermost procedure so far that only keeps a thread for later.
+        let mut pool = None;
         while let Some(current) = node {
             let (caller, frame) = self.nodes[current.index()];
             if self.names.is_kernel(frame) {
@@ -118,9 +120,13 @@ impl StackTable {
                 match table.hint(place) {
                     // The C library's outermost frames start the program; they are no wait.
                     Some(_) if caller.is_none() && table.starts_thread(place) => {
-                        return Stripped { node: Some(current), dropped, hints };
+                        let (node, dropped) = pool.unwrap_or((current, dropped));
+                        return Stripped { node: Some(node), dropped, hints };
                     }
-                    Some(hint) => hints.add(hint),
+                    Some(hint) => {
+                        hints.add(hint);
+                        pool = if table.keeps_threads(place) { Some((current, dropped)) } else { pool };
+                    }
                     // Part of the procedure that it is inlined into, and so of the wait if that one is.
                     None if self.names.is_inlined_library(place) && dropped + 1 < places.len() => {}
                     None => {
@@ -255,6 +261,7 @@ struct HintTable {
     kernel: Vec<Option<Cause>>,
     kernel_writes: Vec<bool>,
     starts: Vec<bool>,
+    pools: Vec<bool>,
     yields: Vec<bool>,
 }
 
@@ -270,6 +277,7 @@ impl HintTable {
             kernel: vec![],
             kernel_writes: vec![],
             starts: vec![],
+            pools: vec![],
             yields: vec![],
         };
         for place in paths.all_places() {
@@ -282,6 +290,7 @@ impl HintTable {
             let starts =
                 plain == "start_thread" || plain.starts_with("clone") || plain.starts_with("libc_start");
             table.starts.push(starts && is_runtime_module(&procedure.module));
+            table.pools.push(is_openmp(&procedure.module));
             table.yields.push(plain == "sched_yield" || plain == "pthread_yield");
         }
         table
@@ -301,6 +310,10 @@ impl HintTable {
 
     fn starts_thread(&self, place: PlaceId) -> bool {
         self.starts.get(place.0 as usize).copied().unwrap_or(false)
+    }
+
+    fn keeps_threads(&self, place: PlaceId) -> bool {
+        self.pools.get(place.0 as usize).copied().unwrap_or(false)
     }
 
     fn yields(&self, place: PlaceId) -> bool {

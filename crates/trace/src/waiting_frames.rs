@@ -79,7 +79,8 @@ pub(crate) fn openmp_hint(entry: &str) -> Option<Hint> {
     hint(entry, "libgomp.so")
 }
 
-fn is_openmp(module: &str) -> bool {
+/// An OpenMP runtime, whose threads wait in it for the next parallel region.
+pub(crate) fn is_openmp(module: &str) -> bool {
     ["libgomp.so", "libomp.so", "libiomp5.so"].iter().any(|prefix| module.starts_with(prefix))
 }
 

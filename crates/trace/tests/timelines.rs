@@ -228,3 +228,24 @@ fn a_join_without_a_wake_is_ended_by_the_thread_that_ended_meanwhile() {
     assert_eq!(joins, ["T0 22 after T1@20 (Join)"], "{lines:#?}");
     assert_eq!(trace.evidence().unmatched_wakes, 1);
 }
+
+#[test]
+fn a_thread_of_a_pool_waits_in_the_pool() {
+    let (_folder, trace) = recording(vec![machine("a", 0)], 50, |logs| {
+        let log = &mut logs[0];
+        let process = log.process(10, None);
+        let thread = log.thread(process, 10);
+        let frames = [
+            log.frame("/usr/lib/libc.so.6", &["clone3"], false),
+            log.frame("/usr/lib/libc.so.6", &["start_thread"], false),
+            log.frame("/usr/lib/libgomp.so.1.0.0", &["gomp_thread_start"], false),
+            log.frame("/usr/lib/libgomp.so.1.0.0", &["gomp_barrier_wait_end"], false),
+        ];
+        let idle = log.stack(&frames);
+        log.start(0, thread, None);
+        log.switch_in(0, thread);
+        log.futex(10, thread, idle);
+    });
+    let lines = drawn(&trace);
+    assert!(lines.contains(&"T0 10 at clone3/start_thread/gomp_thread_start".into()), "{lines:#?}");
+}

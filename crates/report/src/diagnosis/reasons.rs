@@ -78,7 +78,7 @@ pub(super) fn serial(input: &Source<'_>, facts: &Facts) -> Option<String> {
 
 /// The longest waits of threads for each other. Waiting for the end of workers comes last: it is what a
 /// thread does that has handed its work out, and says nothing by itself.
-pub(super) fn waiting(facts: &Facts) -> Option<String> {
+pub(super) fn waiting(input: &Source<'_>, facts: &Facts) -> Option<String> {
     let is_synchronisation = |cause: Option<Cause>| cause.is_some_and(Cause::is_synchronisation);
     let is_parent = |cause: Option<Cause>| matches!(cause, Some(Cause::Join | Cause::Child | Cause::Poll));
     let mut sums: Vec<(Option<Cause>, u64)> = Vec::new();
@@ -95,8 +95,10 @@ pub(super) fn waiting(facts: &Facts) -> Option<String> {
     let longest = facts.waits.iter().find(|wait| wait.cause == cause)?;
     let most = if 2 * longest.time > sum { "most" } else { "the longest" };
     let place = &longest.place;
-    let uneven = match cause {
-        Some(Cause::Barrier) => ": the work between barriers is uneven",
+    let split = input.barrier_split().filter(|_| cause == Some(Cause::Barrier));
+    let uneven = match split {
+        Some(split) if split.imbalance > split.insufficient => ": the work between barriers is uneven",
+        Some(split) if split.insufficient > 0.0 => ": meanwhile others did what these had no part in",
         _ => "",
     };
     Some(format!(

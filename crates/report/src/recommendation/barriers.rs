@@ -5,7 +5,9 @@
 //!   T2  ==....|===...|      the mean: the run gains the waits' sum divided by the number of threads,
 //!   T3  ====..|=.....|      here (4 + 3 + 2 + 5) / 3.
 //! ```
-//! How many threads take part is not known where the slowest never waits: that is what the range is.
+//! How many threads take part is not known where the slowest never waits: that is what the range is. Only the part of
+//! the waits counts that comes from work which all do (load imbalance, C §3.4): no sharing helps against what one
+//! thread alone has to do.
 
 use longpole_trace::Cause;
 
@@ -13,7 +15,7 @@ use super::gain::{Bounds, Range};
 use super::{Recommendation, Remedy, Subject};
 use crate::diagnosis::Facts;
 use crate::input::Source;
-use crate::quantity::{count_of, time_text};
+use crate::quantity::{count_of, percent_text, time_text};
 
 pub(super) fn recommendation(input: &Source<'_>, facts: &Facts, bounds: &Bounds) -> Option<Recommendation> {
     let waited = |states: &longpole_metrics::ThreadStates| {
@@ -23,15 +25,18 @@ pub(super) fn recommendation(input: &Source<'_>, facts: &Facts, bounds: &Bounds)
     let whole: u64 = times.iter().sum();
     let waiters = times.len();
     let place = facts.waits.iter().find(|wait| wait.cause == Some(Cause::Barrier))?;
-    let [most, least] = [waiters, waiters + 1].map(|threads| whole as f64 / threads as f64);
+    let split = input.barrier_split().filter(|split| split.sum() > 0.0)?;
+    let uneven = split.imbalance / split.sum();
+    let [most, least] = [waiters, waiters + 1].map(|threads| uneven * whole as f64 / threads as f64);
     Some(Recommendation {
         subject: Subject::Waiting(format!("barrier in {}", place.place)),
         remedy: Remedy::Balance,
         gain: Range::of(&[least, most], 0.0, bounds, bounds.elapsed),
         evidence: vec![format!(
-            "{} waited {} in all for the slowest",
+            "{} waited {} in all, {} by imbalance",
             count_of(waiters as u64, "thread"),
-            time_text(whole)
+            time_text(whole),
+            percent_text(100.0 * uneven)
         )],
     })
 }

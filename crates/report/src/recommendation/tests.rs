@@ -1,15 +1,15 @@
 //! The list of drawn runs.
 
-use longpole_metrics::Demand;
 use longpole_testkit::random_timelines;
 use proptest::prelude::*;
 
 use super::{Range, Recommendation, Remedy, Subject, recommendations};
 use crate::fixture::{BARRIER, CROWDED, LOCK_HOG, SERIAL_THEN_PARALLEL, SPINNER, Scene, WAITING};
-use crate::input::Source;
+use crate::input::{Options, Source};
+use crate::view::View;
 
 fn list_of(scene: &Scene) -> Vec<(String, Recommendation)> {
-    let demand = Demand { prospects: true, ..Demand::default() };
+    let demand = View::Summary.demand(&Options::default());
     let named = |input: &Source<'_>, entry: Recommendation| match &entry.subject {
         Subject::Procedure(id) => (input.paths.procedure_named_by(*id).name.clone(), entry),
         Subject::Object(_, name) | Subject::Waiting(name) => (name.clone(), entry),
@@ -113,6 +113,23 @@ fn uneven_rounds_are_to_be_balanced() {
     // The light one waits 210 ms; even shares gain half of that, as two threads take part.
     let barrier = entry(BARRIER, "barrier in `compute`");
     assert_eq!((barrier.remedy, milliseconds(barrier.gain)), (Remedy::Balance, (105.0, 210.0)));
+}
+
+#[test]
+fn what_one_thread_alone_does_between_barriers_is_not_to_be_balanced() {
+    // The other waits for serial work, in which it has no part, not for a larger share of the same.
+    let drawing = "\
+1 = barrier b
+S = serial
+W = work
+main SSSSSSSSWWSSSSSSSSWW
+one  W1111111WWW1111111WW
+main@8 -> one barrier
+main@18 -> one barrier";
+    let list = list_of(&Scene::of(drawing));
+    let balance = list.iter().find(|(_, entry)| entry.remedy == Remedy::Balance);
+    assert!(balance.is_none(), "{list:?}");
+    assert_eq!((list[0].0.as_str(), list[0].1.remedy), ("serial", Remedy::Parallelise));
 }
 
 #[test]
