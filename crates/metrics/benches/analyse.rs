@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use longpole_event::{MachineId, ProcessId, ThreadId, Time};
-use longpole_metrics::{By, Demand, Options, analyse, details};
+use longpole_metrics::{By, Demand, GainsOf, Options, Weight, analyse, details};
 use longpole_trace::{
     Cause, DependenceKind, Item, Machine, Object, ObjectId, ObjectKind, Objects, PathId, Paths, Place,
     Procedure, Process, Program, State, Thread, Timelines, What,
@@ -145,12 +145,15 @@ fn time_once(items: u64) {
 }
 
 /// Parts that views want beside the analysis.
-fn parts() -> [(&'static str, Demand); 5] {
+fn parts() -> [(&'static str, Demand); 7] {
     let phases = Demand { phases: true, ..Demand::default() };
     let prospects = Demand { prospects: true, ..Demand::default() };
     let contention = Demand { contention: true, ..Demand::default() };
     let states = |by| Demand { states: Some(by), ..Demand::default() };
+    let gains = |by| Demand { gains: Some(GainsOf { by, weight: Weight::Cpu }), ..Demand::default() };
     [
+        ("gains of procedures", gains(By::Procedure)),
+        ("gains of lines", gains(By::Line)),
         ("phases", phases),
         ("prospects", prospects),
         ("contention", contention),

@@ -5,7 +5,7 @@ use longpole_metrics::{By, Gain, Gains, Measures, Row as Charged, Weight};
 use super::ranking::{Ranked, mark_ties, table, taken};
 use super::{identity, identity_columns, is_estimated, noun};
 use crate::input::{Options, Source};
-use crate::quantity::{count_of, percent, percent_text, time_text};
+use crate::quantity::{count_of, percent, time_text};
 use crate::report::Report;
 use crate::share::{places, standard_error};
 use crate::table::{Show, Shown, shown};
@@ -227,10 +227,9 @@ fn remarks(gains: &Gains, shown: usize) -> impl Iterator<Item = String> {
         format!("{} {verb} nothing.", count_of(without, noun))
     });
     let small = (gains.left_out > 0).then(|| {
-        let share = percent_text(percent(gains.smallest, gains.length as f64));
         let count = count_of(gains.left_out as u64, noun);
         format!(
-            "{count} with less work than {share} of it each can gain no more than that, and are left out."
+            "Left out: {count} with less than a ten-thousandth of it each, which can gain no more than that."
         )
     });
     nothing.into_iter().chain(small)
