@@ -8,7 +8,7 @@
 
 use longpole_trace::Cause;
 
-use crate::support::{Collector, Recording, Session, Wait, or_skip};
+use crate::support::{Collector, Recording, Session, Wait, assert_forms, assert_laws, first, or_skip};
 
 /// Percentage points by which a share of CPU time may be off.
 const CLOSE: f64 = 3.0;
@@ -68,6 +68,9 @@ fn record(
     let program = session.build(source, flags)?;
     let recording = session.record(collector, &[&program])?;
     assert!(recording.run.status.success(), "{}", recording.run.stderr);
+    if collector == Collector::Bpf {
+        assert_laws(&recording);
+    }
     Ok(recording)
 }
 
@@ -95,6 +98,23 @@ fn serial_then_parallel(collector: Collector) {
     waits.assert_seconds("main joins", 0.3, 1.0, |wait| {
         is_cause(collector, wait.cause, Cause::Join) && wait.is_ended_by("serial_then_par")
     });
+    if collector == Collector::Bpf {
+        assert_forms(&recording.path);
+        assert_serial_phase(&recording);
+    }
+}
+
+/// read_input runs alone: in a phase of it nobody else has work, and nothing of what follows is told.
+fn assert_serial_phase(recording: &Recording) {
+    for phase in ["5%..20%", "read_input"] {
+        let npt = recording.report_with("npt", "procedure", &["--phase", phase]);
+        npt.assert_percent("read_input", 100.0, CLOSE);
+        assert_eq!(npt.sum("procedure", "transform", "seconds"), 0.0, "{}", npt.table("procedure"));
+        let parallelism = npt.number("recording", "effective_parallelism");
+        // On a busy machine less: it is ready, and has no processor.
+        assert!(parallelism > 0.1 && parallelism < 1.02, "{phase}: {parallelism} busy");
+        assert!(npt.value["recording"]["phase"].is_array(), "{}", npt.value["recording"]);
+    }
 }
 
 fn barrier_imbalance(collector: Collector) {
@@ -138,11 +158,57 @@ fn lock_hog_built(collector: Collector, flags: &[&str], has_callers: bool) {
     // On a busy machine they also wait for each other.
     waits
         .assert_seconds("the hog lets them wait", 0.45, 2.0, |wait| is_lock(wait) && wait.is_ended_by("hog"));
+    if collector == Collector::Bpf && flags.is_empty() {
+        assert_forms(&recording.path);
+        assert_hog_is_first(&recording);
+        assert_hog_halved(&recording);
+    }
     if has_callers {
         waits.assert_seconds("they wait in take_and_update", 0.9, 2.0, |wait| {
             wait.thread == "polite" && wait.is_in("take_and_update")
         });
     }
+}
+
+/// The same answer from every side: the table's lock is the object, the hog's work its cause and the largest gain.
+fn assert_hog_is_first(recording: &Recording) {
+    let objects = recording.report("objects", "object");
+    assert_eq!((first(&objects, "object"), first(&objects, "kind")), ("table_lock", "mutex"));
+    let waits = recording.report("waits", "procedure");
+    assert_eq!(first(&waits, "procedure"), "take_and_update", "{:#}", waits.value["rows"]);
+    assert_eq!(first(&waits, "object"), "table_lock");
+    assert_eq!(first(&waits, "class"), "communication and contention");
+    let zeroing = recording.report("zeroing", "procedure");
+    assert_eq!(first(&zeroing, "procedure"), "hog_table", "{}", zeroing.table("procedure"));
+    // Without hog_table the hog has 15 x 5 = 75 ms; each polite thread 11 ms per round, 15 rounds if they take turns,
+    // up to 900 ms / 11 if they ran free. At most all of its work is gained, and what is left is a polite thread's work.
+    let gained = zeroing.sum("procedure", "hog_table", "seconds");
+    let polite = recording.report("profile", "thread");
+    let others =
+        polite.rows().filter(|row| row["thread"] == "polite").filter_map(|row| row["seconds"].as_f64());
+    let longest = others.fold(0.0, f64::max);
+    let length = 0.975;
+    assert!(
+        gained <= 0.93 && gained >= length - 0.075 - 2.0 * longest - 0.1,
+        "{gained} s, polite {longest} s"
+    );
+}
+
+/// Half of hog_table is 15 x 30 = 450 ms of the path's 975 (46 %), whatever else the path holds. The hog does not wait
+/// for its lock, or briefly: that nobody has to gains next to nothing. Changes together gain at least what each does.
+fn assert_hog_halved(recording: &Recording) {
+    let answer = recording.what_if(&["procedure:hog_table=0.5", "object:table_lock=0"]);
+    let gain = |row: &serde_json::Map<String, serde_json::Value>| row["path_gain_seconds"].as_f64().unwrap();
+    let of = |section: &str| -> Vec<f64> {
+        answer.rows().filter(|row| row["section"] == section).map(gain).collect()
+    };
+    let (changes, together) = (of("change"), of("together"));
+    assert!((changes[0] - 0.45).abs() < 0.045, "{:#}", answer.value["rows"]);
+    assert!(changes[1] < 0.1, "{:#}", answer.value["rows"]);
+    assert!(together[0] >= changes[0].max(changes[1]) - 1e-6, "{:#}", answer.value["rows"]);
+    let nothing = recording.what_if(&["procedure:hog_table=1"]);
+    let none = nothing.rows().find(|row| row["section"] == "change").map(gain);
+    assert_eq!(none, Some(0.0), "{:#}", nothing.value["rows"]);
 }
 
 fn lock_hog_stripped(collector: Collector) {
@@ -200,6 +266,11 @@ fn two_processes_pipe(collector: Collector) {
         let is_placed = wait.is_in("receive_block") || collector == Collector::Import;
         wait.cause == Cause::Pipe && is_placed && wait.is_ended_by("two_processes_p")
     });
+    if collector == Collector::Bpf {
+        assert_forms(&recording.path);
+        let objects = recording.report("objects", "object");
+        assert_eq!(first(&objects, "kind"), "pipe", "{:#}", objects.value["rows"]);
+    }
 }
 
 fn more_threads_than_cpus(collector: Collector) {
@@ -227,6 +298,11 @@ fn condition_pipeline(collector: Collector) {
     profile.assert_percent("transform_stage", 61.5, CLOSE);
     profile.assert_percent("write_stage", 23.1, CLOSE);
     profile.assert_percent("read_stage", 15.4, CLOSE);
+    if collector == Collector::Bpf {
+        assert_forms(&recording.path);
+        let zeroing = recording.report("zeroing", "procedure");
+        assert_eq!(first(&zeroing, "procedure"), "transform_stage", "{}", zeroing.table("procedure"));
+    }
     let waits = recording.waits();
     for (thread, procedure, least) in [("reader", "put_item", 0.4), ("writer", "take_item", 0.4)] {
         waits.assert_seconds(thread, least, 1.0, |wait| {
@@ -237,6 +313,14 @@ fn condition_pipeline(collector: Collector) {
     }
 }
 
+/// This is what threads waited for longest, ends of threads aside.
+fn assert_object(recording: &Recording, kind: &str, name: &str) {
+    let objects = recording.report("objects", "object");
+    let row = objects.rows().find(|row| row["kind"] != "thread end").expect("an object");
+    let found = (row["kind"].as_str().unwrap(), row["object"].as_str().unwrap());
+    assert_eq!(found, (kind, name), "{:#}", objects.value["rows"]);
+}
+
 fn semaphore(collector: Collector) {
     let session = Session::start();
     let recording = or_skip!(record(&session, collector, "semaphore.c", flags(collector)));
@@ -244,6 +328,9 @@ fn semaphore(collector: Collector) {
     let profile = recording.report("profile", "procedure");
     profile.assert_percent("fill_slot", 80.0, CLOSE);
     profile.assert_percent("drain_slot", 20.0, CLOSE);
+    if collector == Collector::Bpf {
+        assert_object(&recording, "semaphore", "filled");
+    }
     recording.waits().assert_seconds("main waits for the producer", 0.5, 1.0, |wait| {
         is_cause(collector, wait.cause, Cause::Semaphore) && wait.is_ended_by("producer")
     });
@@ -255,6 +342,9 @@ fn rwlock(collector: Collector) {
     let critical = recording.report("critical-path", "procedure");
     critical.assert_percent("rewrite_table", 83.3, CLOSE + 2.0);
     critical.assert_percent("plan_rewrite", 16.7, CLOSE + 1.0);
+    if collector == Collector::Bpf {
+        assert_object(&recording, "rwlock", "table_lock");
+    }
     recording.waits().assert_seconds("the readers wait for the writer's lock", 0.6, 2.0, |wait| {
         wait.thread == "reader" && is_cause(collector, wait.cause, Cause::Lock) && wait.is_ended_by("writer")
     });
@@ -308,6 +398,9 @@ fn short_lived(collector: Collector) {
     if collector != Collector::Import {
         assert_eq!(recording.run.status.code(), Some(7), "the exit status is passed on");
     }
+    if collector == Collector::Bpf {
+        assert_forms(&recording.path);
+    }
     let threads = recording.report("threads", "thread");
     assert_eq!(threads.number("recording", "processes"), 1.0);
     assert_eq!(threads.number("recording", "threads"), 1.0);
@@ -337,6 +430,9 @@ fn openmp(collector: Collector) {
     let npt = recording.report("npt", "procedure");
     npt.assert_between("procedure", "long_iteration", (75.0, 83.3), CLOSE);
     npt.assert_between("procedure", "short_iteration", (16.7, 25.0), CLOSE);
+    if collector == Collector::Bpf {
+        assert_forms(&recording.path);
+    }
     // libgomp spins for some milliseconds before it blocks: neither may count as work.
     let waited = recording.waits().seconds(|wait| wait.thread == "openmp" && wait.cause != Cause::Join);
     let spun = npt.number("recording", "spin_seconds");
@@ -364,6 +460,11 @@ fn rust_channel(collector: Collector) {
     let session = Session::start();
     let recording = or_skip!(record(&session, collector, "rust_channel.rs", rust_flags(collector)));
     recording.report("critical-path", "procedure").assert_percent("load_chunk", 98.4, CLOSE);
+    if collector == Collector::Bpf {
+        assert_forms(&recording.path);
+        let row = recording.report("objects", "object");
+        assert_eq!(first(&row, "kind"), "channel", "{:#}", row.value["rows"]);
+    }
     recording.waits().assert_seconds("main waits for the sender", 0.5, 1.0, |wait| {
         let is_message = is_cause(collector, wait.cause, Cause::Message);
         is_message && wait.is_in("next_chunk") && wait.is_ended_by("sender")

@@ -6,6 +6,7 @@ mod failures;
 mod guidance;
 mod known;
 mod objects;
+mod questions;
 mod real;
 mod support;
 mod waits;

@@ -55,7 +55,7 @@ pub(super) fn add_changes(report: &mut Report, input: &Source<'_>, list: &[Recom
         let what = format!(": {}", entry.remedy.name());
         let width = SCREEN.saturating_sub(GAIN.max(gain.chars().count() + 1) + what.chars().count());
         let name = shorten(&subject(input, &entry.subject).1, width);
-        report.sections.push(Section::Line(format!("{gain:<GAIN$}{name}{what}")));
+        report.sections.push(Section::Line(format!("{:<GAIN$}{name}{what}", gain + " ")));
         if index < room.explained {
             let evidence = fitting(&entry.evidence, SCREEN - GAIN - 2);
             report.sections.push(Section::Line(format!("{:GAIN$}  {evidence}", "")));

@@ -47,6 +47,8 @@ const COLUMNS: [&str; 20] = [
 ];
 /// Lines and columns of the screen that the summary fits on; a line is left for the prompt.
 const SCREEN: (usize, usize) = (23, 80);
+/// Characters of the name beside a bar: with it, a line has 80.
+const NAME: usize = 20;
 const BAR: usize = 30;
 /// Rows of procedures and of waits, where the screen has room for them.
 const PROCEDURES: usize = 5;
@@ -196,7 +198,7 @@ fn add_parallelism(report: &mut Report, input: &Source<'_>) {
         let label = if from == to { from.to_string() } else { format!("{from}–{to}") };
         let who = if from == 1 && to == 1 { most_charged(charged, 1) } else { None };
         let who = who.map_or(String::new(), |(node, share)| {
-            format!("{} {}", name::shorten(&identity(input, node).1, 24), percent_text(share))
+            format!("{} {}", name::shorten(&identity(input, node).1, NAME), percent_text(share))
         });
         let row =
             Row::default().text("section", "busy").text("text", label.as_str()).count("level", from as u64);

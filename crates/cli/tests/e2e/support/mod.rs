@@ -2,11 +2,15 @@
 
 mod answer;
 mod build;
+mod forms;
+mod laws;
 mod session;
 mod waits;
 
 pub use answer::Answer;
 pub use build::{build, find};
+pub use forms::assert_forms;
+pub use laws::{assert_laws, first};
 pub use longpole_testkit::skipped;
 pub use session::{Collector, Recording, Run, Session, is_root, longpole, run};
 pub use waits::{Wait, Waits};

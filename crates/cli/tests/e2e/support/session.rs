@@ -182,11 +182,25 @@ impl Recording {
 
     /// What `longpole report --view VIEW --by BY` answers.
     pub fn report(&self, view: &str, by: &str) -> Answer {
+        self.report_with(view, by, &[])
+    }
+
+    /// The same with further options.
+    pub fn report_with(&self, view: &str, by: &str, options: &[&str]) -> Answer {
         let mut command = longpole();
         command.arg("report").arg(&self.path).args(["--view", view, "--by", by, "--format", "json"]);
-        let run = run(&mut command);
+        let run = run(command.args(options));
         assert!(run.status.success(), "{command:?}: {}", run.stderr);
         Answer::new(view, &run.stdout)
+    }
+
+    /// What `longpole what-if --set CHANGE` answers.
+    pub fn what_if(&self, changes: &[&str]) -> Answer {
+        let mut command = longpole();
+        command.arg("what-if").arg(&self.path).args(["--format", "json"]);
+        let run = run(command.args(changes.iter().flat_map(|change| ["--set", change])));
+        assert!(run.status.success(), "{command:?}: {}", run.stderr);
+        Answer::new("what-if", &run.stdout)
     }
 
     /// Every wait of the run.
