@@ -9,7 +9,10 @@ use std::time::Duration;
 
 use longpole_trace::Cause;
 
-use crate::support::{Answer, Collector, Recording, Session, Wait, find, is_root, longpole, or_skip};
+use crate::support::{
+    Answer, Collector, Recording, Session, Wait, assert_forms, assert_laws, find, first, is_root, longpole,
+    or_skip,
+};
 
 /// Text of words that repeat as words do: it compresses about as English does.
 fn text(bytes: usize) -> String {
@@ -50,6 +53,7 @@ fn record(session: &Session, command: &[&str]) -> Result<Recording, String> {
     let all: Vec<&str> = [&[program.to_str().unwrap()], &command[1..]].concat();
     let recording = session.record(Collector::Bpf, &all)?;
     assert!(recording.run.status.success(), "{}", recording.run.stderr);
+    assert_laws(&recording);
     Ok(recording)
 }
 
@@ -94,6 +98,7 @@ fn pigz_compresses_in_its_threads_and_the_first_waits() {
     let session = Session::start();
     let file = text_file(&session, 40);
     let recording = or_skip!(record(&session, &["pigz", "-p2", "-kf", file.to_str().unwrap()]));
+    assert_forms(&recording.path);
     assert_modules(&recording, 85.0, &["pigz", "libz"]);
     assert_main_waits_for_helpers(&recording, "pigz", 50.0);
     assert_shared(&recording, "thread", 2, 25.0);
@@ -385,6 +390,10 @@ fn go_procedures_have_names() {
     let built = session.run(&mut build);
     assert!(built.status.success(), "{}", built.stderr);
     let recording = or_skip!(session.record(Collector::Bpf, &["./hog"]));
+    assert_laws(&recording);
+    assert_forms(&recording.path);
+    let zeroing = recording.report("zeroing", "procedure");
+    assert_eq!(first(&zeroing, "procedure"), "main.hogTable", "{}", zeroing.table("procedure"));
     let critical = recording.report("critical-path", "procedure");
     let percent = critical.percent("main.hogTable")
         + critical.percent("time.Now")
