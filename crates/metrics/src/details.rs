@@ -1,9 +1,9 @@
 //! What only some views need: each part is a sweep of its own, made when it is asked for.
 
 use longpole_graph::sweep;
-use longpole_trace::{ObjectId, Timelines};
+use longpole_trace::{Cause, ObjectId, Timelines};
 
-use crate::analysis::{Analysis, By, Options};
+use crate::analysis::{Analysis, By, Options, ThreadStates};
 use crate::contention::{Contention, Waiters};
 use crate::foresight::Foresight;
 use crate::gains::{Gains, GainsOf, gains, prospects};
@@ -29,6 +29,8 @@ pub struct Demand {
     pub prospects: bool,
     /// [`Details::waits`], kept apart by this.
     pub waits: Option<By>,
+    /// [`Details::waits`] by procedure, where threads wait at barriers for a hundredth of the run or more.
+    pub barriers: bool,
 }
 
 /// Parts of the answer beside the [`Analysis`](crate::Analysis).
@@ -48,16 +50,61 @@ pub struct Details {
     pub waits: Option<Waits>,
 }
 
-/// Computes the parts that are wanted, beside the analysis that was made with the same options.
+/// Computes the parts that are wanted, beside the analysis that was made with the same options. Parts that do not
+/// need each other are computed at the same time.
 ///
 /// # Errors
 /// What the timelines say when they cannot be read.
-pub fn details<T: Timelines>(
+pub fn details<T>(
     timelines: &T,
     options: &Options,
     demand: &Demand,
     analysis: &Analysis,
-) -> Result<Details, T::Error> {
+) -> Result<Details, T::Error>
+where
+    T: Timelines + Sync,
+    T::Error: Send,
+{
+    let barriers = demand.barriers && wait_at_barriers(analysis);
+    let waits_by = demand.waits.or(barriers.then_some(By::Procedure));
+    std::thread::scope(|scope| {
+        let waits = waits_by.map(|by| scope.spawn(move || waits(timelines, options, by)));
+        let needs_foresight = demand.prospects || demand.gains.is_some();
+        let foresight = needs_foresight.then(|| scope.spawn(|| Foresight::of(timelines)));
+        let mut details = times(timelines, options, demand)?;
+        if let Some(foresight) = foresight.map(join).transpose()? {
+            if let Some(contention) = details.contention.as_ref().filter(|_| demand.prospects) {
+                details.prospects = Some(prospects(timelines, options, analysis, &foresight, contention)?);
+            }
+            if let Some(of) = demand.gains {
+                details.gains = Some(gains(timelines, options, of, analysis, &foresight)?);
+            }
+        }
+        details.waits = waits.map(join).transpose()?;
+        Ok(details)
+    })
+}
+
+/// Whether threads waited at barriers for a part of the run that is worth a word.
+fn wait_at_barriers(analysis: &Analysis) -> bool {
+    let waited = |thread: &ThreadStates| thread.blocked.get(Cause::Barrier.index()).copied().unwrap_or(0);
+    let all: u64 = analysis.threads.iter().map(waited).sum();
+    all >= analysis.elapsed / 100 && all > 0
+}
+
+fn join<V>(thread: std::thread::ScopedJoinHandle<'_, V>) -> V {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+fn waits<T: Timelines>(timelines: &T, options: &Options, by: By) -> Result<Waits, T::Error> {
+    let (program, paths) = (timelines.program(), timelines.paths());
+    let mut waits = Explanations::new(program, paths, timelines.objects(), (by, Limits::DEFAULT));
+    sweep(timelines, options.io_idle, &mut waits)?;
+    Ok(waits.into_waits())
+}
+
+/// The parts that sum up times.
+fn times<T: Timelines>(timelines: &T, options: &Options, demand: &Demand) -> Result<Details, T::Error> {
     let mut details = Details::default();
     if demand.contention || demand.prospects {
         let (program, objects) = (timelines.program(), timelines.objects());
@@ -71,20 +118,6 @@ pub fn details<T: Timelines>(
     }
     if demand.phases {
         details.phases = Some(phases(timelines, options)?);
-    }
-    if let Some(contention) = details.contention.as_ref().filter(|_| demand.prospects) {
-        let foresight = Foresight::of(timelines)?;
-        details.prospects = Some(prospects(timelines, options, analysis, &foresight, contention)?);
-    }
-    if let Some(of) = demand.gains {
-        let foresight = Foresight::of(timelines)?;
-        details.gains = Some(gains(timelines, options, of, analysis, &foresight)?);
-    }
-    if let Some(by) = demand.waits {
-        let (program, paths) = (timelines.program(), timelines.paths());
-        let mut waits = Explanations::new(program, paths, timelines.objects(), (by, Limits::DEFAULT));
-        sweep(timelines, options.io_idle, &mut waits)?;
-        details.waits = Some(waits.into_waits());
     }
     Ok(details)
 }

@@ -70,7 +70,7 @@ impl Scene {
 
     fn report_of(
         &self,
-        timelines: &impl Timelines<Error = Infallible>,
+        timelines: &(impl Timelines<Error = Infallible> + Sync),
         view: View,
         options: &Options,
     ) -> Report {

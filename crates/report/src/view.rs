@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use longpole_metrics::{By, Demand, GainsOf};
+use longpole_metrics::{Demand, GainsOf};
 
 use crate::error::Error;
 use crate::find::{Found, Kind, Names};
@@ -109,11 +109,8 @@ impl View {
             states: (self == View::States).then_some(options.by),
             phases: self == View::Phases,
             prospects: self == View::Summary,
-            waits: match self {
-                View::Waits => Some(options.by),
-                View::Summary => Some(By::Procedure),
-                _ => None,
-            },
+            waits: (self == View::Waits).then_some(options.by),
+            barriers: self == View::Summary,
             gains,
         }
     }
