@@ -62,8 +62,12 @@ impl Asked<'_> {
     }
 }
 
-/// The report that `report` makes, as text in the form wanted.
-pub fn answer(question: &Question<'_>, report: impl FnOnce(&Asked<'_>) -> Result<Report>) -> Result<String> {
+/// The reports that `report` makes, as text in the form wanted: one object or, of several, an array in JSON; one table
+/// in CSV.
+pub fn answer(
+    question: &Question<'_>,
+    report: impl FnOnce(&Asked<'_>) -> Result<Vec<Report>>,
+) -> Result<String> {
     let Question { folder, phase, options, output } = question;
     let trace = Trace::open(folder)?;
     let run = Run::new(&trace, *phase)?;
@@ -76,11 +80,13 @@ pub fn answer(question: &Question<'_>, report: impl FnOnce(&Asked<'_>) -> Result
         let samples = samples as f64 * run.cpu_share();
         analysis.effective_samples = analysis.effective_samples.at_most(samples.round() as u64);
     }
-    let report = report(&Asked { run: &run, analysis: &analysis, choices, options })?;
-    Ok(match output.format {
-        Format::Text => report.text(&output.style),
-        Format::Json => report.json(),
-        Format::Csv => report.csv(),
+    let reports = report(&Asked { run: &run, analysis: &analysis, choices, options })?;
+    let each = |text: &dyn Fn(&Report) -> String| reports.iter().map(text).collect::<Vec<_>>();
+    Ok(match (output.format, reports.as_slice()) {
+        (Format::Text, _) => each(&|report| report.text(&output.style)).join("\n"),
+        (Format::Json, [report]) => report.json(),
+        (Format::Json, _) => format!("[\n{}]\n", each(&|report| report.json()).join(",\n")),
+        (Format::Csv, _) => each(&Report::csv).concat(),
     })
 }
 

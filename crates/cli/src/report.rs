@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
-use longpole_metrics::{By, Weight, details};
-use longpole_report::{Names, Options, Style, View, build};
+use longpole_metrics::{By, Demand, Weight, details};
+use longpole_report::{Names, Options, Report, Style, View, build};
 use longpole_trace::Timelines;
 
 use crate::answer::{Output, Question, answer, recording, unreadable};
@@ -18,9 +18,9 @@ pub struct ReportArgs {
     /// The recording; the newest one below the current folder when left out.
     pub recording: Option<PathBuf>,
     /// What to show.
-    #[arg(long, default_value = "summary", value_parser = view_of, value_name = "VIEW",
+    #[arg(long, default_value = "summary", value_parser = views_of, value_name = "VIEW",
         help = views_help())]
-    pub view: View,
+    pub view: Views,
     /// What a row is.
     #[arg(long, value_enum, default_value_t)]
     pub by: RowKind,
@@ -105,15 +105,23 @@ pub enum Format {
     Csv,
 }
 
-fn view_of(name: &str) -> Result<View, String> {
-    name.parse().map_err(|error: longpole_report::Error| format!("failed to {error}"))
+/// One or more views.
+#[derive(Clone, Debug)]
+pub struct Views(Vec<View>);
+
+fn views_of(names: &str) -> Result<Views, String> {
+    if names == "all" {
+        return Ok(Views(View::ALL.to_vec()));
+    }
+    let view = |name: &str| name.trim().parse::<View>().map_err(|error| format!("failed to {error}"));
+    names.split(',').map(view).collect::<Result<_, _>>().map(Views)
 }
 
 /// The views there are, for the help.
 fn views_help() -> String {
     let names: Vec<&str> = View::ALL.iter().map(|view| view.name()).collect();
     let (last, before) = names.split_last().expect("there are views");
-    format!("What to show: {} or {last}", before.join(", "))
+    format!("What to show: {} or {last}; several with commas between them, or all", before.join(", "))
 }
 
 impl ReportArgs {
@@ -151,31 +159,49 @@ pub fn run(args: &ReportArgs) -> Result<()> {
         options: args.options(),
         output: Output::new(args.format, args.width),
     };
-    let view = if args.explain.is_some() { View::Waits } else { args.view };
-    write(&render(&question, view, args.of.as_deref())?)
+    let Views(views) = &args.view;
+    if args.format == Format::Csv && views.len() > 1 {
+        return Err(one_table());
+    }
+    let views = if args.explain.is_some() { &[View::Waits] } else { views.as_slice() };
+    write(&render(&question, views, args.of.as_deref())?)
 }
 
 /// The short answer that `record` ends with.
 pub fn summary(recording: &Path, style: Style) -> Result<String> {
     let output = Output { format: Format::Text, style };
     let question = Question { folder: recording, phase: None, options: Options::default(), output };
-    render(&question, View::Summary, None)
+    render(&question, &[View::Summary], None)
 }
 
-fn render(question: &Question<'_>, view: View, of: Option<&str>) -> Result<String> {
+fn render(question: &Question<'_>, views: &[View], of: Option<&str>) -> Result<String> {
     answer(question, |asked| {
         let run = asked.run;
         let names = Names { program: run.program(), paths: run.paths(), objects: run.objects() };
-        let of = of.map(|of| view.find(of, &names)).transpose()?;
-        let options = Options { of, ..asked.options };
-        let details = details(run, &asked.choices, &view.demand(&options), asked.analysis)
+        let mut options = asked.options.clone();
+        let mut demand = Demand::default();
+        for view in views {
+            options.of = of.map(|of| view.find(of, &names)).transpose()?;
+            demand = demand.or(view.demand(&options));
+        }
+        let details = details(run, &asked.choices, &demand, asked.analysis)
             .with_context(|| unreadable(question.folder))?;
-        let report = asked.build(&details, |input, _| build(view, input, &options));
-        match options.explain.filter(|_| report.rows.is_empty()) {
+        let report = |&view: &View| asked.build(&details, |input, _| build(view, input, &options));
+        let reports: Vec<Report> = views.iter().map(report).collect();
+        match options.explain.filter(|_| reports.iter().all(|report| report.rows.is_empty())) {
             Some(number) => Err(no_such_wait(number)),
-            None => Ok(report),
+            None => Ok(reports),
         }
     })
+}
+
+fn one_table() -> anyhow::Error {
+    Failure {
+        status: 2,
+        hints: vec!["`--format json` holds several views".into()],
+        error: anyhow::anyhow!("write several views as CSV: a table has the columns of one view"),
+    }
+    .into()
 }
 
 fn no_such_wait(number: usize) -> anyhow::Error {

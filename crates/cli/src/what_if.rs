@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::Args;
 use longpole_metrics::{Change, Details, what_if};
-use longpole_report::{NamedChange, Names, Options, build_what_if};
+use longpole_report::{Input, NamedChange, Names, Options, build_what_if};
 use longpole_trace::Timelines;
 
 use crate::answer::{Output, Question, answer, recording, unreadable};
@@ -53,6 +53,7 @@ pub fn run(args: &WhatIfArgs) -> Result<()> {
         let changes = args.changes.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
         let plain: Vec<Change> = changes.iter().map(|change| change.change.clone()).collect();
         let found = what_if(run, &asked.choices, &plain).with_context(|| unreadable(&folder))?;
-        Ok(asked.build(&Details::default(), |input, options| build_what_if(input, options, &changes, &found)))
+        let build = |input: &Input<'_>, options: &Options| build_what_if(input, options, &changes, &found);
+        Ok(vec![asked.build(&Details::default(), build)])
     })?)
 }

@@ -33,6 +33,23 @@ pub struct Demand {
     pub barriers: bool,
 }
 
+impl Demand {
+    /// What either of two views needs; where both want the same part in different ways, the first one's way.
+    #[must_use]
+    pub fn or(self, other: Demand) -> Demand {
+        Demand {
+            contention: self.contention || other.contention,
+            phases: self.phases || other.phases,
+            contended: if self.contended.is_empty() { other.contended } else { self.contended },
+            states: self.states.or(other.states),
+            gains: self.gains.or(other.gains),
+            prospects: self.prospects || other.prospects,
+            waits: self.waits.or(other.waits),
+            barriers: self.barriers || other.barriers,
+        }
+    }
+}
+
 /// Parts of the answer beside the [`Analysis`](crate::Analysis).
 #[derive(Clone, Debug, Default)]
 pub struct Details {

@@ -40,6 +40,24 @@ fn what_does_not_exist_is_answered_with_what_does() {
     refused(&["--phase", "1000s..2000s"], FAILED, &["`1000s..2000s`", "after the end"]);
     refused(&["--explain", "99"], FAILED, &["99", "no such row", "--view waits"]);
     refused(&["--explain", "0"], FAILED, &["0", "no such row"]);
+    refused(&["--view", "npt,zeroin"], WRONG, &["`zeroin`", "zeroing"]);
+    refused(&["--view", "npt,waits", "--format", "csv"], WRONG, &["one view", "json"]);
+    assert_several_views(path);
+}
+
+/// Several views are those of the single commands, in the order in which they were asked for.
+fn assert_several_views(recording: &Path) {
+    let parsed = |view: &str| {
+        let run = report(recording, &["--view", view, "--format", "json"]);
+        assert!(run.status.success(), "{}", run.stderr);
+        serde_json::from_str::<serde_json::Value>(&run.stdout).unwrap()
+    };
+    let (zeroing, waits) = (parsed("zeroing"), parsed("waits"));
+    assert_eq!(parsed("waits,zeroing"), serde_json::json!([waits, zeroing]));
+    assert!(parsed("all").as_array().is_some_and(|views| views.len() >= 15));
+    let text = report(recording, &["--view", "npt,zeroing"]).stdout;
+    let places = ["Normalised processor time", "Zeroing"].map(|title| text.find(title));
+    assert!(places[0].is_some() && places[0] < places[1], "{text}");
 }
 
 #[test]
