@@ -7,6 +7,7 @@ use std::fmt::Write;
 use longpole_metrics::registry::{Group, METRICS, Metric, TOPICS, metric, topic};
 
 use crate::column::STRUCTURE;
+use crate::find::alike;
 use crate::style::Style;
 use crate::text::wrap;
 use crate::view::View;
@@ -105,11 +106,9 @@ fn known_words() -> impl Iterator<Item = &'static str> {
 
 /// The three known words that are fewest slips of the pen away from this one.
 fn nearest(word: &str) -> Vec<&'static str> {
-    let wanted = word.to_lowercase();
-    let likeness = |known: &str| (strsim::normalized_damerau_levenshtein(known, &wanted) * 1e6) as u64;
     let words: BTreeSet<&'static str> = known_words().collect();
     let mut words: Vec<&'static str> = words.into_iter().collect();
-    words.sort_by_key(|known| std::cmp::Reverse(likeness(known)));
+    words.sort_by_key(|known| std::cmp::Reverse(alike(word, known)));
     words.truncate(3);
     words
 }

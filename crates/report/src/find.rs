@@ -22,6 +22,7 @@ use longpole_trace::{ObjectId, Objects, Paths, ProcedureId, Program};
 
 use crate::error::{Error, Result};
 use candidate::{Candidate, candidates};
+pub(crate) use likeness::alike;
 use likeness::{Likeness, nearest};
 
 /// Names that an error lists at most.

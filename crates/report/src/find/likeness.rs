@@ -86,11 +86,14 @@ fn last_part(name: &str) -> &str {
     &name[begin..]
 }
 
+/// How few slips of the pen there are from one text to the other, whatever the case: more is nearer.
+pub(crate) fn alike(wanted: &str, known: &str) -> u64 {
+    (strsim::normalized_damerau_levenshtein(&known.to_lowercase(), &wanted.to_lowercase()) * 1e6) as u64
+}
+
 /// The candidates that are fewest slips of the pen away; none where there are none.
 pub(super) fn nearest<'a>(wanted: &str, candidates: &'a [Candidate]) -> Vec<&'a Candidate> {
-    let wanted = wanted.to_lowercase();
-    let slips =
-        |text: &str| (strsim::normalized_damerau_levenshtein(&text.to_lowercase(), &wanted) * 1e6) as u64;
+    let slips = |text: &str| alike(wanted, text);
     let likeness = |candidate: &Candidate| {
         let label = candidate.label.split_once(':').map_or("", |(_, name)| name);
         [candidate.name.as_str(), last_part(&candidate.name), label].map(slips).into_iter().max()

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use longpole_event::ThreadId;
 use longpole_metrics::{CriticalPath, Measures, Weight};
 
-use super::ranking::{Measure, Ranked, longest_first, ranking, table, taken, unattributed};
+use super::ranking::{Measure, RANKED, Ranked, longest_first, ranking, table, taken, unattributed};
 use super::{identity_columns, noun};
 use crate::input::{Options, Source};
 use crate::name;
@@ -15,13 +15,7 @@ use crate::table::{Show, Shown, shown};
 use crate::text::Section;
 use crate::view::View;
 
-const MEASURES: [&str; 10] = [
-    "rank",
-    "seconds",
-    "percent",
-    "error_percent",
-    "inclusive_seconds",
-    "inclusive_percent",
+const MEASURES: [&str; 4] = [
     "critical_path_seconds",
     "critical_path_percent",
     "critical_path_elapsed_seconds",
@@ -40,7 +34,8 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
     let measure = Measure { of: &measured, whole: path.length as f64, samples };
     let mut ranked = ranking(input, options.by, &measure, |row| row.own.critical_elapsed > 0);
     ranked.iter_mut().for_each(|ranked| add_both_weights(ranked, input));
-    let names: Vec<&str> = MEASURES.iter().chain(identity_columns(options.by)).copied().collect();
+    let names: Vec<&str> =
+        RANKED.iter().chain(&MEASURES).chain(identity_columns(options.by)).copied().collect();
     let mut report = Report::new(View::CriticalPath, input, options, &names);
     report.rows = taken(&ranked, options);
     report.sections.push(Section::Headline(title(input, options.weight, path)));

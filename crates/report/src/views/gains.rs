@@ -2,28 +2,17 @@
 
 use longpole_metrics::{By, Gain, Gains, Measures, Row as Charged, Weight};
 
-use super::ranking::{Ranked, mark_ties, table, taken};
+use super::ranking::{RANKED, Ranked, mark_ties, placed, table, taken};
 use super::{identity, identity_columns, is_estimated, noun};
 use crate::input::{Options, Source};
 use crate::quantity::{count_of, percent, time_text};
 use crate::report::Report;
-use crate::share::{places, standard_error};
+use crate::share::places;
 use crate::table::{Show, Shown, shown};
 use crate::text::Section;
 use crate::view::View;
 
-const MEASURES: [&str; 10] = [
-    "rank",
-    "seconds",
-    "percent",
-    "error_percent",
-    "inclusive_seconds",
-    "inclusive_percent",
-    "zeroing_seconds",
-    "slack_seconds",
-    "critical_path_seconds",
-    "running_seconds",
-];
+const MEASURES: [&str; 4] = ["zeroing_seconds", "slack_seconds", "critical_path_seconds", "running_seconds"];
 
 /// Part of the CPU time from which on time without a processor makes the path by CPU time look too short.
 const CROWDED: f64 = 0.05;
@@ -52,12 +41,13 @@ impl Kind {
 }
 
 pub(super) fn build(kind: Kind, input: &Source<'_>, options: &Options) -> Report {
-    let names: Vec<&str> = MEASURES.iter().chain(identity_columns(options.by)).copied().collect();
+    let names: Vec<&str> =
+        RANKED.iter().chain(&MEASURES).chain(identity_columns(options.by)).copied().collect();
     let mut report = Report::new(kind.view(), input, options, &names);
     let Some(gains) = &input.details.gains else { return report };
     let ranked = ranked(kind, input, gains);
     report.rows = taken(&ranked, options);
-    report.drop_empty_columns(&MEASURES[..6]);
+    report.drop_empty_columns(&RANKED);
     report.sections.push(Section::Headline(title(kind, gains)));
     if let Some(why) = emptiness(kind, gains, &ranked) {
         report.sections.push(Section::Blank);
@@ -90,18 +80,8 @@ fn ranked(kind: Kind, input: &Source<'_>, gains: &Gains) -> Vec<Ranked> {
     let places = places(&shares, samples);
     let rank = |((gain, percent), place): ((&Gain, f64), u64)| {
         let (row, name) = identity(input, gain.node);
-        let row = if percent > 0.0 {
-            let error = samples.and_then(|samples| standard_error(percent, samples));
-            row.count("rank", place).percent_if("error_percent", error)
-        } else {
-            row
-        };
-        let (own, inclusive) = kind.of(gain);
-        let row = row
-            .fraction("seconds", own)
-            .percent("percent", percent)
-            .fraction("inclusive_seconds", inclusive)
-            .percent("inclusive_percent", share(inclusive))
+        let length = gains.length as f64;
+        let row = placed(row, (percent, place), kind.of(gain), length, samples)
             .fraction("zeroing_seconds", gain.zeroing);
         let found = charged.binary_search_by_key(&gain.node, |row| row.node);
         match found {

@@ -2,7 +2,7 @@
 
 use longpole_metrics::Measures;
 
-use super::ranking::{Measure, ranking, table, taken, unattributed};
+use super::ranking::{Measure, RANKED, ranking, table, taken, unattributed};
 use super::{identity_columns, noun};
 use crate::input::{Options, Source};
 use crate::quantity::{percent, percent_text, time_text};
@@ -11,13 +11,7 @@ use crate::table::{Show, shown};
 use crate::text::Section;
 use crate::view::View;
 
-const MEASURES: [&str; 12] = [
-    "rank",
-    "seconds",
-    "percent",
-    "error_percent",
-    "inclusive_seconds",
-    "inclusive_percent",
+const MEASURES: [&str; 6] = [
     "npt_1_seconds",
     "npt_2_seconds",
     "npt_3_4_seconds",
@@ -62,7 +56,8 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
             .time("idle_blame_seconds", blame)
             .percent("idle_blame_percent", percent(blame as f64, input.totals().idle_blame as f64));
     }
-    let names: Vec<&str> = MEASURES.iter().chain(identity_columns(options.by)).copied().collect();
+    let names: Vec<&str> =
+        RANKED.iter().chain(&MEASURES).chain(identity_columns(options.by)).copied().collect();
     let mut report = Report::new(View::Npt, input, options, &names);
     report.rows = taken(&ranked, options);
     report.sections.extend(head(input, whole, options.io_idle));

@@ -3,7 +3,7 @@
 use longpole_metrics::Measures;
 use longpole_trace::Cause;
 
-use super::ranking::{Measure, Ranked, longest_first, ranking, table, taken, unattributed};
+use super::ranking::{Measure, RANKED, Ranked, longest_first, ranking, table, taken, unattributed};
 use super::{blocked, blocked_names, identity_columns, noun, synchronisation, with_waits};
 use crate::input::{Options, Source};
 use crate::quantity::{percent, percent_text, time_text};
@@ -12,19 +12,8 @@ use crate::table::{Show, Table, shown};
 use crate::text::Section;
 use crate::view::View;
 
-const MEASURES: [&str; 11] = [
-    "rank",
-    "seconds",
-    "percent",
-    "error_percent",
-    "inclusive_seconds",
-    "inclusive_percent",
-    "running_seconds",
-    "spin_seconds",
-    "synchronisation_wait_seconds",
-    "ready_seconds",
-    "wait_seconds",
-];
+const MEASURES: [&str; 5] =
+    ["running_seconds", "spin_seconds", "synchronisation_wait_seconds", "ready_seconds", "wait_seconds"];
 /// Rows of the text's table of waits.
 const WAITS_OF_TEXT: usize = 10;
 
@@ -46,11 +35,16 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
             .time("wait_seconds", blocked(own));
         ranked.row = with_waits(row, &own.blocked);
     }
-    let names: Vec<&str> =
-        MEASURES.iter().chain(identity_columns(options.by)).copied().chain(blocked_names()).collect();
+    let names: Vec<&str> = RANKED
+        .iter()
+        .chain(&MEASURES)
+        .chain(identity_columns(options.by))
+        .copied()
+        .chain(blocked_names())
+        .collect();
     let mut report = Report::new(View::Profile, input, options, &names);
     report.rows = taken(&ranked, options);
-    report.drop_empty_columns(&[&MEASURES[..], identity_columns(options.by)].concat());
+    report.drop_empty_columns(&[&RANKED[..], &MEASURES, identity_columns(options.by)].concat());
     report.sections.push(Section::Headline(title(totals)));
     report.sections.push(Section::Blank);
     if ranked.is_empty() {

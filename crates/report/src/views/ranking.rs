@@ -13,6 +13,10 @@ use crate::share::{places, standard_error};
 use crate::table::{Shown, TIED, Table};
 use crate::text::Section;
 
+/// Columns that every ranking begins with.
+pub(super) const RANKED: [&str; 6] =
+    ["rank", "seconds", "percent", "error_percent", "inclusive_seconds", "inclusive_percent"];
+
 /// A measure that ranks rows.
 pub(super) struct Measure<'a> {
     /// What a row got, nanoseconds.
@@ -90,16 +94,27 @@ fn rank(
     (share, place): (f64, u64),
 ) -> Ranked {
     let (row, name) = identity(input, charged.node);
-    let error = measure.samples_of(by).and_then(|samples| standard_error(share, samples));
-    let inclusive = (measure.of)(&charged.inclusive);
+    let [own, inclusive] = [&charged.own, &charged.inclusive].map(measure.of);
+    let row = placed(row, (share, place), (own, inclusive), measure.whole, measure.samples_of(by));
+    Ranked { charged, row, name }
+}
+
+/// Fills the columns [`RANKED`] of a row: its own share with its place, and its own and inclusive times, which
+/// are parts of `whole`. Shares are estimated from `samples`, or exact.
+pub(super) fn placed(
+    row: Row,
+    (share, place): (f64, u64),
+    (own, inclusive): (f64, f64),
+    whole: f64,
+    samples: Option<f64>,
+) -> Row {
+    let error = samples.and_then(|samples| standard_error(share, samples));
     // What got nothing itself has no place; it stands below for what was done on its behalf.
     let row = if share > 0.0 { row.count("rank", place).percent_if("error_percent", error) } else { row };
-    let row = row
-        .fraction("seconds", (measure.of)(&charged.own))
+    row.fraction("seconds", own)
         .percent("percent", share)
         .fraction("inclusive_seconds", inclusive)
-        .percent("inclusive_percent", percent(inclusive, measure.whole));
-    Ranked { charged, row, name }
+        .percent("inclusive_percent", percent(inclusive, whole))
 }
 
 /// Takes the rows that were asked for into the report's rows.
