@@ -39,6 +39,8 @@ ids! {
     StackId,
     /// One system call with its arguments.
     CallId,
+    /// One synchronisation primitive of a process.
+    PrimitiveId,
     /// One series of numbers from outside (counters, a program's own metrics).
     SeriesId,
 }

@@ -26,9 +26,11 @@ mod record;
 mod time;
 
 pub use codec::{DecodeError, Decoder, Encoder};
-pub use id::{CallId, FrameId, MachineId, ModuleId, ProcessId, SeriesId, StackId, TextId, ThreadId};
+pub use id::{
+    CallId, FrameId, MachineId, ModuleId, PrimitiveId, ProcessId, SeriesId, StackId, TextId, ThreadId,
+};
 pub use record::{
-    Blocking, Call, Callee, Event, EventKind, File, FileKind, Frame, LossKind, Module, ModuleKind, Process,
-    Record, Series, Stack, Symbol, SymbolPlace, Thread, Variable, Waker, Word,
+    Blocking, Call, Callee, Event, EventKind, File, FileKind, Frame, LossKind, Module, ModuleKind, Primitive,
+    PrimitiveKind, Process, Record, Series, Stack, Symbol, SymbolPlace, Thread, Variable, Waker, Word,
 };
 pub use time::Time;

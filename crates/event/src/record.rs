@@ -1,6 +1,6 @@
 //! The records of a log: definitions and events.
 
-use crate::id::{CallId, FrameId, ModuleId, ProcessId, SeriesId, StackId, TextId, ThreadId};
+use crate::id::{CallId, FrameId, ModuleId, PrimitiveId, ProcessId, SeriesId, StackId, TextId, ThreadId};
 use crate::time::Time;
 
 /// One record of a log. Definitions of one kind appear in the order of their ids.
@@ -32,6 +32,8 @@ pub enum Record {
     File(File),
     /// Which procedure a frame's call is for; stands in the symbol log.
     Callee(Callee),
+    /// Defines the next [`PrimitiveId`].
+    Primitive(Primitive),
     /// Something that happened.
     Event(Event),
 }
@@ -62,6 +64,9 @@ pub enum ModuleKind {
     Jit,
     /// An address outside every known mapping; addresses are absolute.
     Unknown,
+    /// A part of the program that the program itself marked (a region or a task); the module's path is the
+    /// name it gave, and the only address is 0.
+    Region,
 }
 
 /// One code address.
@@ -208,6 +213,40 @@ pub struct Callee {
     pub procedure: TextId,
 }
 
+/// A synchronisation primitive in a process's memory, as the agent in that process sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Primitive {
+    /// The process.
+    pub process: ProcessId,
+    /// What it is.
+    pub kind: PrimitiveKind,
+    /// Address of its first futex word in the process: what a [`Call`] that waits for it names.
+    pub address: u64,
+    /// The name that the program gave it.
+    pub name: Option<TextId>,
+}
+
+/// Kinds of [`Primitive`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PrimitiveKind {
+    /// A mutex.
+    Mutex,
+    /// A lock with many readers or one writer.
+    ReadWriteLock,
+    /// A lock that is waited for by spinning.
+    SpinLock,
+    /// A condition variable.
+    Condition,
+    /// A barrier.
+    Barrier,
+    /// A semaphore.
+    Semaphore,
+    /// An initialisation that happens once.
+    Once,
+    /// A futex whose use is not known.
+    Futex,
+}
+
 /// A file behind descriptors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct File {
@@ -279,6 +318,55 @@ pub enum EventKind {
         stack: Option<StackId>,
         /// It was in the kernel.
         kernel: bool,
+    },
+    /// From now on the thread waits, whether or not it is on a processor: on one it spins. The agent's word, from
+    /// inside the program.
+    Await {
+        /// For what, where it is a primitive.
+        primitive: Option<PrimitiveId>,
+        /// Where the thread was.
+        stack: Option<StackId>,
+    },
+    /// The wait that the thread's last [`EventKind::Await`] told of is over.
+    Proceed,
+    /// What the thread's holds of a primitive at one place came to, since the last such event of the same three.
+    /// Stands at the end of the last of these holds.
+    Held {
+        /// What it held.
+        primitive: PrimitiveId,
+        /// Where it acquired it.
+        stack: Option<StackId>,
+        /// How often it acquired it.
+        acquisitions: u64,
+        /// How many of these found it taken.
+        contended: u64,
+        /// How long it held it in all, nanoseconds.
+        nanoseconds: u64,
+        /// The longest hold, nanoseconds.
+        longest: u64,
+    },
+    /// The thread entered a region, a task or an instrumented procedure.
+    Enter {
+        /// Which; of a region or task its module is of [`ModuleKind::Region`].
+        frame: FrameId,
+        /// Where it was entered, where that is not the frame that was entered last.
+        stack: Option<StackId>,
+        /// The task that begins, by the key of the [`EventKind::Spawn`] that made it.
+        task: Option<u64>,
+    },
+    /// The thread left what it entered last.
+    Leave,
+    /// The thread made a task, which some thread may run.
+    Spawn {
+        /// Identifies the task within the recording.
+        task: u64,
+        /// Where it was made.
+        stack: Option<StackId>,
+    },
+    /// Time that the collector itself took of the thread since the last such event, nanoseconds.
+    Overhead {
+        /// How much.
+        nanoseconds: u64,
     },
     /// The thread sent the message `key`; [`EventKind::Receive`] with the same key, on any machine of the
     /// recording, is its arrival.

@@ -7,6 +7,8 @@
 //! What the events say of a thread begins with [`EventKind::Start`] and ends with [`EventKind::Exit`], which
 //! comes after the thread's last switch-out: a thread that is ending still runs, and wakes whoever joins it.
 
+mod inside;
+
 use longpole_event::{
     Blocking, Call, CallId, Event, EventKind, LossKind, Process, ProcessId, StackId, TextId, Thread,
     ThreadId, Time, Waker,
@@ -74,6 +76,7 @@ pub struct Assembler {
     threads: FxHashMap<u32, ThreadState>,
     processes: FxHashMap<u32, ProcessState>,
     definitions: Definitions,
+    primitives: inside::Primitives,
     assembled: Assembled,
     last: Time,
 }
@@ -88,6 +91,7 @@ impl Assembler {
             threads: FxHashMap::default(),
             processes: FxHashMap::default(),
             definitions: Definitions::default(),
+            primitives: inside::Primitives::default(),
             assembled: Assembled::default(),
             last: Time::ZERO,
         }
@@ -184,6 +188,8 @@ impl Assembler {
                 self.event(at, state.id, EventKind::Sample { stack, kernel })
             }
             RawKind::File { number, name } => self.definitions.file(&mut self.log, number, &name),
+            RawKind::Inside { task, mark } => self.inside(at, task, mark),
+            RawKind::NamePrimitive { pid, address, name } => self.name_primitive(pid, address, &name),
             RawKind::Lost { kind, count } => self.lost(time, kind, count),
         }
     }

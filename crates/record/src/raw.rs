@@ -4,7 +4,7 @@
 //! into the records of a log. Nothing before this point knows about ids, and nothing after it knows
 //! which collector ran.
 
-use longpole_event::{Blocking, Call, LossKind, Time};
+use longpole_event::{Blocking, Call, LossKind, PrimitiveKind, Time};
 
 /// One raw event.
 #[derive(Clone, Debug, PartialEq)]
@@ -104,6 +104,22 @@ pub enum RawKind {
         /// The file's name, without folders.
         name: String,
     },
+    /// A thread said something about itself, through the agent.
+    Inside {
+        /// The thread.
+        task: Task,
+        /// What.
+        mark: RawMark,
+    },
+    /// The program gave a synchronisation primitive a name.
+    NamePrimitive {
+        /// The process.
+        pid: u32,
+        /// Address of the primitive's first futex word.
+        address: u64,
+        /// The name.
+        name: String,
+    },
     /// Something was lost.
     Lost {
         /// What.
@@ -111,6 +127,73 @@ pub enum RawKind {
         /// How many.
         count: u64,
     },
+}
+
+/// What a thread says of itself; see the events of the same names in [`longpole_event::EventKind`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum RawMark {
+    /// It waits from now on, by spinning where it is on a processor.
+    Await {
+        /// For what.
+        primitive: Option<RawPrimitive>,
+        /// Where it is.
+        stack: RawStack,
+    },
+    /// Its wait is over.
+    Proceed,
+    /// What its holds of a primitive at one place came to.
+    Held {
+        /// What it held.
+        primitive: RawPrimitive,
+        /// Where it acquired it.
+        stack: RawStack,
+        /// How often.
+        acquisitions: u64,
+        /// How many of these found it taken.
+        contended: u64,
+        /// How long in all.
+        nanoseconds: u64,
+        /// The longest hold.
+        longest: u64,
+    },
+    /// It entered something.
+    Enter {
+        /// What.
+        place: RawPlace,
+        /// Where, where that is not what it entered last.
+        stack: RawStack,
+        /// The task that begins, by the key it was made with.
+        task: Option<u64>,
+    },
+    /// It left what it entered last.
+    Leave,
+    /// It made a task.
+    Spawn {
+        /// The task's key.
+        task: u64,
+        /// Where it is.
+        stack: RawStack,
+    },
+    /// The collector took this much of its time, nanoseconds.
+    Overhead(u64),
+}
+
+/// A synchronisation primitive of the process whose thread names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RawPrimitive {
+    /// What it is.
+    pub kind: PrimitiveKind,
+    /// Address of its first futex word.
+    pub address: u64,
+}
+
+/// What a thread can enter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RawPlace {
+    /// A region or task, by its name.
+    Region(String),
+    /// An instrumented procedure, by its address.
+    Procedure(u64),
 }
 
 /// Who made a task runnable.

@@ -92,6 +92,25 @@ impl Stacks {
         Ok(path)
     }
 
+    /// The log's frame of one code address of the process.
+    pub(crate) fn place(
+        &mut self,
+        log: &mut LogBuilder,
+        (pid, process): (u32, ProcessId),
+        address: u64,
+    ) -> Result<Option<FrameId>> {
+        let mut addresses = std::mem::take(&mut self.addresses);
+        addresses.clear();
+        let stack = UserStack { registers: None, memory: &[], chain: &[address] };
+        self.unwinder.unwind(pid, &stack, &mut addresses);
+        let frame = match addresses.first() {
+            Some(address) => Some(self.frame(log, process, address)?),
+            None => None,
+        };
+        self.addresses = addresses;
+        Ok(frame)
+    }
+
     fn frame(&mut self, log: &mut LogBuilder, process: ProcessId, address: &CodeAddress) -> Result<FrameId> {
         let module = self.module(log, process, address.module)?;
         log.frame(Frame { module, address: address.address })

@@ -1,8 +1,8 @@
 //! Interning on top of a log: each text, module, frame, stack and call is written once.
 
 use longpole_event::{
-    Call, CallId, Callee, Event, File, Frame, FrameId, Module, ModuleId, Process, ProcessId, Record, Series,
-    SeriesId, Stack, StackId, Symbol, TextId, Thread, ThreadId, Variable, Word,
+    Call, CallId, Callee, Event, File, Frame, FrameId, Module, ModuleId, Primitive, PrimitiveId, Process,
+    ProcessId, Record, Series, SeriesId, Stack, StackId, Symbol, TextId, Thread, ThreadId, Variable, Word,
 };
 use rustc_hash::FxHashMap;
 
@@ -20,6 +20,7 @@ pub struct LogBuilder {
     frames: FxHashMap<Frame, FrameId>,
     stacks: FxHashMap<Stack, StackId>,
     calls: FxHashMap<Call, CallId>,
+    primitives: FxHashMap<Primitive, PrimitiveId>,
     frame_list: Vec<Frame>,
     word_list: Vec<Word>,
 }
@@ -53,6 +54,7 @@ impl LogBuilder {
             frames: FxHashMap::default(),
             stacks: FxHashMap::default(),
             calls: FxHashMap::default(),
+            primitives: FxHashMap::default(),
             frame_list: Vec::new(),
             word_list: Vec::new(),
         }
@@ -69,6 +71,10 @@ impl LogBuilder {
     intern! {
         /// The id of a system call.
         call, Call, CallId, calls, Record::Call
+    }
+    intern! {
+        /// The id of a synchronisation primitive.
+        primitive, Primitive, PrimitiveId, primitives, Record::Primitive
     }
 
     /// The id of a text.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! file   "LONGPOLE" version:u32 0:u32
-//! chunk  "LPCK" stored:u32 raw:u32 crc32:u32 counts:[u32; 8] payload[stored]   (little endian)
+//! chunk  "LPCK" stored:u32 raw:u32 crc32:u32 counts:[u32; 9] payload[stored]   (little endian)
 //! ```
 //! The checksum covers the counts and the payload. `counts` are the definitions of each kind before the
 //! chunk, so that a lost chunk does not shift the ids after it.
@@ -18,7 +18,7 @@ use crate::manifest::FORMAT_VERSION;
 
 const FILE_MAGIC: &[u8; 8] = b"LONGPOLE";
 const CHUNK_MAGIC: &[u8; 4] = b"LPCK";
-const HEADER_BYTES: usize = 48;
+const HEADER_BYTES: usize = 52;
 /// Encoded bytes after which a chunk is closed.
 const CHUNK_BYTES: usize = 256 * 1024;
 /// No writer makes a larger chunk; a header that claims one is damaged.
@@ -44,6 +44,8 @@ pub struct Counts {
     pub threads: u32,
     /// Series.
     pub series: u32,
+    /// Synchronisation primitives.
+    pub primitives: u32,
 }
 
 impl Counts {
@@ -57,6 +59,7 @@ impl Counts {
             Record::Process(_) => self.processes += 1,
             Record::Thread(_) => self.threads += 1,
             Record::Series(_) => self.series += 1,
+            Record::Primitive(_) => self.primitives += 1,
             Record::Symbol(_)
             | Record::Word(_)
             | Record::Variable(_)
@@ -66,14 +69,14 @@ impl Counts {
         }
     }
 
-    fn to_array(self) -> [u32; 8] {
-        let Counts { texts, modules, frames, stacks, calls, processes, threads, series } = self;
-        [texts, modules, frames, stacks, calls, processes, threads, series]
+    fn to_array(self) -> [u32; 9] {
+        let Counts { texts, modules, frames, stacks, calls, processes, threads, series, primitives } = self;
+        [texts, modules, frames, stacks, calls, processes, threads, series, primitives]
     }
 
-    fn from_array(counts: [u32; 8]) -> Self {
-        let [texts, modules, frames, stacks, calls, processes, threads, series] = counts;
-        Counts { texts, modules, frames, stacks, calls, processes, threads, series }
+    fn from_array(counts: [u32; 9]) -> Self {
+        let [texts, modules, frames, stacks, calls, processes, threads, series, primitives] = counts;
+        Counts { texts, modules, frames, stacks, calls, processes, threads, series, primitives }
     }
 }
 
@@ -242,6 +245,9 @@ impl LogReader {
                 found: version,
                 supported: FORMAT_VERSION,
             });
+        }
+        if version < FORMAT_VERSION {
+            return Err(not("it was written by an older longpole, in a layout that is no longer read"));
         }
         Ok(LogReader {
             file,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// 1: the first. 2: [`longpole_event::Word`], [`longpole_event::Variable`], [`longpole_event::File`], [`longpole_event::Callee`], and files in the
 /// third argument of calls; recordings of version 1 have none of these.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;
 
 /// The manifest of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -1,8 +1,8 @@
 //! The definitions of one log as tables.
 
 use longpole_event::{
-    Call, Callee, File, Frame, FrameId, Module, ModuleId, ModuleKind, Process, Record, Series, Stack, Symbol,
-    SymbolPlace, TextId, Thread, Variable, Word,
+    Call, Callee, File, Frame, FrameId, Module, ModuleId, ModuleKind, Primitive, PrimitiveKind, Process,
+    Record, Series, Stack, Symbol, SymbolPlace, TextId, Thread, Variable, Word,
 };
 
 use crate::log::Counts;
@@ -26,6 +26,8 @@ pub struct Tables {
     pub threads: Vec<Thread>,
     /// Series.
     pub series: Vec<Series>,
+    /// Synchronisation primitives.
+    pub primitives: Vec<Primitive>,
     /// Symbols, in the order of the log (only in a symbol log).
     pub symbols: Vec<Symbol>,
     /// Words that threads waited on, in the order of the log.
@@ -82,6 +84,14 @@ impl Tables {
                 series.name = TextId(self.checked(series.name.0, self.texts.len()));
                 series.unit = TextId(self.checked(series.unit.0, self.texts.len()));
                 self.series.push(series);
+            }
+            Record::Primitive(mut primitive) => {
+                primitive.process.0 = self.checked(primitive.process.0, self.processes.len());
+                if primitive.name.is_some_and(|name| name.index() >= self.texts.len()) {
+                    self.dangling += 1;
+                    primitive.name = None;
+                }
+                self.primitives.push(primitive);
             }
             Record::Symbol(mut symbol) => {
                 for place in &mut symbol.places {
@@ -143,6 +153,9 @@ impl Tables {
             counts.series,
             Series { name: nothing, unit: nothing, thread: None, process: None },
         );
+        let process = longpole_event::ProcessId(0);
+        let primitive = Primitive { process, kind: PrimitiveKind::Futex, address: 0, name: None };
+        added += pad(&mut self.primitives, counts.primitives, primitive);
         self.placeholders += added;
     }
 

@@ -64,6 +64,9 @@ impl Symboliser {
                 Some(pid) => perf_map::name(pid, addresses),
                 None => vec![Named::default(); addresses.len()],
             },
+            ModuleKind::Region => {
+                vec![Named::procedure(module.path.to_string_lossy().into_owned()); addresses.len()]
+            }
             ModuleKind::Unknown if module.path.as_os_str() == MISSING => {
                 vec![Named::procedure("[missing frames]".to_owned()); addresses.len()]
             }

@@ -141,6 +141,13 @@ impl Found {
         let state = match event.kind {
             EventKind::In => State::Ready,
             EventKind::Out { .. } | EventKind::Sample { .. } => State::Running,
+            EventKind::Await { .. }
+            | EventKind::Proceed
+            | EventKind::Held { .. }
+            | EventKind::Enter { .. }
+            | EventKind::Leave
+            | EventKind::Spawn { .. }
+            | EventKind::Overhead { .. } => State::Running,
             EventKind::Wake { .. } => State::Blocked(Cause::Other),
             _ => {
                 // A thread that is never seen again is blocked all the time.

@@ -132,7 +132,15 @@ impl<'a> Transitions<'a> {
             | EventKind::Name { .. }
             | EventKind::Send { .. }
             | EventKind::Value { .. }
-            | EventKind::Lost { .. } => {}
+            | EventKind::Lost { .. }
+            // Not read yet.
+            | EventKind::Await { .. }
+            | EventKind::Proceed
+            | EventKind::Held { .. }
+            | EventKind::Enter { .. }
+            | EventKind::Leave
+            | EventKind::Spawn { .. }
+            | EventKind::Overhead { .. } => {}
         }
     }
 

@@ -1,0 +1,245 @@
+//! Records to bytes.
+
+use super::tag;
+use crate::record::{Event, EventKind, Record, Symbol, Waker};
+
+/// Turns records into bytes.
+#[derive(Debug, Default)]
+pub struct Encoder {
+    bytes: Vec<u8>,
+    previous: u64,
+}
+
+impl Encoder {
+    /// Appends one record.
+    pub fn push(&mut self, record: &Record) {
+        match record {
+            Record::Text(text) => {
+                self.tag(tag::TEXT, 0);
+                self.bytes(text.as_bytes());
+            }
+            Record::Module(module) => {
+                self.tag(tag::MODULE, module.kind as u8);
+                self.number(module.path.0.into());
+                self.bytes(&module.build_id);
+                self.optional(module.process.map(|id| id.0));
+            }
+            Record::Frame(frame) => {
+                self.tag(tag::FRAME, 0);
+                self.number(frame.module.0.into());
+                self.number(frame.address);
+            }
+            Record::Stack(stack) => {
+                self.tag(tag::STACK, 0);
+                self.optional(stack.caller.map(|id| id.0));
+                self.number(stack.frame.0.into());
+            }
+            Record::Call(call) => {
+                self.tag(tag::CALL, call.file as u8);
+                self.number((i64::from(call.number) + 1).cast_unsigned());
+                for argument in call.arguments {
+                    self.number(argument);
+                }
+            }
+            Record::Process(process) => {
+                self.tag(tag::PROCESS, 0);
+                self.number(process.pid.into());
+                self.optional(process.parent.map(|id| id.0));
+            }
+            Record::Thread(thread) => {
+                self.tag(tag::THREAD, 0);
+                self.number(thread.process.0.into());
+                self.number(thread.tid.into());
+            }
+            Record::Series(series) => {
+                self.tag(tag::SERIES, 0);
+                self.number(series.name.0.into());
+                self.number(series.unit.0.into());
+                self.optional(series.thread.map(|id| id.0));
+                self.optional(series.process.map(|id| id.0));
+            }
+            Record::Symbol(symbol) => self.symbol(symbol),
+            Record::Word(word) => {
+                self.tag(tag::WORD, 0);
+                self.number(word.process.0.into());
+                self.number(word.address);
+                self.number(word.module.0.into());
+                self.number(word.file_address);
+            }
+            Record::Variable(variable) => {
+                self.tag(tag::VARIABLE, 0);
+                self.number(variable.module.0.into());
+                self.number(variable.file_address);
+                self.number(variable.name.0.into());
+                self.number(variable.offset);
+            }
+            Record::Callee(callee) => {
+                self.tag(tag::CALLEE, 0);
+                self.number(callee.frame.0.into());
+                self.number(callee.procedure.0.into());
+            }
+            Record::File(file) => {
+                self.tag(tag::FILE, 0);
+                self.number(file.number);
+                self.number(file.name.0.into());
+            }
+            Record::Primitive(primitive) => {
+                self.tag(tag::PRIMITIVE, primitive.kind as u8);
+                self.number(primitive.process.0.into());
+                self.number(primitive.address);
+                self.optional(primitive.name.map(|id| id.0));
+            }
+            Record::Event(event) => self.event(event),
+        }
+    }
+
+    /// Bytes encoded since the last [`take`](Self::take).
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Whether nothing was encoded since the last [`take`](Self::take).
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Ends the block: returns its bytes; the next record starts a block that decodes on its own.
+    pub fn take(&mut self) -> Vec<u8> {
+        self.previous = 0;
+        let capacity = self.bytes.len();
+        std::mem::replace(&mut self.bytes, Vec::with_capacity(capacity))
+    }
+
+    fn symbol(&mut self, symbol: &Symbol) {
+        self.tag(tag::SYMBOL, u8::from(symbol.spins));
+        self.number(symbol.frame.0.into());
+        self.number(symbol.places.len() as u64);
+        for place in &symbol.places {
+            self.number(place.procedure.0.into());
+            self.optional(place.file.map(|id| id.0));
+            self.number(place.line.into());
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        match event.kind {
+            EventKind::Start { creator, stack } => {
+                self.head(tag::START, 0, event);
+                self.optional(creator.map(|id| id.0));
+                self.optional(stack.map(|id| id.0));
+            }
+            EventKind::Name { name } => {
+                self.head(tag::NAME, 0, event);
+                self.number(name.0.into());
+            }
+            EventKind::Exec { program } => {
+                self.head(tag::EXEC, 0, event);
+                self.number(program.0.into());
+            }
+            EventKind::Exit => self.head(tag::EXIT, 0, event),
+            EventKind::In => self.head(tag::IN, 0, event),
+            EventKind::Out { blocking, call, stack } => {
+                self.head(tag::OUT, blocking as u8, event);
+                self.optional(call.map(|id| id.0));
+                self.optional(stack.map(|id| id.0));
+            }
+            EventKind::Wake { waker, call, stack } => {
+                let (flags, id) = match waker {
+                    Waker::Unknown => (0, 0),
+                    Waker::Thread(id) => (1, id.0),
+                    Waker::Interrupt => (2, 0),
+                    Waker::SoftInterrupt(id) => (3, id.0),
+                    Waker::Outside(id) => (4, id.0),
+                };
+                self.head(tag::WAKE, flags, event);
+                self.number(id.into());
+                self.optional(call.map(|id| id.0));
+                self.optional(stack.map(|id| id.0));
+            }
+            EventKind::Sample { stack, kernel } => {
+                self.head(tag::SAMPLE, u8::from(kernel), event);
+                self.optional(stack.map(|id| id.0));
+            }
+            EventKind::Send { key } => {
+                self.head(tag::SEND, 0, event);
+                self.number(key);
+            }
+            EventKind::Receive { key } => {
+                self.head(tag::RECEIVE, 0, event);
+                self.number(key);
+            }
+            EventKind::Value { series, value } => {
+                self.head(tag::VALUE, 0, event);
+                self.number(series.0.into());
+                self.bytes.extend_from_slice(&value.to_le_bytes());
+            }
+            EventKind::Lost { kind, count } => {
+                self.head(tag::LOST, kind as u8, event);
+                self.number(count);
+            }
+            EventKind::Await { primitive, stack } => {
+                self.head(tag::AWAIT, tag::BEGINS, event);
+                self.optional(primitive.map(|id| id.0));
+                self.optional(stack.map(|id| id.0));
+            }
+            EventKind::Proceed => self.head(tag::AWAIT, tag::ENDS, event),
+            EventKind::Held { primitive, stack, acquisitions, contended, nanoseconds, longest } => {
+                self.head(tag::HELD, 0, event);
+                self.number(primitive.0.into());
+                self.optional(stack.map(|id| id.0));
+                for number in [acquisitions, contended, nanoseconds, longest] {
+                    self.number(number);
+                }
+            }
+            EventKind::Enter { frame, stack, task } => {
+                self.head(tag::ENTER, tag::BEGINS | u8::from(task.is_some()) << 1, event);
+                self.number(frame.0.into());
+                self.optional(stack.map(|id| id.0));
+                task.into_iter().for_each(|task| self.number(task));
+            }
+            EventKind::Leave => self.head(tag::ENTER, tag::ENDS, event),
+            EventKind::Spawn { task, stack } => {
+                self.head(tag::SPAWN, 0, event);
+                self.number(task);
+                self.optional(stack.map(|id| id.0));
+            }
+            EventKind::Overhead { nanoseconds } => {
+                self.head(tag::OVERHEAD, 0, event);
+                self.number(nanoseconds);
+            }
+        }
+    }
+
+    fn head(&mut self, kind: u8, flags: u8, event: &Event) {
+        self.tag(kind, flags);
+        let time = event.time.nanoseconds();
+        let difference = time.wrapping_sub(self.previous).cast_signed();
+        self.number(((difference << 1) ^ (difference >> 63)).cast_unsigned());
+        self.previous = time;
+        self.number(event.cpu.into());
+        self.number(event.thread.0.into());
+    }
+
+    fn tag(&mut self, kind: u8, flags: u8) {
+        self.bytes.push(kind | (flags << tag::KIND_BITS));
+    }
+
+    fn number(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.bytes.push((value as u8) | 0x80);
+            value >>= 7;
+        }
+        self.bytes.push(value as u8);
+    }
+
+    fn optional(&mut self, value: Option<u32>) {
+        self.number(value.map_or(0, |id| u64::from(id) + 1));
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.number(bytes.len() as u64);
+        self.bytes.extend_from_slice(bytes);
+    }
+}

@@ -1,0 +1,141 @@
+use super::decode::{BLOCKINGS, FILE_KINDS, LOSS_KINDS, MODULE_KINDS, PRIMITIVE_KINDS};
+use super::{Decoder, Encoder};
+use crate::id::*;
+use crate::record::*;
+use crate::time::Time;
+
+fn all_kinds() -> Vec<Record> {
+    let event = |time, kind| {
+        Record::Event(Event { time: Time::from_nanoseconds(time), cpu: 3, thread: ThreadId(9), kind })
+    };
+    let mut records = vec![
+        Record::Text("naïve\n".into()),
+        Record::Frame(Frame { module: ModuleId(1), address: u64::MAX }),
+        Record::Stack(Stack { caller: None, frame: FrameId(0) }),
+        Record::Stack(Stack { caller: Some(StackId(0)), frame: FrameId(u32::MAX) }),
+        Record::Process(Process { pid: 1, parent: None }),
+        Record::Process(Process { pid: 2, parent: Some(ProcessId(0)) }),
+        Record::Thread(Thread { process: ProcessId(1), tid: 77 }),
+        Record::Series(Series { name: TextId(0), unit: TextId(1), thread: Some(ThreadId(2)), process: None }),
+        Record::Symbol(Symbol {
+            frame: FrameId(4),
+            places: vec![
+                SymbolPlace { procedure: TextId(1), file: Some(TextId(0)), line: 12 },
+                SymbolPlace { procedure: TextId(2), file: None, line: 0 },
+            ],
+            spins: true,
+        }),
+        Record::Word(Word {
+            process: ProcessId(1),
+            address: u64::MAX,
+            module: ModuleId(2),
+            file_address: 0x4040,
+        }),
+        Record::Variable(Variable { module: ModuleId(2), file_address: 0x4040, name: TextId(1), offset: 40 }),
+        Record::File(File { number: u64::MAX, name: TextId(0) }),
+        Record::Callee(Callee { frame: FrameId(7), procedure: TextId(1) }),
+        event(5_000_000_000, EventKind::Start { creator: Some(ThreadId(0)), stack: None }),
+        event(4_999_999_999, EventKind::Name { name: TextId(0) }),
+        event(u64::MAX, EventKind::Exec { program: TextId(1) }),
+        event(0, EventKind::Exit),
+        event(1, EventKind::In),
+        event(2, EventKind::Sample { stack: Some(StackId(1)), kernel: true }),
+        event(3, EventKind::Send { key: u64::MAX }),
+        event(3, EventKind::Receive { key: 0 }),
+        event(4, EventKind::Value { series: SeriesId(0), value: -0.5 }),
+        event(5, EventKind::Await { primitive: Some(PrimitiveId(0)), stack: None }),
+        event(5, EventKind::Await { primitive: None, stack: Some(StackId(1)) }),
+        event(6, EventKind::Proceed),
+        event(
+            7,
+            EventKind::Held {
+                primitive: PrimitiveId(1),
+                stack: Some(StackId(0)),
+                acquisitions: 5,
+                contended: 2,
+                nanoseconds: u64::MAX,
+                longest: 300,
+            },
+        ),
+        event(8, EventKind::Enter { frame: FrameId(3), stack: None, task: Some(u64::MAX) }),
+        event(8, EventKind::Enter { frame: FrameId(3), stack: Some(StackId(1)), task: None }),
+        event(9, EventKind::Leave),
+        event(9, EventKind::Spawn { task: 7, stack: None }),
+        event(9, EventKind::Overhead { nanoseconds: 40 }),
+    ];
+    records.extend(MODULE_KINDS.iter().map(|&kind| {
+        Record::Module(Module { path: TextId(0), build_id: vec![1, 2, 255], kind, process: None })
+    }));
+    records.extend(PRIMITIVE_KINDS.iter().map(|&kind| {
+        let name = (kind == PrimitiveKind::Mutex).then_some(TextId(1));
+        Record::Primitive(Primitive { process: ProcessId(1), kind, address: 0x7fff_0000_1000, name })
+    }));
+    records.extend(
+        FILE_KINDS.iter().map(|&file| Record::Call(Call { number: -1, arguments: [u64::MAX, 0, 7], file })),
+    );
+    records.extend(BLOCKINGS.iter().map(|&blocking| {
+        event(9, EventKind::Out { blocking, call: Some(CallId(0)), stack: Some(StackId(0)) })
+    }));
+    records.extend(LOSS_KINDS.iter().map(|&kind| event(9, EventKind::Lost { kind, count: 300 })));
+    let wakers = [
+        Waker::Unknown,
+        Waker::Thread(ThreadId(1)),
+        Waker::Interrupt,
+        Waker::SoftInterrupt(ThreadId(300)),
+        Waker::Outside(TextId(1)),
+    ];
+    records.extend(
+        wakers.iter().map(|&waker| event(9, EventKind::Wake { waker, call: None, stack: Some(StackId(1)) })),
+    );
+    records
+}
+
+fn encode(records: &[Record]) -> Vec<u8> {
+    let mut encoder = Encoder::default();
+    records.iter().for_each(|record| encoder.push(record));
+    encoder.take()
+}
+
+#[test]
+fn every_kind_of_record_survives_the_round_trip() {
+    let records = all_kinds();
+    let decoded: Vec<_> = Decoder::new(&encode(&records)).map(|r| r.expect("intact bytes")).collect();
+    assert_eq!(decoded, records);
+}
+
+#[test]
+fn blocks_decode_on_their_own() {
+    let mut encoder = Encoder::default();
+    let records = all_kinds();
+    for record in &records {
+        encoder.push(record);
+        let block = encoder.take();
+        assert_eq!(Decoder::new(&block).next(), Some(Ok(record.clone())));
+    }
+}
+
+#[test]
+fn a_block_cut_anywhere_yields_a_prefix_and_at_most_one_error() {
+    let records = all_kinds();
+    let bytes = encode(&records);
+    for end in 0..bytes.len() {
+        let decoded: Vec<_> = Decoder::new(&bytes[..end]).collect();
+        let intact = decoded.iter().take_while(|record| record.is_ok()).count();
+        assert!(decoded.len() <= intact + 1);
+        assert!(decoded[..intact].iter().flatten().eq(&records[..intact]));
+    }
+}
+
+#[test]
+fn any_changed_byte_decodes_or_fails_without_panic() {
+    let bytes = encode(&all_kinds());
+    for position in 0..bytes.len() {
+        for value in [0, 1, 0x7f, 0x80, 0xff, bytes[position] ^ 0x20] {
+            let mut damaged = bytes.clone();
+            damaged[position] = value;
+            for record in Decoder::new(&damaged) {
+                drop(record);
+            }
+        }
+    }
+}
