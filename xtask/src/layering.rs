@@ -9,9 +9,11 @@ use crate::steps::cargo;
 /// never see each other: they meet in the recording.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("longpole-event", &[]),
+    ("longpole-ring", &[]),
+    ("longpole-agent", &["ring"]),
     ("longpole-recording", &["event"]),
     ("longpole-symbols", &["event", "recording"]),
-    ("longpole-record", &["event", "recording", "symbols"]),
+    ("longpole-record", &["event", "ring", "recording", "symbols"]),
     ("longpole-trace", &["event", "recording", "symbols"]),
     ("longpole-graph", &["event", "trace"]),
     ("longpole-metrics", &["event", "trace", "graph"]),

@@ -1,0 +1,165 @@
+//! What belongs to one thread in the shared memory.
+
+use crate::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::held::Holds;
+use crate::profile::ProfileStack;
+use crate::ring::Ring;
+use crate::state::State;
+
+/// Bytes of an area, a power of two.
+pub const AREA_BYTES: usize = 256 * 1024;
+/// Words of a thread's ring.
+const RING_WORDS: usize = 16 * 1024;
+/// Keys of stacks that a thread remembers to have told.
+const KNOWN_STACKS: usize = 512;
+
+/// Whose an area is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// Process id, as the thread's own namespace has it.
+    pub pid: u32,
+    /// Thread id.
+    pub tid: u32,
+}
+
+/// How far an area's life has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Nobody's.
+    Free,
+    /// A thread writes.
+    Live(Owner),
+    /// Its thread has written its last event.
+    Ended(Owner),
+}
+
+/// One thread's part of the shared memory.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub struct Area {
+    /// Pid above, tid below; 0 while it is nobody's.
+    owner: AtomicU64,
+    /// 1 when the thread has ended.
+    ended: AtomicU32,
+    reserved: AtomicU32,
+    /// Events that found no room since the thread last told of it.
+    lost: AtomicU64,
+    /// Highest and lowest address of the thread's stack; 0 where they are not known.
+    stack_top: AtomicU64,
+    stack_bottom: AtomicU64,
+    /// What the thread does.
+    pub state: State,
+    /// Where it is.
+    pub profile: ProfileStack,
+    /// What it holds.
+    pub holds: Holds,
+    known_stacks: [AtomicU64; KNOWN_STACKS],
+    /// Its events.
+    pub ring: Ring<RING_WORDS>,
+}
+
+impl Area {
+    /// An area of nobody; the all-zero memory is one too.
+    #[must_use]
+    pub fn new() -> Self {
+        Area {
+            owner: AtomicU64::new(0),
+            ended: AtomicU32::new(0),
+            reserved: AtomicU32::new(0),
+            lost: AtomicU64::new(0),
+            stack_top: AtomicU64::new(0),
+            stack_bottom: AtomicU64::new(0),
+            state: State::default(),
+            profile: ProfileStack::new(),
+            holds: Holds::new(),
+            known_stacks: core::array::from_fn(|_| AtomicU64::new(0)),
+            ring: Ring::new(),
+        }
+    }
+
+    /// A thread that has claimed the area from the [`crate::Pool`] begins to use it.
+    pub fn begin(&self, owner: Owner) {
+        self.owner.store(u64::from(owner.pid) << 32 | u64::from(owner.tid), Ordering::Release);
+    }
+
+    /// The thread has written its last event.
+    pub fn end(&self) {
+        self.ended.store(1, Ordering::Release);
+    }
+
+    /// Whose it is.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        // The end is read first: an owner who ended is still named then.
+        let has_ended = self.ended.load(Ordering::Acquire) != 0;
+        let owner = self.owner.load(Ordering::Acquire);
+        let pid_and_tid = Owner { pid: (owner >> 32) as u32, tid: owner as u32 };
+        match (owner, has_ended) {
+            (0, _) => Status::Free,
+            (_, true) => Status::Ended(pid_and_tid),
+            (_, false) => Status::Live(pid_and_tid),
+        }
+    }
+
+    /// Makes the area nobody's. Only the recorder, when it has read the last event.
+    pub fn reset(&self) {
+        self.state.work();
+        self.profile.reset();
+        self.holds.reset();
+        self.ring.reset();
+        self.lost.store(0, Ordering::Relaxed);
+        self.known_stacks.iter().for_each(|key| key.store(0, Ordering::Relaxed));
+        self.set_stack(0, 0);
+        self.owner.store(0, Ordering::Release);
+        self.ended.store(0, Ordering::Release);
+    }
+
+    /// Writes an event, or counts it as lost.
+    #[inline]
+    pub fn push(&self, event: &[u64]) -> bool {
+        let is_written = self.ring.push(event);
+        if !is_written {
+            self.lost.store(self.lost.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+        }
+        is_written
+    }
+
+    /// Events that found no room, since the beginning.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    /// Notes that a stack was told; `false` where it is known as told.
+    pub fn tell_stack(&self, key: u64) -> bool {
+        let known = &self.known_stacks[key as usize % KNOWN_STACKS];
+        if known.load(Ordering::Relaxed) == key {
+            return false;
+        }
+        known.store(key, Ordering::Relaxed);
+        true
+    }
+
+    /// Forgets that a stack was told: its event found no room.
+    pub fn forget_stack(&self, key: u64) {
+        self.known_stacks[key as usize % KNOWN_STACKS].store(0, Ordering::Relaxed);
+    }
+
+    /// Sets between which addresses the thread's stack lies.
+    pub fn set_stack(&self, bottom: u64, top: u64) {
+        self.stack_bottom.store(bottom, Ordering::Relaxed);
+        self.stack_top.store(top, Ordering::Relaxed);
+    }
+
+    /// Between which addresses the thread's stack lies: (lowest, highest), zeroes where it is not known.
+    #[must_use]
+    pub fn stack(&self) -> (u64, u64) {
+        (self.stack_bottom.load(Ordering::Relaxed), self.stack_top.load(Ordering::Relaxed))
+    }
+}
+
+impl Default for Area {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,220 @@
+//! Events as words of a ring.
+//!
+//! ```text
+//! word 0   kind:8  length in words:8  subject:48     (an address of the program, or a number)
+//! word 1   time, in ticks of the header's clock
+//! word 2…  what the kind says
+//! ```
+
+/// Words of the longest event.
+pub const LONGEST_EVENT: usize = 255;
+
+const KIND_BITS: u32 = 8;
+const LENGTH_BITS: u32 = 8;
+const SUBJECT_BITS: u32 = 48;
+
+/// What an event tells.
+#[repr(u8)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The process has mapped this memory: it has become a new program. Subject: 0. Word 2: the process's flags.
+    Began = 1,
+    /// A thread is about to be created. Subject: its key. Word 2: key of the stack.
+    Creates = 2,
+    /// This thread was created. Subject: the key that its creator told.
+    Created = 3,
+    /// A process is about to be created. Subject: its key. Word 2: key of the stack.
+    Forks = 4,
+    /// This process was created by a fork. Subject: the key that its creator told. Word 2: the creator's pid.
+    Forked = 5,
+    /// This thread ends.
+    Ends = 6,
+    /// This thread has a name. Words 2 and 3: up to 16 bytes, zeroes after the name.
+    Named = 7,
+    /// A stack. Subject: 0. Word 2: its key; 3 to 5: instruction pointer, stack pointer, frame pointer; 6: words
+    /// of the frame-pointer chain; then the chain, then memory from the stack pointer upwards.
+    Stack = 8,
+    /// The thread begins to wait. Subject: what for. Word 2: [`crate::WaitKind`], and a descriptor or number
+    /// above its low 8 bits; 3: key of the stack, 0 for none.
+    Waits = 9,
+    /// The wait is over. Subject: what for. Word 2: 1 where it was granted, 0 where it was given up.
+    Done = 10,
+    /// Somebody who waits for the subject can go on, or try again. Word 2: [`crate::WaitKind`]; 3: key of the stack.
+    Releases = 11,
+    /// What holds of the subject at one place came to. Word 2: place; 3: kind; 4: acquisitions; 5: contended; 6:
+    /// ticks held; 7: ticks of the longest.
+    Held = 12,
+    /// The thread entered a region. Subject: address of its name. Word 2: key of the stack.
+    Enters = 13,
+    /// The thread left the region or task that it entered last.
+    Leaves = 14,
+    /// The thread made a task. Subject: its key. Word 2: key of the stack.
+    Spawns = 15,
+    /// The thread begins a task. Subject: its key. Word 2: address of its name; 3: key of the stack.
+    Runs = 16,
+    /// A text of the program. Subject: its address. Words 2…: its bytes, zeroes after the end.
+    Text = 17,
+    /// The subject has a name. Words 2…: its bytes, zeroes after the end.
+    NamesObject = 18,
+    /// The thread entered an instrumented procedure. Subject: its address.
+    Calls = 19,
+    /// The thread left the instrumented procedure that it entered last.
+    Returns = 20,
+    /// Events that found no room. Subject: how many.
+    Lost = 21,
+    /// A join ended. Subject: the joined thread's handle. Word 2: its tid, 0 where it is not known.
+    Joined = 22,
+}
+
+impl Kind {
+    const ALL: [Kind; 22] = [
+        Kind::Began,
+        Kind::Creates,
+        Kind::Created,
+        Kind::Forks,
+        Kind::Forked,
+        Kind::Ends,
+        Kind::Named,
+        Kind::Stack,
+        Kind::Waits,
+        Kind::Done,
+        Kind::Releases,
+        Kind::Held,
+        Kind::Enters,
+        Kind::Leaves,
+        Kind::Spawns,
+        Kind::Runs,
+        Kind::Text,
+        Kind::NamesObject,
+        Kind::Calls,
+        Kind::Returns,
+        Kind::Lost,
+        Kind::Joined,
+    ];
+
+    fn of(number: u8) -> Option<Kind> {
+        Kind::ALL.get(usize::from(number).checked_sub(1)?).copied()
+    }
+}
+
+/// The first word of an event.
+#[must_use]
+#[inline]
+pub(crate) const fn first_word(kind: u8, length: usize, subject: u64) -> u64 {
+    (kind as u64) | ((length as u64) << KIND_BITS) | (subject << (KIND_BITS + LENGTH_BITS))
+}
+
+/// Words of the event that begins so.
+pub(crate) const fn length(first: u64) -> usize {
+    ((first >> KIND_BITS) & ((1 << LENGTH_BITS) - 1)) as usize
+}
+
+/// An event of `WORDS` words, ready for a ring.
+///
+/// Subjects are cut to 48 bits, which all addresses of x86-64 programs with four-level page tables fit in.
+#[must_use]
+#[inline]
+pub fn event<const WORDS: usize>(kind: Kind, subject: u64, time: u64, rest: &[u64]) -> [u64; WORDS] {
+    let mut words = [0; WORDS];
+    words[0] = first_word(kind as u8, WORDS, subject & ((1 << SUBJECT_BITS) - 1));
+    words[1] = time;
+    words[2..].copy_from_slice(rest);
+    words
+}
+
+/// The words of one event, as the reader copies them.
+#[derive(Clone, Debug)]
+pub struct Words {
+    words: [u64; LONGEST_EVENT],
+    length: usize,
+}
+
+impl Default for Words {
+    fn default() -> Self {
+        Words { words: [0; LONGEST_EVENT], length: 0 }
+    }
+}
+
+impl core::ops::Deref for Words {
+    type Target = [u64];
+
+    fn deref(&self) -> &[u64] {
+        &self.words[..self.length]
+    }
+}
+
+impl Words {
+    pub(crate) fn clear(&mut self) {
+        self.length = 0;
+    }
+
+    pub(crate) fn push(&mut self, word: u64) {
+        self.words[self.length] = word;
+        self.length += 1;
+    }
+
+    /// What the words say; `None` where they are of no known kind or too short.
+    #[must_use]
+    pub fn event(&self) -> Option<Event<'_>> {
+        let (&first, &time) = (self.first()?, self.get(1)?);
+        let kind = Kind::of(first as u8)?;
+        Some(Event { kind, subject: first >> (KIND_BITS + LENGTH_BITS), time, rest: &self[2..] })
+    }
+}
+
+/// An event, taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event<'a> {
+    /// What it tells.
+    pub kind: Kind,
+    /// What about: an address of the program, or a number.
+    pub subject: u64,
+    /// When, in ticks of the header's clock.
+    pub time: u64,
+    /// Further words, from word 2 on.
+    pub rest: &'a [u64],
+}
+
+impl Event<'_> {
+    /// Word `index`, counted from word 2; 0 where the event has none.
+    #[must_use]
+    pub fn word(&self, index: usize) -> u64 {
+        self.rest.get(index).copied().unwrap_or(0)
+    }
+
+    /// The text from word `from` (counted from word 2) on, up to its first zero.
+    pub fn bytes(&self, from: usize) -> impl Iterator<Item = u8> + '_ {
+        let words = self.rest.get(from..).unwrap_or_default();
+        words.iter().flat_map(|word| word.to_le_bytes()).take_while(|&byte| byte != 0)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_what_was_made() {
+        let made: [u64; 4] = event(Kind::Waits, 0x7fff_1234_5678, 99, &[5, 6]);
+        let mut words = Words::default();
+        made.iter().for_each(|&word| words.push(word));
+        let expected = Event { kind: Kind::Waits, subject: 0x7fff_1234_5678, time: 99, rest: &[5, 6] };
+        assert_eq!(words.event(), Some(expected));
+        assert_eq!(length(made[0]), 4);
+    }
+
+    #[test]
+    fn every_kind_is_found_by_its_number() {
+        for (index, &kind) in Kind::ALL.iter().enumerate() {
+            assert_eq!((kind as usize, Kind::of(kind as u8)), (index + 1, Some(kind)));
+        }
+        assert_eq!((Kind::of(0), Kind::of(23), Kind::of(255)), (None, None, None));
+    }
+
+    #[test]
+    fn texts_end_at_their_first_zero() {
+        let rest = [u64::from_le_bytes(*b"queue lo"), u64::from_le_bytes(*b"ck\0rest\0")];
+        let event = Event { kind: Kind::Text, subject: 1, time: 2, rest: &rest };
+        assert_eq!(event.bytes(0).collect::<Vec<_>>(), b"queue lock");
+    }
+}

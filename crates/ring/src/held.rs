@@ -1,0 +1,325 @@
+//! What a thread holds, and what its holds came to.
+//!
+//! A lock that is free costs its thread no event: the thread adds the hold to a row for the lock and the place
+//! of acquisition, and hands a row over from time to time. The rows lie in the shared memory, so that the
+//! recorder finds the last of them when the thread is gone.
+
+use crate::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Locks that a thread can hold at a time; further ones are not timed.
+pub const MOST_HELD: usize = 32;
+/// Rows of one thread.
+pub const HOLD_ROWS: usize = 64;
+
+const KIND_BITS: u32 = 8;
+const CONTENDED: u64 = 1 << KIND_BITS;
+
+/// One lock that is held.
+#[repr(C)]
+#[derive(Debug, Default)]
+struct Hold {
+    subject: AtomicU64,
+    place: AtomicU64,
+    since: AtomicU64,
+    /// Kind in the low 8 bits; [`CONTENDED`].
+    flags: AtomicU64,
+}
+
+/// What the holds of one lock at one place came to.
+#[repr(C)]
+#[derive(Debug, Default)]
+struct Row {
+    subject: AtomicU64,
+    place: AtomicU64,
+    kind: AtomicU64,
+    acquisitions: AtomicU64,
+    contended: AtomicU64,
+    ticks: AtomicU64,
+    longest: AtomicU64,
+    first: AtomicU64,
+    last: AtomicU64,
+}
+
+/// A row, read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HoldRow {
+    /// The lock.
+    pub subject: u64,
+    /// Where it was acquired: the return address.
+    pub place: u64,
+    /// Number of its [`crate::WaitKind`].
+    pub kind: u64,
+    /// Acquisitions whose hold is over.
+    pub acquisitions: u64,
+    /// How many of these found the lock taken.
+    pub contended: u64,
+    /// Ticks held.
+    pub ticks: u64,
+    /// Ticks of the longest hold.
+    pub longest: u64,
+    /// When the last hold ended.
+    pub last: u64,
+}
+
+impl HoldRow {
+    /// The words of the event [`crate::Kind::Held`] from word 2 on.
+    #[must_use]
+    pub fn words(&self) -> [u64; 6] {
+        [self.place, self.kind, self.acquisitions, self.contended, self.ticks, self.longest]
+    }
+}
+
+/// An acquisition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// The lock.
+    pub subject: u64,
+    /// Where: the return address.
+    pub place: u64,
+    /// Number of its [`crate::WaitKind`].
+    pub kind: u8,
+    /// The lock was not free at once.
+    pub contended: bool,
+}
+
+/// The locks a thread holds, and its rows.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Holds {
+    depth: AtomicU32,
+    /// Acquisitions that found no room.
+    missed: AtomicU32,
+    held: [Hold; MOST_HELD],
+    rows: [Row; HOLD_ROWS],
+}
+
+impl Holds {
+    /// Nothing held; the all-zero memory is that too.
+    #[must_use]
+    pub fn new() -> Self {
+        Holds {
+            depth: AtomicU32::new(0),
+            missed: AtomicU32::new(0),
+            held: core::array::from_fn(|_| Hold::default()),
+            rows: core::array::from_fn(|_| Row::default()),
+        }
+    }
+
+    /// The thread has acquired a lock.
+    #[inline]
+    pub fn take(&self, taken: Taken, now: u64) {
+        let depth = self.depth.load(Ordering::Relaxed) as usize;
+        let Some(hold) = self.held.get(depth) else {
+            self.missed.store(self.missed.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+            return;
+        };
+        hold.subject.store(taken.subject, Ordering::Relaxed);
+        hold.place.store(taken.place, Ordering::Relaxed);
+        hold.since.store(now, Ordering::Relaxed);
+        let contended = if taken.contended { CONTENDED } else { 0 };
+        hold.flags.store(u64::from(taken.kind) | contended, Ordering::Relaxed);
+        self.depth.store(depth as u32 + 1, Ordering::Relaxed);
+    }
+
+    /// The thread releases a lock: the hold is added to its row. Returns the row that had to make room, or that is
+    /// older than `age` ticks; it is to be handed over. A lock that was not acquired by this thread is ignored.
+    #[inline]
+    pub fn release(&self, subject: u64, now: u64, age: u64) -> Option<HoldRow> {
+        let depth = self.depth.load(Ordering::Relaxed) as usize;
+        let top = depth.min(MOST_HELD).checked_sub(1)?;
+        if self.held[top].subject.load(Ordering::Relaxed) != subject {
+            return self.release_inner(subject, top, now, age);
+        }
+        self.depth.store(top as u32, Ordering::Relaxed);
+        self.add(&self.held[top], now, age)
+    }
+
+    /// Locks are mostly released in the opposite order of their acquisition, but need not be.
+    #[cold]
+    fn release_inner(&self, subject: u64, top: usize, now: u64, age: u64) -> Option<HoldRow> {
+        let at = (0..top).rev().find(|&at| self.held[at].subject.load(Ordering::Relaxed) == subject)?;
+        let flushed = self.add(&self.held[at], now, age);
+        for index in at..top {
+            let (to, from) = (&self.held[index], &self.held[index + 1]);
+            to.subject.store(from.subject.load(Ordering::Relaxed), Ordering::Relaxed);
+            to.place.store(from.place.load(Ordering::Relaxed), Ordering::Relaxed);
+            to.since.store(from.since.load(Ordering::Relaxed), Ordering::Relaxed);
+            to.flags.store(from.flags.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+        self.depth.store(top as u32, Ordering::Relaxed);
+        flushed
+    }
+
+    #[inline]
+    fn add(&self, hold: &Hold, now: u64, age: u64) -> Option<HoldRow> {
+        let subject = hold.subject.load(Ordering::Relaxed);
+        let place = hold.place.load(Ordering::Relaxed);
+        let flags = hold.flags.load(Ordering::Relaxed);
+        let ticks = now.saturating_sub(hold.since.load(Ordering::Relaxed));
+        let row = &self.rows[row_of(subject, place)];
+        let acquisitions = row.acquisitions.load(Ordering::Relaxed);
+        let is_other =
+            row.subject.load(Ordering::Relaxed) != subject || row.place.load(Ordering::Relaxed) != place;
+        let is_old = now.saturating_sub(row.first.load(Ordering::Relaxed)) > age;
+        let mut flushed = None;
+        if acquisitions == 0 || is_other || is_old {
+            flushed = row.take();
+            row.subject.store(subject, Ordering::Relaxed);
+            row.place.store(place, Ordering::Relaxed);
+            row.kind.store(flags & (CONTENDED - 1), Ordering::Relaxed);
+            row.first.store(now, Ordering::Relaxed);
+        }
+        let add = |word: &AtomicU64, value| {
+            word.store(word.load(Ordering::Relaxed).wrapping_add(value), Ordering::Relaxed)
+        };
+        add(&row.acquisitions, 1);
+        add(&row.contended, (flags & CONTENDED) >> KIND_BITS);
+        add(&row.ticks, ticks);
+        if ticks > row.longest.load(Ordering::Relaxed) {
+            row.longest.store(ticks, Ordering::Relaxed);
+        }
+        row.last.store(now, Ordering::Relaxed);
+        flushed
+    }
+
+    /// Takes every row out: when the thread ends, or by the recorder when the thread is gone.
+    pub fn rows(&self) -> impl Iterator<Item = HoldRow> + '_ {
+        self.rows.iter().filter_map(Row::take)
+    }
+
+    /// Acquisitions that were not timed, since the beginning.
+    #[must_use]
+    pub fn missed(&self) -> u32 {
+        self.missed.load(Ordering::Relaxed)
+    }
+
+    /// Locks that the thread holds now.
+    #[must_use]
+    pub fn depth(&self) -> u32 {
+        self.depth.load(Ordering::Relaxed)
+    }
+
+    /// Forgets everything, for the next owner.
+    pub fn reset(&self) {
+        self.depth.store(0, Ordering::Relaxed);
+        self.missed.store(0, Ordering::Relaxed);
+        self.rows().for_each(drop);
+    }
+}
+
+impl Default for Holds {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Row {
+    /// The row, which is empty from then on; `None` where it is empty.
+    fn take(&self) -> Option<HoldRow> {
+        let acquisitions = self.acquisitions.load(Ordering::Relaxed);
+        if acquisitions == 0 {
+            return None;
+        }
+        let row = HoldRow {
+            subject: self.subject.load(Ordering::Relaxed),
+            place: self.place.load(Ordering::Relaxed),
+            kind: self.kind.load(Ordering::Relaxed),
+            acquisitions,
+            contended: self.contended.load(Ordering::Relaxed),
+            ticks: self.ticks.load(Ordering::Relaxed),
+            longest: self.longest.load(Ordering::Relaxed),
+            last: self.last.load(Ordering::Relaxed),
+        };
+        for word in [&self.acquisitions, &self.contended, &self.ticks, &self.longest] {
+            word.store(0, Ordering::Relaxed);
+        }
+        Some(row)
+    }
+}
+
+#[inline]
+fn row_of(subject: u64, place: u64) -> usize {
+    const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
+    ((subject ^ place.rotate_left(20)).wrapping_mul(MIX) >> 58) as usize
+}
+
+const _: () = assert!(HOLD_ROWS == 1 << (64 - 58));
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const FOR_EVER: u64 = u64::MAX;
+
+    fn taken(subject: u64, place: u64) -> Taken {
+        Taken { subject, place, kind: 1, contended: false }
+    }
+
+    #[test]
+    fn holds_of_one_lock_at_one_place_add_up() {
+        let holds = Holds::new();
+        for (begin, length) in [(100, 5), (200, 50), (300, 1)] {
+            holds.take(Taken { contended: begin == 200, ..taken(7, 9) }, begin);
+            assert_eq!(holds.release(7, begin + length, FOR_EVER), None);
+        }
+        let rows: Vec<_> = holds.rows().collect();
+        let row = HoldRow {
+            subject: 7,
+            place: 9,
+            kind: 1,
+            acquisitions: 3,
+            contended: 1,
+            ticks: 56,
+            longest: 50,
+            last: 301,
+        };
+        assert_eq!(rows, [row]);
+        assert_eq!(holds.rows().count(), 0);
+    }
+
+    #[test]
+    fn locks_may_be_released_in_any_order() {
+        let holds = Holds::new();
+        (1..=3).for_each(|lock| holds.take(taken(lock, 0), lock * 10));
+        for lock in [2, 1, 3] {
+            holds.release(lock, 100, FOR_EVER);
+        }
+        assert_eq!(holds.release(4, 100, FOR_EVER), None);
+        let mut rows: Vec<_> = holds.rows().map(|row| (row.subject, row.ticks)).collect();
+        rows.sort_unstable();
+        assert_eq!(rows, [(1, 90), (2, 80), (3, 70)]);
+        assert_eq!(holds.depth(), 0);
+    }
+
+    #[test]
+    fn an_old_row_is_handed_over() {
+        let holds = Holds::new();
+        let hold = |begin, end| {
+            holds.take(taken(7, 9), begin);
+            holds.release(7, end, 1_000)
+        };
+        assert_eq!(hold(0, 10), None);
+        assert_eq!(hold(500, 520), None);
+        let row = hold(2_000, 2_030).expect("the first hold is older than 1,000 ticks");
+        assert_eq!((row.acquisitions, row.ticks, row.last), (2, 30, 520));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_between_rows(steps in prop::collection::vec((0_u64..200, 0_u64..5, 1_u64..100), 0..500)) {
+            let holds = Holds::new();
+            let (mut now, mut sum, mut handed_over) = (0, 0, Vec::new());
+            for &(subject, place, length) in &steps {
+                holds.take(taken(subject + 1, place), now);
+                now += length;
+                sum += length;
+                handed_over.extend(holds.release(subject + 1, now, 2_000));
+            }
+            handed_over.extend(holds.rows());
+            prop_assert_eq!(handed_over.iter().map(|row| row.ticks).sum::<u64>(), sum);
+            prop_assert_eq!(handed_over.iter().map(|row| row.acquisitions).sum::<u64>(), steps.len() as u64);
+        }
+    }
+}

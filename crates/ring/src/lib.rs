@@ -1,0 +1,43 @@
+//! What the agent inside a program and the recorder share: one piece of memory, its layout, and the way events
+//! pass through it.
+//!
+//! The recorder makes the memory (a file without a name); the agent of each process maps it. Every thread of the
+//! program has an [`Area`] of its own: a [`Ring`] of events that it alone writes and the recorder alone reads, and
+//! what it publishes of itself for a sampling thread ([`State`], [`ProfileStack`]). Nobody ever waits for
+//! anybody: where there is no room an event is counted as lost.
+//!
+//! Every word of the memory is atomic, since the other side is another process; either side can be killed at any
+//! instruction and leaves the other a readable memory.
+#![cfg_attr(not(test), no_std)]
+
+mod area;
+mod atomic;
+mod event;
+mod header;
+mod held;
+mod pool;
+mod profile;
+mod ring;
+mod state;
+
+pub use area::{AREA_BYTES, Area, Owner, Status};
+pub use event::{Event, Kind, LONGEST_EVENT, Words, event};
+pub use header::{Clock, Header, MAGIC, Mode, VERSION, WAITER_COUNTERS};
+pub use held::{HOLD_ROWS, HoldRow, Holds, MOST_HELD, Taken};
+pub use pool::{AREAS, Pool};
+pub use profile::{MOST_FRAMES, ProfileStack};
+pub use ring::Ring;
+pub use state::{State, WaitKind};
+
+/// Bytes before the first [`Area`] of the shared memory.
+pub const HEADER_BYTES: usize = 64 * 1024;
+/// Areas that a process maps together.
+pub const AREAS_PER_SEGMENT: usize = 16;
+/// Bytes that a process maps together.
+pub const SEGMENT_BYTES: usize = AREAS_PER_SEGMENT * AREA_BYTES;
+/// Bytes of the whole memory; pages that nobody touches take no room.
+pub const MEMORY_BYTES: usize = HEADER_BYTES + AREAS * AREA_BYTES;
+
+const _: () = assert!(size_of::<Header>() <= HEADER_BYTES);
+#[cfg(not(all(loom, test)))]
+const _: () = assert!(size_of::<Area>() <= AREA_BYTES);

@@ -1,0 +1,133 @@
+//! What a thread publishes of what it does: one word that a sampling thread reads (Quartz §4).
+
+use crate::atomic::{AtomicU64, Ordering};
+
+const SUBJECT_SHIFT: u32 = 8;
+
+/// What a thread can wait for.
+#[repr(u8)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WaitKind {
+    /// A mutex.
+    Mutex = 1,
+    /// A lock with many readers or one writer, to read.
+    ReadLock = 2,
+    /// The same, to write.
+    WriteLock = 3,
+    /// A lock that is waited for by spinning.
+    SpinLock = 4,
+    /// A condition variable.
+    Condition = 5,
+    /// A barrier.
+    Barrier = 6,
+    /// A semaphore.
+    Semaphore = 7,
+    /// An initialisation that another thread does.
+    Once = 8,
+    /// A futex, by the system call.
+    Futex = 9,
+    /// The end of a thread.
+    Join = 10,
+    /// Time.
+    Sleep = 11,
+    /// Something to read from a descriptor.
+    Read = 12,
+    /// Room to write to a descriptor.
+    Write = 13,
+    /// Any of several descriptors.
+    Poll = 14,
+    /// A connection that this thread asks for.
+    Connect = 15,
+    /// A connection that is asked for.
+    Accept = 16,
+    /// The end of a child process.
+    Child = 17,
+    /// A signal.
+    Signal = 18,
+    /// The other threads of an OpenMP team, or the next parallel region.
+    Team = 19,
+}
+
+impl WaitKind {
+    const ALL: [WaitKind; 19] = [
+        WaitKind::Mutex,
+        WaitKind::ReadLock,
+        WaitKind::WriteLock,
+        WaitKind::SpinLock,
+        WaitKind::Condition,
+        WaitKind::Barrier,
+        WaitKind::Semaphore,
+        WaitKind::Once,
+        WaitKind::Futex,
+        WaitKind::Join,
+        WaitKind::Sleep,
+        WaitKind::Read,
+        WaitKind::Write,
+        WaitKind::Poll,
+        WaitKind::Connect,
+        WaitKind::Accept,
+        WaitKind::Child,
+        WaitKind::Signal,
+        WaitKind::Team,
+    ];
+
+    /// The kind with this number.
+    #[must_use]
+    pub fn of(number: u8) -> Option<WaitKind> {
+        WaitKind::ALL.get(usize::from(number).checked_sub(1)?).copied()
+    }
+}
+
+/// The published state of a thread.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct State {
+    word: AtomicU64,
+    since: AtomicU64,
+}
+
+impl State {
+    /// The thread works from now on.
+    #[inline]
+    pub fn work(&self) {
+        self.word.store(0, Ordering::Release);
+    }
+
+    /// The thread waits from now on.
+    #[inline]
+    pub fn wait(&self, kind: WaitKind, subject: u64, now: u64) {
+        self.since.store(now, Ordering::Relaxed);
+        self.word.store(kind as u64 | (subject << SUBJECT_SHIFT), Ordering::Release);
+    }
+
+    /// What the thread waits for, and since when; `None` while it works.
+    #[must_use]
+    pub fn read(&self) -> Option<(WaitKind, u64, u64)> {
+        let word = self.word.load(Ordering::Acquire);
+        let kind = WaitKind::of(word as u8)?;
+        Some((kind, word >> SUBJECT_SHIFT, self.since.load(Ordering::Relaxed)))
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_found_by_its_number() {
+        for (index, &kind) in WaitKind::ALL.iter().enumerate() {
+            assert_eq!((kind as usize, WaitKind::of(kind as u8)), (index + 1, Some(kind)));
+        }
+        assert_eq!((WaitKind::of(0), WaitKind::of(20)), (None, None));
+    }
+
+    #[test]
+    fn a_state_is_read_as_it_was_published() {
+        let state = State::default();
+        assert_eq!(state.read(), None);
+        state.wait(WaitKind::Barrier, 0x7fff_0000_1000, 77);
+        assert_eq!(state.read(), Some((WaitKind::Barrier, 0x7fff_0000_1000, 77)));
+        state.work();
+        assert_eq!(state.read(), None);
+    }
+}
