@@ -3,32 +3,25 @@
 //! ```text
 //!   processor 0   side band ─┐ blocks ┐ waking ┐ fork ┐ clock ┐
 //!                       ring 0 ◄──────┴────────┴──────┴───────┘   (one per processor, in time order)
-//!   ring 0, ring 1, … ──► Rounds (time order) ──► Conversion (recorded threads only) ──► raw events
 //! ```
 //! The side band tells who got and who left the processor, completely; the tracepoints add why and where a
 //! thread blocks and who woke it, and are dropped where the kernel's mark against recursion sticks ([`super::switches`]).
-//!
-//! The kernel delivers every task of the machine; which of them are recorded is known only in time
-//! order, for a thread is recorded from its creation by a recorded one.
 
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 
-use longpole_event::{LossKind, Time};
 use perf_event_open_sys::bindings::perf_event_attr;
 use perf_event_open_sys::ioctls;
-use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::attributes::{self, EventPlan, Tracepoints};
 use super::conversion::{Conversion, Meaning, Repeats};
-use super::layout::{Layout, Record, kind};
 use super::presence::Presence;
-use super::rounds::Rounds;
+use super::reader::Reader;
 use super::switches::Switches;
 use super::threads::{Scope, Threads};
 use crate::collector::Collector;
-use crate::raw::{RawEvent, RawKind, Task};
+use crate::raw::{RawEvent, Task};
 use crate::ring::{PerfEvent, Ring, online_cpus};
 use crate::rungs::Settings;
 
@@ -60,32 +53,10 @@ pub(crate) enum PerfError {
     },
 }
 
-/// A record of a ring, undecoded.
-#[derive(Debug)]
-struct Held {
-    event: usize,
-    kind: u32,
-    misc: u16,
-    body: Box<[u8]>,
-}
-
 /// The running collector.
 #[derive(Debug)]
 pub(crate) struct PerfCollector {
-    rings: Vec<Ring>,
-    events: Vec<PerfEvent>,
-    /// What the events mean and how they are laid out; by `Held::event`.
-    kinds: Vec<(Meaning, Layout)>,
-    by_id: FxHashMap<u64, usize>,
-    rounds: Rounds<Held>,
-    conversion: Conversion,
-    presence: Presence,
-    /// Threads created in this round and the one before: recorded or not is not decided yet.
-    born: [FxHashSet<u32>; 2],
-    fresh: Vec<(u64, Held)>,
-    /// Records that could not be read since the last drain.
-    unreadable: u64,
-    is_stopped: bool,
+    reader: Reader,
 }
 
 impl PerfCollector {
@@ -104,146 +75,47 @@ impl PerfCollector {
         let side_band = attributes::layout(&attributes::side_band(0, true));
         let mut kinds = vec![(Meaning::Unused, side_band)];
         kinds.extend(plans.iter().map(|plan| (plan.meaning.clone(), attributes::layout(&plan.attribute))));
-        let mut collector = PerfCollector {
-            rings: Vec::new(),
-            events: Vec::new(),
-            kinds,
-            by_id: FxHashMap::default(),
-            rounds: Rounds::default(),
-            conversion,
-            presence: Presence::new(true, None),
-            born: Default::default(),
-            fresh: Vec::new(),
-            unreadable: 0,
-            is_stopped: false,
-        };
+        let mut reader = Reader::new(kinds, conversion, Presence::new(true, None), true);
         for cpu in &cpus {
-            collector.open_cpu(i32::from(*cpu), cpus.len(), &plans)?;
+            open_cpu(&mut reader, i32::from(*cpu), cpus.len(), &plans)?;
         }
-        for event in collector.rings.iter().map(Ring::event).chain(&collector.events) {
-            event.enable().map_err(system("start a perf event"))?;
-        }
-        Ok(collector)
+        reader.enable().map_err(system("start a perf event"))?;
+        Ok(PerfCollector { reader })
     }
+}
 
-    fn open_cpu(&mut self, cpu: i32, cpu_count: usize, plans: &[EventPlan]) -> Result<(), PerfError> {
-        let (ring, has_build_ids) = open_ring(cpu, ring_bytes(cpu_count))?;
-        self.kinds[0].1.has_build_ids &= has_build_ids;
-        let id = ring.event().id().map_err(system("ask for the id of a perf event"))?;
-        self.by_id.insert(id, 0);
-        for (index, plan) in plans.iter().enumerate() {
-            let event = PerfEvent::open(&mut plan.attribute.clone(), -1, cpu).map_err(refusal)?;
-            if let Some(filter) = plan.filter {
-                set_filter(&event, filter).map_err(system("filter a tracepoint"))?;
-            }
-            event.write_into(&ring).map_err(system("let perf events share a ring"))?;
-            let id = event.id().map_err(system("ask for the id of a perf event"))?;
-            self.by_id.insert(id, index + 1);
-            self.events.push(event);
+fn open_cpu(reader: &mut Reader, cpu: i32, cpu_count: usize, plans: &[EventPlan]) -> Result<(), PerfError> {
+    let (ring, has_build_ids) = open_ring(cpu, ring_bytes(cpu_count))?;
+    let sharing = "let perf events share a ring";
+    reader.add_ring(ring, has_build_ids).map_err(system(sharing))?;
+    let ring = reader.ring_count() - 1;
+    for (index, plan) in plans.iter().enumerate() {
+        let event = PerfEvent::open(&mut plan.attribute.clone(), -1, cpu).map_err(refusal)?;
+        if let Some(filter) = plan.filter {
+            set_filter(&event, filter).map_err(system("filter a tracepoint"))?;
         }
-        self.rings.push(ring);
-        Ok(())
+        reader.add_event(event, index + 1, ring).map_err(system(sharing))?;
     }
-
-    /// Takes everything out of the rings, keeping what may concern recorded threads.
-    fn read_rings(&mut self) {
-        let PerfCollector { rings, kinds, by_id, born, fresh, unreadable, .. } = self;
-        born.swap(0, 1);
-        born[0].clear();
-        for ring in rings {
-            ring.read(|record| {
-                let event = kinds[0].1.identifier(record.kind, record.body).and_then(|id| by_id.get(&id));
-                let event = event.copied().unwrap_or(0);
-                match kinds[event].1.decode(record.kind, record.misc, record.body) {
-                    Some((origin, decoded)) => {
-                        if let Record::Fork { child, .. } = decoded {
-                            born[0].insert(child.1);
-                        }
-                        let body = record.body.into();
-                        fresh.push((origin.time, Held { event, kind: record.kind, misc: record.misc, body }));
-                    }
-                    None => *unreadable += 1,
-                }
-            });
-        }
-        for (time, held) in std::mem::take(&mut self.fresh) {
-            if self.may_concern(&held) {
-                self.rounds.push(time, held);
-            }
-        }
-    }
-
-    /// Whether a sample or switch is about a thread that is recorded, or was created so recently that it may be.
-    fn may_concern(&self, held: &Held) -> bool {
-        if !matches!(held.kind, kind::SAMPLE | kind::SWITCH_CPU_WIDE) {
-            return true;
-        }
-        let (meaning, layout) = &self.kinds[held.event];
-        let Some((origin, record)) = layout.decode(held.kind, held.misc, &held.body) else {
-            return true;
-        };
-        let may = |tid: u32| {
-            self.conversion.threads.recorded(tid).is_some()
-                || self.born.iter().any(|born| born.contains(&tid))
-        };
-        match (meaning, record) {
-            (Meaning::Wake(waking), Record::Sample(sample)) => {
-                waking.read(sample.raw).is_none_or(|wake| may(wake.wakee))
-            }
-            (Meaning::Switch(switching), Record::Sample(sample)) => {
-                switching.read(sample.raw).is_none_or(|switch| may(switch.previous))
-            }
-            // The switch from a task that has been reaped has no thread id.
-            (_, Record::Switch(_)) => may(origin.tid) || origin.tid == u32::MAX,
-            _ => may(origin.tid),
-        }
-    }
+    Ok(())
 }
 
 impl Collector for PerfCollector {
     fn track(&mut self, task: Task) -> io::Result<()> {
-        self.conversion.threads.track(task);
+        self.reader.conversion.threads.track(task);
         Ok(())
     }
 
     fn drain(&mut self, into: &mut Vec<RawEvent>) -> io::Result<()> {
-        self.read_rings();
-        let complete = self.rounds.end_round();
-        let limit = if self.is_stopped { u64::MAX } else { complete };
-        while let Some((time, held)) = self.rounds.pop(limit) {
-            let (meaning, layout) = &self.kinds[held.event];
-            let time = Time::from_nanoseconds(time);
-            if let Some((origin, record)) = layout.decode(held.kind, held.misc, &held.body) {
-                self.conversion.convert(meaning, time, origin, record);
-            }
-            for event in self.conversion.take() {
-                self.presence.push(with_path(event));
-            }
-            into.extend(std::iter::from_fn(|| self.presence.pop(true)));
-        }
-        // What the kernel had no room for is told by records of its own.
-        let mut count = std::mem::take(&mut self.unreadable) + std::mem::take(&mut self.conversion.damaged);
-        count += std::mem::take(&mut self.presence.missing);
-        if let Some(switches) = &mut self.conversion.switches {
-            count += std::mem::take(&mut switches.untold);
-        }
-        if count > 0 {
-            let kind = RawKind::Lost { kind: LossKind::Events, count };
-            into.push(RawEvent { time: crate::clock::now(), cpu: 0, kind });
-        }
+        self.reader.drain(into);
         Ok(())
     }
 
     fn stop(&mut self) {
-        for event in self.rings.iter().map(Ring::event).chain(&self.events) {
-            // An event that cannot be stopped ends with its descriptor.
-            let _ = event.disable();
-        }
-        self.is_stopped = true;
+        self.reader.stop();
     }
 
     fn alarms(&self) -> Vec<RawFd> {
-        self.rings.iter().map(|ring| ring.event().as_raw_fd()).collect()
+        self.reader.alarms()
     }
 
     fn notes(&self) -> Vec<String> {
@@ -251,24 +123,8 @@ impl Collector for PerfCollector {
     }
 
     fn findings(&self) -> Vec<String> {
-        self.conversion.switches.iter().filter_map(Switches::note).collect()
+        self.reader.findings()
     }
-}
-
-/// The kernel tells only the name of an executed program; while it runs, its path can be looked up.
-fn with_path(mut event: RawEvent) -> RawEvent {
-    if let RawKind::Exec { task, program } = &mut event.kind
-        && let Ok(path) = std::fs::read_link(format!("/proc/{}/exe", task.pid))
-        && is_named(&path, program)
-    {
-        *program = path.to_string_lossy().into_owned();
-    }
-    event
-}
-
-/// Whether the kernel names a process of that file so; it may be another program by now.
-fn is_named(path: &std::path::Path, name: &str) -> bool {
-    path.file_name().is_some_and(|file| file.to_string_lossy().starts_with(name))
 }
 
 /// The ring of a processor, and whether its mappings carry build ids.
@@ -322,10 +178,11 @@ mod tests {
     use std::time::Duration;
 
     use longpole_event::Blocking;
+    use rustc_hash::FxHashSet;
 
     use super::*;
     use crate::launch::{Command, Suspended};
-    use crate::raw::{RawStack, RawWaker};
+    use crate::raw::{RawKind, RawStack, RawWaker};
 
     /// Raw events of a command, without losses; `None` where perf events are not permitted.
     fn record(command: &[&str]) -> Option<(u32, Vec<RawEvent>)> {
@@ -422,11 +279,5 @@ mod tests {
         assert_eq!(ring_bytes(1), LARGEST_RING_BYTES);
         assert_eq!(ring_bytes(6), 2 << 20);
         assert_eq!(ring_bytes(1000), SMALLEST_RING_BYTES);
-    }
-
-    #[test]
-    fn a_path_is_taken_only_from_the_program_that_was_executed() {
-        assert!(is_named("/usr/bin/a-very-long-program".as_ref(), "a-very-long-pro"));
-        assert!(!is_named("/usr/bin/cat".as_ref(), "sleep"));
     }
 }

@@ -7,6 +7,7 @@ pub mod conversion;
 pub mod format;
 pub mod layout;
 mod presence;
+mod reader;
 pub mod rounds;
 pub mod scheduling;
 pub mod switches;

@@ -1,0 +1,235 @@
+//! Open perf events and their rings, read into raw events of the recorded threads.
+//!
+//! ```text
+//!   ring 0, ring 1, … ──► Rounds (time order) ──► Conversion (recorded threads only) ──► raw events
+//! ```
+//! Which events there are is the business of the collectors; what their records say is read here. Where the kernel
+//! delivers every task of the machine, which of them are recorded is known only in time order, for a thread is
+//! recorded from its creation by a recorded one.
+
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+
+use longpole_event::{LossKind, Time};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::conversion::{Conversion, Meaning};
+use super::layout::{Layout, Record, kind};
+use super::presence::Presence;
+use super::rounds::Rounds;
+use super::switches::Switches;
+use crate::raw::{RawEvent, RawKind};
+use crate::ring::{PerfEvent, Ring};
+
+/// A record of a ring, undecoded.
+#[derive(Debug)]
+struct Held {
+    event: usize,
+    kind: u32,
+    misc: u16,
+    body: Box<[u8]>,
+}
+
+/// Reads the events of one collector.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    rings: Vec<Ring>,
+    events: Vec<PerfEvent>,
+    /// What the events mean and how they are laid out; by `Held::event`.
+    kinds: Vec<(Meaning, Layout)>,
+    by_id: FxHashMap<u64, usize>,
+    rounds: Rounds<Held>,
+    pub(crate) conversion: Conversion,
+    presence: Presence,
+    /// The rings hold records of tasks that are not recorded too.
+    is_machine_wide: bool,
+    /// Threads created in this round and the one before: recorded or not is not decided yet.
+    born: [FxHashSet<u32>; 2],
+    fresh: Vec<(u64, Held)>,
+    /// Records that could not be read since the last drain.
+    unreadable: u64,
+    is_stopped: bool,
+}
+
+impl Reader {
+    /// A reader without events, of these kinds.
+    pub(crate) fn new(
+        kinds: Vec<(Meaning, Layout)>,
+        conversion: Conversion,
+        presence: Presence,
+        is_machine_wide: bool,
+    ) -> Reader {
+        Reader {
+            rings: Vec::new(),
+            events: Vec::new(),
+            kinds,
+            by_id: FxHashMap::default(),
+            rounds: Rounds::default(),
+            conversion,
+            presence,
+            is_machine_wide,
+            born: Default::default(),
+            fresh: Vec::new(),
+            unreadable: 0,
+            is_stopped: false,
+        }
+    }
+
+    /// Adds a ring with its event, which is of the first kind; `has_build_ids` tells whether its mappings carry them.
+    pub(crate) fn add_ring(&mut self, ring: Ring, has_build_ids: bool) -> io::Result<()> {
+        self.kinds[0].1.has_build_ids &= has_build_ids;
+        self.by_id.insert(ring.event().id()?, 0);
+        self.rings.push(ring);
+        Ok(())
+    }
+
+    /// Adds an event of kind `kind` that writes into the ring number `ring`.
+    pub(crate) fn add_event(&mut self, event: PerfEvent, kind: usize, ring: usize) -> io::Result<()> {
+        event.write_into(&self.rings[ring])?;
+        self.by_id.insert(event.id()?, kind);
+        self.events.push(event);
+        Ok(())
+    }
+
+    /// Rings so far.
+    pub(crate) fn ring_count(&self) -> usize {
+        self.rings.len()
+    }
+
+    /// Starts all events.
+    pub(crate) fn enable(&self) -> io::Result<()> {
+        self.all().try_for_each(PerfEvent::enable)
+    }
+
+    /// Stops all events; what is in the rings can still be read.
+    pub(crate) fn stop(&mut self) {
+        for event in self.all() {
+            // An event that cannot be stopped ends with its descriptor.
+            let _ = event.disable();
+        }
+        self.is_stopped = true;
+    }
+
+    /// Descriptors that become readable when a ring is close to full.
+    pub(crate) fn alarms(&self) -> Vec<RawFd> {
+        self.rings.iter().map(|ring| ring.event().as_raw_fd()).collect()
+    }
+
+    fn all(&self) -> impl Iterator<Item = &PerfEvent> {
+        self.rings.iter().map(Ring::event).chain(&self.events)
+    }
+
+    /// Appends what can be told by now, in time order, and what was lost.
+    pub(crate) fn drain(&mut self, into: &mut Vec<RawEvent>) {
+        self.read_rings();
+        let complete = self.rounds.end_round();
+        let limit = if self.is_stopped { u64::MAX } else { complete };
+        while let Some((time, held)) = self.rounds.pop(limit) {
+            let (meaning, layout) = &self.kinds[held.event];
+            let time = Time::from_nanoseconds(time);
+            if let Some((origin, record)) = layout.decode(held.kind, held.misc, &held.body) {
+                self.conversion.convert(meaning, time, origin, record);
+            }
+            for event in self.conversion.take() {
+                self.presence.push(with_path(event));
+            }
+            into.extend(std::iter::from_fn(|| self.presence.pop(true)));
+        }
+        // What the kernel had no room for is told by records of its own.
+        let mut count = std::mem::take(&mut self.unreadable) + std::mem::take(&mut self.conversion.damaged);
+        count += std::mem::take(&mut self.presence.missing);
+        if let Some(switches) = self.conversion.switches.as_mut().filter(|_| self.is_machine_wide) {
+            count += std::mem::take(&mut switches.untold);
+        }
+        if count > 0 {
+            let kind = RawKind::Lost { kind: LossKind::Events, count };
+            into.push(RawEvent { time: crate::clock::now(), cpu: 0, kind });
+        }
+    }
+
+    /// What a reader of the results has to know of this run.
+    pub(crate) fn findings(&self) -> Vec<String> {
+        self.conversion.switches.iter().filter_map(Switches::note).collect()
+    }
+
+    /// Takes everything out of the rings, keeping what may concern recorded threads.
+    fn read_rings(&mut self) {
+        let Reader { rings, kinds, by_id, born, fresh, unreadable, .. } = self;
+        born.swap(0, 1);
+        born[0].clear();
+        for ring in rings {
+            ring.read(|record| {
+                let event = kinds[0].1.identifier(record.kind, record.body).and_then(|id| by_id.get(&id));
+                let event = event.copied().unwrap_or(0);
+                match kinds[event].1.decode(record.kind, record.misc, record.body) {
+                    Some((origin, decoded)) => {
+                        if let Record::Fork { child, .. } = decoded {
+                            born[0].insert(child.1);
+                        }
+                        let body = record.body.into();
+                        fresh.push((origin.time, Held { event, kind: record.kind, misc: record.misc, body }));
+                    }
+                    None => *unreadable += 1,
+                }
+            });
+        }
+        for (time, held) in std::mem::take(&mut self.fresh) {
+            if !self.is_machine_wide || self.may_concern(&held) {
+                self.rounds.push(time, held);
+            }
+        }
+    }
+
+    /// Whether a sample or switch is about a thread that is recorded, or was created so recently that it may be.
+    fn may_concern(&self, held: &Held) -> bool {
+        if !matches!(held.kind, kind::SAMPLE | kind::SWITCH_CPU_WIDE) {
+            return true;
+        }
+        let (meaning, layout) = &self.kinds[held.event];
+        let Some((origin, record)) = layout.decode(held.kind, held.misc, &held.body) else {
+            return true;
+        };
+        let may = |tid: u32| {
+            self.conversion.threads.recorded(tid).is_some()
+                || self.born.iter().any(|born| born.contains(&tid))
+        };
+        match (meaning, record) {
+            (Meaning::Wake(waking), Record::Sample(sample)) => {
+                waking.read(sample.raw).is_none_or(|wake| may(wake.wakee))
+            }
+            (Meaning::Switch(switching), Record::Sample(sample)) => {
+                switching.read(sample.raw).is_none_or(|switch| may(switch.previous))
+            }
+            // The switch from a task that has been reaped has no thread id.
+            (_, Record::Switch(_)) => may(origin.tid) || origin.tid == u32::MAX,
+            _ => may(origin.tid),
+        }
+    }
+}
+
+/// The kernel tells only the name of an executed program; while it runs, its path can be looked up.
+fn with_path(mut event: RawEvent) -> RawEvent {
+    if let RawKind::Exec { task, program } = &mut event.kind
+        && let Ok(path) = std::fs::read_link(format!("/proc/{}/exe", task.pid))
+        && is_named(&path, program)
+    {
+        *program = path.to_string_lossy().into_owned();
+    }
+    event
+}
+
+/// Whether the kernel names a process of that file so; it may be another program by now.
+fn is_named(path: &std::path::Path, name: &str) -> bool {
+    path.file_name().is_some_and(|file| file.to_string_lossy().starts_with(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_taken_only_from_the_program_that_was_executed() {
+        assert!(is_named("/usr/bin/a-very-long-program".as_ref(), "a-very-long-pro"));
+        assert!(!is_named("/usr/bin/cat".as_ref(), "sleep"));
+    }
+}
