@@ -80,6 +80,8 @@ pub enum Collector {
     Bpf,
     /// System-wide tracepoints
     Perf,
+    /// What everybody may see of a program of their own
+    Process,
 }
 
 /// Options of `import`.

@@ -75,6 +75,7 @@ pub fn choice(collector: Collector) -> Choice {
         Collector::Auto => Choice::Auto,
         Collector::Bpf => Choice::Bpf,
         Collector::Perf => Choice::Perf,
+        Collector::Process => Choice::Process,
     }
 }
 

@@ -12,6 +12,7 @@ pub mod import;
 mod launch;
 mod machine;
 mod naming;
+mod own;
 pub mod perf;
 pub mod raw;
 mod ring;

@@ -3,6 +3,7 @@
 use crate::bpf::{BpfCollector, BpfError};
 use crate::collector::Collector;
 use crate::error::{Error, Result};
+use crate::own::{Circumstances, OwnCollector, remedy as own_remedy};
 use crate::perf::{PerfCollector, PerfError};
 
 /// Which collector to use.
@@ -13,14 +14,16 @@ pub enum Choice {
     Auto,
     /// Programs in the kernel.
     Bpf,
-    /// The kernel's perf events.
+    /// The kernel's perf events for all processes.
     Perf,
+    /// The kernel's perf events for a process of one's own.
+    Process,
 }
 
 /// A collector, and whether it can be used here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rung {
-    /// `bpf` or `perf`.
+    /// `bpf`, `perf` or `process`.
     pub name: &'static str,
     /// Whether it works, or why not.
     pub available: std::result::Result<(), Refusal>,
@@ -61,6 +64,7 @@ pub(crate) fn open(choice: Choice, settings: &Settings) -> Result<Opened> {
             Choice::Auto => true,
             Choice::Bpf => name == "bpf",
             Choice::Perf => name == "perf",
+            Choice::Process => name == "process",
         };
         if !is_asked_for {
             continue;
@@ -82,7 +86,7 @@ pub(crate) struct Opened {
 
 type Open = fn(&Settings) -> std::result::Result<Box<dyn Collector>, Refusal>;
 
-const LADDER: [(&str, Open); 2] = [("bpf", open_bpf), ("perf", open_perf)];
+const LADDER: [(&str, Open); 3] = [("bpf", open_bpf), ("perf", open_perf), ("process", open_process)];
 
 fn open_bpf(settings: &Settings) -> std::result::Result<Box<dyn Collector>, Refusal> {
     match BpfCollector::open(settings) {
@@ -95,6 +99,16 @@ fn open_perf(settings: &Settings) -> std::result::Result<Box<dyn Collector>, Ref
     match PerfCollector::open(settings) {
         Ok(collector) => Ok(Box::new(collector)),
         Err(error) => Err(Refusal { remedy: perf_remedy(&error).to_owned(), reason: chain(&error) }),
+    }
+}
+
+fn open_process(settings: &Settings) -> std::result::Result<Box<dyn Collector>, Refusal> {
+    match OwnCollector::open(settings) {
+        Ok(collector) => Ok(Box::new(collector)),
+        Err(error) => {
+            let remedy = own_remedy(&error, Circumstances::here()).to_owned();
+            Err(Refusal { remedy, reason: chain(&error) })
+        }
     }
 }
 

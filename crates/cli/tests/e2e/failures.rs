@@ -215,14 +215,17 @@ fn a_user_without_permission_is_told_why_and_what_helps() {
     let home = session.path().join("home");
     fs::create_dir(&home).unwrap();
     fs::set_permissions(&home, fs::Permissions::from_mode(0o777)).unwrap();
-    let mut command = Command::new(setpriv);
-    command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "--inh-caps", "-all"]);
-    command.arg(&binary).args(["record", "-o"]).arg(home.join("x.longpole")).args(["--", "true"]);
-    let run = session.run(&mut command);
-    assert_no_panic(&run);
-    assert_eq!(run.status.code(), Some(RECORDER_FAILED), "{}", run.stderr);
-    assert!(run.stderr.contains("longpole setup") || run.stderr.contains("sudo"), "{}", run.stderr);
-    assert!(run.stderr.contains("bpf") && run.stderr.contains("perf"), "each rung is named:\n{}", run.stderr);
+    for collector in ["bpf", "perf"] {
+        let mut command = Command::new(&setpriv);
+        command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "--inh-caps", "-all"]);
+        command.arg(&binary).args(["record", "--collector", collector, "-o"]);
+        command.arg(home.join("x.longpole")).args(["--", "true"]);
+        let run = session.run(&mut command);
+        assert_no_panic(&run);
+        assert_eq!(run.status.code(), Some(RECORDER_FAILED), "{}", run.stderr);
+        assert!(run.stderr.contains("longpole setup") || run.stderr.contains("sudo"), "{}", run.stderr);
+        assert!(run.stderr.contains(collector), "the rung is named:\n{}", run.stderr);
+    }
 }
 
 /// A recording of a short run, for tests that damage it.

@@ -58,6 +58,20 @@ pub(crate) fn side_band(ring_bytes: usize, build_ids: bool) -> perf::perf_event_
     attribute
 }
 
+/// The only event of a thread of one's own program that is allowed without privileges: a clock of its running time in
+/// user code, which also delivers what [`side_band`] does, of that thread and of those it creates.
+pub(crate) fn own_clock(settings: &Settings, ring_bytes: usize, build_ids: bool) -> perf::perf_event_attr {
+    let mut attribute = side_band(ring_bytes, build_ids);
+    attribute.config = perf::PERF_COUNT_SW_TASK_CLOCK.into();
+    attribute.__bindgen_anon_1.sample_period = 1_000_000_000 / u64::from(settings.hertz.max(1));
+    attribute.set_inherit(1);
+    attribute.set_exclude_kernel(1);
+    attribute.set_exclude_hv(1);
+    attribute.set_exclude_callchain_kernel(1);
+    with_stack(&mut attribute, settings);
+    attribute
+}
+
 /// The formats of the tracepoints that are used.
 #[derive(Clone, Debug)]
 pub(crate) struct Tracepoints {

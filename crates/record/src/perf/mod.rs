@@ -1,7 +1,7 @@
 //! The kernel's perf events: how records are laid out and what they mean, whether they come from a ring
 //! buffer or from a `perf.data` file; and the collector that reads them from rings (rung 2).
 
-mod attributes;
+pub(crate) mod attributes;
 mod collector;
 pub mod conversion;
 pub mod format;
@@ -16,5 +16,6 @@ pub mod threads;
 pub(crate) use collector::{PerfCollector, PerfError};
 pub use conversion::{Conversion, KernelAddresses, Meaning};
 pub(crate) use presence::Presence;
+pub(crate) use reader::Reader;
 pub use switches::Switches;
 pub use threads::{Scope, Threads};

@@ -34,8 +34,10 @@ enum State {
 pub struct Presence {
     /// Time a thread runs between two samples; no switch is put earlier than this before it shows.
     period: u64,
-    /// Switches from other programs' threads are in the file.
-    is_machine_wide: bool,
+    /// Every switch to a recorded thread is told: by its own record, or as one from another program's thread.
+    has_every_switch: bool,
+    /// A thread's last switch off its processor is told.
+    has_last_switch: bool,
     states: FxHashMap<u32, State>,
     /// How long each thread is known to have run since its last sample.
     ran: FxHashMap<u32, u64>,
@@ -55,7 +57,8 @@ impl Presence {
     pub fn new(is_machine_wide: bool, period: Option<u64>) -> Self {
         Presence {
             period: period.unwrap_or(WITHOUT_CLOCK),
-            is_machine_wide,
+            has_every_switch: is_machine_wide,
+            has_last_switch: is_machine_wide,
             states: FxHashMap::default(),
             ran: FxHashMap::default(),
             left: FxHashMap::default(),
@@ -66,6 +69,13 @@ impl Presence {
         }
     }
 
+    /// Of threads whose switches are all recorded by themselves: all but the last, for an ending thread is rid of its
+    /// events before.
+    #[must_use]
+    pub fn of_own_switches() -> Self {
+        Presence { has_last_switch: false, ..Presence::new(true, None) }
+    }
+
     /// Takes the next event.
     pub fn push(&mut self, event: RawEvent) {
         if let Some(task) = actor(&event.kind) {
@@ -74,7 +84,7 @@ impl Presence {
         self.note(&event);
         let (time, cpu) = (event.time, event.cpu);
         let ending = match event.kind {
-            RawKind::Exit { task } if !self.is_machine_wide => Some(task),
+            RawKind::Exit { task } if !self.has_last_switch => Some(task),
             _ => None,
         };
         self.held.push_back(event);
@@ -88,7 +98,7 @@ impl Presence {
     /// The next event that nothing can precede any more; all of them at the end.
     pub fn pop(&mut self, at_end: bool) -> Option<RawEvent> {
         let newest = self.held.back()?.time;
-        let window = if self.is_machine_wide { 0 } else { self.period };
+        let window = if self.has_every_switch { 0 } else { self.period };
         let front = self.held.front()?;
         if !at_end && newest.since(front.time) < window {
             return None;
@@ -109,8 +119,8 @@ impl Presence {
             return;
         }
         let mut time = event.time;
-        self.missing += u64::from(state.is_some() && self.is_machine_wide);
-        if let (Some(State::Ready(since) | State::Blocked(since)), false) = (state, self.is_machine_wide) {
+        self.missing += u64::from(state.is_some() && self.has_every_switch);
+        if let (Some(State::Ready(since) | State::Blocked(since)), false) = (state, self.has_every_switch) {
             let is_woken = matches!(state, Some(State::Ready(_)));
             let ran = self.ran.get(&task.tid).copied().unwrap_or(0);
             // All but a sample may come early in the period; then only a wake tells of an earlier beginning.
@@ -269,6 +279,16 @@ mod tests {
     fn in_a_file_of_the_machine_only_the_first_switch_is_added() {
         let events = vec![sample(10, 0, 7), out(20, 0, 7, Blocking::Interruptible), wake(100, 7)];
         assert_eq!(added(true, Some(50), events), [(10, 0, 7)]);
+    }
+
+    #[test]
+    fn a_thread_that_records_its_own_switches_leaves_its_processor_at_its_end() {
+        let mut presence = Presence::of_own_switches();
+        for event in [sample(10, 0, 7), event(20, 0, RawKind::Exit { task: task(7) })] {
+            presence.push(event);
+        }
+        let last = std::iter::from_fn(|| presence.pop(true)).last().unwrap();
+        assert_eq!(last, out(20, 0, 7, Blocking::Dead));
     }
 
     #[test]

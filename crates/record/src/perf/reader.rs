@@ -96,6 +96,12 @@ impl Reader {
         self.rings.len()
     }
 
+    /// Whether a record of the last rounds tells of this thread's creation: it has what its creator has.
+    pub(crate) fn has_seen_birth(&mut self, tid: u32) -> bool {
+        self.read_rings();
+        self.born.iter().any(|born| born.contains(&tid)) || self.conversion.threads.recorded(tid).is_some()
+    }
+
     /// Starts all events.
     pub(crate) fn enable(&self) -> io::Result<()> {
         self.all().try_for_each(PerfEvent::enable)
@@ -121,6 +127,8 @@ impl Reader {
 
     /// Appends what can be told by now, in time order, and what was lost.
     pub(crate) fn drain(&mut self, into: &mut Vec<RawEvent>) {
+        self.born.swap(0, 1);
+        self.born[0].clear();
         self.read_rings();
         let complete = self.rounds.end_round();
         let limit = if self.is_stopped { u64::MAX } else { complete };
@@ -155,8 +163,6 @@ impl Reader {
     /// Takes everything out of the rings, keeping what may concern recorded threads.
     fn read_rings(&mut self) {
         let Reader { rings, kinds, by_id, born, fresh, unreadable, .. } = self;
-        born.swap(0, 1);
-        born[0].clear();
         for ring in rings {
             ring.read(|record| {
                 let event = kinds[0].1.identifier(record.kind, record.body).and_then(|id| by_id.get(&id));

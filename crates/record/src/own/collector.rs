@@ -1,0 +1,197 @@
+//! The events of rung 3 and their rings.
+//!
+//! ```text
+//!   thread 1 ─ event for processor 0 ─┐        an event of a thread counts on one processor only, and the events of
+//!            └ event for processor 1 ─┼─┐      the threads it creates write where its own do
+//!   thread 2 ─ event for processor 0 ─┘ │
+//!            └ event for processor 1 ───┤
+//!                             ring 0 ◄──┘ ring 1
+//! ```
+//! An inherited event can have a ring only if it is bound to a processor. At each of a thread's switches the kernel looks
+//! at every event it has, so there is only one for a processor: it samples the running time, and carries the side band too.
+
+use std::io;
+use std::os::fd::RawFd;
+
+use crate::collector::Collector;
+use crate::perf::attributes;
+use crate::perf::{Conversion, Meaning, Presence, Reader, Scope, Switches, Threads};
+use crate::raw::{RawEvent, Task};
+use crate::ring::{PerfEvent, Ring, online_cpus};
+use crate::rungs::Settings;
+
+/// The largest ring; a user may lock about 516 KiB for each processor (`perf_event_mlock_kb`) and what their limit of
+/// locked memory adds.
+const LARGEST_RING_BYTES: usize = 2 << 20;
+/// A ring that holds the switches and samples of one look's time, if few threads switch.
+const SMALLEST_RING_BYTES: usize = 16 << 10;
+const PAGE_BYTES: usize = 4096;
+
+/// Why this collector could not be opened; completes "failed to …".
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OwnError {
+    /// The kernel refused an event of a thread of our own.
+    #[error("open perf events for a process of one's own")]
+    Refused(#[source] io::Error),
+    /// All memory that this user may lock is in use.
+    #[error("lock the memory of {cpus} ring buffers")]
+    NoMemory {
+        /// Rings that are needed.
+        cpus: usize,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Another obstacle.
+    #[error("{operation}")]
+    System {
+        /// What was tried.
+        operation: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// The running collector.
+#[derive(Debug)]
+pub(crate) struct OwnCollector {
+    reader: Reader,
+    settings: Settings,
+    cpus: Vec<u16>,
+    /// Size of a ring that all processors could have.
+    ring_bytes: usize,
+}
+
+impl OwnCollector {
+    /// Finds out whether events of one's own process are allowed, and how large their rings can be.
+    ///
+    /// # Errors
+    /// [`OwnError`].
+    pub(crate) fn open(settings: &Settings) -> Result<OwnCollector, OwnError> {
+        let cpus = online_cpus().map_err(system("list the processors"))?;
+        let (rings, ring_bytes) = open_rings(settings, 0, &cpus, LARGEST_RING_BYTES)?;
+        drop(rings);
+        let mut conversion = Conversion::new(Threads::new(Scope::Everything));
+        conversion.switches = Some(Switches::new(false));
+        let layout = attributes::layout(&attributes::own_clock(settings, ring_bytes, true));
+        let kinds = vec![(Meaning::Clock, layout)];
+        let reader = Reader::new(kinds, conversion, Presence::of_own_switches(), false);
+        Ok(OwnCollector { reader, settings: *settings, cpus, ring_bytes })
+    }
+
+    /// The events of the first task, with the rings that those of all others share.
+    fn open_first(&mut self, task: Task) -> Result<(), OwnError> {
+        let (rings, bytes) = open_rings(&self.settings, task.tid, &self.cpus, self.ring_bytes)?;
+        self.ring_bytes = bytes;
+        for (ring, has_build_ids) in rings {
+            let sharing = "ask for the id of a perf event";
+            ring.event().enable().map_err(system("start a perf event"))?;
+            self.reader.add_ring(ring, has_build_ids).map_err(system(sharing))?;
+        }
+        Ok(())
+    }
+
+    fn open_further(&mut self, task: Task) -> Result<(), OwnError> {
+        for (ring, cpu) in self.cpus.iter().enumerate() {
+            let (event, _) = open_event(&self.settings, task.tid, *cpu, self.ring_bytes)?;
+            event.enable().map_err(system("start a perf event"))?;
+            self.reader.add_event(event, 0, ring).map_err(system("let perf events share a ring"))?;
+        }
+        Ok(())
+    }
+}
+
+impl Collector for OwnCollector {
+    fn track(&mut self, task: Task) -> io::Result<()> {
+        let opened = if self.reader.ring_count() == 0 {
+            self.open_first(task)
+        } else if self.reader.has_seen_birth(task.tid) {
+            // Its creator was tracked before it was made: it has inherited the events.
+            Ok(())
+        } else {
+            self.open_further(task)
+        };
+        self.reader.conversion.threads.track(task);
+        opened.map_err(|error| match error {
+            OwnError::Refused(source)
+            | OwnError::NoMemory { source, .. }
+            | OwnError::System { source, .. } => source,
+        })
+    }
+
+    fn drain(&mut self, into: &mut Vec<RawEvent>) -> io::Result<()> {
+        self.reader.drain(into);
+        Ok(())
+    }
+
+    fn stop(&mut self) {
+        self.reader.stop();
+    }
+
+    fn alarms(&self) -> Vec<RawFd> {
+        self.reader.alarms()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        vec![
+            "this collector sees when threads run and wait, not why they wait, where, or who wakes them".to_owned(),
+            "time in the kernel has no samples of its own: it is charged to where the thread next runs in user code"
+                .to_owned(),
+        ]
+    }
+}
+
+/// A ring of one size for each processor, of events of this task (0: of this thread), and that size: the largest up to
+/// `bytes` that this user may lock for all. The events are not started.
+#[allow(clippy::type_complexity, reason = "a ring, and whether its mappings carry build ids")]
+fn open_rings(
+    settings: &Settings,
+    tid: u32,
+    cpus: &[u16],
+    mut bytes: usize,
+) -> Result<(Vec<(Ring, bool)>, usize), OwnError> {
+    loop {
+        let mut rings = Vec::new();
+        let mut refused = None;
+        for cpu in cpus {
+            let (event, has_build_ids) = open_event(settings, tid, *cpu, bytes)?;
+            match Ring::map(event, bytes / PAGE_BYTES) {
+                Ok(ring) => rings.push((ring, has_build_ids)),
+                Err(error) => {
+                    refused = Some(error);
+                    break;
+                }
+            }
+        }
+        match refused {
+            None => return Ok((rings, bytes)),
+            // What this user may lock is too little, or other recordings have some of it: smaller rings lose more
+            // when the recorder is late, and say so.
+            Some(error) if error.raw_os_error() == Some(libc::EPERM) && bytes > SMALLEST_RING_BYTES => {
+                bytes /= 2;
+            }
+            Some(source) if source.raw_os_error() == Some(libc::EPERM) => {
+                return Err(OwnError::NoMemory { cpus: cpus.len(), source });
+            }
+            Some(source) => return Err(OwnError::System { operation: "map a ring buffer", source }),
+        }
+    }
+}
+
+/// The event of a task for one processor, and whether its mappings carry build ids, which kernels before 5.12 do not know.
+fn open_event(
+    settings: &Settings,
+    tid: u32,
+    cpu: u16,
+    ring_bytes: usize,
+) -> Result<(PerfEvent, bool), OwnError> {
+    let tid = i32::try_from(tid).expect("a thread id fits");
+    let open = |build_ids| {
+        let mut attribute = attributes::own_clock(settings, ring_bytes, build_ids);
+        Ok((PerfEvent::open(&mut attribute, tid, i32::from(cpu))?, build_ids))
+    };
+    open(true).or_else(|_| open(false)).map_err(OwnError::Refused)
+}
+
+fn system(operation: &'static str) -> impl FnOnce(io::Error) -> OwnError {
+    move |source| OwnError::System { operation, source }
+}
