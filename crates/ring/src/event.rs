@@ -122,6 +122,13 @@ pub fn event<const WORDS: usize>(kind: Kind, subject: u64, time: u64, rest: &[u6
     words
 }
 
+/// Writes the first two words of an event whose other words, up to `length`, are in their places.
+#[inline]
+pub fn event_in(words: &mut [u64], length: usize, kind: Kind, subject: u64, time: u64) {
+    words[0] = first_word(kind as u8, length, subject & ((1 << SUBJECT_BITS) - 1));
+    words[1] = time;
+}
+
 /// The words of one event, as the reader copies them.
 #[derive(Clone, Debug)]
 pub struct Words {

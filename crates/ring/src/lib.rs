@@ -21,7 +21,7 @@ mod ring;
 mod state;
 
 pub use area::{AREA_BYTES, Area, Owner, Status};
-pub use event::{Event, Kind, LONGEST_EVENT, Words, event};
+pub use event::{Event, Kind, LONGEST_EVENT, Words, event, event_in};
 pub use header::{Clock, Header, MAGIC, Mode, VERSION, WAITER_COUNTERS};
 pub use held::{HOLD_ROWS, HoldRow, Holds, MOST_HELD, Taken};
 pub use pool::{AREAS, Pool};

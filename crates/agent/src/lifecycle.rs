@@ -1,0 +1,127 @@
+//! Beginnings and ends of the process and its threads.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use longpole_ring::Kind;
+
+use crate::thread::Me;
+use crate::{memory, stack, tls};
+
+/// Name of the variable that holds the path of the shared memory.
+const VARIABLE: &CStr = c"LONGPOLE_AGENT";
+const NO_KEY: u32 = u32::MAX;
+/// Keys below this one take no memory of their own when they are set.
+const KEYS_IN_THREAD: u32 = 32;
+/// The system calls destructors this often at most while they set their keys anew.
+const ROUNDS: u64 = 4;
+
+static END_KEY: AtomicU32 = AtomicU32::new(NO_KEY);
+/// Key of the process that is being forked.
+static FORK: AtomicU64 = AtomicU64::new(0);
+
+/// Runs when the library is loaded.
+#[cfg_attr(all(feature = "preload", not(test)), unsafe(link_section = ".init_array"), used)]
+#[allow(dead_code)]
+static INITIALISE: extern "C" fn() = initialise;
+
+extern "C" fn initialise() {
+    // SAFETY: the library is loaded by a process with one thread; both functions are called once.
+    unsafe {
+        let path = libc::getenv(VARIABLE.as_ptr());
+        if path.is_null() {
+            return;
+        }
+        memory::connect(path.cast::<c_char>());
+        if memory::header().is_none() {
+            return;
+        }
+        libc::pthread_atfork(Some(before_fork), Some(after_fork), Some(begin_child));
+        let mut key = 0;
+        if libc::pthread_key_create(&raw mut key, Some(end)) == 0 && key < KEYS_IN_THREAD {
+            END_KEY.store(key, Ordering::Relaxed);
+        }
+    }
+    begin_program();
+}
+
+fn begin_program() {
+    let Some(me) = Me::get() else { return };
+    me.header().count_process();
+    note_main_stack(me);
+    me.tell::<3>(Kind::Began, 0, &[0]);
+}
+
+/// The first thread's stack ends at the environment, and is as large as its limit says.
+fn note_main_stack(me: Me) {
+    const LARGEST: u64 = 8 << 20;
+    unsafe extern "C" {
+        static environ: *const *const c_char;
+    }
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is a valid place for the answer, and `environ` is set before any library is initialised.
+    let (top, bytes) = unsafe {
+        libc::getrlimit(libc::RLIMIT_STACK, &raw mut limit);
+        (environ as u64, limit.rlim_cur.min(LARGEST))
+    };
+    let here = &raw const limit as u64;
+    // A program that has moved its environment has told nothing about its stack.
+    if here < top && top - here < bytes {
+        stack::note_extent(me.area(), top & !7, bytes);
+    }
+}
+
+extern "C" fn before_fork() {
+    let Some(me) = Me::get() else { return };
+    let key = me.header().key();
+    FORK.store(key, Ordering::Relaxed);
+    me.tell::<3>(Kind::Forks, key, &[0]);
+}
+
+extern "C" fn after_fork() {}
+
+extern "C" fn begin_child() {
+    let extent = Me::get().map(|me| me.area().stack());
+    let parent = memory::pid();
+    tls::forget();
+    memory::renew();
+    let Some(me) = Me::get() else { return };
+    me.header().count_process();
+    if let Some((bottom, top)) = extent {
+        me.area().set_stack(bottom, top);
+    }
+    me.tell::<3>(Kind::Forked, FORK.load(Ordering::Relaxed), &[u64::from(parent)]);
+}
+
+/// A new thread begins: it was announced under `key`.
+pub fn begin_thread(key: u64, first_frame: u64, stack_bytes: u64) {
+    let Some(me) = Me::get() else { return };
+    stack::note_extent(me.area(), first_frame & !7, stack_bytes);
+    me.tell::<2>(Kind::Created, key, &[]);
+    let end_key = END_KEY.load(Ordering::Relaxed);
+    if end_key != NO_KEY {
+        // SAFETY: the key is ours; setting one of the first keys allocates nothing.
+        unsafe { libc::pthread_setspecific(end_key, 1 as *const c_void) };
+    }
+}
+
+/// Called when a thread ends, however it ends; destructors of the program may still run after it.
+unsafe extern "C" fn end(_: *mut c_void) {
+    let slot = tls::slot();
+    let rounds = slot.rounds.get() + 1;
+    slot.rounds.set(rounds);
+    if rounds < ROUNDS {
+        // SAFETY: as in `begin_thread`.
+        unsafe { libc::pthread_setspecific(END_KEY.load(Ordering::Relaxed), 1 as *const c_void) };
+        return;
+    }
+    if let Some(me) = Me::get() {
+        me.ends();
+    }
+}
+
+/// Whether `errno` says that a lock was taken together with a warning about its last holder.
+#[must_use]
+pub fn is_acquired(result: c_int) -> bool {
+    result == 0 || result == libc::EOWNERDEAD
+}

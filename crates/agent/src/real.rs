@@ -1,0 +1,113 @@
+//! The functions that the hooks stand in for.
+
+use core::ffi::CStr;
+use core::mem::ManuallyDrop;
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+use libc::c_void;
+
+/// A function of a library that comes after the agent in the order of symbols.
+#[derive(Debug)]
+pub struct Real {
+    name: &'static CStr,
+    /// The version that programs are linked with, where the default one is another.
+    version: Option<&'static CStr>,
+    address: AtomicPtr<c_void>,
+}
+
+impl Real {
+    /// The function with this name.
+    #[must_use]
+    pub const fn new(name: &'static CStr) -> Self {
+        Real { name, version: None, address: AtomicPtr::new(ptr::null_mut()) }
+    }
+
+    /// One version of the function with this name.
+    #[must_use]
+    pub const fn versioned(name: &'static CStr, version: &'static CStr) -> Self {
+        Real { name, version: Some(version), address: AtomicPtr::new(ptr::null_mut()) }
+    }
+
+    /// Its address; null where no library has it.
+    #[inline(always)]
+    pub fn address(&self) -> *mut c_void {
+        let address = self.address.load(Ordering::Relaxed);
+        if address.is_null() { self.find() } else { address }
+    }
+
+    #[cold]
+    fn find(&self) -> *mut c_void {
+        // SAFETY: both texts end with a zero.
+        let address = unsafe {
+            let versioned = match self.version {
+                Some(version) => libc::dlvsym(libc::RTLD_NEXT, self.name.as_ptr(), version.as_ptr()),
+                None => ptr::null_mut(),
+            };
+            if versioned.is_null() { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) } else { versioned }
+        };
+        self.address.store(address, Ordering::Relaxed);
+        address
+    }
+
+    /// The function as a value of its type; `None` where no library has it.
+    ///
+    /// # Safety
+    /// `F` is a function pointer of the function's type.
+    #[inline(always)]
+    pub unsafe fn function<F: Copy>(&self) -> Option<F> {
+        const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
+        let address = self.address();
+        if address.is_null() {
+            return None;
+        }
+        union Cast<F: Copy> {
+            address: *mut c_void,
+            function: ManuallyDrop<F>,
+        }
+        // SAFETY: both are one pointer wide; the caller vouches for the type.
+        Some(unsafe { *Cast { address }.function })
+    }
+}
+
+/// Defines hooks: functions with the names of those that they stand in for.
+///
+/// In the body, `real` is the real function. Where no library has it, the hook returns the value after `else`.
+#[macro_export]
+macro_rules! hooks {
+    ($(
+        $(#[$doc:meta])*
+        fn $name:ident($($argument:ident: $kind:ty),* $(,)?) $(-> $result:ty)? $(, version $version:literal)?, else $missing:expr, |$real:ident| $body:block
+    )*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// As the function of this name.
+        #[cfg_attr(feature = "preload", unsafe(no_mangle))]
+        #[inline(never)]
+        pub unsafe extern "C-unwind" fn $name($($argument: $kind),*) $(-> $result)? {
+            type Function = unsafe extern "C-unwind" fn($($kind),*) $(-> $result)?;
+            static REAL: $crate::real::Real = $crate::hooks!(@real $name $($version)?);
+            // SAFETY: the type is the function's own.
+            let Some($real) = (unsafe { REAL.function::<Function>() }) else { return $missing };
+            $body
+        }
+    )*};
+    (@real $name:ident $version:literal) => {
+        $crate::real::Real::versioned(
+            match core::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                Ok(name) => name,
+                Err(_) => panic!(),
+            },
+            $version,
+        )
+    };
+    (@real $name:ident) => {
+        $crate::real::Real::new(
+            match core::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                Ok(name) => name,
+                Err(_) => panic!(),
+            },
+        )
+    };
+}

@@ -1,0 +1,122 @@
+//! The call stack at a hook, for recorders that get none from the kernel.
+
+use longpole_ring::{Area, Header, Kind, LONGEST_EVENT, event_in};
+
+/// Registers of a hook's frame.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    /// An address in the hook.
+    pub instruction: u64,
+    /// Stack pointer.
+    pub stack: u64,
+    /// Frame pointer: the hook's caller's frame pointer and the return address lie there.
+    pub frame: u64,
+}
+
+impl Frame {
+    /// Where the hook was called: its return address.
+    #[inline(always)]
+    #[must_use]
+    pub fn caller(&self) -> u64 {
+        // SAFETY: the library is built with frame pointers: this is the hook's own frame.
+        unsafe { *(self.frame as *const u64).add(1) }
+    }
+}
+
+/// The frame of the function that this stands in. Only in hooks, which are never inlined.
+#[macro_export]
+macro_rules! frame {
+    () => {{
+        let (instruction, stack, frame): (u64, u64, u64);
+        // SAFETY: reads three registers.
+        unsafe {
+            core::arch::asm!(
+                "lea {instruction}, [rip]",
+                "mov {stack}, rsp",
+                "mov {frame}, rbp",
+                instruction = out(reg) instruction,
+                stack = out(reg) stack,
+                frame = out(reg) frame,
+                options(nomem, nostack, preserves_flags)
+            );
+        }
+        $crate::stack::Frame { instruction, stack, frame }
+    }};
+}
+
+/// Most return addresses of a chain.
+const MOST_CHAIN: usize = 64;
+/// Words of a stack event before the chain.
+const FIXED: usize = 7;
+/// Memory below a thread's first frame that is certainly its stack, whatever the system keeps at its ends.
+const SMALLEST_STACK: u64 = 64 * 1024;
+
+/// Tells the stack, unless this thread has told the same one lately. Returns its key; 0 where there is none.
+pub fn tell(area: &Area, header: &Header, now: u64, at: Frame) -> u64 {
+    let mode = header.mode();
+    let (bottom, top) = area.stack();
+    let is_on_stack = at.stack > bottom && at.frame >= at.stack && at.frame < top;
+    let mut words = [0_u64; LONGEST_EVENT];
+    words[3..6].copy_from_slice(&[at.instruction, at.stack, at.frame]);
+    let mut length = FIXED;
+    let mut key = at.instruction ^ at.caller().rotate_left(24);
+    if is_on_stack && mode.frame_pointers {
+        let mut frame = at.frame;
+        while length < FIXED + MOST_CHAIN && frame & 7 == 0 && frame >= at.stack && frame + 16 <= top {
+            // SAFETY: between the stack pointer and the thread's first frame all memory is the thread's stack.
+            let (next, address) = unsafe { (*(frame as *const u64), *(frame as *const u64).add(1)) };
+            if address == 0 {
+                break;
+            }
+            words[length] = address;
+            length += 1;
+            key = mix(key, address);
+            if next <= frame {
+                break;
+            }
+            frame = next;
+        }
+    }
+    words[6] = (length - FIXED) as u64;
+    if is_on_stack {
+        let room = LONGEST_EVENT - length;
+        let wanted = (mode.stack_bytes as usize / 8).min(room).min(((top - at.stack) / 8) as usize);
+        let chained = length > FIXED + 1;
+        for index in 0..wanted {
+            // SAFETY: as above.
+            let word = unsafe { *(at.stack as *const u64).add(index) };
+            words[length] = word;
+            length += 1;
+            // Where the chain tells stacks apart, what lies between the frames need not.
+            if !chained {
+                key = mix(key, word);
+            }
+        }
+    } else {
+        words[FIXED] = at.caller();
+        words[6] = 1;
+        length = FIXED + 1;
+    }
+    let key = key | 1;
+    if !area.tell_stack(key) {
+        return key;
+    }
+    words[2] = key;
+    event_in(&mut words, length, Kind::Stack, 0, now);
+    if !area.push(&words[..length]) {
+        area.forget_stack(key);
+        return 0;
+    }
+    key
+}
+
+fn mix(key: u64, word: u64) -> u64 {
+    (key.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)
+}
+
+/// Notes where the calling thread's stack lies, given the address of its first frame and its size.
+pub fn note_extent(area: &Area, first_frame: u64, bytes: u64) {
+    if bytes >= 2 * SMALLEST_STACK {
+        area.set_stack(first_frame - bytes + SMALLEST_STACK, first_frame);
+    }
+}

@@ -1,0 +1,193 @@
+//! The calling thread, as the hooks use it.
+
+use core::ptr;
+use core::sync::atomic::{Ordering, compiler_fence};
+
+use longpole_ring::{Area, Header, Kind, Mode, Taken, WaitKind, event};
+
+use crate::clock;
+use crate::memory;
+use crate::stack::{self, Frame};
+use crate::tls::{self, Slot};
+
+/// The calling thread, with an area of its own, while the recorder records.
+///
+/// Has no destructor and borrows nothing: it may live across a call that unwinds.
+#[derive(Clone, Copy, Debug)]
+pub struct Me {
+    header: &'static Header,
+    area: &'static Area,
+}
+
+impl Me {
+    /// The calling thread; `None` where it goes unrecorded, or where the agent is at work in it already (this is a
+    /// signal handler then).
+    #[inline(always)]
+    #[must_use]
+    pub fn get() -> Option<Me> {
+        let header = memory::header()?;
+        let slot = tls::slot();
+        if slot.busy.get() != 0 {
+            return None;
+        }
+        let area = slot.area.get();
+        if area.is_null() {
+            return begin(header, slot);
+        }
+        // SAFETY: what is stored there points to an area, and areas are never unmapped.
+        Some(Me { header, area: unsafe { &*area } })
+    }
+
+    /// What the recorder wants to know.
+    #[inline]
+    #[must_use]
+    pub fn mode(self) -> Mode {
+        self.header.mode()
+    }
+
+    /// The header.
+    #[inline]
+    #[must_use]
+    pub fn header(self) -> &'static Header {
+        self.header
+    }
+
+    /// Now.
+    #[inline(always)]
+    #[must_use]
+    pub fn now(self) -> u64 {
+        clock::now(self.header)
+    }
+
+    /// Runs `work` on the thread's area with signal handlers left out.
+    #[inline(always)]
+    pub fn with<T>(self, work: impl FnOnce(&Area) -> T) -> T {
+        let slot = tls::slot();
+        slot.busy.set(1);
+        compiler_fence(Ordering::SeqCst);
+        let result = work(self.area);
+        compiler_fence(Ordering::SeqCst);
+        slot.busy.set(0);
+        result
+    }
+
+    /// Writes an event of now.
+    pub fn tell<const WORDS: usize>(self, kind: Kind, subject: u64, rest: &[u64]) {
+        let now = self.now();
+        self.with(|area| area.push(&event::<WORDS>(kind, subject, now, rest)));
+    }
+
+    /// Writes an event of now with the key of the stack as the last of `rest`.
+    pub fn tell_with_stack<const WORDS: usize>(self, kind: Kind, subject: u64, rest: &mut [u64], at: Frame) {
+        let now = self.now();
+        self.with(|area| {
+            if let Some(last) = rest.last_mut() {
+                *last = stack::tell(area, self.header, now, at);
+            }
+            area.push(&event::<WORDS>(kind, subject, now, rest));
+        });
+    }
+
+    /// The thread has acquired a lock at `place`.
+    #[inline(always)]
+    pub fn took(self, kind: WaitKind, subject: u64, place: u64, contended: bool) {
+        let now = self.now();
+        self.with(|area| area.holds.take(Taken { subject, place, kind: kind as u8, contended }, now));
+    }
+
+    /// The thread is about to release what it holds.
+    #[inline(always)]
+    pub fn gives(self, subject: u64) {
+        let now = self.now();
+        let row = self.with(|area| area.holds.release(subject, now, self.header.row_age()));
+        if let Some(row) = row {
+            self.hand_over(&row);
+        }
+    }
+
+    #[cold]
+    fn hand_over(self, row: &longpole_ring::HoldRow) {
+        self.with(|area| area.push(&event::<8>(Kind::Held, row.subject, row.last, &row.words())));
+    }
+
+    /// Whether somebody waits for what lies at this address.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_awaited(self, subject: u64) -> bool {
+        self.header.waiters(memory::pid(), subject).load(Ordering::Relaxed) != 0
+    }
+
+    /// Whoever waits for the subject can go on, or try again.
+    #[cold]
+    pub fn releases(self, kind: WaitKind, subject: u64, at: Frame) {
+        if self.mode().waits {
+            self.tell_with_stack::<4>(Kind::Releases, subject, &mut [kind as u64, 0], at);
+        } else {
+            self.tell::<4>(Kind::Releases, subject, &[kind as u64, 0]);
+        }
+    }
+
+    /// The thread begins to wait. `detail` is a descriptor, a tid or the like, 0 where there is none.
+    #[cold]
+    pub fn waits(self, kind: WaitKind, subject: u64, detail: u64, at: Frame) {
+        self.header.waiters(memory::pid(), subject).fetch_add(1, Ordering::SeqCst);
+        let now = self.now();
+        let mut rest = [kind as u64 | detail << 8, 0];
+        self.with(|area| {
+            if self.header.mode().waits {
+                rest[1] = stack::tell(area, self.header, now, at);
+            }
+            area.state.wait(kind, subject, now);
+            area.push(&event::<4>(Kind::Waits, subject, now, &rest));
+        });
+    }
+
+    /// The thread's wait is over.
+    #[cold]
+    pub fn goes_on(self, subject: u64, granted: bool) {
+        self.header.waiters(memory::pid(), subject).fetch_sub(1, Ordering::SeqCst);
+        let now = self.now();
+        self.with(|area| {
+            area.state.work();
+            area.push(&event::<3>(Kind::Done, subject, now, &[u64::from(granted)]));
+        });
+    }
+
+    /// The thread's last words: everything it holds back is handed over.
+    pub fn ends(self) {
+        let now = self.now();
+        self.with(|area| {
+            for row in area.holds.rows() {
+                area.push(&event::<8>(Kind::Held, row.subject, row.last, &row.words()));
+            }
+            area.push(&event::<2>(Kind::Ends, 0, now, &[]));
+            area.end();
+        });
+        let slot = tls::slot();
+        slot.is_off.set(1);
+        slot.area.set(ptr::null());
+    }
+
+    /// The thread's area.
+    #[must_use]
+    pub fn area(self) -> &'static Area {
+        self.area
+    }
+}
+
+#[cold]
+fn begin(header: &'static Header, slot: &'static Slot) -> Option<Me> {
+    if slot.is_off.get() != 0 {
+        return None;
+    }
+    slot.busy.set(1);
+    compiler_fence(Ordering::SeqCst);
+    let area = memory::claim(header);
+    match area {
+        Some(area) => slot.area.set(area),
+        None => slot.is_off.set(1),
+    }
+    compiler_fence(Ordering::SeqCst);
+    slot.busy.set(0);
+    area.map(|area| Me { header, area })
+}

@@ -1,0 +1,86 @@
+//! The thread-local words of the agent.
+//!
+//! They are of the initial-exec model: two instructions to find, no allocation, no destructor, safe in a signal handler.
+//! Rust offers no such variable, so it is defined in assembly. The library is loaded with the program, never by
+//! `dlopen`, so there is room for it.
+
+use core::arch::{asm, global_asm};
+use core::cell::Cell;
+use core::ptr;
+
+use longpole_ring::Area;
+
+global_asm!(
+    ".pushsection .tbss,\"awT\",@nobits",
+    ".balign 8",
+    ".globl longpole_agent_slot",
+    ".hidden longpole_agent_slot",
+    ".type longpole_agent_slot, @object",
+    ".size longpole_agent_slot, 24",
+    "longpole_agent_slot:",
+    ".zero 24",
+    ".popsection",
+);
+
+/// What a thread keeps of the agent.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Slot {
+    /// The thread's area; null before its first event.
+    pub area: Cell<*const Area>,
+    /// The agent is at work in this thread: a signal handler that comes now goes unrecorded.
+    pub busy: Cell<u32>,
+    /// The thread goes unrecorded for good.
+    pub is_off: Cell<u32>,
+    /// Rounds of destructors that have called the agent's.
+    pub rounds: Cell<u64>,
+}
+
+const _: () = assert!(size_of::<Slot>() == 24);
+
+/// The calling thread's slot.
+#[inline(always)]
+#[must_use]
+pub fn slot() -> &'static Slot {
+    let slot: *const Slot;
+    // SAFETY: the variable is defined above, lives as long as its thread, and is of this type; zeroes are a valid
+    // value. Only its own thread (and signal handlers on it) gets this reference.
+    unsafe {
+        asm!(
+            "mov {slot}, qword ptr [rip + longpole_agent_slot@GOTTPOFF]",
+            "add {slot}, qword ptr fs:[0]",
+            slot = out(reg) slot,
+            options(pure, readonly, nostack)
+        );
+        &*slot
+    }
+}
+
+/// Forgets the thread's area: in a child process, whose threads are new.
+pub fn forget() {
+    let slot = slot();
+    slot.area.set(ptr::null());
+    slot.busy.set(0);
+    slot.is_off.set(0);
+    slot.rounds.set(0);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_thread_has_its_own_slot() {
+        slot().rounds.set(7);
+        let other = std::thread::spawn(|| {
+            let found = slot().rounds.get();
+            slot().rounds.set(8);
+            (found, ptr::from_ref(slot()) as usize)
+        });
+        let (found, address) = other.join().unwrap();
+        assert_eq!((found, slot().rounds.get()), (0, 7));
+        assert_ne!(address, ptr::from_ref(slot()) as usize);
+        forget();
+        assert_eq!(slot().rounds.get(), 0);
+    }
+}
