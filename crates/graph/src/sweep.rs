@@ -22,7 +22,7 @@ pub struct Arc {
     pub to: Time,
     /// The state; never [`State::Absent`].
     pub state: State,
-    /// What the thread waits for, where it is blocked and that is known.
+    /// What the thread waits for, where it is blocked, or spins and told so, and that is known.
     pub object: Option<ObjectId>,
 }
 
@@ -222,7 +222,7 @@ impl<S: Sweep> Walk<'_, S> {
         if before == state {
             return;
         }
-        if !matches!(state, State::Blocked(_)) {
+        if !goes_on_waiting(before, state) {
             self.position(thread).object = None;
         }
         let io_idle = self.io_idle;
@@ -238,6 +238,16 @@ impl<S: Sweep> Walk<'_, S> {
             self.cut(ThreadId::from_index(index));
         }
         self.metric.finish(self.now);
+    }
+}
+
+/// Whether what the thread waits for, or is about to, stays the same in its new state.
+fn goes_on_waiting(before: State, state: State) -> bool {
+    match state {
+        State::Blocked(_) => true,
+        State::Spinning => !matches!(before, State::Blocked(_)),
+        State::Ready => before == State::Spinning,
+        State::Running | State::Absent => false,
     }
 }
 
@@ -291,6 +301,41 @@ mod tests {
                 "2..4 U=0 N=0",
                 "T0 Blocked(Lock) 2..4",
                 "end 4",
+            ]
+        );
+    }
+
+    /// Objects of the arcs of a drawing of one thread.
+    fn objects(text: &str) -> Vec<(State, bool)> {
+        #[derive(Default)]
+        struct Objects(Vec<(State, bool)>);
+        impl Sweep for Objects {
+            fn arc(&mut self, arc: Arc) {
+                self.0.push((arc.state, arc.object.is_some()));
+            }
+        }
+        let mut found = Objects::default();
+        let Ok(()) = sweep(&draw(text), false, &mut found);
+        found.0
+    }
+
+    #[test]
+    fn a_told_spin_has_its_object_until_the_thread_is_woken_or_runs() {
+        let lock = State::Blocked(longpole_trace::Cause::Lock);
+        let (running, spinning, ready) = (State::Running, State::Spinning, State::Ready);
+        assert_eq!(
+            objects("1 = mutex m\nT1 A¹¹-¹11-~A~A"),
+            [
+                (running, false),
+                (spinning, true),
+                (ready, true),
+                (spinning, true),
+                (lock, true),
+                (ready, false),
+                (spinning, false),
+                (running, false),
+                (spinning, false),
+                (running, false),
             ]
         );
     }

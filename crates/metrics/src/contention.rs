@@ -30,7 +30,7 @@ use crate::lengths::Lengths;
 use crate::levels::{Levels, Seen};
 use crate::past::{Moment, Past};
 use crate::states::Spread;
-use crate::wait_ends::{Ender, WaitEnds};
+use crate::wait_ends::{Ender, WaitEnds, goes_on};
 
 /// What happened at each object.
 #[derive(Clone, Debug, Default)]
@@ -309,11 +309,12 @@ impl Sweep for Waiters<'_> {
             self.end(thread, time, None);
             self.begin(thread, time, object);
         } else {
+            self.ends.begin_wait(thread);
             self.seat(thread).next = Some(object);
         }
     }
 
-    fn enter(&mut self, thread: ThreadId, time: Time, _before: State, state: State) {
+    fn enter(&mut self, thread: ThreadId, time: Time, before: State, state: State) {
         let now = Moment { time, ..self.now };
         let is_busy = state.is_busy(self.io_idle);
         let seat = self.seat(thread);
@@ -322,10 +323,11 @@ impl Sweep for Waiters<'_> {
         let was_blocked = std::mem::replace(&mut seat.is_blocked, is_blocked);
         let next = seat.next.take();
         let ended = self.ends.enter(thread, time, state);
-        if was_blocked && (!is_blocked || next.is_some()) {
+        let waits_on = if was_blocked { is_blocked } else { goes_on(before, state) };
+        if !waits_on || next.is_some() {
             self.end(thread, time, ended.and_then(|ended| ended.by));
         }
-        if let (true, Some(object)) = (is_blocked, next) {
+        if let (true, Some(object)) = (is_blocked || state == State::Spinning, next) {
             self.begin(thread, time, object);
         }
     }

@@ -1,6 +1,7 @@
 //! Idle blame (metrics.md §3; Q §3.2.5): who kept others waiting, and where in the program.
 //!
-//! When a thread enables another that was blocked, the whole of that wait is charged to the path at which it did.
+//! When a thread enables another that was blocked, or that said that it spins for something, the whole of that wait
+//! is charged to the path at which it did.
 //!
 //! ```text
 //!   T1  AAAABB          T1 signals T2 at 4, from A: A is blamed for 3
@@ -17,7 +18,7 @@
 
 use longpole_event::{ThreadId, Time};
 use longpole_graph::{Dependence, Sweep};
-use longpole_trace::{PathId, Program, State};
+use longpole_trace::{ObjectId, PathId, Program, State};
 use rustc_hash::FxHashMap;
 
 use crate::wait_ends::{Ended, WaitEnds};
@@ -49,6 +50,10 @@ impl IdleBlame {
 }
 
 impl Sweep for IdleBlame {
+    fn begin_wait(&mut self, thread: ThreadId, _time: Time, _object: ObjectId) {
+        self.ends.begin_wait(thread);
+    }
+
     fn enter(&mut self, thread: ThreadId, time: Time, _before: State, state: State) {
         let ended = self.ends.enter(thread, time, state);
         self.blame(ended, time);

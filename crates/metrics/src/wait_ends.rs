@@ -4,7 +4,9 @@
 //!   T1  ===p====|====        T1 wakes T2 at p: what T2 waited since b is ended by (T1, p)
 //!   T2  ====b........==
 //! ```
-//! A wait is ended by a dependence if that arrives at the moment at which the thread stops being blocked; of
+//! A wait is the time for which a thread is blocked, or spins for an object by its own word and then blocks for it.
+//!
+//! A wait is ended by a dependence if that arrives at the moment at which the thread stops waiting; of
 //! several, by the last. One that finds the thread waiting on has ended nothing, unless the run ends then.
 //!
 //! Constant time per item. Memory per thread: the newest 64 changes of its path, for messages that were under way.
@@ -43,13 +45,22 @@ pub(crate) struct WaitEnds {
 struct Seat {
     /// Paths with the times from which on the thread was there; the newest last.
     trail: VecDeque<(Time, PathId)>,
-    blocked_since: Option<Time>,
+    waits_since: Option<Time>,
+    /// It is about to wait for an object.
+    awaits: bool,
+    state: State,
     enabled: Option<(Time, Ender)>,
 }
 
 impl Seat {
     fn at(path: PathId) -> Seat {
-        Seat { trail: VecDeque::from([(Time::ZERO, path)]), blocked_since: None, enabled: None }
+        Seat {
+            trail: VecDeque::from([(Time::ZERO, path)]),
+            waits_since: None,
+            awaits: false,
+            state: State::Absent,
+            enabled: None,
+        }
     }
 
     fn path_at(&self, time: Time) -> PathId {
@@ -102,15 +113,26 @@ impl WaitEnds {
         self.seat(thread).enabled = Some((time, Ender { thread: source, path }));
     }
 
+    /// The thread is about to wait for an object.
+    pub fn begin_wait(&mut self, thread: ThreadId) {
+        self.seat(thread).awaits = true;
+    }
+
     /// Follows a change of state; gives the wait that it ends.
     pub fn enter(&mut self, thread: ThreadId, time: Time, state: State) -> Option<Ended> {
+        let seat = self.seat(thread);
+        let before = std::mem::replace(&mut seat.state, state);
+        let awaits = std::mem::take(&mut seat.awaits);
+        if seat.waits_since.is_some() && !awaits && goes_on(before, state) {
+            return None;
+        }
         let ended = self.end(thread, time).map(|ended| match state {
             // Its own end cut the wait off.
             State::Absent => Ended { by: None, ..ended },
             _ => ended,
         });
-        if matches!(state, State::Blocked(_)) {
-            self.seat(thread).blocked_since = Some(time);
+        if matches!(state, State::Blocked(_)) || (state == State::Spinning && awaits) {
+            self.seat(thread).waits_since = Some(time);
         }
         ended
     }
@@ -119,8 +141,13 @@ impl WaitEnds {
     pub fn end(&mut self, thread: ThreadId, time: Time) -> Option<Ended> {
         let seat = self.seat(thread);
         let enabled = seat.enabled.take();
-        let since = seat.blocked_since.take()?;
+        let since = seat.waits_since.take()?;
         let by = enabled.filter(|&(at, _)| at == time).map(|(_, ender)| ender);
         Some(Ended { since, by })
     }
+}
+
+/// Whether the wait that a thread is in is not over in its new state: it spins on, does not get to it, or blocks.
+pub(crate) fn goes_on(before: State, state: State) -> bool {
+    matches!(before, State::Spinning | State::Ready) && !matches!(state, State::Running | State::Absent)
 }

@@ -22,6 +22,7 @@ use longpole_trace::{ObjectId, ObjectKind, Objects, Program, State};
 
 use crate::analysis::Node;
 use crate::states::{Account, BothLevels, Condition, Looks, StateRow, States};
+use crate::wait_ends::goes_on;
 
 /// The first object of the kind and name of each.
 pub(crate) fn first_of_name(objects: &Objects) -> Vec<ObjectId> {
@@ -40,7 +41,10 @@ struct Queue {
 
 #[derive(Clone, Debug, Default)]
 struct Seat {
+    /// What it waits for.
     object: Option<ObjectId>,
+    /// What it is about to wait for.
+    next: Option<ObjectId>,
     is_blocked: bool,
     looks: Looks,
 }
@@ -89,6 +93,19 @@ impl WantedWatch {
         }
     }
 
+    /// The thread waits for something else than before.
+    fn change(&mut self, thread: ThreadId, time: Time, (old, new): (Option<ObjectId>, Option<ObjectId>)) {
+        if old == new {
+            return;
+        }
+        if let Some(old) = old {
+            self.leave(old, time);
+        }
+        if let Some(new) = new {
+            self.join(thread, new, time);
+        }
+    }
+
     /// The table, once the sweep is finished.
     pub fn into_states(self) -> States {
         let ids = (0..self.queues.len() as u32).map(ObjectId);
@@ -104,40 +121,47 @@ impl Sweep for WantedWatch {
     }
 
     fn arc(&mut self, arc: Arc) {
-        let (Some(object), State::Blocked(cause)) = (arc.object, arc.state) else { return };
+        let Some(object) = arc.object else { return };
+        let looks = &mut self.seats[arc.thread.index()].looks;
+        let condition = match arc.state {
+            State::Blocked(cause) => Condition::Blocked(cause),
+            State::Spinning => Condition::Spinning,
+            // It spun, and lost its processor.
+            State::Ready => Condition::Ready,
+            State::Running | State::Absent => return,
+        };
         let queue = &mut self.queues[self.first[object.index()].index()];
-        let spreads = queue.account.entry(Condition::Blocked(cause)).or_default();
-        spreads.look(&mut self.seats[arc.thread.index()].looks, &self.levels, arc.to);
+        queue.account.entry(condition).or_default().look(looks, &self.levels, arc.to);
     }
 
     fn begin_wait(&mut self, thread: ThreadId, time: Time, object: ObjectId) {
         let object = self.first[object.index()];
         let seat = self.seat(thread);
-        let before = seat.object.replace(object);
         if seat.is_blocked {
-            if let Some(before) = before {
-                self.leave(before, time);
-            }
-            self.join(thread, object, time);
+            let before = seat.object.replace(object);
+            self.change(thread, time, (before, Some(object)));
+        } else {
+            seat.next = Some(object);
         }
     }
 
-    fn enter(&mut self, thread: ThreadId, time: Time, _before: State, state: State) {
+    fn enter(&mut self, thread: ThreadId, time: Time, before: State, state: State) {
         let is_blocked = matches!(state, State::Blocked(_));
         let seat = self.seat(thread);
         let was_blocked = std::mem::replace(&mut seat.is_blocked, is_blocked);
-        let object = if is_blocked { seat.object } else { seat.object.take() };
-        match (was_blocked, is_blocked, object) {
-            (false, true, Some(object)) => self.join(thread, object, time),
-            (true, false, Some(object)) => self.leave(object, time),
-            _ => {}
-        }
+        let waits_on = if was_blocked { is_blocked } else { goes_on(before, state) };
+        let old = seat.object;
+        seat.object = match seat.next.take() {
+            Some(next) if is_blocked || state == State::Spinning => Some(next),
+            _ => old.filter(|_| waits_on),
+        };
+        let new = seat.object;
+        self.change(thread, time, (old, new));
     }
 
     fn finish(&mut self, end: Time) {
         for index in 0..self.seats.len() {
-            let seat = &mut self.seats[index];
-            if let Some(object) = seat.object.take().filter(|_| seat.is_blocked) {
+            if let Some(object) = self.seats[index].object.take() {
                 self.leave(object, end);
             }
         }
@@ -159,5 +183,16 @@ mod tests {
         let row = watch.into_states().rows.remove(&Node::Object(made.object("m"))).unwrap().own;
         assert_eq!(row[&Condition::Blocked(Cause::Lock)].nominal.levels(), [(1, 2), (2, 1)]);
         assert_eq!(row[&Condition::Wanted].nominal.levels(), [(1, 1), (2, 1)]);
+    }
+
+    #[test]
+    fn an_object_is_spun_for_too() {
+        let made = draw("1 = mutex m\nT1 A¹¹1A\nT2 BBBBB");
+        let mut watch = WantedWatch::new(&made.program, &made.objects);
+        let Ok(()) = longpole_graph::sweep(&made, false, &mut watch);
+        let row = watch.into_states().rows.remove(&Node::Object(made.object("m"))).unwrap().own;
+        assert_eq!(row[&Condition::Spinning].effective.levels(), [(1, 2)]);
+        assert_eq!(row[&Condition::Blocked(Cause::Lock)].effective.levels(), [(1, 1)]);
+        assert_eq!(row[&Condition::Wanted].nominal.levels(), [(1, 1), (2, 2)]);
     }
 }

@@ -75,6 +75,17 @@ fn every_cause_of_a_wait() {
 }
 
 #[test]
+fn spins_that_the_program_tells_of() {
+    assert_survives(
+        "1 = spin lock m
+         2 = mutex n
+         T1 AA¹¹¹AA¹¹-¹BB²²22AA
+         T2 BBBBBBBBBBBBBBBBBBB
+         T2@17 -> T1 unlock",
+    );
+}
+
+#[test]
 fn spinning_and_preemption() {
     assert_survives("T1 AA~~~AA--AA~~~BB\nT2 BB--BBBB~~~--BBB");
 }

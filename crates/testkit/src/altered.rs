@@ -114,7 +114,13 @@ impl Clock<'_> {
                     reached.altered += item.time.nanoseconds() as f64 - reached.base;
                     reached.base = item.time.nanoseconds() as f64;
                 }
-                if !matches!(state, State::Blocked(_)) {
+                let goes_on = match state {
+                    State::Blocked(_) => true,
+                    State::Spinning => !matches!(before, State::Blocked(_)),
+                    State::Ready => before == State::Spinning,
+                    State::Running | State::Absent => false,
+                };
+                if !goes_on {
                     self.objects[index] = None;
                 }
                 self.ended[index] = state == State::Absent;

@@ -1,7 +1,7 @@
 //! What a drawing means: who is where and in what state in each column, and the timelines of that.
 
 use longpole_event::{MachineId, ProcessId, ThreadId, Time};
-use longpole_trace::{DependenceKind, Item, PathId, Paths, State, Thread, What};
+use longpole_trace::{DependenceKind, Item, ObjectKind, PathId, Paths, State, Thread, What};
 
 use crate::drawing::{Drawing, DrawnDependence};
 use crate::memory::MemoryTimelines;
@@ -145,8 +145,7 @@ impl Drawing {
             let lives_on = column == self.length() && self.end(thread).is_none();
             let state = if lives_on { before } else { self.state(thread, column) };
             if before != state {
-                let drawn = self.threads[thread].row.get(column).and_then(|digit| self.objects.get(digit));
-                if let Some((kind, name)) = drawn {
+                if let Some((kind, name)) = self.awaited(thread, column) {
                     let what = What::Await(made.known_object(*kind, name));
                     made.items.push(Item { time, thread: ThreadId::from_index(thread), what });
                 }
@@ -154,6 +153,24 @@ impl Drawing {
                 made.items.push(Item { time, thread: ThreadId::from_index(thread), what });
             }
         }
+    }
+
+    /// What the thread begins to wait for in the column; not again where it has spun for it before.
+    pub(crate) fn awaited(&self, thread: usize, column: usize) -> Option<&(ObjectKind, String)> {
+        let row = &self.threads[thread].row;
+        let object = self.object_of(*row.get(column)?)?;
+        let before = row[..column].iter().rev().copied().find(|&character| character != '-');
+        let is_same = before.filter(|_| column > 0).and_then(|before| self.object_of(before)) == Some(object);
+        let spun = before.and_then(|before| self.state_of(before)) == Some(State::Spinning);
+        (!(is_same && spun)).then_some(object)
+    }
+
+    /// Where in its process the futex lies that the thread waits for in the column: of an object, its own place.
+    pub(crate) fn address(&self, thread: usize, column: usize) -> u64 {
+        const ELSEWHERE: u64 = 16;
+        let drawn = self.threads[thread].row.get(column).and_then(|&character| self.object_of(character));
+        let at = drawn.and_then(|object| self.objects.values().position(|other| other == object));
+        at.map_or(ELSEWHERE, |at| 0x1000 + 64 * at as u64)
     }
 
     /// The thread's state in the column; absent after its row.

@@ -10,7 +10,7 @@ use longpole_trace::{ObjectId, PathId, State, What};
 use crate::memory::MemoryTimelines;
 use crate::oracle::{busy_in, path_of_wait, path_of_work, runnable_in, state_in};
 
-/// A stretch in which a thread is blocked.
+/// A stretch in which a thread is blocked, or spins for an object and perhaps blocks then.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wait {
     /// The thread.
@@ -46,17 +46,25 @@ pub fn waits(made: &MemoryTimelines) -> Vec<Wait> {
     for index in 0..made.program.threads.len() {
         let thread = ThreadId::from_index(index);
         let (mut open, mut object): (Option<Wait>, _) = (None, None);
+        let (mut before, mut awaits) = (State::Absent, false);
         for (at, item) in made.items.iter().enumerate().filter(|(_, item)| item.thread == thread) {
             let now = item.time.nanoseconds();
             match item.what {
-                What::Await(awaited) => object = Some(awaited),
+                What::Await(awaited) => (object, awaits) = (Some(awaited), true),
                 What::State(state) => {
+                    let (was, begins) = (before, std::mem::take(&mut awaits));
+                    before = state;
+                    let is_waiting = matches!(state, State::Blocked(_) | State::Spinning | State::Ready);
+                    let was_spinning = matches!(was, State::Spinning | State::Ready);
+                    if open.is_some() && !begins && was_spinning && is_waiting {
+                        continue;
+                    }
                     if let Some(mut wait) = open.take() {
                         (wait.to, wait.end) = (now, at);
                         wait.ender = if state == State::Absent { None } else { ender(made, &wait) };
                         waits.push(wait);
                     }
-                    if let State::Blocked(_) = state {
+                    if matches!(state, State::Blocked(_)) || (state == State::Spinning && begins) {
                         let (from, begin) = (now, at);
                         open = Some(Wait { thread, object, from, to: 0, ender: None, begin, end: 0 });
                     } else {

@@ -28,6 +28,7 @@
 //! | `: f z` | … io, a page fault, sleep |
 //! | `i x u` | … a signal, being unparked, a futex of unknown use |
 //! | `0`…`9` | … the object that the digit stands for |
+//! | `⁰`…`⁹` | spinning for that object, by the thread's own word |
 //!
 //! A thread is observed where its procedure changes, where it leaves the processor, where it enables another
 //! and where a `look` says so. At one time come first the observations, then the dependences, then the states. A
@@ -128,6 +129,13 @@ pub(crate) fn state_of(character: char) -> Option<State> {
     })
 }
 
+/// The digit that is raised.
+fn raised(character: char) -> Option<char> {
+    const RAISED: &str = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+    let digit = RAISED.chars().position(|raised| raised == character)?;
+    char::from_digit(u32::try_from(digit).ok()?, 10)
+}
+
 fn kind_of(word: &str) -> Option<DependenceKind> {
     Some(match word {
         "create" => DependenceKind::Create,
@@ -218,10 +226,16 @@ impl Drawing {
 
     /// What a character of a row says in this drawing.
     pub(crate) fn state_of(&self, character: char) -> Option<State> {
-        match self.objects.get(&character) {
-            Some((kind, _)) => Some(State::Blocked(kind.cause())),
-            None => state_of(character),
+        match (self.objects.get(&character), raised(character)) {
+            (Some((kind, _)), _) => Some(State::Blocked(kind.cause())),
+            (None, Some(digit)) => self.objects.get(&digit).map(|_| State::Spinning),
+            (None, None) => state_of(character),
         }
+    }
+
+    /// The object that a character says is waited for.
+    pub(crate) fn object_of(&self, character: char) -> Option<&(ObjectKind, String)> {
+        self.objects.get(&raised(character).unwrap_or(character))
     }
 
     /// What a letter or a digit stands for.
@@ -374,6 +388,15 @@ mod tests {
         let made = draw("unit 10\nT1 AAAA\nT2 mmmB\nT1@1 -> T2@3 message");
         assert!(shown(&made).contains(&"30 T2 Message from T1@10".to_owned()));
         assert!(shown(&made).contains(&"10 T1 at A".to_owned()), "a sender is observed when it sends");
+    }
+
+    #[test]
+    fn a_raised_digit_is_a_spin_for_its_object() {
+        let made = draw("1 = spin lock table\nT1 A¹¹1A");
+        assert_eq!(
+            shown(&made)[1..6],
+            ["1 T1 at A", "1 T1 awaits table", "1 T1 Spinning", "3 T1 at A", "3 T1 Blocked(Lock)",],
+        );
     }
 
     #[test]

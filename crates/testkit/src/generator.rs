@@ -138,13 +138,29 @@ impl Run {
         match self.states[thread.index()] {
             State::Absent => {}
             State::Running => self.step_running(thread, action, argument),
-            State::Spinning => {
-                self.observe(thread, argument);
-                self.enter(thread, State::Running);
-            }
+            State::Spinning => self.step_spinning(thread, action, argument),
+            // Before it lost its processor it may have spun.
+            State::Ready if action.is_multiple_of(5) => self.enter(thread, State::Spinning),
             State::Ready => self.enter(thread, State::Running),
             State::Blocked(_) => self.step_blocked(thread, action, argument),
         }
+    }
+
+    /// It goes on, now and then enabled by another thread, blocks, or loses its processor.
+    fn step_spinning(&mut self, thread: ThreadId, action: u8, argument: usize) {
+        self.observe(thread, argument);
+        match action % 5 {
+            0 => return self.enter(thread, State::Blocked(CAUSES[argument % CAUSES.len()])),
+            1 => return self.enter(thread, State::Ready),
+            2 | 3 => {
+                let source = self.pick(argument, |id, state| id != thread && state == State::Running);
+                if let Some(source) = source {
+                    self.depend(thread, source, self.now, DependenceKind::Unlock);
+                }
+            }
+            _ => {}
+        }
+        self.enter(thread, State::Running);
     }
 
     /// Mostly a running thread wakes it; else something that nobody sees, or a message.
@@ -190,7 +206,13 @@ impl Run {
         match action % 8 {
             0 => self.wait(thread, argument),
             1 => self.enter(thread, State::Ready),
-            2 => self.enter(thread, State::Spinning),
+            2 => {
+                if let Some(name) = ["m", "n"].get(argument % 3) {
+                    let object = self.made.known_object(ObjectKind::SpinLock, name);
+                    self.push(thread, What::Await(object));
+                }
+                self.enter(thread, State::Spinning);
+            }
             3 if self.states.len() < self.most => {
                 let child = self.add_thread(Some(thread));
                 self.depend(child, thread, self.now, DependenceKind::Create);

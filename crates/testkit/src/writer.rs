@@ -4,15 +4,15 @@
 //! cause of a wait that a thread is in when it is first seen. Dependences between machines, and those that are under
 //! way for a while, are written as messages.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use longpole_event::{
-    Blocking, Call, Event, EventKind, FileKind, Frame, FrameId, MachineId, Module, ModuleKind, Process,
-    ProcessId, Stack, StackId, Symbol, SymbolPlace, Thread, ThreadId, Time, Waker,
+    Blocking, Call, Event, EventKind, FileKind, Frame, FrameId, MachineId, Module, ModuleKind, Primitive,
+    PrimitiveKind, Process, ProcessId, Stack, StackId, Symbol, SymbolPlace, Thread, ThreadId, Time, Waker,
 };
 use longpole_recording::{Folder, LogBuilder, LogName, Machine, Manifest, Outcome, Result};
-use longpole_trace::{Cause, State};
+use longpole_trace::{Cause, ObjectKind, State};
 
 use crate::drawing::{Drawing, DrawnDependence};
 
@@ -60,6 +60,10 @@ struct Writer<'a> {
     /// Ids in this log of the machine's threads, by their position in the drawing.
     ids: BTreeMap<usize, ThreadId>,
     frames: BTreeMap<(String, u32, bool), FrameId>,
+    /// Processes by name, with the number of their threads.
+    processes: BTreeMap<String, (ProcessId, u32)>,
+    /// Threads that have told of a wait.
+    inside: BTreeSet<usize>,
 }
 
 impl<'a> Writer<'a> {
@@ -71,24 +75,25 @@ impl<'a> Writer<'a> {
             symbols: log(LogName::Symbols)?,
             ids: BTreeMap::new(),
             frames: BTreeMap::new(),
+            processes: BTreeMap::new(),
+            inside: BTreeSet::new(),
         };
-        let mut processes: BTreeMap<&str, (ProcessId, u32)> = BTreeMap::new();
         for (index, thread) in drawing.threads.iter().enumerate() {
             if thread.machine != name {
                 continue;
             }
-            let next = processes.len() as u32;
-            let (process, threads) = match processes.get(thread.process.as_str()) {
+            let next = writer.processes.len() as u32;
+            let (process, threads) = match writer.processes.get(&thread.process) {
                 Some(&known) => known,
                 None => {
                     let creator = drawing.creation(index).map(|(creator, _)| &drawing.threads[creator]);
                     let parent = creator
-                        .and_then(|creator| processes.get(creator.process.as_str()))
+                        .and_then(|creator| writer.processes.get(&creator.process))
                         .map(|&(parent, _)| parent);
                     (writer.events.process(Process { pid: (next + 1) * 100, parent })?, 0)
                 }
             };
-            processes.insert(&thread.process, (process, threads + 1));
+            writer.processes.insert(thread.process.clone(), (process, threads + 1));
             let tid = (process.0 + 1) * 100 + threads;
             writer.ids.insert(index, writer.events.thread(Thread { process, tid })?);
         }
@@ -191,8 +196,12 @@ impl<'a> Writer<'a> {
         }
         let was_on = before.is_on_cpu();
         match after {
-            State::Running | State::Spinning if !was_on => self.event(thread, column, EventKind::In),
-            State::Running | State::Spinning => Ok(()),
+            State::Running | State::Spinning => {
+                if !was_on {
+                    self.event(thread, column, EventKind::In)?;
+                }
+                self.write_inside(thread, column, after)
+            }
             State::Ready if was_on => {
                 let stack = self.stack(thread, column, false)?;
                 let kind = EventKind::Out { blocking: Blocking::Runnable, call: None, stack };
@@ -218,8 +227,25 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// What the thread itself says of its waits.
+    fn write_inside(&mut self, thread: usize, column: usize, after: State) -> Result<()> {
+        if after == State::Running {
+            let was_inside = self.inside.remove(&thread);
+            return if was_inside { self.event(thread, column, EventKind::Proceed) } else { Ok(()) };
+        }
+        let Some((kind, name)) = self.drawing.awaited(thread, column) else { return Ok(()) };
+        let name = Some(self.events.text(name)?);
+        let process = self.processes[&self.drawing.threads[thread].process].0;
+        let address = self.drawing.address(thread, column);
+        let kind = primitive(*kind);
+        let primitive = Some(self.events.primitive(Primitive { process, kind, address, name })?);
+        let stack = self.stack(thread, column, false)?;
+        self.inside.insert(thread);
+        self.event(thread, column, EventKind::Await { primitive, stack })
+    }
+
     fn write_block(&mut self, thread: usize, column: usize, cause: Cause) -> Result<()> {
-        let (call, waiting) = evidence_of(cause);
+        let (call, waiting) = evidence_of(cause, self.drawing.address(thread, column));
         let call = call.map(|call| self.events.call(call)).transpose()?;
         let mut stack = self.stack(thread, column, false)?;
         if let Some((module, name)) = waiting {
@@ -272,8 +298,8 @@ impl<'a> Writer<'a> {
 }
 
 /// The system call (x86-64) and the waiting procedure that show a wait of this cause.
-fn evidence_of(cause: Cause) -> (Option<Call>, Option<(&'static str, &'static str)>) {
-    let call = |number| Some(Call { number, arguments: [16, 128, 0], file: FileKind::None });
+fn evidence_of(cause: Cause, address: u64) -> (Option<Call>, Option<(&'static str, &'static str)>) {
+    let call = |number| Some(Call { number, arguments: [address, 128, 0], file: FileKind::None });
     let read = |file| Some(Call { number: 0, arguments: [3, 0, 0], file });
     let libc = |name| Some(("/lib/libc.so.6", name));
     const FUTEX: i32 = 202;
@@ -297,5 +323,19 @@ fn evidence_of(cause: Cause) -> (Option<Call>, Option<(&'static str, &'static st
         Cause::Signal => (call(34), None),
         Cause::Kernel => (call(9), None),
         Cause::Stopped | Cause::Other => (None, None),
+    }
+}
+
+/// What an agent calls an object of this kind.
+fn primitive(kind: ObjectKind) -> PrimitiveKind {
+    match kind {
+        ObjectKind::Mutex => PrimitiveKind::Mutex,
+        ObjectKind::RwLock => PrimitiveKind::ReadWriteLock,
+        ObjectKind::SpinLock => PrimitiveKind::SpinLock,
+        ObjectKind::Condition => PrimitiveKind::Condition,
+        ObjectKind::Barrier => PrimitiveKind::Barrier,
+        ObjectKind::Semaphore => PrimitiveKind::Semaphore,
+        ObjectKind::Once => PrimitiveKind::Once,
+        _ => PrimitiveKind::Futex,
     }
 }

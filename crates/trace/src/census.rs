@@ -15,6 +15,7 @@ use crate::library_sources::is_standard_library;
 use crate::object_names::{Names, name};
 use crate::objects::{Object, ObjectId, ObjectKind, Objects};
 use crate::paths::{PathId, Paths, PlaceId};
+use crate::primitives::Known;
 use crate::waiting_frames::hint;
 
 /// What tells one object from another.
@@ -52,9 +53,18 @@ pub(crate) struct Wait {
     pub(crate) identity: Option<Identity>,
     /// The thread waits until it can write.
     pub(crate) writes: bool,
+    /// The program itself told the kind.
+    pub(crate) is_told: bool,
 }
 
 impl Wait {
+    /// A wait for a primitive; `None` where its use is not known.
+    pub(crate) fn told(primitive: &Known) -> Option<Wait> {
+        let Known { process, kind, address } = *primitive;
+        let identity = address.map(|address| Identity::Word(process, address));
+        kind.map(|kind| Wait { process, kind, identity, writes: false, is_told: true })
+    }
+
     /// The key of what is waited for at this path.
     fn key(&self, path: PathId, paths: &Paths) -> ObjectKey {
         let at_place = || Identity::Place(self.process, paths.innermost_id(path));
@@ -255,6 +265,7 @@ mod tests {
     use super::*;
     use crate::object_names::{Variable, WordNames};
     use crate::paths::{Place, Procedure};
+    use crate::primitives::Primitives;
     use crate::program::{Process, Program};
 
     #[derive(Default)]
@@ -263,6 +274,7 @@ mod tests {
         program: Program,
         words: WordNames,
         files: FxHashMap<u64, String>,
+        primitives: Primitives,
         census: Census,
     }
 
@@ -276,7 +288,7 @@ mod tests {
         }
 
         fn wait(&mut self, kind: ObjectKind, identity: Option<Identity>, path: PathId) -> ObjectId {
-            let wait = Wait { process: ProcessId(0), kind, identity, writes: false };
+            let wait = Wait { process: ProcessId(0), kind, identity, writes: false, is_told: false };
             self.census.come_across(wait, path, &self.paths)
         }
 
@@ -295,9 +307,16 @@ mod tests {
 
         fn names(self) -> Vec<(ObjectKind, String)> {
             let mut objects = Objects::default();
-            let Setting { paths, program, words, files, census } = self;
+            let Setting { paths, program, words, files, primitives, census } = self;
             let pids = program.processes.iter().map(|process| process.pid).collect();
-            let names = Names { paths: &paths, program: &program, words: &words, files: &files, pids: &pids };
+            let names = Names {
+                paths: &paths,
+                program: &program,
+                words: &words,
+                files: &files,
+                pids: &pids,
+                primitives: &primitives,
+            };
             census.settle(&names, &mut objects);
             objects.all().iter().map(|object| (object.kind, object.name.clone())).collect()
         }
@@ -397,6 +416,7 @@ mod tests {
             kind: ObjectKind::Pipe,
             identity: Some(Identity::File(7)),
             writes,
+            is_told: false,
         };
         let id = setting.census.come_across(wait(uniq, false), path, &setting.paths);
         setting.census.ended(id, false, sort);

@@ -21,6 +21,7 @@ mod objects;
 mod observer;
 mod paths;
 mod phase;
+mod primitives;
 mod program;
 mod stacks;
 mod state;

@@ -1,6 +1,7 @@
 //! Names of objects, the same in the next run: no address, pid or number of an inode is part of one.
 //!
 //! ```text
+//!   table                                     what the program itself calls it
 //!   cache_lock, pool+0x28                     the variable that holds it
 //!   mutex in Cache::get (cache.rs:88)         the place where it is waited for most often
 //!   pipe sort → uniq, socket pgbench ↔ postgres   who uses it
@@ -17,6 +18,7 @@ use crate::census::{Found, Identity};
 use crate::naming::VariableNames;
 use crate::objects::ObjectKind;
 use crate::paths::{Paths, Place, PlaceId};
+use crate::primitives::Primitives;
 use crate::program::Program;
 use crate::waiting_frames::hint;
 
@@ -34,6 +36,7 @@ pub(crate) struct Names<'a> {
     pub(crate) files: &'a FileNames,
     /// Pids of the run.
     pub(crate) pids: &'a FxHashSet<u32>,
+    pub(crate) primitives: &'a Primitives,
 }
 
 /// Files by the numbers that stand for them in calls.
@@ -79,8 +82,11 @@ pub(crate) fn file_names(tables: &Tables) -> FileNames {
 pub(crate) fn name(found: &Found, names: &Names<'_>) -> String {
     let kind = found.key.kind;
     match found.key.identity {
-        Identity::Word(process, address) => variable(kind, process, address, names.words)
-            .unwrap_or_else(|| by_site(kind, &found.sites, names.paths)),
+        Identity::Word(process, address) => match names.primitives.name(process, address) {
+            Some(given) => given.to_owned(),
+            None => variable(kind, process, address, names.words)
+                .unwrap_or_else(|| by_site(kind, &found.sites, names.paths)),
+        },
         Identity::Thread(thread) => format!("end of thread {}", thread_name(thread, names.program)),
         Identity::Process(process) => format!("end of process {}", process_name(process, names.program)),
         Identity::Memory(process) => format!("memory map of {}", process_name(process, names.program)),

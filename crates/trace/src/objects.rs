@@ -56,6 +56,8 @@ kinds! {
     RwLock => "rwlock", Lock;
     /// Something done by the first thread that comes by.
     Once => "once", Lock;
+    /// A lock that is waited for by spinning.
+    SpinLock => "spin lock", Lock;
     /// A lock of which the kind could not be told.
     Lock => "lock", Lock;
     /// A lock of a file or of a part of it.

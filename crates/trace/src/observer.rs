@@ -16,6 +16,8 @@ pub(crate) trait Observer {
     fn item(&mut self, item: Item);
     /// The stack of a thread (by its id in the log) is known at this time, or should be.
     fn observed(&mut self, _thread: ThreadId, _time: Time, _stack: Option<StackId>, _spins: bool) {}
+    /// What the thread did up to now is known; a later look in a waiting loop says nothing of it.
+    fn accounted(&mut self, _thread: ThreadId, _time: Time) {}
     /// A timer found the thread at this path.
     fn sampled(&mut self, _thread: ThreadId, _path: PathId) {}
     /// The thread's burst of work ended at this path; gives the path to which the time since its last sample

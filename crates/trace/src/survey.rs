@@ -91,6 +91,10 @@ impl Observer for Surveyor<'_> {
         }
     }
 
+    fn accounted(&mut self, thread: ThreadId, time: Time) {
+        self.findings.since[thread.index()] = time;
+    }
+
     fn sampled(&mut self, thread: ThreadId, path: PathId) {
         self.findings.last_samples.sampled(thread, path);
     }

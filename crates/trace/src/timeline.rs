@@ -27,6 +27,8 @@ pub struct Item {
 ///   B gets the processor:               B State(Running)
 ///   A creates B:                        A Observe(path)   B Depend{Create}     B State(Ready)
 ///   timer finds A running:              A Observe(path)
+///   A says that it waits at t:          A Observe(path)   A Await(object)   A State(Spinning)
+///   A says that it goes on:             A Observe(path)   A Depend{source B}   A State(Running)
 ///   B ends:                             B Observe(path)   B State(Absent)
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,7 +39,9 @@ pub enum What {
     /// (metrics.md §1). The path is without the frames of the wait or wake itself, and it is also where
     /// a wait that begins now is suffered.
     Observe(PathId),
-    /// The wait that begins with the thread's next state is for this object. Without it, what for is not known.
+    /// The wait that begins with the thread's next state is for this object; that state is blocked, or spinning
+    /// where the program itself told of the wait. Without it, what for is not known. The wait goes on while the
+    /// thread spins, is ready in between, or blocks after that; it ends where the thread runs or stops being blocked.
     Await(ObjectId),
     /// `source` at `source_time` enabled this thread to go on now.
     Depend {

@@ -16,6 +16,7 @@ use crate::object_names::{FileNames, Names, WordNames, file_names};
 use crate::objects::{ObjectId, Objects};
 use crate::observer::Observer;
 use crate::paths::{PathId, Paths};
+use crate::primitives::Primitives;
 use crate::program::Program;
 use crate::stacks::{Cut, PathCache, StackTable};
 use crate::stream::{Axis, LogStream, Merge};
@@ -47,6 +48,7 @@ struct Surveyed {
     words: WordNames,
     files: FileNames,
     tenants: Tenants,
+    primitives: Primitives,
     tails: Tails,
     calls: Vec<Call>,
     known: Vec<Foreknowledge>,
@@ -63,6 +65,7 @@ impl Surveyed {
             known: &self.known,
             processes: &self.processes,
             tenants: &self.tenants,
+            primitives: &self.primitives,
             sent,
             base: self.base,
         }
@@ -189,6 +192,7 @@ impl Trace {
             let threads = inventory.threads.len();
             let (words, files) =
                 (WordNames::of(&inventory.tables, &variables, process_base), file_names(&inventory.tables));
+            let primitives = Primitives::of(&inventory.tables, process_base);
             process_base +=
                 u32::try_from(inventory.tables.processes.len()).expect("fewer than 2^32 processes");
             let of_machine = &self.program.threads[base as usize..][..threads];
@@ -201,6 +205,7 @@ impl Trace {
                 tenants: Tenants::new(of_machine, base, |process| {
                     self.program.processes[process.index()].pid
                 }),
+                primitives,
                 tails: Tails::default(),
                 calls: inventory.tables.calls,
                 known: inventory.threads.into_iter().map(|thread| thread.known).collect(),
@@ -250,8 +255,10 @@ impl Trace {
         machine.cache = found.cache;
         let waits = found.objects.counts();
         let (words, files) = (&machine.words, &machine.files);
-        let pids = &self.program.processes.iter().map(|process| process.pid).collect();
-        let names = Names { paths: &self.paths, program: &self.program, words, files, pids };
+        let primitives = &machine.primitives;
+        let pids = self.program.processes.iter().map(|process| process.pid).collect();
+        let names =
+            Names { paths: &self.paths, program: &self.program, words, files, pids: &pids, primitives };
         let objects = found.objects.settle(&names, &mut self.objects);
         machine.objects = objects;
         machine.tails = found.last_samples.into_tails();

@@ -10,6 +10,8 @@
 //! An event that contradicts the state (a switch-in of a running thread) is a sign of loss: the thread is
 //! brought into the state that the event proves, and the contradiction is counted.
 
+mod inside;
+
 use longpole_event::{Blocking, Call, CallId, Event, EventKind, ProcessId, StackId, ThreadId, Time, Waker};
 use rustc_hash::FxHashMap;
 
@@ -19,11 +21,13 @@ use crate::ends::Ends;
 use crate::objects::ObjectId;
 use crate::observer::{Observer, Oddity};
 use crate::paths::PathId;
+use crate::primitives::Primitives;
 use crate::stacks::{Cut, StackTable};
 use crate::state::{Cause, State};
 use crate::subject::{Subject, Which, is_for_something, subject};
 use crate::tenants::Tenants;
 use crate::timeline::{DependenceKind, Item, What};
+use inside::Inside;
 
 /// What the survey knows about a thread before its timeline is replayed.
 #[derive(Clone, Debug, Default)]
@@ -50,6 +54,7 @@ pub(crate) struct Sources<'a> {
     /// The recording's process of each thread of the log.
     pub(crate) processes: &'a [ProcessId],
     pub(crate) tenants: &'a Tenants,
+    pub(crate) primitives: &'a Primitives,
     pub(crate) sent: &'a Sent,
     /// Added to the log's thread ids to make the recording's.
     pub(crate) base: u32,
@@ -61,6 +66,8 @@ struct Live {
     /// When it came into its state.
     since: Time,
     prefix: PathId,
+    /// Where it was seen last.
+    path: PathId,
     /// The prefix after the next exec.
     program_prefix: PathId,
     /// The first of its foreknown spins that is not over.
@@ -71,6 +78,8 @@ struct Live {
     observed: bool,
     /// What it waits for, and whether to write to it.
     awaits: Option<(ObjectId, bool)>,
+    /// The wait that it told of and that is not over.
+    inside: Option<Inside>,
 }
 
 /// Replays the events of one machine.
@@ -86,11 +95,13 @@ impl<'a> Transitions<'a> {
             state: State::Absent,
             since: Time::ZERO,
             prefix: crate::paths::Paths::ROOT,
+            path: crate::paths::Paths::ROOT,
             program_prefix: crate::paths::Paths::ROOT,
             next_spin: 0,
             yielded: false,
             observed: false,
             awaits: None,
+            inside: None,
         };
         Transitions { sources, threads: vec![absent; sources.known.len()], ends: Ends::default() }
     }
@@ -122,6 +133,10 @@ impl<'a> Transitions<'a> {
                 self.wake(thread, time, (waker, call, stack), observer);
             }
             EventKind::Sample { stack, .. } => self.sample(thread, time, stack, observer),
+            EventKind::Await { primitive, stack } => {
+                self.begin_inside(thread, time, (primitive, stack), observer);
+            }
+            EventKind::Proceed => self.proceed(thread, time, observer),
             EventKind::Receive { key } => {
                 if let Some(&(source, source_time)) = self.sources.sent.get(&key) {
                     let kind = DependenceKind::Message;
@@ -134,8 +149,6 @@ impl<'a> Transitions<'a> {
             | EventKind::Value { .. }
             | EventKind::Lost { .. }
             // Not read yet.
-            | EventKind::Await { .. }
-            | EventKind::Proceed
             | EventKind::Held { .. }
             | EventKind::Enter { .. }
             | EventKind::Leave
@@ -174,6 +187,7 @@ impl<'a> Transitions<'a> {
         // stack begins anew.
         live.prefix = if known.is_new_process { creator_prefix } else { path };
         live.program_prefix = path;
+        live.path = path;
         observer.begins_at(thread, path);
         let source = self.global(creator);
         let kind = DependenceKind::Create;
@@ -184,7 +198,10 @@ impl<'a> Transitions<'a> {
     fn switch_in(&mut self, thread: ThreadId, time: Time, observer: &mut impl Observer) {
         match self.threads[thread.index()].state {
             State::Ready => {}
-            State::Blocked(_) => self.woken_unseen(thread, time, observer),
+            State::Blocked(_) => {
+                self.woken_unseen(thread, time, observer);
+                self.interrupt_inside(thread);
+            }
             State::Absent | State::Running | State::Spinning => observer.count(Oddity::Contradiction),
         }
         self.enter_processor(thread, time, observer);
@@ -219,24 +236,51 @@ impl<'a> Transitions<'a> {
             self.enter(thread, time, State::Absent, observer);
             return;
         }
-        let path = self.observe(thread, time, (stack, Cut::Stripped), observer);
+        if self.is_told_inside(thread, (blocking, call, stack)) {
+            self.block_inside(thread, time, stack, observer);
+            return;
+        }
+        // A collector that sees neither call nor stack says nothing of the place.
+        let path = match (call, stack) {
+            (None, None) => self.threads[thread.index()].path,
+            _ => self.observe(thread, time, (stack, Cut::Stripped), observer),
+        };
         let hints = stacks.hints(stack);
         let cause = cause(blocking, call, hints);
+        let wait = subject(cause, call, hints).map(|subject| self.wait(thread, time, subject));
+        self.await_object(thread, time, (cause, wait, path), observer);
+        let told = wait.filter(|wait| wait.is_told).map(|wait| wait.kind.cause());
+        self.enter(thread, time, State::Blocked(told.unwrap_or(cause)), observer);
+    }
+
+    /// The thread is about to wait for this.
+    fn await_object(
+        &mut self,
+        thread: ThreadId,
+        time: Time,
+        (cause, wait, path): (Cause, Option<Wait>, PathId),
+        observer: &mut impl Observer,
+    ) {
         self.threads[thread.index()].awaits = None;
-        if is_for_something(cause) {
-            let wait = subject(cause, call, hints).map(|subject| self.wait(thread, time, subject));
-            if let Some(object) = observer.awaited(wait, path) {
-                self.threads[thread.index()].awaits = wait.map(|wait| (object, wait.writes));
-                self.emit(thread, time, What::Await(object), observer);
-            }
+        if is_for_something(cause)
+            && let Some(object) = observer.awaited(wait, path)
+        {
+            self.threads[thread.index()].awaits = wait.map(|wait| (object, wait.writes));
+            self.emit(thread, time, What::Await(object), observer);
         }
-        self.enter(thread, time, State::Blocked(cause), observer);
     }
 
     /// What the thread waits for, in the ids of the recording.
     fn wait(&self, thread: ThreadId, time: Time, subject: Subject) -> Wait {
         let process = self.sources.processes[thread.index()];
         let tenants = self.sources.tenants;
+        let told = match subject.which {
+            Which::Word(word) => self.sources.primitives.at(process, word),
+            _ => None,
+        };
+        if let Some(wait) = told.and_then(Wait::told) {
+            return wait;
+        }
         let identity = match subject.which {
             Which::Word(address) => Some(Identity::Word(process, address)),
             Which::Thread(tid) => tenants.thread(process, tid, time).map(Identity::Thread),
@@ -246,7 +290,7 @@ impl<'a> Transitions<'a> {
             Which::Memory => Some(Identity::Memory(process)),
             Which::Place => None,
         };
-        Wait { process, kind: subject.kind, identity, writes: subject.writes }
+        Wait { process, kind: subject.kind, identity, writes: subject.writes, is_told: false }
     }
 
     fn wake(
@@ -272,6 +316,7 @@ impl<'a> Transitions<'a> {
             (None, Waker::Outside(_)) => observer.count(Oddity::OutsideWake),
             (None, _) => self.woken_unseen(thread, time, observer),
         }
+        self.interrupt_inside(thread);
         self.enter(thread, time, State::Ready, observer);
     }
 
@@ -310,6 +355,10 @@ impl<'a> Transitions<'a> {
             observer.count(Oddity::Contradiction);
             self.enter_processor(thread, time, observer);
         }
+        if self.threads[thread.index()].inside.is_some() {
+            self.look_inside(thread, time, stack, observer);
+            return;
+        }
         let path = self.observe(thread, time, (stack, Cut::Plain), observer);
         observer.sampled(thread, path);
         self.enter_processor(thread, time, observer);
@@ -327,6 +376,7 @@ impl<'a> Transitions<'a> {
         let live = &mut self.threads[thread.index()];
         live.observed = true;
         let path = observer.path(live.prefix, stack);
+        live.path = path;
         if stack.1 == Cut::Stripped {
             let worked = observer.worked(thread, path);
             if worked != path {
@@ -344,7 +394,8 @@ impl<'a> Transitions<'a> {
         while spins.get(live.next_spin).is_some_and(|&(_, end)| end <= time) {
             live.next_spin += 1;
         }
-        let spinning = spins.get(live.next_spin).is_some_and(|&(begin, _)| begin <= time);
+        let sampled = spins.get(live.next_spin).is_some_and(|&(begin, _)| begin <= time);
+        let spinning = live.inside.is_some() || sampled;
         self.enter(thread, time, if spinning { State::Spinning } else { State::Running }, observer);
     }
 
@@ -361,6 +412,7 @@ impl<'a> Transitions<'a> {
             live.state = state;
             live.since = time;
             if state == State::Absent {
+                live.inside = None;
                 self.ends.end(thread, self.sources.processes[thread.index()], time);
             }
             self.emit(thread, time, What::State(state), observer);

@@ -6,7 +6,7 @@ use longpole_testkit::{Drawing, Mutations};
 use longpole_trace::Trace;
 
 /// A chunk: magic, stored and raw size, checksum, counts of definitions, payload.
-const CHUNK_HEADER: usize = 48;
+const CHUNK_HEADER: usize = 52;
 const FILE_HEADER: usize = 16;
 
 /// The chunk with its checksum made right again, so that damage reaches the readers behind it.

@@ -1,10 +1,13 @@
 //! Recordings written by hand, event by event.
 
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
 use std::path::Path;
 
 use longpole_event::{
-    Blocking, Call, Event, EventKind, FileKind, Frame, FrameId, MachineId, Module, ModuleKind, Process,
-    ProcessId, Stack, StackId, Symbol, SymbolPlace, Thread, ThreadId, Time, Waker,
+    Blocking, Call, Event, EventKind, FileKind, Frame, FrameId, MachineId, Module, ModuleKind, Primitive,
+    PrimitiveId, PrimitiveKind, Process, ProcessId, Stack, StackId, Symbol, SymbolPlace, Thread, ThreadId,
+    Time, Waker,
 };
 use longpole_recording::{Folder, LogBuilder, LogName, Machine, Manifest, Outcome};
 use longpole_trace::{Item, State, Trace, What};
@@ -78,7 +81,11 @@ impl Log {
     }
 
     pub fn futex(&mut self, time: u64, thread: ThreadId, stack: StackId) {
-        let call = Call { number: 202, arguments: [0x10, 128, 0], file: FileKind::None };
+        self.futex_at(time, thread, stack, 0x10);
+    }
+
+    pub fn futex_at(&mut self, time: u64, thread: ThreadId, stack: StackId, address: u64) {
+        let call = Call { number: 202, arguments: [address, 128, 0], file: FileKind::None };
         let call = Some(self.events.call(call).unwrap());
         let (blocking, stack) = (Blocking::Interruptible, Some(stack));
         self.event(time, thread, EventKind::Out { blocking, call, stack });
@@ -91,6 +98,31 @@ impl Log {
 
     pub fn sample(&mut self, time: u64, thread: ThreadId, stack: StackId) {
         self.event(time, thread, EventKind::Sample { stack: Some(stack), kernel: false });
+    }
+
+    /// A primitive of the process, named where `name` is not empty.
+    pub fn primitive(
+        &mut self,
+        process: ProcessId,
+        kind: PrimitiveKind,
+        address: u64,
+        name: &str,
+    ) -> PrimitiveId {
+        let name = (!name.is_empty()).then(|| self.events.text(name).unwrap());
+        self.events.primitive(Primitive { process, kind, address, name }).unwrap()
+    }
+
+    pub fn awaits(&mut self, time: u64, thread: ThreadId, primitive: PrimitiveId, stack: Option<StackId>) {
+        self.event(time, thread, EventKind::Await { primitive: Some(primitive), stack });
+    }
+
+    pub fn proceed(&mut self, time: u64, thread: ThreadId) {
+        self.event(time, thread, EventKind::Proceed);
+    }
+
+    /// The thread is off its processor, by a collector that sees neither call nor stack.
+    pub fn out(&mut self, time: u64, thread: ThreadId, blocking: Blocking) {
+        self.event(time, thread, EventKind::Out { blocking, call: None, stack: None });
     }
 
     pub fn dead(&mut self, time: u64, thread: ThreadId) {

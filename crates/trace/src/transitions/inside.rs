@@ -1,0 +1,174 @@
+//! Waits that threads tell of themselves: exactly when one begins and ends, and what it is for.
+//!
+//! ```text
+//!   events     Await              Out          Wake   In            Proceed
+//!   state      |----- spinning ---|-- blocked --|ready|-- spinning --|  running
+//!   object     Await(object)                                           the object's wait is over at the Wake
+//! ```
+//! The thread's word says that it waits, and for which primitive; the kernel's events say whether it is on a
+//! processor meanwhile. Where the kernel's event shows that the thread is off its processor for something else (a page
+//! fault, the mutex of a condition), that event is believed.
+
+use longpole_event::{Blocking, Call, FileKind, PrimitiveId, StackId, ThreadId, Time};
+
+use super::Transitions;
+use crate::cause::{cause, futex};
+use crate::census::Wait;
+use crate::observer::{Observer, Oddity};
+use crate::paths::PathId;
+use crate::primitives::Known;
+use crate::stacks::Cut;
+use crate::state::{Cause, State};
+use crate::subject::subject;
+use crate::timeline::What;
+
+/// A wait that a thread told of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Inside {
+    pub(super) primitive: Option<PrimitiveId>,
+    cause: Cause,
+    wait: Option<Wait>,
+    path: PathId,
+    /// Nothing has ended it, not even for a moment.
+    pub(super) is_first: bool,
+}
+
+impl Transitions<'_> {
+    /// From now on the thread only waits.
+    pub(super) fn begin_inside(
+        &mut self,
+        thread: ThreadId,
+        time: Time,
+        (primitive, stack): (Option<PrimitiveId>, Option<StackId>),
+        observer: &mut impl Observer,
+    ) {
+        if self.threads[thread.index()].inside.is_some() {
+            // It lost the end of its wait before.
+            self.proceed(thread, time, observer);
+        }
+        if !self.threads[thread.index()].state.is_on_cpu() {
+            observer.count(Oddity::Contradiction);
+            self.enter_processor(thread, time, observer);
+        }
+        let path = match stack {
+            Some(_) => self.observe(thread, time, (stack, Cut::Stripped), observer),
+            None => self.threads[thread.index()].path,
+        };
+        let (cause, wait) = self.told(thread, time, (primitive, stack));
+        self.await_object(thread, time, (cause, wait, path), observer);
+        let inside = Inside { primitive, cause, wait, path, is_first: true };
+        self.threads[thread.index()].inside = Some(inside);
+        self.enter_processor(thread, time, observer);
+    }
+
+    /// The wait that the thread told of is over.
+    pub(super) fn proceed(&mut self, thread: ThreadId, time: Time, observer: &mut impl Observer) {
+        let live = &self.threads[thread.index()];
+        let (Some(inside), state) = (live.inside, live.state) else {
+            observer.count(Oddity::Contradiction);
+            return;
+        };
+        if state.is_on_cpu() {
+            // What it spun was spent where it asked.
+            observer.accounted(thread, time);
+            self.emit(thread, time, What::Observe(inside.path), observer);
+        } else {
+            observer.count(Oddity::Contradiction);
+        }
+        self.threads[thread.index()].inside = None;
+        self.enter_processor(thread, time, observer);
+    }
+
+    /// A timer found the thread while it waits.
+    pub(super) fn look_inside(
+        &mut self,
+        thread: ThreadId,
+        time: Time,
+        stack: Option<StackId>,
+        observer: &mut impl Observer,
+    ) {
+        observer.observed(thread, time, stack, false);
+        let live = &mut self.threads[thread.index()];
+        live.observed = true;
+        live.path = observer.path(live.prefix, (stack, Cut::Stripped));
+        let path = live.path;
+        self.emit(thread, time, What::Observe(path), observer);
+    }
+
+    /// Whether what the thread told of its wait says better what it blocks for than the switch does.
+    pub(super) fn is_told_inside(
+        &self,
+        thread: ThreadId,
+        (blocking, call, stack): (Blocking, Option<&Call>, Option<StackId>),
+    ) -> bool {
+        let Some(inside) = self.threads[thread.index()].inside else { return false };
+        let primitive = inside.primitive.and_then(|id| self.sources.primitives.get(id));
+        let is_same = match call {
+            Some(call) => futex::word(call).is_some_and(|word| {
+                // The word of a futex of unknown use may be the thread's own.
+                primitive.is_some_and(|primitive| primitive.kind.is_none() || primitive.covers(word))
+            }),
+            None => {
+                let seen = self.sources.stacks.hints(stack).kernel;
+                blocking == Blocking::Interruptible && matches!(seen, None | Some(Cause::Futex))
+            }
+        };
+        let is_told = inside.wait.is_some_and(|wait| wait.is_told);
+        is_same && (is_told || (call.is_none() && stack.is_none()))
+    }
+
+    /// The thread blocks in the wait that it told of.
+    pub(super) fn block_inside(
+        &mut self,
+        thread: ThreadId,
+        time: Time,
+        stack: Option<StackId>,
+        observer: &mut impl Observer,
+    ) {
+        let Some(inside) = self.threads[thread.index()].inside else { return };
+        let path = match stack {
+            Some(_) => self.observe(thread, time, (stack, Cut::Stripped), observer),
+            None => {
+                self.emit(thread, time, What::Observe(inside.path), observer);
+                inside.path
+            }
+        };
+        if !inside.is_first {
+            self.await_object(thread, time, (inside.cause, inside.wait, path), observer);
+        }
+        self.enter(thread, time, State::Blocked(inside.cause), observer);
+    }
+
+    /// The thread has stopped being blocked: what it does now is another wait, though it is of the one that it told of.
+    pub(super) fn interrupt_inside(&mut self, thread: ThreadId) {
+        if let Some(inside) = &mut self.threads[thread.index()].inside {
+            inside.is_first = false;
+        }
+    }
+
+    /// Why the thread waits, and for what, by its own word.
+    fn told(
+        &self,
+        thread: ThreadId,
+        time: Time,
+        (primitive, stack): (Option<PrimitiveId>, Option<StackId>),
+    ) -> (Cause, Option<Wait>) {
+        let primitive = primitive.and_then(|id| self.sources.primitives.get(id));
+        if let Some(wait) = primitive.and_then(Wait::told) {
+            return (wait.kind.cause(), Some(wait));
+        }
+        let call = primitive.and_then(futex_wait);
+        let hints = self.sources.stacks.hints(stack);
+        let cause = cause(Blocking::Interruptible, call.as_ref(), hints);
+        let wait = subject(cause, call.as_ref(), hints).map(|subject| self.wait(thread, time, subject));
+        (cause, wait)
+    }
+}
+
+/// The system call by which a thread would wait for a futex of unknown use.
+fn futex_wait(primitive: &Known) -> Option<Call> {
+    const FUTEX: i32 = 202;
+    const WAIT_PRIVATE: u64 = 128;
+    let arguments = [primitive.address?, WAIT_PRIVATE, 0];
+    Some(Call { number: FUTEX, arguments, file: FileKind::None })
+}

@@ -1,0 +1,188 @@
+//! What threads say of themselves, and the timelines that must come of it.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
+
+mod support;
+
+use longpole_event::{Blocking, EventKind, PrimitiveKind, ProcessId, ThreadId};
+use longpole_trace::{ObjectKind, Trace};
+use support::{Log, drawn, machine, recording};
+use tempfile::TempDir;
+
+/// A recording of one process with the threads T0 and T1, which are on a processor from 0 on.
+fn two(write: impl FnOnce(&mut Log, ProcessId, [ThreadId; 2])) -> (TempDir, Trace) {
+    recording(vec![machine("a", 0)], 100, |logs| {
+        let log = &mut logs[0];
+        let process = log.process(10, None);
+        let threads = [log.thread(process, 10), log.thread(process, 11)];
+        for thread in threads {
+            log.start(0, thread, None);
+            log.switch_in(0, thread);
+        }
+        write(log, process, threads);
+    })
+}
+
+fn of(trace: &Trace, thread: &str) -> Vec<String> {
+    let prefix = format!("{thread} ");
+    let lines = drawn(trace).into_iter().filter_map(|line| line.strip_prefix(&prefix).map(str::to_owned));
+    lines.collect()
+}
+
+#[test]
+fn a_thread_on_its_processor_between_await_and_proceed_spins() {
+    let (_folder, trace) = two(|log, process, [one, _]| {
+        let lock = log.primitive(process, PrimitiveKind::SpinLock, 0x2000, "table_lock");
+        let stack = log.plain(&["main", "get", "pthread_spin_lock"]);
+        let inner = log.plain(&["main", "get", "pthread_spin_lock"]);
+        log.awaits(10, one, lock, Some(stack));
+        log.sample(15, one, inner);
+        log.out(20, one, Blocking::Runnable);
+        log.switch_in(25, one);
+        log.proceed(30, one);
+        log.sample(40, one, inner);
+        log.dead(50, one);
+    });
+    assert_eq!(
+        of(&trace, "T0"),
+        [
+            "0 ready",
+            "0 running",
+            "10 at main/get",
+            "10 for table_lock",
+            "10 spinning",
+            "15 at main/get",
+            "20 ready",
+            "25 spinning",
+            "30 at main/get",
+            "30 running",
+            "40 at main/get/pthread_spin_lock",
+            "50 absent",
+        ]
+    );
+    assert_eq!(trace.objects().all()[0].kind, ObjectKind::SpinLock);
+    assert_eq!(trace.evidence().contradictions, 0);
+    assert_eq!(trace.evidence().waits_for_objects, 1);
+}
+
+#[test]
+fn a_told_wait_explains_a_switch_that_says_nothing() {
+    let (_folder, trace) = two(|log, process, [one, two]| {
+        let lock = log.primitive(process, PrimitiveKind::Mutex, 0x2000, "cache");
+        let stack = log.plain(&["main", "get", "pthread_mutex_lock"]);
+        let unlock = log.plain(&["main", "put", "pthread_mutex_unlock"]);
+        log.awaits(10, one, lock, Some(stack));
+        log.out(12, one, Blocking::Interruptible);
+        log.wake(30, one, two, unlock);
+        log.switch_in(31, one);
+        log.proceed(32, one);
+        log.out(40, one, Blocking::Interruptible);
+    });
+    assert_eq!(
+        of(&trace, "T0")[2..],
+        [
+            "10 at main/get",
+            "10 for cache",
+            "10 spinning",
+            "12 at main/get",
+            "12 blocked: lock",
+            "30 after T1@30 (Unlock)",
+            "30 ready",
+            "31 spinning",
+            "32 at main/get",
+            "32 running",
+            // Nothing is known of this one.
+            "40 blocked: other",
+            "100 absent",
+        ]
+    );
+    assert_eq!((trace.evidence().waits_for_objects, trace.evidence().waits_without_object), (1, 1));
+}
+
+#[test]
+fn a_thread_that_was_woken_and_blocks_again_waits_a_second_time() {
+    let (_folder, trace) = two(|log, process, [one, two]| {
+        let lock = log.primitive(process, PrimitiveKind::Mutex, 0x2000, "cache");
+        let unlock = log.plain(&["main", "put", "pthread_mutex_unlock"]);
+        log.awaits(10, one, lock, None);
+        log.out(12, one, Blocking::Interruptible);
+        log.wake(30, one, two, unlock);
+        log.switch_in(31, one);
+        log.out(32, one, Blocking::Interruptible);
+    });
+    let waits = of(&trace, "T0").into_iter().filter(|line| line.contains("for cache")).collect::<Vec<_>>();
+    assert_eq!(waits, ["10 for cache", "32 for cache"]);
+}
+
+#[test]
+fn the_kernel_is_believed_where_it_sees_another_wait() {
+    let (_folder, trace) = two(|log, process, [one, two]| {
+        let condition = log.primitive(process, PrimitiveKind::Condition, 0x2028, "ready");
+        let mutex = log.primitive(process, PrimitiveKind::Mutex, 0x2040, "queue");
+        let wait = log.plain(&["main", "take", "pthread_cond_wait"]);
+        let signal = log.plain(&["main", "give", "pthread_cond_signal"]);
+        log.awaits(10, one, condition, Some(wait));
+        // The second futex of the condition.
+        log.futex_at(12, one, wait, 0x202c);
+        log.wake(20, one, two, signal);
+        log.switch_in(21, one);
+        // Before it can go on it needs the mutex, which the agent said nothing of.
+        log.futex_at(22, one, wait, 0x2040);
+        log.wake(30, one, two, signal);
+        log.switch_in(31, one);
+        log.proceed(32, one);
+        let _ = mutex;
+    });
+    let told: Vec<_> = of(&trace, "T0")
+        .into_iter()
+        .filter(|line| line.contains("for ") || line.contains("blocked") || line.contains("after"))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "10 for ready",
+            "12 blocked: condition",
+            "20 after T1@20 (Signal)",
+            "22 for queue",
+            "22 blocked: lock",
+            "30 after T1@30 (Unlock)",
+        ]
+    );
+}
+
+#[test]
+fn a_known_primitive_says_what_a_futex_is_of_which_the_stack_tells_nothing() {
+    let (_folder, trace) = two(|log, process, [one, _]| {
+        log.primitive(process, PrimitiveKind::Semaphore, 0x10, "slots");
+        let stack = log.plain(&["main", "take_slot"]);
+        log.futex(10, one, stack);
+    });
+    assert_eq!(of(&trace, "T0")[2..5], ["10 at main/take_slot", "10 for slots", "10 blocked: semaphore"]);
+}
+
+#[test]
+fn a_proceed_without_an_await_is_counted() {
+    let (_folder, trace) = two(|log, _, [one, _]| log.proceed(10, one));
+    assert_eq!(trace.evidence().contradictions, 1);
+    let (_folder, trace) = two(|log, process, [one, _]| {
+        let lock = log.primitive(process, PrimitiveKind::Mutex, 0x2000, "");
+        log.awaits(10, one, lock, None);
+        // Its Proceed is lost.
+        log.awaits(20, one, lock, None);
+        log.event(30, one, EventKind::Proceed);
+    });
+    assert_eq!(trace.evidence().contradictions, 0);
+    let states: Vec<_> = of(&trace, "T0").into_iter().filter(|line| !line.contains(" at ")).collect();
+    assert_eq!(
+        states[2..],
+        [
+            "10 for mutex",
+            "10 spinning",
+            "20 running",
+            "20 for mutex",
+            "20 spinning",
+            "30 running",
+            "100 absent"
+        ]
+    );
+}
