@@ -53,7 +53,7 @@ impl Need {
                 "no switches were recorded, so that waits and the times without a CPU are not known; `longpole record` has them (perf: -e sched:sched_switch)"
             }
             Need::Wakes => {
-                "no wakes were recorded, so that nobody knows who waited for whom, and chains of work end at each wait; `longpole record` has them (perf: -e sched:sched_waking)"
+                "no wakes were recorded, so that nobody knows who waited for whom, and chains of work end at each wait; `longpole record` by bpf or perf has them (`longpole doctor`; perf record: -e sched:sched_waking)"
             }
             Need::Samples => {
                 "no timer samples were recorded, so that work is only charged where threads stopped or woke others; record longer or more often (`longpole record -F 2000`; perf: -e cpu-clock -g)"

@@ -26,6 +26,8 @@ pub(crate) struct Character {
     pub waits_per_second: f64,
     /// Waiting of working threads for each other, of their time; for the end of others left out.
     pub waiting: f64,
+    /// Waits of which nobody knows who ended them, of all.
+    pub unmatched: f64,
     /// CPU time spent spinning, of all.
     pub spinning: f64,
     /// CPU time in the kernel, of all.
@@ -73,6 +75,10 @@ impl Character {
             idle: percent(facts.idle as f64, facts.elapsed as f64),
             waits_per_second: if life > 0 { blocks as f64 * 1e9 / life as f64 } else { 0.0 },
             waiting: percent(waiting as f64, life as f64),
+            unmatched: {
+                let unmatched = input.evidence.unmatched_wakes;
+                percent(unmatched as f64, (input.evidence.wakes + unmatched) as f64)
+            },
             spinning: percent(facts.spinning as f64, cpu),
             system: percent(system(input) as f64, cpu),
             devices: percent(devices as f64, facts.elapsed as f64),

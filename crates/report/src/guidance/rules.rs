@@ -106,6 +106,7 @@ const IDLE: f64 = 50.0;
 const DEVICES: f64 = 20.0;
 const SOME_DEVICES: f64 = 5.0;
 const WAITING: f64 = 20.0;
+const UNMATCHED: f64 = 50.0;
 const BALANCED: f64 = 10.0;
 const SPINNING: f64 = 5.0;
 const SYSTEM: f64 = 30.0;
@@ -204,6 +205,27 @@ pub(super) const RULES: &[Rule] = &[
             (Profile, Agrees, "all the work counts"),
             (Zeroing, Agrees, "there is no other path"),
             (Slack, Agrees, "there is no other path"),
+        ],
+    },
+    Rule {
+        condition: "working threads wait for at least 20 % of their time, and who ended the wait is unknown for at least half of the waits",
+        leads: true,
+        holds: |character| character.waiting >= WAITING && character.unmatched >= UNMATCHED,
+        sentence: |character| {
+            format!(
+                "Follow normalised processor time: threads wait {} of their time, but the recording does not know for whom, so that the critical path ends at each wait.",
+                percent_text(character.waiting)
+            )
+        },
+        says: &[
+            (Npt, Follow, "needs no knowledge of who waits for whom"),
+            (Threads, Agrees, "its times are exact"),
+            (CriticalPath, Partly, "its chains end at each wait"),
+            (Elapsed, Partly, "its chains end at each wait"),
+            (Zeroing, Partly, "its chains end at each wait"),
+            (Slack, Partly, "its chains end at each wait"),
+            (Waits, Silent, "who ended them was not recorded"),
+            (Profile, Misleads, "counts work that nobody waits for like any other"),
         ],
     },
     Rule {

@@ -155,3 +155,14 @@ fn losses_and_overhead_are_told() {
     assert!(has_remark(&guidance, "were lost") && has_remark(&guidance, "collecting cost"));
     assert_eq!(verdict(&guidance, Ranking::CriticalPath), Verdict::Partly);
 }
+
+#[test]
+fn where_nobody_knows_who_ends_the_waits_the_path_is_not_followed() {
+    let mut scene = Scene::of(LOCK_HOG);
+    (scene.evidence.unmatched_wakes, scene.evidence.wakes) = (scene.evidence.wakes, 0);
+    let guidance = of(&scene);
+    assert!(is_lead(&guidance, "who ended the wait is unknown"));
+    assert_eq!(verdict(&guidance, Ranking::Npt), Verdict::Follow);
+    assert_eq!(verdict(&guidance, Ranking::CriticalPath), Verdict::Partly);
+    assert_eq!(verdict(&guidance, Ranking::Waits), Verdict::Silent);
+}
