@@ -42,7 +42,11 @@ fn machine() -> String {
     line("type information", if types { "yes" } else { "no" }, "/sys/kernel/btf/vmlinux; bpf needs it");
     line("user", user, "");
     line("capabilities", &held_capabilities(), "of this process, out of those that help");
-    line("perf_event_paranoid", &paranoid, "2 and more: no system-wide events without cap_perfmon");
+    line(
+        "perf_event_paranoid",
+        &paranoid,
+        "2: users see their own programs; more: on Debian and Ubuntu nothing",
+    );
     line("kptr_restrict", &pointers, "1: kernel addresses need cap_syslog; 2: nobody sees them");
     let (state, meaning) = match tracefs::find() {
         Ok(path) => (path.display().to_string(), ""),
@@ -71,17 +75,18 @@ fn ladder(rungs: &[Rung]) -> String {
     let mut text = String::from("\nCollectors, best first\n");
     let mut chosen = false;
     for rung in rungs {
-        match &rung.available {
-            Ok(()) => {
-                let mark = if chosen { "works" } else { "works, and `record` takes it" };
-                chosen = true;
-                let _ = writeln!(text, "  {:<6} {mark}", rung.name);
-            }
-            Err(refusal) => {
-                let _ = writeln!(text, "  {:<6} does not work: {}", rung.name, refusal.reason);
-                let _ = writeln!(text, "         to get it: {}", refusal.remedy);
-            }
+        let is_best = rung.available.is_ok() && !chosen;
+        chosen |= is_best;
+        let state = match &rung.available {
+            Ok(()) if is_best => "works, and `record` takes it".to_owned(),
+            Ok(()) => "works".to_owned(),
+            Err(refusal) => format!("does not work: {}", refusal.reason),
+        };
+        let _ = writeln!(text, "  {:<8} {state}", rung.name);
+        if let Err(refusal) = &rung.available {
+            let _ = writeln!(text, "           to get it: {}", refusal.remedy);
         }
+        let _ = writeln!(text, "           sees {}", rung.sees);
     }
     if !chosen {
         text.push_str(

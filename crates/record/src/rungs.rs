@@ -25,6 +25,8 @@ pub enum Choice {
 pub struct Rung {
     /// `bpf`, `perf` or `process`.
     pub name: &'static str,
+    /// What it sees and what it misses, in a line.
+    pub sees: &'static str,
     /// Whether it works, or why not.
     pub available: std::result::Result<(), Refusal>,
 }
@@ -53,25 +55,17 @@ pub struct Settings {
 #[must_use]
 pub fn probe() -> Vec<Rung> {
     let settings = Settings { hertz: 97, stack_bytes: 1024, frame_pointers: true };
-    LADDER.iter().map(|(name, open)| Rung { name, available: open(&settings).map(drop) }).collect()
+    let probe = |step: &Step| step.rung((step.open)(&settings).map(drop));
+    LADDER.iter().map(probe).collect()
 }
 
 /// Opens the collector that was chosen; also returns its name and the better ones that were refused.
 pub(crate) fn open(choice: Choice, settings: &Settings) -> Result<Opened> {
     let mut refused = Vec::new();
-    for (name, open) in LADDER {
-        let is_asked_for = match choice {
-            Choice::Auto => true,
-            Choice::Bpf => name == "bpf",
-            Choice::Perf => name == "perf",
-            Choice::Process => name == "process",
-        };
-        if !is_asked_for {
-            continue;
-        }
-        match open(settings) {
-            Ok(collector) => return Ok(Opened { collector, name, refused }),
-            Err(refusal) => refused.push(Rung { name, available: Err(refusal) }),
+    for step in LADDER.iter().filter(|step| choice == Choice::Auto || choice == step.choice) {
+        match (step.open)(settings) {
+            Ok(collector) => return Ok(Opened { collector, name: step.name, refused }),
+            Err(refusal) => refused.push(step.rung(Err(refusal))),
         }
     }
     Err(Error::NoRung { rungs: refused })
@@ -86,7 +80,40 @@ pub(crate) struct Opened {
 
 type Open = fn(&Settings) -> std::result::Result<Box<dyn Collector>, Refusal>;
 
-const LADDER: [(&str, Open); 3] = [("bpf", open_bpf), ("perf", open_perf), ("process", open_process)];
+/// A collector on the ladder.
+struct Step {
+    name: &'static str,
+    choice: Choice,
+    sees: &'static str,
+    open: Open,
+}
+
+impl Step {
+    fn rung(&self, available: std::result::Result<(), Refusal>) -> Rung {
+        Rung { name: self.name, sees: self.sees, available }
+    }
+}
+
+const LADDER: [Step; 3] = [
+    Step {
+        name: "bpf",
+        choice: Choice::Bpf,
+        sees: "all states, each wait with its system call, each wake with its waker; costs least",
+        open: open_bpf,
+    },
+    Step {
+        name: "perf",
+        choice: Choice::Perf,
+        sees: "the same, but causes of waits only as far as the kernel's procedures tell them; costs more",
+        open: open_perf,
+    },
+    Step {
+        name: "process",
+        choice: Choice::Process,
+        sees: "when threads run and wait, and where they run in user code; not why they wait, nor who wakes them",
+        open: open_process,
+    },
+];
 
 fn open_bpf(settings: &Settings) -> std::result::Result<Box<dyn Collector>, Refusal> {
     match BpfCollector::open(settings) {

@@ -24,13 +24,15 @@ enum Way {
     Bare,
     Bpf,
     Perf,
+    Process,
     PerfSched,
 }
 
 impl Way {
-    const RECORDED: [(Way, &str); 3] = [
+    const RECORDED: [(Way, &str); 4] = [
         (Way::Bpf, "longpole record"),
         (Way::Perf, "longpole record --collector perf"),
+        (Way::Process, "longpole record --collector process"),
         (Way::PerfSched, "perf sched record -g"),
     ];
 }
@@ -58,9 +60,13 @@ impl Setting {
     fn run(&self, way: Way, program: &Path, argument: &str) -> Result<Usage> {
         let mut command = match way {
             Way::Bare => return measure(Command::new(program).arg(argument)),
-            Way::Bpf | Way::Perf => {
+            Way::Bpf | Way::Perf | Way::Process => {
                 let mut record = Command::new(&self.longpole);
-                let collector = if way == Way::Bpf { "bpf" } else { "perf" };
+                let collector = match way {
+                    Way::Bpf => "bpf",
+                    Way::Perf => "perf",
+                    _ => "process",
+                };
                 record.args(["record", "--collector", collector, "-o"]).arg(self.recording());
                 record
             }
@@ -78,7 +84,7 @@ impl Setting {
         let program = self.build("programs/ping_pong.c")?;
         let chained = self.build_with("programs/ping_pong.c", "-fno-omit-frame-pointer")?;
         let (mut bare, mut with_chain) = <(Figures, Figures)>::default();
-        let mut added = [(); 3].map(|()| Figures::default());
+        let mut added = [(); 4].map(|()| Figures::default());
         let mut ratio = added.clone();
         let mut bytes = Figures::default();
         for _ in 0..self.rounds {
@@ -101,7 +107,7 @@ impl Setting {
                 }
             }
         }
-        let rival = added[2].median();
+        let rival = added[3].median();
         // The goals of the collector `bpf`: 1.5 µs, and less than the peer in the same rounds.
         let limit = if rival.is_nan() { 1500.0 } else { rival.min(1500.0) };
         page.add("ping-pong, bare: time per switch", "ns", bare, None);
