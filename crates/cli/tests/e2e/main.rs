@@ -6,6 +6,7 @@ mod failures;
 mod guidance;
 mod known;
 mod objects;
+mod process;
 mod questions;
 mod real;
 mod support;

@@ -82,10 +82,10 @@ impl OwnCollector {
     fn open_first(&mut self, task: Task) -> Result<(), OwnError> {
         let (rings, bytes) = open_rings(&self.settings, task.tid, &self.cpus, self.ring_bytes)?;
         self.ring_bytes = bytes;
-        for (ring, has_build_ids) in rings {
+        for (&cpu, (ring, has_build_ids)) in self.cpus.iter().zip(rings) {
             let sharing = "ask for the id of a perf event";
             ring.event().enable().map_err(system("start a perf event"))?;
-            self.reader.add_ring(ring, has_build_ids).map_err(system(sharing))?;
+            self.reader.add_ring(cpu, ring, has_build_ids).map_err(system(sharing))?;
         }
         Ok(())
     }

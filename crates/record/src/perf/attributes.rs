@@ -69,6 +69,8 @@ pub(crate) fn own_clock(settings: &Settings, ring_bytes: usize, build_ids: bool)
     attribute.set_exclude_hv(1);
     attribute.set_exclude_callchain_kernel(1);
     with_stack(&mut attribute, settings);
+    // Rings are small here: what is known of the ring, its processor and its only event, is left out.
+    attribute.sample_type &= !(sample::IDENTIFIER | sample::CPU);
     attribute
 }
 

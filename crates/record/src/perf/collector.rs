@@ -77,20 +77,20 @@ impl PerfCollector {
         kinds.extend(plans.iter().map(|plan| (plan.meaning.clone(), attributes::layout(&plan.attribute))));
         let mut reader = Reader::new(kinds, conversion, Presence::new(true, None), true);
         for cpu in &cpus {
-            open_cpu(&mut reader, i32::from(*cpu), cpus.len(), &plans)?;
+            open_cpu(&mut reader, *cpu, cpus.len(), &plans)?;
         }
         reader.enable().map_err(system("start a perf event"))?;
         Ok(PerfCollector { reader })
     }
 }
 
-fn open_cpu(reader: &mut Reader, cpu: i32, cpu_count: usize, plans: &[EventPlan]) -> Result<(), PerfError> {
-    let (ring, has_build_ids) = open_ring(cpu, ring_bytes(cpu_count))?;
+fn open_cpu(reader: &mut Reader, cpu: u16, cpu_count: usize, plans: &[EventPlan]) -> Result<(), PerfError> {
+    let (ring, has_build_ids) = open_ring(cpu.into(), ring_bytes(cpu_count))?;
     let sharing = "let perf events share a ring";
-    reader.add_ring(ring, has_build_ids).map_err(system(sharing))?;
+    reader.add_ring(cpu, ring, has_build_ids).map_err(system(sharing))?;
     let ring = reader.ring_count() - 1;
     for (index, plan) in plans.iter().enumerate() {
-        let event = PerfEvent::open(&mut plan.attribute.clone(), -1, cpu).map_err(refusal)?;
+        let event = PerfEvent::open(&mut plan.attribute.clone(), -1, cpu.into()).map_err(refusal)?;
         if let Some(filter) = plan.filter {
             set_filter(&event, filter).map_err(system("filter a tracepoint"))?;
         }

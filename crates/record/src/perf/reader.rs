@@ -25,6 +25,7 @@ use crate::ring::{PerfEvent, Ring};
 #[derive(Debug)]
 struct Held {
     event: usize,
+    cpu: u16,
     kind: u32,
     misc: u16,
     body: Box<[u8]>,
@@ -33,7 +34,8 @@ struct Held {
 /// Reads the events of one collector.
 #[derive(Debug)]
 pub(crate) struct Reader {
-    rings: Vec<Ring>,
+    /// One of each processor.
+    rings: Vec<(u16, Ring)>,
     events: Vec<PerfEvent>,
     /// What the events mean and how they are laid out; by `Held::event`.
     kinds: Vec<(Meaning, Layout)>,
@@ -75,17 +77,18 @@ impl Reader {
         }
     }
 
-    /// Adds a ring with its event, which is of the first kind; `has_build_ids` tells whether its mappings carry them.
-    pub(crate) fn add_ring(&mut self, ring: Ring, has_build_ids: bool) -> io::Result<()> {
+    /// Adds the ring of a processor with its event, which is of the first kind; `has_build_ids` tells whether its
+    /// mappings carry them.
+    pub(crate) fn add_ring(&mut self, cpu: u16, ring: Ring, has_build_ids: bool) -> io::Result<()> {
         self.kinds[0].1.has_build_ids &= has_build_ids;
         self.by_id.insert(ring.event().id()?, 0);
-        self.rings.push(ring);
+        self.rings.push((cpu, ring));
         Ok(())
     }
 
     /// Adds an event of kind `kind` that writes into the ring number `ring`.
     pub(crate) fn add_event(&mut self, event: PerfEvent, kind: usize, ring: usize) -> io::Result<()> {
-        event.write_into(&self.rings[ring])?;
+        event.write_into(&self.rings[ring].1)?;
         self.by_id.insert(event.id()?, kind);
         self.events.push(event);
         Ok(())
@@ -118,11 +121,11 @@ impl Reader {
 
     /// Descriptors that become readable when a ring is close to full.
     pub(crate) fn alarms(&self) -> Vec<RawFd> {
-        self.rings.iter().map(|ring| ring.event().as_raw_fd()).collect()
+        self.rings.iter().map(|(_, ring)| ring.event().as_raw_fd()).collect()
     }
 
     fn all(&self) -> impl Iterator<Item = &PerfEvent> {
-        self.rings.iter().map(Ring::event).chain(&self.events)
+        self.rings.iter().map(|(_, ring)| ring.event()).chain(&self.events)
     }
 
     /// Appends what can be told by now, in time order, and what was lost.
@@ -135,7 +138,8 @@ impl Reader {
         while let Some((time, held)) = self.rounds.pop(limit) {
             let (meaning, layout) = &self.kinds[held.event];
             let time = Time::from_nanoseconds(time);
-            if let Some((origin, record)) = layout.decode(held.kind, held.misc, &held.body) {
+            if let Some((mut origin, record)) = layout.decode(held.kind, held.misc, &held.body) {
+                origin.cpu = origin.cpu.or(Some(held.cpu.into()));
                 self.conversion.convert(meaning, time, origin, record);
             }
             for event in self.conversion.take() {
@@ -163,7 +167,7 @@ impl Reader {
     /// Takes everything out of the rings, keeping what may concern recorded threads.
     fn read_rings(&mut self) {
         let Reader { rings, kinds, by_id, born, fresh, unreadable, .. } = self;
-        for ring in rings {
+        for (cpu, ring) in rings {
             ring.read(|record| {
                 let event = kinds[0].1.identifier(record.kind, record.body).and_then(|id| by_id.get(&id));
                 let event = event.copied().unwrap_or(0);
@@ -173,7 +177,8 @@ impl Reader {
                             born[0].insert(child.1);
                         }
                         let body = record.body.into();
-                        fresh.push((origin.time, Held { event, kind: record.kind, misc: record.misc, body }));
+                        let (kind, misc) = (record.kind, record.misc);
+                        fresh.push((origin.time, Held { event, cpu: *cpu, kind, misc, body }));
                     }
                     None => *unreadable += 1,
                 }

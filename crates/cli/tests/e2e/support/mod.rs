@@ -4,6 +4,7 @@ mod answer;
 mod build;
 mod forms;
 mod laws;
+mod nobody;
 mod session;
 mod waits;
 
@@ -12,6 +13,7 @@ pub use build::{build, find};
 pub use forms::assert_forms;
 pub use laws::{assert_laws, first};
 pub use longpole_testkit::skipped;
+pub use nobody::{Nobody, deny_perf_events};
 pub use session::{Collector, Recording, Run, Session, is_root, longpole, run};
 pub use waits::{Wait, Waits};
 
