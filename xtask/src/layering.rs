@@ -19,6 +19,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("longpole-metrics", &["event", "trace", "graph"]),
     ("longpole-report", &["event", "trace", "graph", "metrics"]),
     ("longpole", &["event", "recording", "symbols", "record", "trace", "graph", "metrics", "report"]),
+    ("longpole-runtime", &[]),
     ("longpole-testkit", &["event", "recording", "trace"]),
     ("xtask", &["event", "recording"]),
 ];
