@@ -16,7 +16,17 @@ fn main() {
     let target = out.join("agent");
     let mut cargo = Command::new(variable("CARGO"));
     cargo
-        .args(["rustc", "--lib", "--crate-type", "cdylib", "--profile", "agent", "--features", "preload", "--locked"])
+        .args([
+            "rustc",
+            "--lib",
+            "--crate-type",
+            "cdylib",
+            "--profile",
+            "agent",
+            "--features",
+            "preload",
+            "--locked",
+        ])
         .arg("--manifest-path")
         .arg(crates.join("agent/Cargo.toml"))
         .arg("--target-dir")

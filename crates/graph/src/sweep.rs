@@ -9,7 +9,7 @@
 //! Time never goes back: an item before the time reached counts as of that time.
 
 use longpole_event::{ThreadId, Time};
-use longpole_trace::{DependenceKind, Item, ObjectId, PathId, State, Timelines, What};
+use longpole_trace::{DependenceKind, Hold, Item, ObjectId, PathId, State, Timelines, What};
 
 /// A stretch of a thread's time in one state, between two neighbouring nodes of the thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +72,9 @@ pub trait Sweep {
     /// The thread is about to wait for this object.
     fn begin_wait(&mut self, _thread: ThreadId, _time: Time, _object: ObjectId) {}
 
+    /// What the thread's holds of a lock came to, the last of which ends now.
+    fn hold(&mut self, _thread: ThreadId, _time: Time, _hold: Hold) {}
+
     /// The thread changes from state `before` to another one.
     fn enter(&mut self, _thread: ThreadId, _time: Time, _before: State, _state: State) {}
 
@@ -96,6 +99,9 @@ macro_rules! tuples {
             }
             fn begin_wait(&mut self, thread: ThreadId, time: Time, object: ObjectId) {
                 $(self.$index.begin_wait(thread, time, object);)+
+            }
+            fn hold(&mut self, thread: ThreadId, time: Time, hold: Hold) {
+                $(self.$index.hold(thread, time, hold);)+
             }
             fn enter(&mut self, thread: ThreadId, time: Time, before: State, state: State) {
                 $(self.$index.enter(thread, time, before, state);)+
@@ -174,6 +180,7 @@ impl<S: Sweep> Walk<'_, S> {
                 self.position(item.thread).object = Some(object);
                 self.metric.begin_wait(item.thread, self.now, object);
             }
+            What::Held(hold) => self.metric.hold(item.thread, self.now, hold),
             What::Depend { source, source_time, kind } => {
                 self.cut(source);
                 let source_time = source_time.min(self.now);

@@ -7,6 +7,7 @@ use crate::analysis::{Analysis, By, Options, ThreadStates};
 use crate::contention::{Contention, Waiters};
 use crate::foresight::Foresight;
 use crate::gains::{Gains, GainsOf, gains, prospects};
+use crate::holds::{HoldSums, Holds};
 use crate::phases::{Phases, phases};
 use crate::states::{States, Watch};
 use crate::waits::{Explanations, Limits, Waits};
@@ -15,7 +16,7 @@ use crate::wanted::WantedWatch;
 /// Which parts of [`Details`] are wanted.
 #[derive(Clone, Debug, Default)]
 pub struct Demand {
-    /// [`Details::contention`].
+    /// [`Details::contention`] and [`Details::holds`].
     pub contention: bool,
     /// [`Details::phases`].
     pub phases: bool,
@@ -55,6 +56,8 @@ impl Demand {
 pub struct Details {
     /// Waits by object.
     pub contention: Option<Contention>,
+    /// How locks were held; made with the contention.
+    pub holds: Option<Holds>,
     /// Phases, proposed from the changes of parallelism.
     pub phases: Option<Phases>,
     /// Time in each state with the parallelism meanwhile.
@@ -125,10 +128,11 @@ fn times<T: Timelines>(timelines: &T, options: &Options, demand: &Demand) -> Res
     let mut details = Details::default();
     if demand.contention || demand.prospects {
         let (program, objects) = (timelines.program(), timelines.objects());
-        let mut waiters =
-            Waiters::new(program, timelines.paths(), objects, &demand.contended, options.io_idle);
-        sweep(timelines, options.io_idle, &mut waiters)?;
-        details.contention = Some(waiters.into_contention());
+        let waiters = Waiters::new(program, timelines.paths(), objects, &demand.contended, options.io_idle);
+        let mut sums = (waiters, HoldSums::new(objects, timelines.paths()));
+        sweep(timelines, options.io_idle, &mut sums)?;
+        details.contention = Some(sums.0.into_contention());
+        details.holds = Some(sums.1.into_holds());
     }
     if let Some(by) = demand.states {
         details.states = Some(states(timelines, options, by)?);

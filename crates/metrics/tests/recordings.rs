@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use longpole_metrics::{Analysis, By, Measures, Node, Options, analyse, rows};
+use longpole_metrics::{Analysis, By, Demand, Held, Measures, Node, Options, analyse, details, rows};
 use longpole_testkit::Drawing;
-use longpole_trace::{Timelines, Trace};
+use longpole_trace::{ObjectKind, Timelines, Trace};
 use proptest::prelude::*;
 
 fn analysis<T: Timelines<Error: std::fmt::Debug>>(timelines: &T) -> Analysis {
@@ -83,6 +83,30 @@ fn spins_that_the_program_tells_of() {
          T2 BBBBBBBBBBBBBBBBBBB
          T2@17 -> T1 unlock",
     );
+}
+
+#[test]
+fn locks_that_the_program_tells_of() {
+    let text = "unit 1000
+         1 = mutex m
+         A = main > put:3
+         T1 AAA11A
+         T2 BBBBBB
+         T1@2 held 1 1/0 1
+         T2@5 held 1 2/1 3 2
+         T2@5 -> T1 unlock";
+    let drawing = Drawing::parse(text).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("drawn.longpole");
+    drawing.write(&path).unwrap();
+    let trace = Trace::open(&path).unwrap();
+    let demand = Demand { contention: true, ..Demand::default() };
+    let found = details(&trace, &Options::default(), &demand, &Analysis::default()).unwrap();
+    let [m] = trace.objects().all() else { panic!("{:?}", trace.objects()) };
+    assert_eq!((m.kind, m.name.as_str()), (ObjectKind::Mutex, "m"));
+    let held = Held { acquisitions: 3, contended: 1, held: 4000, longest: 2000 };
+    assert_eq!(found.holds.unwrap().objects, [held]);
+    assert_eq!(found.contention.unwrap().objects[0].waited(), 2000);
 }
 
 #[test]

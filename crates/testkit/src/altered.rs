@@ -99,7 +99,7 @@ impl Clock<'_> {
     fn step(&mut self, item: &Item) {
         let index = item.thread.index();
         match item.what {
-            What::Observe(_) => {}
+            What::Observe(_) | What::Held(_) => {}
             What::Await(object) => self.objects[index] = Some(object),
             What::State(state) => {
                 let before = std::mem::replace(&mut self.states[index], state);

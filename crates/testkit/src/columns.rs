@@ -1,7 +1,7 @@
 //! What a drawing means: who is where and in what state in each column, and the timelines of that.
 
 use longpole_event::{MachineId, ProcessId, ThreadId, Time};
-use longpole_trace::{DependenceKind, Item, ObjectKind, PathId, Paths, State, Thread, What};
+use longpole_trace::{DependenceKind, Hold, Item, ObjectKind, PathId, Paths, State, Thread, What};
 
 use crate::drawing::{Drawing, DrawnDependence};
 use crate::memory::MemoryTimelines;
@@ -140,6 +140,7 @@ impl Drawing {
             };
             made.items.push(Item { time, thread: ThreadId::from_index(dependence.thread), what });
         }
+        self.add_holds(made, column);
         for thread in 0..self.threads.len() {
             let before = column.checked_sub(1).map_or(State::Absent, |column| self.state(thread, column));
             let lives_on = column == self.length() && self.end(thread).is_none();
@@ -152,6 +153,22 @@ impl Drawing {
                 let what = What::State(state);
                 made.items.push(Item { time, thread: ThreadId::from_index(thread), what });
             }
+        }
+    }
+
+    fn add_holds(&self, made: &mut MemoryTimelines, column: usize) {
+        for drawn in self.holds.iter().filter(|hold| hold.time == column) {
+            let Some((kind, name)) = self.object_of(drawn.object) else { continue };
+            let hold = Hold {
+                object: made.known_object(*kind, name),
+                path: self.path(made, drawn.thread, column),
+                acquisitions: drawn.acquisitions,
+                contended: drawn.contended,
+                nanoseconds: drawn.held * self.unit,
+                longest: drawn.longest * self.unit,
+            };
+            let thread = ThreadId::from_index(drawn.thread);
+            made.items.push(Item { time: self.time(column), thread, what: What::Held(hold) });
         }
     }
 
@@ -169,8 +186,13 @@ impl Drawing {
     pub(crate) fn address(&self, thread: usize, column: usize) -> u64 {
         const ELSEWHERE: u64 = 16;
         let drawn = self.threads[thread].row.get(column).and_then(|&character| self.object_of(character));
-        let at = drawn.and_then(|object| self.objects.values().position(|other| other == object));
-        at.map_or(ELSEWHERE, |at| 0x1000 + 64 * at as u64)
+        drawn.map_or(ELSEWHERE, |object| self.address_of(object))
+    }
+
+    /// Where the object's futex lies in each process.
+    pub(crate) fn address_of(&self, object: &(ObjectKind, String)) -> u64 {
+        let at = self.objects.values().position(|other| other == object);
+        0x1000 + 64 * at.unwrap_or(0) as u64
     }
 
     /// The thread's state in the column; absent after its row.

@@ -71,7 +71,7 @@ pub fn waits(made: &MemoryTimelines) -> Vec<Wait> {
                         object = None;
                     }
                 }
-                What::Observe(_) | What::Depend { .. } => {}
+                What::Observe(_) | What::Held(_) | What::Depend { .. } => {}
             }
         }
         if let Some(mut wait) = open {

@@ -14,6 +14,7 @@
 //! T1@12 -> T2, T3 signal     at time 12 T1 enabled T2 and T3
 //! T1@2 -> T2@4 message       what left T1 at 2 enabled T2 at 4
 //! T1@3 look                  a timer looks at T1
+//! T1@9 held 1 5/2 7 3        T1 has held the object 1 five times, found it taken two times, for 7 in all, at most 3
 //! ```
 //!
 //! | characters | the thread is |
@@ -52,6 +53,7 @@ pub struct Drawing {
     pub(crate) threads: Vec<DrawnThread>,
     pub(crate) dependences: Vec<DrawnDependence>,
     pub(crate) looks: Vec<(usize, usize)>,
+    pub(crate) holds: Vec<DrawnHold>,
 }
 
 #[derive(Clone, Debug)]
@@ -69,6 +71,18 @@ pub(crate) struct DrawnDependence {
     pub thread: usize,
     pub time: usize,
     pub kind: DependenceKind,
+}
+
+/// What holds of an object came to; times are in characters.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DrawnHold {
+    pub thread: usize,
+    pub time: usize,
+    pub object: char,
+    pub acquisitions: u64,
+    pub contended: u64,
+    pub held: u64,
+    pub longest: u64,
 }
 
 /// A line that is not of the drawing language.
@@ -152,12 +166,14 @@ fn kind_of(word: &str) -> Option<DependenceKind> {
 
 /// Two threads that create, wait for, unlock and join each other.
 const EXAMPLE: &str = "C = main > C:12\n\
-    T1 AAAAllAAAAjjjjAA\n\
+    1 = mutex m\n\
+    T1 AAAAll¹¹1AjjjjAA\n\
     T2 __CCCCmmCC--CC__\n\
     T1@2 -> T2 create\n\
     T2@6 -> T1 unlock\n\
     T2@14 -> T1 join\n\
-    T1@3 look\n";
+    T1@3 look\n\
+    T2@8 held 1 3/1 4 2\n";
 
 impl Drawing {
     /// A small run with most of the language in it, for readers to be tested with.
@@ -266,6 +282,9 @@ impl Drawing {
 
     fn event(&mut self, line: &str) -> Result<(), String> {
         let Some((source, rest)) = line.split_once("->") else {
+            if let Some((at, hold)) = line.split_once("held") {
+                return self.hold(at, hold);
+            }
             let at = line.strip_suffix("look").ok_or("neither `->` nor `look`")?;
             let (thread, time) = self.place_in_time(at)?;
             self.looks.push((thread, time.ok_or("a look needs a time")?));
@@ -283,6 +302,26 @@ impl Drawing {
             }
             self.dependences.push(DrawnDependence { source, source_time, thread, time, kind });
         }
+        Ok(())
+    }
+
+    /// `1 5/2 7 3`; the longest hold is left out where it is all of it.
+    fn hold(&mut self, at: &str, hold: &str) -> Result<(), String> {
+        let (thread, time) = self.place_in_time(at)?;
+        let time = time.ok_or("a hold needs a time")?;
+        let words: Vec<&str> = hold.split_whitespace().collect();
+        let number = |text: &str| text.parse::<u64>().map_err(|_| format!("{text} is no number"));
+        let (object, counts, held, longest) = match words[..] {
+            [object, counts, held] => (object, counts, held, held),
+            [object, counts, held, longest] => (object, counts, held, longest),
+            _ => return Err("a hold needs an object, numbers and a time".to_owned()),
+        };
+        let object = object.chars().next().filter(|digit| self.objects.contains_key(digit));
+        let object = object.ok_or("a hold needs an object")?;
+        let (acquisitions, contended) = counts.split_once('/').ok_or("`5/2` is needed")?;
+        let (acquisitions, contended) = (number(acquisitions)?, number(contended)?);
+        let (held, longest) = (number(held)?, number(longest)?);
+        self.holds.push(DrawnHold { thread, time, object, acquisitions, contended, held, longest });
         Ok(())
     }
 
@@ -313,6 +352,7 @@ mod tests {
             let what = match item.what {
                 What::State(state) => format!("{state:?}"),
                 What::Await(object) => format!("awaits {}", made.objects.get(object).name),
+                What::Held(hold) => format!("held {}", made.objects.get(hold.object).name),
                 What::Observe(path) => {
                     let mut names: Vec<_> = made
                         .paths

@@ -115,7 +115,7 @@ fn releases(made: &MemoryTimelines, items: usize) -> Vec<Release> {
                 time: item.time.nanoseconds(),
                 object: objects.get(&item.thread).copied(),
             }),
-            What::Depend { .. } => {}
+            What::Depend { .. } | What::Held(_) => {}
         }
     }
     all

@@ -5,7 +5,7 @@
 //! waiting, nobody enables others while blocked, messages arrive after they were sent.
 
 use longpole_event::{ThreadId, Time};
-use longpole_trace::{Cause, DependenceKind, Item, ObjectKind, PathId, Paths, State, Thread, What};
+use longpole_trace::{Cause, DependenceKind, Hold, Item, ObjectKind, PathId, Paths, State, Thread, What};
 use proptest::prelude::*;
 
 use crate::memory::MemoryTimelines;
@@ -190,6 +190,16 @@ impl Run {
         self.enter(thread, State::Blocked(cause));
     }
 
+    /// It tells of what it held.
+    fn hold(&mut self, thread: ThreadId, argument: usize) {
+        let object = self.made.known_object(ObjectKind::Mutex, ["m", "n"][argument % 2]);
+        let path = self.places[thread.index()];
+        let (longest, acquisitions) = (argument as u64 % 7, 1 + argument as u64 % 3);
+        let contended = acquisitions / 2;
+        let nanoseconds = longest + acquisitions - 1;
+        self.push(thread, What::Held(Hold { object, path, acquisitions, contended, nanoseconds, longest }));
+    }
+
     fn wake(&mut self, waker: ThreadId, other: ThreadId, argument: usize) {
         self.depend(other, waker, self.now, KINDS[argument % KINDS.len()]);
         // Now and then the woken thread finds nothing changed, and waits on.
@@ -225,6 +235,7 @@ impl Run {
                 }
             }
             6 => self.sent.push((thread, self.now)),
+            7 if argument % 3 == 1 => self.hold(thread, argument),
             7 if argument.is_multiple_of(3) => self.enter(thread, State::Absent),
             _ => {}
         }
@@ -252,6 +263,7 @@ mod tests {
                     What::State(state) => format!("{state:?}"),
                     What::Observe(_) => "observed".to_owned(),
                     What::Await(_) => "awaited".to_owned(),
+                    What::Held(_) => "held".to_owned(),
                     What::Depend { source_time, .. } if source_time < item.time => "under way".to_owned(),
                     What::Depend { kind, .. } => format!("{kind:?}"),
                 });
@@ -261,7 +273,7 @@ mod tests {
         let all = [
             "Absent", "Barrier", "Create", "Post", "Ready", "Running", "Signal", "Spinning", "Unlock", "Wake",
         ];
-        for what in all.into_iter().chain(["blocked", "awaited", "observed", "under way"]) {
+        for what in all.into_iter().chain(["blocked", "awaited", "held", "observed", "under way"]) {
             assert!(seen.contains(what), "no {what} in {seen:?}");
         }
         assert!(dependences > 300, "only {dependences} dependences in 100 runs");

@@ -9,12 +9,13 @@ use std::path::Path;
 
 use longpole_event::{
     Blocking, Call, Event, EventKind, FileKind, Frame, FrameId, MachineId, Module, ModuleKind, Primitive,
-    PrimitiveKind, Process, ProcessId, Stack, StackId, Symbol, SymbolPlace, Thread, ThreadId, Time, Waker,
+    PrimitiveId, PrimitiveKind, Process, ProcessId, Stack, StackId, Symbol, SymbolPlace, Thread, ThreadId,
+    Time, Waker,
 };
 use longpole_recording::{Folder, LogBuilder, LogName, Machine, Manifest, Outcome, Result};
 use longpole_trace::{Cause, ObjectKind, State};
 
-use crate::drawing::{Drawing, DrawnDependence};
+use crate::drawing::{Drawing, DrawnDependence, DrawnHold};
 
 impl Drawing {
     /// Writes the run as a recording into `folder`.
@@ -119,6 +120,7 @@ impl<'a> Writer<'a> {
                 self.event(thread, column, EventKind::Sample { stack, kernel: false })?;
             }
         }
+        self.write_holds(column)?;
         let mut woken = Vec::new();
         for (key, dependence) in drawing.dependences.iter().enumerate() {
             self.write_dependence(key as u64, dependence, column, &mut woken)?;
@@ -233,15 +235,45 @@ impl<'a> Writer<'a> {
             let was_inside = self.inside.remove(&thread);
             return if was_inside { self.event(thread, column, EventKind::Proceed) } else { Ok(()) };
         }
-        let Some((kind, name)) = self.drawing.awaited(thread, column) else { return Ok(()) };
-        let name = Some(self.events.text(name)?);
-        let process = self.processes[&self.drawing.threads[thread].process].0;
-        let address = self.drawing.address(thread, column);
-        let kind = primitive(*kind);
-        let primitive = Some(self.events.primitive(Primitive { process, kind, address, name })?);
+        let Some(object) = self.drawing.awaited(thread, column) else { return Ok(()) };
+        let primitive = Some(self.primitive(thread, object, self.drawing.address(thread, column))?);
         let stack = self.stack(thread, column, false)?;
         self.inside.insert(thread);
         self.event(thread, column, EventKind::Await { primitive, stack })
+    }
+
+    /// What threads say of the locks that they held.
+    fn write_holds(&mut self, column: usize) -> Result<()> {
+        let drawing = self.drawing;
+        let here = |hold: &&DrawnHold| hold.time == column;
+        for hold in drawing.holds.iter().filter(here) {
+            if !self.ids.contains_key(&hold.thread) {
+                continue;
+            }
+            let Some(object) = drawing.object_of(hold.object) else { continue };
+            let primitive = self.primitive(hold.thread, object, drawing.address_of(object))?;
+            let kind = EventKind::Held {
+                primitive,
+                stack: self.stack(hold.thread, column, false)?,
+                acquisitions: hold.acquisitions,
+                contended: hold.contended,
+                nanoseconds: hold.held * drawing.unit,
+                longest: hold.longest * drawing.unit,
+            };
+            self.event(hold.thread, column, kind)?;
+        }
+        Ok(())
+    }
+
+    fn primitive(
+        &mut self,
+        thread: usize,
+        (kind, name): &(ObjectKind, String),
+        address: u64,
+    ) -> Result<PrimitiveId> {
+        let name = Some(self.events.text(name)?);
+        let process = self.processes[&self.drawing.threads[thread].process].0;
+        self.events.primitive(Primitive { process, kind: primitive(*kind), address, name })
     }
 
     fn write_block(&mut self, thread: usize, column: usize, cause: Cause) -> Result<()> {

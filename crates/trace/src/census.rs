@@ -89,12 +89,24 @@ pub(crate) struct Found {
     pub(crate) key: ObjectKey,
     /// Waits, by the place in the program's code.
     pub(crate) sites: FxHashMap<PlaceId, u64>,
+    /// Acquisitions, likewise.
+    pub(crate) acquired: FxHashMap<PlaceId, u64>,
     /// Who reads from it and who writes to it, as far as waits and wakes tell.
     pub(crate) readers: FxHashSet<ProcessId>,
     pub(crate) writers: FxHashSet<ProcessId>,
 }
 
 impl Found {
+    fn new(key: ObjectKey) -> Self {
+        let (sites, acquired, readers, writers) = Default::default();
+        Found { key, sites, acquired, readers, writers }
+    }
+
+    /// Where it is used: waited for, if it ever is.
+    pub(crate) fn uses(&self) -> &FxHashMap<PlaceId, u64> {
+        if self.sites.is_empty() { &self.acquired } else { &self.sites }
+    }
+
     fn waits(&self) -> u64 {
         self.sites.values().sum()
     }
@@ -119,26 +131,45 @@ pub(crate) struct ObjectIndex {
 impl Census {
     /// The id, within this machine, of what a thread begins to wait for at this path.
     pub(crate) fn come_across(&mut self, wait: Wait, path: PathId, paths: &Paths) -> ObjectId {
-        let key = wait.key(path, paths);
-        let next = ObjectId(u32::try_from(self.found.len()).expect("fewer than 2^32 objects"));
-        let id = *self.ids.entry(key).or_insert(next);
-        if id == next {
-            let (readers, writers) = (FxHashSet::default(), FxHashSet::default());
-            self.found.push(Found { key, sites: FxHashMap::default(), readers, writers });
-        }
+        let (id, place) = self.find(wait, path, paths);
         let found = &mut self.found[id.index()];
-        if let Some(place) = *self.sites.entry(path).or_insert_with(|| site(path, paths)) {
+        if let Some(place) = place {
             *found.sites.entry(place).or_default() += 1;
         }
-        if has_ends(key.kind) {
+        if has_ends(found.key.kind) {
             let waiters = if wait.writes { &mut found.writers } else { &mut found.readers };
             waiters.insert(wait.process);
         }
-        match key.identity {
+        match found.key.identity {
             Identity::Place(..) => self.counts.by_place += 1,
             _ => self.counts.told += 1,
         }
         id
+    }
+
+    /// The id, within this machine, of what a thread held that it acquired at this path so often.
+    pub(crate) fn held(
+        &mut self,
+        held: Wait,
+        (path, acquisitions): (PathId, u64),
+        paths: &Paths,
+    ) -> ObjectId {
+        let (id, place) = self.find(held, path, paths);
+        if let Some(place) = place {
+            *self.found[id.index()].acquired.entry(place).or_default() += acquisitions;
+        }
+        id
+    }
+
+    /// The object, new or known, and the place that names an access to it there.
+    fn find(&mut self, wait: Wait, path: PathId, paths: &Paths) -> (ObjectId, Option<PlaceId>) {
+        let key = wait.key(path, paths);
+        let next = ObjectId(u32::try_from(self.found.len()).expect("fewer than 2^32 objects"));
+        let id = *self.ids.entry(key).or_insert(next);
+        if id == next {
+            self.found.push(Found::new(key));
+        }
+        (id, *self.sites.entry(path).or_insert_with(|| site(path, paths)))
     }
 
     /// Counts a wait for something that could not be told.
@@ -200,11 +231,14 @@ impl Census {
         }
         for index in 0..chosen.len() {
             if chosen[index] != index {
-                let sites = std::mem::take(&mut self.found[index].sites);
+                let Found { sites, acquired, .. } = &mut self.found[index];
+                let (sites, acquired) = (std::mem::take(sites), std::mem::take(acquired));
                 // What an untold wait was merged into may belong to another object itself.
                 chosen[index] = chosen[chosen[index]];
-                let into = &mut self.found[chosen[index]].sites;
-                sites.into_iter().for_each(|(place, count)| *into.entry(place).or_default() += count);
+                let into = &mut self.found[chosen[index]];
+                sites.into_iter().for_each(|(place, count)| *into.sites.entry(place).or_default() += count);
+                let into = &mut into.acquired;
+                acquired.into_iter().for_each(|(place, count)| *into.entry(place).or_default() += count);
             }
         }
         chosen

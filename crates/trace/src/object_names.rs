@@ -85,7 +85,7 @@ pub(crate) fn name(found: &Found, names: &Names<'_>) -> String {
         Identity::Word(process, address) => match names.primitives.name(process, address) {
             Some(given) => given.to_owned(),
             None => variable(kind, process, address, names.words)
-                .unwrap_or_else(|| by_site(kind, &found.sites, names.paths)),
+                .unwrap_or_else(|| by_site(kind, found.uses(), names.paths)),
         },
         Identity::Thread(thread) => format!("end of thread {}", thread_name(thread, names.program)),
         Identity::Process(process) => format!("end of process {}", process_name(process, names.program)),
@@ -96,7 +96,7 @@ pub(crate) fn name(found: &Found, names: &Names<'_>) -> String {
                     let of = if kind == ObjectKind::FileLock { "lock of file" } else { "file" };
                     format!("{of} {}", without_pids(file, names.pids))
                 }
-                None => by_site(kind, &found.sites, names.paths),
+                None => by_site(kind, found.uses(), names.paths),
             }
         }
         Identity::File(_) => by_ends(found, names.program),
@@ -104,9 +104,9 @@ pub(crate) fn name(found: &Found, names: &Names<'_>) -> String {
             ObjectKind::Pipe | ObjectKind::Socket => by_ends(found, names.program),
             ObjectKind::Terminal => "terminal".to_owned(),
             ObjectKind::ProcessEnd => format!("end of a child of {}", process_name(process, names.program)),
-            _ => by_site(kind, &found.sites, names.paths),
+            _ => by_site(kind, found.uses(), names.paths),
         },
-        Identity::Queue(_) => by_site(kind, &found.sites, names.paths),
+        Identity::Queue(_) => by_site(kind, found.uses(), names.paths),
     }
 }
 

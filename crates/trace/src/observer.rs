@@ -29,6 +29,10 @@ pub(crate) trait Observer {
     fn awaited(&mut self, _wait: Option<Wait>, _path: PathId) -> Option<ObjectId> {
         None
     }
+    /// A thread held something that it acquired at this path, so often.
+    fn held(&mut self, _held: Wait, _path: PathId, _acquisitions: u64) -> Option<ObjectId> {
+        None
+    }
     /// A thread of `process` ended a wait for the object that [`awaited`](Self::awaited) gave, to write to it or to
     /// read from it.
     fn provided(&mut self, _object: ObjectId, _writes: bool, _process: ProcessId) {}

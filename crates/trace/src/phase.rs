@@ -65,7 +65,7 @@ impl Position {
             What::Observe(path) => self.path = Some(path),
             What::Await(object) => self.awaits = Some(object),
             What::Depend { .. } if self.state == State::Absent => self.created = Some(item.what),
-            What::Depend { .. } => {}
+            What::Depend { .. } | What::Held(_) => {}
         }
     }
 }
@@ -242,7 +242,7 @@ impl<T: Timelines> Timelines for Phase<'_, T> {
                     has_work[index] |= state.is_on_cpu();
                 }
                 What::Observe(_) => has_work[index] = is_on_cpu[index],
-                What::Await(_) | What::Depend { .. } => {}
+                What::Await(_) | What::Held(_) | What::Depend { .. } => {}
             }
             visit(&translated);
         })?;

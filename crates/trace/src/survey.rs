@@ -68,6 +68,10 @@ impl Observer for Surveyor<'_> {
         wait.map(|wait| census.come_across(wait, path, self.paths))
     }
 
+    fn held(&mut self, held: Wait, path: PathId, acquisitions: u64) -> Option<ObjectId> {
+        Some(self.findings.objects.held(held, (path, acquisitions), self.paths))
+    }
+
     fn provided(&mut self, object: ObjectId, writes: bool, process: ProcessId) {
         self.findings.objects.ended(object, writes, process);
     }

@@ -43,6 +43,9 @@ pub enum What {
     /// where the program itself told of the wait. Without it, what for is not known. The wait goes on while the
     /// thread spins, is ready in between, or blocks after that; it ends where the thread runs or stops being blocked.
     Await(ObjectId),
+    /// What the thread's holds of a lock at one place came to, since the last such item of the same three; the last
+    /// of them ends now.
+    Held(Hold),
     /// `source` at `source_time` enabled this thread to go on now.
     Depend {
         /// The enabling thread.
@@ -52,6 +55,23 @@ pub enum What {
         /// How.
         kind: DependenceKind,
     },
+}
+
+/// What a thread's holds of one lock came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hold {
+    /// The lock.
+    pub object: ObjectId,
+    /// Where it was acquired.
+    pub path: PathId,
+    /// How often.
+    pub acquisitions: u64,
+    /// How many of these found it taken.
+    pub contended: u64,
+    /// How long it was held in all, nanoseconds.
+    pub nanoseconds: u64,
+    /// The longest hold, nanoseconds.
+    pub longest: u64,
 }
 
 /// Kinds of dependence (metrics.md §1).

@@ -316,6 +316,10 @@ impl Observer for Replayer<'_> {
         self.replayed.objects.find(wait?, path, self.paths)
     }
 
+    fn held(&mut self, held: Wait, path: PathId, _acquisitions: u64) -> Option<ObjectId> {
+        self.replayed.objects.find(held, path, self.paths)
+    }
+
     fn item(&mut self, item: Item) {
         (self.visit)(&item);
     }

@@ -10,13 +10,16 @@
 //! An event that contradicts the state (a switch-in of a running thread) is a sign of loss: the thread is
 //! brought into the state that the event proves, and the contradiction is counted.
 
+mod holding;
 mod inside;
+mod wakes;
 
-use longpole_event::{Blocking, Call, CallId, Event, EventKind, ProcessId, StackId, ThreadId, Time, Waker};
+use longpole_event::{Blocking, Call, CallId, Event, EventKind, ProcessId, StackId, ThreadId, Time};
 use rustc_hash::FxHashMap;
 
-use crate::cause::{cause, dependence, is_yield, sends};
+use crate::cause::{cause, is_yield};
 use crate::census::{Identity, Wait};
+use crate::enablers::Enablers;
 use crate::ends::Ends;
 use crate::objects::ObjectId;
 use crate::observer::{Observer, Oddity};
@@ -27,6 +30,7 @@ use crate::state::{Cause, State};
 use crate::subject::{Subject, Which, is_for_something, subject};
 use crate::tenants::Tenants;
 use crate::timeline::{DependenceKind, Item, What};
+use holding::Told;
 use inside::Inside;
 
 /// What the survey knows about a thread before its timeline is replayed.
@@ -87,6 +91,7 @@ pub(crate) struct Transitions<'a> {
     sources: Sources<'a>,
     threads: Vec<Live>,
     ends: Ends,
+    enablers: Enablers,
 }
 
 impl<'a> Transitions<'a> {
@@ -103,7 +108,12 @@ impl<'a> Transitions<'a> {
             awaits: None,
             inside: None,
         };
-        Transitions { sources, threads: vec![absent; sources.known.len()], ends: Ends::default() }
+        Transitions {
+            sources,
+            threads: vec![absent; sources.known.len()],
+            ends: Ends::default(),
+            enablers: Enablers::default(),
+        }
     }
 
     /// Replays one event; its time is on the recording's axis.
@@ -137,6 +147,10 @@ impl<'a> Transitions<'a> {
                 self.begin_inside(thread, time, (primitive, stack), observer);
             }
             EventKind::Proceed => self.proceed(thread, time, observer),
+            EventKind::Held { primitive, stack, acquisitions, contended, nanoseconds, longest } => {
+                let told = Told { acquisitions, contended, nanoseconds, longest };
+                self.held(thread, time, (primitive, stack, told), observer);
+            }
             EventKind::Receive { key } => {
                 if let Some(&(source, source_time)) = self.sources.sent.get(&key) {
                     let kind = DependenceKind::Message;
@@ -149,7 +163,6 @@ impl<'a> Transitions<'a> {
             | EventKind::Value { .. }
             | EventKind::Lost { .. }
             // Not read yet.
-            | EventKind::Held { .. }
             | EventKind::Enter { .. }
             | EventKind::Leave
             | EventKind::Spawn { .. }
@@ -293,63 +306,6 @@ impl<'a> Transitions<'a> {
         Wait { process, kind: subject.kind, identity, writes: subject.writes, is_told: false }
     }
 
-    fn wake(
-        &mut self,
-        thread: ThreadId,
-        time: Time,
-        (waker, call, stack): (Waker, Option<CallId>, Option<StackId>),
-        observer: &mut impl Observer,
-    ) {
-        let State::Blocked(cause) = self.threads[thread.index()].state else {
-            // Woken before it got off its processor, or twice: it was never kept waiting.
-            return;
-        };
-        let source = match waker {
-            Waker::Thread(waker) => Some(waker),
-            Waker::SoftInterrupt(waker) if sends(self.call(call)) => Some(waker),
-            _ => None,
-        };
-        let source = source.filter(|&waker| waker != thread && waker.index() < self.threads.len());
-        match (source, waker) {
-            (Some(source), _) => self.depend(thread, time, (source, stack, cause), observer),
-            (None, Waker::Interrupt | Waker::SoftInterrupt(_)) => observer.count(Oddity::InterruptWake),
-            (None, Waker::Outside(_)) => observer.count(Oddity::OutsideWake),
-            (None, _) => self.woken_unseen(thread, time, observer),
-        }
-        self.interrupt_inside(thread);
-        self.enter(thread, time, State::Ready, observer);
-    }
-
-    /// The thread's wait is over, and nobody was seen to end it.
-    fn woken_unseen(&mut self, thread: ThreadId, time: Time, observer: &mut impl Observer) {
-        let Live { state: State::Blocked(cause), since, .. } = self.threads[thread.index()] else { return };
-        let process = self.sources.processes[thread.index()];
-        match self.ends.since(cause, process, since) {
-            Some((source, source_time)) if source != thread => {
-                let (source, kind) = (self.global(source), DependenceKind::Join);
-                self.emit(thread, time, What::Depend { source, source_time, kind }, observer);
-            }
-            _ => observer.count(Oddity::UnmatchedWake),
-        }
-    }
-
-    fn depend(
-        &mut self,
-        thread: ThreadId,
-        time: Time,
-        (source, stack, cause): (ThreadId, Option<StackId>, Cause),
-        observer: &mut impl Observer,
-    ) {
-        if self.threads[source.index()].state.is_on_cpu() {
-            self.observe(source, time, (stack, Cut::Stripped), observer);
-        }
-        if let Some((object, writes)) = self.threads[thread.index()].awaits {
-            observer.provided(object, writes, self.sources.processes[source.index()]);
-        }
-        let (source, kind) = (self.global(source), dependence(cause));
-        self.emit(thread, time, What::Depend { source, source_time: time, kind }, observer);
-    }
-
     fn sample(&mut self, thread: ThreadId, time: Time, stack: Option<StackId>, observer: &mut impl Observer) {
         if !self.threads[thread.index()].state.is_on_cpu() {
             observer.count(Oddity::Contradiction);
@@ -412,7 +368,7 @@ impl<'a> Transitions<'a> {
             live.state = state;
             live.since = time;
             if state == State::Absent {
-                live.inside = None;
+                self.forget_inside(thread);
                 self.ends.end(thread, self.sources.processes[thread.index()], time);
             }
             self.emit(thread, time, What::State(state), observer);

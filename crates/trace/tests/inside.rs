@@ -4,7 +4,7 @@
 
 mod support;
 
-use longpole_event::{Blocking, EventKind, PrimitiveKind, ProcessId, ThreadId};
+use longpole_event::{Blocking, EventKind, PrimitiveId, PrimitiveKind, ProcessId, StackId, ThreadId};
 use longpole_trace::{ObjectKind, Trace};
 use support::{Log, drawn, machine, recording};
 use tempfile::TempDir;
@@ -158,6 +158,99 @@ fn a_known_primitive_says_what_a_futex_is_of_which_the_stack_tells_nothing() {
         log.futex(10, one, stack);
     });
     assert_eq!(of(&trace, "T0")[2..5], ["10 at main/take_slot", "10 for slots", "10 blocked: semaphore"]);
+}
+
+/// One hold of `nanoseconds`, for which the lock was free.
+fn held(primitive: PrimitiveId, stack: StackId, nanoseconds: u64) -> EventKind {
+    EventKind::Held {
+        primitive,
+        stack: Some(stack),
+        acquisitions: 1,
+        contended: 0,
+        nanoseconds,
+        longest: nanoseconds,
+    }
+}
+
+#[test]
+fn a_spin_is_ended_by_the_holder_that_let_go_last() {
+    let (_folder, trace) = two(|log, process, [one, two]| {
+        let lock = log.primitive(process, PrimitiveKind::SpinLock, 0x2000, "table");
+        let (asks, holds) = (log.plain(&["main", "get"]), log.plain(&["main", "put", "pthread_spin_lock"]));
+        log.event(5, two, held(lock, holds, 4));
+        log.awaits(10, one, lock, Some(asks));
+        log.event(29, two, held(lock, holds, 20));
+        log.proceed(30, one);
+        // Nobody was seen to let go of it.
+        log.awaits(40, one, lock, Some(asks));
+        log.proceed(45, one);
+    });
+    assert_eq!(
+        of(&trace, "T1")[2..],
+        [
+            "5 held table 1/0 for 4/4 at main/put",
+            // Somebody waits for this one: where it was let go is seen.
+            "29 at main/put",
+            "29 held table 1/0 for 20/20 at main/put",
+            "100 absent",
+        ]
+    );
+    let ended: Vec<_> = of(&trace, "T0").into_iter().filter(|line| line.contains("after")).collect();
+    assert_eq!(ended, ["30 after T1@29 (Unlock)"]);
+    assert_eq!(trace.evidence().unmatched_wakes, 1);
+}
+
+#[test]
+fn a_release_that_the_holder_tells_of_ends_a_spin() {
+    let (_folder, trace) = two(|log, process, [one, two]| {
+        let lock = log.primitive(process, PrimitiveKind::Mutex, 0x2000, "table");
+        let asks = log.plain(&["main", "get"]);
+        let unlock = log.plain(&["main", "put", "pthread_mutex_unlock"]);
+        log.awaits(10, one, lock, Some(asks));
+        log.wake(19, one, two, unlock);
+        log.proceed(20, one);
+    });
+    assert_eq!(of(&trace, "T1")[2], "19 at main/put");
+    assert!(of(&trace, "T0").contains(&"20 after T1@19 (Unlock)".to_owned()));
+    assert_eq!(trace.evidence().unmatched_wakes, 0);
+}
+
+#[test]
+fn the_last_to_arrive_at_a_barrier_ends_the_waits_of_the_others() {
+    let (_folder, trace) = two(|log, process, [one, two]| {
+        let barrier = log.primitive(process, PrimitiveKind::Barrier, 0x2000, "step");
+        let stack = log.plain(&["main", "solve", "pthread_barrier_wait"]);
+        log.awaits(10, one, barrier, Some(stack));
+        log.out(12, one, Blocking::Interruptible);
+        log.awaits(30, two, barrier, Some(stack));
+        log.proceed(31, two);
+        // It is fast and comes again before the other one has left.
+        log.awaits(34, two, barrier, Some(stack));
+        log.switch_in(35, one);
+        log.proceed(36, one);
+        log.awaits(40, one, barrier, Some(stack));
+        log.proceed(41, two);
+        log.proceed(42, one);
+    });
+    let after = |thread: &str| of(&trace, thread).into_iter().filter(|line| line.contains("after"));
+    assert_eq!(after("T0").collect::<Vec<_>>(), ["35 after T1@30 (Barrier)"]);
+    assert_eq!(after("T1").collect::<Vec<_>>(), ["41 after T0@40 (Barrier)"]);
+    assert_eq!(trace.evidence().unmatched_wakes, 0);
+}
+
+#[test]
+fn what_is_held_and_never_waited_for_is_an_object_too() {
+    let (_folder, trace) = two(|log, process, [one, _]| {
+        let named = log.primitive(process, PrimitiveKind::Mutex, 0x2000, "quiet");
+        let unnamed = log.primitive(process, PrimitiveKind::ReadWriteLock, 0x3000, "");
+        let stack = log.plain(&["main", "put", "pthread_mutex_lock"]);
+        log.event(5, one, held(named, stack, 4));
+        log.event(6, one, held(unnamed, stack, 1));
+    });
+    let objects: Vec<_> =
+        trace.objects().all().iter().map(|object| (object.kind, object.name.as_str())).collect();
+    assert_eq!(objects, [(ObjectKind::Mutex, "quiet"), (ObjectKind::RwLock, "rwlock in put")]);
+    assert_eq!(trace.evidence().waits_for_objects, 0);
 }
 
 #[test]

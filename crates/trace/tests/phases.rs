@@ -24,6 +24,7 @@ fn items(made: &MemoryTimelines, from: u64, to: Option<u64>) -> Vec<String> {
             What::Observe(path) => format!("at {}", name(path)),
             What::State(state) => format!("{state:?}"),
             What::Await(object) => format!("awaits {}", made.objects.get(object).name),
+            What::Held(hold) => format!("held {}", made.objects.get(hold.object).name),
             What::Depend { source, source_time, kind } => {
                 format!(
                     "{kind:?} from {}@{}",

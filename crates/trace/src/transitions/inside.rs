@@ -9,11 +9,11 @@
 //! processor meanwhile. Where the kernel's event shows that the thread is off its processor for something else (a page
 //! fault, the mutex of a condition), that event is believed.
 
-use longpole_event::{Blocking, Call, FileKind, PrimitiveId, StackId, ThreadId, Time};
+use longpole_event::{Blocking, Call, FileKind, PrimitiveId, ProcessId, StackId, ThreadId, Time};
 
 use super::Transitions;
-use crate::cause::{cause, futex};
-use crate::census::Wait;
+use crate::cause::{cause, dependence, futex};
+use crate::census::{Identity, Wait};
 use crate::observer::{Observer, Oddity};
 use crate::paths::PathId;
 use crate::primitives::Known;
@@ -25,12 +25,25 @@ use crate::timeline::What;
 /// A wait that a thread told of.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Inside {
-    pub(super) primitive: Option<PrimitiveId>,
+    primitive: Option<PrimitiveId>,
+    since: Time,
     cause: Cause,
     wait: Option<Wait>,
     path: PathId,
     /// Nothing has ended it, not even for a moment.
-    pub(super) is_first: bool,
+    is_first: bool,
+    /// Who told last that the thread can go on, while it spun.
+    enabled: Option<(ThreadId, Time)>,
+}
+
+impl Inside {
+    /// The process and the address of what the wait is for.
+    fn word(&self) -> Option<(ProcessId, u64)> {
+        match self.wait?.identity? {
+            Identity::Word(process, address) => Some((process, address)),
+            _ => None,
+        }
+    }
 }
 
 impl Transitions<'_> {
@@ -56,8 +69,14 @@ impl Transitions<'_> {
         };
         let (cause, wait) = self.told(thread, time, (primitive, stack));
         self.await_object(thread, time, (cause, wait, path), observer);
-        let inside = Inside { primitive, cause, wait, path, is_first: true };
+        let inside = Inside { primitive, since: time, cause, wait, path, is_first: true, enabled: None };
         self.threads[thread.index()].inside = Some(inside);
+        if let Some(word) = inside.word() {
+            self.enablers.wait(word);
+            if cause == Cause::Barrier {
+                self.enablers.arrive(word, thread, time);
+            }
+        }
         self.enter_processor(thread, time, observer);
     }
 
@@ -75,7 +94,14 @@ impl Transitions<'_> {
         } else {
             observer.count(Oddity::Contradiction);
         }
-        self.threads[thread.index()].inside = None;
+        if inside.is_first {
+            let is_matched = self.enabled_inside(thread, time, observer);
+            // The last to arrive at a barrier waits for nobody.
+            if !is_matched && inside.word().is_some() && inside.cause != Cause::Barrier {
+                observer.count(Oddity::UnmatchedWake);
+            }
+        }
+        self.forget_inside(thread);
         self.enter_processor(thread, time, observer);
     }
 
@@ -143,6 +169,68 @@ impl Transitions<'_> {
     pub(super) fn interrupt_inside(&mut self, thread: ThreadId) {
         if let Some(inside) = &mut self.threads[thread.index()].inside {
             inside.is_first = false;
+        }
+    }
+
+    /// Whether the other thread lets this one go on, which spins by its own word.
+    pub(super) fn is_enabled_by(&self, thread: ThreadId, waker: ThreadId) -> bool {
+        let live = &self.threads[thread.index()];
+        let is_spinning = live.inside.is_some_and(|inside| inside.is_first) && live.state == State::Spinning;
+        is_spinning && waker != thread && waker.index() < self.threads.len()
+    }
+
+    /// The other thread has told that this one, which spins, can go on.
+    pub(super) fn enable_inside(
+        &mut self,
+        thread: ThreadId,
+        time: Time,
+        (waker, stack): (ThreadId, Option<StackId>),
+        observer: &mut impl Observer,
+    ) {
+        if stack.is_some() && self.threads[waker.index()].state.is_on_cpu() {
+            self.observe(waker, time, (stack, Cut::Stripped), observer);
+        }
+        if let Some(inside) = &mut self.threads[thread.index()].inside {
+            inside.enabled = Some((waker, time));
+        }
+    }
+
+    /// The thread stops waiting for what it told of; if others told who let it go on, that is a dependence.
+    pub(super) fn enabled_inside(
+        &mut self,
+        thread: ThreadId,
+        time: Time,
+        observer: &mut impl Observer,
+    ) -> bool {
+        let live = &self.threads[thread.index()];
+        let Some(inside) = live.inside else { return false };
+        let Some(word) = inside.word() else { return false };
+        let since = if inside.is_first { inside.since } else { live.since };
+        let told = inside.enabled.filter(|_| inside.is_first);
+        let enabler = match inside.cause {
+            cause if told.is_some() => told.map(|(source, time)| (source, time, dependence(cause))),
+            Cause::Lock => self.enablers.releaser(word, thread, since),
+            Cause::Barrier => {
+                self.enablers.leave(word, thread);
+                self.enablers.last_arrival(thread)
+            }
+            _ => None,
+        };
+        let Some((source, source_time, kind)) = enabler else { return false };
+        let source = self.global(source);
+        self.emit(thread, time, What::Depend { source, source_time, kind }, observer);
+        true
+    }
+
+    /// The thread does not wait any more.
+    pub(super) fn forget_inside(&mut self, thread: ThreadId) {
+        let Some(inside) = self.threads[thread.index()].inside.take() else { return };
+        if let Some(word) = inside.word() {
+            self.enablers.stop(word);
+            if inside.cause == Cause::Barrier {
+                self.enablers.leave(word, thread);
+                self.enablers.last_arrival(thread);
+            }
         }
     }
 

@@ -10,7 +10,7 @@ use longpole_event::{
     Time, Waker,
 };
 use longpole_recording::{Folder, LogBuilder, LogName, Machine, Manifest, Outcome};
-use longpole_trace::{Item, State, Trace, What};
+use longpole_trace::{Hold, Item, State, Trace, What};
 use tempfile::TempDir;
 
 /// One machine's log under construction. Every procedure is a frame of its own.
@@ -175,6 +175,11 @@ pub fn drawn(trace: &Trace) -> Vec<String> {
             What::State(State::Blocked(cause)) => format!("blocked: {cause}"),
             What::State(state) => format!("{state:?}").to_lowercase(),
             What::Await(object) => format!("for {}", trace.objects().get(object).name),
+            What::Held(hold) => {
+                let Hold { object, path, acquisitions, contended, nanoseconds, longest } = hold;
+                let (name, place) = (&trace.objects().get(object).name, path_text(trace, path));
+                format!("held {name} {acquisitions}/{contended} for {nanoseconds}/{longest} at {place}")
+            }
             What::Observe(path) => format!("at {}", path_text(trace, path)),
             What::Depend { source, source_time, kind } => {
                 format!("after T{}@{} ({kind:?})", source.0, source_time.nanoseconds())

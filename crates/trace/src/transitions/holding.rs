@@ -1,0 +1,59 @@
+//! Locks that threads told that they held.
+
+use longpole_event::{PrimitiveId, StackId, ThreadId, Time};
+
+use super::Transitions;
+use crate::census::{Identity, Wait};
+use crate::objects::ObjectKind;
+use crate::observer::Observer;
+use crate::stacks::Cut;
+use crate::state::Cause;
+use crate::timeline::{Hold, What};
+
+/// What holds came to; times are nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Told {
+    pub(super) acquisitions: u64,
+    pub(super) contended: u64,
+    pub(super) nanoseconds: u64,
+    pub(super) longest: u64,
+}
+
+impl Transitions<'_> {
+    /// The last of the holds that the thread tells of ends now.
+    pub(super) fn held(
+        &mut self,
+        thread: ThreadId,
+        time: Time,
+        (primitive, stack, told): (PrimitiveId, Option<StackId>, Told),
+        observer: &mut impl Observer,
+    ) {
+        let Some(known) = self.sources.primitives.get(primitive) else { return };
+        let identity = known.address.map(|address| Identity::Word(known.process, address));
+        let held = Wait::told(known).unwrap_or(Wait {
+            process: known.process,
+            kind: ObjectKind::Futex,
+            identity,
+            writes: false,
+            is_told: true,
+        });
+        let word = known.address.map(|address| (known.process, address));
+        let live = &self.threads[thread.index()];
+        let path = match stack {
+            // Others wait for this release: they are enabled by what the thread did with the lock.
+            Some(_) if live.state.is_on_cpu() && word.is_some_and(|word| self.enablers.is_awaited(word)) => {
+                self.observe(thread, time, (stack, Cut::Stripped), observer)
+            }
+            Some(_) => observer.path(live.prefix, (stack, Cut::Stripped)),
+            None => live.path,
+        };
+        if let Some(word) = word.filter(|_| held.kind.cause() == Cause::Lock) {
+            self.enablers.release(word, thread, time);
+        }
+        if let Some(object) = observer.held(held, path, told.acquisitions) {
+            let Told { acquisitions, contended, nanoseconds, longest } = told;
+            let hold = Hold { object, path, acquisitions, contended, nanoseconds, longest };
+            self.emit(thread, time, What::Held(hold), observer);
+        }
+    }
+}
