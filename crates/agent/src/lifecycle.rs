@@ -45,6 +45,17 @@ extern "C" fn initialise() {
     begin_program();
 }
 
+/// Runs when the process ends by itself; other threads may still run.
+#[cfg_attr(all(feature = "preload", not(test)), unsafe(link_section = ".fini_array"), used)]
+#[allow(dead_code)]
+static FINISH: extern "C" fn() = finish;
+
+extern "C" fn finish() {
+    if let Some(me) = Me::get() {
+        me.hands_over_all();
+    }
+}
+
 fn begin_program() {
     let Some(me) = Me::get() else { return };
     me.header().count_process();
@@ -97,7 +108,8 @@ extern "C" fn begin_child() {
 pub fn begin_thread(key: u64, first_frame: u64, stack_bytes: u64) {
     let Some(me) = Me::get() else { return };
     stack::note_extent(me.area(), first_frame & !7, stack_bytes);
-    me.tell::<2>(Kind::Created, key, &[]);
+    // SAFETY: no arguments.
+    me.tell::<3>(Kind::Created, key, &[unsafe { libc::pthread_self() }]);
     let end_key = END_KEY.load(Ordering::Relaxed);
     if end_key != NO_KEY {
         // SAFETY: the key is ours; setting one of the first keys allocates nothing.

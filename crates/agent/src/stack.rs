@@ -56,7 +56,7 @@ pub fn tell(area: &Area, header: &Header, now: u64, at: Frame) -> u64 {
     let mode = header.mode();
     let (bottom, top) = area.stack();
     let is_on_stack = at.stack > bottom && at.frame >= at.stack && at.frame < top;
-    let mut words = [0_u64; LONGEST_EVENT];
+    let mut words = [0_u64; FIXED + MOST_CHAIN];
     words[3..6].copy_from_slice(&[at.instruction, at.stack, at.frame]);
     let mut length = FIXED;
     let mut key = at.instruction ^ at.caller().rotate_left(24);
@@ -77,33 +77,29 @@ pub fn tell(area: &Area, header: &Header, now: u64, at: Frame) -> u64 {
             frame = next;
         }
     }
-    words[6] = (length - FIXED) as u64;
+    let is_chained = length > FIXED + 1;
+    let mut memory: &[u64] = &[];
     if is_on_stack {
         let room = LONGEST_EVENT - length;
         let wanted = (mode.stack_bytes as usize / 8).min(room).min(((top - at.stack) / 8) as usize);
-        let chained = length > FIXED + 1;
-        for index in 0..wanted {
-            // SAFETY: as above.
-            let word = unsafe { *(at.stack as *const u64).add(index) };
-            words[length] = word;
-            length += 1;
-            // Where the chain tells stacks apart, what lies between the frames need not.
-            if !chained {
-                key = mix(key, word);
-            }
-        }
+        // SAFETY: as above; the thread itself is here, and does not change what lies above.
+        memory = unsafe { core::slice::from_raw_parts(at.stack as *const u64, wanted) };
     } else {
         words[FIXED] = at.caller();
-        words[6] = 1;
         length = FIXED + 1;
+    }
+    // Where the chain tells stacks apart, what lies between the frames need not.
+    if !is_chained {
+        key = memory.iter().fold(key, |key, &word| mix(key, word));
     }
     let key = key | 1;
     if !area.tell_stack(key) {
         return key;
     }
     words[2] = key;
-    event_in(&mut words, length, Kind::Stack, 0, now);
-    if !area.push(&words[..length]) {
+    words[6] = (length - FIXED) as u64;
+    event_in(&mut words, length + memory.len(), Kind::Stack, 0, now);
+    if !area.push_parts(&words[..length], memory) {
         area.forget_stack(key);
         return 0;
     }

@@ -101,13 +101,13 @@ impl Me {
         let now = self.now();
         let row = self.with(|area| area.holds.release(subject, now, self.header.row_age()));
         if let Some(row) = row {
-            self.hand_over(&row);
+            self.hand_over(&row, now);
         }
     }
 
     #[cold]
-    fn hand_over(self, row: &longpole_ring::HoldRow) {
-        self.with(|area| area.push(&event::<8>(Kind::Held, row.subject, row.last, &row.words())));
+    fn hand_over(self, row: &longpole_ring::HoldRow, now: u64) {
+        self.with(|area| area.push(&event::<8>(Kind::Held, row.subject, now, &row.words())));
     }
 
     /// Whether somebody waits for what lies at this address.
@@ -153,13 +153,21 @@ impl Me {
         });
     }
 
-    /// The thread's last words: everything it holds back is handed over.
-    pub fn ends(self) {
+    /// Everything that the thread holds back is handed over.
+    pub fn hands_over_all(self) {
         let now = self.now();
         self.with(|area| {
             for row in area.holds.rows() {
-                area.push(&event::<8>(Kind::Held, row.subject, row.last, &row.words()));
+                area.push(&event::<8>(Kind::Held, row.subject, now, &row.words()));
             }
+        });
+    }
+
+    /// The thread's last words.
+    pub fn ends(self) {
+        self.hands_over_all();
+        let now = self.now();
+        self.with(|area| {
             area.push(&event::<2>(Kind::Ends, 0, now, &[]));
             area.end();
         });

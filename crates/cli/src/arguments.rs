@@ -51,6 +51,9 @@ pub struct Record {
     /// How to collect
     #[arg(long, value_enum, default_value = "auto")]
     pub collector: Collector,
+    /// See locks from inside too: free acquisitions, how long they are held, by a preloaded library
+    #[arg(long, conflicts_with = "pid")]
+    pub locks: bool,
     /// Samples per second and processor [default: 499]
     #[arg(short = 'F', long = "frequency", value_name = "HZ", value_parser = clap::value_parser!(u32).range(1..=20_000))]
     pub hertz: Option<u32>,
@@ -82,6 +85,8 @@ pub enum Collector {
     Perf,
     /// What everybody may see of a program of their own
     Process,
+    /// What the program itself can see, through a preloaded library
+    Agent,
 }
 
 /// Options of `import`.

@@ -27,6 +27,7 @@ pub fn run(options: Record) -> Result<ExitCode> {
             output,
             target,
             collector: choice(options.collector),
+            locks: options.locks,
             hertz: options.hertz,
             stack_bytes: options.stack_bytes,
             duration: options.duration,
@@ -76,6 +77,7 @@ pub fn choice(collector: Collector) -> Choice {
         Collector::Bpf => Choice::Bpf,
         Collector::Perf => Choice::Perf,
         Collector::Process => Choice::Process,
+        Collector::Agent => Choice::Agent,
     }
 }
 

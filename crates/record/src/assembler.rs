@@ -25,6 +25,8 @@ use crate::stacks::Stacks;
 
 /// Words of a process that are looked at; further ones are named by the places of their waits.
 const MOST_WORDS: usize = 100_000;
+/// Threads that are remembered when they have ended.
+const MOST_GONE: usize = 100_000;
 /// Mappings of a process that are kept until its next execution is seen; see [`ProcessState`].
 const MOST_NEW_MAPPINGS: usize = 64;
 
@@ -39,6 +41,7 @@ struct Moment {
 #[derive(Clone, Copy, Debug)]
 struct ThreadState {
     id: ThreadId,
+    process: ProcessId,
     pid: u32,
     name: Option<TextId>,
     last: Time,
@@ -74,6 +77,8 @@ pub struct Assembler {
     log: LogBuilder,
     stacks: Stacks,
     threads: FxHashMap<u32, ThreadState>,
+    /// Threads that have ended.
+    gone: FxHashMap<u32, ThreadState>,
     processes: FxHashMap<u32, ProcessState>,
     definitions: Definitions,
     primitives: inside::Primitives,
@@ -89,6 +94,7 @@ impl Assembler {
             log,
             stacks: Stacks::default(),
             threads: FxHashMap::default(),
+            gone: FxHashMap::default(),
             processes: FxHashMap::default(),
             definitions: Definitions::default(),
             primitives: inside::Primitives::default(),
@@ -190,6 +196,9 @@ impl Assembler {
             RawKind::File { number, name } => self.definitions.file(&mut self.log, number, &name),
             RawKind::Inside { task, mark } => self.inside(at, task, mark),
             RawKind::NamePrimitive { pid, address, name } => self.name_primitive(pid, address, &name),
+            RawKind::Stack { pid, taken } => self.stack(pid, &RawStack::Taken(taken)).map(drop),
+            // Without an interpreter it means nothing.
+            RawKind::Told { .. } => Ok(()),
             RawKind::Lost { kind, count } => self.lost(time, kind, count),
         }
     }
@@ -374,8 +383,9 @@ impl Assembler {
     ) -> Result<ThreadState> {
         let process = self.processes.get_mut(&task.pid).expect("a thread's process is defined before it");
         process.threads += 1;
-        let id = self.log.thread(Thread { process: process.id, tid: task.tid })?;
-        let state = ThreadState { id, pid: task.pid, name: None, last: at.time, is_ending: false };
+        let process = process.id;
+        let id = self.log.thread(Thread { process, tid: task.tid })?;
+        let state = ThreadState { id, process, pid: task.pid, name: None, last: at.time, is_ending: false };
         self.threads.insert(task.tid, state);
         self.event(at, id, EventKind::Start { creator, stack })?;
         Ok(state)
@@ -391,6 +401,10 @@ impl Assembler {
     /// The thread's last event, if there is such a thread; with the last thread its process ends.
     fn end(&mut self, tid: u32) -> Result<()> {
         let Some(state) = self.threads.remove(&tid) else { return Ok(()) };
+        if self.gone.len() >= MOST_GONE {
+            self.gone.clear();
+        }
+        self.gone.insert(tid, state);
         self.event(Moment { time: self.last, cpu: 0 }, state.id, EventKind::Exit)?;
         if let Some(process) = self.processes.get_mut(&state.pid) {
             process.threads = process.threads.saturating_sub(1);

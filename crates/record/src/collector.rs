@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::RawFd;
+use std::time::Duration;
 
 use longpole_event::Time;
 
@@ -31,6 +32,14 @@ pub trait Collector {
     fn behind(&self) -> Option<Time> {
         None
     }
+
+    /// The longest time between two drains, where buffers are small.
+    fn round(&self) -> Option<Duration> {
+        None
+    }
+
+    /// The program goes on after the recording.
+    fn outlived(&mut self) {}
 
     /// Stops collecting; [`Collector::drain`] still hands over what was buffered.
     fn stop(&mut self);

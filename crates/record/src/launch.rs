@@ -7,11 +7,16 @@
 //! opened on it. Until then it ends when the recorder ends (its pipe closes); afterwards it outlives it.
 //! Terminal, standard streams, process group and signal dispositions are those of the recorder's caller.
 
+mod environment;
+
 use std::ffi::{CString, OsStr, OsString};
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+
+pub use environment::Variable;
+use environment::{Environment, Received};
 
 /// Why a program did not start; completes "failed to …".
 #[derive(Debug, thiserror::Error)]
@@ -132,7 +137,8 @@ impl Suspended {
         arguments.push(std::ptr::null());
         let mut shell: Vec<_> = vec![c"sh".as_ptr(), command.file.as_ptr()];
         shell.extend(&arguments[1..]);
-        let child = Child {
+        let mut child = Child {
+            environment: Environment::of_caller(),
             wait: wait.as_raw_fd(),
             go: go.as_raw_fd(),
             report: report.as_raw_fd(),
@@ -159,14 +165,15 @@ impl Suspended {
         self.child.pid
     }
 
-    /// Lets the child execute the program, and waits until it did.
+    /// Lets the child execute the program with these variables beside the caller's, and waits until it did.
     ///
     /// # Errors
     /// [`LaunchError::NotFound`], [`LaunchError::NotExecutable`] if the system refuses it.
-    pub fn resume(self) -> Result<Running, LaunchError> {
+    pub fn resume(self, variables: &[Variable]) -> Result<Running, LaunchError> {
         let Suspended { program, mut child, go, failure } = self;
-        // SAFETY: writes one byte of a valid buffer to an open descriptor.
-        unsafe { libc::write(go.as_raw_fd(), b"g".as_ptr().cast(), 1) };
+        let message = environment::message(variables).unwrap_or_else(|| vec![0; 4]);
+        // SAFETY: writes a valid buffer to an open descriptor. A pipe takes this much at once.
+        unsafe { libc::write(go.as_raw_fd(), message.as_ptr().cast(), message.len()) };
         let mut number = Vec::new();
         std::fs::File::from(failure).read_to_end(&mut number)?;
         let Ok(number) = <[u8; 4]>::try_from(number) else { return Ok(child) };
@@ -180,8 +187,13 @@ impl Suspended {
     }
 }
 
+unsafe extern "C" {
+    static environ: *const *const libc::c_char;
+}
+
 /// What the child needs after the fork.
 struct Child {
+    environment: Environment,
     wait: RawFd,
     go: RawFd,
     report: RawFd,
@@ -195,24 +207,21 @@ impl Child {
     ///
     /// # Safety
     /// Only in a forked child; the pointers have to be valid.
-    unsafe fn run(&self) -> ! {
+    unsafe fn run(&mut self) -> ! {
         // SAFETY: only calls that are safe between fork and exec, on values made before the fork.
         unsafe {
             // The child has to be the only one without the writing end, or it would not see it closed.
             libc::close(self.go);
-            let mut byte = 0_u8;
-            loop {
-                match libc::read(self.wait, (&raw mut byte).cast(), 1) {
-                    1 => break,
-                    -1 if *libc::__errno_location() == libc::EINTR => {}
-                    _ => libc::_exit(0),
-                }
-            }
+            let environment = match self.environment.receive(self.wait) {
+                Some(Received::With(variables)) => variables,
+                Some(Received::AsItIs) => environ,
+                None => libc::_exit(0),
+            };
             // The Rust runtime ignores this signal in the recorder; programs expect it to end them.
             libc::signal(libc::SIGPIPE, libc::SIG_DFL);
-            libc::execv(self.file, self.arguments);
+            libc::execve(self.file, self.arguments, environment);
             if *libc::__errno_location() == libc::ENOEXEC {
-                libc::execv(c"/bin/sh".as_ptr(), self.shell);
+                libc::execve(c"/bin/sh".as_ptr(), self.shell, environment);
             }
             let number = *libc::__errno_location();
             libc::write(self.report, (&raw const number).cast(), size_of::<i32>());
@@ -337,7 +346,7 @@ mod tests {
     fn run(command: &[&str]) -> Result<ExitStatus, LaunchError> {
         let command: Vec<_> = command.iter().map(OsString::from).collect();
         let suspended = Suspended::launch(&Command::find(&command)?)?;
-        Ok(suspended.resume()?.wait()?)
+        Ok(suspended.resume(&[])?.wait()?)
     }
 
     fn script(text: &str, mode: u32) -> (tempfile::TempDir, String) {

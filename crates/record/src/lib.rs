@@ -1,5 +1,6 @@
 //! Makes recordings: starts a program and runs a collector on it, or imports what `perf record` wrote.
 
+pub mod agent;
 mod arguments;
 mod assembler;
 mod attach;

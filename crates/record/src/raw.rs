@@ -4,6 +4,7 @@
 //! into the records of a log. Nothing before this point knows about ids, and nothing after it knows
 //! which collector ran.
 
+use crate::agent::Told;
 use longpole_event::{Blocking, Call, LossKind, PrimitiveKind, Time};
 
 /// One raw event.
@@ -119,6 +120,20 @@ pub enum RawKind {
         address: u64,
         /// The name.
         name: String,
+    },
+    /// A stack of this process, named by its key from now on.
+    Stack {
+        /// The process.
+        pid: u32,
+        /// The stack, with a key.
+        taken: Box<TakenStack>,
+    },
+    /// A thread told something through the agent. Only before the interpreter, which stands behind the sorter.
+    Told {
+        /// The thread.
+        task: Task,
+        /// What.
+        told: Box<Told>,
     },
     /// Something was lost.
     Lost {

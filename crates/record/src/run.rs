@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use longpole_event::Time;
 
+use crate::agent::Interpreter;
 use crate::assembler::{Assembled, Assembler};
 use crate::clock::now;
 use crate::collector::Collector;
@@ -37,6 +38,8 @@ pub(crate) struct Ended {
     pub(crate) end: Time,
     pub(crate) status: Option<ExitStatus>,
     pub(crate) truncated: bool,
+    /// Processes of the program go on.
+    pub(crate) outlived: bool,
     pub(crate) notes: Vec<String>,
     pub(crate) frames: FramesToName,
     pub(crate) assembled: Assembled,
@@ -45,6 +48,7 @@ pub(crate) struct Ended {
 /// A recording in progress.
 pub(crate) struct Run<'a> {
     collector: &'a mut dyn Collector,
+    interpreter: Option<Interpreter>,
     assembler: Assembler,
     sorter: Sorter,
     child: Running,
@@ -69,6 +73,7 @@ pub(crate) struct Run<'a> {
 impl<'a> Run<'a> {
     pub(crate) fn new(
         collector: &'a mut dyn Collector,
+        interpreter: Option<Interpreter>,
         assembler: Assembler,
         child: Running,
         started: Started,
@@ -88,6 +93,7 @@ impl<'a> Run<'a> {
         let time = now();
         Ok(Run {
             collector,
+            interpreter,
             assembler,
             sorter: Sorter::default(),
             child,
@@ -118,7 +124,8 @@ impl<'a> Run<'a> {
             .map(|duration| self.started.begin + u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX));
         loop {
             let time = now();
-            let round = if self.collector.behind().is_some() { Duration::ZERO } else { ROUND };
+            let usual = self.collector.round().unwrap_or(ROUND);
+            let round = if self.collector.behind().is_some() { Duration::ZERO } else { usual };
             let left = deadline.map_or(round, |deadline| {
                 round.min(Duration::from_nanos(deadline.since(time)) + Duration::from_millis(1))
             });
@@ -194,6 +201,18 @@ impl<'a> Run<'a> {
 
     fn assemble(&mut self) {
         let mut ready = std::mem::take(&mut self.ready);
+        if let Some(interpreter) = &mut self.interpreter {
+            let mut meant = Vec::with_capacity(ready.len());
+            for event in ready.drain(..) {
+                interpreter.take(event, &mut |event| meant.push(event));
+            }
+            ready = meant;
+        }
+        self.push(&mut ready);
+        self.ready = ready;
+    }
+
+    fn push(&mut self, ready: &mut Vec<RawEvent>) {
         for event in ready.drain(..) {
             let Some(event) = self.own_events_removed(event) else { continue };
             if let Err(error) = self.assembler.push(event) {
@@ -201,7 +220,6 @@ impl<'a> Run<'a> {
                 break;
             }
         }
-        self.ready = ready;
     }
 
     /// The child's stacks before it executes the program are the recorder's own, and a task that was found
@@ -260,6 +278,7 @@ impl<'a> Run<'a> {
         if others > 0 && self.is_launched() && !self.truncated {
             self.notes.push(format!("{others} tasks of the program were still there when it ended"));
         }
+        let outlived = others > 0 || self.truncated;
         let assembled = self.assembler.assembled();
         let frames = self.assembler.frames_to_name();
         if let Err(error) = self.assembler.finish() {
@@ -269,7 +288,7 @@ impl<'a> Run<'a> {
         if let Some(failure) = self.failure {
             self.notes.push(format!("the recording ends before the program: {failure}"));
         }
-        Ended { end, status, truncated: self.truncated, notes: self.notes, frames, assembled }
+        Ended { end, status, truncated: self.truncated, outlived, notes: self.notes, frames, assembled }
     }
 
     fn drain_the_rest(&mut self) {
@@ -285,6 +304,12 @@ impl<'a> Run<'a> {
         self.sorter.round(now(), &mut self.batch, &mut self.ready);
         self.sorter.finish(&mut self.ready);
         self.assemble();
+        if let Some(mut interpreter) = self.interpreter.take() {
+            let mut meant = Vec::new();
+            interpreter.finish(now(), &mut |event| meant.push(event));
+            self.push(&mut meant);
+            self.notes.extend(interpreter.findings());
+        }
     }
 
     fn status(&mut self) -> Option<ExitStatus> {

@@ -1,8 +1,12 @@
 //! The ladder of collectors: which of them this machine permits, and the best of them.
 
+use longpole_ring::Mode;
+
+use crate::agent::{AgentCollector, Part, WithAgent};
 use crate::bpf::{BpfCollector, BpfError};
 use crate::collector::Collector;
 use crate::error::{Error, Result};
+use crate::launch::Variable;
 use crate::own::{Circumstances, OwnCollector, remedy as own_remedy};
 use crate::perf::{PerfCollector, PerfError};
 
@@ -18,12 +22,14 @@ pub enum Choice {
     Perf,
     /// The kernel's perf events for a process of one's own.
     Process,
+    /// The agent in the program, alone.
+    Agent,
 }
 
 /// A collector, and whether it can be used here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rung {
-    /// `bpf`, `perf` or `process`.
+    /// `bpf`, `perf`, `process` or `agent`.
     pub name: &'static str,
     /// What it sees and what it misses, in a line.
     pub sees: &'static str,
@@ -56,16 +62,27 @@ pub struct Settings {
 pub fn probe() -> Vec<Rung> {
     let settings = Settings { hertz: 97, stack_bytes: 1024, frame_pointers: true };
     let probe = |step: &Step| step.rung((step.open)(&settings).map(drop));
-    LADDER.iter().map(probe).collect()
+    let agent = AgentCollector::open(agent_mode(&settings, true)).map(drop);
+    let agent = agent_rung(agent.map_err(|error| agent_refusal(&error)));
+    LADDER.iter().map(probe).chain([agent]).collect()
 }
 
-/// Opens the collector that was chosen; also returns its name and the better ones that were refused.
-pub(crate) fn open(choice: Choice, settings: &Settings) -> Result<Opened> {
+/// Opens the collector that was chosen, with the agent beside it where `locks` asks for it; also returns its name
+/// and the better ones that were refused.
+pub(crate) fn open(choice: Choice, settings: &Settings, locks: bool) -> Result<Opened> {
     let mut refused = Vec::new();
     for step in LADDER.iter().filter(|step| choice == Choice::Auto || choice == step.choice) {
         match (step.open)(settings) {
-            Ok(collector) => return Ok(Opened { collector, name: step.name, refused }),
+            Ok(kernel) => return Opened::with_kernel(kernel, step.name, refused, locks, settings),
             Err(refusal) => refused.push(step.rung(Err(refusal))),
+        }
+    }
+    if matches!(choice, Choice::Auto | Choice::Agent) {
+        match AgentCollector::open(agent_mode(settings, true)) {
+            Ok(agent) => return Ok(Opened::alone(agent, refused)),
+            Err(error) => {
+                refused.push(agent_rung(Err(agent_refusal(&error))));
+            }
         }
     }
     Err(Error::NoRung { rungs: refused })
@@ -76,6 +93,61 @@ pub(crate) struct Opened {
     pub(crate) collector: Box<dyn Collector>,
     pub(crate) name: &'static str,
     pub(crate) refused: Vec<Rung>,
+    /// What of the recording is the agent's to tell, where there is one.
+    pub(crate) part: Option<Part>,
+    /// Variables that the program needs for it.
+    pub(crate) variables: Vec<Variable>,
+}
+
+impl Opened {
+    fn with_kernel(
+        kernel: Box<dyn Collector>,
+        name: &'static str,
+        refused: Vec<Rung>,
+        locks: bool,
+        settings: &Settings,
+    ) -> Result<Opened> {
+        if !locks {
+            return Ok(Opened { collector: kernel, name, refused, part: None, variables: Vec::new() });
+        }
+        let agent = AgentCollector::open(agent_mode(settings, false))
+            .map_err(Error::system("put the agent where programs can load it"))?;
+        let variables = agent.environment();
+        let collector = Box::new(WithAgent { kernel, agent });
+        Ok(Opened { collector, name, refused, part: Some(Part::Locks), variables })
+    }
+
+    fn alone(agent: AgentCollector, refused: Vec<Rung>) -> Opened {
+        let variables = agent.environment();
+        Opened { collector: Box::new(agent), name: AGENT, refused, part: Some(Part::All), variables }
+    }
+}
+
+const AGENT: &str = "agent";
+
+fn agent_rung(available: std::result::Result<(), Refusal>) -> Rung {
+    let sees = "what the program does through the C library: locks, waits, threads; no samples, and not whether a thread \
+                had a processor";
+    Rung { name: AGENT, sees, available }
+}
+
+fn agent_mode(settings: &Settings, waits: bool) -> Mode {
+    /// A thread's ring holds this many bytes of stacks a few dozen times.
+    const MOST_STACK_BYTES: u32 = 2048;
+    Mode {
+        waits,
+        calls: false,
+        frame_pointers: settings.frame_pointers,
+        stack_bytes: settings.stack_bytes.min(MOST_STACK_BYTES) & !7,
+    }
+}
+
+fn agent_refusal(error: &std::io::Error) -> Refusal {
+    let remedy = "let files be executed in one of /tmp, /dev/shm, /var/tmp, or the current folder";
+    Refusal {
+        reason: format!("failed to put the agent where programs can load it: {error}"),
+        remedy: remedy.to_owned(),
+    }
 }
 
 type Open = fn(&Settings) -> std::result::Result<Box<dyn Collector>, Refusal>;

@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use longpole_event::{MachineId, Time};
 use longpole_recording::{Cost, Folder, LogBuilder, LogName, Manifest, Outcome};
 
+use crate::agent::Interpreter;
 use crate::assembler::{Assembled, Assembler};
 use crate::clock::now;
 use crate::error::{Error, Result};
@@ -39,6 +40,8 @@ pub struct Options {
     pub target: Target,
     /// Which collector.
     pub collector: Choice,
+    /// See the program's locks from inside too, through the agent.
+    pub locks: bool,
     /// Timer samples a second and processor; `None` for [`DEFAULT_HERTZ`].
     pub hertz: Option<u32>,
     /// User memory copied for a stack; `None` to choose by looking at the program.
@@ -99,7 +102,7 @@ fn record_command(
     let command = Command::find(command)?;
     let settings = stack_choice::settings(options, command.file());
     let suspended = Suspended::launch(&command)?;
-    let mut opened = rungs::open(options.collector, &settings.settings)?;
+    let mut opened = rungs::open(options.collector, &settings.settings, options.locks)?;
     let words = match &options.target {
         Target::Command(words) => words.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
         Target::Process(_) => Vec::new(),
@@ -110,7 +113,7 @@ fn record_command(
     opened.collector.track(task).map_err(Error::system("record the program's first task"))?;
     let begin = now();
     assembler.begin_thread(begin, task, None, None)?;
-    let child = match suspended.resume() {
+    let child = match suspended.resume(&opened.variables) {
         Ok(child) => child,
         Err(error) => {
             // Nothing ran, so there is nothing to keep.
@@ -127,7 +130,7 @@ fn record_process(options: &Options, pid: u32, progress: &mut dyn FnMut(Progress
     let process = Running::attach(pid).map_err(missing)?;
     let program = PathBuf::from(format!("/proc/{pid}/exe"));
     let settings = stack_choice::settings(options, &program);
-    let mut opened = rungs::open(options.collector, &settings.settings)?;
+    let mut opened = rungs::open(options.collector, &settings.settings, false)?;
     let (folder, mut manifest, mut assembler) =
         prepare(options, attach::command_line(pid), &opened, &settings.settings, true)?;
     manifest.machines[0].collector.notes.extend(settings.notes);
@@ -218,10 +221,14 @@ fn finish(parts: Parts<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Finish
     let begin = started.begin;
     take_precedence();
     let cpu_before = cpu_time();
-    let mut run = Run::new(&mut *opened.collector, assembler, child, started)?;
+    let interpreter = opened.part.map(Interpreter::new);
+    let mut run = Run::new(&mut *opened.collector, interpreter, assembler, child, started)?;
     run.until_end(options.duration, progress)?;
     let recorder_cpu = cpu_time().saturating_sub(cpu_before);
     let ended = run.close();
+    if ended.outlived {
+        opened.collector.outlived();
+    }
     let kernel = opened.collector.kernel_cost();
     let findings = opened.collector.findings();
     drop(opened);

@@ -27,6 +27,7 @@ fn record_with(folder: &Path, collector: Choice, program: &str) -> Option<Record
             output: output.clone(),
             target: Target::Command(vec![program.clone().into()]),
             collector,
+            locks: false,
             hertz: Some(4000),
             stack_bytes: None,
             duration: None,

@@ -32,6 +32,7 @@ fn options(folder: &Path, target: Target) -> Options {
         output: folder.join("x.longpole"),
         target,
         collector: Choice::Bpf,
+        locks: false,
         hertz: None,
         stack_bytes: None,
         duration: None,

@@ -117,7 +117,13 @@ impl Area {
     /// Writes an event, or counts it as lost.
     #[inline]
     pub fn push(&self, event: &[u64]) -> bool {
-        let is_written = self.ring.push(event);
+        self.push_parts(event, &[])
+    }
+
+    /// The same for an event whose words lie in two places.
+    #[inline]
+    pub fn push_parts(&self, event: &[u64], rest: &[u64]) -> bool {
+        let is_written = self.ring.push_parts(event, rest);
         if !is_written {
             self.lost.store(self.lost.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
         }

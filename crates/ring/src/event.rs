@@ -1,16 +1,16 @@
 //! Events as words of a ring.
 //!
 //! ```text
-//! word 0   kind:8  length in words:8  subject:48     (an address of the program, or a number)
+//! word 0   kind:6  length in words:10  subject:48    (an address of the program, or a number)
 //! word 1   time, in ticks of the header's clock
 //! word 2…  what the kind says
 //! ```
 
 /// Words of the longest event.
-pub const LONGEST_EVENT: usize = 255;
+pub const LONGEST_EVENT: usize = 1023;
 
-const KIND_BITS: u32 = 8;
-const LENGTH_BITS: u32 = 8;
+const KIND_BITS: u32 = 6;
+const LENGTH_BITS: u32 = 10;
 const SUBJECT_BITS: u32 = 48;
 
 /// What an event tells.
@@ -21,7 +21,7 @@ pub enum Kind {
     Began = 1,
     /// A thread is about to be created. Subject: its key. Word 2: key of the stack.
     Creates = 2,
-    /// This thread was created. Subject: the key that its creator told.
+    /// This thread was created. Subject: the key that its creator told. Word 2: its handle (`pthread_t`).
     Created = 3,
     /// A process is about to be created. Subject: its key. Word 2: key of the stack.
     Forks = 4,
@@ -122,7 +122,7 @@ pub fn event<const WORDS: usize>(kind: Kind, subject: u64, time: u64, rest: &[u6
     words
 }
 
-/// Writes the first two words of an event whose other words, up to `length`, are in their places.
+/// Writes the first two words of an event of `length` words, whose other words come from elsewhere.
 #[inline]
 pub fn event_in(words: &mut [u64], length: usize, kind: Kind, subject: u64, time: u64) {
     words[0] = first_word(kind as u8, length, subject & ((1 << SUBJECT_BITS) - 1));
@@ -164,7 +164,7 @@ impl Words {
     #[must_use]
     pub fn event(&self) -> Option<Event<'_>> {
         let (&first, &time) = (self.first()?, self.get(1)?);
-        let kind = Kind::of(first as u8)?;
+        let kind = Kind::of(first as u8 & ((1 << KIND_BITS) - 1))?;
         Some(Event { kind, subject: first >> (KIND_BITS + LENGTH_BITS), time, rest: &self[2..] })
     }
 }
@@ -216,6 +216,7 @@ mod tests {
             assert_eq!((kind as usize, Kind::of(kind as u8)), (index + 1, Some(kind)));
         }
         assert_eq!((Kind::of(0), Kind::of(23), Kind::of(255)), (None, None, None));
+        assert!(Kind::ALL.len() < 1 << KIND_BITS);
     }
 
     #[test]

@@ -39,17 +39,24 @@ impl<const WORDS: usize> Ring<WORDS> {
     /// Writes an event whole, or not at all: `false` where there is no room. Only the ring's one writer calls this.
     #[inline]
     pub fn push(&self, event: &[u64]) -> bool {
+        self.push_parts(event, &[])
+    }
+
+    /// The same for an event whose words lie in two places.
+    #[inline]
+    pub fn push_parts(&self, event: &[u64], rest: &[u64]) -> bool {
         let head = self.head.0.load(Ordering::Relaxed);
         // Pairs with the reader's release: what it has read it no longer looks at.
         let tail = self.tail.0.load(Ordering::Acquire);
-        if head.wrapping_sub(tail) + event.len() as u64 > WORDS as u64 {
+        let length = (event.len() + rest.len()) as u64;
+        if head.wrapping_sub(tail) + length > WORDS as u64 {
             return false;
         }
-        for (index, &word) in event.iter().enumerate() {
+        for (index, &word) in event.iter().chain(rest).enumerate() {
             let at = (head.wrapping_add(index as u64) & Self::MASK) as usize;
             self.words[at].store(word, Ordering::Relaxed);
         }
-        self.head.0.store(head.wrapping_add(event.len() as u64), Ordering::Release);
+        self.head.0.store(head.wrapping_add(length), Ordering::Release);
         true
     }
 

@@ -48,6 +48,7 @@ mod vdso;
 pub use callees::name_callees;
 pub use frame_pointers::{FramePointers, has_frame_pointers};
 pub use mapping::{Mapping, Registers};
+pub use maps::maps_of;
 pub use module::CodeModule;
 pub use perf_map::name_by_perf_map;
 pub use symboliser::{Named, NamedPlace, Symboliser};

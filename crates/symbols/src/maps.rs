@@ -5,6 +5,14 @@ use std::path::PathBuf;
 
 use crate::Mapping;
 
+/// The executable mappings of a process that runs on this machine now.
+///
+/// # Errors
+/// Those of reading `/proc/PID/maps`.
+pub fn maps_of(pid: u32) -> io::Result<Vec<Mapping>> {
+    read(&pid.to_string())
+}
+
 /// The executable mappings of a process; `process` is its pid or `self`.
 pub(crate) fn read(process: &str) -> io::Result<Vec<Mapping>> {
     let text = std::fs::read(format!("/proc/{process}/maps"))?;

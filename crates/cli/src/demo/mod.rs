@@ -23,6 +23,7 @@ pub fn run(options: Demo) -> Result<ExitCode> {
         output: options.output.unwrap_or_else(|| "demo.longpole".into()),
         target: Target::Command(vec![binary.into(), PROGRAM_ARGUMENT.into()]),
         collector: record::choice(options.collector),
+        locks: false,
         hertz: None,
         stack_bytes: None,
         duration: None,

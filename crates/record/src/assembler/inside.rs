@@ -1,6 +1,6 @@
 //! What threads say of themselves, through the agent.
 
-use longpole_event::{EventKind, FrameId, Module, ModuleKind, Primitive, PrimitiveId, TextId};
+use longpole_event::{EventKind, FrameId, Module, ModuleKind, Primitive, PrimitiveId, ProcessId, TextId};
 use longpole_recording::Result;
 use rustc_hash::FxHashMap;
 
@@ -19,19 +19,23 @@ pub(super) struct Primitives {
 
 impl Assembler {
     pub(super) fn inside(&mut self, at: Moment, task: Task, mark: RawMark) -> Result<()> {
-        let state = self.thread(at, task)?;
+        // A process that ends leaves holds behind that nobody told of while its threads lived.
+        let state = match self.gone.get(&task.tid) {
+            Some(gone) if !self.knows(task.tid) => *gone,
+            _ => self.thread(at, task)?,
+        };
         let pid = state.pid;
         let kind = match mark {
             RawMark::Await { primitive, stack } => EventKind::Await {
                 primitive: match primitive {
-                    Some(primitive) => self.primitive(pid, primitive)?,
+                    Some(primitive) => Some(self.primitive((pid, state.process), primitive)?),
                     None => None,
                 },
                 stack: self.stack(pid, &stack)?,
             },
             RawMark::Proceed => EventKind::Proceed,
             RawMark::Held { primitive, stack, acquisitions, contended, nanoseconds, longest } => {
-                let Some(primitive) = self.primitive(pid, primitive)? else { return Ok(()) };
+                let primitive = self.primitive((pid, state.process), primitive)?;
                 let stack = self.stack(pid, &stack)?;
                 EventKind::Held { primitive, stack, acquisitions, contended, nanoseconds, longest }
             }
@@ -55,16 +59,19 @@ impl Assembler {
         Ok(())
     }
 
-    fn primitive(&mut self, pid: u32, primitive: RawPrimitive) -> Result<Option<PrimitiveId>> {
+    fn primitive(
+        &mut self,
+        (pid, process): (u32, ProcessId),
+        primitive: RawPrimitive,
+    ) -> Result<PrimitiveId> {
         let RawPrimitive { kind, address } = primitive;
-        let Some(process) = self.processes.get(&pid).map(|process| process.id) else { return Ok(None) };
         self.word(pid, address)?;
         let name = self.primitives.names.get(&(pid, address)).copied();
         let is_full = self.primitives.count >= MOST_PRIMITIVES;
         let address = if is_full { 0 } else { address };
         let id = self.log.primitive(Primitive { process, kind, address, name })?;
         self.primitives.count = self.primitives.count.max(id.index() + 1);
-        Ok(Some(id))
+        Ok(id)
     }
 
     fn place(&mut self, pid: u32, place: &RawPlace) -> Result<Option<FrameId>> {

@@ -1,0 +1,133 @@
+//! The agent as a collector: beside one of the kernel's, or alone.
+
+use std::io;
+use std::os::fd::RawFd;
+use std::time::Duration;
+
+use longpole_event::Time;
+use longpole_ring::Mode;
+
+use super::library::Library;
+use super::reader::Reader;
+use crate::collector::{Collector, KernelCost};
+use crate::raw::{RawEvent, Task};
+
+/// The rings of threads that wait and release without pause fill in a few of these.
+const ROUND: Duration = Duration::from_millis(5);
+/// The variable that tells agents where the memory is.
+const VARIABLE: &str = "LONGPOLE_AGENT";
+
+/// Reads what agents in the program's processes tell.
+pub(crate) struct AgentCollector {
+    reader: Reader,
+    library: Library,
+    is_stopped: bool,
+}
+
+impl AgentCollector {
+    /// Makes the memory, and puts the library where programs can load it.
+    pub(crate) fn open(mode: Mode) -> io::Result<AgentCollector> {
+        Ok(AgentCollector { reader: Reader::new(mode)?, library: Library::place()?, is_stopped: false })
+    }
+
+    /// What the program's environment needs.
+    pub(crate) fn environment(&self) -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
+        vec![("LD_PRELOAD".into(), self.library.preload()), (VARIABLE.into(), self.reader.path().into())]
+    }
+}
+
+impl Collector for AgentCollector {
+    /// Agents announce themselves.
+    fn track(&mut self, _: Task) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn drain(&mut self, into: &mut Vec<RawEvent>) -> io::Result<()> {
+        self.reader.drain(self.is_stopped, into);
+        Ok(())
+    }
+
+    fn stop(&mut self) {
+        self.is_stopped = true;
+        self.reader.close();
+    }
+
+    fn alarms(&self) -> Vec<RawFd> {
+        Vec::new()
+    }
+
+    fn round(&self) -> Option<Duration> {
+        Some(ROUND)
+    }
+
+    /// Processes of the program will go on to look for the library.
+    fn outlived(&mut self) {
+        self.library.keep();
+    }
+
+    fn findings(&self) -> Vec<String> {
+        let (processes, without_area) = self.reader.census();
+        let mut findings = Vec::new();
+        if processes == 0 {
+            findings.push(
+                "the agent was in none of the program's processes: a program that is statically linked, runs with \
+                 another user's rights (setuid) or clears its environment cannot be seen from inside"
+                    .to_owned(),
+            );
+        }
+        if without_area > 0 {
+            findings.push(format!("{without_area} threads found no room to tell anything to the recorder"));
+        }
+        findings
+    }
+}
+
+/// A collector of the kernel's, and the agent beside it.
+pub(crate) struct WithAgent {
+    pub(crate) kernel: Box<dyn Collector>,
+    pub(crate) agent: AgentCollector,
+}
+
+impl Collector for WithAgent {
+    fn track(&mut self, task: Task) -> io::Result<()> {
+        self.kernel.track(task)
+    }
+
+    fn drain(&mut self, into: &mut Vec<RawEvent>) -> io::Result<()> {
+        self.kernel.drain(into)?;
+        self.agent.drain(into)
+    }
+
+    fn behind(&self) -> Option<Time> {
+        self.kernel.behind()
+    }
+
+    fn stop(&mut self) {
+        self.kernel.stop();
+        self.agent.stop();
+    }
+
+    fn alarms(&self) -> Vec<RawFd> {
+        self.kernel.alarms()
+    }
+
+    fn round(&self) -> Option<Duration> {
+        self.agent.round()
+    }
+
+    fn outlived(&mut self) {
+        self.agent.outlived();
+    }
+
+    fn kernel_cost(&mut self) -> Option<KernelCost> {
+        self.kernel.kernel_cost()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.kernel.notes()
+    }
+
+    fn findings(&self) -> Vec<String> {
+        self.kernel.findings().into_iter().chain(self.agent.findings()).collect()
+    }
+}

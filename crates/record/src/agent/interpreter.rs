@@ -1,0 +1,110 @@
+//! What the agent's events mean for a recording.
+
+use longpole_event::Time;
+use longpole_ring::WaitKind;
+use rustc_hash::FxHashMap;
+
+use super::states::States;
+use super::told::{Told, primitive};
+use crate::raw::{RawEvent, RawKind, RawMark, RawPlace, RawStack, TakenStack, Task};
+
+/// What of a recording is the agent's to tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// The kernel tells states, causes and wakers: the agent adds what happens without the kernel.
+    Locks,
+    /// Nobody else tells anything: states, causes and wakers are the agent's too.
+    All,
+}
+
+/// Turns told events into raw events; others pass.
+pub(crate) struct Interpreter {
+    states: Option<States>,
+    /// Threads whose wait was told on.
+    waiting: FxHashMap<Task, ()>,
+}
+
+impl Interpreter {
+    pub(crate) fn new(part: Part) -> Interpreter {
+        Interpreter { states: (part == Part::All).then(States::default), waiting: FxHashMap::default() }
+    }
+
+    /// Takes the next event in time order.
+    pub(crate) fn take(&mut self, event: RawEvent, out: &mut impl FnMut(RawEvent)) {
+        let RawEvent { time, cpu, kind } = event;
+        let (task, told) = match kind {
+            RawKind::Told { task, told } => (task, *told),
+            kind => return self.pass(RawEvent { time, cpu, kind }, out),
+        };
+        if let Some(mark) = self.mark(task, &told) {
+            self.pass(RawEvent { time, cpu, kind: mark }, out);
+        } else if let Some(states) = &mut self.states {
+            states.take(time, task, told, out);
+        }
+    }
+
+    /// Hands on what was held back.
+    pub(crate) fn finish(&mut self, end: Time, out: &mut impl FnMut(RawEvent)) {
+        if let Some(states) = &mut self.states {
+            states.finish(end, out);
+        }
+    }
+
+    /// What a reader has to know of this run.
+    pub(crate) fn findings(&self) -> Vec<String> {
+        self.states.as_ref().map(States::findings).unwrap_or_default()
+    }
+
+    fn pass(&mut self, event: RawEvent, out: &mut impl FnMut(RawEvent)) {
+        match &mut self.states {
+            Some(states) => states.pass(event, out),
+            None => out(event),
+        }
+    }
+
+    /// What means the same whoever else tells.
+    fn mark(&mut self, task: Task, told: &Told) -> Option<RawKind> {
+        let is_alone = self.states.is_some();
+        let mark = match told {
+            Told::Waits { wait, stack } if may_spin(wait.kind, is_alone) => {
+                self.waiting.insert(task, ());
+                RawMark::Await { primitive: primitive(wait.kind, wait.subject), stack: stack.clone() }
+            }
+            Told::Done { .. } if self.waiting.remove(&task).is_some() => RawMark::Proceed,
+            &Told::Held { kind, subject, place, acquisitions, contended, nanoseconds, longest } => {
+                let primitive = primitive(kind, subject)?;
+                let stack = TakenStack { chain: vec![place], ..TakenStack::default() };
+                let stack = RawStack::Taken(Box::new(stack));
+                RawMark::Held { primitive, stack, acquisitions, contended, nanoseconds, longest }
+            }
+            Told::Enters { name, stack } => {
+                RawMark::Enter { place: RawPlace::Region(name.clone()), stack: stack.clone(), task: None }
+            }
+            Told::Runs { task, name, stack } => RawMark::Enter {
+                place: RawPlace::Region(name.clone()),
+                stack: stack.clone(),
+                task: Some(*task),
+            },
+            &Told::Calls { address } => {
+                RawMark::Enter { place: RawPlace::Procedure(address), stack: RawStack::None, task: None }
+            }
+            Told::Leaves | Told::Returns => RawMark::Leave,
+            Told::Spawns { task, stack } => RawMark::Spawn { task: *task, stack: stack.clone() },
+            Told::NamesObject { subject, name } => {
+                return Some(RawKind::NamePrimitive { pid: task.pid, address: *subject, name: name.clone() });
+            }
+            _ => return None,
+        };
+        Some(RawKind::Inside { task, mark })
+    }
+}
+
+/// Kinds of waits that begin on the processor, and may end there. Alone, the agent cannot tell how long: what is not
+/// made to spin is taken to block at once.
+fn may_spin(kind: WaitKind, is_alone: bool) -> bool {
+    match kind {
+        WaitKind::SpinLock | WaitKind::Team => true,
+        WaitKind::Mutex | WaitKind::ReadLock | WaitKind::WriteLock | WaitKind::Once => !is_alone,
+        _ => false,
+    }
+}

@@ -1,0 +1,22 @@
+//! The recorder's side of the agent: the memory it shares with the program, the library it preloads, and what
+//! becomes of the agent's events.
+//!
+//! ```text
+//! rings ──► Reader ──► told events, by time ──► Interpreter ──► raw events
+//! ```
+//! The [`Interpreter`] stands behind the sorter, where the agent's events and the kernel's are in one order. Which of
+//! them it makes raw events of depends on what the kernel tells beside it, see [`Part`].
+
+mod collector;
+mod interpreter;
+mod library;
+mod memory;
+mod reader;
+mod reorder;
+mod states;
+mod ticks;
+mod told;
+
+pub(crate) use collector::{AgentCollector, WithAgent};
+pub(crate) use interpreter::{Interpreter, Part};
+pub use told::{Told, Wait};

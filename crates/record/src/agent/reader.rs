@@ -1,0 +1,281 @@
+//! Reads what the agents have written.
+
+use std::io;
+use std::path::Path;
+
+use longpole_event::{LossKind, Time};
+use longpole_ring::{Area, Event, HoldRow, Kind, Mode, Owner, Status, WaitKind};
+use longpole_symbols::{Mapping, Registers, maps_of};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::memory::Memory;
+use super::ticks::{self, Ticks};
+use super::told::{Told, Wait};
+use crate::clock::now;
+use crate::raw::{RawEvent, RawKind, RawStack, TakenStack, Task};
+
+/// Time after which the holds of a lock at one place are handed over, though they go on.
+const ROW_AGE_NANOSECONDS: u64 = 20_000_000;
+/// Time between two looks for threads that ended without a word.
+const ROLL_CALL_NANOSECONDS: u64 = 500_000_000;
+/// Time between two looks at the mappings of a process, unless it became another program.
+const MAPS_NANOSECONDS: u64 = 50_000_000;
+
+/// Reads rings and areas.
+pub(super) struct Reader {
+    memory: Memory,
+    ticks: Ticks,
+    /// What areas lost, as far as it was told.
+    lost: FxHashMap<usize, u64>,
+    processes: FxHashMap<u32, Known>,
+    last_roll_call: Time,
+}
+
+/// What is known of a process.
+#[derive(Debug, Default)]
+struct Known {
+    texts: FxHashMap<u64, String>,
+    /// Keys of stacks that were told.
+    stacks: FxHashSet<u64>,
+    mappings: Vec<Mapping>,
+    last_look: Time,
+}
+
+/// What one ring's events are read with.
+struct Context<'a> {
+    task: Task,
+    ticks: Ticks,
+    known: &'a mut Known,
+    into: &'a mut Vec<RawEvent>,
+}
+
+impl Reader {
+    pub(super) fn new(mode: Mode) -> io::Result<Reader> {
+        let memory = Memory::new()?;
+        let clock = ticks::choose();
+        let ticks = Ticks::new(clock);
+        memory.header().open(mode, clock, ticks.of_nanoseconds(ROW_AGE_NANOSECONDS));
+        let last_roll_call = now();
+        let (lost, processes) = (FxHashMap::default(), FxHashMap::default());
+        Ok(Reader { memory, ticks, lost, processes, last_roll_call })
+    }
+
+    /// Where agents find the memory.
+    pub(super) fn path(&self) -> String {
+        self.memory.path()
+    }
+
+    /// Processes that agents were in, and threads that went unrecorded.
+    pub(super) fn census(&self) -> (u32, u32) {
+        let header = self.memory.header();
+        (header.processes(), header.threads_without_area())
+    }
+
+    /// Agents fall silent.
+    pub(super) fn close(&self) {
+        self.memory.header().close();
+    }
+
+    /// Reads everything that was written before this call. `is_last`: threads that are gone, or whose process
+    /// is, are taken to have ended.
+    pub(super) fn drain(&mut self, is_last: bool, into: &mut Vec<RawEvent>) {
+        self.ticks.calibrate();
+        let time = now();
+        let calls_roll = is_last || time.since(self.last_roll_call) >= ROLL_CALL_NANOSECONDS;
+        if calls_roll {
+            self.last_roll_call = time;
+        }
+        for (index, area) in self.memory.areas() {
+            let (owner, has_ended) = match area.status() {
+                Status::Free => continue,
+                Status::Live(owner) => (owner, calls_roll && is_gone(owner)),
+                Status::Ended(owner) => (owner, true),
+            };
+            let task = Task { pid: owner.pid, tid: owner.tid };
+            let was_silent = has_ended && matches!(area.status(), Status::Live(_));
+            let known = self.processes.entry(task.pid).or_default();
+            let mut context = Context { task, ticks: self.ticks, known, into };
+            context.read(area);
+            let lost = area.lost();
+            let before = self.lost.insert(index, lost).unwrap_or(0);
+            if lost > before {
+                context.push(time, RawKind::Lost { kind: LossKind::Events, count: lost - before });
+            }
+            if was_silent {
+                for row in area.holds.rows() {
+                    context.held(row, time);
+                }
+                context.tell(time, Told::Ended);
+            }
+            if has_ended {
+                self.lost.remove(&index);
+                area.reset();
+                self.memory.header().pool.give_back(index);
+            }
+        }
+    }
+}
+
+/// Whether a thread is no longer there.
+fn is_gone(owner: Owner) -> bool {
+    !Path::new(&format!("/proc/{}/task/{}", owner.pid, owner.tid)).exists()
+}
+
+impl Context<'_> {
+    fn read(&mut self, area: &Area) {
+        let is_intact = area.ring.drain(&mut |words| {
+            if let Some(event) = words.event() {
+                self.take(&event);
+            }
+        });
+        if !is_intact {
+            self.push(now(), RawKind::Lost { kind: LossKind::Events, count: 1 });
+        }
+    }
+
+    fn take(&mut self, event: &Event<'_>) {
+        let time = self.ticks.time(event.time);
+        let told = match event.kind {
+            Kind::Began => {
+                *self.known = Known::default();
+                let program = std::fs::read_link(format!("/proc/{}/exe", self.task.pid));
+                let program = program.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
+                self.tell(time, Told::Began { program });
+                self.look_at_mappings(time);
+                return;
+            }
+            Kind::Creates => Told::Creates { key: event.subject, stack: self.stack(event.word(0)) },
+            Kind::Created => Told::Created { key: event.subject, handle: event.word(0) },
+            Kind::Forks => Told::Forks { key: event.subject, stack: self.stack(event.word(0)) },
+            Kind::Forked => Told::Forked { key: event.subject },
+            Kind::Ends => Told::Ended,
+            Kind::Stack => return self.take_stack(event, time),
+            Kind::Waits => {
+                let Some(wait) = wait(event) else { return };
+                Told::Waits { wait, stack: self.stack(event.word(1)) }
+            }
+            Kind::Done => Told::Done { granted: event.word(0) != 0 },
+            Kind::Releases => {
+                let Some(wait) = wait(event) else { return };
+                Told::Releases { wait, stack: self.stack(event.word(1)) }
+            }
+            Kind::Held => {
+                let words: [u64; 6] = std::array::from_fn(|index| event.word(index));
+                let [place, kind, acquisitions, contended, ticks, longest] = words;
+                let (subject, last) = (event.subject, event.time);
+                let row = HoldRow { subject, place, kind, acquisitions, contended, ticks, longest, last };
+                return self.held(row, time);
+            }
+            Kind::Enters => Told::Enters { name: self.text(event.subject), stack: self.stack(event.word(0)) },
+            Kind::Leaves => Told::Leaves,
+            Kind::Spawns => Told::Spawns { task: event.subject, stack: self.stack(event.word(0)) },
+            Kind::Runs => Told::Runs {
+                task: event.subject,
+                name: self.text(event.word(0)),
+                stack: self.stack(event.word(1)),
+            },
+            Kind::Text => {
+                self.known.texts.insert(event.subject, text(event, 0));
+                return;
+            }
+            Kind::NamesObject => Told::NamesObject { subject: event.subject, name: text(event, 0) },
+            Kind::Named => {
+                let name = text(event, 0);
+                return self.push(time, RawKind::Name { task: self.task, name });
+            }
+            Kind::Calls => Told::Calls { address: event.subject },
+            Kind::Returns => Told::Returns,
+            Kind::Lost => {
+                return self.push(time, RawKind::Lost { kind: LossKind::Events, count: event.subject });
+            }
+            Kind::Joined => return,
+        };
+        self.tell(time, told);
+    }
+
+    fn held(&mut self, row: HoldRow, time: Time) {
+        let Some(kind) = WaitKind::of(row.kind as u8) else { return };
+        let told = Told::Held {
+            kind,
+            subject: row.subject,
+            place: row.place,
+            acquisitions: row.acquisitions,
+            contended: row.contended,
+            nanoseconds: self.ticks.duration(row.ticks),
+            longest: self.ticks.duration(row.longest),
+        };
+        self.tell(time, told);
+    }
+
+    fn take_stack(&mut self, event: &Event<'_>, time: Time) {
+        let [key, ip, sp, bp, chained] = std::array::from_fn(|index| event.word(index));
+        let rest = event.rest.get(5..).unwrap_or_default();
+        let (chain, memory) = rest.split_at((chained as usize).min(rest.len()));
+        let has_memory = !memory.is_empty();
+        // The chain begins at the hook itself, as every stack does.
+        let chain: Vec<u64> = std::iter::once(ip).chain(chain.iter().copied()).collect();
+        if chain.iter().any(|&address| !self.knows(address))
+            && time.since(self.known.last_look) > MAPS_NANOSECONDS
+        {
+            self.look_at_mappings(time);
+        }
+        let taken = TakenStack {
+            key: Some(self.salted(key)),
+            kernel: Vec::new(),
+            registers: has_memory.then_some(Registers { ip, sp, bp }),
+            memory: memory.iter().flat_map(|word| word.to_le_bytes()).collect(),
+            chain,
+        };
+        self.known.stacks.insert(key);
+        self.push(time, RawKind::Stack { pid: self.task.pid, taken: Box::new(taken) });
+    }
+
+    fn stack(&mut self, key: u64) -> RawStack {
+        if key == 0 {
+            return RawStack::None;
+        }
+        if self.known.stacks.contains(&key) { RawStack::Known(self.salted(key)) } else { RawStack::None }
+    }
+
+    /// Two processes may tell stacks of one key.
+    fn salted(&self, key: u64) -> u64 {
+        key ^ u64::from(self.task.pid).rotate_right(20)
+    }
+
+    fn knows(&self, address: u64) -> bool {
+        self.known.mappings.iter().any(|mapping| (mapping.start..mapping.end).contains(&address))
+    }
+
+    /// Tells of mappings that are new.
+    fn look_at_mappings(&mut self, time: Time) {
+        self.known.last_look = time;
+        let Ok(mappings) = maps_of(self.task.pid) else { return };
+        for mapping in &mappings {
+            if !self.known.mappings.contains(mapping) {
+                self.push(time, RawKind::Map { pid: self.task.pid, mapping: mapping.clone() });
+            }
+        }
+        self.known.mappings = mappings;
+    }
+
+    fn text(&self, address: u64) -> String {
+        self.known.texts.get(&address).cloned().unwrap_or_else(|| format!("region {address:#x}"))
+    }
+
+    fn tell(&mut self, time: Time, told: Told) {
+        self.push(time, RawKind::Told { task: self.task, told: Box::new(told) });
+    }
+
+    fn push(&mut self, time: Time, kind: RawKind) {
+        self.into.push(RawEvent { time, cpu: 0, kind });
+    }
+}
+
+fn wait(event: &Event<'_>) -> Option<Wait> {
+    let word = event.word(0);
+    Some(Wait { kind: WaitKind::of(word as u8)?, subject: event.subject, detail: word >> 8 })
+}
+
+fn text(event: &Event<'_>, from: usize) -> String {
+    String::from_utf8_lossy(&event.bytes(from).collect::<Vec<_>>()).into_owned()
+}

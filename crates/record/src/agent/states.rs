@@ -1,0 +1,290 @@
+//! The states of threads from the agent's events alone (rung 4).
+//!
+//! A thread that begins to wait leaves its processor, and gets it back when the wait is over; between, whoever let
+//! it go on wakes it. Whether a thread that does not wait really had a processor only the kernel knows.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use longpole_event::{Blocking, Call, FileKind, Time};
+use longpole_ring::WaitKind;
+use rustc_hash::FxHashMap;
+
+use super::reorder::Reorder;
+use super::told::{Told, Wait, primitive};
+use crate::raw::{RawEvent, RawKind, RawStack, RawWaker, Task};
+
+/// What is known late goes at most so far back.
+const HORIZON: Duration = Duration::from_millis(20);
+/// A shorter wait on a descriptor is no wait: there was something to read, or room to write.
+const SHORTEST_DEVICE_WAIT: Duration = Duration::from_micros(3);
+/// Releases of one thing that are remembered.
+const MOST_RELEASES: usize = 64;
+/// Things whose releases are remembered.
+const MOST_SUBJECTS: usize = 100_000;
+
+/// A thread's wait.
+#[derive(Debug)]
+struct Waiting {
+    wait: Wait,
+    since: Time,
+    stack: RawStack,
+    /// The switch-out was handed on.
+    is_out: bool,
+}
+
+/// Somebody let somebody go on.
+#[derive(Clone, Debug)]
+struct Release {
+    time: Time,
+    task: Task,
+    stack: RawStack,
+    /// How many more threads it may let go on.
+    left: u64,
+}
+
+/// A thread or process that was announced.
+#[derive(Debug)]
+struct Announced {
+    task: Task,
+    stack: RawStack,
+}
+
+/// Follows all threads of a recording.
+#[derive(Debug, Default)]
+pub(super) struct States {
+    reorder: Reorder,
+    threads: FxHashMap<Task, Option<Waiting>>,
+    /// Threads that wait, in the order in which they began to; some no longer do.
+    queue: VecDeque<(Time, Task)>,
+    announced: FxHashMap<u64, Announced>,
+    releases: FxHashMap<(u32, u64), VecDeque<Release>>,
+    handles: FxHashMap<(u32, u64), Task>,
+    now: Time,
+    /// Waits that were granted, but nobody was seen to grant.
+    unmatched: u64,
+}
+
+impl States {
+    /// An event that is not the agent's word on states.
+    pub(super) fn pass(&mut self, event: RawEvent, out: &mut impl FnMut(RawEvent)) {
+        self.go_to(event.time, out);
+        if let RawKind::Inside { task, .. } = &event.kind {
+            self.appear(event.time, *task);
+        }
+        self.reorder.push(event);
+    }
+
+    pub(super) fn take(&mut self, time: Time, task: Task, told: Told, out: &mut impl FnMut(RawEvent)) {
+        self.go_to(time, out);
+        match told {
+            Told::Created { key, handle } => {
+                self.handles.insert((task.pid, handle), task);
+                self.begin(time, task, key);
+            }
+            Told::Forked { key } => self.begin(time, task, key),
+            Told::Began { program } => {
+                self.threads.retain(|other, _| other.pid != task.pid || other.tid == task.tid);
+                self.releases.retain(|(pid, _), _| *pid != task.pid);
+                self.push(time, RawKind::Exec { task, program });
+                self.appear(time, task);
+            }
+            Told::Creates { key, stack } | Told::Forks { key, stack } => {
+                self.appear(time, task);
+                self.announced.insert(key, Announced { task, stack });
+            }
+            Told::Ended => self.end(time, task),
+            Told::Waits { wait, stack } => {
+                self.appear(time, task);
+                self.threads.insert(task, Some(Waiting { wait, since: time, stack, is_out: false }));
+                self.queue.push_back((time, task));
+            }
+            Told::Done { granted } => self.done(time, task, granted),
+            Told::Releases { wait, stack } => {
+                self.appear(time, task);
+                self.release(time, task, wait, stack);
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn finish(&mut self, end: Time, out: &mut impl FnMut(RawEvent)) {
+        self.go_to(end, out);
+        self.hand_out_waits(end + HORIZON.as_nanos() as u64);
+        self.reorder.finish(out);
+    }
+
+    pub(super) fn findings(&self) -> Vec<String> {
+        let mut findings = Vec::new();
+        if self.reorder.late > 0 {
+            findings.push(format!("{} events of the agent came late and stand too late", self.reorder.late));
+        }
+        findings
+    }
+
+    fn push(&mut self, time: Time, kind: RawKind) {
+        self.reorder.push(RawEvent { time, cpu: 0, kind });
+    }
+
+    /// Hands on what nothing earlier can come before.
+    fn go_to(&mut self, time: Time, out: &mut impl FnMut(RawEvent)) {
+        self.now = self.now.max(time);
+        let horizon =
+            Time::from_nanoseconds(self.now.nanoseconds().saturating_sub(HORIZON.as_nanos() as u64));
+        self.hand_out_waits(horizon);
+        self.reorder.advance(horizon, out);
+    }
+
+    /// Waits that began before the horizon are real ones.
+    fn hand_out_waits(&mut self, horizon: Time) {
+        while let Some(&(since, task)) = self.queue.front() {
+            if since >= horizon {
+                break;
+            }
+            self.queue.pop_front();
+            self.hand_out(since, task);
+        }
+    }
+
+    /// Hands on that the thread left its processor, if it still waits since then and nobody was told.
+    fn hand_out(&mut self, since: Time, task: Task) {
+        let Some(Some(waiting)) = self.threads.get_mut(&task) else { return };
+        if waiting.is_out || waiting.since != since {
+            return;
+        }
+        waiting.is_out = true;
+        let call = call(waiting.wait);
+        let stack = std::mem::take(&mut waiting.stack);
+        let blocking = Blocking::Interruptible;
+        let kind = RawKind::Switch { previous: Some(task), blocking, call: Some(call), stack, next: None };
+        self.push(since, kind);
+    }
+
+    /// A thread that was created or forked begins.
+    fn begin(&mut self, time: Time, task: Task, key: u64) {
+        if let Some(Announced { task: parent, stack }) = self.announced.remove(&key) {
+            self.push(time, RawKind::Fork { parent, child: task, stack });
+        }
+        self.threads.remove(&task);
+        self.appear(time, task);
+    }
+
+    /// A thread that is not known runs from now on.
+    fn appear(&mut self, time: Time, task: Task) {
+        if self.threads.contains_key(&task) {
+            return;
+        }
+        self.threads.insert(task, None);
+        self.run(time, task);
+    }
+
+    fn run(&mut self, time: Time, task: Task) {
+        let (blocking, call, stack) = (Blocking::Runnable, None, RawStack::None);
+        self.push(time, RawKind::Switch { previous: None, blocking, call, stack, next: Some(task) });
+    }
+
+    fn end(&mut self, time: Time, task: Task) {
+        if self.threads.remove(&task).is_none() {
+            return;
+        }
+        self.push(time, RawKind::Exit { task });
+        let (blocking, call, stack) = (Blocking::Dead, None, RawStack::None);
+        self.push(time, RawKind::Switch { previous: Some(task), blocking, call, stack, next: None });
+    }
+
+    fn release(&mut self, time: Time, task: Task, wait: Wait, stack: RawStack) {
+        if self.releases.len() >= MOST_SUBJECTS {
+            self.releases.clear();
+        }
+        let of_subject = self.releases.entry((task.pid, wait.subject)).or_default();
+        if of_subject.len() >= MOST_RELEASES {
+            of_subject.pop_front();
+        }
+        let left = if wait.detail == 0 { u64::MAX } else { wait.detail };
+        of_subject.push_back(Release { time, task, stack, left });
+    }
+
+    fn done(&mut self, time: Time, task: Task, granted: bool) {
+        let Some(waiting) = self.threads.get_mut(&task).and_then(Option::take) else { return };
+        let is_short = Duration::from_nanos(time.since(waiting.since)) < SHORTEST_DEVICE_WAIT;
+        if !waiting.is_out && is_short && is_on_descriptor(waiting.wait.kind) {
+            return;
+        }
+        let (wait, since) = (waiting.wait, waiting.since);
+        self.threads.insert(task, Some(waiting));
+        self.hand_out(since, task);
+        self.threads.insert(task, None);
+        let release = if granted { self.releaser(task, wait, since, time) } else { None };
+        let (woken, waker, stack) = match release {
+            Some(release) => {
+                let waker = RawWaker::Task(release.task, String::new());
+                (release.time.max(since), Some(waker), release.stack)
+            }
+            None if wait.kind == WaitKind::Join => (time, None, RawStack::None),
+            None if granted && primitive(wait.kind, wait.subject).is_some() => {
+                self.unmatched += 1;
+                (time, Some(RawWaker::Unknown), RawStack::None)
+            }
+            None => (time, Some(RawWaker::Interrupt), RawStack::None),
+        };
+        if let Some(waker) = waker {
+            self.push(woken, RawKind::Wake { wakee: task, waker, call: None, stack });
+        }
+        self.run(time, task);
+    }
+
+    /// Who let the thread go on.
+    fn releaser(&mut self, task: Task, wait: Wait, since: Time, done: Time) -> Option<Release> {
+        let releases = self.releases.get_mut(&(task.pid, wait.subject))?;
+        let fits = |release: &Release| release.task != task && release.time <= done && release.left > 0;
+        match wait.kind {
+            // A lock may be taken by another in between: who released it last let this one have it.
+            WaitKind::Mutex
+            | WaitKind::ReadLock
+            | WaitKind::WriteLock
+            | WaitKind::SpinLock
+            | WaitKind::Once => releases.iter().rev().find(|release| fits(release)).cloned(),
+            // Everybody arrives before anybody goes; who goes may arrive for the next round before others are gone.
+            WaitKind::Barrier | WaitKind::Team => {
+                let last_arrival = releases.iter().rev().find(|release| release.time <= done)?;
+                (last_arrival.task != task && last_arrival.time > since).then(|| last_arrival.clone())
+            }
+            _ => {
+                let release = releases.iter_mut().find(|release| release.time >= since && fits(release))?;
+                if release.left != u64::MAX {
+                    release.left -= 1;
+                }
+                Some(release.clone())
+            }
+        }
+    }
+}
+
+fn is_on_descriptor(kind: WaitKind) -> bool {
+    matches!(kind, WaitKind::Read | WaitKind::Write | WaitKind::Poll | WaitKind::Connect | WaitKind::Accept)
+}
+
+/// The system call that waits so.
+fn call(wait: Wait) -> Call {
+    const FUTEX: i32 = 202;
+    const PRIVATE_WAIT: u64 = 128;
+    const LOCK_PI: u64 = 6 | 128;
+    let Wait { kind, subject, detail } = wait;
+    let (number, arguments, file) = match kind {
+        WaitKind::Join => (FUTEX, [subject, 9 | 256, detail], FileKind::None),
+        WaitKind::Sleep => (35, [0; 3], FileKind::None),
+        WaitKind::Read => (0, [detail, 0, 0], FileKind::None),
+        WaitKind::Write => (1, [detail, 0, 0], FileKind::None),
+        WaitKind::Poll => (7, [0, 1, 0], FileKind::None),
+        WaitKind::Connect => (42, [detail, 0, 0], FileKind::Socket),
+        WaitKind::Accept => (43, [detail, 0, 0], FileKind::Socket),
+        WaitKind::Child => (61, [detail, 0, 0], FileKind::None),
+        WaitKind::Signal => (130, [0; 3], FileKind::None),
+        WaitKind::Mutex => (FUTEX, [subject, LOCK_PI, 0], FileKind::None),
+        _ => {
+            let address = primitive(kind, subject).map_or(subject, |primitive| primitive.address);
+            (FUTEX, [address, PRIVATE_WAIT, 0], FileKind::None)
+        }
+    };
+    Call { number, arguments, file }
+}

@@ -1,0 +1,152 @@
+//! What threads tell through the agent, taken out of its rings.
+
+use longpole_event::PrimitiveKind;
+use longpole_ring::WaitKind;
+
+use crate::raw::{RawPrimitive, RawStack};
+
+/// What a thread waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Wait {
+    /// The kind of wait.
+    pub kind: WaitKind,
+    /// Address of what is waited for, or the handle of the thread that is joined.
+    pub subject: u64,
+    /// A descriptor or pid, where the kind has one.
+    pub detail: u64,
+}
+
+/// One event of the agent. Times are the recording's.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Told {
+    /// The process is a new program from here on.
+    Began {
+        /// Its path.
+        program: String,
+    },
+    /// The thread creates another, which will tell the same key.
+    Creates {
+        /// The key.
+        key: u64,
+        /// Where.
+        stack: RawStack,
+    },
+    /// The thread is new.
+    Created {
+        /// The key that its creator told.
+        key: u64,
+        /// Its handle: what a join of it names.
+        handle: u64,
+    },
+    /// The thread forks a process, whose only thread will tell the same key.
+    Forks {
+        /// The key.
+        key: u64,
+        /// Where.
+        stack: RawStack,
+    },
+    /// The thread is the only one of a new process.
+    Forked {
+        /// The key that its creator told.
+        key: u64,
+    },
+    /// The thread ends.
+    Ended,
+    /// The thread begins to wait.
+    Waits {
+        /// For what.
+        wait: Wait,
+        /// Where.
+        stack: RawStack,
+    },
+    /// Its wait is over.
+    Done {
+        /// It got what it waited for.
+        granted: bool,
+    },
+    /// Somebody who waits can go on, or try again.
+    Releases {
+        /// For what they wait.
+        wait: Wait,
+        /// Where the releasing thread is.
+        stack: RawStack,
+    },
+    /// What holds of a lock at one place came to.
+    Held {
+        /// The kind of lock.
+        kind: WaitKind,
+        /// The lock.
+        subject: u64,
+        /// The return address of the acquisition.
+        place: u64,
+        /// Acquisitions.
+        acquisitions: u64,
+        /// How many of these found it taken.
+        contended: u64,
+        /// Held in all, nanoseconds.
+        nanoseconds: u64,
+        /// The longest hold, nanoseconds.
+        longest: u64,
+    },
+    /// The thread entered a region.
+    Enters {
+        /// Its name.
+        name: String,
+        /// Where.
+        stack: RawStack,
+    },
+    /// The thread left the region or task that it entered last.
+    Leaves,
+    /// The thread made a task.
+    Spawns {
+        /// The task's key.
+        task: u64,
+        /// Where.
+        stack: RawStack,
+    },
+    /// The thread begins a task.
+    Runs {
+        /// The task's key.
+        task: u64,
+        /// Its name.
+        name: String,
+        /// Where.
+        stack: RawStack,
+    },
+    /// Something has a name.
+    NamesObject {
+        /// Its address.
+        subject: u64,
+        /// The name.
+        name: String,
+    },
+    /// The thread entered an instrumented procedure.
+    Calls {
+        /// Its address.
+        address: u64,
+    },
+    /// The thread left the instrumented procedure that it entered last.
+    Returns,
+}
+
+/// The primitive that a wait is for, at the address of its first futex word; `None` where it is for something else.
+pub(super) fn primitive(kind: WaitKind, subject: u64) -> Option<RawPrimitive> {
+    // Where glibc's waits look, in bytes from the beginning of each type (x86-64).
+    const RWLOCK_FUTEX: u64 = 8;
+    const CONDITION_FUTEX: u64 = 40;
+    const BARRIER_FUTEX: u64 = 4;
+    let (kind, offset) = match kind {
+        WaitKind::Mutex => (PrimitiveKind::Mutex, 0),
+        WaitKind::ReadLock | WaitKind::WriteLock => (PrimitiveKind::ReadWriteLock, RWLOCK_FUTEX),
+        WaitKind::SpinLock => (PrimitiveKind::SpinLock, 0),
+        WaitKind::Condition => (PrimitiveKind::Condition, CONDITION_FUTEX),
+        WaitKind::Barrier => (PrimitiveKind::Barrier, BARRIER_FUTEX),
+        WaitKind::Semaphore => (PrimitiveKind::Semaphore, 0),
+        WaitKind::Once => (PrimitiveKind::Once, 0),
+        WaitKind::Futex => (PrimitiveKind::Futex, 0),
+        // An OpenMP team has no memory of its own.
+        WaitKind::Team => (PrimitiveKind::Barrier, 0),
+        _ => return None,
+    };
+    Some(RawPrimitive { kind, address: subject + offset })
+}
