@@ -214,7 +214,7 @@ mod tests {
         let suspended = Suspended::launch(&Command::find(&command).unwrap()).unwrap();
         let pid = suspended.pid();
         collector.track(Task { pid, tid: pid }).unwrap();
-        let mut child = suspended.resume().unwrap();
+        let mut child = suspended.resume(&[]).unwrap();
         crate::machine::take_precedence();
         let waiting = std::thread::spawn(move || child.wait().unwrap());
         let mut events = Vec::new();
