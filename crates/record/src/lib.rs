@@ -15,6 +15,7 @@ mod machine;
 mod naming;
 mod own;
 pub mod perf;
+mod queues;
 pub mod raw;
 mod ring;
 mod run;

@@ -15,6 +15,9 @@ const KERNEL: &str = "kernel";
 /// Tracepoints that collectors use.
 const TRACEPOINTS: &[&str] = &["sched/sched_switch", "sched/sched_waking", "sched/sched_process_fork"];
 
+/// Tracepoints that tell more, where the kernel has them (`CONFIG_FTRACE_SYSCALLS`).
+const FURTHER: &[&str] = &["syscalls/sys_enter_futex", "syscalls/sys_exit_futex"];
+
 const MOUNT_POINTS: &[&str] = &["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
 /// The folder with the tracepoints' descriptions: tracefs' `events`, mounted now if nobody did and this
@@ -65,7 +68,9 @@ pub fn format(tracepoint: &str) -> io::Result<String> {
 /// Those of reading and writing the files.
 pub fn copy_for_users() -> io::Result<usize> {
     let source = find()?;
-    for tracepoint in TRACEPOINTS {
+    let has = |tracepoint: &&&str| source.join(tracepoint).join("id").exists();
+    let further: Vec<&str> = FURTHER.iter().filter(has).copied().collect();
+    for tracepoint in TRACEPOINTS.iter().chain(&further) {
         let target = Path::new(COPY).join(tracepoint);
         fs::create_dir_all(&target)?;
         for file in ["id", "format"] {
@@ -73,7 +78,7 @@ pub fn copy_for_users() -> io::Result<usize> {
         }
     }
     fs::write(Path::new(COPY).join(KERNEL), fs::read("/proc/sys/kernel/osrelease")?)?;
-    Ok(TRACEPOINTS.len())
+    Ok(TRACEPOINTS.len() + further.len())
 }
 
 fn mount(point: &CStr) -> io::Result<()> {

@@ -14,7 +14,8 @@ use std::io;
 use std::os::fd::RawFd;
 
 use crate::collector::Collector;
-use crate::perf::attributes;
+use crate::perf::attributes::{self, EventPlan};
+use crate::perf::conversion::Repeats;
 use crate::perf::{Conversion, Meaning, Presence, Reader, Scope, Switches, Threads};
 use crate::raw::{RawEvent, Task};
 use crate::ring::{PerfEvent, Ring, online_cpus};
@@ -57,6 +58,8 @@ pub(crate) struct OwnCollector {
     reader: Reader,
     settings: Settings,
     cpus: Vec<u16>,
+    /// Futex calls; none where their tracepoints are not known to this user.
+    futexes: Vec<EventPlan>,
     /// Size of a ring that all processors could have.
     ring_bytes: usize,
 }
@@ -68,35 +71,56 @@ impl OwnCollector {
     /// [`OwnError`].
     pub(crate) fn open(settings: &Settings) -> Result<OwnCollector, OwnError> {
         let cpus = online_cpus().map_err(system("list the processors"))?;
-        let (rings, ring_bytes) = open_rings(settings, 0, &cpus, LARGEST_RING_BYTES)?;
+        let futexes = permitted(attributes::own_futexes(settings), &cpus);
+        let is_alone = futexes.is_empty();
+        let clock = Clock { settings, is_alone };
+        let (rings, ring_bytes) = clock.open_rings(0, &cpus, LARGEST_RING_BYTES)?;
         drop(rings);
         let mut conversion = Conversion::new(Threads::new(Scope::Everything));
         conversion.switches = Some(Switches::new(false));
-        let layout = attributes::layout(&attributes::own_clock(settings, ring_bytes, true));
-        let kinds = vec![(Meaning::Clock, layout)];
+        conversion.repeats = Some(Repeats::default());
+        let layout = attributes::layout(&attributes::own_clock(settings, ring_bytes, true, is_alone));
+        let mut kinds = vec![(Meaning::Clock, layout)];
+        kinds.extend(futexes.iter().map(|plan| (plan.meaning.clone(), attributes::layout(&plan.attribute))));
         let reader = Reader::new(kinds, conversion, Presence::of_own_switches(), false);
-        Ok(OwnCollector { reader, settings: *settings, cpus, ring_bytes })
+        Ok(OwnCollector { reader, settings: *settings, cpus, futexes, ring_bytes })
     }
 
     /// The events of the first task, with the rings that those of all others share.
     fn open_first(&mut self, task: Task) -> Result<(), OwnError> {
-        let (rings, bytes) = open_rings(&self.settings, task.tid, &self.cpus, self.ring_bytes)?;
+        let (rings, bytes) = self.clock().open_rings(task.tid, &self.cpus, self.ring_bytes)?;
         self.ring_bytes = bytes;
         for (&cpu, (ring, has_build_ids)) in self.cpus.iter().zip(rings) {
             let sharing = "ask for the id of a perf event";
             ring.event().enable().map_err(system("start a perf event"))?;
             self.reader.add_ring(cpu, ring, has_build_ids).map_err(system(sharing))?;
         }
-        Ok(())
+        self.open_futexes(task)
     }
 
     fn open_further(&mut self, task: Task) -> Result<(), OwnError> {
         for (ring, cpu) in self.cpus.iter().enumerate() {
-            let (event, _) = open_event(&self.settings, task.tid, *cpu, self.ring_bytes)?;
+            let (event, _) = self.clock().open_event(task.tid, *cpu, self.ring_bytes)?;
             event.enable().map_err(system("start a perf event"))?;
             self.reader.add_event(event, 0, ring).map_err(system("let perf events share a ring"))?;
         }
+        self.open_futexes(task)
+    }
+
+    fn open_futexes(&mut self, task: Task) -> Result<(), OwnError> {
+        for (index, plan) in self.futexes.iter().enumerate() {
+            for (ring, cpu) in self.cpus.iter().enumerate() {
+                let event = open_planned(plan, task.tid, *cpu).map_err(OwnError::Refused)?;
+                event.enable().map_err(system("start a perf event"))?;
+                let added = self.reader.add_event(event, index + 1, ring);
+                added.map_err(system("let perf events share a ring"))?;
+            }
+        }
         Ok(())
+    }
+
+    fn clock(&self) -> Clock<'_> {
+        Clock { settings: &self.settings, is_alone: self.futexes.is_empty() }
     }
 }
 
@@ -132,64 +156,85 @@ impl Collector for OwnCollector {
     }
 
     fn notes(&self) -> Vec<String> {
-        vec![
-            "this collector sees when threads run and wait, not why they wait, where, or who wakes them".to_owned(),
-            "time in the kernel has no samples of its own: it is charged to where the thread next runs in user code"
-                .to_owned(),
-        ]
+        let waits = match self.futexes.is_empty() {
+            true => {
+                "this collector sees when threads run and wait, not why they wait, where, or who wakes them"
+            }
+            false => {
+                "of waits and wakes this collector knows those by futexes (locks and the like), no others"
+            }
+        };
+        let kernel = "time in the kernel has no samples of its own: it is charged to where the thread next runs in user code";
+        vec![waits.to_owned(), kernel.to_owned()]
     }
 }
 
-/// A ring of one size for each processor, of events of this task (0: of this thread), and that size: the largest up to
-/// `bytes` that this user may lock for all. The events are not started.
-#[allow(clippy::type_complexity, reason = "a ring, and whether its mappings carry build ids")]
-fn open_rings(
-    settings: &Settings,
-    tid: u32,
-    cpus: &[u16],
-    mut bytes: usize,
-) -> Result<(Vec<(Ring, bool)>, usize), OwnError> {
-    loop {
-        let mut rings = Vec::new();
-        let mut refused = None;
-        for cpu in cpus {
-            let (event, has_build_ids) = open_event(settings, tid, *cpu, bytes)?;
-            match Ring::map(event, bytes / PAGE_BYTES) {
-                Ok(ring) => rings.push((ring, has_build_ids)),
-                Err(error) => {
-                    refused = Some(error);
-                    break;
+/// The events if this user may have them of their own threads.
+fn permitted(plans: Vec<EventPlan>, cpus: &[u16]) -> Vec<EventPlan> {
+    let is_permitted = |plan: &EventPlan| cpus.first().is_some_and(|cpu| open_planned(plan, 0, *cpu).is_ok());
+    if plans.iter().all(is_permitted) { plans } else { Vec::new() }
+}
+
+fn open_planned(plan: &EventPlan, tid: u32, cpu: u16) -> io::Result<PerfEvent> {
+    let tid = i32::try_from(tid).expect("a thread id fits");
+    PerfEvent::open(&mut plan.attribute.clone(), tid, i32::from(cpu))
+}
+
+/// The event that every task has for every processor.
+#[derive(Clone, Copy, Debug)]
+struct Clock<'a> {
+    settings: &'a Settings,
+    /// There are no other events.
+    is_alone: bool,
+}
+
+impl Clock<'_> {
+    /// A ring of one size for each processor, of events of this task (0: of this thread), and that size: the largest up to
+    /// `bytes` that this user may lock for all. The events are not started.
+    #[allow(clippy::type_complexity, reason = "a ring, and whether its mappings carry build ids")]
+    fn open_rings(
+        self,
+        tid: u32,
+        cpus: &[u16],
+        mut bytes: usize,
+    ) -> Result<(Vec<(Ring, bool)>, usize), OwnError> {
+        loop {
+            let mut rings = Vec::new();
+            let mut refused = None;
+            for cpu in cpus {
+                let (event, has_build_ids) = self.open_event(tid, *cpu, bytes)?;
+                match Ring::map(event, bytes / PAGE_BYTES) {
+                    Ok(ring) => rings.push((ring, has_build_ids)),
+                    Err(error) => {
+                        refused = Some(error);
+                        break;
+                    }
                 }
             }
-        }
-        match refused {
-            None => return Ok((rings, bytes)),
-            // What this user may lock is too little, or other recordings have some of it: smaller rings lose more
-            // when the recorder is late, and say so.
-            Some(error) if error.raw_os_error() == Some(libc::EPERM) && bytes > SMALLEST_RING_BYTES => {
-                bytes /= 2;
+            match refused {
+                None => return Ok((rings, bytes)),
+                // What this user may lock is too little, or other recordings have some of it: smaller rings lose more
+                // when the recorder is late, and say so.
+                Some(error) if error.raw_os_error() == Some(libc::EPERM) && bytes > SMALLEST_RING_BYTES => {
+                    bytes /= 2;
+                }
+                Some(source) if source.raw_os_error() == Some(libc::EPERM) => {
+                    return Err(OwnError::NoMemory { cpus: cpus.len(), source });
+                }
+                Some(source) => return Err(OwnError::System { operation: "map a ring buffer", source }),
             }
-            Some(source) if source.raw_os_error() == Some(libc::EPERM) => {
-                return Err(OwnError::NoMemory { cpus: cpus.len(), source });
-            }
-            Some(source) => return Err(OwnError::System { operation: "map a ring buffer", source }),
         }
     }
-}
 
-/// The event of a task for one processor, and whether its mappings carry build ids, which kernels before 5.12 do not know.
-fn open_event(
-    settings: &Settings,
-    tid: u32,
-    cpu: u16,
-    ring_bytes: usize,
-) -> Result<(PerfEvent, bool), OwnError> {
-    let tid = i32::try_from(tid).expect("a thread id fits");
-    let open = |build_ids| {
-        let mut attribute = attributes::own_clock(settings, ring_bytes, build_ids);
-        Ok((PerfEvent::open(&mut attribute, tid, i32::from(cpu))?, build_ids))
-    };
-    open(true).or_else(|_| open(false)).map_err(OwnError::Refused)
+    /// The event of a task for one processor, and whether its mappings carry build ids, which kernels before 5.12 do not know.
+    fn open_event(self, tid: u32, cpu: u16, ring_bytes: usize) -> Result<(PerfEvent, bool), OwnError> {
+        let tid = i32::try_from(tid).expect("a thread id fits");
+        let open = |build_ids| {
+            let mut attribute = attributes::own_clock(self.settings, ring_bytes, build_ids, self.is_alone);
+            Ok((PerfEvent::open(&mut attribute, tid, i32::from(cpu))?, build_ids))
+        };
+        open(true).or_else(|_| open(false)).map_err(OwnError::Refused)
+    }
 }
 
 fn system(operation: &'static str) -> impl FnOnce(io::Error) -> OwnError {

@@ -6,6 +6,7 @@ use perf_event_open_sys::bindings as perf;
 
 use super::conversion::Meaning;
 use super::format::Format;
+use super::futexes::FutexCalls;
 use super::layout::{Layout, sample};
 use super::scheduling::{Creating, Switching, Waking};
 use crate::rungs::Settings;
@@ -60,7 +61,12 @@ pub(crate) fn side_band(ring_bytes: usize, build_ids: bool) -> perf::perf_event_
 
 /// The only event of a thread of one's own program that is allowed without privileges: a clock of its running time in
 /// user code, which also delivers what [`side_band`] does, of that thread and of those it creates.
-pub(crate) fn own_clock(settings: &Settings, ring_bytes: usize, build_ids: bool) -> perf::perf_event_attr {
+pub(crate) fn own_clock(
+    settings: &Settings,
+    ring_bytes: usize,
+    build_ids: bool,
+    is_alone: bool,
+) -> perf::perf_event_attr {
     let mut attribute = side_band(ring_bytes, build_ids);
     attribute.config = perf::PERF_COUNT_SW_TASK_CLOCK.into();
     attribute.__bindgen_anon_1.sample_period = 1_000_000_000 / u64::from(settings.hertz.max(1));
@@ -69,9 +75,31 @@ pub(crate) fn own_clock(settings: &Settings, ring_bytes: usize, build_ids: bool)
     attribute.set_exclude_hv(1);
     attribute.set_exclude_callchain_kernel(1);
     with_stack(&mut attribute, settings);
-    // Rings are small here: what is known of the ring, its processor and its only event, is left out.
-    attribute.sample_type &= !(sample::IDENTIFIER | sample::CPU);
+    // Rings are small here: what is known of the ring, its processor, is left out; and if it is the only event, that.
+    attribute.sample_type &= !sample::CPU;
+    if is_alone {
+        attribute.sample_type &= !sample::IDENTIFIER;
+    }
     attribute
+}
+
+/// The futex calls of one's own threads, where their tracepoints are known to this user.
+pub(crate) fn own_futexes(settings: &Settings) -> Vec<EventPlan> {
+    let read = |name: &str| Format::parse(&tracefs::format(name).ok()?);
+    let both = read("syscalls/sys_enter_futex").zip(read("syscalls/sys_exit_futex"));
+    let Some((enter, exit)) = both else { return Vec::new() };
+    let Some(calls) = FutexCalls::new(&enter) else { return Vec::new() };
+    let plan = |id, detail, meaning| {
+        let mut attribute = tracepoint(settings, id, detail);
+        attribute.sample_type &= !sample::CPU;
+        attribute.set_inherit(1);
+        attribute.set_exclude_kernel(1);
+        attribute.set_exclude_callchain_kernel(1);
+        EventPlan { attribute, filter: None, meaning }
+    };
+    let mut exit = plan(exit.id, Detail::Nothing, Meaning::FutexExit);
+    exit.attribute.sample_type &= !sample::RAW;
+    vec![plan(enter.id, Detail::Stack, Meaning::FutexEnter(calls)), exit]
 }
 
 /// The formats of the tracepoints that are used.

@@ -2,10 +2,11 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use longpole_event::{Blocking, LossKind, Time};
+use longpole_event::{Blocking, Call, LossKind, Time};
 use longpole_symbols::Registers;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::futexes::{FutexCalls, Futexes};
 use super::layout::{Origin, Record, Sample};
 use super::scheduling::{Context, Creating, Switching, Waking};
 use super::switches::{SwitchRecord, Switches, Told};
@@ -21,6 +22,10 @@ pub enum Meaning {
     Wake(Waking),
     /// `sched:sched_process_fork`.
     Create(Creating),
+    /// `syscalls:sys_enter_futex`.
+    FutexEnter(FutexCalls),
+    /// `syscalls:sys_exit_futex`.
+    FutexExit,
     /// A clock or cycle counter found a thread running.
     Clock,
     /// Nothing that is used.
@@ -50,6 +55,8 @@ pub struct Conversion {
     pub has_creation: bool,
     /// With these the source's switch records say who is on a processor, and tracepoints only why a thread left.
     pub switches: Option<Switches>,
+    /// What the tracepoints of futex calls tell of waits and wakes.
+    pub futexes: Futexes,
     /// Waits and wakes repeat their stacks: with this, one that was handed over before is only named.
     pub repeats: Option<Repeats>,
     /// Records that did not hold what their event promises.
@@ -70,6 +77,7 @@ impl Conversion {
             has_registers: true,
             has_creation: false,
             switches: None,
+            futexes: Futexes::default(),
             repeats: None,
             damaged: 0,
             unused: 0,
@@ -101,6 +109,7 @@ impl Conversion {
             }
             Record::Exit { pid, tid } => {
                 self.settle(here, tid);
+                self.futexes.end(tid);
                 if self.threads.recorded(tid).is_some() {
                     self.push(here, tid, RawKind::Exit { task: Task { pid, tid } });
                     if let Some(switches) = &mut self.switches {
@@ -188,6 +197,11 @@ impl Conversion {
             Meaning::Switch(switching) => self.switch(switching, here, sample),
             Meaning::Wake(waking) => self.wake(waking, here, task, sample),
             Meaning::Create(creating) => self.create(creating, here, sample),
+            Meaning::FutexEnter(calls) => self.futex(calls, here, task, sample),
+            Meaning::FutexExit => {
+                self.futexes.exit(task.tid);
+                Some(())
+            }
             Meaning::Clock => {
                 self.clock(here, task, sample);
                 Some(())
@@ -234,11 +248,16 @@ impl Conversion {
         if !record.is_out {
             self.threads.see(task, here.cpu);
         }
-        let (call, stack) = (None, RawStack::None);
         let is_recorded = |tid| self.threads.recorded(tid).is_some();
         match switches.take(record, here.cpu, task.tid, is_recorded) {
             Told::Nothing => {}
             Told::Out(tid, blocking) => {
+                let (mut call, mut stack) = (None, RawStack::None);
+                if !matches!(blocking, Blocking::Runnable | Blocking::Dead)
+                    && let Some((futex, place)) = self.futexes.block(tid)
+                {
+                    (call, stack) = (Some(futex), self.named(place));
+                }
                 let previous = self.threads.recorded(tid);
                 self.push(here, tid, RawKind::Switch { previous, blocking, call, stack, next: None });
                 if blocking == Blocking::Dead {
@@ -251,7 +270,11 @@ impl Conversion {
                 if let (Some(wakee), Some(waker)) = (next, waker) {
                     self.push(here, tid, RawKind::Wake { wakee, waker, call: None, stack: RawStack::None });
                 }
+                if let Some((waker, call, stack)) = self.futexes.run(tid) {
+                    self.told_wake(here, tid, (waker, call, stack));
+                }
                 let (previous, blocking) = (None, Blocking::Runnable);
+                let (call, stack) = (None, RawStack::None);
                 self.push(here, tid, RawKind::Switch { previous, blocking, call, stack, next });
             }
         }
@@ -279,6 +302,38 @@ impl Conversion {
         let stack = if is_of_program { self.repeated(current.pid, sample) } else { RawStack::None };
         self.push(here, current.tid, RawKind::Wake { wakee, waker, call: None, stack });
         Some(())
+    }
+
+    /// A thread calls futex: to wait, or to let others go on.
+    fn futex(&mut self, calls: &FutexCalls, here: Here, task: Task, sample: &Sample<'_>) -> Option<()> {
+        let call = calls.read(sample.raw)?;
+        let mut stack = self.stack(sample);
+        if let RawStack::Taken(taken) = &mut stack {
+            taken.key = Some(key(task.pid, sample));
+        }
+        for wakee in self.futexes.enter(task, call, stack.clone()) {
+            self.told_wake(here, wakee, (task, call.call(), stack.clone()));
+        }
+        Some(())
+    }
+
+    /// A wake that the waker's system call told.
+    fn told_wake(&mut self, here: Here, wakee: u32, (waker, call, stack): (Task, Call, RawStack)) {
+        let Some(wakee) = self.threads.recorded(wakee) else { return };
+        let stack = self.named(stack);
+        let waker = RawWaker::Task(waker, self.threads.name(waker.tid).to_owned());
+        self.push(here, wakee.tid, RawKind::Wake { wakee, waker, call: Some(call), stack });
+    }
+
+    /// The stack, or its name if it was handed over before.
+    fn named(&mut self, stack: RawStack) -> RawStack {
+        match (&stack, &mut self.repeats) {
+            (RawStack::Taken(taken), Some(repeats)) => match taken.key {
+                Some(key) if repeats.is_known(key) => RawStack::Known(key),
+                _ => stack,
+            },
+            _ => stack,
+        }
     }
 
     fn create(&mut self, creating: &Creating, here: Here, sample: &Sample<'_>) -> Option<()> {

@@ -5,6 +5,7 @@ pub(crate) mod attributes;
 mod collector;
 pub mod conversion;
 pub mod format;
+pub mod futexes;
 pub mod layout;
 mod presence;
 mod reader;
