@@ -44,6 +44,33 @@ answers![
     rust_channel,
 ];
 
+/// Programs whose threads wait for each other by futexes only.
+mod process {
+    use crate::support::Collector::Process;
+
+    macro_rules! answers {
+        ($($test:ident),* $(,)?) => { $(#[test] fn $test() { super::$test(Process) })* };
+    }
+
+    answers![
+        serial_then_parallel,
+        barrier_imbalance,
+        lock_hog,
+        lock_hog_without_frame_pointers,
+        lock_hog_static,
+        spinner,
+        pure_computation,
+        more_threads_than_cpus,
+        condition_pipeline,
+        semaphore,
+        rwlock,
+        short_lived,
+        cpp_threads,
+        openmp,
+        rust_mutex,
+    ];
+}
+
 /// What a wait for `cause` may be called: chains of frame pointers, all that an import has, lose the caller
 /// of a libc procedure, and then a futex is all that can be said.
 fn is_cause(collector: Collector, found: Cause, cause: Cause) -> bool {

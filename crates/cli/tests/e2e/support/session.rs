@@ -68,6 +68,8 @@ pub enum Collector {
     Bpf,
     /// `longpole record --collector perf`
     Perf,
+    /// `longpole record --collector process`, with the tracepoints of futex calls
+    Process,
     /// `perf record`, then `longpole import`
     Import,
 }
@@ -77,6 +79,7 @@ impl Collector {
         match self {
             Collector::Bpf => "bpf",
             Collector::Perf => "perf",
+            Collector::Process => "process",
             Collector::Import => "import",
         }
     }
@@ -90,10 +93,16 @@ impl Collector {
             Collector::Bpf if !Path::new("/sys/kernel/btf/vmlinux").exists() => {
                 Err("the kernel has no BTF".into())
             }
+            Collector::Process => has_futex_tracepoints(),
             Collector::Import => find("perf").map(drop),
             _ => Ok(()),
         }
     }
+}
+
+fn has_futex_tracepoints() -> Result<(), String> {
+    let found = longpole_record::tracefs::id("syscalls/sys_enter_futex");
+    found.map(drop).map_err(|error| format!("the kernel has no tracepoint of futex calls: {error}"))
 }
 
 /// A test's hold on the machine, and its folder. Recordings of two tests at once would disturb each
@@ -136,7 +145,7 @@ impl Session {
         collector.permitted()?;
         let path = self.path().join(format!("{}.longpole", collector.name()));
         let run = match collector {
-            Collector::Bpf | Collector::Perf => {
+            Collector::Bpf | Collector::Perf | Collector::Process => {
                 let mut record = longpole();
                 record
                     .args(["record", "--collector", collector.name(), "-o"])
