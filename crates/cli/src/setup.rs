@@ -1,7 +1,8 @@
 //! `longpole setup`: once as root, so that recording needs no root afterwards.
 //!
-//! The binary gets the capabilities that rungs 1 and 2 need, and the identities of the scheduler's tracepoints,
-//! which only root can read from tracefs, are copied to where every user can read them.
+//! The binary gets the capabilities that rungs 1 and 2 need, and the identities of the scheduler's tracepoints and those
+//! of futex calls, which only root can read from tracefs, are copied to where every user can read them. The latter are
+//! of use without any capability: users may have them of their own threads (rung 3).
 
 use std::ffi::CString;
 use std::fmt::Write as _;
@@ -39,7 +40,12 @@ pub fn run() -> Result<ExitCode> {
     let names: Vec<_> = CAPABILITIES.iter().map(|&(_, name)| name).collect();
     writeln!(text, "{} may now record without root: it has {}.", binary.display(), names.join(", "))?;
     let copied = tracefs::copy_for_users().context("copy the tracepoints' identities")?;
-    writeln!(text, "The identities of {copied} tracepoints are kept in {}.", tracefs::COPY)?;
+    writeln!(
+        text,
+        "The identities of {copied} tracepoints are kept in {}, until another kernel runs: by them any copy of longpole, \
+         without capabilities too, sees the locks that threads of a user's own program wait for (collector process).",
+        tracefs::COPY
+    )?;
     if fs::metadata(&binary)?.mode() & 0o001 != 0 {
         writeln!(
             text,

@@ -182,7 +182,8 @@ const LADDER: [Step; 3] = [
     Step {
         name: "process",
         choice: Choice::Process,
-        sees: "when threads run and wait, and where they run in user code; not why they wait, nor who wakes them",
+        sees: "when threads run and wait, and where they run in user code; why they wait and who wakes them for locks \
+               and other futexes, if `longpole setup` has kept the tracepoints of this kernel",
         open: open_process,
     },
 ];
