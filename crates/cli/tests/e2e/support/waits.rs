@@ -109,7 +109,7 @@ fn follow(item: &Item, program: &Program, paths: &Paths, threads: &mut [Thread],
     let thread = &mut threads[item.thread.index()];
     match item.what {
         What::Observe(path) => thread.path = path,
-        What::Await(_) => {}
+        What::Await(_) | What::Held(_) => {}
         What::Depend { source, .. } => thread.source = Some(name(source)),
         What::State(state) => {
             let now = item.time.nanoseconds();
