@@ -174,6 +174,25 @@ hog@8 -> polite1, polite2 unlock
 hog@16 -> polite1, polite2 unlock
 hog@24 -> polite1, polite2 unlock";
 
+/// The same, where the threads tell of their locks.
+pub(crate) const LOCK_HOG_TOLD: &str = "\
+cpus 4
+1 = mutex table_lock
+2 = mutex log_lock
+H = hog:5 > update:30
+S = polite:9 > short_update:44
+I = polite:10 > independent:50
+hog     HHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHH
+polite1 II¹¹1111SII11111SII11111SII11111
+polite2 I1111111SSII1111SSII1111SSII1111
+hog@8 -> polite1, polite2 unlock
+hog@16 -> polite1, polite2 unlock
+hog@24 -> polite1, polite2 unlock
+hog@24 held 1 3/0 22 8
+polite1@25 held 1 3/3 3 1
+polite2@26 held 1 3/3 6 2
+polite2@26 held 2 12/0 1 1";
+
 /// One thread computes, another spins until it is done.
 pub(crate) const SPINNER: &str = "\
 cpus 2

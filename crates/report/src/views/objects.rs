@@ -2,20 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use longpole_metrics::{Contended, Contention, Handover};
+use longpole_metrics::{Contended, Contention, Handover, Held};
 use longpole_trace::{Cause, ObjectKind, PlaceId, ProcedureId};
 
 use super::ROWS_OF_TEXT;
 use crate::input::{Options, Source};
 use crate::name;
-use crate::quantity::{percent, percent_text, time_text};
+use crate::quantity::{count_of, percent, percent_text, time_text};
 use crate::report::{Report, Row};
 use crate::share::places;
 use crate::table::{Show, Table, shown};
 use crate::text::Section;
 use crate::view::View;
 
-const COLUMNS: [&str; 19] = [
+const COLUMNS: [&str; 25] = [
     "rank",
     "seconds",
     "percent",
@@ -32,6 +32,12 @@ const COLUMNS: [&str; 19] = [
     "holder_cpu_seconds",
     "holder_npt_seconds",
     "holder",
+    "acquisitions",
+    "contended_acquisitions",
+    "contended_acquisitions_percent",
+    "hold_seconds",
+    "mean_hold_seconds",
+    "longest_hold_seconds",
     "objects",
     "kind",
     "object",
@@ -42,6 +48,8 @@ const COLUMNS: [&str; 19] = [
 pub(super) struct Named {
     pub contended: Contended,
     pub objects: u64,
+    /// How they were held, where the program told.
+    pub held: Held,
     /// What procedures did with them before they handed over.
     holders: BTreeMap<Option<ProcedureId>, Handover>,
 }
@@ -51,16 +59,23 @@ pub(super) fn is_held(kind: ObjectKind) -> bool {
     matches!(kind.cause(), Cause::Lock | Cause::Kernel)
 }
 
-/// The objects for which anybody waited, by kind and name; those of the same name together.
+/// Share of the run for which a lock is held from which on it is shown though nobody waited for it, percent.
+const HELD_MATTERS: f64 = 5.0;
+
+/// The objects for which anybody waited or that were held, by kind and name; those of the same name together.
 fn named<'a>(input: &Source<'a>, contention: &Contention) -> Vec<((ObjectKind, &'a str), Named)> {
     let all = input.input().objects.all();
     let mut named: BTreeMap<(ObjectKind, &'a str), Named> = BTreeMap::new();
-    let mut waited_for = all.iter().zip(&contention.objects).filter(|(_, contended)| contended.waits() > 0);
-    waited_for.by_ref().for_each(|(object, contended)| {
-        let sum = named.entry((object.kind, &object.name)).or_default();
-        sum.objects += 1;
-        sum.contended.add(contended, input.analysis.elapsed);
-    });
+    let holds = input.input().details.holds.as_ref();
+    for (index, (object, contended)) in all.iter().zip(&contention.objects).enumerate() {
+        let held = holds.and_then(|holds| holds.objects.get(index)).copied().unwrap_or_default();
+        if contended.waits() > 0 || held.acquisitions > 0 {
+            let sum = named.entry((object.kind, &object.name)).or_default();
+            sum.objects += 1;
+            sum.contended.add(contended, input.analysis.elapsed);
+            sum.held.add(&held);
+        }
+    }
     for (&(id, place), handover) in &contention.handovers {
         let object = &all[id.index()];
         if let Some(sum) = named.get_mut(&(object.kind, object.name.as_str())) {
@@ -68,7 +83,8 @@ fn named<'a>(input: &Source<'a>, contention: &Contention) -> Vec<((ObjectKind, &
         }
     }
     let mut named: Vec<_> = named.into_iter().collect();
-    named.sort_by_key(|(key, named)| (std::cmp::Reverse(named.contended.waited()), *key));
+    let order = |named: &Named| std::cmp::Reverse((named.contended.waited(), named.held.held));
+    named.sort_by_key(|(key, named)| (order(named), *key));
     named
 }
 
@@ -79,7 +95,11 @@ pub(super) fn procedure_of(input: &Source<'_>, place: Option<PlaceId>) -> Option
 pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
     let mut report = Report::new(View::Objects, input, options, &COLUMNS);
     let Some(contention) = &input.details.contention else { return report };
-    let named = named(input, contention);
+    let mut named = named(input, contention);
+    let all = named.len();
+    let matters = |held: &Held| percent(held.held as f64, input.analysis.elapsed as f64) >= HELD_MATTERS;
+    named.retain(|(_, named)| options.all || named.contended.waits() > 0 || matters(&named.held));
+    let quiet = all - named.len();
     let whole: u64 = named.iter().map(|(_, named)| named.contended.waited()).sum();
     let shares: Vec<f64> =
         named.iter().map(|(_, named)| percent(named.contended.waited() as f64, whole as f64)).collect();
@@ -92,16 +112,18 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
     report.rows = rows.iter().take(options.top.unwrap_or(usize::MAX)).cloned().collect();
     if rows.is_empty() {
         report.sections.push(Section::Paragraph(nothing(input)));
+        report.sections.extend(left_out(quiet));
         return report;
     }
     report.sections.extend(head(input, whole));
     report.sections.push(Section::Blank);
     report.sections.extend(table(&rows, options));
+    report.sections.extend(left_out(quiet));
     report
 }
 
 fn row(input: &Source<'_>, (kind, name): (ObjectKind, &str), named: &Named) -> Row {
-    let Named { contended, objects, holders } = named;
+    let Named { contended, objects, held, holders } = named;
     let lengths = &contended.lengths;
     let contended_time = contended.contended();
     let row = Row::default()
@@ -118,6 +140,7 @@ fn row(input: &Source<'_>, (kind, name): (ObjectKind, &str), named: &Named) -> R
         .count("objects", *objects)
         .text("kind", kind.name())
         .text("object", name);
+    let row = with_holds(row, held);
     if !is_held(kind) {
         return row;
     }
@@ -130,15 +153,53 @@ fn row(input: &Source<'_>, (kind, name): (ObjectKind, &str), named: &Named) -> R
         .text("holder", holder.unwrap_or_default())
 }
 
+/// The row with how the lock was held, if that was told.
+pub(super) fn with_holds(row: Row, held: &Held) -> Row {
+    let Held { acquisitions, contended, held: time, longest } = *held;
+    if acquisitions == 0 {
+        return row;
+    }
+    row.count("acquisitions", acquisitions)
+        .count("contended_acquisitions", contended)
+        .percent("contended_acquisitions_percent", percent(contended as f64, acquisitions as f64))
+        .time("hold_seconds", time)
+        .fraction("mean_hold_seconds", held.mean())
+        .time("longest_hold_seconds", longest)
+}
+
+/// What is seen of accesses, in a sentence.
+pub(super) fn seen(input: &Source<'_>) -> &'static str {
+    let is_told = input.details.holds.as_ref().is_some_and(longpole_metrics::Holds::is_told);
+    if is_told {
+        "Acquisitions and holds are those that the program's threads told of; waits are all."
+    } else {
+        "Only accesses that had to wait are seen (recorded without --locks)."
+    }
+}
+
+/// Locks that are not shown.
+fn left_out(quiet: usize) -> Option<Section> {
+    let locks = count_of(quiet as u64, "lock");
+    let verb = if quiet == 1 { "was" } else { "were" };
+    (quiet > 0).then(|| {
+        Section::Remark(format!("{locks} that {verb} held and never waited for: `--all` shows them."))
+    })
+}
+
 fn head(input: &Source<'_>, whole: u64) -> Vec<Section> {
-    let blocked = super::blocked(input.totals());
+    // What they spun for is waiting too, where they told of it.
+    let (blocked, spun) = (super::blocked(input.totals()), input.totals().spinning);
     let title = format!(
-        "Objects: threads waited {} for them, {} of all the time that they were blocked",
+        "Objects: threads waited {} for them, {} of all the time that they were blocked{}",
         time_text(whole),
-        percent_text(percent(whole as f64, blocked as f64)),
+        percent_text(percent(whole as f64, (blocked + spun) as f64)),
+        if spun > 0 { " or spun" } else { "" },
     );
-    let remark = "Only accesses that had to wait are seen. Queue: threads that waited at a time, while any did. Held: time for which a lock was held while others waited for it; NPT is that of the holders meanwhile.";
-    vec![Section::Headline(title), Section::Remark(remark.to_owned())]
+    let seen = seen(input);
+    let remark = format!(
+        "{seen} Queue: threads that waited at a time, while any did. Held: time for which a lock was held while others waited for it; NPT is that of the holders meanwhile."
+    );
+    vec![Section::Headline(title), Section::Remark(remark)]
 }
 
 /// Why there is no object.
@@ -160,6 +221,7 @@ fn in_units(row: &Row) -> Row {
         .text("mean", text("mean_wait_seconds"))
         .text("p90", text("p90_wait_seconds"))
         .text("longest", text("longest_wait_seconds"))
+        .text("mean_hold", text("mean_hold_seconds"))
 }
 
 fn table(rows: &[Row], options: &Options) -> Vec<Section> {
@@ -169,10 +231,17 @@ fn table(rows: &[Row], options: &Options) -> Vec<Section> {
         shown("waited", Show::Time("seconds")),
         shown("waits", Show::Count("blocks")),
         shown("mean", Show::Words("mean")),
+    ];
+    if rows.iter().any(|row| row.value("acquisitions").is_some()) {
+        columns.push(shown("taken", Show::Count("acquisitions")).optional());
+        columns.push(shown("mean hold", Show::Words("mean_hold")).optional());
+        columns.push(shown("% had to wait", Show::Percent("contended_acquisitions_percent")).optional());
+    }
+    columns.extend([
         shown("90 %", Show::Words("p90")).optional(),
         shown("longest", Show::Words("longest")).optional(),
         shown("queue", Show::Mean("mean_queue")).optional(),
-    ];
+    ]);
     if rows.iter().any(|row| row.value("held_seconds").is_some()) {
         columns.push(shown("held", Show::Time("held_seconds")));
         columns.push(shown("NPT", Show::Time("holder_npt_seconds")));
