@@ -41,7 +41,7 @@ pub struct ReportArgs {
     /// Whether threads that wait for a device or a page count as busy.
     #[arg(long, value_enum, default_value_t)]
     pub io: Io,
-    /// In `waits`: also those that nobody wants explained.
+    /// In `waits`: also those that nobody wants explained. In `objects`: also locks that nobody waited for.
     #[arg(long)]
     pub all: bool,
     /// One row of the view `waits`, by its place, in full.

@@ -74,9 +74,15 @@ fn locks<'a>(input: &Source<'a>) -> BTreeMap<(ObjectKind, &'a str), Lock> {
     locks
 }
 
+/// How the object was held, as far as threads told.
+pub(super) fn holds_of(input: &Source<'_>, object: ObjectId) -> Held {
+    let holds = input.input().details.holds.as_ref();
+    holds.and_then(|holds| holds.objects.get(object.index())).copied().unwrap_or_default()
+}
+
 /// How long the lock is held, where that is why others wait for it: `held 93 % of the run; mean hold 4.1 ms; 120
 /// acquisitions, 117 contended`.
-fn holding(input: &Source<'_>, held: &Held) -> Option<String> {
+pub(super) fn holding(input: &Source<'_>, held: &Held) -> Option<String> {
     let contended = percent(held.contended as f64, held.acquisitions as f64);
     (held.acquisitions > 0 && contended >= CONTENDED).then(|| {
         format!(

@@ -12,6 +12,7 @@ use longpole_trace::{Cause, ProcedureId};
 
 use super::gain::{Bounds, Range};
 use super::held::{Held, held_locks};
+use super::objects::{holding, holds_of};
 use super::{Recommendation, Remedy, Subject};
 use crate::diagnosis::{Facts, is_named, largest_caller};
 use crate::input::Source;
@@ -91,6 +92,7 @@ fn recommendation(input: &Source<'_>, bounds: &Bounds, run: &Run, row: &Row) -> 
     if let Some(held) = lock {
         let name = &input.input().objects.get(held.object).name;
         evidence.push(format!("holds {name}, wanted {}", time_text(held.held)));
+        evidence.extend(holding(input, &holds_of(input, held.object)));
     }
     if own.idle_blame as f64 >= BLAMED * bounds.elapsed {
         evidence.push(format!("others waited {} for it", time_text(own.idle_blame)));

@@ -52,10 +52,10 @@ fn what_works_with_a_wanted_lock_is_to_hold_it_shorter() {
 #[test]
 fn a_lock_that_threads_tell_of_is_explained_by_its_holds() {
     // 31 of 32 columns held, by 9 acquisitions, 6 of which found it taken.
-    let lock = entry(LOCK_HOG_TOLD, "table_lock");
+    let lock = entry(LOCK_HOG_TOLD, "update");
     let told = "held 97 % of the run; mean hold 34.4 ms; 9 acquisitions, 6 contended";
     assert!(lock.evidence.contains(&told.to_owned()), "{:?}", lock.evidence);
-    let lock = entry(LOCK_HOG, "table_lock");
+    let lock = entry(LOCK_HOG, "update");
     assert!(lock.evidence.iter().all(|line| !line.contains("acquisitions")), "{:?}", lock.evidence);
 }
 
