@@ -54,6 +54,9 @@ pub struct Record {
     /// See locks from inside too: free acquisitions, how long they are held, by a preloaded library
     #[arg(long, conflicts_with = "pid")]
     pub locks: bool,
+    /// Processors for the agent's sampling threads, one thread for each [default: one thread on any]
+    #[arg(long, value_name = "CPU,…", value_delimiter = ',')]
+    pub sampler_cpus: Vec<u32>,
     /// Samples per second and processor [default: 499]
     #[arg(short = 'F', long = "frequency", value_name = "HZ", value_parser = clap::value_parser!(u32).range(1..=20_000))]
     pub hertz: Option<u32>,

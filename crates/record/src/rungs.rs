@@ -2,7 +2,7 @@
 
 use longpole_ring::Mode;
 
-use crate::agent::{AgentCollector, Part, WithAgent};
+use crate::agent::{AgentCollector, Part, Sampling, WithAgent};
 use crate::bpf::{BpfCollector, BpfError};
 use crate::collector::Collector;
 use crate::error::{Error, Result};
@@ -62,14 +62,14 @@ pub struct Settings {
 pub fn probe() -> Vec<Rung> {
     let settings = Settings { hertz: 97, stack_bytes: 1024, frame_pointers: true };
     let probe = |step: &Step| step.rung((step.open)(&settings).map(drop));
-    let agent = AgentCollector::open(agent_mode(&settings, true)).map(drop);
+    let agent = AgentCollector::open(agent_mode(&settings, true), None).map(drop);
     let agent = agent_rung(agent.map_err(|error| agent_refusal(&error)));
     LADDER.iter().map(probe).chain([agent]).collect()
 }
 
 /// Opens the collector that was chosen, with the agent beside it where `locks` asks for it; also returns its name
 /// and the better ones that were refused.
-pub(crate) fn open(choice: Choice, settings: &Settings, locks: bool) -> Result<Opened> {
+pub(crate) fn open(choice: Choice, settings: &Settings, locks: bool, sampling: &Sampling) -> Result<Opened> {
     let mut refused = Vec::new();
     for step in LADDER.iter().filter(|step| choice == Choice::Auto || choice == step.choice) {
         match (step.open)(settings) {
@@ -78,7 +78,7 @@ pub(crate) fn open(choice: Choice, settings: &Settings, locks: bool) -> Result<O
         }
     }
     if matches!(choice, Choice::Auto | Choice::Agent) {
-        match AgentCollector::open(agent_mode(settings, true)) {
+        match AgentCollector::open(agent_mode(settings, true), Some(sampling)) {
             Ok(agent) => return Ok(Opened::alone(agent, refused)),
             Err(error) => {
                 refused.push(agent_rung(Err(agent_refusal(&error))));
@@ -110,7 +110,7 @@ impl Opened {
         if !locks {
             return Ok(Opened { collector: kernel, name, refused, part: None, variables: Vec::new() });
         }
-        let agent = AgentCollector::open(agent_mode(settings, false))
+        let agent = AgentCollector::open(agent_mode(settings, false), None)
             .map_err(Error::system("put the agent where programs can load it"))?;
         let variables = agent.environment();
         let collector = Box::new(WithAgent { kernel, agent });

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use longpole_event::{MachineId, Time};
 use longpole_recording::{Cost, Folder, LogBuilder, LogName, Manifest, Outcome};
 
-use crate::agent::Interpreter;
+use crate::agent::{Interpreter, Sampling};
 use crate::assembler::{Assembled, Assembler};
 use crate::clock::now;
 use crate::error::{Error, Result};
@@ -42,6 +42,8 @@ pub struct Options {
     pub collector: Choice,
     /// See the program's locks from inside too, through the agent.
     pub locks: bool,
+    /// Processors for the agent's sampling threads, one for each; one thread anywhere where there are none.
+    pub sampler_cpus: Vec<u32>,
     /// Timer samples a second and processor; `None` for [`DEFAULT_HERTZ`].
     pub hertz: Option<u32>,
     /// User memory copied for a stack; `None` to choose by looking at the program.
@@ -102,7 +104,12 @@ fn record_command(
     let command = Command::find(command)?;
     let settings = stack_choice::settings(options, command.file());
     let suspended = Suspended::launch(&command)?;
-    let mut opened = rungs::open(options.collector, &settings.settings, options.locks)?;
+    let mut opened = rungs::open(
+        options.collector,
+        &settings.settings,
+        options.locks,
+        &sampling(options, &settings.settings),
+    )?;
     let words = match &options.target {
         Target::Command(words) => words.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
         Target::Process(_) => Vec::new(),
@@ -130,7 +137,8 @@ fn record_process(options: &Options, pid: u32, progress: &mut dyn FnMut(Progress
     let process = Running::attach(pid).map_err(missing)?;
     let program = PathBuf::from(format!("/proc/{pid}/exe"));
     let settings = stack_choice::settings(options, &program);
-    let mut opened = rungs::open(options.collector, &settings.settings, false)?;
+    let mut opened =
+        rungs::open(options.collector, &settings.settings, false, &sampling(options, &settings.settings))?;
     let (folder, mut manifest, mut assembler) =
         prepare(options, attach::command_line(pid), &opened, &settings.settings, true)?;
     manifest.machines[0].collector.notes.extend(settings.notes);
@@ -138,6 +146,10 @@ fn record_process(options: &Options, pid: u32, progress: &mut dyn FnMut(Progress
     let attached = track_all(pid, &mut opened, &mut assembler, begin).map_err(missing)?;
     let started = Started { begin, root: None, attached };
     finish(Parts { folder, manifest, assembler, opened, child: process, started, options }, progress)
+}
+
+fn sampling(options: &Options, settings: &Settings) -> Sampling {
+    Sampling { hertz: settings.hertz, cpus: options.sampler_cpus.clone() }
 }
 
 /// Has every task below `pid` recorded; returns their tids. Tasks that are created meanwhile are created

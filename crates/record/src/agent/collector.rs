@@ -9,6 +9,7 @@ use longpole_ring::Mode;
 
 use super::library::Library;
 use super::reader::Reader;
+use super::sampler::{Samplers, Sampling};
 use crate::collector::{Collector, KernelCost};
 use crate::raw::{RawEvent, Task};
 
@@ -21,13 +22,17 @@ const VARIABLE: &str = "LONGPOLE_AGENT";
 pub(crate) struct AgentCollector {
     reader: Reader,
     library: Library,
+    samplers: Option<Samplers>,
     is_stopped: bool,
 }
 
 impl AgentCollector {
-    /// Makes the memory, and puts the library where programs can load it.
-    pub(crate) fn open(mode: Mode) -> io::Result<AgentCollector> {
-        Ok(AgentCollector { reader: Reader::new(mode)?, library: Library::place()?, is_stopped: false })
+    /// Makes the memory, puts the library where programs can load it, and starts to sample if that is asked for.
+    pub(crate) fn open(mode: Mode, sampling: Option<&Sampling>) -> io::Result<AgentCollector> {
+        let library = Library::place()?;
+        let reader = Reader::new(mode)?;
+        let samplers = sampling.map(|sampling| Samplers::start(reader.memory(), sampling)).transpose()?;
+        Ok(AgentCollector { reader, library, samplers, is_stopped: false })
     }
 
     /// What the program's environment needs.
@@ -43,12 +48,18 @@ impl Collector for AgentCollector {
     }
 
     fn drain(&mut self, into: &mut Vec<RawEvent>) -> io::Result<()> {
+        if let Some(samplers) = &self.samplers {
+            samplers.take(into);
+        }
         self.reader.drain(self.is_stopped, into);
         Ok(())
     }
 
     fn stop(&mut self) {
         self.is_stopped = true;
+        if let Some(samplers) = &mut self.samplers {
+            samplers.stop();
+        }
         self.reader.close();
     }
 

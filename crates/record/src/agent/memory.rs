@@ -15,6 +15,8 @@ pub(super) struct Memory {
 
 // SAFETY: the mapping belongs to no thread, and all its words are atomic.
 unsafe impl Send for Memory {}
+// SAFETY: as above.
+unsafe impl Sync for Memory {}
 
 impl Memory {
     pub(super) fn new() -> io::Result<Memory> {

@@ -13,10 +13,12 @@ mod library;
 mod memory;
 mod reader;
 mod reorder;
+mod sampler;
 mod states;
 mod ticks;
 mod told;
 
 pub(crate) use collector::{AgentCollector, WithAgent};
 pub(crate) use interpreter::{Interpreter, Part};
+pub(crate) use sampler::Sampling;
 pub use told::{Told, Wait};

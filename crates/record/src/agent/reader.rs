@@ -1,7 +1,7 @@
 //! Reads what the agents have written.
 
 use std::io;
-use std::path::Path;
+use std::sync::Arc;
 
 use longpole_event::{LossKind, Time};
 use longpole_ring::{Area, Event, HoldRow, Kind, Mode, Owner, Status, WaitKind};
@@ -23,7 +23,7 @@ const MAPS_NANOSECONDS: u64 = 50_000_000;
 
 /// Reads rings and areas.
 pub(super) struct Reader {
-    memory: Memory,
+    memory: Arc<Memory>,
     ticks: Ticks,
     /// What areas lost, as far as it was told.
     lost: FxHashMap<usize, u64>,
@@ -51,13 +51,18 @@ struct Context<'a> {
 
 impl Reader {
     pub(super) fn new(mode: Mode) -> io::Result<Reader> {
-        let memory = Memory::new()?;
+        let memory = Arc::new(Memory::new()?);
         let clock = ticks::choose();
         let ticks = Ticks::new(clock);
         memory.header().open(mode, clock, ticks.of_nanoseconds(ROW_AGE_NANOSECONDS));
         let last_roll_call = now();
         let (lost, processes) = (FxHashMap::default(), FxHashMap::default());
         Ok(Reader { memory, ticks, lost, processes, last_roll_call })
+    }
+
+    /// The memory.
+    pub(super) fn memory(&self) -> &Arc<Memory> {
+        &self.memory
     }
 
     /// Where agents find the memory.
@@ -116,9 +121,12 @@ impl Reader {
     }
 }
 
-/// Whether a thread is no longer there.
+/// Whether a thread is no longer there, or only as an entry that nobody has waited for.
 fn is_gone(owner: Owner) -> bool {
-    !Path::new(&format!("/proc/{}/task/{}", owner.pid, owner.tid)).exists()
+    let status = std::fs::read(format!("/proc/{}/task/{}/stat", owner.pid, owner.tid)).unwrap_or_default();
+    // PID (NAME) STATE …, where the name may hold anything.
+    let state = status.iter().rposition(|&byte| byte == b')').and_then(|end| status.get(end + 2));
+    matches!(state, None | Some(b'Z' | b'X'))
 }
 
 impl Context<'_> {

@@ -15,7 +15,9 @@ use super::told::{Told, Wait, primitive};
 use crate::raw::{RawEvent, RawKind, RawStack, RawWaker, Task};
 
 /// What is known late goes at most so far back.
-const HORIZON: Duration = Duration::from_millis(20);
+const HORIZON: Duration = Duration::from_millis(100);
+/// Time without a processor that can be put into its place.
+const LONGEST_READY: Duration = Duration::from_millis(80);
 /// A shorter wait on a descriptor is no wait: there was something to read, or room to write.
 const SHORTEST_DEVICE_WAIT: Duration = Duration::from_micros(3);
 /// Releases of one thing that are remembered.
@@ -55,6 +57,8 @@ struct Announced {
 pub(super) struct States {
     reorder: Reorder,
     threads: FxHashMap<Task, Option<Waiting>>,
+    /// Since when a thread has been seen to run.
+    running: FxHashMap<Task, Time>,
     /// Threads that wait, in the order in which they began to; some no longer do.
     queue: VecDeque<(Time, Task)>,
     announced: FxHashMap<u64, Announced>,
@@ -104,8 +108,20 @@ impl States {
                 self.appear(time, task);
                 self.release(time, task, wait, stack);
             }
+            Told::WasReady { nanoseconds } => self.was_ready(time, task, nanoseconds),
             _ => {}
         }
+    }
+
+    /// The thread worked on without a processor; when, in the time that can still be told of, is not known.
+    fn was_ready(&mut self, time: Time, task: Task, nanoseconds: u64) {
+        let Some(None) = self.threads.get(&task) else { return };
+        let begin = time.nanoseconds().saturating_sub(nanoseconds.min(LONGEST_READY.as_nanos() as u64));
+        let begin = self.running.get(&task).map_or(begin, |since| begin.max(since.nanoseconds()));
+        let (blocking, call, stack) = (Blocking::Runnable, None, RawStack::None);
+        let kind = RawKind::Switch { previous: Some(task), blocking, call, stack, next: None };
+        self.push(Time::from_nanoseconds(begin), kind);
+        self.run(time, task);
     }
 
     pub(super) fn finish(&mut self, end: Time, out: &mut impl FnMut(RawEvent)) {
@@ -179,11 +195,13 @@ impl States {
     }
 
     fn run(&mut self, time: Time, task: Task) {
+        self.running.insert(task, time);
         let (blocking, call, stack) = (Blocking::Runnable, None, RawStack::None);
         self.push(time, RawKind::Switch { previous: None, blocking, call, stack, next: Some(task) });
     }
 
     fn end(&mut self, time: Time, task: Task) {
+        self.running.remove(&task);
         if self.threads.remove(&task).is_none() {
             return;
         }

@@ -120,6 +120,11 @@ pub enum Told {
         /// The name.
         name: String,
     },
+    /// The thread was ready without a processor for so long, until now and some time before.
+    WasReady {
+        /// Nanoseconds.
+        nanoseconds: u64,
+    },
     /// The thread entered an instrumented procedure.
     Calls {
         /// Its address.

@@ -1,0 +1,240 @@
+//! The sampling thread (Quartz §4): looks at what every thread of the program publishes, without stopping any.
+//!
+//! A thread that works is found with its profile stack: the instrumented procedures it is in. From the kernel's
+//! accounts of the thread come how long it was ready without a processor.
+
+use std::fs::File;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use longpole_event::Time;
+use longpole_ring::{Area, Owner, Status};
+use rustc_hash::FxHashMap;
+
+use super::memory::Memory;
+use super::told::Told;
+use crate::clock::now;
+use crate::raw::{RawEvent, RawKind, RawStack, TakenStack, Task};
+
+/// Time between two looks at the kernel's accounts of a thread.
+const ACCOUNT_NANOSECONDS: u64 = 10_000_000;
+/// A thread that was ready for less than this ran.
+const SHORTEST_READY_NANOSECONDS: u64 = 500_000;
+/// Accounts that are kept open.
+const MOST_ACCOUNTS: usize = 512;
+/// Samples that wait to be taken; further ones are counted as lost by being absent.
+const MOST_WAITING: usize = 1 << 20;
+
+/// How to sample.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sampling {
+    /// Looks a second.
+    pub(crate) hertz: u32,
+    /// Processors, one sampling thread for each; one thread on any processor where there are none.
+    pub(crate) cpus: Vec<u32>,
+}
+
+/// Sampling threads; they end with this value.
+#[derive(Debug)]
+pub(super) struct Samplers {
+    stop: Arc<AtomicBool>,
+    found: Arc<Mutex<Vec<RawEvent>>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Samplers {
+    pub(super) fn start(memory: &Arc<Memory>, sampling: &Sampling) -> io::Result<Samplers> {
+        let mut samplers = Samplers { stop: Arc::default(), found: Arc::default(), threads: Vec::new() };
+        let cpus: Vec<_> = sampling.cpus.iter().copied().map(Some).collect();
+        let cpus = if cpus.is_empty() { vec![None] } else { cpus };
+        let count = cpus.len();
+        for (number, cpu) in cpus.into_iter().enumerate() {
+            let mut sampler = Sampler {
+                memory: Arc::clone(memory),
+                stop: Arc::clone(&samplers.stop),
+                found: Arc::clone(&samplers.found),
+                accounts: FxHashMap::default(),
+                share: (number, count),
+            };
+            let period = Duration::from_secs(1) / sampling.hertz.max(1);
+            let work = move || {
+                if let Some(cpu) = cpu {
+                    stay_on(cpu);
+                }
+                sampler.run(period);
+            };
+            samplers.threads.push(thread::Builder::new().name("sampler".into()).spawn(work)?);
+        }
+        Ok(samplers)
+    }
+
+    /// Appends what was found since the last call.
+    pub(super) fn take(&self, into: &mut Vec<RawEvent>) {
+        into.append(&mut self.found.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// No more looks.
+    pub(super) fn stop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            // A sampler that has failed has found what it has found.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Samplers {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+struct Sampler {
+    memory: Arc<Memory>,
+    stop: Arc<AtomicBool>,
+    found: Arc<Mutex<Vec<RawEvent>>>,
+    accounts: FxHashMap<usize, Account>,
+    /// Which of how many samplers this is: each looks at its own areas.
+    share: (usize, usize),
+}
+
+/// What the kernel says of a thread's time.
+struct Account {
+    owner: Owner,
+    file: Option<File>,
+    last: Time,
+    ready: u64,
+}
+
+impl Sampler {
+    fn run(&mut self, period: Duration) {
+        let period = u64::try_from(period.as_nanos()).unwrap_or(u64::MAX);
+        let mut next = now() + period;
+        let mut events = Vec::new();
+        while !self.stop.load(Ordering::Relaxed) {
+            sleep_until(next);
+            let time = now();
+            // A look that comes too late is left out, not made up for.
+            next = (next + period).max(time);
+            self.look(time, &mut events);
+            let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+            if found.len() < MOST_WAITING {
+                found.append(&mut events);
+            }
+            events.clear();
+        }
+    }
+
+    fn look(&mut self, time: Time, events: &mut Vec<RawEvent>) {
+        let memory = Arc::clone(&self.memory);
+        let (number, count) = self.share;
+        for (index, area) in memory.areas().skip(number).step_by(count) {
+            let Status::Live(owner) = area.status() else {
+                self.accounts.remove(&index);
+                continue;
+            };
+            if area.state.read().is_some() {
+                continue;
+            }
+            let task = Task { pid: owner.pid, tid: owner.tid };
+            let mut push = |kind| events.push(RawEvent { time, cpu: 0, kind });
+            if let Some(stack) = profile(area) {
+                push(RawKind::Sample { task, kernel: false, stack });
+            }
+            if let Some(nanoseconds) = self.was_ready(index, owner, time) {
+                push(RawKind::Told { task, told: Box::new(Told::WasReady { nanoseconds }) });
+            }
+        }
+    }
+
+    /// How long the thread was ready without a processor since the last time this was said.
+    fn was_ready(&mut self, index: usize, owner: Owner, time: Time) -> Option<u64> {
+        if self.accounts.len() >= MOST_ACCOUNTS && !self.accounts.contains_key(&index) {
+            return None;
+        }
+        let account = self.accounts.entry(index).or_insert_with(|| Account::open(owner, time));
+        if account.owner != owner {
+            *account = Account::open(owner, time);
+        }
+        if time.since(account.last) < ACCOUNT_NANOSECONDS {
+            return None;
+        }
+        account.last = time;
+        let ready = account.read()?;
+        let difference = ready.saturating_sub(account.ready);
+        if difference < SHORTEST_READY_NANOSECONDS {
+            return None;
+        }
+        account.ready = ready;
+        Some(difference)
+    }
+}
+
+impl Account {
+    fn open(owner: Owner, time: Time) -> Account {
+        let file = File::open(format!("/proc/{}/task/{}/schedstat", owner.pid, owner.tid)).ok();
+        let mut account = Account { owner, file, last: time, ready: 0 };
+        account.ready = account.read().unwrap_or(0);
+        account
+    }
+
+    /// Nanoseconds that the thread has been ready so far.
+    fn read(&self) -> Option<u64> {
+        let mut buffer = [0; 96];
+        let count = self.file.as_ref()?.read_at(&mut buffer, 0).ok()?;
+        let text = std::str::from_utf8(&buffer[..count]).ok()?;
+        text.split_ascii_whitespace().nth(1)?.parse().ok()
+    }
+}
+
+/// The thread's profile stack; `None` where it has none, or changed it under our eyes.
+fn profile(area: &Area) -> Option<RawStack> {
+    if area.profile.depth() == 0 {
+        return None;
+    }
+    let mut entries: Vec<(u64, bool)> = Vec::new();
+    if !area.profile.copy(&mut entries) {
+        return None;
+    }
+    // Regions are told as events of their own.
+    let procedures = entries.iter().rev().filter(|(_, is_region)| !is_region);
+    // Outer addresses are taken for return addresses, which lie behind their call.
+    let chain: Vec<u64> =
+        procedures.enumerate().map(|(depth, &(address, _))| address + u64::from(depth > 0)).collect();
+    if chain.is_empty() {
+        return Some(RawStack::None);
+    }
+    Some(RawStack::Taken(Box::new(TakenStack { chain, ..TakenStack::default() })))
+}
+
+fn sleep_until(time: Time) {
+    let nanoseconds = time.nanoseconds();
+    let until = libc::timespec {
+        tv_sec: i64::try_from(nanoseconds / 1_000_000_000).unwrap_or(i64::MAX),
+        tv_nsec: i64::try_from(nanoseconds % 1_000_000_000).unwrap_or(0),
+    };
+    // SAFETY: `until` is a valid time; an interrupted sleep only makes an early look.
+    unsafe {
+        libc::clock_nanosleep(
+            libc::CLOCK_MONOTONIC,
+            libc::TIMER_ABSTIME,
+            &raw const until,
+            std::ptr::null_mut(),
+        );
+    }
+}
+
+/// Keeps the calling thread on one processor; where that is not permitted it goes where it likes.
+fn stay_on(cpu: u32) {
+    // SAFETY: an all-zero set is an empty one; the set outlives the call.
+    unsafe {
+        let mut set = MaybeUninit::<libc::cpu_set_t>::zeroed().assume_init();
+        libc::CPU_SET(cpu as usize, &mut set);
+        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set);
+    }
+}
