@@ -67,25 +67,53 @@ pub fn probe() -> Vec<Rung> {
     LADDER.iter().map(probe).chain([agent]).collect()
 }
 
-/// Opens the collector that was chosen, with the agent beside it where `locks` asks for it; also returns its name
-/// and the better ones that were refused.
-pub(crate) fn open(choice: Choice, settings: &Settings, locks: bool, sampling: &Sampling) -> Result<Opened> {
+/// When the agent is to be in the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Inside {
+    /// It cannot be: the program runs already.
+    Never,
+    /// Where the kernel does not tell why threads wait.
+    WhereNeeded,
+    /// Always.
+    Always,
+}
+
+/// Opens the collector that was chosen, with the agent beside it where that is wanted; also returns its name and the
+/// better ones that were refused.
+pub(crate) fn open(
+    choice: Choice,
+    settings: &Settings,
+    inside: Inside,
+    sampling: &Sampling,
+) -> Result<Opened> {
     let mut refused = Vec::new();
     for step in LADDER.iter().filter(|step| choice == Choice::Auto || choice == step.choice) {
         match (step.open)(settings) {
-            Ok(kernel) => return Opened::with_kernel(kernel, step.name, refused, locks, settings),
+            Ok(kernel) => return Opened { refused, ..Opened::of(kernel, step) }.with_agent(inside, settings),
             Err(refusal) => refused.push(step.rung(Err(refusal))),
         }
     }
     if matches!(choice, Choice::Auto | Choice::Agent) {
-        match AgentCollector::open(agent_mode(settings, true), Some(sampling)) {
+        match open_alone(inside, settings, sampling) {
             Ok(agent) => return Ok(Opened::alone(agent, refused)),
-            Err(error) => {
-                refused.push(agent_rung(Err(agent_refusal(&error))));
-            }
+            Err(refusal) => refused.push(agent_rung(Err(refusal))),
         }
     }
     Err(Error::NoRung { rungs: refused })
+}
+
+fn open_alone(
+    inside: Inside,
+    settings: &Settings,
+    sampling: &Sampling,
+) -> std::result::Result<AgentCollector, Refusal> {
+    if inside == Inside::Never {
+        return Err(Refusal {
+            reason: "failed to put the agent into a program that runs already".to_owned(),
+            remedy: "start the program with `longpole record -- PROGRAM`".to_owned(),
+        });
+    }
+    AgentCollector::open(agent_mode(settings, true), Some(sampling)).map_err(|error| agent_refusal(&error))
 }
 
 /// An open collector.
@@ -100,21 +128,29 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
-    fn with_kernel(
-        kernel: Box<dyn Collector>,
-        name: &'static str,
-        refused: Vec<Rung>,
-        locks: bool,
-        settings: &Settings,
-    ) -> Result<Opened> {
-        if !locks {
-            return Ok(Opened { collector: kernel, name, refused, part: None, variables: Vec::new() });
+    fn of(kernel: Box<dyn Collector>, step: &Step) -> Opened {
+        Opened { collector: kernel, name: step.name, refused: Vec::new(), part: None, variables: Vec::new() }
+    }
+
+    /// Puts the agent beside the collector where that is wanted. Where it was not asked for, it can also be missing.
+    fn with_agent(mut self, inside: Inside, settings: &Settings) -> Result<Opened> {
+        let tells_causes = self.name == PROCESS;
+        let is_wanted = inside == Inside::Always || (inside == Inside::WhereNeeded && tells_causes);
+        if !is_wanted {
+            return Ok(self);
         }
-        let agent = AgentCollector::open(agent_mode(settings, false), None)
-            .map_err(Error::system("put the agent where programs can load it"))?;
-        let variables = agent.environment();
-        let collector = Box::new(WithAgent { kernel, agent });
-        Ok(Opened { collector, name, refused, part: Some(Part::Locks), variables })
+        match AgentCollector::open(agent_mode(settings, tells_causes), None) {
+            Ok(agent) => {
+                self.variables = agent.environment();
+                self.part = Some(if tells_causes { Part::Causes } else { Part::Locks });
+                self.collector = Box::new(WithAgent { kernel: self.collector, agent });
+            }
+            Err(source) if inside == Inside::Always => {
+                return Err(Error::System { operation: "put the agent where programs can load it", source });
+            }
+            Err(error) => self.refused.push(agent_rung(Err(agent_refusal(&error)))),
+        }
+        Ok(self)
     }
 
     fn alone(agent: AgentCollector, refused: Vec<Rung>) -> Opened {
@@ -124,6 +160,7 @@ impl Opened {
 }
 
 const AGENT: &str = "agent";
+const PROCESS: &str = "process";
 
 fn agent_rung(available: std::result::Result<(), Refusal>) -> Rung {
     let sees = "what the program does through the C library: locks, waits, threads; no samples, and not whether a thread \
@@ -180,10 +217,10 @@ const LADDER: [Step; 3] = [
         open: open_perf,
     },
     Step {
-        name: "process",
+        name: PROCESS,
         choice: Choice::Process,
-        sees: "when threads run and wait, and where they run in user code; why they wait and who wakes them for locks \
-               and other futexes, if `longpole setup` has kept the tracepoints of this kernel",
+        sees: "when threads run and wait, and where they run in user code; why they wait and who wakes them as far as the \
+               agent in the program tells it, and for futexes if `longpole setup` has kept this kernel's tracepoints",
         open: open_process,
     },
 ];

@@ -15,7 +15,7 @@ use crate::launch::{Command, ExitStatus, Running, Suspended};
 use crate::machine::{cpu_time, peak_bytes, take_precedence, this_machine};
 use crate::naming::FramesToName;
 use crate::run::{Run, Started};
-use crate::rungs::{self, Choice, Opened, Settings};
+use crate::rungs::{self, Choice, Inside, Opened, Settings};
 use crate::{attach, stack_choice};
 
 /// Timer samples a second and processor, where nothing else is asked for. A sample costs the program up to 10 µs in
@@ -104,12 +104,9 @@ fn record_command(
     let command = Command::find(command)?;
     let settings = stack_choice::settings(options, command.file());
     let suspended = Suspended::launch(&command)?;
-    let mut opened = rungs::open(
-        options.collector,
-        &settings.settings,
-        options.locks,
-        &sampling(options, &settings.settings),
-    )?;
+    let inside = if options.locks { Inside::Always } else { Inside::WhereNeeded };
+    let sampling = sampling(options, &settings.settings);
+    let mut opened = rungs::open(options.collector, &settings.settings, inside, &sampling)?;
     let words = match &options.target {
         Target::Command(words) => words.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
         Target::Process(_) => Vec::new(),
@@ -137,8 +134,8 @@ fn record_process(options: &Options, pid: u32, progress: &mut dyn FnMut(Progress
     let process = Running::attach(pid).map_err(missing)?;
     let program = PathBuf::from(format!("/proc/{pid}/exe"));
     let settings = stack_choice::settings(options, &program);
-    let mut opened =
-        rungs::open(options.collector, &settings.settings, false, &sampling(options, &settings.settings))?;
+    let sampling = sampling(options, &settings.settings);
+    let mut opened = rungs::open(options.collector, &settings.settings, Inside::Never, &sampling)?;
     let (folder, mut manifest, mut assembler) =
         prepare(options, attach::command_line(pid), &opened, &settings.settings, true)?;
     manifest.machines[0].collector.notes.extend(settings.notes);

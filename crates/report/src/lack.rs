@@ -40,7 +40,7 @@ impl Need {
         };
         match self {
             Need::Switches => evidence.switches == 0 && threads.len() > 1,
-            Need::Wakes => evidence.wakes == 0 && waits_for_others(),
+            Need::Wakes => evidence.wakes == 0 && evidence.unmatched_wakes > 0 && waits_for_others(),
             Need::Samples => evidence.samples == 0 && threads.iter().any(|states| states.running > 0),
             Need::Objects => input.input().objects.all().is_empty() && waits_for_others(),
         }
@@ -106,7 +106,9 @@ mod tests {
     fn without(need: Need) -> fn(&mut Scene) {
         match need {
             Need::Switches => |scene| scene.evidence.switches = 0,
-            Need::Wakes => |scene| scene.evidence.wakes = 0,
+            Need::Wakes => {
+                |scene| (scene.evidence.unmatched_wakes, scene.evidence.wakes) = (scene.evidence.wakes, 0)
+            }
             Need::Samples => |scene| scene.evidence.samples = 0,
             Need::Objects => Scene::forget_objects,
         }
@@ -147,7 +149,7 @@ mod tests {
     #[test]
     fn json_says_it_too() {
         let mut scene = Scene::of(LOCK_HOG);
-        scene.evidence.wakes = 0;
+        (scene.evidence.unmatched_wakes, scene.evidence.wakes) = (scene.evidence.wakes, 0);
         let report = scene.report(View::Waits, &Options::default());
         assert!(report.evidence.notes.iter().any(|note| note.starts_with("no wakes were recorded")));
     }

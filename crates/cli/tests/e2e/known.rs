@@ -44,16 +44,16 @@ answers![
     rust_channel,
 ];
 
-/// Programs whose threads wait for each other by futexes only.
+/// Programs whose threads wait for each other by futexes only, or by the C library's primitives.
+macro_rules! own_answers {
+    ($collector:ident: $($test:ident),* $(,)?) => {
+        $(#[test] fn $test() { super::$test(crate::support::Collector::$collector) })*
+    };
+}
+
 mod process {
-    use crate::support::Collector::Process;
-
-    macro_rules! answers {
-        ($($test:ident),* $(,)?) => { $(#[test] fn $test() { super::$test(Process) })* };
-    }
-
-    answers![
-        serial_then_parallel,
+    own_answers![
+        Process: serial_then_parallel,
         barrier_imbalance,
         lock_hog,
         lock_hog_without_frame_pointers,
@@ -67,6 +67,24 @@ mod process {
         short_lived,
         cpp_threads,
         openmp,
+        rust_mutex,
+    ];
+}
+
+mod nobody {
+    own_answers![
+        Nobody: serial_then_parallel,
+        barrier_imbalance,
+        lock_hog,
+        lock_hog_without_frame_pointers,
+        spinner,
+        pure_computation,
+        more_threads_than_cpus,
+        condition_pipeline,
+        semaphore,
+        rwlock,
+        short_lived,
+        cpp_threads,
         rust_mutex,
     ];
 }

@@ -4,6 +4,7 @@ use longpole_event::Time;
 use longpole_ring::WaitKind;
 use rustc_hash::FxHashMap;
 
+use super::causes::Causes;
 use super::states::States;
 use super::told::{Told, primitive};
 use crate::raw::{RawEvent, RawKind, RawMark, RawPlace, RawStack, TakenStack, Task};
@@ -13,20 +14,35 @@ use crate::raw::{RawEvent, RawKind, RawMark, RawPlace, RawStack, TakenStack, Tas
 pub(crate) enum Part {
     /// The kernel tells states, causes and wakers: the agent adds what happens without the kernel.
     Locks,
+    /// The kernel tells states only: causes, places and wakers are the agent's.
+    Causes,
     /// Nobody else tells anything: states, causes and wakers are the agent's too.
     All,
 }
 
+/// What follows the agent's word on waits, by the part that is the agent's to tell.
+enum Beside {
+    /// Nothing does.
+    Locks,
+    Causes(Causes),
+    Alone(States),
+}
+
 /// Turns told events into raw events; others pass.
 pub(crate) struct Interpreter {
-    states: Option<States>,
+    beside: Beside,
     /// Threads whose wait was told on.
     waiting: FxHashMap<Task, ()>,
 }
 
 impl Interpreter {
     pub(crate) fn new(part: Part) -> Interpreter {
-        Interpreter { states: (part == Part::All).then(States::default), waiting: FxHashMap::default() }
+        let beside = match part {
+            Part::Locks => Beside::Locks,
+            Part::Causes => Beside::Causes(Causes::default()),
+            Part::All => Beside::Alone(States::default()),
+        };
+        Interpreter { beside, waiting: FxHashMap::default() }
     }
 
     /// Takes the next event in time order.
@@ -36,35 +52,46 @@ impl Interpreter {
             RawKind::Told { task, told } => (task, *told),
             kind => return self.pass(RawEvent { time, cpu, kind }, out),
         };
-        if let Some(mark) = self.mark(task, &told) {
+        let mark = self.mark(task, &told);
+        let is_marked = mark.is_some();
+        if let Some(mark) = mark {
             self.pass(RawEvent { time, cpu, kind: mark }, out);
-        } else if let Some(states) = &mut self.states {
-            states.take(time, task, told, out);
+        }
+        match &mut self.beside {
+            Beside::Alone(states) if !is_marked => states.take(time, task, told, out),
+            Beside::Causes(causes) => causes.take(time, task, told, out),
+            _ => {}
         }
     }
 
     /// Hands on what was held back.
     pub(crate) fn finish(&mut self, end: Time, out: &mut impl FnMut(RawEvent)) {
-        if let Some(states) = &mut self.states {
-            states.finish(end, out);
+        match &mut self.beside {
+            Beside::Locks => {}
+            Beside::Causes(causes) => causes.finish(out),
+            Beside::Alone(states) => states.finish(end, out),
         }
     }
 
     /// What a reader has to know of this run.
     pub(crate) fn findings(&self) -> Vec<String> {
-        self.states.as_ref().map(States::findings).unwrap_or_default()
+        match &self.beside {
+            Beside::Alone(states) => states.findings(),
+            _ => Vec::new(),
+        }
     }
 
     fn pass(&mut self, event: RawEvent, out: &mut impl FnMut(RawEvent)) {
-        match &mut self.states {
-            Some(states) => states.pass(event, out),
-            None => out(event),
+        match &mut self.beside {
+            Beside::Locks => out(event),
+            Beside::Causes(causes) => causes.pass(event, out),
+            Beside::Alone(states) => states.pass(event, out),
         }
     }
 
     /// What means the same whoever else tells.
     fn mark(&mut self, task: Task, told: &Told) -> Option<RawKind> {
-        let is_alone = self.states.is_some();
+        let is_alone = matches!(self.beside, Beside::Alone(_));
         let mark = match told {
             Told::Waits { wait, stack } if may_spin(wait.kind, is_alone) => {
                 self.waiting.insert(task, ());

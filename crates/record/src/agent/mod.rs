@@ -7,11 +7,13 @@
 //! The [`Interpreter`] stands behind the sorter, where the agent's events and the kernel's are in one order. Which of
 //! them it makes raw events of depends on what the kernel tells beside it, see [`Part`].
 
+mod causes;
 mod collector;
 mod interpreter;
 mod library;
 mod memory;
 mod reader;
+mod releases;
 mod reorder;
 mod sampler;
 mod states;

@@ -6,12 +6,13 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use longpole_event::{Blocking, Call, FileKind, Time};
+use longpole_event::{Blocking, Time};
 use longpole_ring::WaitKind;
 use rustc_hash::FxHashMap;
 
+use super::releases::Releases;
 use super::reorder::Reorder;
-use super::told::{Told, Wait, primitive};
+use super::told::{Told, Wait, call, primitive};
 use crate::raw::{RawEvent, RawKind, RawStack, RawWaker, Task};
 
 /// What is known late goes at most so far back.
@@ -20,10 +21,6 @@ const HORIZON: Duration = Duration::from_millis(100);
 const LONGEST_READY: Duration = Duration::from_millis(80);
 /// A shorter wait on a descriptor is no wait: there was something to read, or room to write.
 const SHORTEST_DEVICE_WAIT: Duration = Duration::from_micros(3);
-/// Releases of one thing that are remembered.
-const MOST_RELEASES: usize = 64;
-/// Things whose releases are remembered.
-const MOST_SUBJECTS: usize = 100_000;
 
 /// A thread's wait.
 #[derive(Debug)]
@@ -33,16 +30,6 @@ struct Waiting {
     stack: RawStack,
     /// The switch-out was handed on.
     is_out: bool,
-}
-
-/// Somebody let somebody go on.
-#[derive(Clone, Debug)]
-struct Release {
-    time: Time,
-    task: Task,
-    stack: RawStack,
-    /// How many more threads it may let go on.
-    left: u64,
 }
 
 /// A thread or process that was announced.
@@ -62,7 +49,7 @@ pub(super) struct States {
     /// Threads that wait, in the order in which they began to; some no longer do.
     queue: VecDeque<(Time, Task)>,
     announced: FxHashMap<u64, Announced>,
-    releases: FxHashMap<(u32, u64), VecDeque<Release>>,
+    releases: Releases,
     handles: FxHashMap<(u32, u64), Task>,
     now: Time,
     /// Waits that were granted, but nobody was seen to grant.
@@ -89,7 +76,7 @@ impl States {
             Told::Forked { key } => self.begin(time, task, key),
             Told::Began { program } => {
                 self.threads.retain(|other, _| other.pid != task.pid || other.tid == task.tid);
-                self.releases.retain(|(pid, _), _| *pid != task.pid);
+                self.releases.forget(task.pid);
                 self.push(time, RawKind::Exec { task, program });
                 self.appear(time, task);
             }
@@ -106,7 +93,7 @@ impl States {
             Told::Done { granted } => self.done(time, task, granted),
             Told::Releases { wait, stack } => {
                 self.appear(time, task);
-                self.release(time, task, wait, stack);
+                self.releases.add(time, task, wait, stack);
             }
             Told::WasReady { nanoseconds } => self.was_ready(time, task, nanoseconds),
             _ => {}
@@ -210,18 +197,6 @@ impl States {
         self.push(time, RawKind::Switch { previous: Some(task), blocking, call, stack, next: None });
     }
 
-    fn release(&mut self, time: Time, task: Task, wait: Wait, stack: RawStack) {
-        if self.releases.len() >= MOST_SUBJECTS {
-            self.releases.clear();
-        }
-        let of_subject = self.releases.entry((task.pid, wait.subject)).or_default();
-        if of_subject.len() >= MOST_RELEASES {
-            of_subject.pop_front();
-        }
-        let left = if wait.detail == 0 { u64::MAX } else { wait.detail };
-        of_subject.push_back(Release { time, task, stack, left });
-    }
-
     fn done(&mut self, time: Time, task: Task, granted: bool) {
         let Some(waiting) = self.threads.get_mut(&task).and_then(Option::take) else { return };
         let is_short = Duration::from_nanos(time.since(waiting.since)) < SHORTEST_DEVICE_WAIT;
@@ -232,7 +207,7 @@ impl States {
         self.threads.insert(task, Some(waiting));
         self.hand_out(since, task);
         self.threads.insert(task, None);
-        let release = if granted { self.releaser(task, wait, since, time) } else { None };
+        let release = if granted { self.releases.releaser(task, wait, since, time) } else { None };
         let (woken, waker, stack) = match release {
             Some(release) => {
                 let waker = RawWaker::Task(release.task, String::new());
@@ -250,59 +225,8 @@ impl States {
         }
         self.run(time, task);
     }
-
-    /// Who let the thread go on.
-    fn releaser(&mut self, task: Task, wait: Wait, since: Time, done: Time) -> Option<Release> {
-        let releases = self.releases.get_mut(&(task.pid, wait.subject))?;
-        let fits = |release: &Release| release.task != task && release.time <= done && release.left > 0;
-        match wait.kind {
-            // A lock may be taken by another in between: who released it last let this one have it.
-            WaitKind::Mutex
-            | WaitKind::ReadLock
-            | WaitKind::WriteLock
-            | WaitKind::SpinLock
-            | WaitKind::Once => releases.iter().rev().find(|release| fits(release)).cloned(),
-            // Everybody arrives before anybody goes; who goes may arrive for the next round before others are gone.
-            WaitKind::Barrier | WaitKind::Team => {
-                let last_arrival = releases.iter().rev().find(|release| release.time <= done)?;
-                (last_arrival.task != task && last_arrival.time > since).then(|| last_arrival.clone())
-            }
-            _ => {
-                let release = releases.iter_mut().find(|release| release.time >= since && fits(release))?;
-                if release.left != u64::MAX {
-                    release.left -= 1;
-                }
-                Some(release.clone())
-            }
-        }
-    }
 }
 
 fn is_on_descriptor(kind: WaitKind) -> bool {
     matches!(kind, WaitKind::Read | WaitKind::Write | WaitKind::Poll | WaitKind::Connect | WaitKind::Accept)
-}
-
-/// The system call that waits so.
-fn call(wait: Wait) -> Call {
-    const FUTEX: i32 = 202;
-    const PRIVATE_WAIT: u64 = 128;
-    const LOCK_PI: u64 = 6 | 128;
-    let Wait { kind, subject, detail } = wait;
-    let (number, arguments, file) = match kind {
-        WaitKind::Join => (FUTEX, [subject, 9 | 256, detail], FileKind::None),
-        WaitKind::Sleep => (35, [0; 3], FileKind::None),
-        WaitKind::Read => (0, [detail, 0, 0], FileKind::None),
-        WaitKind::Write => (1, [detail, 0, 0], FileKind::None),
-        WaitKind::Poll => (7, [0, 1, 0], FileKind::None),
-        WaitKind::Connect => (42, [detail, 0, 0], FileKind::Socket),
-        WaitKind::Accept => (43, [detail, 0, 0], FileKind::Socket),
-        WaitKind::Child => (61, [detail, 0, 0], FileKind::None),
-        WaitKind::Signal => (130, [0; 3], FileKind::None),
-        WaitKind::Mutex => (FUTEX, [subject, LOCK_PI, 0], FileKind::None),
-        _ => {
-            let address = primitive(kind, subject).map_or(subject, |primitive| primitive.address);
-            (FUTEX, [address, PRIVATE_WAIT, 0], FileKind::None)
-        }
-    };
-    Call { number, arguments, file }
 }

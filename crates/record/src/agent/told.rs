@@ -1,6 +1,6 @@
 //! What threads tell through the agent, taken out of its rings.
 
-use longpole_event::PrimitiveKind;
+use longpole_event::{Call, FileKind, PrimitiveKind};
 use longpole_ring::WaitKind;
 
 use crate::raw::{RawPrimitive, RawStack};
@@ -154,4 +154,29 @@ pub(super) fn primitive(kind: WaitKind, subject: u64) -> Option<RawPrimitive> {
         _ => return None,
     };
     Some(RawPrimitive { kind, address: subject + offset })
+}
+
+/// The system call that waits so.
+pub(super) fn call(wait: Wait) -> Call {
+    const FUTEX: i32 = 202;
+    const PRIVATE_WAIT: u64 = 128;
+    const LOCK_PI: u64 = 6 | 128;
+    let Wait { kind, subject, detail } = wait;
+    let (number, arguments, file) = match kind {
+        WaitKind::Join => (FUTEX, [subject, 9 | 256, detail], FileKind::None),
+        WaitKind::Sleep => (35, [0; 3], FileKind::None),
+        WaitKind::Read => (0, [detail, 0, 0], FileKind::None),
+        WaitKind::Write => (1, [detail, 0, 0], FileKind::None),
+        WaitKind::Poll => (7, [0, 1, 0], FileKind::None),
+        WaitKind::Connect => (42, [detail, 0, 0], FileKind::Socket),
+        WaitKind::Accept => (43, [detail, 0, 0], FileKind::Socket),
+        WaitKind::Child => (61, [detail, 0, 0], FileKind::None),
+        WaitKind::Signal => (130, [0; 3], FileKind::None),
+        WaitKind::Mutex => (FUTEX, [subject, LOCK_PI, 0], FileKind::None),
+        _ => {
+            let address = primitive(kind, subject).map_or(subject, |primitive| primitive.address);
+            (FUTEX, [address, PRIVATE_WAIT, 0], FileKind::None)
+        }
+    };
+    Call { number, arguments, file }
 }

@@ -158,10 +158,12 @@ impl Collector for OwnCollector {
     fn notes(&self) -> Vec<String> {
         let waits = match self.futexes.is_empty() {
             true => {
-                "this collector sees when threads run and wait, not why they wait, where, or who wakes them"
+                "the kernel tells users when their threads run and wait, not why, where, or who wakes them: that is \
+                 known as far as the agent in the program tells it"
             }
             false => {
-                "of waits and wakes this collector knows those by futexes (locks and the like), no others"
+                "of waits and wakes the kernel tells users those by futexes (locks and the like); others are known \
+                 as far as the agent in the program tells them"
             }
         };
         let kernel = "time in the kernel has no samples of its own: it is charged to where the thread next runs in user code";

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use super::{Answer, Waits, build, find};
+use super::{Answer, Nobody, Waits, build, find};
 
 /// No run of these tests takes a tenth of this on an idle machine.
 const LIMIT: Duration = Duration::from_secs(180);
@@ -70,6 +70,8 @@ pub enum Collector {
     Perf,
     /// `longpole record --collector process`, with the tracepoints of futex calls
     Process,
+    /// The same by the user nobody, whose waits the agent explains
+    Nobody,
     /// `perf record`, then `longpole import`
     Import,
 }
@@ -80,6 +82,7 @@ impl Collector {
             Collector::Bpf => "bpf",
             Collector::Perf => "perf",
             Collector::Process => "process",
+            Collector::Nobody => "nobody",
             Collector::Import => "import",
         }
     }
@@ -94,6 +97,7 @@ impl Collector {
                 Err("the kernel has no BTF".into())
             }
             Collector::Process => has_futex_tracepoints(),
+            Collector::Nobody => Nobody::may_have_perf_events(),
             Collector::Import => find("perf").map(drop),
             _ => Ok(()),
         }
@@ -153,6 +157,9 @@ impl Session {
                     .arg("--")
                     .args(command);
                 self.run(&mut record)
+            }
+            Collector::Nobody => {
+                return Ok(Nobody::in_session(self)?.record(&["--collector", "process"], command));
             }
             Collector::Import => self.import(&path, command)?,
         };

@@ -1,0 +1,337 @@
+//! Causes, places and wakers of waits by the agent's word, where the kernel tells only who is on a processor (rung 3).
+//!
+//! ```text
+//!   kernel   A out, why not told ···················· A in
+//!   agent    A waits for x                                     A's wait is over
+//!            B                        B releases x
+//!   told     A out: waits for x, there    A woken by B     A in
+//! ```
+//! A release is told before it is done, so that it is known when the thread that it lets go on gets a processor.
+
+use std::time::Duration;
+
+use longpole_event::{Blocking, Time};
+use longpole_ring::WaitKind;
+use rustc_hash::FxHashMap;
+
+use super::releases::{Release, Releases};
+use super::reorder::Reorder;
+use super::told::{Told, Wait, call};
+use crate::raw::{RawEvent, RawKind, RawStack, RawWaker, Task};
+
+/// Threads that are woken and have no processor for longer than this are told to have been woken so much before.
+const HORIZON: Duration = Duration::from_millis(100);
+
+/// Between the agent's word of a release and the release itself passes less than this.
+const BEFORE_RELEASE: Duration = Duration::from_micros(200);
+
+/// What a thread waits for, by its own word.
+#[derive(Debug)]
+struct Waiting {
+    wait: Wait,
+    since: Time,
+    stack: RawStack,
+}
+
+/// A thread that is off its processor, and could not run on.
+#[derive(Clone, Copy, Debug)]
+struct Blocked {
+    since: Time,
+    /// The kernel told who woke it.
+    is_woken: bool,
+}
+
+/// Follows all threads of a recording.
+#[derive(Debug, Default)]
+pub(super) struct Causes {
+    reorder: Reorder,
+    waiting: FxHashMap<u32, Waiting>,
+    blocked: FxHashMap<u32, Blocked>,
+    releases: Releases,
+    /// Threads by their handles.
+    handles: FxHashMap<(u32, u64), u32>,
+    /// Where threads are that are about to create one.
+    creating: FxHashMap<u32, RawStack>,
+    now: Time,
+}
+
+impl Causes {
+    /// The agent's word.
+    pub(super) fn take(&mut self, time: Time, task: Task, told: Told, out: &mut impl FnMut(RawEvent)) {
+        self.go_to(time, out);
+        match told {
+            Told::Waits { mut wait, stack } => {
+                if let (WaitKind::Join, Some(tid)) = (wait.kind, self.handles.get(&(task.pid, wait.subject)))
+                {
+                    wait.detail = u64::from(*tid);
+                }
+                self.waiting.insert(task.tid, Waiting { wait, since: time, stack });
+            }
+            Told::Done { .. } | Told::Ended => {
+                self.waiting.remove(&task.tid);
+            }
+            Told::Releases { wait, stack } => self.releases.add(time, task, wait, stack),
+            Told::Creates { stack, .. } | Told::Forks { stack, .. } => {
+                self.creating.insert(task.tid, stack);
+            }
+            Told::Created { handle, .. } => {
+                self.handles.insert((task.pid, handle), task.tid);
+            }
+            Told::Began { .. } => {
+                self.waiting.remove(&task.tid);
+                self.handles.retain(|(pid, _), _| *pid != task.pid);
+                self.releases.forget(task.pid);
+            }
+            _ => {}
+        }
+    }
+
+    /// An event of the kernel, or one that means the same whoever tells the states.
+    pub(super) fn pass(&mut self, mut event: RawEvent, out: &mut impl FnMut(RawEvent)) {
+        self.go_to(event.time, out);
+        let time = event.time;
+        match &mut event.kind {
+            RawKind::Switch { previous, blocking, call, stack, next } => {
+                if let Some(task) = previous {
+                    let out = self.leave(time, *task, *blocking);
+                    if let (Some((told, place)), true) = (out, call.is_none() && *stack == RawStack::None) {
+                        (*call, *stack) = (Some(told), place);
+                    }
+                }
+                if let Some(task) = *next {
+                    self.come(time, event.cpu, task);
+                }
+            }
+            RawKind::Wake { wakee, .. } => {
+                if let Some(blocked) = self.blocked.get_mut(&wakee.tid) {
+                    blocked.is_woken = true;
+                }
+            }
+            RawKind::Fork { parent, stack, .. } => {
+                let told = self.creating.remove(&parent.tid);
+                if *stack == RawStack::None {
+                    *stack = told.unwrap_or_default();
+                }
+            }
+            RawKind::Exit { task } => {
+                self.waiting.remove(&task.tid);
+                self.creating.remove(&task.tid);
+            }
+            _ => {}
+        }
+        self.reorder.push(event);
+    }
+
+    /// Hands on everything.
+    pub(super) fn finish(&mut self, out: &mut impl FnMut(RawEvent)) {
+        self.reorder.finish(out);
+    }
+
+    fn go_to(&mut self, time: Time, out: &mut impl FnMut(RawEvent)) {
+        self.now = self.now.max(time);
+        self.reorder.advance(self.now - nanoseconds(HORIZON), out);
+    }
+
+    /// The thread leaves its processor: what it waits for, and where.
+    fn leave(
+        &mut self,
+        time: Time,
+        task: Task,
+        blocking: Blocking,
+    ) -> Option<(longpole_event::Call, RawStack)> {
+        if matches!(blocking, Blocking::Runnable | Blocking::Dead) {
+            self.blocked.remove(&task.tid);
+            return None;
+        }
+        self.blocked.insert(task.tid, Blocked { since: time, is_woken: false });
+        let waiting = self.waiting.get(&task.tid)?;
+        Some((call(waiting.wait), waiting.stack.clone()))
+    }
+
+    /// The thread gets a processor: somebody has woken it, if it had blocked.
+    fn come(&mut self, time: Time, cpu: u16, task: Task) {
+        let Some(blocked) = self.blocked.remove(&task.tid).filter(|blocked| !blocked.is_woken) else {
+            return;
+        };
+        let Some(&Waiting { wait, since, .. }) = self.waiting.get(&task.tid) else { return };
+        let earliest = since.max(blocked.since - nanoseconds(BEFORE_RELEASE));
+        let release = self.releases.releaser(task, wait, earliest, time);
+        // One before the wait began was for others: this thread stopped waiting for another reason.
+        let release = release.filter(|release| release.time >= since);
+        let (woken, waker, stack) = match release {
+            Some(Release { time: released, task, stack, .. }) => {
+                (released.max(blocked.since), RawWaker::Task(task, String::new()), stack)
+            }
+            None if wait.kind == WaitKind::Sleep => (time, RawWaker::Interrupt, RawStack::None),
+            None => return,
+        };
+        let kind = RawKind::Wake { wakee: task, waker, call: None, stack };
+        self.reorder.push(RawEvent { time: woken, cpu, kind });
+    }
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOCK: Wait = Wait { kind: WaitKind::Mutex, subject: 0x40, detail: 0 };
+
+    fn task(tid: u32) -> Task {
+        Task { pid: 1, tid }
+    }
+
+    fn at(time: u64) -> Time {
+        Time::from_nanoseconds(time)
+    }
+
+    fn out_at(time: u64, tid: u32) -> RawEvent {
+        let (blocking, call, stack) = (Blocking::Interruptible, None, RawStack::None);
+        let kind = RawKind::Switch { previous: Some(task(tid)), blocking, call, stack, next: None };
+        RawEvent { time: at(time), cpu: 0, kind }
+    }
+
+    fn in_at(time: u64, tid: u32) -> RawEvent {
+        let (blocking, call, stack) = (Blocking::Runnable, None, RawStack::None);
+        let kind = RawKind::Switch { previous: None, blocking, call, stack, next: Some(task(tid)) };
+        RawEvent { time: at(time), cpu: 0, kind }
+    }
+
+    fn waits(causes: &mut Causes, time: u64, tid: u32, wait: Wait) {
+        let told = Told::Waits { wait, stack: RawStack::Known(tid.into()) };
+        causes.take(at(time), task(tid), told, &mut |_| panic!("too early"));
+    }
+
+    fn releases(causes: &mut Causes, time: u64, tid: u32, wait: Wait) {
+        let told = Told::Releases { wait, stack: RawStack::Known(tid.into()) };
+        causes.take(at(time), task(tid), told, &mut |_| panic!("too early"));
+    }
+
+    fn pass(causes: &mut Causes, event: RawEvent) {
+        causes.pass(event, &mut |_| panic!("too early"));
+    }
+
+    fn all(mut causes: Causes) -> Vec<RawEvent> {
+        let mut out = Vec::new();
+        causes.finish(&mut |event| out.push(event));
+        assert!(out.is_sorted_by_key(|event| event.time));
+        out
+    }
+
+    /// Times, wakees and wakers.
+    fn wakes(causes: Causes) -> Vec<(u64, u32, u32)> {
+        let wake = |event: RawEvent| match event.kind {
+            RawKind::Wake { wakee, waker: RawWaker::Task(waker, _), .. } => {
+                Some((event.time.nanoseconds(), wakee.tid, waker.tid))
+            }
+            _ => None,
+        };
+        all(causes).into_iter().filter_map(wake).collect()
+    }
+
+    #[test]
+    fn a_wait_for_a_lock_has_its_call_its_place_and_its_waker() {
+        let mut causes = Causes::default();
+        waits(&mut causes, 10, 7, LOCK);
+        pass(&mut causes, out_at(12, 7));
+        releases(&mut causes, 50, 8, LOCK);
+        pass(&mut causes, in_at(60, 7));
+        let events = all(causes);
+        let RawKind::Switch { call: Some(call), stack, .. } = &events[0].kind else { panic!("{events:?}") };
+        assert_eq!((call.number, call.arguments[0], stack), (202, 0x40, &RawStack::Known(7)));
+        let waker = RawWaker::Task(task(8), String::new());
+        let wake = RawKind::Wake { wakee: task(7), waker, call: None, stack: RawStack::Known(8) };
+        assert_eq!((events[1].time, &events[1].kind), (at(50), &wake));
+        assert_eq!(events.len(), 3);
+    }
+
+    #[test]
+    fn a_thread_that_has_to_wait_for_the_lock_again_is_woken_again() {
+        let mut causes = Causes::default();
+        waits(&mut causes, 10, 7, LOCK);
+        for (out, release, come) in [(12, 50, 60), (70, 90, 95)] {
+            pass(&mut causes, out_at(out, 7));
+            releases(&mut causes, release, 8, LOCK);
+            pass(&mut causes, in_at(come, 7));
+        }
+        assert_eq!(wakes(causes), [(50, 7, 8), (90, 7, 8)]);
+    }
+
+    #[test]
+    fn a_join_names_the_thread_by_its_handle() {
+        let mut causes = Causes::default();
+        let told = Told::Created { key: 1, handle: 0x700 };
+        causes.take(at(5), task(8), told, &mut |_| panic!("too early"));
+        waits(&mut causes, 10, 7, Wait { kind: WaitKind::Join, subject: 0x700, detail: 0 });
+        pass(&mut causes, out_at(12, 7));
+        let events = all(causes);
+        let RawKind::Switch { call: Some(call), .. } = &events[0].kind else { panic!("{events:?}") };
+        assert_eq!(call.arguments[2], 8);
+    }
+
+    #[test]
+    fn what_the_kernel_told_is_left_alone() {
+        let mut causes = Causes::default();
+        waits(&mut causes, 10, 7, LOCK);
+        pass(&mut causes, out_at(12, 7));
+        releases(&mut causes, 50, 8, LOCK);
+        let kind =
+            RawKind::Wake { wakee: task(7), waker: RawWaker::Interrupt, call: None, stack: RawStack::None };
+        pass(&mut causes, RawEvent { time: at(55), cpu: 0, kind });
+        pass(&mut causes, in_at(60, 7));
+        assert_eq!(wakes(causes), []);
+    }
+
+    #[test]
+    fn a_wait_that_nobody_is_known_to_have_ended_has_no_waker() {
+        let mut causes = Causes::default();
+        releases(&mut causes, 5, 8, LOCK);
+        waits(&mut causes, 10, 7, LOCK);
+        pass(&mut causes, out_at(12, 7));
+        pass(&mut causes, in_at(60, 7));
+        let told = Told::Done { granted: false };
+        causes.take(at(61), task(7), told, &mut |_| panic!("too early"));
+        // Outside of any wait nothing is known at all.
+        pass(&mut causes, out_at(70, 7));
+        releases(&mut causes, 75, 8, LOCK);
+        pass(&mut causes, in_at(80, 7));
+        assert_eq!(wakes(causes), []);
+    }
+
+    #[test]
+    fn a_signal_before_the_thread_blocked_again_did_not_end_that_wait() {
+        const CONDITION: Wait = Wait { kind: WaitKind::Condition, subject: 0x80, detail: 0 };
+        let mut causes = Causes::default();
+        waits(&mut causes, 0, 7, CONDITION);
+        pass(&mut causes, out_at(1_000_000, 7));
+        releases(&mut causes, 2_000_000, 8, CONDITION);
+        pass(&mut causes, in_at(2_010_000, 7));
+        // It has to wait for the condition's mutex.
+        pass(&mut causes, out_at(5_000_000, 7));
+        pass(&mut causes, in_at(9_000_000, 7));
+        assert_eq!(wakes(causes), [(2_000_000, 7, 8)]);
+    }
+
+    #[test]
+    fn a_new_thread_begins_where_its_creator_called() {
+        let mut causes = Causes::default();
+        let told = Told::Creates { key: 1, stack: RawStack::Known(3) };
+        causes.take(at(5), task(7), told, &mut |_| panic!("too early"));
+        let kind = RawKind::Fork { parent: task(7), child: task(8), stack: RawStack::None };
+        pass(&mut causes, RawEvent { time: at(6), cpu: 0, kind });
+        let events = all(causes);
+        assert!(matches!(events[0].kind, RawKind::Fork { stack: RawStack::Known(3), .. }), "{events:?}");
+    }
+
+    #[test]
+    fn events_are_handed_on_when_nothing_can_come_before_them() {
+        let mut causes = Causes::default();
+        pass(&mut causes, out_at(10, 7));
+        let mut out = Vec::new();
+        causes.pass(out_at(10 + nanoseconds(HORIZON) + 1, 8), &mut |event| out.push(event));
+        assert_eq!(out.len(), 1);
+    }
+}
