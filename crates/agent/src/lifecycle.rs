@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use longpole_ring::Kind;
 
 use crate::thread::Me;
-use crate::{memory, stack, tls};
+use crate::{hooks, memory, stack, tls};
 
 /// Name of the variable that holds the path of the shared memory.
 const VARIABLE: &CStr = c"LONGPOLE_AGENT";
@@ -61,6 +61,7 @@ fn begin_program() {
     me.header().count_process();
     note_main_stack(me);
     me.tell::<3>(Kind::Began, 0, &[0]);
+    hooks::instrumentation::begin(me);
 }
 
 /// The first thread's stack ends at the environment, and is as large as its limit says.

@@ -56,9 +56,9 @@ pub enum Kind {
     Text = 17,
     /// The subject has a name. Words 2…: its bytes, zeroes after the end.
     NamesObject = 18,
-    /// The thread entered an instrumented procedure. Subject: its address.
+    /// The thread entered an instrumented procedure. Subject: its address. Word 1: see [`call_event`].
     Calls = 19,
-    /// The thread left the instrumented procedure that it entered last.
+    /// The thread left an instrumented procedure. As [`Kind::Calls`].
     Returns = 20,
     /// Events that found no room. Subject: how many.
     Lost = 21,
@@ -122,6 +122,20 @@ pub fn event<const WORDS: usize>(kind: Kind, subject: u64, time: u64, rest: &[u6
     words
 }
 
+const DEPTH_BITS: u32 = 16;
+const TIME_BITS: u32 = 64 - DEPTH_BITS;
+/// The depth of calls that are deeper than can be told.
+pub const DEEPEST_CALL: u32 = (1 << DEPTH_BITS) - 1;
+
+/// An event of the kinds [`Kind::Calls`] and [`Kind::Returns`], which are many: its time is cut to 48 bits, and above
+/// it stands the depth that the procedure has on the profile stack, so that a lost event costs no other its meaning.
+#[must_use]
+#[inline]
+pub fn call_event(kind: Kind, procedure: u64, time: u64, depth: u32) -> [u64; 2] {
+    let depth = depth.min(DEEPEST_CALL) as u64;
+    event(kind, procedure, depth << TIME_BITS | time & ((1 << TIME_BITS) - 1), &[])
+}
+
 /// Writes the first two words of an event of `length` words, whose other words come from elsewhere.
 #[inline]
 pub fn event_in(words: &mut [u64], length: usize, kind: Kind, subject: u64, time: u64) {
@@ -183,6 +197,13 @@ pub struct Event<'a> {
 }
 
 impl Event<'_> {
+    /// The time (in whole) and the depth of an event that [`call_event`] made within 13 hours of `now`.
+    #[must_use]
+    pub fn call(&self, now: u64) -> (u64, u32) {
+        let behind = (now.wrapping_sub(self.time) << DEPTH_BITS).cast_signed() >> DEPTH_BITS;
+        (now.wrapping_sub(behind.cast_unsigned()), (self.time >> TIME_BITS) as u32)
+    }
+
     /// Word `index`, counted from word 2; 0 where the event has none.
     #[must_use]
     pub fn word(&self, index: usize) -> u64 {
@@ -217,6 +238,24 @@ mod tests {
         }
         assert_eq!((Kind::of(0), Kind::of(23), Kind::of(255)), (None, None, None));
         assert!(Kind::ALL.len() < 1 << KIND_BITS);
+    }
+
+    #[test]
+    fn calls_keep_their_time_and_depth() {
+        let now: u64 = 0x0123_4567_89ab_cdef;
+        for time in [now - 1_000_000, now + 1_000, now] {
+            for (depth, expected) in [(1, 1), (1_000, 1_000), (70_000, DEEPEST_CALL)] {
+                let mut words = Words::default();
+                call_event(Kind::Calls, 0x5555_0000_1000, time, depth)
+                    .iter()
+                    .for_each(|&word| words.push(word));
+                let event = words.event().unwrap();
+                assert_eq!(
+                    (event.kind, event.subject, event.call(now)),
+                    (Kind::Calls, 0x5555_0000_1000, (time, expected))
+                );
+            }
+        }
     }
 
     #[test]

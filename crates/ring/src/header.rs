@@ -125,6 +125,13 @@ impl Header {
         }
     }
 
+    /// Whether every call of an instrumented procedure is to be told.
+    #[must_use]
+    #[inline]
+    pub fn tells_calls(&self) -> bool {
+        self.mode.load(Ordering::Relaxed) & CALLS != 0
+    }
+
     /// Which clock to use.
     #[must_use]
     pub fn clock(&self) -> Clock {

@@ -21,11 +21,11 @@ mod ring;
 mod state;
 
 pub use area::{AREA_BYTES, Area, Owner, Status};
-pub use event::{Event, Kind, LONGEST_EVENT, Words, event, event_in};
+pub use event::{DEEPEST_CALL, Event, Kind, LONGEST_EVENT, Words, call_event, event, event_in};
 pub use header::{Clock, Header, MAGIC, Mode, VERSION, WAITER_COUNTERS};
 pub use held::{HOLD_ROWS, HoldRow, Holds, MOST_HELD, Taken};
 pub use pool::{AREAS, Pool};
-pub use profile::{MOST_FRAMES, ProfileStack};
+pub use profile::{EntryPlace, MOST_FRAMES, ProfileStack};
 pub use ring::Ring;
 pub use state::{State, WaitKind};
 

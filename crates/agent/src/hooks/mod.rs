@@ -6,5 +6,6 @@
 
 pub mod barrier;
 pub mod condition;
+pub mod instrumentation;
 pub mod mutex;
 pub mod threads;

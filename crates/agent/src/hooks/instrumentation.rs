@@ -1,0 +1,150 @@
+//! Procedures of programs that are compiled with `-finstrument-functions`.
+//!
+//! Every procedure of such a program tells that it was entered and left. The thread's profile stack follows; where the
+//! recorder wants all calls, each is an event too.
+
+use core::ffi::c_void;
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+use longpole_ring::{EntryPlace, Kind, call_event};
+
+use crate::frame;
+use crate::real::Real;
+use crate::stack::Frame;
+use crate::thread::Me;
+
+type Hook = unsafe extern "C-unwind" fn(*mut c_void, *mut c_void);
+
+/// Another library's procedures of these names; null where only libc has them, whose do nothing.
+static OTHER_ENTER: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
+static OTHER_EXIT: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
+
+/// Calls that are made for nothing when a program begins, so that the recorder sees what telling of one costs.
+const TRIAL_CALLS: usize = 256;
+
+/// A procedure was entered.
+///
+/// # Safety
+/// As the compiler calls it: the procedure's address, and the return address of its call.
+#[cfg_attr(feature = "preload", unsafe(no_mangle))]
+#[inline(never)]
+pub unsafe extern "C-unwind" fn __cyg_profile_func_enter(procedure: *mut c_void, site: *mut c_void) {
+    if let Some(me) = Me::get() {
+        enter(me, procedure as u64, site as u64, frame!());
+    }
+    let other = OTHER_ENTER.load(Ordering::Relaxed);
+    if !other.is_null() {
+        // SAFETY: the address of a procedure of this type, and the caller's arguments.
+        unsafe { core::mem::transmute::<*mut c_void, Hook>(other)(procedure, site) };
+    }
+}
+
+/// A procedure is about to return.
+///
+/// # Safety
+/// As for [`__cyg_profile_func_enter`].
+#[cfg_attr(feature = "preload", unsafe(no_mangle))]
+#[inline(never)]
+pub unsafe extern "C-unwind" fn __cyg_profile_func_exit(procedure: *mut c_void, site: *mut c_void) {
+    let other = OTHER_EXIT.load(Ordering::Relaxed);
+    if !other.is_null() {
+        // SAFETY: the address of a procedure of this type, and the caller's arguments.
+        unsafe { core::mem::transmute::<*mut c_void, Hook>(other)(procedure, site) };
+    }
+    if let Some(me) = Me::get() {
+        exit(me, procedure as u64);
+    }
+}
+
+#[inline(always)]
+fn enter(me: Me, procedure: u64, site: u64, at: Frame) {
+    /// The hook's caller's frame pointer and the return address lie between the hook's frame and its caller's.
+    const LINK_BYTES: u64 = 16;
+    if me.header().tells_calls() {
+        let now = me.now();
+        me.with(|area| {
+            let depth = area.profile.enter_each(procedure, place(area, site, at, LINK_BYTES));
+            area.push(&call_event(Kind::Calls, procedure, now, depth));
+        });
+    } else {
+        me.with(|area| area.profile.enter(procedure, place(area, site, at, LINK_BYTES)));
+    }
+}
+
+#[inline(always)]
+fn place(area: &longpole_ring::Area, site: u64, at: Frame, link_bytes: u64) -> EntryPlace {
+    let (bottom, top) = area.stack();
+    let pointer = at.frame + link_bytes;
+    // On another stack (a signal handler's, a coroutine's) heights say nothing.
+    if pointer > bottom && pointer <= top {
+        EntryPlace::new(pointer, site, at.caller())
+    } else {
+        EntryPlace::UNKNOWN
+    }
+}
+
+#[inline(always)]
+fn exit(me: Me, procedure: u64) {
+    if me.header().tells_calls() {
+        let now = me.now();
+        me.with(|area| {
+            if let Some(depth) = area.profile.leave(procedure) {
+                area.push(&call_event(Kind::Returns, procedure, now, depth));
+            }
+        });
+    } else {
+        me.with(|area| area.profile.leave(procedure));
+    }
+}
+
+/// Prepares for a new program, whose only thread calls this.
+pub fn begin(me: Me) {
+    static ENTER: Real = Real::new(c"__cyg_profile_func_enter");
+    static EXIT: Real = Real::new(c"__cyg_profile_func_exit");
+    OTHER_ENTER.store(outside_libc(ENTER.address()), Ordering::Relaxed);
+    OTHER_EXIT.store(outside_libc(EXIT.address()), Ordering::Relaxed);
+    if me.header().tells_calls() {
+        let (enter, exit): (Hook, Hook) = (__cyg_profile_func_enter, __cyg_profile_func_exit);
+        let (enter, exit) = (core::hint::black_box(enter), core::hint::black_box(exit));
+        for _ in 0..TRIAL_CALLS {
+            // SAFETY: the hooks look at no address; the recorder knows address 0 as nobody's.
+            unsafe {
+                enter(ptr::null_mut(), ptr::null_mut());
+                exit(ptr::null_mut(), ptr::null_mut());
+            }
+        }
+    }
+}
+
+/// The address, unless it is in libc.
+fn outside_libc(address: *mut c_void) -> *mut c_void {
+    let module = |address: *const c_void| {
+        let mut info = libc::Dl_info {
+            dli_fname: ptr::null(),
+            dli_fbase: ptr::null_mut(),
+            dli_sname: ptr::null(),
+            dli_saddr: ptr::null_mut(),
+        };
+        // SAFETY: `info` is a valid place for the answer.
+        (unsafe { libc::dladdr(address, &raw mut info) } != 0).then_some(info.dli_fbase)
+    };
+    let libc = module(libc::getenv as *const c_void);
+    if address.is_null() || module(address) == libc { ptr::null_mut() } else { address }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_c_librarys_own_are_not_called() {
+        let mut own = 0_u8;
+        assert!(outside_libc(libc::strlen as *mut c_void).is_null());
+        assert!(outside_libc(ptr::null_mut()).is_null());
+        let stack: *mut c_void = (&raw mut own).cast();
+        assert_eq!(outside_libc(stack), stack);
+        let here = outside_libc as *mut c_void;
+        assert_eq!(outside_libc(here), here);
+    }
+}
