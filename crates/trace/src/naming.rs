@@ -29,6 +29,11 @@ pub(crate) struct FrameNames {
 }
 
 impl FrameNames {
+    /// The procedure of a frame that the log defines, without what is inlined there.
+    pub(crate) fn outermost(&self, frame: FrameId) -> Option<PlaceId> {
+        self.places.get(frame.index())?.last().copied()
+    }
+
     /// The places of a frame, innermost inlined one first.
     pub(crate) fn places(&self, frame: FrameId) -> &[PlaceId] {
         &self.places[frame.index()]
@@ -157,6 +162,9 @@ fn look_up_here(tables: &Tables) -> Named {
     let mut symboliser = Symboliser::new();
     let mut named = Named::default();
     for (index, (module, frames)) in tables.modules.iter().zip(frames_of).enumerate() {
+        if module.kind == ModuleKind::Region {
+            continue;
+        }
         let pid = module.process.and_then(|process| Some(tables.processes.get(process.index())?.pid));
         let path = tables.text(module.path).into();
         let code = CodeModule::new(path, module.build_id.clone(), module.kind, pid);
@@ -209,6 +217,9 @@ fn intern(tables: &Tables, named: &Named, paths: &mut Paths) -> FrameNames {
             }
             places.push(place);
         }
+        if kind == Some(ModuleKind::Region) {
+            places = vec![region(tables, frame.module, paths)];
+        }
         if places.is_empty() {
             let name = if module.starts_with('[') { module.clone() } else { format!("[{module}]") };
             let procedure = paths.procedure(Procedure { name, module, file: String::new() });
@@ -219,6 +230,15 @@ fn intern(tables: &Tables, named: &Named, paths: &mut Paths) -> FrameNames {
         names.kernel.push(is_kernel);
     }
     names
+}
+
+/// The place that stands for what the program itself marked.
+fn region(tables: &Tables, module: ModuleId, paths: &mut Paths) -> PlaceId {
+    let told = tables.modules.get(module.index()).map_or("", |module| tables.text(module.path));
+    let name = if told.is_empty() { Procedure::REGION } else { told }.to_owned();
+    let region = Procedure { name, module: Procedure::REGION.to_owned(), file: String::new() };
+    let procedure = paths.procedure(region);
+    paths.place(Place { procedure, line: 0 })
 }
 
 /// Whether a kernel procedure only leads from user code to what was asked for, and back.

@@ -4,14 +4,23 @@ use longpole_event::{ProcessId, StackId, ThreadId, Time};
 
 use crate::census::Wait;
 use crate::objects::ObjectId;
-use crate::paths::PathId;
+use crate::path_cache::{Prefix, PrefixId};
+use crate::paths::{PathId, Paths, PlaceId};
 use crate::stacks::Cut;
 use crate::timeline::Item;
 
 /// Where a replay gets paths from, and whom it tells what it comes across.
 pub(crate) trait Observer {
+    /// The id of a prefix.
+    fn prefix(&mut self, prefix: Prefix) -> PrefixId;
+    /// The path of a prefix.
+    fn prefix_path(&self, prefix: PrefixId) -> PathId;
     /// The path of a stack.
-    fn path(&mut self, prefix: PathId, stack: (Option<StackId>, Cut)) -> PathId;
+    fn path(&mut self, prefix: PrefixId, stack: (Option<StackId>, Cut)) -> PathId;
+    /// The path that goes on from `caller` into `place`.
+    fn call(&mut self, caller: PathId, place: PlaceId) -> PathId;
+    /// All paths so far.
+    fn paths(&self) -> &Paths;
     /// An item of the timelines.
     fn item(&mut self, item: Item);
     /// The stack of a thread (by its id in the log) is known at this time, or should be.

@@ -20,7 +20,7 @@ pub struct Procedure {
     /// Demangled name; `module+0x…` where the module has no symbols, `[unknown]` where not even a module
     /// is known.
     pub name: String,
-    /// File name of its module, without folders.
+    /// File name of its module, without folders; [`REGION`](Self::REGION) for what the program itself marked.
     pub module: String,
     /// Source file; empty without line information.
     pub file: String,
@@ -44,6 +44,17 @@ pub struct Paths {
     node_ids: FxHashMap<(PathId, PlaceId), PathId>,
     place_ids: FxHashMap<Place, PlaceId>,
     procedure_ids: FxHashMap<Procedure, ProcedureId>,
+}
+
+impl Procedure {
+    /// What the module of the program's own marks is called.
+    pub const REGION: &'static str = "[region]";
+
+    /// Whether this is a region or a task that the program marked, rather than a procedure of its code.
+    #[must_use]
+    pub fn is_region(&self) -> bool {
+        self.module == Self::REGION
+    }
 }
 
 impl Default for Paths {
@@ -92,6 +103,11 @@ impl Paths {
             nodes.push((caller, place));
             next
         })
+    }
+
+    /// The path that goes on from `caller` into `place`, if there is one.
+    pub(crate) fn find(&self, caller: PathId, place: PlaceId) -> Option<PathId> {
+        self.node_ids.get(&(caller, place)).copied()
     }
 
     /// The path without its innermost place; `None` for the empty path.

@@ -1,15 +1,12 @@
-//! The stacks of one machine's log, and their logical call paths.
+//! The stacks of one machine's log, without the frames of waits where those are known.
 //!
 //! ```text
 //! stack       main → worker → get → pthread_mutex_lock → futex_wait          (innermost last)
-//! prefix      main → start_threads                     the path at which the thread was created
-//! plain       main → start_threads → main → worker → get → pthread_mutex_lock → futex_wait
-//! stripped    main → start_threads → main → worker → get                      (hints: lock)
+//! stripped    main → worker → get                                            (hints: lock)
 //! ```
 
 use longpole_event::{FrameId, StackId};
 use longpole_recording::Tables;
-use rustc_hash::FxHashMap;
 
 use crate::cause::{StackHints, by_kernel_procedure, is_kernel_write};
 use crate::naming::FrameNames;
@@ -43,13 +40,6 @@ pub(crate) struct StackTable {
     spins: Vec<bool>,
     /// The place of an observation without a stack.
     unknown: PlaceId,
-}
-
-/// The logical paths of one machine's stacks, for each prefix they were seen with.
-#[derive(Debug, Default)]
-pub(crate) struct PathCache {
-    paths: FxHashMap<(PathId, StackId, Cut), PathId>,
-    stackless: FxHashMap<PathId, PathId>,
 }
 
 impl StackTable {
@@ -89,13 +79,35 @@ impl StackTable {
         self.checked(stack).map_or_else(StackHints::default, |stack| self.stripped[stack.index()].hints)
     }
 
+    /// The stack's innermost frame with the frame's caller.
+    pub(crate) fn node(&self, stack: StackId) -> (Option<StackId>, FrameId) {
+        self.nodes[stack.index()]
+    }
+
+    /// The part of the stack that is not waiting frames: where it ends, and how many places of its innermost frame are
+    /// not part of it. A stack of nothing else is its own part, without the kernel's frames.
+    pub(crate) fn own_part(&self, stack: StackId) -> (StackId, usize) {
+        let Stripped { node, dropped, .. } = self.stripped[stack.index()];
+        node.map_or_else(|| (self.user_part(stack), 0), |node| (node, dropped))
+    }
+
+    /// The place of an observation without a stack.
+    pub(crate) fn unknown(&self) -> PlaceId {
+        self.unknown
+    }
+
+    /// What the frames mean.
+    pub(crate) fn names(&self) -> &FrameNames {
+        &self.names
+    }
+
     /// Whether a thread found there only waits for memory to change.
     pub(crate) fn spins(&self, stack: Option<StackId>) -> bool {
         self.checked(stack).is_some_and(|stack| self.spins[stack.index()])
     }
 
     /// The path that goes on into the places of `frame`, without the `dropped` innermost ones.
-    fn enter(&self, paths: &mut Paths, path: PathId, frame: FrameId, dropped: usize) -> PathId {
+    pub(crate) fn enter(&self, paths: &mut Paths, path: PathId, frame: FrameId, dropped: usize) -> PathId {
         self.names.procedures(frame, dropped).rev().fold(path, |path, place| paths.path(path, place))
     }
 
@@ -143,7 +155,7 @@ impl StackTable {
     }
 
     /// The stack without the kernel's frames; a stack of nothing else stays as it is.
-    fn user_part(&self, stack: StackId) -> StackId {
+    pub(crate) fn user_part(&self, stack: StackId) -> StackId {
         let mut node = stack;
         loop {
             let (caller, frame) = self.nodes[node.index()];
@@ -170,88 +182,6 @@ impl StackTable {
             return yields || (!in_kernel && self.names.spins(frame));
         }
         false
-    }
-}
-
-impl PathCache {
-    /// The logical path of a stack of a thread with this prefix, made if it is new.
-    pub(crate) fn intern(
-        &mut self,
-        table: &StackTable,
-        paths: &mut Paths,
-        prefix: PathId,
-        (stack, cut): (Option<StackId>, Cut),
-    ) -> PathId {
-        let Some(stack) = table.checked(stack) else {
-            return *self.stackless.entry(prefix).or_insert_with(|| paths.path(prefix, table.unknown));
-        };
-        if let Some(&path) = self.paths.get(&(prefix, stack, cut)) {
-            return path;
-        }
-        let path = match cut {
-            Cut::Plain => self.intern_plain(table, paths, prefix, stack),
-            Cut::Stripped => self.intern_stripped(table, paths, prefix, stack),
-        };
-        self.paths.insert((prefix, stack, cut), path);
-        path
-    }
-
-    /// The logical path that [`intern`](Self::intern) made before.
-    pub(crate) fn find(
-        &self,
-        table: &StackTable,
-        prefix: PathId,
-        (stack, cut): (Option<StackId>, Cut),
-    ) -> Option<PathId> {
-        match table.checked(stack) {
-            Some(stack) => self.paths.get(&(prefix, stack, cut)).copied(),
-            None => self.stackless.get(&prefix).copied(),
-        }
-    }
-
-    fn intern_plain(
-        &mut self,
-        table: &StackTable,
-        paths: &mut Paths,
-        prefix: PathId,
-        stack: StackId,
-    ) -> PathId {
-        // Callers up to the first one whose path is known: a loop, since stacks can be deep.
-        let mut missing = vec![stack];
-        let mut path = loop {
-            let innermost = *missing.last().expect("at least the stack itself");
-            let Some(caller) = table.nodes[innermost.index()].0 else { break prefix };
-            if let Some(&path) = self.paths.get(&(prefix, caller, Cut::Plain)) {
-                break path;
-            }
-            missing.push(caller);
-        };
-        for stack in missing.into_iter().rev() {
-            path = table.enter(paths, path, table.nodes[stack.index()].1, 0);
-            self.paths.insert((prefix, stack, Cut::Plain), path);
-        }
-        path
-    }
-
-    fn intern_stripped(
-        &mut self,
-        table: &StackTable,
-        paths: &mut Paths,
-        prefix: PathId,
-        stack: StackId,
-    ) -> PathId {
-        let Stripped { node, dropped, .. } = table.stripped[stack.index()];
-        let Some(node) = node else {
-            // Nothing but waiting frames, as in a thread that only the C library knows: they are the path, without
-            // the kernel's, which say how the wait is done and how it was recorded.
-            return self.intern_plain(table, paths, prefix, table.user_part(stack));
-        };
-        let (caller, frame) = table.nodes[node.index()];
-        let path = match caller {
-            Some(caller) => self.intern(table, paths, prefix, (Some(caller), Cut::Plain)),
-            None => prefix,
-        };
-        table.enter(paths, path, frame, dropped)
     }
 }
 

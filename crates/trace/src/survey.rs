@@ -6,8 +6,9 @@ use crate::bursts::LastSamples;
 use crate::census::{Census, Wait};
 use crate::objects::ObjectId;
 use crate::observer::{Observer, Oddity};
-use crate::paths::{PathId, Paths};
-use crate::stacks::{Cut, PathCache, StackTable};
+use crate::path_cache::{PathCache, Prefix, PrefixId};
+use crate::paths::{PathId, Paths, PlaceId};
+use crate::stacks::{Cut, StackTable};
 use crate::timeline::Item;
 
 /// What the survey of one machine found.
@@ -54,7 +55,23 @@ pub(crate) struct Surveyor<'a> {
 }
 
 impl Observer for Surveyor<'_> {
-    fn path(&mut self, prefix: PathId, stack: (Option<StackId>, Cut)) -> PathId {
+    fn prefix(&mut self, prefix: Prefix) -> PrefixId {
+        self.findings.cache.prefix(prefix)
+    }
+
+    fn prefix_path(&self, prefix: PrefixId) -> PathId {
+        self.findings.cache.get(prefix).path
+    }
+
+    fn call(&mut self, caller: PathId, place: PlaceId) -> PathId {
+        self.paths.path(caller, place)
+    }
+
+    fn paths(&self) -> &Paths {
+        self.paths
+    }
+
+    fn path(&mut self, prefix: PrefixId, stack: (Option<StackId>, Cut)) -> PathId {
         self.findings.cache.intern(self.stacks, self.paths, prefix, stack)
     }
 

@@ -79,6 +79,8 @@ pub struct Hold {
 pub enum DependenceKind {
     /// The source created the thread.
     Create,
+    /// The source made the task that the thread begins to run.
+    Spawn,
     /// The source ended, and the thread waited for that.
     Join,
     /// The source released a lock.

@@ -15,10 +15,11 @@ use crate::naming::{SymbolSource, name_frames};
 use crate::object_names::{FileNames, Names, WordNames, file_names};
 use crate::objects::{ObjectId, Objects};
 use crate::observer::Observer;
-use crate::paths::{PathId, Paths};
+use crate::path_cache::{PathCache, Prefix, PrefixId};
+use crate::paths::{PathId, Paths, PlaceId};
 use crate::primitives::Primitives;
 use crate::program::Program;
-use crate::stacks::{Cut, PathCache, StackTable};
+use crate::stacks::{Cut, StackTable};
 use crate::stream::{Axis, LogStream, Merge};
 use crate::survey::{Findings, Surveyor};
 use crate::tenants::Tenants;
@@ -304,8 +305,25 @@ struct Replayer<'a> {
 }
 
 impl Observer for Replayer<'_> {
-    fn path(&mut self, prefix: PathId, stack: (Option<StackId>, Cut)) -> PathId {
-        self.replayed.cache.find(&self.replayed.stacks, prefix, stack).unwrap_or(prefix)
+    fn prefix(&mut self, prefix: Prefix) -> PrefixId {
+        self.replayed.cache.find_prefix(prefix).unwrap_or(PrefixId::ROOT)
+    }
+
+    fn prefix_path(&self, prefix: PrefixId) -> PathId {
+        self.replayed.cache.get(prefix).path
+    }
+
+    fn call(&mut self, caller: PathId, place: PlaceId) -> PathId {
+        self.paths.find(caller, place).unwrap_or(caller)
+    }
+
+    fn paths(&self) -> &Paths {
+        self.paths
+    }
+
+    fn path(&mut self, prefix: PrefixId, stack: (Option<StackId>, Cut)) -> PathId {
+        let cache = &self.replayed.cache;
+        cache.find(&self.replayed.stacks, prefix, stack).unwrap_or_else(|| cache.get(prefix).path)
     }
 
     fn worked(&mut self, _thread: ThreadId, end: PathId) -> PathId {

@@ -12,6 +12,7 @@
 
 mod holding;
 mod inside;
+mod marks;
 mod wakes;
 
 use longpole_event::{Blocking, Call, CallId, Event, EventKind, ProcessId, StackId, ThreadId, Time};
@@ -23,6 +24,7 @@ use crate::enablers::Enablers;
 use crate::ends::Ends;
 use crate::objects::ObjectId;
 use crate::observer::{Observer, Oddity};
+use crate::path_cache::{Prefix, PrefixId};
 use crate::paths::PathId;
 use crate::primitives::Primitives;
 use crate::stacks::{Cut, StackTable};
@@ -32,6 +34,7 @@ use crate::tenants::Tenants;
 use crate::timeline::{DependenceKind, Item, What};
 use holding::Told;
 use inside::Inside;
+use marks::{Entered, Spawned};
 
 /// What the survey knows about a thread before its timeline is replayed.
 #[derive(Clone, Debug, Default)]
@@ -69,11 +72,14 @@ struct Live {
     state: State,
     /// When it came into its state.
     since: Time,
-    prefix: PathId,
+    /// What its paths begin with.
+    prefix: PrefixId,
+    /// The prefix after the next exec.
+    program_prefix: PrefixId,
+    /// What it has entered and not left.
+    entered: Vec<Entered>,
     /// Where it was seen last.
     path: PathId,
-    /// The prefix after the next exec.
-    program_prefix: PathId,
     /// The first of its foreknown spins that is not over.
     next_spin: usize,
     /// It left the processor last to yield it.
@@ -92,6 +98,7 @@ pub(crate) struct Transitions<'a> {
     threads: Vec<Live>,
     ends: Ends,
     enablers: Enablers,
+    spawned: Spawned,
 }
 
 impl<'a> Transitions<'a> {
@@ -99,9 +106,10 @@ impl<'a> Transitions<'a> {
         let absent = Live {
             state: State::Absent,
             since: Time::ZERO,
-            prefix: crate::paths::Paths::ROOT,
+            prefix: PrefixId::ROOT,
+            program_prefix: PrefixId::ROOT,
+            entered: Vec::new(),
             path: crate::paths::Paths::ROOT,
-            program_prefix: crate::paths::Paths::ROOT,
             next_spin: 0,
             yielded: false,
             observed: false,
@@ -113,6 +121,7 @@ impl<'a> Transitions<'a> {
             threads: vec![absent; sources.known.len()],
             ends: Ends::default(),
             enablers: Enablers::default(),
+            spawned: Spawned::default(),
         }
     }
 
@@ -131,6 +140,7 @@ impl<'a> Transitions<'a> {
             EventKind::Exec { .. } => {
                 let live = &mut self.threads[thread.index()];
                 live.prefix = live.program_prefix;
+                live.entered.clear();
             }
             EventKind::Exit if !self.sources.known[thread.index()].dies_at_switch => {
                 self.enter(thread, time, State::Absent, observer);
@@ -151,6 +161,11 @@ impl<'a> Transitions<'a> {
                 let told = Told { acquisitions, contended, nanoseconds, longest };
                 self.held(thread, time, (primitive, stack, told), observer);
             }
+            EventKind::Enter { frame, stack, task } => {
+                self.enter_mark(thread, time, (frame, stack, task), observer);
+            }
+            EventKind::Leave => self.leave_mark(thread, time, observer),
+            EventKind::Spawn { task, stack } => self.spawn(thread, time, (task, stack), observer),
             EventKind::Receive { key } => {
                 if let Some(&(source, source_time)) = self.sources.sent.get(&key) {
                     let kind = DependenceKind::Message;
@@ -163,9 +178,6 @@ impl<'a> Transitions<'a> {
             | EventKind::Value { .. }
             | EventKind::Lost { .. }
             // Not read yet.
-            | EventKind::Enter { .. }
-            | EventKind::Leave
-            | EventKind::Spawn { .. }
             | EventKind::Overhead { .. } => {}
         }
     }
@@ -194,12 +206,15 @@ impl<'a> Transitions<'a> {
         let processes = self.sources.processes;
         self.ends.begin(processes[thread.index()], processes[creator.index()]);
         let path = self.observe(creator, time, (stack, Cut::Stripped), observer);
-        let creator_prefix = self.threads[creator.index()].prefix;
+        let prefix = observer.prefix(Prefix::of_thread(path));
+        // A new process goes on with its creator's stack, and in what that has entered, until it becomes another program;
+        // a new thread's stack begins anew.
+        let Live { prefix: creators, ref entered, .. } = self.threads[creator.index()];
+        let (first, entered) =
+            if known.is_new_process { (creators, entered.clone()) } else { (prefix, Vec::new()) };
         let live = &mut self.threads[thread.index()];
-        // A new process goes on with its creator's stack until it becomes another program; a new thread's
-        // stack begins anew.
-        live.prefix = if known.is_new_process { creator_prefix } else { path };
-        live.program_prefix = path;
+        (live.prefix, live.entered) = (first, entered);
+        live.program_prefix = prefix;
         live.path = path;
         observer.begins_at(thread, path);
         let source = self.global(creator);

@@ -42,6 +42,8 @@ pub(crate) fn is_runtime_module(module: &str) -> bool {
         "libiomp5.so",
         "librt.so",
         "librt-",
+        "liblongpole",
+        "memfd:longpole",
         "[vdso]",
     ];
     PREFIXES.iter().any(|prefix| module.starts_with(prefix))
@@ -218,6 +220,8 @@ const C_NAMES: Table = &[
     ("kmpc_critical*", MUTEX),
     ("kmp_*", BARRIER),
     ("kmpc_barrier", BARRIER),
+    // By which programs tell of themselves.
+    ("longpole_*", INNER),
 ];
 
 /// Rust's std, parking_lot, crossbeam, rayon, tokio: paths without generic arguments.
@@ -277,6 +281,7 @@ const RUST_NAMES: Table = &[
     ("rayon_core::registry::Registry::in_worker_cold*", CONDITION),
     ("tokio::runtime::scheduler::multi_thread::park::*", PARK),
     ("tokio::runtime::park::*", PARK),
+    ("longpole_runtime::*", INNER),
     ("linux_raw_sys::*", INNER),
     ("rustix::*", INNER),
 ];

@@ -100,6 +100,14 @@ impl Log {
         self.event(time, thread, EventKind::Sample { stack: Some(stack), kernel: false });
     }
 
+    /// What stands for a region or a task of this name.
+    pub fn mark(&mut self, name: &str) -> FrameId {
+        let path = self.events.text(name).unwrap();
+        let module = Module { path, build_id: vec![], kind: ModuleKind::Region, process: None };
+        let module = self.events.module(module).unwrap();
+        self.events.frame(Frame { module, address: 0 }).unwrap()
+    }
+
     /// A primitive of the process, named where `name` is not empty.
     pub fn primitive(
         &mut self,
