@@ -81,11 +81,8 @@ mod nobody {
         pure_computation,
         more_threads_than_cpus,
         condition_pipeline,
-        semaphore,
-        rwlock,
         short_lived,
         cpp_threads,
-        rust_mutex,
     ];
 }
 
