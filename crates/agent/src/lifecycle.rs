@@ -1,12 +1,12 @@
 //! Beginnings and ends of the process and its threads.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use longpole_ring::Kind;
 
 use crate::thread::Me;
-use crate::{hooks, memory, stack, tls};
+use crate::{hooks, memory, stack, system, tls};
 
 /// Name of the variable that holds the path of the shared memory.
 const VARIABLE: &CStr = c"LONGPOLE_AGENT";
@@ -16,6 +16,11 @@ const KEYS_IN_THREAD: u32 = 32;
 /// The system calls destructors this often at most while they set their keys anew.
 const ROUNDS: u64 = 4;
 
+/// Where glibc's description of a thread has its tid.
+const TID: usize = 0x2d0;
+
+/// [`TID`], or 0 where that is not so.
+static TID_OFFSET: AtomicUsize = AtomicUsize::new(0);
 static END_KEY: AtomicU32 = AtomicU32::new(NO_KEY);
 /// Key of the process that is being forked.
 static FORK: AtomicU64 = AtomicU64::new(0);
@@ -35,6 +40,10 @@ extern "C" fn initialise() {
         memory::connect(path.cast::<c_char>());
         if memory::header().is_none() {
             return;
+        }
+        // SAFETY: a thread's description is larger than this.
+        if *((libc::pthread_self() as usize + TID) as *const u32) == system::tid() {
+            TID_OFFSET.store(TID, Ordering::Relaxed);
         }
         libc::pthread_atfork(Some(before_fork), Some(after_fork), Some(begin_child));
         let mut key = 0;
@@ -84,6 +93,11 @@ fn note_main_stack(me: Me) {
 }
 
 extern "C" fn before_fork() {
+    announce_copy();
+}
+
+/// This process is about to be copied.
+pub fn announce_copy() {
     let Some(me) = Me::get() else { return };
     let key = me.header().key();
     FORK.store(key, Ordering::Relaxed);
@@ -93,6 +107,11 @@ extern "C" fn before_fork() {
 extern "C" fn after_fork() {}
 
 extern "C" fn begin_child() {
+    begin_copy();
+}
+
+/// This process is a copy of the one that announced it.
+pub fn begin_copy() {
     let extent = Me::get().map(|me| me.area().stack());
     let parent = memory::pid();
     tls::forget();
@@ -105,27 +124,42 @@ extern "C" fn begin_child() {
     me.tell::<3>(Kind::Forked, FORK.load(Ordering::Relaxed), &[u64::from(parent)]);
 }
 
+/// Where a thread's description has its tid, if that is known.
+#[must_use]
+pub fn tid_offset() -> Option<usize> {
+    match TID_OFFSET.load(Ordering::Relaxed) {
+        0 => None,
+        offset => Some(offset),
+    }
+}
+
 /// A new thread begins: it was announced under `key`.
 pub fn begin_thread(key: u64, first_frame: u64, stack_bytes: u64) {
     let Some(me) = Me::get() else { return };
     stack::note_extent(me.area(), first_frame & !7, stack_bytes);
     // SAFETY: no arguments.
     me.tell::<3>(Kind::Created, key, &[unsafe { libc::pthread_self() }]);
+}
+
+/// Asks to be told when the calling thread ends.
+pub fn watch_end() {
     let end_key = END_KEY.load(Ordering::Relaxed);
     if end_key != NO_KEY {
         // SAFETY: the key is ours; setting one of the first keys allocates nothing.
-        unsafe { libc::pthread_setspecific(end_key, 1 as *const c_void) };
+        unsafe { libc::pthread_setspecific(end_key, core::ptr::dangling()) };
     }
 }
 
 /// Called when a thread ends, however it ends; destructors of the program may still run after it.
 unsafe extern "C" fn end(_: *mut c_void) {
     let slot = tls::slot();
+    // What the agent was at when the thread was cancelled, or left a signal handler for good, will not go on.
+    slot.busy.set(0);
     let rounds = slot.rounds.get() + 1;
     slot.rounds.set(rounds);
     if rounds < ROUNDS {
         // SAFETY: as in `begin_thread`.
-        unsafe { libc::pthread_setspecific(END_KEY.load(Ordering::Relaxed), 1 as *const c_void) };
+        unsafe { libc::pthread_setspecific(END_KEY.load(Ordering::Relaxed), core::ptr::dangling()) };
         return;
     }
     if let Some(me) = Me::get() {

@@ -6,6 +6,7 @@ use core::sync::atomic::{Ordering, compiler_fence};
 use longpole_ring::{Area, Header, Kind, Mode, Taken, WaitKind, event};
 
 use crate::clock;
+use crate::lifecycle;
 use crate::memory;
 use crate::stack::{self, Frame};
 use crate::tls::{self, Slot};
@@ -36,6 +37,12 @@ impl Me {
         }
         // SAFETY: what is stored there points to an area, and areas are never unmapped.
         Some(Me { header, area: unsafe { &*area } })
+    }
+
+    /// A thread with this area.
+    #[cfg(test)]
+    pub(crate) fn new(header: &'static Header, area: &'static Area) -> Me {
+        Me { header, area }
     }
 
     /// What the recorder wants to know.
@@ -117,13 +124,22 @@ impl Me {
         self.header.waiters(memory::pid(), subject).load(Ordering::Relaxed) != 0
     }
 
-    /// Whoever waits for the subject can go on, or try again.
+    /// Whoever waits for the subject can go on, or try again: at most so many, 0 for all.
     #[cold]
-    pub fn releases(self, kind: WaitKind, subject: u64, at: Frame) {
+    pub fn releases(self, kind: WaitKind, subject: u64, most: u64, at: Frame) {
+        let kind = kind as u64 | most << 8;
         if self.mode().waits {
-            self.tell_with_stack::<4>(Kind::Releases, subject, &mut [kind as u64, 0], at);
+            self.tell_with_stack::<4>(Kind::Releases, subject, &mut [kind, 0], at);
         } else {
-            self.tell::<4>(Kind::Releases, subject, &[kind as u64, 0]);
+            self.tell::<4>(Kind::Releases, subject, &[kind, 0]);
+        }
+    }
+
+    /// Tells of a release, if somebody waits for it.
+    #[inline(always)]
+    pub fn releases_if_awaited(self, kind: WaitKind, subject: u64, most: u64, at: Frame) {
+        if self.is_awaited(subject) {
+            self.releases(kind, subject, most, at);
         }
     }
 
@@ -153,6 +169,27 @@ impl Me {
         });
     }
 
+    /// The same for what comes from outside the program, which no thread lets go on.
+    #[cold]
+    pub fn waits_outside(self, kind: WaitKind, detail: u64, at: Frame) {
+        let now = self.now();
+        self.with(|area| {
+            let key = stack::tell(area, self.header, now, at);
+            area.state.wait(kind, 0, now);
+            area.push(&event::<4>(Kind::Waits, 0, now, &[kind as u64 | detail << 8, key]));
+        });
+    }
+
+    /// The wait for something from outside is over.
+    #[cold]
+    pub fn goes_on_outside(self) {
+        let now = self.now();
+        self.with(|area| {
+            area.state.work();
+            area.push(&event::<3>(Kind::Done, 0, now, &[1]));
+        });
+    }
+
     /// Everything that the thread holds back is handed over.
     pub fn hands_over_all(self) {
         let now = self.now();
@@ -163,9 +200,25 @@ impl Me {
         });
     }
 
+    /// The thread has a new name, of which the kernel keeps this much.
+    pub fn is_named(self, name: &core::ffi::CStr) {
+        const KEPT: usize = 15;
+        let mut bytes = [0_u8; 16];
+        for (byte, &letter) in bytes.iter_mut().zip(name.to_bytes().iter().take(KEPT)) {
+            *byte = letter;
+        }
+        let (first, second) = bytes.split_at(8);
+        let word = |half: &[u8]| half.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
+        self.tell::<4>(Kind::Named, 0, &[word(first), word(second)]);
+    }
+
     /// The thread's last words.
     pub fn ends(self) {
         self.hands_over_all();
+        // A wait that was cancelled never came back.
+        if let Some((_, subject, _)) = self.area.state.read().filter(|&(_, subject, _)| subject != 0) {
+            self.header.waiters(memory::pid(), subject).fetch_sub(1, Ordering::SeqCst);
+        }
         let now = self.now();
         self.with(|area| {
             area.push(&event::<2>(Kind::Ends, 0, now, &[]));
@@ -192,7 +245,10 @@ fn begin(header: &'static Header, slot: &'static Slot) -> Option<Me> {
     compiler_fence(Ordering::SeqCst);
     let area = memory::claim(header);
     match area {
-        Some(area) => slot.area.set(area),
+        Some(area) => {
+            slot.area.set(area);
+            lifecycle::watch_end();
+        }
         None => slot.is_off.set(1),
     }
     compiler_fence(Ordering::SeqCst);

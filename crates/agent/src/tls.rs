@@ -16,9 +16,9 @@ global_asm!(
     ".globl longpole_agent_slot",
     ".hidden longpole_agent_slot",
     ".type longpole_agent_slot, @object",
-    ".size longpole_agent_slot, 24",
+    ".size longpole_agent_slot, 40",
     "longpole_agent_slot:",
-    ".zero 24",
+    ".zero 40",
     ".popsection",
 );
 
@@ -34,9 +34,20 @@ pub struct Slot {
     pub is_off: Cell<u32>,
     /// Rounds of destructors that have called the agent's.
     pub rounds: Cell<u64>,
+    /// What the thread is about to run in [`crate::hooks::once`].
+    pub initialisation: Cell<Option<Initialisation>>,
 }
 
-const _: () = assert!(size_of::<Slot>() == 24);
+/// A procedure that is run once.
+#[derive(Clone, Copy, Debug)]
+pub struct Initialisation {
+    /// The procedure. (All zeroes are no procedure: so a new thread's slot holds none.)
+    pub routine: unsafe extern "C-unwind" fn(),
+    /// Address of the word that says whether it was run.
+    pub control: u64,
+}
+
+const _: () = assert!(size_of::<Slot>() == 40);
 
 /// The calling thread's slot.
 #[inline(always)]
@@ -63,6 +74,7 @@ pub fn forget() {
     slot.busy.set(0);
     slot.is_off.set(0);
     slot.rounds.set(0);
+    slot.initialisation.set(None);
 }
 
 #[cfg(test)]

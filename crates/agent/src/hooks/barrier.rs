@@ -17,7 +17,7 @@ hooks! {
     fn pthread_barrier_wait(barrier: *mut c_void) -> c_int, else libc::ENOSYS, |real| {
         let Some(me) = Me::get() else { return unsafe { real(barrier) } };
         let (at, subject) = (frame!(), barrier as u64);
-        me.releases(KIND, subject, at);
+        me.releases(KIND, subject, 0, at);
         me.waits(KIND, subject, 0, at);
         let result = unsafe { real(barrier) };
         me.goes_on(subject, true);

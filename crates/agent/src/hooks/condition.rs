@@ -8,6 +8,7 @@ use core::ffi::{c_int, c_void};
 use libc::timespec;
 use longpole_ring::WaitKind;
 
+use super::c11::ERROR;
 use crate::stack::Frame;
 use crate::thread::Me;
 use crate::{frame, hooks};
@@ -15,69 +16,87 @@ use crate::{frame, hooks};
 const KIND: WaitKind = WaitKind::Condition;
 
 /// Before a wait: the mutex is about to be released.
+#[inline(never)]
 fn before(me: Me, condition: *mut c_void, mutex: *mut c_void, at: Frame) {
     me.gives(mutex as u64);
-    if me.is_awaited(mutex as u64) {
-        me.releases(WaitKind::Mutex, mutex as u64, at);
-    }
+    me.releases_if_awaited(WaitKind::Mutex, mutex as u64, 0, at);
     me.waits(KIND, condition as u64, 0, at);
 }
 
 /// After a wait: the mutex is held again.
+#[inline(never)]
 fn after(me: Me, condition: *mut c_void, mutex: *mut c_void, at: Frame, result: c_int) {
     me.goes_on(condition as u64, result == 0);
     me.took(WaitKind::Mutex, mutex as u64, at.caller(), false);
 }
 
-/// A signal or a broadcast.
-fn signals(condition: *mut c_void, at: Frame) {
-    if let Some(me) = Me::get()
-        && me.is_awaited(condition as u64)
-    {
-        me.releases(KIND, condition as u64, at);
+/// A signal (to one) or a broadcast (to all, 0).
+#[inline(always)]
+fn signals(condition: *mut c_void, most: u64, at: Frame) {
+    if let Some(me) = Me::get() {
+        me.releases_if_awaited(KIND, condition as u64, most, at);
     }
+}
+
+/// The body of a hook that waits.
+macro_rules! wait_with {
+    ($condition:expr, $mutex:expr, $wait:expr) => {{
+        let Some(me) = Me::get() else { return unsafe { $wait } };
+        let at = frame!();
+        before(me, $condition, $mutex, at);
+        let result = unsafe { $wait };
+        after(me, $condition, $mutex, at, result);
+        result
+    }};
 }
 
 hooks! {
     /// Waits.
     fn pthread_cond_wait(condition: *mut c_void, mutex: *mut c_void) -> c_int, version c"GLIBC_2.3.2", else libc::ENOSYS, |real| {
-        let Some(me) = Me::get() else { return unsafe { real(condition, mutex) } };
-        let at = frame!();
-        before(me, condition, mutex, at);
-        let result = unsafe { real(condition, mutex) };
-        after(me, condition, mutex, at, result);
-        result
+        wait_with!(condition, mutex, real(condition, mutex))
     }
 
     /// Waits until a time.
     fn pthread_cond_timedwait(condition: *mut c_void, mutex: *mut c_void, until: *const timespec) -> c_int, version c"GLIBC_2.3.2", else libc::ENOSYS, |real| {
-        let Some(me) = Me::get() else { return unsafe { real(condition, mutex, until) } };
-        let at = frame!();
-        before(me, condition, mutex, at);
-        let result = unsafe { real(condition, mutex, until) };
-        after(me, condition, mutex, at, result);
-        result
+        wait_with!(condition, mutex, real(condition, mutex, until))
     }
 
     /// The same by a chosen clock.
     fn pthread_cond_clockwait(condition: *mut c_void, mutex: *mut c_void, clock: c_int, until: *const timespec) -> c_int, else libc::ENOSYS, |real| {
-        let Some(me) = Me::get() else { return unsafe { real(condition, mutex, clock, until) } };
-        let at = frame!();
-        before(me, condition, mutex, at);
-        let result = unsafe { real(condition, mutex, clock, until) };
-        after(me, condition, mutex, at, result);
-        result
+        wait_with!(condition, mutex, real(condition, mutex, clock, until))
     }
 
     /// Lets one go on.
     fn pthread_cond_signal(condition: *mut c_void) -> c_int, version c"GLIBC_2.3.2", else libc::ENOSYS, |real| {
-        signals(condition, frame!());
+        signals(condition, 1, frame!());
         unsafe { real(condition) }
     }
 
     /// Lets all go on.
     fn pthread_cond_broadcast(condition: *mut c_void) -> c_int, version c"GLIBC_2.3.2", else libc::ENOSYS, |real| {
-        signals(condition, frame!());
+        signals(condition, 0, frame!());
+        unsafe { real(condition) }
+    }
+
+    /// Waits, by its C11 name.
+    fn cnd_wait(condition: *mut c_void, mutex: *mut c_void) -> c_int, else ERROR, |real| {
+        wait_with!(condition, mutex, real(condition, mutex))
+    }
+
+    /// Waits until a time, by its C11 name.
+    fn cnd_timedwait(condition: *mut c_void, mutex: *mut c_void, until: *const timespec) -> c_int, else ERROR, |real| {
+        wait_with!(condition, mutex, real(condition, mutex, until))
+    }
+
+    /// Lets one go on, by its C11 name.
+    fn cnd_signal(condition: *mut c_void) -> c_int, else ERROR, |real| {
+        signals(condition, 1, frame!());
+        unsafe { real(condition) }
+    }
+
+    /// Lets all go on, by its C11 name.
+    fn cnd_broadcast(condition: *mut c_void) -> c_int, else ERROR, |real| {
+        signals(condition, 0, frame!());
         unsafe { real(condition) }
     }
 }

@@ -1,11 +1,14 @@
 //! Threads: creation and joins.
 
 use core::cell::UnsafeCell;
-use core::ffi::{c_int, c_void};
+use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
+use libc::timespec;
 use longpole_ring::{Kind, WaitKind};
 
+use super::c11::ERROR;
+use super::{missing, wait};
 use crate::thread::Me;
 use crate::{frame, hooks, lifecycle};
 
@@ -31,9 +34,9 @@ unsafe impl Sync for Desk {}
 
 /// Threads that can be about to begin at a time; further ones go their way without a word of their creator.
 const DESKS: usize = 1024;
-const FREE: Desk = Desk { is_taken: AtomicU32::new(0), errand: UnsafeCell::new(None) };
 
-static DESK: [Desk; DESKS] = [FREE; DESKS];
+static DESK: [Desk; DESKS] =
+    [const { Desk { is_taken: AtomicU32::new(0), errand: UnsafeCell::new(None) } }; DESKS];
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
 /// Puts an errand on a free desk.
@@ -72,6 +75,20 @@ unsafe extern "C-unwind" fn begin(desk: *mut c_void) -> *mut c_void {
     unsafe { (errand.start)(errand.argument) }
 }
 
+/// A [`Start`] as C11 has it, whose result is a number.
+type StartC11 = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
+
+/// The same for a thread that was created by its C11 name.
+unsafe extern "C-unwind" fn begin_c11(desk: *mut c_void) -> c_int {
+    // SAFETY: as above.
+    let Some(errand) = (unsafe { take(desk) }) else { return 0 };
+    lifecycle::begin_thread(errand.key, frame!().frame, errand.stack_bytes);
+    // SAFETY: the hook kept the program's function, which is of this type.
+    let start = unsafe { core::mem::transmute::<Start, StartC11>(errand.start) };
+    // SAFETY: what the program asked for.
+    unsafe { start(errand.argument) }
+}
+
 /// Size of the stack of a thread with these attributes.
 fn stack_bytes(attributes: *const libc::pthread_attr_t) -> u64 {
     let mut bytes = 0;
@@ -88,6 +105,37 @@ fn stack_bytes(attributes: *const libc::pthread_attr_t) -> u64 {
     }
 }
 
+/// The kernel's number of a thread that has not ended; 0 where that is not known.
+unsafe fn tid_of(thread: libc::pthread_t) -> u64 {
+    // SAFETY: a handle that may be joined points to the thread's descriptor, whose layout was checked.
+    lifecycle::tid_offset().map_or(0, |offset| unsafe { *((thread as usize + offset) as *const u32) }.into())
+}
+
+/// Creates a thread that begins in `$begin`: the body of a hook.
+macro_rules! create {
+    ($start:expr, $argument:expr, $stack_bytes:expr, plain $plain:expr, through $begin:ident as $desk:ident $create:expr) => {{
+        let Some(me) = Me::get() else { return unsafe { $plain } };
+        let key = me.header().key();
+        let errand = Errand { start: $start, argument: $argument, key, stack_bytes: $stack_bytes };
+        let Some(left) = leave(errand) else { return unsafe { $plain } };
+        me.tell_with_stack::<3>(Kind::Creates, key, &mut [0], frame!());
+        let $desk = core::ptr::from_ref(left).cast_mut().cast();
+        let result = unsafe { $create };
+        if result != 0 {
+            // SAFETY: no thread was created, so the errand is still ours.
+            let _ = unsafe { take($desk) };
+        }
+        result
+    }};
+}
+
+/// Waits for the end of a thread: the body of a hook.
+macro_rules! join {
+    ($thread:expr, $join:expr) => {
+        wait!(WaitKind::Join, $thread, unsafe { tid_of($thread) }, $join, granted | result | result == 0)
+    };
+}
+
 hooks! {
     /// Creates a thread.
     fn pthread_create(
@@ -96,26 +144,58 @@ hooks! {
         start: Start,
         argument: *mut c_void,
     ) -> c_int, else libc::ENOSYS, |real| {
-        let Some(me) = Me::get() else { return unsafe { real(thread, attributes, start, argument) } };
-        let key = me.header().key();
-        let errand = Errand { start, argument, key, stack_bytes: stack_bytes(attributes) };
-        let Some(desk) = leave(errand) else { return unsafe { real(thread, attributes, start, argument) } };
-        me.tell_with_stack::<3>(Kind::Creates, key, &mut [0], frame!());
-        let desk = core::ptr::from_ref(desk).cast_mut().cast();
-        let result = unsafe { real(thread, attributes, begin, desk) };
-        if result != 0 {
-            // SAFETY: no thread was created, so the errand is still ours.
-            let _ = unsafe { take(desk) };
-        }
-        result
+        create!(start, argument, stack_bytes(attributes),
+            plain real(thread, attributes, start, argument),
+            through begin as desk real(thread, attributes, begin, desk))
+    }
+
+    /// Creates a thread, by its C11 name.
+    fn thrd_create(thread: *mut libc::pthread_t, start: StartC11, argument: *mut c_void) -> c_int, else ERROR, |real| {
+        // SAFETY: both are functions of one pointer; it is called as what it is.
+        let kept = unsafe { core::mem::transmute::<StartC11, Start>(start) };
+        create!(kept, argument, stack_bytes(core::ptr::null()),
+            plain real(thread, start, argument),
+            through begin_c11 as desk real(thread, begin_c11, desk))
     }
 
     /// Waits for the end of a thread.
     fn pthread_join(thread: libc::pthread_t, result: *mut *mut c_void) -> c_int, else libc::ENOSYS, |real| {
-        let Some(me) = Me::get() else { return unsafe { real(thread, result) } };
-        me.waits(WaitKind::Join, thread, 0, frame!());
-        let status = unsafe { real(thread, result) };
-        me.goes_on(thread, status == 0);
-        status
+        join!(thread, real(thread, result))
+    }
+
+    /// Waits for the end of a thread, by its C11 name.
+    fn thrd_join(thread: libc::pthread_t, result: *mut c_int) -> c_int, else ERROR, |real| {
+        join!(thread, real(thread, result))
+    }
+
+    /// Waits for the end of a thread, but only until a time.
+    fn pthread_timedjoin_np(thread: libc::pthread_t, result: *mut *mut c_void, until: *const timespec) -> c_int, else libc::ENOSYS, |real| {
+        join!(thread, real(thread, result, until))
+    }
+
+    /// The same by a chosen clock.
+    fn pthread_clockjoin_np(thread: libc::pthread_t, result: *mut *mut c_void, clock: c_int, until: *const timespec) -> c_int, else libc::ENOSYS, |real| {
+        join!(thread, real(thread, result, clock, until))
+    }
+
+    /// Names a thread.
+    fn pthread_setname_np(thread: libc::pthread_t, name: *const c_char) -> c_int, else libc::ENOSYS, |real| {
+        let result = unsafe { real(thread, name) };
+        // SAFETY: the call succeeded, so the name is one; no arguments.
+        if result == 0 && thread == unsafe { libc::pthread_self() } && let Some(me) = Me::get() {
+            // SAFETY: as above.
+            me.is_named(unsafe { CStr::from_ptr(name) });
+        }
+        result
+    }
+
+    /// Among much else, names the calling thread.
+    fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize) -> c_int, else missing(), |real| {
+        let result = unsafe { real(option, a, b, c, d) };
+        if option == libc::PR_SET_NAME && result == 0 && let Some(me) = Me::get() {
+            // SAFETY: the kernel has read the name.
+            me.is_named(unsafe { CStr::from_ptr(a as *const c_char) });
+        }
+        result
     }
 }
