@@ -49,6 +49,19 @@ pub fn test(install: bool) -> Result<ExitCode> {
     steps.step("unit and property tests", || {
         test(&["test", "--workspace", "--exclude", "longpole", "--locked", "--quiet", "--no-fail-fast"])
     });
+    steps.step("every interleaving of the agent's memory", || {
+        let model = [
+            "test",
+            "--package",
+            "longpole-ring",
+            "--lib",
+            "--release",
+            "--locked",
+            "--target-dir",
+            "target/loom",
+        ];
+        succeed(cargo(&model).env("RUSTFLAGS", "--cfg loom"))
+    });
     steps.step("end-to-end tests", || test(&["test", "--package", "longpole", "--locked"]));
     let mut skipped: Vec<String> =
         fs::read_to_string(&skips).context("read the skipped tests")?.lines().map(str::to_owned).collect();

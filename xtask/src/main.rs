@@ -5,6 +5,7 @@
 mod bench;
 mod bpf;
 mod checks;
+mod collectors;
 mod layering;
 mod steps;
 mod synthetic;
@@ -55,6 +56,8 @@ enum Command {
         #[arg(long, default_value_t = 60)]
         seconds: u32,
     },
+    /// Record programs with known answers by every collector, and write the table of docs/collectors.md.
+    Collectors,
     /// Write the generated pages of docs/ anew.
     Docs,
 }
@@ -76,6 +79,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Bench { rounds, only } => bench::run(rounds, &only),
         Command::Synthesize { events, path } => synthetic::write(&path, events).map(|()| ExitCode::SUCCESS),
         Command::Fuzz { seconds } => checks::fuzz(seconds),
+        Command::Collectors => collectors::run(),
         Command::Docs => checks::docs(),
     }
 }
