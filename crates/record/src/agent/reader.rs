@@ -149,6 +149,9 @@ impl Context<'_> {
                 let program = std::fs::read_link(format!("/proc/{}/exe", self.task.pid));
                 let program = program.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
                 self.tell(time, Told::Began { program });
+                let name =
+                    std::fs::read_to_string(format!("/proc/{}/comm", self.task.pid)).unwrap_or_default();
+                self.name(time, name.trim_end().to_owned());
                 self.look_at_mappings(time);
                 return;
             }
@@ -188,8 +191,7 @@ impl Context<'_> {
             }
             Kind::NamesObject => Told::NamesObject { subject: event.subject, name: text(event, 0) },
             Kind::Named => {
-                let name = text(event, 0);
-                return self.push(time, RawKind::Name { task: self.task, name });
+                return self.name(time, text(event, 0));
             }
             Kind::Calls => Told::Calls { address: event.subject },
             Kind::Returns => Told::Returns,
@@ -268,6 +270,12 @@ impl Context<'_> {
 
     fn text(&self, address: u64) -> String {
         self.known.texts.get(&address).cloned().unwrap_or_else(|| format!("region {address:#x}"))
+    }
+
+    fn name(&mut self, time: Time, name: String) {
+        if !name.is_empty() {
+            self.push(time, RawKind::Name { task: self.task, name });
+        }
     }
 
     fn tell(&mut self, time: Time, told: Told) {
