@@ -9,7 +9,14 @@ const FLAGS: &str = "-Cforce-frame-pointers=yes\u{1f}-Cforce-unwind-tables=yes";
 
 fn main() {
     let crates = Path::new(&variable("CARGO_MANIFEST_DIR")).join("..");
-    for watched in ["agent/src", "agent/Cargo.toml", "ring/src", "ring/Cargo.toml"] {
+    for watched in [
+        "agent/src",
+        "agent/Cargo.toml",
+        "ring/src",
+        "ring/Cargo.toml",
+        "../runtime/rust/src",
+        "../runtime/rust/Cargo.toml",
+    ] {
         println!("cargo:rerun-if-changed={}", crates.join(watched).display());
     }
     let out = PathBuf::from(variable("OUT_DIR"));

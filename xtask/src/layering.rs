@@ -10,7 +10,7 @@ use crate::steps::cargo;
 const ALLOWED: &[(&str, &[&str])] = &[
     ("longpole-event", &[]),
     ("longpole-ring", &[]),
-    ("longpole-agent", &["ring"]),
+    ("longpole-agent", &["ring", "runtime"]),
     ("longpole-recording", &["event"]),
     ("longpole-symbols", &["event", "recording"]),
     ("longpole-record", &["event", "ring", "recording", "symbols"]),

@@ -18,6 +18,7 @@
 
 pub mod clock;
 pub mod hooks;
+pub mod interface;
 pub mod lifecycle;
 pub mod memory;
 pub mod real;

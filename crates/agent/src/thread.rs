@@ -146,6 +146,40 @@ impl Me {
     /// The thread begins to wait. `detail` is a descriptor, a tid or the like, 0 where there is none.
     #[cold]
     pub fn waits(self, kind: WaitKind, subject: u64, detail: u64, at: Frame) {
+        if !self.area.state.is_within() {
+            self.begins_wait(kind, subject, detail, at);
+        }
+    }
+
+    /// The thread's wait is over.
+    #[cold]
+    pub fn goes_on(self, subject: u64, granted: bool) {
+        if !self.area.state.is_within() {
+            self.ends_wait(subject, granted);
+        }
+    }
+
+    /// The thread begins to wait, as the program or a runtime says: waits inside, of which hooks tell, are part of it.
+    #[cold]
+    pub fn waits_as_told(self, kind: WaitKind, subject: u64, detail: u64, at: Frame) {
+        if self.with(|area| area.state.enter()) {
+            self.begins_wait(kind, subject, detail, at);
+        }
+    }
+
+    /// The wait that the program or a runtime told of is over.
+    #[cold]
+    pub fn goes_on_as_told(self) {
+        if !self.with(|area| area.state.leave()) {
+            return;
+        }
+        if let Some((_, subject, _)) = self.area.state.read() {
+            self.area.state.note_awaited(subject);
+            self.ends_wait(subject, true);
+        }
+    }
+
+    fn begins_wait(self, kind: WaitKind, subject: u64, detail: u64, at: Frame) {
         self.header.waiters(memory::pid(), subject).fetch_add(1, Ordering::SeqCst);
         let now = self.now();
         let mut rest = [kind as u64 | detail << 8, 0];
@@ -158,9 +192,7 @@ impl Me {
         });
     }
 
-    /// The thread's wait is over.
-    #[cold]
-    pub fn goes_on(self, subject: u64, granted: bool) {
+    fn ends_wait(self, subject: u64, granted: bool) {
         self.header.waiters(memory::pid(), subject).fetch_sub(1, Ordering::SeqCst);
         let now = self.now();
         self.with(|area| {

@@ -195,7 +195,9 @@ impl Assembler {
             }
             RawKind::File { number, name } => self.definitions.file(&mut self.log, number, &name),
             RawKind::Inside { task, mark } => self.inside(at, task, mark),
-            RawKind::NamePrimitive { pid, address, name } => self.name_primitive(pid, address, &name),
+            RawKind::NamePrimitive { pid, address, bytes, name } => {
+                self.name_primitive((pid, address), bytes, &name)
+            }
             RawKind::Stack { pid, taken } => self.stack(pid, &RawStack::Taken(taken)).map(drop),
             // Without an interpreter it means nothing.
             RawKind::Told { .. } => Ok(()),

@@ -31,19 +31,20 @@ impl FramesToName {
         let mut groups: Vec<Group> = Vec::new();
         let mut by_module: FxHashMap<ModuleId, usize> = FxHashMap::default();
         let mut group_of = |groups: &mut Vec<Group>, id: ModuleId| {
-            *by_module.entry(id).or_insert_with(|| {
-                let module = modules.get(&id).expect("every module of the log came from the unwinder");
+            // Regions have their names already, and no code.
+            let module = modules.get(&id)?;
+            Some(*by_module.entry(id).or_insert_with(|| {
                 let module = (*module).clone();
                 groups.push(Group { id, module, frames: Vec::new(), words: Vec::new() });
                 groups.len() - 1
-            })
+            }))
         };
         for (index, frame) in frames.iter().enumerate() {
-            let group = group_of(&mut groups, frame.module);
+            let Some(group) = group_of(&mut groups, frame.module) else { continue };
             groups[group].frames.push((FrameId::from_index(index), frame.address));
         }
         for word in words {
-            let group = group_of(&mut groups, word.module);
+            let Some(group) = group_of(&mut groups, word.module) else { continue };
             groups[group].words.push(word.file_address);
         }
         for group in &mut groups {

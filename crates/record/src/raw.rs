@@ -116,8 +116,10 @@ pub enum RawKind {
     NamePrimitive {
         /// The process.
         pid: u32,
-        /// Address of the primitive's first futex word.
+        /// Address of the primitive.
         address: u64,
+        /// Its size: its first futex word lies in these bytes.
+        bytes: u64,
         /// The name.
         name: String,
     },

@@ -103,7 +103,7 @@ impl Area {
 
     /// Makes the area nobody's. Only the recorder, when it has read the last event.
     pub fn reset(&self) {
-        self.state.work();
+        self.state.reset();
         self.profile.reset();
         self.holds.reset();
         self.ring.reset();

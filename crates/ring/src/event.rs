@@ -29,7 +29,7 @@ pub enum Kind {
     Forked = 5,
     /// This thread ends.
     Ends = 6,
-    /// This thread has a name. Words 2 and 3: up to 16 bytes, zeroes after the name.
+    /// This thread has a name. Words 2…: its bytes, zeroes after the end.
     Named = 7,
     /// A stack. Subject: 0. Word 2: its key; 3 to 5: instruction pointer, stack pointer, frame pointer; 6: words
     /// of the frame-pointer chain; then the chain, then memory from the stack pointer upwards.
@@ -54,7 +54,7 @@ pub enum Kind {
     Runs = 16,
     /// A text of the program. Subject: its address. Words 2…: its bytes, zeroes after the end.
     Text = 17,
-    /// The subject has a name. Words 2…: its bytes, zeroes after the end.
+    /// The subject has a name. Word 2: bytes of memory it takes; 3…: the name's bytes, zeroes after the end.
     NamesObject = 18,
     /// The thread entered an instrumented procedure. Subject: its address. Word 1: see [`call_event`].
     Calls = 19,

@@ -193,6 +193,15 @@ impl Holds {
         self.missed.load(Ordering::Relaxed)
     }
 
+    /// Number of the [`crate::WaitKind`] of a lock that the thread holds.
+    #[must_use]
+    pub fn kind_of(&self, subject: u64) -> Option<u8> {
+        let depth = (self.depth.load(Ordering::Relaxed) as usize).min(MOST_HELD);
+        let held = self.held[..depth].iter().rev();
+        let hold = held.into_iter().find(|hold| hold.subject.load(Ordering::Relaxed) == subject)?;
+        Some((hold.flags.load(Ordering::Relaxed) & (CONTENDED - 1)) as u8)
+    }
+
     /// Locks that the thread holds now.
     #[must_use]
     pub fn depth(&self) -> u32 {

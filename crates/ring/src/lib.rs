@@ -27,7 +27,7 @@ pub use held::{HOLD_ROWS, HoldRow, Holds, MOST_HELD, Taken};
 pub use pool::{AREAS, Pool};
 pub use profile::{EntryPlace, MOST_FRAMES, ProfileStack};
 pub use ring::Ring;
-pub use state::{State, WaitKind};
+pub use state::{State, TEAM_RELEASE, WaitKind};
 
 /// Bytes before the first [`Area`] of the shared memory.
 pub const HEADER_BYTES: usize = 64 * 1024;

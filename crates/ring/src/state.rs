@@ -4,6 +4,9 @@ use crate::atomic::{AtomicU64, Ordering};
 
 const SUBJECT_SHIFT: u32 = 8;
 
+/// Detail of a [`WaitKind::Team`] that somebody's release ends: the end of a parallel region, or the next one.
+pub const TEAM_RELEASE: u64 = 1;
+
 /// What a thread can wait for.
 #[repr(u8)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,7 +47,8 @@ pub enum WaitKind {
     Child = 17,
     /// A signal.
     Signal = 18,
-    /// The other threads of an OpenMP team, or the next parallel region.
+    /// The other threads of an OpenMP team. With [`TEAM_RELEASE`] as the detail it ends by a release of the subject;
+    /// else it is a barrier at which all of them wait.
     Team = 19,
 }
 
@@ -84,6 +88,11 @@ impl WaitKind {
 pub struct State {
     word: AtomicU64,
     since: AtomicU64,
+    /// How many waits deep the thread is in what the program itself, or a runtime, told: what waits inside is part of
+    /// it.
+    outer: AtomicU64,
+    /// What the last of these was for, until it is acquired.
+    awaited: AtomicU64,
 }
 
 impl State {
@@ -98,6 +107,49 @@ impl State {
     pub fn wait(&self, kind: WaitKind, subject: u64, now: u64) {
         self.since.store(now, Ordering::Relaxed);
         self.word.store(kind as u64 | (subject << SUBJECT_SHIFT), Ordering::Release);
+    }
+
+    /// The thread is about to begin a wait that the program or a runtime tells of. `true` where it is not part of
+    /// another one.
+    pub fn enter(&self) -> bool {
+        let depth = self.outer.load(Ordering::Relaxed);
+        self.outer.store(depth + 1, Ordering::Relaxed);
+        depth == 0
+    }
+
+    /// That wait is over. `true` where it was not part of another one; `false` where there was none, too.
+    pub fn leave(&self) -> bool {
+        let depth = self.outer.load(Ordering::Relaxed);
+        self.outer.store(depth.saturating_sub(1), Ordering::Relaxed);
+        depth == 1
+    }
+
+    /// Whether the thread is in such a wait.
+    #[must_use]
+    #[inline]
+    pub fn is_within(&self) -> bool {
+        self.outer.load(Ordering::Relaxed) != 0
+    }
+
+    /// Notes what the thread has waited for.
+    pub fn note_awaited(&self, subject: u64) {
+        self.awaited.store(subject, Ordering::Relaxed);
+    }
+
+    /// Whether the thread has waited for this, and not acquired it since; it has acquired it now.
+    pub fn was_awaited(&self, subject: u64) -> bool {
+        let was_awaited = self.awaited.load(Ordering::Relaxed) == subject;
+        if was_awaited {
+            self.awaited.store(0, Ordering::Relaxed);
+        }
+        was_awaited
+    }
+
+    /// Forgets everything, for the next owner.
+    pub fn reset(&self) {
+        self.work();
+        self.outer.store(0, Ordering::Relaxed);
+        self.awaited.store(0, Ordering::Relaxed);
     }
 
     /// What the thread waits for, and since when; `None` while it works.
@@ -119,6 +171,21 @@ mod tests {
             assert_eq!((kind as usize, WaitKind::of(kind as u8)), (index + 1, Some(kind)));
         }
         assert_eq!((WaitKind::of(0), WaitKind::of(20)), (None, None));
+    }
+
+    #[test]
+    fn waits_inside_a_wait_are_part_of_it() {
+        let state = State::default();
+        assert!(!state.leave(), "there was none");
+        assert!(state.enter() && !state.enter() && state.is_within());
+        assert!(!state.leave() && state.leave() && !state.is_within());
+    }
+
+    #[test]
+    fn what_was_awaited_is_acquired_once() {
+        let state = State::default();
+        state.note_awaited(7);
+        assert!(!state.was_awaited(8) && state.was_awaited(7) && !state.was_awaited(7));
     }
 
     #[test]

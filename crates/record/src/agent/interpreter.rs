@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::causes::Causes;
 use super::states::States;
+use super::teams::Teams;
 use super::told::{Told, primitive};
 use crate::raw::{RawEvent, RawKind, RawMark, RawPlace, RawStack, TakenStack, Task};
 
@@ -33,6 +34,7 @@ pub(crate) struct Interpreter {
     beside: Beside,
     /// Threads whose wait was told on.
     waiting: FxHashMap<Task, ()>,
+    teams: Teams,
 }
 
 impl Interpreter {
@@ -42,7 +44,7 @@ impl Interpreter {
             Part::Causes => Beside::Causes(Causes::default()),
             Part::All => Beside::Alone(States::default()),
         };
-        Interpreter { beside, waiting: FxHashMap::default() }
+        Interpreter { beside, waiting: FxHashMap::default(), teams: Teams::default() }
     }
 
     /// Takes the next event in time order.
@@ -52,6 +54,9 @@ impl Interpreter {
             RawKind::Told { task, told } => (task, *told),
             kind => return self.pass(RawEvent { time, cpu, kind }, out),
         };
+        if let Some(kind) = self.teams.follow(time, task, &told) {
+            self.pass(RawEvent { time, cpu, kind }, out);
+        }
         let mark = self.mark(task, &told);
         let is_marked = mark.is_some();
         if let Some(mark) = mark {
@@ -117,8 +122,9 @@ impl Interpreter {
             }
             Told::Leaves | Told::Returns => RawMark::Leave,
             Told::Spawns { task, stack } => RawMark::Spawn { task: *task, stack: stack.clone() },
-            Told::NamesObject { subject, name } => {
-                return Some(RawKind::NamePrimitive { pid: task.pid, address: *subject, name: name.clone() });
+            &Told::NamesObject { subject, bytes, ref name } => {
+                let (pid, address, name) = (task.pid, subject, name.clone());
+                return Some(RawKind::NamePrimitive { pid, address, bytes, name });
             }
             _ => return None,
         };

@@ -17,6 +17,7 @@ mod releases;
 mod reorder;
 mod sampler;
 mod states;
+mod teams;
 mod ticks;
 mod told;
 

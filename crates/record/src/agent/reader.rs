@@ -189,7 +189,9 @@ impl Context<'_> {
                 self.known.texts.insert(event.subject, text(event, 0));
                 return;
             }
-            Kind::NamesObject => Told::NamesObject { subject: event.subject, name: text(event, 0) },
+            Kind::NamesObject => {
+                Told::NamesObject { subject: event.subject, bytes: event.word(0), name: text(event, 1) }
+            }
             Kind::Named => {
                 return self.name(time, text(event, 0));
             }

@@ -117,6 +117,8 @@ pub enum Told {
     NamesObject {
         /// Its address.
         subject: u64,
+        /// Its size.
+        bytes: u64,
         /// The name.
         name: String,
     },

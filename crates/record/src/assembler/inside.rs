@@ -1,8 +1,9 @@
 //! What threads say of themselves, through the agent.
 
+use std::collections::BTreeMap;
+
 use longpole_event::{EventKind, FrameId, Module, ModuleKind, Primitive, PrimitiveId, ProcessId, TextId};
 use longpole_recording::Result;
-use rustc_hash::FxHashMap;
 
 use super::{Assembler, Moment};
 use crate::raw::{RawMark, RawPlace, RawPrimitive, Task};
@@ -13,8 +14,17 @@ const MOST_PRIMITIVES: usize = 200_000;
 /// The primitives that a log has defined.
 #[derive(Debug, Default)]
 pub(super) struct Primitives {
-    names: FxHashMap<(u32, u64), TextId>,
+    /// By process and address: how many bytes the name is for, and the name.
+    names: BTreeMap<(u32, u64), (u64, TextId)>,
     count: usize,
+}
+
+impl Primitives {
+    /// What the program calls the object that this address lies in.
+    fn name(&self, pid: u32, address: u64) -> Option<TextId> {
+        let (&(_, start), &(bytes, name)) = self.names.range((pid, 0)..=(pid, address)).next_back()?;
+        (address - start < bytes.max(1)).then_some(name)
+    }
 }
 
 impl Assembler {
@@ -50,11 +60,16 @@ impl Assembler {
         self.event(at, state.id, kind)
     }
 
-    /// What the program calls a primitive, from now on.
-    pub(super) fn name_primitive(&mut self, pid: u32, address: u64, name: &str) -> Result<()> {
+    /// What the program calls a primitive, which is the first in these bytes of memory, from now on.
+    pub(super) fn name_primitive(
+        &mut self,
+        (pid, address): (u32, u64),
+        bytes: u64,
+        name: &str,
+    ) -> Result<()> {
         if self.primitives.names.len() < MOST_PRIMITIVES {
             let name = self.log.text(name)?;
-            self.primitives.names.insert((pid, address), name);
+            self.primitives.names.insert((pid, address), (bytes, name));
         }
         Ok(())
     }
@@ -66,7 +81,7 @@ impl Assembler {
     ) -> Result<PrimitiveId> {
         let RawPrimitive { kind, address } = primitive;
         self.word(pid, address)?;
-        let name = self.primitives.names.get(&(pid, address)).copied();
+        let name = self.primitives.name(pid, address);
         let is_full = self.primitives.count >= MOST_PRIMITIVES;
         let address = if is_full { 0 } else { address };
         let id = self.log.primitive(Primitive { process, kind, address, name })?;
@@ -87,5 +102,21 @@ impl Assembler {
                 Ok(Some(self.log.frame(longpole_event::Frame { module, address: 0 })?))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_for_the_bytes_of_its_object_in_its_process() {
+        let mut primitives = Primitives::default();
+        let (first, second) = (TextId::from_index(1), TextId::from_index(2));
+        primitives.names.insert((7, 100), (8, first));
+        primitives.names.insert((7, 200), (0, second));
+        let found = [99, 100, 107, 108, 200, 201].map(|address| primitives.name(7, address));
+        assert_eq!(found, [None, Some(first), Some(first), None, Some(second), None]);
+        assert_eq!((primitives.name(6, 100), primitives.name(8, 100)), (None, None));
     }
 }
