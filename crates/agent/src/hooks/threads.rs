@@ -158,20 +158,6 @@ hooks! {
             through begin_c11 as desk real(thread, begin_c11, desk))
     }
 
-    /// Names a thread.
-    fn pthread_setname_np(thread: libc::pthread_t, name: *const core::ffi::c_char) -> c_int, else libc::ENOSYS, |real| {
-        let result = unsafe { real(thread, name) };
-        if result == 0 && thread == unsafe { libc::pthread_self() } && let Some(me) = Me::get() {
-            // The system has taken it: it is no longer than 15 bytes.
-            let mut words = [0_u64; 2];
-            for (index, &byte) in unsafe { core::ffi::CStr::from_ptr(name) }.to_bytes().iter().take(15).enumerate() {
-                words[index / 8] |= u64::from(byte) << (8 * (index % 8));
-            }
-            me.tell::<4>(Kind::Named, 0, &words);
-        }
-        result
-    }
-
     /// Waits for the end of a thread.
     fn pthread_join(thread: libc::pthread_t, result: *mut *mut c_void) -> c_int, else libc::ENOSYS, |real| {
         join!(thread, real(thread, result))
