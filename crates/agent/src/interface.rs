@@ -201,10 +201,8 @@ unsafe extern "C" fn released(object: *const c_void) {
         let subject = object as u64;
         let held = me.area().holds.kind_of(subject);
         me.gives(subject);
-        if me.is_awaited(subject) {
-            let kind = held.and_then(WaitKind::of).unwrap_or(WaitKind::Futex);
-            me.releases(kind, subject, frame!());
-        }
+        let kind = held.and_then(WaitKind::of).unwrap_or(WaitKind::Futex);
+        me.releases_if_awaited(kind, subject, 0, frame!());
     }
 }
 

@@ -204,6 +204,9 @@ impl Me {
     /// The same for what comes from outside the program, which no thread lets go on.
     #[cold]
     pub fn waits_outside(self, kind: WaitKind, detail: u64, at: Frame) {
+        if self.area.state.is_within() {
+            return;
+        }
         let now = self.now();
         self.with(|area| {
             let key = stack::tell(area, self.header, now, at);
@@ -215,6 +218,9 @@ impl Me {
     /// The wait for something from outside is over.
     #[cold]
     pub fn goes_on_outside(self) {
+        if self.area.state.is_within() {
+            return;
+        }
         let now = self.now();
         self.with(|area| {
             area.state.work();
