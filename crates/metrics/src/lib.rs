@@ -31,6 +31,7 @@ mod past;
 mod path_charges;
 mod phases;
 mod profile;
+mod regions;
 pub mod registry;
 mod rows;
 mod states;
@@ -54,6 +55,7 @@ pub use gains::{Gain, Gains, GainsOf};
 pub use holds::{Held, Holds};
 pub use lengths::Lengths;
 pub use phases::{Phases, ProposedPhase};
+pub use regions::MarkedRegion;
 pub use rows::{rows, total};
 pub use states::{Condition, Spread, Spreads, StateRow, States};
 pub use waits::{

@@ -27,6 +27,7 @@ use longpole_trace::{PathId, ProcedureId, State, Timelines};
 
 use crate::analysis::Options;
 use crate::curve::{Bin, Bins, Curve};
+use crate::regions::{MarkedRegion, RegionSums};
 
 /// Phases at most.
 const MOST: usize = 8;
@@ -44,6 +45,8 @@ pub struct Phases {
     pub curve: Curve,
     /// The phases, in the order of time, without gaps.
     pub phases: Vec<ProposedPhase>,
+    /// Parts that the program itself marked, in the order of their first time.
+    pub regions: Vec<MarkedRegion>,
 }
 
 /// A phase; times are nanoseconds.
@@ -73,10 +76,12 @@ pub(crate) fn phases<T: Timelines>(timelines: &T, options: &Options) -> Result<P
     let curve = bins.into_curve();
     let phases: Vec<ProposedPhase> =
         cuts(&curve.bins).windows(2).map(|ends| phase_of(&curve, ends[0], ends[1])).collect();
-    let mut shares = Shares::new(timelines, options.io_idle, &phases);
-    sweep(timelines, options.io_idle, &mut shares)?;
+    let regions = RegionSums::new(timelines.program(), timelines.paths());
+    let mut sums = (Shares::new(timelines, options.io_idle, &phases), regions);
+    sweep(timelines, options.io_idle, &mut sums)?;
+    let (shares, regions) = sums;
     let phases = phases.into_iter().zip(shares.charged).map(|(phase, charged)| with_most(phase, &charged));
-    Ok(Phases { phases: phases.collect(), curve })
+    Ok(Phases { phases: phases.collect(), curve, regions: regions.into_regions() })
 }
 
 fn phase_of(curve: &Curve, from: usize, to: usize) -> ProposedPhase {

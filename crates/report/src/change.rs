@@ -44,7 +44,7 @@ impl NamedChange {
         })?;
         let wanted = wanted.trim();
         let (name, subject) = match wanted.strip_prefix(INCLUSIVE) {
-            Some(wanted) => match names.find(wanted, &[Kind::Procedure])? {
+            Some(wanted) => match names.find(wanted, &[Kind::Procedure, Kind::Region])? {
                 Found::Procedure(id) => {
                     let name = name::procedure(names.paths, names.program, id);
                     (format!("{name} and all on its behalf"), Subject::Inclusive(id))
@@ -83,6 +83,10 @@ fn named(found: Found, names: &Names<'_>) -> (String, Subject) {
         count => format!("{first} ({})", count_of(count as u64, noun)),
     };
     match found {
+        // A region has no work of its own but what is not within a procedure: all that is done in it is meant.
+        Found::Procedure(id) if names.paths.procedure_named_by(id).is_region() => {
+            (name::procedure(names.paths, names.program, id), Subject::Inclusive(id))
+        }
         Found::Procedure(id) => (name::procedure(names.paths, names.program, id), Subject::Procedure(id)),
         Found::Lines(lines) => {
             let name = lines.first().map_or_else(String::new, |&(procedure, line)| {

@@ -3,6 +3,7 @@
 //! ```text
 //!   update                       whatever has that name, if only one thing has
 //!   procedure:update             a procedure; `procedure:inflate (libz.so.1)` tells two of one name apart
+//!   region:load tables           what the program marked so
 //!   line:server.c:88             what was inlined there included
 //!   object:cache_lock            all objects of that name
 //!   thread:worker   thread:#812  all threads of that name; the one of that tid
@@ -33,6 +34,8 @@ const LISTED: usize = 8;
 pub enum Kind {
     /// A procedure.
     Procedure,
+    /// A region or task that the program marked.
+    Region,
     /// A line of a source file.
     Line,
     /// A synchronisation object, a file, a socket.
@@ -46,13 +49,14 @@ pub enum Kind {
 impl Kind {
     /// Every kind.
     pub const ALL: &'static [Kind] =
-        &[Kind::Procedure, Kind::Line, Kind::Object, Kind::Thread, Kind::Process];
+        &[Kind::Procedure, Kind::Region, Kind::Line, Kind::Object, Kind::Thread, Kind::Process];
 
     /// The kind's word before a colon.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Kind::Procedure => "procedure",
+            Kind::Region => "region",
             Kind::Line => "line",
             Kind::Object => "object",
             Kind::Thread => "thread",
@@ -70,7 +74,7 @@ impl fmt::Display for Kind {
 /// What a name stands for. Lines, objects, threads and processes of one name are meant together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// A procedure.
+    /// A procedure, or a region.
     Procedure(ProcedureId),
     /// A source line, in every procedure that has it.
     Lines(Vec<(ProcedureId, u32)>),
@@ -284,7 +288,7 @@ db/flusher CC3C";
         assert_eq!(nearest[0], "object:cache_lock");
         let text = error.to_string();
         assert!(
-            text.starts_with("find a procedure, line, object, thread or process named `chache_lok`"),
+            text.starts_with("find a procedure, region, line, object, thread or process named `chache_lok`"),
             "{text}"
         );
     }

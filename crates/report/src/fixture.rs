@@ -193,6 +193,16 @@ polite1@25 held 1 3/3 3 1
 polite2@26 held 1 3/3 6 2
 polite2@26 held 2 12/0 1 1";
 
+/// A program that marks what it does: it loads, then two threads work on tiles.
+pub(crate) const REGIONS: &str = "\
+cpus 2
+M = main
+L = main > {load tables} > read:12
+P = main > plan:20
+T = main > plan:20 > {tile} > work:30
+main MLLLLLLLLLPTTTTTTTTTTTTTT
+pool ..........MTTTTTTTTTTTTT.";
+
 /// One thread computes, another spins until it is done.
 pub(crate) const SPINNER: &str = "\
 cpus 2

@@ -5,6 +5,7 @@
 //!   20%..60%                          shares of the elapsed time
 //!   ..2s   50%..                      from the start; to the end
 //!   load_tables                       from the first to the last observation of a procedure
+//!   region:solve                      … of a region or task that the program marked
 //! ```
 
 use longpole_event::Time;
@@ -75,7 +76,7 @@ impl Span {
 pub enum Phase {
     /// Times.
     Span(Span),
-    /// From the first to the last observation of a procedure.
+    /// From the first to the last observation of a procedure or region.
     Procedure(ProcedureId),
 }
 
@@ -89,11 +90,11 @@ impl Phase {
         let text = text.trim();
         let Some((from, to)) = text.split_once("..") else {
             if text.is_empty() || time(text, of).is_some() {
-                return Err(bad(text, "A..B is needed, or the name of a procedure", of));
+                return Err(bad(text, "A..B is needed, or the name of a procedure or region", of));
             }
-            return match names.find(text, &[Kind::Procedure])? {
+            return match names.find(text, &[Kind::Procedure, Kind::Region])? {
                 Found::Procedure(id) => Ok(Phase::Procedure(id)),
-                _ => Err(bad(text, "it is no procedure", of)),
+                _ => Err(bad(text, "it is no procedure and no region", of)),
             };
         };
         let point = |text: &str, open: u64| match text.trim() {

@@ -76,7 +76,7 @@ impl View {
     pub fn kinds(self) -> &'static [Kind] {
         match self {
             View::Objects => &[Kind::Object],
-            View::Parallelism => &[Kind::Procedure, Kind::Object, Kind::Thread],
+            View::Parallelism => &[Kind::Procedure, Kind::Region, Kind::Object, Kind::Thread],
             _ => &[],
         }
     }

@@ -6,6 +6,7 @@
 //! cpus 3                     processors of each machine (default: as many as threads)
 //! C = main > C:12            the call path that a letter stands for, outermost first, with lines
 //!                            (default: the procedure named by the letter alone)
+//! R = main > {load}          … with the region `load`
 //! 1 = mutex cache            a blocked thread so drawn waits for this object (kinds: those of `ObjectKind`)
 //! T1       AAAAAABBBBBB      a thread: name, then its row
 //! web/T2   CCCCCCcccccc      … of the process web (default: process "drawn")

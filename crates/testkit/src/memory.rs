@@ -77,12 +77,25 @@ impl MemoryTimelines {
 
     /// The path that goes on from `caller` into the procedure of this name.
     pub(crate) fn call(&mut self, caller: PathId, procedure: &str, line: u32) -> PathId {
-        let procedure =
-            Procedure { name: procedure.to_owned(), module: "drawn".to_owned(), file: "drawn.c".to_owned() };
+        let procedure = match region(procedure) {
+            Some(name) => {
+                Procedure { name: name.to_owned(), module: Procedure::REGION.to_owned(), file: String::new() }
+            }
+            None => Procedure {
+                name: procedure.to_owned(),
+                module: "drawn".to_owned(),
+                file: "drawn.c".to_owned(),
+            },
+        };
         let procedure = self.paths.procedure(procedure);
         let place = self.paths.place(Place { procedure, line });
         self.paths.path(caller, place)
     }
+}
+
+/// The region that a place of a drawn path stands for, if it is one.
+pub(crate) fn region(place: &str) -> Option<&str> {
+    place.strip_prefix('{')?.strip_suffix('}')
 }
 
 impl Timelines for MemoryTimelines {

@@ -16,6 +16,7 @@ use longpole_recording::{Folder, LogBuilder, LogName, Machine, Manifest, Outcome
 use longpole_trace::{Cause, ObjectKind, State};
 
 use crate::drawing::{Drawing, DrawnDependence, DrawnHold};
+use crate::memory::region;
 
 impl Drawing {
     /// Writes the run as a recording into `folder`.
@@ -310,6 +311,12 @@ impl<'a> Writer<'a> {
         let key = (name.to_owned(), line, spins);
         if let Some(&frame) = self.frames.get(&key) {
             return Ok(frame);
+        }
+        if let Some(region) = region(name) {
+            let path = self.events.text(region)?;
+            let module = Module { path, build_id: Vec::new(), kind: ModuleKind::Region, process: None };
+            let module = self.events.module(module)?;
+            return self.events.frame(Frame { module, address: 0 });
         }
         let path = self.events.text(module)?;
         let module = Module { path, build_id: Vec::new(), kind: ModuleKind::File, process: None };

@@ -75,4 +75,12 @@ pub(super) const METRICS: &[Metric] = &[
         explanation: "The largest gain as a share of the elapsed time.",
         source: "§12",
     },
+    Metric {
+        name: "entries",
+        title: "Entered",
+        unit: Unit::Count,
+        group: Group::View,
+        explanation: "How often threads entered the region or task. Threads that were made in it are in it without having entered it.",
+        source: "§8",
+    },
 ];

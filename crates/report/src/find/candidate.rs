@@ -28,6 +28,7 @@ pub(super) struct Candidate {
 pub(super) fn candidates(names: &Names<'_>, kinds: &[Kind]) -> Vec<Candidate> {
     let of = |kind: &Kind| match kind {
         Kind::Procedure => procedures(names),
+        Kind::Region => regions(names),
         Kind::Line => lines(names),
         Kind::Object => objects(names),
         Kind::Thread => threads(names),
@@ -45,7 +46,7 @@ fn procedures(names: &Names<'_>) -> Vec<Candidate> {
     let all = names.paths.procedures();
     let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
     let mut in_modules: BTreeMap<(&str, &str), u32> = BTreeMap::new();
-    for procedure in all {
+    for procedure in all.iter().filter(|procedure| !procedure.is_region()) {
         *counts.entry(&procedure.name).or_default() += 1;
         *in_modules.entry((&procedure.name, &procedure.module)).or_default() += 1;
     }
@@ -71,7 +72,16 @@ fn procedures(names: &Names<'_>) -> Vec<Candidate> {
             found: Found::Procedure(ProcedureId(u32::try_from(index).expect("fewer than 2^32 procedures"))),
         }
     };
-    all.iter().enumerate().map(candidate).collect()
+    all.iter().enumerate().filter(|(_, procedure)| !procedure.is_region()).map(candidate).collect()
+}
+
+fn regions(names: &Names<'_>) -> Vec<Candidate> {
+    let all = names.paths.procedures().iter().enumerate().filter(|(_, procedure)| procedure.is_region());
+    all.map(|(index, region)| {
+        let id = ProcedureId(u32::try_from(index).expect("fewer than 2^32 procedures"));
+        group(Kind::Region, &region.name, Found::Procedure(id))
+    })
+    .collect()
 }
 
 fn lines(names: &Names<'_>) -> Vec<Candidate> {

@@ -1,8 +1,9 @@
 //! `phases`: parallelism over time, and the parts of the run between which it changes (metrics.md §8).
 
-use longpole_metrics::{Bin, Curve, Node, Phases, ProposedPhase};
+use longpole_metrics::{Bin, Curve, MarkedRegion, Node, Phases, ProposedPhase};
+use longpole_trace::Procedure;
 
-use super::identity;
+use super::{ROWS_OF_TEXT, identity};
 use crate::input::{Options, Source};
 use crate::phase::argument;
 use crate::quantity::{count_of, percent, percent_text, time_text};
@@ -11,7 +12,7 @@ use crate::table::{Show, Table, shown};
 use crate::text::Section;
 use crate::view::View;
 
-const COLUMNS: [&str; 13] = [
+const COLUMNS: [&str; 14] = [
     "kind",
     "rank",
     "start_seconds",
@@ -24,6 +25,7 @@ const COLUMNS: [&str; 13] = [
     "module",
     "file",
     "procedure_percent",
+    "entries",
     "argument",
 ];
 /// Lines and columns of the drawing.
@@ -32,7 +34,7 @@ const WIDTH: usize = 64;
 
 pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
     let mut report = Report::new(View::Phases, input, options, &COLUMNS);
-    let Some(Phases { curve, phases }) = &input.details.phases else { return report };
+    let Some(Phases { curve, phases, regions }) = &input.details.phases else { return report };
     // A phase of a phase counts from the begin of the run.
     let base = options.phase.map_or(0, |span| span.from);
     let rows: Vec<(Row, String)> = phases
@@ -41,6 +43,8 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
         .map(|(index, phase)| row(input, options, (base, curve), (index, phase)))
         .collect();
     report.rows = rows.iter().map(|(row, _)| row.clone()).collect();
+    let marked = marked(input, regions, (base, curve.elapsed));
+    report.rows.extend(marked.iter().map(|(row, _)| row.clone()));
     report.rows.extend(bins(curve, base));
     report.sections.push(Section::Headline(headline(phases, curve)));
     if phases.is_empty() {
@@ -67,6 +71,7 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
         name_title: "most of its NPT".to_owned(),
         rows: rows.into_iter().take(options.top.unwrap_or(usize::MAX)).collect(),
     }));
+    report.sections.extend(regions_table(marked, options));
     report.sections.push(Section::Blank);
     let advice =
         "Any view can be had of one phase alone, for example: longpole report --view npt --phase A..B";
@@ -117,6 +122,46 @@ fn row(
         .fold(row, |row, column| row.text(column, identity.words(column)))
         .percent("procedure_percent", share);
     (row, format!("{name} {}", percent_text(share)))
+}
+
+/// What the program itself marked.
+fn marked(input: &Source<'_>, regions: &[MarkedRegion], (base, elapsed): (u64, u64)) -> Vec<(Row, String)> {
+    let row = |region: &MarkedRegion| {
+        let name = &input.paths.procedure_named_by(region.region).name;
+        let row = Row::default()
+            .text("kind", "region")
+            .text("procedure", name)
+            .text("module", Procedure::REGION)
+            .time("start_seconds", base + region.from)
+            .time("end_seconds", base + region.to)
+            .time("seconds", region.time)
+            .percent("percent", percent((region.to - region.from) as f64, elapsed as f64))
+            .count("entries", region.entries)
+            .text("argument", &format!("'region:{name}'"));
+        (row, name.clone())
+    };
+    regions.iter().map(row).collect()
+}
+
+fn regions_table(rows: Vec<(Row, String)>, options: &Options) -> Vec<Section> {
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let limit = options.top.unwrap_or(ROWS_OF_TEXT);
+    let hidden = rows.len().saturating_sub(limit);
+    let columns = vec![
+        shown("entered", Show::Count("entries")),
+        shown("thread time", Show::Time("seconds")),
+        shown("begin", Show::Time("start_seconds")),
+        shown("end", Show::Time("end_seconds")),
+        shown("% of run", Show::Percent("percent")).optional(),
+    ];
+    let title = "Regions and tasks that the program marked, from the first begin to the last end; `--phase NAME` shows one alone:";
+    let rows = rows.into_iter().take(limit).collect();
+    let table = Table { columns, name_title: "region".to_owned(), rows };
+    let more = Section::Remark(format!("{} (--top)", count_of(hidden as u64, "more region")));
+    let shown = [Section::Blank, Section::Remark(title.to_owned()), Section::Table(table)];
+    shown.into_iter().chain((hidden > 0).then_some(more)).collect()
 }
 
 /// The curve, for programs that draw it.
@@ -179,7 +224,7 @@ fn mean(curve: &Curve, column: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use crate::fixture::{CROWDED, SERIAL_THEN_PARALLEL, Scene};
+    use crate::fixture::{CROWDED, REGIONS, SERIAL_THEN_PARALLEL, Scene};
     use crate::input::Options;
     use crate::phase::Span;
     use crate::view::View;
@@ -200,6 +245,17 @@ mod tests {
             phases,
             [("load", "..200ms", 1), ("compute", "200ms..300ms", 2), ("compute", "300ms..", 1),]
         );
+    }
+
+    #[test]
+    fn regions_of_the_program_are_listed() {
+        let scene = Scene::of(REGIONS);
+        let report = scene.report(View::Phases, &Options::default());
+        let regions: Vec<_> = report.rows.iter().filter(|row| row.words("kind") == "region").collect();
+        let told = |column| regions.iter().map(|row| row.value(column)).collect::<Vec<_>>();
+        assert_eq!(told("entries"), [Some(1.0), Some(2.0)]);
+        assert_eq!(regions[1].words("argument"), "'region:tile'");
+        insta::assert_snapshot!("phases_with_regions", scene.text(View::Phases, 100));
     }
 
     #[test]
