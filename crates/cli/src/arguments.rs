@@ -54,6 +54,9 @@ pub struct Record {
     /// See locks from inside too: free acquisitions, how long they are held, by a preloaded library
     #[arg(long, conflicts_with = "pid")]
     pub locks: bool,
+    /// See every call of procedures that were compiled with -finstrument-functions, by the same library
+    #[arg(long, conflicts_with = "pid")]
+    pub calls: bool,
     /// Processors for the agent's sampling threads, one thread for each [default: one thread on any]
     #[arg(long, value_name = "CPU,…", value_delimiter = ',')]
     pub sampler_cpus: Vec<u32>,

@@ -28,6 +28,7 @@ pub fn run(options: Record) -> Result<ExitCode> {
             target,
             collector: choice(options.collector),
             locks: options.locks,
+            calls: options.calls,
             sampler_cpus: options.sampler_cpus,
             hertz: options.hertz,
             stack_bytes: options.stack_bytes,

@@ -55,12 +55,14 @@ pub struct Settings {
     pub stack_bytes: u32,
     /// Follow frame pointers too.
     pub frame_pointers: bool,
+    /// Every call of an instrumented procedure.
+    pub calls: bool,
 }
 
 /// Which collectors this machine permits, best first; each is opened for a moment to find out.
 #[must_use]
 pub fn probe() -> Vec<Rung> {
-    let settings = Settings { hertz: 97, stack_bytes: 1024, frame_pointers: true };
+    let settings = Settings { hertz: 97, stack_bytes: 1024, frame_pointers: true, calls: false };
     let probe = |step: &Step| step.rung((step.open)(&settings).map(drop));
     let agent = AgentCollector::open(agent_mode(&settings, true), None).map(drop);
     let agent = agent_rung(agent.map_err(|error| agent_refusal(&error)));
@@ -173,7 +175,7 @@ fn agent_mode(settings: &Settings, waits: bool) -> Mode {
     const MOST_STACK_BYTES: u32 = 2048;
     Mode {
         waits,
-        calls: false,
+        calls: settings.calls,
         frame_pointers: settings.frame_pointers,
         stack_bytes: settings.stack_bytes.min(MOST_STACK_BYTES) & !7,
     }

@@ -42,6 +42,8 @@ pub struct Options {
     pub collector: Choice,
     /// See the program's locks from inside too, through the agent.
     pub locks: bool,
+    /// Every call of a procedure that was compiled with `-finstrument-functions`, through the agent.
+    pub calls: bool,
     /// Processors for the agent's sampling threads, one for each; one thread anywhere where there are none.
     pub sampler_cpus: Vec<u32>,
     /// Timer samples a second and processor; `None` for [`DEFAULT_HERTZ`].
@@ -104,7 +106,7 @@ fn record_command(
     let command = Command::find(command)?;
     let settings = stack_choice::settings(options, command.file());
     let suspended = Suspended::launch(&command)?;
-    let inside = if options.locks { Inside::Always } else { Inside::WhereNeeded };
+    let inside = if options.locks || options.calls { Inside::Always } else { Inside::WhereNeeded };
     let sampling = sampling(options, &settings.settings);
     let mut opened = rungs::open(options.collector, &settings.settings, inside, &sampling)?;
     let words = match &options.target {

@@ -51,5 +51,5 @@ pub(crate) fn settings(options: &Options, program: &Path) -> Chosen {
         ));
     }
     let stack_bytes = options.stack_bytes.unwrap_or(chosen);
-    Chosen { settings: Settings { hertz, stack_bytes, frame_pointers }, notes }
+    Chosen { settings: Settings { hertz, stack_bytes, frame_pointers, calls: options.calls }, notes }
 }

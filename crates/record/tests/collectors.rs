@@ -28,6 +28,7 @@ fn record_with(folder: &Path, collector: Choice, program: &str) -> Option<Record
             target: Target::Command(vec![program.clone().into()]),
             collector,
             locks: false,
+            calls: false,
             sampler_cpus: Vec::new(),
             hertz: Some(4000),
             stack_bytes: None,

@@ -33,6 +33,7 @@ fn options(folder: &Path, target: Target) -> Options {
         target,
         collector: Choice::Bpf,
         locks: false,
+        calls: false,
         sampler_cpus: Vec::new(),
         hertz: None,
         stack_bytes: None,

@@ -24,6 +24,7 @@ pub fn run(options: Demo) -> Result<ExitCode> {
         target: Target::Command(vec![binary.into(), PROGRAM_ARGUMENT.into()]),
         collector: record::choice(options.collector),
         locks: false,
+        calls: false,
         sampler_cpus: Vec::new(),
         hertz: None,
         stack_bytes: None,

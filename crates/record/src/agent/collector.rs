@@ -78,7 +78,7 @@ impl Collector for AgentCollector {
 
     fn findings(&self) -> Vec<String> {
         let (processes, without_area) = self.reader.census();
-        let mut findings = Vec::new();
+        let mut findings = if processes > 0 { self.reader.findings() } else { Vec::new() };
         if processes == 0 {
             findings.push(
                 "the agent was in none of the program's processes: a program that is statically linked, runs with \

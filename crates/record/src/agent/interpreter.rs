@@ -117,10 +117,6 @@ impl Interpreter {
                 stack: stack.clone(),
                 task: Some(*task),
             },
-            &Told::Calls { address } => {
-                RawMark::Enter { place: RawPlace::Procedure(address), stack: RawStack::None, task: None }
-            }
-            Told::Leaves | Told::Returns => RawMark::Leave,
             Told::Spawns { task, stack } => RawMark::Spawn { task: *task, stack: stack.clone() },
             &Told::NamesObject { subject, bytes, ref name } => {
                 let (pid, address, name) = (task.pid, subject, name.clone());

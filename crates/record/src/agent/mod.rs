@@ -7,6 +7,7 @@
 //! The [`Interpreter`] stands behind the sorter, where the agent's events and the kernel's are in one order. Which of
 //! them it makes raw events of depends on what the kernel tells beside it, see [`Part`].
 
+mod calls;
 mod causes;
 mod collector;
 mod interpreter;

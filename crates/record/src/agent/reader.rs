@@ -8,6 +8,7 @@ use longpole_ring::{Area, Event, HoldRow, Kind, Mode, Owner, Status, WaitKind};
 use longpole_symbols::{Mapping, Registers, maps_of};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::calls::{Call, Calls};
 use super::memory::Memory;
 use super::ticks::{self, Ticks};
 use super::told::{Told, Wait};
@@ -28,6 +29,9 @@ pub(super) struct Reader {
     /// What areas lost, as far as it was told.
     lost: FxHashMap<usize, u64>,
     processes: FxHashMap<u32, Known>,
+    calls: Calls,
+    /// Calls of instrumented procedures are wanted.
+    wants_calls: bool,
     last_roll_call: Time,
 }
 
@@ -37,6 +41,8 @@ struct Known {
     texts: FxHashMap<u64, String>,
     /// Keys of stacks that were told.
     stacks: FxHashSet<u64>,
+    /// Instrumented procedures that were called.
+    procedures: FxHashSet<u64>,
     mappings: Vec<Mapping>,
     last_look: Time,
 }
@@ -44,8 +50,10 @@ struct Known {
 /// What one ring's events are read with.
 struct Context<'a> {
     task: Task,
+    area: usize,
     ticks: Ticks,
     known: &'a mut Known,
+    calls: &'a mut Calls,
     into: &'a mut Vec<RawEvent>,
 }
 
@@ -56,8 +64,8 @@ impl Reader {
         let ticks = Ticks::new(clock);
         memory.header().open(mode, clock, ticks.of_nanoseconds(ROW_AGE_NANOSECONDS));
         let last_roll_call = now();
-        let (lost, processes) = (FxHashMap::default(), FxHashMap::default());
-        Ok(Reader { memory, ticks, lost, processes, last_roll_call })
+        let (lost, processes, calls) = (FxHashMap::default(), FxHashMap::default(), Calls::default());
+        Ok(Reader { memory, ticks, lost, processes, calls, wants_calls: mode.calls, last_roll_call })
     }
 
     /// The memory.
@@ -74,6 +82,11 @@ impl Reader {
     pub(super) fn census(&self) -> (u32, u32) {
         let header = self.memory.header();
         (header.processes(), header.threads_without_area())
+    }
+
+    /// What a reader has to know of calls of instrumented procedures.
+    pub(super) fn findings(&self) -> Vec<String> {
+        if self.wants_calls { self.calls.findings(&self.ticks) } else { Vec::new() }
     }
 
     /// Agents fall silent.
@@ -99,7 +112,8 @@ impl Reader {
             let task = Task { pid: owner.pid, tid: owner.tid };
             let was_silent = has_ended && matches!(area.status(), Status::Live(_));
             let known = self.processes.entry(task.pid).or_default();
-            let mut context = Context { task, ticks: self.ticks, known, into };
+            let (ticks, calls) = (self.ticks, &mut self.calls);
+            let mut context = Context { task, area: index, ticks, known, calls, into };
             context.read(area);
             let lost = area.lost();
             let before = self.lost.insert(index, lost).unwrap_or(0);
@@ -114,6 +128,7 @@ impl Reader {
             }
             if has_ended {
                 self.lost.remove(&index);
+                self.calls.end(index);
                 area.reset();
                 self.memory.header().pool.give_back(index);
             }
@@ -142,6 +157,9 @@ impl Context<'_> {
     }
 
     fn take(&mut self, event: &Event<'_>) {
+        if let Kind::Calls | Kind::Returns = event.kind {
+            return self.call(event);
+        }
         let time = self.ticks.time(event.time);
         let told = match event.kind {
             Kind::Began => {
@@ -177,14 +195,17 @@ impl Context<'_> {
                 let row = HoldRow { subject, place, kind, acquisitions, contended, ticks, longest, last };
                 return self.held(row, time);
             }
-            Kind::Enters => Told::Enters { name: self.text(event.subject), stack: self.stack(event.word(0)) },
-            Kind::Leaves => Told::Leaves,
+            Kind::Enters => {
+                self.calls.enters_region(self.area);
+                Told::Enters { name: self.text(event.subject), stack: self.stack(event.word(0)) }
+            }
+            Kind::Leaves => return self.leave_region(time),
             Kind::Spawns => Told::Spawns { task: event.subject, stack: self.stack(event.word(0)) },
-            Kind::Runs => Told::Runs {
-                task: event.subject,
-                name: self.text(event.word(0)),
-                stack: self.stack(event.word(1)),
-            },
+            Kind::Runs => {
+                self.calls.enters_region(self.area);
+                let (name, stack) = (self.text(event.word(0)), self.stack(event.word(1)));
+                Told::Runs { task: event.subject, name, stack }
+            }
             Kind::Text => {
                 self.known.texts.insert(event.subject, text(event, 0));
                 return;
@@ -195,14 +216,36 @@ impl Context<'_> {
             Kind::Named => {
                 return self.name(time, text(event, 0));
             }
-            Kind::Calls => Told::Calls { address: event.subject },
-            Kind::Returns => Told::Returns,
             Kind::Lost => {
                 return self.push(time, RawKind::Lost { kind: LossKind::Events, count: event.subject });
             }
-            Kind::Joined => return,
+            Kind::Joined | Kind::Calls | Kind::Returns => return,
         };
         self.tell(time, told);
+    }
+
+    fn call(&mut self, event: &Event<'_>) {
+        let (ticks, depth) = event.call(self.ticks.now());
+        let (time, procedure) = (self.ticks.time(ticks), event.subject);
+        let is_new = procedure != 0 && self.known.procedures.insert(procedure);
+        if is_new && !self.knows(procedure) && time.since(self.known.last_look) > MAPS_NANOSECONDS {
+            self.look_at_mappings(time);
+        }
+        let call = Call { procedure, ticks, depth };
+        let Context { task, area, ticks, calls, into, .. } = self;
+        let mut out =
+            |mark| into.push(RawEvent { time, cpu: 0, kind: RawKind::Inside { task: *task, mark } });
+        match event.kind {
+            Kind::Calls => calls.call(*area, call, ticks, &mut out),
+            _ => calls.returns(*area, call, ticks, &mut out),
+        }
+    }
+
+    fn leave_region(&mut self, time: Time) {
+        let Context { task, area, calls, into, .. } = self;
+        let mut out =
+            |mark| into.push(RawEvent { time, cpu: 0, kind: RawKind::Inside { task: *task, mark } });
+        calls.leaves_region(*area, &mut out);
     }
 
     fn held(&mut self, row: HoldRow, time: Time) {

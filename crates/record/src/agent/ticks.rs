@@ -70,6 +70,23 @@ impl Ticks {
         Time::from_nanoseconds(self.last.time.nanoseconds().saturating_add_signed(-nanoseconds))
     }
 
+    /// How long this is, nanoseconds and parts of them.
+    pub(super) fn nanoseconds(&self, ticks: f64) -> f64 {
+        match self.clock {
+            Clock::Monotonic => ticks,
+            Clock::TimeStampCounter => ticks * self.nanoseconds_per_tick,
+        }
+    }
+
+    /// A moment of now.
+    pub(super) fn now(&self) -> u64 {
+        match self.clock {
+            Clock::Monotonic => now().nanoseconds(),
+            // SAFETY: every x86-64 processor has the counter.
+            Clock::TimeStampCounter => unsafe { core::arch::x86_64::_rdtsc() },
+        }
+    }
+
     /// How long this is, nanoseconds.
     pub(super) fn duration(&self, ticks: u64) -> u64 {
         match self.clock {

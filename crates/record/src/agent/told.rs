@@ -95,8 +95,6 @@ pub enum Told {
         /// Where.
         stack: RawStack,
     },
-    /// The thread left the region or task that it entered last.
-    Leaves,
     /// The thread made a task.
     Spawns {
         /// The task's key.
@@ -127,13 +125,6 @@ pub enum Told {
         /// Nanoseconds.
         nanoseconds: u64,
     },
-    /// The thread entered an instrumented procedure.
-    Calls {
-        /// Its address.
-        address: u64,
-    },
-    /// The thread left the instrumented procedure that it entered last.
-    Returns,
 }
 
 /// The primitive that a wait is for, at the address of its first futex word; `None` where it is for something else.

@@ -201,7 +201,7 @@ mod tests {
     }
 
     fn record_once(command: &[&str]) -> Option<(u32, Vec<RawEvent>)> {
-        let settings = Settings { hertz: 997, stack_bytes: 1024, frame_pointers: true };
+        let settings = Settings { hertz: 997, stack_bytes: 1024, frame_pointers: true, calls: false };
         let mut collector = match PerfCollector::open(&settings) {
             Ok(collector) => collector,
             Err(error @ (PerfError::NotPermitted(_) | PerfError::NoTracepoints(_))) => {
