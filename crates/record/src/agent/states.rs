@@ -39,6 +39,28 @@ struct Announced {
     stack: RawStack,
 }
 
+/// Times without a processor, by thread.
+///
+/// A sample says that a thread works, not that it has a processor: one from such a time says nothing.
+#[derive(Debug, Default)]
+struct Ready(FxHashMap<Task, VecDeque<(Time, Time)>>);
+
+impl Ready {
+    fn note(&mut self, task: Task, begin: Time, end: Time) {
+        self.0.entry(task).or_default().push_back((begin, end));
+    }
+
+    /// Whether the event is a sample from such a time. Events are asked for in time order.
+    fn denies(&mut self, event: &RawEvent) -> bool {
+        let RawKind::Sample { task, .. } = &event.kind else { return false };
+        let Some(times) = self.0.get_mut(task) else { return false };
+        while times.front().is_some_and(|&(_, end)| end < event.time) {
+            times.pop_front();
+        }
+        times.front().is_some_and(|&(begin, _)| begin <= event.time)
+    }
+}
+
 /// Follows all threads of a recording.
 #[derive(Debug, Default)]
 pub(super) struct States {
@@ -51,6 +73,8 @@ pub(super) struct States {
     announced: FxHashMap<u64, Announced>,
     releases: Releases,
     handles: FxHashMap<(u32, u64), Task>,
+    /// When threads were ready without a processor.
+    ready: Ready,
     now: Time,
     /// Waits that were granted, but nobody was seen to grant.
     unmatched: u64,
@@ -107,14 +131,21 @@ impl States {
         let begin = self.running.get(&task).map_or(begin, |since| begin.max(since.nanoseconds()));
         let (blocking, call, stack) = (Blocking::Runnable, None, RawStack::None);
         let kind = RawKind::Switch { previous: Some(task), blocking, call, stack, next: None };
-        self.push(Time::from_nanoseconds(begin), kind);
+        let begin = Time::from_nanoseconds(begin);
+        self.ready.note(task, begin, time);
+        self.push(begin, kind);
         self.run(time, task);
     }
 
     pub(super) fn finish(&mut self, end: Time, out: &mut impl FnMut(RawEvent)) {
         self.go_to(end, out);
         self.hand_out_waits(end + HORIZON.as_nanos() as u64);
-        self.reorder.finish(out);
+        let ready = &mut self.ready;
+        self.reorder.finish(&mut |event| {
+            if !ready.denies(&event) {
+                out(event);
+            }
+        });
     }
 
     pub(super) fn findings(&self) -> Vec<String> {
@@ -135,7 +166,12 @@ impl States {
         let horizon =
             Time::from_nanoseconds(self.now.nanoseconds().saturating_sub(HORIZON.as_nanos() as u64));
         self.hand_out_waits(horizon);
-        self.reorder.advance(horizon, out);
+        let ready = &mut self.ready;
+        self.reorder.advance(horizon, &mut |event| {
+            if !ready.denies(&event) {
+                out(event);
+            }
+        });
     }
 
     /// Waits that began before the horizon are real ones.
