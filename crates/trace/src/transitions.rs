@@ -268,9 +268,8 @@ impl<'a> Transitions<'a> {
             self.block_inside(thread, time, stack, observer);
             return;
         }
-        // A collector that sees neither call nor stack says nothing of the place.
         let path = match (call, stack) {
-            (None, None) => self.threads[thread.index()].path,
+            (None, None) => self.wait_somewhere(thread, time, observer),
             _ => self.observe(thread, time, (stack, Cut::Stripped), observer),
         };
         let hints = stacks.hints(stack);
@@ -279,6 +278,22 @@ impl<'a> Transitions<'a> {
         self.await_object(thread, time, (cause, wait, path), observer);
         let told = wait.filter(|wait| wait.is_told).map(|wait| wait.kind.cause());
         self.enter(thread, time, State::Blocked(told.unwrap_or(cause)), observer);
+    }
+
+    /// The thread waits, and a collector that sees neither call nor stack says nothing of the place: what it did until
+    /// now it did where such bursts of work were seen, but that need not be where it waits.
+    fn wait_somewhere(&mut self, thread: ThreadId, time: Time, observer: &mut impl Observer) -> PathId {
+        let Live { path, prefix, observed, .. } = self.threads[thread.index()];
+        let unknown = observer.path(prefix, (None, Cut::Stripped));
+        let worked = match observer.worked(thread, unknown) {
+            worked if worked == unknown && observed => path,
+            worked => worked,
+        };
+        if worked != unknown {
+            self.emit(thread, time, What::Observe(worked), observer);
+        }
+        self.emit(thread, time, What::Observe(unknown), observer);
+        unknown
     }
 
     /// The thread is about to wait for this.

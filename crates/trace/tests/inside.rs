@@ -92,6 +92,8 @@ fn a_told_wait_explains_a_switch_that_says_nothing() {
             "32 at main/get",
             "32 running",
             // Nothing is known of this one.
+            "40 at main/get",
+            "40 at [no stack]",
             "40 blocked: other",
             "100 absent",
         ]

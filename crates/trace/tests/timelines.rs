@@ -59,6 +59,27 @@ fn a_lock_is_suffered_where_it_was_asked_for_and_ended_by_its_holder() {
 }
 
 #[test]
+fn a_wait_of_which_nothing_is_known_is_not_where_the_thread_worked_before() {
+    let (_folder, trace) = recording(vec![machine("a", 0)], 50, |logs| {
+        let log = &mut logs[0];
+        let process = log.process(10, None);
+        let main = log.thread(process, 10);
+        let work = log.plain(&["main", "work"]);
+        log.start(0, main, None);
+        log.switch_in(0, main);
+        log.sample(10, main, work);
+        log.out(20, main, Blocking::Interruptible);
+        log.switch_in(30, main);
+        log.sample(35, main, work);
+        log.dead(40, main);
+    });
+    let lines = drawn(&trace);
+    let of_wait: Vec<_> = lines.iter().filter(|line| line.starts_with("T0 20")).collect();
+    assert_eq!(of_wait, ["T0 20 at main/work", "T0 20 at [no stack]", "T0 20 blocked: other"]);
+    assert_eq!(trace.evidence().unmatched_wakes, 1);
+}
+
+#[test]
 fn a_forked_process_has_its_creators_path_once_before_and_once_after_exec() {
     let (_folder, trace) = recording(vec![machine("a", 0)], 50, |logs| {
         let log = &mut logs[0];
