@@ -4,6 +4,7 @@
 
 mod failures;
 mod guidance;
+mod killed;
 mod known;
 mod objects;
 mod process;
