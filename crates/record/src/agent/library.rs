@@ -5,21 +5,24 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// The library, as the build made it.
 static BYTES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/longpole-agent.so"));
 
-/// The library in a folder from which code may be loaded; removed with this value.
+/// The library in a folder from which code may be loaded. All recorders of one user and build share one file; the
+/// last one removes it, unless processes of its program may still look for it.
 #[derive(Debug)]
 pub(crate) struct Library {
     path: PathBuf,
+    /// Locked as shared while this recorder uses the file.
+    file: fs::File,
     keep: bool,
 }
 
 impl Library {
-    /// Writes it to the first folder that takes it.
+    /// Finds it in the first folder that takes it, or writes it there.
     ///
     /// # Errors
     /// Where no folder does: the last one's reason.
@@ -52,7 +55,8 @@ impl Library {
 
 impl Drop for Library {
     fn drop(&mut self) {
-        if !self.keep {
+        // Nobody else uses it if the lock can be had alone.
+        if !self.keep && self.file.try_lock().is_ok() {
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -69,15 +73,56 @@ fn folders() -> impl Iterator<Item = PathBuf> {
 }
 
 fn place_in(folder: &Path) -> io::Result<Library> {
-    let path = folder.join(format!("longpole-agent-{}.so", std::process::id()));
-    // One of a recorder with this pid that was killed.
-    let _ = fs::remove_file(&path);
-    // Programs may run as other users: everybody may read it.
-    let mut file = OpenOptions::new().write(true).read(true).create_new(true).mode(0o755).open(&path)?;
-    let library = Library { path, keep: false };
-    file.write_all(BYTES)?;
-    may_be_loaded(&file)?;
-    Ok(library)
+    const ATTEMPTS: usize = 8;
+    let (user, build) = (user(), crc32fast::hash(BYTES));
+    let path = folder.join(format!("longpole-agent-{user}-{build:08x}.so"));
+    for _ in 0..ATTEMPTS {
+        write_if_missing(&path)?;
+        let Ok(file) = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(&path) else {
+            continue;
+        };
+        file.lock_shared()?;
+        // Whoever held it before may have removed it meanwhile.
+        if !is_at(&file, &path) {
+            continue;
+        }
+        if file.metadata()?.uid() != user || fs::read(&path)? != BYTES {
+            return Err(io::Error::other(format!("{} is not ours", path.display())));
+        }
+        may_be_loaded(&file)?;
+        return Ok(Library { path, file, keep: false });
+    }
+    Err(io::Error::other(format!("{} comes and goes", path.display())))
+}
+
+/// Writes the file beside its place first: nobody finds a part of it.
+fn write_if_missing(path: &Path) -> io::Result<()> {
+    if path.exists() {
+        return Ok(());
+    }
+    let beside = path.with_extension(format!("{}.new", std::process::id()));
+    let write = || {
+        // Programs may run as other users: everybody may read it.
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o755).open(&beside)?;
+        file.write_all(BYTES)?;
+        fs::rename(&beside, path)
+    };
+    let written = write();
+    if written.is_err() {
+        let _ = fs::remove_file(&beside);
+    }
+    written
+}
+
+fn is_at(file: &fs::File, path: &Path) -> bool {
+    let identity = |data: fs::Metadata| (data.dev(), data.ino());
+    let (found, there) = (file.metadata().map(identity), fs::metadata(path).map(identity));
+    matches!((found, there), (Ok(found), Ok(there)) if found == there)
+}
+
+fn user() -> u32 {
+    // SAFETY: no arguments.
+    unsafe { libc::geteuid() }
 }
 
 /// Folders can be mounted so that nothing in them is executed.
@@ -101,13 +146,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_library_is_there_until_it_is_dropped() {
+    fn the_library_is_there_until_the_last_recorder_drops_it() {
         let library = Library::place().expect("some folder takes it");
         let path = library.path.clone();
         assert_eq!(fs::read(&path).unwrap(), BYTES);
         assert!(library.preload().as_bytes().starts_with(path.as_os_str().as_bytes()));
+        let other = Library::place().unwrap();
+        assert_eq!(other.path, path);
         drop(library);
-        assert!(!path.exists());
+        assert!(path.exists());
+        drop(other);
+        // Tests of other processes may use it too.
+        let mut kept = Library::place().unwrap();
+        kept.keep();
+        drop(kept);
+        assert!(path.exists());
+        drop(Library::place().unwrap());
     }
 
     #[test]
