@@ -81,6 +81,12 @@ mod nobody {
         pure_computation,
         more_threads_than_cpus,
         condition_pipeline,
+        semaphore,
+        rwlock,
+        fork_exec_tree,
+        openmp,
+        rust_mutex,
+        rust_channel,
         short_lived,
         cpp_threads,
     ];
