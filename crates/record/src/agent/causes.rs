@@ -176,9 +176,17 @@ fn nanoseconds(duration: Duration) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use longpole_event::FileKind;
+
+    use super::super::files::File;
     use super::*;
 
-    const LOCK: Wait = Wait { kind: WaitKind::Mutex, subject: 0x40, detail: 0 };
+    const LOCK: Wait = Wait {
+        kind: WaitKind::Mutex,
+        subject: 0x40,
+        detail: 0,
+        file: File { kind: FileKind::None, number: 0 },
+    };
 
     fn task(tid: u32) -> Task {
         Task { pid: 1, tid }
@@ -265,7 +273,7 @@ mod tests {
         let mut causes = Causes::default();
         let told = Told::Created { key: 1, handle: 0x700 };
         causes.take(at(5), task(8), told, &mut |_| panic!("too early"));
-        waits(&mut causes, 10, 7, Wait { kind: WaitKind::Join, subject: 0x700, detail: 0 });
+        waits(&mut causes, 10, 7, Wait { kind: WaitKind::Join, subject: 0x700, ..LOCK });
         pass(&mut causes, out_at(12, 7));
         let events = all(causes);
         let RawKind::Switch { call: Some(call), .. } = &events[0].kind else { panic!("{events:?}") };
@@ -303,7 +311,7 @@ mod tests {
 
     #[test]
     fn a_signal_before_the_thread_blocked_again_did_not_end_that_wait() {
-        const CONDITION: Wait = Wait { kind: WaitKind::Condition, subject: 0x80, detail: 0 };
+        const CONDITION: Wait = Wait { kind: WaitKind::Condition, subject: 0x80, ..LOCK };
         let mut causes = Causes::default();
         waits(&mut causes, 0, 7, CONDITION);
         pass(&mut causes, out_at(1_000_000, 7));

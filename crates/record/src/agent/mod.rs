@@ -10,6 +10,7 @@
 mod calls;
 mod causes;
 mod collector;
+mod files;
 mod interpreter;
 mod library;
 mod memory;
@@ -23,6 +24,7 @@ mod ticks;
 mod told;
 
 pub(crate) use collector::{AgentCollector, WithAgent};
+pub use files::File;
 pub(crate) use interpreter::{Interpreter, Part};
 pub(crate) use sampler::Sampling;
 pub use told::{Told, Wait};

@@ -9,6 +9,7 @@ use longpole_symbols::{Mapping, Registers, maps_of};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::calls::{Call, Calls};
+use super::files::{File, Files};
 use super::memory::Memory;
 use super::ticks::{self, Ticks};
 use super::told::{Told, Wait};
@@ -43,6 +44,7 @@ struct Known {
     stacks: FxHashSet<u64>,
     /// Instrumented procedures that were called.
     procedures: FxHashSet<u64>,
+    files: Files,
     mappings: Vec<Mapping>,
     last_look: Time,
 }
@@ -180,7 +182,10 @@ impl Context<'_> {
             Kind::Ends => Told::Ended,
             Kind::Stack => return self.take_stack(event, time),
             Kind::Waits => {
-                let Some(wait) = wait(event) else { return };
+                let Some(mut wait) = wait(event) else { return };
+                if wait.is_on_descriptor() {
+                    wait.file = self.known.files.behind(self.task.pid, wait.detail, time);
+                }
                 Told::Waits { wait, stack: self.stack(event.word(1)) }
             }
             Kind::Done => Told::Done { granted: event.word(0) != 0 },
@@ -334,7 +339,8 @@ impl Context<'_> {
 
 fn wait(event: &Event<'_>) -> Option<Wait> {
     let word = event.word(0);
-    Some(Wait { kind: WaitKind::of(word as u8)?, subject: event.subject, detail: word >> 8 })
+    let file = File::default();
+    Some(Wait { kind: WaitKind::of(word as u8)?, subject: event.subject, detail: word >> 8, file })
 }
 
 fn text(event: &Event<'_>, from: usize) -> String {

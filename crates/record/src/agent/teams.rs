@@ -28,7 +28,9 @@ impl Teams {
     /// Takes the next event in time order; gives the wake of the thread whose wait it ends.
     pub(super) fn follow(&mut self, time: Time, task: Task, told: &Told) -> Option<RawKind> {
         match told {
-            &Told::Waits { wait: Wait { kind: WaitKind::Team, subject, detail: TEAM_RELEASE }, .. } => {
+            &Told::Waits {
+                wait: Wait { kind: WaitKind::Team, subject, detail: TEAM_RELEASE, .. }, ..
+            } => {
                 self.waiting.insert(task, (subject, time));
             }
             Told::Releases { wait: Wait { kind: WaitKind::Team, subject, .. }, .. } => {
@@ -60,7 +62,7 @@ mod tests {
     const SECOND: Task = Task { pid: 1, tid: 2 };
 
     fn wait() -> Wait {
-        Wait { kind: WaitKind::Team, subject: 7, detail: TEAM_RELEASE }
+        Wait { kind: WaitKind::Team, subject: 7, detail: TEAM_RELEASE, file: Default::default() }
     }
 
     fn follow(teams: &mut Teams, time: u64, task: Task, told: Told) -> Option<Task> {

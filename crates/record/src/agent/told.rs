@@ -3,6 +3,7 @@
 use longpole_event::{Call, FileKind, PrimitiveKind};
 use longpole_ring::WaitKind;
 
+use super::files::File;
 use crate::raw::{RawPrimitive, RawStack};
 
 /// What a thread waits for.
@@ -14,6 +15,15 @@ pub struct Wait {
     pub subject: u64,
     /// A descriptor or pid, where the kind has one.
     pub detail: u64,
+    /// What the descriptor is open to.
+    pub file: File,
+}
+
+impl Wait {
+    /// Whether it is for one descriptor.
+    pub(super) fn is_on_descriptor(&self) -> bool {
+        matches!(self.kind, WaitKind::Read | WaitKind::Write | WaitKind::Connect | WaitKind::Accept)
+    }
 }
 
 /// One event of the agent. Times are the recording's.
@@ -154,15 +164,15 @@ pub(super) fn call(wait: Wait) -> Call {
     const FUTEX: i32 = 202;
     const PRIVATE_WAIT: u64 = 128;
     const LOCK_PI: u64 = 6 | 128;
-    let Wait { kind, subject, detail } = wait;
+    let Wait { kind, subject, detail, file } = wait;
     let (number, arguments, file) = match kind {
         WaitKind::Join => (FUTEX, [subject, 9 | 256, detail], FileKind::None),
         WaitKind::Sleep => (35, [0; 3], FileKind::None),
-        WaitKind::Read => (0, [detail, 0, 0], FileKind::None),
-        WaitKind::Write => (1, [detail, 0, 0], FileKind::None),
+        WaitKind::Read => (0, [detail, 0, file.number], file.kind),
+        WaitKind::Write => (1, [detail, 0, file.number], file.kind),
         WaitKind::Poll => (7, [0, 1, 0], FileKind::None),
-        WaitKind::Connect => (42, [detail, 0, 0], FileKind::Socket),
-        WaitKind::Accept => (43, [detail, 0, 0], FileKind::Socket),
+        WaitKind::Connect => (42, [detail, 0, file.number], FileKind::Socket),
+        WaitKind::Accept => (43, [detail, 0, file.number], FileKind::Socket),
         WaitKind::Child => (61, [detail, 0, 0], FileKind::None),
         WaitKind::Signal => (130, [0; 3], FileKind::None),
         WaitKind::Mutex => (FUTEX, [subject, LOCK_PI, 0], FileKind::None),
