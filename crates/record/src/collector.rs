@@ -52,6 +52,11 @@ pub trait Collector {
         None
     }
 
+    /// CPU time of the collector's own sampling threads, when it was stopped.
+    fn sampler_cpu(&self) -> Option<Duration> {
+        None
+    }
+
     /// What a reader of the results has to know about how this collector worked.
     fn notes(&self) -> Vec<String> {
         Vec::new()

@@ -241,6 +241,7 @@ fn finish(parts: Parts<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Finish
         opened.collector.outlived();
     }
     let kernel = opened.collector.kernel_cost();
+    let sampler = opened.collector.sampler_cpu();
     let findings = opened.collector.findings();
     drop(opened);
 
@@ -250,6 +251,7 @@ fn finish(parts: Parts<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Finish
         recorder_cpu_seconds: recorder_cpu.as_secs_f64(),
         kernel_seconds: kernel.map(|cost| Duration::from_nanos(cost.nanoseconds).as_secs_f64()),
         kernel_runs: kernel.map(|cost| cost.runs),
+        sampler_cpu_seconds: sampler.map(|time| time.as_secs_f64()),
         recorder_peak_bytes: peak_bytes(),
     });
     let (exit_code, signal) = match ended.status {

@@ -91,6 +91,9 @@ pub struct Cost {
     /// Times the kernel programs ran.
     #[serde(default)]
     pub kernel_runs: Option<u64>,
+    /// CPU time of the sampling threads, which is part of the recorder's; `None` where there were none.
+    #[serde(default)]
+    pub sampler_cpu_seconds: Option<f64>,
     /// Largest resident memory of the recorder, bytes.
     #[serde(default)]
     pub recorder_peak_bytes: u64,

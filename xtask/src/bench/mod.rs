@@ -21,6 +21,7 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("ping-pong", Setting::ping_pong),
     ("fixed-work", Setting::fixed_work),
     ("start-up", Setting::start_up),
+    ("agent-sampler", Setting::agent_sampler),
     ("memory", Setting::memory),
     ("report", Setting::reports),
     ("views", Setting::views),

@@ -163,6 +163,26 @@ impl Setting {
         Ok(())
     }
 
+    /// Share of a processor that the agent's sampling thread takes at 1 kHz with 64 threads.
+    pub fn agent_sampler(&self, page: &mut Page) -> Result<()> {
+        let program = self.build_with("benches/many_threads.c", "-finstrument-functions")?;
+        let mut share = Figures::default();
+        for _ in 0..self.rounds {
+            let mut record = Command::new(&self.longpole);
+            record.args(["record", "--quiet", "--collector", "agent", "--frequency", "1000", "-o"]);
+            measure(record.arg(self.recording()).arg("--").arg(&program).arg("3"))?;
+            let (_, manifest) = Folder::open(&self.recording())?;
+            let cost = manifest.machines.first().and_then(|machine| machine.cost);
+            let seconds =
+                cost.and_then(|cost| cost.sampler_cpu_seconds).context("find the sampler's cost")?;
+            let outcome = manifest.outcome.context("find the run's end")?;
+            let elapsed = (outcome.end_nanoseconds - outcome.begin_nanoseconds) as f64 / 1e9;
+            share.push(100.0 * seconds / elapsed);
+        }
+        page.add("agent: sampling thread, 64 threads at 1 kHz: share of a processor", "%", share, Some(3.0));
+        Ok(())
+    }
+
     /// Largest memory of the recorder, for a short and a long run.
     pub fn memory(&self, page: &mut Page) -> Result<()> {
         let program = self.build("programs/ping_pong.c")?;

@@ -71,6 +71,10 @@ impl Collector for AgentCollector {
         Some(ROUND)
     }
 
+    fn sampler_cpu(&self) -> Option<Duration> {
+        self.samplers.as_ref().map(Samplers::cpu_time)
+    }
+
     /// Processes of the program will go on to look for the library.
     fn outlived(&mut self) {
         self.library.keep();

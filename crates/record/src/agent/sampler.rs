@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::unix::fs::FileExt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -44,12 +44,19 @@ pub(crate) struct Sampling {
 pub(super) struct Samplers {
     stop: Arc<AtomicBool>,
     found: Arc<Mutex<Vec<RawEvent>>>,
+    /// CPU time of those that have ended, nanoseconds.
+    cpu: Arc<AtomicU64>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Samplers {
     pub(super) fn start(memory: &Arc<Memory>, sampling: &Sampling) -> io::Result<Samplers> {
-        let mut samplers = Samplers { stop: Arc::default(), found: Arc::default(), threads: Vec::new() };
+        let mut samplers = Samplers {
+            stop: Arc::default(),
+            found: Arc::default(),
+            cpu: Arc::default(),
+            threads: Vec::new(),
+        };
         let cpus: Vec<_> = sampling.cpus.iter().copied().map(Some).collect();
         let cpus = if cpus.is_empty() { vec![None] } else { cpus };
         let count = cpus.len();
@@ -62,11 +69,13 @@ impl Samplers {
                 share: (number, count),
             };
             let period = Duration::from_secs(1) / sampling.hertz.max(1);
+            let cpu_time = Arc::clone(&samplers.cpu);
             let work = move || {
                 if let Some(cpu) = cpu {
                     stay_on(cpu);
                 }
                 sampler.run(period);
+                cpu_time.fetch_add(thread_cpu_nanoseconds(), Ordering::Relaxed);
             };
             samplers.threads.push(thread::Builder::new().name("sampler".into()).spawn(work)?);
         }
@@ -76,6 +85,11 @@ impl Samplers {
     /// Appends what was found since the last call.
     pub(super) fn take(&self, into: &mut Vec<RawEvent>) {
         into.append(&mut self.found.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// CPU time of the threads, when they were stopped.
+    pub(super) fn cpu_time(&self) -> Duration {
+        Duration::from_nanos(self.cpu.load(Ordering::Relaxed))
     }
 
     /// No more looks.
@@ -210,6 +224,13 @@ fn profile(area: &Area) -> Option<RawStack> {
         return Some(RawStack::None);
     }
     Some(RawStack::Taken(Box::new(TakenStack { chain, ..TakenStack::default() })))
+}
+
+fn thread_cpu_nanoseconds() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid place for the answer.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
 }
 
 fn sleep_until(time: Time) {
