@@ -254,7 +254,7 @@ fn goes_on_waiting(before: State, state: State) -> bool {
         State::Blocked(_) => true,
         State::Spinning => !matches!(before, State::Blocked(_)),
         State::Ready => before == State::Spinning,
-        State::Running | State::Absent => false,
+        State::Running | State::Overhead | State::Absent => false,
     }
 }
 

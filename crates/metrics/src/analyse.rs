@@ -81,9 +81,17 @@ impl Table {
     fn merge_times(&mut self, entries: Vec<Entry<Times>>) {
         for Entry { thread, path, observations, value } in entries {
             let measures = self.0.entry((thread, path)).or_default();
-            let Times { running, spinning, ready, blocked, blocks } = value;
-            *measures =
-                Measures { running, spinning, ready, blocked, blocks, observations, ..Measures::default() };
+            let Times { running, spinning, overhead, ready, blocked, blocks } = value;
+            *measures = Measures {
+                running,
+                spinning,
+                overhead,
+                ready,
+                blocked,
+                blocks,
+                observations,
+                ..Measures::default()
+            };
         }
     }
 

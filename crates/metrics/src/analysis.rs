@@ -52,6 +52,8 @@ pub struct Measures {
     pub running: u64,
     /// CPU time spent busy-waiting.
     pub spinning: u64,
+    /// CPU time that the collector took, which is no part of the program's.
+    pub overhead: u64,
     /// Time runnable without a processor.
     pub ready: u64,
     /// Time blocked, by [`longpole_trace::Cause`] index; shorter than the causes where the rest is 0.
@@ -106,6 +108,8 @@ pub struct ThreadStates {
     pub running: u64,
     /// Spinning.
     pub spinning: u64,
+    /// In the collector's code.
+    pub overhead: u64,
     /// Ready.
     pub ready: u64,
     /// Blocked, by cause index (length = number of causes).

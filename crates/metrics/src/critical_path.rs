@@ -10,9 +10,9 @@
 //!   T2  CCC.....DD      L at the end: T1 8, T2 8 + 2 = 10.
 //!                       The path: A 4, B 4 on T1, then D 2 on T2; C is not on it.
 //! ```
-//! **CPU weight**: useful CPU time; spinning, ready and blocked arcs and dependences weigh 0.
+//! **CPU weight**: useful CPU time; spinning, ready and blocked arcs, the collector's own time and dependences weigh 0.
 //!
-//! **Elapsed weight**: running, spinning and ready time, and the time a dependence is under way, at their elapsed
+//! **Elapsed weight**: running, spinning and ready time, the collector's own, and the time a dependence is under way, at their elapsed
 //! time. A wait that is ended by a dependence weighs 0: what the other thread did meanwhile explains it. A wait
 //! that nothing recorded ends (a device, a timer, something outside the program; or a dependence from a thread that
 //! was itself waiting then) weighs its elapsed time, and so does the time before the path's first thread began and
@@ -160,8 +160,9 @@ impl Search {
 
     fn grows(&self, state: State) -> bool {
         match (self.weight, state) {
-            (_, State::Running) | (Weight::Elapsed, State::Spinning | State::Ready) => true,
-            (_, State::Absent | State::Blocked(_)) | (Weight::Cpu, State::Spinning | State::Ready) => false,
+            (_, State::Running) | (Weight::Elapsed, State::Spinning | State::Overhead | State::Ready) => true,
+            (_, State::Absent | State::Blocked(_))
+            | (Weight::Cpu, State::Spinning | State::Overhead | State::Ready) => false,
         }
     }
 

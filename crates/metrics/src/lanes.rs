@@ -203,8 +203,9 @@ impl<'a, R: Rules> Lanes<'a, R> {
 
     fn grows(&self, state: State) -> bool {
         match (self.weight, state) {
-            (_, State::Running) | (Weight::Elapsed, State::Spinning | State::Ready) => true,
-            (_, State::Absent | State::Blocked(_)) | (Weight::Cpu, State::Spinning | State::Ready) => false,
+            (_, State::Running) | (Weight::Elapsed, State::Spinning | State::Overhead | State::Ready) => true,
+            (_, State::Absent | State::Blocked(_))
+            | (Weight::Cpu, State::Spinning | State::Overhead | State::Ready) => false,
         }
     }
 

@@ -93,7 +93,7 @@ impl Sweep for PathCharges<'_> {
             return;
         }
         match (arc.state, self.weight) {
-            (State::Running, _) | (State::Spinning, Weight::Elapsed) => {
+            (State::Running, _) | (State::Spinning | State::Overhead, Weight::Elapsed) => {
                 *self.ledger.work(arc.thread) += length
             }
             (State::Ready | State::Blocked(_), Weight::Elapsed) => *self.ledger.wait(arc.thread) += length,

@@ -54,6 +54,7 @@ impl Measures {
 pub(crate) struct CpuTime {
     running: u64,
     spinning: u64,
+    overhead: u64,
 }
 
 /// What a path is charged.
@@ -61,6 +62,7 @@ pub(crate) struct CpuTime {
 pub(crate) struct Times {
     pub running: u64,
     pub spinning: u64,
+    pub overhead: u64,
     pub ready: u64,
     pub blocked: Vec<u64>,
     pub blocks: u64,
@@ -68,9 +70,10 @@ pub(crate) struct Times {
 
 impl Account<CpuTime> for Times {
     fn take(&mut self, pending: &mut CpuTime) -> f64 {
-        let CpuTime { running, spinning } = std::mem::take(pending);
+        let CpuTime { running, spinning, overhead } = std::mem::take(pending);
         self.running += running;
         self.spinning += spinning;
+        self.overhead += overhead;
         (running + spinning) as f64
     }
 }
@@ -118,6 +121,10 @@ impl Sweep for Profile {
             State::Spinning => {
                 states.spinning += length;
                 self.ledger.work(arc.thread).spinning += length;
+            }
+            State::Overhead => {
+                states.overhead += length;
+                self.ledger.work(arc.thread).overhead += length;
             }
             State::Ready => {
                 states.ready += length;

@@ -119,14 +119,13 @@ impl<'a> RegionSums<'a> {
 impl Sweep for RegionSums<'_> {
     fn enter(&mut self, thread: ThreadId, time: Time, before: State, state: State) {
         let now = time.nanoseconds();
-        if before == State::Absent {
-            if let (Some(seat), Some(&prefix)) =
+        if before == State::Absent
+            && let (Some(seat), Some(&prefix)) =
                 (self.seats.get_mut(thread.index()), self.prefixes.get(thread.index()))
-            {
-                (seat.is_there, seat.since) = (true, now);
-                if seat.path.is_none() {
-                    self.move_to(thread, now, prefix);
-                }
+        {
+            (seat.is_there, seat.since) = (true, now);
+            if seat.path.is_none() {
+                self.move_to(thread, now, prefix);
             }
         }
         if state == State::Absent {

@@ -28,6 +28,7 @@ impl Measures {
     pub fn add(&mut self, other: &Measures) {
         self.running += other.running;
         self.spinning += other.spinning;
+        self.overhead += other.overhead;
         self.ready += other.ready;
         add_each(&mut self.blocked, &other.blocked);
         self.blocks += other.blocks;
@@ -168,8 +169,8 @@ mod tests {
             let mut sum = Measures::default();
             rows(&drawn.analysis, program, paths, by, |_| true).iter().for_each(|row| sum.add(&row.own));
             assert_eq!(
-                (sum.running, sum.spinning, sum.ready),
-                (all.running, all.spinning, all.ready),
+                (sum.running, sum.spinning, sum.overhead, sum.ready),
+                (all.running, all.spinning, all.overhead, all.ready),
                 "{by:?}"
             );
         }

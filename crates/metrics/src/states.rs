@@ -30,6 +30,8 @@ pub enum Condition {
     Running,
     /// Spinning.
     Spinning,
+    /// In the collector's code.
+    Overhead,
     /// Ready.
     Ready,
     /// Blocked; of an object: a thread waits for it.
@@ -45,6 +47,7 @@ impl Condition {
         match self {
             Condition::Running => "running",
             Condition::Spinning => "spinning",
+            Condition::Overhead => "overhead",
             Condition::Ready => "ready",
             Condition::Blocked(_) => "blocked",
             Condition::Wanted => "wanted",
@@ -56,6 +59,7 @@ impl Condition {
             State::Absent => return None,
             State::Running => Condition::Running,
             State::Spinning => Condition::Spinning,
+            State::Overhead => Condition::Overhead,
             State::Ready => Condition::Ready,
             State::Blocked(cause) => Condition::Blocked(cause),
         })
@@ -226,12 +230,13 @@ struct Seat {
     account: Option<u32>,
     running: Pending,
     spinning: Pending,
+    overhead: Pending,
 }
 
 impl Seat {
     fn at(path: PathId) -> Seat {
-        let (running, spinning) = Default::default();
-        Seat { looks: Looks::default(), path, account: None, running, spinning }
+        let (running, spinning, overhead) = Default::default();
+        Seat { looks: Looks::default(), path, account: None, running, spinning, overhead }
     }
 }
 
@@ -302,13 +307,15 @@ impl Watch {
 
     fn settle(&mut self, thread: ThreadId) {
         let seat = self.seat(thread);
-        if seat.running.nominal.is_empty() && seat.spinning.nominal.is_empty() {
+        let pending = [&seat.running, &seat.spinning, &seat.overhead];
+        if pending.iter().all(|pending| pending.nominal.is_empty()) {
             return;
         }
         let account = self.account(thread);
         let (seat, account) = (&mut self.seats[thread.index()], &mut self.accounts[account]);
         seat.running.settle(account, Condition::Running);
         seat.spinning.settle(account, Condition::Spinning);
+        seat.overhead.settle(account, Condition::Overhead);
     }
 
     /// The table, once the sweep is finished.
@@ -359,8 +366,11 @@ impl Sweep for Watch {
         let Some(condition) = Condition::of(arc.state) else { return };
         if arc.state.is_on_cpu() {
             let seat = &mut self.seats[arc.thread.index()];
-            let pending =
-                if condition == Condition::Running { &mut seat.running } else { &mut seat.spinning };
+            let pending = match condition {
+                Condition::Running => &mut seat.running,
+                Condition::Overhead => &mut seat.overhead,
+                _ => &mut seat.spinning,
+            };
             pending.look(&mut seat.looks, &self.levels, arc.to);
         } else {
             let account = self.account(arc.thread);

@@ -149,5 +149,6 @@ impl WaitEnds {
 
 /// Whether the wait that a thread is in is not over in its new state: it spins on, does not get to it, or blocks.
 pub(crate) fn goes_on(before: State, state: State) -> bool {
-    matches!(before, State::Spinning | State::Ready) && !matches!(state, State::Running | State::Absent)
+    matches!(before, State::Spinning | State::Ready)
+        && matches!(state, State::Spinning | State::Ready | State::Blocked(_))
 }

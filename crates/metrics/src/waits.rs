@@ -285,6 +285,7 @@ fn category(state: State) -> Category {
         State::Absent => Category::Absent,
         State::Running => Category::Running,
         State::Spinning => Category::Spinning,
+        State::Overhead => Category::Overhead,
         State::Ready => Category::Ready,
         State::Blocked(cause) => Category::Blocked(cause),
     }

@@ -128,7 +128,7 @@ impl Sweep for WantedWatch {
             State::Spinning => Condition::Spinning,
             // It spun, and lost its processor.
             State::Ready => Condition::Ready,
-            State::Running | State::Absent => return,
+            State::Running | State::Overhead | State::Absent => return,
         };
         let queue = &mut self.queues[self.first[object.index()].index()];
         queue.account.entry(condition).or_default().look(looks, &self.levels, arc.to);

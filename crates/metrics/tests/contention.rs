@@ -30,6 +30,7 @@ fn condition(state: State) -> Condition {
     match state {
         State::Running => Condition::Running,
         State::Spinning => Condition::Spinning,
+        State::Overhead => Condition::Overhead,
         State::Ready => Condition::Ready,
         State::Blocked(cause) => Condition::Blocked(cause),
         State::Absent => panic!("nothing is charged to those who are not there"),

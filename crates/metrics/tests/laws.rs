@@ -87,7 +87,7 @@ proptest! {
         }
         for (key, slow) in &slow {
             let fast = fast.get(key).copied().cloned().unwrap_or_default();
-            prop_assert_eq!((fast.running, fast.spinning, fast.ready), (slow.running, slow.spinning, slow.ready));
+            prop_assert_eq!((fast.running, fast.spinning, fast.overhead, fast.ready), (slow.running, slow.spinning, slow.overhead, slow.ready));
             for (index, &time) in fast.blocked.iter().enumerate() {
                 prop_assert_eq!(time, slow.blocked.get(&index).copied().unwrap_or(0));
             }
@@ -98,7 +98,7 @@ proptest! {
             }
         }
         for (key, fast) in fast {
-            prop_assert!(slow.contains_key(&key) || fast.cpu() + fast.ready + fast.blocked_in_all() == 0);
+            prop_assert!(slow.contains_key(&key) || fast.cpu() + fast.overhead + fast.ready + fast.blocked_in_all() == 0);
         }
     }
 
@@ -139,7 +139,7 @@ proptest! {
             }
             prop_assert_eq!(charged.running, states.running);
             prop_assert_eq!(charged.spinning, states.spinning);
-            prop_assert_eq!(charged.ready, states.ready);
+            prop_assert_eq!((charged.overhead, charged.ready), (states.overhead, states.ready));
             prop_assert_eq!(charged.blocked_in_all(), states.blocked.iter().sum::<u64>());
         }
     }
@@ -263,6 +263,7 @@ fn nonsense() -> impl Strategy<Value = MemoryTimelines> {
         Just(State::Absent),
         Just(State::Running),
         Just(State::Spinning),
+        Just(State::Overhead),
         Just(State::Ready),
         (0..Cause::ALL.len()).prop_map(|index| State::Blocked(Cause::ALL[index])),
     ];

@@ -9,7 +9,7 @@ use longpole_trace::{PathId, Phase, Program, Timelines};
 use proptest::prelude::*;
 
 /// By tid and path: running, spinning, ready and blocked time, and normalised processor time in millionths.
-type Charges = BTreeMap<(u32, PathId), [i64; 5]>;
+type Charges = BTreeMap<(u32, PathId), [i64; 6]>;
 
 fn add(charges: &mut Charges, analysis: &Analysis, program: &Program) {
     for charge in &analysis.charges {
@@ -17,11 +17,12 @@ fn add(charges: &mut Charges, analysis: &Analysis, program: &Program) {
         let times = [
             measures.running,
             measures.spinning,
+            measures.overhead,
             measures.ready,
             measures.blocked_in_all(),
             (measures.npt() * 1e6).round() as u64,
         ];
-        if times == [0; 5] {
+        if times == [0; 6] {
             continue;
         }
         let sums = charges.entry((program.threads[charge.thread.index()].tid, charge.path)).or_default();

@@ -110,6 +110,11 @@ fn locks_that_the_program_tells_of() {
 }
 
 #[test]
+fn the_collector_s_own_time() {
+    assert_survives("T1 AAAA%%AAB%%%llBB\nT2 BBBB%BBBBBBBBBBBB-%\nT2@14 -> T1 unlock");
+}
+
+#[test]
 fn spinning_and_preemption() {
     assert_survives("T1 AA~~~AA--AA~~~BB\nT2 BB--BBBB~~~--BBB");
 }
@@ -174,5 +179,49 @@ proptest! {
         choices in proptest::collection::vec(any::<u8>(), 1..16),
     ) {
         assert_survives(&random_drawing(&rows, &choices));
+    }
+}
+
+/// What a thread does next, for so many characters.
+fn told_rows() -> impl Strategy<Value = String> {
+    let piece = (prop::sample::select(vec!["A", "B", "¹", "1", "-", "%", "~"]), 1..5_usize);
+    prop::collection::vec(piece, 1..12).prop_map(|pieces| {
+        let row: String = pieces.into_iter().map(|(mark, length)| mark.repeat(length)).collect();
+        // It begins to work, so that what it waits for is seen to begin; the collector takes of work alone.
+        let row = format!("AAAA{row}A");
+        row.replace("¹%", "¹A").replace("1%", "1A").replace("-%", "-A").replace("~%", "~A")
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    /// However waits, spins and the collector's time follow each other in a log: each thread is in one state at a time,
+    /// and the charges add up to the states, the parallelism and the path.
+    #[test]
+    fn totals_of_what_programs_tell(rows in prop::collection::vec(told_rows(), 1..4)) {
+        let text: String = rows.iter().enumerate().map(|(index, row)| format!("T{index} {row}\n")).collect();
+        let drawing = Drawing::parse(&format!("unit 1000\n1 = mutex m\n{text}")).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("drawn.longpole");
+        drawing.write(&path).unwrap();
+        let trace = Trace::open(&path).unwrap();
+        prop_assert_eq!(trace.evidence().contradictions, 0);
+        let (found, drawn) = (analysis(&trace), analysis(&drawing.timelines()));
+        for (index, (states, row)) in found.threads.iter().zip(&rows).enumerate() {
+            let sum = states.running + states.spinning + states.overhead + states.ready
+                + states.blocked.iter().sum::<u64>();
+            prop_assert_eq!(sum, 1000 * row.chars().count() as u64);
+            let drawn = &drawn.threads[index];
+            prop_assert_eq!((states.running, states.overhead), (drawn.running, drawn.overhead));
+        }
+        let sum = |of: fn(&Measures) -> u64| found.charges.iter().map(|charge| of(&charge.measures)).sum::<u64>();
+        let overhead: u64 = found.threads.iter().map(|states| states.overhead).sum();
+        prop_assert_eq!(sum(|measures| measures.overhead), overhead);
+        prop_assert_eq!(trace.evidence().overhead_nanoseconds, overhead);
+        let npt: f64 = found.charges.iter().map(|charge| charge.measures.npt()).sum();
+        prop_assert!((npt - (found.elapsed - found.busy[0]) as f64).abs() < 1e-3);
+        prop_assert_eq!(sum(|measures| measures.critical_elapsed), found.elapsed);
+        prop_assert_eq!(sum(|measures| measures.critical_cpu), found.critical_cpu.length);
     }
 }

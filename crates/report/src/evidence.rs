@@ -39,6 +39,9 @@ pub struct Facts {
     pub unexplained_wait_percent: f64,
     /// Cost of collecting; null where it was not measured.
     pub overhead_percent: Option<f64>,
+    /// The collector's own time in the program's threads as a share of their CPU time, which no other number has; null
+    /// where they told of none.
+    pub overhead_removed_percent: Option<f64>,
     /// Warnings, notes of the collector, defects.
     pub notes: Vec<String>,
 }
@@ -60,6 +63,8 @@ impl Facts {
             unsymbolised_percent: round(unsymbolised(input).0),
             unexplained_wait_percent: round(unexplained_wait_percent(input)),
             overhead_percent: overhead_percent(input).map(round),
+            overhead_removed_percent: (evidence.overhead_nanoseconds > 0)
+                .then(|| round(removed_percent(input))),
             notes,
         }
     }
@@ -73,6 +78,13 @@ pub(crate) fn lost(evidence: &Evidence) -> u64 {
 /// Cost of collecting as a share of the program's CPU time, where it was measured.
 pub(crate) fn overhead_percent(input: &Source<'_>) -> Option<f64> {
     input.evidence.overhead_percent(seconds(input.totals().cpu()))
+}
+
+/// The collector's own time in the program's threads, which is taken out of all numbers, as a share of their CPU time with
+/// it, percent.
+pub(crate) fn removed_percent(input: &Source<'_>) -> f64 {
+    let totals = input.totals();
+    percent(totals.overhead as f64, (totals.cpu() + totals.overhead) as f64)
 }
 
 /// What makes the answers of this recording less certain than they look; one sentence each, the worst
@@ -98,6 +110,13 @@ pub(crate) fn warnings(input: &Source<'_>) -> Vec<String> {
         let share = percent_text(overhead);
         warnings
             .push(format!("collecting cost {share} of the program's CPU time and may have changed the run"));
+    }
+    let removed = removed_percent(input);
+    if removed > OVERHEAD_MATTERS {
+        let share = percent_text(removed);
+        warnings.push(format!(
+            "{share} of the threads' CPU time was the collector's; it is taken out of all numbers, but may have changed the run"
+        ));
     }
     if evidence.attached {
         warnings.push("attached to a running program: what happened before is not known".to_owned());

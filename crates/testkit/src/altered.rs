@@ -87,7 +87,7 @@ impl Clock<'_> {
                     reached.base += 1.0;
                     reached.altered += (self.altered.work)(thread, path, tick);
                 }
-                State::Ready | State::Spinning if self.altered.elapsed => {
+                State::Ready | State::Spinning | State::Overhead if self.altered.elapsed => {
                     reached.base += 1.0;
                     reached.altered += 1.0;
                 }
@@ -118,7 +118,7 @@ impl Clock<'_> {
                     State::Blocked(_) => true,
                     State::Spinning => !matches!(before, State::Blocked(_)),
                     State::Ready => before == State::Spinning,
-                    State::Running | State::Absent => false,
+                    State::Running | State::Overhead | State::Absent => false,
                 };
                 if !goes_on {
                     self.objects[index] = None;

@@ -194,7 +194,7 @@ pub fn states(made: &MemoryTimelines, io_idle: bool) -> BTreeMap<(PathId, State)
             let state = state_in(made, thread, tick);
             let path = match state {
                 State::Absent => continue,
-                State::Running | State::Spinning => path_of_work(made, thread, tick),
+                State::Running | State::Spinning | State::Overhead => path_of_work(made, thread, tick),
                 State::Ready | State::Blocked(_) => path_of_wait(made, thread, tick),
             };
             table.entry((path, state)).or_default().add(made, io_idle, tick);

@@ -22,6 +22,7 @@
 //! |---|---|
 //! | `A`…`Z` | running in that procedure |
 //! | `~` | spinning in the procedure it ran last |
+//! | `%` | in the collector's code |
 //! | `-` | ready |
 //! | `_` | not there: not yet created, or ended (as after the end of its row) |
 //! | `.` | blocked, cause unknown |
@@ -120,6 +121,7 @@ pub(crate) fn state_of(character: char) -> Option<State> {
     Some(match character {
         'A'..='Z' => State::Running,
         '~' => State::Spinning,
+        '%' => State::Overhead,
         '-' => State::Ready,
         '_' => State::Absent,
         '.' => State::Blocked(Cause::Other),
@@ -169,7 +171,7 @@ fn kind_of(word: &str) -> Option<DependenceKind> {
 const EXAMPLE: &str = "C = main > C:12\n\
     1 = mutex m\n\
     T1 AAAAll¹¹1AjjjjAA\n\
-    T2 __CCCCmmCC--CC__\n\
+    T2 __CC%CmmCC--CC__\n\
     T1@2 -> T2 create\n\
     T2@6 -> T1 unlock\n\
     T2@14 -> T1 join\n\

@@ -150,7 +150,7 @@ impl Known<'_> {
         let last = seen.iter().rfind(|(time, _)| *time <= tick).map(|&(_, path)| path);
         let last = last.unwrap_or(self.made.program.threads[thread.index()].prefix);
         let path = match state {
-            State::Running | State::Spinning => {
+            State::Running | State::Spinning | State::Overhead => {
                 seen.iter().find(|(time, _)| *time > tick).map_or(last, |&(_, path)| path)
             }
             _ => last,
@@ -160,7 +160,8 @@ impl Known<'_> {
         } else {
             format!("{state:?}")
         };
-        let scope = if what == "Rest" || state == State::Ready { None } else { self.scope(path) };
+        let has_scope = what != "Rest" && !matches!(state, State::Ready | State::Overhead);
+        let scope = if has_scope { self.scope(path) } else { None };
         (what, scope)
     }
 

@@ -139,6 +139,7 @@ impl Run {
             State::Absent => {}
             State::Running => self.step_running(thread, action, argument),
             State::Spinning => self.step_spinning(thread, action, argument),
+            State::Overhead => self.enter(thread, State::Running),
             // Before it lost its processor it may have spun.
             State::Ready if action.is_multiple_of(5) => self.enter(thread, State::Spinning),
             State::Ready => self.enter(thread, State::Running),
@@ -234,6 +235,7 @@ impl Run {
                     self.wake(thread, other, argument);
                 }
             }
+            6 if argument.is_multiple_of(3) => self.enter(thread, State::Overhead),
             6 => self.sent.push((thread, self.now)),
             7 if argument % 3 == 1 => self.hold(thread, argument),
             7 if argument.is_multiple_of(3) => self.enter(thread, State::Absent),
@@ -271,7 +273,8 @@ mod tests {
             }
         }
         let all = [
-            "Absent", "Barrier", "Create", "Post", "Ready", "Running", "Signal", "Spinning", "Unlock", "Wake",
+            "Absent", "Barrier", "Create", "Overhead", "Post", "Ready", "Running", "Signal", "Spinning",
+            "Unlock", "Wake",
         ];
         for what in all.into_iter().chain(["blocked", "awaited", "held", "observed", "under way"]) {
             assert!(seen.contains(what), "no {what} in {seen:?}");

@@ -17,6 +17,8 @@ pub struct TickCharges {
     pub running: u64,
     /// Ticks spinning.
     pub spinning: u64,
+    /// Ticks in the collector's code.
+    pub overhead: u64,
     /// Ticks ready.
     pub ready: u64,
     /// Ticks blocked, by cause index.
@@ -73,7 +75,7 @@ pub fn charges(made: &MemoryTimelines, io_idle: bool) -> BTreeMap<(ThreadId, Pat
         for thread in threads(made) {
             let state = state_in(made, thread, tick);
             let path = match state {
-                State::Running | State::Spinning => path_of_work(made, thread, tick),
+                State::Running | State::Spinning | State::Overhead => path_of_work(made, thread, tick),
                 _ => path_of_wait(made, thread, tick),
             };
             if state == State::Absent {
@@ -84,6 +86,7 @@ pub fn charges(made: &MemoryTimelines, io_idle: bool) -> BTreeMap<(ThreadId, Pat
                 State::Absent => {}
                 State::Running => charges.running += 1,
                 State::Spinning => charges.spinning += 1,
+                State::Overhead => charges.overhead += 1,
                 State::Ready => charges.ready += 1,
                 State::Blocked(cause) => *charges.blocked.entry(cause.index()).or_default() += 1,
             }

@@ -197,9 +197,14 @@ impl<'a> Writer<'a> {
             }
             _ => {}
         }
+        if before == State::Overhead {
+            let since = (0..column).rev().take_while(|&at| self.drawing.state(thread, at) == State::Overhead);
+            let nanoseconds = since.count() as u64 * self.drawing.unit;
+            self.event(thread, column, EventKind::Overhead { nanoseconds })?;
+        }
         let was_on = before.is_on_cpu();
         match after {
-            State::Running | State::Spinning => {
+            State::Running | State::Spinning | State::Overhead => {
                 if !was_on {
                     self.event(thread, column, EventKind::In)?;
                 }

@@ -52,6 +52,9 @@ pub struct Evidence {
     pub defects: Defects,
     /// Definitions lost with damaged chunks, and references to them.
     pub lost_definitions: u64,
+    /// Time that the collector took of the program's own threads, as these told, nanoseconds. What of it lies on their
+    /// timelines is not counted as the program's.
+    pub overhead_nanoseconds: u64,
     /// CPU time of the recorder while the program ran, seconds.
     pub recorder_cpu_seconds: f64,
     /// CPU time of the collector's kernel programs, seconds, where it was measured.

@@ -20,6 +20,7 @@ mod naming;
 mod object_names;
 mod objects;
 mod observer;
+mod overheads;
 mod path_cache;
 mod paths;
 mod phase;

@@ -45,6 +45,8 @@ pub(crate) trait Observer {
     /// A thread of `process` ended a wait for the object that [`awaited`](Self::awaited) gave, to write to it or to
     /// read from it.
     fn provided(&mut self, _object: ObjectId, _writes: bool, _process: ProcessId) {}
+    /// The collector took so much of the thread's time, nanoseconds, since the thread told so before.
+    fn overhead(&mut self, _thread: ThreadId, _time: Time, _nanoseconds: u64) {}
     /// The thread's paths begin with this one.
     fn begins_at(&mut self, _thread: ThreadId, _prefix: PathId) {}
     /// Something to count.

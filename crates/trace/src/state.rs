@@ -11,6 +11,8 @@ pub enum State {
     Running,
     /// On a processor, only waiting for memory to change.
     Spinning,
+    /// On a processor, in the collector's own code: neither the program's work nor a wait of it.
+    Overhead,
     /// Could run, but has no processor.
     Ready,
     /// Off its processor until something happens.
@@ -29,16 +31,17 @@ impl State {
         }
     }
 
-    /// Whether the thread counts towards nominal parallelism N(t): running, spinning or ready.
+    /// Whether the thread counts towards nominal parallelism N(t): running, spinning or ready; in the collector's
+    /// code it could run.
     #[must_use]
     pub fn is_runnable(self) -> bool {
-        matches!(self, State::Running | State::Spinning | State::Ready)
+        matches!(self, State::Running | State::Spinning | State::Overhead | State::Ready)
     }
 
     /// Whether the thread has a processor.
     #[must_use]
     pub fn is_on_cpu(self) -> bool {
-        matches!(self, State::Running | State::Spinning)
+        matches!(self, State::Running | State::Spinning | State::Overhead)
     }
 }
 

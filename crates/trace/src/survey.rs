@@ -6,10 +6,11 @@ use crate::bursts::LastSamples;
 use crate::census::{Census, Wait};
 use crate::objects::ObjectId;
 use crate::observer::{Observer, Oddity};
+use crate::overheads::Overheads;
 use crate::path_cache::{PathCache, Prefix, PrefixId};
 use crate::paths::{PathId, Paths, PlaceId};
 use crate::stacks::{Cut, StackTable};
-use crate::timeline::Item;
+use crate::timeline::{Item, What};
 
 /// What the survey of one machine found.
 #[derive(Debug, Default)]
@@ -21,6 +22,10 @@ pub(crate) struct Findings {
     pub(crate) spins: Vec<Vec<(Time, Time)>>,
     /// Where bursts were seen last.
     pub(crate) last_samples: LastSamples,
+    /// The collector's own time.
+    pub(crate) overheads: Overheads,
+    /// Added to the log's thread ids to make the recording's.
+    base: u32,
     /// Prefix of each thread's program.
     pub(crate) prefixes: Vec<PathId>,
     pub(crate) contradictions: u64,
@@ -35,9 +40,11 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    /// Nothing found yet about so many threads.
-    pub(crate) fn new(threads: usize) -> Self {
+    /// Nothing found yet about so many threads, the first of which has the id `base` in the recording.
+    pub(crate) fn new(threads: usize, base: u32) -> Self {
         Findings {
+            base,
+            overheads: Overheads::new(threads),
             spins: vec![Vec::new(); threads],
             last_samples: LastSamples::new(threads),
             prefixes: vec![Paths::ROOT; threads],
@@ -75,7 +82,16 @@ impl Observer for Surveyor<'_> {
         self.findings.cache.intern(self.stacks, self.paths, prefix, stack)
     }
 
-    fn item(&mut self, _item: Item) {}
+    fn item(&mut self, item: Item) {
+        if let What::State(state) = item.what {
+            let thread = ThreadId(item.thread.0 - self.findings.base);
+            self.findings.overheads.enter(thread, item.time, state);
+        }
+    }
+
+    fn overhead(&mut self, thread: ThreadId, time: Time, nanoseconds: u64) {
+        self.findings.overheads.tell(thread, time, nanoseconds);
+    }
 
     fn awaited(&mut self, wait: Option<Wait>, path: PathId) -> Option<ObjectId> {
         let census = &mut self.findings.objects;

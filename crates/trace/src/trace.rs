@@ -15,6 +15,7 @@ use crate::naming::{SymbolSource, name_frames};
 use crate::object_names::{FileNames, Names, WordNames, file_names};
 use crate::objects::{ObjectId, Objects};
 use crate::observer::Observer;
+use crate::overheads::Overhead;
 use crate::path_cache::{PathCache, Prefix, PrefixId};
 use crate::paths::{PathId, Paths, PlaceId};
 use crate::primitives::Primitives;
@@ -53,6 +54,7 @@ struct Surveyed {
     tails: Tails,
     calls: Vec<Call>,
     known: Vec<Foreknowledge>,
+    overheads: Vec<Overhead>,
     processes: Vec<ProcessId>,
     base: u32,
     axis: Axis,
@@ -64,6 +66,7 @@ impl Surveyed {
             stacks: &self.stacks,
             calls: &self.calls,
             known: &self.known,
+            overheads: &self.overheads,
             processes: &self.processes,
             tenants: &self.tenants,
             primitives: &self.primitives,
@@ -154,14 +157,34 @@ impl Trace {
         let mut end = self.end;
         while let Some((machine, event)) = merge.next()? {
             end = end.max(event.time);
+            self.advance(&mut replays, &mut turns, event.time, visit);
             let (replayed, turns) = (&self.machines[machine.index()], &mut turns[machine.index()]);
             let mut replayer = Replayer { replayed, paths: &self.paths, turns, visit };
             replays[machine.index()].apply(&event, &mut replayer);
         }
+        self.advance(&mut replays, &mut turns, end, visit);
         for ((transitions, replayed), turns) in replays.iter_mut().zip(&self.machines).zip(&mut turns) {
             transitions.finish(end, &mut Replayer { replayed, paths: &self.paths, turns, visit });
         }
         Ok(())
+    }
+
+    /// Tells what happens on any machine before `time` without an event of its own.
+    fn advance(
+        &self,
+        replays: &mut [Transitions<'_>],
+        turns: &mut [Turns],
+        time: Time,
+        visit: &mut dyn FnMut(&Item),
+    ) {
+        let next = |replay: &Transitions<'_>| replay.next_overhead().filter(|&from| from < time);
+        while let Some((_, index)) =
+            (0..replays.len()).filter_map(|index| Some((next(&replays[index])?, index))).min()
+        {
+            let (replayed, turns) = (&self.machines[index], &mut turns[index]);
+            let mut replayer = Replayer { replayed, paths: &self.paths, turns, visit };
+            replays[index].begin_overhead(&mut replayer);
+        }
     }
 
     fn merge(&self) -> Result<Merge> {
@@ -210,6 +233,7 @@ impl Trace {
                 tails: Tails::default(),
                 calls: inventory.tables.calls,
                 known: inventory.threads.into_iter().map(|thread| thread.known).collect(),
+                overheads: Vec::new(),
                 processes: of_machine.iter().map(|thread| thread.process).collect(),
                 base,
                 axis: Axis::new(self.manifest.machines[index].clock, begin),
@@ -222,7 +246,7 @@ impl Trace {
     fn survey(&mut self) -> Result<()> {
         let machines = &self.machines;
         let mut findings: Vec<_> =
-            machines.iter().map(|machine| Findings::new(machine.known.len())).collect();
+            machines.iter().map(|machine| Findings::new(machine.known.len(), machine.base)).collect();
         let mut replays: Vec<_> =
             machines.iter().map(|machine| Transitions::new(machine.sources(&self.sent))).collect();
         let mut merge = self.merge()?;
@@ -263,7 +287,10 @@ impl Trace {
         let objects = found.objects.settle(&names, &mut self.objects);
         machine.objects = objects;
         machine.tails = found.last_samples.into_tails();
+        let (told, overheads) = found.overheads.into_found();
+        machine.overheads = overheads;
         let evidence = &mut self.evidence;
+        evidence.overhead_nanoseconds += told;
         evidence.waits_for_objects += waits.told;
         evidence.waits_by_place += waits.by_place;
         evidence.waits_without_object += waits.untold;

@@ -24,6 +24,7 @@ use crate::enablers::Enablers;
 use crate::ends::Ends;
 use crate::objects::ObjectId;
 use crate::observer::{Observer, Oddity};
+use crate::overheads::Overhead;
 use crate::path_cache::{Prefix, PrefixId};
 use crate::paths::PathId;
 use crate::primitives::Primitives;
@@ -58,6 +59,8 @@ pub(crate) struct Sources<'a> {
     pub(crate) stacks: &'a StackTable,
     pub(crate) calls: &'a [Call],
     pub(crate) known: &'a [Foreknowledge],
+    /// The collector's own time, in the order of time.
+    pub(crate) overheads: &'a [Overhead],
     /// The recording's process of each thread of the log.
     pub(crate) processes: &'a [ProcessId],
     pub(crate) tenants: &'a Tenants,
@@ -82,6 +85,8 @@ struct Live {
     path: PathId,
     /// The first of its foreknown spins that is not over.
     next_spin: usize,
+    /// Up to then it is in the collector's code.
+    overhead_until: Time,
     /// It left the processor last to yield it.
     yielded: bool,
     /// It was seen somewhere.
@@ -99,6 +104,7 @@ pub(crate) struct Transitions<'a> {
     ends: Ends,
     enablers: Enablers,
     spawned: Spawned,
+    next_overhead: usize,
 }
 
 impl<'a> Transitions<'a> {
@@ -111,6 +117,7 @@ impl<'a> Transitions<'a> {
             entered: Vec::new(),
             path: crate::paths::Paths::ROOT,
             next_spin: 0,
+            overhead_until: Time::ZERO,
             yielded: false,
             observed: false,
             awaits: None,
@@ -122,6 +129,7 @@ impl<'a> Transitions<'a> {
             ends: Ends::default(),
             enablers: Enablers::default(),
             spawned: Spawned::default(),
+            next_overhead: 0,
         }
     }
 
@@ -176,9 +184,11 @@ impl<'a> Transitions<'a> {
             | EventKind::Name { .. }
             | EventKind::Send { .. }
             | EventKind::Value { .. }
-            | EventKind::Lost { .. }
-            // Not read yet.
-            | EventKind::Overhead { .. } => {}
+            | EventKind::Lost { .. } => {}
+            EventKind::Overhead { nanoseconds } => {
+                observer.overhead(thread, time, nanoseconds);
+                self.end_overhead(thread, time, observer);
+            }
         }
     }
 
@@ -230,7 +240,9 @@ impl<'a> Transitions<'a> {
                 self.woken_unseen(thread, time, observer);
                 self.interrupt_inside(thread);
             }
-            State::Absent | State::Running | State::Spinning => observer.count(Oddity::Contradiction),
+            State::Absent | State::Running | State::Spinning | State::Overhead => {
+                observer.count(Oddity::Contradiction);
+            }
         }
         self.enter_processor(thread, time, observer);
     }
@@ -381,8 +393,38 @@ impl<'a> Transitions<'a> {
             live.next_spin += 1;
         }
         let sampled = spins.get(live.next_spin).is_some_and(|&(begin, _)| begin <= time);
-        let spinning = live.inside.is_some() || sampled;
-        self.enter(thread, time, if spinning { State::Spinning } else { State::Running }, observer);
+        let state = match live.inside {
+            Some(_) => State::Spinning,
+            None if time < live.overhead_until => State::Overhead,
+            None if sampled => State::Spinning,
+            None => State::Running,
+        };
+        self.enter(thread, time, state, observer);
+    }
+
+    /// When the collector's next stretch begins.
+    pub(crate) fn next_overhead(&self) -> Option<Time> {
+        self.sources.overheads.get(self.next_overhead).map(|overhead| overhead.from)
+    }
+
+    /// The collector's next stretch begins.
+    pub(crate) fn begin_overhead(&mut self, observer: &mut impl Observer) {
+        let Some(&Overhead { from, thread, to }) = self.sources.overheads.get(self.next_overhead) else {
+            return;
+        };
+        self.next_overhead += 1;
+        let live = &mut self.threads[thread.index()];
+        // What samples say is spinning stays that.
+        if live.state == State::Running {
+            live.overhead_until = to;
+            self.enter(thread, from, State::Overhead, observer);
+        }
+    }
+
+    fn end_overhead(&mut self, thread: ThreadId, time: Time, observer: &mut impl Observer) {
+        if self.threads[thread.index()].state == State::Overhead {
+            self.enter_processor(thread, time, observer);
+        }
     }
 
     fn enter(&mut self, thread: ThreadId, time: Time, state: State, observer: &mut impl Observer) {

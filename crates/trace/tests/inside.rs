@@ -256,6 +256,43 @@ fn what_is_held_and_never_waited_for_is_an_object_too() {
 }
 
 #[test]
+fn the_collector_s_time_is_taken_from_where_the_thread_ran() {
+    let (_folder, trace) = two(|log, process, [one, _]| {
+        let lock = log.primitive(process, PrimitiveKind::Mutex, 0x2000, "m");
+        let work = log.plain(&["main"]);
+        log.out(10, one, Blocking::Runnable);
+        log.switch_in(15, one);
+        log.sample(18, one, work);
+        log.awaits(20, one, lock, None);
+        log.proceed(30, one);
+        // 3 since the wait, all 5 before it, and 2 of the first stretch.
+        log.event(33, one, EventKind::Overhead { nanoseconds: 10 });
+        log.event(40, one, EventKind::Overhead { nanoseconds: 4 });
+    });
+    let states = of(&trace, "T0").into_iter().filter(|line| !line.contains(" at ") && !line.contains("for"));
+    assert_eq!(
+        states.collect::<Vec<_>>(),
+        [
+            "0 ready",
+            "0 running",
+            "8 overhead",
+            "10 ready",
+            "15 running",
+            "15 overhead",
+            "20 spinning",
+            "30 running",
+            "30 overhead",
+            "33 running",
+            "36 overhead",
+            "40 running",
+            "100 absent",
+        ]
+    );
+    assert_eq!(trace.evidence().overhead_nanoseconds, 14);
+    assert_eq!(trace.evidence().contradictions, 0);
+}
+
+#[test]
 fn a_proceed_without_an_await_is_counted() {
     let (_folder, trace) = two(|log, _, [one, _]| log.proceed(10, one));
     assert_eq!(trace.evidence().contradictions, 1);

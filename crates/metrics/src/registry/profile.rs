@@ -52,6 +52,14 @@ pub(super) const METRICS: &[Metric] = &[
         source: "§1, Q §3",
     },
     Metric {
+        name: "overhead_seconds",
+        title: "Collector",
+        unit: Unit::Seconds,
+        group: Group::Profile,
+        explanation: "CPU time that the collector took in the thread, as the thread told. It is part of no other number: neither CPU time nor waiting, nor on the critical path. Absent where nothing was told.",
+        source: "§1, §9",
+    },
+    Metric {
         name: "ready_seconds",
         title: "Ready",
         unit: Unit::Seconds,

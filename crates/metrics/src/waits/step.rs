@@ -11,6 +11,8 @@ pub enum Category {
     Running,
     /// Busy-waiting.
     Spinning,
+    /// Was in the collector's code.
+    Overhead,
     /// Could run, had no processor.
     Ready,
     /// Was blocked for this cause.
@@ -103,7 +105,7 @@ impl StepTable {
         category: Category,
         scope: Option<Place>,
     ) -> StepId {
-        let scope = scope.filter(|_| category != Category::Ready);
+        let scope = scope.filter(|_| !matches!(category, Category::Ready | Category::Overhead));
         let deed = Deed { category, scope };
         let next = StepId(self.steps.len() as u32);
         let id = *self.step_ids.entry((group, deed)).or_insert(next);

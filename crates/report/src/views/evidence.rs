@@ -2,7 +2,7 @@
 
 use longpole_trace::Evidence;
 
-use crate::evidence::{overhead_percent, unexplained_wait_percent, unsymbolised, warnings};
+use crate::evidence::{overhead_percent, removed_percent, unexplained_wait_percent, unsymbolised, warnings};
 use crate::input::{Options, Source};
 use crate::quantity::{grouped, percent_text, time_text};
 use crate::report::{Report, Row};
@@ -240,6 +240,14 @@ fn objects(evidence: &Evidence) -> Vec<Row> {
 fn cost(input: &Source<'_>) -> Vec<Row> {
     let evidence = input.evidence;
     let overhead = overhead_percent(input).map_or("not measured".to_owned(), percent_text);
+    let told = evidence.overhead_nanoseconds;
+    let told = (told > 0).then(|| {
+        words(
+            "overhead removed",
+            percent_text(removed_percent(input)),
+            "time that the collector took in the program's threads, as a share of their CPU time; it is part of no other number",
+        )
+    });
     let is_measured = evidence.recorder_cpu_seconds > 0.0;
     let measured = |text: String| if is_measured { text } else { "not measured".to_owned() };
     let recorder = measured(time_text((evidence.recorder_cpu_seconds * 1e9) as u64));
@@ -247,7 +255,7 @@ fn cost(input: &Source<'_>) -> Vec<Row> {
         kibibytes if kibibytes < 1024.0 => format!("{kibibytes:.1} KiB"),
         kibibytes => format!("{:.1} MiB", kibibytes / 1024.0),
     };
-    vec![
+    let measured = vec![
         words(
             "cost in the program",
             overhead,
@@ -260,5 +268,6 @@ fn cost(input: &Source<'_>) -> Vec<Row> {
             "largest resident memory of the recorder",
         ),
         words("recording's size", bytes_text(evidence.recording_bytes), "bytes on disk"),
-    ]
+    ];
+    told.into_iter().chain(measured).collect()
 }

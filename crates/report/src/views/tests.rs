@@ -238,6 +238,24 @@ fn machines_stand_in_the_tree_and_can_be_rows() {
 }
 
 #[test]
+fn the_collector_s_own_time_is_shown_apart_and_in_no_other_number() {
+    // 4 of 40 columns on the CPU are the collector's.
+    let mut scene = Scene::of("cpus 2\nA = work:1\none AAAAAAAAAAAAAAAA%%%%\ntwo AAAAAAAAAAAAAAAAAAAA");
+    scene.evidence.overhead_nanoseconds = 40_000_000;
+    let text = scene.text(View::Evidence, 100);
+    let line = text.lines().find(|line| line.starts_with("overhead removed")).unwrap();
+    assert!(line.contains(" 10 %"), "{line}");
+    assert!(text.contains("10 % of the threads' CPU time was the collector's"), "{text}");
+    let report = scene.report(View::Threads, &Options::default());
+    let of = |column| -> f64 { report.rows.iter().filter_map(|row| row.value(column)).sum() };
+    assert!((of("overhead_seconds") - 0.04).abs() < 1e-9 && (of("seconds") - 0.36).abs() < 1e-9);
+    assert!((of("npt_seconds") - 0.20).abs() < 1e-9, "the other thread was busy alone meanwhile");
+    let other = Scene::of("cpus 1\nA = work:1\none AAAA");
+    assert!(!other.text(View::Evidence, 100).contains("overhead removed"));
+    assert!(other.report(View::Threads, &Options::default()).rows[0].value("overhead_seconds").is_none());
+}
+
+#[test]
 fn a_library_procedure_is_named_with_the_procedure_that_called_it() {
     let drawing =
         "cpus 2\nR = main > parse > core::intrinsics::rotate:7\nM = main > merge\nmain RRRRRRRRRMRRRRRRRRR";

@@ -31,6 +31,9 @@ const MEASURES: [&str; 14] = [
     "end_seconds",
 ];
 
+/// Shown where the collector took any.
+const OVERHEAD: &str = "overhead_seconds";
+
 struct Entry {
     row: Row,
     name: String,
@@ -46,8 +49,13 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
         entry.row = std::mem::take(&mut entry.row).count("rank", place).percent("percent", share);
     }
     let identity = identity_columns(By::Thread);
-    let names: Vec<&str> =
-        MEASURES.iter().chain(identity).copied().chain(["created_by"]).chain(blocked_names()).collect();
+    let names: Vec<&str> = MEASURES
+        .iter()
+        .chain(identity)
+        .copied()
+        .chain(["created_by", OVERHEAD])
+        .chain(blocked_names())
+        .collect();
     let mut report = Report::new(View::Threads, input, options, &names);
     report.rows =
         entries.iter().take(options.top.unwrap_or(usize::MAX)).map(|entry| entry.row.clone()).collect();
@@ -102,6 +110,9 @@ fn entry(input: &Source<'_>, id: ThreadId) -> Entry {
         .count("switches", states.switches)
         .time("start_seconds", thread.start.nanoseconds())
         .text("cause", longest_cause(&states.blocked));
+    if states.overhead > 0 {
+        row = row.time(OVERHEAD, states.overhead);
+    }
     if let Some(end) = thread.end {
         row = row.time("end_seconds", end.nanoseconds());
     }
@@ -132,6 +143,9 @@ fn table(entries: &[Entry], options: &Options) -> Vec<Section> {
     }
     if has("ready_seconds") {
         columns.push(shown("ready", Show::Time("ready_seconds")));
+    }
+    if has(OVERHEAD) {
+        columns.push(shown("collector", Show::Time(OVERHEAD)).optional());
     }
     columns.push(shown("blocked", Show::Time("wait_seconds")));
     columns.push(shown("most for", Show::Words("cause")));

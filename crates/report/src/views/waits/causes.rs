@@ -137,6 +137,7 @@ fn what(category: Category) -> &'static str {
     match category {
         Category::Running => "running",
         Category::Spinning => "spinning",
+        Category::Overhead => "overhead",
         Category::Ready => "ready",
         Category::Blocked(cause) => cause.name(),
         Category::UnderWay => "hand-over",
@@ -158,6 +159,7 @@ pub(super) fn words(input: &Source<'_>, waits: &Waits, cause: &Cause, with_line:
     let did = match deed.category {
         Category::Running => place,
         Category::Spinning => format!("busy-waiting: {place}"),
+        Category::Overhead => "the collector".to_owned(),
         Category::Ready => "no CPU".to_owned(),
         Category::Blocked(cause) => format!("{cause} wait: {place}"),
         Category::UnderWay => "the hand-over itself".to_owned(),
