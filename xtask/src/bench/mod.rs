@@ -4,6 +4,7 @@ mod child;
 mod figures;
 mod recording;
 mod reporting;
+mod unprivileged;
 
 use std::fs;
 use std::path::Path;

@@ -8,6 +8,7 @@ use longpole_recording::Folder;
 
 use super::child::{Usage, measure};
 use super::figures::{Figures, Page};
+use super::unprivileged::Unprivileged;
 use crate::steps::{root, succeed};
 use crate::tools::find;
 
@@ -32,7 +33,7 @@ impl Way {
     const RECORDED: [(Way, &str); 4] = [
         (Way::Bpf, "longpole record"),
         (Way::Perf, "longpole record --collector perf"),
-        (Way::Process, "longpole record --collector process"),
+        (Way::Process, "longpole record as nobody (process)"),
         (Way::PerfSched, "perf sched record -g"),
     ];
 }
@@ -60,13 +61,10 @@ impl Setting {
     fn run(&self, way: Way, program: &Path, argument: &str) -> Result<Usage> {
         let mut command = match way {
             Way::Bare => return measure(Command::new(program).arg(argument)),
-            Way::Bpf | Way::Perf | Way::Process => {
+            Way::Process => return Unprivileged::prepare(&self.longpole, program)?.run(argument),
+            Way::Bpf | Way::Perf => {
                 let mut record = Command::new(&self.longpole);
-                let collector = match way {
-                    Way::Bpf => "bpf",
-                    Way::Perf => "perf",
-                    _ => "process",
-                };
+                let collector = if way == Way::Bpf { "bpf" } else { "perf" };
                 record.args(["record", "--collector", collector, "-o"]).arg(self.recording());
                 record
             }
