@@ -14,7 +14,7 @@ const NO_KEY: u32 = u32::MAX;
 /// Keys below this one take no memory of their own when they are set.
 const KEYS_IN_THREAD: u32 = 32;
 /// The system calls destructors this often at most while they set their keys anew.
-const ROUNDS: u64 = 4;
+const ROUNDS: u32 = 4;
 
 /// Where glibc's description of a thread has its tid.
 const TID: usize = 0x2d0;
@@ -31,6 +31,8 @@ static FORK: AtomicU64 = AtomicU64::new(0);
 static INITIALISE: extern "C" fn() = initialise;
 
 extern "C" fn initialise() {
+    #[cfg(all(feature = "preload", not(test)))]
+    crate::real::find_all();
     // SAFETY: the library is loaded by a process with one thread; both functions are called once.
     unsafe {
         let path = libc::getenv(VARIABLE.as_ptr());
@@ -116,6 +118,10 @@ pub fn begin_copy() {
     let parent = memory::pid();
     tls::forget();
     memory::renew();
+    // A process has one thread first, which has its number. Where libc was not asked it does not know.
+    if tid() != memory::pid() {
+        TID_OFFSET.store(0, Ordering::Relaxed);
+    }
     let Some(me) = Me::get() else { return };
     me.header().count_process();
     if let Some((bottom, top)) = extent {
@@ -131,6 +137,15 @@ pub fn tid_offset() -> Option<usize> {
         0 => None,
         offset => Some(offset),
     }
+}
+
+/// The calling thread's tid: without a system call, where that can be.
+#[must_use]
+pub fn tid() -> u32 {
+    // SAFETY: a thread's own description, whose layout was checked.
+    let known =
+        tid_offset().map_or(0, |offset| unsafe { *((libc::pthread_self() as usize + offset) as *const u32) });
+    if known == 0 { system::tid() } else { known }
 }
 
 /// A new thread begins: it was announced under `key`.

@@ -1,20 +1,32 @@
 //! The memory that this process shares with the recorder: the header from the beginning, areas as threads need them.
 //!
-//! No descriptor stays open: the file is opened by its name for each mapping.
+//! What most programs need is mapped at once, when the program begins: later the process may have changed its root or its
+//! user, or may no longer make system calls as it likes. No descriptor stays open; a program with more threads opens
+//! the file by its name again.
 
 use core::ffi::{CStr, c_char};
 use core::ptr;
-use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 use longpole_ring::{AREA_BYTES, AREAS, AREAS_PER_SEGMENT, Area, HEADER_BYTES, Header, Owner, SEGMENT_BYTES};
 
-use crate::system;
+use crate::{lifecycle, system};
 
 const SEGMENTS: usize = AREAS / AREAS_PER_SEGMENT;
+/// Areas that are mapped with the header.
+const FIRST_AREAS: usize = 1024;
+/// Of a program's limited address space the agent takes one part in so many.
+const SHARE_OF_LIMIT: u64 = 64;
 const LONGEST_PATH: usize = 128;
 
 static HEADER: AtomicPtr<Header> = AtomicPtr::new(ptr::null_mut());
 static SEGMENT: [AtomicPtr<u8>; SEGMENTS] = [const { AtomicPtr::new(ptr::null_mut()) }; SEGMENTS];
+/// Areas that are mapped behind the header.
+static MAPPED: AtomicUsize = AtomicUsize::new(0);
+/// Segments that may still be mapped.
+static SEGMENTS_LEFT: AtomicUsize = AtomicUsize::new(SEGMENTS);
+/// The process may no longer map memory, or make system calls, as it likes.
+static IS_CONFINED: AtomicBool = AtomicBool::new(false);
 static PID: AtomicU32 = AtomicU32::new(0);
 /// Written once, before [`HEADER`].
 static mut PATH: [u8; LONGEST_PATH] = [0; LONGEST_PATH];
@@ -30,7 +42,8 @@ pub unsafe fn connect(path: *const c_char) {
     if bytes.len() > LONGEST_PATH {
         return;
     }
-    let Some(address) = map(path, 0, HEADER_BYTES) else { return };
+    let areas = areas_within_limit();
+    let Some(address) = map(path, 0, HEADER_BYTES + areas * AREA_BYTES) else { return };
     let header: *mut Header = address.cast();
     // SAFETY: the mapping is as long as a header, page-aligned, and stays; all its words are atomic.
     let is_ours = unsafe { &*header }.is_ours();
@@ -39,8 +52,51 @@ pub unsafe fn connect(path: *const c_char) {
     }
     // SAFETY: one thread, and nobody reads before `HEADER` is set.
     unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), (&raw mut PATH).cast(), bytes.len()) };
+    MAPPED.store(areas, Ordering::Relaxed);
     PID.store(system::pid(), Ordering::Relaxed);
     HEADER.store(header, Ordering::Release);
+}
+
+/// Areas to map at once: none where address space is limited, since segments are smaller.
+fn areas_within_limit() -> usize {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is a valid place for the answer.
+    unsafe { libc::getrlimit(libc::RLIMIT_AS, &raw mut limit) };
+    if limit.rlim_cur == libc::RLIM_INFINITY {
+        return FIRST_AREAS;
+    }
+    let segments = (limit.rlim_cur / SHARE_OF_LIMIT) as usize / SEGMENT_BYTES;
+    SEGMENTS_LEFT.store(segments.max(1), Ordering::Relaxed);
+    0
+}
+
+/// The process is about to lose a freedom: nothing is mapped from now on, and no system call made that can be avoided.
+pub fn confine() {
+    IS_CONFINED.store(true, Ordering::Relaxed);
+}
+
+/// Whether [`confine`] was called.
+#[must_use]
+pub fn is_confined() -> bool {
+    IS_CONFINED.load(Ordering::Relaxed)
+}
+
+/// Gives the mapped areas back that no thread has: the process is about to limit its address space, or to lock it.
+pub fn shrink() {
+    /// Threads that are just now getting an area.
+    const MARGIN: usize = 64;
+    confine();
+    let base = HEADER.load(Ordering::Acquire).cast::<u8>();
+    // SAFETY: a pointer that is stored there points to a mapping that is never undone.
+    let Some(header) = (unsafe { base.cast::<Header>().as_ref() }) else { return };
+    let mapped = MAPPED.load(Ordering::Relaxed);
+    let kept = header.pool.used() + MARGIN;
+    if kept >= mapped || MAPPED.compare_exchange(mapped, kept, Ordering::Relaxed, Ordering::Relaxed).is_err()
+    {
+        return;
+    }
+    // SAFETY: areas from `kept` on are nobody's, and no longer handed out.
+    unsafe { system::unmap(base.add(HEADER_BYTES + kept * AREA_BYTES), (mapped - kept) * AREA_BYTES) };
 }
 
 fn map(path: &CStr, offset: usize, length: usize) -> Option<*mut u8> {
@@ -75,18 +131,33 @@ pub fn renew() {
 #[cold]
 #[must_use]
 pub fn claim(header: &Header) -> Option<&'static Area> {
-    let area = header.pool.claim().and_then(area);
+    let index = header.pool.claim();
+    let area = index.and_then(area);
+    if let (Some(index), None) = (index, area) {
+        // It is as clean as it came.
+        header.pool.give_back(index);
+    }
     match area {
-        Some(area) => area.begin(Owner { pid: pid(), tid: system::tid() }),
+        Some(area) => area.begin(Owner { pid: pid(), tid: lifecycle::tid() }),
         None => header.count_thread_without_area(),
     }
     area
 }
 
 fn area(index: usize) -> Option<&'static Area> {
+    if index < MAPPED.load(Ordering::Relaxed) {
+        let base = HEADER.load(Ordering::Acquire).cast::<u8>();
+        // SAFETY: the mapping holds more areas than `index`, and all words of an area are atomic.
+        return Some(unsafe { &*base.add(HEADER_BYTES + index * AREA_BYTES).cast::<Area>() });
+    }
     let segment = &SEGMENT[index / AREAS_PER_SEGMENT];
     let mut address = segment.load(Ordering::Acquire);
     if address.is_null() {
+        let left = SEGMENTS_LEFT.load(Ordering::Relaxed);
+        if is_confined() || left == 0 {
+            return None;
+        }
+        SEGMENTS_LEFT.store(left - 1, Ordering::Relaxed);
         // SAFETY: written before `HEADER` was set, and not since.
         let path = unsafe { CStr::from_ptr((&raw const PATH).cast()) };
         let offset = HEADER_BYTES + index / AREAS_PER_SEGMENT * SEGMENT_BYTES;

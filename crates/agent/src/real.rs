@@ -70,6 +70,29 @@ impl Real {
     }
 }
 
+/// Finds every function that the agent has a hook for: so that no hook has to, and `dlerror` has nothing to tell.
+#[cfg(all(feature = "preload", not(test)))]
+pub fn find_all() {
+    unsafe extern "C" {
+        // The linker sets these around the section.
+        #[link_name = "__start_longpole_real"]
+        static START: Real;
+        #[link_name = "__stop_longpole_real"]
+        static STOP: Real;
+        fn dlerror() -> *mut core::ffi::c_char;
+    }
+    let (mut at, end) = (&raw const START, &raw const STOP);
+    while at < end {
+        // SAFETY: the section holds values of this type only, one behind another.
+        unsafe {
+            (*at).address();
+            at = at.add(1);
+        }
+    }
+    // SAFETY: what is told is not looked at.
+    unsafe { dlerror() };
+}
+
 /// Defines hooks: functions with the names of those that they stand in for.
 ///
 /// In the body, `real` is the real function. Where no library has it, the hook returns the value after `else`.
@@ -87,6 +110,7 @@ macro_rules! hooks {
         #[inline(never)]
         pub unsafe extern "C-unwind" fn $name($($argument: $kind),*) $(-> $result)? {
             type Function = unsafe extern "C-unwind" fn($($kind),*) $(-> $result)?;
+            #[cfg_attr(feature = "preload", unsafe(link_section = "longpole_real"))]
             static REAL: $crate::real::Real = $crate::hooks!(@real $name $($version)?);
             // SAFETY: the type is the function's own.
             let Some($real) = (unsafe { REAL.function::<Function>() }) else { return $missing };

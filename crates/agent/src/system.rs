@@ -68,7 +68,22 @@ pub fn map(descriptor: usize, offset: usize, length: usize) -> Option<*mut u8> {
     let address = unsafe {
         call(libc::SYS_mmap, [0, length, protection, libc::MAP_SHARED as usize, descriptor, offset])
     };
-    (address > 0).then_some(address as *mut u8)
+    if address <= 0 {
+        return None;
+    }
+    // The recorder's memory is no part of what went wrong in a program that leaves a core file.
+    // SAFETY: the new mapping.
+    unsafe { call(libc::SYS_madvise, [address as usize, length, libc::MADV_DONTDUMP as usize, 0, 0, 0]) };
+    Some(address as *mut u8)
+}
+
+/// Undoes a part of a mapping.
+///
+/// # Safety
+/// Nobody uses that memory any more.
+pub unsafe fn unmap(address: *mut u8, length: usize) {
+    // SAFETY: the caller's.
+    unsafe { call(libc::SYS_munmap, [address as usize, length, 0, 0, 0, 0]) };
 }
 
 /// Ends the process: only after a fault of the agent's own.

@@ -28,7 +28,7 @@ impl Me {
     pub fn get() -> Option<Me> {
         let header = memory::header()?;
         let slot = tls::slot();
-        if slot.busy.get() != 0 {
+        if slot.busy.get() != 0 && !was_left(slot) {
             return None;
         }
         let area = slot.area.get();
@@ -70,7 +70,7 @@ impl Me {
     #[inline(always)]
     pub fn with<T>(self, work: impl FnOnce(&Area) -> T) -> T {
         let slot = tls::slot();
-        slot.busy.set(1);
+        slot.busy.set(stack_pointer());
         compiler_fence(Ordering::SeqCst);
         let result = work(self.area);
         compiler_fence(Ordering::SeqCst);
@@ -274,12 +274,35 @@ impl Me {
     }
 }
 
+#[inline(always)]
+fn stack_pointer() -> u64 {
+    let pointer;
+    // SAFETY: reads a register.
+    unsafe { core::arch::asm!("mov {}, rsp", out(reg) pointer, options(nomem, nostack, preserves_flags)) };
+    pointer
+}
+
+/// Whether the agent's work in this thread was left for good: by a jump out of a signal handler that came meanwhile.
+/// Then the thread is further out on its stack than that work was; a handler is further in, or on another stack.
+#[cold]
+fn was_left(slot: &Slot) -> bool {
+    // SAFETY: null, or an area, which is never unmapped while a thread has it.
+    let Some(area) = (unsafe { slot.area.get().as_ref() }) else { return false };
+    let (bottom, top) = area.stack();
+    let (then, now) = (slot.busy.get(), stack_pointer());
+    let is_left = bottom < then && then < now && now < top;
+    if is_left {
+        slot.busy.set(0);
+    }
+    is_left
+}
+
 #[cold]
 fn begin(header: &'static Header, slot: &'static Slot) -> Option<Me> {
     if slot.is_off.get() != 0 {
         return None;
     }
-    slot.busy.set(1);
+    slot.busy.set(stack_pointer());
     compiler_fence(Ordering::SeqCst);
     let area = memory::claim(header);
     match area {

@@ -28,12 +28,12 @@ global_asm!(
 pub struct Slot {
     /// The thread's area; null before its first event.
     pub area: Cell<*const Area>,
-    /// The agent is at work in this thread: a signal handler that comes now goes unrecorded.
-    pub busy: Cell<u32>,
+    /// Where on the stack the agent is at work in this thread, else 0: a signal handler that comes now goes unrecorded.
+    pub busy: Cell<u64>,
     /// The thread goes unrecorded for good.
     pub is_off: Cell<u32>,
     /// Rounds of destructors that have called the agent's.
-    pub rounds: Cell<u64>,
+    pub rounds: Cell<u32>,
     /// What the thread is about to run in [`crate::hooks::once`].
     pub initialisation: Cell<Option<Initialisation>>,
 }

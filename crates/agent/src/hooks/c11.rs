@@ -19,6 +19,7 @@ const KIND: WaitKind = WaitKind::Mutex;
 #[inline(always)]
 unsafe fn attempt(mutex: *mut c_void) -> c_int {
     type Try = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
+    #[cfg_attr(feature = "preload", unsafe(link_section = "longpole_real"))]
     static TRY: Real = Real::new(c"mtx_trylock");
     // SAFETY: the type is the function's own, and the caller gives a mutex.
     unsafe { TRY.function::<Try>().map_or(BUSY, |attempt| attempt(mutex)) }

@@ -10,11 +10,15 @@ use longpole_ring::WaitKind;
 
 use super::{missing, wait_outside};
 use crate::thread::Me;
-use crate::{hooks, system};
+use crate::{hooks, memory, system};
 
 /// Whether a call that needs these events of the descriptor would wait now.
 pub fn may_wait(descriptor: c_int, events: c_short) -> impl FnOnce(Me) -> bool {
     move |_| {
+        // A filter that lets the call pass need not let the question pass.
+        if memory::is_confined() {
+            return true;
+        }
         let mut asked = libc::pollfd { fd: descriptor, events, revents: 0 };
         // SAFETY: one entry, and no time to wait.
         descriptor >= 0

@@ -6,7 +6,7 @@ use longpole_ring::WaitKind;
 
 use super::wait;
 use crate::thread::Me;
-use crate::{frame, hooks, lifecycle};
+use crate::{frame, hooks, lifecycle, memory};
 
 const KIND: WaitKind = WaitKind::Futex;
 /// How many a requeue lets go on at most, and more: all are told.
@@ -50,6 +50,9 @@ hooks! {
     /// whatever lies there, as the real function does.
     fn syscall(number: c_long, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> c_long, else c_long::from(super::missing()), |real| {
         if number != libc::SYS_futex {
+            if number == libc::SYS_seccomp {
+                memory::confine();
+            }
             let is_copy = copies_process(number, a);
             if is_copy {
                 lifecycle::announce_copy();

@@ -100,7 +100,9 @@ fn exit(me: Me, procedure: u64) {
 
 /// Prepares for a new program, whose only thread calls this.
 pub fn begin(me: Me) {
+    #[cfg_attr(feature = "preload", unsafe(link_section = "longpole_real"))]
     static ENTER: Real = Real::new(c"__cyg_profile_func_enter");
+    #[cfg_attr(feature = "preload", unsafe(link_section = "longpole_real"))]
     static EXIT: Real = Real::new(c"__cyg_profile_func_exit");
     OTHER_ENTER.store(outside_libc(ENTER.address()), Ordering::Relaxed);
     OTHER_EXIT.store(outside_libc(EXIT.address()), Ordering::Relaxed);

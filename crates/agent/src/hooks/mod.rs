@@ -11,6 +11,7 @@ pub mod condition;
 pub mod descriptors;
 pub mod futex;
 pub mod instrumentation;
+pub mod limits;
 pub mod messages;
 pub mod mutex;
 pub mod once;

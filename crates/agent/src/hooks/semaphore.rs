@@ -19,6 +19,7 @@ const KIND: WaitKind = WaitKind::Semaphore;
 #[inline(always)]
 unsafe fn is_positive(semaphore: *mut c_void) -> bool {
     type Value = unsafe extern "C-unwind" fn(*mut c_void, *mut c_int) -> c_int;
+    #[cfg_attr(feature = "preload", unsafe(link_section = "longpole_real"))]
     static VALUE: Real = Real::new(c"sem_getvalue");
     let mut value = 0;
     // SAFETY: the type is the function's own, and the caller gives a semaphore.

@@ -10,7 +10,7 @@ use longpole_ring::{Kind, WaitKind};
 use super::c11::ERROR;
 use super::{missing, wait};
 use crate::thread::Me;
-use crate::{frame, hooks, lifecycle};
+use crate::{frame, hooks, lifecycle, memory};
 
 type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 
@@ -189,8 +189,11 @@ hooks! {
         result
     }
 
-    /// Among much else, names the calling thread.
+    /// Among much else, names the calling thread, and puts filters on system calls.
     fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize) -> c_int, else missing(), |real| {
+        if matches!(option, libc::PR_SET_SECCOMP | libc::PR_SET_NO_NEW_PRIVS) {
+            memory::confine();
+        }
         let result = unsafe { real(option, a, b, c, d) };
         if option == libc::PR_SET_NAME && result == 0 && let Some(me) = Me::get() {
             // SAFETY: the kernel has read the name.
