@@ -21,6 +21,7 @@ pub mod hooks;
 pub mod interface;
 pub mod lifecycle;
 pub mod memory;
+pub mod openmp;
 pub mod real;
 pub mod stack;
 pub mod system;

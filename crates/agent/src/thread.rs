@@ -3,7 +3,7 @@
 use core::ptr;
 use core::sync::atomic::{Ordering, compiler_fence};
 
-use longpole_ring::{Area, Header, Kind, Mode, Taken, WaitKind, event};
+use longpole_ring::{Area, Header, Kind, Mode, Status, Taken, WaitKind, event};
 
 use crate::clock;
 use crate::lifecycle;
@@ -265,6 +265,21 @@ impl Me {
         let slot = tls::slot();
         slot.is_off.set(1);
         slot.area.set(ptr::null());
+    }
+
+    /// Its process.
+    #[must_use]
+    pub fn pid(self) -> u32 {
+        memory::pid()
+    }
+
+    /// Its own id.
+    #[must_use]
+    pub fn tid(self) -> u32 {
+        match self.area.status() {
+            Status::Free => 0,
+            Status::Live(owner) | Status::Ended(owner) => owner.tid,
+        }
     }
 
     /// The thread's area.

@@ -93,6 +93,8 @@ pub struct State {
     outer: AtomicU64,
     /// What the last of these was for, until it is acquired.
     awaited: AtomicU64,
+    /// The OpenMP team that the thread works in, 0 for none.
+    team: AtomicU64,
 }
 
 impl State {
@@ -145,9 +147,23 @@ impl State {
         was_awaited
     }
 
+    /// The OpenMP team that the thread works in, 0 for none.
+    #[must_use]
+    pub fn team(&self) -> u64 {
+        self.team.load(Ordering::Relaxed)
+    }
+
+    /// The thread works in another OpenMP team. Returns the former one.
+    pub fn change_team(&self, team: u64) -> u64 {
+        let former = self.team();
+        self.team.store(team, Ordering::Relaxed);
+        former
+    }
+
     /// Forgets everything, for the next owner.
     pub fn reset(&self) {
         self.work();
+        self.team.store(0, Ordering::Relaxed);
         self.outer.store(0, Ordering::Relaxed);
         self.awaited.store(0, Ordering::Relaxed);
     }
