@@ -214,6 +214,12 @@ impl ProfileStack {
         self.depth.load(Ordering::Relaxed)
     }
 
+    /// Changes since the beginning, direct recursion aside: as long as the number is the same, so is the stack.
+    #[must_use]
+    pub fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Acquire)
+    }
+
     /// Entries that did not fit, since the beginning.
     #[must_use]
     pub fn overflows(&self) -> u32 {

@@ -4,6 +4,7 @@
 //! accounts of the thread come how long it was ready without a processor.
 
 use std::fs::File;
+use std::hash::{Hash, Hasher};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::unix::fs::FileExt;
@@ -14,7 +15,7 @@ use std::time::Duration;
 
 use longpole_event::Time;
 use longpole_ring::{Area, Owner, Status};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
 use super::memory::Memory;
 use super::told::Told;
@@ -27,6 +28,10 @@ const ACCOUNT_NANOSECONDS: u64 = 10_000_000;
 const SHORTEST_READY_NANOSECONDS: u64 = 500_000;
 /// Accounts that are kept open.
 const MOST_ACCOUNTS: usize = 512;
+/// Keys of stacks that are remembered as told.
+const MOST_TOLD: usize = 100_000;
+/// Tells keys of profile stacks from those of other stacks.
+const SALT: u64 = u64::from_le_bytes(*b"profiles");
 /// Samples that wait to be taken; further ones are counted as lost by being absent.
 const MOST_WAITING: usize = 1 << 20;
 
@@ -66,6 +71,7 @@ impl Samplers {
                 stop: Arc::clone(&samplers.stop),
                 found: Arc::clone(&samplers.found),
                 accounts: FxHashMap::default(),
+                stacks: Stacks::default(),
                 share: (number, count),
             };
             let period = Duration::from_secs(1) / sampling.hertz.max(1);
@@ -113,6 +119,7 @@ struct Sampler {
     stop: Arc<AtomicBool>,
     found: Arc<Mutex<Vec<RawEvent>>>,
     accounts: FxHashMap<usize, Account>,
+    stacks: Stacks,
     /// Which of how many samplers this is: each looks at its own areas.
     share: (usize, usize),
 }
@@ -139,6 +146,9 @@ impl Sampler {
             let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
             if found.len() < MOST_WAITING {
                 found.append(&mut events);
+            } else {
+                // What was to be told of stacks is gone too.
+                self.stacks = Stacks::default();
             }
             events.clear();
         }
@@ -157,7 +167,7 @@ impl Sampler {
             }
             let task = Task { pid: owner.pid, tid: owner.tid };
             let mut push = |kind| events.push(RawEvent { time, cpu: 0, kind });
-            if let Some(stack) = profile(area) {
+            if let Some(stack) = self.stacks.find(index, owner.pid, area) {
                 push(RawKind::Sample { task, kernel: false, stack });
             }
             if let Some(nanoseconds) = self.was_ready(index, owner, time) {
@@ -206,24 +216,65 @@ impl Account {
     }
 }
 
-/// The thread's profile stack; `None` where it has none, or changed it under our eyes.
-fn profile(area: &Area) -> Option<RawStack> {
-    if area.profile.depth() == 0 {
-        return None;
+/// The profile stacks that were seen.
+#[derive(Default)]
+struct Stacks {
+    /// Of each area: the process, the stack's changes so far, and the key.
+    last: FxHashMap<usize, (u32, u64, Option<u64>)>,
+    told: FxHashSet<u64>,
+    entries: Vec<(u64, bool)>,
+}
+
+impl Stacks {
+    /// The thread's profile stack; `None` where it has none, or changed it under our eyes.
+    fn find(&mut self, index: usize, pid: u32, area: &Area) -> Option<RawStack> {
+        if area.profile.depth() == 0 {
+            return None;
+        }
+        let changes = area.profile.changes();
+        match self.last.get(&index) {
+            Some(&(process, before, key)) if (process, before) == (pid, changes) => Some(named(key)),
+            _ => {
+                let stack = self.read(pid, area)?;
+                let key = match &stack {
+                    RawStack::Known(key) => Some(*key),
+                    RawStack::Taken(taken) => taken.key,
+                    RawStack::None => None,
+                };
+                self.last.insert(index, (pid, changes, key));
+                Some(stack)
+            }
+        }
     }
-    let mut entries: Vec<(u64, bool)> = Vec::new();
-    if !area.profile.copy(&mut entries) {
-        return None;
+
+    fn read(&mut self, pid: u32, area: &Area) -> Option<RawStack> {
+        self.entries.clear();
+        if !area.profile.copy(&mut self.entries) {
+            return None;
+        }
+        // Regions are told as events of their own.
+        self.entries.retain(|(_, is_region)| !is_region);
+        if self.entries.is_empty() {
+            return Some(RawStack::None);
+        }
+        let mut hasher = FxHasher::default();
+        (SALT, pid, &self.entries).hash(&mut hasher);
+        let key = hasher.finish();
+        if self.told.len() >= MOST_TOLD {
+            self.told.clear();
+        }
+        if !self.told.insert(key) {
+            return Some(RawStack::Known(key));
+        }
+        // Outer addresses are taken for return addresses, which lie behind their call.
+        let procedures = self.entries.iter().rev().enumerate();
+        let chain = procedures.map(|(depth, &(address, _))| address + u64::from(depth > 0)).collect();
+        Some(RawStack::Taken(Box::new(TakenStack { key: Some(key), chain, ..TakenStack::default() })))
     }
-    // Regions are told as events of their own.
-    let procedures = entries.iter().rev().filter(|(_, is_region)| !is_region);
-    // Outer addresses are taken for return addresses, which lie behind their call.
-    let chain: Vec<u64> =
-        procedures.enumerate().map(|(depth, &(address, _))| address + u64::from(depth > 0)).collect();
-    if chain.is_empty() {
-        return Some(RawStack::None);
-    }
-    Some(RawStack::Taken(Box::new(TakenStack { chain, ..TakenStack::default() })))
+}
+
+fn named(key: Option<u64>) -> RawStack {
+    key.map_or(RawStack::None, RawStack::Known)
 }
 
 fn thread_cpu_nanoseconds() -> u64 {
