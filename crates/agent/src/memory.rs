@@ -8,7 +8,7 @@ use core::ffi::{CStr, c_char};
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
-use longpole_ring::{AREA_BYTES, AREAS, AREAS_PER_SEGMENT, Area, HEADER_BYTES, Header, Owner, SEGMENT_BYTES};
+use longpole_ring::{AREA_BYTES, AREAS, AREAS_PER_SEGMENT, Area, HEADER_BYTES, Header, Owner, stride};
 
 use crate::{lifecycle, system};
 
@@ -23,6 +23,7 @@ static HEADER: AtomicPtr<Header> = AtomicPtr::new(ptr::null_mut());
 static SEGMENT: [AtomicPtr<u8>; SEGMENTS] = [const { AtomicPtr::new(ptr::null_mut()) }; SEGMENTS];
 /// Areas that are mapped behind the header.
 static MAPPED: AtomicUsize = AtomicUsize::new(0);
+static MAPPED_BYTES: AtomicUsize = AtomicUsize::new(0);
 /// Segments that may still be mapped.
 static SEGMENTS_LEFT: AtomicUsize = AtomicUsize::new(SEGMENTS);
 /// The process may no longer map memory, or make system calls, as it likes.
@@ -52,7 +53,12 @@ pub unsafe fn connect(path: *const c_char) {
     }
     // SAFETY: one thread, and nobody reads before `HEADER` is set.
     unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), (&raw mut PATH).cast(), bytes.len()) };
-    MAPPED.store(areas, Ordering::Relaxed);
+    // SAFETY: the mapping stays.
+    let stride = stride(unsafe { &*header }.mode());
+    MAPPED.store(areas * AREA_BYTES / stride, Ordering::Relaxed);
+    MAPPED_BYTES.store(areas * AREA_BYTES, Ordering::Relaxed);
+    let segments = SEGMENTS_LEFT.load(Ordering::Relaxed) * AREA_BYTES / stride;
+    SEGMENTS_LEFT.store(segments.max(1), Ordering::Relaxed);
     PID.store(system::pid(), Ordering::Relaxed);
     HEADER.store(header, Ordering::Release);
 }
@@ -65,7 +71,7 @@ fn areas_within_limit() -> usize {
     if limit.rlim_cur == libc::RLIM_INFINITY {
         return FIRST_AREAS;
     }
-    let segments = (limit.rlim_cur / SHARE_OF_LIMIT) as usize / SEGMENT_BYTES;
+    let segments = (limit.rlim_cur / SHARE_OF_LIMIT) as usize / (AREAS_PER_SEGMENT * AREA_BYTES);
     SEGMENTS_LEFT.store(segments.max(1), Ordering::Relaxed);
     0
 }
@@ -95,8 +101,10 @@ pub fn shrink() {
     {
         return;
     }
+    let kept_bytes = kept * stride(header.mode());
+    let bytes = MAPPED_BYTES.load(Ordering::Relaxed) - kept_bytes;
     // SAFETY: areas from `kept` on are nobody's, and no longer handed out.
-    unsafe { system::unmap(base.add(HEADER_BYTES + kept * AREA_BYTES), (mapped - kept) * AREA_BYTES) };
+    unsafe { system::unmap(base.add(HEADER_BYTES + kept_bytes), bytes) };
 }
 
 fn map(path: &CStr, offset: usize, length: usize) -> Option<*mut u8> {
@@ -132,23 +140,30 @@ pub fn renew() {
 #[must_use]
 pub fn claim(header: &Header) -> Option<&'static Area> {
     let index = header.pool.claim();
-    let area = index.and_then(area);
+    let mode = header.mode();
+    let area = index.and_then(|index| area(index, stride(mode)));
     if let (Some(index), None) = (index, area) {
         // It is as clean as it came.
         header.pool.give_back(index);
     }
     match area {
-        Some(area) => area.begin(Owner { pid: pid(), tid: lifecycle::tid() }),
+        Some(area) => {
+            if mode.calls {
+                // SAFETY: areas are so far apart that each is followed by its long ring.
+                unsafe { area.lengthen() };
+            }
+            area.begin(Owner { pid: pid(), tid: lifecycle::tid() });
+        }
         None => header.count_thread_without_area(),
     }
     area
 }
 
-fn area(index: usize) -> Option<&'static Area> {
+fn area(index: usize, stride: usize) -> Option<&'static Area> {
     if index < MAPPED.load(Ordering::Relaxed) {
         let base = HEADER.load(Ordering::Acquire).cast::<u8>();
         // SAFETY: the mapping holds more areas than `index`, and all words of an area are atomic.
-        return Some(unsafe { &*base.add(HEADER_BYTES + index * AREA_BYTES).cast::<Area>() });
+        return Some(unsafe { &*base.add(HEADER_BYTES + index * stride).cast::<Area>() });
     }
     let segment = &SEGMENT[index / AREAS_PER_SEGMENT];
     let mut address = segment.load(Ordering::Acquire);
@@ -160,11 +175,11 @@ fn area(index: usize) -> Option<&'static Area> {
         SEGMENTS_LEFT.store(left - 1, Ordering::Relaxed);
         // SAFETY: written before `HEADER` was set, and not since.
         let path = unsafe { CStr::from_ptr((&raw const PATH).cast()) };
-        let offset = HEADER_BYTES + index / AREAS_PER_SEGMENT * SEGMENT_BYTES;
-        address = map(path, offset, SEGMENT_BYTES)?;
+        let bytes = AREAS_PER_SEGMENT * stride;
+        address = map(path, HEADER_BYTES + index / AREAS_PER_SEGMENT * bytes, bytes)?;
         // Another thread may have mapped it too: both mappings show the same memory, and the second stays unused.
         segment.store(address, Ordering::Release);
     }
     // SAFETY: the mapping holds this many areas, is never undone, and all words of an area are atomic.
-    Some(unsafe { &*address.add(index % AREAS_PER_SEGMENT * AREA_BYTES).cast::<Area>() })
+    Some(unsafe { &*address.add(index % AREAS_PER_SEGMENT * stride).cast::<Area>() })
 }

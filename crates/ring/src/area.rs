@@ -1,6 +1,7 @@
 //! What belongs to one thread in the shared memory.
 
 use crate::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::event::Words;
 use crate::held::Holds;
 use crate::profile::ProfileStack;
 use crate::ring::Ring;
@@ -10,6 +11,10 @@ use crate::state::State;
 pub const AREA_BYTES: usize = 256 * 1024;
 /// Words of a thread's ring.
 const RING_WORDS: usize = 16 * 1024;
+/// Words of its long ring.
+const LONG_RING_WORDS: usize = 256 * 1024;
+/// Bytes of a long ring with its counters, a multiple of the size of pages.
+pub const LONG_RING_BYTES: usize = LONG_RING_WORDS * 8 + 4096;
 /// Keys of stacks that a thread remembers to have told.
 const KNOWN_STACKS: usize = 512;
 
@@ -41,7 +46,8 @@ pub struct Area {
     owner: AtomicU64,
     /// 1 when the thread has ended.
     ended: AtomicU32,
-    reserved: AtomicU32,
+    /// 1 where a long ring follows, which is used instead of the area's own.
+    is_long: AtomicU32,
     /// Events that found no room since the thread last told of it.
     lost: AtomicU64,
     /// Highest and lowest address of the thread's stack; 0 where they are not known.
@@ -55,7 +61,7 @@ pub struct Area {
     pub holds: Holds,
     known_stacks: [AtomicU64; KNOWN_STACKS],
     /// Its events.
-    pub ring: Ring<RING_WORDS>,
+    ring: Ring<RING_WORDS>,
 }
 
 impl Area {
@@ -65,7 +71,7 @@ impl Area {
         Area {
             owner: AtomicU64::new(0),
             ended: AtomicU32::new(0),
-            reserved: AtomicU32::new(0),
+            is_long: AtomicU32::new(0),
             lost: AtomicU64::new(0),
             stack_top: AtomicU64::new(0),
             stack_bottom: AtomicU64::new(0),
@@ -80,6 +86,32 @@ impl Area {
     /// A thread that has claimed the area from the [`crate::Pool`] begins to use it.
     pub fn begin(&self, owner: Owner) {
         self.owner.store(u64::from(owner.pid) << 32 | u64::from(owner.tid), Ordering::Release);
+    }
+
+    /// Uses the long ring that follows the area from now on, for threads that tell of every call. Before the first
+    /// event.
+    ///
+    /// # Safety
+    /// [`LONG_RING_BYTES`] of the same memory follow the area's [`AREA_BYTES`], zeroes or a long ring.
+    pub unsafe fn lengthen(&self) {
+        self.is_long.store(1, Ordering::Release);
+    }
+
+    #[inline]
+    fn long_ring(&self) -> Option<&Ring<LONG_RING_WORDS>> {
+        if self.is_long.load(Ordering::Acquire) == 0 {
+            return None;
+        }
+        // SAFETY: whoever has set the flag vouches for the memory, all words of which are atomic.
+        Some(unsafe { &*core::ptr::from_ref(self).byte_add(AREA_BYTES).cast() })
+    }
+
+    /// Reads every event that was written before this call began, see [`Ring::drain`]. Only the recorder.
+    pub fn drain(&self, take: &mut impl FnMut(&Words)) -> bool {
+        match self.long_ring() {
+            Some(ring) => ring.drain(take),
+            None => self.ring.drain(take),
+        }
     }
 
     /// The thread has written its last event.
@@ -106,7 +138,11 @@ impl Area {
         self.state.reset();
         self.profile.reset();
         self.holds.reset();
-        self.ring.reset();
+        match self.long_ring() {
+            Some(ring) => ring.reset(),
+            None => self.ring.reset(),
+        }
+        self.is_long.store(0, Ordering::Relaxed);
         self.lost.store(0, Ordering::Relaxed);
         self.known_stacks.iter().for_each(|key| key.store(0, Ordering::Relaxed));
         self.set_stack(0, 0);
@@ -123,7 +159,10 @@ impl Area {
     /// The same for an event whose words lie in two places.
     #[inline]
     pub fn push_parts(&self, event: &[u64], rest: &[u64]) -> bool {
-        let is_written = self.ring.push_parts(event, rest);
+        let is_written = match self.long_ring() {
+            Some(ring) => ring.push_parts(event, rest),
+            None => self.ring.push_parts(event, rest),
+        };
         if !is_written {
             self.lost.store(self.lost.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
         }

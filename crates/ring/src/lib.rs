@@ -20,7 +20,7 @@ mod profile;
 mod ring;
 mod state;
 
-pub use area::{AREA_BYTES, Area, Owner, Status};
+pub use area::{AREA_BYTES, Area, LONG_RING_BYTES, Owner, Status};
 pub use event::{DEEPEST_CALL, Event, Kind, LONGEST_EVENT, Words, call_event, event, event_in};
 pub use header::{Clock, Header, MAGIC, Mode, VERSION, WAITER_COUNTERS};
 pub use held::{HOLD_ROWS, HoldRow, Holds, MOST_HELD, Taken};
@@ -33,10 +33,17 @@ pub use state::{State, TEAM_RELEASE, WaitKind};
 pub const HEADER_BYTES: usize = 64 * 1024;
 /// Areas that a process maps together.
 pub const AREAS_PER_SEGMENT: usize = 16;
-/// Bytes that a process maps together.
-pub const SEGMENT_BYTES: usize = AREAS_PER_SEGMENT * AREA_BYTES;
 /// Bytes of the whole memory; pages that nobody touches take no room.
-pub const MEMORY_BYTES: usize = HEADER_BYTES + AREAS * AREA_BYTES;
+#[must_use]
+pub const fn memory_bytes(mode: Mode) -> usize {
+    HEADER_BYTES + AREAS * stride(mode)
+}
+
+/// Bytes from one area to the next: threads that tell of every call have a long ring beside theirs.
+#[must_use]
+pub const fn stride(mode: Mode) -> usize {
+    if mode.calls { AREA_BYTES + LONG_RING_BYTES } else { AREA_BYTES }
+}
 
 const _: () = assert!(size_of::<Header>() <= HEADER_BYTES);
 #[cfg(not(all(loom, test)))]

@@ -10,13 +10,24 @@
 //!
 //! Between two events of a thread lies what telling of one costs it; how much that is, the process tells by calls
 //! that it makes for nothing when it begins. It is handed on as the collector's own time.
+//!
+//! A procedure that makes many short calls would fill the log with them. Calls that make none themselves and follow
+//! each other within [`WINDOW`] are put together, each procedure's into one, with the time that they took in all:
+//!
+//! ```text
+//!   told      f  g g  h  g  h  h  ·······      (each letter a call by f)
+//!   means     f  ggg hhh ················      as long in g, in h and in f, from the same moment to the same moment
+//! ```
 
 use longpole_ring::DEEPEST_CALL;
-use rustc_hash::FxHashMap;
 
 use super::ticks::Ticks;
 use crate::raw::{RawMark, RawPlace, RawStack};
 
+/// Calls are put together within this time, nanoseconds.
+const WINDOW: u64 = 20_000;
+/// Procedures whose calls are put together at a time.
+const MOST_LEAVES: usize = 16;
 /// Most time of one thread that is known as the agent's, but not yet found in its intervals, nanoseconds.
 const MOST_OWED: f64 = 1_000.0;
 /// Least trial calls that say what one costs.
@@ -41,13 +52,25 @@ pub(super) struct Cost {
     quartiles: (u64, u64),
 }
 
+/// Where marks go, with their times in ticks.
+pub(super) type Out<'a> = &'a mut dyn FnMut(u64, RawMark);
+
 /// Follows the calls of all threads.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Calls {
-    nestings: FxHashMap<usize, Nesting>,
+    /// By area.
+    nestings: Vec<Nesting>,
+    /// Ticks of [`WINDOW`].
+    window: u64,
     cost: Option<Cost>,
+    tally: Tally,
+}
+
+/// What came to pass.
+#[derive(Debug, Default)]
+struct Tally {
     /// Calls that were told of.
-    count: u64,
+    calls: u64,
     /// Procedures that were left without a word.
     unsaid: u64,
     /// Overhead that was handed on, nanoseconds.
@@ -58,6 +81,13 @@ pub(super) struct Calls {
 #[derive(Debug, Default)]
 struct Nesting {
     entries: Vec<Entry>,
+    /// The call that was told of last, while nothing else was; it has no entry yet.
+    open: Option<Open>,
+    /// Calls of the innermost entry that are over.
+    leaves: Vec<Leaf>,
+    /// When the last of them was.
+    leaves_end: u64,
+    /// The last event.
     last: Option<u64>,
     /// The agent's time that was not handed on yet, nanoseconds.
     owed: f64,
@@ -72,100 +102,160 @@ enum Entry {
     Lost,
 }
 
+/// A call, and how much of the time before it was the agent's, nanoseconds.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    call: Call,
+    overhead: u64,
+}
+
+/// Calls of one procedure that made none themselves.
+#[derive(Clone, Copy, Debug)]
+struct Leaf {
+    procedure: u64,
+    count: u64,
+    /// When the first was.
+    begin: u64,
+    /// How long they were in all, in ticks.
+    ticks: u64,
+    /// How much of that was the agent's, nanoseconds.
+    inner: u64,
+    /// How much of the time before them was.
+    outer: u64,
+}
+
 impl Calls {
+    /// Nobody's calls yet. `window`: the ticks of [`WINDOW`].
+    pub(super) fn new(ticks: &Ticks) -> Calls {
+        let window = ticks.of_nanoseconds(WINDOW);
+        Calls { nestings: Vec::new(), window, cost: None, tally: Tally::default() }
+    }
+
     /// The thread of this area entered a procedure.
-    pub(super) fn call(&mut self, area: usize, call: Call, ticks: &Ticks, out: &mut impl FnMut(RawMark)) {
-        if !self.begin(area, call, ticks, out) {
-            return;
+    pub(super) fn call(&mut self, area: usize, call: Call, ticks: &Ticks, out: Out<'_>) {
+        let Some(overhead) = self.begin(area, call, ticks) else { return };
+        self.tally.calls += 1;
+        let nesting = &mut self.nestings[area];
+        if nesting.open.is_some() {
+            nesting.settle(out);
         }
-        self.count += 1;
-        let nesting = self.nestings.entry(area).or_default();
-        if call.depth < DEEPEST_CALL {
-            let depth = call.depth.saturating_sub(1) as usize;
-            self.unsaid += nesting.leave_to(depth, out);
+        let depth = call.depth.saturating_sub(1) as usize;
+        if call.depth < DEEPEST_CALL && nesting.entries.len() != depth {
+            nesting.settle(out);
+            self.tally.unsaid += nesting.leave_to(depth, call.ticks, out);
             nesting.entries.resize(depth, Entry::Lost);
         }
-        nesting.entries.push(Entry::Procedure);
-        out(RawMark::Enter { place: RawPlace::Procedure(call.procedure), stack: RawStack::None, task: None });
+        nesting.open = Some(Open { call, overhead });
     }
 
     /// The thread left a procedure.
-    pub(super) fn returns(&mut self, area: usize, call: Call, ticks: &Ticks, out: &mut impl FnMut(RawMark)) {
-        if !self.begin(area, call, ticks, out) {
+    pub(super) fn returns(&mut self, area: usize, call: Call, ticks: &Ticks, out: Out<'_>) {
+        let Some(overhead) = self.begin(area, call, ticks) else { return };
+        let nesting = &mut self.nestings[area];
+        let is_its = |open: &mut Open| open.call.procedure == call.procedure && open.call.depth == call.depth;
+        if let Some(open) = nesting.open.take_if(is_its) {
+            nesting.over(open, call.ticks, overhead);
+            let begin = nesting.leaves.first().map_or(call.ticks, |leaf| leaf.begin);
+            if call.ticks.saturating_sub(begin) > self.window || nesting.leaves.len() >= MOST_LEAVES {
+                nesting.settle(out);
+            }
             return;
         }
-        let nesting = self.nestings.entry(area).or_default();
+        nesting.settle(out);
+        if overhead > 0 {
+            out(call.ticks, RawMark::Overhead(overhead));
+        }
         let depth = if call.depth < DEEPEST_CALL { call.depth as usize } else { nesting.entries.len() };
-        self.unsaid += nesting.leave_to(depth, out);
+        self.tally.unsaid += nesting.leave_to(depth, call.ticks, out);
         if depth > 0 && nesting.entries.len() == depth {
-            nesting.leave_to(depth - 1, out);
+            nesting.leave_to(depth - 1, call.ticks, out);
         }
     }
 
     /// The thread entered a region or began a task, which is said elsewhere.
-    pub(super) fn enters_region(&mut self, area: usize) {
-        self.nestings.entry(area).or_default().entries.push(Entry::Region);
+    pub(super) fn enters_region(&mut self, area: usize, out: Out<'_>) {
+        let nesting = self.nesting(area);
+        nesting.settle(out);
+        nesting.entries.push(Entry::Region);
     }
 
     /// The thread left a region or task.
-    pub(super) fn leaves_region(&mut self, area: usize, out: &mut impl FnMut(RawMark)) {
-        let nesting = self.nestings.entry(area).or_default();
+    pub(super) fn leaves_region(&mut self, area: usize, now: u64, out: Out<'_>) {
+        let nesting = self.nesting(area);
+        nesting.settle(out);
         if let Some(depth) = nesting.entries.iter().rposition(|&entry| entry == Entry::Region) {
-            self.unsaid += nesting.leave_to(depth + 1, out);
-            nesting.leave_to(depth, out);
+            let unsaid = nesting.leave_to(depth + 1, now, out);
+            nesting.leave_to(depth, now, out);
+            self.tally.unsaid += unsaid;
+        }
+    }
+
+    /// Hands on what was held back: nothing else was told for now.
+    pub(super) fn settle(&mut self, area: usize, out: Out<'_>) {
+        if let Some(nesting) = self.nestings.get_mut(area) {
+            nesting.settle(out);
         }
     }
 
     /// The area's thread is gone.
     pub(super) fn end(&mut self, area: usize) {
-        self.nestings.remove(&area);
+        if let Some(nesting) = self.nestings.get_mut(area) {
+            *nesting = Nesting::default();
+        }
     }
 
-    /// Whether the event is one of the program's; if so, the collector's own time before it is handed on.
-    fn begin(&mut self, area: usize, call: Call, ticks: &Ticks, out: &mut impl FnMut(RawMark)) -> bool {
-        let nesting = self.nestings.entry(area).or_default();
+    fn nesting(&mut self, area: usize) -> &mut Nesting {
+        if self.nestings.len() <= area {
+            self.nestings.resize_with(area + 1, Nesting::default);
+        }
+        &mut self.nestings[area]
+    }
+
+    /// How much of the time before the event was the agent's, nanoseconds; `None` where it is no event of the program.
+    fn begin(&mut self, area: usize, call: Call, ticks: &Ticks) -> Option<u64> {
+        let cost = self.cost;
+        let nesting = self.nesting(area);
         let last = nesting.last.replace(call.ticks);
         let interval = last.map(|last| call.ticks.saturating_sub(last));
         if call.procedure == 0 {
             nesting.trials.extend(interval);
-            return false;
+            return None;
         }
-        if let Some(cost) = Cost::of(std::mem::take(&mut nesting.trials)) {
-            self.cost = Some(cost);
-        } else if let (Some(cost), Some(interval)) = (self.cost, interval) {
-            let overhead = nesting.overhead(ticks.nanoseconds(cost.middle), ticks.duration(interval));
-            self.overhead += overhead;
-            if overhead > 0 {
-                out(RawMark::Overhead(overhead));
-            }
+        if !nesting.trials.is_empty() {
+            let cost = Cost::of(std::mem::take(&mut nesting.trials));
+            self.cost = cost.or(self.cost);
+            return Some(0);
         }
-        true
+        let (Some(cost), Some(interval)) = (cost, interval) else { return Some(0) };
+        let overhead = nesting.overhead(ticks.nanoseconds(cost.middle), ticks.duration(interval));
+        self.tally.overhead += overhead;
+        Some(overhead)
     }
 
     /// What a reader has to know of this run, where calls were asked for.
     pub(super) fn findings(&self, ticks: &Ticks) -> Vec<String> {
-        if self.count == 0 {
+        let Tally { calls, unsaid, overhead } = self.tally;
+        if calls == 0 {
             return vec![
                 "no call of an instrumented procedure was seen: --calls is for programs that are compiled with \
                  -finstrument-functions"
                     .to_owned(),
             ];
         }
-        let mut finding = format!("{} calls of instrumented procedures", self.count);
+        let mut finding = format!("{calls} calls of instrumented procedures");
         if let Some(Cost { middle, quartiles: (low, high) }) = self.cost {
-            let [middle, low, high] =
-                [middle, low as f64, high as f64].map(|cost| 2.0 * ticks.nanoseconds(cost));
-            let seconds = self.overhead as f64 / 1e9;
+            let costs = [middle, low as f64, high as f64];
+            let [middle, low, high] = costs.map(|cost| 2.0 * ticks.nanoseconds(cost));
+            let seconds = overhead as f64 / 1e9;
             finding.push_str(&format!(
                 ", each of which the agent made {middle:.0} ns longer ({low:.0} to {high:.0} ns in the middle half of \
                  trials): {seconds:.3} s of processor time are the agent's"
             ));
         }
         let mut findings = vec![finding];
-        if self.unsaid > 0 {
+        if unsaid > 0 {
             findings.push(format!(
-                "{} instrumented procedures were left without a word, by jumps, exceptions or lost events",
-                self.unsaid
+                "{unsaid} instrumented procedures were left without a word, by jumps, exceptions or lost events"
             ));
         }
         findings
@@ -173,16 +263,60 @@ impl Calls {
 }
 
 impl Nesting {
+    /// The call is over, and made none itself.
+    fn over(&mut self, open: Open, end: u64, inner: u64) {
+        let Open { call: Call { procedure, ticks: begin, .. }, overhead: outer } = open;
+        let ticks = end.saturating_sub(begin);
+        self.leaves_end = end;
+        match self.leaves.iter_mut().find(|leaf| leaf.procedure == procedure) {
+            Some(leaf) => {
+                leaf.count += 1;
+                leaf.ticks += ticks;
+                leaf.inner += inner;
+                leaf.outer += outer;
+            }
+            None => self.leaves.push(Leaf { procedure, count: 1, begin, ticks, inner, outer }),
+        }
+    }
+
+    /// Hands on what was held back. The call that is open gets an entry.
+    fn settle(&mut self, out: Out<'_>) {
+        let is_exact = self.leaves.iter().all(|leaf| leaf.count == 1);
+        let mut now = self.leaves.first().map_or(0, |leaf| leaf.begin);
+        // What the agent took between calls that are put together is found after them.
+        let mut later = 0;
+        for (index, leaf) in self.leaves.drain(..).enumerate() {
+            if is_exact {
+                now = leaf.begin;
+            }
+            if is_exact || index == 0 {
+                enter(leaf.procedure, now, leaf.outer / leaf.count, out);
+                later += leaf.outer - leaf.outer / leaf.count;
+            } else {
+                enter(leaf.procedure, now, 0, out);
+                later += leaf.outer;
+            }
+            now += leaf.ticks;
+            overhead(leaf.inner, now, out);
+            out(now, RawMark::Leave);
+        }
+        overhead(later, self.leaves_end, out);
+        if let Some(open) = self.open.take() {
+            enter(open.call.procedure, open.call.ticks, open.overhead, out);
+            self.entries.push(Entry::Procedure);
+        }
+    }
+
     /// Leaves what is deeper; returns how many procedures that were.
-    fn leave_to(&mut self, depth: usize, out: &mut impl FnMut(RawMark)) -> u64 {
+    fn leave_to(&mut self, depth: usize, now: u64, out: Out<'_>) -> u64 {
         let mut procedures = 0;
         while self.entries.len() > depth {
             match self.entries.pop() {
                 Some(Entry::Lost) | None => {}
-                Some(Entry::Region) => out(RawMark::Leave),
+                Some(Entry::Region) => out(now, RawMark::Leave),
                 Some(Entry::Procedure) => {
                     procedures += 1;
-                    out(RawMark::Leave);
+                    out(now, RawMark::Leave);
                 }
             }
         }
@@ -196,6 +330,17 @@ impl Nesting {
         let overhead = (self.owed as u64).min(interval);
         self.owed -= overhead as f64;
         overhead
+    }
+}
+
+fn enter(procedure: u64, now: u64, before: u64, out: Out<'_>) {
+    overhead(before, now, out);
+    out(now, RawMark::Enter { place: RawPlace::Procedure(procedure), stack: RawStack::None, task: None });
+}
+
+fn overhead(nanoseconds: u64, now: u64, out: Out<'_>) {
+    if nanoseconds > 0 {
+        out(now, RawMark::Overhead(nanoseconds));
     }
 }
 
@@ -217,16 +362,17 @@ mod tests {
 
     use super::*;
 
-    /// Runs events written as `+f1` (f is entered, depth 1), `-f1`, `[` and `]` (a region) and says what they mean.
+    /// Runs events, one every 100 ns, written as `+f1` (f is entered, depth 1), `-f1`, `[` and `]` (a region), `.` (time
+    /// passes), `|` (the end of a round), and says what they mean, with times in hundreds of nanoseconds.
     fn meaning(events: &str) -> String {
-        let (mut calls, ticks) = (Calls::default(), Ticks::new(Clock::Monotonic));
+        let ticks = Ticks::new(Clock::Monotonic);
+        let mut calls = Calls::new(&ticks);
         let mut said = Vec::new();
-        let mut out = |mark| match mark {
+        let mut out = |time: u64, mark| match mark {
             RawMark::Enter { place: RawPlace::Procedure(address), .. } => {
-                said.push(format!("+{}", char::from(address as u8)));
+                said.push(format!("{}+{}", time / 100, char::from(address as u8)));
             }
-            RawMark::Leave => said.push("-".to_owned()),
-            RawMark::Overhead(nanoseconds) => said.push(format!("{nanoseconds}ns")),
+            RawMark::Leave => said.push(format!("{}-", time / 100)),
             other => panic!("{other:?}"),
         };
         for (time, event) in events.split_whitespace().enumerate() {
@@ -236,51 +382,76 @@ mod tests {
             match event.as_bytes()[0] {
                 b'+' => calls.call(7, call, &ticks, &mut out),
                 b'-' => calls.returns(7, call, &ticks, &mut out),
-                b'[' => calls.enters_region(7),
-                _ => calls.leaves_region(7, &mut out),
+                b'[' => calls.enters_region(7, &mut out),
+                b']' => calls.leaves_region(7, call.ticks, &mut out),
+                b'|' => calls.settle(7, &mut out),
+                _ => {}
             }
         }
+        calls.settle(7, &mut out);
         said.join(" ")
     }
 
     #[test]
     fn calls_and_returns_are_entries_and_leaves() {
-        assert_eq!(meaning("+f1 +g2 -g2 +g2 +g3 -g3 -g2 -f1"), "+f +g - +g +g - - -");
+        assert_eq!(meaning("+f1 +g2 -g2 +h2 +g3 -g3 -h2 -f1"), "0+f 1+g 2- 3+h 4+g 5- 6- 7-");
+    }
+
+    #[test]
+    fn short_calls_that_follow_each_other_are_one() {
+        // g from 1 to 2, 3 to 4, 8 to 9 and h from 5 to 7.
+        let together = meaning("+f1 +g2 -g2 +g2 -g2 +h2 . -h2 +g2 -g2 . -f1");
+        assert_eq!(together, "0+f 1+g 4- 4+h 6- 11-");
+        // A round's end and a call that makes calls separate.
+        assert_eq!(meaning("+f1 +g2 -g2 | +g2 -g2 -f1"), "0+f 1+g 2- 4+g 5- 6-");
+        assert_eq!(meaning("+f1 +g2 -g2 +g2 +h3 -h3 -g2 -f1"), "0+f 1+g 2- 3+g 4+h 5- 6- 7-");
+    }
+
+    #[test]
+    fn calls_that_are_far_from_each_other_stay_apart() {
+        let pause = ". ".repeat(150);
+        let events = format!("+f1 +g2 -g2 {pause} +g2 {pause} -g2 +g2 -g2 -f1");
+        // The third comes when the window of the first two is over.
+        assert_eq!(meaning(&events), "0+f 1+g 153- 305+g 306- 307-");
     }
 
     #[test]
     fn a_lost_event_does_not_shift_what_follows() {
         // The return of g, then the call of g, then both events of the second g were lost.
-        assert_eq!(meaning("+f1 +g2 -f1 +f1 -f1"), "+f +g - - +f -");
-        assert_eq!(meaning("+f1 -g2 +h2 -h2 -f1"), "+f +h - -");
-        assert_eq!(meaning("+f1 +h3 -h3 -g2 +k2 -k2 -f1"), "+f +h - +k - -");
+        assert_eq!(meaning("+f1 +g2 -f1 +f1 -f1"), "0+f 1+g 2- 2- 3+f 4-");
+        assert_eq!(meaning("+f1 -g2 +h2 -h2 -f1"), "0+f 2+h 3- 4-");
+        assert_eq!(meaning("+f1 +h3 -h3 -g2 +k2 -k2 -f1"), "0+f 1+h 2- 4+k 5- 6-");
     }
 
     #[test]
     fn a_jump_leaves_what_it_passed() {
-        assert_eq!(meaning("+m1 +f2 +g3 +h4 +f2 -f2 -m1"), "+m +f +g +h - - - +f - -");
+        assert_eq!(meaning("+m1 +f2 +g3 +h4 +f2 -f2 -m1"), "0+m 1+f 2+g 3+h 4- 4- 4- 4+f 5- 6-");
     }
 
     #[test]
     fn regions_stand_between_calls() {
-        assert_eq!(meaning("+m1 [ +f3 -f3 ] -m1"), "+m +f - - -");
+        assert_eq!(meaning("+m1 [ +f3 -f3 ] -m1"), "0+m 2+f 3- 4- 5-");
         // A return within the region was lost; a region was left twice.
-        assert_eq!(meaning("+m1 [ +f3 ] ] -m1"), "+m +f - - -");
+        assert_eq!(meaning("+m1 [ +f3 ] ] -m1"), "0+m 2+f 3- 3- 5-");
     }
 
     #[test]
     fn calls_too_deep_to_say_are_relative() {
         let deep = DEEPEST_CALL;
-        assert_eq!(meaning(&format!("+a{deep} +b{deep} -b{deep} -a{deep}")), "+a +b - -");
+        assert_eq!(
+            meaning(&format!("+a{deep} +b{deep} +c{deep} -c{deep} -b{deep} -a{deep}")),
+            "0+a 1+b 2+c 3- 4- 5-"
+        );
     }
 
     #[test]
     fn what_trials_cost_is_taken_from_the_intervals_between_calls() {
-        let (mut calls, ticks) = (Calls::default(), Ticks::new(Clock::Monotonic));
+        let ticks = Ticks::new(Clock::Monotonic);
+        let mut calls = Calls::new(&ticks);
         let mut overheads = Vec::new();
-        let mut out = |mark| {
+        let mut out = |time: u64, mark| {
             if let RawMark::Overhead(nanoseconds) = mark {
-                overheads.push(nanoseconds);
+                overheads.push((time, nanoseconds));
             }
         };
         let mut now = 1_000;
@@ -289,18 +460,46 @@ mod tests {
             now += if trial % 10 == 0 { 500 } else { 20 + trial % 2 };
             calls.call(1, Call { procedure: 0, ticks: now, depth: 1 }, &ticks, &mut out);
         }
-        for interval in [300, 100, 5, 100, 100] {
+        now = 10_000;
+        for (depth, interval) in [300, 100, 5, 100, 100].into_iter().enumerate() {
             now += interval;
-            calls.call(1, Call { procedure: 9, ticks: now, depth: 1 }, &ticks, &mut out);
+            calls.call(1, Call { procedure: 9, ticks: now, depth: 1 + depth as u32 }, &ticks, &mut out);
         }
+        calls.settle(1, &mut out);
         // 20.7 each; the short interval's rest is found in the next.
-        assert_eq!(overheads, [20, 5, 37, 20]);
-        let findings = calls.findings(&ticks);
-        assert!(
-            findings[0].starts_with(
-                "5 calls of instrumented procedures, each of which the agent made 41 ns longer (40 to 42 ns"
-            ),
-            "{findings:?}"
-        );
+        assert_eq!(overheads, [(10_400, 20), (10_405, 5), (10_505, 37), (10_605, 20)]);
+        let finding = calls.findings(&ticks).remove(0);
+        let expected =
+            "5 calls of instrumented procedures, each of which the agent made 41 ns longer (40 to 42 ns";
+        assert!(finding.starts_with(expected), "{finding}");
+    }
+
+    #[test]
+    fn the_agents_time_is_found_where_calls_are_put_together() {
+        let ticks = Ticks::new(Clock::Monotonic);
+        let mut calls = Calls::new(&ticks);
+        calls.cost = Some(Cost { middle: 10.0, quartiles: (10, 10) });
+        let mut said = Vec::new();
+        let mut out =
+            |time: u64, mark| said.push((time, if let RawMark::Overhead(time) = mark { time } else { 0 }));
+        let call = |procedure, ticks, depth| Call { procedure, ticks, depth };
+        calls.call(1, call(1, 1_000, 1), &ticks, &mut out);
+        for begin in [1_100, 1_200, 1_300] {
+            calls.call(1, call(2, begin, 2), &ticks, &mut out);
+            calls.returns(1, call(2, begin + 15, 2), &ticks, &mut out);
+        }
+        calls.returns(1, call(1, 1_500, 1), &ticks, &mut out);
+        // Enter; 10 before the first call, enter, 30 of its 45, leave; 20 between the others; 10, leave.
+        let expected = [
+            (1_000, 0),
+            (1_100, 10),
+            (1_100, 0),
+            (1_145, 30),
+            (1_145, 0),
+            (1_315, 20),
+            (1_500, 10),
+            (1_500, 0),
+        ];
+        assert_eq!(said, expected);
     }
 }

@@ -15,6 +15,8 @@ use crate::raw::{RawEvent, Task};
 
 /// The rings of threads that wait and release without pause fill in a few of these.
 const ROUND: Duration = Duration::from_millis(5);
+/// The longer rings of threads that tell of every call may fill in a few of these.
+const CALLS_ROUND: Duration = Duration::from_millis(1);
 /// The variable that tells agents where the memory is.
 const VARIABLE: &str = "LONGPOLE_AGENT";
 
@@ -23,6 +25,7 @@ pub(crate) struct AgentCollector {
     reader: Reader,
     library: Library,
     samplers: Option<Samplers>,
+    round: Duration,
     is_stopped: bool,
 }
 
@@ -32,7 +35,8 @@ impl AgentCollector {
         let library = Library::place()?;
         let reader = Reader::new(mode)?;
         let samplers = sampling.map(|sampling| Samplers::start(reader.memory(), sampling)).transpose()?;
-        Ok(AgentCollector { reader, library, samplers, is_stopped: false })
+        let round = if mode.calls { CALLS_ROUND } else { ROUND };
+        Ok(AgentCollector { reader, library, samplers, round, is_stopped: false })
     }
 
     /// What the program's environment needs.
@@ -68,7 +72,7 @@ impl Collector for AgentCollector {
     }
 
     fn round(&self) -> Option<Duration> {
-        Some(ROUND)
+        Some(self.round)
     }
 
     fn sampler_cpu(&self) -> Option<Duration> {

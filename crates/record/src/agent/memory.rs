@@ -4,13 +4,15 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
 
-use longpole_ring::{AREA_BYTES, Area, HEADER_BYTES, Header, MEMORY_BYTES};
+use longpole_ring::{Area, HEADER_BYTES, Header, Mode, memory_bytes, stride};
 
 /// A file without a name, mapped.
 #[derive(Debug)]
 pub(super) struct Memory {
     descriptor: OwnedFd,
     base: NonNull<u8>,
+    bytes: usize,
+    stride: usize,
 }
 
 // SAFETY: the mapping belongs to no thread, and all its words are atomic.
@@ -19,7 +21,7 @@ unsafe impl Send for Memory {}
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    pub(super) fn new() -> io::Result<Memory> {
+    pub(super) fn new(mode: Mode) -> io::Result<Memory> {
         // SAFETY: the name is a terminated text; the kernel makes the descriptor.
         let descriptor = unsafe {
             let descriptor = libc::memfd_create(c"longpole".as_ptr(), libc::MFD_CLOEXEC);
@@ -28,7 +30,8 @@ impl Memory {
             }
             OwnedFd::from_raw_fd(descriptor)
         };
-        let length = i64::try_from(MEMORY_BYTES).expect("a few gigabytes");
+        let bytes = memory_bytes(mode);
+        let length = i64::try_from(bytes).expect("a few gigabytes");
         // SAFETY: a new mapping at an address of the kernel's choice; the file is as long as the mapping.
         let base = unsafe {
             if libc::ftruncate(descriptor.as_raw_fd(), length) < 0 {
@@ -36,7 +39,7 @@ impl Memory {
             }
             libc::mmap(
                 std::ptr::null_mut(),
-                MEMORY_BYTES,
+                bytes,
                 libc::PROT_READ | libc::PROT_WRITE,
                 libc::MAP_SHARED | libc::MAP_NORESERVE,
                 descriptor.as_raw_fd(),
@@ -50,7 +53,7 @@ impl Memory {
         // A recorder with capabilities of its own would else be closed to the program's processes.
         // SAFETY: a plain system call.
         unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0) };
-        Ok(Memory { descriptor, base })
+        Ok(Memory { descriptor, base, bytes, stride: stride(mode) })
     }
 
     /// A path under which every process of the same user can open the memory while the recorder lives.
@@ -67,7 +70,7 @@ impl Memory {
     pub(super) fn areas(&self) -> impl Iterator<Item = (usize, &Area)> {
         (0..self.header().pool.used()).map(|index| {
             // SAFETY: the pool hands out no area beyond the mapping; all words of an area are atomic.
-            let area = unsafe { self.base.add(HEADER_BYTES + index * AREA_BYTES).cast::<Area>().as_ref() };
+            let area = unsafe { self.base.add(HEADER_BYTES + index * self.stride).cast::<Area>().as_ref() };
             (index, area)
         })
     }
@@ -77,6 +80,6 @@ impl Drop for Memory {
     fn drop(&mut self) {
         self.header().close();
         // SAFETY: nobody borrows from the mapping any more.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), MEMORY_BYTES) };
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
     }
 }

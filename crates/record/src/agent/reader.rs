@@ -8,7 +8,7 @@ use longpole_ring::{Area, Event, HoldRow, Kind, Mode, Owner, Status, WaitKind};
 use longpole_symbols::{Mapping, Registers, maps_of};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::calls::{Call, Calls};
+use super::calls::{Call, Calls, Out};
 use super::files::{File, Files};
 use super::memory::Memory;
 use super::ticks::{self, Ticks};
@@ -54,6 +54,8 @@ struct Context<'a> {
     task: Task,
     area: usize,
     ticks: Ticks,
+    /// When reading began.
+    now: u64,
     known: &'a mut Known,
     calls: &'a mut Calls,
     into: &'a mut Vec<RawEvent>,
@@ -61,12 +63,12 @@ struct Context<'a> {
 
 impl Reader {
     pub(super) fn new(mode: Mode) -> io::Result<Reader> {
-        let memory = Arc::new(Memory::new()?);
+        let memory = Arc::new(Memory::new(mode)?);
         let clock = ticks::choose();
         let ticks = Ticks::new(clock);
         memory.header().open(mode, clock, ticks.of_nanoseconds(ROW_AGE_NANOSECONDS));
         let last_roll_call = now();
-        let (lost, processes, calls) = (FxHashMap::default(), FxHashMap::default(), Calls::default());
+        let (lost, processes, calls) = (FxHashMap::default(), FxHashMap::default(), Calls::new(&ticks));
         Ok(Reader { memory, ticks, lost, processes, calls, wants_calls: mode.calls, last_roll_call })
     }
 
@@ -114,8 +116,8 @@ impl Reader {
             let task = Task { pid: owner.pid, tid: owner.tid };
             let was_silent = has_ended && matches!(area.status(), Status::Live(_));
             let known = self.processes.entry(task.pid).or_default();
-            let (ticks, calls) = (self.ticks, &mut self.calls);
-            let mut context = Context { task, area: index, ticks, known, calls, into };
+            let (ticks, now, calls) = (self.ticks, self.ticks.now(), &mut self.calls);
+            let mut context = Context { task, area: index, ticks, now, known, calls, into };
             context.read(area);
             let lost = area.lost();
             let before = self.lost.insert(index, lost).unwrap_or(0);
@@ -148,11 +150,12 @@ fn is_gone(owner: Owner) -> bool {
 
 impl Context<'_> {
     fn read(&mut self, area: &Area) {
-        let is_intact = area.ring.drain(&mut |words| {
+        let is_intact = area.drain(&mut |words| {
             if let Some(event) = words.event() {
                 self.take(&event);
             }
         });
+        self.mark(|calls, area, _, out| calls.settle(area, out));
         if !is_intact {
             self.push(now(), RawKind::Lost { kind: LossKind::Events, count: 1 });
         }
@@ -201,13 +204,15 @@ impl Context<'_> {
                 return self.held(row, time);
             }
             Kind::Enters => {
-                self.calls.enters_region(self.area);
+                self.mark(|calls, area, _, out| calls.enters_region(area, out));
                 Told::Enters { name: self.text(event.subject), stack: self.stack(event.word(0)) }
             }
-            Kind::Leaves => return self.leave_region(time),
+            Kind::Leaves => {
+                return self.mark(|calls, area, _, out| calls.leaves_region(area, event.time, out));
+            }
             Kind::Spawns => Told::Spawns { task: event.subject, stack: self.stack(event.word(0)) },
             Kind::Runs => {
-                self.calls.enters_region(self.area);
+                self.mark(|calls, area, _, out| calls.enters_region(area, out));
                 let (name, stack) = (self.text(event.word(0)), self.stack(event.word(1)));
                 Told::Runs { task: event.subject, name, stack }
             }
@@ -230,27 +235,28 @@ impl Context<'_> {
     }
 
     fn call(&mut self, event: &Event<'_>) {
-        let (ticks, depth) = event.call(self.ticks.now());
+        let (ticks, depth) = event.call(self.now);
         let (time, procedure) = (self.ticks.time(ticks), event.subject);
         let is_new = procedure != 0 && self.known.procedures.insert(procedure);
         if is_new && !self.knows(procedure) && time.since(self.known.last_look) > MAPS_NANOSECONDS {
             self.look_at_mappings(time);
         }
         let call = Call { procedure, ticks, depth };
-        let Context { task, area, ticks, calls, into, .. } = self;
-        let mut out =
-            |mark| into.push(RawEvent { time, cpu: 0, kind: RawKind::Inside { task: *task, mark } });
-        match event.kind {
-            Kind::Calls => calls.call(*area, call, ticks, &mut out),
-            _ => calls.returns(*area, call, ticks, &mut out),
-        }
+        let is_call = event.kind == Kind::Calls;
+        self.mark(|calls, area, ticks, out| match is_call {
+            true => calls.call(area, call, ticks, out),
+            false => calls.returns(area, call, ticks, out),
+        });
     }
 
-    fn leave_region(&mut self, time: Time) {
-        let Context { task, area, calls, into, .. } = self;
-        let mut out =
-            |mark| into.push(RawEvent { time, cpu: 0, kind: RawKind::Inside { task: *task, mark } });
-        calls.leaves_region(*area, &mut out);
+    /// Has the thread's calls followed, and takes the marks that come of it.
+    fn mark(&mut self, follow: impl FnOnce(&mut Calls, usize, &Ticks, Out<'_>)) {
+        let Context { task, area, ticks, calls, into, .. } = self;
+        let (task, ticks) = (*task, &*ticks);
+        follow(calls, *area, ticks, &mut |now, mark| {
+            let kind = RawKind::Inside { task, mark };
+            into.push(RawEvent { time: ticks.time(now), cpu: 0, kind });
+        });
     }
 
     fn held(&mut self, row: HoldRow, time: Time) {
