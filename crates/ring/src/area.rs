@@ -1,7 +1,7 @@
 //! What belongs to one thread in the shared memory.
 
 use crate::atomic::{AtomicU32, AtomicU64, Ordering};
-use crate::event::Words;
+use crate::event::{Kind, Words, call_event};
 use crate::held::Holds;
 use crate::profile::ProfileStack;
 use crate::ring::Ring;
@@ -48,8 +48,10 @@ pub struct Area {
     ended: AtomicU32,
     /// 1 where a long ring follows, which is used instead of the area's own.
     is_long: AtomicU32,
-    /// Events that found no room since the thread last told of it.
+    /// Events that found no room.
     lost: AtomicU64,
+    /// How many of them the thread has told of.
+    lost_told: AtomicU64,
     /// Highest and lowest address of the thread's stack; 0 where they are not known.
     stack_top: AtomicU64,
     stack_bottom: AtomicU64,
@@ -73,6 +75,7 @@ impl Area {
             ended: AtomicU32::new(0),
             is_long: AtomicU32::new(0),
             lost: AtomicU64::new(0),
+            lost_told: AtomicU64::new(0),
             stack_top: AtomicU64::new(0),
             stack_bottom: AtomicU64::new(0),
             state: State::default(),
@@ -144,13 +147,14 @@ impl Area {
         }
         self.is_long.store(0, Ordering::Relaxed);
         self.lost.store(0, Ordering::Relaxed);
+        self.lost_told.store(0, Ordering::Relaxed);
         self.known_stacks.iter().for_each(|key| key.store(0, Ordering::Relaxed));
         self.set_stack(0, 0);
         self.owner.store(0, Ordering::Release);
         self.ended.store(0, Ordering::Release);
     }
 
-    /// Writes an event, or counts it as lost.
+    /// Writes an event, or counts it as lost. The first that finds room again is told after how many were lost.
     #[inline]
     pub fn push(&self, event: &[u64]) -> bool {
         self.push_parts(event, &[])
@@ -159,12 +163,31 @@ impl Area {
     /// The same for an event whose words lie in two places.
     #[inline]
     pub fn push_parts(&self, event: &[u64], rest: &[u64]) -> bool {
-        let is_written = match self.long_ring() {
+        let lost = self.lost.load(Ordering::Relaxed);
+        let is_gap_told = lost == self.lost_told.load(Ordering::Relaxed) || self.tell_gap(lost, event);
+        let is_written = is_gap_told && self.write(event, rest);
+        if !is_written {
+            self.lost.store(lost.wrapping_add(1), Ordering::Relaxed);
+        }
+        is_written
+    }
+
+    #[inline]
+    fn write(&self, event: &[u64], rest: &[u64]) -> bool {
+        match self.long_ring() {
             Some(ring) => ring.push_parts(event, rest),
             None => self.ring.push_parts(event, rest),
-        };
-        if !is_written {
-            self.lost.store(self.lost.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+        }
+    }
+
+    /// Tells before an event that so many were lost since the beginning.
+    #[cold]
+    fn tell_gap(&self, lost: u64, event: &[u64]) -> bool {
+        let count = lost.wrapping_sub(self.lost_told.load(Ordering::Relaxed));
+        let time = event.get(1).copied().unwrap_or(0);
+        let is_written = self.write(&call_event(Kind::Lost, count, time, 0), &[]);
+        if is_written {
+            self.lost_told.store(lost, Ordering::Relaxed);
         }
         is_written
     }
@@ -206,5 +229,31 @@ impl Area {
 impl Default for Area {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::event::event;
+
+    fn kinds(area: &Area) -> Vec<(Kind, u64)> {
+        let mut found = Vec::new();
+        assert!(
+            area.drain(&mut |words| found.extend(words.event().map(|event| (event.kind, event.subject))))
+        );
+        found
+    }
+
+    #[test]
+    fn the_first_event_after_a_gap_is_told_after_how_many_were_lost() {
+        let area = Area::new();
+        let accepted =
+            (0..).take_while(|&number| area.push(&event::<2>(Kind::Ends, number, 7, &[]))).count() as u64;
+        assert_eq!(accepted, RING_WORDS as u64 / 2);
+        assert!(!area.push(&event::<2>(Kind::Ends, 0, 8, &[])));
+        assert_eq!(kinds(&area).len() as u64, accepted);
+        assert!(area.push(&event::<2>(Kind::Ends, 77, 9, &[])));
+        assert_eq!((kinds(&area), area.lost()), (vec![(Kind::Lost, 2), (Kind::Ends, 77)], 2));
     }
 }

@@ -60,7 +60,7 @@ pub enum Kind {
     Calls = 19,
     /// The thread left an instrumented procedure. As [`Kind::Calls`].
     Returns = 20,
-    /// Events that found no room. Subject: how many.
+    /// Before this event others found no room. Subject: how many. Word 1: see [`call_event`].
     Lost = 21,
     /// A join ended. Subject: the joined thread's handle. Word 2: its tid, 0 where it is not known.
     Joined = 22,

@@ -89,6 +89,8 @@ struct Nesting {
     leaves_end: u64,
     /// The last event.
     last: Option<u64>,
+    /// Events after it that were lost.
+    unseen: u64,
     /// The agent's time that was not handed on yet, nanoseconds.
     owed: f64,
     trials: Vec<u64>,
@@ -190,6 +192,18 @@ impl Calls {
         }
     }
 
+    /// So many events were lost before this moment. What the thread was in meanwhile is known as far as procedures that
+    /// it had entered and made calls from.
+    pub(super) fn lost(&mut self, area: usize, count: u64, now: u64, out: Out<'_>) {
+        let nesting = self.nesting(area);
+        nesting.unseen += count;
+        if let Some(open) = nesting.open.take() {
+            nesting.over(open, open.call.ticks, 0);
+        }
+        nesting.settle(out);
+        nesting.last = nesting.last.or(Some(now));
+    }
+
     /// Hands on what was held back: nothing else was told for now.
     pub(super) fn settle(&mut self, area: usize, out: Out<'_>) {
         if let Some(nesting) = self.nestings.get_mut(area) {
@@ -215,6 +229,7 @@ impl Calls {
     fn begin(&mut self, area: usize, call: Call, ticks: &Ticks) -> Option<u64> {
         let cost = self.cost;
         let nesting = self.nesting(area);
+        let events = 1 + std::mem::take(&mut nesting.unseen);
         let last = nesting.last.replace(call.ticks);
         let interval = last.map(|last| call.ticks.saturating_sub(last));
         if call.procedure == 0 {
@@ -227,7 +242,7 @@ impl Calls {
             return Some(0);
         }
         let (Some(cost), Some(interval)) = (cost, interval) else { return Some(0) };
-        let overhead = nesting.overhead(ticks.nanoseconds(cost.middle), ticks.duration(interval));
+        let overhead = nesting.overhead(ticks.nanoseconds(cost.middle), events, ticks.duration(interval));
         self.tally.overhead += overhead;
         Some(overhead)
     }
@@ -323,12 +338,12 @@ impl Nesting {
         procedures
     }
 
-    /// How much of an interval before an event was the agent's, nanoseconds. An interval that is shorter than the
+    /// How much of an interval up to so many events was the agent's, nanoseconds. An interval that is shorter than the
     /// agent usually takes leaves the rest to the next.
-    fn overhead(&mut self, cost: f64, interval: u64) -> u64 {
-        self.owed = (self.owed + cost).min(MOST_OWED);
-        let overhead = (self.owed as u64).min(interval);
-        self.owed -= overhead as f64;
+    fn overhead(&mut self, cost: f64, events: u64, interval: u64) -> u64 {
+        let owed = self.owed + cost * events as f64;
+        let overhead = (owed as u64).min(interval);
+        self.owed = (owed - overhead as f64).min(MOST_OWED);
         overhead
     }
 }
@@ -385,6 +400,7 @@ mod tests {
                 b'[' => calls.enters_region(7, &mut out),
                 b']' => calls.leaves_region(7, call.ticks, &mut out),
                 b'|' => calls.settle(7, &mut out),
+                b'!' => calls.lost(7, 3, call.ticks, &mut out),
                 _ => {}
             }
         }
@@ -421,6 +437,12 @@ mod tests {
         assert_eq!(meaning("+f1 +g2 -f1 +f1 -f1"), "0+f 1+g 2- 2- 3+f 4-");
         assert_eq!(meaning("+f1 -g2 +h2 -h2 -f1"), "0+f 2+h 3- 4-");
         assert_eq!(meaning("+f1 +h3 -h3 -g2 +k2 -k2 -f1"), "0+f 1+h 2- 4+k 5- 6-");
+    }
+
+    #[test]
+    fn the_time_of_lost_events_is_the_callers() {
+        assert_eq!(meaning("+f1 +g2 . . ! -g2 +g2 -g2 -f1"), "0+f 1+g 1- 6+g 7- 8-");
+        assert_eq!(meaning("+f1 +g2 +h3 -h3 . . ! -g2 -f1"), "0+f 1+g 2+h 3- 7- 8-");
     }
 
     #[test]

@@ -226,8 +226,10 @@ impl Context<'_> {
             Kind::Named => {
                 return self.name(time, text(event, 0));
             }
+            // How many events were lost is read from the area.
             Kind::Lost => {
-                return self.push(time, RawKind::Lost { kind: LossKind::Events, count: event.subject });
+                let (now, _) = event.call(self.now);
+                return self.mark(|calls, area, _, out| calls.lost(area, event.subject, now, out));
             }
             Kind::Joined | Kind::Calls | Kind::Returns => return,
         };
