@@ -57,8 +57,10 @@ pub unsafe fn connect(path: *const c_char) {
     let stride = stride(unsafe { &*header }.mode());
     MAPPED.store(areas * AREA_BYTES / stride, Ordering::Relaxed);
     MAPPED_BYTES.store(areas * AREA_BYTES, Ordering::Relaxed);
-    let segments = SEGMENTS_LEFT.load(Ordering::Relaxed) * AREA_BYTES / stride;
-    SEGMENTS_LEFT.store(segments.max(1), Ordering::Relaxed);
+    if areas == 0 {
+        let segments = SEGMENTS_LEFT.load(Ordering::Relaxed) * AREA_BYTES / stride;
+        SEGMENTS_LEFT.store(segments.max(1), Ordering::Relaxed);
+    }
     PID.store(system::pid(), Ordering::Relaxed);
     HEADER.store(header, Ordering::Release);
 }
