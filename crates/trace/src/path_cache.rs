@@ -201,9 +201,14 @@ fn inner_part(
         Cut::Stripped => table.own_part(stack),
     };
     let outwards = || std::iter::successors(Some(innermost), |&node| table.node(node).0);
+    let mut beneath = beneath;
     let border = match beneath {
         Beneath::Nothing => return None,
-        Beneath::Stack(node, _) => border(table, paths, node, outwards)?,
+        Beneath::Stack(at, dropped) => {
+            let (border, like) = border(table, paths, at, outwards)?;
+            beneath = Beneath::Stack(like, if like == at { dropped } else { 0 });
+            border
+        }
         Beneath::Procedure(procedure) => {
             let is_its = |&node: &StackId| skipped_by(table, paths, table.node(node).1, procedure) > 0;
             match outwards().find(is_its) {
@@ -230,19 +235,26 @@ fn inner_part(
 }
 
 /// The frame of a stack that is the call which `at` is too: of the same procedure, with the same callers. Stacks taken in
-/// different ways can have different callers; then the outermost frame of the procedure.
+/// different ways can have different callers; then the outermost frame of the procedure. Of a stack of waiting frames
+/// only (one that was cut off inside a runtime, or has nothing outside of it) the inner ones need not be there. Gives the
+/// frame of `at`'s own stack too.
 fn border<I: Iterator<Item = StackId>>(
     table: &StackTable,
     paths: &Paths,
     at: StackId,
     outwards: impl Fn() -> I,
-) -> Option<StackId> {
+) -> Option<(StackId, StackId)> {
     let of = |frame: FrameId| table.names().places(frame).last().map(|&place| procedure(paths, place));
-    let (caller, frame) = table.node(at);
-    let wanted = of(frame);
-    let is_like = |node: &StackId| of(table.node(*node).1) == wanted;
-    let same = outwards().find(|node| table.node(*node).0 == caller && is_like(node));
-    same.or_else(|| outwards().filter(is_like).last())
+    let find = |at: StackId| {
+        let (caller, frame) = table.node(at);
+        let wanted = of(frame);
+        let is_like = |node: &StackId| of(table.node(*node).1) == wanted;
+        let same = outwards().find(|node| table.node(*node).0 == caller && is_like(node));
+        same.or_else(|| outwards().filter(is_like).last())
+    };
+    let is_only_waiting = table.is_only_waiting(at);
+    let mut like = std::iter::successors(Some(at), |&at| table.node(at).0);
+    like.find_map(|like| (like == at || is_only_waiting).then(|| Some((find(like)?, like))).flatten())
 }
 
 /// How many of the frame's outermost places are those of the other frame, without so many of its innermost ones.

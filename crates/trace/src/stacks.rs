@@ -96,6 +96,11 @@ impl StackTable {
         self.unknown
     }
 
+    /// Whether all of the stack is waiting frames.
+    pub(crate) fn is_only_waiting(&self, stack: StackId) -> bool {
+        self.stripped[stack.index()].node.is_none()
+    }
+
     /// What the frames mean.
     pub(crate) fn names(&self) -> &FrameNames {
         &self.names
