@@ -13,24 +13,26 @@
 mod holding;
 mod inside;
 mod marks;
+mod overhead;
+mod start;
+mod waits;
 mod wakes;
 
 use longpole_event::{Blocking, Call, CallId, Event, EventKind, ProcessId, StackId, ThreadId, Time};
 use rustc_hash::FxHashMap;
 
 use crate::cause::{cause, is_yield};
-use crate::census::{Identity, Wait};
 use crate::enablers::Enablers;
 use crate::ends::Ends;
 use crate::objects::ObjectId;
 use crate::observer::{Observer, Oddity};
 use crate::overheads::Overhead;
-use crate::path_cache::{Prefix, PrefixId};
+use crate::path_cache::PrefixId;
 use crate::paths::PathId;
 use crate::primitives::Primitives;
 use crate::stacks::{Cut, StackTable};
-use crate::state::{Cause, State};
-use crate::subject::{Subject, Which, is_for_something, subject};
+use crate::state::State;
+use crate::subject::subject;
 use crate::tenants::Tenants;
 use crate::timeline::{DependenceKind, Item, What};
 use holding::Told;
@@ -199,40 +201,6 @@ impl<'a> Transitions<'a> {
         }
     }
 
-    fn start(
-        &mut self,
-        thread: ThreadId,
-        time: Time,
-        (creator, stack): (Option<ThreadId>, Option<StackId>),
-        observer: &mut impl Observer,
-    ) {
-        let known = &self.sources.known[thread.index()];
-        let creator = creator.filter(|creator| creator.index() < self.threads.len());
-        let Some(creator) = creator else {
-            observer.begins_at(thread, crate::paths::Paths::ROOT);
-            self.enter(thread, time, known.initial.unwrap_or(State::Ready), observer);
-            return;
-        };
-        let processes = self.sources.processes;
-        self.ends.begin(processes[thread.index()], processes[creator.index()]);
-        let path = self.observe(creator, time, (stack, Cut::Stripped), observer);
-        let prefix = observer.prefix(Prefix::of_thread(path));
-        // A new process goes on with its creator's stack, and in what that has entered, until it becomes another program;
-        // a new thread's stack begins anew.
-        let Live { prefix: creators, ref entered, .. } = self.threads[creator.index()];
-        let (first, entered) =
-            if known.is_new_process { (creators, entered.clone()) } else { (prefix, Vec::new()) };
-        let live = &mut self.threads[thread.index()];
-        (live.prefix, live.entered) = (first, entered);
-        live.program_prefix = prefix;
-        live.path = path;
-        observer.begins_at(thread, path);
-        let source = self.global(creator);
-        let kind = DependenceKind::Create;
-        self.emit(thread, time, What::Depend { source, source_time: time, kind }, observer);
-        self.enter(thread, time, State::Ready, observer);
-    }
-
     fn switch_in(&mut self, thread: ThreadId, time: Time, observer: &mut impl Observer) {
         match self.threads[thread.index()].state {
             State::Ready => {}
@@ -308,46 +276,6 @@ impl<'a> Transitions<'a> {
         unknown
     }
 
-    /// The thread is about to wait for this.
-    fn await_object(
-        &mut self,
-        thread: ThreadId,
-        time: Time,
-        (cause, wait, path): (Cause, Option<Wait>, PathId),
-        observer: &mut impl Observer,
-    ) {
-        self.threads[thread.index()].awaits = None;
-        if is_for_something(cause)
-            && let Some(object) = observer.awaited(wait, path)
-        {
-            self.threads[thread.index()].awaits = wait.map(|wait| (object, wait.writes));
-            self.emit(thread, time, What::Await(object), observer);
-        }
-    }
-
-    /// What the thread waits for, in the ids of the recording.
-    fn wait(&self, thread: ThreadId, time: Time, subject: Subject) -> Wait {
-        let process = self.sources.processes[thread.index()];
-        let tenants = self.sources.tenants;
-        let told = match subject.which {
-            Which::Word(word) => self.sources.primitives.at(process, word),
-            _ => None,
-        };
-        if let Some(wait) = told.and_then(Wait::told) {
-            return wait;
-        }
-        let identity = match subject.which {
-            Which::Word(address) => Some(Identity::Word(process, address)),
-            Which::Thread(tid) => tenants.thread(process, tid, time).map(Identity::Thread),
-            Which::Process(pid) => tenants.process(pid, time).map(Identity::Process),
-            Which::File(number) => Some(Identity::File(number)),
-            Which::Queue(number) => Some(Identity::Queue(number)),
-            Which::Memory => Some(Identity::Memory(process)),
-            Which::Place => None,
-        };
-        Wait { process, kind: subject.kind, identity, writes: subject.writes, is_told: false }
-    }
-
     fn sample(&mut self, thread: ThreadId, time: Time, stack: Option<StackId>, observer: &mut impl Observer) {
         if !self.threads[thread.index()].state.is_on_cpu() {
             observer.count(Oddity::Contradiction);
@@ -400,31 +328,6 @@ impl<'a> Transitions<'a> {
             None => State::Running,
         };
         self.enter(thread, time, state, observer);
-    }
-
-    /// When the collector's next stretch begins.
-    pub(crate) fn next_overhead(&self) -> Option<Time> {
-        self.sources.overheads.get(self.next_overhead).map(|overhead| overhead.from)
-    }
-
-    /// The collector's next stretch begins.
-    pub(crate) fn begin_overhead(&mut self, observer: &mut impl Observer) {
-        let Some(&Overhead { from, thread, to }) = self.sources.overheads.get(self.next_overhead) else {
-            return;
-        };
-        self.next_overhead += 1;
-        let live = &mut self.threads[thread.index()];
-        // What samples say is spinning stays that.
-        if live.state == State::Running {
-            live.overhead_until = to;
-            self.enter(thread, from, State::Overhead, observer);
-        }
-    }
-
-    fn end_overhead(&mut self, thread: ThreadId, time: Time, observer: &mut impl Observer) {
-        if self.threads[thread.index()].state == State::Overhead {
-            self.enter_processor(thread, time, observer);
-        }
     }
 
     fn enter(&mut self, thread: ThreadId, time: Time, state: State, observer: &mut impl Observer) {

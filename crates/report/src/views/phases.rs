@@ -137,7 +137,7 @@ fn marked(input: &Source<'_>, regions: &[MarkedRegion], (base, elapsed): (u64, u
             .time("seconds", region.time)
             .percent("percent", percent((region.to - region.from) as f64, elapsed as f64))
             .count("entries", region.entries)
-            .text("argument", &format!("'region:{name}'"));
+            .text("argument", format!("'region:{name}'"));
         (row, name.clone())
     };
     regions.iter().map(row).collect()
