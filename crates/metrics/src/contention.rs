@@ -149,7 +149,6 @@ struct Queue {
 struct Waiting {
     object: ObjectId,
     since: Time,
-    path: PathId,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -241,12 +240,13 @@ impl<'a> Waiters<'a> {
             }
         }
         queue.length += 1;
-        let path = self.ends.path(thread);
-        self.seat(thread).waiting = Some(Waiting { object, since: time, path });
+        self.seat(thread).waiting = Some(Waiting { object, since: time });
     }
 
     fn end(&mut self, thread: ThreadId, time: Time, by: Option<Ender>) {
-        let Some(Waiting { object, since, path }) = self.seat(thread).waiting.take() else { return };
+        let Some(Waiting { object, since }) = self.seat(thread).waiting.take() else { return };
+        // Who spins first may be seen where it waits only when it blocks.
+        let path = self.ends.path(thread);
         let waited = time.since(since);
         self.measure(object, time);
         self.queues[object.index()].length -= 1;

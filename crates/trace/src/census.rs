@@ -66,8 +66,8 @@ impl Wait {
     }
 
     /// The key of what is waited for at this path.
-    fn key(&self, path: PathId, paths: &Paths) -> ObjectKey {
-        let at_place = || Identity::Place(self.process, paths.innermost_id(path));
+    fn key(&self, path: Option<PathId>, paths: &Paths) -> ObjectKey {
+        let at_place = || Identity::Place(self.process, path.and_then(|path| paths.innermost_id(path)));
         ObjectKey { kind: self.kind, identity: self.identity.unwrap_or_else(at_place) }
     }
 }
@@ -130,7 +130,7 @@ pub(crate) struct ObjectIndex {
 
 impl Census {
     /// The id, within this machine, of what a thread begins to wait for at this path.
-    pub(crate) fn come_across(&mut self, wait: Wait, path: PathId, paths: &Paths) -> ObjectId {
+    pub(crate) fn come_across(&mut self, wait: Wait, path: Option<PathId>, paths: &Paths) -> ObjectId {
         let (id, place) = self.find(wait, path, paths);
         let found = &mut self.found[id.index()];
         if let Some(place) = place {
@@ -154,7 +154,7 @@ impl Census {
         (path, acquisitions): (PathId, u64),
         paths: &Paths,
     ) -> ObjectId {
-        let (id, place) = self.find(held, path, paths);
+        let (id, place) = self.find(held, Some(path), paths);
         if let Some(place) = place {
             *self.found[id.index()].acquired.entry(place).or_default() += acquisitions;
         }
@@ -162,14 +162,25 @@ impl Census {
     }
 
     /// The object, new or known, and the place that names an access to it there.
-    fn find(&mut self, wait: Wait, path: PathId, paths: &Paths) -> (ObjectId, Option<PlaceId>) {
+    fn find(&mut self, wait: Wait, path: Option<PathId>, paths: &Paths) -> (ObjectId, Option<PlaceId>) {
         let key = wait.key(path, paths);
         let next = ObjectId(u32::try_from(self.found.len()).expect("fewer than 2^32 objects"));
         let id = *self.ids.entry(key).or_insert(next);
         if id == next {
             self.found.push(Found::new(key));
         }
-        (id, *self.sites.entry(path).or_insert_with(|| site(path, paths)))
+        (id, path.and_then(|path| self.site(path, paths)))
+    }
+
+    fn site(&mut self, path: PathId, paths: &Paths) -> Option<PlaceId> {
+        *self.sites.entry(path).or_insert_with(|| site(path, paths))
+    }
+
+    /// A wait for the object, of which the path was not known at first, is at this one.
+    pub(crate) fn located(&mut self, id: ObjectId, path: PathId, paths: &Paths) {
+        if let Some(place) = self.site(path, paths) {
+            *self.found[id.index()].sites.entry(place).or_default() += 1;
+        }
     }
 
     /// Counts a wait for something that could not be told.
@@ -289,7 +300,7 @@ fn has_ends(kind: ObjectKind) -> bool {
 
 impl ObjectIndex {
     /// The object's id in the recording.
-    pub(crate) fn find(&self, wait: Wait, path: PathId, paths: &Paths) -> Option<ObjectId> {
+    pub(crate) fn find(&self, wait: Wait, path: Option<PathId>, paths: &Paths) -> Option<ObjectId> {
         self.ids.get(&wait.key(path, paths)).copied()
     }
 }
@@ -323,7 +334,7 @@ mod tests {
 
         fn wait(&mut self, kind: ObjectKind, identity: Option<Identity>, path: PathId) -> ObjectId {
             let wait = Wait { process: ProcessId(0), kind, identity, writes: false, is_told: false };
-            self.census.come_across(wait, path, &self.paths)
+            self.census.come_across(wait, Some(path), &self.paths)
         }
 
         fn words(&mut self, kind: ObjectKind, addresses: &[u64]) {
@@ -452,9 +463,9 @@ mod tests {
             writes,
             is_told: false,
         };
-        let id = setting.census.come_across(wait(uniq, false), path, &setting.paths);
+        let id = setting.census.come_across(wait(uniq, false), Some(path), &setting.paths);
         setting.census.ended(id, false, sort);
-        assert_eq!(setting.census.come_across(wait(sort, true), path, &setting.paths), id);
+        assert_eq!(setting.census.come_across(wait(sort, true), Some(path), &setting.paths), id);
         setting.census.ended(id, true, uniq);
         assert_eq!(setting.names(), [(ObjectKind::Pipe, "pipe sort → uniq".into())]);
     }

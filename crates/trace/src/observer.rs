@@ -34,10 +34,12 @@ pub(crate) trait Observer {
     fn worked(&mut self, _thread: ThreadId, end: PathId) -> PathId {
         end
     }
-    /// A thread begins to wait at this path; `None` where what for could not be told.
-    fn awaited(&mut self, _wait: Option<Wait>, _path: PathId) -> Option<ObjectId> {
+    /// A thread begins to wait at this path, where that is known; `None` where what for could not be told.
+    fn awaited(&mut self, _wait: Option<Wait>, _path: Option<PathId>) -> Option<ObjectId> {
         None
     }
+    /// A wait for what [`awaited`](Self::awaited) gave turns out to be at this path.
+    fn located(&mut self, _object: ObjectId, _path: PathId) {}
     /// A thread held something that it acquired at this path, so often.
     fn held(&mut self, _held: Wait, _path: PathId, _acquisitions: u64) -> Option<ObjectId> {
         None

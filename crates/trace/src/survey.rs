@@ -93,7 +93,11 @@ impl Observer for Surveyor<'_> {
         self.findings.overheads.tell(thread, time, nanoseconds);
     }
 
-    fn awaited(&mut self, wait: Option<Wait>, path: PathId) -> Option<ObjectId> {
+    fn located(&mut self, object: ObjectId, path: PathId) {
+        self.findings.objects.located(object, path, self.paths);
+    }
+
+    fn awaited(&mut self, wait: Option<Wait>, path: Option<PathId>) -> Option<ObjectId> {
         let census = &mut self.findings.objects;
         if wait.is_none() {
             census.untold();

@@ -357,12 +357,12 @@ impl Observer for Replayer<'_> {
         self.replayed.tails.charged(end, self.turns)
     }
 
-    fn awaited(&mut self, wait: Option<Wait>, path: PathId) -> Option<ObjectId> {
+    fn awaited(&mut self, wait: Option<Wait>, path: Option<PathId>) -> Option<ObjectId> {
         self.replayed.objects.find(wait?, path, self.paths)
     }
 
     fn held(&mut self, held: Wait, path: PathId, _acquisitions: u64) -> Option<ObjectId> {
-        self.replayed.objects.find(held, path, self.paths)
+        self.replayed.objects.find(held, Some(path), self.paths)
     }
 
     fn item(&mut self, item: Item) {

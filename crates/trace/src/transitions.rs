@@ -255,7 +255,7 @@ impl<'a> Transitions<'a> {
         let hints = stacks.hints(stack);
         let cause = cause(blocking, call, hints);
         let wait = subject(cause, call, hints).map(|subject| self.wait(thread, time, subject));
-        self.await_object(thread, time, (cause, wait, path), observer);
+        self.await_object(thread, time, (cause, wait, Some(path)), observer);
         let told = wait.filter(|wait| wait.is_told).map(|wait| wait.kind.cause());
         self.enter(thread, time, State::Blocked(told.unwrap_or(cause)), observer);
     }

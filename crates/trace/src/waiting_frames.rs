@@ -43,7 +43,7 @@ pub(crate) fn is_runtime_module(module: &str) -> bool {
         "librt.so",
         "librt-",
         "liblongpole",
-        "memfd:longpole",
+        "longpole-agent",
         "[vdso]",
     ];
     PREFIXES.iter().any(|prefix| module.starts_with(prefix))

@@ -117,6 +117,38 @@ fn a_thread_that_was_woken_and_blocks_again_waits_a_second_time() {
 }
 
 #[test]
+fn where_a_thread_waits_is_told_by_its_switch_where_its_own_word_does_not() {
+    let (_folder, trace) = two(|log, process, [one, two]| {
+        let lock = log.primitive(process, PrimitiveKind::Mutex, 0x10, "");
+        let before = log.plain(&["main", "compute"]);
+        let asks = log.plain(&["main", "get", "pthread_mutex_lock"]);
+        let unlock = log.plain(&["main", "put", "pthread_mutex_unlock"]);
+        log.sample(5, one, before);
+        log.awaits(10, one, lock, None);
+        log.futex(12, one, asks);
+        log.wake(30, one, two, unlock);
+        log.switch_in(31, one);
+        log.proceed(32, one);
+    });
+    assert_eq!(
+        of(&trace, "T0")[2..],
+        [
+            "5 at main/compute",
+            "10 for mutex in get",
+            "10 spinning",
+            "12 at main/get",
+            "12 blocked: lock",
+            "30 after T1@30 (Unlock)",
+            "30 ready",
+            "31 spinning",
+            "32 at main/get",
+            "32 running",
+            "100 absent",
+        ]
+    );
+}
+
+#[test]
 fn the_kernel_is_believed_where_it_sees_another_wait() {
     let (_folder, trace) = two(|log, process, [one, two]| {
         let condition = log.primitive(process, PrimitiveKind::Condition, 0x2028, "ready");

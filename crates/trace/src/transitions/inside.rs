@@ -29,7 +29,8 @@ pub(super) struct Inside {
     since: Time,
     cause: Cause,
     wait: Option<Wait>,
-    path: PathId,
+    /// Where the thread waits, where that is known.
+    path: Option<PathId>,
     /// Nothing has ended it, not even for a moment.
     is_first: bool,
     /// Who told last that the thread can go on, while it spun.
@@ -63,10 +64,7 @@ impl Transitions<'_> {
             observer.count(Oddity::Contradiction);
             self.enter_processor(thread, time, observer);
         }
-        let path = match stack {
-            Some(_) => self.observe(thread, time, (stack, Cut::Stripped), observer),
-            None => self.threads[thread.index()].path,
-        };
+        let path = stack.map(|_| self.observe(thread, time, (stack, Cut::Stripped), observer));
         let (cause, wait) = self.told(thread, time, (primitive, stack));
         self.await_object(thread, time, (cause, wait, path), observer);
         let inside = Inside { primitive, since: time, cause, wait, path, is_first: true, enabled: None };
@@ -88,9 +86,11 @@ impl Transitions<'_> {
             return;
         };
         if state.is_on_cpu() {
-            // What it spun was spent where it asked.
             observer.accounted(thread, time);
-            self.emit(thread, time, What::Observe(inside.path), observer);
+            // What it spun was spent where it asked.
+            if let Some(path) = inside.path {
+                self.emit(thread, time, What::Observe(path), observer);
+            }
         } else {
             observer.count(Oddity::Contradiction);
         }
@@ -118,6 +118,9 @@ impl Transitions<'_> {
         live.observed = true;
         live.path = observer.path(live.prefix, (stack, Cut::Stripped));
         let path = live.path;
+        if let Some(inside) = &mut live.inside {
+            inside.path = Some(path);
+        }
         self.emit(thread, time, What::Observe(path), observer);
     }
 
@@ -152,15 +155,25 @@ impl Transitions<'_> {
         observer: &mut impl Observer,
     ) {
         let Some(inside) = self.threads[thread.index()].inside else { return };
-        let path = match stack {
-            Some(_) => self.observe(thread, time, (stack, Cut::Stripped), observer),
-            None => {
-                self.emit(thread, time, What::Observe(inside.path), observer);
-                inside.path
+        let path = match (stack, inside.path) {
+            (Some(_), _) => Some(self.observe(thread, time, (stack, Cut::Stripped), observer)),
+            (None, Some(path)) => {
+                self.emit(thread, time, What::Observe(path), observer);
+                Some(path)
+            }
+            (None, None) => {
+                self.wait_somewhere(thread, time, observer);
+                None
             }
         };
-        if !inside.is_first {
-            self.await_object(thread, time, (inside.cause, inside.wait, path), observer);
+        let live = &mut self.threads[thread.index()];
+        live.inside = Some(Inside { path, ..inside });
+        match (path, live.awaits) {
+            _ if !inside.is_first => {
+                self.await_object(thread, time, (inside.cause, inside.wait, path), observer);
+            }
+            (Some(path), Some((object, _))) if inside.path.is_none() => observer.located(object, path),
+            _ => {}
         }
         self.enter(thread, time, State::Blocked(inside.cause), observer);
     }

@@ -16,7 +16,7 @@ impl Transitions<'_> {
         &mut self,
         thread: ThreadId,
         time: Time,
-        (cause, wait, path): (Cause, Option<Wait>, PathId),
+        (cause, wait, path): (Cause, Option<Wait>, Option<PathId>),
         observer: &mut impl Observer,
     ) {
         self.threads[thread.index()].awaits = None;
