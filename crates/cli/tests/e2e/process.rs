@@ -1,6 +1,7 @@
 //! Programs of a user without any privilege: what the process collector tells of them, and what it does not pretend to know.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -126,4 +127,20 @@ fn a_filter_of_system_calls_is_told_as_such() {
         assert_eq!(run.status.code(), Some(RECORDER_FAILED), "{}", run.stderr);
         assert!(run.stderr.contains("seccomp") && run.stderr.contains("process"), "{}", run.stderr);
     }
+}
+
+#[test]
+fn a_program_with_another_user_s_rights_is_told_as_such_and_runs_as_ever() {
+    let session = Session::start();
+    let nobody = or_skip!(Nobody::in_session(&session));
+    or_skip!(Nobody::may_have_perf_events());
+    let program = or_skip!(session.build("pure_computation.c", &[]));
+    const DAEMON: u32 = 1;
+    std::os::unix::fs::chown(&program, Some(DAEMON), None).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o4755)).unwrap();
+    let recording = nobody.record(&["--collector", "process"], &[&program]);
+    assert!(recording.run.status.success(), "{}", recording.run.stderr);
+    let evidence = recording.report("evidence", "procedure").value["evidence"].clone();
+    assert!(evidence["notes"].to_string().contains("setuid"), "{evidence}");
+    assert!(evidence["lost_events"].as_u64() > Some(0), "{evidence}");
 }

@@ -13,11 +13,13 @@
 use std::io;
 use std::os::fd::RawFd;
 
+use longpole_event::LossKind;
+
 use crate::collector::Collector;
 use crate::perf::attributes::{self, EventPlan};
 use crate::perf::conversion::Repeats;
 use crate::perf::{Conversion, Meaning, Presence, Reader, Scope, Switches, Threads};
-use crate::raw::{RawEvent, Task};
+use crate::raw::{RawEvent, RawKind, Task};
 use crate::ring::{PerfEvent, Ring, online_cpus};
 use crate::rungs::Settings;
 
@@ -62,6 +64,8 @@ pub(crate) struct OwnCollector {
     futexes: Vec<EventPlan>,
     /// Size of a ring that all processors could have.
     ring_bytes: usize,
+    /// Processes that took another user's rights.
+    hidden: u64,
 }
 
 impl OwnCollector {
@@ -83,7 +87,7 @@ impl OwnCollector {
         let mut kinds = vec![(Meaning::Clock, layout)];
         kinds.extend(futexes.iter().map(|plan| (plan.meaning.clone(), attributes::layout(&plan.attribute))));
         let reader = Reader::new(kinds, conversion, Presence::of_own_switches(), false);
-        Ok(OwnCollector { reader, settings: *settings, cpus, futexes, ring_bytes })
+        Ok(OwnCollector { reader, settings: *settings, cpus, futexes, ring_bytes, hidden: 0 })
     }
 
     /// The events of the first task, with the rings that those of all others share.
@@ -119,6 +123,20 @@ impl OwnCollector {
         Ok(())
     }
 
+    /// A program that runs with another user's rights is not to be watched: its events end as if its threads did.
+    fn look_for_hidden(&mut self, first: usize, events: &mut Vec<RawEvent>) {
+        let is_hidden = |event: &&RawEvent| match &event.kind {
+            RawKind::Exit { task } => task.pid == task.tid && is_anothers(task.pid),
+            _ => false,
+        };
+        let count = events[first..].iter().filter(is_hidden).count() as u64;
+        if count > 0 {
+            self.hidden += count;
+            let kind = RawKind::Lost { kind: LossKind::Threads, count };
+            events.push(RawEvent { time: crate::clock::now(), cpu: 0, kind });
+        }
+    }
+
     fn clock(&self) -> Clock<'_> {
         Clock { settings: &self.settings, is_alone: self.futexes.is_empty() }
     }
@@ -143,7 +161,9 @@ impl Collector for OwnCollector {
     }
 
     fn drain(&mut self, into: &mut Vec<RawEvent>) -> io::Result<()> {
+        let first = into.len();
         self.reader.drain(into);
+        self.look_for_hidden(first, into);
         Ok(())
     }
 
@@ -169,6 +189,24 @@ impl Collector for OwnCollector {
         let kernel = "time in the kernel has no samples of its own: it is charged to where the thread next runs in user code";
         vec![waits.to_owned(), kernel.to_owned()]
     }
+
+    fn findings(&self) -> Vec<String> {
+        let who = match self.hidden {
+            0 => return Vec::new(),
+            1 => "a process".to_owned(),
+            count => format!("{count} processes"),
+        };
+        vec![format!(
+            "{who} took another user's rights (setuid): the kernel shows users nothing of such a program; record as root \
+             to see it"
+        )]
+    }
+}
+
+/// Whether a process runs that this user may not look into; of one that has ended there is nothing to look into.
+fn is_anothers(pid: u32) -> bool {
+    let refused = std::fs::read_link(format!("/proc/{pid}/exe")).err().and_then(|error| error.raw_os_error());
+    matches!(refused, Some(libc::EACCES | libc::EPERM))
 }
 
 /// The events if this user may have them of their own threads.
