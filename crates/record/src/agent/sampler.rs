@@ -168,6 +168,10 @@ impl Sampler {
             let task = Task { pid: owner.pid, tid: owner.tid };
             let mut push = |kind| events.push(RawEvent { time, cpu: 0, kind });
             if let Some(stack) = self.stacks.find(index, owner.pid, area) {
+                // Apart from the sample, which may come to nothing.
+                if let Some(taken) = self.stacks.new.take() {
+                    push(RawKind::Stack { pid: owner.pid, taken });
+                }
                 push(RawKind::Sample { task, kernel: false, stack });
             }
             if let Some(nanoseconds) = self.was_ready(index, owner, time) {
@@ -222,6 +226,8 @@ struct Stacks {
     /// Of each area: the process, the stack's changes so far, and the key.
     last: FxHashMap<usize, (u32, u64, Option<u64>)>,
     told: FxHashSet<u64>,
+    /// The one that was found last, if it is to be told.
+    new: Option<Box<TakenStack>>,
     entries: Vec<(u64, bool)>,
 }
 
@@ -236,11 +242,7 @@ impl Stacks {
             Some(&(process, before, key)) if (process, before) == (pid, changes) => Some(named(key)),
             _ => {
                 let stack = self.read(pid, area)?;
-                let key = match &stack {
-                    RawStack::Known(key) => Some(*key),
-                    RawStack::Taken(taken) => taken.key,
-                    RawStack::None => None,
-                };
+                let key = if let RawStack::Known(key) = stack { Some(key) } else { None };
                 self.last.insert(index, (pid, changes, key));
                 Some(stack)
             }
@@ -263,13 +265,17 @@ impl Stacks {
         if self.told.len() >= MOST_TOLD {
             self.told.clear();
         }
-        if !self.told.insert(key) {
-            return Some(RawStack::Known(key));
+        if self.told.insert(key) {
+            self.new = Some(Box::new(self.taken(key)));
         }
+        Some(RawStack::Known(key))
+    }
+
+    fn taken(&self, key: u64) -> TakenStack {
         // Outer addresses are taken for return addresses, which lie behind their call.
         let procedures = self.entries.iter().rev().enumerate();
         let chain = procedures.map(|(depth, &(address, _))| address + u64::from(depth > 0)).collect();
-        Some(RawStack::Taken(Box::new(TakenStack { key: Some(key), chain, ..TakenStack::default() })))
+        TakenStack { key: Some(key), chain, ..TakenStack::default() }
     }
 }
 

@@ -35,6 +35,7 @@ struct Waiting {
 /// A thread or process that was announced.
 #[derive(Debug)]
 struct Announced {
+    time: Time,
     task: Task,
     stack: RawStack,
 }
@@ -73,6 +74,8 @@ pub(super) struct States {
     announced: FxHashMap<u64, Announced>,
     releases: Releases,
     handles: FxHashMap<(u32, u64), Task>,
+    /// Time without a processor that has not found its place: the kernel may account for it late.
+    owed: FxHashMap<Task, u64>,
     /// When threads were ready without a processor.
     ready: Ready,
     now: Time,
@@ -106,7 +109,7 @@ impl States {
             }
             Told::Creates { key, stack } | Told::Forks { key, stack } => {
                 self.appear(time, task);
-                self.announced.insert(key, Announced { task, stack });
+                self.announced.insert(key, Announced { time, task, stack });
             }
             Told::Ended => self.end(time, task),
             Told::Waits { wait, stack } => {
@@ -126,9 +129,16 @@ impl States {
 
     /// The thread worked on without a processor; when, in the time that can still be told of, is not known.
     fn was_ready(&mut self, time: Time, task: Task, nanoseconds: u64) {
+        let owed = self.owed.entry(task).or_default();
+        *owed += nanoseconds;
         let Some(None) = self.threads.get(&task) else { return };
-        let begin = time.nanoseconds().saturating_sub(nanoseconds.min(LONGEST_READY.as_nanos() as u64));
-        let begin = self.running.get(&task).map_or(begin, |since| begin.max(since.nanoseconds()));
+        let since = self.running.get(&task).copied().unwrap_or(time);
+        let length = (*owed).min(LONGEST_READY.as_nanos() as u64).min(time.since(since));
+        *owed -= length;
+        if length == 0 {
+            return;
+        }
+        let begin = time.nanoseconds() - length;
         let (blocking, call, stack) = (Blocking::Runnable, None, RawStack::None);
         let kind = RawKind::Switch { previous: Some(task), blocking, call, stack, next: None };
         let begin = Time::from_nanoseconds(begin);
@@ -201,8 +211,9 @@ impl States {
 
     /// A thread that was created or forked begins.
     fn begin(&mut self, time: Time, task: Task, key: u64) {
-        if let Some(Announced { task: parent, stack }) = self.announced.remove(&key) {
-            self.push(time, RawKind::Fork { parent, child: task, stack });
+        if let Some(Announced { time: announced, task: parent, stack }) = self.announced.remove(&key) {
+            // The creator may have gone on, and waits already.
+            self.push(announced, RawKind::Fork { parent, child: task, stack });
         }
         self.threads.remove(&task);
         self.appear(time, task);
@@ -225,6 +236,7 @@ impl States {
 
     fn end(&mut self, time: Time, task: Task) {
         self.running.remove(&task);
+        self.owed.remove(&task);
         if self.threads.remove(&task).is_none() {
             return;
         }
