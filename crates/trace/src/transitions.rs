@@ -89,6 +89,8 @@ struct Live {
     next_spin: usize,
     /// Up to then it is in the collector's code.
     overhead_until: Time,
+    /// It said something of itself before it was seen to get the processor.
+    came_unseen: bool,
     /// It left the processor last to yield it.
     yielded: bool,
     /// It was seen somewhere.
@@ -120,6 +122,7 @@ impl<'a> Transitions<'a> {
             path: crate::paths::Paths::ROOT,
             next_spin: 0,
             overhead_until: Time::ZERO,
+            came_unseen: false,
             yielded: false,
             observed: false,
             awaits: None,
@@ -208,10 +211,12 @@ impl<'a> Transitions<'a> {
                 self.woken_unseen(thread, time, observer);
                 self.interrupt_inside(thread);
             }
-            State::Absent | State::Running | State::Spinning | State::Overhead => {
-                observer.count(Oddity::Contradiction);
-            }
+            State::Absent => observer.count(Oddity::Contradiction),
+            // Its own word was there before the collector's.
+            _ if self.threads[thread.index()].came_unseen => {}
+            State::Running | State::Spinning | State::Overhead => observer.count(Oddity::Contradiction),
         }
+        self.threads[thread.index()].came_unseen = false;
         self.enter_processor(thread, time, observer);
     }
 
@@ -226,6 +231,7 @@ impl<'a> Transitions<'a> {
             observer.count(Oddity::Contradiction);
             self.enter_processor(thread, time, observer);
         }
+        self.threads[thread.index()].came_unseen = false;
         let call = self.call(call);
         let stacks = self.sources.stacks;
         let yielded = blocking == Blocking::Runnable && is_yield(call);

@@ -149,6 +149,36 @@ fn where_a_thread_waits_is_told_by_its_switch_where_its_own_word_does_not() {
 }
 
 #[test]
+fn a_thread_that_speaks_is_on_a_processor_whatever_was_seen_of_it() {
+    let (_folder, trace) = two(|log, process, [one, _]| {
+        let lock = log.primitive(process, PrimitiveKind::Mutex, 0x10, "m");
+        log.out(10, one, Blocking::Runnable);
+        log.awaits(20, one, lock, None);
+        // That it has got the processor is seen late, as when one looks from time to time.
+        log.switch_in(21, one);
+        log.out(22, one, Blocking::Interruptible);
+        log.proceed(30, one);
+        log.switch_in(31, one);
+        log.switch_in(32, one);
+    });
+    let states: Vec<_> = of(&trace, "T0").into_iter().filter(|line| !line.contains(" at ")).collect();
+    assert_eq!(
+        states[2..],
+        [
+            "10 ready",
+            "20 running",
+            "20 for m",
+            "20 spinning",
+            "22 blocked: lock",
+            "30 spinning",
+            "30 running",
+            "100 absent"
+        ]
+    );
+    assert_eq!(trace.evidence().contradictions, 1, "the last one only");
+}
+
+#[test]
 fn the_kernel_is_believed_where_it_sees_another_wait() {
     let (_folder, trace) = two(|log, process, [one, two]| {
         let condition = log.primitive(process, PrimitiveKind::Condition, 0x2028, "ready");

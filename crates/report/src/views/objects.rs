@@ -187,14 +187,17 @@ fn left_out(quiet: usize) -> Option<Section> {
 }
 
 fn head(input: &Source<'_>, whole: u64) -> Vec<Section> {
-    // What they spun for is waiting too, where they told of it.
-    let (blocked, spun) = (super::blocked(input.totals()), input.totals().spinning);
-    let title = format!(
-        "Objects: threads waited {} for them, {} of all the time that they were blocked{}",
-        time_text(whole),
-        percent_text(percent(whole as f64, (blocked + spun) as f64)),
-        if spun > 0 { " or spun" } else { "" },
-    );
+    // What they spun for is waiting too, where they told of it, with the time for which they could not spin on.
+    let totals = input.totals();
+    let (blocked, spun) = (super::blocked(totals), totals.spinning);
+    let (idle, what) = match spun {
+        0 => (blocked, "were blocked"),
+        spun => (blocked + spun + totals.ready, "did no work"),
+    };
+    let share = percent_text(percent(whole as f64, idle as f64));
+    let waited = time_text(whole);
+    let title =
+        format!("Objects: threads waited {waited} for them, {share} of all the time that they {what}");
     let seen = seen(input);
     let remark = format!(
         "{seen} Queue: threads that waited at a time, while any did. Held: time for which a lock was held while others waited for it; NPT is that of the holders meanwhile."

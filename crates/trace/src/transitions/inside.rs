@@ -60,10 +60,7 @@ impl Transitions<'_> {
             // It lost the end of its wait before.
             self.proceed(thread, time, observer);
         }
-        if !self.threads[thread.index()].state.is_on_cpu() {
-            observer.count(Oddity::Contradiction);
-            self.enter_processor(thread, time, observer);
-        }
+        self.speak(thread, time, observer);
         let path = stack.map(|_| self.observe(thread, time, (stack, Cut::Stripped), observer));
         let (cause, wait) = self.told(thread, time, (primitive, stack));
         self.await_object(thread, time, (cause, wait, path), observer);
@@ -78,21 +75,27 @@ impl Transitions<'_> {
         self.enter_processor(thread, time, observer);
     }
 
+    /// The thread says something: so it is on a processor, whether or not it was seen to get there. A collector that
+    /// looks from time to time sees that later.
+    pub(super) fn speak(&mut self, thread: ThreadId, time: Time, observer: &mut impl Observer) {
+        let state = self.threads[thread.index()].state;
+        if !state.is_on_cpu() {
+            self.switch_in(thread, time, observer);
+            self.threads[thread.index()].came_unseen = state != State::Absent;
+        }
+    }
+
     /// The wait that the thread told of is over.
     pub(super) fn proceed(&mut self, thread: ThreadId, time: Time, observer: &mut impl Observer) {
-        let live = &self.threads[thread.index()];
-        let (Some(inside), state) = (live.inside, live.state) else {
+        self.speak(thread, time, observer);
+        let Some(inside) = self.threads[thread.index()].inside else {
             observer.count(Oddity::Contradiction);
             return;
         };
-        if state.is_on_cpu() {
-            observer.accounted(thread, time);
-            // What it spun was spent where it asked.
-            if let Some(path) = inside.path {
-                self.emit(thread, time, What::Observe(path), observer);
-            }
-        } else {
-            observer.count(Oddity::Contradiction);
+        observer.accounted(thread, time);
+        // What it spun was spent where it asked.
+        if let Some(path) = inside.path {
+            self.emit(thread, time, What::Observe(path), observer);
         }
         if inside.is_first {
             let is_matched = self.enabled_inside(thread, time, observer);

@@ -85,10 +85,7 @@ impl Transitions<'_> {
             observer.count(Oddity::Contradiction);
             return;
         };
-        if !self.threads[thread.index()].state.is_on_cpu() {
-            observer.count(Oddity::Contradiction);
-            self.enter_processor(thread, time, observer);
-        }
+        self.speak(thread, time, observer);
         let live = &mut self.threads[thread.index()];
         if live.entered.len() >= DEEPEST {
             let last = live.entered.last_mut().expect("there are so many");
@@ -137,12 +134,9 @@ impl Transitions<'_> {
             return;
         }
         let Entered { outer, at, path, .. } = *last;
-        if live.state.is_on_cpu() {
-            self.known(thread, time, path, observer);
-            at.map(|at| self.known(thread, time, at, observer));
-        } else {
-            observer.count(Oddity::Contradiction);
-        }
+        self.speak(thread, time, observer);
+        self.known(thread, time, path, observer);
+        at.map(|at| self.known(thread, time, at, observer));
         let live = &mut self.threads[thread.index()];
         live.entered.pop();
         live.prefix = outer;
