@@ -198,6 +198,12 @@ impl Area {
         self.lost.load(Ordering::Relaxed)
     }
 
+    /// Whether events were lost that the thread has not told of yet.
+    #[must_use]
+    pub fn has_gap(&self) -> bool {
+        self.lost.load(Ordering::Relaxed) != self.lost_told.load(Ordering::Relaxed)
+    }
+
     /// Notes that a stack was told; `false` where it is known as told.
     pub fn tell_stack(&self, key: u64) -> bool {
         let known = &self.known_stacks[key as usize % KNOWN_STACKS];

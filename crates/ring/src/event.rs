@@ -64,10 +64,13 @@ pub enum Kind {
     Lost = 21,
     /// A join ended. Subject: the joined thread's handle. Word 2: its tid, 0 where it is not known.
     Joined = 22,
+    /// What trial calls took amid other work, which goes on meanwhile as far as the processor can. Subject: ticks of all.
+    /// Word 2: how many.
+    Trial = 23,
 }
 
 impl Kind {
-    const ALL: [Kind; 22] = [
+    const ALL: [Kind; 23] = [
         Kind::Began,
         Kind::Creates,
         Kind::Created,
@@ -90,6 +93,7 @@ impl Kind {
         Kind::Returns,
         Kind::Lost,
         Kind::Joined,
+        Kind::Trial,
     ];
 
     fn of(number: u8) -> Option<Kind> {
@@ -236,7 +240,7 @@ mod tests {
         for (index, &kind) in Kind::ALL.iter().enumerate() {
             assert_eq!((kind as usize, Kind::of(kind as u8)), (index + 1, Some(kind)));
         }
-        assert_eq!((Kind::of(0), Kind::of(23), Kind::of(255)), (None, None, None));
+        assert_eq!((Kind::of(0), Kind::of(24), Kind::of(255)), (None, None, None));
         assert!(Kind::ALL.len() < 1 << KIND_BITS);
     }
 

@@ -20,8 +20,15 @@ type Hook = unsafe extern "C-unwind" fn(*mut c_void, *mut c_void);
 static OTHER_ENTER: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 static OTHER_EXIT: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 
-/// Calls that are made for nothing when a program begins, so that the recorder sees what telling of one costs.
+/// Calls that are made for nothing when a program begins, one after the other, so that the recorder sees what telling
+/// of one costs.
 const TRIAL_CALLS: usize = 256;
+/// Rounds of calls amid other work; the quickest tells what they cost there.
+const TRIAL_ROUNDS: usize = 16;
+const TRIAL_CALLS_PER_ROUND: u64 = 16;
+
+const TRIAL: *mut c_void = ptr::null_mut();
+const TRIAL_AMID_WORK: *mut c_void = ptr::without_provenance_mut(1);
 
 /// A procedure was entered.
 ///
@@ -107,16 +114,49 @@ pub fn begin(me: Me) {
     OTHER_ENTER.store(outside_libc(ENTER.address()), Ordering::Relaxed);
     OTHER_EXIT.store(outside_libc(EXIT.address()), Ordering::Relaxed);
     if me.header().tells_calls() {
-        let (enter, exit): (Hook, Hook) = (__cyg_profile_func_enter, __cyg_profile_func_exit);
-        let (enter, exit) = (core::hint::black_box(enter), core::hint::black_box(exit));
         for _ in 0..TRIAL_CALLS {
-            // SAFETY: the hooks look at no address; the recorder knows address 0 as nobody's.
-            unsafe {
-                enter(ptr::null_mut(), ptr::null_mut());
-                exit(ptr::null_mut(), ptr::null_mut());
+            try_call(TRIAL);
+        }
+        let ticks = ticks_amid_work(me);
+        me.tell::<3>(Kind::Trial, ticks, &[TRIAL_CALLS_PER_ROUND]);
+    }
+}
+
+/// A call of no procedure: the recorder knows addresses below the first page as nobody's.
+fn try_call(address: *mut c_void) {
+    let (enter, exit): (Hook, Hook) = (__cyg_profile_func_enter, __cyg_profile_func_exit);
+    let (enter, exit) = (core::hint::black_box(enter), core::hint::black_box(exit));
+    // SAFETY: the hooks look at no address.
+    unsafe {
+        enter(address, ptr::null_mut());
+        exit(address, ptr::null_mut());
+    }
+}
+
+/// Ticks that the calls of one round take beyond the work that they stand in, of which each step needs the one before.
+fn ticks_amid_work(me: Me) -> u64 {
+    const STEPS: usize = 48;
+    let work = |mut value: u64| {
+        for _ in 0..STEPS {
+            value = core::hint::black_box(value.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1));
+        }
+        value
+    };
+    let (mut value, mut least) = (1, [u64::MAX; 2]);
+    for round in 0..2 * TRIAL_ROUNDS {
+        let calls = round % 2 == 1;
+        let begin = me.now();
+        for _ in 0..TRIAL_CALLS_PER_ROUND {
+            value = work(value);
+            if calls {
+                try_call(TRIAL_AMID_WORK);
             }
         }
+        let ticks = me.now().wrapping_sub(begin);
+        least[usize::from(calls)] = least[usize::from(calls)].min(ticks);
     }
+    core::hint::black_box(value);
+    least[1].saturating_sub(least[0])
 }
 
 /// The address, unless it is in libc.

@@ -9,7 +9,8 @@
 //! What a jump or an exception left without a word is left where the next event shows it.
 //!
 //! Between two events of a thread lies what telling of one costs it; how much that is, the process tells by calls
-//! that it makes for nothing when it begins. It is handed on as the collector's own time.
+//! that it makes for nothing when it begins: one after the other, and amid work that the processor goes on with
+//! meanwhile. The truth is between the two; the middle is handed on as the collector's own time.
 //!
 //! A procedure that makes many short calls would fill the log with them. Calls that make none themselves and follow
 //! each other within [`WINDOW`] are put together, each procedure's into one, with the time that they took in all:
@@ -32,11 +33,15 @@ const MOST_LEAVES: usize = 16;
 const MOST_OWED: f64 = 1_000.0;
 /// Least trial calls that say what one costs.
 const FEWEST_TRIALS: usize = 64;
+/// The address of trial calls that follow each other.
+const TRIAL: u64 = 0;
+/// No procedure has an address below this one.
+const FIRST_PROCEDURE: u64 = 4096;
 
 /// An event of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Call {
-    /// The procedure; 0 for a trial.
+    /// The procedure; below [`FIRST_PROCEDURE`] for a trial.
     pub(super) procedure: u64,
     pub(super) ticks: u64,
     /// Entries of the profile stack up to this procedure's.
@@ -44,12 +49,12 @@ pub(super) struct Call {
 }
 
 /// What telling of a call or return costs its thread, in ticks.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Cost {
-    /// Mean of the middle half of the trials.
-    middle: f64,
-    /// The ends of the middle half.
-    quartiles: (u64, u64),
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Cost {
+    /// Amid other work.
+    least: f64,
+    /// One after the other: the mean of the middle half of the trials.
+    most: f64,
 }
 
 /// Where marks go, with their times in ticks.
@@ -62,7 +67,7 @@ pub(super) struct Calls {
     nestings: Vec<Nesting>,
     /// Ticks of [`WINDOW`].
     window: u64,
-    cost: Option<Cost>,
+    cost: Cost,
     tally: Tally,
 }
 
@@ -130,7 +135,7 @@ impl Calls {
     /// Nobody's calls yet. `window`: the ticks of [`WINDOW`].
     pub(super) fn new(ticks: &Ticks) -> Calls {
         let window = ticks.of_nanoseconds(WINDOW);
-        Calls { nestings: Vec::new(), window, cost: None, tally: Tally::default() }
+        Calls { nestings: Vec::new(), window, cost: Cost::default(), tally: Tally::default() }
     }
 
     /// The thread of this area entered a procedure.
@@ -192,16 +197,33 @@ impl Calls {
         }
     }
 
+    /// The trials are over; amid other work so many calls took so many ticks.
+    pub(super) fn tried(&mut self, area: usize, calls: u64, ticks: u64) {
+        let nesting = self.nesting(area);
+        nesting.last = None;
+        if let Some(most) = middle_of(std::mem::take(&mut nesting.trials)) {
+            // A call is two events.
+            let least = ticks as f64 / (2 * calls.max(1)) as f64;
+            self.cost = Cost { least: least.min(most), most };
+        }
+    }
+
     /// So many events were lost before this moment. What the thread was in meanwhile is known as far as procedures that
     /// it had entered and made calls from.
     pub(super) fn lost(&mut self, area: usize, count: u64, now: u64, out: Out<'_>) {
+        self.cut(area, out);
         let nesting = self.nesting(area);
         nesting.unseen += count;
+        nesting.last = nesting.last.or(Some(now));
+    }
+
+    /// Hands on what was held back, where the next events were lost: how long the last call was is not known.
+    pub(super) fn cut(&mut self, area: usize, out: Out<'_>) {
+        let nesting = self.nesting(area);
         if let Some(open) = nesting.open.take() {
             nesting.over(open, open.call.ticks, 0);
         }
         nesting.settle(out);
-        nesting.last = nesting.last.or(Some(now));
     }
 
     /// Hands on what was held back: nothing else was told for now.
@@ -232,17 +254,14 @@ impl Calls {
         let events = 1 + std::mem::take(&mut nesting.unseen);
         let last = nesting.last.replace(call.ticks);
         let interval = last.map(|last| call.ticks.saturating_sub(last));
-        if call.procedure == 0 {
+        if call.procedure == TRIAL {
             nesting.trials.extend(interval);
+        }
+        if call.procedure < FIRST_PROCEDURE {
             return None;
         }
-        if !nesting.trials.is_empty() {
-            let cost = Cost::of(std::mem::take(&mut nesting.trials));
-            self.cost = cost.or(self.cost);
-            return Some(0);
-        }
-        let (Some(cost), Some(interval)) = (cost, interval) else { return Some(0) };
-        let overhead = nesting.overhead(ticks.nanoseconds(cost.middle), events, ticks.duration(interval));
+        let Some(interval) = interval else { return Some(0) };
+        let overhead = nesting.overhead(ticks.nanoseconds(cost.middle()), events, ticks.duration(interval));
         self.tally.overhead += overhead;
         Some(overhead)
     }
@@ -258,13 +277,15 @@ impl Calls {
             ];
         }
         let mut finding = format!("{calls} calls of instrumented procedures");
-        if let Some(Cost { middle, quartiles: (low, high) }) = self.cost {
-            let costs = [middle, low as f64, high as f64];
-            let [middle, low, high] = costs.map(|cost| 2.0 * ticks.nanoseconds(cost));
+        if self.cost.most > 0.0 {
+            let Cost { least, most } = self.cost;
+            let [least, middle, most] =
+                [least, self.cost.middle(), most].map(|cost| 2.0 * ticks.nanoseconds(cost));
             let seconds = overhead as f64 / 1e9;
+            let error = seconds * (most - middle) / middle;
             finding.push_str(&format!(
-                ", each of which the agent made {middle:.0} ns longer ({low:.0} to {high:.0} ns in the middle half of \
-                 trials): {seconds:.3} s of processor time are the agent's"
+                ", each of which the agent made {middle:.0} ns longer (between {least:.0}, amid other work, and {most:.0}, \
+                 one after the other): {seconds:.3} s ± {error:.3} of processor time are the agent's"
             ));
         }
         let mut findings = vec![finding];
@@ -360,15 +381,19 @@ fn overhead(nanoseconds: u64, now: u64, out: Out<'_>) {
 }
 
 impl Cost {
-    fn of(mut trials: Vec<u64>) -> Option<Cost> {
-        if trials.len() < FEWEST_TRIALS {
-            return None;
-        }
-        trials.sort_unstable();
-        let middle = &trials[trials.len() / 4..trials.len() * 3 / 4];
-        let quartiles = (*middle.first()?, *middle.last()?);
-        Some(Cost { middle: middle.iter().sum::<u64>() as f64 / middle.len() as f64, quartiles })
+    fn middle(self) -> f64 {
+        self.least.midpoint(self.most)
     }
+}
+
+/// The mean of the middle half; `None` where there are too few.
+fn middle_of(mut trials: Vec<u64>) -> Option<f64> {
+    if trials.len() < FEWEST_TRIALS {
+        return None;
+    }
+    trials.sort_unstable();
+    let middle = &trials[trials.len() / 4..trials.len() * 3 / 4];
+    Some(middle.iter().sum::<u64>() as f64 / middle.len() as f64)
 }
 
 #[cfg(test)]
@@ -385,13 +410,13 @@ mod tests {
         let mut said = Vec::new();
         let mut out = |time: u64, mark| match mark {
             RawMark::Enter { place: RawPlace::Procedure(address), .. } => {
-                said.push(format!("{}+{}", time / 100, char::from(address as u8)));
+                said.push(format!("{}+{}", time / 100, char::from((address - 0x1000) as u8)));
             }
             RawMark::Leave => said.push(format!("{}-", time / 100)),
             other => panic!("{other:?}"),
         };
         for (time, event) in events.split_whitespace().enumerate() {
-            let procedure = event.as_bytes().get(1).copied().map_or(0, u64::from);
+            let procedure = 0x1000 + event.as_bytes().get(1).copied().map_or(0, u64::from);
             let depth = event.get(2..).and_then(|depth| depth.parse().ok()).unwrap_or(0);
             let call = Call { procedure, ticks: 100 * time as u64, depth };
             match event.as_bytes()[0] {
@@ -400,6 +425,7 @@ mod tests {
                 b'[' => calls.enters_region(7, &mut out),
                 b']' => calls.leaves_region(7, call.ticks, &mut out),
                 b'|' => calls.settle(7, &mut out),
+                b'/' => calls.cut(7, &mut out),
                 b'!' => calls.lost(7, 3, call.ticks, &mut out),
                 _ => {}
             }
@@ -442,6 +468,7 @@ mod tests {
     #[test]
     fn the_time_of_lost_events_is_the_callers() {
         assert_eq!(meaning("+f1 +g2 . . ! -g2 +g2 -g2 -f1"), "0+f 1+g 1- 6+g 7- 8-");
+        assert_eq!(meaning("+f1 +g2 / . ! -g2 +g2 -g2 -f1"), "0+f 1+g 1- 6+g 7- 8-");
         assert_eq!(meaning("+f1 +g2 +h3 -h3 . . ! -g2 -f1"), "0+f 1+g 2+h 3- 7- 8-");
     }
 
@@ -482,17 +509,19 @@ mod tests {
             now += if trial % 10 == 0 { 500 } else { 20 + trial % 2 };
             calls.call(1, Call { procedure: 0, ticks: now, depth: 1 }, &ticks, &mut out);
         }
+        // 9 for each event amid other work, and 20.7 one after the other: 14.8 are the middle.
+        calls.tried(1, 100, 1_800);
         now = 10_000;
         for (depth, interval) in [300, 100, 5, 100, 100].into_iter().enumerate() {
             now += interval;
-            calls.call(1, Call { procedure: 9, ticks: now, depth: 1 + depth as u32 }, &ticks, &mut out);
+            calls.call(1, Call { procedure: 0x9000, ticks: now, depth: 1 + depth as u32 }, &ticks, &mut out);
         }
         calls.settle(1, &mut out);
-        // 20.7 each; the short interval's rest is found in the next.
-        assert_eq!(overheads, [(10_400, 20), (10_405, 5), (10_505, 37), (10_605, 20)]);
+        // The short interval's rest is found in the next.
+        assert_eq!(overheads, [(10_400, 14), (10_405, 5), (10_505, 25), (10_605, 15)]);
         let finding = calls.findings(&ticks).remove(0);
-        let expected =
-            "5 calls of instrumented procedures, each of which the agent made 41 ns longer (40 to 42 ns";
+        let expected = "5 calls of instrumented procedures, each of which the agent made 30 ns longer (between 18, amid other work, \
+             and 41, one after the other)";
         assert!(finding.starts_with(expected), "{finding}");
     }
 
@@ -500,11 +529,11 @@ mod tests {
     fn the_agents_time_is_found_where_calls_are_put_together() {
         let ticks = Ticks::new(Clock::Monotonic);
         let mut calls = Calls::new(&ticks);
-        calls.cost = Some(Cost { middle: 10.0, quartiles: (10, 10) });
+        calls.cost = Cost { least: 8.0, most: 12.0 };
         let mut said = Vec::new();
         let mut out =
             |time: u64, mark| said.push((time, if let RawMark::Overhead(time) = mark { time } else { 0 }));
-        let call = |procedure, ticks, depth| Call { procedure, ticks, depth };
+        let call = |procedure: u64, ticks, depth| Call { procedure: 0x1000 + procedure, ticks, depth };
         calls.call(1, call(1, 1_000, 1), &ticks, &mut out);
         for begin in [1_100, 1_200, 1_300] {
             calls.call(1, call(2, begin, 2), &ticks, &mut out);

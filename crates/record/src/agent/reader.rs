@@ -155,7 +155,8 @@ impl Context<'_> {
                 self.take(&event);
             }
         });
-        self.mark(|calls, area, _, out| calls.settle(area, out));
+        let has_gap = area.has_gap();
+        self.mark(|calls, area, _, out| if has_gap { calls.cut(area, out) } else { calls.settle(area, out) });
         if !is_intact {
             self.push(now(), RawKind::Lost { kind: LossKind::Events, count: 1 });
         }
@@ -231,6 +232,7 @@ impl Context<'_> {
                 let (now, _) = event.call(self.now);
                 return self.mark(|calls, area, _, out| calls.lost(area, event.subject, now, out));
             }
+            Kind::Trial => return self.calls.tried(self.area, event.word(0), event.subject),
             Kind::Joined | Kind::Calls | Kind::Returns => return,
         };
         self.tell(time, told);
@@ -239,7 +241,7 @@ impl Context<'_> {
     fn call(&mut self, event: &Event<'_>) {
         let (ticks, depth) = event.call(self.now);
         let (time, procedure) = (self.ticks.time(ticks), event.subject);
-        let is_new = procedure != 0 && self.known.procedures.insert(procedure);
+        let is_new = procedure > 4096 && self.known.procedures.insert(procedure);
         if is_new && !self.knows(procedure) && time.since(self.known.last_look) > MAPS_NANOSECONDS {
             self.look_at_mappings(time);
         }
