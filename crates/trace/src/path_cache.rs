@@ -109,7 +109,11 @@ impl PathCache {
         (stack, cut): (Option<StackId>, Cut),
     ) -> PathId {
         let Some(stack) = table.checked(stack) else {
-            let path = self.get(prefix).path;
+            let Prefix { path, outer, .. } = self.get(prefix);
+            if outer.is_some() {
+                // It is in what it has entered; no more is known.
+                return path;
+            }
             return *self.stackless.entry(prefix).or_insert_with(|| paths.path(path, table.unknown()));
         };
         if let Some(&path) = self.paths.get(&(prefix, stack, cut)) {
