@@ -434,7 +434,8 @@ impl Assembler {
         if process.words.len() >= MOST_WORDS || !process.words.insert(address) {
             return Ok(());
         }
-        self.stacks.word(&mut self.log, (pid, process.id), address)
+        self.stacks.word(&mut self.log, (pid, process.id), address)?;
+        self.name_word(pid, address)
     }
 
     fn call(&mut self, call: Option<Call>) -> Result<Option<CallId>> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use longpole_event::{EventKind, FrameId, Module, ModuleKind, Primitive, PrimitiveId, ProcessId, TextId};
+use longpole_event::{EventKind, FrameId, Module, ModuleKind, Primitive, PrimitiveId, PrimitiveKind, ProcessId, TextId};
 use longpole_recording::Result;
 
 use super::{Assembler, Moment};
@@ -70,6 +70,18 @@ impl Assembler {
         if self.primitives.names.len() < MOST_PRIMITIVES {
             let name = self.log.text(name)?;
             self.primitives.names.insert((pid, address), (bytes, name));
+        }
+        let Some(process) = self.processes.get(&pid) else { return Ok(()) };
+        let is_its = |word: &&u64| **word >= address && **word - address < bytes.max(1);
+        let mut words: Vec<u64> = process.words.iter().filter(is_its).copied().collect();
+        words.sort_unstable();
+        words.into_iter().try_for_each(|word| self.name_word(pid, word))
+    }
+
+    /// A futex that the program named, or that lies in what it named: the kernel tells of waits for it by its address.
+    pub(super) fn name_word(&mut self, pid: u32, address: u64) -> Result<()> {
+        if self.primitives.name(pid, address).is_some() {
+            self.primitive(pid, RawPrimitive { kind: PrimitiveKind::Futex, address })?;
         }
         Ok(())
     }
