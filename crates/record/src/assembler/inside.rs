@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use longpole_event::{EventKind, FrameId, Module, ModuleKind, Primitive, PrimitiveId, PrimitiveKind, ProcessId, TextId};
+use longpole_event::{
+    EventKind, FrameId, Module, ModuleKind, Primitive, PrimitiveId, PrimitiveKind, ProcessId, TextId,
+};
 use longpole_recording::Result;
 
 use super::{Assembler, Moment};
@@ -80,8 +82,9 @@ impl Assembler {
 
     /// A futex that the program named, or that lies in what it named: the kernel tells of waits for it by its address.
     pub(super) fn name_word(&mut self, pid: u32, address: u64) -> Result<()> {
-        if self.primitives.name(pid, address).is_some() {
-            self.primitive(pid, RawPrimitive { kind: PrimitiveKind::Futex, address })?;
+        let process = self.processes.get(&pid).map(|process| process.id);
+        if let Some(process) = process.filter(|_| self.primitives.name(pid, address).is_some()) {
+            self.primitive((pid, process), RawPrimitive { kind: PrimitiveKind::Futex, address })?;
         }
         Ok(())
     }
