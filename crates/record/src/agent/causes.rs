@@ -67,7 +67,7 @@ impl Causes {
                 }
                 self.waiting.insert(task.tid, Waiting { wait, since: time, stack });
             }
-            Told::Done { .. } | Told::Ended => {
+            Told::Done { .. } | Told::Gap | Told::Ended => {
                 self.waiting.remove(&task.tid);
             }
             Told::Releases { wait, stack } => self.releases.add(time, task, wait, stack),
@@ -307,6 +307,16 @@ mod tests {
         releases(&mut causes, 75, 8, LOCK);
         pass(&mut causes, in_at(80, 7));
         assert_eq!(wakes(causes), []);
+    }
+
+    #[test]
+    fn a_wait_whose_end_was_lost_explains_no_later_one() {
+        let mut causes = Causes::default();
+        waits(&mut causes, 10, 7, LOCK);
+        causes.take(at(20), task(7), Told::Gap, &mut |_| panic!("too early"));
+        pass(&mut causes, out_at(30, 7));
+        let events = all(causes);
+        assert!(matches!(events[0].kind, RawKind::Switch { call: None, .. }), "{events:?}");
     }
 
     #[test]

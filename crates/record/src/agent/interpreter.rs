@@ -102,7 +102,7 @@ impl Interpreter {
                 self.waiting.insert(task, ());
                 RawMark::Await { primitive: primitive(wait.kind, wait.subject), stack: stack.clone() }
             }
-            Told::Done { .. } if self.waiting.remove(&task).is_some() => RawMark::Proceed,
+            Told::Done { .. } | Told::Gap if self.waiting.remove(&task).is_some() => RawMark::Proceed,
             &Told::Held { kind, subject, place, acquisitions, contended, nanoseconds, longest } => {
                 let primitive = primitive(kind, subject)?;
                 let stack = TakenStack { chain: vec![place], ..TakenStack::default() };

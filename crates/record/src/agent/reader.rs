@@ -230,6 +230,7 @@ impl Context<'_> {
             // How many events were lost is read from the area.
             Kind::Lost => {
                 let (now, _) = event.call(self.now);
+                self.tell(self.ticks.time(now), Told::Gap);
                 return self.mark(|calls, area, _, out| calls.lost(area, event.subject, now, out));
             }
             Kind::Trial => return self.calls.tried(self.area, event.word(0), event.subject),

@@ -118,6 +118,7 @@ impl States {
                 self.queue.push_back((time, task));
             }
             Told::Done { granted } => self.done(time, task, granted),
+            Told::Gap => self.done(time, task, true),
             Told::Releases { wait, stack } => {
                 self.appear(time, task);
                 self.releases.add(time, task, wait, stack);
