@@ -15,13 +15,15 @@ pub(crate) enum Need {
     Wakes,
     /// Looks at running threads: what they ran.
     Samples,
+    /// The same where only the program itself could tell.
+    Marks,
     /// What threads waited for.
     Objects,
 }
 
 impl Need {
     /// Every need, the weightiest first.
-    const ALL: [Need; 4] = [Need::Switches, Need::Wakes, Need::Samples, Need::Objects];
+    const ALL: [Need; 5] = [Need::Switches, Need::Wakes, Need::Samples, Need::Marks, Need::Objects];
 
     /// Whether the recording lacks it, though there was something to be seen.
     fn is_lacking(self, input: &Source<'_>) -> bool {
@@ -38,10 +40,13 @@ impl Need {
             };
             threads.iter().any(waited)
         };
+        let has_no_samples = evidence.samples == 0 && threads.iter().any(|states| states.running > 0);
+        let is_agent = evidence.collector == "agent";
         match self {
             Need::Switches => evidence.switches == 0 && threads.len() > 1,
             Need::Wakes => evidence.wakes == 0 && evidence.unmatched_wakes > 0 && waits_for_others(),
-            Need::Samples => evidence.samples == 0 && threads.iter().any(|states| states.running > 0),
+            Need::Samples => !is_agent && has_no_samples,
+            Need::Marks => is_agent && has_no_samples,
             Need::Objects => input.input().objects.all().is_empty() && waits_for_others(),
         }
     }
@@ -58,6 +63,9 @@ impl Need {
             Need::Samples => {
                 "no timer samples were recorded, so that work is only charged where threads stopped or woke others; record longer or more often (`longpole record -F 2000`; perf: -e cpu-clock -g)"
             }
+            Need::Marks => {
+                "the agent alone sees threads only where they wait or let others go on, and charges their work there; `longpole record` by another collector (`longpole doctor`), -finstrument-functions, or regions marked by longpole.h tell more"
+            }
             Need::Objects => {
                 "no waiting thread's lock or other object is known: the calls at its waits were not recorded; `longpole record` has them (the bpf collector sees them all; `longpole doctor` says whether it can run)"
             }
@@ -72,10 +80,10 @@ fn needs(view: View, options: &Options) -> &'static [Need] {
             &[Need::Switches, Need::Wakes, Need::Objects]
         }
         View::CriticalPath | View::Zeroing | View::Slack | View::Guidance | View::Summary => {
-            &[Need::Switches, Need::Wakes, Need::Samples]
+            &[Need::Switches, Need::Wakes, Need::Samples, Need::Marks]
         }
-        View::Npt | View::Profile | View::Tree => &[Need::Switches, Need::Samples],
-        View::Waits => &[Need::Switches, Need::Wakes, Need::Samples],
+        View::Npt | View::Profile | View::Tree => &[Need::Switches, Need::Samples, Need::Marks],
+        View::Waits => &[Need::Switches, Need::Wakes, Need::Samples, Need::Marks],
         View::Objects => &[Need::Switches, Need::Objects],
         View::Threads | View::States | View::Parallelism | View::Phases => &[Need::Switches],
         _ => &[],
@@ -110,6 +118,10 @@ mod tests {
                 |scene| (scene.evidence.unmatched_wakes, scene.evidence.wakes) = (scene.evidence.wakes, 0)
             }
             Need::Samples => |scene| scene.evidence.samples = 0,
+            Need::Marks => |scene| {
+                scene.evidence.samples = 0;
+                scene.evidence.collector = "agent".into();
+            },
             Need::Objects => Scene::forget_objects,
         }
     }
