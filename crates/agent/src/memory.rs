@@ -83,6 +83,16 @@ pub fn confine() {
     IS_CONFINED.store(true, Ordering::Relaxed);
 }
 
+/// The process is about to forbid even to ask for the time: the agent falls silent in it.
+pub fn leave() {
+    let header = HEADER.load(Ordering::Acquire);
+    // SAFETY: a pointer that is stored there points to a mapping that is never undone.
+    if let Some(header) = unsafe { header.as_ref() } {
+        header.count_thread_without_area();
+        HEADER.store(ptr::null_mut(), Ordering::Release);
+    }
+}
+
 /// Whether [`confine`] was called.
 #[must_use]
 pub fn is_confined() -> bool {

@@ -6,7 +6,7 @@ use longpole_ring::WaitKind;
 
 use super::wait;
 use crate::thread::Me;
-use crate::{frame, hooks, lifecycle, memory};
+use crate::{frame, hooks, lifecycle};
 
 const KIND: WaitKind = WaitKind::Futex;
 /// How many a requeue lets go on at most, and more: all are told.
@@ -51,7 +51,7 @@ hooks! {
     fn syscall(number: c_long, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> c_long, else c_long::from(super::missing()), |real| {
         if number != libc::SYS_futex {
             if number == libc::SYS_seccomp {
-                memory::confine();
+                super::limits::before_seccomp(a);
             }
             let is_copy = copies_process(number, a);
             if is_copy {

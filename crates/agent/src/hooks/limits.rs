@@ -1,8 +1,9 @@
 //! Limits and filters that a process sets for itself: before they come the agent makes itself small.
 
-use core::ffi::{c_int, c_uint, c_void};
+use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 use super::missing;
+use crate::thread::Me;
 use crate::{hooks, memory};
 
 /// The agent's part of the address space is given back, if that is what will be limited.
@@ -10,6 +11,21 @@ fn before_limit(resource: c_uint, limit: *const c_void) {
     if resource == libc::RLIMIT_AS && !limit.is_null() {
         memory::shrink();
     }
+}
+
+fn before_prctl(option: c_int, value: usize) {
+    match option {
+        // Reading the time-stamp counter is one of the things that are forbidden then.
+        libc::PR_SET_SECCOMP if value == libc::SECCOMP_MODE_STRICT as usize => memory::leave(),
+        libc::PR_SET_TSC if value == libc::PR_TSC_SIGSEGV as usize => memory::leave(),
+        libc::PR_SET_SECCOMP | libc::PR_SET_NO_NEW_PRIVS => memory::confine(),
+        _ => {}
+    }
+}
+
+/// The same where the system call is made by its number.
+pub fn before_seccomp(operation: usize) {
+    if operation == libc::SECCOMP_SET_MODE_STRICT as usize { memory::leave() } else { memory::confine() }
 }
 
 hooks! {
@@ -44,10 +60,21 @@ hooks! {
     }
 
     /// Changes what the name of the root folder means: the shared memory may have no name from then on.
-    fn chroot(path: *const core::ffi::c_char) -> c_int, else missing(), |real| {
+    fn chroot(path: *const c_char) -> c_int, else missing(), |real| {
         let result = unsafe { real(path) };
         if result == 0 {
             memory::confine();
+        }
+        result
+    }
+
+    /// Among much else, puts filters on system calls, forbids to read the time, and names the calling thread.
+    fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize) -> c_int, else missing(), |real| {
+        before_prctl(option, a);
+        let result = unsafe { real(option, a, b, c, d) };
+        if option == libc::PR_SET_NAME && result == 0 && let Some(me) = Me::get() {
+            // SAFETY: the kernel has read the name.
+            me.is_named(unsafe { CStr::from_ptr(a as *const c_char) });
         }
         result
     }

@@ -8,9 +8,9 @@ use libc::timespec;
 use longpole_ring::{Kind, WaitKind};
 
 use super::c11::ERROR;
-use super::{missing, wait};
+use super::wait;
 use crate::thread::Me;
-use crate::{frame, hooks, lifecycle, memory};
+use crate::{frame, hooks, lifecycle};
 
 type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 
@@ -185,19 +185,6 @@ hooks! {
         if result == 0 && thread == unsafe { libc::pthread_self() } && let Some(me) = Me::get() {
             // SAFETY: as above.
             me.is_named(unsafe { CStr::from_ptr(name) });
-        }
-        result
-    }
-
-    /// Among much else, names the calling thread, and puts filters on system calls.
-    fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize) -> c_int, else missing(), |real| {
-        if matches!(option, libc::PR_SET_SECCOMP | libc::PR_SET_NO_NEW_PRIVS) {
-            memory::confine();
-        }
-        let result = unsafe { real(option, a, b, c, d) };
-        if option == libc::PR_SET_NAME && result == 0 && let Some(me) = Me::get() {
-            // SAFETY: the kernel has read the name.
-            me.is_named(unsafe { CStr::from_ptr(a as *const c_char) });
         }
         result
     }

@@ -46,7 +46,7 @@ static long work(long rounds) {
         sum += round;
         pthread_mutex_unlock(&mutex);
         pthread_rwlock_rdlock(&lock);
-        sum ^= round;
+        sum += 2 * round;
         pthread_rwlock_unlock(&lock);
         while (sem_trywait(&posted) == 0) sum += 0;
         errno = 0;
@@ -109,6 +109,7 @@ int main(void) {
         struct sigaction action;
         if (sigaction(number, NULL, &action) == 0 && action.sa_handler != SIG_DFL) printf("handler of %d\n", number);
     }
+    fflush(stdout);
     raise(SIGTERM);
     return 1;
 }
