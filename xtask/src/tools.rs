@@ -30,6 +30,7 @@ const TOOLS: &[Tool] = &[
     tool("initdb", &["postgresql"]),
     tool("pgbench", &["postgresql", "postgresql-contrib"]),
     tool("setpriv", &["util-linux"]),
+    tool("musl-gcc", &["musl-tools"]),
 ];
 
 /// Finds every tool, installs what is missing if `install` and this is root on a machine with apt, and

@@ -49,6 +49,9 @@ pub fn record(options: &Options, quiet: bool) -> Result<ExitCode> {
         let _ = writeln!(std::io::stderr(), "longpole: {note}");
     }
     if !quiet {
+        if let Some(note) = note_of_absence(&finished) {
+            let _ = writeln!(std::io::stderr(), "longpole: {note}");
+        }
         // The program's exit status matters more than our report about it.
         if let Err(error) = short_answer(&finished.path) {
             failure::report(&error);
@@ -62,6 +65,12 @@ fn notes_of_truncation(finished: &Finished) -> impl Iterator<Item = &String> {
     let machines = finished.manifest.machines.iter().filter(|_| finished.outcome.truncated);
     let notes = machines.flat_map(|machine| &machine.collector.notes);
     notes.filter(|note| note.starts_with("the recording ends before the program"))
+}
+
+/// That the agent was wanted and is not in the program.
+fn note_of_absence(finished: &Finished) -> Option<&String> {
+    let mut notes = finished.manifest.machines.iter().flat_map(|machine| &machine.collector.notes);
+    notes.find(|note| note.starts_with("the agent is not in") || note.starts_with("the agent was in none"))
 }
 
 /// Prints the short answer of a recording, on standard error: standard output is the program's.

@@ -1,8 +1,10 @@
 //! The ladder of collectors: which of them this machine permits, and the best of them.
 
+use std::path::Path;
+
 use longpole_ring::Mode;
 
-use crate::agent::{AgentCollector, Part, Sampling, WithAgent};
+use crate::agent::{AgentCollector, Part, Sampling, WithAgent, obstacle};
 use crate::bpf::{BpfCollector, BpfError};
 use crate::collector::Collector;
 use crate::error::{Error, Result};
@@ -153,6 +155,15 @@ impl Opened {
             Err(error) => self.refused.push(agent_rung(Err(agent_refusal(&error)))),
         }
         Ok(self)
+    }
+
+    /// Looks at the program that is about to run: what has to be known where the agent cannot be in it.
+    pub(crate) fn look_at(&mut self, program: &Path) -> Option<String> {
+        let obstacle = self.part.and_then(|_| obstacle(program))?;
+        if obstacle.is_heard() {
+            self.variables.clear();
+        }
+        Some(obstacle.finding(program))
     }
 
     fn alone(agent: AgentCollector, refused: Vec<Rung>) -> Opened {

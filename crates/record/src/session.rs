@@ -115,6 +115,7 @@ fn record_command(
     };
     let (folder, mut manifest, mut assembler) = prepare(options, words, &opened, &settings.settings, false)?;
     manifest.machines[0].collector.notes.extend(settings.notes);
+    manifest.machines[0].collector.notes.extend(opened.look_at(command.file()));
     let task = crate::raw::Task { pid: suspended.pid(), tid: suspended.pid() };
     opened.collector.track(task).map_err(Error::system("record the program's first task"))?;
     let begin = now();

@@ -1,0 +1,69 @@
+//! The agent changes nothing: programs that look closely run the same with it as without.
+//!
+//! Each program of `programs/` prints what it sees (results, errno, masks, counts, orders) and ends with a status of its own.
+//! It runs bare, with the agent alone (all hooks tell), and with the agent beside a collector of the kernel's.
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
+
+mod absent;
+mod run;
+
+use run::{assert_same, build, build_library, file_size};
+
+/// Every function leaves errno and its result as it would without the agent.
+#[test]
+fn errno_and_results() {
+    assert_same(&build("errno.c"), &[]);
+}
+
+#[test]
+fn signal_handlers_masks_and_jumps_out_of_handlers() {
+    assert_same(&build("signals.c"), &[]);
+}
+
+#[test]
+fn cancellation_in_every_wait_and_exceptions() {
+    assert_same(&build("cancel.cpp"), &[]);
+}
+
+#[test]
+fn forks_of_every_kind_executions_and_bare_threads() {
+    assert_same(&build("forks.c"), &[]);
+}
+
+#[test]
+fn before_main_after_main_thread_ends_and_libraries_that_come_and_go() {
+    let library = build_library("library.cpp");
+    assert_same(&build("ends.cpp"), &[library.to_str().unwrap()]);
+}
+
+#[test]
+fn small_limits_and_filters() {
+    assert_same(&build("limits.c"), &[]);
+}
+
+#[test]
+fn ten_thousand_threads() {
+    assert_same(&build("many_threads.c"), &["10000"]);
+}
+
+#[test]
+fn stack_overflows_signal_stacks_and_coroutines() {
+    assert_same(&build("stacks.c"), &[]);
+}
+
+#[test]
+fn hooks_allocate_nothing() {
+    assert_same(&build("no_malloc.c"), &[]);
+}
+
+#[test]
+fn no_descriptor_process_or_file_is_left() {
+    assert_same(&build("leftovers.c"), &[]);
+}
+
+/// A file of which the loader maps everything costs each program its size.
+#[test]
+fn the_library_is_small() {
+    let size = file_size();
+    assert!(size < 400 << 10, "{size} bytes");
+}
