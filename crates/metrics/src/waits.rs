@@ -311,7 +311,13 @@ impl Sweep for Explanations<'_> {
         history.end_act();
         history.spins += u64::from(state == State::Spinning);
         history.has_ended = state == State::Absent;
-        let object = history.object.take();
+        // Who spins for an object by its own word may block for it then.
+        let spins_on = match state {
+            State::Spinning => !matches!(before, State::Blocked(_)),
+            State::Ready => before == State::Spinning,
+            _ => false,
+        };
+        let object = if spins_on { None } else { history.object.take() };
         if let State::Blocked(cause) = state {
             let path = history.path;
             history.pending = Some(Pending { since: now, cause, object, path });

@@ -138,6 +138,15 @@ fn pipeline_of_three_stages() {
     assert_eq!(case.unwanted(), [(None, 2 + 6 + 3)].into());
 }
 
+/// It spins for 1, by its own word, and is blocked for 3: all of these are T1's hold, and the lock is known.
+#[test]
+fn a_wait_that_begins_with_a_told_spin_is_for_the_same_object() {
+    let case = case("1 = mutex m\nL = hold\nT1 LLLL__\nT2 ¹111LL\nT1@4 -> T2 unlock");
+    assert_eq!(case.direct("T2", 1), ["hold of T1+T2 +3"]);
+    let blocked = case.waits.classes.iter().find(|class| class.kind == WaitKind::Blocked(Cause::Lock));
+    assert!(blocked.is_some_and(|class| class.source.object.is_some()), "{:?}", case.waits.classes);
+}
+
 /// T2 waits for all of T1's hold, T3 for that and for T2's: 4 by T1, 4 by T2.
 #[test]
 fn lock_convoy() {
