@@ -18,7 +18,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("longpole-graph", &["event", "trace"]),
     ("longpole-metrics", &["event", "trace", "graph"]),
     ("longpole-report", &["event", "trace", "graph", "metrics"]),
-    ("longpole", &["event", "recording", "symbols", "record", "trace", "graph", "metrics", "report", "runtime"]),
+    (
+        "longpole",
+        &["event", "recording", "symbols", "record", "trace", "graph", "metrics", "report", "runtime"],
+    ),
     ("longpole-runtime", &[]),
     ("longpole-testkit", &["event", "recording", "trace"]),
     ("xtask", &["event", "recording"]),

@@ -123,6 +123,9 @@ fn map(path: &CStr, offset: usize, length: usize) -> Option<*mut u8> {
     let descriptor = system::open(path)?;
     let address = system::map(descriptor, offset, length);
     system::close(descriptor);
+    if let Some(address) = address {
+        system::leave_out_of_core_dumps(address, length);
+    }
     address
 }
 

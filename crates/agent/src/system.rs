@@ -86,6 +86,12 @@ pub unsafe fn unmap(address: *mut u8, length: usize) {
     unsafe { call(libc::SYS_munmap, [address as usize, length, 0, 0, 0, 0]) };
 }
 
+/// A core dump of the program does not hold this mapping.
+pub fn leave_out_of_core_dumps(address: *mut u8, length: usize) {
+    // SAFETY: advice on a mapping of the agent's own.
+    unsafe { call(libc::SYS_madvise, [address as usize, length, libc::MADV_DONTDUMP as usize, 0, 0, 0]) };
+}
+
 /// Ends the process: only after a fault of the agent's own.
 pub fn abort() -> ! {
     loop {
