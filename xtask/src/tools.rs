@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A tool: the program looked for, and the Debian or Ubuntu packages that bring it, the first that
+/// A tool: the program (or LLVM library) looked for, and the Debian or Ubuntu packages that bring it, the first that
 /// exists being taken.
 struct Tool {
     program: &'static str,
@@ -24,6 +24,8 @@ const TOOLS: &[Tool] = &[
     tool("xz", &["xz-utils"]),
     tool("zstd", &["zstd"]),
     tool("rg", &["ripgrep"]),
+    tool("clang", &["clang"]),
+    tool("libomp.so.5", &["libomp-dev"]),
     tool("go", &["golang-go"]),
     tool("javac", &["default-jdk-headless"]),
     tool("python3", &["python3"]),
@@ -81,8 +83,8 @@ fn apt(arguments: &[&str]) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// The program on the PATH, or where Debian keeps the server programs of PostgreSQL and those of the
-/// super-user.
+/// The program on the PATH, or where Debian keeps the server programs of PostgreSQL, those of the super-user, and the
+/// libraries of LLVM.
 pub fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
@@ -90,7 +92,14 @@ pub fn find(program: &str) -> Option<PathBuf> {
     if let Ok(versions) = std::fs::read_dir("/usr/lib/postgresql") {
         folders.extend(versions.flatten().map(|version| version.path().join("bin")));
     }
-    folders.into_iter().map(|folder| folder.join(program)).find(|path| is_executable(path))
+    if let Ok(entries) = std::fs::read_dir("/usr/lib") {
+        let versions =
+            entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with("llvm-"));
+        folders.extend(versions.map(|version| version.path().join("lib")));
+    }
+    let is_library = program.contains(".so");
+    let is_it = |path: &PathBuf| if is_library { path.is_file() } else { is_executable(path) };
+    folders.into_iter().map(|folder| folder.join(program)).find(is_it)
 }
 
 fn is_executable(path: &Path) -> bool {

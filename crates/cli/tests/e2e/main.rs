@@ -7,6 +7,7 @@ mod guidance;
 mod killed;
 mod known;
 mod objects;
+mod openmp;
 mod process;
 mod questions;
 mod real;

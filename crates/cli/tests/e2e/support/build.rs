@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The repository's folder of programs.
-fn sources() -> PathBuf {
+pub fn programs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../programs")
 }
 
@@ -24,7 +24,7 @@ pub fn build(folder: &Path, source: &str, flags: &[&str]) -> Result<PathBuf, Str
         "rs" => command.args(["--edition", "2024", "-O", "-g"]),
         _ => command.args(["-O2", "-g", "-pthread"]),
     };
-    command.arg(sources().join(source)).arg("-o").arg(&program).args(flags);
+    command.arg(programs().join(source)).arg("-o").arg(&program).args(flags);
     let output = command.output().unwrap();
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
     Ok(program)

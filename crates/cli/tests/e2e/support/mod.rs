@@ -9,7 +9,7 @@ mod session;
 mod waits;
 
 pub use answer::Answer;
-pub use build::{build, find};
+pub use build::{build, find, programs};
 pub use forms::assert_forms;
 pub use laws::{assert_laws, first};
 pub use longpole_testkit::skipped;
