@@ -25,7 +25,7 @@ use crate::rungs::Settings;
 
 /// The largest ring; a user may lock about 516 KiB for each processor (`perf_event_mlock_kb`) and what their limit of
 /// locked memory adds.
-const LARGEST_RING_BYTES: usize = 2 << 20;
+const LARGEST_RING_BYTES: usize = 4 << 20;
 /// A ring that holds the switches and samples of one look's time, if few threads switch.
 const SMALLEST_RING_BYTES: usize = 16 << 10;
 const PAGE_BYTES: usize = 4096;
