@@ -35,4 +35,4 @@ pub use interface::Kind;
 pub use name::{name, name_thread};
 pub use object::{Wait, acquired, released, wait};
 pub use region::{Region, region};
-pub use task::{Part, Task, TaskFuture};
+pub use task::{Part, Task, TaskFuture, task};

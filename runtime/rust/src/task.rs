@@ -52,6 +52,20 @@ impl Task {
     }
 }
 
+/// Makes a task here, of work that is done later: calling the result does it.
+///
+/// ```
+/// use longpole_runtime::task;
+///
+/// // Also for `rayon::spawn`, a scope's `spawn`, both sides of `rayon::join`, a channel of closures, ...
+/// std::thread::spawn(task(c"sum", || 1 + 1)).join().unwrap();
+/// ```
+#[inline]
+pub fn task<R>(name: &'static CStr, work: impl FnOnce() -> R) -> impl FnOnce() -> R {
+    let task = Task::spawn();
+    move || task.run(name, work)
+}
+
 /// A part of a task, in which the thread is until this is dropped.
 #[derive(Debug)]
 #[must_use = "the part of the task ends when this is dropped"]
