@@ -11,5 +11,6 @@ mod openmp;
 mod process;
 mod questions;
 mod real;
+mod runtime;
 mod support;
 mod waits;
