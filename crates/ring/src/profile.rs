@@ -38,8 +38,8 @@ pub struct ProfileStack {
     places: [AtomicU64; MOST_FRAMES],
 }
 
-/// Where on its thread's stack a procedure was entered: the stack pointer, from where the procedure was called, and
-/// where in its code it told that it was entered (the last two cut to a few bits).
+/// Where on its thread's stack a procedure was entered: the height of its frame's beginning, from where the procedure
+/// was called, and where in its code it told that it was entered (the last two cut to a few bits).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntryPlace(u64);
 
@@ -47,14 +47,12 @@ impl EntryPlace {
     /// Not known: the thread was on a stack that is not its own, or nobody looked.
     pub const UNKNOWN: EntryPlace = EntryPlace(0);
 
-    /// The place with this stack pointer (a multiple of 16, as at every call), called from `site`, told at `code`.
+    /// The place at this height (an address, a multiple of 8), called from `site`, told at `code`.
     #[must_use]
     #[inline]
-    pub const fn new(stack_pointer: u64, site: u64, code: u64) -> Self {
+    pub const fn new(height: u64, site: u64, code: u64) -> Self {
         EntryPlace(
-            stack_pointer >> 4 << (SITE_BITS + CODE_BITS)
-                | (site & SITE_MASK) << CODE_BITS
-                | (code & CODE_MASK),
+            height >> 3 << (SITE_BITS + CODE_BITS) | (site & SITE_MASK) << CODE_BITS | (code & CODE_MASK),
         )
     }
 
@@ -276,7 +274,7 @@ mod tests {
 
     /// Entered at a height, called from `site`, told at the procedure's own beginning.
     fn at(height: u64, site: u64, address: u64) -> EntryPlace {
-        EntryPlace::new(0x7ffe_0000_0000 + 16 * height, site, address)
+        EntryPlace::new(0x7ffe_0000_0000 + 8 * height, site, address)
     }
 
     #[test]

@@ -66,29 +66,57 @@ pub unsafe extern "C-unwind" fn __cyg_profile_func_exit(procedure: *mut c_void, 
 
 #[inline(always)]
 fn enter(me: Me, procedure: u64, site: u64, at: Frame) {
-    /// The hook's caller's frame pointer and the return address lie between the hook's frame and its caller's.
-    const LINK_BYTES: u64 = 16;
     if me.header().tells_calls() {
         let now = me.now();
         me.with(|area| {
-            let depth = area.profile.enter_each(procedure, place(area, site, at, LINK_BYTES));
+            let depth = area.profile.enter_each(procedure, place(area, site, at));
             area.push(&call_event(Kind::Calls, procedure, now, depth));
         });
     } else {
-        me.with(|area| area.profile.enter(procedure, place(area, site, at, LINK_BYTES)));
+        me.with(|area| area.profile.enter(procedure, place(area, site, at)));
     }
 }
 
 #[inline(always)]
-fn place(area: &longpole_ring::Area, site: u64, at: Frame, link_bytes: u64) -> EntryPlace {
+fn place(area: &longpole_ring::Area, site: u64, at: Frame) -> EntryPlace {
     let (bottom, top) = area.stack();
-    let pointer = at.frame + link_bytes;
     // On another stack (a signal handler's, a coroutine's) heights say nothing.
-    if pointer > bottom && pointer <= top {
-        EntryPlace::new(pointer, site, at.caller())
+    if at.frame > bottom && at.frame + 2 * WORD <= top {
+        EntryPlace::new(height(site, at, top), site, at.caller())
     } else {
         EntryPlace::UNKNOWN
     }
+}
+
+const WORD: u64 = 8;
+
+/// The height at which the frame of the hook's caller begins: above its return address.
+///
+/// ```text
+///   at.frame            hook called                                 top
+///   | rbp | return to f | f's frame …        | site | f's caller's frame …
+/// ```
+#[inline(always)]
+fn height(site: u64, at: Frame, top: u64) -> u64 {
+    /// Larger frames without a frame pointer are taken to be small.
+    const MOST_WORDS: u64 = 40;
+    let lowest = at.frame + 2 * WORD;
+    // SAFETY: between the hook's frame and the highest address all memory is the thread's stack.
+    let word = |address: u64| unsafe { *(address as *const u64) };
+    let frame = word(at.frame);
+    if frame >= lowest && frame & (WORD - 1) == 0 && frame + 2 * WORD <= top && word(frame + WORD) == site {
+        return frame + 2 * WORD;
+    }
+    let highest = top.min(lowest + MOST_WORDS * WORD);
+    let mut address = lowest;
+    while address < highest {
+        if word(address) == site {
+            return address + WORD;
+        }
+        address += WORD;
+    }
+    // Callees begin at or below the stack pointer of the hook's call: this is above them.
+    lowest + WORD
 }
 
 #[inline(always)]

@@ -4,6 +4,7 @@
 
 mod failures;
 mod guidance;
+mod instrumented;
 mod killed;
 mod known;
 mod objects;
