@@ -62,8 +62,14 @@ extern "C" fn initialise() {
 static FINISH: extern "C" fn() = finish;
 
 extern "C" fn finish() {
+    end_process();
+}
+
+/// The process is about to end.
+pub fn end_process() {
     if let Some(me) = Me::get() {
         me.hands_over_all();
+        me.tell::<2>(Kind::Exits, 0, &[]);
     }
 }
 

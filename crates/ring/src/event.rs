@@ -67,10 +67,12 @@ pub enum Kind {
     /// What trial calls took amid other work, which goes on meanwhile as far as the processor can. Subject: ticks of all.
     /// Word 2: how many.
     Trial = 23,
+    /// The process ends: all its threads with it.
+    Exits = 24,
 }
 
 impl Kind {
-    const ALL: [Kind; 23] = [
+    const ALL: [Kind; 24] = [
         Kind::Began,
         Kind::Creates,
         Kind::Created,
@@ -94,6 +96,7 @@ impl Kind {
         Kind::Lost,
         Kind::Joined,
         Kind::Trial,
+        Kind::Exits,
     ];
 
     fn of(number: u8) -> Option<Kind> {
@@ -240,7 +243,7 @@ mod tests {
         for (index, &kind) in Kind::ALL.iter().enumerate() {
             assert_eq!((kind as usize, Kind::of(kind as u8)), (index + 1, Some(kind)));
         }
-        assert_eq!((Kind::of(0), Kind::of(24), Kind::of(255)), (None, None, None));
+        assert_eq!((Kind::of(0), Kind::of(25), Kind::of(255)), (None, None, None));
         assert!(Kind::ALL.len() < 1 << KIND_BITS);
     }
 

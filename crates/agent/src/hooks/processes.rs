@@ -6,7 +6,7 @@
 use core::ffi::{c_int, c_void};
 
 use crate::thread::Me;
-use crate::{hooks, lifecycle};
+use crate::{hooks, lifecycle, memory, system};
 
 /// What a clone begins with.
 type Start = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
@@ -26,6 +26,13 @@ unsafe extern "C-unwind" fn begin(errand: *mut c_void) -> c_int {
     unsafe { start(argument) }
 }
 
+/// Tells of the end, unless this is a child of `vfork`, which is its parent's thread in all but this.
+fn end_process() {
+    if system::pid() == memory::pid() {
+        lifecycle::end_process();
+    }
+}
+
 hooks! {
     #[allow(non_snake_case)]
     /// Forks without running anybody's handlers.
@@ -36,6 +43,19 @@ hooks! {
             lifecycle::begin_copy();
         }
         child
+    }
+
+    /// Ends the process at once.
+    fn _exit(status: c_int), else system::exit(status), |real| {
+        end_process();
+        unsafe { real(status) }
+    }
+
+    #[allow(non_snake_case)]
+    /// The same by its C name.
+    fn _Exit(status: c_int), else system::exit(status), |real| {
+        end_process();
+        unsafe { real(status) }
     }
 
     /// Makes a process, or a thread that libc knows nothing of.

@@ -184,6 +184,7 @@ impl Context<'_> {
             Kind::Forks => Told::Forks { key: event.subject, stack: self.stack(event.word(0)) },
             Kind::Forked => Told::Forked { key: event.subject },
             Kind::Ends => Told::Ended,
+            Kind::Exits => Told::Exits,
             Kind::Stack => return self.take_stack(event, time),
             Kind::Waits => {
                 let Some(mut wait) = wait(event) else { return };

@@ -130,6 +130,8 @@ struct Account {
     file: Option<File>,
     last: Time,
     ready: u64,
+    /// The thread ended without a word.
+    is_gone: bool,
 }
 
 impl Sampler {
@@ -162,7 +164,7 @@ impl Sampler {
                 self.accounts.remove(&index);
                 continue;
             };
-            if area.state.read().is_some() {
+            if area.state.read().is_some() || self.is_gone(index, owner) {
                 continue;
             }
             let task = Task { pid: owner.pid, tid: owner.tid };
@@ -174,14 +176,14 @@ impl Sampler {
                 }
                 push(RawKind::Sample { task, kernel: false, stack });
             }
-            if let Some(nanoseconds) = self.was_ready(index, owner, time) {
-                push(RawKind::Told { task, told: Box::new(Told::WasReady { nanoseconds }) });
+            if let Some(told) = self.account(index, owner, time) {
+                push(RawKind::Told { task, told: Box::new(told) });
             }
         }
     }
 
-    /// How long the thread was ready without a processor since the last time this was said.
-    fn was_ready(&mut self, index: usize, owner: Owner, time: Time) -> Option<u64> {
+    /// What the kernel's account of the thread has to say since the last look.
+    fn account(&mut self, index: usize, owner: Owner, time: Time) -> Option<Told> {
         if self.accounts.len() >= MOST_ACCOUNTS && !self.accounts.contains_key(&index) {
             return None;
         }
@@ -189,24 +191,32 @@ impl Sampler {
         if account.owner != owner {
             *account = Account::open(owner, time);
         }
-        if time.since(account.last) < ACCOUNT_NANOSECONDS {
+        if account.is_gone || account.file.is_none() || time.since(account.last) < ACCOUNT_NANOSECONDS {
             return None;
         }
         account.last = time;
-        let ready = account.read()?;
-        let difference = ready.saturating_sub(account.ready);
-        if difference < SHORTEST_READY_NANOSECONDS {
+        let Some(ready) = account.read() else {
+            account.is_gone = true;
+            return Some(Told::Ended);
+        };
+        let nanoseconds = ready.saturating_sub(account.ready);
+        if nanoseconds < SHORTEST_READY_NANOSECONDS {
             return None;
         }
         account.ready = ready;
-        Some(difference)
+        Some(Told::WasReady { nanoseconds })
+    }
+
+    /// Whether the thread ended without a word.
+    fn is_gone(&self, index: usize, owner: Owner) -> bool {
+        self.accounts.get(&index).is_some_and(|account| account.owner == owner && account.is_gone)
     }
 }
 
 impl Account {
     fn open(owner: Owner, time: Time) -> Account {
         let file = File::open(format!("/proc/{}/task/{}/schedstat", owner.pid, owner.tid)).ok();
-        let mut account = Account { owner, file, last: time, ready: 0 };
+        let mut account = Account { owner, file, last: time, ready: 0, is_gone: false };
         account.ready = account.read().unwrap_or(0);
         account
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use longpole_event::{Blocking, Time};
 use longpole_ring::WaitKind;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::releases::Releases;
 use super::reorder::Reorder;
@@ -74,6 +74,8 @@ pub(super) struct States {
     announced: FxHashMap<u64, Announced>,
     releases: Releases,
     handles: FxHashMap<(u32, u64), Task>,
+    /// Processes that are ending: what they still tell comes from their last moments.
+    ending: FxHashSet<u32>,
     /// Time without a processor that has not found its place: the kernel may account for it late.
     owed: FxHashMap<Task, u64>,
     /// When threads were ready without a processor.
@@ -87,7 +89,9 @@ impl States {
     /// An event that is not the agent's word on states.
     pub(super) fn pass(&mut self, event: RawEvent, out: &mut impl FnMut(RawEvent)) {
         self.go_to(event.time, out);
-        if let RawKind::Inside { task, .. } = &event.kind {
+        if let RawKind::Inside { task, .. } = &event.kind
+            && !self.ending.contains(&task.pid)
+        {
             self.appear(event.time, *task);
         }
         self.reorder.push(event);
@@ -95,6 +99,11 @@ impl States {
 
     pub(super) fn take(&mut self, time: Time, task: Task, told: Told, out: &mut impl FnMut(RawEvent)) {
         self.go_to(time, out);
+        if matches!(told, Told::Began { .. } | Told::Forked { .. }) {
+            self.ending.remove(&task.pid);
+        } else if self.ending.contains(&task.pid) {
+            return;
+        }
         match told {
             Told::Created { key, handle } => {
                 self.handles.insert((task.pid, handle), task);
@@ -112,6 +121,7 @@ impl States {
                 self.announced.insert(key, Announced { time, task, stack });
             }
             Told::Ended => self.end(time, task),
+            Told::Exits => self.exit(time, task.pid),
             Told::Waits { wait, stack } => {
                 self.appear(time, task);
                 self.threads.insert(task, Some(Waiting { wait, since: time, stack, is_out: false }));
@@ -233,6 +243,15 @@ impl States {
         self.running.insert(task, time);
         let (blocking, call, stack) = (Blocking::Runnable, None, RawStack::None);
         self.push(time, RawKind::Switch { previous: None, blocking, call, stack, next: Some(task) });
+    }
+
+    fn exit(&mut self, time: Time, pid: u32) {
+        let mut threads: Vec<Task> = self.threads.keys().copied().filter(|task| task.pid == pid).collect();
+        threads.sort_unstable_by_key(|task| task.tid);
+        for task in threads {
+            self.end(time, task);
+        }
+        self.ending.insert(pid);
     }
 
     fn end(&mut self, time: Time, task: Task) {

@@ -62,6 +62,8 @@ pub enum Told {
     },
     /// The thread ends.
     Ended,
+    /// The process ends, all its threads with it.
+    Exits,
     /// Events of the thread were lost: how a wait that it told of went is not known, but it is over.
     Gap,
     /// The thread begins to wait.
