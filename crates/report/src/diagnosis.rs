@@ -177,7 +177,7 @@ fn unnamed(facts: &Facts) -> Diagnosis {
     };
     Diagnosis {
         headline,
-        reasons: vec!["Times of threads are exact.".to_owned(), advice.to_owned()],
+        reasons: vec!["Times of threads are known.".to_owned(), advice.to_owned()],
         ranked_by: RankedBy::Nothing,
         next: vec![THREADS, EVIDENCE],
     }

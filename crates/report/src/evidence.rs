@@ -129,7 +129,7 @@ fn few_samples(input: &Source<'_>) -> Option<String> {
     let has_work = input.analysis.charges.iter().any(|charge| charge.measures.running > 0);
     (has_work && samples < FEW_SAMPLES).then(|| {
         let samples = count_of(samples.round() as u64, "observation");
-        format!("shares of procedures rest on as much as {samples}; times of threads are exact")
+        format!("shares of procedures rest on as much as {samples}; times of threads need none")
     })
 }
 

@@ -124,11 +124,11 @@ pub(super) const RULES: &[Rule] = &[
         leads: true,
         holds: |character| character.samples < NO_SAMPLES,
         sentence: |_| {
-            "No ranking of procedures means anything here: too few observations. Times of threads are exact."
+            "No ranking of procedures means anything here: too few observations. Times of threads need none."
                 .to_owned()
         },
         says: &[
-            (Threads, Follow, "its times are exact"),
+            (Threads, Follow, "its times need no samples"),
             (CriticalPath, Silent, "too few observations"),
             (Elapsed, Silent, "too few observations"),
             (Npt, Silent, "too few observations"),
@@ -219,7 +219,7 @@ pub(super) const RULES: &[Rule] = &[
         },
         says: &[
             (Npt, Follow, "needs no knowledge of who waits for whom"),
-            (Threads, Agrees, "its times are exact"),
+            (Threads, Agrees, "its times need no samples"),
             (CriticalPath, Partly, "its chains end at each wait"),
             (Elapsed, Partly, "its chains end at each wait"),
             (Zeroing, Partly, "its chains end at each wait"),

@@ -60,9 +60,13 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
     report.rows =
         entries.iter().take(options.top.unwrap_or(usize::MAX)).map(|entry| entry.row.clone()).collect();
     report.drop_empty_columns(&[&MEASURES[..], identity, &["created_by"]].concat());
-    report
-        .sections
-        .push(Section::Headline(format!("Threads: {} of CPU time; all times are exact", time_text(whole))));
+    // The agent alone does not see processors.
+    let how = if input.evidence.collector == "agent" {
+        "which is what was neither waiting nor, by the kernel's accounts, ready"
+    } else {
+        "all times are exact"
+    };
+    report.sections.push(Section::Headline(format!("Threads: {} of CPU time; {how}", time_text(whole))));
     report.sections.push(Section::Blank);
     report.sections.extend(table(&entries, options));
     report
