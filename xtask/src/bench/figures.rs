@@ -19,6 +19,11 @@ impl Figures {
         self.0.push(value);
     }
 
+    /// The same in another unit.
+    pub fn scaled(&self, factor: f64) -> Figures {
+        Figures(self.0.iter().map(|value| value * factor).collect())
+    }
+
     /// The median; NaN without rounds.
     pub fn median(&self) -> f64 {
         let mut values = self.0.clone();

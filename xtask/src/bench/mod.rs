@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: what recording and reporting cost, kept by date and machine.
 
+mod calls;
 mod child;
 mod figures;
 mod recording;
@@ -23,6 +24,7 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("fixed-work", Setting::fixed_work),
     ("start-up", Setting::start_up),
     ("agent-sampler", Setting::agent_sampler),
+    ("agent-calls", Setting::agent_calls),
     ("memory", Setting::memory),
     ("report", Setting::reports),
     ("views", Setting::views),

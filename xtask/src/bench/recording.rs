@@ -44,7 +44,8 @@ impl Setting {
         self.build_with(source, "-fomit-frame-pointer")
     }
 
-    fn build_with(&self, source: &str, flag: &str) -> Result<PathBuf> {
+    /// The same with this flag.
+    pub(super) fn build_with(&self, source: &str, flag: &str) -> Result<PathBuf> {
         let source = root().join(source);
         let mut name = source.file_stem().context("name a source")?.to_owned();
         name.push(flag);
@@ -54,8 +55,15 @@ impl Setting {
         Ok(program)
     }
 
-    fn recording(&self) -> PathBuf {
+    /// Where recordings are made.
+    pub(super) fn recording(&self) -> PathBuf {
         self.folder.join("bench.longpole")
+    }
+
+    /// Size of the recording that was made last.
+    pub(super) fn recorded_bytes(&self) -> Result<f64> {
+        let (folder, _) = Folder::open(&self.recording())?;
+        Ok(folder.size_bytes() as f64)
     }
 
     fn run(&self, way: Way, program: &Path, argument: &str) -> Result<Usage> {

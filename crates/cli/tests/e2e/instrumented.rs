@@ -28,11 +28,11 @@ fn record(session: &Session, collector: &str, program: &Path) -> Result<Recordin
 fn noted(recording: &Recording, text: &str) -> Option<u64> {
     let evidence = recording.report("evidence", "procedure");
     let notes = evidence.value["evidence"]["notes"].as_array().expect("evidence has notes").clone();
-    let numbers = notes.iter().filter_map(|note| {
+    let mut numbers = notes.iter().filter_map(|note| {
         let (number, rest) = note.as_str()?.split_once(' ')?;
         rest.starts_with(text).then(|| number.parse().ok())?
     });
-    numbers.last()
+    numbers.next_back()
 }
 
 fn calls(recording: &Recording) -> Option<u64> {
