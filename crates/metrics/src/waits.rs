@@ -8,7 +8,8 @@
 //! ```
 //! Waits for what somebody holds (locks, semaphores) are explained by what the holders did from the request to the
 //! hand-over, one holder after the other. Waits for devices, pages and timers are their own explanation, and so are
-//! waits of which nobody is known to have ended them, busy-waiting among them. In the explanation *to the roots* the
+//! waits of which nobody is known to have ended them, busy-waiting among them. A spin that a thread told of is a wait for
+//! what it told, from there to where it goes on, whether it blocks in between or not. In the explanation *to the roots* the
 //! waits on both paths are replaced by their own explanations, which are known, for they ended earlier; so the path of a
 //! thread that waited becomes the path of those it waited for. Each explanation, the positive side less the negative one,
 //! adds up to the wait.
@@ -28,7 +29,7 @@
 //! smaller ones of each put together (from 32 a class on).
 //!
 //! It cannot see who held a lock between its free acquisition and its contended release (the last owner is
-//! charged with all of the time), who ends a busy-wait, nor what a thread did before the steps that are kept.
+//! charged with all of the time), who ends a busy-wait that nobody told of, nor what a thread did before the steps that are kept.
 
 mod class;
 mod company;
@@ -48,6 +49,7 @@ use longpole_trace::{Cause, Object, ObjectId, Objects, PathId, Paths, Place, Pro
 use rustc_hash::FxHashMap;
 
 use crate::analysis::By;
+use crate::wait_ends::goes_on;
 use class::{Classes, Finished, Subject};
 pub use class::{Share, Source, Split, WaitClass, WaitKind};
 use company::{Company, Post, is_for_work};
@@ -88,6 +90,8 @@ pub(crate) struct Explanations<'a> {
     classes: Classes,
     /// The first object of the same kind and name.
     names: Vec<ObjectId>,
+    /// Why threads wait for each object.
+    causes: Vec<Cause>,
     /// Time by place.
     place_times: Vec<u64>,
     #[cfg(test)]
@@ -116,6 +120,7 @@ impl<'a> Explanations<'a> {
             company: Company::default(),
             classes: Classes::default(),
             names: objects.all().iter().enumerate().map(name).collect(),
+            causes: objects.all().iter().map(|object| object.kind.cause()).collect(),
             place_times: vec![0; paths.all_places().len()],
             #[cfg(test)]
             log: Vec::new(),
@@ -181,10 +186,26 @@ impl<'a> Explanations<'a> {
         Subject { source: Source { thread: of, place: self.paths.innermost_id(path), object }, kind }
     }
 
+    /// The state as waits have it: who spins for an object by its own word waits as if it was blocked for that, up to
+    /// where it runs or is woken. `None`: it waits on.
+    fn told(&mut self, thread: ThreadId, before: State, state: State) -> Option<State> {
+        let history = &mut self.threads[thread.index()];
+        if history.is_told && history.object.is_none() && goes_on(before, state) {
+            return None;
+        }
+        let object = history.object.filter(|_| state == State::Spinning);
+        history.is_told = object.is_some();
+        let cause = object.and_then(|object| self.causes.get(object.index()).copied());
+        Some(cause.map_or(state, State::Blocked))
+    }
+
     /// A wait is over.
     fn finish_wait(&mut self, thread: ThreadId, now: u64, is_end: bool) {
         let history = &mut self.threads[thread.index()];
-        let Some(Pending { since, cause, object, path }) = history.pending.take() else { return };
+        let Some(pending) = history.pending.take() else { return };
+        let Pending { since, cause, object, .. } = pending;
+        // Where it waits may have been seen after it began to.
+        let path = history.path;
         let release = history.released.filter(|release| release.time == now);
         let question = Question { thread, from: since, to: now, cause, release };
         let context = (&mut self.steps, self.program);
@@ -198,7 +219,7 @@ impl<'a> Explanations<'a> {
         let time = now - since;
         let is_most_of_run = is_most(time, self.program.elapsed_nanoseconds);
         let finished = Finished { thread, subject, count: 1, time, explained, surely, is_most_of_run };
-        let post = self.post(thread, (path, cause, object));
+        let post = self.post(thread, &pending);
         let decided = match post {
             Some(post) => self.company.leave(post, since, release.map(|release| release.act), finished),
             None => vec![(finished, false)],
@@ -233,13 +254,11 @@ impl<'a> Explanations<'a> {
     }
 
     /// Where the thread waits for work, if it may be that.
-    fn post(
-        &self,
-        thread: ThreadId,
-        (path, cause, object): (PathId, Cause, Option<ObjectId>),
-    ) -> Option<Post> {
+    fn post(&self, thread: ThreadId, pending: &Pending) -> Option<Post> {
+        let Pending { cause, object, path, is_told, .. } = *pending;
         let process = self.program.threads.get(thread.index())?.process;
-        let place = self.paths.innermost_id(path)?;
+        // Where a told wait is may be seen only after it began; that it is for the same object has to do.
+        let place = if is_told { None } else { Some(self.paths.innermost_id(path)?) };
         let group = self.threads[thread.index()].group?;
         // Threads that park, or wait at a channel, do so on an object of their own each.
         let object = object.filter(|_| !matches!(cause, Cause::Park | Cause::Message));
@@ -299,6 +318,7 @@ impl Sweep for Explanations<'_> {
 
     fn enter(&mut self, thread: ThreadId, time: Time, before: State, state: State) {
         self.know(thread);
+        let Some(state) = self.told(thread, before, state) else { return };
         let now = time.nanoseconds();
         self.finish_wait(thread, now, state == State::Absent);
         if state == State::Absent {
@@ -311,17 +331,12 @@ impl Sweep for Explanations<'_> {
         history.end_act();
         history.spins += u64::from(state == State::Spinning);
         history.has_ended = state == State::Absent;
-        // Who spins for an object by its own word may block for it then.
-        let spins_on = match state {
-            State::Spinning => !matches!(before, State::Blocked(_)),
-            State::Ready => before == State::Spinning,
-            _ => false,
-        };
-        let object = if spins_on { None } else { history.object.take() };
+        let object = history.object.take();
         if let State::Blocked(cause) = state {
-            let path = history.path;
-            history.pending = Some(Pending { since: now, cause, object, path });
-            if let Some(post) = self.post(thread, (path, cause, object)) {
+            let (path, is_told) = (history.path, history.is_told);
+            let pending = Pending { since: now, cause, object, path, is_told };
+            history.pending = Some(pending);
+            if let Some(post) = self.post(thread, &pending) {
                 self.company.join(post, now);
             }
         }
@@ -350,6 +365,9 @@ impl Sweep for Explanations<'_> {
             history.end_act();
         }
         history.look(now, scope, &mut self.steps, kept);
+        if history.is_told {
+            history.rescope(&mut self.steps);
+        }
         self.explainer.earn();
     }
 

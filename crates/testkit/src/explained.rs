@@ -68,12 +68,17 @@ fn explain(
     (thread, at, to): (ThreadId, usize, u64),
     explained: &mut Vec<ExplainedWait>,
 ) {
-    let before = made.items[..at]
-        .iter()
-        .rev()
-        .find(|item| item.thread == thread && matches!(item.what, What::State(_)));
-    let Some(begin) = before else { return };
-    let (What::State(State::Blocked(cause)), from) = (begin.what, begin.time.nanoseconds()) else { return };
+    let waits = Stretch::all(made, thread, at);
+    let Some(&Stretch { cause, from, is_told, before, .. }) = waits.last().filter(|wait| wait.to.is_none())
+    else {
+        return;
+    };
+    if let (true, Some(item)) = (is_told, made.items.get(at))
+        && let (What::State(state), Some(false)) = (item.what, waits.last().map(|wait| wait.awaits_next))
+        && goes_on(before, state)
+    {
+        return;
+    }
     if from == to {
         return;
     }
@@ -100,14 +105,100 @@ fn explain(
     explained.push(wait);
 }
 
+/// A stretch of a thread in which it is blocked; or in which it waits by its own word: it spins, perhaps loses its
+/// processor, and perhaps blocks then.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    cause: Cause,
+    from: u64,
+    /// `None`: as far as is known it goes on.
+    to: Option<u64>,
+    is_told: bool,
+    /// Where the thread was seen last in it, or before.
+    path: PathId,
+    /// Its last state.
+    before: State,
+    /// It is about to wait for something else.
+    awaits_next: bool,
+}
+
+impl Stretch {
+    /// Those of a thread up to an item.
+    fn all(made: &MemoryTimelines, thread: ThreadId, items: usize) -> Vec<Stretch> {
+        let mut path = made.program.threads[thread.index()].prefix;
+        let (mut all, mut open): (Vec<Stretch>, Option<Stretch>) = (Vec::new(), None);
+        let mut object = None;
+        for item in made.items[..items].iter().filter(|item| item.thread == thread) {
+            match item.what {
+                What::Observe(seen) => {
+                    path = seen;
+                    open.iter_mut().filter(|open| open.is_told).for_each(|open| open.path = seen);
+                }
+                What::Await(awaited) => {
+                    object = Some(awaited);
+                    open.iter_mut().for_each(|open| open.awaits_next = true);
+                }
+                What::State(state) => {
+                    let now = item.time.nanoseconds();
+                    if let Some(open) = &mut open
+                        && open.is_told
+                        && object.is_none()
+                        && goes_on(open.before, state)
+                    {
+                        open.before = state;
+                        continue;
+                    }
+                    all.extend(open.take().map(|open| Stretch { to: Some(now), ..open }));
+                    let cause = match (state, object.take()) {
+                        (State::Blocked(cause), _) => Some((cause, false)),
+                        (State::Spinning, Some(object)) => {
+                            Some((made.objects.get(object).kind.cause(), true))
+                        }
+                        _ => None,
+                    };
+                    open = cause.map(|(cause, is_told)| Stretch {
+                        cause,
+                        from: now,
+                        to: None,
+                        is_told,
+                        path,
+                        before: state,
+                        awaits_next: false,
+                    });
+                }
+                What::Held(_) | What::Depend { .. } => {}
+            }
+        }
+        all.extend(open);
+        all
+    }
+}
+
+/// Whether a wait by the thread's own word is not over in its new state.
+fn goes_on(before: State, state: State) -> bool {
+    matches!(before, State::Spinning | State::Ready)
+        && matches!(state, State::Spinning | State::Ready | State::Blocked(_))
+}
+
 fn releases(made: &MemoryTimelines, items: usize) -> Vec<Release> {
     let mut objects: BTreeMap<ThreadId, ObjectId> = BTreeMap::new();
+    let mut states: BTreeMap<ThreadId, State> = BTreeMap::new();
     let mut all = Vec::new();
     for item in &made.items[..items] {
         match item.what {
             What::Await(object) => drop(objects.insert(item.thread, object)),
-            What::State(State::Blocked(_)) | What::Observe(_) => {}
-            What::State(_) => drop(objects.remove(&item.thread)),
+            What::State(state) => {
+                let before = states.insert(item.thread, state).unwrap_or(State::Absent);
+                let keeps = match state {
+                    State::Blocked(_) => true,
+                    State::Spinning => !matches!(before, State::Blocked(_)),
+                    State::Ready => before == State::Spinning,
+                    _ => false,
+                };
+                if !keeps {
+                    objects.remove(&item.thread);
+                }
+            }
             What::Depend { source, source_time, .. } if source != item.thread => all.push(Release {
                 thread: item.thread,
                 source,
@@ -115,7 +206,7 @@ fn releases(made: &MemoryTimelines, items: usize) -> Vec<Release> {
                 time: item.time.nanoseconds(),
                 object: objects.get(&item.thread).copied(),
             }),
-            What::Depend { .. } | What::Held(_) => {}
+            What::Depend { .. } | What::Observe(_) | What::Held(_) => {}
         }
     }
     all
@@ -145,6 +236,11 @@ impl Known<'_> {
 
     /// What the thread does in a tick, as far as is known.
     fn deed(&self, thread: ThreadId, tick: u64) -> Deed {
+        let is_then =
+            |wait: &&Stretch| wait.is_told && wait.from <= tick && wait.to.is_none_or(|to| tick < to);
+        if let Some(wait) = Stretch::all(self.made, thread, self.items).iter().rev().find(is_then) {
+            return (format!("{:?}", State::Blocked(wait.cause)), self.scope(wait.path));
+        }
         let state = crate::oracle::state_in(self.made, thread, tick);
         let seen = self.paths_seen(thread);
         let last = seen.iter().rfind(|(time, _)| *time <= tick).map(|&(_, path)| path);

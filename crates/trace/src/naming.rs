@@ -10,6 +10,7 @@ use crate::library_sources::{is_standard_library, qualified};
 use crate::object_names::Variable;
 use crate::paths::{Paths, Place, PlaceId, Procedure};
 use crate::stream::LogStream;
+use crate::waiting_frames::AGENT;
 
 /// What the frames of one machine's log mean.
 #[derive(Debug, Default)]
@@ -20,6 +21,8 @@ pub(crate) struct FrameNames {
     spins: Vec<bool>,
     /// Frames of the kernel.
     kernel: Vec<bool>,
+    /// Frames of the collector's own code in the program.
+    agent: Vec<bool>,
     /// Procedures that are called at a frame, where that is known beside the stack.
     callees: FxHashMap<FrameId, String>,
     /// Places in the standard library of the program's language.
@@ -69,6 +72,11 @@ impl FrameNames {
     /// The procedure that is called there, where that is known beside the stack.
     pub(crate) fn callee(&self, frame: FrameId) -> Option<&str> {
         self.callees.get(&frame).map(String::as_str)
+    }
+
+    /// Whether the frame is of the collector's own code in the program.
+    pub(crate) fn is_agent(&self, frame: FrameId) -> bool {
+        self.agent[frame.index()]
     }
 
     /// Whether the frame is the kernel's.
@@ -228,6 +236,7 @@ fn intern(tables: &Tables, named: &Named, paths: &mut Paths) -> FrameNames {
         names.places.push(places);
         names.spins.push(found.is_some_and(|(_, spins)| *spins));
         names.kernel.push(is_kernel);
+        names.agent.push(module_name(tables, frame.module).starts_with(AGENT));
     }
     names
 }

@@ -159,13 +159,13 @@ impl StackTable {
         Stripped { node: None, dropped: 0, hints }
     }
 
-    /// The stack without the kernel's frames; a stack of nothing else stays as it is.
+    /// The stack without the innermost frames that are the kernel's or the collector's; a stack of nothing else stays as it is.
     pub(crate) fn user_part(&self, stack: StackId) -> StackId {
         let mut node = stack;
         loop {
             let (caller, frame) = self.nodes[node.index()];
             match caller {
-                _ if !self.names.is_kernel(frame) => return node,
+                _ if !self.names.is_kernel(frame) && !self.names.is_agent(frame) => return node,
                 Some(caller) => node = caller,
                 None => return stack,
             }

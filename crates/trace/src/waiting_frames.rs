@@ -27,6 +27,9 @@ pub(crate) enum Hint {
     Inner,
 }
 
+/// What the file of the collector's code in a program is called: its name begins so.
+pub(crate) const AGENT: &str = "longpole-agent";
+
 /// Modules whose every procedure is part of the operation that the program asked for.
 pub(crate) fn is_runtime_module(module: &str) -> bool {
     const PREFIXES: &[&str] = &[
@@ -42,8 +45,7 @@ pub(crate) fn is_runtime_module(module: &str) -> bool {
         "libiomp5.so",
         "librt.so",
         "librt-",
-        "liblongpole",
-        "longpole-agent",
+        AGENT,
         "[vdso]",
     ];
     PREFIXES.iter().any(|prefix| module.starts_with(prefix))

@@ -149,6 +149,41 @@ fn where_a_thread_waits_is_told_by_its_switch_where_its_own_word_does_not() {
 }
 
 #[test]
+fn a_runtime_s_barrier_is_the_told_one_whatever_word_it_waits_on() {
+    let (_folder, trace) = two(|log, process, [one, _]| {
+        let team = log.primitive(process, PrimitiveKind::Barrier, 0x9000, "end of the region");
+        let frames = [
+            log.frame("/bin/program", &["main"], false),
+            log.frame("/usr/lib/libgomp.so.1.0.0", &["gomp_team_barrier_wait"], false),
+            log.frame("/tmp/longpole-agent-0.so", &["hook"], false),
+        ];
+        let stack = log.stack(&frames);
+        log.awaits(10, one, team, None);
+        log.futex_at(12, one, stack, 0x4444);
+    });
+    let told: Vec<_> = of(&trace, "T0")
+        .into_iter()
+        .filter(|line| line.contains("for") || line.contains("blocked"))
+        .collect();
+    assert_eq!(told, ["10 for end of the region", "12 blocked: barrier"]);
+    assert_eq!(trace.objects().all().len(), 1);
+}
+
+#[test]
+fn the_collector_s_own_frames_are_no_place() {
+    let (_folder, trace) = two(|log, process, [one, _]| {
+        let lock = log.primitive(process, PrimitiveKind::Barrier, 0x9000, "");
+        let frames = [
+            log.frame("/usr/lib/libgomp.so.1.0.0", &["gomp_team_barrier_wait"], false),
+            log.frame("/tmp/longpole-agent-0.so", &["hook"], false),
+        ];
+        let stack = log.stack(&frames);
+        log.awaits(10, one, lock, Some(stack));
+    });
+    assert!(of(&trace, "T0").contains(&"10 at gomp_team_barrier_wait".to_owned()), "{:?}", of(&trace, "T0"));
+}
+
+#[test]
 fn a_thread_that_speaks_is_on_a_processor_whatever_was_seen_of_it() {
     let (_folder, trace) = two(|log, process, [one, _]| {
         let lock = log.primitive(process, PrimitiveKind::Mutex, 0x10, "m");

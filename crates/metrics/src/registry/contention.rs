@@ -96,7 +96,7 @@ pub(super) const METRICS: &[Metric] = &[
         title: "Acquisitions",
         unit: Unit::Count,
         group: Group::Contention,
-        explanation: "Of a lock: how often threads acquired it, whether or not they had to wait; those whose hold is over. Absent where no agent in the program told of them (recorded without --locks).",
+        explanation: "Of a lock: how often threads acquired it, whether or not they had to wait; those whose hold is over. Absent where no thread told of its locks (`record --locks`).",
         source: "§3",
     },
     Metric {

@@ -24,7 +24,8 @@ pub(super) struct Post {
     pub process: ProcessId,
     /// The threads that can do it: those that were started for it alike.
     pub group: GroupId,
-    pub place: PlaceId,
+    /// None where threads told of their waits: then the object alone says it.
+    pub place: Option<PlaceId>,
     pub cause: Cause,
     /// None where each thread waits for an object of its own.
     pub object: Option<ObjectId>,

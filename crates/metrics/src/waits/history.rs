@@ -67,7 +67,10 @@ pub(super) struct Pending {
     pub since: u64,
     pub cause: Cause,
     pub object: Option<ObjectId>,
+    /// Where it began.
     pub path: PathId,
+    /// The thread told of it itself.
+    pub is_told: bool,
 }
 
 /// A thread's newest past.
@@ -87,6 +90,8 @@ pub(super) struct History {
     /// The last act, and when it last released somebody.
     act: Option<(Act, u64)>,
     pub pending: Option<Pending>,
+    /// The wait that it is in it told of itself: it may be on a processor.
+    pub is_told: bool,
     /// What it is about to wait for.
     pub object: Option<ObjectId>,
     /// The newest release that arrived.
@@ -115,6 +120,7 @@ impl History {
             releases: VecDeque::new(),
             act: None,
             pending: None,
+            is_told: false,
             object: None,
             released: None,
             has_ended: false,
@@ -192,6 +198,14 @@ impl History {
         }
         while self.past.len() > most {
             self.past.pop_front();
+        }
+    }
+
+    /// The wait that goes on is in the scope that was seen last.
+    pub(super) fn rescope(&mut self, steps: &mut StepTable) {
+        let (group, scope) = (self.group, self.scope);
+        if let Some(open) = self.tail.last_mut() {
+            open.step = Some(steps.intern(group, open.category, scope));
         }
     }
 

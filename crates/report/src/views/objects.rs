@@ -173,7 +173,7 @@ pub(super) fn seen(input: &Source<'_>) -> &'static str {
     if is_told {
         "Acquisitions and holds are those that the program's threads told of; waits are all."
     } else {
-        "Only accesses that had to wait are seen (recorded without --locks)."
+        "Only accesses that had to wait are seen: no thread told of its locks (`record --locks`)."
     }
 }
 

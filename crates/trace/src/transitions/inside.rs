@@ -134,12 +134,10 @@ impl Transitions<'_> {
         (blocking, call, stack): (Blocking, Option<&Call>, Option<StackId>),
     ) -> bool {
         let Some(inside) = self.threads[thread.index()].inside else { return false };
-        let primitive = inside.primitive.and_then(|id| self.sources.primitives.get(id));
         let is_same = match call {
-            Some(call) => futex::word(call).is_some_and(|word| {
-                // The word of a futex of unknown use may be the thread's own.
-                primitive.is_some_and(|primitive| primitive.kind.is_none() || primitive.covers(word))
-            }),
+            Some(call) => {
+                futex::word(call).is_some_and(|word| self.is_word_of(thread, &inside, (word, call, stack)))
+            }
             None => {
                 let seen = self.sources.stacks.hints(stack).kernel;
                 blocking == Blocking::Interruptible && matches!(seen, None | Some(Cause::Futex))
@@ -147,6 +145,25 @@ impl Transitions<'_> {
         };
         let is_told = inside.wait.is_some_and(|wait| wait.is_told);
         is_same && (is_told || (call.is_none() && stack.is_none()))
+    }
+
+    /// Whether the futex on which the thread blocks is one of what it told that it waits for.
+    fn is_word_of(
+        &self,
+        thread: ThreadId,
+        inside: &Inside,
+        (word, call, stack): (u64, &Call, Option<StackId>),
+    ) -> bool {
+        let primitives = self.sources.primitives;
+        let Some(primitive) = inside.primitive.and_then(|id| primitives.get(id)) else { return false };
+        // The word of a futex of unknown use may be the thread's own.
+        if primitive.kind.is_none() || primitive.covers(word) {
+            return true;
+        }
+        // A runtime's barrier waits on words of the runtime: what is seen of them must not tell another wait.
+        let process = self.sources.processes[thread.index()];
+        let seen = cause(Blocking::Interruptible, Some(call), self.sources.stacks.hints(stack));
+        primitives.at(process, word).is_none() && (seen == inside.cause || seen == Cause::Futex)
     }
 
     /// The thread blocks in the wait that it told of.
