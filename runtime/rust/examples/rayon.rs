@@ -27,7 +27,7 @@ fn price_orders(orders: &[i64]) {
 /// A task for each side.
 #[inline(never)]
 fn check_both() {
-    rayon::join(task(c"check stock", || check_stock()), task(c"check credit", || check_credit()));
+    rayon::join(task(c"check stock", check_stock), task(c"check credit", check_credit));
 }
 
 #[inline(never)]
