@@ -7,7 +7,9 @@
 mod absent;
 mod run;
 
-use run::{assert_same, build, build_library, file_size};
+use std::path::{Path, PathBuf};
+
+use run::{assert_same, build, build_library, compile, file_size};
 
 /// Every function leaves errno and its result as it would without the agent.
 #[test]
@@ -59,6 +61,27 @@ fn hooks_allocate_nothing() {
 #[test]
 fn no_descriptor_process_or_file_is_left() {
     assert_same(&build("leftovers.c"), &[]);
+}
+
+#[test]
+fn whatever_the_program_tells() {
+    assert_same(&build("told.c"), &[]);
+}
+
+#[test]
+fn openmp_by_gcc_s_runtime_and_by_llvm_s() {
+    let program = compile("openmp.cpp", "", &["-fopenmp"]);
+    assert_same(&program, &[]);
+    let Some(library) = llvm_openmp() else { return longpole_testkit::skipped("libomp is not installed") };
+    let (program, library) = (program.display(), library.display());
+    let script = format!("LD_PRELOAD=\"$LD_PRELOAD:{library}\" exec {program}");
+    assert_same(Path::new("/bin/sh"), &["-c", &script]);
+}
+
+/// LLVM's OpenMP runtime, where Debian and Ubuntu keep it.
+fn llvm_openmp() -> Option<PathBuf> {
+    let folders = std::fs::read_dir("/usr/lib").ok()?.flatten().map(|entry| entry.path());
+    folders.map(|folder| folder.join("lib/libomp.so.5")).find(|library| library.is_file())
 }
 
 /// A file of which the loader maps everything costs each program its size.
