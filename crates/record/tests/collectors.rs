@@ -89,6 +89,15 @@ fn the_bpf_collector_tells_the_same() {
     assert_stacks_are_whole(&recorded);
 }
 
+#[test]
+fn the_process_collector_tells_the_same_of_a_program_of_one_s_own() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(recorded) = record_with(folder.path(), Choice::Process, "lockers") else { return };
+    assert_known_answer(&recorded);
+    assert_stacks_are_whole(&recorded);
+    assert_eq!(recorded.manifest.machines[0].collector.name, "process");
+}
+
 /// Of a thread: its waits, and the switches to it that were not followed by one.
 fn waits_and_unended(recorded: &Recorded, name: &str) -> (usize, usize) {
     let is_in = |event: &&Event| event.kind == EventKind::In && recorded.name(event.thread) == name;

@@ -94,8 +94,11 @@ impl Causes {
             RawKind::Switch { previous, blocking, call, stack, next } => {
                 if let Some(task) = previous {
                     let out = self.leave(time, *task, *blocking);
-                    if let (Some((told, place)), true) = (out, call.is_none() && *stack == RawStack::None) {
-                        (*call, *stack) = (Some(told), place);
+                    if let (Some((told, place)), None) = (out, *call) {
+                        *call = Some(told);
+                        if *stack == RawStack::None {
+                            *stack = place;
+                        }
                     }
                 }
                 if let Some(task) = *next {

@@ -16,7 +16,7 @@ use std::os::fd::RawFd;
 use longpole_event::LossKind;
 
 use crate::collector::Collector;
-use crate::perf::attributes::{self, EventPlan};
+use crate::perf::attributes::{self, EventPlan, Own};
 use crate::perf::conversion::Repeats;
 use crate::perf::{Conversion, Meaning, Presence, Reader, Scope, Switches, Threads};
 use crate::raw::{RawEvent, RawKind, Task};
@@ -60,8 +60,11 @@ pub(crate) struct OwnCollector {
     reader: Reader,
     settings: Settings,
     cpus: Vec<u16>,
-    /// Futex calls; none where their tracepoints are not known to this user.
-    futexes: Vec<EventPlan>,
+    /// What this user may have besides the clock.
+    further: Vec<EventPlan>,
+    own: Own,
+    /// Futex calls are among it: their tracepoints are known to this user.
+    has_futexes: bool,
     /// Size of a ring that all processors could have.
     ring_bytes: usize,
     /// Processes that took another user's rights.
@@ -75,19 +78,32 @@ impl OwnCollector {
     /// [`OwnError`].
     pub(crate) fn open(settings: &Settings) -> Result<OwnCollector, OwnError> {
         let cpus = online_cpus().map_err(system("list the processors"))?;
+        let mut further = permitted(vec![attributes::own_leaves(settings)], &cpus);
+        let has_kernel = !further.is_empty();
         let futexes = permitted(attributes::own_futexes(settings), &cpus);
-        let is_alone = futexes.is_empty();
-        let clock = Clock { settings, is_alone };
+        let has_futexes = !futexes.is_empty();
+        further.extend(futexes);
+        let own = Own { has_kernel, is_alone: further.is_empty() };
+        let clock = Clock { settings, own };
         let (rings, ring_bytes) = clock.open_rings(0, &cpus, LARGEST_RING_BYTES)?;
         drop(rings);
         let mut conversion = Conversion::new(Threads::new(Scope::Everything));
         conversion.switches = Some(Switches::new(false));
         conversion.repeats = Some(Repeats::default());
-        let layout = attributes::layout(&attributes::own_clock(settings, ring_bytes, true, is_alone));
+        let layout = attributes::layout(&attributes::own_clock(settings, ring_bytes, true, own));
         let mut kinds = vec![(Meaning::Clock, layout)];
-        kinds.extend(futexes.iter().map(|plan| (plan.meaning.clone(), attributes::layout(&plan.attribute))));
+        kinds.extend(further.iter().map(|plan| (plan.meaning.clone(), attributes::layout(&plan.attribute))));
         let reader = Reader::new(kinds, conversion, Presence::of_own_switches(), false);
-        Ok(OwnCollector { reader, settings: *settings, cpus, futexes, ring_bytes, hidden: 0 })
+        Ok(OwnCollector {
+            reader,
+            settings: *settings,
+            cpus,
+            further,
+            own,
+            has_futexes,
+            ring_bytes,
+            hidden: 0,
+        })
     }
 
     /// The events of the first task, with the rings that those of all others share.
@@ -99,7 +115,7 @@ impl OwnCollector {
             ring.event().enable().map_err(system("start a perf event"))?;
             self.reader.add_ring(cpu, ring, has_build_ids).map_err(system(sharing))?;
         }
-        self.open_futexes(task)
+        self.open_rest(task)
     }
 
     fn open_further(&mut self, task: Task) -> Result<(), OwnError> {
@@ -108,11 +124,11 @@ impl OwnCollector {
             event.enable().map_err(system("start a perf event"))?;
             self.reader.add_event(event, 0, ring).map_err(system("let perf events share a ring"))?;
         }
-        self.open_futexes(task)
+        self.open_rest(task)
     }
 
-    fn open_futexes(&mut self, task: Task) -> Result<(), OwnError> {
-        for (index, plan) in self.futexes.iter().enumerate() {
+    fn open_rest(&mut self, task: Task) -> Result<(), OwnError> {
+        for (index, plan) in self.further.iter().enumerate() {
             for (ring, cpu) in self.cpus.iter().enumerate() {
                 let event = open_planned(plan, task.tid, *cpu).map_err(OwnError::Refused)?;
                 event.enable().map_err(system("start a perf event"))?;
@@ -138,7 +154,7 @@ impl OwnCollector {
     }
 
     fn clock(&self) -> Clock<'_> {
-        Clock { settings: &self.settings, is_alone: self.futexes.is_empty() }
+        Clock { settings: &self.settings, own: self.own }
     }
 }
 
@@ -176,18 +192,22 @@ impl Collector for OwnCollector {
     }
 
     fn notes(&self) -> Vec<String> {
-        let waits = match self.futexes.is_empty() {
-            true => {
-                "the kernel tells users when their threads run and wait, not why, where, or who wakes them: that is \
-                 known as far as the agent in the program tells it"
-            }
-            false => {
-                "of waits and wakes the kernel tells users those by futexes (locks and the like); others are known \
-                 as far as the agent in the program tells them"
+        let agent = "known as far as the agent in the program tells it";
+        let waits = match (self.own.has_kernel, self.has_futexes) {
+            (false, false) => "when their threads run and wait, not why, where, or who wakes them: that is",
+            (true, false) => "why and where their threads wait, not who wakes them: that is",
+            (_, true) => {
+                "of waits for futexes (locks and the like) why, where, and who ends them; of others that is"
             }
         };
-        let kernel = "time in the kernel has no samples of its own: it is charged to where the thread next runs in user code";
-        vec![waits.to_owned(), kernel.to_owned()]
+        let mut notes = vec![format!("the kernel tells users {waits} {agent}")];
+        if !self.own.has_kernel {
+            notes.push(
+                "time in the kernel has no samples of its own: it is charged to where the thread next runs in user code"
+                    .to_owned(),
+            );
+        }
+        notes
     }
 
     fn findings(&self) -> Vec<String> {
@@ -224,8 +244,7 @@ fn open_planned(plan: &EventPlan, tid: u32, cpu: u16) -> io::Result<PerfEvent> {
 #[derive(Clone, Copy, Debug)]
 struct Clock<'a> {
     settings: &'a Settings,
-    /// There are no other events.
-    is_alone: bool,
+    own: Own,
 }
 
 impl Clock<'_> {
@@ -270,7 +289,7 @@ impl Clock<'_> {
     fn open_event(self, tid: u32, cpu: u16, ring_bytes: usize) -> Result<(PerfEvent, bool), OwnError> {
         let tid = i32::try_from(tid).expect("a thread id fits");
         let open = |build_ids| {
-            let mut attribute = attributes::own_clock(self.settings, ring_bytes, build_ids, self.is_alone);
+            let mut attribute = attributes::own_clock(self.settings, ring_bytes, build_ids, self.own);
             Ok((PerfEvent::open(&mut attribute, tid, i32::from(cpu))?, build_ids))
         };
         open(true).or_else(|_| open(false)).map_err(OwnError::Refused)

@@ -59,28 +59,53 @@ pub(crate) fn side_band(ring_bytes: usize, build_ids: bool) -> perf::perf_event_
     attribute
 }
 
-/// The only event of a thread of one's own program that is allowed without privileges: a clock of its running time in
-/// user code, which also delivers what [`side_band`] does, of that thread and of those it creates.
+/// What a user may have of their own threads, and what it goes with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Own {
+    /// The kernel's part of it too (`perf_event_paranoid` up to 1).
+    pub(crate) has_kernel: bool,
+    /// There are no other events.
+    pub(crate) is_alone: bool,
+}
+
+/// The event that users may always have of threads of their own program: a clock of their running time, which also
+/// delivers what [`side_band`] does, of that thread and of those it creates.
 pub(crate) fn own_clock(
     settings: &Settings,
     ring_bytes: usize,
     build_ids: bool,
-    is_alone: bool,
+    own: Own,
 ) -> perf::perf_event_attr {
     let mut attribute = side_band(ring_bytes, build_ids);
     attribute.config = perf::PERF_COUNT_SW_TASK_CLOCK.into();
     attribute.__bindgen_anon_1.sample_period = 1_000_000_000 / u64::from(settings.hertz.max(1));
-    attribute.set_inherit(1);
-    attribute.set_exclude_kernel(1);
-    attribute.set_exclude_hv(1);
-    attribute.set_exclude_callchain_kernel(1);
     with_stack(&mut attribute, settings);
-    // Rings are small here: what is known of the ring, its processor, is left out; and if it is the only event, that.
-    attribute.sample_type &= !sample::CPU;
-    if is_alone {
+    of_own_threads(&mut attribute, own.has_kernel);
+    // Rings are small here: what needs not be told is left out.
+    if own.is_alone {
         attribute.sample_type &= !sample::IDENTIFIER;
     }
     attribute
+}
+
+/// The switches of one's own threads, with where they leave their processors.
+pub(crate) fn own_leaves(settings: &Settings) -> EventPlan {
+    let mut attribute = base();
+    attribute.type_ = perf::PERF_TYPE_SOFTWARE;
+    attribute.config = perf::PERF_COUNT_SW_CONTEXT_SWITCHES.into();
+    attribute.__bindgen_anon_1.sample_period = 1;
+    with_stack(&mut attribute, settings);
+    of_own_threads(&mut attribute, true);
+    EventPlan { attribute, filter: None, meaning: Meaning::Leave }
+}
+
+/// Of a thread and those that it creates. Which processor it is on is known by the ring.
+fn of_own_threads(attribute: &mut perf::perf_event_attr, has_kernel: bool) {
+    attribute.sample_type &= !sample::CPU;
+    attribute.set_inherit(1);
+    attribute.set_exclude_hv(1);
+    attribute.set_exclude_kernel((!has_kernel).into());
+    attribute.set_exclude_callchain_kernel((!has_kernel).into());
 }
 
 /// The futex calls of one's own threads, where their tracepoints are known to this user.
@@ -91,10 +116,7 @@ pub(crate) fn own_futexes(settings: &Settings) -> Vec<EventPlan> {
     let Some(calls) = FutexCalls::new(&enter) else { return Vec::new() };
     let plan = |id, detail, meaning| {
         let mut attribute = tracepoint(settings, id, detail);
-        attribute.sample_type &= !sample::CPU;
-        attribute.set_inherit(1);
-        attribute.set_exclude_kernel(1);
-        attribute.set_exclude_callchain_kernel(1);
+        of_own_threads(&mut attribute, false);
         EventPlan { attribute, filter: None, meaning }
     };
     let mut exit = plan(exit.id, Detail::Nothing, Meaning::FutexExit);

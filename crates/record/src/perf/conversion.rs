@@ -26,6 +26,8 @@ pub enum Meaning {
     FutexEnter(FutexCalls),
     /// `syscalls:sys_exit_futex`.
     FutexExit,
+    /// A thread is about to leave its processor; its switch record comes next.
+    Leave,
     /// A clock or cycle counter found a thread running.
     Clock,
     /// Nothing that is used.
@@ -64,6 +66,8 @@ pub struct Conversion {
     /// Samples by an event that means nothing here.
     pub unused: u64,
     forks: FxHashMap<u32, (Task, Task)>,
+    /// Where threads are that are about to leave their processors.
+    leaving: FxHashMap<u32, RawStack>,
     out: Vec<RawEvent>,
 }
 
@@ -82,6 +86,7 @@ impl Conversion {
             damaged: 0,
             unused: 0,
             forks: FxHashMap::default(),
+            leaving: FxHashMap::default(),
             out: Vec::new(),
         }
     }
@@ -110,6 +115,7 @@ impl Conversion {
             Record::Exit { pid, tid } => {
                 self.settle(here, tid);
                 self.futexes.end(tid);
+                self.leaving.remove(&tid);
                 if self.threads.recorded(tid).is_some() {
                     self.push(here, tid, RawKind::Exit { task: Task { pid, tid } });
                     if let Some(switches) = &mut self.switches {
@@ -198,6 +204,11 @@ impl Conversion {
             Meaning::Wake(waking) => self.wake(waking, here, task, sample),
             Meaning::Create(creating) => self.create(creating, here, sample),
             Meaning::FutexEnter(calls) => self.futex(calls, here, task, sample),
+            Meaning::Leave => {
+                let stack = self.keyed(task.pid, sample);
+                self.leaving.insert(task.tid, stack);
+                Some(())
+            }
             Meaning::FutexExit => {
                 self.futexes.exit(task.tid);
                 Some(())
@@ -252,12 +263,11 @@ impl Conversion {
         match switches.take(record, here.cpu, task.tid, is_recorded) {
             Told::Nothing => {}
             Told::Out(tid, blocking) => {
-                let (mut call, mut stack) = (None, RawStack::None);
-                if !matches!(blocking, Blocking::Runnable | Blocking::Dead)
-                    && let Some((futex, place)) = self.futexes.block(tid)
-                {
-                    (call, stack) = (Some(futex), self.named(place));
-                }
+                let place = self.leaving.remove(&tid);
+                let (call, stack) = match blocking {
+                    Blocking::Runnable | Blocking::Dead => (None, RawStack::None),
+                    _ => self.wait_of(tid, place),
+                };
                 let previous = self.threads.recorded(tid);
                 self.push(here, tid, RawKind::Switch { previous, blocking, call, stack, next: None });
                 if blocking == Blocking::Dead {
@@ -307,14 +317,30 @@ impl Conversion {
     /// A thread calls futex: to wait, or to let others go on.
     fn futex(&mut self, calls: &FutexCalls, here: Here, task: Task, sample: &Sample<'_>) -> Option<()> {
         let call = calls.read(sample.raw)?;
-        let mut stack = self.stack(sample);
-        if let RawStack::Taken(taken) = &mut stack {
-            taken.key = Some(key(task.pid, sample));
-        }
+        let stack = self.keyed(task.pid, sample);
         for wakee in self.futexes.enter(task, call, stack.clone()) {
             self.told_wake(here, wakee, (task, call.call(), stack.clone()));
         }
         Some(())
+    }
+
+    /// What a thread that blocks waits for, and where, as far as that was told. The place where it left its processor
+    /// has the kernel's procedures too.
+    fn wait_of(&mut self, tid: u32, place: Option<RawStack>) -> (Option<Call>, RawStack) {
+        let (call, calling) = match self.futexes.block(tid) {
+            Some((call, stack)) => (Some(call), stack),
+            None => (None, RawStack::None),
+        };
+        (call, self.named(place.unwrap_or(calling)))
+    }
+
+    /// The stack with a key, by which it can be named if it is handed over.
+    fn keyed(&self, pid: u32, sample: &Sample<'_>) -> RawStack {
+        let mut stack = self.stack(sample);
+        if let RawStack::Taken(taken) = &mut stack {
+            taken.key = Some(key(pid, sample));
+        }
+        stack
     }
 
     /// A wake that the waker's system call told.

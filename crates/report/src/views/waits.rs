@@ -74,7 +74,7 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
     } else {
         let listed: Vec<(&Row, &WaitSource)> = rows.iter().zip(&sources).collect();
         report.sections.extend(map(input, waits, &listed, options));
-        report.sections.extend(left_out(&sources, options));
+        report.sections.extend(left_out(input, &sources, options));
         report.sections.extend(doubts(waits, &sources));
         report.rows = rows;
         report.rows.truncate(options.top.unwrap_or(usize::MAX));
@@ -184,10 +184,14 @@ fn with_classes(row: Row) -> Row {
 }
 
 /// How much was left out, and why.
-fn left_out(sources: &[WaitSource], options: &Options) -> Vec<Section> {
+fn left_out(input: &Source<'_>, sources: &[WaitSource], options: &Options) -> Vec<Section> {
+    let outside = match input.evidence.unmatched_wakes {
+        0 => "ended from outside the program or by a timer",
+        _ => "ended from outside the program, by a timer, or by nobody who was seen",
+    };
     let reasons = [
         (Unwanted::Join, "for the end of threads or processes that were started"),
-        (Unwanted::Outside, "ended from outside the program or by a timer"),
+        (Unwanted::Outside, outside),
         (Unwanted::Spare, "by threads to spare, beside others that waited for the same work"),
         (Unwanted::End, "until the thread or the run ended"),
     ];
