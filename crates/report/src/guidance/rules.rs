@@ -106,6 +106,7 @@ const IDLE: f64 = 50.0;
 const DEVICES: f64 = 20.0;
 const SOME_DEVICES: f64 = 5.0;
 const WAITING: f64 = 20.0;
+const SOME_WAITING: f64 = 5.0;
 const UNMATCHED: f64 = 50.0;
 const BALANCED: f64 = 10.0;
 const SPINNING: f64 = 5.0;
@@ -208,9 +209,9 @@ pub(super) const RULES: &[Rule] = &[
         ],
     },
     Rule {
-        condition: "working threads wait for at least 20 % of their time, and who ended the wait is unknown for at least half of the waits",
+        condition: "working threads wait for at least 5 % of their time, and who ended the wait is unknown for at least half of the waits",
         leads: true,
-        holds: |character| character.waiting >= WAITING && character.unmatched >= UNMATCHED,
+        holds: |character| character.waiting >= SOME_WAITING && character.unmatched >= UNMATCHED,
         sentence: |character| {
             format!(
                 "Follow normalised processor time: threads wait {} of their time, but the recording does not know for whom, so that the critical path ends at each wait.",
