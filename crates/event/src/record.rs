@@ -439,4 +439,6 @@ pub enum LossKind {
     Stacks,
     /// Threads that did not fit the collector's table.
     Threads,
+    /// Entries and exits of instrumented procedures.
+    Calls,
 }

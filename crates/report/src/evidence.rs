@@ -29,6 +29,9 @@ pub struct Facts {
     pub samples: u64,
     /// Events of every kind that were lost.
     pub lost_events: u64,
+    /// Entries and exits of instrumented procedures that were lost; absent where none were.
+    #[serde(skip_serializing_if = "is_none")]
+    pub lost_calls: u64,
     /// Stacks lost of events that are there.
     pub lost_stacks: u64,
     /// Wakes without a sleeper, switch-ins without a wake.
@@ -58,6 +61,7 @@ impl Facts {
             events: evidence.events,
             samples: evidence.samples,
             lost_events: lost(evidence),
+            lost_calls: evidence.lost_calls,
             lost_stacks: evidence.lost_stacks,
             unmatched_wakes: evidence.unmatched_wakes,
             unsymbolised_percent: round(unsymbolised(input).0),
@@ -70,7 +74,12 @@ impl Facts {
     }
 }
 
-/// Everything the collector lost but stacks.
+#[allow(clippy::trivially_copy_pass_by_ref)] // As serde calls it.
+fn is_none(count: &u64) -> bool {
+    *count == 0
+}
+
+/// Everything the collector lost but stacks and calls.
 pub(crate) fn lost(evidence: &Evidence) -> u64 {
     evidence.lost_events + evidence.lost_samples + evidence.lost_threads
 }
@@ -93,6 +102,12 @@ pub(crate) fn warnings(input: &Source<'_>) -> Vec<String> {
     let evidence = input.evidence;
     let mut warnings = Vec::new();
     warn_of_losses(evidence, &mut warnings);
+    if evidence.lost_calls > 0 {
+        warnings.push(format!(
+            "{} entries and exits of instrumented procedures were lost: what these did is their callers'",
+            crate::quantity::grouped(evidence.lost_calls)
+        ));
+    }
     if evidence.truncated {
         // The recorder notes what cut it short; a killed recorder could not.
         let is_reason = |note: &&String| note.starts_with("the recording ends before the program");

@@ -1,7 +1,7 @@
 //! What belongs to one thread in the shared memory.
 
 use crate::atomic::{AtomicU32, AtomicU64, Ordering};
-use crate::event::{Kind, Words, call_event};
+use crate::event::{Kind, Words, call_event, is_call};
 use crate::held::Holds;
 use crate::profile::ProfileStack;
 use crate::ring::Ring;
@@ -50,6 +50,8 @@ pub struct Area {
     is_long: AtomicU32,
     /// Events that found no room.
     lost: AtomicU64,
+    /// How many of them were calls of instrumented procedures and returns.
+    lost_calls: AtomicU64,
     /// How many of them the thread has told of.
     lost_told: AtomicU64,
     /// Highest and lowest address of the thread's stack; 0 where they are not known.
@@ -75,6 +77,7 @@ impl Area {
             ended: AtomicU32::new(0),
             is_long: AtomicU32::new(0),
             lost: AtomicU64::new(0),
+            lost_calls: AtomicU64::new(0),
             lost_told: AtomicU64::new(0),
             stack_top: AtomicU64::new(0),
             stack_bottom: AtomicU64::new(0),
@@ -147,6 +150,7 @@ impl Area {
         }
         self.is_long.store(0, Ordering::Relaxed);
         self.lost.store(0, Ordering::Relaxed);
+        self.lost_calls.store(0, Ordering::Relaxed);
         self.lost_told.store(0, Ordering::Relaxed);
         self.known_stacks.iter().for_each(|key| key.store(0, Ordering::Relaxed));
         self.set_stack(0, 0);
@@ -167,9 +171,18 @@ impl Area {
         let is_gap_told = lost == self.lost_told.load(Ordering::Relaxed) || self.tell_gap(lost, event);
         let is_written = is_gap_told && self.write(event, rest);
         if !is_written {
-            self.lost.store(lost.wrapping_add(1), Ordering::Relaxed);
+            self.lose(lost, event);
         }
         is_written
+    }
+
+    #[inline]
+    fn lose(&self, lost: u64, event: &[u64]) {
+        if event.first().is_some_and(|&first| is_call(first)) {
+            self.lost_calls.store(self.lost_calls.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+        }
+        // After the calls among them: who reads in the other order takes no call for another event.
+        self.lost.store(lost.wrapping_add(1), Ordering::Release);
     }
 
     #[inline]
@@ -195,7 +208,13 @@ impl Area {
     /// Events that found no room, since the beginning.
     #[must_use]
     pub fn lost(&self) -> u64 {
-        self.lost.load(Ordering::Relaxed)
+        self.lost.load(Ordering::Acquire)
+    }
+
+    /// How many of them were calls of instrumented procedures and returns.
+    #[must_use]
+    pub fn lost_calls(&self) -> u64 {
+        self.lost_calls.load(Ordering::Relaxed)
     }
 
     /// Whether events were lost that the thread has not told of yet.
@@ -258,8 +277,10 @@ mod tests {
             (0..).take_while(|&number| area.push(&event::<2>(Kind::Ends, number, 7, &[]))).count() as u64;
         assert_eq!(accepted, RING_WORDS as u64 / 2);
         assert!(!area.push(&event::<2>(Kind::Ends, 0, 8, &[])));
+        assert!(!area.push(&call_event(Kind::Returns, 1, 8, 1)));
         assert_eq!(kinds(&area).len() as u64, accepted);
         assert!(area.push(&event::<2>(Kind::Ends, 77, 9, &[])));
-        assert_eq!((kinds(&area), area.lost()), (vec![(Kind::Lost, 2), (Kind::Ends, 77)], 2));
+        assert_eq!((kinds(&area), area.lost()), (vec![(Kind::Lost, 3), (Kind::Ends, 77)], 3));
+        assert_eq!(area.lost_calls(), 1);
     }
 }

@@ -111,6 +111,12 @@ pub(crate) const fn first_word(kind: u8, length: usize, subject: u64) -> u64 {
     (kind as u64) | ((length as u64) << KIND_BITS) | (subject << (KIND_BITS + LENGTH_BITS))
 }
 
+/// Whether the event that begins so is one of those that [`call_event`] makes of calls.
+pub(crate) const fn is_call(first: u64) -> bool {
+    let kind = first & ((1 << KIND_BITS) - 1);
+    kind == Kind::Calls as u64 || kind == Kind::Returns as u64
+}
+
 /// Words of the event that begins so.
 pub(crate) const fn length(first: u64) -> usize {
     ((first >> KIND_BITS) & ((1 << LENGTH_BITS) - 1)) as usize

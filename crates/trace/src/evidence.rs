@@ -25,6 +25,8 @@ pub struct Evidence {
     pub lost_stacks: u64,
     /// Threads that did not fit the collector's table.
     pub lost_threads: u64,
+    /// Entries and exits of instrumented procedures that the collector lost: their time is their callers'.
+    pub lost_calls: u64,
     /// Waits that ended without a recorded wake.
     pub unmatched_wakes: u64,
     /// Waits ended by an interrupt: a device, a timer, a packet. Nobody's work enabled the thread.
@@ -82,7 +84,7 @@ impl Evidence {
     /// Whether anything is missing from the recording.
     #[must_use]
     pub fn has_losses(&self) -> bool {
-        self.lost_events + self.lost_samples + self.lost_stacks + self.lost_threads > 0
+        self.lost_events + self.lost_samples + self.lost_stacks + self.lost_threads + self.lost_calls > 0
             || self.contradictions > 0
             || !self.defects.is_none()
             || self.lost_definitions > 0

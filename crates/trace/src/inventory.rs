@@ -36,6 +36,7 @@ pub(crate) struct Counts {
     pub(crate) lost_samples: u64,
     pub(crate) lost_stacks: u64,
     pub(crate) lost_threads: u64,
+    pub(crate) lost_calls: u64,
 }
 
 /// One thread, as the first reading finds it.
@@ -81,6 +82,7 @@ impl Inventory {
                     LossKind::Samples => &mut self.counts.lost_samples,
                     LossKind::Stacks => &mut self.counts.lost_stacks,
                     LossKind::Threads => &mut self.counts.lost_threads,
+                    LossKind::Calls => &mut self.counts.lost_calls,
                 };
                 *lost = lost.saturating_add(count);
                 return;

@@ -35,7 +35,7 @@ impl Setting {
                     record.args(["record", "--quiet", option, "-o"]).arg(self.recording());
                     let usage = measure(record.arg("--").arg(&program).arg(argument))?;
                     outcome.added.push(usage.number("nanoseconds_per_call")? - alone);
-                    outcome.lost.push(self.evidence("lost_events")?);
+                    outcome.lost.push(self.evidence("lost_calls").unwrap_or(0.0));
                     outcome.bytes.push(self.recorded_bytes()?);
                 }
             }

@@ -317,4 +317,4 @@ pub(super) const BLOCKINGS: &[Blocking] = &[
     Blocking::Dead,
 ];
 pub(super) const LOSS_KINDS: &[LossKind] =
-    &[LossKind::Events, LossKind::Samples, LossKind::Stacks, LossKind::Threads];
+    &[LossKind::Events, LossKind::Samples, LossKind::Stacks, LossKind::Threads, LossKind::Calls];

@@ -28,12 +28,28 @@ pub(super) struct Reader {
     memory: Arc<Memory>,
     ticks: Ticks,
     /// What areas lost, as far as it was told.
-    lost: FxHashMap<usize, u64>,
+    lost: FxHashMap<usize, Lost>,
     processes: FxHashMap<u32, Known>,
     calls: Calls,
     /// Calls of instrumented procedures are wanted.
     wants_calls: bool,
     last_roll_call: Time,
+}
+
+/// Events of an area that found no room.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lost {
+    calls: u64,
+    others: u64,
+}
+
+impl Lost {
+    /// What the area has lost by now. Calls that are lost while this looks are not taken for others.
+    fn now(self, area: &Area) -> Lost {
+        let all = area.lost();
+        let calls = area.lost_calls();
+        Lost { calls: calls.max(self.calls), others: all.saturating_sub(calls).max(self.others) }
+    }
 }
 
 /// What is known of a process.
@@ -119,11 +135,11 @@ impl Reader {
             let (ticks, now, calls) = (self.ticks, self.ticks.now(), &mut self.calls);
             let mut context = Context { task, area: index, ticks, now, known, calls, into };
             context.read(area);
-            let lost = area.lost();
-            let before = self.lost.insert(index, lost).unwrap_or(0);
-            if lost > before {
-                context.push(time, RawKind::Lost { kind: LossKind::Events, count: lost - before });
-            }
+            let before = self.lost.get(&index).copied().unwrap_or_default();
+            let lost = before.now(area);
+            self.lost.insert(index, lost);
+            context.lost(LossKind::Calls, lost.calls - before.calls, time);
+            context.lost(LossKind::Events, lost.others - before.others, time);
             if was_silent {
                 for row in area.holds.rows() {
                     context.held(row, time);
@@ -337,6 +353,12 @@ impl Context<'_> {
     fn name(&mut self, time: Time, name: String) {
         if !name.is_empty() {
             self.push(time, RawKind::Name { task: self.task, name });
+        }
+    }
+
+    fn lost(&mut self, kind: LossKind, count: u64, time: Time) {
+        if count > 0 {
+            self.push(time, RawKind::Lost { kind, count });
         }
     }
 

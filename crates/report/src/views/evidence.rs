@@ -143,6 +143,11 @@ fn missing(evidence: &Evidence) -> Vec<Row> {
             "threads that did not fit the collector's table and are missing altogether",
         ),
         count(
+            "lost calls",
+            evidence.lost_calls,
+            "entries and exits of instrumented procedures that came too fast to be kept; their time is their callers'",
+        ),
+        count(
             "contradictions",
             evidence.contradictions,
             "events that cannot follow those before them: signs of losses that nobody counted",
