@@ -6,6 +6,7 @@ mod bench;
 mod bpf;
 mod checks;
 mod collectors;
+mod foreign;
 mod layering;
 mod steps;
 mod synthetic;
@@ -43,6 +44,14 @@ enum Command {
         #[arg(long)]
         only: Vec<String>,
     },
+    /// Run test suites that are not ours with the agent and without, and compare what fails.
+    Foreign {
+        /// Only these suites.
+        names: Vec<String>,
+        /// Don't install what is missing, even where it could be done.
+        #[arg(long)]
+        no_install: bool,
+    },
     /// Write a synthetic recording of a given number of scheduling events.
     Synthesize {
         /// Scheduling events.
@@ -77,6 +86,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Test { no_install } => checks::test(!no_install),
         Command::Check => checks::check(),
         Command::Bench { rounds, only } => bench::run(rounds, &only),
+        Command::Foreign { names, no_install } => foreign::run(&names, !no_install),
         Command::Synthesize { events, path } => synthetic::write(&path, events).map(|()| ExitCode::SUCCESS),
         Command::Fuzz { seconds } => checks::fuzz(seconds),
         Command::Collectors => collectors::run(),
