@@ -16,8 +16,8 @@
 //! time. A wait that is ended by a dependence weighs 0: what the other thread did meanwhile explains it. A wait
 //! that nothing recorded ends (a device, a timer, something outside the program; or a dependence from a thread that
 //! was itself waiting then) weighs its elapsed time, and so does the time before the path's first thread began and
-//! after its last one ended. So the length is the elapsed time of the run. A spinning thread's wait has no
-//! recorded dependence; it weighs as if it was work.
+//! after its last one ended. So the length is the elapsed time of the run. A spin of which the thread told is a wait
+//! like others; of other spins nobody is known to have ended them, and they weigh as if they were work.
 //!
 //! Time: constant per item, apart from collecting hops, which is amortised. Memory: a few numbers per thread, the
 //! newest 256 changes of L per live thread (a message that was sent before them is not followed, nor one that
@@ -30,10 +30,11 @@ use std::collections::VecDeque;
 
 use longpole_event::{ThreadId, Time};
 use longpole_graph::{Dependence, Sweep};
-use longpole_trace::{Program, State};
+use longpole_trace::{ObjectId, Program, State};
 
 use crate::analysis::{CriticalPath, PathSegment, Weight};
 use crate::hops::{Hop, HopId, Hops};
+use crate::told::ToldWaits;
 
 /// Changes of L that are kept per live thread, and per ended one.
 const PAST: usize = 256;
@@ -130,6 +131,7 @@ pub(crate) struct Search {
     weight: Weight,
     lanes: Vec<Lane>,
     hops: Hops,
+    told: ToldWaits,
     /// The best end among the threads that have ended.
     best: Option<End>,
     path: CriticalPath,
@@ -141,6 +143,7 @@ impl Search {
             weight,
             lanes: vec![Lane::NEW; program.threads.len()],
             hops: Hops::default(),
+            told: ToldWaits::default(),
             best: None,
             path: CriticalPath::default(),
         }
@@ -221,7 +224,12 @@ impl Search {
 }
 
 impl Sweep for Search {
+    fn begin_wait(&mut self, thread: ThreadId, _time: Time, _object: ObjectId) {
+        self.told.begin_wait(thread);
+    }
+
     fn enter(&mut self, thread: ThreadId, time: Time, before: State, state: State) {
+        let Some((before, state)) = self.told.enter(thread, before, state) else { return };
         let grows = self.grows(state);
         let weighs_waits = self.weight == Weight::Elapsed;
         let lane = self.lane(thread);
@@ -361,6 +369,19 @@ mod tests {
         let drawn = Drawn::new("T1 AAjjjA\nT2 __BBB_\nT1@2 -> T2 create\nT2@5 -> T1 join");
         assert_eq!(drawn.analysis.critical_cpu.length, 6);
         assert_eq!(drawn.path(), [piece("T1", 0, 2), piece("T2", 2, 5), piece("T1", 5, 6)]);
+    }
+
+    #[test]
+    fn a_told_spin_is_explained_like_a_blocked_wait() {
+        let blocked = Drawn::new("1 = mutex m\nT1 AAAABB\nT2 C111DDDD\nT1@4 -> T2 unlock");
+        for row in ["C¹¹¹DDDD", "C¹-1DDDD"] {
+            let told = Drawn::new(&format!("1 = mutex m\nT1 AAAABB\nT2 {row}\nT1@4 -> T2 unlock"));
+            assert_eq!(told.elapsed_path(), blocked.elapsed_path());
+            assert_eq!(told.own("A").critical_elapsed, 4);
+        }
+        // Nobody ended it: it weighs its time, where it was suffered.
+        let alone = Drawn::new("1 = mutex m\nT1 CC¹¹¹DD");
+        assert_eq!(alone.own("C").critical_elapsed, 5);
     }
 
     #[test]

@@ -31,7 +31,7 @@
 
 use longpole_event::{ThreadId, Time};
 use longpole_graph::{Arc, Dependence, Level, Sweep};
-use longpole_trace::{PathId, Program, State};
+use longpole_trace::{ObjectId, PathId, Program, State};
 use rustc_hash::FxHashMap;
 
 use crate::analysis::{PathSegment, Weight};
@@ -39,6 +39,7 @@ use crate::foresight::{Departure, Foresight};
 use crate::hops::HopId;
 use crate::marks::{Marks, Rules};
 use crate::on_path::OnPath;
+use crate::told::ToldWaits;
 use crate::trail::Trail;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +89,7 @@ pub(crate) struct Lanes<'a, R> {
     marks: Marks<R>,
     on_path: OnPath<'a>,
     seats: Vec<Seat>,
+    told: ToldWaits,
     buffers: Buffers,
     departed: FxHashMap<(ThreadId, Time), (Reach, u32)>,
     next_departure: usize,
@@ -177,6 +179,7 @@ impl<'a, R: Rules> Lanes<'a, R> {
             marks: Marks::new(rules),
             on_path: OnPath::new(segments),
             seats: program.threads.iter().zip(&foresight.uses).map(seat).collect(),
+            told: ToldWaits::default(),
             buffers: Buffers { lanes, free: Vec::new() },
             departed: FxHashMap::default(),
             next_departure: 0,
@@ -404,7 +407,12 @@ impl<R: Rules> Sweep for Lanes<'_, R> {
         self.advance(arc.thread, arc.to);
     }
 
+    fn begin_wait(&mut self, thread: ThreadId, _time: Time, _object: ObjectId) {
+        self.told.begin_wait(thread);
+    }
+
     fn enter(&mut self, thread: ThreadId, time: Time, before: State, state: State) {
+        let Some((before, state)) = self.told.enter(thread, before, state) else { return };
         let seat = &mut self.seats[thread.index()];
         seat.cut = time;
         // A wait that only the thread's end cut off is not over.

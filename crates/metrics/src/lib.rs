@@ -35,6 +35,7 @@ mod regions;
 pub mod registry;
 mod rows;
 mod states;
+mod told;
 mod trail;
 mod wait_ends;
 mod waits;

@@ -93,6 +93,10 @@ impl Sweep for PathCharges<'_> {
             return;
         }
         match (arc.state, self.weight) {
+            // What it spun for by its own word it waited for.
+            (State::Spinning, Weight::Elapsed) if arc.object.is_some() => {
+                *self.ledger.wait(arc.thread) += length;
+            }
             (State::Running, _) | (State::Spinning | State::Overhead, Weight::Elapsed) => {
                 *self.ledger.work(arc.thread) += length
             }

@@ -32,6 +32,9 @@ struct Clock<'a> {
     altered: &'a Altered<'a>,
     now: Vec<Reached>,
     states: Vec<State>,
+    /// Who is about to wait for an object, and who waits by its own word.
+    awaits: Vec<bool>,
+    told: Vec<bool>,
     ended: Vec<bool>,
     objects: Vec<Option<ObjectId>>,
     /// Of all instants before.
@@ -49,6 +52,8 @@ pub fn gain(made: &MemoryTimelines, altered: &Altered<'_>) -> f64 {
         altered,
         now: vec![Reached::default(); threads],
         states: vec![State::Absent; threads],
+        awaits: vec![false; threads],
+        told: vec![false; threads],
         ended: vec![false; threads],
         objects: vec![None; threads],
         past: Vec::new(),
@@ -81,6 +86,9 @@ impl Clock<'_> {
     fn pass(&mut self, tick: u64) {
         for (index, reached) in self.now.iter_mut().enumerate() {
             let thread = ThreadId::from_index(index);
+            if self.told[index] {
+                continue;
+            }
             match state_in(self.made, thread, tick) {
                 State::Running => {
                     let path = path_of_work(self.made, thread, tick);
@@ -100,10 +108,25 @@ impl Clock<'_> {
         let index = item.thread.index();
         match item.what {
             What::Observe(_) | What::Held(_) => {}
-            What::Await(object) => self.objects[index] = Some(object),
+            What::Await(object) => {
+                self.objects[index] = Some(object);
+                self.awaits[index] = true;
+            }
             What::State(state) => {
                 let before = std::mem::replace(&mut self.states[index], state);
+                let awaits = std::mem::take(&mut self.awaits[index]);
+                // It waits by its own word, and nothing has ended that.
+                let waits_on = self.told[index]
+                    && !awaits
+                    && matches!(before, State::Spinning | State::Ready)
+                    && matches!(state, State::Spinning | State::Ready | State::Blocked(_));
+                let was_told = std::mem::replace(
+                    &mut self.told[index],
+                    waits_on || (awaits && state == State::Spinning),
+                );
                 let is_over = match before {
+                    _ if waits_on => false,
+                    _ if was_told => state != State::Absent,
                     State::Absent => true,
                     State::Blocked(_) => state != State::Absent,
                     _ => false,
@@ -152,7 +175,8 @@ impl Clock<'_> {
             reached.base = reached.base.max(from.base);
             return;
         }
-        let waits = matches!(self.states[index], State::Absent | State::Blocked(_) | State::Spinning);
+        let waits = self.told[index]
+            || matches!(self.states[index], State::Absent | State::Blocked(_) | State::Spinning);
         if waits && from.base + way >= now {
             reached.altered = stays(reached.altered, from.altered + way);
             reached.base = from.base + way;

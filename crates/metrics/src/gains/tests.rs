@@ -41,6 +41,21 @@ fn figure_2_of_the_comparison() {
 }
 
 #[test]
+fn a_told_spin_gains_by_elapsed_time_what_a_blocked_wait_would() {
+    // T2 waits 1..4 for A; without A it goes on at 1, and the run takes 1 + 4. A spin that nobody told of stays.
+    let gain = |row: &str| {
+        let made = draw(&format!("1 = spin lock m\nT1 AAAABB\n{row}\nT1@4 -> T2 unlock"));
+        let gains = gains_of(&made, By::Procedure, Weight::Elapsed);
+        let node = Node::Procedure(made.procedure("A"));
+        gains.gains.iter().find(|gain| gain.node == node).map_or(0.0, |gain| gain.zeroing)
+    };
+    assert_eq!(gain("T2 C111DDDD"), 3.0);
+    assert_eq!(gain("T2 C¹¹1DDDD"), 3.0);
+    assert_eq!(gain("T2 C¹-¹DDDD"), 3.0);
+    assert_eq!(gain("T2 C~~~DDDD"), 0.0);
+}
+
+#[test]
 fn figure_3_of_the_comparison_fixes_d_rather_than_the_larger_b() {
     // The path: B 5, D 4, E 1 = 10. B is its largest part, but C 4 runs beside it: without B 4 + 4 + 1 = 9.
     // Beside all of it runs F 7: without D 5 + 1 = 6, so 7.
