@@ -100,7 +100,7 @@ fn of_elf(bytes: &[u8]) -> Option<Obstacle> {
     if !bytes.starts_with(b"\x7fELF") {
         return None;
     }
-    if bytes.get(4) != Some(&CLASS_64) || number::<2>(bytes, 18)? != X86_64 {
+    if bytes.get(4) != Some(&CLASS_64) || number::<2>(bytes, 18) != Some(X86_64) {
         return Some(Obstacle::OtherProcessor);
     }
     let (offset, count) = (number::<8>(bytes, 32)?, number::<2>(bytes, 56)?);
