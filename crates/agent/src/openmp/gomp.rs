@@ -1,19 +1,19 @@
 //! gcc's OpenMP runtime: its entry points, hooked.
 //!
 //! A region's body is wrapped, so that each thread of the team tells when it begins and ends. Where another runtime
-//! answers to gcc's names too (LLVM's), the hooks stay away: it calls the tool.
+//! answers to gcc's names (LLVM's does), the hooks stay away: it calls the tool.
 #![allow(clippy::undocumented_unsafe_blocks, reason = "hooks pass on what the caller vouches for")]
 #![allow(clippy::too_many_arguments, clippy::unused_unit, non_snake_case, reason = "the runtime's functions")]
 
-use core::ffi::{CStr, c_long, c_uint, c_void};
+use core::ffi::{c_long, c_uint, c_void};
 use core::mem::offset_of;
-use core::sync::atomic::{AtomicU8, Ordering};
+use core::sync::atomic::AtomicU8;
 
+use super::entry::entries;
 use super::{Goal, REGION, TASK, Team};
-use crate::real::Real;
+use crate::frame;
 use crate::stack::Frame;
 use crate::thread::Me;
-use crate::{frame, hooks};
 
 type Body = unsafe extern "C-unwind" fn(*mut c_void);
 type Copy = unsafe extern "C-unwind" fn(*mut c_void, *mut c_void);
@@ -24,47 +24,6 @@ struct Region {
     data: *mut c_void,
     key: u64,
     team: Team,
-}
-
-/// The calling thread, where gcc's runtime is the one that answers.
-fn me() -> Option<Me> {
-    Me::get().filter(|_| is_alone())
-}
-
-/// Whether it is not one that calls tools.
-fn is_alone() -> bool {
-    static BARRIER: Real = Real::new(c"GOMP_barrier");
-    static ANSWER: AtomicU8 = AtomicU8::new(0);
-    match ANSWER.load(Ordering::Relaxed) {
-        0 => {
-            let is_alone =
-                file_of(BARRIER.address()).is_some_and(|file| contains(file.to_bytes(), b"libgomp"));
-            ANSWER.store(1 + u8::from(is_alone), Ordering::Relaxed);
-            is_alone
-        }
-        answer => answer == 2,
-    }
-}
-
-/// The file that has the code at this address.
-fn file_of(address: *const c_void) -> Option<&'static CStr> {
-    let mut found = libc::Dl_info {
-        dli_fname: core::ptr::null(),
-        dli_fbase: core::ptr::null_mut(),
-        dli_sname: core::ptr::null(),
-        dli_saddr: core::ptr::null_mut(),
-    };
-    // The name stays as long as the file is loaded.
-    unsafe {
-        if libc::dladdr(address, &raw mut found) == 0 || found.dli_fname.is_null() {
-            return None;
-        }
-        Some(CStr::from_ptr(found.dli_fname))
-    }
-}
-
-fn contains(text: &[u8], part: &[u8]) -> bool {
-    text.windows(part.len()).any(|window| window == part)
 }
 
 /// The body of every region: one thread's part of it.
@@ -114,8 +73,8 @@ impl Me {
 
 /// A parallel region: the body of a hook.
 macro_rules! region {
-    ($body:ident, $data:ident, $real:expr) => {{
-        let Some(me) = me() else { return unsafe { $real } };
+    ($me:ident, $body:ident, $data:ident, $real:expr) => {{
+        let Some(me) = $me else { return unsafe { $real } };
         let region = me.opens($body, $data, frame!());
         let ($body, $data): (Body, _) = (begin, (&raw const region).cast_mut().cast());
         let result = unsafe { $real };
@@ -127,8 +86,8 @@ macro_rules! region {
 
 /// A wait for others of the team, in which tasks may be done: the body of a hook.
 macro_rules! wait {
-    ($goal:expr, $real:expr) => {{
-        let Some((me, team)) = me().and_then(|me| Some((me, me.team()?))) else { return unsafe { $real } };
+    ($me:ident, $goal:expr, $real:expr) => {{
+        let Some((me, team)) = $me.and_then(|me| Some((me, me.team()?))) else { return unsafe { $real } };
         me.waits_for($goal, team, frame!());
         let result = unsafe { $real };
         me.leaves_off_waiting();
@@ -138,8 +97,8 @@ macro_rules! wait {
 
 /// A lock is acquired: the body of a hook.
 macro_rules! lock {
-    ($lock:expr, $real:expr) => {{
-        let Some(me) = me() else { return unsafe { $real } };
+    ($me:ident, $lock:expr, $real:expr) => {{
+        let Some(me) = $me else { return unsafe { $real } };
         let (at, subject) = (frame!(), $lock as u64);
         me.asks_for(subject, at);
         unsafe { $real };
@@ -149,8 +108,8 @@ macro_rules! lock {
 
 /// A lock is given back: the body of a hook.
 macro_rules! unlock {
-    ($lock:expr, $real:expr) => {{
-        if let Some(me) = me() {
+    ($me:ident, $lock:expr, $real:expr) => {{
+        if let Some(me) = $me {
             me.gives_back($lock as u64, frame!());
         }
         unsafe { $real }
@@ -161,149 +120,172 @@ macro_rules! unlock {
 static UNNAMED_SECTION: AtomicU8 = AtomicU8::new(0);
 static UPDATE: AtomicU8 = AtomicU8::new(0);
 
-hooks! {
+entries! {
     /// A parallel region.
-    fn GOMP_parallel(body: Body, data: *mut c_void, threads: c_uint, flags: c_uint), else (), |real| {
-        region!(body, data, real(body, data, threads, flags))
+    fn GOMP_parallel(body: Body, data: *mut c_void, threads: c_uint, flags: c_uint), else (), |real, me| {
+        region!(me, body, data, real(body, data, threads, flags))
     }
 
     /// A parallel region with a reduction over tasks.
-    fn GOMP_parallel_reductions(body: Body, data: *mut c_void, threads: c_uint, flags: c_uint) -> c_uint, else 0, |real| {
-        region!(body, data, real(body, data, threads, flags))
+    fn GOMP_parallel_reductions(body: Body, data: *mut c_void, threads: c_uint, flags: c_uint) -> c_uint, else 0, |real, me| {
+        region!(me, body, data, real(body, data, threads, flags))
     }
 
     /// A parallel region of sections.
-    fn GOMP_parallel_sections(body: Body, data: *mut c_void, threads: c_uint, count: c_uint, flags: c_uint), else (), |real| {
-        region!(body, data, real(body, data, threads, count, flags))
+    fn GOMP_parallel_sections(body: Body, data: *mut c_void, threads: c_uint, count: c_uint, flags: c_uint), else (), |real, me| {
+        region!(me, body, data, real(body, data, threads, count, flags))
     }
 
     /// A parallel loop with a static schedule.
-    fn GOMP_parallel_loop_static(body: Body, data: *mut c_void, threads: c_uint, start: c_long, end: c_long, step: c_long, chunk: c_long, flags: c_uint), else (), |real| {
-        region!(body, data, real(body, data, threads, start, end, step, chunk, flags))
+    fn GOMP_parallel_loop_static(body: Body, data: *mut c_void, threads: c_uint, start: c_long, end: c_long, step: c_long, chunk: c_long, flags: c_uint), else (), |real, me| {
+        region!(me, body, data, real(body, data, threads, start, end, step, chunk, flags))
     }
 
     /// A parallel loop with a dynamic schedule.
-    fn GOMP_parallel_loop_dynamic(body: Body, data: *mut c_void, threads: c_uint, start: c_long, end: c_long, step: c_long, chunk: c_long, flags: c_uint), else (), |real| {
-        region!(body, data, real(body, data, threads, start, end, step, chunk, flags))
+    fn GOMP_parallel_loop_dynamic(body: Body, data: *mut c_void, threads: c_uint, start: c_long, end: c_long, step: c_long, chunk: c_long, flags: c_uint), else (), |real, me| {
+        region!(me, body, data, real(body, data, threads, start, end, step, chunk, flags))
     }
 
     /// A parallel loop with a guided schedule.
-    fn GOMP_parallel_loop_guided(body: Body, data: *mut c_void, threads: c_uint, start: c_long, end: c_long, step: c_long, chunk: c_long, flags: c_uint), else (), |real| {
-        region!(body, data, real(body, data, threads, start, end, step, chunk, flags))
+    fn GOMP_parallel_loop_guided(body: Body, data: *mut c_void, threads: c_uint, start: c_long, end: c_long, step: c_long, chunk: c_long, flags: c_uint), else (), |real, me| {
+        region!(me, body, data, real(body, data, threads, start, end, step, chunk, flags))
     }
 
     /// A parallel loop with a dynamic schedule, in any order.
-    fn GOMP_parallel_loop_nonmonotonic_dynamic(body: Body, data: *mut c_void, threads: c_uint, start: c_long, end: c_long, step: c_long, chunk: c_long, flags: c_uint), else (), |real| {
-        region!(body, data, real(body, data, threads, start, end, step, chunk, flags))
+    fn GOMP_parallel_loop_nonmonotonic_dynamic(body: Body, data: *mut c_void, threads: c_uint, start: c_long, end: c_long, step: c_long, chunk: c_long, flags: c_uint), else (), |real, me| {
+        region!(me, body, data, real(body, data, threads, start, end, step, chunk, flags))
     }
 
     /// A parallel loop with a guided schedule, in any order.
-    fn GOMP_parallel_loop_nonmonotonic_guided(body: Body, data: *mut c_void, threads: c_uint, start: c_long, end: c_long, step: c_long, chunk: c_long, flags: c_uint), else (), |real| {
-        region!(body, data, real(body, data, threads, start, end, step, chunk, flags))
+    fn GOMP_parallel_loop_nonmonotonic_guided(body: Body, data: *mut c_void, threads: c_uint, start: c_long, end: c_long, step: c_long, chunk: c_long, flags: c_uint), else (), |real, me| {
+        region!(me, body, data, real(body, data, threads, start, end, step, chunk, flags))
     }
 
     /// A parallel loop with a schedule that is chosen when it begins.
-    fn GOMP_parallel_loop_runtime(body: Body, data: *mut c_void, threads: c_uint, start: c_long, end: c_long, step: c_long, flags: c_uint), else (), |real| {
-        region!(body, data, real(body, data, threads, start, end, step, flags))
+    fn GOMP_parallel_loop_runtime(body: Body, data: *mut c_void, threads: c_uint, start: c_long, end: c_long, step: c_long, flags: c_uint), else (), |real, me| {
+        region!(me, body, data, real(body, data, threads, start, end, step, flags))
     }
 
     /// The same, in any order.
-    fn GOMP_parallel_loop_nonmonotonic_runtime(body: Body, data: *mut c_void, threads: c_uint, start: c_long, end: c_long, step: c_long, flags: c_uint), else (), |real| {
-        region!(body, data, real(body, data, threads, start, end, step, flags))
+    fn GOMP_parallel_loop_nonmonotonic_runtime(body: Body, data: *mut c_void, threads: c_uint, start: c_long, end: c_long, step: c_long, flags: c_uint), else (), |real, me| {
+        region!(me, body, data, real(body, data, threads, start, end, step, flags))
     }
 
     /// The same, in an order that is chosen too.
-    fn GOMP_parallel_loop_maybe_nonmonotonic_runtime(body: Body, data: *mut c_void, threads: c_uint, start: c_long, end: c_long, step: c_long, flags: c_uint), else (), |real| {
-        region!(body, data, real(body, data, threads, start, end, step, flags))
+    fn GOMP_parallel_loop_maybe_nonmonotonic_runtime(body: Body, data: *mut c_void, threads: c_uint, start: c_long, end: c_long, step: c_long, flags: c_uint), else (), |real, me| {
+        region!(me, body, data, real(body, data, threads, start, end, step, flags))
     }
 
     /// A barrier.
-    fn GOMP_barrier(), else (), |real| {
-        wait!(Goal::Barrier, real())
+    fn GOMP_barrier(), else (), |real, me| {
+        wait!(me, Goal::Barrier, real())
     }
 
     /// A barrier of a region that can be cancelled.
-    fn GOMP_barrier_cancel() -> bool, else false, |real| {
-        wait!(Goal::Barrier, real())
+    fn GOMP_barrier_cancel() -> bool, else false, |real, me| {
+        wait!(me, Goal::Barrier, real())
     }
 
     /// The end of a shared loop.
-    fn GOMP_loop_end(), else (), |real| {
-        wait!(Goal::Barrier, real())
+    fn GOMP_loop_end(), else (), |real, me| {
+        wait!(me, Goal::Barrier, real())
     }
 
     /// The end of shared sections.
-    fn GOMP_sections_end(), else (), |real| {
-        wait!(Goal::Barrier, real())
+    fn GOMP_sections_end(), else (), |real, me| {
+        wait!(me, Goal::Barrier, real())
     }
 
     /// A wait for the tasks that this one made.
-    fn GOMP_taskwait(), else (), |real| {
-        wait!(Goal::Tasks, real())
+    fn GOMP_taskwait(), else (), |real, me| {
+        wait!(me, Goal::Tasks, real())
     }
 
     /// A wait for the tasks of a group.
-    fn GOMP_taskgroup_end(), else (), |real| {
-        wait!(Goal::Tasks, real())
+    fn GOMP_taskgroup_end(), else (), |real, me| {
+        wait!(me, Goal::Tasks, real())
+    }
+
+    /// A part of a loop's body that is done in the order of the loop.
+    fn GOMP_ordered_start(), else (), |real, me| {
+        wait!(me, Goal::Turn, real())
+    }
+
+    /// Its end: the next may go on.
+    fn GOMP_ordered_end(), else (), |real, me| {
+        if let Some((me, team)) = me.and_then(|me| Some((me, me.team()?))) {
+            me.releases_goal(Goal::Turn, team, frame!());
+        }
+        unsafe { real() }
     }
 
     /// A critical section without a name.
-    fn GOMP_critical_start(), else (), |real| {
-        lock!(&raw const UNNAMED_SECTION, real())
+    fn GOMP_critical_start(), else (), |real, me| {
+        lock!(me, &raw const UNNAMED_SECTION, real())
     }
 
     /// Its end.
-    fn GOMP_critical_end(), else (), |real| {
-        unlock!(&raw const UNNAMED_SECTION, real())
+    fn GOMP_critical_end(), else (), |real, me| {
+        unlock!(me, &raw const UNNAMED_SECTION, real())
     }
 
     /// A critical section with a name: `lock` is a variable of the program.
-    fn GOMP_critical_name_start(lock: *mut c_void), else (), |real| {
-        lock!(lock, real(lock))
+    fn GOMP_critical_name_start(lock: *mut c_void), else (), |real, me| {
+        lock!(me, lock, real(lock))
     }
 
     /// Its end.
-    fn GOMP_critical_name_end(lock: *mut c_void), else (), |real| {
-        unlock!(lock, real(lock))
+    fn GOMP_critical_name_end(lock: *mut c_void), else (), |real, me| {
+        unlock!(me, lock, real(lock))
     }
 
     /// An update that the processor cannot do at once.
-    fn GOMP_atomic_start(), else (), |real| {
-        lock!(&raw const UPDATE, real())
+    fn GOMP_atomic_start(), else (), |real, me| {
+        lock!(me, &raw const UPDATE, real())
     }
 
     /// Its end.
-    fn GOMP_atomic_end(), else (), |real| {
-        unlock!(&raw const UPDATE, real())
+    fn GOMP_atomic_end(), else (), |real, me| {
+        unlock!(me, &raw const UPDATE, real())
     }
 
     /// A lock.
-    fn omp_set_lock(lock: *mut c_void), else (), |real| {
-        lock!(lock, real(lock))
+    fn omp_set_lock(lock: *mut c_void), else (), |real, me| {
+        lock!(me, lock, real(lock))
     }
 
     /// Its release.
-    fn omp_unset_lock(lock: *mut c_void), else (), |real| {
-        unlock!(lock, real(lock))
+    fn omp_unset_lock(lock: *mut c_void), else (), |real, me| {
+        unlock!(me, lock, real(lock))
     }
 
     /// A lock, if it is free.
-    fn omp_test_lock(lock: *mut c_void) -> core::ffi::c_int, else 0, |real| {
+    fn omp_test_lock(lock: *mut c_void) -> core::ffi::c_int, else 0, |real, me| {
         let result = unsafe { real(lock) };
-        if result != 0 && let Some(me) = me() {
+        if result != 0 && let Some(me) = me {
             me.gets(lock as u64, frame!().caller());
         }
         result
     }
 
     /// A lock that its owner may take again.
-    fn omp_set_nest_lock(lock: *mut c_void), else (), |real| {
-        lock!(lock, real(lock))
+    fn omp_set_nest_lock(lock: *mut c_void), else (), |real, me| {
+        lock!(me, lock, real(lock))
     }
 
     /// Its release.
-    fn omp_unset_nest_lock(lock: *mut c_void), else (), |real| {
-        unlock!(lock, real(lock))
+    fn omp_unset_nest_lock(lock: *mut c_void), else (), |real, me| {
+        unlock!(me, lock, real(lock))
+    }
+
+    /// A lock, for Fortran.
+    fn omp_set_lock_(lock: *mut c_void), else (), |real, me| {
+        lock!(me, lock, real(lock))
+    }
+
+    /// Its release, for Fortran.
+    fn omp_unset_lock_(lock: *mut c_void), else (), |real, me| {
+        unlock!(me, lock, real(lock))
     }
 
     /// A task. It has had up to ten arguments since gcc 4.4; more than the caller gave are read and passed on unused.
@@ -318,8 +300,8 @@ hooks! {
         depends: *mut *mut c_void,
         priority: core::ffi::c_int,
         detach: *mut c_void,
-    ), else (), |real| {
-        let Some(me) = me() else {
+    ), else (), |real, me| {
+        let Some(me) = me else {
             return unsafe { real(body, data, copy, size, alignment, is_deferred, flags, depends, priority, detach) };
         };
         let key = me.spawns(frame!());

@@ -12,6 +12,7 @@
 //! to arrive. Nothing of this needs the memory of the runtime: waits are for words of the agent's own, found by the
 //! master's thread id.
 
+mod entry;
 pub mod gomp;
 pub mod ompt;
 
@@ -43,10 +44,14 @@ enum Goal {
     Barrier = 2,
     /// The end of tasks.
     Tasks = 3,
+    /// One's turn in an ordered loop.
+    Turn = 4,
 }
 
+const GOALS: [Goal; 5] = [Goal::Next, Goal::End, Goal::Barrier, Goal::Tasks, Goal::Turn];
+
 /// A word for each team and goal. Nobody reads or writes them: their addresses are what is waited for.
-static WORDS: [[AtomicU8; TEAMS]; 4] = [const { [const { AtomicU8::new(0) }; TEAMS] }; 4];
+static WORDS: [[AtomicU8; TEAMS]; GOALS.len()] = [const { [const { AtomicU8::new(0) }; TEAMS] }; GOALS.len()];
 
 /// A team of threads, by the one that opened its region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,14 +72,14 @@ impl Goal {
     /// The goal that a wait is for.
     fn of(subject: u64) -> Option<(Goal, Team)> {
         let index = (subject as usize).checked_sub(&raw const WORDS as usize)?;
-        let goal = *[Goal::Next, Goal::End, Goal::Barrier, Goal::Tasks].get(index / TEAMS)?;
+        let goal = *GOALS.get(index / TEAMS)?;
         Some((goal, Team((index % TEAMS) as u16)))
     }
 
     const fn detail(self) -> u64 {
         match self {
             Goal::Barrier => 0,
-            Goal::Next | Goal::End | Goal::Tasks => TEAM_RELEASE,
+            Goal::Next | Goal::End | Goal::Tasks | Goal::Turn => TEAM_RELEASE,
         }
     }
 }
@@ -157,12 +162,12 @@ mod tests {
 
     #[test]
     fn every_goal_of_every_team_has_a_word_of_its_own() {
-        for goal in [Goal::Next, Goal::End, Goal::Barrier, Goal::Tasks] {
+        for goal in GOALS {
             for team in [0, 1, TEAMS as u16 - 1].map(Team) {
                 assert_eq!(Goal::of(team.subject(goal)), Some((goal, team)));
             }
         }
         assert_eq!(Goal::of(&raw const WORDS as u64 - 1), None);
-        assert_eq!(Goal::of(Team(TEAMS as u16 - 1).subject(Goal::Tasks) + 1), None);
+        assert_eq!(Goal::of(Team(TEAMS as u16 - 1).subject(Goal::Turn) + 1), None);
     }
 }

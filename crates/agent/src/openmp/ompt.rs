@@ -6,10 +6,10 @@
 use core::ffi::{c_char, c_int, c_uint, c_void};
 use core::mem::transmute;
 
-use super::{Goal, REGION, TASK, Team};
+use super::entry::symbol;
+use super::{GOALS, Goal, REGION, TASK, Team};
 use crate::frame;
 use crate::memory;
-use crate::real::Real;
 use crate::stack::Frame;
 use crate::thread::Me;
 
@@ -58,12 +58,11 @@ const MUTEX_TEST_NEST_LOCK: c_int = 4;
 /// As OpenMP asks for it.
 #[cfg_attr(feature = "preload", unsafe(no_mangle))]
 pub unsafe extern "C" fn ompt_start_tool(version: c_uint, runtime: *const c_char) -> *mut Tool {
-    static OTHER: Real = Real::new(c"ompt_start_tool");
     type Start = unsafe extern "C" fn(c_uint, *const c_char) -> *mut Tool;
-    // SAFETY: the type is the function's own.
-    if let Some(other) = unsafe { OTHER.function::<Start>() } {
-        // SAFETY: the arguments are the caller's.
-        let tool = unsafe { other(version, runtime) };
+    let other = symbol(libc::RTLD_NEXT, c"ompt_start_tool");
+    if !other.is_null() {
+        // SAFETY: the type is the function's own, and the arguments are the caller's.
+        let tool = unsafe { transmute::<*mut c_void, Start>(other)(version, runtime) };
         if !tool.is_null() {
             return tool;
         }
@@ -155,7 +154,8 @@ impl Kept {
     }
 
     fn waited(self) -> Option<(Goal, Team)> {
-        let goal = [Goal::Next, Goal::End, Goal::Barrier, Goal::Tasks][(self.0 >> 60) as usize & 3];
+        // Tasks are done in these waits only, not in those for a turn.
+        let goal = GOALS[(self.0 >> 60) as usize & 3];
         (self.0 & Self::WAITS != 0).then_some((goal, self.team()))
     }
 }

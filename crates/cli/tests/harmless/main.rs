@@ -78,6 +78,12 @@ fn openmp_by_gcc_s_runtime_and_by_llvm_s() {
     assert_same(Path::new("/bin/sh"), &["-c", &script]);
 }
 
+#[test]
+fn an_openmp_runtime_that_only_a_loaded_library_sees() {
+    let library = compile("openmp_library.c", ".so", &["-shared", "-fPIC", "-fopenmp"]);
+    assert_same(&build("openmp_loader.c"), &[library.to_str().unwrap()]);
+}
+
 /// LLVM's OpenMP runtime, where Debian and Ubuntu keep it.
 fn llvm_openmp() -> Option<PathBuf> {
     let folders = std::fs::read_dir("/usr/lib").ok()?.flatten().map(|entry| entry.path());
