@@ -74,7 +74,8 @@ pub fn answer(
     let options = Options { phase: run.span(), ..options.clone() };
     let choices = longpole_metrics::Options { io_idle: options.io_idle };
     let mut analysis = analyse(&run, &choices).with_context(|| unreadable(folder))?;
-    let samples = trace.evidence().samples;
+    // What threads said of where they are counts like what a timer found.
+    let samples = trace.evidence().samples + trace.evidence().told_observations;
     if samples > 0 {
         // The samples of a phase are not counted apart; they come with the CPU time.
         let samples = samples as f64 * run.cpu_share();

@@ -40,7 +40,8 @@ impl Need {
             };
             threads.iter().any(waited)
         };
-        let has_no_samples = evidence.samples == 0 && threads.iter().any(|states| states.running > 0);
+        let looks = evidence.samples + evidence.told_observations;
+        let has_no_samples = looks == 0 && threads.iter().any(|states| states.running > 0);
         let is_agent = evidence.collector == "agent";
         match self {
             Need::Switches => evidence.switches == 0 && threads.len() > 1,

@@ -48,6 +48,8 @@ pub struct Evidence {
     pub disordered: u64,
     /// Observations (samples, switches and wakes with a stack).
     pub observations: u64,
+    /// Those of them that threads made of themselves, where they entered and left what is marked: exact.
+    pub told_observations: u64,
     /// Observations at switches and wakes that have no stack.
     pub without_stack: u64,
     /// Damage to the recording's files.

@@ -27,6 +27,8 @@ pub(crate) trait Observer {
     fn observed(&mut self, _thread: ThreadId, _time: Time, _stack: Option<StackId>, _spins: bool) {}
     /// What the thread did up to now is known; a later look in a waiting loop says nothing of it.
     fn accounted(&mut self, _thread: ThreadId, _time: Time) {}
+    /// The thread said where it is.
+    fn told(&mut self) {}
     /// A timer found the thread at this path.
     fn sampled(&mut self, _thread: ThreadId, _path: PathId) {}
     /// The thread's burst of work ended at this path; gives the path to which the time since its last sample

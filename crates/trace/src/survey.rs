@@ -34,6 +34,8 @@ pub(crate) struct Findings {
     pub(crate) outside_wakes: u64,
     pub(crate) observations: u64,
     pub(crate) without_stack: u64,
+    /// Observations by the threads' own word.
+    pub(crate) told: u64,
     /// When each thread was last observed. A spin's interval from then on may reach over time off the
     /// processor; that has its own state.
     since: Vec<Time>,
@@ -134,6 +136,10 @@ impl Observer for Surveyor<'_> {
 
     fn accounted(&mut self, thread: ThreadId, time: Time) {
         self.findings.since[thread.index()] = time;
+    }
+
+    fn told(&mut self) {
+        self.findings.told += 1;
     }
 
     fn sampled(&mut self, thread: ThreadId, path: PathId) {

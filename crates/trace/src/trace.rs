@@ -298,7 +298,8 @@ impl Trace {
         evidence.unmatched_wakes += found.unmatched_wakes;
         evidence.interrupt_wakes += found.interrupt_wakes;
         evidence.outside_wakes += found.outside_wakes;
-        evidence.observations += found.observations;
+        evidence.observations += found.observations + found.told;
+        evidence.told_observations += found.told;
         evidence.without_stack += found.without_stack;
     }
 }

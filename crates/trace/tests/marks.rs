@@ -70,6 +70,8 @@ fn a_region_stands_between_where_it_was_entered_and_what_is_called_in_it() {
             "60 at main/foo/bar",
         ]
     );
+    // Of the nine looks one is the stack with which it entered, five are the timer's; three it made itself.
+    assert_eq!((trace.evidence().told_observations, trace.evidence().samples), (3, 5));
     let region = trace.paths().procedures().iter().find(|procedure| procedure.is_region()).unwrap();
     assert_eq!((region.name.as_str(), region.module.as_str()), ("load tables", Procedure::REGION));
 }

@@ -93,7 +93,7 @@ fn collected(input: &Source<'_>) -> Vec<Row> {
         count(
             "observations",
             evidence.observations,
-            "samples, switches and wakes with a call path: what CPU time is charged by",
+            "samples, switches and wakes with a call path, and where threads told of entering and leaving: what CPU time is charged by",
         ),
     ]
 }

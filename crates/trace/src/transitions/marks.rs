@@ -173,6 +173,7 @@ impl Transitions<'_> {
     /// The thread is at this path now, by its own word.
     fn known(&mut self, thread: ThreadId, time: Time, path: PathId, observer: &mut impl Observer) -> PathId {
         observer.accounted(thread, time);
+        observer.told();
         let live = &mut self.threads[thread.index()];
         live.observed = true;
         live.path = path;
