@@ -17,7 +17,7 @@ use longpole_event::LossKind;
 
 use crate::collector::Collector;
 use crate::perf::attributes::{self, EventPlan, Own};
-use crate::perf::conversion::Repeats;
+use crate::perf::repeats::Repeats;
 use crate::perf::{Conversion, Meaning, Presence, Reader, Scope, Switches, Threads};
 use crate::raw::{RawEvent, RawKind, Task};
 use crate::ring::{PerfEvent, Ring, online_cpus};

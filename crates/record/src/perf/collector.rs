@@ -15,9 +15,10 @@ use perf_event_open_sys::bindings::perf_event_attr;
 use perf_event_open_sys::ioctls;
 
 use super::attributes::{self, EventPlan, Tracepoints};
-use super::conversion::{Conversion, Meaning, Repeats};
+use super::conversion::{Conversion, Meaning};
 use super::presence::Presence;
 use super::reader::Reader;
+use super::repeats::Repeats;
 use super::switches::Switches;
 use super::threads::{Scope, Threads};
 use crate::collector::Collector;

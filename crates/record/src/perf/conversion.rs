@@ -1,13 +1,13 @@
 //! Turns decoded perf records, in time order, into raw events of the recorded threads.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+mod waits;
 
-use longpole_event::{Blocking, Call, LossKind, Time};
-use longpole_symbols::Registers;
-use rustc_hash::{FxHashMap, FxHashSet};
+use longpole_event::{Blocking, LossKind, Time};
+use rustc_hash::FxHashMap;
 
 use super::futexes::{FutexCalls, Futexes};
 use super::layout::{Origin, Record, Sample};
+use super::repeats::{Repeats, key};
 use super::scheduling::{Context, Creating, Switching, Waking};
 use super::switches::{SwitchRecord, Switches, Told};
 use super::threads::{self, Threads};
@@ -314,54 +314,6 @@ impl Conversion {
         Some(())
     }
 
-    /// A thread calls futex: to wait, or to let others go on.
-    fn futex(&mut self, calls: &FutexCalls, here: Here, task: Task, sample: &Sample<'_>) -> Option<()> {
-        let call = calls.read(sample.raw)?;
-        let stack = self.keyed(task.pid, sample);
-        for wakee in self.futexes.enter(task, call, stack.clone()) {
-            self.told_wake(here, wakee, (task, call.call(), stack.clone()));
-        }
-        Some(())
-    }
-
-    /// What a thread that blocks waits for, and where, as far as that was told. The place where it left its processor
-    /// has the kernel's procedures too.
-    fn wait_of(&mut self, tid: u32, place: Option<RawStack>) -> (Option<Call>, RawStack) {
-        let (call, calling) = match self.futexes.block(tid) {
-            Some((call, stack)) => (Some(call), stack),
-            None => (None, RawStack::None),
-        };
-        (call, self.named(place.unwrap_or(calling)))
-    }
-
-    /// The stack with a key, by which it can be named if it is handed over.
-    fn keyed(&self, pid: u32, sample: &Sample<'_>) -> RawStack {
-        let mut stack = self.stack(sample);
-        if let RawStack::Taken(taken) = &mut stack {
-            taken.key = Some(key(pid, sample));
-        }
-        stack
-    }
-
-    /// A wake that the waker's system call told.
-    fn told_wake(&mut self, here: Here, wakee: u32, (waker, call, stack): (Task, Call, RawStack)) {
-        let Some(wakee) = self.threads.recorded(wakee) else { return };
-        let stack = self.named(stack);
-        let waker = RawWaker::Task(waker, self.threads.name(waker.tid).to_owned());
-        self.push(here, wakee.tid, RawKind::Wake { wakee, waker, call: Some(call), stack });
-    }
-
-    /// The stack, or its name if it was handed over before.
-    fn named(&mut self, stack: RawStack) -> RawStack {
-        match (&stack, &mut self.repeats) {
-            (RawStack::Taken(taken), Some(repeats)) => match taken.key {
-                Some(key) if repeats.is_known(key) => RawStack::Known(key),
-                _ => stack,
-            },
-            _ => stack,
-        }
-    }
-
     fn create(&mut self, creating: &Creating, here: Here, sample: &Sample<'_>) -> Option<()> {
         let child = creating.read(sample.raw)?;
         if let Some((parent, child)) = self.forks.remove(&child) {
@@ -414,58 +366,6 @@ impl Conversion {
         let cpu = here.cpu.unwrap_or_else(|| self.threads.cpu(tid));
         self.out.push(RawEvent { time: here.time, cpu, kind });
     }
-}
-
-/// The stacks that were handed over lately. The assembler remembers more of them than this.
-#[derive(Debug, Default)]
-pub struct Repeats {
-    recent: FxHashSet<u64>,
-    older: FxHashSet<u64>,
-}
-
-impl Repeats {
-    /// Keys in one of the two generations.
-    const GENERATION: usize = 1 << 15;
-
-    /// Whether the stack was handed over; from now on it was.
-    fn is_known(&mut self, key: u64) -> bool {
-        if self.recent.contains(&key) {
-            return true;
-        }
-        if self.recent.len() >= Self::GENERATION {
-            self.older = std::mem::take(&mut self.recent);
-        }
-        self.recent.insert(key);
-        self.older.remove(&key)
-    }
-
-    /// Addresses mean something else from now on.
-    fn forget(&mut self) {
-        self.recent.clear();
-        self.older.clear();
-    }
-}
-
-/// Names a stack by all that unwinding depends on: of the memory only words that can be addresses.
-fn key(pid: u32, sample: &Sample<'_>) -> u64 {
-    const LOWEST_ADDRESS: u64 = 0x1_0000;
-    const HIGHEST_ADDRESS: u64 = 1 << 47;
-    let mut hasher = DefaultHasher::new();
-    pid.hash(&mut hasher);
-    for word in sample.chain.iter() {
-        hasher.write_u64(word);
-    }
-    if let Some(Registers { ip, sp, bp }) = sample.registers {
-        [ip, sp, bp].hash(&mut hasher);
-    }
-    for (position, word) in sample.memory.as_chunks::<8>().0.iter().enumerate() {
-        let word = u64::from_ne_bytes(*word);
-        if (LOWEST_ADDRESS..HIGHEST_ADDRESS).contains(&word) {
-            hasher.write_usize(position);
-            hasher.write_u64(word);
-        }
-    }
-    hasher.finish()
 }
 
 /// Time and processor of a record.

@@ -9,6 +9,7 @@ pub mod futexes;
 pub mod layout;
 mod presence;
 mod reader;
+pub mod repeats;
 pub mod rounds;
 pub mod scheduling;
 pub mod switches;
