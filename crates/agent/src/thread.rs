@@ -114,7 +114,7 @@ impl Me {
 
     #[cold]
     fn hand_over(self, row: &longpole_ring::HoldRow, now: u64) {
-        self.with(|area| area.push(&event::<8>(Kind::Held, row.subject, now, &row.words())));
+        self.with(|area| area.push(&event::<9>(Kind::Held, row.subject, now, &row.words())));
     }
 
     /// Whether somebody waits for what lies at this address.
@@ -233,7 +233,7 @@ impl Me {
         let now = self.now();
         self.with(|area| {
             for row in area.holds.rows() {
-                area.push(&event::<8>(Kind::Held, row.subject, now, &row.words()));
+                area.push(&event::<9>(Kind::Held, row.subject, now, &row.words()));
             }
         });
     }

@@ -336,6 +336,8 @@ pub enum EventKind {
         primitive: PrimitiveId,
         /// Where it acquired it.
         stack: Option<StackId>,
+        /// What it held already when it acquired it: of several the one it had acquired last.
+        outer: Option<PrimitiveId>,
         /// How often it acquired it.
         acquisitions: u64,
         /// How many of these found it taken.

@@ -55,6 +55,8 @@ pub struct Holds {
     pub objects: Vec<Held>,
     /// By the place of acquisition. `None`: not known.
     pub places: BTreeMap<(ObjectId, Option<PlaceId>), Held>,
+    /// Acquisitions of the second while the first was held: of several locks that were, the one acquired last.
+    pub orders: BTreeMap<(ObjectId, ObjectId), u64>,
 }
 
 impl Holds {
@@ -71,23 +73,32 @@ pub(crate) struct HoldSums<'a> {
     paths: &'a Paths,
     objects: Vec<Held>,
     places: FxHashMap<(ObjectId, Option<PlaceId>), Held>,
+    orders: BTreeMap<(ObjectId, ObjectId), u64>,
 }
 
 impl<'a> HoldSums<'a> {
     pub fn new(objects: &Objects, paths: &'a Paths) -> Self {
-        HoldSums { paths, objects: vec![Held::default(); objects.all().len()], places: FxHashMap::default() }
+        HoldSums {
+            paths,
+            objects: vec![Held::default(); objects.all().len()],
+            places: FxHashMap::default(),
+            orders: BTreeMap::new(),
+        }
     }
 
     /// The sums, once the sweep is finished.
     pub fn into_holds(self) -> Holds {
-        Holds { objects: self.objects, places: self.places.into_iter().collect() }
+        Holds { objects: self.objects, places: self.places.into_iter().collect(), orders: self.orders }
     }
 }
 
 impl Sweep for HoldSums<'_> {
     fn hold(&mut self, _thread: ThreadId, _time: Time, hold: Hold) {
-        let Hold { object, path, acquisitions, contended, nanoseconds, longest } = hold;
+        let Hold { object, path, outer, acquisitions, contended, nanoseconds, longest } = hold;
         let held = Held { acquisitions, contended, held: nanoseconds, longest };
+        if let Some(outer) = outer {
+            *self.orders.entry((outer, object)).or_default() += acquisitions;
+        }
         self.objects[object.index()].add(&held);
         self.places.entry((object, self.paths.innermost_id(path))).or_default().add(&held);
     }

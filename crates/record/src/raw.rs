@@ -164,6 +164,8 @@ pub enum RawMark {
         primitive: RawPrimitive,
         /// Where it acquired it.
         stack: RawStack,
+        /// What it held already, the one it had acquired last.
+        outer: Option<RawPrimitive>,
         /// How often.
         acquisitions: u64,
         /// How many of these found it taken.

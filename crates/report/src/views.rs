@@ -5,6 +5,7 @@ mod critical_path;
 mod evidence;
 mod gains;
 mod guidance;
+mod lock_order;
 mod npt;
 mod objects;
 mod one_object;

@@ -42,7 +42,7 @@ pub enum Kind {
     /// Somebody who waits for the subject can go on, or try again. Word 2: [`crate::WaitKind`]; 3: key of the stack.
     Releases = 11,
     /// What holds of the subject at one place came to. Word 2: place; 3: kind; 4: acquisitions; 5: contended; 6:
-    /// ticks held; 7: ticks of the longest.
+    /// ticks held; 7: ticks of the longest; 8: what was held already, with its kind in the highest byte.
     Held = 12,
     /// The thread entered a region. Subject: address of its name. Word 2: key of the stack.
     Enters = 13,

@@ -12,6 +12,8 @@ pub const MOST_HELD: usize = 32;
 pub const HOLD_ROWS: usize = 64;
 
 const KIND_BITS: u32 = 8;
+/// Where the kind stands above an address.
+const KIND_SHIFT: u32 = 56;
 const CONTENDED: u64 = 1 << KIND_BITS;
 
 /// One lock that is held.
@@ -23,6 +25,8 @@ struct Hold {
     since: AtomicU64,
     /// Kind in the low 8 bits; [`CONTENDED`].
     flags: AtomicU64,
+    /// The lock that the thread took last before it, with its kind above, if it held one.
+    outer: AtomicU64,
 }
 
 /// What the holds of one lock at one place came to.
@@ -32,6 +36,7 @@ struct Row {
     subject: AtomicU64,
     place: AtomicU64,
     kind: AtomicU64,
+    outer: AtomicU64,
     acquisitions: AtomicU64,
     contended: AtomicU64,
     ticks: AtomicU64,
@@ -49,6 +54,8 @@ pub struct HoldRow {
     pub place: u64,
     /// Number of its [`crate::WaitKind`].
     pub kind: u64,
+    /// The lock that the thread held already, the one it took last, and its kind; 0 where it held none.
+    pub outer: u64,
     /// Acquisitions whose hold is over.
     pub acquisitions: u64,
     /// How many of these found the lock taken.
@@ -62,10 +69,16 @@ pub struct HoldRow {
 }
 
 impl HoldRow {
+    /// The lock that was held already: its address and the number of its kind.
+    #[must_use]
+    pub fn outer(&self) -> Option<(u64, u8)> {
+        (self.outer != 0).then_some((self.outer & ((1 << KIND_SHIFT) - 1), (self.outer >> KIND_SHIFT) as u8))
+    }
+
     /// The words of the event [`crate::Kind::Held`] from word 2 on.
     #[must_use]
-    pub fn words(&self) -> [u64; 6] {
-        [self.place, self.kind, self.acquisitions, self.contended, self.ticks, self.longest]
+    pub fn words(&self) -> [u64; 7] {
+        [self.place, self.kind, self.acquisitions, self.contended, self.ticks, self.longest, self.outer]
     }
 }
 
@@ -116,6 +129,12 @@ impl Holds {
         hold.subject.store(taken.subject, Ordering::Relaxed);
         hold.place.store(taken.place, Ordering::Relaxed);
         hold.since.store(now, Ordering::Relaxed);
+        let outer = depth.checked_sub(1).map_or(0, |below| {
+            let below = &self.held[below];
+            let kind = below.flags.load(Ordering::Relaxed) & (CONTENDED - 1);
+            below.subject.load(Ordering::Relaxed) | kind << KIND_SHIFT
+        });
+        hold.outer.store(outer, Ordering::Relaxed);
         let contended = if taken.contended { CONTENDED } else { 0 };
         hold.flags.store(u64::from(taken.kind) | contended, Ordering::Relaxed);
         self.depth.store(depth as u32 + 1, Ordering::Relaxed);
@@ -145,6 +164,7 @@ impl Holds {
             to.place.store(from.place.load(Ordering::Relaxed), Ordering::Relaxed);
             to.since.store(from.since.load(Ordering::Relaxed), Ordering::Relaxed);
             to.flags.store(from.flags.load(Ordering::Relaxed), Ordering::Relaxed);
+            to.outer.store(from.outer.load(Ordering::Relaxed), Ordering::Relaxed);
         }
         self.depth.store(top as u32, Ordering::Relaxed);
         flushed
@@ -158,8 +178,10 @@ impl Holds {
         let ticks = now.saturating_sub(hold.since.load(Ordering::Relaxed));
         let row = &self.rows[row_of(subject, place)];
         let acquisitions = row.acquisitions.load(Ordering::Relaxed);
-        let is_other =
-            row.subject.load(Ordering::Relaxed) != subject || row.place.load(Ordering::Relaxed) != place;
+        let outer = hold.outer.load(Ordering::Relaxed);
+        let is_other = row.subject.load(Ordering::Relaxed) != subject
+            || row.place.load(Ordering::Relaxed) != place
+            || row.outer.load(Ordering::Relaxed) != outer;
         let is_old = now.saturating_sub(row.first.load(Ordering::Relaxed)) > age;
         let mut flushed = None;
         if acquisitions == 0 || is_other || is_old {
@@ -167,6 +189,7 @@ impl Holds {
             row.subject.store(subject, Ordering::Relaxed);
             row.place.store(place, Ordering::Relaxed);
             row.kind.store(flags & (CONTENDED - 1), Ordering::Relaxed);
+            row.outer.store(outer, Ordering::Relaxed);
             row.first.store(now, Ordering::Relaxed);
         }
         let add = |word: &AtomicU64, value| {
@@ -233,6 +256,7 @@ impl Row {
             subject: self.subject.load(Ordering::Relaxed),
             place: self.place.load(Ordering::Relaxed),
             kind: self.kind.load(Ordering::Relaxed),
+            outer: self.outer.load(Ordering::Relaxed),
             acquisitions,
             contended: self.contended.load(Ordering::Relaxed),
             ticks: self.ticks.load(Ordering::Relaxed),
@@ -278,6 +302,7 @@ mod tests {
             subject: 7,
             place: 9,
             kind: 1,
+            outer: 0,
             acquisitions: 3,
             contended: 1,
             ticks: 56,
@@ -300,6 +325,22 @@ mod tests {
         rows.sort_unstable();
         assert_eq!(rows, [(1, 90), (2, 80), (3, 70)]);
         assert_eq!(holds.depth(), 0);
+    }
+
+    #[test]
+    fn what_was_held_already_is_told() {
+        let holds = Holds::new();
+        holds.take(taken(1, 0), 10);
+        holds.take(Taken { kind: 3, ..taken(2, 0) }, 20);
+        holds.take(taken(3, 0), 30);
+        [3, 2, 1].into_iter().for_each(|lock| assert_eq!(holds.release(lock, 40, FOR_EVER), None));
+        let mut rows: Vec<_> = holds.rows().map(|row| (row.subject, row.outer())).collect();
+        rows.sort_unstable();
+        assert_eq!(rows, [(1, None), (2, Some((1, 1))), (3, Some((2, 3)))]);
+        // The same lock at the same place with nothing held is another row.
+        holds.take(taken(2, 0), 50);
+        holds.release(2, 60, FOR_EVER);
+        assert_eq!(holds.rows().map(|row| row.outer()).collect::<Vec<_>>(), [None]);
     }
 
     #[test]

@@ -160,6 +160,7 @@ impl Drawing {
         for drawn in self.holds.iter().filter(|hold| hold.time == column) {
             let Some((kind, name)) = self.object_of(drawn.object) else { continue };
             let hold = Hold {
+                outer: None,
                 object: made.known_object(*kind, name),
                 path: self.path(made, drawn.thread, column),
                 acquisitions: drawn.acquisitions,

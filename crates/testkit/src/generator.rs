@@ -198,7 +198,10 @@ impl Run {
         let (longest, acquisitions) = (argument as u64 % 7, 1 + argument as u64 % 3);
         let contended = acquisitions / 2;
         let nanoseconds = longest + acquisitions - 1;
-        self.push(thread, What::Held(Hold { object, path, acquisitions, contended, nanoseconds, longest }));
+        self.push(
+            thread,
+            What::Held(Hold { object, path, outer: None, acquisitions, contended, nanoseconds, longest }),
+        );
     }
 
     fn wake(&mut self, waker: ThreadId, other: ThreadId, argument: usize) {

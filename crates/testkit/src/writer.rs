@@ -261,6 +261,7 @@ impl<'a> Writer<'a> {
             let kind = EventKind::Held {
                 primitive,
                 stack: self.stack(hold.thread, column, false)?,
+                outer: None,
                 acquisitions: hold.acquisitions,
                 contended: hold.contended,
                 nanoseconds: hold.held * drawing.unit,

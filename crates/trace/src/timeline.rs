@@ -64,6 +64,8 @@ pub struct Hold {
     pub object: ObjectId,
     /// Where it was acquired.
     pub path: PathId,
+    /// What the thread held already when it acquired it: of several the one it had acquired last.
+    pub outer: Option<ObjectId>,
     /// How often.
     pub acquisitions: u64,
     /// How many of these found it taken.

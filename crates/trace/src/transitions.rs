@@ -170,8 +170,8 @@ impl<'a> Transitions<'a> {
                 self.begin_inside(thread, time, (primitive, stack), observer);
             }
             EventKind::Proceed => self.proceed(thread, time, observer),
-            EventKind::Held { primitive, stack, acquisitions, contended, nanoseconds, longest } => {
-                let told = Told { acquisitions, contended, nanoseconds, longest };
+            EventKind::Held { primitive, stack, outer, acquisitions, contended, nanoseconds, longest } => {
+                let told = Told { outer, acquisitions, contended, nanoseconds, longest };
                 self.held(thread, time, (primitive, stack, told), observer);
             }
             EventKind::Enter { frame, stack, task } => {

@@ -264,6 +264,7 @@ fn held(primitive: PrimitiveId, stack: StackId, nanoseconds: u64) -> EventKind {
     EventKind::Held {
         primitive,
         stack: Some(stack),
+        outer: None,
         acquisitions: 1,
         contended: 0,
         nanoseconds,

@@ -187,6 +187,7 @@ impl<'a> Decoder<'a> {
             tag::HELD => EventKind::Held {
                 primitive: PrimitiveId(self.id()?),
                 stack: self.optional()?.map(StackId),
+                outer: self.optional()?.map(PrimitiveId),
                 acquisitions: self.number()?,
                 contended: self.number()?,
                 nanoseconds: self.number()?,

@@ -185,10 +185,11 @@ impl Encoder {
                 self.optional(stack.map(|id| id.0));
             }
             EventKind::Proceed => self.head(tag::AWAIT, tag::ENDS, event),
-            EventKind::Held { primitive, stack, acquisitions, contended, nanoseconds, longest } => {
+            EventKind::Held { primitive, stack, outer, acquisitions, contended, nanoseconds, longest } => {
                 self.head(tag::HELD, 0, event);
                 self.number(primitive.0.into());
                 self.optional(stack.map(|id| id.0));
+                self.optional(outer.map(|id| id.0));
                 for number in [acquisitions, contended, nanoseconds, longest] {
                     self.number(number);
                 }

@@ -51,6 +51,7 @@ fn all_kinds() -> Vec<Record> {
             EventKind::Held {
                 primitive: PrimitiveId(1),
                 stack: Some(StackId(0)),
+                outer: Some(PrimitiveId(0)),
                 acquisitions: 5,
                 contended: 2,
                 nanoseconds: u64::MAX,

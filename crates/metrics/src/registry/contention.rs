@@ -140,6 +140,22 @@ pub(super) const METRICS: &[Metric] = &[
         source: "§3",
     },
     Metric {
+        name: "order",
+        title: "Order",
+        unit: Unit::Text,
+        group: Group::Contention,
+        explanation: "Of two locks that a thread held at once: before, where the other was held already; after, where it was acquired meanwhile.",
+        source: "§3",
+    },
+    Metric {
+        name: "other",
+        title: "Other lock",
+        unit: Unit::Text,
+        group: Group::Contention,
+        explanation: "The lock that was held with this one.",
+        source: "§3",
+    },
+    Metric {
         name: "acquired_at",
         title: "Acquired at",
         unit: Unit::Text,

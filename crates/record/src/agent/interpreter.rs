@@ -103,11 +103,12 @@ impl Interpreter {
                 RawMark::Await { primitive: primitive(wait.kind, wait.subject), stack: stack.clone() }
             }
             Told::Done { .. } | Told::Gap if self.waiting.remove(&task).is_some() => RawMark::Proceed,
-            &Told::Held { kind, subject, place, acquisitions, contended, nanoseconds, longest } => {
+            &Told::Held { kind, subject, place, outer, acquisitions, contended, nanoseconds, longest } => {
+                let outer = outer.and_then(|(subject, kind)| primitive(kind, subject));
                 let primitive = primitive(kind, subject)?;
                 let stack = TakenStack { chain: vec![place], ..TakenStack::default() };
                 let stack = RawStack::Taken(Box::new(stack));
-                RawMark::Held { primitive, stack, acquisitions, contended, nanoseconds, longest }
+                RawMark::Held { primitive, stack, outer, acquisitions, contended, nanoseconds, longest }
             }
             Told::Enters { name, stack } => {
                 RawMark::Enter { place: RawPlace::Region(name.clone()), stack: stack.clone(), task: None }

@@ -215,10 +215,11 @@ impl Context<'_> {
                 Told::Releases { wait, stack: self.stack(event.word(1)) }
             }
             Kind::Held => {
-                let words: [u64; 6] = std::array::from_fn(|index| event.word(index));
-                let [place, kind, acquisitions, contended, ticks, longest] = words;
+                let words: [u64; 7] = std::array::from_fn(|index| event.word(index));
+                let [place, kind, acquisitions, contended, ticks, longest, outer] = words;
                 let (subject, last) = (event.subject, event.time);
-                let row = HoldRow { subject, place, kind, acquisitions, contended, ticks, longest, last };
+                let row =
+                    HoldRow { subject, place, kind, outer, acquisitions, contended, ticks, longest, last };
                 return self.held(row, time);
             }
             Kind::Enters => {
@@ -287,6 +288,7 @@ impl Context<'_> {
             kind,
             subject: row.subject,
             place: row.place,
+            outer: row.outer().and_then(|(subject, kind)| Some((subject, WaitKind::of(kind)?))),
             acquisitions: row.acquisitions,
             contended: row.contended,
             nanoseconds: self.ticks.duration(row.ticks),

@@ -93,6 +93,8 @@ pub enum Told {
         subject: u64,
         /// The return address of the acquisition.
         place: u64,
+        /// The lock that the thread held already, and its kind.
+        outer: Option<(u64, WaitKind)>,
         /// Acquisitions.
         acquisitions: u64,
         /// How many of these found it taken.

@@ -46,10 +46,14 @@ impl Assembler {
                 stack: self.stack(pid, &stack)?,
             },
             RawMark::Proceed => EventKind::Proceed,
-            RawMark::Held { primitive, stack, acquisitions, contended, nanoseconds, longest } => {
+            RawMark::Held { primitive, stack, outer, acquisitions, contended, nanoseconds, longest } => {
                 let primitive = self.primitive((pid, state.process), primitive)?;
                 let stack = self.stack(pid, &stack)?;
-                EventKind::Held { primitive, stack, acquisitions, contended, nanoseconds, longest }
+                let outer = match outer {
+                    Some(outer) => Some(self.primitive((pid, state.process), outer)?),
+                    None => None,
+                };
+                EventKind::Held { primitive, stack, outer, acquisitions, contended, nanoseconds, longest }
             }
             RawMark::Enter { place, stack, task } => {
                 let Some(frame) = self.place(pid, &place)? else { return Ok(()) };

@@ -6,6 +6,7 @@ use longpole_metrics::{Contended, Contention, Handover, Held};
 use longpole_trace::{Cause, ObjectKind, PlaceId, ProcedureId};
 
 use super::ROWS_OF_TEXT;
+use super::lock_order;
 use crate::input::{Options, Source};
 use crate::name;
 use crate::quantity::{count_of, percent, percent_text, time_text};
@@ -119,6 +120,11 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
     report.sections.push(Section::Blank);
     report.sections.extend(table(&rows, options));
     report.sections.extend(left_out(quiet));
+    let inversions = lock_order::inversions(input);
+    report
+        .sections
+        .extend(inversions.iter().map(|sentence| Section::Paragraph(format!("Caution: {sentence}."))));
+    report.evidence.notes.extend(inversions);
     report
 }
 

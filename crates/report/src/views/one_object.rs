@@ -7,6 +7,7 @@ use longpole_metrics::{Contended, Contention, Handover, Held, Lengths, Node, Pai
 use longpole_trace::{ObjectId, PlaceId};
 
 use super::identity;
+use super::lock_order;
 use super::objects::{is_held, seen, with_holds};
 use super::parallelism::bar;
 use crate::input::{Options, Source};
@@ -17,7 +18,7 @@ use crate::table::{Show, Shown, Table, shown};
 use crate::text::Section;
 use crate::view::View;
 
-const COLUMNS: [&str; 21] = [
+const COLUMNS: [&str; 23] = [
     "section",
     "seconds",
     "percent",
@@ -32,6 +33,8 @@ const COLUMNS: [&str; 21] = [
     "held_seconds",
     "holder_cpu_seconds",
     "holder_npt_seconds",
+    "order",
+    "other",
     "acquired_at",
     "acquisitions",
     "contended_acquisitions",
@@ -58,6 +61,7 @@ pub(super) fn build(input: &Source<'_>, options: &Options, ids: &[ObjectId]) -> 
         queue(input, &sum),
         lengths(&sum.lengths),
         acquisitions(input, ids),
+        lock_order::with_others(input, ids),
         holders(input, ids, contention),
         places(input, contention),
         threads(input, contention),

@@ -6,6 +6,7 @@ use super::Transitions;
 use crate::census::{Identity, Wait};
 use crate::objects::ObjectKind;
 use crate::observer::Observer;
+use crate::primitives::Known;
 use crate::stacks::Cut;
 use crate::state::Cause;
 use crate::timeline::{Hold, What};
@@ -13,6 +14,7 @@ use crate::timeline::{Hold, What};
 /// What holds came to; times are nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Told {
+    pub(super) outer: Option<PrimitiveId>,
     pub(super) acquisitions: u64,
     pub(super) contended: u64,
     pub(super) nanoseconds: u64,
@@ -29,14 +31,7 @@ impl Transitions<'_> {
         observer: &mut impl Observer,
     ) {
         let Some(known) = self.sources.primitives.get(primitive) else { return };
-        let identity = known.address.map(|address| Identity::Word(known.process, address));
-        let held = Wait::told(known).unwrap_or(Wait {
-            process: known.process,
-            kind: ObjectKind::Futex,
-            identity,
-            writes: false,
-            is_told: true,
-        });
+        let held = what(known);
         let word = known.address.map(|address| (known.process, address));
         let live = &self.threads[thread.index()];
         let path = match stack {
@@ -51,9 +46,22 @@ impl Transitions<'_> {
             self.enablers.release(word, thread, time);
         }
         if let Some(object) = observer.held(held, path, told.acquisitions) {
-            let Told { acquisitions, contended, nanoseconds, longest } = told;
-            let hold = Hold { object, path, acquisitions, contended, nanoseconds, longest };
+            let Told { acquisitions, contended, nanoseconds, longest, outer } = told;
+            let outer = outer.and_then(|outer| self.sources.primitives.get(outer));
+            let outer = outer.and_then(|outer| observer.held(what(outer), path, 0));
+            let hold = Hold { object, path, outer, acquisitions, contended, nanoseconds, longest };
             self.emit(thread, time, What::Held(hold), observer);
         }
     }
+}
+
+/// What a thread holds that holds this primitive.
+fn what(known: &Known) -> Wait {
+    Wait::told(known).unwrap_or(Wait {
+        process: known.process,
+        kind: ObjectKind::Futex,
+        identity: known.address.map(|address| Identity::Word(known.process, address)),
+        writes: false,
+        is_told: true,
+    })
 }

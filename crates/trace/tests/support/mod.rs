@@ -184,7 +184,7 @@ pub fn drawn(trace: &Trace) -> Vec<String> {
             What::State(state) => format!("{state:?}").to_lowercase(),
             What::Await(object) => format!("for {}", trace.objects().get(object).name),
             What::Held(hold) => {
-                let Hold { object, path, acquisitions, contended, nanoseconds, longest } = hold;
+                let Hold { object, path, acquisitions, outer: _, contended, nanoseconds, longest } = hold;
                 let (name, place) = (&trace.objects().get(object).name, path_text(trace, path));
                 format!("held {name} {acquisitions}/{contended} for {nanoseconds}/{longest} at {place}")
             }
