@@ -166,6 +166,11 @@ impl Opened {
         Some(obstacle.finding(program))
     }
 
+    /// Bytes of memory that go with a stack.
+    pub(crate) fn stack_bytes(&self, settings: &Settings) -> u32 {
+        if self.name == AGENT { agent_mode(settings, true).stack_bytes } else { settings.stack_bytes }
+    }
+
     fn alone(agent: AgentCollector, refused: Vec<Rung>) -> Opened {
         let variables = agent.environment();
         Opened { collector: Box::new(agent), name: AGENT, refused, part: Some(Part::All), variables }

@@ -107,14 +107,13 @@ fn record_command(
     let settings = stack_choice::settings(options, command.file());
     let suspended = Suspended::launch(&command)?;
     let inside = if options.locks || options.calls { Inside::Always } else { Inside::WhereNeeded };
-    let sampling = sampling(options, &settings.settings);
-    let mut opened = rungs::open(options.collector, &settings.settings, inside, &sampling)?;
+    let sampling = sampling(options, &settings);
+    let mut opened = rungs::open(options.collector, &settings, inside, &sampling)?;
     let words = match &options.target {
         Target::Command(words) => words.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
         Target::Process(_) => Vec::new(),
     };
-    let (folder, mut manifest, mut assembler) = prepare(options, words, &opened, &settings.settings, false)?;
-    manifest.machines[0].collector.notes.extend(settings.notes);
+    let (folder, mut manifest, mut assembler) = prepare(options, words, &opened, &settings, false)?;
     manifest.machines[0].collector.notes.extend(opened.look_at(command.file()));
     let task = crate::raw::Task { pid: suspended.pid(), tid: suspended.pid() };
     opened.collector.track(task).map_err(Error::system("record the program's first task"))?;
@@ -137,11 +136,10 @@ fn record_process(options: &Options, pid: u32, progress: &mut dyn FnMut(Progress
     let process = Running::attach(pid).map_err(missing)?;
     let program = PathBuf::from(format!("/proc/{pid}/exe"));
     let settings = stack_choice::settings(options, &program);
-    let sampling = sampling(options, &settings.settings);
-    let mut opened = rungs::open(options.collector, &settings.settings, Inside::Never, &sampling)?;
-    let (folder, mut manifest, mut assembler) =
-        prepare(options, attach::command_line(pid), &opened, &settings.settings, true)?;
-    manifest.machines[0].collector.notes.extend(settings.notes);
+    let sampling = sampling(options, &settings);
+    let mut opened = rungs::open(options.collector, &settings, Inside::Never, &sampling)?;
+    let (folder, manifest, mut assembler) =
+        prepare(options, attach::command_line(pid), &opened, &settings, true)?;
     let begin = now();
     let attached = track_all(pid, &mut opened, &mut assembler, begin).map_err(missing)?;
     let started = Started { begin, root: None, attached };
@@ -194,7 +192,8 @@ fn prepare(
     let mut machine = this_machine();
     machine.collector.name = opened.name.to_owned();
     machine.collector.sample_hertz = settings.hertz;
-    machine.collector.stack_bytes = settings.stack_bytes;
+    machine.collector.stack_bytes = opened.stack_bytes(settings);
+    machine.collector.notes.extend(stack_choice::note(settings, machine.collector.stack_bytes));
     machine.collector.attached = attached;
     for rung in &opened.refused {
         if let Err(refusal) = &rung.available {

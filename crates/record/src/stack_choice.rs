@@ -21,13 +21,8 @@ const LARGE: u32 = 8192;
 /// that the linker adds do not, which are many in a small program.
 const MOST_FUNCTIONS: f64 = 0.5;
 
-/// The settings and what to say about them.
-pub(crate) struct Chosen {
-    pub(crate) settings: Settings,
-    pub(crate) notes: Vec<String>,
-}
-
-pub(crate) fn settings(options: &Options, program: &Path) -> Chosen {
+/// How to collect from this program.
+pub(crate) fn settings(options: &Options, program: &Path) -> Settings {
     let hertz = options.hertz.unwrap_or(DEFAULT_HERTZ);
     let found = has_frame_pointers(program).ok();
     let frame_pointers =
@@ -42,14 +37,16 @@ pub(crate) fn settings(options: &Options, program: &Path) -> Chosen {
         (true, false) => MIDDLE,
         (false, _) => LARGE,
     };
-    let mut notes = Vec::new();
-    if !frame_pointers {
-        let bytes = options.stack_bytes.unwrap_or(chosen);
-        notes.push(format!(
+    let stack_bytes = options.stack_bytes.unwrap_or(chosen);
+    Settings { hertz, stack_bytes, frame_pointers, calls: options.calls }
+}
+
+/// What has to be known of call paths where so many bytes go with a stack.
+pub(crate) fn note(settings: &Settings, bytes: u32) -> Option<String> {
+    (!settings.frame_pointers).then(|| {
+        format!(
             "the program was compiled without frame pointers: call paths are found in the first {bytes} bytes \
              of each stack, deeper ones are cut (--stack-bytes)"
-        ));
-    }
-    let stack_bytes = options.stack_bytes.unwrap_or(chosen);
-    Chosen { settings: Settings { hertz, stack_bytes, frame_pointers, calls: options.calls }, notes }
+        )
+    })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use longpole_trace::Cause;
 
-use crate::support::{Collector, Recording, Session, or_skip};
+use crate::support::{Collector, Recording, Session, longpole, or_skip};
 
 /// Kind and name of an object that a program waits for.
 type Expected = (&'static str, &'static str);
@@ -118,4 +118,34 @@ fn sockets_pipes_files_and_children_are_named_by_who_uses_them() {
     recording.waits().assert_seconds("the client waits for answers", 0.07, 1.0, |wait| {
         wait.process == "client" && wait.cause == Cause::Socket && wait.is_ended_by("exchange")
     });
+}
+
+/// The numbers of lock_order.c, by everybody who has the agent in the program.
+#[test]
+fn holds_and_orders_of_free_locks_are_counted_exactly() {
+    let session = Session::start();
+    let program = or_skip!(session.build("lock_order.c", &[]));
+    for options in [&["--collector", "agent"][..], &["--collector", "bpf", "--locks"]] {
+        let path = session.path().join("x.longpole");
+        let mut record = longpole();
+        let run = session.run(record.args(["record", "-o"]).arg(&path).args(options).arg("--").arg(&program));
+        assert!(run.status.success(), "{}", run.stderr);
+        let recording = Recording::at(&path);
+        let all = recording.report_with("objects", "object", &["--all"]);
+        for (lock, least) in [("journal", 0.2), ("accounts", 0.25)] {
+            assert_eq!(all.sum("object", lock, "acquisitions"), 150.0, "{options:?} {:#}", all.value["rows"]);
+            assert_eq!(all.sum("object", lock, "contended_acquisitions"), 0.0);
+            // On a busy machine a thread keeps its locks while it waits for a processor.
+            let held = all.sum("object", lock, "hold_seconds");
+            assert!(held >= 0.99 * least, "{options:?}: {lock} held for {held} s");
+        }
+        let notes = all.value["evidence"]["notes"].to_string();
+        assert!(notes.contains("`accounts` was acquired while `journal` was held"), "{notes}");
+        let one = recording.report_with("objects", "object", &["--of", "journal"]);
+        let times = |order: &str| {
+            let rows = one.rows().filter(|row| row.get("order").is_some_and(|it| it == order));
+            rows.filter_map(|row| row["acquisitions"].as_f64()).sum::<f64>()
+        };
+        assert_eq!((times("before"), times("after")), (100.0, 50.0), "{:#}", one.value["rows"]);
+    }
 }

@@ -21,7 +21,8 @@ pub(super) fn inversions(input: &Source<'_>) -> Vec<String> {
         outer < inner && holds.orders.contains_key(&(*inner, *outer)) && name(*outer) != name(*inner)
     });
     // Locks of one name may be many: one sentence is enough.
-    let names: BTreeSet<(&str, &str)> = in_both.map(|&(outer, inner)| (name(outer), name(inner))).collect();
+    let pair = |one: ObjectId, other: ObjectId| (name(one).min(name(other)), name(one).max(name(other)));
+    let names: BTreeSet<(&str, &str)> = in_both.map(|&(outer, inner)| pair(outer, inner)).collect();
     let sentence = |(one, other): &(&str, &str)| {
         format!(
             "`{one}` was acquired while `{other}` was held, and `{other}` while `{one}` was: threads that do so at once wait for each other for ever"
