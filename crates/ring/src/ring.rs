@@ -16,6 +16,9 @@ pub struct Ring<const WORDS: usize> {
     words: [AtomicU64; WORDS],
 }
 
+/// While it reads, the reader gives room back about every so many words (a power of two, less one).
+const RELEASE_MASK: u64 = if cfg!(all(loom, test)) { 1 } else { 2047 };
+
 /// A counter on a cache line of its own.
 #[repr(C, align(64))]
 #[derive(Debug)]
@@ -89,6 +92,10 @@ impl<const WORDS: usize> Ring<WORDS> {
             }
             tail = tail.wrapping_add(count as u64);
             take(&words);
+            // The writer need not wait for all of a long reading.
+            if tail & RELEASE_MASK < count as u64 {
+                self.tail.0.store(tail, Ordering::Release);
+            }
         }
         self.tail.0.store(head, Ordering::Release);
         intact

@@ -138,6 +138,11 @@ impl Calls {
         Calls { nestings: Vec::new(), window, cost: Cost::default(), tally: Tally::default() }
     }
 
+    /// Calls that were told of.
+    pub(super) fn told(&self) -> u64 {
+        self.tally.calls
+    }
+
     /// The thread of this area entered a procedure.
     pub(super) fn call(&mut self, area: usize, call: Call, ticks: &Ticks, out: Out<'_>) {
         let Some(overhead) = self.begin(area, call, ticks) else { return };

@@ -72,7 +72,7 @@ impl Collector for AgentCollector {
     }
 
     fn round(&self) -> Option<Duration> {
-        Some(self.round)
+        Some(if self.reader.is_pressed() { Duration::ZERO } else { self.round })
     }
 
     fn sampler_cpu(&self) -> Option<Duration> {

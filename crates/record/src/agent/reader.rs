@@ -33,6 +33,8 @@ pub(super) struct Reader {
     calls: Calls,
     /// Calls of instrumented procedures are wanted.
     wants_calls: bool,
+    /// Calls that the last reading found.
+    found: u64,
     last_roll_call: Time,
 }
 
@@ -60,6 +62,7 @@ struct Known {
     stacks: FxHashSet<u64>,
     /// Instrumented procedures that were called.
     procedures: FxHashSet<u64>,
+    last_procedure: u64,
     files: Files,
     mappings: Vec<Mapping>,
     last_look: Time,
@@ -85,7 +88,16 @@ impl Reader {
         memory.header().open(mode, clock, ticks.of_nanoseconds(ROW_AGE_NANOSECONDS));
         let last_roll_call = now();
         let (lost, processes, calls) = (FxHashMap::default(), FxHashMap::default(), Calls::new(&ticks));
-        Ok(Reader { memory, ticks, lost, processes, calls, wants_calls: mode.calls, last_roll_call })
+        Ok(Reader {
+            memory,
+            ticks,
+            lost,
+            processes,
+            calls,
+            wants_calls: mode.calls,
+            found: 0,
+            last_roll_call,
+        })
     }
 
     /// The memory.
@@ -109,6 +121,13 @@ impl Reader {
         if self.wants_calls { self.calls.findings(&self.ticks) } else { Vec::new() }
     }
 
+    /// Whether there is so much to read that the rings may be full when the next round comes.
+    pub(super) fn is_pressed(&self) -> bool {
+        /// A fraction of what a long ring holds.
+        const MANY: u64 = 16 * 1024;
+        self.found >= MANY
+    }
+
     /// Agents fall silent.
     pub(super) fn close(&self) {
         self.memory.header().close();
@@ -118,6 +137,7 @@ impl Reader {
     /// is, are taken to have ended.
     pub(super) fn drain(&mut self, is_last: bool, into: &mut Vec<RawEvent>) {
         self.ticks.calibrate();
+        let told_before = self.calls.told();
         let time = now();
         let calls_roll = is_last || time.since(self.last_roll_call) >= ROLL_CALL_NANOSECONDS;
         if calls_roll {
@@ -153,6 +173,7 @@ impl Reader {
                 self.memory.header().pool.give_back(index);
             }
         }
+        self.found = self.calls.told() - told_before;
     }
 }
 
@@ -259,10 +280,10 @@ impl Context<'_> {
 
     fn call(&mut self, event: &Event<'_>) {
         let (ticks, depth) = event.call(self.now);
-        let (time, procedure) = (self.ticks.time(ticks), event.subject);
-        let is_new = procedure > 4096 && self.known.procedures.insert(procedure);
-        if is_new && !self.knows(procedure) && time.since(self.known.last_look) > MAPS_NANOSECONDS {
-            self.look_at_mappings(time);
+        let procedure = event.subject;
+        if procedure != self.known.last_procedure {
+            self.known.last_procedure = procedure;
+            self.meet(procedure, ticks);
         }
         let call = Call { procedure, ticks, depth };
         let is_call = event.kind == Kind::Calls;
@@ -270,6 +291,16 @@ impl Context<'_> {
             true => calls.call(area, call, ticks, out),
             false => calls.returns(area, call, ticks, out),
         });
+    }
+
+    /// A procedure was called, maybe for the first time, and maybe from a library that was just loaded.
+    fn meet(&mut self, procedure: u64, ticks: u64) {
+        if self.known.procedures.insert(procedure) && !self.knows(procedure) {
+            let time = self.ticks.time(ticks);
+            if time.since(self.known.last_look) > MAPS_NANOSECONDS {
+                self.look_at_mappings(time);
+            }
+        }
     }
 
     /// Has the thread's calls followed, and takes the marks that come of it.
