@@ -3,7 +3,7 @@
 use core::ptr;
 use core::sync::atomic::{Ordering, compiler_fence};
 
-use longpole_ring::{Area, Header, Kind, Mode, Status, Taken, WaitKind, event};
+use longpole_ring::{Area, Header, Kind, Mode, Status, Taken, UNTIMED, WaitKind, event};
 
 use crate::clock;
 use crate::lifecycle;
@@ -98,23 +98,25 @@ impl Me {
     /// The thread has acquired a lock at `place`.
     #[inline(always)]
     pub fn took(self, kind: WaitKind, subject: u64, place: u64, contended: bool) {
-        let now = self.now();
-        self.with(|area| area.holds.take(Taken { subject, place, kind: kind as u8, contended }, now));
+        self.with(|area| {
+            let now = if area.holds.is_timed(contended) { self.now() } else { UNTIMED };
+            area.holds.take(Taken { subject, place, kind: kind as u8, contended }, now);
+        });
     }
 
     /// The thread is about to release what it holds.
     #[inline(always)]
     pub fn gives(self, subject: u64) {
-        let now = self.now();
-        let row = self.with(|area| area.holds.release(subject, now, self.header.row_age()));
-        if let Some(row) = row {
-            self.hand_over(&row, now);
-        }
+        self.with(|area| {
+            let hands_over = |row| self.hand_over(area, &row);
+            area.holds.release(subject, || self.now(), self.header.row_age(), hands_over);
+        });
     }
 
     #[cold]
-    fn hand_over(self, row: &longpole_ring::HoldRow, now: u64) {
-        self.with(|area| area.push(&event::<9>(Kind::Held, row.subject, now, &row.words())));
+    #[inline(never)]
+    fn hand_over(self, area: &Area, row: &longpole_ring::HoldRow) {
+        area.push(&event::<9>(Kind::Held, row.subject, self.now(), &row.words()));
     }
 
     /// Whether somebody waits for what lies at this address.

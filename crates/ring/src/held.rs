@@ -3,6 +3,10 @@
 //! A lock that is free costs its thread no event: the thread adds the hold to a row for the lock and the place
 //! of acquisition, and hands a row over from time to time. The rows lie in the shared memory, so that the
 //! recorder finds the last of them when the thread is gone.
+//!
+//! Reading the clock costs as much as all the rest. A thread that takes free locks in quick succession has only one
+//! hold in about sixteen timed, at random; the others count as long as those of the same lock and place that were. Slower
+//! threads, and locks that were not free, have every hold timed.
 
 use crate::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -15,6 +19,13 @@ const KIND_BITS: u32 = 8;
 /// Where the kind stands above an address.
 const KIND_SHIFT: u32 = 56;
 const CONTENDED: u64 = 1 << KIND_BITS;
+
+/// A thread that takes more locks than one in so many ticks takes them in quick succession: about a microsecond.
+const QUICK_TICKS: u64 = 2_000;
+/// Holds that are not timed then, at least; up to 15 more at random, so that no pattern of locks hides one.
+const FEWEST_SKIPS: u32 = 8;
+/// Time of a hold that is not timed.
+pub const UNTIMED: u64 = 0;
 
 /// One lock that is held.
 #[repr(C)]
@@ -38,6 +49,8 @@ struct Row {
     kind: AtomicU64,
     outer: AtomicU64,
     acquisitions: AtomicU64,
+    /// Acquisitions that were not timed since the last that was.
+    untimed: AtomicU64,
     contended: AtomicU64,
     ticks: AtomicU64,
     longest: AtomicU64,
@@ -102,6 +115,12 @@ pub struct Holds {
     depth: AtomicU32,
     /// Acquisitions that found no room.
     missed: AtomicU32,
+    /// Free locks that are still to be taken before one is timed.
+    skips: AtomicU32,
+    /// The same when it was set last.
+    skips_at_first: AtomicU32,
+    /// When the last free lock was taken that was timed.
+    last_timed: AtomicU64,
     held: [Hold; MOST_HELD],
     rows: [Row; HOLD_ROWS],
 }
@@ -113,14 +132,31 @@ impl Holds {
         Holds {
             depth: AtomicU32::new(0),
             missed: AtomicU32::new(0),
+            skips: AtomicU32::new(0),
+            skips_at_first: AtomicU32::new(0),
+            last_timed: AtomicU64::new(0),
             held: core::array::from_fn(|_| Hold::default()),
             rows: core::array::from_fn(|_| Row::default()),
         }
     }
 
-    /// The thread has acquired a lock.
-    #[inline]
+    /// Whether the lock that is being acquired is to be timed.
+    #[inline(always)]
+    pub fn is_timed(&self, contended: bool) -> bool {
+        let skips = self.skips.load(Ordering::Relaxed);
+        if skips == 0 || contended {
+            return true;
+        }
+        self.skips.store(skips - 1, Ordering::Relaxed);
+        false
+    }
+
+    /// The thread has acquired a lock; `now` is [`UNTIMED`] where [`Self::is_timed`] said so.
+    #[inline(always)]
     pub fn take(&self, taken: Taken, now: u64) {
+        if now != UNTIMED && !taken.contended {
+            self.choose_skips(now);
+        }
         let depth = self.depth.load(Ordering::Relaxed) as usize;
         let Some(hold) = self.held.get(depth) else {
             self.missed.store(self.missed.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
@@ -140,69 +176,88 @@ impl Holds {
         self.depth.store(depth as u32 + 1, Ordering::Relaxed);
     }
 
-    /// The thread releases a lock: the hold is added to its row. Returns the row that had to make room, or that is
-    /// older than `age` ticks; it is to be handed over. A lock that was not acquired by this thread is ignored.
+    /// How many of the next holds go untimed, from how quickly the last came.
     #[inline]
-    pub fn release(&self, subject: u64, now: u64, age: u64) -> Option<HoldRow> {
+    fn choose_skips(&self, now: u64) {
+        let takes = u64::from(self.skips_at_first.load(Ordering::Relaxed)) + 1;
+        let since = now.saturating_sub(self.last_timed.load(Ordering::Relaxed));
+        let is_quick = since < takes * QUICK_TICKS;
+        // The lowest bits of a clock are as good as drawn.
+        let skips = if is_quick { FEWEST_SKIPS + (now as u32 ^ (now >> 4) as u32) % 16 } else { 0 };
+        self.last_timed.store(now, Ordering::Relaxed);
+        self.skips_at_first.store(skips, Ordering::Relaxed);
+        self.skips.store(skips, Ordering::Relaxed);
+    }
+
+    /// The thread releases a lock: the hold is added to its row. A row that has to make room, or that is older than `age`
+    /// ticks, is handed to `over`. A lock that was not acquired by this thread is ignored. `now` is asked where the
+    /// hold is timed.
+    #[inline(always)]
+    pub fn release(&self, subject: u64, now: impl FnOnce() -> u64, age: u64, over: impl FnOnce(HoldRow)) {
         let depth = self.depth.load(Ordering::Relaxed) as usize;
-        let top = depth.min(MOST_HELD).checked_sub(1)?;
-        if self.held[top].subject.load(Ordering::Relaxed) != subject {
-            return self.release_inner(subject, top, now, age);
+        let Some(top) = depth.min(MOST_HELD).checked_sub(1) else { return };
+        if self.held[top].subject.load(Ordering::Relaxed) != subject && !self.bring_up(subject, top) {
+            return;
         }
         self.depth.store(top as u32, Ordering::Relaxed);
-        self.add(&self.held[top], now, age)
+        let hold = &self.held[top];
+        let now = if hold.since.load(Ordering::Relaxed) == UNTIMED { UNTIMED } else { now() };
+        if !self.add(hold, now, age) {
+            self.begin_row(hold, now, over);
+        }
     }
 
-    /// Locks are mostly released in the opposite order of their acquisition, but need not be.
+    /// Locks are mostly released in the opposite order of their acquisition, but need not be: puts the lock on top.
+    /// `false` where it is not held.
     #[cold]
-    fn release_inner(&self, subject: u64, top: usize, now: u64, age: u64) -> Option<HoldRow> {
-        let at = (0..top).rev().find(|&at| self.held[at].subject.load(Ordering::Relaxed) == subject)?;
-        let flushed = self.add(&self.held[at], now, age);
+    fn bring_up(&self, subject: u64, top: usize) -> bool {
+        let found = (0..top).rev().find(|&at| self.held[at].subject.load(Ordering::Relaxed) == subject);
+        let Some(at) = found else { return false };
         for index in at..top {
-            let (to, from) = (&self.held[index], &self.held[index + 1]);
-            to.subject.store(from.subject.load(Ordering::Relaxed), Ordering::Relaxed);
-            to.place.store(from.place.load(Ordering::Relaxed), Ordering::Relaxed);
-            to.since.store(from.since.load(Ordering::Relaxed), Ordering::Relaxed);
-            to.flags.store(from.flags.load(Ordering::Relaxed), Ordering::Relaxed);
-            to.outer.store(from.outer.load(Ordering::Relaxed), Ordering::Relaxed);
+            self.held[index].swap(&self.held[index + 1]);
         }
-        self.depth.store(top as u32, Ordering::Relaxed);
-        flushed
+        true
     }
 
-    #[inline]
-    fn add(&self, hold: &Hold, now: u64, age: u64) -> Option<HoldRow> {
+    /// Adds a hold to its row, unless that is another's or too old.
+    #[inline(always)]
+    fn add(&self, hold: &Hold, now: u64, age: u64) -> bool {
         let subject = hold.subject.load(Ordering::Relaxed);
         let place = hold.place.load(Ordering::Relaxed);
-        let flags = hold.flags.load(Ordering::Relaxed);
-        let ticks = now.saturating_sub(hold.since.load(Ordering::Relaxed));
-        let row = &self.rows[row_of(subject, place)];
-        let acquisitions = row.acquisitions.load(Ordering::Relaxed);
         let outer = hold.outer.load(Ordering::Relaxed);
+        let row = &self.rows[row_of(subject, place, outer)];
+        let acquisitions = row.acquisitions.load(Ordering::Relaxed);
         let is_other = row.subject.load(Ordering::Relaxed) != subject
             || row.place.load(Ordering::Relaxed) != place
             || row.outer.load(Ordering::Relaxed) != outer;
         let is_old = now.saturating_sub(row.first.load(Ordering::Relaxed)) > age;
-        let mut flushed = None;
         if acquisitions == 0 || is_other || is_old {
-            flushed = row.take();
-            row.subject.store(subject, Ordering::Relaxed);
-            row.place.store(place, Ordering::Relaxed);
-            row.kind.store(flags & (CONTENDED - 1), Ordering::Relaxed);
-            row.outer.store(outer, Ordering::Relaxed);
-            row.first.store(now, Ordering::Relaxed);
+            return false;
         }
-        let add = |word: &AtomicU64, value| {
-            word.store(word.load(Ordering::Relaxed).wrapping_add(value), Ordering::Relaxed)
-        };
-        add(&row.acquisitions, 1);
-        add(&row.contended, (flags & CONTENDED) >> KIND_BITS);
-        add(&row.ticks, ticks);
-        if ticks > row.longest.load(Ordering::Relaxed) {
-            row.longest.store(ticks, Ordering::Relaxed);
+        row.add(hold, now);
+        true
+    }
+
+    /// Makes the hold the first of its row, whose former content is handed over.
+    #[cold]
+    #[inline(never)]
+    fn begin_row(&self, hold: &Hold, now: u64, over: impl FnOnce(HoldRow)) {
+        let subject = hold.subject.load(Ordering::Relaxed);
+        let place = hold.place.load(Ordering::Relaxed);
+        let outer = hold.outer.load(Ordering::Relaxed);
+        let row = &self.rows[row_of(subject, place, outer)];
+        let former = row.take();
+        let first = if now == UNTIMED { self.last_timed.load(Ordering::Relaxed) } else { now };
+        row.subject.store(subject, Ordering::Relaxed);
+        row.place.store(place, Ordering::Relaxed);
+        row.kind.store(hold.flags.load(Ordering::Relaxed) & (CONTENDED - 1), Ordering::Relaxed);
+        row.outer.store(outer, Ordering::Relaxed);
+        row.first.store(first, Ordering::Relaxed);
+        row.last.store(first, Ordering::Relaxed);
+        row.add(hold, now);
+        if let Some(former) = former {
+            over(former);
         }
-        row.last.store(now, Ordering::Relaxed);
-        flushed
     }
 
     /// Takes every row out: when the thread ends, or by the recorder when the thread is gone.
@@ -235,6 +290,9 @@ impl Holds {
     pub fn reset(&self) {
         self.depth.store(0, Ordering::Relaxed);
         self.missed.store(0, Ordering::Relaxed);
+        self.skips.store(0, Ordering::Relaxed);
+        self.skips_at_first.store(0, Ordering::Relaxed);
+        self.last_timed.store(0, Ordering::Relaxed);
         self.rows().for_each(drop);
     }
 }
@@ -245,13 +303,57 @@ impl Default for Holds {
     }
 }
 
+impl Hold {
+    fn swap(&self, other: &Hold) {
+        let words = [
+            (&self.subject, &other.subject),
+            (&self.place, &other.place),
+            (&self.since, &other.since),
+            (&self.flags, &other.flags),
+            (&self.outer, &other.outer),
+        ];
+        for (mine, theirs) in words {
+            let kept = mine.load(Ordering::Relaxed);
+            mine.store(theirs.load(Ordering::Relaxed), Ordering::Relaxed);
+            theirs.store(kept, Ordering::Relaxed);
+        }
+    }
+}
+
 impl Row {
+    /// Adds a hold that has ended `now`, or was not timed.
+    #[inline(always)]
+    fn add(&self, hold: &Hold, now: u64) {
+        let add = |word: &AtomicU64, value| {
+            word.store(word.load(Ordering::Relaxed).wrapping_add(value), Ordering::Relaxed)
+        };
+        add(&self.acquisitions, 1);
+        if now == UNTIMED {
+            return add(&self.untimed, 1);
+        }
+        let ticks = now.saturating_sub(hold.since.load(Ordering::Relaxed));
+        let is_contended = hold.flags.load(Ordering::Relaxed) & CONTENDED != 0;
+        // One that found the lock taken says nothing about those that found it free.
+        let weight = if is_contended { 1 } else { self.untimed.load(Ordering::Relaxed) + 1 };
+        if !is_contended {
+            self.untimed.store(0, Ordering::Relaxed);
+        }
+        add(&self.contended, u64::from(is_contended));
+        add(&self.ticks, ticks.wrapping_mul(weight));
+        if ticks > self.longest.load(Ordering::Relaxed) {
+            self.longest.store(ticks, Ordering::Relaxed);
+        }
+        self.last.store(now, Ordering::Relaxed);
+    }
+
     /// The row, which is empty from then on; `None` where it is empty.
     fn take(&self) -> Option<HoldRow> {
         let acquisitions = self.acquisitions.load(Ordering::Relaxed);
         if acquisitions == 0 {
             return None;
         }
+        let (ticks, untimed) = (self.ticks.load(Ordering::Relaxed), self.untimed.load(Ordering::Relaxed));
+        let timed = acquisitions.saturating_sub(untimed).max(1);
         let row = HoldRow {
             subject: self.subject.load(Ordering::Relaxed),
             place: self.place.load(Ordering::Relaxed),
@@ -259,11 +361,11 @@ impl Row {
             outer: self.outer.load(Ordering::Relaxed),
             acquisitions,
             contended: self.contended.load(Ordering::Relaxed),
-            ticks: self.ticks.load(Ordering::Relaxed),
+            ticks: (u128::from(ticks) * u128::from(acquisitions) / u128::from(timed)) as u64,
             longest: self.longest.load(Ordering::Relaxed),
             last: self.last.load(Ordering::Relaxed),
         };
-        for word in [&self.acquisitions, &self.contended, &self.ticks, &self.longest] {
+        for word in [&self.acquisitions, &self.untimed, &self.contended, &self.ticks, &self.longest] {
             word.store(0, Ordering::Relaxed);
         }
         Some(row)
@@ -271,9 +373,9 @@ impl Row {
 }
 
 #[inline]
-fn row_of(subject: u64, place: u64) -> usize {
+fn row_of(subject: u64, place: u64, outer: u64) -> usize {
     const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
-    ((subject ^ place.rotate_left(20)).wrapping_mul(MIX) >> 58) as usize
+    ((subject ^ place.rotate_left(20) ^ outer.rotate_left(40)).wrapping_mul(MIX) >> 58) as usize
 }
 
 const _: () = assert!(HOLD_ROWS == 1 << (64 - 58));
@@ -290,12 +392,19 @@ mod tests {
         Taken { subject, place, kind: 1, contended: false }
     }
 
+    /// Releases at a time; what is handed over.
+    fn release(holds: &Holds, subject: u64, now: u64, age: u64) -> Option<HoldRow> {
+        let mut over = None;
+        holds.release(subject, || now, age, |row| over = Some(row));
+        over
+    }
+
     #[test]
     fn holds_of_one_lock_at_one_place_add_up() {
         let holds = Holds::new();
         for (begin, length) in [(100, 5), (200, 50), (300, 1)] {
             holds.take(Taken { contended: begin == 200, ..taken(7, 9) }, begin);
-            assert_eq!(holds.release(7, begin + length, FOR_EVER), None);
+            assert_eq!(release(&holds, 7, begin + length, FOR_EVER), None);
         }
         let rows: Vec<_> = holds.rows().collect();
         let row = HoldRow {
@@ -318,9 +427,9 @@ mod tests {
         let holds = Holds::new();
         (1..=3).for_each(|lock| holds.take(taken(lock, 0), lock * 10));
         for lock in [2, 1, 3] {
-            holds.release(lock, 100, FOR_EVER);
+            release(&holds, lock, 100, FOR_EVER);
         }
-        assert_eq!(holds.release(4, 100, FOR_EVER), None);
+        assert_eq!(release(&holds, 4, 100, FOR_EVER), None);
         let mut rows: Vec<_> = holds.rows().map(|row| (row.subject, row.ticks)).collect();
         rows.sort_unstable();
         assert_eq!(rows, [(1, 90), (2, 80), (3, 70)]);
@@ -333,13 +442,13 @@ mod tests {
         holds.take(taken(1, 0), 10);
         holds.take(Taken { kind: 3, ..taken(2, 0) }, 20);
         holds.take(taken(3, 0), 30);
-        [3, 2, 1].into_iter().for_each(|lock| assert_eq!(holds.release(lock, 40, FOR_EVER), None));
+        [3, 2, 1].into_iter().for_each(|lock| assert_eq!(release(&holds, lock, 40, FOR_EVER), None));
         let mut rows: Vec<_> = holds.rows().map(|row| (row.subject, row.outer())).collect();
         rows.sort_unstable();
         assert_eq!(rows, [(1, None), (2, Some((1, 1))), (3, Some((2, 3)))]);
         // The same lock at the same place with nothing held is another row.
         holds.take(taken(2, 0), 50);
-        holds.release(2, 60, FOR_EVER);
+        release(&holds, 2, 60, FOR_EVER);
         assert_eq!(holds.rows().map(|row| row.outer()).collect::<Vec<_>>(), [None]);
     }
 
@@ -348,24 +457,60 @@ mod tests {
         let holds = Holds::new();
         let hold = |begin, end| {
             holds.take(taken(7, 9), begin);
-            holds.release(7, end, 1_000)
+            release(&holds, 7, end, 1_000)
         };
-        assert_eq!(hold(0, 10), None);
+        assert_eq!(hold(1, 11), None);
         assert_eq!(hold(500, 520), None);
         let row = hold(2_000, 2_030).expect("the first hold is older than 1,000 ticks");
         assert_eq!((row.acquisitions, row.ticks, row.last), (2, 30, 520));
+    }
+
+    /// Takes and releases two locks in turn, `pause` ticks apart; returns the rows and how many holds were timed.
+    fn alternate(pause: u64) -> (Vec<HoldRow>, u64) {
+        let holds = Holds::new();
+        let (mut now, mut timed) = (1_000_000, 0);
+        for round in 0..40_000_u64 {
+            let lock = 1 + round % 2;
+            let is_timed = holds.is_timed(false);
+            timed += u64::from(is_timed);
+            holds.take(taken(lock, 0), if is_timed { now } else { UNTIMED });
+            // The first lock is held 100 ticks, the second 300, give or take.
+            now += lock * 200 - 100 + round % 7;
+            release(&holds, lock, now, FOR_EVER);
+            now += pause + round % 13;
+        }
+        let mut rows: Vec<_> = holds.rows().collect();
+        rows.sort_by_key(|row| row.subject);
+        (rows, timed)
+    }
+
+    #[test]
+    fn of_quick_holds_some_are_timed_and_stand_for_all() {
+        let (rows, timed) = alternate(100);
+        assert!((1_500..4_500).contains(&timed), "{timed}");
+        for (row, mean) in rows.iter().zip([103, 303]) {
+            assert_eq!(row.acquisitions, 20_000);
+            let found = row.ticks / row.acquisitions;
+            assert!(found.abs_diff(mean) <= 3, "{found} instead of {mean}");
+        }
+    }
+
+    #[test]
+    fn slow_holds_are_all_timed() {
+        let (rows, timed) = alternate(3_000);
+        assert_eq!((timed, rows.len()), (40_000, 2));
     }
 
     proptest! {
         #[test]
         fn nothing_is_lost_between_rows(steps in prop::collection::vec((0_u64..200, 0_u64..5, 1_u64..100), 0..500)) {
             let holds = Holds::new();
-            let (mut now, mut sum, mut handed_over) = (0, 0, Vec::new());
+            let (mut now, mut sum, mut handed_over) = (1, 0, Vec::new());
             for &(subject, place, length) in &steps {
                 holds.take(taken(subject + 1, place), now);
                 now += length;
                 sum += length;
-                handed_over.extend(holds.release(subject + 1, now, 2_000));
+                handed_over.extend(release(&holds, subject + 1, now, 2_000));
             }
             handed_over.extend(holds.rows());
             prop_assert_eq!(handed_over.iter().map(|row| row.ticks).sum::<u64>(), sum);

@@ -23,7 +23,7 @@ mod state;
 pub use area::{AREA_BYTES, Area, LONG_RING_BYTES, Owner, Status};
 pub use event::{DEEPEST_CALL, Event, Kind, LONGEST_EVENT, Words, call_event, event, event_in};
 pub use header::{Clock, Header, MAGIC, Mode, VERSION, WAITER_COUNTERS};
-pub use held::{HOLD_ROWS, HoldRow, Holds, MOST_HELD, Taken};
+pub use held::{HOLD_ROWS, HoldRow, Holds, MOST_HELD, Taken, UNTIMED};
 pub use pool::{AREAS, Pool};
 pub use profile::{EntryPlace, MOST_FRAMES, ProfileStack};
 pub use ring::Ring;
