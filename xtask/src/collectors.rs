@@ -30,7 +30,7 @@ const fn truth(
     Truth { program, view, by, name, percent }
 }
 
-const TRUTHS: [Truth; 17] = [
+const TRUTHS: [Truth; 23] = [
     truth("serial_then_parallel", "critical-path", "procedure", "read_input", 50.0),
     truth("serial_then_parallel", "profile", "procedure", "transform", 50.0),
     truth("barrier_imbalance", "critical-path", "thread", "heavy", 100.0),
@@ -48,6 +48,12 @@ const TRUTHS: [Truth; 17] = [
     truth("two_processes_pipe", "critical-path", "procedure", "produce_block", 98.5),
     truth("fork_exec_tree", "profile", "procedure", "leaf_work", 98.0),
     truth("pure_computation", "profile", "procedure", "scan_memory", 50.0),
+    truth("instrumented", "critical-path", "procedure", "often", 20.0),
+    truth("instrumented", "critical-path", "procedure", "even", 15.0),
+    truth("instrumented", "critical-path", "procedure", "deep", 10.0),
+    truth("instrumented", "critical-path", "procedure", "jump", 15.0),
+    truth("instrumented", "critical-path", "procedure", "left", 30.0),
+    truth("instrumented", "profile", "procedure", "right", 9.1),
 ];
 
 /// One way to record.
@@ -59,13 +65,15 @@ struct Way {
 
 const INSTRUMENTED: &[&str] = &["-finstrument-functions", "-finstrument-functions-exclude-file-list=work.h"];
 
-const WAYS: [Way; 6] = [
+const WAYS: [Way; 8] = [
     Way { title: "`bpf`", options: &["--collector", "bpf"], flags: &[] },
     Way { title: "`bpf --locks`", options: &["--collector", "bpf", "--locks"], flags: &[] },
     Way { title: "`perf`", options: &["--collector", "perf"], flags: &[] },
     Way { title: "`process`", options: &["--collector", "process"], flags: &[] },
     Way { title: "`agent`", options: &["--collector", "agent"], flags: &[] },
     Way { title: "`agent`, instrumented", options: &["--collector", "agent"], flags: INSTRUMENTED },
+    Way { title: "`agent --calls`", options: &["--collector", "agent", "--calls"], flags: INSTRUMENTED },
+    Way { title: "`bpf --calls`", options: &["--collector", "bpf", "--calls"], flags: INSTRUMENTED },
 ];
 
 /// Percentage points by which a share may be off, beside three standard errors: what programs do besides.
