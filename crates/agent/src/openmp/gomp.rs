@@ -6,17 +6,15 @@
 #![allow(clippy::too_many_arguments, clippy::unused_unit, non_snake_case, reason = "the runtime's functions")]
 
 use core::ffi::{c_long, c_uint, c_void};
-use core::mem::offset_of;
 use core::sync::atomic::AtomicU8;
 
 use super::entry::entries;
-use super::{Goal, REGION, TASK, Team};
+use super::{Goal, REGION, Team};
 use crate::frame;
 use crate::stack::Frame;
 use crate::thread::Me;
 
 type Body = unsafe extern "C-unwind" fn(*mut c_void);
-type Copy = unsafe extern "C-unwind" fn(*mut c_void, *mut c_void);
 
 /// A parallel region, on its master's stack while it lasts.
 struct Region {
@@ -58,7 +56,7 @@ impl Me {
     }
 
     /// The team in which the thread works.
-    fn team(self) -> Option<Team> {
+    pub(super) fn team(self) -> Option<Team> {
         self.area().state.team().checked_sub(1).map(|team| Team(team as u16))
     }
 
@@ -286,85 +284,5 @@ entries! {
     /// Its release, for Fortran.
     fn omp_unset_lock_(lock: *mut c_void), else (), |real, me| {
         unlock!(me, lock, real(lock))
-    }
-
-    /// A task. It has had up to ten arguments since gcc 4.4; more than the caller gave are read and passed on unused.
-    fn GOMP_task(
-        body: Body,
-        data: *mut c_void,
-        copy: Option<Copy>,
-        size: c_long,
-        alignment: c_long,
-        is_deferred: bool,
-        flags: c_uint,
-        depends: *mut *mut c_void,
-        priority: core::ffi::c_int,
-        detach: *mut c_void,
-    ), else (), |real, me| {
-        let Some(me) = me else {
-            return unsafe { real(body, data, copy, size, alignment, is_deferred, flags, depends, priority, detach) };
-        };
-        let key = me.spawns(frame!());
-        let team = me.team().unwrap_or(Team::of(me));
-        let alignment = alignment.max(align_of::<Task>() as c_long);
-        let offset = size_of::<Task>().next_multiple_of(alignment as usize);
-        let task = Task { body, key, team, offset };
-        let errand = Errand { task, copy, data, bytes: size as usize };
-        let source = (&raw const errand).cast_mut().cast();
-        let size = size + offset as c_long;
-        unsafe { real(do_task, source, Some(copy_task), size, alignment, is_deferred, flags, depends, priority, detach) }
-    }
-}
-
-/// What stands before the data of a task.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Task {
-    body: Body,
-    key: u64,
-    team: Team,
-    /// Where its own data begins.
-    offset: usize,
-}
-
-/// A task that is about to be made.
-#[repr(C)]
-struct Errand {
-    task: Task,
-    copy: Option<Copy>,
-    data: *mut c_void,
-    bytes: usize,
-}
-
-const _: () = assert!(offset_of!(Errand, task) == 0);
-
-/// Copies a task's data to where it is kept, behind what the agent needs to know.
-unsafe extern "C-unwind" fn copy_task(to: *mut c_void, errand: *mut c_void) {
-    let errand = unsafe { &*errand.cast::<Errand>() };
-    unsafe {
-        to.cast::<Task>().write(errand.task);
-        let own = to.byte_add(errand.task.offset);
-        match errand.copy {
-            Some(copy) => copy(own, errand.data),
-            None => core::ptr::copy_nonoverlapping(errand.data.cast::<u8>(), own.cast(), errand.bytes),
-        }
-    }
-}
-
-/// The body of every task.
-unsafe extern "C-unwind" fn do_task(data: *mut c_void) {
-    let Task { body, key, team, offset } = unsafe { *data.cast::<Task>() };
-    let at = frame!();
-    let waited = Me::get().and_then(|me| {
-        let waited = me.leaves_off_waiting();
-        unsafe { me.runs(key, TASK.as_ptr(), at) };
-        waited
-    });
-    unsafe { body(data.byte_add(offset)) };
-    let Some(me) = Me::get() else { return };
-    me.leaves();
-    me.releases_goal(Goal::Tasks, team, at);
-    if let Some((goal, team)) = waited {
-        me.waits_for(goal, team, at);
     }
 }

@@ -14,6 +14,7 @@
 
 mod entry;
 pub mod gomp;
+pub mod gomp_tasks;
 pub mod ompt;
 
 use core::ffi::CStr;

@@ -64,6 +64,16 @@ int main(){ long total=0; omp_set_max_active_levels(3);
    for(int i=0;i<100;i++) { 
      #pragma omp atomic
      t2+=i; }
+   long r=0; unsigned long long u=0;
+   #pragma omp taskloop grainsize(7) firstprivate(f) reduction(+:r)
+   for(long i=-50;i<50;i++) r+=i+f.v[0]+f.a;
+   #pragma omp taskloop num_tasks(5) reduction(+:u)
+   for(unsigned long long i=0;i<90;i++) u+=i;
+   #pragma omp taskloop nogroup firstprivate(f) if(0) shared(t2)
+   for(int i=0;i<10;i++) { 
+     #pragma omp atomic
+     t2+=f.v[i]; }
+   printf("%ld %llu\n", r, u);
    #pragma omp task if(0) shared(t2)
    t2+=1;
    #pragma omp task final(1) untied shared(t2)
