@@ -111,8 +111,12 @@ impl StackTable {
         self.checked(stack).is_some_and(|stack| self.spins[stack.index()])
     }
 
-    /// The path that goes on into the places of `frame`, without the `dropped` innermost ones.
+    /// The path that goes on into the places of `frame`, without the `dropped` innermost ones. The collector's own frames
+    /// are no place of the program.
     pub(crate) fn enter(&self, paths: &mut Paths, path: PathId, frame: FrameId, dropped: usize) -> PathId {
+        if self.names.is_agent(frame) {
+            return path;
+        }
         self.names.procedures(frame, dropped).rev().fold(path, |path, place| paths.path(path, place))
     }
 
