@@ -2,7 +2,6 @@
 // Tests build paths and numbers from what they know; a failure is a failed test.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
-mod alone;
 mod demo;
 mod failures;
 mod guidance;
