@@ -83,10 +83,8 @@ fn spinning_is_no_work(runtime: Runtime) {
         // A sample before the wait began may tell of the first moments of it.
         assert!(spun < 0.02, "{worker} spins {spun} s\n{}", profile.table("procedure"));
     }
-    let spun = recording.report("npt", "procedure").number("recording", "spin_seconds");
+    // All the rest of the CPU time is spinning: 0.72 s on an idle machine; on a busy one, who waits gives way.
     let worked: f64 = profile.sum_of("running_seconds");
-    // 0.72 s on an idle machine; on a busy one who waits is often off its processor. All else is the program's work.
-    assert!(spun > 0.1, "{spun} s of spinning");
     assert!((worked - 0.96).abs() < 0.1, "{worked} s of work, not 0.96");
     let objects = recording.report("objects", "object");
     for name in ["the next parallel region", "the end of a parallel region"] {
