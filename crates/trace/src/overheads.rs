@@ -6,10 +6,10 @@
 //!               %% ◄─ 2 before that
 //! ```
 //! A thread tells from time to time how much the collector has taken of it since. That time is taken from where it ran
-//! last: it was on a processor then, and that close to where it told so; spins and waits stay as long as they were. What finds no
-//! room is not taken away.
+//! last and from which nothing was taken: it was on a processor then, and that close to where it told so; spins and waits stay
+//! as long as they were. What finds no room is not taken away.
 //!
-//! Memory: per thread, the stretches in which it ran since it told last, the newest 64; per telling, the intervals.
+//! Memory: per thread, the newest 64 stretches in which it ran and from which nothing was taken; per telling, the intervals.
 
 use std::collections::VecDeque;
 
@@ -42,6 +42,17 @@ struct Seat {
     past: VecDeque<(Time, Time)>,
 }
 
+impl Seat {
+    fn keep(&mut self, stretch: (Time, Time)) {
+        if stretch.0 < stretch.1 {
+            if self.past.len() == KEPT {
+                self.past.pop_front();
+            }
+            self.past.push_back(stretch);
+        }
+    }
+}
+
 impl Overheads {
     /// None yet, of so many threads.
     pub(crate) fn new(threads: usize) -> Self {
@@ -52,10 +63,7 @@ impl Overheads {
     pub(crate) fn enter(&mut self, thread: ThreadId, time: Time, state: State) {
         let Some(seat) = self.seats.get_mut(thread.index()) else { return };
         if let Some(since) = seat.runs_since.take() {
-            if seat.past.len() == KEPT {
-                seat.past.pop_front();
-            }
-            seat.past.push_back((since, time));
+            seat.keep((since, time));
         }
         seat.runs_since = (state == State::Running).then_some(time);
     }
@@ -64,15 +72,20 @@ impl Overheads {
     pub(crate) fn tell(&mut self, thread: ThreadId, time: Time, nanoseconds: u64) {
         self.told = self.told.saturating_add(nanoseconds);
         let Some(seat) = self.seats.get_mut(thread.index()) else { return };
-        let present = seat.runs_since.map(|since| (since, time));
-        seat.runs_since = seat.runs_since.map(|_| time);
+        if let Some(since) = seat.runs_since {
+            seat.keep((since, time));
+            seat.runs_since = Some(time);
+        }
         let mut rest = nanoseconds;
-        for (since, to) in present.into_iter().chain(seat.past.drain(..).rev()) {
+        while rest > 0
+            && let Some((since, to)) = seat.past.pop_back()
+        {
             let taken = rest.min(to.since(since));
-            if taken > 0 {
-                let from = Time::from_nanoseconds(to.nanoseconds() - taken);
-                self.found.push(Overhead { from, thread, to });
-                rest -= taken;
+            let from = Time::from_nanoseconds(to.nanoseconds() - taken);
+            self.found.push(Overhead { from, thread, to });
+            rest -= taken;
+            if since < from {
+                seat.past.push_back((since, from));
             }
         }
     }
@@ -112,6 +125,15 @@ mod tests {
     }
 
     #[test]
+    fn what_finds_no_room_since_the_telling_before_lies_before_that() {
+        let mut overheads = Overheads::new(1);
+        overheads.enter(THREAD, at(0), State::Running);
+        overheads.tell(THREAD, at(20), 5);
+        overheads.tell(THREAD, at(22), 6);
+        assert_eq!(found(overheads), [(11, 15), (15, 20), (20, 22)]);
+    }
+
+    #[test]
     fn spins_are_not_shortened_and_nothing_is_taken_twice() {
         let mut overheads = Overheads::new(1);
         overheads.enter(THREAD, at(0), State::Running);
@@ -119,6 +141,6 @@ mod tests {
         overheads.tell(THREAD, at(30), 4);
         overheads.tell(THREAD, at(31), 4);
         assert_eq!(overheads.told, 8);
-        assert_eq!(found(overheads), [(6, 10)]);
+        assert_eq!(found(overheads), [(2, 6), (6, 10)]);
     }
 }

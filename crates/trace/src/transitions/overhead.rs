@@ -21,7 +21,7 @@ impl Transitions<'_> {
         self.next_overhead += 1;
         let live = &mut self.threads[thread.index()];
         // What samples say is spinning stays that.
-        if live.state == State::Running {
+        if matches!(live.state, State::Running | State::Overhead) {
             live.overhead_until = to;
             self.enter(thread, from, State::Overhead, observer);
         }
