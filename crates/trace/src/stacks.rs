@@ -176,6 +176,15 @@ impl StackTable {
         }
     }
 
+    /// The stack up to the procedure of the program that the agent was called from, where a timer found a thread in the agent.
+    pub(crate) fn without_agent(&self, stack: StackId) -> StackId {
+        let outwards = |from: StackId| std::iter::successors(Some(from), |&node| self.nodes[node.index()].0);
+        let is_kernel = |&node: &StackId| self.names.is_kernel(self.nodes[node.index()].1);
+        let is_agent = |&node: &StackId| self.names.is_agent(self.nodes[node.index()].1);
+        let Some(own) = outwards(stack).find(|node| !is_kernel(node)) else { return stack };
+        if is_agent(&own) { outwards(own).find(|node| !is_agent(node)).unwrap_or(stack) } else { stack }
+    }
+
     /// A sample in a busy-waiting loop, or in the yielding that such loops do.
     fn is_spin(&self, stack: StackId, table: &HintTable) -> bool {
         let mut node = Some(stack);

@@ -291,6 +291,8 @@ impl<'a> Transitions<'a> {
             self.look_inside(thread, time, stack, observer);
             return;
         }
+        // What the agent does is no procedure of the program's; where it tells how long it takes, that is taken out.
+        let stack = self.sources.stacks.checked(stack).map(|stack| self.sources.stacks.without_agent(stack));
         let path = self.observe(thread, time, (stack, Cut::Plain), observer);
         observer.sampled(thread, path);
         self.enter_processor(thread, time, observer);

@@ -184,6 +184,25 @@ fn the_collector_s_own_frames_are_no_place() {
 }
 
 #[test]
+fn a_sample_in_the_collector_s_own_code_is_one_in_the_procedure_that_called_it() {
+    let (_folder, trace) = two(|log, _, [one, _]| {
+        let frames = [
+            log.frame("/bin/program", &["main"], false),
+            log.frame("/bin/program", &["parse"], false),
+            log.frame("/tmp/longpole-agent-0.so", &["__cyg_profile_func_enter"], false),
+            log.frame("/tmp/longpole-agent-0.so", &["push"], false),
+        ];
+        let stack = log.stack(&frames);
+        log.sample(10, one, stack);
+        let only = log.stack(&frames[2..]);
+        log.sample(20, one, only);
+    });
+    let told = of(&trace, "T0");
+    assert!(told.contains(&"10 at main/parse".to_owned()), "{told:?}");
+    assert!(told.contains(&"20 at __cyg_profile_func_enter/push".to_owned()), "{told:?}");
+}
+
+#[test]
 fn a_thread_that_speaks_is_on_a_processor_whatever_was_seen_of_it() {
     let (_folder, trace) = two(|log, process, [one, _]| {
         let lock = log.primitive(process, PrimitiveKind::Mutex, 0x10, "m");

@@ -42,7 +42,7 @@ impl Setting {
             let (name, count) = (format!("instrumented calls, {threads} threads"), calls_in(argument));
             page.add(&format!("{name}, bare: time per call"), "ns", bare, None);
             page.add(&format!("{name}, record --locks: added"), "ns", states.added, Some(25.0));
-            page.add(&format!("{name}, record --calls: added"), "ns", calls.added, None);
+            page.add(&format!("{name}, record --calls: added"), "ns", calls.added, Some(25.0));
             let share = calls.lost.scaled(100.0 / (2.0 * count));
             page.add(&format!("{name}, record --calls: events lost (counted)"), "%", share, None);
             let bytes = calls.bytes.scaled(1.0 / count);
