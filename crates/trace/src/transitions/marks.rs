@@ -106,22 +106,31 @@ impl Transitions<'_> {
             (None, Some(_)) => task_path(caller, place, observer),
             (None, None) => called(caller, place, observer),
         };
-        let procedure = observer.paths().all_places()[place.0 as usize].procedure;
-        let is_region = observer.paths().procedure_named_by(procedure).is_region();
-        let beneath = match stack {
-            _ if !is_region => Beneath::Procedure(procedure),
-            Some(stack) => {
-                let (node, dropped) = self.sources.stacks.own_part(stack);
-                Beneath::Stack(node, dropped)
-            }
-            None => before.map_or(Beneath::Nothing, |before| before.beneath),
-        };
+        let beneath = self.beneath((place, stack, before), observer);
         let prefix = observer.prefix(Prefix { path, outer: Some(outer), beneath });
         let live = &mut self.threads[thread.index()];
         live.prefix = prefix;
         live.entered.push(Entered { outer, at, path, beneath, passed_over: 0 });
         self.begun(thread, time, making, observer);
         self.known(thread, time, path, observer);
+    }
+
+    /// In the place of what part of stacks the path stands of what was entered there, after what was entered before.
+    fn beneath(
+        &self,
+        (place, stack, before): (PlaceId, Option<StackId>, Option<Entered>),
+        observer: &impl Observer,
+    ) -> Beneath {
+        let procedure = observer.paths().all_places()[place.0 as usize].procedure;
+        let is_region = observer.paths().procedure_named_by(procedure).is_region();
+        match stack {
+            _ if !is_region => Beneath::Procedure(procedure),
+            Some(stack) => {
+                let (node, dropped) = self.sources.stacks.own_part(stack);
+                Beneath::Stack(node, dropped)
+            }
+            None => before.map_or(Beneath::Nothing, |before| before.beneath),
+        }
     }
 
     /// The thread leaves what it entered last.
