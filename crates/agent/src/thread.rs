@@ -99,7 +99,8 @@ impl Me {
     #[inline(always)]
     pub fn took(self, kind: WaitKind, subject: u64, place: u64, contended: bool) {
         self.with(|area| {
-            let now = if area.holds.is_timed(contended) { self.now() } else { UNTIMED };
+            let is_timed = area.holds.is_timed(contended);
+            let now = if is_timed { self.now() } else { UNTIMED | self.header.coarse_time() };
             area.holds.take(Taken { subject, place, kind: kind as u8, contended }, now);
         });
     }
@@ -109,7 +110,8 @@ impl Me {
     pub fn gives(self, subject: u64) {
         self.with(|area| {
             let hands_over = |row| self.hand_over(area, &row);
-            area.holds.release(subject, || self.now(), self.header.row_age(), hands_over);
+            let times = (|| self.now(), self.header.coarse_time());
+            area.holds.release(subject, times, self.header.row_age(), hands_over);
         });
     }
 

@@ -49,6 +49,8 @@ pub struct Header {
     clock: AtomicU32,
     /// Ticks after which a row of holds is handed over.
     row_age: AtomicU64,
+    /// The time when the recorder looked last, in ticks.
+    coarse_time: AtomicU64,
     /// Keys of threads, processes and tasks.
     keys: AtomicU64,
     /// Processes that mapped the memory.
@@ -73,6 +75,7 @@ impl Header {
             stack_bytes: AtomicU32::new(0),
             clock: AtomicU32::new(0),
             row_age: AtomicU64::new(0),
+            coarse_time: AtomicU64::new(0),
             keys: AtomicU64::new(0),
             processes: AtomicU32::new(0),
             threads_without_area: AtomicU32::new(0),
@@ -146,6 +149,18 @@ impl Header {
     #[inline]
     pub fn row_age(&self) -> u64 {
         self.row_age.load(Ordering::Relaxed)
+    }
+
+    /// The recorder's time, which it sets whenever it looks: some milliseconds late, and free.
+    #[must_use]
+    #[inline]
+    pub fn coarse_time(&self) -> u64 {
+        self.coarse_time.load(Ordering::Relaxed)
+    }
+
+    /// Sets the coarse time.
+    pub fn set_coarse_time(&self, ticks: u64) {
+        self.coarse_time.store(ticks, Ordering::Relaxed);
     }
 
     /// A key that no thread, process or task of the recording has; never 0.

@@ -6,7 +6,8 @@
 //!
 //! Reading the clock costs as much as all the rest. A thread that takes free locks in quick succession has only one
 //! hold in about sixteen timed, at random; the others count as long as those of the same lock and place that were. Slower
-//! threads, and locks that were not free, have every hold timed.
+//! threads, and locks that were not free, have every hold timed; and a hold that lasts while the header's coarse time,
+//! which the recorder sets, goes on by half the age of a row is timed by that: long holds are never guessed.
 
 use crate::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -24,8 +25,8 @@ const CONTENDED: u64 = 1 << KIND_BITS;
 const QUICK_TICKS: u64 = 2_000;
 /// Holds that are not timed then, at least; up to 15 more at random, so that no pattern of locks hides one.
 const FEWEST_SKIPS: u32 = 8;
-/// Time of a hold that is not timed.
-pub const UNTIMED: u64 = 0;
+/// Set in the time of a hold that is not timed, beside the header's coarse time. No clock counts so far.
+pub const UNTIMED: u64 = 1 << 63;
 
 /// One lock that is held.
 #[repr(C)]
@@ -151,10 +152,10 @@ impl Holds {
         false
     }
 
-    /// The thread has acquired a lock; `now` is [`UNTIMED`] where [`Self::is_timed`] said so.
+    /// The thread has acquired a lock; `now` is [`UNTIMED`] with the coarse time where [`Self::is_timed`] said so.
     #[inline(always)]
     pub fn take(&self, taken: Taken, now: u64) {
-        if now != UNTIMED && !taken.contended {
+        if now & UNTIMED == 0 && !taken.contended {
             self.choose_skips(now);
         }
         let depth = self.depth.load(Ordering::Relaxed) as usize;
@@ -191,9 +192,15 @@ impl Holds {
 
     /// The thread releases a lock: the hold is added to its row. A row that has to make room, or that is older than `age`
     /// ticks, is handed to `over`. A lock that was not acquired by this thread is ignored. `now` is asked where the
-    /// hold is timed.
+    /// hold is timed; `coarse` is the header's coarse time.
     #[inline(always)]
-    pub fn release(&self, subject: u64, now: impl FnOnce() -> u64, age: u64, over: impl FnOnce(HoldRow)) {
+    pub fn release(
+        &self,
+        subject: u64,
+        (now, coarse): (impl FnOnce() -> u64, u64),
+        age: u64,
+        over: impl FnOnce(HoldRow),
+    ) {
         let depth = self.depth.load(Ordering::Relaxed) as usize;
         let Some(top) = depth.min(MOST_HELD).checked_sub(1) else { return };
         if self.held[top].subject.load(Ordering::Relaxed) != subject && !self.bring_up(subject, top) {
@@ -201,9 +208,17 @@ impl Holds {
         }
         self.depth.store(top as u32, Ordering::Relaxed);
         let hold = &self.held[top];
-        let now = if hold.since.load(Ordering::Relaxed) == UNTIMED { UNTIMED } else { now() };
+        let since = hold.since.load(Ordering::Relaxed);
+        let now = if since & UNTIMED == 0 {
+            now()
+        } else if coarse.saturating_sub(since & !UNTIMED) > age / 2 {
+            hold.since.store(since & !UNTIMED, Ordering::Relaxed);
+            now()
+        } else {
+            UNTIMED
+        };
         if !self.add(hold, now, age) {
-            self.begin_row(hold, now, over);
+            self.begin_row(hold, now, age, over);
         }
     }
 
@@ -230,18 +245,18 @@ impl Holds {
         let is_other = row.subject.load(Ordering::Relaxed) != subject
             || row.place.load(Ordering::Relaxed) != place
             || row.outer.load(Ordering::Relaxed) != outer;
-        let is_old = now.saturating_sub(row.first.load(Ordering::Relaxed)) > age;
+        let is_old = now != UNTIMED && now.saturating_sub(row.first.load(Ordering::Relaxed)) > age;
         if acquisitions == 0 || is_other || is_old {
             return false;
         }
-        row.add(hold, now);
+        row.add(hold, now, age);
         true
     }
 
     /// Makes the hold the first of its row, whose former content is handed over.
     #[cold]
     #[inline(never)]
-    fn begin_row(&self, hold: &Hold, now: u64, over: impl FnOnce(HoldRow)) {
+    fn begin_row(&self, hold: &Hold, now: u64, age: u64, over: impl FnOnce(HoldRow)) {
         let subject = hold.subject.load(Ordering::Relaxed);
         let place = hold.place.load(Ordering::Relaxed);
         let outer = hold.outer.load(Ordering::Relaxed);
@@ -254,7 +269,7 @@ impl Holds {
         row.outer.store(outer, Ordering::Relaxed);
         row.first.store(first, Ordering::Relaxed);
         row.last.store(first, Ordering::Relaxed);
-        row.add(hold, now);
+        row.add(hold, now, age);
         if let Some(former) = former {
             over(former);
         }
@@ -323,7 +338,7 @@ impl Hold {
 impl Row {
     /// Adds a hold that has ended `now`, or was not timed.
     #[inline(always)]
-    fn add(&self, hold: &Hold, now: u64) {
+    fn add(&self, hold: &Hold, now: u64, age: u64) {
         let add = |word: &AtomicU64, value| {
             word.store(word.load(Ordering::Relaxed).wrapping_add(value), Ordering::Relaxed)
         };
@@ -333,9 +348,10 @@ impl Row {
         }
         let ticks = now.saturating_sub(hold.since.load(Ordering::Relaxed));
         let is_contended = hold.flags.load(Ordering::Relaxed) & CONTENDED != 0;
-        // One that found the lock taken says nothing about those that found it free.
-        let weight = if is_contended { 1 } else { self.untimed.load(Ordering::Relaxed) + 1 };
-        if !is_contended {
+        // One that found the lock taken says nothing about those that found it free, and long ones are all timed.
+        let is_alone = is_contended || ticks > age / 2;
+        let weight = if is_alone { 1 } else { self.untimed.load(Ordering::Relaxed) + 1 };
+        if !is_alone {
             self.untimed.store(0, Ordering::Relaxed);
         }
         add(&self.contended, u64::from(is_contended));
@@ -395,7 +411,7 @@ mod tests {
     /// Releases at a time; what is handed over.
     fn release(holds: &Holds, subject: u64, now: u64, age: u64) -> Option<HoldRow> {
         let mut over = None;
-        holds.release(subject, || now, age, |row| over = Some(row));
+        holds.release(subject, (|| now, now), age, |row| over = Some(row));
         over
     }
 
@@ -450,6 +466,23 @@ mod tests {
         holds.take(taken(2, 0), 50);
         release(&holds, 2, 60, FOR_EVER);
         assert_eq!(holds.rows().map(|row| row.outer()).collect::<Vec<_>>(), [None]);
+    }
+
+    #[test]
+    fn a_long_hold_is_timed_though_nobody_meant_to() {
+        let holds = Holds::new();
+        let age = 1_000_000;
+        let hold = |taken_at, now: u64, coarse| {
+            holds.take(taken(7, 9), taken_at);
+            holds.release(7, (|| now, coarse), age, |_| panic!("no row is over"));
+        };
+        hold(100, 150, 0);
+        hold(UNTIMED | 5_000, 9_000, 6_000);
+        hold(UNTIMED | 10_000, 700_000, 690_000);
+        // One that is meant to be timed, and is short, speaks for the other short one only.
+        hold(800_000, 800_050, 790_000);
+        let rows: Vec<_> = holds.rows().map(|row| (row.acquisitions, row.ticks, row.longest)).collect();
+        assert_eq!(rows, [(4, 50 + 690_000 + 2 * 50, 690_000)]);
     }
 
     #[test]

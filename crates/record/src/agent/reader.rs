@@ -137,6 +137,7 @@ impl Reader {
     /// is, are taken to have ended.
     pub(super) fn drain(&mut self, is_last: bool, into: &mut Vec<RawEvent>) {
         self.ticks.calibrate();
+        self.memory.header().set_coarse_time(self.ticks.last());
         let told_before = self.calls.told();
         let time = now();
         let calls_roll = is_last || time.since(self.last_roll_call) >= ROLL_CALL_NANOSECONDS;

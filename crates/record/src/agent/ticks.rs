@@ -55,6 +55,14 @@ impl Ticks {
         }
     }
 
+    /// Now, or when the clocks were looked at last.
+    pub(super) fn last(&self) -> u64 {
+        match self.clock {
+            Clock::Monotonic => now().nanoseconds(),
+            Clock::TimeStampCounter => self.last.ticks,
+        }
+    }
+
     /// Ticks that come to so many nanoseconds.
     pub(super) fn of_nanoseconds(&self, nanoseconds: u64) -> u64 {
         (nanoseconds as f64 / self.nanoseconds_per_tick) as u64
