@@ -1,4 +1,4 @@
-/* Seconds of a fixed amount of work by threads that contend for one lock: contended [threads [percent inside]]. */
+/* Seconds of a fixed amount of work by threads that contend for one lock: contended [percent inside [threads]]. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,8 +28,8 @@ static void *run(void *argument) {
 }
 
 int main(int count, char **arguments) {
-    enum { STEPS = 20000, ROUNDS = 40000 };
-    int number = count > 1 ? atoi(arguments[1]) : 4, percent = count > 2 ? atoi(arguments[2]) : 30;
+    enum { STEPS = 20000, ROUNDS = 12000 };
+    int percent = count > 1 ? atoi(arguments[1]) : 30, number = count > 2 ? atoi(arguments[2]) : 4;
     rounds = ROUNDS / number;
     inside = STEPS * percent / 100;
     outside = STEPS - inside;
@@ -39,6 +39,6 @@ int main(int count, char **arguments) {
     for (int i = 0; i < number; i++) pthread_create(&threads[i], NULL, run, NULL);
     for (int i = 0; i < number; i++) pthread_join(threads[i], NULL);
     clock_gettime(CLOCK_MONOTONIC, &end);
-    printf("%.6f\n", (end.tv_sec - begin.tv_sec) + (end.tv_nsec - begin.tv_nsec) / 1e9);
+    printf("seconds %.6f\n", (end.tv_sec - begin.tv_sec) + (end.tv_nsec - begin.tv_nsec) / 1e9);
     return 0;
 }

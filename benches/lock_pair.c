@@ -1,4 +1,4 @@
-/* Nanoseconds of one uncontended lock and unlock, the median of rounds: lock_pair [mutex|rwlock|spin|semaphore|once|c11]. */
+/* Nanoseconds of one uncontended lock and unlock, the best of rounds: lock_pair [mutex|rwlock|spin|semaphore|once|c11]. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <threads.h>
 #include <time.h>
 
-enum { ROUNDS = 41, PAIRS = 200000 };
+enum { ROUNDS = 101, PAIRS = 200000 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
@@ -50,6 +50,6 @@ int main(int count, char **arguments) {
         times[round] = (now() - begin) / PAIRS;
     }
     qsort(times, ROUNDS, sizeof *times, compare);
-    printf("%.2f\n", times[ROUNDS / 2]);
+    printf("nanoseconds %.2f\n", times[0]);
     return 0;
 }

@@ -1,10 +1,10 @@
-/* Microseconds of creating and joining one thread, the median of rounds. */
+/* Microseconds of creating and joining one thread, the best of rounds. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum { ROUNDS = 41, PAIRS = 100 };
+enum { ROUNDS = 101, PAIRS = 100 };
 
 static void *nothing(void *argument) { return argument; }
 
@@ -27,6 +27,6 @@ int main(void) {
         times[round] = (now() - begin) / PAIRS;
     }
     qsort(times, ROUNDS, sizeof *times, compare);
-    printf("%.2f\n", times[ROUNDS / 2]);
+    printf("microseconds %.2f\n", times[0]);
     return 0;
 }

@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: what recording and reporting cost, kept by date and machine.
 
+mod agent;
 mod calls;
 mod child;
 mod figures;
@@ -23,6 +24,9 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("ping-pong", Setting::ping_pong),
     ("fixed-work", Setting::fixed_work),
     ("start-up", Setting::start_up),
+    ("agent-locks", Setting::agent_locks),
+    ("agent-threads", Setting::agent_threads),
+    ("agent-contended", Setting::agent_contended),
     ("agent-sampler", Setting::agent_sampler),
     ("agent-calls", Setting::agent_calls),
     ("memory", Setting::memory),
