@@ -59,6 +59,15 @@ fn hooks_allocate_nothing() {
 }
 
 #[test]
+fn programs_that_a_sanitizer_watches() {
+    for sanitizer in ["address", "thread", "undefined"] {
+        let flag = format!("-fsanitize={sanitizer}");
+        let program = run::compile("leftovers.c", sanitizer, &[&flag]);
+        assert_same(&program, &[]);
+    }
+}
+
+#[test]
 fn no_descriptor_process_or_file_is_left() {
     assert_same(&build("leftovers.c"), &[]);
 }

@@ -1,5 +1,6 @@
 //! The agent as a collector: beside one of the kernel's, or alone.
 
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::RawFd;
 use std::time::Duration;
@@ -19,6 +20,20 @@ const ROUND: Duration = Duration::from_millis(5);
 const CALLS_ROUND: Duration = Duration::from_millis(1);
 /// The variable that tells agents where the memory is.
 const VARIABLE: &str = "LONGPOLE_AGENT";
+
+/// Where programs with gcc's address sanitizer look for their options.
+const SANITIZER: &str = "ASAN_OPTIONS";
+
+/// Such a program refuses to run where any library was loaded before its own, unless this is said. The agent takes
+/// nothing from the sanitizer: what it stands in for calls the sanitizer's functions.
+fn sanitizer_options(own: Option<OsString>) -> OsString {
+    let mut options = own.filter(|own| !own.is_empty()).map_or_else(OsString::new, |mut own| {
+        own.push(":");
+        own
+    });
+    options.push("verify_asan_link_order=0");
+    options
+}
 
 /// Reads what agents in the program's processes tell.
 pub(crate) struct AgentCollector {
@@ -40,8 +55,12 @@ impl AgentCollector {
     }
 
     /// What the program's environment needs.
-    pub(crate) fn environment(&self) -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
-        vec![("LD_PRELOAD".into(), self.library.preload()), (VARIABLE.into(), self.reader.path().into())]
+    pub(crate) fn environment(&self) -> Vec<(OsString, OsString)> {
+        vec![
+            ("LD_PRELOAD".into(), self.library.preload()),
+            (VARIABLE.into(), self.reader.path().into()),
+            (SANITIZER.into(), sanitizer_options(std::env::var_os(SANITIZER))),
+        ]
     }
 }
 
@@ -148,5 +167,16 @@ impl Collector for WithAgent {
 
     fn findings(&self) -> Vec<String> {
         self.kernel.findings().into_iter().chain(self.agent.findings()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_sanitizer_was_told_stays() {
+        assert_eq!(sanitizer_options(None), "verify_asan_link_order=0");
+        assert_eq!(sanitizer_options(Some("a=1".into())), "a=1:verify_asan_link_order=0");
     }
 }

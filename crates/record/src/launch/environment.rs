@@ -9,7 +9,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::ptr;
 
 /// Variables that can be added, by name. Where the caller has one of the same name, it is replaced.
-const NAMES: [&str; 2] = ["LD_PRELOAD", "LONGPOLE_AGENT"];
+const NAMES: [&str; 3] = ["LD_PRELOAD", "LONGPOLE_AGENT", "ASAN_OPTIONS"];
 /// Bytes for all of them.
 const ROOM: usize = 16 * 1024;
 
