@@ -253,4 +253,6 @@ pub struct TakenStack {
     pub memory: Vec<u8>,
     /// User addresses by frame pointers, innermost first (the first one is the instruction pointer).
     pub chain: Vec<u64>,
+    /// First addresses of the procedures that the thread is in, innermost first, where it published these only.
+    pub procedures: Vec<u64>,
 }

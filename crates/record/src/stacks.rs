@@ -79,6 +79,7 @@ impl Stacks {
         if taken.registers.is_some() || !taken.chain.is_empty() {
             self.unwinder.unwind(pid, &stack, &mut addresses);
         }
+        self.unwinder.procedures(pid, &taken.procedures, &mut addresses);
         let mut path = None;
         for address in addresses.iter().rev() {
             if log.stack_count() >= self.most_stacks {

@@ -167,6 +167,13 @@ impl Unwinder {
             None => walk.along_chain(stack.chain),
         }
     }
+
+    /// Appends the frames of procedures that are known by their first addresses, innermost first.
+    pub fn procedures(&mut self, pid: u32, addresses: &[u64], out: &mut Vec<CodeAddress>) {
+        let process = self.processes.get(&pid).cloned().unwrap_or_default();
+        let mut walk = Walk { unwinder: self, process, out, limit: 0 };
+        addresses.iter().take(MOST_FRAMES).for_each(|&address| walk.push(address, false));
+    }
 }
 
 /// Whether a word of a call chain is one of perf's marks between kernel and user part, and no address.

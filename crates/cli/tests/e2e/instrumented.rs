@@ -93,6 +93,28 @@ fn every_call_is_known_by_the_agent_alone() {
 }
 
 #[test]
+fn procedures_are_sampled_with_their_callers_where_calls_are_not_events() {
+    let session = Session::start();
+    let program = or_skip!(session.build("instrumented.c", &[INSTRUMENT]));
+    let path = session.path().join("sampled.longpole");
+    let mut command = longpole();
+    command
+        .args(["record", "--collector", "agent", "--frequency", "1000", "-o"])
+        .arg(&path)
+        .arg("--")
+        .arg(&program);
+    let run = session.run(&mut command);
+    assert!(run.status.success(), "{}", run.stderr);
+    let profile = Recording { path, run }.report("profile", "procedure");
+    // `jump` has what `risky` does, and its own 10.
+    for (procedure, milliseconds) in
+        [("main", 220.0), ("prepare", 60.0), ("count", 50.0), ("even", 30.0), ("jump", 30.0), ("left", 60.0)]
+    {
+        profile.assert_percent(procedure, milliseconds / 2.2, 4.0 * CLOSE);
+    }
+}
+
+#[test]
 fn procedures_that_exceptions_leave_are_left() {
     let session = Session::start();
     let program = or_skip!(session.build("instrumented_exceptions.cpp", &[INSTRUMENT]));

@@ -347,6 +347,7 @@ impl Context<'_> {
             registers: has_memory.then_some(Registers { ip, sp, bp }),
             memory: memory.iter().flat_map(|word| word.to_le_bytes()).collect(),
             chain,
+            procedures: Vec::new(),
         };
         self.known.stacks.insert(key);
         self.push(time, RawKind::Stack { pid: self.task.pid, taken: Box::new(taken) });

@@ -282,10 +282,8 @@ impl Stacks {
     }
 
     fn taken(&self, key: u64) -> TakenStack {
-        // Outer addresses are taken for return addresses, which lie behind their call.
-        let procedures = self.entries.iter().rev().enumerate();
-        let chain = procedures.map(|(depth, &(address, _))| address + u64::from(depth > 0)).collect();
-        TakenStack { key: Some(key), chain, ..TakenStack::default() }
+        let procedures = self.entries.iter().rev().map(|&(address, _)| address).collect();
+        TakenStack { key: Some(key), procedures, ..TakenStack::default() }
     }
 }
 

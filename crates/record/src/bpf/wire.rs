@@ -202,6 +202,7 @@ fn stack(fields: &mut Fields<'_>) -> Option<(u32, Box<TakenStack>)> {
         registers: (registers.ip != 0).then_some(registers),
         chain: fields.addresses(user_frames)?,
         memory: fields.bytes(memory_bytes)?.to_vec(),
+        procedures: Vec::new(),
     };
     Some((tid, Box::new(stack)))
 }

@@ -358,7 +358,14 @@ impl Conversion {
             return RawStack::None;
         }
         let memory = if registers.is_some() { sample.memory.to_vec() } else { Vec::new() };
-        RawStack::Taken(Box::new(TakenStack { key: None, kernel, registers, memory, chain }))
+        RawStack::Taken(Box::new(TakenStack {
+            key: None,
+            kernel,
+            registers,
+            memory,
+            chain,
+            procedures: Vec::new(),
+        }))
     }
 
     /// Appends an event; a record without processor is where its thread was seen last.
