@@ -47,7 +47,7 @@ extern "C" fn initialise() {
         if *((libc::pthread_self() as usize + TID) as *const u32) == system::tid() {
             TID_OFFSET.store(TID, Ordering::Relaxed);
         }
-        libc::pthread_atfork(Some(before_fork), Some(after_fork), Some(begin_child));
+        watch_forks();
         let mut key = 0;
         if libc::pthread_key_create(&raw mut key, Some(end)) == 0 && key < KEYS_IN_THREAD {
             END_KEY.store(key, Ordering::Relaxed);
@@ -97,6 +97,25 @@ fn note_main_stack(me: Me) {
     // A program that has moved its environment has told nothing about its stack.
     if here < top && top - here < bytes {
         stack::note_extent(me.area(), top & !7, bytes);
+    }
+}
+
+/// Asks to be told of forks. What libc calls this differs, and a name that it lacks would keep programs from starting:
+/// so it is looked for.
+fn watch_forks() {
+    type Handler = extern "C" fn();
+    type Register = unsafe extern "C" fn(Handler, Handler, Handler, *mut c_void) -> c_int;
+    // SAFETY: the texts end with a zero. The second function has the same arguments but for the last, which is not
+    // looked at then.
+    unsafe {
+        let mut register = libc::dlsym(libc::RTLD_DEFAULT, c"__register_atfork".as_ptr());
+        if register.is_null() {
+            register = libc::dlsym(libc::RTLD_DEFAULT, c"pthread_atfork".as_ptr());
+        }
+        if !register.is_null() {
+            let register = core::mem::transmute::<*mut c_void, Register>(register);
+            register(before_fork, after_fork, begin_child, core::ptr::null_mut());
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The functions that the hooks stand in for.
 
-use core::ffi::CStr;
+use core::ffi::{CStr, c_char};
 use core::mem::ManuallyDrop;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -41,7 +41,7 @@ impl Real {
         // SAFETY: both texts end with a zero.
         let address = unsafe {
             let versioned = match self.version {
-                Some(version) => libc::dlvsym(libc::RTLD_NEXT, self.name.as_ptr(), version.as_ptr()),
+                Some(version) => find_version(self.name, version),
                 None => ptr::null_mut(),
             };
             if versioned.is_null() { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) } else { versioned }
@@ -67,6 +67,20 @@ impl Real {
         }
         // SAFETY: both are one pointer wide; the caller vouches for the type.
         Some(unsafe { *Cast { address }.function })
+    }
+}
+
+/// One version of a function; null where there is none, or where libc knows no versions. (Then it is not there to be
+/// linked with either: so it is looked for by its name.)
+fn find_version(name: &CStr, version: &CStr) -> *mut c_void {
+    type Find = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> *mut c_void;
+    // SAFETY: all texts end with a zero, and the type is the function's own.
+    unsafe {
+        let find = libc::dlsym(libc::RTLD_DEFAULT, c"dlvsym".as_ptr());
+        if find.is_null() {
+            return find;
+        }
+        core::mem::transmute::<*mut c_void, Find>(find)(libc::RTLD_NEXT, name.as_ptr(), version.as_ptr())
     }
 }
 

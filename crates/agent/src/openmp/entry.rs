@@ -36,8 +36,26 @@ struct LinkMap {
     name: *const c_char,
 }
 
-unsafe extern "C" {
-    fn dladdr1(address: *const c_void, info: *mut Dl_info, extra: *mut *mut c_void, flags: c_int) -> c_int;
+/// glibc's `dladdr1`, which is looked for by its name: where libc lacks it, linking with it would keep programs from
+/// starting.
+///
+/// # Safety
+/// As the function asks for.
+unsafe fn dladdr1(
+    address: *const c_void,
+    info: *mut Dl_info,
+    extra: *mut *mut c_void,
+    flags: c_int,
+) -> c_int {
+    type Function = unsafe extern "C" fn(*const c_void, *mut Dl_info, *mut *mut c_void, c_int) -> c_int;
+    // SAFETY: the name ends with a zero, the type is the function's own, and the rest is the caller's.
+    unsafe {
+        let function = libc::dlsym(libc::RTLD_DEFAULT, c"dladdr1".as_ptr());
+        if function.is_null() {
+            return 0;
+        }
+        core::mem::transmute::<*mut c_void, Function>(function)(address, info, extra, flags)
+    }
 }
 
 impl Entry {

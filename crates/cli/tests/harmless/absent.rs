@@ -98,7 +98,7 @@ fn small_program() -> Vec<u8> {
     bytes
 }
 
-/// A program for another C library has a loader of its own, which is never asked to load the agent.
+/// A program for another C library has a loader of its own, which is not asked to load the agent.
 #[test]
 fn programs_with_another_c_library() {
     let musl = PathBuf::from("/usr/bin/musl-gcc");
@@ -111,4 +111,6 @@ fn programs_with_another_c_library() {
     let status = Command::new(musl).arg(source).arg("-o").arg(&program).status().unwrap();
     assert!(status.success());
     assert_absent(&program, "GNU C library");
+    // Started by a program that has the agent, it finds the agent in its environment.
+    crate::run::assert_same(Path::new("/bin/sh"), &["-c", &format!("{}; exit 9", program.display())]);
 }
