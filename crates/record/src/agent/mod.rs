@@ -13,6 +13,7 @@ mod collector;
 mod files;
 mod interpreter;
 mod library;
+mod losses;
 mod memory;
 mod obstacle;
 mod reader;

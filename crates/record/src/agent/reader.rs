@@ -10,6 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::calls::{Call, Calls, Out};
 use super::files::{File, Files};
+use super::losses::Lost;
 use super::memory::Memory;
 use super::ticks::{self, Ticks};
 use super::told::{Told, Wait};
@@ -36,22 +37,6 @@ pub(super) struct Reader {
     /// Calls that the last reading found.
     found: u64,
     last_roll_call: Time,
-}
-
-/// Events of an area that found no room.
-#[derive(Clone, Copy, Debug, Default)]
-struct Lost {
-    calls: u64,
-    others: u64,
-}
-
-impl Lost {
-    /// What the area has lost by now. Calls that are lost while this looks are not taken for others.
-    fn now(self, area: &Area) -> Lost {
-        let all = area.lost();
-        let calls = area.lost_calls();
-        Lost { calls: calls.max(self.calls), others: all.saturating_sub(calls).max(self.others) }
-    }
 }
 
 /// What is known of a process.

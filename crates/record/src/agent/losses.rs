@@ -1,0 +1,21 @@
+//! What areas have lost, read while their threads go on.
+
+use longpole_ring::Area;
+
+/// Events of an area that found no room.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Lost {
+    /// Calls of instrumented procedures, and returns.
+    pub(super) calls: u64,
+    /// All others.
+    pub(super) others: u64,
+}
+
+impl Lost {
+    /// What the area has lost by now. Calls that are lost while this looks are not taken for others.
+    pub(super) fn now(self, area: &Area) -> Lost {
+        let all = area.lost();
+        let calls = area.lost_calls();
+        Lost { calls: calls.max(self.calls), others: all.saturating_sub(calls).max(self.others) }
+    }
+}
