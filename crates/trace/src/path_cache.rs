@@ -170,7 +170,7 @@ impl PathCache {
             path = table.enter(paths, path, table.node(stack).1, 0);
             self.paths.insert((prefix, stack, Cut::Plain), path);
         }
-        path
+        self.known(table, paths, prefix, path)
     }
 
     fn intern_stripped(
@@ -188,7 +188,17 @@ impl PathCache {
             Some(caller) => self.intern(table, paths, prefix, (Some(caller), Cut::Plain)),
             None => self.get(prefix).path,
         };
-        table.enter(paths, path, frame, dropped)
+        // The collector's own frames around it are no place.
+        let is_nowhere = paths.innermost_id(path) == Some(table.unknown());
+        let path = if is_nowhere { self.get(prefix).path } else { path };
+        let path = table.enter(paths, path, frame, dropped);
+        self.known(table, paths, prefix, path)
+    }
+
+    /// The path, or that nothing is known where it did not go on from the prefix: of a stack of the collector's own
+    /// frames alone.
+    fn known(&self, table: &StackTable, paths: &mut Paths, prefix: PrefixId, path: PathId) -> PathId {
+        if path == self.get(prefix).path { paths.path(path, table.unknown()) } else { path }
     }
 }
 

@@ -199,7 +199,7 @@ fn a_sample_in_the_collector_s_own_code_is_one_in_the_procedure_that_called_it()
     });
     let told = of(&trace, "T0");
     assert!(told.contains(&"10 at main/parse".to_owned()), "{told:?}");
-    assert!(told.contains(&"20 at __cyg_profile_func_enter/push".to_owned()), "{told:?}");
+    assert!(told.contains(&"20 at [no stack]".to_owned()), "{told:?}");
 }
 
 #[test]

@@ -302,8 +302,8 @@ fn a_recording_of_a_newer_version_is_refused_with_both_versions() {
     let session = Session::start();
     let recording = or_skip!(sample(&session));
     let file = recording.path.join("recording.json");
-    let text =
-        fs::read_to_string(&file).unwrap().replacen("\"format_version\": 2", "\"format_version\": 999", 1);
+    let written = format!("\"format_version\": {}", longpole_recording::FORMAT_VERSION);
+    let text = fs::read_to_string(&file).unwrap().replacen(&written, "\"format_version\": 999", 1);
     fs::write(&file, text).unwrap();
     let run = report(&session, &recording.path);
     assert_eq!(run.status.code(), Some(FAILED));
