@@ -101,13 +101,14 @@ pub(crate) fn removed_percent(input: &Source<'_>) -> f64 {
 pub(crate) fn warnings(input: &Source<'_>) -> Vec<String> {
     let evidence = input.evidence;
     let mut warnings = Vec::new();
-    warn_of_losses(evidence, &mut warnings);
     if evidence.lost_calls > 0 {
         warnings.push(format!(
-            "{} entries and exits of instrumented procedures were lost: what these did is their callers'",
+            "{} entries and exits of instrumented procedures were lost, and the time about them is with whoever was \
+             entered before: shares of procedures can be far off; `record` without --calls samples them",
             crate::quantity::grouped(evidence.lost_calls)
         ));
     }
+    warn_of_losses(evidence, &mut warnings);
     if evidence.truncated {
         // The recorder notes what cut it short; a killed recorder could not.
         let is_reason = |note: &&String| note.starts_with("the recording ends before the program");

@@ -146,8 +146,9 @@ fn procedures_that_exceptions_leave_without_a_word_are_left() {
 
 #[test]
 fn what_telling_of_calls_costs_is_not_the_programs() {
-    /// Others' use of the caches makes calls cost more than the trials tell: one recording of several is without it.
-    const ATTEMPTS: usize = 6;
+    /// Others' use of the caches makes calls cost more than the trials tell, and keeps the recorder from its work: one
+    /// recording of several is without it.
+    const ATTEMPTS: usize = 12;
     let session = Session::start();
     let program = or_skip!(session.build("instrumented_calls.c", &[INSTRUMENT]));
     let mut seen = Vec::new();
@@ -157,10 +158,18 @@ fn what_telling_of_calls_costs_is_not_the_programs() {
         let told = calls(&recording).expect("calls are counted");
         let lost = evidence.value["evidence"]["lost_calls"].as_u64().unwrap_or(0);
         assert!(told <= CALLS && 2 * told + lost >= 2 * CALLS, "{told} calls, {lost} entries and exits lost");
+        if lost > 0 {
+            let summary = session.run(longpole().arg("report").arg(&recording.path)).stdout;
+            let words = summary.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(words.contains("shares of procedures can be far off"), "{lost} lost: {summary}");
+        }
+        if 100 * lost > told {
+            continue;
+        }
         let profile = recording.report("profile", "procedure");
         let share = |procedure| profile.sum("procedure", procedure, "inclusive_percent");
         let (chatty, silent, nothing) = (share("chatty"), share("silent"), share("nothing"));
-        if (0.8..1.15).contains(&(chatty / silent)) && nothing < 10.0 {
+        if (0.8..1.15).contains(&(chatty / silent)) && nothing < 15.0 {
             return;
         }
         seen.push((chatty, silent, nothing));
