@@ -23,6 +23,9 @@ const CONTENDED: u64 = 1 << KIND_BITS;
 
 /// A thread that takes more locks than one in so many ticks takes them in quick succession: about a microsecond.
 const QUICK_TICKS: u64 = 2_000;
+/// Locks that come so quickly one after the other before any goes untimed: those that are only acquired within each
+/// other do not.
+const QUICK_RUN: u32 = 8;
 /// Holds that are not timed then, at least; up to 15 more at random, so that no pattern of locks hides one.
 const FEWEST_SKIPS: u32 = 8;
 /// Set in the time of a hold that is not timed, beside the header's coarse time. No clock counts so far.
@@ -120,6 +123,8 @@ pub struct Holds {
     skips: AtomicU32,
     /// The same when it was set last.
     skips_at_first: AtomicU32,
+    /// Times in a row that locks came quickly.
+    quick_run: AtomicU32,
     /// When the last free lock was taken that was timed.
     last_timed: AtomicU64,
     held: [Hold; MOST_HELD],
@@ -135,6 +140,7 @@ impl Holds {
             missed: AtomicU32::new(0),
             skips: AtomicU32::new(0),
             skips_at_first: AtomicU32::new(0),
+            quick_run: AtomicU32::new(0),
             last_timed: AtomicU64::new(0),
             held: core::array::from_fn(|_| Hold::default()),
             rows: core::array::from_fn(|_| Row::default()),
@@ -184,7 +190,9 @@ impl Holds {
         let since = now.saturating_sub(self.last_timed.load(Ordering::Relaxed));
         let is_quick = since < takes * QUICK_TICKS;
         // The lowest bits of a clock are as good as drawn.
-        let skips = if is_quick { FEWEST_SKIPS + (now as u32 ^ (now >> 4) as u32) % 16 } else { 0 };
+        let run = if is_quick { self.quick_run.load(Ordering::Relaxed).saturating_add(1) } else { 0 };
+        self.quick_run.store(run, Ordering::Relaxed);
+        let skips = if run >= QUICK_RUN { FEWEST_SKIPS + (now as u32 ^ (now >> 4) as u32) % 16 } else { 0 };
         self.last_timed.store(now, Ordering::Relaxed);
         self.skips_at_first.store(skips, Ordering::Relaxed);
         self.skips.store(skips, Ordering::Relaxed);
@@ -483,6 +491,21 @@ mod tests {
         hold(800_000, 800_050, 790_000);
         let rows: Vec<_> = holds.rows().map(|row| (row.acquisitions, row.ticks, row.longest)).collect();
         assert_eq!(rows, [(4, 50 + 690_000 + 2 * 50, 690_000)]);
+    }
+
+    #[test]
+    fn locks_within_locks_are_not_quick_if_their_holds_are_long() {
+        let holds = Holds::new();
+        let mut now = 1_000_000;
+        for _ in 0..100 {
+            for lock in [1, 2, 3] {
+                assert!(holds.is_timed(false));
+                holds.take(taken(lock, 0), now);
+                now += 100;
+            }
+            now += 1_000_000;
+            [3, 2, 1].into_iter().for_each(|lock| assert_eq!(release(&holds, lock, now, FOR_EVER), None));
+        }
     }
 
     #[test]
