@@ -27,7 +27,7 @@ fn assert_inclusive(recording: &Recording, expected: &[(&str, f64)]) {
     for &(name, seconds) in expected {
         let found = profile.sum("procedure", name, "inclusive_seconds");
         let table = || profile.table("procedure");
-        assert!((found - seconds).abs() < 0.015, "{name}: {found} s, not {seconds}\n{}", table());
+        assert!((found - seconds).abs() < 0.015, "{}\n{name}: {found} s, not {seconds}", table());
     }
 }
 
