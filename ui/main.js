@@ -1,0 +1,96 @@
+/** The page: its head, its list of views, and the one view that the URL names. */
+
+import { ask, exported } from './api.js';
+import { go, link, note, place } from './state.js';
+import { element } from './widgets/element.js';
+import { panel } from './widgets/panel.js';
+import { drawHead } from './widgets/head.js';
+import { listenForKeys } from './widgets/keys.js';
+import flame from './views/flame.js';
+import help from './views/help.js';
+import objects from './views/objects.js';
+import overview from './views/overview.js';
+import parallelism from './views/parallelism.js';
+import path from './views/path.js';
+import source from './views/source.js';
+import timeline from './views/timeline.js';
+import tree from './views/tree.js';
+import waits from './views/waits.js';
+
+/**
+ * What a view is given: the place it is at, ways to ask and to go, and the recording.
+ * @typedef {object} Context
+ * @property {import('./model/query.js').Place} place
+ * @property {(path: string, parameters?: Record<string, any>) => Promise<any>} ask as in `api.js`
+ * @property {(view: string, parameters?: Record<string, any>) => Promise<any>} report asks for a report with the
+ *   place's phase, io and weight
+ * @property {typeof go} go
+ * @property {typeof link} link
+ * @property {typeof note} note
+ * @property {any} recording the answer of `api/recording`
+ * @property {AbortSignal} signal ends when the view is left or drawn anew: listeners on the window go with it
+ */
+
+/**
+ * A view: a file below `views/`.
+ * @typedef {object} View
+ * @property {string} name its name in the URL
+ * @property {string} title
+ * @property {string} about one sentence, shown below the title
+ * @property {string} key the digit or letter that opens it
+ * @property {(root: HTMLElement, context: Context) => void|Promise<void>} draw fills the empty root
+ */
+
+/** @type {View[]} in the order of the list */
+const VIEWS = [overview, timeline, path, waits, objects, parallelism, tree, flame, source, help];
+
+const root = /** @type {HTMLElement} */ (document.querySelector('[data-view]'));
+const list = /** @type {HTMLElement} */ (document.querySelector('[data-views]'));
+const head = /** @type {HTMLElement} */ (document.querySelector('[data-top]'));
+
+/** @type {AbortController|undefined} */
+let drawn;
+/** @type {any} */
+let recording;
+
+async function start() {
+  const starting = panel(root, () => ask('recording'), (answer) => {
+    recording = answer;
+  });
+  await starting;
+  if (!recording) return;
+  recording.is_export = Boolean(await exported());
+  document.title = `${recording.name} – longpole`;
+  addEventListener('hashchange', draw);
+  listenForKeys(VIEWS);
+  document.querySelector('[data-skip]')?.addEventListener('click', (event) => {
+    event.preventDefault();
+    root.focus();
+  });
+  draw();
+}
+
+function draw() {
+  drawn?.abort();
+  drawn = new AbortController();
+  const here = place();
+  const view = VIEWS.find((view) => view.name === here.view) ?? overview;
+  list.replaceChildren(...VIEWS.map((each) => element('a', {
+    href: link({ view: each.name, ...(each === view ? {} : { of: undefined }) }),
+    'aria-current': each === view ? 'page' : undefined,
+    title: `${each.about} (key ${each.key})`,
+  }, each.title)));
+  /** @type {Context} */
+  const context = {
+    place: here, ask, go, link, note, recording, signal: drawn.signal,
+    report: (name, parameters = {}) => ask('report', {
+      view: name, phase: here.phase, io: here.io, weight: here.weight, ...parameters,
+    }),
+  };
+  drawHead(head, context);
+  const body = element('div.body', { 'data-drawn': view.name });
+  root.replaceChildren(element('div.title', null, element('h1', null, view.title), element('p', null, view.about)), body);
+  panel(body, Promise.resolve(), () => view.draw(body, context));
+}
+
+start();

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import { cell, phase, phaseSeconds, time } from '../../model/quantity.js';
+
+test('times have three digits and the unit that suits them', () => {
+  assert.equal(time(1.2345), '1.23 s');
+  assert.equal(time(0.0421), '42.1 ms');
+  assert.equal(time(0.00000042), '420 ns');
+  assert.equal(time(0.9996), '1.00 s');
+  assert.equal(time(0), '0 s');
+  assert.equal(time(undefined), '');
+});
+
+test('cells are written in their unit', () => {
+  assert.equal(cell(12.34, '%'), '12.3 %');
+  assert.equal(cell(1.25, 'percentage points'), '± 1.3');
+  assert.equal(cell(12345, ''), '12 345');
+});
+
+test('a phase is as exact as its length needs', () => {
+  assert.equal(phase(0.5, 1.25), '0.5s..1.25s');
+  assert.equal(phase(1.0000001, 1.0000412), '1.0000001s..1.0000412s');
+  assert.deepEqual(phaseSeconds('0.5s..1.25s'), [0.5, 1.25]);
+  assert.equal(phaseSeconds('20%..30%'), null);
+});
