@@ -18,9 +18,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("longpole-graph", &["event", "trace"]),
     ("longpole-metrics", &["event", "trace", "graph"]),
     ("longpole-report", &["event", "trace", "graph", "metrics"]),
+    ("longpole-answer", &["recording", "trace", "metrics", "timeline", "report"]),
+    ("longpole-server", &["recording", "metrics", "timeline", "report", "answer"]),
     (
         "longpole",
-        &["event", "recording", "symbols", "record", "trace", "graph", "metrics", "report", "runtime"],
+        &["event", "recording", "symbols", "record", "metrics", "report", "answer", "server", "runtime"],
     ),
     ("longpole-runtime", &[]),
     ("longpole-testkit", &["event", "recording", "trace"]),

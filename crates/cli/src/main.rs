@@ -9,7 +9,6 @@ mod demo;
 mod doctor;
 mod failure;
 mod import;
-mod phase;
 mod record;
 mod report;
 mod setup;

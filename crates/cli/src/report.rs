@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
-use longpole_metrics::{By, Demand, Weight, details};
-use longpole_report::{Names, Options, Report, Style, View, build};
-use longpole_trace::Timelines;
+use longpole_answer::Question;
+use longpole_metrics::{By, Weight};
+use longpole_report::{Style, View};
 
-use crate::answer::{Output, Question, answer, recording, unreadable};
+use crate::answer::{Output, open, recording, refused};
 use crate::failure::Failure;
 
 /// Answers from a recording.
@@ -125,7 +125,7 @@ fn views_help() -> String {
 }
 
 impl ReportArgs {
-    fn options(&self) -> Options {
+    fn question(&self) -> Question {
         let by = match self.by {
             RowKind::Procedure => By::Procedure,
             RowKind::Line => By::Line,
@@ -138,14 +138,15 @@ impl ReportArgs {
             PathWeight::Cpu => Weight::Cpu,
             PathWeight::Elapsed => Weight::Elapsed,
         };
-        Options {
+        Question {
+            phase: self.phase.clone(),
+            of: self.of.clone(),
             by,
             top: self.top,
             weight,
             io_idle: self.io == Io::Idle,
             all: self.all,
             explain: self.explain,
-            ..Options::default()
         }
     }
 }
@@ -153,46 +154,19 @@ impl ReportArgs {
 /// Writes the view that was asked for.
 pub fn run(args: &ReportArgs) -> Result<()> {
     let folder = recording(args.recording.as_ref())?;
-    let question = Question {
-        folder: &folder,
-        phase: args.phase.as_deref(),
-        options: args.options(),
-        output: Output::new(args.format, args.width),
-    };
     let Views(views) = &args.view;
     if args.format == Format::Csv && views.len() > 1 {
         return Err(one_table());
     }
     let views = if args.explain.is_some() { &[View::Waits] } else { views.as_slice() };
-    write(&render(&question, views, args.of.as_deref())?)
+    let reports = open(&folder)?.reports(views, &args.question()).map_err(refused)?;
+    write(&Output::new(args.format, args.width).text(&reports))
 }
 
 /// The short answer that `record` ends with.
 pub fn summary(recording: &Path, style: Style) -> Result<String> {
-    let output = Output { format: Format::Text, style };
-    let question = Question { folder: recording, phase: None, options: Options::default(), output };
-    render(&question, &[View::Summary], None)
-}
-
-fn render(question: &Question<'_>, views: &[View], of: Option<&str>) -> Result<String> {
-    answer(question, |asked| {
-        let run = asked.run;
-        let names = Names { program: run.program(), paths: run.paths(), objects: run.objects() };
-        let mut options = asked.options.clone();
-        let mut demand = Demand::default();
-        for view in views {
-            options.of = of.map(|of| view.find(of, &names)).transpose()?;
-            demand = demand.or(view.demand(&options));
-        }
-        let details = details(run, &asked.choices, &demand, asked.analysis)
-            .with_context(|| unreadable(question.folder))?;
-        let report = |&view: &View| asked.build(&details, |input, _| build(view, input, &options));
-        let reports: Vec<Report> = views.iter().map(report).collect();
-        match options.explain.filter(|_| reports.iter().all(|report| report.rows.is_empty())) {
-            Some(number) => Err(no_such_wait(number)),
-            None => Ok(reports),
-        }
-    })
+    let report = open(recording)?.report(View::Summary, &Question::default()).map_err(refused)?;
+    Ok(report.text(&style))
 }
 
 fn one_table() -> anyhow::Error {
@@ -200,15 +174,6 @@ fn one_table() -> anyhow::Error {
         status: 2,
         hints: vec!["`--format json` holds several views".into()],
         error: anyhow::anyhow!("write several views as CSV: a table has the columns of one view"),
-    }
-    .into()
-}
-
-fn no_such_wait(number: usize) -> anyhow::Error {
-    Failure {
-        status: 1,
-        hints: vec!["`longpole report --view waits --all` lists the waits, the first one is 1".into()],
-        error: anyhow::anyhow!("explain wait {number}: the view `waits` has no such row"),
     }
     .into()
 }

@@ -2,13 +2,11 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
-use longpole_metrics::{Change, Details, what_if};
-use longpole_report::{Input, NamedChange, Names, Options, build_what_if};
-use longpole_trace::Timelines;
+use longpole_answer::Supposition;
 
-use crate::answer::{Output, Question, answer, recording, unreadable};
+use crate::answer::{Output, open, recording, refused};
 use crate::report::{Format, write};
 
 /// What would become of the run if some work took less time, or more.
@@ -40,20 +38,7 @@ pub struct WhatIfArgs {
 /// Writes what becomes of the run.
 pub fn run(args: &WhatIfArgs) -> Result<()> {
     let folder = recording(args.recording.as_ref())?;
-    let question = Question {
-        folder: &folder,
-        phase: args.phase.as_deref(),
-        options: Options { top: args.top, ..Options::default() },
-        output: Output::new(args.format, args.width),
-    };
-    write(&answer(&question, |asked| {
-        let run = asked.run;
-        let names = Names { program: run.program(), paths: run.paths(), objects: run.objects() };
-        let parse = |text: &String| NamedChange::parse(text, &names);
-        let changes = args.changes.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
-        let plain: Vec<Change> = changes.iter().map(|change| change.change.clone()).collect();
-        let found = what_if(run, &asked.choices, &plain).with_context(|| unreadable(&folder))?;
-        let build = |input: &Input<'_>, options: &Options| build_what_if(input, options, &changes, &found);
-        Ok(vec![asked.build(&Details::default(), build)])
-    })?)
+    let supposition = Supposition { changes: args.changes.clone(), phase: args.phase.clone(), top: args.top };
+    let report = open(&folder)?.what_if(&supposition).map_err(refused)?;
+    write(&Output::new(args.format, args.width).text(&[report]))
 }

@@ -14,7 +14,7 @@ use crate::waits::{Explanations, Limits, Waits};
 use crate::wanted::WantedWatch;
 
 /// Which parts of [`Details`] are wanted.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Demand {
     /// [`Details::contention`] and [`Details::holds`].
     pub contention: bool,

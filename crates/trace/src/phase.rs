@@ -12,6 +12,8 @@
 //!
 //! Time: one more reading, and every later reading is of the whole run. Memory: a few numbers per thread.
 
+use std::ops::Deref;
+
 use longpole_event::{ProcessId, ThreadId, Time};
 
 use crate::objects::{ObjectId, Objects};
@@ -20,10 +22,10 @@ use crate::program::{Process, Program, Thread};
 use crate::state::State;
 use crate::timeline::{Item, Timelines, What};
 
-/// Timelines of a part of a run.
+/// Timelines of a part of a run; `H` holds the timelines of the whole run: a reference, or a share of them.
 #[derive(Debug)]
-pub struct Phase<'a, T> {
-    whole: &'a T,
+pub struct Phase<H> {
+    whole: H,
     from: Time,
     /// `None`: to the end of the run.
     to: Option<Time>,
@@ -70,12 +72,15 @@ impl Position {
     }
 }
 
-impl<'a, T: Timelines> Phase<'a, T> {
+impl<H> Phase<H>
+where
+    H: Deref<Target: Timelines>,
+{
     /// The part of the run from `from` to `to`, or to its end. Its end has to be after its begin.
     ///
     /// # Errors
     /// What the timelines say when they cannot be read.
-    pub fn new(whole: &'a T, from: Time, to: Option<Time>) -> Result<Self, T::Error> {
+    pub fn new(whole: H, from: Time, to: Option<Time>) -> Result<Self, <H::Target as Timelines>::Error> {
         let elapsed = whole.program().elapsed_nanoseconds;
         let to = to.filter(|to| to.nanoseconds() < elapsed);
         let threads = whole.program().threads.len();
@@ -98,8 +103,8 @@ impl<'a, T: Timelines> Phase<'a, T> {
 
     /// The run that this is a part of.
     #[must_use]
-    pub fn whole(&self) -> &'a T {
-        self.whole
+    pub fn whole(&self) -> &H::Target {
+        &self.whole
     }
 
     /// Share of the run's CPU time that lies in the phase, 0 to 1.
@@ -205,8 +210,11 @@ impl<'a, T: Timelines> Phase<'a, T> {
     }
 }
 
-impl<T: Timelines> Timelines for Phase<'_, T> {
-    type Error = T::Error;
+impl<H> Timelines for Phase<H>
+where
+    H: Deref<Target: Timelines>,
+{
+    type Error = <H::Target as Timelines>::Error;
 
     fn program(&self) -> &Program {
         &self.program
@@ -220,7 +228,7 @@ impl<T: Timelines> Timelines for Phase<'_, T> {
         self.whole.objects()
     }
 
-    fn for_each(&self, visit: &mut dyn FnMut(&Item)) -> Result<(), T::Error> {
+    fn for_each(&self, visit: &mut dyn FnMut(&Item)) -> Result<(), Self::Error> {
         self.enter(visit);
         let mut is_on_cpu: Vec<bool> =
             self.entering.iter().map(|position| position.state.is_on_cpu()).collect();

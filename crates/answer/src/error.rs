@@ -1,0 +1,54 @@
+//! What can go wrong with a question.
+
+use std::path::{Path, PathBuf};
+
+/// Result of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Completes "failed to …".
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The recording's folder.
+    #[error(transparent)]
+    Recording(#[from] longpole_recording::Error),
+    /// The recording's logs.
+    #[error(transparent)]
+    Trace(#[from] longpole_trace::Error),
+    /// The recording could be opened, but not be read again.
+    #[error("read the recording {}", path.display())]
+    Unreadable {
+        /// The recording.
+        path: PathBuf,
+        /// Why not.
+        source: longpole_trace::Error,
+    },
+    /// What is asked for is not there.
+    #[error(transparent)]
+    Report(#[from] longpole_report::Error),
+    /// A wait that is not among those of the view.
+    #[error("explain wait {number}: the view `waits` has no such row")]
+    NoSuchWait {
+        /// The place that was asked for.
+        number: usize,
+    },
+}
+
+impl Error {
+    /// For readings of an opened recording.
+    pub(crate) fn unreadable(path: &Path) -> impl FnOnce(longpole_trace::Error) -> Error + use<> {
+        let path = path.to_owned();
+        move |source| Error::Unreadable { path, source }
+    }
+
+    /// What to do about it, a line each.
+    #[must_use]
+    pub fn hints(&self) -> Vec<String> {
+        match self {
+            Error::NoSuchWait { .. } => {
+                vec!["`longpole report --view waits --all` lists the waits, the first one is 1".to_owned()]
+            }
+            _ => Vec::new(),
+        }
+    }
+}

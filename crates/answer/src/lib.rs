@@ -1,0 +1,19 @@
+//! From a question to an answer: opens a recording, analyses what is asked of it, and remembers what was computed.
+//!
+//! In: a recording's folder and typed questions ([`Question`], [`Supposition`]). Out: [`Report`](longpole_report::Report)s.
+//! A [`Recording`] can be asked by many threads at once. Its events are read when the first question needs them; what
+//! two questions need alike (the same phase, the same details) is computed once, and a question that needs something
+//! else does not wait for it.
+
+mod analysed;
+mod error;
+mod memory;
+mod question;
+mod recording;
+mod run;
+
+pub use analysed::Analysed;
+pub use error::{Error, Result};
+pub use question::{Question, Supposition};
+pub use recording::Recording;
+pub use run::Run;

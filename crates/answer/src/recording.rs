@@ -1,0 +1,116 @@
+//! A recording that is asked questions, by many threads at once.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use longpole_recording::{Folder, Manifest};
+use longpole_report::{Report, Span, View};
+use longpole_trace::Trace;
+
+use crate::analysed::Analysed;
+use crate::error::Result;
+use crate::memory::{Memory, Slot};
+use crate::question::{Question, Supposition};
+use crate::run::{self, Run};
+
+/// Analyses and phases that are kept: whoever looks at a recording goes to and fro between a few parts of it.
+const KEPT: usize = 8;
+/// Names of phases of which is kept where they lie.
+const SPANS_KEPT: usize = 256;
+
+/// Begin and end of a phase; `None` for the whole run.
+type Stretch = Option<(u64, u64)>;
+
+/// A recording with what was found out about it so far.
+#[derive(Debug)]
+pub struct Recording {
+    folder: Folder,
+    manifest: Manifest,
+    trace: Slot<Arc<Trace>>,
+    spans: Memory<String, Span>,
+    runs: Memory<Stretch, Arc<Run>>,
+    analysed: Memory<(Stretch, bool), Arc<Analysed>>,
+}
+
+impl Recording {
+    /// Opens the folder and reads its manifest; events are read when a question needs them.
+    ///
+    /// # Errors
+    /// [`Error::Recording`](crate::Error::Recording).
+    pub fn open(path: &Path) -> Result<Recording> {
+        let (folder, manifest) = Folder::open(path)?;
+        Ok(Recording {
+            folder,
+            manifest,
+            trace: Slot::default(),
+            spans: Memory::of(SPANS_KEPT),
+            runs: Memory::of(KEPT),
+            analysed: Memory::of(KEPT),
+        })
+    }
+
+    /// Where it lies.
+    #[must_use]
+    pub fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
+    /// What was run, where, and how it was collected.
+    #[must_use]
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The opened recording; the first one who asks waits until its events are read once.
+    ///
+    /// # Errors
+    /// [`Error::Trace`](crate::Error::Trace).
+    pub fn trace(&self) -> Result<Arc<Trace>> {
+        self.trace.get_or(|| Ok(Arc::new(Trace::open(self.folder.path())?)))
+    }
+
+    /// What a view says.
+    ///
+    /// # Errors
+    /// All of [`Error`](crate::Error).
+    pub fn report(&self, view: View, question: &Question) -> Result<Report> {
+        let mut reports = self.reports(&[view], question)?;
+        Ok(reports.pop().expect("one report of one view"))
+    }
+
+    /// What several views say. What they need beside the analysis is computed for all of them together; where two want
+    /// the same in different ways, the first one's way.
+    ///
+    /// # Errors
+    /// All of [`Error`](crate::Error).
+    pub fn reports(&self, views: &[View], question: &Question) -> Result<Vec<Report>> {
+        self.analysed(question.phase.as_deref(), question.io_idle)?.reports(views, question)
+    }
+
+    /// What would become of the run.
+    ///
+    /// # Errors
+    /// All of [`Error`](crate::Error).
+    pub fn what_if(&self, supposition: &Supposition) -> Result<Report> {
+        self.analysed(supposition.phase.as_deref(), false)?.what_if(supposition)
+    }
+
+    /// The recording, or the phase of it that `phase` names, analysed.
+    ///
+    /// # Errors
+    /// All of [`Error`](crate::Error).
+    pub fn analysed(&self, phase: Option<&str>, io_idle: bool) -> Result<Arc<Analysed>> {
+        let trace = self.trace()?;
+        let span = phase.map(|text| self.span(&trace, text)).transpose()?;
+        let stretch = span.map(|span| (span.from, span.to));
+        let key = (stretch, io_idle);
+        self.analysed.get_or(key, || {
+            let run = self.runs.get_or(stretch, || Run::new(Arc::clone(&trace), span).map(Arc::new))?;
+            Analysed::new(run, io_idle).map(Arc::new)
+        })
+    }
+
+    fn span(&self, trace: &Trace, text: &str) -> Result<Span> {
+        self.spans.get_or(text.to_owned(), || run::span(trace, text))
+    }
+}
