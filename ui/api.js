@@ -53,7 +53,7 @@ export function ask(path, parameters = {}) {
   const answer = fetchAnswer(key);
   answers.set(key, answer);
   answer.catch(() => answers.delete(key));
-  if (answers.size > 300) answers.delete(answers.keys().next().value);
+  if (answers.size > 300) answers.delete([...answers.keys()][0]);
   return answer;
 }
 

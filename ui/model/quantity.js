@@ -63,7 +63,7 @@ export function cell(value, unit) {
  */
 export function phase(from, to) {
   const places = Math.min(9, Math.max(0, 3 - Math.floor(Math.log10(Math.max(to - from, 1e-9)))));
-  const text = (seconds) => `${Number(seconds.toFixed(places))}s`;
+  const text = (/** @type {number} */ seconds) => `${Number(seconds.toFixed(places))}s`;
   return `${text(from)}..${text(to)}`;
 }
 

@@ -12,7 +12,7 @@ export function keyOf(path, parameters) {
     const values = Array.isArray(value) ? value : [value];
     return values
       .filter((one) => one !== undefined && one !== '')
-      .map((one) => `${encodeURIComponent(name)}=${encodeURIComponent(one)}`);
+      .map((one) => `${encodeURIComponent(name)}=${encodeURIComponent(String(one))}`);
   });
   return pairs.length > 0 ? `${path}?${pairs.join('&')}` : path;
 }

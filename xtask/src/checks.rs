@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 
 use crate::steps::{Steps, cargo, root, succeed};
-use crate::{bpf, foreign, layering, tools};
+use crate::{bpf, foreign, layering, page, tools};
 
 /// File, below the target folder, to which tests add a line when they skip.
 const SKIPS: &str = "target/skipped-tests";
@@ -65,6 +65,7 @@ pub fn test(install: bool) -> Result<ExitCode> {
     steps.step("end-to-end tests", || test(&["test", "--package", "longpole", "--locked"]));
     let mut skipped: Vec<String> =
         fs::read_to_string(&skips).context("read the skipped tests")?.lines().map(str::to_owned).collect();
+    page::test(&mut steps, &mut skipped, complete);
     foreign::run_quick(install, &mut steps, &mut skipped)?;
     skipped.sort();
     skipped.dedup();

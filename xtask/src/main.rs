@@ -8,6 +8,7 @@ mod checks;
 mod collectors;
 mod foreign;
 mod layering;
+mod page;
 mod steps;
 mod synthetic;
 mod tools;
@@ -69,6 +70,8 @@ enum Command {
     Collectors,
     /// Write the generated pages of docs/ anew.
     Docs,
+    /// Take pictures of every view of the page, light and dark, for docs/.
+    Screenshots,
 }
 
 fn main() -> ExitCode {
@@ -91,5 +94,6 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Fuzz { seconds } => checks::fuzz(seconds),
         Command::Collectors => collectors::run(),
         Command::Docs => checks::docs(),
+        Command::Screenshots => page::screenshots(),
     }
 }

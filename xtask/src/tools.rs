@@ -33,6 +33,9 @@ const TOOLS: &[Tool] = &[
     tool("pgbench", &["postgresql", "postgresql-contrib"]),
     tool("setpriv", &["util-linux"]),
     tool("musl-gcc", &["musl-tools"]),
+    tool("node", &["nodejs"]),
+    tool("npm", &["npm"]),
+    tool("chromium", &["chromium", "chromium-browser"]),
 ];
 
 /// Finds every tool, installs what is missing if `install` and this is root on a machine with apt, and
