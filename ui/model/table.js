@@ -22,3 +22,11 @@ export function arrange(rows, { sort, find }) {
     return sign * (typeof one === 'number' && typeof other === 'number' ? one - other : String(one).localeCompare(String(other)));
   });
 }
+
+const COUNTS = /^(rank|count|samples|switches|acquisitions|contended|waits|blocks|tid|pid|line|level|handovers|objects|longest_queue|contended_acquisitions|entries|hand_offs)$/;
+
+/**
+ * Whether a column's values stand at the right, and fall at the first sorting.
+ * @param {{name: string, unit: string, is_number?: boolean}} column
+ */
+export const isNumber = (column) => column.unit !== '' || column.is_number === true || COUNTS.test(column.name);
