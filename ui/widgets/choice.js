@@ -1,0 +1,26 @@
+/** A choice between a few ways to see the same: links beside each other, the one that is seen marked. */
+
+import { element } from './element.js';
+
+/**
+ * @param {string} label what is chosen
+ * @param {{value: string|undefined, title: string, about?: string}[]} options
+ * @param {string|undefined} now the value that is seen
+ * @param {(value: string|undefined) => string} hrefOf
+ * @returns {HTMLElement}
+ */
+export function choice(label, options, now, hrefOf) {
+  return element('span.choice', { role: 'group', 'aria-label': label }, element('span.faint', null, label),
+    ...options.map(({ value, title, about }) => element('a', {
+      href: hrefOf(value), title: about, 'aria-current': value === now ? 'true' : undefined, 'data-choice': value ?? '',
+    }, title)));
+}
+
+/**
+ * A word that the help explains.
+ * @param {string} word
+ * @param {string} name what the registry calls it
+ * @param {import('../main.js').Context} context
+ */
+export const explained = (word, name, { link }) =>
+  element('a.explained', { href: link({ view: 'help', of: name }), title: 'What does that mean?' }, word);

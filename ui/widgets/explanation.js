@@ -1,0 +1,115 @@
+/** One wait in full (part of the view `waits`): what those did beyond who ended it, beside what the waiting threads did beyond. */
+
+import { classShares, deedOf, lookOf, sidesOf } from '../model/waiting.js';
+import { nameOf, shorten } from '../model/names.js';
+import { count, percent, time } from '../model/quantity.js';
+import { swatch } from './bars.js';
+import { choice, explained } from './choice.js';
+import { element } from './element.js';
+import { lineLink, objectLink, procedureLink } from './places.js';
+
+/** @typedef {import('../main.js').Context} Context */
+
+/** Steps with less of the column's height, in percent, are drawn without their mark. */
+const ROOM = 4;
+
+/** @type {Record<string, string>} */
+const UNWANTED = {
+  join: 'for the end of what the thread started', outside: 'ended from outside the program',
+  spare: 'of threads to spare', end: 'until the thread or the run ended',
+};
+
+/**
+ * Where was waited and for what.
+ * @param {any} row
+ * @param {Context} context
+ */
+export function where(row, context) {
+  const at = row.procedure ? [procedureLink(row, context), ' ', lineLink(row, context)] : [nameOf(row) === row.object ? '' : nameOf(row)];
+  const what = row.object ? [objectLink(row.object, context)] : [];
+  const kind = row.kind && element('span.faint', null, row.procedure || row.thread ? ` for ${row.kind} ` : `${row.kind} `);
+  const parts = [...at, kind, ...what];
+  if (!row.wanted && row.unwanted_because) parts.push(element('span.faint', null, ` – ${UNWANTED[row.unwanted_because] ?? row.unwanted_because}`));
+  return parts;
+}
+
+/**
+ * @param {HTMLElement} root
+ * @param {any} row
+ * @param {number} number the row's place
+ * @param {Context} context
+ */
+export function drawExplanation(root, row, number, context) {
+  const { place, link } = context;
+  const toRoots = place.causes !== 'direct';
+  const sides = sidesOf(row, toRoots);
+  root.append(
+    element('div.tools', null,
+      element('a', { href: link({ explain: undefined, causes: undefined }), 'data-back': true }, '← all waiting'), ' ',
+      choice('causes', [
+        { value: undefined, title: 'root causes', about: 'every wait among the causes is replaced by its own causes, down to work, devices and timers' },
+        { value: 'direct', title: 'direct causes', about: 'what was done between, waits included' },
+      ], place.causes, (causes) => link({ causes }))),
+    element('section', { 'data-part': 'wait' },
+      element('p.answer', null, `Wait ${number}: `, ...where(row, context)),
+      element('p', null, `${time(row.seconds)} in ${count(row.count)} ${row.count === 1 ? 'wait' : 'waits'}`,
+        row.percent !== undefined && `, ${percent(row.percent)} of all waiting`, row.count > 1 && `, ${time(row.seconds / row.count)} each`, '. ',
+        ...classShares(row).flatMap(({ kind, percent: share }) =>
+          [swatch(kind.look, kind.mark), ' ', explained(kind.name, kind.key, context), ` ${percent(share)}  `]))),
+    element('section.sides', { 'data-part': 'sides' },
+      side('waiting', 'Those who waited, beyond the others', sides.negative, sides, context),
+      side('ending', 'Those who ended the waits, beyond them', sides.positive, sides, context)),
+    element('p.faint', null, 'Both columns last equally long, from where the threads last had met. What both did is left out; '
+      + 'what only one side did explains the rest, and the waiting fills the gap.'));
+}
+
+/**
+ * A column of steps, with the list that names them.
+ * @param {string} name
+ * @param {string} title
+ * @param {any[]} causes
+ * @param {ReturnType<typeof sidesOf>} sides
+ * @param {Context} context
+ */
+function side(name, title, causes, sides, context) {
+  const steps = causes.map((cause) => ({
+    seconds: cause.seconds, look: lookOf(cause), mark: cause.mark, title: `${deedOf(cause)}: ${time(cause.seconds)}, ${percent(cause.percent)}`,
+  }));
+  if (name === 'waiting') steps.push({ seconds: sides.waited, look: 'waited', mark: 'waited', title: `waited: ${time(sides.waited)}` });
+  return element('div.side', { 'data-side': name }, element('h2', null, title),
+    element('div.column', { role: 'img', 'aria-label': `${title}: ${steps.map((step) => step.title).join('; ')}` },
+      ...steps.map((step) => {
+        const share = 100 * step.seconds / sides.height;
+        return element(`div.step.look-${step.look}`, { title: step.title, style: { height: `${share}%` } }, share >= ROOM ? step.mark : '');
+      })),
+    causes.length === 0 ? element('p.faint', null, 'nothing') : list(causes, context));
+}
+
+/**
+ * @param {any[]} causes
+ * @param {Context} context
+ */
+function list(causes, context) {
+  return element('div.scroll', null, element('table', null, element('thead', null, element('tr', null,
+    element('th', { scope: 'col' }), element('th', { scope: 'col' }, 'what'), element('th', { scope: 'col' }, 'who'),
+    element('th.number', { scope: 'col' }, 'time'), element('th.number', { scope: 'col', title: 'of the row\'s waiting' }, '% of wait'))),
+  element('tbody', null, ...causes.map((cause) => element('tr', { 'data-row': cause.mark },
+    element('td', null, swatch(lookOf(cause), cause.mark)),
+    element('td', null, deed(cause, context)),
+    element('td.code', { title: cause.by_threads }, shorten(cause.by_threads ?? '', 24)),
+    element('td.number', null, time(cause.seconds)),
+    element('td.number', null, percent(cause.percent)))))));
+}
+
+/**
+ * What was done, its procedure a link.
+ * @param {any} cause
+ * @param {Context} context
+ */
+function deed(cause, context) {
+  const text = deedOf(cause);
+  const named = element(cause.procedure ? 'a.code' : 'span.code', {
+    href: cause.procedure && context.link({ view: 'parallelism', of: `procedure:${cause.procedure}` }), title: text,
+  }, shorten(text, 48));
+  return element('span', null, named, ' ', lineLink(cause, context));
+}
