@@ -1,12 +1,42 @@
-/** Locks, conditions, barriers, pipes: who waits for them, how long, and for whom. */
+/**
+ * Locks, conditions, barriers, pipes: who waits for them, how long, and for whom. Keys of its own in the URL: `of=object:NAME`
+ * shows one in full; `all=1` adds locks that nobody waited for.
+ */
 
-import { empty } from '../widgets/panel.js';
+import { orderNotes } from '../model/contention.js';
+import { choice } from '../widgets/choice.js';
+import { element } from '../widgets/element.js';
+import { drawObject } from '../widgets/object.js';
+import { panel } from '../widgets/panel.js';
+import { table } from '../widgets/table.js';
+
+/** @typedef {import('../main.js').Context} Context */
+
+const COLUMNS = [
+  'rank', 'percent', 'seconds', 'blocks', 'mean_wait_seconds', 'p90_wait_seconds', 'longest_wait_seconds', 'mean_queue', 'longest_queue', 'handovers',
+  'acquisitions', 'contended_acquisitions_percent', 'mean_hold_seconds', 'held_seconds', 'holder_npt_seconds', 'holder', 'kind', 'objects',
+];
 
 /** @type {import('../main.js').View} */
 export default {
   name: 'objects',
   title: 'Objects',
-  about: "Locks, conditions, barriers, pipes: who waits for them, how long, and for whom.",
+  about: 'Locks, conditions, barriers, pipes: who waits for them, how long, and for whom.',
   key: '5',
-  draw: (root) => root.append(empty('This view is being built.')),
+  draw(root, context) {
+    const { place, link } = context;
+    if (place.of) return drawObject(root, place.of, context);
+    const body = element('div', { 'data-part': 'objects' });
+    root.append(element('div.tools', null, choice('objects', [
+      { value: undefined, title: 'waited for' }, { value: '1', title: 'all', about: 'also locks that nobody waited for (record --locks)' },
+    ], place.all, (all) => link({ all }))), body);
+    return panel(body, () => context.report('objects', { all: place.all }), (report) => {
+      body.append(...orderNotes(report.evidence?.notes).map((note) =>
+        element('p.warning', { 'data-part': 'order-conflict' }, element('strong', null, 'Deadlock possible: '), note, '.')));
+      body.append(table(report, {
+        name: 'object', columns: COLUMNS, bar: 'percent', href: (row) => link({ of: `object:${row.object}`, all: undefined }), links: true,
+        empty: 'No thread waited for an object.', caption: 'objects by the time that threads waited for them',
+      }, context));
+    });
+  },
 };

@@ -91,14 +91,15 @@ function side(name, title, causes, sides, context) {
  */
 function list(causes, context) {
   return element('div.scroll', null, element('table', null, element('thead', null, element('tr', null,
-    element('th', { scope: 'col' }), element('th', { scope: 'col' }, 'what'), element('th', { scope: 'col' }, 'who'),
-    element('th.number', { scope: 'col' }, 'time'), element('th.number', { scope: 'col', title: 'of the row\'s waiting' }, '% of wait'))),
+    element('th', { scope: 'col' }), element('th.number', { scope: 'col' }, 'time'),
+    element('th.number', { scope: 'col', title: 'of the row\'s waiting' }, '% of wait'),
+    element('th', { scope: 'col' }, 'what'), element('th', { scope: 'col' }, 'who'))),
   element('tbody', null, ...causes.map((cause) => element('tr', { 'data-row': cause.mark },
     element('td', null, swatch(lookOf(cause), cause.mark)),
-    element('td', null, deed(cause, context)),
-    element('td.code', { title: cause.by_threads }, shorten(cause.by_threads ?? '', 24)),
     element('td.number', null, time(cause.seconds)),
-    element('td.number', null, percent(cause.percent)))))));
+    element('td.number', null, percent(cause.percent)),
+    element('td', null, deed(cause, context)),
+    element('td.code', { title: cause.by_threads }, shorten(cause.by_threads ?? '', 24)))))));
 }
 
 /**

@@ -20,6 +20,7 @@ export async function panel(root, answer, draw) {
   }, 120);
   try {
     const data = await (typeof answer === 'function' ? answer() : answer);
+    clearTimeout(wait);
     if (turns.get(root) !== turn) return;
     root.replaceChildren();
     await draw(data, root);
