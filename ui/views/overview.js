@@ -1,9 +1,13 @@
-/** What to change first, and how far to trust that. */
+/** What to change first, and how far to trust that. `open` in the URL: `guidance`, `evidence`, shown in full. */
 
-import { cell } from '../model/quantity.js';
+import { sectionsOf } from '../model/summary.js';
+import { drawAnswer, drawNext } from './overview/answer.js';
+import { drawBusy } from './overview/busy.js';
+import { drawChanges } from './overview/changes.js';
+import { drawProcedures, drawThreads, drawWaits } from './overview/tables.js';
+import { drawEvidence, drawTrust } from './overview/trust.js';
 import { element } from '../widgets/element.js';
 import { panel } from '../widgets/panel.js';
-import { table } from '../widgets/table.js';
 
 /** @type {import('../main.js').View} */
 export default {
@@ -12,7 +16,29 @@ export default {
   about: 'What holds the program back, what a change would gain, and how sure that is.',
   key: '1',
   draw: (root, context) => panel(root, () => context.report('summary'), (report) => {
-    void cell;
-    root.append(element('section', null, table(report, { name: 'text', columns: ['seconds', 'percent'] }, context)));
+    const sections = sectionsOf(report.rows);
+    drawAnswer(part(root, 'answer'), report, sections);
+    drawChanges(part(root, 'changes', 'What to change'), sections.change, context);
+    const columns = element('div.columns');
+    root.append(columns);
+    drawBusy(part(columns, 'busy', 'Elapsed time by number of busy threads'), sections.busy, context);
+    drawTrust(part(columns, 'trust', 'Which ranking to trust'), sections.trust, context);
+    drawProcedures(part(root, 'procedures', 'Procedures'), report, sections.procedure, context);
+    drawThreads(part(root, 'threads', 'Threads'), context);
+    drawWaits(part(root, 'waits', 'Longest waits'), sections.wait, context);
+    drawEvidence(part(root, 'evidence', 'Evidence'), context);
+    drawNext(part(root, 'next', 'Next'), sections.next, context);
   }),
 };
+
+/**
+ * @param {HTMLElement} root
+ * @param {string} name
+ * @param {string} [title]
+ * @returns {HTMLElement}
+ */
+function part(root, name, title) {
+  const made = element('section', { 'data-part': name, 'aria-label': title }, title && element('h2', null, title));
+  root.append(made);
+  return made;
+}

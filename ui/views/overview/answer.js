@@ -1,0 +1,38 @@
+/** The answer in a sentence, what speaks against it, and the commands that show more. */
+
+import { placeOfCommand } from '../../model/links.js';
+import { wordsOf } from '../../model/summary.js';
+import { command } from '../../widgets/copy.js';
+import { element } from '../../widgets/element.js';
+
+/**
+ * A sentence with its names in the letters of names.
+ * @param {string} text
+ */
+export const sentence = (text) => wordsOf(text).map(({ text, isName }) => (isName ? element('code', null, text) : text));
+
+/**
+ * @param {HTMLElement} root
+ * @param {any} report
+ * @param {import('../../model/summary.js').Sections} sections
+ */
+export function drawAnswer(root, report, { answer, warning }) {
+  const [first, ...others] = answer;
+  if (first) root.append(element('p.long-pole', { 'data-part': 'long-pole' }, ...sentence(first.text)));
+  root.append(...others.map((row) => element('p.because', null, ...sentence(row.text))));
+  // The notes hold every warning of the summary, and more.
+  const notes = [...new Set([...(report.evidence?.notes ?? []), ...warning.map((row) => row.text)])];
+  root.append(...notes.map((note) => element('p.caution', { role: 'note', 'data-part': 'caution' }, element('strong', null, 'Caution:'), ...sentence(note))));
+}
+
+/**
+ * @param {HTMLElement} root
+ * @param {any[]} rows
+ * @param {import('../../main.js').Context} context
+ */
+export function drawNext(root, rows, { link }) {
+  root.append(element('ul.next', null, ...rows.map((row) => {
+    const place = placeOfCommand(row.text);
+    return element('li', null, command(row.text), place && element('a', { href: link(place) }, 'the same here'));
+  })));
+}
