@@ -18,6 +18,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("longpole-graph", &["event", "trace"]),
     ("longpole-metrics", &["event", "trace", "graph"]),
     ("longpole-report", &["event", "trace", "graph", "metrics"]),
+    ("longpole-timeline", &["event", "trace", "graph", "metrics", "report"]),
     ("longpole-answer", &["recording", "trace", "metrics", "timeline", "report"]),
     ("longpole-server", &["recording", "metrics", "timeline", "report", "answer"]),
     (

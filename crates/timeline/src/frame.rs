@@ -1,0 +1,195 @@
+//! The frame: what every thread does in each bin of a window.
+//!
+//! Time: per thread and bin, the states in it, or the search of a sum. Out: numbers of mixes, run by run.
+
+use longpole_event::{ThreadId, Time};
+use longpole_metrics::Weight;
+use longpole_trace::Program;
+use serde::Serialize;
+
+use crate::bins::{Bins, seconds};
+use crate::code::{StateName, state_names};
+use crate::index::Index;
+use crate::mix::{Mix, Mixes, Tally};
+
+/// Hand-offs that a frame shows at most.
+const MOST_HANDOFFS: usize = 2000;
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// Begin.
+    pub from: Time,
+    /// End; cut at the end of the run.
+    pub to: Time,
+    /// Bins: at least one, at most 20,000.
+    pub bins: u32,
+    /// The first thread, in the frame's order.
+    pub first: usize,
+    /// How many threads; `None`: all from the first on.
+    pub count: Option<usize>,
+    /// Which critical path.
+    pub weight: Weight,
+}
+
+/// What every thread does in each bin of a window; `docs/page.md` has its shape.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Frame {
+    /// Begin of the window.
+    pub from_seconds: f64,
+    /// Its end.
+    pub to_seconds: f64,
+    /// Length of the run.
+    pub elapsed_seconds: f64,
+    /// Bins.
+    pub bins: u32,
+    /// The states, by the numbers that mixes have.
+    pub states: Vec<StateName>,
+    /// Mixes, by the numbers that runs have.
+    pub mixes: Vec<Mix>,
+    /// Threads of the run.
+    pub thread_count: usize,
+    /// The place of the first thread that follows.
+    pub first: usize,
+    /// Threads, by machine, process, then start.
+    pub threads: Vec<FrameThread>,
+    /// Hand-offs of the critical path in the window.
+    pub handoffs_total: usize,
+    /// When, from which thread, to which; of more than 2,000 every so manieth.
+    pub handoffs: Vec<(f64, u32, u32)>,
+}
+
+/// A thread of a frame.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FrameThread {
+    /// Its number in the recording.
+    pub id: u32,
+    /// Its machine's name.
+    pub machine: String,
+    /// Its process's name.
+    pub process: String,
+    /// That process's pid.
+    pub pid: u32,
+    /// Its name.
+    pub thread: String,
+    /// Its tid.
+    pub tid: u32,
+    /// When it began.
+    pub start_seconds: f64,
+    /// When it ended; if it did not, the end of the run.
+    pub end_seconds: f64,
+    /// So many bins, their mix, so many bins, their mix, …
+    pub runs: Vec<u32>,
+    /// So many bins, the eighths of each in which the thread is on the critical path, …; at least one where it is at
+    /// all.
+    pub path: Vec<u32>,
+}
+
+impl Index {
+    /// What the threads do in the window.
+    #[must_use]
+    pub fn frame(&self, program: &Program, window: &Window) -> Frame {
+        let bins = Bins::new(window.from, window.to, window.bins, self.elapsed());
+        let mut mixes = Mixes::default();
+        let order = rows(program);
+        let first = window.first.min(order.len());
+        let count = window.count.unwrap_or(order.len()).min(order.len() - first);
+        let threads = order[first..first + count]
+            .iter()
+            .map(|&thread| FrameThread {
+                runs: self.runs(thread, bins, &mut mixes),
+                path: self.path_runs(thread, bins, window.weight),
+                ..self.named(program, thread)
+            })
+            .collect();
+        let (handoffs_total, handoffs) = self.handoffs(bins, window.weight);
+        Frame {
+            from_seconds: seconds(bins.from),
+            to_seconds: seconds(bins.to),
+            elapsed_seconds: seconds(self.elapsed()),
+            bins: bins.count,
+            states: state_names(),
+            mixes: mixes.into_mixes(),
+            thread_count: order.len(),
+            first,
+            threads,
+            handoffs_total,
+            handoffs,
+        }
+    }
+
+    fn named(&self, program: &Program, id: ThreadId) -> FrameThread {
+        let (thread, process) = (&program.threads[id.index()], program.process_of(id));
+        FrameThread {
+            id: id.0,
+            machine: program.machines[process.machine.index()].name.clone(),
+            process: process.name.clone(),
+            pid: process.pid,
+            thread: thread.name.clone(),
+            tid: thread.tid,
+            start_seconds: seconds(thread.start.nanoseconds()),
+            end_seconds: seconds(thread.end.map_or(self.elapsed(), Time::nanoseconds)),
+            runs: Vec::new(),
+            path: Vec::new(),
+        }
+    }
+
+    fn runs(&self, thread: ThreadId, bins: Bins, mixes: &mut Mixes) -> Vec<u32> {
+        let mut walk = self.lanes[thread.index()].walk(bins.from);
+        let (mut runs, mut tally) = (Runs::default(), Tally::default());
+        let mut last = (0, 0);
+        for (from, to) in bins.spans() {
+            walk.go(from, to, |code, time| tally.add(code, time));
+            let key = tally.take();
+            if key != last.0 {
+                last = (key, mixes.number(key));
+            }
+            runs.push(last.1);
+        }
+        runs.0
+    }
+
+    fn path_runs(&self, thread: ThreadId, bins: Bins, weight: Weight) -> Vec<u32> {
+        let mut walk = self.route(weight).walk(thread, bins.from);
+        let mut runs = Runs::default();
+        for (from, to) in bins.spans() {
+            let mut time = 0;
+            walk.go(from, to, |begin, end| time += end - begin);
+            let eighths = (time as f64 * 8.0 / (to - from).max(1) as f64).round() as u32;
+            runs.push(eighths.max(u32::from(time > 0)));
+        }
+        runs.0
+    }
+
+    fn handoffs(&self, bins: Bins, weight: Weight) -> (usize, Vec<(f64, u32, u32)>) {
+        let route = self.route(weight);
+        let arrivals = || route.arrivals(bins.from, bins.to).filter_map(|piece| route.arrival(piece));
+        let total = arrivals().count();
+        let every = total.div_ceil(MOST_HANDOFFS).max(1);
+        let shown = arrivals().step_by(every);
+        (total, shown.map(|(time, source, thread)| (seconds(time), source.0, thread.0)).collect())
+    }
+}
+
+/// The threads by machine, process, then start.
+pub(crate) fn rows(program: &Program) -> Vec<ThreadId> {
+    let mut rows: Vec<ThreadId> = (0..program.threads.len()).map(ThreadId::from_index).collect();
+    rows.sort_by_key(|&id| {
+        let thread = &program.threads[id.index()];
+        (program.machine_of(id), thread.process, thread.start, id)
+    });
+    rows
+}
+
+/// Equal numbers one after the other, counted.
+#[derive(Debug, Default)]
+struct Runs(Vec<u32>);
+
+impl Runs {
+    fn push(&mut self, number: u32) {
+        match self.0.as_mut_slice() {
+            [.., count, last] if *last == number => *count += 1,
+            _ => self.0.extend([1, number]),
+        }
+    }
+}

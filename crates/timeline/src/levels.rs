@@ -1,0 +1,137 @@
+//! How many threads were busy (U) over time, and the integral of 1/U, which is what normalised processor time is made
+//! of (metrics.md §3; Q eq. 1).
+//!
+//! ```text
+//!   U         2      1        0     3             a thread that runs from a to b is charged share(b) − share(a)
+//!   share     |  /2  |  1:1   |  —  |  /3
+//! ```
+//! Memory: 12 bytes per change of U, and 1 for the sums after every 16 changes.
+
+/// Changes between two sums.
+const EVERY: usize = 16;
+
+/// U over time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Levels {
+    times: Vec<u64>,
+    busy: Vec<u32>,
+    /// The integral up to every sixteenth change.
+    shares: Vec<f64>,
+    end: u64,
+}
+
+impl Levels {
+    /// From `from` to `to`, which comes after what was told before, so many were busy.
+    pub fn pass(&mut self, from: u64, to: u64, busy: u32) {
+        if self.busy.last() != Some(&busy) {
+            self.times.push(from);
+            self.busy.push(busy);
+        }
+        self.end = to;
+    }
+
+    /// Makes the sums, once all is told.
+    pub fn finish(&mut self) {
+        let mut share = 0.0;
+        for at in 0..self.times.len() {
+            if at % EVERY == 0 {
+                self.shares.push(share);
+            }
+            let end = self.times.get(at + 1).copied().unwrap_or(self.end);
+            share += normalised(end - self.times[at], self.busy[at]);
+        }
+    }
+
+    /// A walk along the levels from the begin of the run.
+    pub fn walk(&self) -> ShareWalk<'_> {
+        ShareWalk { levels: self, at: 0, share: 0.0 }
+    }
+
+    /// Bytes that it takes.
+    pub fn bytes(&self) -> usize {
+        self.times.capacity() * 8 + self.busy.capacity() * 4 + self.shares.capacity() * 8
+    }
+}
+
+fn normalised(time: u64, busy: u32) -> f64 {
+    if busy == 0 { 0.0 } else { time as f64 / f64::from(busy) }
+}
+
+/// A walk along the levels, forward in time.
+#[derive(Clone, Debug)]
+pub(crate) struct ShareWalk<'a> {
+    levels: &'a Levels,
+    at: usize,
+    /// The integral up to where the level `at` begins.
+    share: f64,
+}
+
+impl ShareWalk<'_> {
+    /// The integral of 1/U up to this time, which is not before the last one that was asked for.
+    pub fn share(&mut self, time: u64) -> f64 {
+        let times = &self.levels.times;
+        if times.get(self.at + EVERY).is_some_and(|&later| later <= time) {
+            self.leap(time);
+        }
+        while let Some(&next) = times.get(self.at + 1).filter(|&&next| next <= time) {
+            self.share += normalised(next - times[self.at], self.levels.busy[self.at]);
+            self.at += 1;
+        }
+        match times.get(self.at) {
+            Some(&begin) => self.share + normalised(time.saturating_sub(begin), self.levels.busy[self.at]),
+            None => 0.0,
+        }
+    }
+
+    /// To the last change with a sum that is not after `time`.
+    fn leap(&mut self, time: u64) {
+        let times = &self.levels.times;
+        let first = self.at / EVERY;
+        let is_reached = |block: usize| times.get(block * EVERY).is_some_and(|&begin| begin <= time);
+        let mut step = 1;
+        while is_reached(first + step) {
+            step *= 2;
+        }
+        let (mut low, mut high) = (first + step / 2, first + step);
+        while low + 1 < high {
+            let middle = usize::midpoint(low, high);
+            if is_reached(middle) { low = middle } else { high = middle }
+        }
+        if low * EVERY > self.at {
+            self.at = low * EVERY;
+            self.share = self.levels.shares[low];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_integral_is_the_same_however_far_apart_the_questions_are() {
+        let mut levels = Levels::default();
+        let (mut ticks, mut from) = (Vec::new(), 0);
+        for number in 0..500_u32 {
+            let (length, busy) = (u64::from(1 + number % 7), number * number % 5);
+            levels.pass(from, from + length, busy);
+            ticks.extend(std::iter::repeat_n(busy, length as usize));
+            from += length;
+        }
+        levels.finish();
+        let share = |to: usize| -> f64 {
+            ticks[..to].iter().filter(|&&busy| busy > 0).map(|&busy| 1.0 / f64::from(busy)).sum()
+        };
+        for step in [1, 2, 17, 100, 777] {
+            let mut walk = levels.walk();
+            for time in (0..=ticks.len()).step_by(step) {
+                assert!((walk.share(time as u64) - share(time)).abs() < 1e-6, "{time} by {step}");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_shared_in_a_run_of_no_length() {
+        assert_eq!(Levels::default().walk().share(7), 0.0);
+    }
+}

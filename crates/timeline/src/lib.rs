@@ -1,0 +1,42 @@
+//! Threads' states, observations and dependences of a run, kept in memory so that any window of it is drawn in
+//! milliseconds.
+//!
+//! In: the timelines of a whole run, read once, and their [`Analysis`](longpole_metrics::Analysis) for the critical
+//! paths. Out: what the page shows of a window, in the shapes of `docs/page.md`: the [`Frame`] (every thread's states
+//! by bins), the [`Wakes`] (who let whom go on), a [`Moment`] (what one thread does at one time) and a [`Curve`] (a
+//! metric of a node by bins).
+//!
+//! ```
+//! use longpole_metrics::{Options, Weight};
+//! use longpole_timeline::{Index, Window};
+//! use longpole_event::Time;
+//!
+//! let run = longpole_testkit::draw("T1 AAAAllBB");
+//! let Ok(analysis) = longpole_metrics::analyse(&run, &Options::default());
+//! let Ok(index) = Index::of(&run, &Options::default(), &analysis);
+//! let (from, to) = (Time::ZERO, Time::from_nanoseconds(8));
+//! let window = Window { from, to, bins: 2, first: 0, count: None, weight: Weight::Cpu };
+//! let frame = index.frame(&run.program, &window);
+//! // Running all the time; then half blocked for a lock, half running.
+//! assert_eq!(frame.threads[0].runs, [1, 0, 1, 1]);
+//! assert_eq!(frame.mixes[0], [(0, 8)]);
+//! assert_eq!(frame.mixes[1].len(), 2);
+//! ```
+
+mod bins;
+mod code;
+mod dependences;
+mod frame;
+mod index;
+mod lane;
+mod levels;
+mod mix;
+mod route;
+mod wakes;
+
+pub use code::{StateKind, StateName, state_names};
+pub use dependences::kind_name;
+pub use frame::{Frame, FrameThread, Window};
+pub use index::Index;
+pub use mix::Mix;
+pub use wakes::{Wake, Wakes};
