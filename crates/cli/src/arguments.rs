@@ -37,7 +37,7 @@ pub enum Command {
     /// Once, as root: let this binary record without root
     Setup,
     /// List every number that is measured
-    Metrics,
+    Metrics(Metrics),
     /// Define a metric, a column or a term
     Explain(Explain),
 }
@@ -121,6 +121,24 @@ pub struct Demo {
 pub struct Doctor {
     /// A program to look at: does it keep frame pointers, does it have names and lines?
     pub program: Option<PathBuf>,
+}
+
+/// Options of `metrics`.
+#[derive(Clone, Debug, Args)]
+pub struct Metrics {
+    /// How to write the list; JSON has the definitions too
+    #[arg(long, value_enum, default_value_t)]
+    pub format: ListFormat,
+}
+
+/// Forms of a list of definitions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ListFormat {
+    /// For people
+    #[default]
+    Text,
+    /// One object
+    Json,
 }
 
 /// Options of `explain`.

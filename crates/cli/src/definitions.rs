@@ -4,12 +4,16 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::arguments::Explain;
+use crate::arguments::{Explain, ListFormat, Metrics};
 use crate::failure::{Failure, print};
 
 /// Lists every metric.
-pub fn metrics() -> Result<ExitCode> {
-    print(&longpole_report::list_metrics())?;
+pub fn metrics(options: &Metrics) -> Result<ExitCode> {
+    let list = match options.format {
+        ListFormat::Text => longpole_report::list_metrics(),
+        ListFormat::Json => longpole_report::registry_json(),
+    };
+    print(&list)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -35,7 +35,7 @@ fn main() -> ExitCode {
         Command::Demo(options) => demo::run(options),
         Command::Doctor(options) => doctor::run(&options),
         Command::Setup => setup::run(),
-        Command::Metrics => definitions::metrics(),
+        Command::Metrics(options) => definitions::metrics(&options),
         Command::Explain(options) => definitions::explain(&options),
     };
     result.unwrap_or_else(|error| failure::report(&error))

@@ -7,6 +7,7 @@
 mod analyse;
 mod analysis;
 mod balance;
+mod call_tree;
 mod charges;
 mod contention;
 mod critical_path;
@@ -48,6 +49,7 @@ pub use analysis::{
     ThreadStates, Weight,
 };
 pub use balance::Balance;
+pub use call_tree::{CallNode, CallTree, call_tree};
 pub use contention::{Contended, Contention, Handover, Pair};
 pub use curve::{Bin, Curve};
 pub use details::{Demand, Details, details};

@@ -23,10 +23,11 @@ pub struct Column {
 
 impl Serialize for Column {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut column = serializer.serialize_struct("Column", 3)?;
+        let mut column = serializer.serialize_struct("Column", 4)?;
         column.serialize_field("name", self.name)?;
         column.serialize_field("unit", unit_name(self.unit))?;
         column.serialize_field("title", self.title)?;
+        column.serialize_field("explanation", self.explanation)?;
         column.end()
     }
 }

@@ -1,12 +1,13 @@
 //! The documents and the help that come from the registry: `docs/metrics.md`, `longpole metrics`,
-//! `longpole explain`.
+//! `longpole explain`, and the help of the page.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use longpole_metrics::registry::{Group, METRICS, Metric, TOPICS, metric, topic};
+use longpole_metrics::registry::{Group, METRICS, Metric, TOPICS, Topic, metric, topic};
+use serde_json::{Value, json};
 
-use crate::column::STRUCTURE;
+use crate::column::{Column, STRUCTURE};
 use crate::find::alike;
 use crate::style::Style;
 use crate::text::wrap;
@@ -63,6 +64,34 @@ pub fn list_metrics() -> String {
     lines.push("longpole explain NAME says what one of them means.".to_owned());
     finished(&lines)
 }
+
+/// Everything that explains a number, as one JSON object with a line break at its end: `metrics`, each with its
+/// `name`, `title`, `unit`, `explanation`, `source` and `group`, and `topics`, the ideas that they rest on.
+///
+/// Columns that structure reports (ranks, texts, parts) come last among the metrics and have no source.
+#[must_use]
+pub fn registry_json() -> String {
+    let metrics = METRICS.iter().map(|metric| {
+        let Metric { name, title, explanation, source, .. } = metric;
+        let (unit, group) = (metric.unit.name(), metric.group.title());
+        json!({"name": name, "title": title, "unit": unit, "explanation": explanation, "source": source, "group": group})
+    });
+    let structure = STRUCTURE.iter().map(|column| {
+        let Column { name, title, explanation, .. } = column;
+        let unit = column.unit.name();
+        json!({"name": name, "title": title, "unit": unit, "explanation": explanation, "source": "", "group": PARTS_OF_REPORTS})
+    });
+    let topics = TOPICS.iter().map(|topic| {
+        let Topic { name, title, explanation, source } = topic;
+        json!({"name": name, "title": title, "explanation": explanation, "source": source})
+    });
+    let metrics: Vec<Value> = metrics.chain(structure).collect();
+    let registry = json!({"metrics": metrics, "topics": topics.collect::<Vec<Value>>()});
+    format!("{registry:#}\n")
+}
+
+/// Heading of the columns that structure reports.
+const PARTS_OF_REPORTS: &str = "Parts of reports";
 
 /// What a metric, an idea, a view or a numbered section of the definitions (`§4`) is.
 ///
@@ -162,6 +191,8 @@ fn finished(lines: &[String]) -> String {
 mod tests {
     use super::*;
     use crate::documents::assert_is_current;
+    use crate::fixture::{LOCK_HOG, Scene};
+    use crate::input::Options;
 
     #[test]
     fn the_document_of_metrics_is_current() {
@@ -193,6 +224,28 @@ mod tests {
         for metric in METRICS {
             assert!(list_metrics().contains(metric.name));
         }
+    }
+
+    #[test]
+    fn the_registry_as_json_explains_every_column_and_idea_once() {
+        let value: Value = serde_json::from_str(&registry_json()).unwrap();
+        let names = |key: &str| -> Vec<String> {
+            let entries = value[key].as_array().unwrap();
+            entries.iter().map(|entry| entry["name"].as_str().unwrap().to_owned()).collect()
+        };
+        let (metrics, topics) = (names("metrics"), names("topics"));
+        assert_eq!(metrics.len(), METRICS.len() + STRUCTURE.len());
+        assert_eq!(metrics.iter().collect::<BTreeSet<_>>().len(), metrics.len());
+        assert_eq!(topics, TOPICS.iter().map(|topic| topic.name).collect::<Vec<_>>());
+        for view in View::ALL {
+            let report = Scene::of(LOCK_HOG).report(*view, &Options::default());
+            for column in report.columns {
+                assert!(metrics.contains(&column.name.to_owned()), "{view}: {}", column.name);
+            }
+        }
+        let npt = &value["metrics"][metrics.iter().position(|name| name == "npt_percent").unwrap()];
+        assert_eq!((&npt["unit"], &npt["group"]), (&json!("%"), &json!("Normalised processor time")));
+        assert!(npt["source"].as_str().unwrap().starts_with("§3") && npt["title"] == "NPT %");
     }
 
     #[test]

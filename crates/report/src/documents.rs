@@ -39,6 +39,7 @@ fn reading(view: View) -> &'static str {
         View::States => include_str!("documents/states.md"),
         View::Threads => include_str!("documents/threads.md"),
         View::Tree => include_str!("documents/tree.md"),
+        View::CallTree => include_str!("documents/call-tree.md"),
         View::Parallelism => include_str!("documents/parallelism.md"),
         View::Phases => include_str!("documents/phases.md"),
         View::Guidance => include_str!("documents/guidance.md"),

@@ -83,7 +83,9 @@ fn needs(view: View, options: &Options) -> &'static [Need] {
         View::CriticalPath | View::Zeroing | View::Slack | View::Guidance | View::Summary => {
             &[Need::Switches, Need::Wakes, Need::Samples, Need::Marks]
         }
-        View::Npt | View::Profile | View::Tree => &[Need::Switches, Need::Samples, Need::Marks],
+        View::Npt | View::Profile | View::Tree | View::CallTree => {
+            &[Need::Switches, Need::Samples, Need::Marks]
+        }
         View::Waits => &[Need::Switches, Need::Wakes, Need::Samples, Need::Marks],
         View::Objects => &[Need::Switches, Need::Objects],
         View::Threads | View::States | View::Parallelism | View::Phases => &[Need::Switches],

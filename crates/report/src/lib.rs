@@ -51,7 +51,7 @@ mod fixture;
 
 pub use change::NamedChange;
 pub use column::Column;
-pub use documentation::{explain, list_metrics, metrics_markdown};
+pub use documentation::{explain, list_metrics, metrics_markdown, registry_json};
 pub use error::{Error, Result};
 pub use evidence::Facts;
 pub use find::{Found, Kind, Names};

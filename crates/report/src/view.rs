@@ -60,6 +60,8 @@ views! {
     Threads => "threads",
     /// The program's tree: machine, process, thread, procedure.
     Tree => "tree",
+    /// The tree of call paths with CPU time, critical path and waiting: what flame graphs are drawn from.
+    CallTree => "call-tree",
     /// How much of the run so many threads were busy, and who ran when few were.
     Parallelism => "parallelism",
     /// Parallelism over time, and the parts of the run between which it changes.
@@ -76,6 +78,7 @@ impl View {
     pub fn kinds(self) -> &'static [Kind] {
         match self {
             View::Objects => &[Kind::Object],
+            View::CallTree => &[Kind::Procedure, Kind::Region, Kind::Thread, Kind::Process],
             View::Parallelism => &[Kind::Procedure, Kind::Region, Kind::Object, Kind::Thread],
             _ => &[],
         }

@@ -1,5 +1,6 @@
 //! One module per view, and what they have in common.
 
+mod call_tree;
 mod changes;
 mod critical_path;
 mod evidence;
@@ -61,6 +62,7 @@ pub fn build(view: View, input: &Input<'_>, options: &Options) -> Report {
         View::States => states::build(input, options),
         View::Threads => threads::build(input, options),
         View::Tree => tree::build(input, options),
+        View::CallTree => call_tree::build(input, options),
         View::Parallelism => match &options.of {
             Some(of) => stack::build(input, options, of),
             None => parallelism::build(input, options),

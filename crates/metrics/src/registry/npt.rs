@@ -76,6 +76,14 @@ pub(super) const METRICS: &[Metric] = &[
         source: "§3, Q §3.2.5",
     },
     Metric {
+        name: "idle_blame_inclusive_seconds",
+        title: "Idle blame, inclusive",
+        unit: Unit::Seconds,
+        group: Group::Npt,
+        explanation: "Idle blame of the row and of everything done on its behalf.",
+        source: "§3, Q §3.2.5",
+    },
+    Metric {
         name: "idle_blame_percent",
         title: "Idle blame %",
         unit: Unit::Percent,

@@ -76,6 +76,22 @@ pub(super) const METRICS: &[Metric] = &[
         source: "§1, §2",
     },
     Metric {
+        name: "wait_inclusive_seconds",
+        title: "Blocked, inclusive",
+        unit: Unit::Seconds,
+        group: Group::Profile,
+        explanation: "Blocked time of the row and of everything done on its behalf.",
+        source: "§1, §2",
+    },
+    Metric {
+        name: "synchronisation_wait_inclusive_seconds",
+        title: "Synchronisation wait, inclusive",
+        unit: Unit::Seconds,
+        group: Group::Profile,
+        explanation: "Synchronisation wait of the row and of everything done on its behalf.",
+        source: "§2, I §2.1",
+    },
+    Metric {
         name: "synchronisation_wait_seconds",
         title: "Synchronisation wait",
         unit: Unit::Seconds,
