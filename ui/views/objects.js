@@ -13,8 +13,8 @@ import { table } from '../widgets/table.js';
 /** @typedef {import('../main.js').Context} Context */
 
 const COLUMNS = [
-  'rank', 'percent', 'seconds', 'blocks', 'mean_wait_seconds', 'p90_wait_seconds', 'longest_wait_seconds', 'mean_queue', 'longest_queue', 'handovers',
-  'acquisitions', 'contended_acquisitions_percent', 'mean_hold_seconds', 'held_seconds', 'holder_npt_seconds', 'holder', 'kind', 'objects',
+  'kind', 'percent', 'seconds', 'blocks', 'mean_wait_seconds', 'p90_wait_seconds', 'longest_wait_seconds', 'mean_queue', 'acquisitions',
+  'contended_acquisitions_percent', 'mean_hold_seconds', 'held_seconds', 'holder_npt_seconds', 'holder', 'handovers', 'longest_queue', 'objects',
 ];
 
 /** @type {import('../main.js').View} */
@@ -27,14 +27,14 @@ export default {
     const { place, link } = context;
     if (place.of) return drawObject(root, place.of, context);
     const body = element('div', { 'data-part': 'objects' });
-    root.append(element('div.tools', null, choice('objects', [
+    root.append(element('div.controls', null, choice('objects', [
       { value: undefined, title: 'waited for' }, { value: '1', title: 'all', about: 'also locks that nobody waited for (record --locks)' },
     ], place.all, (all) => link({ all }))), body);
     return panel(body, () => context.report('objects', { all: place.all }), (report) => {
       body.append(...orderNotes(report.evidence?.notes).map((note) =>
         element('p.warning', { 'data-part': 'order-conflict' }, element('strong', null, 'Deadlock possible: '), note, '.')));
       body.append(table(report, {
-        name: 'object', columns: COLUMNS, bar: 'percent', href: (row) => link({ of: `object:${row.object}`, all: undefined }), links: true,
+        name: 'object', columns: COLUMNS, bar: 'percent', titles: { seconds: 'Waited', blocks: 'Waits', percent: '% of waiting', p90_wait_seconds: '90 % below', holder_npt_seconds: 'NPT held', held_seconds: 'Held, wanted' }, href: (row) => link({ of: `object:${row.object}`, all: undefined }), links: true,
         empty: 'No thread waited for an object.', caption: 'objects by the time that threads waited for them',
       }, context));
     });

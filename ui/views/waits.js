@@ -50,7 +50,7 @@ function drawMap(root, rows, context) {
   const numbered = rows.map((row, at) => ({ row, number: at + 1 }));
   const wanted = numbered.filter(({ row }) => row.wanted);
   const unwanted = numbered.filter(({ row }) => !row.wanted);
-  root.append(element('div.tools', null,
+  root.append(element('div.controls', null,
     choice('a row is a', BY, place.by, (by) => link({ by, explain: undefined })),
     choice('waits', [
       { value: undefined, title: 'that matter' },

@@ -10,10 +10,9 @@ import { element } from './element.js';
  * @returns {HTMLElement}
  */
 export function choice(label, options, now, hrefOf) {
-  return element('span.choice', { role: 'group', 'aria-label': label }, element('span.faint', null, label),
-    ...options.map(({ value, title, about }) => element('a', {
+  return element('span.control', null, element('span.label', null, label), element('span.choice', { role: 'group', 'aria-label': label }, ...options.map(({ value, title, about }) => element('a', {
       href: hrefOf(value), title: about, 'aria-current': value === now ? 'true' : undefined, 'data-choice': value ?? '',
-    }, title)));
+    }, title))));
 }
 
 /**

@@ -44,7 +44,7 @@ export function drawExplanation(root, row, number, context) {
   const toRoots = place.causes !== 'direct';
   const sides = sidesOf(row, toRoots);
   root.append(
-    element('div.tools', null,
+    element('div.controls', null,
       element('a', { href: link({ explain: undefined, causes: undefined }), 'data-back': true }, '← all waiting'), ' ',
       choice('causes', [
         { value: undefined, title: 'root causes', about: 'every wait among the causes is replaced by its own causes, down to work, devices and timers' },

@@ -22,7 +22,7 @@ const MATRIX = 12;
 export function drawObject(root, of, context) {
   const name = of.replace(/^object:/, '');
   const body = element('div', { 'data-part': 'object', 'data-row': name });
-  root.append(element('div.tools', null, element('a', { href: context.link({ of: undefined }), 'data-back': true }, '← all objects')), body);
+  root.append(element('div.controls', null, element('a', { href: context.link({ of: undefined }), 'data-back': true }, '← all objects')), body);
   const answers = () => Promise.all([context.report('objects', { of }), context.report('objects', { all: '1' }).catch(() => null)]);
   return panel(body, answers, ([report, all]) => {
     const row = all?.rows.find((/** @type {any} */ one) => one.object === name);
