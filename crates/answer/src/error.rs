@@ -52,3 +52,20 @@ impl Error {
         }
     }
 }
+
+/// What failed, with its causes: `read the recording x: read x/events.log: No such file`. A cause that an error repeats
+/// itself stands there once.
+#[must_use]
+pub fn told(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut told = String::new();
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if !told.ends_with(&text) {
+            told.push_str(if told.is_empty() { "" } else { ": " });
+            told.push_str(&text);
+        }
+        cause = error.source();
+    }
+    told
+}

@@ -13,7 +13,7 @@ mod recording;
 mod run;
 
 pub use analysed::Analysed;
-pub use error::{Error, Result};
+pub use error::{Error, Result, told};
 pub use question::{Question, Supposition};
 pub use recording::Recording;
 pub use run::Run;

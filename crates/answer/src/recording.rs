@@ -61,6 +61,18 @@ impl Recording {
         &self.manifest
     }
 
+    /// Length of the run, as the manifest has it; of a recording that was cut short, its events have to be read for that.
+    ///
+    /// # Errors
+    /// [`Error::Trace`](crate::Error::Trace).
+    pub fn elapsed_seconds(&self) -> Result<f64> {
+        let nanoseconds = match &self.manifest.outcome {
+            Some(outcome) => outcome.end_nanoseconds.saturating_sub(outcome.begin_nanoseconds),
+            None => self.trace()?.program().elapsed_nanoseconds,
+        };
+        Ok(nanoseconds as f64 / 1e9)
+    }
+
     /// The opened recording; the first one who asks waits until its events are read once.
     ///
     /// # Errors

@@ -28,6 +28,8 @@ pub enum Command {
     Report(crate::report::ReportArgs),
     /// Predict what a change of some work would do to the recorded run
     WhatIf(crate::what_if::WhatIfArgs),
+    /// Look at a recording in the browser: a page that this machine serves to itself
+    View(crate::view::ViewArgs),
     /// Make a recording of a perf.data file
     Import(Import),
     /// Record a sample program that lies in this binary, and print the report

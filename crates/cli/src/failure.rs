@@ -39,15 +39,7 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let mut stderr = io::stderr().lock();
-    // A chain repeats a cause where an error shows its source itself.
-    let mut told = String::new();
-    for cause in error.chain() {
-        let text = cause.to_string();
-        if !told.ends_with(&text) {
-            told.push_str(if told.is_empty() { "" } else { ": " });
-            told.push_str(&text);
-        }
-    }
+    let told = longpole_answer::told(error.as_ref());
     // Nothing can be done about a closed standard error.
     let _ = writeln!(stderr, "longpole: failed to {told}");
     let failure = error.downcast_ref::<Failure>();

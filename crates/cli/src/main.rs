@@ -12,6 +12,7 @@ mod import;
 mod record;
 mod report;
 mod setup;
+mod view;
 mod what_if;
 
 use std::process::ExitCode;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         Command::Record(options) => record::run(options),
         Command::Report(options) => report::run(&options).map(|()| ExitCode::SUCCESS),
         Command::WhatIf(options) => what_if::run(&options).map(|()| ExitCode::SUCCESS),
+        Command::View(options) => view::run(&options).map(|()| ExitCode::SUCCESS),
         Command::Import(options) => import::run(&options),
         Command::Demo(options) => demo::run(options),
         Command::Doctor(options) => doctor::run(&options),

@@ -1,0 +1,56 @@
+//! What keeps the page from being served.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Result of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Completes "failed to …".
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The recording.
+    #[error(transparent)]
+    Answer(#[from] longpole_answer::Error),
+    /// The port is not free, or not for us.
+    #[error("listen on 127.0.0.1:{port}")]
+    Listen {
+        /// The port asked for.
+        port: u16,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The system gives no random bytes.
+    #[error("make a token: {reason}")]
+    Random {
+        /// What the system said.
+        reason: String,
+    },
+    /// Serving ended by itself.
+    #[error("serve the page")]
+    Serve(#[source] io::Error),
+    /// A place for sources that is none.
+    #[error("look for sources in {}: it is no folder", path.display())]
+    NoFolder {
+        /// What was named.
+        path: PathBuf,
+    },
+}
+
+impl Error {
+    /// What to do about it, a line each.
+    #[must_use]
+    pub fn hints(&self) -> Vec<String> {
+        match self {
+            Error::Answer(error) => error.hints(),
+            Error::Listen { port, source } if source.kind() == io::ErrorKind::AddrInUse => vec![format!(
+                "another program, perhaps another `longpole view`, uses port {port}: without `--port` any free one is taken"
+            )],
+            Error::Listen { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                vec!["ports below 1024 are for root: without `--port` any free one is taken".to_owned()]
+            }
+            _ => Vec::new(),
+        }
+    }
+}

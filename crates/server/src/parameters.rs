@@ -1,0 +1,65 @@
+//! The parameters of a request, taken one by one; what nobody took is a mistake that is told.
+
+use std::str::FromStr;
+
+use crate::refusal::Refusal;
+
+/// Parameters that were not taken yet.
+#[derive(Debug)]
+pub(crate) struct Parameters(Vec<(String, String)>);
+
+impl Parameters {
+    /// Those of a query string. Empty ones count as left out.
+    pub(crate) fn of(query: &str) -> Parameters {
+        let pairs = form_urlencoded::parse(query.as_bytes()).into_owned();
+        Parameters(pairs.filter(|(_, value)| !value.is_empty()).collect())
+    }
+
+    /// The one of this name.
+    pub(crate) fn take(&mut self, name: &str) -> Result<Option<String>, Refusal> {
+        let mut values = self.take_all(name);
+        match values.len() {
+            0 | 1 => Ok(values.pop()),
+            _ => Err(Refusal::wrong(format!("understand the request: `{name}` stands in it more than once"))),
+        }
+    }
+
+    /// All of this name, in their order.
+    pub(crate) fn take_all(&mut self, name: &str) -> Vec<String> {
+        let is_it = |(known, _): &mut (String, String)| known == name;
+        self.0.extract_if(.., is_it).map(|(_, value)| value).collect()
+    }
+
+    /// The one of this name, which has to be there.
+    pub(crate) fn need(&mut self, name: &str) -> Result<String, Refusal> {
+        self.take(name)?.ok_or_else(|| Refusal::wrong(format!("understand the request: it needs `{name}`")))
+    }
+
+    /// The one of this name, as a number.
+    pub(crate) fn number<N: FromStr>(&mut self, name: &str) -> Result<Option<N>, Refusal> {
+        let number = |text: String| {
+            let wrong = || Refusal::wrong(format!("understand `{name}`: `{text}` is no such number"));
+            text.parse().map_err(|_| wrong())
+        };
+        self.take(name)?.map(number).transpose()
+    }
+
+    /// The one of this name as a choice between words; the first one is the default.
+    pub(crate) fn choice<V: Copy>(&mut self, name: &str, choices: &[(&str, V)]) -> Result<V, Refusal> {
+        let first = choices.first().expect("there are choices").1;
+        let Some(text) = self.take(name)? else { return Ok(first) };
+        let found = choices.iter().find(|(word, _)| *word == text);
+        found.map(|&(_, value)| value).ok_or_else(|| {
+            let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
+            Refusal::wrong(format!("understand `{name}`: `{text}` is none of {}", words.join(", ")))
+        })
+    }
+
+    /// Nothing is left.
+    pub(crate) fn end(self) -> Result<(), Refusal> {
+        match self.0.first() {
+            None => Ok(()),
+            Some((name, _)) => Err(Refusal::wrong(format!("understand the request: it takes no `{name}`"))),
+        }
+    }
+}

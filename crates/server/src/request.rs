@@ -1,0 +1,175 @@
+//! The requests that there are, read from a path and a query.
+
+use longpole_answer::{Question, Supposition};
+use longpole_metrics::{By, Weight};
+use longpole_report::View;
+
+use crate::address::{Key, key_of};
+use crate::parameters::Parameters;
+use crate::refusal::Refusal;
+
+/// A request, understood.
+#[derive(Clone, Debug)]
+pub(crate) enum Request {
+    /// What was recorded, without any analysis.
+    Recording,
+    /// What a view says.
+    Report(View, Question),
+    /// What would become of the run.
+    WhatIf(Supposition),
+    /// A source file.
+    Source(String),
+    /// What every word and number means.
+    Help,
+}
+
+/// What a row is, by its word; the first is the default.
+pub(crate) const BY: [(&str, By); 6] = [
+    ("procedure", By::Procedure),
+    ("line", By::Line),
+    ("thread", By::Thread),
+    ("process", By::Process),
+    ("machine", By::Machine),
+    ("object", By::Object),
+];
+const WEIGHTS: [(&str, Weight); 2] = [("cpu", Weight::Cpu), ("elapsed", Weight::Elapsed)];
+const IO: [(&str, bool); 2] = [("busy", false), ("idle", true)];
+const FLAG: [(&str, bool); 2] = [("0", false), ("1", true)];
+
+impl Request {
+    /// The request of this name, the last part of its path, with the parameters of its query.
+    pub(crate) fn parse(name: &str, query: &str) -> Result<Request, Refusal> {
+        let mut parameters = Parameters::of(query);
+        let request = match name {
+            "recording" => Request::Recording,
+            "help" => Request::Help,
+            "report" => report(&mut parameters)?,
+            "what-if" => what_if(&mut parameters)?,
+            "source" => Request::Source(parameters.need("file")?),
+            _ => return Err(Refusal::missing(format!("answer `{name}`: there is no such request"))),
+        };
+        parameters.end()?;
+        Ok(request)
+    }
+
+    /// The request's key.
+    pub(crate) fn key(&self) -> Key {
+        match self {
+            Request::Recording => key_of("recording", &[]),
+            Request::Help => key_of("help", &[]),
+            Request::Source(file) => key_of("source", &[("file", file)]),
+            Request::Report(view, question) => report_key(*view, question),
+            Request::WhatIf(supposition) => {
+                let top = number(supposition.top);
+                let phase = supposition.phase.as_deref().unwrap_or_default();
+                let mut parameters = vec![("phase", phase), ("top", top.as_str())];
+                parameters.extend(supposition.changes.iter().map(|change| ("set", change.as_str())));
+                key_of("what-if", &parameters)
+            }
+        }
+    }
+}
+
+fn report(parameters: &mut Parameters) -> Result<Request, Refusal> {
+    let name = parameters.need("view")?;
+    let view = name.parse().map_err(longpole_answer::Error::from)?;
+    let question = Question {
+        phase: parameters.take("phase")?,
+        of: parameters.take("of")?,
+        by: parameters.choice("by", &BY)?,
+        weight: parameters.choice("weight", &WEIGHTS)?,
+        io_idle: parameters.choice("io", &IO)?,
+        all: parameters.choice("all", &FLAG)?,
+        explain: parameters.number("explain")?,
+        top: parameters.number("top")?,
+    };
+    Ok(Request::Report(view, question))
+}
+
+fn what_if(parameters: &mut Parameters) -> Result<Request, Refusal> {
+    let changes = parameters.take_all("set");
+    if changes.is_empty() {
+        let example = "as in `set=procedure:NAME=0.5`";
+        return Err(Refusal::wrong(format!("understand the request: it needs a change, {example}")));
+    }
+    let (phase, top) = (parameters.take("phase")?, parameters.number("top")?);
+    Ok(Request::WhatIf(Supposition { changes, phase, top }))
+}
+
+fn report_key(view: View, question: &Question) -> Key {
+    let (explain, top) = (number(question.explain), number(question.top));
+    let flag = |is_set: bool, word| if is_set { word } else { "" };
+    key_of(
+        "report",
+        &[
+            ("view", view.name()),
+            ("phase", question.phase.as_deref().unwrap_or_default()),
+            ("of", question.of.as_deref().unwrap_or_default()),
+            ("by", unless_first(&BY, question.by)),
+            ("weight", unless_first(&WEIGHTS, question.weight)),
+            ("io", flag(question.io_idle, "idle")),
+            ("all", flag(question.all, "1")),
+            ("explain", &explain),
+            ("top", &top),
+        ],
+    )
+}
+
+fn number(number: Option<usize>) -> String {
+    number.map_or(String::new(), |number| number.to_string())
+}
+
+/// The choice's word; empty for the default.
+fn unless_first<V: Copy + PartialEq>(choices: &[(&'static str, V)], choice: V) -> &'static str {
+    let place = choices.iter().position(|&(_, value)| value == choice).filter(|&place| place > 0);
+    place.map_or("", |place| choices[place].0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(name: &str, query: &str) -> String {
+        Request::parse(name, query).unwrap().key().text().to_owned()
+    }
+
+    fn refused(name: &str, query: &str) -> String {
+        Request::parse(name, query).unwrap_err().what
+    }
+
+    #[test]
+    fn equal_questions_have_equal_keys() {
+        assert_eq!(key("report", "view=npt"), "report?view=npt");
+        let long = "weight=cpu&io=busy&all=0&by=procedure&of=&phase=&view=npt";
+        assert_eq!(key("report", long), "report?view=npt");
+        let all = "view=waits&by=line&phase=1s..2s&weight=elapsed&io=idle&all=1&explain=3&top=5&of=a+b";
+        let sorted =
+            "report?all=1&by=line&explain=3&io=idle&of=a%20b&phase=1s..2s&top=5&view=waits&weight=elapsed";
+        assert_eq!(key("report", all), sorted);
+        assert_eq!(key("what-if", "set=a%3D0&set=b%3D0.5"), "what-if?set=a%3D0&set=b%3D0.5");
+        assert_eq!(key("source", "file=%2Fa%2Fb.c"), "source?file=%2Fa%2Fb.c");
+    }
+
+    #[test]
+    fn a_key_asks_the_same_question_again() {
+        for query in
+            ["all=1&by=thread&view=waits&phase=load%20%C3%A4..", "view=objects&of=object%3Aa%26b%3Dc%25"]
+        {
+            let once = key("report", query);
+            assert_eq!(key("report", once.split_once('?').unwrap().1), once);
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_told() {
+        assert!(refused("report", "").contains("needs `view`"));
+        assert!(refused("report", "view=nptt").contains("`nptt`"));
+        assert!(refused("report", "view=npt&by=lock").contains("none of procedure, line"));
+        assert!(refused("report", "view=npt&explain=x").contains("`x`"));
+        assert!(refused("report", "view=npt&view=waits").contains("more than once"));
+        assert!(refused("report", "view=npt&sort=x").contains("no `sort`"));
+        assert!(refused("what-if", "").contains("needs a change"));
+        assert!(refused("nothing", "").contains("`nothing`"));
+        assert!(refused("recording", "x=1").contains("no `x`"));
+    }
+}
