@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use longpole_answer::Recording;
-use longpole_metrics::registry::{METRICS, TOPICS};
-use longpole_report::View;
+use longpole_report::{View, registry_json};
 use serde::Serialize;
 
 use crate::refusal::Refusal;
@@ -51,7 +50,7 @@ impl Answers {
     pub(crate) fn answer(&self, request: &Request) -> Result<String, Refusal> {
         match request {
             Request::Recording => self.head(),
-            Request::Help => Ok(help()),
+            Request::Help => Ok(registry_json()),
             Request::Report(view, question) => Ok(json(&self.recording.report(*view, question)?)),
             Request::WhatIf(supposition) => Ok(json(&self.recording.what_if(supposition)?)),
             Request::Source(file) => self.source(file),
@@ -80,23 +79,6 @@ impl Answers {
         let origin = PathBuf::from(&self.recording.manifest().working_directory);
         Ok(json(&source::read(file, None, &self.places, &origin)?))
     }
-}
-
-/// The registry.
-fn help() -> String {
-    let metrics = METRICS.iter().map(|metric| {
-        serde_json::json!({
-            "name": metric.name, "title": metric.title, "unit": metric.unit.name(), "explanation": metric.explanation,
-            "source": metric.source, "group": metric.group.title(),
-        })
-    });
-    let topics = TOPICS.iter().map(|topic| {
-        serde_json::json!({
-            "name": topic.name, "title": topic.title, "explanation": topic.explanation, "source": topic.source,
-        })
-    });
-    let (metrics, topics): (Vec<_>, Vec<_>) = (metrics.collect(), topics.collect());
-    serde_json::json!({ "metrics": metrics, "topics": topics }).to_string()
 }
 
 fn json(answer: &impl Serialize) -> String {
