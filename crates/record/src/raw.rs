@@ -146,6 +146,13 @@ pub enum RawKind {
     },
 }
 
+impl RawKind {
+    /// A switch of which only the tasks are known.
+    pub(crate) fn switch(previous: Option<Task>, blocking: Blocking, next: Option<Task>) -> RawKind {
+        RawKind::Switch { previous, blocking, call: None, stack: RawStack::None, next }
+    }
+}
+
 /// What a thread says of itself; see the events of the same names in [`longpole_event::EventKind`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum RawMark {

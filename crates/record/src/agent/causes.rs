@@ -10,7 +10,7 @@
 
 use std::time::Duration;
 
-use longpole_event::{Blocking, Time};
+use longpole_event::{Blocking, Call, Time};
 use longpole_ring::WaitKind;
 use rustc_hash::FxHashMap;
 
@@ -18,9 +18,6 @@ use super::releases::{Release, Releases};
 use super::reorder::Reorder;
 use super::told::{Told, Wait, call};
 use crate::raw::{RawEvent, RawKind, RawStack, RawWaker, Task};
-
-/// Threads that are woken and have no processor for longer than this are told to have been woken so much before.
-const HORIZON: Duration = Duration::from_millis(100);
 
 /// Between the agent's word of a release and the release itself passes less than this.
 const BEFORE_RELEASE: Duration = Duration::from_micros(200);
@@ -44,27 +41,22 @@ struct Blocked {
 /// Follows all threads of a recording.
 #[derive(Debug, Default)]
 pub(super) struct Causes {
+    /// A thread that is woken and has no processor for longer than this goes back is told to have been woken so long
+    /// before.
     reorder: Reorder,
     waiting: FxHashMap<u32, Waiting>,
     blocked: FxHashMap<u32, Blocked>,
     releases: Releases,
-    /// Threads by their handles.
-    handles: FxHashMap<(u32, u64), u32>,
     /// Where threads are that are about to create one.
     creating: FxHashMap<u32, RawStack>,
-    now: Time,
 }
 
 impl Causes {
     /// The agent's word.
     pub(super) fn take(&mut self, time: Time, task: Task, told: Told, out: &mut impl FnMut(RawEvent)) {
-        self.go_to(time, out);
+        self.reorder.go_to(time, out);
         match told {
-            Told::Waits { mut wait, stack } => {
-                if let (WaitKind::Join, Some(tid)) = (wait.kind, self.handles.get(&(task.pid, wait.subject)))
-                {
-                    wait.detail = u64::from(*tid);
-                }
+            Told::Waits { wait, stack } => {
                 self.waiting.insert(task.tid, Waiting { wait, since: time, stack });
             }
             Told::Done { .. } | Told::Gap | Told::Ended => {
@@ -74,12 +66,8 @@ impl Causes {
             Told::Creates { stack, .. } | Told::Forks { stack, .. } => {
                 self.creating.insert(task.tid, stack);
             }
-            Told::Created { handle, .. } => {
-                self.handles.insert((task.pid, handle), task.tid);
-            }
             Told::Began { .. } => {
                 self.waiting.remove(&task.tid);
-                self.handles.retain(|(pid, _), _| *pid != task.pid);
                 self.releases.forget(task.pid);
             }
             _ => {}
@@ -88,7 +76,7 @@ impl Causes {
 
     /// An event of the kernel, or one that means the same whoever tells the states.
     pub(super) fn pass(&mut self, mut event: RawEvent, out: &mut impl FnMut(RawEvent)) {
-        self.go_to(event.time, out);
+        self.reorder.go_to(event.time, out);
         let time = event.time;
         match &mut event.kind {
             RawKind::Switch { previous, blocking, call, stack, next } => {
@@ -130,18 +118,8 @@ impl Causes {
         self.reorder.finish(out);
     }
 
-    fn go_to(&mut self, time: Time, out: &mut impl FnMut(RawEvent)) {
-        self.now = self.now.max(time);
-        self.reorder.advance(self.now - nanoseconds(HORIZON), out);
-    }
-
     /// The thread leaves its processor: what it waits for, and where.
-    fn leave(
-        &mut self,
-        time: Time,
-        task: Task,
-        blocking: Blocking,
-    ) -> Option<(longpole_event::Call, RawStack)> {
+    fn leave(&mut self, time: Time, task: Task, blocking: Blocking) -> Option<(Call, RawStack)> {
         if matches!(blocking, Blocking::Runnable | Blocking::Dead) {
             self.blocked.remove(&task.tid);
             return None;
@@ -157,7 +135,7 @@ impl Causes {
             return;
         };
         let Some(&Waiting { wait, since, .. }) = self.waiting.get(&task.tid) else { return };
-        let earliest = since.max(blocked.since - nanoseconds(BEFORE_RELEASE));
+        let earliest = since.max(blocked.since - BEFORE_RELEASE.as_nanos() as u64);
         let release = self.releases.releaser(task, wait, earliest, time);
         // One before the wait began was for others: this thread stopped waiting for another reason.
         let release = release.filter(|release| release.time >= since);
@@ -171,10 +149,6 @@ impl Causes {
         let kind = RawKind::Wake { wakee: task, waker, call: None, stack };
         self.reorder.push(RawEvent { time: woken, cpu, kind });
     }
-}
-
-fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -200,14 +174,12 @@ mod tests {
     }
 
     fn out_at(time: u64, tid: u32) -> RawEvent {
-        let (blocking, call, stack) = (Blocking::Interruptible, None, RawStack::None);
-        let kind = RawKind::Switch { previous: Some(task(tid)), blocking, call, stack, next: None };
+        let kind = RawKind::switch(Some(task(tid)), Blocking::Interruptible, None);
         RawEvent { time: at(time), cpu: 0, kind }
     }
 
     fn in_at(time: u64, tid: u32) -> RawEvent {
-        let (blocking, call, stack) = (Blocking::Runnable, None, RawStack::None);
-        let kind = RawKind::Switch { previous: None, blocking, call, stack, next: Some(task(tid)) };
+        let kind = RawKind::switch(None, Blocking::Runnable, Some(task(tid)));
         RawEvent { time: at(time), cpu: 0, kind }
     }
 
@@ -269,18 +241,6 @@ mod tests {
             pass(&mut causes, in_at(come, 7));
         }
         assert_eq!(wakes(causes), [(50, 7, 8), (90, 7, 8)]);
-    }
-
-    #[test]
-    fn a_join_names_the_thread_by_its_handle() {
-        let mut causes = Causes::default();
-        let told = Told::Created { key: 1, handle: 0x700 };
-        causes.take(at(5), task(8), told, &mut |_| panic!("too early"));
-        waits(&mut causes, 10, 7, Wait { kind: WaitKind::Join, subject: 0x700, ..LOCK });
-        pass(&mut causes, out_at(12, 7));
-        let events = all(causes);
-        let RawKind::Switch { call: Some(call), .. } = &events[0].kind else { panic!("{events:?}") };
-        assert_eq!(call.arguments[2], 8);
     }
 
     #[test]
@@ -352,7 +312,7 @@ mod tests {
         let mut causes = Causes::default();
         pass(&mut causes, out_at(10, 7));
         let mut out = Vec::new();
-        causes.pass(out_at(10 + nanoseconds(HORIZON) + 1, 8), &mut |event| out.push(event));
-        assert_eq!(out.len(), 1);
+        causes.pass(out_at(1_000_000_000, 8), &mut |event| out.push(event));
+        assert_eq!(out, [out_at(10, 7)]);
     }
 }

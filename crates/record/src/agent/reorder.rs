@@ -2,10 +2,19 @@
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
+use std::time::Duration;
 
 use longpole_event::Time;
 
 use crate::raw::RawEvent;
+
+/// What is known late goes at most so far back.
+const HORIZON: Duration = Duration::from_millis(100);
+
+/// What is known from `now` on stands at this time or after it.
+pub(super) fn horizon(now: Time) -> Time {
+    now - HORIZON.as_nanos() as u64
+}
 
 /// Holds events back for a while, so that one that is known late can still go before them.
 #[derive(Debug, Default)]
@@ -34,9 +43,9 @@ impl Reorder {
         self.next += 1;
     }
 
-    /// Hands on everything before `horizon`, in time order.
-    pub(super) fn advance(&mut self, horizon: Time, out: &mut impl FnMut(RawEvent)) {
-        self.horizon = self.horizon.max(horizon);
+    /// Hands on what nothing can come before any more, in time order.
+    pub(super) fn go_to(&mut self, now: Time, out: &mut impl FnMut(RawEvent)) {
+        self.horizon = self.horizon.max(horizon(now));
         while self.held.peek().is_some_and(|held| held.event.time < self.horizon) {
             out(self.held.pop().expect("just seen").event);
         }
@@ -88,7 +97,7 @@ mod tests {
         for event in [at(30, 1), at(10, 2), at(10, 3), at(20, 4)] {
             reorder.push(event);
         }
-        reorder.advance(Time::from_nanoseconds(20), &mut |event| out.push(event));
+        reorder.go_to(Time::from_nanoseconds(20) + HORIZON.as_nanos() as u64, &mut |event| out.push(event));
         reorder.push(at(5, 5));
         reorder.finish(&mut |event| out.push(event));
         assert_eq!(out, [at(10, 2), at(10, 3), at(20, 4), at(20, 5), at(30, 1)]);

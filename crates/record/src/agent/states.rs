@@ -11,12 +11,10 @@ use longpole_ring::WaitKind;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::releases::Releases;
-use super::reorder::Reorder;
+use super::reorder::{Reorder, horizon};
 use super::told::{Told, Wait, call, primitive};
 use crate::raw::{RawEvent, RawKind, RawStack, RawWaker, Task};
 
-/// What is known late goes at most so far back.
-const HORIZON: Duration = Duration::from_millis(100);
 /// Time without a processor that can be put into its place.
 const LONGEST_READY: Duration = Duration::from_millis(80);
 /// A shorter wait on a descriptor is no wait: there was something to read, or room to write.
@@ -48,17 +46,40 @@ struct Ready(FxHashMap<Task, VecDeque<(Time, Time)>>);
 
 impl Ready {
     fn note(&mut self, task: Task, begin: Time, end: Time) {
-        self.0.entry(task).or_default().push_back((begin, end));
+        let times = self.0.entry(task).or_default();
+        forget(times, horizon(end));
+        times.push_back((begin, end));
     }
 
     /// Whether the event is a sample from such a time. Events are asked for in time order.
     fn denies(&mut self, event: &RawEvent) -> bool {
-        let RawKind::Sample { task, .. } = &event.kind else { return false };
-        let Some(times) = self.0.get_mut(task) else { return false };
-        while times.front().is_some_and(|&(_, end)| end < event.time) {
-            times.pop_front();
+        match &event.kind {
+            RawKind::Sample { task, .. } => self.0.get_mut(task).is_some_and(|times| {
+                forget(times, event.time);
+                times.front().is_some_and(|&(begin, _)| begin <= event.time)
+            }),
+            RawKind::Exit { task } => {
+                self.0.remove(task);
+                false
+            }
+            _ => false,
         }
-        times.front().is_some_and(|&(begin, _)| begin <= event.time)
+    }
+
+    /// Hands on what is not denied.
+    fn filtered(&mut self, out: &mut impl FnMut(RawEvent)) -> impl FnMut(RawEvent) {
+        |event| {
+            if !self.denies(&event) {
+                out(event);
+            }
+        }
+    }
+}
+
+/// Forgets times that ended before this one.
+fn forget(times: &mut VecDeque<(Time, Time)>, time: Time) {
+    while times.front().is_some_and(|&(_, end)| end < time) {
+        times.pop_front();
     }
 }
 
@@ -73,16 +94,12 @@ pub(super) struct States {
     queue: VecDeque<(Time, Task)>,
     announced: FxHashMap<u64, Announced>,
     releases: Releases,
-    handles: FxHashMap<(u32, u64), Task>,
     /// Processes that are ending: what they still tell comes from their last moments.
     ending: FxHashSet<u32>,
     /// Time without a processor that has not found its place: the kernel may account for it late.
     owed: FxHashMap<Task, u64>,
     /// When threads were ready without a processor.
     ready: Ready,
-    now: Time,
-    /// Waits that were granted, but nobody was seen to grant.
-    unmatched: u64,
 }
 
 impl States {
@@ -105,11 +122,7 @@ impl States {
             return;
         }
         match told {
-            Told::Created { key, handle } => {
-                self.handles.insert((task.pid, handle), task);
-                self.begin(time, task, key);
-            }
-            Told::Forked { key } => self.begin(time, task, key),
+            Told::Created { key, .. } | Told::Forked { key } => self.begin(time, task, key),
             Told::Began { program } => {
                 self.threads.retain(|other, _| other.pid != task.pid || other.tid == task.tid);
                 self.releases.forget(task.pid);
@@ -149,24 +162,16 @@ impl States {
         if length == 0 {
             return;
         }
-        let begin = time.nanoseconds() - length;
-        let (blocking, call, stack) = (Blocking::Runnable, None, RawStack::None);
-        let kind = RawKind::Switch { previous: Some(task), blocking, call, stack, next: None };
-        let begin = Time::from_nanoseconds(begin);
+        let begin = time - length;
         self.ready.note(task, begin, time);
-        self.push(begin, kind);
+        self.push(begin, RawKind::switch(Some(task), Blocking::Runnable, None));
         self.run(time, task);
     }
 
     pub(super) fn finish(&mut self, end: Time, out: &mut impl FnMut(RawEvent)) {
         self.go_to(end, out);
-        self.hand_out_waits(end + HORIZON.as_nanos() as u64);
-        let ready = &mut self.ready;
-        self.reorder.finish(&mut |event| {
-            if !ready.denies(&event) {
-                out(event);
-            }
-        });
+        self.hand_out_waits(None);
+        self.reorder.finish(&mut self.ready.filtered(out));
     }
 
     pub(super) fn findings(&self) -> Vec<String> {
@@ -183,25 +188,14 @@ impl States {
 
     /// Hands on what nothing earlier can come before.
     fn go_to(&mut self, time: Time, out: &mut impl FnMut(RawEvent)) {
-        self.now = self.now.max(time);
-        let horizon =
-            Time::from_nanoseconds(self.now.nanoseconds().saturating_sub(HORIZON.as_nanos() as u64));
-        self.hand_out_waits(horizon);
-        let ready = &mut self.ready;
-        self.reorder.advance(horizon, &mut |event| {
-            if !ready.denies(&event) {
-                out(event);
-            }
-        });
+        self.hand_out_waits(Some(horizon(time)));
+        self.reorder.go_to(time, &mut self.ready.filtered(out));
     }
 
-    /// Waits that began before the horizon are real ones.
-    fn hand_out_waits(&mut self, horizon: Time) {
-        while let Some(&(since, task)) = self.queue.front() {
-            if since >= horizon {
-                break;
-            }
-            self.queue.pop_front();
+    /// Waits that began before the horizon are real ones; at the end all are.
+    fn hand_out_waits(&mut self, horizon: Option<Time>) {
+        let is_due = |&mut (since, _): &mut (Time, Task)| horizon.is_none_or(|horizon| since < horizon);
+        while let Some((since, task)) = self.queue.pop_front_if(is_due) {
             self.hand_out(since, task);
         }
     }
@@ -213,11 +207,14 @@ impl States {
             return;
         }
         waiting.is_out = true;
-        let call = call(waiting.wait);
-        let stack = std::mem::take(&mut waiting.stack);
-        let blocking = Blocking::Interruptible;
-        let kind = RawKind::Switch { previous: Some(task), blocking, call: Some(call), stack, next: None };
-        self.push(since, kind);
+        let (wait, stack) = (waiting.wait, std::mem::take(&mut waiting.stack));
+        self.leave(since, task, wait, stack);
+    }
+
+    /// The thread left its processor, to wait.
+    fn leave(&mut self, time: Time, task: Task, wait: Wait, stack: RawStack) {
+        let (previous, blocking, call) = (Some(task), Blocking::Interruptible, Some(call(wait)));
+        self.push(time, RawKind::Switch { previous, blocking, call, stack, next: None });
     }
 
     /// A thread that was created or forked begins.
@@ -241,8 +238,7 @@ impl States {
 
     fn run(&mut self, time: Time, task: Task) {
         self.running.insert(task, time);
-        let (blocking, call, stack) = (Blocking::Runnable, None, RawStack::None);
-        self.push(time, RawKind::Switch { previous: None, blocking, call, stack, next: Some(task) });
+        self.push(time, RawKind::switch(None, Blocking::Runnable, Some(task)));
     }
 
     fn exit(&mut self, time: Time, pid: u32) {
@@ -261,20 +257,19 @@ impl States {
             return;
         }
         self.push(time, RawKind::Exit { task });
-        let (blocking, call, stack) = (Blocking::Dead, None, RawStack::None);
-        self.push(time, RawKind::Switch { previous: Some(task), blocking, call, stack, next: None });
+        self.push(time, RawKind::switch(Some(task), Blocking::Dead, None));
     }
 
     fn done(&mut self, time: Time, task: Task, granted: bool) {
         let Some(waiting) = self.threads.get_mut(&task).and_then(Option::take) else { return };
-        let is_short = Duration::from_nanos(time.since(waiting.since)) < SHORTEST_DEVICE_WAIT;
-        if !waiting.is_out && is_short && is_on_descriptor(waiting.wait.kind) {
-            return;
+        let Waiting { wait, since, stack, is_out } = waiting;
+        if !is_out {
+            let is_short = Duration::from_nanos(time.since(since)) < SHORTEST_DEVICE_WAIT;
+            if is_short && (wait.is_on_descriptor() || wait.kind == WaitKind::Poll) {
+                return;
+            }
+            self.leave(since, task, wait, stack);
         }
-        let (wait, since) = (waiting.wait, waiting.since);
-        self.threads.insert(task, Some(waiting));
-        self.hand_out(since, task);
-        self.threads.insert(task, None);
         let release = if granted { self.releases.releaser(task, wait, since, time) } else { None };
         let (woken, waker, stack) = match release {
             Some(release) => {
@@ -283,7 +278,6 @@ impl States {
             }
             None if wait.kind == WaitKind::Join => (time, None, RawStack::None),
             None if granted && primitive(wait.kind, wait.subject).is_some() => {
-                self.unmatched += 1;
                 (time, Some(RawWaker::Unknown), RawStack::None)
             }
             None => (time, Some(RawWaker::Interrupt), RawStack::None),
@@ -295,6 +289,40 @@ impl States {
     }
 }
 
-fn is_on_descriptor(kind: WaitKind) -> bool {
-    matches!(kind, WaitKind::Read | WaitKind::Write | WaitKind::Poll | WaitKind::Connect | WaitKind::Accept)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TASK: Task = Task { pid: 1, tid: 7 };
+
+    fn at(milliseconds: u64) -> Time {
+        Time::from_nanoseconds(milliseconds * 1_000_000)
+    }
+
+    fn sample(milliseconds: u64, task: Task) -> RawEvent {
+        let kind = RawKind::Sample { task, kernel: false, stack: RawStack::None };
+        RawEvent { time: at(milliseconds), cpu: 0, kind }
+    }
+
+    #[test]
+    fn samples_from_times_without_a_processor_are_denied() {
+        let mut ready = Ready::default();
+        ready.note(TASK, at(10), at(20));
+        ready.note(TASK, at(30), at(40));
+        let denied = |time| ready.denies(&sample(time, TASK));
+        assert_eq!([5, 15, 25, 35, 45].map(denied), [false, true, false, true, false]);
+        ready.note(TASK, at(50), at(60));
+        assert!(!ready.denies(&sample(55, Task { tid: 8, ..TASK })));
+    }
+
+    #[test]
+    fn times_that_no_sample_can_come_from_are_forgotten() {
+        let mut ready = Ready::default();
+        for second in 0..1_000 {
+            ready.note(TASK, at(1_000 * second), at(1_000 * second + 10));
+        }
+        assert_eq!(ready.0[&TASK].len(), 1);
+        ready.denies(&RawEvent { time: at(1_000_000), cpu: 0, kind: RawKind::Exit { task: TASK } });
+        assert!(ready.0.is_empty());
+    }
 }

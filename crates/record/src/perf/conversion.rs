@@ -283,9 +283,7 @@ impl Conversion {
                 if let Some((waker, call, stack)) = self.futexes.run(tid) {
                     self.told_wake(here, tid, (waker, call, stack));
                 }
-                let (previous, blocking) = (None, Blocking::Runnable);
-                let (call, stack) = (None, RawStack::None);
-                self.push(here, tid, RawKind::Switch { previous, blocking, call, stack, next });
+                self.push(here, tid, RawKind::switch(None, Blocking::Runnable, next));
             }
         }
     }

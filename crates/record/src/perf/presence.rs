@@ -90,7 +90,11 @@ impl Presence {
         self.held.push_back(event);
         if let Some(task) = ending {
             // The events of a thread are closed before it leaves its processor for the last time.
-            self.held.push_back(RawEvent { time, cpu, kind: switch(Some(task), Blocking::Dead, None) });
+            self.held.push_back(RawEvent {
+                time,
+                cpu,
+                kind: RawKind::switch(Some(task), Blocking::Dead, None),
+            });
             self.forget(task.tid);
         }
     }
@@ -138,7 +142,7 @@ impl Presence {
     }
 
     fn insert_switch(&mut self, task: Task, time: Time, cpu: u16) {
-        let kind = switch(None, Blocking::Runnable, Some(task));
+        let kind = RawKind::switch(None, Blocking::Runnable, Some(task));
         let position = self.held.partition_point(|held| held.time <= time);
         self.held.insert(position, RawEvent { time, cpu, kind });
     }
@@ -182,11 +186,6 @@ impl Presence {
     }
 }
 
-/// A switch of which only the tasks are known.
-fn switch(previous: Option<Task>, blocking: Blocking, next: Option<Task>) -> RawKind {
-    RawKind::Switch { previous, blocking, call: None, stack: RawStack::None, next }
-}
-
 /// The thread that cannot but have the processor for this to happen.
 fn actor(kind: &RawKind) -> Option<Task> {
     match kind {
@@ -211,12 +210,7 @@ mod tests {
     }
 
     fn out(time: u64, cpu: u16, tid: u32, blocking: Blocking) -> RawEvent {
-        let previous = Some(task(tid));
-        event(
-            time,
-            cpu,
-            RawKind::Switch { previous, blocking, call: None, stack: RawStack::None, next: None },
-        )
+        event(time, cpu, RawKind::switch(Some(task(tid)), blocking, None))
     }
 
     fn wake(time: u64, tid: u32) -> RawEvent {
