@@ -103,7 +103,7 @@ fn note_main_stack(me: Me) {
 /// Asks to be told of forks. What libc calls this differs, and a name that it lacks would keep programs from starting:
 /// so it is looked for.
 fn watch_forks() {
-    type Handler = extern "C" fn();
+    type Handler = Option<extern "C" fn()>;
     type Register = unsafe extern "C" fn(Handler, Handler, Handler, *mut c_void) -> c_int;
     // SAFETY: the texts end with a zero. The second function has the same arguments but for the last, which is not
     // looked at then.
@@ -114,7 +114,7 @@ fn watch_forks() {
         }
         if !register.is_null() {
             let register = core::mem::transmute::<*mut c_void, Register>(register);
-            register(before_fork, after_fork, begin_child, core::ptr::null_mut());
+            register(Some(before_fork), None, Some(begin_child), core::ptr::null_mut());
         }
     }
 }
@@ -130,8 +130,6 @@ pub fn announce_copy() {
     FORK.store(key, Ordering::Relaxed);
     me.tell::<3>(Kind::Forks, key, &[0]);
 }
-
-extern "C" fn after_fork() {}
 
 extern "C" fn begin_child() {
     begin_copy();
