@@ -6,6 +6,8 @@
 //! word 2…  what the kind says
 //! ```
 
+use crate::numbered::numbered;
+
 /// Words of the longest event.
 pub const LONGEST_EVENT: usize = 1023;
 
@@ -13,94 +15,59 @@ const KIND_BITS: u32 = 6;
 const LENGTH_BITS: u32 = 10;
 const SUBJECT_BITS: u32 = 48;
 
-/// What an event tells.
-#[repr(u8)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// The process has mapped this memory: it has become a new program. Subject: 0. Word 2: the process's flags.
-    Began = 1,
-    /// A thread is about to be created. Subject: its key. Word 2: key of the stack.
-    Creates = 2,
-    /// This thread was created. Subject: the key that its creator told. Word 2: its handle (`pthread_t`).
-    Created = 3,
-    /// A process is about to be created. Subject: its key. Word 2: key of the stack.
-    Forks = 4,
-    /// This process was created by a fork. Subject: the key that its creator told. Word 2: the creator's pid.
-    Forked = 5,
-    /// This thread ends.
-    Ends = 6,
-    /// This thread has a name. Words 2…: its bytes, zeroes after the end.
-    Named = 7,
-    /// A stack. Subject: 0. Word 2: its key; 3 to 5: instruction pointer, stack pointer, frame pointer; 6: words
-    /// of the frame-pointer chain; then the chain, then memory from the stack pointer upwards.
-    Stack = 8,
-    /// The thread begins to wait. Subject: what for. Word 2: [`crate::WaitKind`], and a descriptor or number
-    /// above its low 8 bits; 3: key of the stack, 0 for none.
-    Waits = 9,
-    /// The wait is over. Subject: what for. Word 2: 1 where it was granted, 0 where it was given up.
-    Done = 10,
-    /// Somebody who waits for the subject can go on, or try again. Word 2: [`crate::WaitKind`]; 3: key of the stack.
-    Releases = 11,
-    /// What holds of the subject at one place came to. Word 2: place; 3: kind; 4: acquisitions; 5: contended; 6:
-    /// ticks held; 7: ticks of the longest; 8: what was held already, with its kind in the highest byte.
-    Held = 12,
-    /// The thread entered a region. Subject: address of its name. Word 2: key of the stack.
-    Enters = 13,
-    /// The thread left the region or task that it entered last.
-    Leaves = 14,
-    /// The thread made a task. Subject: its key. Word 2: key of the stack.
-    Spawns = 15,
-    /// The thread begins a task. Subject: its key. Word 2: address of its name; 3: key of the stack.
-    Runs = 16,
-    /// A text of the program. Subject: its address. Words 2…: its bytes, zeroes after the end.
-    Text = 17,
-    /// The subject has a name. Word 2: bytes of memory it takes; 3…: the name's bytes, zeroes after the end.
-    NamesObject = 18,
-    /// The thread entered an instrumented procedure. Subject: its address. Word 1: see [`call_event`].
-    Calls = 19,
-    /// The thread left an instrumented procedure. As [`Kind::Calls`].
-    Returns = 20,
-    /// Before this event others found no room. Subject: how many. Word 1: see [`call_event`].
-    Lost = 21,
-    /// A join ended. Subject: the joined thread's handle. Word 2: its tid, 0 where it is not known.
-    Joined = 22,
-    /// What trial calls took amid other work, which goes on meanwhile as far as the processor can. Subject: ticks of all.
-    /// Word 2: how many.
-    Trial = 23,
-    /// The process ends: all its threads with it.
-    Exits = 24,
-}
-
-impl Kind {
-    const ALL: [Kind; 24] = [
-        Kind::Began,
-        Kind::Creates,
-        Kind::Created,
-        Kind::Forks,
-        Kind::Forked,
-        Kind::Ends,
-        Kind::Named,
-        Kind::Stack,
-        Kind::Waits,
-        Kind::Done,
-        Kind::Releases,
-        Kind::Held,
-        Kind::Enters,
-        Kind::Leaves,
-        Kind::Spawns,
-        Kind::Runs,
-        Kind::Text,
-        Kind::NamesObject,
-        Kind::Calls,
-        Kind::Returns,
-        Kind::Lost,
-        Kind::Joined,
-        Kind::Trial,
-        Kind::Exits,
-    ];
-
-    fn of(number: u8) -> Option<Kind> {
-        Kind::ALL.get(usize::from(number).checked_sub(1)?).copied()
+numbered! {
+    /// What an event tells.
+    pub enum Kind {
+        /// The process has mapped this memory: it has become a new program. Subject: 0. Word 2: the process's flags.
+        Began = 1,
+        /// A thread is about to be created. Subject: its key. Word 2: key of the stack.
+        Creates = 2,
+        /// This thread was created. Subject: the key that its creator told. Word 2: its handle (`pthread_t`).
+        Created = 3,
+        /// A process is about to be created. Subject: its key. Word 2: key of the stack.
+        Forks = 4,
+        /// This process was created by a fork. Subject: the key that its creator told. Word 2: the creator's pid.
+        Forked = 5,
+        /// This thread ends.
+        Ends = 6,
+        /// This thread has a name. Words 2…: its bytes, zeroes after the end.
+        Named = 7,
+        /// A stack. Subject: 0. Word 2: its key; 3 to 5: instruction pointer, stack pointer, frame pointer; 6: words
+        /// of the frame-pointer chain; then the chain, then memory from the stack pointer upwards.
+        Stack = 8,
+        /// The thread begins to wait. Subject: what for. Word 2: [`crate::WaitKind`], and a descriptor or number
+        /// above its low 8 bits; 3: key of the stack, 0 for none.
+        Waits = 9,
+        /// The wait is over. Subject: what for. Word 2: 1 where it was granted, 0 where it was given up.
+        Done = 10,
+        /// Somebody who waits for the subject can go on, or try again. Word 2: [`crate::WaitKind`]; 3: key of the stack.
+        Releases = 11,
+        /// What holds of the subject at one place came to. Word 2: place; 3: kind; 4: acquisitions; 5: contended; 6:
+        /// ticks held; 7: ticks of the longest; 8: what was held already, with its kind in the highest byte.
+        Held = 12,
+        /// The thread entered a region. Subject: address of its name. Word 2: key of the stack.
+        Enters = 13,
+        /// The thread left the region or task that it entered last.
+        Leaves = 14,
+        /// The thread made a task. Subject: its key. Word 2: key of the stack.
+        Spawns = 15,
+        /// The thread begins a task. Subject: its key. Word 2: address of its name; 3: key of the stack.
+        Runs = 16,
+        /// A text of the program. Subject: its address. Words 2…: its bytes, zeroes after the end.
+        Text = 17,
+        /// The subject has a name. Word 2: bytes of memory it takes; 3…: the name's bytes, zeroes after the end.
+        NamesObject = 18,
+        /// The thread entered an instrumented procedure. Subject: its address. Word 1: see [`call_event`].
+        Calls = 19,
+        /// The thread left an instrumented procedure. As [`Kind::Calls`].
+        Returns = 20,
+        /// Before this event others found no room. Subject: how many. Word 1: see [`call_event`].
+        Lost = 21,
+        /// What trial calls took amid other work, which goes on meanwhile as far as the processor can. Subject: ticks of
+        /// all. Word 2: how many.
+        Trial = 22,
+        /// The process ends: all its threads with it.
+        Exits = 23,
     }
 }
 
@@ -246,11 +213,11 @@ mod tests {
 
     #[test]
     fn every_kind_is_found_by_its_number() {
-        for (index, &kind) in Kind::ALL.iter().enumerate() {
-            assert_eq!((kind as usize, Kind::of(kind as u8)), (index + 1, Some(kind)));
+        for number in 1..=23 {
+            assert_eq!(Kind::of(number).map(|kind| kind as u8), Some(number));
         }
-        assert_eq!((Kind::of(0), Kind::of(25), Kind::of(255)), (None, None, None));
-        assert!(Kind::ALL.len() < 1 << KIND_BITS);
+        assert_eq!((Kind::of(0), Kind::of(24), Kind::of(255)), (None, None, None));
+        assert!((0..=255).filter_map(Kind::of).all(|kind| (kind as u32) < 1 << KIND_BITS));
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod atomic;
 mod event;
 mod header;
 mod held;
+mod numbered;
 mod pool;
 mod profile;
 mod ring;

@@ -1,84 +1,55 @@
 //! What a thread publishes of what it does: one word that a sampling thread reads (Quartz §4).
 
 use crate::atomic::{AtomicU64, Ordering};
+use crate::numbered::numbered;
 
 const SUBJECT_SHIFT: u32 = 8;
 
 /// Detail of a [`WaitKind::Team`] that somebody's release ends: the end of a parallel region, or the next one.
 pub const TEAM_RELEASE: u64 = 1;
 
-/// What a thread can wait for.
-#[repr(u8)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum WaitKind {
-    /// A mutex.
-    Mutex = 1,
-    /// A lock with many readers or one writer, to read.
-    ReadLock = 2,
-    /// The same, to write.
-    WriteLock = 3,
-    /// A lock that is waited for by spinning.
-    SpinLock = 4,
-    /// A condition variable.
-    Condition = 5,
-    /// A barrier.
-    Barrier = 6,
-    /// A semaphore.
-    Semaphore = 7,
-    /// An initialisation that another thread does.
-    Once = 8,
-    /// A futex, by the system call.
-    Futex = 9,
-    /// The end of a thread.
-    Join = 10,
-    /// Time.
-    Sleep = 11,
-    /// Something to read from a descriptor.
-    Read = 12,
-    /// Room to write to a descriptor.
-    Write = 13,
-    /// Any of several descriptors.
-    Poll = 14,
-    /// A connection that this thread asks for.
-    Connect = 15,
-    /// A connection that is asked for.
-    Accept = 16,
-    /// The end of a child process.
-    Child = 17,
-    /// A signal.
-    Signal = 18,
-    /// The other threads of an OpenMP team. With [`TEAM_RELEASE`] as the detail it ends by a release of the subject;
-    /// else it is a barrier at which all of them wait.
-    Team = 19,
-}
-
-impl WaitKind {
-    const ALL: [WaitKind; 19] = [
-        WaitKind::Mutex,
-        WaitKind::ReadLock,
-        WaitKind::WriteLock,
-        WaitKind::SpinLock,
-        WaitKind::Condition,
-        WaitKind::Barrier,
-        WaitKind::Semaphore,
-        WaitKind::Once,
-        WaitKind::Futex,
-        WaitKind::Join,
-        WaitKind::Sleep,
-        WaitKind::Read,
-        WaitKind::Write,
-        WaitKind::Poll,
-        WaitKind::Connect,
-        WaitKind::Accept,
-        WaitKind::Child,
-        WaitKind::Signal,
-        WaitKind::Team,
-    ];
-
-    /// The kind with this number.
-    #[must_use]
-    pub fn of(number: u8) -> Option<WaitKind> {
-        WaitKind::ALL.get(usize::from(number).checked_sub(1)?).copied()
+numbered! {
+    /// What a thread can wait for.
+    pub enum WaitKind {
+        /// A mutex.
+        Mutex = 1,
+        /// A lock with many readers or one writer, to read.
+        ReadLock = 2,
+        /// The same, to write.
+        WriteLock = 3,
+        /// A lock that is waited for by spinning.
+        SpinLock = 4,
+        /// A condition variable.
+        Condition = 5,
+        /// A barrier.
+        Barrier = 6,
+        /// A semaphore.
+        Semaphore = 7,
+        /// An initialisation that another thread does.
+        Once = 8,
+        /// A futex, by the system call.
+        Futex = 9,
+        /// The end of a thread.
+        Join = 10,
+        /// Time.
+        Sleep = 11,
+        /// Something to read from a descriptor.
+        Read = 12,
+        /// Room to write to a descriptor.
+        Write = 13,
+        /// Any of several descriptors.
+        Poll = 14,
+        /// A connection that this thread asks for.
+        Connect = 15,
+        /// A connection that is asked for.
+        Accept = 16,
+        /// The end of a child process.
+        Child = 17,
+        /// A signal.
+        Signal = 18,
+        /// The other threads of an OpenMP team. With [`TEAM_RELEASE`] as the detail it ends by a release of the subject;
+        /// else it is a barrier at which all of them wait.
+        Team = 19,
     }
 }
 
@@ -183,8 +154,8 @@ mod tests {
 
     #[test]
     fn every_kind_is_found_by_its_number() {
-        for (index, &kind) in WaitKind::ALL.iter().enumerate() {
-            assert_eq!((kind as usize, WaitKind::of(kind as u8)), (index + 1, Some(kind)));
+        for number in 1..=19 {
+            assert_eq!(WaitKind::of(number).map(|kind| kind as u8), Some(number));
         }
         assert_eq!((WaitKind::of(0), WaitKind::of(20)), (None, None));
     }

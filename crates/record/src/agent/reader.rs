@@ -259,7 +259,7 @@ impl Context<'_> {
                 return self.mark(|calls, area, _, out| calls.lost(area, event.subject, now, out));
             }
             Kind::Trial => return self.calls.tried(self.area, event.word(0), event.subject),
-            Kind::Joined | Kind::Calls | Kind::Returns => return,
+            Kind::Calls | Kind::Returns => return,
         };
         self.tell(time, told);
     }
