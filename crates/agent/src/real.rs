@@ -107,6 +107,15 @@ pub fn find_all() {
     unsafe { dlerror() };
 }
 
+/// The text before its last byte, a zero.
+#[must_use]
+pub const fn text(with_zero: &'static str) -> &'static CStr {
+    match CStr::from_bytes_with_nul(with_zero.as_bytes()) {
+        Ok(text) => text,
+        Err(_) => panic!("a name without zeroes, and one at its end"),
+    }
+}
+
 /// Defines hooks: functions with the names of those that they stand in for.
 ///
 /// In the body, `real` is the real function. Where no library has it, the hook returns the value after `else`.
@@ -132,20 +141,9 @@ macro_rules! hooks {
         }
     )*};
     (@real $name:ident $version:literal) => {
-        $crate::real::Real::versioned(
-            match core::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
-                Ok(name) => name,
-                Err(_) => panic!(),
-            },
-            $version,
-        )
+        $crate::real::Real::versioned($crate::real::text(concat!(stringify!($name), "\0")), $version)
     };
     (@real $name:ident) => {
-        $crate::real::Real::new(
-            match core::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
-                Ok(name) => name,
-                Err(_) => panic!(),
-            },
-        )
+        $crate::real::Real::new($crate::real::text(concat!(stringify!($name), "\0")))
     };
 }

@@ -189,12 +189,8 @@ macro_rules! entries {
         #[inline(never)]
         pub unsafe extern "C-unwind" fn $name($($argument: $kind),*) $(-> $result)? {
             type Function = unsafe extern "C-unwind" fn($($kind),*) $(-> $result)?;
-            static ENTRY: $crate::openmp::entry::Entry = $crate::openmp::entry::Entry::new(
-                match core::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
-                    Ok(name) => name,
-                    Err(_) => panic!(),
-                },
-            );
+            static ENTRY: $crate::openmp::entry::Entry =
+                $crate::openmp::entry::Entry::new($crate::real::text(concat!(stringify!($name), "\0")));
             let caller = $crate::frame!().caller();
             // SAFETY: the type is the function's own.
             let Some(($real, is_gcc)) = (unsafe { ENTRY.find::<Function>(caller) }) else { return $missing };
