@@ -41,6 +41,16 @@ async function readEmbedded() {
 }
 
 /**
+ * Whether an answer can be had: a server has every one, an exported file those that lie in it.
+ * @param {string} path
+ * @param {Record<string, string|number|string[]|undefined>} [parameters]
+ */
+export async function holds(path, parameters = {}) {
+  const inFile = await exported();
+  return !inFile || inFile.has(keyOf(path, parameters));
+}
+
+/**
  * Asks for an answer. Equal questions are asked once.
  * @param {string} path as `report`
  * @param {Record<string, string|number|string[]|undefined>} [parameters] those that are undefined or empty are left out

@@ -3,17 +3,35 @@
 /**
  * What `set` calls the thing that a row is about; undefined where nothing can be changed (a machine, the whole run).
  * @param {Record<string, any>} row
+ * @param {Set<string>} [twins] procedures that their module does not tell apart: see `twinsOf`
  * @returns {string|undefined}
  */
-export function changeOf(row) {
+export function changeOf(row, twins) {
   if (row.object) return `object:${row.object}`;
   if (row.procedure) {
     if (row.line && row.file) return `line:${row.file}:${row.line}`;
+    if (twins?.has(`${row.procedure} (${row.module})`)) return `procedure:${row.procedure} (${row.file ?? ''})`;
     return `procedure:${row.procedure}${row.module ? ` (${row.module})` : ''}`;
   }
   if (row.thread) return `thread:${row.thread}${row.tid === undefined ? '' : ` #${row.tid}`}`;
   if (row.process) return `process:${row.process}${row.pid === undefined ? '' : ` #${row.pid}`}`;
   return undefined;
+}
+
+/**
+ * Procedures of one name that stand several times in one module, as static functions of several files do.
+ * @param {any[]} rows by procedure
+ * @returns {Set<string>}
+ */
+export function twinsOf(rows) {
+  const seen = new Set();
+  const twins = new Set();
+  for (const row of rows) {
+    const name = `${row.procedure} (${row.module})`;
+    if (seen.has(name)) twins.add(name);
+    seen.add(name);
+  }
+  return twins;
 }
 
 /**

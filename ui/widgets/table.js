@@ -16,7 +16,7 @@ import { empty } from './panel.js';
  * @property {string} [name] key of the column that names the row; it stands first, with the link
  * @property {(row: any) => string|undefined} [href] where a row's name leads
  * @property {(row: any) => any} [label] what stands for the row's name instead of its key's value
- * @property {string|string[]} [bar] keys of columns that are drawn as bars behind their numbers
+ * @property {string|string[]} [bar] keys of columns that are drawn as bars behind their numbers, all on one scale: columns of one unit
  * @property {string} [empty] why there are no rows
  * @property {number} [limit] rows shown at first; the rest on demand
  * @property {Record<string, (row: any) => any>} [cells] what is drawn in cells of a column; a key that is no column of the
@@ -41,7 +41,7 @@ export function table(report, options, context) {
   const [sortKey, findKey] = ['sort', 'find'].map((key) => (options.own ? `${options.own}-${key}` : key));
   const state = { sort: place[sortKey], find: place[findKey] ?? '', limit: options.limit ?? 100 };
   const columns = shownColumns(report, options);
-  const cells = cellsOf(report, columns, options, context);
+  const cells = cellsOf(report, options, context);
   const body = element('tbody', { onkeydown: walk });
   const more = element('p.more', { 'aria-live': 'polite' });
   const search = searchBox(state.find, (text) => {
@@ -131,21 +131,19 @@ function headCell(column, sort, { link }, options, changed) {
 
 /**
  * @param {any} report
- * @param {Column[]} columns
  * @param {TableOptions} options
  * @param {import('../main.js').Context} context
  * @returns {(row: any, column: Column) => HTMLElement} draws a cell
  */
-function cellsOf(report, columns, options, context) {
-  const bars = new Map([options.bar ?? []].flat().map((key) =>
-    [key, report.rows.reduce((/** @type {number} */ most, /** @type {any} */ row) => Math.max(most, row[key] ?? 0), 0)]));
-  void columns;
+function cellsOf(report, options, context) {
+  const keys = [options.bar ?? []].flat();
+  // All bars of a table have one scale, so that they can be compared.
+  const largest = report.rows.reduce((/** @type {number} */ most, /** @type {any} */ row) => Math.max(most, ...keys.map((key) => row[key] ?? 0)), 0);
   return (row, column) => {
     if (column.name === options.name) return nameCell(row, column, options, context);
     const own = options.cells?.[column.name]?.(row);
     const made = element(isNumber(column) ? 'td.number' : 'td', { 'data-cell': column.name }, own ?? cell(row[column.name], column.unit));
-    const largest = bars.get(column.name) ?? 0;
-    if (largest > 0) {
+    if (largest > 0 && keys.includes(column.name)) {
       made.classList.add('bar');
       made.style.setProperty('--share', String((row[column.name] ?? 0) / largest));
     }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { changeOf, changesOf, elapsedError, factorText, paths, predictionOf, textsOf } from '../../model/what-if.js';
+import { changeOf, changesOf, elapsedError, factorText, paths, predictionOf, textsOf, twinsOf } from '../../model/what-if.js';
 
 test('a row is changed by the name that tells it from all others', () => {
   assert.equal(changeOf({ procedure: 'inflate', module: 'libz.so.1' }), 'procedure:inflate (libz.so.1)');
@@ -9,6 +9,11 @@ test('a row is changed by the name that tells it from all others', () => {
   assert.equal(changeOf({ thread: 'worker', tid: 7, process: 'p', pid: 1 }), 'thread:worker #7');
   assert.equal(changeOf({ process: 'p', pid: 1 }), 'process:p #1');
   assert.equal(changeOf({ machine: 'node3' }), undefined);
+});
+
+test('static procedures of one name are told apart by their files', () => {
+  const rows = [{ procedure: 'update', module: 'p', file: '/a.c' }, { procedure: 'update', module: 'p', file: '/b.c' }, { procedure: 'run', module: 'p', file: '/b.c' }];
+  assert.deepEqual(rows.map((row) => changeOf(row, twinsOf(rows))), ['procedure:update (/a.c)', 'procedure:update (/b.c)', 'procedure:run (p)']);
 });
 
 test('changes go into the URL and come back, names with = included', () => {
