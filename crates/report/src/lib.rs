@@ -32,6 +32,7 @@ mod find;
 mod guidance;
 mod input;
 mod lack;
+mod mention;
 mod name;
 mod phase;
 mod quantity;

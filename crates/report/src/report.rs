@@ -61,6 +61,14 @@ impl Row {
         self
     }
 
+    /// Adds a cell of another row; nothing for none.
+    pub(crate) fn copied(mut self, column: &'static str, cell: Option<&Cell>) -> Row {
+        if let Some(cell) = cell {
+            self.cells.insert(column, cell.clone());
+        }
+        self
+    }
+
     /// Adds rows.
     pub(crate) fn list(mut self, column: &'static str, rows: Vec<Row>) -> Row {
         self.cells.insert(column, Cell::List(rows));

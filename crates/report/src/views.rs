@@ -143,7 +143,7 @@ pub(crate) fn census(program: &Program, machines: &str) -> String {
 }
 
 /// The cells that say what a row is about, and its name for people.
-fn identity(input: &Source<'_>, node: Node) -> (Row, String) {
+pub(crate) fn identity(input: &Source<'_>, node: Node) -> (Row, String) {
     let (program, paths) = (input.program, input.paths);
     match node {
         Node::Procedure(id) => {

@@ -52,6 +52,22 @@ pub(super) const METRICS: &[Metric] = &[
         source: "§6, C §3.4",
     },
     Metric {
+        name: "unexplained_percent",
+        title: "Unexplained %",
+        unit: Unit::Percent,
+        group: Group::Waits,
+        explanation: "Part of the causes that is not known: nobody was seen to end the wait, or who did was not seen before.",
+        source: "§6",
+    },
+    Metric {
+        name: "explanations",
+        title: "Explanations",
+        unit: Unit::Text,
+        group: Group::Waits,
+        explanation: "Of one row in full: the kinds of explanation that its waits have, the largest 50, each with its seconds, its share of the row's waiting, its number of waits, its class, causes and root causes.",
+        source: "§6, C §3.4",
+    },
+    Metric {
         name: "causes",
         title: "Causes",
         unit: Unit::Text,

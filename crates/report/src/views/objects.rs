@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use longpole_metrics::{Contended, Contention, Handover, Held};
+use longpole_metrics::{Contended, Contention, Handover, Held, Node};
 use longpole_trace::{Cause, ObjectKind, PlaceId, ProcedureId};
 
-use super::ROWS_OF_TEXT;
 use super::lock_order;
+use super::{ROWS_OF_TEXT, identity};
 use crate::input::{Options, Source};
 use crate::name;
 use crate::quantity::{count_of, percent, percent_text, time_text};
@@ -16,7 +16,7 @@ use crate::table::{Show, Table, shown};
 use crate::text::Section;
 use crate::view::View;
 
-const COLUMNS: [&str; 25] = [
+const COLUMNS: [&str; 27] = [
     "rank",
     "seconds",
     "percent",
@@ -33,6 +33,8 @@ const COLUMNS: [&str; 25] = [
     "holder_cpu_seconds",
     "holder_npt_seconds",
     "holder",
+    "holder_procedure",
+    "holder_module",
     "acquisitions",
     "contended_acquisitions",
     "contended_acquisitions_percent",
@@ -152,8 +154,12 @@ fn row(input: &Source<'_>, (kind, name): (ObjectKind, &str), named: &Named) -> R
     }
     let Handover { held, cpu, npt, .. } = contended.handed;
     let most = holders.iter().filter(|(_, held)| held.held > 0).max_by_key(|(_, held)| held.held);
-    let holder = most.and_then(|(id, _)| *id).map(|id| name::procedure(input.paths, input.program, id));
-    row.time("held_seconds", held)
+    let most = most.and_then(|(id, _)| *id);
+    let holder = most.map(|id| name::procedure(input.paths, input.program, id));
+    let named = most.map_or(Row::default(), |id| identity(input, Node::Procedure(id)).0);
+    row.text("holder_procedure", named.words("procedure"))
+        .text("holder_module", named.words("module"))
+        .time("held_seconds", held)
         .time("holder_cpu_seconds", cpu)
         .fraction("holder_npt_seconds", npt)
         .text("holder", holder.unwrap_or_default())

@@ -11,14 +11,13 @@ use super::lock_order;
 use super::objects::{is_held, seen, with_holds};
 use super::parallelism::bar;
 use crate::input::{Options, Source};
-use crate::name;
 use crate::quantity::{count_of, grouped, percent, percent_text, time_text};
 use crate::report::{Report, Row};
 use crate::table::{Show, Shown, Table, shown};
 use crate::text::Section;
 use crate::view::View;
 
-const COLUMNS: [&str; 23] = [
+const COLUMNS: [&str; 37] = [
     "section",
     "seconds",
     "percent",
@@ -42,6 +41,20 @@ const COLUMNS: [&str; 23] = [
     "hold_seconds",
     "mean_hold_seconds",
     "longest_hold_seconds",
+    "procedure",
+    "module",
+    "file",
+    "line",
+    "process",
+    "pid",
+    "thread",
+    "tid",
+    "ended_by_procedure",
+    "ended_by_module",
+    "ended_by_file",
+    "ended_by_line",
+    "ended_by_thread",
+    "ended_by_tid",
 ];
 /// Rows of each table of the text.
 const ROWS: usize = 10;
@@ -142,7 +155,7 @@ fn acquisitions(input: &Source<'_>, ids: &[ObjectId]) -> Option<Titled> {
     let whole: u64 = sums.iter().map(|(_, held)| held.held).sum();
     let row = |(place, held): (Option<PlaceId>, Held)| {
         let name = place_name(input, place);
-        let row = Row::default()
+        let row = place_cells(input, place)
             .text("section", "acquisition")
             .text("acquired_at", &name)
             .percent("percent", percent(held.held as f64, whole as f64))
@@ -250,6 +263,12 @@ fn place_name(input: &Source<'_>, place: Option<PlaceId>) -> String {
     identity(input, Node::Line(place.procedure, place.line)).1
 }
 
+/// The cells that say which place it is; none where it is not known.
+fn place_cells(input: &Source<'_>, place: Option<PlaceId>) -> Row {
+    let place = place.map(|id| input.paths.all_places()[id.0 as usize]);
+    place.map_or(Row::default(), |place| identity(input, Node::Line(place.procedure, place.line)).0)
+}
+
 /// What held it.
 fn holders(input: &Source<'_>, ids: &[ObjectId], contention: &Contention) -> Option<Titled> {
     let is_lock = ids.first().is_some_and(|id| is_held(input.objects.get(*id).kind));
@@ -262,7 +281,7 @@ fn holders(input: &Source<'_>, ids: &[ObjectId], contention: &Contention) -> Opt
     let whole: u64 = sums.iter().map(|(_, sum)| sum.held).sum();
     let row = |(place, sum): (Option<PlaceId>, Handover)| {
         let name = place_name(input, place);
-        let row = Row::default()
+        let row = place_cells(input, place)
             .text("section", "holder")
             .text("holder", &name)
             .count("handovers", sum.count)
@@ -286,22 +305,44 @@ fn holders(input: &Source<'_>, ids: &[ObjectId], contention: &Contention) -> Opt
     ))
 }
 
-/// Who waited for whom: pairs with their names, the longest first.
-fn pairs(section: &'static str, mut pairs: Vec<(String, String, Pair)>) -> Vec<(Row, String)> {
-    pairs.sort_by(|a, b| b.2.waited.cmp(&a.2.waited).then_with(|| (&a.0, &a.1).cmp(&(&b.0, &b.1))));
-    let whole: u64 = pairs.iter().map(|(.., pair)| pair.waited).sum();
-    let row = |(waiting, ended_by, pair): (String, String, Pair)| {
-        let row = Row::default()
+/// Who waited and who ended the waits, for people and as cells, with what was between them.
+struct Relation {
+    waiting: (String, Row),
+    ended_by: (String, Row),
+    pair: Pair,
+}
+
+/// Who waited for whom, the longest first.
+fn pairs(section: &'static str, mut pairs: Vec<Relation>) -> Vec<(Row, String)> {
+    let names = |relation: &Relation| (relation.waiting.0.clone(), relation.ended_by.0.clone());
+    pairs.sort_by_cached_key(|relation| (std::cmp::Reverse(relation.pair.waited), names(relation)));
+    let whole: u64 = pairs.iter().map(|relation| relation.pair.waited).sum();
+    let row = |Relation { waiting, ended_by, pair }: Relation| {
+        let mut row = waiting.1;
+        for (from, to) in ENDED_BY {
+            row = row.copied(to, ended_by.1.get(from));
+        }
+        let row = row
             .text("section", section)
-            .text("waiting", &waiting)
-            .text("ended_by", &ended_by)
+            .text("waiting", &waiting.0)
+            .text("ended_by", &ended_by.0)
             .count("blocks", pair.count)
             .time("seconds", pair.waited)
             .percent("percent", percent(pair.waited as f64, whole as f64));
-        (row, format!("{waiting} ← {ended_by}"))
+        (row, format!("{} ← {}", waiting.0, ended_by.0))
     };
     pairs.into_iter().map(row).collect()
 }
+
+/// The cells of the one who ended a wait, and what they are called beside those of the one who waited.
+const ENDED_BY: [(&str, &str); 6] = [
+    ("procedure", "ended_by_procedure"),
+    ("module", "ended_by_module"),
+    ("file", "ended_by_file"),
+    ("line", "ended_by_line"),
+    ("thread", "ended_by_thread"),
+    ("tid", "ended_by_tid"),
+];
 
 fn pair_columns() -> Vec<Shown> {
     vec![
@@ -312,8 +353,11 @@ fn pair_columns() -> Vec<Shown> {
 }
 
 fn places(input: &Source<'_>, contention: &Contention) -> Option<Titled> {
-    let named = |(&(waiting, ender), &pair): (&(Option<PlaceId>, Option<PlaceId>), &Pair)| {
-        (place_name(input, waiting), place_name(input, ender), pair)
+    let of = |place: Option<PlaceId>| (place_name(input, place), place_cells(input, place));
+    let named = |(&(waiting, ender), &pair): (&(Option<PlaceId>, Option<PlaceId>), &Pair)| Relation {
+        waiting: of(waiting),
+        ended_by: of(ender),
+        pair,
     };
     let rows = pairs("places", contention.places.iter().map(named).collect());
     Some(("Which code waited for which (waits that a thread of the program ended):", {
@@ -322,9 +366,15 @@ fn places(input: &Source<'_>, contention: &Contention) -> Option<Titled> {
 }
 
 fn threads(input: &Source<'_>, contention: &Contention) -> Option<Titled> {
-    let of = |thread: ThreadId| name::thread(input.program, thread);
-    let named = |(&(waiting, ender), &pair): (&(ThreadId, Option<ThreadId>), &Pair)| {
-        (of(waiting), ender.map_or("nobody in the program".to_owned(), of), pair)
+    let of = |thread: ThreadId| {
+        let (row, name) = identity(input, Node::Thread(thread));
+        (name, row)
+    };
+    let nobody = || ("nobody in the program".to_owned(), Row::default());
+    let named = |(&(waiting, ender), &pair): (&(ThreadId, Option<ThreadId>), &Pair)| Relation {
+        waiting: of(waiting),
+        ended_by: ender.map_or_else(nobody, of),
+        pair,
     };
     let rows = pairs("threads", contention.threads.iter().map(named).collect());
     Some(("Who waited for whom:", table(pair_columns(), "waited ← ended the wait", rows)?))
@@ -391,6 +441,13 @@ mod tests {
         assert!((sum("length", "seconds") - 0.40).abs() < 1e-9);
         assert!((sum("threads", "seconds") - 0.40).abs() < 1e-9);
         assert_eq!(sum("length", "blocks"), 8.0);
+        let threads = rows.iter().find(|row| row.words("section") == "threads").unwrap();
+        assert!(threads.words("thread").starts_with("polite") && threads.words("ended_by_thread") == "hog");
+        assert!(threads.value("tid").is_some() && threads.value("ended_by_tid").is_some());
+        let places = rows.iter().find(|row| row.words("section") == "places").unwrap();
+        let of = ["procedure", "ended_by_procedure"].map(|column| places.words(column));
+        assert_eq!((of[1], places.value("ended_by_line")), ("update", Some(30.0)), "{places:?}");
+        assert!(!of[0].is_empty() && places.value("line").is_some(), "{places:?}");
         // The hog held it while others waited at 1..8, 11..16, 19..24.
         assert!((sum("holder", "held_seconds") - 0.17).abs() < 1e-9);
     }

@@ -13,6 +13,7 @@ use crate::evidence::warnings;
 use crate::guidance::{Guidance, guidance};
 use crate::input::{Options, Source};
 use crate::lack::lacks;
+use crate::mention::add_mentions;
 use crate::name;
 use crate::quantity::{percent, percent_text, time_text};
 use crate::recommendation::{Recommendation, recommendations};
@@ -23,7 +24,7 @@ use crate::table::{Show, Shown, Table, shown};
 use crate::text::Section;
 use crate::view::View;
 
-const COLUMNS: [&str; 20] = [
+const COLUMNS: [&str; 21] = [
     "section",
     "text",
     "level",
@@ -44,6 +45,7 @@ const COLUMNS: [&str; 20] = [
     "npt_inclusive_percent",
     "cpu_percent",
     "cpu_inclusive_percent",
+    "procedure_percent",
 ];
 /// Lines and columns of the screen that the summary fits on; a line is left for the prompt.
 const SCREEN: (usize, usize) = (23, 80);
@@ -96,6 +98,7 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
             None => break,
         }
     }
+    add_mentions(&mut report, input);
     report
 }
 
@@ -196,12 +199,13 @@ fn add_parallelism(report: &mut Report, input: &Source<'_>) {
         let time: u64 = busy[from..=to].iter().sum();
         let share = percent(time as f64, input.analysis.elapsed as f64);
         let label = if from == to { from.to_string() } else { format!("{from}–{to}") };
-        let who = if from == 1 && to == 1 { most_charged(charged, 1) } else { None };
-        let who = who.map_or(String::new(), |(node, share)| {
-            format!("{} {}", name::shorten(&identity(input, node).1, NAME), percent_text(share))
+        let most = if from == 1 && to == 1 { most_charged(charged, 1) } else { None };
+        let (who, row) = most.map_or(Default::default(), |(node, share)| {
+            let (row, name) = identity(input, node);
+            let who = format!("{} {}", name::shorten(&name, NAME), percent_text(share));
+            (who, row.percent("procedure_percent", share))
         });
-        let row =
-            Row::default().text("section", "busy").text("text", label.as_str()).count("level", from as u64);
+        let row = row.text("section", "busy").text("text", label.as_str()).count("level", from as u64);
         report.rows.push(row.time("seconds", time).percent("percent", share));
         if time == 0 {
             continue;

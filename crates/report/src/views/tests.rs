@@ -165,6 +165,46 @@ fn the_tree_adds_up_from_its_leaves() {
     for kind in ["machine", "process", "thread", "procedure"] {
         assert!((of(kind) - of("program")).abs() < 1e-6, "{kind}");
     }
+    // Each row is below the nearest one before it of less depth.
+    let number = |row: &crate::Row, column| row.value(column).map(|number| number as usize);
+    for (at, row) in report.rows.iter().enumerate() {
+        assert_eq!(number(row, "id"), Some(at));
+        let above = report.rows[..at].iter().rev().find(|above| above.value("depth") < row.value("depth"));
+        assert_eq!(number(row, "parent"), above.and_then(|above| number(above, "id")));
+    }
+    assert_eq!(report.rows[0].get("parent"), None);
+}
+
+#[test]
+fn explanations_of_a_wait_add_up_to_it_and_each_to_its_causes() {
+    let list = |row: &crate::Row, column| match row.get(column) {
+        Some(crate::Cell::List(rows)) => rows.clone(),
+        _ => Vec::new(),
+    };
+    for drawing in [LOCK_HOG, BARRIER, PIPE, PROCESSES] {
+        let report =
+            Scene::of(drawing).report(View::Waits, &Options { explain: Some(1), ..Options::default() });
+        let row = &report.rows[0];
+        let explanations = list(row, "explanations");
+        let sum =
+            |rows: &[crate::Row], column| -> f64 { rows.iter().filter_map(|row| row.value(column)).sum() };
+        for column in ["seconds", "count"] {
+            assert!((sum(&explanations, column) - row.value(column).unwrap()).abs() < 1e-9, "{column}");
+        }
+        assert!((sum(&explanations, "percent") - 100.0).abs() < 0.01);
+        for explanation in &explanations {
+            for column in ["causes", "root_causes"] {
+                let (positive, negative): (Vec<_>, Vec<_>) = list(explanation, column)
+                    .into_iter()
+                    .partition(|cause| cause.words("side") == "positive");
+                let amount = sum(&positive, "seconds") - sum(&negative, "seconds");
+                assert!((amount - explanation.value("seconds").unwrap()).abs() < 1e-8, "{explanation:?}");
+            }
+        }
+        let classes = ["load_imbalance", "insufficient_parallelism", "contention", "unexplained"];
+        let shares: f64 = classes.iter().filter_map(|class| row.value(&format!("{class}_percent"))).sum();
+        assert!((shares - 100.0).abs() < 0.01, "{shares}");
+    }
 }
 
 #[test]

@@ -15,7 +15,10 @@ use crate::table::{Show, Table, shown};
 use crate::text::Section;
 use crate::view::View;
 
-const COLUMNS: [&str; 18] = [
+const COLUMNS: [&str; 21] = [
+    "id",
+    "parent",
+    "depth",
     "kind",
     "seconds",
     "percent",
@@ -62,7 +65,7 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
         name_title: "process › thread › procedure".to_owned(),
         rows: Vec::new(),
     };
-    list(&root, &mut report.rows);
+    list(&root, None, &mut report.rows);
     let limit = options.top.unwrap_or(CHILDREN_OF_TEXT);
     let has_machines = input.program.machines.len() > 1;
     let mut root = folded(root);
@@ -193,10 +196,15 @@ fn finish(branch: &mut Branch, wholes: &Wholes) {
     });
 }
 
-/// All branches, each before its children.
-fn list(branch: &Branch, rows: &mut Vec<Row>) {
-    rows.push(branch.row.clone());
-    branch.children.iter().for_each(|child| list(child, rows));
+/// All branches, each before its children; with the number and the depth of the one that it is below.
+fn list(branch: &Branch, parent: Option<(u64, u64)>, rows: &mut Vec<Row>) {
+    let (id, depth) = (rows.len() as u64, parent.map_or(0, |(_, depth)| depth + 1));
+    let row = branch.row.clone().count("id", id).count("depth", depth);
+    rows.push(match parent {
+        Some((parent, _)) => row.count("parent", parent),
+        None => row,
+    });
+    branch.children.iter().for_each(|child| list(child, Some((id, depth)), rows));
 }
 
 fn text_columns() -> Vec<crate::table::Shown> {

@@ -4,7 +4,7 @@ mod causes;
 mod sides;
 mod sources;
 
-use longpole_metrics::{Unwanted, Waits};
+use longpole_metrics::{Share, Unwanted, WaitClass, Waits};
 
 use super::ROWS_OF_TEXT;
 use crate::input::{Options, Source};
@@ -17,7 +17,7 @@ use crate::view::View;
 use causes::{Causes, class_name};
 use sources::{WaitSource, sources};
 
-const COLUMNS: [&str; 23] = [
+const COLUMNS: [&str; 25] = [
     "rank",
     "seconds",
     "percent",
@@ -37,15 +37,19 @@ const COLUMNS: [&str; 23] = [
     "load_imbalance_percent",
     "insufficient_parallelism_percent",
     "contention_percent",
+    "unexplained_percent",
     "wanted",
     "unwanted_because",
     "causes",
     "root_causes",
+    "explanations",
 ];
 /// Rows that name all their causes but the smallest, of each side; those of less waiting name few.
 const ROWS_IN_DETAIL: usize = 200;
 const CAUSES_IN_DETAIL: usize = 200;
 const CAUSES: usize = 8;
+/// Kinds of explanation that a row in full has.
+const EXPLANATIONS: usize = 50;
 /// Causes that the map names of each place.
 const CAUSES_TOLD: usize = 3;
 /// Places with less than this part of the waiting are not in the map unless asked for.
@@ -102,6 +106,7 @@ fn row(
         .percent("load_imbalance_percent", part(split.imbalance))
         .percent("insufficient_parallelism_percent", part(split.insufficient))
         .percent("contention_percent", part(split.contention))
+        .percent("unexplained_percent", part(split.unexplained))
         .flag("wanted", source.unwanted.is_none())
         .text("unwanted_because", source.unwanted.map_or("", because));
     row.list("causes", Causes::of(&source.direct, source.time, input, waits).rows(input, waits, causes))
@@ -226,6 +231,24 @@ fn doubts(waits: &Waits, sources: &[WaitSource]) -> Vec<Section> {
     doubts.into_iter().map(|doubt| Section::Remark(format!("{doubt}."))).collect()
 }
 
+/// The kinds of explanation that the source's waits have, the one with most waiting first.
+fn explanations(input: &Source<'_>, waits: &Waits, source: &WaitSource) -> Vec<Row> {
+    let row = |class: &&WaitClass| {
+        let sides = |shares: &[Share]| {
+            let sums = shares.iter().map(|share| (share.step, (share.positive, share.negative))).collect();
+            Causes::of(&sums, class.time, input, waits).rows(input, waits, CAUSES_IN_DETAIL)
+        };
+        Row::default()
+            .time("seconds", class.time)
+            .percent("percent", percent(class.time as f64, source.time as f64))
+            .count("count", class.count)
+            .text("class", class_name(&class.split).unwrap_or_default())
+            .list("causes", sides(&class.direct))
+            .list("root_causes", sides(&class.roots))
+    };
+    source.classes.iter().take(EXPLANATIONS).map(row).collect()
+}
+
 /// One row in full.
 fn explain(
     input: &Source<'_>,
@@ -242,6 +265,6 @@ fn explain(
         report.sections.push(Section::Paragraph(format!("There is no row {number}: {known}.")));
         return;
     };
-    report.rows = vec![row.clone()];
+    report.rows = vec![row.clone().list("explanations", explanations(input, waits, source))];
     report.sections.extend(sides::sections(input, waits, source, (row, number)));
 }

@@ -119,7 +119,9 @@ fn row(input: &Source<'_>, waits: &Waits, cause: &Cause) -> Row {
     let mut row = row.text("what", what(deed.category));
     if let Some(place) = deed.scope {
         let (named, _) = identity(input, Node::Procedure(place.procedure));
-        row = row.text("procedure", named.words("procedure")).text("file", named.words("file"));
+        for column in ["procedure", "module", "file"] {
+            row = row.text(column, named.words(column));
+        }
         let line = line(waits, place);
         row = if line > 0 { row.count("line", u64::from(line)) } else { row };
     }
