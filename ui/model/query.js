@@ -18,7 +18,7 @@ export function keyOf(path, parameters) {
 }
 
 /** Keys of the URL that can stand several times. */
-const LISTS = ['set', 'curves', 'open'];
+const LISTS = ['set', 'curves', 'open', 'folded'];
 
 /**
  * A place of the page: the view and what is seen of it.

@@ -1,0 +1,132 @@
+/**
+ * Pixels of the timeline: a column a bin, what fills the bin stacked in it. Kinds of states differ in their hatching, too, so
+ * that colour alone says nothing. The pixels are painted once a frame and then only moved and stretched.
+ */
+
+/** @typedef {import('./frames.js').Frame} Frame */
+
+/** Kinds of states in the order in which they are stacked, from the bottom. */
+export const KINDS = ['busy', 'spin', 'overhead', 'ready', 'synchronisation', 'device', 'chosen', 'absent'];
+
+/** Pixels after which each hatching repeats itself. */
+export const PERIOD = 8;
+
+/**
+ * Whether a pixel belongs to the lines of its kind's hatching.
+ * @type {Record<string, (x: number, y: number) => boolean>}
+ */
+const HATCHES = {
+  busy: () => false,
+  spin: (x, y) => (x + PERIOD - (y % PERIOD)) % 8 < 3,
+  overhead: (x, y) => x % 4 < 2 && y % 4 < 2,
+  ready: (_, y) => y % 4 === 1,
+  synchronisation: (x, y) => (x + y) % 4 === 0,
+  device: (x) => x % 4 === 0,
+  chosen: () => false,
+  absent: () => false,
+};
+
+/**
+ * @param {string} kind
+ * @param {number} x pixels from the run's begin
+ * @param {number} y pixels from the row's top
+ */
+export const isHatched = (kind, x, y) => (HATCHES[kind] ?? HATCHES.busy)(x, y);
+
+/**
+ * How many pixels of a column each kind fills.
+ * @param {[number, number][]} mix
+ * @param {{kind: string}[]} states
+ * @param {number} height pixels
+ * @returns {[string, number][]} from the bottom; the pixels add up to the height
+ */
+export function stack(mix, states, height) {
+  const eighths = new Array(KINDS.length).fill(0);
+  for (const [state, count] of mix) {
+    const kind = KINDS.indexOf(states[state].kind);
+    eighths[kind < 0 ? KINDS.indexOf('chosen') : kind] += count;
+  }
+  let [sum, filled] = [0, 0];
+  return eighths.flatMap((count, kind) => {
+    sum += count;
+    const pixels = Math.round((sum / 8) * height) - filled;
+    filled += pixels;
+    return pixels > 0 ? [/** @type {[string, number]} */ ([KINDS[kind], pixels])] : [];
+  });
+}
+
+/**
+ * What colours pixels: each number is a pixel as canvases have it, alpha first in it.
+ * @typedef {object} Palette
+ * @property {Record<string, [number, number]>} kinds the colour of a kind, and of its hatching
+ * @property {number} path
+ * @property {number} halo what separates the path from what is behind it
+ * @property {number} scale pixels of the screen per pixel of the hatching
+ */
+
+/**
+ * Paints all threads of a frame, one below the other.
+ * @param {Frame} frame
+ * @param {{pitch: number, gap: number}} row pixels of a row, and those of them that stay empty at its end
+ * @param {Palette} palette
+ * @returns {Uint32Array} `frame.bins` pixels wide, `pitch` times the threads high
+ */
+export function paint(frame, { pitch, gap }, palette) {
+  const { bins } = frame;
+  const pixels = new Uint32Array(bins * pitch * frame.threads.length);
+  const height = pitch - gap;
+  const period = PERIOD * palette.scale;
+  const columns = frame.mixes.map((mix) => columnsOf(mix, frame.states, height, palette));
+  // Hatching is anchored in the run's begin, so that it stays where it is when frames follow each other.
+  const anchor = Math.round(frame.from / ((frame.to - frame.from) / bins)) % period;
+  frame.threads.forEach(({ cells, path }, index) => {
+    for (let y = 0; y < height; y++) {
+      const at = (index * pitch + y) * bins;
+      for (let bin = 0; bin < bins; bin++) pixels[at + bin] = columns[cells[bin]][((bin + anchor) % period) * height + y];
+    }
+    paintPath(pixels, path, index * pitch * bins, height, palette);
+  });
+  return pixels;
+}
+
+/**
+ * The columns that a mix can become, one for each place in the hatching.
+ * @param {[number, number][]} mix
+ * @param {{kind: string}[]} states
+ * @param {number} height
+ * @param {Palette} palette
+ */
+function columnsOf(mix, states, height, { kinds, scale }) {
+  const columns = new Uint32Array(PERIOD * scale * height);
+  const parts = stack(mix, states, height);
+  for (let x = 0; x < PERIOD * scale; x++) {
+    let y = height;
+    for (const [kind, count] of parts) {
+      const [fill, line] = kinds[kind];
+      for (let left = count; left > 0; left--) {
+        y -= 1;
+        columns[x * height + y] = isHatched(kind, Math.floor(x / scale), Math.floor(y / scale)) ? line : fill;
+      }
+    }
+  }
+  return columns;
+}
+
+/**
+ * The critical path: a line in the middle of the row.
+ * @param {Uint32Array} pixels
+ * @param {Uint8Array} path
+ * @param {number} start the row's first pixel
+ * @param {number} height
+ * @param {Palette} palette
+ */
+function paintPath(pixels, path, start, height, { path: line, halo }) {
+  const bins = path.length;
+  const thick = Math.max(2, Math.round(height / 5));
+  const edge = height >= 8 ? 1 : 0;
+  const top = Math.floor((height - thick) / 2);
+  for (let y = top - edge; y < top + thick + edge; y++) {
+    const colour = y < top || y >= top + thick ? halo : line;
+    for (let bin = 0; bin < bins; bin++) if (path[bin] > 0) pixels[start + y * bins + bin] = colour;
+  }
+}

@@ -1,0 +1,65 @@
+/** Chooses a curve: a metric, and whose it is. */
+
+import { metricsOf } from '../model/curves.js';
+import { curvesInFile } from './curvestore.js';
+import { element } from './element.js';
+
+/**
+ * @param {import('../main.js').Context} context
+ * @param {{name: string, title: string}[]} states of the recording's frames
+ * @param {(curve: {metric: string, node: string}) => void} choose
+ * @returns {HTMLElement}
+ */
+export function chooser(context, states, choose) {
+  if (context.recording.is_export) return inFile(choose);
+  const metrics = metricsOf(states);
+  const select = element('select', { 'aria-label': 'metric', 'data-part': 'curve-metric' }, ...metrics.map(({ metric, title }) => element('option', { value: metric }, title)));
+  const names = element('datalist', { id: 'curve-nodes' });
+  const node = element('input', { 'aria-label': 'of what: program, process:PID, thread:NAME, procedure:NAME, object:NAME', placeholder: 'program', list: 'curve-nodes', 'data-part': 'curve-node' });
+  const fit = () => {
+    node.disabled = Boolean(metrics.find(({ metric }) => metric === select.value)?.isWhole);
+    node.title = node.disabled ? 'This metric is of the program as a whole' : '';
+  };
+  select.addEventListener('change', fit);
+  select.value = 'cpu_seconds';
+  let isKnown = false;
+  node.addEventListener('focus', async () => {
+    if (isKnown) return;
+    isKnown = true;
+    names.replaceChildren(...(await nodesOf(context)).map((name) => element('option', { value: name })));
+  });
+  fit();
+  return element('form.curve-add', {
+    'aria-label': 'add a curve',
+    onsubmit: (/** @type {Event} */ event) => {
+      event.preventDefault();
+      choose({ metric: select.value, node: (node.disabled ? '' : node.value.trim()) || 'program' });
+    },
+  }, element('span.faint', null, 'Add '), select, element('span.faint', null, ' of '), node, names, element('button', { 'data-part': 'curve-add' }, 'Add curve'));
+}
+
+/**
+ * What a metric can be of, as `of` and curves call it: from the reports that have the names.
+ * @param {import('../main.js').Context} context
+ * @returns {Promise<string[]>}
+ */
+async function nodesOf({ ask }) {
+  const [threads, procedures, objects] = await Promise.all(['threads', 'npt', 'objects'].map((view) =>
+    ask('report', { view }).then((report) => report.rows, () => [])));
+  const some = (/** @type {any[]} */ rows, /** @type {(row: any) => string|undefined} */ of) => [...new Set(rows.map(of).filter(Boolean))].slice(0, 300);
+  const machines = some(threads, (row) => row.machine && `machine:${row.machine}`);
+  return /** @type {string[]} */ (['program', ...(machines.length > 1 ? machines : []), ...some(threads, (row) => row.pid && `process:${row.pid}`),
+    ...some(threads, (row) => row.thread && `thread:${row.thread}`), ...some(threads, (row) => row.tid && `thread:${row.tid}`),
+    ...some(procedures, (row) => row.procedure && `procedure:${row.procedure}`), ...some(objects, (row) => row.object && `object:${row.object}`)]);
+}
+
+/** An exported file has only some curves. @param {(curve: {metric: string, node: string}) => void} choose */
+function inFile(choose) {
+  const box = element('div.curve-add', { 'data-part': 'curves-in-file' });
+  curvesInFile().then((curves) => {
+    box.append(element('span.faint', null, curves?.length ? 'In this file: ' : 'This file has no curves. '),
+      ...(curves ?? []).map((curve) => element('button', { onclick: () => choose(curve) }, `${curve.metric}${curve.node === 'program' ? '' : ` of ${curve.node}`}`)),
+      element('span.faint', null, ' Curves of other nodes: longpole view on the recording.'));
+  });
+  return box;
+}

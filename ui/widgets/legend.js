@@ -1,0 +1,58 @@
+/** What the colours and hatchings of the timeline mean: those states that are in the window, with their shares. */
+
+import { percent } from '../model/quantity.js';
+import { isHatched, KINDS } from '../model/timelineraster.js';
+import { element } from './element.js';
+import { colours } from './palette.js';
+
+/** What kinds of states are called. */
+export const TITLES = {
+  busy: 'running', spin: 'spinning', overhead: 'overhead', ready: 'ready, no processor', synchronisation: 'waiting for others', device: 'waiting for a device',
+  chosen: 'waiting by choice',
+};
+
+/**
+ * @param {{name: string, title: string, kind: string, share: number}[]} shares
+ * @returns {HTMLElement}
+ */
+export function legend(shares) {
+  const { of } = colours();
+  const kinds = KINDS.filter((kind) => shares.some((share) => share.kind === kind));
+  return element('ul.legend', { 'data-part': 'legend', 'aria-label': 'States in the window, with their share of the threads\' time' },
+    ...kinds.map((kind) => {
+      const states = shares.filter((share) => share.kind === kind);
+      const all = states.reduce((sum, { share }) => sum + share, 0);
+      const title = /** @type {Record<string, string>} */ (TITLES)[kind] ?? kind;
+      const parts = states.map(({ title, share }) => `${title} ${percent(share * 100)}`).join(', ');
+      const isOwn = states.length === 1 && states[0].title === title;
+      return element('li', { 'data-row': kind, title: parts }, swatch(kind, of), `${title} ${percent(all * 100)}`,
+        !isOwn && element('span.faint', null, ` ${states.slice(0, 3).map(({ title }) => title).join(', ')}${states.length > 3 ? ', …' : ''}`));
+    }),
+    element('li', { 'data-row': 'path' }, pathSwatch(of), 'critical path'));
+}
+
+/**
+ * @param {string} kind
+ * @param {(name: string) => string} of
+ */
+function swatch(kind, of) {
+  const canvas = element('canvas.swatch', { width: 24, height: 12, 'aria-hidden': 'true' });
+  const context = canvas.getContext('2d');
+  context.fillStyle = of(kind);
+  context.fillRect(0, 0, 24, 12);
+  context.globalAlpha = 0.6;
+  context.fillStyle = of('ground');
+  for (let x = 0; x < 24; x++) for (let y = 0; y < 12; y++) if (isHatched(kind, x, y)) context.fillRect(x, y, 1, 1);
+  return canvas;
+}
+
+/** @param {(name: string) => string} of */
+function pathSwatch(of) {
+  const canvas = element('canvas.swatch', { width: 24, height: 12, 'aria-hidden': 'true' });
+  const context = canvas.getContext('2d');
+  context.fillStyle = of('path');
+  context.fillRect(0, 2, 12, 3);
+  context.fillRect(11, 2, 1.5, 8);
+  context.fillRect(11, 8, 13, 3);
+  return canvas;
+}

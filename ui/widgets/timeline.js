@@ -1,0 +1,344 @@
+/** The timeline as a whole: its rows, curves, tools and what is said below them, kept in step with each other and with the URL. */
+
+import { cover, shares } from '../model/frames.js';
+import { percent, phase as phaseText, phaseSeconds, time } from '../model/quantity.js';
+import { blocksOf, nameThreads, neighbour } from '../model/timelinerows.js';
+import { clamped, nanoseconds, panned, words, zoomed } from '../model/timelinewindow.js';
+import { Curves } from './curves.js';
+import { element } from './element.js';
+import { BLOCK } from './framestore.js';
+import { listen } from './gestures.js';
+import { Lanes } from './lanes.js';
+import { legend } from './legend.js';
+import { drawMoment } from './moment.js';
+import { press } from './timelinekeys.js';
+import { timelineTools } from './timelinetools.js';
+import { Wakes } from './wakes.js';
+
+/** @typedef {import('../model/timelinewindow.js').Window} Window */
+
+/** Milliseconds after which a window that is not moved any more is written into the URL and put into words. */
+const REST = 200;
+
+export class Timeline {
+  /**
+   * @param {import('../main.js').Context} context
+   * @param {import('./framestore.js').FrameStore} store
+   */
+  constructor(context, store) {
+    const { place, recording } = context;
+    this.context = context;
+    this.store = store;
+    this.isExport = Boolean(recording.is_export);
+    this.names = nameThreads(store.roster);
+    const phase = phaseSeconds(place.phase);
+    /** @type {import('./lanes.js').Shown} */
+    this.shown = {
+      window: clamped({ from: Number(place.from ?? 0), to: Number(place.to ?? store.elapsed) }, store.elapsed),
+      phase: phase && { from: phase[0], to: phase[1] }, brush: null, cursor: place.time === undefined ? null : Number(place.time),
+      chosen: this.threadOf(place), folded: new Set([place.folded ?? []].flat()), wakes: null,
+    };
+    this.isPanning = false;
+    this.isMoment = place.time !== undefined && this.shown.chosen !== undefined;
+    this.counts = { handoffs: 0, drawn: 0, wakes: 0 };
+    this.said = element('p.aside-text', { role: 'status', 'data-part': 'said' });
+    this.note = element('p.timeline-note', { 'data-part': 'note' });
+    this.legend = element('div');
+    this.moment = element('div', { 'data-part': 'moment' });
+    this.lanes = new Lanes(store, this.shown, {
+      fold: (key) => this.fold(key), choose: (key) => this.choose(key), drawn: (counts) => this.drawn(counts),
+    });
+    this.wakes = new Wakes(() => this.showWakes());
+    this.curves = new Curves(context, { elapsed: store.elapsed, window: this.shown.window, states: store.states }, (seconds) => this.point(seconds));
+    this.tools = timelineTools(this.isExport, this.asked());
+    this.parts = [this.tools.element, this.curves.element, this.lanes.element, this.legend, this.note, this.said, this.moment];
+  }
+
+  /** @param {import('../model/query.js').Place} place @returns {string|undefined} a thread's id */
+  threadOf(place) {
+    const name = /^thread:(.*)$/.exec(place.of ?? '')?.[1];
+    const found = name === undefined
+      ? this.store.roster.find(({ id }) => String(id) === place.thread)
+      : this.store.roster.find((thread, index) => this.names[index] === name || String(thread.tid) === name || thread.thread === name);
+    return found && String(found.id);
+  }
+
+  /** Begins, when the parts are in the page. */
+  start() {
+    const { signal } = this.context;
+    const { store, lanes } = this;
+    store.arrived = () => this.arrived();
+    store.failed = (error) => {
+      this.note.textContent = `No answer: ${error?.message ?? error}`;
+    };
+    lanes.measure();
+    this.curves.measure(lanes.nameWidth, lanes.width);
+    const size = new ResizeObserver(() => this.measure());
+    size.observe(lanes.element);
+    signal.addEventListener('abort', () => size.disconnect());
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.recolour(), { signal });
+    const row = lanes.rows.rows.find((row) => row.kind === 'thread' && row.key === this.shown.chosen);
+    if (row) lanes.reveal(row);
+    listen(lanes.canvas, this.gestures(), { signal, isPanning: () => this.isPanning });
+    this.listenForKeys(signal);
+    if (this.context.place.arrows === '1' && !this.isExport) this.switchArrows(true);
+    if (this.isMoment) this.tell();
+    this.settle();
+  }
+
+  measure() {
+    const { lanes } = this;
+    const whole = lanes.scroller.clientWidth;
+    if (whole === 0 || whole === lanes.nameWidth + lanes.width) return;
+    lanes.measure();
+    this.curves.measure(lanes.nameWidth, lanes.width);
+  }
+
+  recolour() {
+    this.lanes.measure();
+    this.curves.rebuild();
+    this.settle();
+  }
+
+  arrived() {
+    this.lanes.redraw();
+    this.rest();
+  }
+
+  /** @param {Window} window */
+  setWindow(window) {
+    this.shown.window = window;
+    this.lanes.redraw();
+    this.curves.show(window);
+    if (this.shown.wakes) this.wakes.want(window);
+    this.rest();
+  }
+
+  rest() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.settle(), REST);
+  }
+
+  /** Writes what is shown into the URL and into words. */
+  settle() {
+    clearTimeout(this.timer);
+    if (this.context.signal.aborted) return;
+    this.write();
+    const { rows } = this.lanes.rows;
+    const frames = blocksOf(rows, BLOCK).flatMap((block) => {
+      const wanted = (this.shown.window.to - this.shown.window.from) / this.lanes.width;
+      return cover(this.shown.window, this.store.frames(block), wanted).slice(0, 1).map(({ frame }) => frame);
+    });
+    const states = shares(frames, this.shown.window);
+    this.legend.replaceChildren(legend(states));
+    const part = states.slice(0, 4).map(({ title, share }) => `${title} ${percent(share * 100)}`).join(', ');
+    this.lanes.scroller.setAttribute('aria-label', `Timeline of ${this.store.roster.length} threads from ${words(this.shown.window)}: ${part}. `
+      + 'Arrows choose a thread and move the window, enter tells what the thread does. The table below has the same in numbers.');
+    this.say();
+  }
+
+  write() {
+    const { window, chosen, cursor, folded } = this.shown;
+    const isWhole = window.to - window.from > this.store.elapsed * 0.99999;
+    this.context.note({
+      from: isWhole ? undefined : nanoseconds(window.from), to: isWhole ? undefined : nanoseconds(window.to), of: undefined,
+      thread: chosen, time: this.isMoment && cursor !== null ? nanoseconds(cursor) : undefined, folded: [...folded], arrows: this.shown.wakes ? '1' : undefined,
+    });
+  }
+
+  /** Goes to a phase, so that every view is about it. @param {Window|null} phase */
+  go(phase) {
+    if (this.isExport && phase) {
+      this.setWindow(clamped(phase, this.store.elapsed));
+      return;
+    }
+    this.write();
+    this.context.go({ phase: phase ? phaseText(phase.from, phase.to) : undefined });
+  }
+
+  /** A phase that the URL does not give in seconds. @param {Window} phase */
+  showPhase(phase) {
+    this.shown.phase = phase;
+    this.lanes.redraw();
+  }
+
+  /** @param {{handoffs: number, drawn: number, wakes: number}} counts */
+  drawn(counts) {
+    this.counts = counts;
+    this.tools.show(this.shown);
+    this.curves?.at(this.shown.cursor);
+  }
+
+  /** What is not in the picture, and why. */
+  say() {
+    const { handoffs, drawn } = this.counts;
+    const isCoarse = this.store.frames(0).some((frame) => frame.isCoarse && frame.from <= this.shown.window.from && frame.to >= this.shown.window.to);
+    const parts = [
+      drawn > 0 && (drawn < handoffs ? `${drawn} of about ${handoffs} hand-offs of the critical path are drawn: zoom in for the rest.` : `${handoffs} ${handoffs === 1 ? 'hand-off' : 'hand-offs'} of the critical path.`),
+      this.shown.wakes && (this.wakes.failure ? `No wakes: ${this.wakes.failure}.` : `${this.counts.wakes} of ${this.wakes.total} wakes are drawn as arrows.`),
+      isCoarse && this.store.whole && `This file holds the run in ${this.store.whole.bins} steps of ${time(this.store.elapsed / this.store.whole.bins)}: nothing shorter can be seen. \`longpole view\` on the recording shows it.`,
+    ];
+    this.note.textContent = parts.filter(Boolean).join(' ');
+  }
+
+  /** @param {string} key of a group */
+  fold(key) {
+    const { folded } = this.shown;
+    if (!folded.delete(key)) folded.add(key);
+    this.lanes.arrange();
+    this.lanes.measure();
+    this.settle();
+    /** @type {HTMLElement|null} */ (this.lanes.names.querySelector(`[data-row$="${CSS.escape(`:${key}`)}"]`))?.focus();
+  }
+
+  /** @param {string} key a thread's id */
+  choose(key) {
+    this.shown.chosen = key;
+    const row = this.lanes.rows.rows.find((row) => row.kind === 'thread' && row.key === key);
+    if (!row) return;
+    this.lanes.reveal(row);
+    this.lanes.redraw();
+    const seconds = this.shown.cursor;
+    const bin = seconds === null ? undefined : this.lanes.binAt(row.index, seconds);
+    const mix = bin?.mix.map(([state]) => bin.frame.states[state].title).join(' and ');
+    this.said.textContent = `thread ${row.title}${mix ? `: ${mix} at ${time(seconds ?? 0)}` : ''}`;
+    if (this.isMoment) this.tell();
+    this.rest();
+  }
+
+  /** Tells what the chosen thread does at the cursor. */
+  tell() {
+    const { chosen } = this.shown;
+    const index = this.store.roster.findIndex(({ id }) => String(id) === chosen);
+    if (index < 0) return;
+    this.shown.cursor ??= (this.shown.window.from + this.shown.window.to) / 2;
+    this.isMoment = true;
+    drawMoment(this.moment, this.context, {
+      thread: this.store.roster[index], title: this.names[index], seconds: this.shown.cursor, bin: this.lanes.binAt(index, this.shown.cursor),
+      titleOf: (id) => this.names[this.store.roster.findIndex((thread) => thread.id === id)] ?? `thread ${id}`,
+    });
+    this.lanes.redraw();
+    this.rest();
+  }
+
+  /** @param {number|null} seconds */
+  point(seconds) {
+    // While a moment is told of, the cursor comes back to it.
+    const resting = this.isMoment && this.context.place.time !== undefined ? this.shown.cursor : null;
+    this.shown.cursor = seconds ?? resting;
+    this.lanes.redraw();
+  }
+
+  /** @param {boolean} isOn */
+  switchArrows(isOn) {
+    this.shown.wakes = isOn ? this.wakes.wakes : null;
+    if (isOn) this.wakes.want(this.shown.window);
+    this.arrived();
+  }
+
+  showWakes() {
+    if (this.shown.wakes) this.shown.wakes = this.wakes.wakes;
+    this.arrived();
+  }
+
+  clear() {
+    if (this.shown.brush) this.shown.brush = null;
+    else if (this.isMoment || this.shown.chosen !== undefined) {
+      this.isMoment = false;
+      this.shown.chosen = undefined;
+      this.moment.replaceChildren();
+    } else if (this.context.place.phase) this.go(null);
+    this.arrived();
+  }
+
+  /** @returns {import('./gestures.js').Gestures} */
+  gestures() {
+    const { lanes, shown } = this;
+    const elapsed = this.store.elapsed;
+    return {
+      hover: (x, y) => {
+        this.point(lanes.secondsAt(x));
+        lanes.showTip(x, y);
+      },
+      leave: () => {
+        this.point(null);
+        lanes.hideTip();
+      },
+      click: (x, y) => {
+        const row = lanes.rowAt(y);
+        if (row?.kind !== 'thread') return;
+        shown.cursor = lanes.secondsAt(x);
+        this.isMoment = true;
+        lanes.scroller.focus({ preventScroll: true });
+        this.choose(row.key);
+      },
+      brush: (from, to, isDone) => {
+        lanes.hideTip();
+        const [begin, end] = [lanes.secondsAt(Math.min(from, to)), lanes.secondsAt(Math.max(from, to))];
+        shown.brush = isDone ? null : { from: begin, to: end };
+        shown.cursor = lanes.secondsAt(to);
+        lanes.redraw();
+        if (isDone) this.go({ from: begin, to: end });
+      },
+      cancel: () => {
+        shown.brush = null;
+        lanes.redraw();
+      },
+      pan: (pixels) => this.setWindow(panned(shown.window, pixels / lanes.width * (shown.window.to - shown.window.from), elapsed)),
+      zoom: (factor, x) => this.setWindow(zoomed(shown.window, factor, lanes.secondsAt(x), elapsed)),
+      scroll: (pixels) => lanes.scroller.scrollBy(0, pixels),
+    };
+  }
+
+  /** @returns {import('./timelinekeys.js').Asked} */
+  asked() {
+    const { shown } = this;
+    const { elapsed } = this.store;
+    const span = () => shown.window.to - shown.window.from;
+    const cursor = () => {
+      const seconds = shown.cursor ?? (shown.window.from + shown.window.to) / 2;
+      return Math.min(Math.max(seconds, shown.window.from), shown.window.to);
+    };
+    return {
+      pan: (share) => this.setWindow(panned(shown.window, share * span(), elapsed)),
+      zoom: (factor) => this.setWindow(zoomed(shown.window, factor, cursor(), elapsed)),
+      all: () => this.setWindow({ from: 0, to: elapsed }),
+      step: (step) => {
+        const row = neighbour(this.lanes.rows.rows, shown.chosen, step);
+        if (row) this.choose(row.key);
+      },
+      move: (side) => {
+        this.point(Math.min(Math.max(cursor() + side * span() / 100, 0), elapsed));
+        if (shown.cursor !== null && (shown.cursor < shown.window.from || shown.cursor > shown.window.to)) this.setWindow(panned(shown.window, side * span() / 10, elapsed));
+        if (shown.chosen !== undefined) this.choose(shown.chosen);
+      },
+      open: () => this.tell(),
+      begin: () => this.go({ from: cursor(), to: Math.max(shown.phase?.to ?? elapsed, cursor() + span() / 1000) }),
+      end: () => this.go({ from: Math.min(shown.phase?.from ?? 0, cursor() - span() / 1000), to: cursor() }),
+      here: () => this.go(shown.window),
+      toPhase: () => shown.phase && this.setWindow(clamped(shown.phase, elapsed)),
+      arrows: () => !this.isExport && this.switchArrows(!shown.wakes),
+      clear: () => this.clear(),
+    };
+  }
+
+  /** @param {AbortSignal} signal */
+  listenForKeys(signal) {
+    const asked = this.asked();
+    addEventListener('keydown', (event) => {
+      const target = /** @type {HTMLElement} */ (event.target);
+      if (target.matches?.('input, select, textarea')) return;
+      const isInside = target === this.lanes.scroller;
+      if (event.key === ' ' && (isInside || this.lanes.element.matches(':hover'))) {
+        this.isPanning = true;
+        event.preventDefault();
+      } else if (press(event, asked, isInside)) {
+        event.preventDefault();
+      }
+    }, { signal });
+    addEventListener('keyup', (event) => {
+      if (event.key === ' ') this.isPanning = false;
+    }, { signal });
+    this.lanes.scroller.addEventListener('wheel', () => this.lanes.hideTip(), { signal, passive: true });
+  }
+}
