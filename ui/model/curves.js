@@ -24,10 +24,8 @@ export const METRICS = [
  * @param {{name: string, title: string}[]} states
  * @returns {{metric: string, title: string, isWhole?: boolean}[]}
  */
-export const metricsOf = (states) => [...METRICS, ...states.filter(({ name }) => name.startsWith('blocked_')).map(({ name }) => {
-  const cause = name.slice('blocked_'.length);
-  return { metric: `${cause}_wait_seconds`, title: `Blocked: ${cause.replaceAll('_', ' ')}` };
-})];
+export const metricsOf = (states) => [...METRICS, ...states.filter(({ name }) => name.startsWith('blocked_'))
+  .map(({ name }) => ({ metric: `${name}_seconds`, title: `Blocked: ${name.slice('blocked_'.length).replaceAll('_', ' ')}` }))];
 
 /**
  * The curves of a place of the page.

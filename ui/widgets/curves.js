@@ -113,7 +113,7 @@ export class Curves {
     const axis = { stroke: of('faint'), grid: { stroke: of('line'), width: 1 }, ticks: { show: false }, font: '12px system-ui, sans-serif' };
     const series = this.chosen.map((curve, index) => {
       const style = styleOf(index);
-      return { label: curve.metric, stroke: of(style.colour), width: 1.5, dash: style.dash, paths: uPlot.paths.stepped({ align: 1 }), points: { show: false } };
+      return { label: curve.metric, stroke: of(style.colour), width: 1.5, dash: style.dash, paths: uPlot.paths.stepped?.({ align: 1 }), points: { show: false } };
     });
     this.plot = new uPlot({
       width: this.names + this.width, height: HEIGHT, padding: [6, 0, 0, 0], legend: { show: false },
@@ -121,7 +121,7 @@ export class Curves {
       scales: { x: { time: false, auto: false, min: this.window.from, max: this.window.to }, y: { range: (/** @type {any} */ _, /** @type {number} */ __, /** @type {number} */ max) => [0, Math.max(max || 0, 1e-3) * 1.05] } },
       axes: [
         { ...axis, size: 4, values: (/** @type {any} */ _, /** @type {number[]} */ all) => all.map(() => ''), splits: () => ticks(this.window, this.width).map(({ seconds }) => seconds) },
-        { ...axis, size: this.names, label: '' },
+        { ...axis, size: this.names },
       ],
       series: [{}, ...series],
       hooks: { setCursor: [(/** @type {any} */ plot) => this.point(plot)] },

@@ -18,9 +18,10 @@ const SLACK = 4;
 /**
  * @param {HTMLElement} target
  * @param {Gestures} gestures
- * @param {{signal: AbortSignal, isPanning: () => boolean}} options `isPanning`: whether a key makes a drag a pan
+ * @param {{signal: AbortSignal, isPanning: () => boolean, hasWheel?: boolean}} options `isPanning`: whether a key makes a drag a
+ *   pan; `hasWheel`: whether wheels are for the target, not for the page
  */
-export function listen(target, gestures, { signal, isPanning }) {
+export function listen(target, gestures, { signal, isPanning, hasWheel = true }) {
   /** @type {Map<number, {x: number, y: number}>} */
   const pointers = new Map();
   /** @type {{kind: 'none'|'brush'|'pan'|'pinch', x: number, last: number}} */
@@ -81,7 +82,7 @@ export function listen(target, gestures, { signal, isPanning }) {
     drag = { kind: 'none', x: 0, last: 0 };
   });
   on('pointerleave', () => gestures.leave());
-  on('wheel', (/** @type {WheelEvent} */ event) => wheel(event, at(event).x, gestures));
+  if (hasWheel) on('wheel', (/** @type {WheelEvent} */ event) => wheel(event, at(event).x, gestures));
 }
 
 /**

@@ -3,18 +3,21 @@
 import { time } from '../model/quantity.js';
 import { shorten } from '../model/names.js';
 import { element } from './element.js';
+import { strip } from './strip.js';
 
 /**
  * @param {HTMLElement} root
  * @param {import('../main.js').Context} context
  */
-export function drawHead(root, { place, go, recording }) {
+export function drawHead(root, context) {
+  const { place, go, recording } = context;
   const command = recording.command.join(' ');
   root.replaceChildren(
     element('strong.brand', null, 'longpole'),
     element('span.command', { title: command }, shorten(command, 60)),
     element('span.facts', null, time(recording.elapsed_seconds)),
     phaseOf(place, go),
+    strip(context),
   );
 }
 

@@ -56,16 +56,18 @@ export class Lanes {
     /** Milliseconds that a drawing took, on average over the last ones. */
     this.cost = 0;
     this.colours = colours();
-    this.arrange();
+    /** Which names are drawn. */
+    this.nameKey = '';
+    this.rows = this.arrange();
   }
 
-  /** Lays the rows out, after folding. */
+  /** Lays the rows out, as they are folded. */
   arrange() {
-    this.rows = layout(this.store.roster, this.shown.folded, Math.max(260, innerHeight * 0.55));
-    this.sheet.style.setProperty('height', `${this.rows.height}px`);
-    this.height = Math.min(this.rows.height, Math.max(260, Math.round(innerHeight * 0.6)));
+    const rows = layout(this.store.roster, this.shown.folded, Math.max(260, innerHeight * 0.55));
+    this.sheet.style.setProperty('height', `${rows.height}px`);
+    this.height = Math.min(rows.height, Math.max(260, Math.round(innerHeight * 0.6)));
     this.scroller.style.setProperty('max-height', `${this.height + 2}px`);
-    this.nameKey = '';
+    return rows;
   }
 
   /** Takes the size that the page gives; called when it is in the page, and when that changes its size. */

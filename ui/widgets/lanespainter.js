@@ -111,7 +111,7 @@ function imageOf(frame, threadHeight, colours) {
   image.height = pitch * frame.threads.length;
   const gap = threadHeight >= 7 ? Math.max(1, Math.round(devicePixelRatio)) : threadHeight >= 5 ? 1 : 0;
   const pixels = paint(frame, { pitch, gap }, colours.palette);
-  image.getContext('2d')?.putImageData(new ImageData(new Uint8ClampedArray(pixels.buffer), frame.bins, image.height), 0, 0);
+  image.getContext('2d')?.putImageData(new ImageData(new Uint8ClampedArray(/** @type {ArrayBuffer} */ (pixels.buffer)), frame.bins, image.height), 0, 0);
   images.set(frame, { key, image });
   return { image, pitch };
 }

@@ -185,7 +185,7 @@ export class Timeline {
   fold(key) {
     const { folded } = this.shown;
     if (!folded.delete(key)) folded.add(key);
-    this.lanes.arrange();
+    this.lanes.rows = this.lanes.arrange();
     this.lanes.measure();
     this.settle();
     /** @type {HTMLElement|null} */ (this.lanes.names.querySelector(`[data-row$="${CSS.escape(`:${key}`)}"]`))?.focus();
