@@ -1,12 +1,20 @@
-/** Program, machine, process, thread, procedure. */
+/**
+ * Program, machine, process, thread, procedure, with any metric beside the names (IPS-2, figure 1). In the URL: `metric` (columns with commas
+ * between them), `sort`, `find`, and `open`: an `open` for each row that was opened or closed against what is shown at first; `all`
+ * and `none` for every row.
+ */
 
-import { empty } from '../widgets/panel.js';
+import { treeOf } from '../model/tree.js';
+import { panel } from '../widgets/panel.js';
+import { drawTree } from './tree/grid.js';
 
 /** @type {import('../main.js').View} */
 export default {
   name: 'tree',
   title: 'Tree',
-  about: "Program, machine, process, thread, procedure.",
+  about: 'Program, machine, process, thread, procedure, with any metric beside the names.',
   key: '7',
-  draw: (root) => root.append(empty('This view is being built.')),
+  draw: (root, context) => panel(root, () => context.report('tree'), (report) => {
+    drawTree(root, report, treeOf(report.rows), context);
+  }),
 };
