@@ -1,0 +1,118 @@
+/** What the lines of a program's source cost, from the rows of `source`. */
+
+/** What a line is measured by: its key in the URL, its key in a row, and its title. */
+export const HEATS = [
+  { value: undefined, key: 'npt_seconds', title: 'NPT', short: 'NPT' },
+  { value: 'path', key: 'critical_path_seconds', title: 'critical path', short: 'path' },
+  { value: 'waiting', key: 'wait_seconds', title: 'waiting suffered', short: 'waited' },
+  { value: 'caused', key: 'caused_seconds', title: 'waiting caused', short: 'caused' },
+];
+
+/**
+ * What a line got, all its procedures together.
+ * @typedef {{line: number, procedures: string[], seconds: Record<string, number>}} Line
+ * @typedef {{file: string, seconds: Record<string, number>, hottest: number}} File
+ */
+
+/** @param {Record<string, number>} sums @param {Record<string, any>} row */
+function add(sums, row) {
+  for (const { key } of HEATS) sums[key] = (sums[key] ?? 0) + (row[key] ?? 0);
+}
+
+/**
+ * Files by a measure, with their sums.
+ * @param {Record<string, any>[]} rows
+ * @param {string} key
+ * @returns {File[]}
+ */
+export function filesOf(rows, key) {
+  /** @type {Map<string, File & {most: number}>} */
+  const files = new Map();
+  for (const row of rows) {
+    if (!row.file || !row.line) continue;
+    const file = files.get(row.file) ?? { file: row.file, seconds: {}, hottest: row.line, most: -1 };
+    add(file.seconds, row);
+    if ((row[key] ?? 0) > file.most) Object.assign(file, { hottest: row.line, most: row[key] ?? 0 });
+    files.set(row.file, file);
+  }
+  return [...files.values()].sort((one, other) => other.seconds[key] - one.seconds[key] || one.file.localeCompare(other.file));
+}
+
+/**
+ * The file that is meant: by its whole name, or by the end of it where only one ends so.
+ * @param {Record<string, any>[]} rows
+ * @param {string} name
+ */
+export function fileNamed(rows, name) {
+  const all = [...new Set(rows.map(({ file }) => file).filter(Boolean))];
+  if (all.includes(name)) return name;
+  const ending = all.filter((file) => file.endsWith(`/${name.replace(/^(\.?\/)+/, '')}`));
+  return ending.length === 1 ? ending[0] : name;
+}
+
+/**
+ * The lines of a file that got anything, by number.
+ * @param {Record<string, any>[]} rows
+ * @param {string} file
+ * @returns {Map<number, Line>}
+ */
+export function linesOf(rows, file) {
+  /** @type {Map<number, Line>} */
+  const lines = new Map();
+  for (const row of rows) {
+    if (row.file !== file || !row.line) continue;
+    /** @type {Line} */
+    const line = lines.get(row.line) ?? { line: row.line, procedures: [], seconds: {} };
+    add(line.seconds, row);
+    if (row.procedure && !line.procedures.includes(row.procedure)) line.procedures.push(row.procedure);
+    lines.set(row.line, line);
+  }
+  return new Map([...lines].sort(([one], [other]) => one - other));
+}
+
+/** Lines with less of the hottest line's time than this are not hot. */
+const HOT = 0.02;
+
+/**
+ * The numbers of the hot lines, the first in the file first.
+ * @param {Map<number, Line>} lines
+ * @param {string} key
+ */
+export function hotLines(lines, key) {
+  const most = Math.max(0, ...[...lines.values()].map(({ seconds }) => seconds[key] ?? 0));
+  return [...lines.values()].filter(({ seconds }) => most > 0 && seconds[key] >= HOT * most).map(({ line }) => line);
+}
+
+/**
+ * The hot line after (or before) a line; from the last on to the first.
+ * @param {number[]} hot
+ * @param {number} line
+ * @param {1|-1} step
+ * @returns {number|undefined}
+ */
+export function nextHot(hot, line, step) {
+  if (step > 0) return hot.find((one) => one > line) ?? hot[0];
+  return hot.filter((one) => one < line).at(-1) ?? hot.at(-1);
+}
+
+/**
+ * Which lines of a text are shown: all of a short one, else the parts around those that got anything and the one looked for.
+ * @param {number} count lines of the text
+ * @param {number[]} wanted
+ * @param {number} most
+ * @param {number} around
+ * @returns {[number, number][]} first and last line of each part
+ */
+export function partsShown(count, wanted, most, around) {
+  if (count <= most) return count > 0 ? [[1, count]] : [];
+  /** @type {[number, number][]} */
+  const parts = [];
+  for (const line of [...wanted].sort((one, other) => one - other)) {
+    const [from, to] = [Math.max(1, line - around), Math.min(count, line + around)];
+    const last = parts.at(-1);
+    if (from > to) continue;
+    if (last && from <= last[1] + 1) last[1] = Math.max(last[1], to);
+    else parts.push([from, to]);
+  }
+  return parts;
+}
