@@ -193,3 +193,71 @@ impl Runs {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use longpole_metrics::{Options, analyse};
+    use longpole_testkit::draw;
+
+    use super::*;
+
+    fn frame(text: &str, bins: u32, weight: Weight) -> Frame {
+        let made = draw(text);
+        let Ok(analysis) = analyse(&made, &Options::default());
+        let Ok(index) = Index::of(&made, &Options::default(), &analysis);
+        let to = Time::from_nanoseconds(made.program.elapsed_nanoseconds);
+        index.frame(&made.program, &Window { from: Time::ZERO, to, bins, first: 0, count: None, weight })
+    }
+
+    const HANDOVER: &str = "T1 AAAABBBB\nT2 CCCcccccDD\nT1@8 -> T2 signal";
+
+    #[test]
+    fn the_critical_path_is_drawn_with_its_hand_offs() {
+        let shown = frame(HANDOVER, 5, Weight::Cpu);
+        assert_eq!(shown.threads[0].path, [4, 8, 1, 0]);
+        assert_eq!(shown.threads[1].path, [4, 0, 1, 8]);
+        assert_eq!(shown.handoffs_total, 1);
+        assert_eq!(shown.handoffs, [(8e-9, 0, 1)]);
+    }
+
+    #[test]
+    fn a_frame_has_the_shape_of_the_interface() {
+        let shown = serde_json::to_value(frame("unit 1000000\nhost:web/T1 AAll", 2, Weight::Cpu)).unwrap();
+        let mut state = shown["states"][0].clone();
+        assert_eq!(state, serde_json::json!({"name": "running", "title": "running", "kind": "busy"}));
+        state = shown["states"][4].clone();
+        assert_eq!(state["name"], "blocked_lock");
+        assert_eq!(state["kind"], "synchronisation");
+        assert_eq!(shown["mixes"], serde_json::json!([[[0, 8]], [[4, 8]]]));
+        let thread = serde_json::json!({
+            "id": 0, "machine": "host", "process": "web", "pid": 100, "thread": "T1", "tid": 100,
+            "start_seconds": 0.0, "end_seconds": 0.004, "runs": [1, 0, 1, 1], "path": [1, 8, 1, 0],
+        });
+        assert_eq!(shown["threads"], serde_json::json!([thread]));
+        assert_eq!((&shown["thread_count"], &shown["bins"]), (&1.into(), &2.into()));
+    }
+
+    #[test]
+    fn threads_come_by_machine_process_and_start() {
+        let shown = frame("a:p/T1 __AA\nb:q/T2 BBBB\na:r/T3 CCCC\na:p/T4 DDDD", 1, Weight::Cpu);
+        let names: Vec<&str> = shown.threads.iter().map(|thread| thread.thread.as_str()).collect();
+        assert_eq!(names, ["T4", "T1", "T3", "T2"]);
+    }
+
+    #[test]
+    fn of_many_hand_offs_every_so_manieth_is_given() {
+        let mut rows = [String::from("unit 10\nT1 "), String::from("T2 ")];
+        let mut links = String::new();
+        for turn in 0..2500 {
+            let (runs, waits) = if turn % 2 == 0 { (0, 1) } else { (1, 0) };
+            rows[runs].push('A');
+            rows[waits].push('c');
+            links += &format!("T{}@{} -> T{} signal\n", runs + 1, turn + 1, waits + 1);
+        }
+        let text = format!("{}\n{}\n{}", rows[0], rows[1], links);
+        let shown = frame(&text, 10, Weight::Cpu);
+        assert!(shown.handoffs_total > 2400, "{}", shown.handoffs_total);
+        assert_eq!(shown.handoffs.len(), shown.handoffs_total.div_ceil(2));
+        assert!(shown.handoffs.is_sorted_by(|one, other| one.0 < other.0));
+    }
+}

@@ -12,6 +12,7 @@
 use longpole_trace::{ObjectId, PathId, State};
 
 use crate::code::{ABSENT, STATES, code, state};
+use crate::search::last_from;
 
 /// States between two sums.
 const EVERY: usize = 128;
@@ -97,6 +98,11 @@ impl Lane {
         Walk { lane: self, at: self.starts.partition_point(|&start| start <= time) - 1 }
     }
 
+    /// Times of the observations, and their paths.
+    pub fn observations(&self) -> (&[u64], &[u32]) {
+        (&self.seen, &self.paths)
+    }
+
     /// Bytes that it takes.
     pub fn bytes(&self) -> usize {
         size_of::<Lane>()
@@ -127,14 +133,29 @@ pub(crate) struct Walk<'a> {
 }
 
 impl Walk<'_> {
+    /// When the state that the walk has come to ends; `None`: with the run.
+    pub fn end(&self) -> Option<u64> {
+        self.lane.starts.get(self.at + 1).copied()
+    }
+
+    /// The number of the state that the walk has come to.
+    pub fn code(&self) -> usize {
+        self.lane.code(self.at)
+    }
+
+    /// What is waited for in the state that the walk has come to.
+    pub fn object(&self) -> Option<ObjectId> {
+        let object = self.lane.states[self.at] >> CODE_BITS;
+        (object != NO_OBJECT).then_some(ObjectId(object))
+    }
+
     /// The state that the walk has come to.
     pub fn stay(&self) -> Stay {
-        let object = self.lane.states[self.at] >> CODE_BITS;
         Stay {
             from: self.lane.starts[self.at],
-            to: self.lane.starts.get(self.at + 1).copied(),
-            state: state(self.lane.code(self.at)),
-            object: (object != NO_OBJECT).then_some(ObjectId(object)),
+            to: self.end(),
+            state: state(self.code()),
+            object: self.object(),
         }
     }
 
@@ -157,29 +178,32 @@ impl Walk<'_> {
         }
     }
 
+    /// Goes on to the state that holds at this time, which is not before the time reached.
+    pub fn seek(&mut self, time: u64) {
+        let starts = &self.lane.starts;
+        self.at = last_from(self.at, |at| starts.get(at).is_some_and(|&start| start <= time));
+    }
+
+    /// Goes on to the next state; false, and stays, if there is none.
+    pub fn next(&mut self) -> bool {
+        let has_next = self.at + 1 < self.lane.starts.len();
+        self.at += usize::from(has_next);
+        has_next
+    }
+
     /// From a state with sums to the last such state that begins before `to`; returns its begin.
     fn leap(&mut self, to: u64, add: &mut impl FnMut(usize, u64)) -> u64 {
         let starts = &self.lane.starts;
         let first = self.at / EVERY;
-        let is_before = |block: usize| starts.get(block * EVERY).is_some_and(|&start| start < to);
-        let mut step = 1;
-        while is_before(first + step) {
-            step *= 2;
-        }
-        // Holds at first + step / 2, does not at first + step.
-        let (mut low, mut high) = (first + step / 2, first + step);
-        while low + 1 < high {
-            let middle = usize::midpoint(low, high);
-            if is_before(middle) { low = middle } else { high = middle }
-        }
-        if low > first {
-            let (before, after) = (&self.lane.sums[first], &self.lane.sums[low]);
+        let last = last_from(first, |block| starts.get(block * EVERY).is_some_and(|&start| start < to));
+        if last > first {
+            let (before, after) = (&self.lane.sums[first], &self.lane.sums[last]);
             for code in 0..STATES {
                 if after[code] > before[code] {
                     add(code, after[code] - before[code]);
                 }
             }
-            self.at = low * EVERY;
+            self.at = last * EVERY;
         }
         starts[self.at]
     }
@@ -250,10 +274,10 @@ mod tests {
     #[test]
     fn a_stretch_without_length_tells_the_state_at_its_time() {
         let (lane, ticks) = lane(6);
-        for at in 0..ticks.len() {
+        for (at, &state) in ticks.iter().enumerate() {
             let mut found = Vec::new();
             lane.walk(at as u64).go(at as u64, at as u64, |code, time| found.push((code, time)));
-            assert_eq!(found, [(code(ticks[at]), 0)]);
+            assert_eq!(found, [(code(state), 0)]);
         }
     }
 }

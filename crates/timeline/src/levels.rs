@@ -7,6 +7,8 @@
 //! ```
 //! Memory: 12 bytes per change of U, and 1 for the sums after every 16 changes.
 
+use crate::search::last_from;
+
 /// Changes between two sums.
 const EVERY: usize = 16;
 
@@ -45,6 +47,21 @@ impl Levels {
     /// A walk along the levels from the begin of the run.
     pub fn walk(&self) -> ShareWalk<'_> {
         ShareWalk { levels: self, at: 0, share: 0.0 }
+    }
+
+    /// Tells the parts between `from` and `to` in which any thread was busy.
+    pub fn busy(&self, from: u64, to: u64, mut add: impl FnMut(u64, u64)) {
+        let first = self.times.partition_point(|&time| time <= from).saturating_sub(1);
+        for at in first..self.times.len() {
+            let begin = self.times[at];
+            if begin >= to {
+                break;
+            }
+            let end = self.times.get(at + 1).copied().unwrap_or(self.end).min(to);
+            if self.busy[at] > 0 && begin.max(from) < end {
+                add(begin.max(from), end);
+            }
+        }
     }
 
     /// Bytes that it takes.
@@ -86,20 +103,11 @@ impl ShareWalk<'_> {
     /// To the last change with a sum that is not after `time`.
     fn leap(&mut self, time: u64) {
         let times = &self.levels.times;
-        let first = self.at / EVERY;
         let is_reached = |block: usize| times.get(block * EVERY).is_some_and(|&begin| begin <= time);
-        let mut step = 1;
-        while is_reached(first + step) {
-            step *= 2;
-        }
-        let (mut low, mut high) = (first + step / 2, first + step);
-        while low + 1 < high {
-            let middle = usize::midpoint(low, high);
-            if is_reached(middle) { low = middle } else { high = middle }
-        }
-        if low * EVERY > self.at {
-            self.at = low * EVERY;
-            self.share = self.levels.shares[low];
+        let block = last_from(self.at / EVERY, is_reached);
+        if block * EVERY > self.at {
+            self.at = block * EVERY;
+            self.share = self.levels.shares[block];
         }
     }
 }

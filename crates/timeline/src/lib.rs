@@ -25,18 +25,29 @@
 
 mod bins;
 mod code;
+mod curve;
 mod dependences;
+mod error;
 mod frame;
 mod index;
 mod lane;
 mod levels;
 mod mix;
+mod moment;
+mod node;
+mod pieces;
+mod quantity;
 mod route;
+mod search;
 mod wakes;
 
 pub use code::{StateKind, StateName, state_names};
+pub use curve::{Curve, CurveQuestion};
 pub use dependences::kind_name;
+pub use error::{Error, Result};
 pub use frame::{Frame, FrameThread, Window};
 pub use index::Index;
 pub use mix::Mix;
+pub use moment::{EndedBy, Moment, PathPlace};
+pub use quantity::curve_metrics;
 pub use wakes::{Wake, Wakes};

@@ -1,0 +1,211 @@
+//! Curves: any metric that has a value at each time, of any node, by bins (metrics.md §8; I §2.1).
+//!
+//! ```text
+//!   T1  AAAAllAA        cpu_seconds of T1 in four bins:    1  1  0  1
+//!   T2  BBBB~~BB        cpu_seconds of the program:        2  2  1  2
+//! ```
+//! A value is what the metric came to in the bin, divided by the bin's length: a mean number of threads. So the values
+//! of the whole run, each times the length of its bin, add up to what the tables say.
+//!
+//! Time: of threads, per thread and bin the states in it or the search of a sum; of a procedure, constant per state and
+//! observation of every thread in the window, shared between the processors.
+
+use longpole_event::{ThreadId, Time};
+use longpole_report::Names;
+use longpole_trace::State;
+use serde::Serialize;
+
+use crate::bins::{Bins, seconds};
+use crate::code::{States, state};
+use crate::error::{Error, Result};
+use crate::index::Index;
+use crate::node::Node;
+use crate::quantity::{Measure, Quantity};
+
+mod parts;
+mod sums;
+
+use sums::Sums;
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct CurveQuestion<'a> {
+    /// Name of a metric: one of [`curve_metrics`](crate::curve_metrics).
+    pub metric: &'a str,
+    /// `program`, `machine:NAME`, or what [`Names::find`] understands.
+    pub node: &'a str,
+    /// Begin of the window.
+    pub from: Time,
+    /// Its end; `None`, or later than the run: the end of the run.
+    pub to: Option<Time>,
+    /// Bins: at least one, at most 20,000.
+    pub bins: u32,
+}
+
+/// A metric over time; `docs/page.md` has its shape.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Curve {
+    /// The metric's name in the registry.
+    pub metric: &'static str,
+    /// Its title.
+    pub title: &'static str,
+    /// The unit of the values.
+    pub unit: &'static str,
+    /// What it is of, as that was asked for.
+    pub node: String,
+    /// Begin of the window.
+    pub from_seconds: f64,
+    /// Its end.
+    pub to_seconds: f64,
+    /// Bins.
+    pub bins: u32,
+    /// Length of a bin.
+    pub width_seconds: f64,
+    /// What the metric came to in each bin, per second of the bin.
+    pub values: Vec<f64>,
+}
+
+impl Index {
+    /// A metric of a node over time.
+    ///
+    /// # Errors
+    /// [`Error::UnknownMetric`]; [`Error::NotOfNode`] for parallelism of anything but threads, and for what objects
+    /// do not have; [`Error::NoSuchMachine`] and [`Error::Name`] for a node that is not there.
+    pub fn curve(&self, names: &Names<'_>, question: &CurveQuestion<'_>) -> Result<Curve> {
+        let quantity = Quantity::named(question.metric)?;
+        let node = Node::named(names, question.node)?;
+        let end = Time::from_nanoseconds(self.elapsed());
+        let bins = Bins::new(question.from, question.to.unwrap_or(end), question.bins, self.elapsed());
+        let sums = self.sums(names, &quantity, &node, bins)?;
+        Ok(Curve {
+            metric: quantity.metric.name,
+            title: quantity.metric.title,
+            unit: longpole_metrics::registry::Unit::Threads.name(),
+            node: question.node.to_owned(),
+            from_seconds: seconds(bins.from),
+            to_seconds: seconds(bins.to),
+            bins: bins.count,
+            width_seconds: seconds(bins.to - bins.from) / f64::from(bins.count),
+            values: sums.into_values(),
+        })
+    }
+
+    /// The nanoseconds in each bin.
+    fn sums(&self, names: &Names<'_>, quantity: &Quantity, node: &Node, bins: Bins) -> Result<Sums> {
+        let refuse = |of| {
+            let (metric, node) = (quantity.metric.name.to_owned(), node.kind().to_owned());
+            Err(Error::NotOfNode { metric, node, of })
+        };
+        let of_threads = |threads: &[ThreadId], states| Ok(self.time_of_threads(threads, states, bins));
+        let blocked = States::those(|state| matches!(state, State::Blocked(_)));
+        let busy = States::those(|state| state.is_busy(self.io_idle));
+        let all: Vec<ThreadId> = (0..self.lanes.len()).map(ThreadId::from_index).collect();
+        match (node, quantity.measure) {
+            (Node::Program, Measure::Npt) => Ok(self.busy_time(bins)),
+            (Node::Program, Measure::Path) => Ok(self.path_of_threads(&all, bins)),
+            (Node::Threads(threads), Measure::Npt) => Ok(self.npt_of_threads(threads, busy, bins)),
+            (Node::Threads(threads), Measure::Path) => Ok(self.path_of_threads(threads, bins)),
+            (Node::Program | Node::Threads(_), measure) => {
+                let threads = if let Node::Threads(threads) = node { threads } else { &all };
+                match measure {
+                    Measure::Effective => of_threads(threads, busy),
+                    Measure::Nominal => of_threads(threads, States::those(State::is_runnable)),
+                    Measure::Time(states) => of_threads(threads, states),
+                    _ => of_threads(threads, blocked),
+                }
+            }
+            (Node::Paths(_) | Node::Objects(_), Measure::Effective | Measure::Nominal) => refuse("threads"),
+            (Node::Paths(paths), Measure::Npt) => Ok(self.npt_of_paths(names, (paths, busy), bins)),
+            (Node::Paths(paths), Measure::Path) => Ok(self.path_of_paths(names, paths, bins)),
+            (Node::Paths(paths), Measure::Time(states)) => {
+                Ok(self.time_of_paths(names, (paths, states), bins))
+            }
+            (Node::Paths(paths), Measure::Wait) => Ok(self.time_of_paths(names, (paths, blocked), bins)),
+            (Node::Objects(objects), Measure::Wait) => {
+                let waiting = States::those(|state| !matches!(state, State::Running | State::Absent));
+                Ok(self.time_of_objects((objects, waiting), bins))
+            }
+            (Node::Objects(objects), Measure::Time(states)) => {
+                Ok(self.time_of_objects((objects, states), bins))
+            }
+            (Node::Objects(_), Measure::Npt | Measure::Path) => refuse("threads, procedures and lines"),
+        }
+    }
+}
+
+/// Whether time in the state of this number is work.
+fn is_running(code: usize) -> bool {
+    state(code) == State::Running
+}
+
+#[cfg(test)]
+mod tests {
+    use longpole_metrics::{Options, analyse};
+    use longpole_testkit::draw;
+
+    use super::*;
+
+    fn curve(text: &str, metric: &str, node: &str, bins: u32) -> Result<Curve> {
+        let made = draw(text);
+        let Ok(analysis) = analyse(&made, &Options::default());
+        let Ok(index) = Index::of(&made, &Options::default(), &analysis);
+        let names = Names { program: &made.program, paths: &made.paths, objects: &made.objects };
+        index.curve(&names, &CurveQuestion { metric, node, from: Time::ZERO, to: None, bins })
+    }
+
+    fn values(text: &str, metric: &str, node: &str, bins: u32) -> Vec<f64> {
+        curve(text, metric, node, bins).unwrap().values
+    }
+
+    const BOTH: &str = "T1 AAAAllAA\nT2 BBBB~~BB";
+
+    #[test]
+    fn a_value_is_a_mean_number_of_threads() {
+        assert_eq!(values(BOTH, "cpu_seconds", "thread:T1", 4), [1.0, 1.0, 0.0, 1.0]);
+        assert_eq!(values(BOTH, "cpu_seconds", "program", 4), [2.0, 2.0, 1.0, 2.0]);
+        assert_eq!(values(BOTH, "effective_parallelism", "program", 2), [2.0, 1.0]);
+        assert_eq!(values(BOTH, "npt_seconds", "procedure:A", 2), [0.5, 0.25]);
+    }
+
+    #[test]
+    fn a_curve_says_what_it_is_of() {
+        let shown = curve(&format!("unit 1000000\n{BOTH}"), "lock_wait_seconds", "thread:T1", 4).unwrap();
+        let json = serde_json::to_string(&shown).unwrap();
+        let expected = concat!(
+            r#"{"metric":"blocked_lock_seconds","title":"Blocked: lock","unit":"threads","node":"thread:T1","#,
+            r#""from_seconds":0.0,"to_seconds":0.008,"bins":4,"width_seconds":0.002,"values":[0.0,0.0,1.0,0.0]}"#,
+        );
+        assert_eq!(json, expected);
+    }
+
+    #[test]
+    fn of_an_object_all_waits_for_it_count_those_told_of_by_spinning_threads_too() {
+        let text = "1 = mutex m\n2 = mutex n\nT1 A¹¹-¹11A\nT2 B2222BBB";
+        assert_eq!(values(text, "wait_seconds", "object:m", 4), [0.5, 1.0, 1.0, 0.5]);
+        assert_eq!(values(text, "spin_seconds", "object:m", 4), [0.5, 0.5, 0.5, 0.0]);
+        assert_eq!(values(text, "blocked_lock_seconds", "object:m", 4), [0.0, 0.0, 0.5, 0.5]);
+        assert_eq!(values(text, "wait_seconds", "object:n", 4), [0.5, 1.0, 0.5, 0.0]);
+    }
+
+    #[test]
+    fn what_a_node_does_not_have_is_refused() {
+        let text = "1 = mutex m\nT1 A11A";
+        let refused = |metric, node| curve(text, metric, node, 4).unwrap_err().to_string();
+        assert_eq!(
+            refused("npt_seconds", "object:m"),
+            "draw a curve of `npt_seconds` for an object: it is of threads, procedures and lines"
+        );
+        assert_eq!(
+            refused("effective_parallelism", "procedure:A"),
+            "draw a curve of `effective_parallelism` for a procedure or line: it is of threads"
+        );
+        assert!(refused("cpu_seconds", "thread:T7").starts_with("find a thread named `T7`"));
+        assert!(refused("slack_seconds", "program").starts_with("draw a curve of `slack_seconds`"));
+    }
+
+    #[test]
+    fn a_run_of_no_length_has_curves_of_nothing() {
+        assert_eq!(values("# nobody", "cpu_seconds", "program", 3), [0.0; 3]);
+        assert_eq!(values("# nobody", "npt_seconds", "program", 1), [0.0]);
+    }
+}
