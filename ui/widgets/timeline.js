@@ -2,8 +2,8 @@
 
 import { cover, shares } from '../model/frames.js';
 import { percent, phase as phaseText, phaseSeconds, time } from '../model/quantity.js';
-import { blocksOf, nameThreads, neighbour } from '../model/timelinerows.js';
-import { clamped, nanoseconds, panned, words, zoomed } from '../model/timelinewindow.js';
+import { blocksOf, nameThreads } from '../model/timelinerows.js';
+import { clamped, nanoseconds, words } from '../model/timelinewindow.js';
 import { Curves } from './curves.js';
 import { element } from './element.js';
 import { BLOCK } from './framestore.js';
@@ -11,6 +11,7 @@ import { listen } from './gestures.js';
 import { Lanes } from './lanes.js';
 import { legend } from './legend.js';
 import { drawMoment } from './moment.js';
+import { askedOf, gesturesOf } from './timelineactions.js';
 import { press } from './timelinekeys.js';
 import { timelineTools } from './timelinetools.js';
 import { Wakes } from './wakes.js';
@@ -50,7 +51,7 @@ export class Timeline {
     });
     this.wakes = new Wakes(() => this.showWakes());
     this.curves = new Curves(context, { elapsed: store.elapsed, window: this.shown.window, states: store.states }, (seconds) => this.point(seconds));
-    this.tools = timelineTools(this.isExport, this.asked());
+    this.tools = timelineTools(this.isExport, askedOf(this));
     this.parts = [this.tools.element, this.curves.element, this.lanes.element, this.legend, this.note, this.said, this.moment];
   }
 
@@ -79,7 +80,7 @@ export class Timeline {
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.recolour(), { signal });
     const row = lanes.rows.rows.find((row) => row.kind === 'thread' && row.key === this.shown.chosen);
     if (row) lanes.reveal(row);
-    listen(lanes.canvas, this.gestures(), { signal, isPanning: () => this.isPanning });
+    listen(lanes.canvas, gesturesOf(this), { signal, isPanning: () => this.isPanning });
     this.listenForKeys(signal);
     if (this.context.place.arrows === '1' && !this.isExport) this.switchArrows(true);
     if (this.isMoment) this.tell();
@@ -251,80 +252,9 @@ export class Timeline {
     this.arrived();
   }
 
-  /** @returns {import('./gestures.js').Gestures} */
-  gestures() {
-    const { lanes, shown } = this;
-    const elapsed = this.store.elapsed;
-    return {
-      hover: (x, y) => {
-        this.point(lanes.secondsAt(x));
-        lanes.showTip(x, y);
-      },
-      leave: () => {
-        this.point(null);
-        lanes.hideTip();
-      },
-      click: (x, y) => {
-        const row = lanes.rowAt(y);
-        if (row?.kind !== 'thread') return;
-        shown.cursor = lanes.secondsAt(x);
-        this.isMoment = true;
-        lanes.scroller.focus({ preventScroll: true });
-        this.choose(row.key);
-      },
-      brush: (from, to, isDone) => {
-        lanes.hideTip();
-        const [begin, end] = [lanes.secondsAt(Math.min(from, to)), lanes.secondsAt(Math.max(from, to))];
-        shown.brush = isDone ? null : { from: begin, to: end };
-        shown.cursor = lanes.secondsAt(to);
-        lanes.redraw();
-        if (isDone) this.go({ from: begin, to: end });
-      },
-      cancel: () => {
-        shown.brush = null;
-        lanes.redraw();
-      },
-      pan: (pixels) => this.setWindow(panned(shown.window, pixels / lanes.width * (shown.window.to - shown.window.from), elapsed)),
-      zoom: (factor, x) => this.setWindow(zoomed(shown.window, factor, lanes.secondsAt(x), elapsed)),
-      scroll: (pixels) => lanes.scroller.scrollBy(0, pixels),
-    };
-  }
-
-  /** @returns {import('./timelinekeys.js').Asked} */
-  asked() {
-    const { shown } = this;
-    const { elapsed } = this.store;
-    const span = () => shown.window.to - shown.window.from;
-    const cursor = () => {
-      const seconds = shown.cursor ?? (shown.window.from + shown.window.to) / 2;
-      return Math.min(Math.max(seconds, shown.window.from), shown.window.to);
-    };
-    return {
-      pan: (share) => this.setWindow(panned(shown.window, share * span(), elapsed)),
-      zoom: (factor) => this.setWindow(zoomed(shown.window, factor, cursor(), elapsed)),
-      all: () => this.setWindow({ from: 0, to: elapsed }),
-      step: (step) => {
-        const row = neighbour(this.lanes.rows.rows, shown.chosen, step);
-        if (row) this.choose(row.key);
-      },
-      move: (side) => {
-        this.point(Math.min(Math.max(cursor() + side * span() / 100, 0), elapsed));
-        if (shown.cursor !== null && (shown.cursor < shown.window.from || shown.cursor > shown.window.to)) this.setWindow(panned(shown.window, side * span() / 10, elapsed));
-        if (shown.chosen !== undefined) this.choose(shown.chosen);
-      },
-      open: () => this.tell(),
-      begin: () => this.go({ from: cursor(), to: Math.max(shown.phase?.to ?? elapsed, cursor() + span() / 1000) }),
-      end: () => this.go({ from: Math.min(shown.phase?.from ?? 0, cursor() - span() / 1000), to: cursor() }),
-      here: () => this.go(shown.window),
-      toPhase: () => shown.phase && this.setWindow(clamped(shown.phase, elapsed)),
-      arrows: () => !this.isExport && this.switchArrows(!shown.wakes),
-      clear: () => this.clear(),
-    };
-  }
-
   /** @param {AbortSignal} signal */
   listenForKeys(signal) {
-    const asked = this.asked();
+    const asked = askedOf(this);
     addEventListener('keydown', (event) => {
       const target = /** @type {HTMLElement} */ (event.target);
       if (target.matches?.('input, select, textarea')) return;
