@@ -31,8 +31,8 @@ export class Curves {
     this.plotBox = element('div.plot');
     this.list = element('ul.curve-list', { 'data-part': 'curve-legend', 'aria-label': 'Curves' });
     this.said = element('p.timeline-note', { role: 'status' });
-    this.element = element('div.curves', { 'data-part': 'curves' }, this.list, this.plotBox, this.said,
-      chooser(context, states, (curve) => this.choose([...this.chosen, curve])));
+    this.element = element('div.curves', { 'data-part': 'curves' }, 
+      element('div.curve-bar', null, this.list, chooser(context, states, (curve) => this.choose([...this.chosen, curve]))), this.said, this.plotBox);
     this.names = 0;
     this.width = 0;
     /** @type {any} */

@@ -19,7 +19,8 @@ import { colours } from './palette.js';
  * @property {Window} window
  * @property {Window|null} phase
  * @property {Window|null} brush
- * @property {number|null} cursor
+ * @property {number|null} cursor where the pointer is, or where keys moved it
+ * @property {number|null} told the moment of the chosen thread that is told of
  * @property {string|undefined} chosen
  * @property {Set<string>} folded
  * @property {any[]|null} wakes
@@ -74,7 +75,7 @@ export class Lanes {
   measure() {
     const whole = this.scroller.clientWidth;
     if (whole === 0) return;
-    this.nameWidth = whole < 520 ? 92 : 190;
+    this.nameWidth = whole < 520 ? 104 : 190;
     this.width = Math.max(60, whole - this.nameWidth);
     this.element.style.setProperty('--names', `${this.nameWidth}px`);
     size(this.canvas, this.width, this.height);
@@ -122,7 +123,7 @@ export class Lanes {
     const key = `${visible[0]?.key} ${visible.at(-1)?.key} ${visible.length} ${this.shown.chosen}`;
     if (key === this.nameKey) return;
     this.nameKey = key;
-    const room = Math.floor(this.nameWidth / 7.4);
+    const room = Math.floor((this.nameWidth - 20) / 7.3);
     this.names.replaceChildren(...visible.filter((row) => row.height >= 11 || row.kind !== 'thread' || row.key === this.shown.chosen)
       .map((row) => (row.kind === 'thread' ? this.threadName(row, room) : this.groupName(row, room))));
   }

@@ -25,6 +25,7 @@ import { BLOCK } from './framestore.js';
  * @property {Window|null} phase
  * @property {Window|null} brush what is being brushed
  * @property {number|null} cursor seconds
+ * @property {number|null} told a moment of the chosen thread
  * @property {string|undefined} chosen a thread's id
  * @property {any[]|null} wakes
  * @property {import('./palette.js').Colours} colours
@@ -56,6 +57,7 @@ export function paintLanes(canvas, scene) {
     canvas.strokeRect(-2, chosen.top - scene.top - 0.5, width + 4, chosen.height + 0.5);
   }
   paintPhase(canvas, scene);
+  if (chosen && scene.told !== null) paintTold(canvas, scene, chosen, scene.told);
   if (scene.cursor !== null) line(canvas, pixelAt(scene.window, width, scene.cursor), 0, height, colours.of('text'), 1);
   return { ...handoffs, wakes };
 }
@@ -196,6 +198,32 @@ function arrow(canvas, x0, y0, x1, y1) {
   canvas.moveTo(x1, y1);
   for (const side of [-0.45, 0.45]) canvas.lineTo(x1 - 7 * Math.cos(angle + side), y1 - 7 * Math.sin(angle + side));
   canvas.fill();
+}
+
+/**
+ * A mark at the moment that is told of, pointing at the thread's row.
+ * @param {CanvasRenderingContext2D} canvas
+ * @param {Scene} scene
+ * @param {Row} row
+ * @param {number} seconds
+ */
+function paintTold(canvas, { window, width, height, top, colours }, row, seconds) {
+  const x = pixelAt(window, width, seconds);
+  canvas.globalAlpha = 0.6;
+  line(canvas, x, 0, height, colours.of('focus'), 1);
+  canvas.globalAlpha = 1;
+  const y = row.top - top;
+  canvas.fillStyle = colours.of('focus');
+  canvas.strokeStyle = colours.of('ground');
+  canvas.lineWidth = 1;
+  canvas.beginPath();
+  canvas.moveTo(x - 6, y - 9);
+  canvas.lineTo(x + 6, y - 9);
+  canvas.lineTo(x, y);
+  canvas.closePath();
+  canvas.fill();
+  canvas.stroke();
+  line(canvas, x, y, y + row.height, colours.of('focus'), 2);
 }
 
 /**

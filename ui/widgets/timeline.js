@@ -36,11 +36,11 @@ export class Timeline {
     /** @type {import('./lanes.js').Shown} */
     this.shown = {
       window: clamped({ from: Number(place.from ?? 0), to: Number(place.to ?? store.elapsed) }, store.elapsed),
-      phase: phase && { from: phase[0], to: phase[1] }, brush: null, cursor: place.time === undefined ? null : Number(place.time),
-      chosen: this.threadOf(place), folded: new Set([place.folded ?? []].flat()), wakes: null,
+      phase: phase && { from: phase[0], to: phase[1] }, brush: null, cursor: null,
+      told: place.time === undefined ? null : Number(place.time), chosen: this.threadOf(place), folded: new Set([place.folded ?? []].flat()), wakes: null,
     };
     this.isPanning = false;
-    this.isMoment = place.time !== undefined && this.shown.chosen !== undefined;
+    if (this.shown.chosen === undefined || !Number.isFinite(this.shown.told)) this.shown.told = null;
     this.counts = { handoffs: 0, drawn: 0, wakes: 0 };
     this.said = element('p.aside-text', { role: 'status', 'data-part': 'said' });
     this.note = element('p.timeline-note', { 'data-part': 'note' });
@@ -60,7 +60,7 @@ export class Timeline {
     const name = /^thread:(.*)$/.exec(place.of ?? '')?.[1];
     const found = name === undefined
       ? this.store.roster.find(({ id }) => String(id) === place.thread)
-      : this.store.roster.find((thread, index) => this.names[index] === name || String(thread.tid) === name || thread.thread === name);
+      : this.store.roster.find((thread, index) => [this.names[index], `${thread.thread} #${thread.tid}`, String(thread.tid), thread.thread].includes(name));
     return found && String(found.id);
   }
 
@@ -83,7 +83,7 @@ export class Timeline {
     listen(lanes.canvas, gesturesOf(this), { signal, isPanning: () => this.isPanning });
     this.listenForKeys(signal);
     if (this.context.place.arrows === '1' && !this.isExport) this.switchArrows(true);
-    if (this.isMoment) this.tell();
+    if (this.shown.told !== null) this.tell(this.shown.told);
     this.settle();
   }
 
@@ -139,11 +139,11 @@ export class Timeline {
   }
 
   write() {
-    const { window, chosen, cursor, folded } = this.shown;
+    const { window, chosen, told, folded } = this.shown;
     const isWhole = window.to - window.from > this.store.elapsed * 0.99999;
     this.context.note({
       from: isWhole ? undefined : nanoseconds(window.from), to: isWhole ? undefined : nanoseconds(window.to), of: undefined,
-      thread: chosen, time: this.isMoment && cursor !== null ? nanoseconds(cursor) : undefined, folded: [...folded], arrows: this.shown.wakes ? '1' : undefined,
+      thread: chosen, time: told === null ? undefined : nanoseconds(told), folded: [...folded], arrows: this.shown.wakes ? '1' : undefined,
     });
   }
 
@@ -203,19 +203,17 @@ export class Timeline {
     const bin = seconds === null ? undefined : this.lanes.binAt(row.index, seconds);
     const mix = bin?.mix.map(([state]) => bin.frame.states[state].title).join(' and ');
     this.said.textContent = `thread ${row.title}${mix ? `: ${mix} at ${time(seconds ?? 0)}` : ''}`;
-    if (this.isMoment) this.tell();
+    if (this.shown.told !== null) this.tell(this.shown.told);
     this.rest();
   }
 
-  /** Tells what the chosen thread does at the cursor. */
-  tell() {
-    const { chosen } = this.shown;
-    const index = this.store.roster.findIndex(({ id }) => String(id) === chosen);
+  /** Tells what the chosen thread does at a moment. @param {number} seconds */
+  tell(seconds) {
+    const index = this.store.roster.findIndex(({ id }) => String(id) === this.shown.chosen);
     if (index < 0) return;
-    this.shown.cursor ??= (this.shown.window.from + this.shown.window.to) / 2;
-    this.isMoment = true;
+    this.shown.told = seconds;
     drawMoment(this.moment, this.context, {
-      thread: this.store.roster[index], title: this.names[index], seconds: this.shown.cursor, bin: this.lanes.binAt(index, this.shown.cursor),
+      thread: this.store.roster[index], title: this.names[index], seconds, bin: this.lanes.binAt(index, seconds), close: () => this.clear(),
       titleOf: (id) => this.names[this.store.roster.findIndex((thread) => thread.id === id)] ?? `thread ${id}`,
     });
     this.lanes.redraw();
@@ -224,9 +222,7 @@ export class Timeline {
 
   /** @param {number|null} seconds */
   point(seconds) {
-    // While a moment is told of, the cursor comes back to it.
-    const resting = this.isMoment && this.context.place.time !== undefined ? this.shown.cursor : null;
-    this.shown.cursor = seconds ?? resting;
+    this.shown.cursor = seconds;
     this.lanes.redraw();
   }
 
@@ -244,8 +240,8 @@ export class Timeline {
 
   clear() {
     if (this.shown.brush) this.shown.brush = null;
-    else if (this.isMoment || this.shown.chosen !== undefined) {
-      this.isMoment = false;
+    else if (this.shown.chosen !== undefined) {
+      this.shown.told = null;
       this.shown.chosen = undefined;
       this.moment.replaceChildren();
     } else if (this.context.place.phase) this.go(null);

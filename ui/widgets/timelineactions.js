@@ -23,8 +23,7 @@ export function gesturesOf(timeline) {
     click: (x, y) => {
       const row = lanes.rowAt(y);
       if (row?.kind !== 'thread') return;
-      shown.cursor = lanes.secondsAt(x);
-      timeline.isMoment = true;
+      shown.told = lanes.secondsAt(x);
       lanes.scroller.focus({ preventScroll: true });
       timeline.choose(row.key);
     },
@@ -56,7 +55,7 @@ export function askedOf(timeline) {
   const { elapsed } = timeline.store;
   const span = () => shown.window.to - shown.window.from;
   const cursor = () => {
-    const seconds = shown.cursor ?? (shown.window.from + shown.window.to) / 2;
+    const seconds = shown.cursor ?? shown.told ?? (shown.window.from + shown.window.to) / 2;
     return Math.min(Math.max(seconds, shown.window.from), shown.window.to);
   };
   return {
@@ -70,9 +69,10 @@ export function askedOf(timeline) {
     move: (side) => {
       timeline.point(Math.min(Math.max(cursor() + side * span() / 100, 0), elapsed));
       if (shown.cursor !== null && (shown.cursor < shown.window.from || shown.cursor > shown.window.to)) timeline.setWindow(panned(shown.window, side * span() / 10, elapsed));
+      if (shown.told !== null) shown.told = shown.cursor;
       if (shown.chosen !== undefined) timeline.choose(shown.chosen);
     },
-    open: () => timeline.tell(),
+    open: () => timeline.tell(cursor()),
     begin: () => timeline.go({ from: cursor(), to: Math.max(shown.phase?.to ?? elapsed, cursor() + span() / 1000) }),
     end: () => timeline.go({ from: Math.min(shown.phase?.from ?? 0, cursor() - span() / 1000), to: cursor() }),
     here: () => timeline.go(shown.window),
