@@ -1,12 +1,98 @@
-/** What every number and word means. */
+/** What every number and word means: the registry, the keys, and how to read each view. In the URL: `of`, an entry's name, and `find`. */
 
-import { empty } from '../widgets/panel.js';
+import { entryOf, groupsOf, holds, sourceText } from '../model/help.js';
+import { element } from '../widgets/element.js';
+import { KEYS } from '../widgets/keys.js';
+import { panel } from '../widgets/panel.js';
+import { KEYS as TIMELINE_KEYS, POINTERS } from '../widgets/timelinekeys.js';
+import { GUIDES } from './help/guides.js';
+
+/** @typedef {import('../model/help.js').Entry} Entry */
 
 /** @type {import('../main.js').View} */
 export default {
   name: 'help',
   title: 'Help',
-  about: "What every number and word means.",
+  about: 'What every number and word means.',
   key: 'h',
-  draw: (root) => root.append(empty('This view is being built.')),
+  draw: (root, context) => panel(root, () => context.ask('help'), (registry) => {
+    drawHelp(root, registry, context);
+  }),
 };
+
+/**
+ * @param {HTMLElement} root
+ * @param {{metrics: Entry[], topics: Entry[]}} registry
+ * @param {import('../main.js').Context} context
+ */
+function drawHelp(root, { metrics, topics }, context) {
+  const { place, note, link } = context;
+  const entries = element('div', { 'data-part': 'entries' });
+  const fill = (/** @type {string} */ wanted) => entries.replaceChildren(...entriesOf(metrics, topics, wanted, link));
+  const search = element('input.search', {
+    type: 'search', value: place.find ?? '', placeholder: 'search the help', 'aria-label': 'search the help', 'data-search': true,
+    oninput: () => {
+      note({ find: search.value || undefined });
+      fill(search.value);
+    },
+  });
+  const parts = [['views', 'How to read each view'], ['keys', 'Keys'], ['topics', 'Words'], ...groupsOf(metrics, '').map(({ name }) => [name, name])];
+  root.append(
+    element('div.controls', null, search, element('nav.contents', { 'aria-label': 'parts of the help' },
+      ...parts.map(([name, title]) => element('button', { type: 'button', onclick: () => reveal(partNamed(root, name)) }, title)))),
+    drawGuides(context), drawKeys(), entries);
+  fill(place.find ?? '');
+  if (!place.of) return;
+  const wanted = entryOf([...metrics, ...topics], place.of);
+  const found = wanted && [...entries.querySelectorAll('[data-entry]')].find((each) => /** @type {HTMLElement} */ (each).dataset.entry === wanted.name);
+  if (found) {
+    found.classList.add('is-meant');
+    requestAnimationFrame(() => reveal(/** @type {HTMLElement} */ (found)));
+  } else {
+    root.prepend(element('p.caution', { role: 'note' }, wanted ? 'The search hides what the link means: ' : 'There is no entry of this name: ', element('code', null, place.of)));
+  }
+}
+
+/** @param {HTMLElement} root @param {string} name */
+const partNamed = (root, name) => /** @type {HTMLElement|undefined} */ ([...root.querySelectorAll('section')].find((section) => section.dataset.part === name));
+
+/** @param {HTMLElement|undefined} part */
+function reveal(part) {
+  if (!part) return;
+  part.tabIndex = -1;
+  part.scrollIntoView({ block: 'start' });
+  part.focus({ preventScroll: true });
+}
+
+/**
+ * @param {Entry[]} metrics
+ * @param {Entry[]} topics
+ * @param {string} wanted
+ * @param {import('../main.js').Context['link']} link
+ */
+function entriesOf(metrics, topics, wanted, link) {
+  const words = topics.filter((topic) => holds(topic, wanted));
+  const groups = [...(words.length > 0 ? [{ part: 'topics', name: 'Words', entries: words }] : []), ...groupsOf(metrics, wanted).map((group) => ({ part: group.name, ...group }))];
+  if (groups.length === 0) return [element('p.empty', { role: 'status' }, `Nothing in the help holds “${wanted}”.`)];
+  return groups.map(({ part, name, entries }) => element('section', { 'data-part': part }, element('h2', null, name),
+    element('dl.entries', null, ...entries.map((entry) => element('div', { 'data-entry': entry.name },
+      element('dt', null, entry.title, entry.unit && !entry.title.includes(entry.unit) ? element('span.faint', null, ` in ${entry.unit}`) : '', ' ', element('a', { href: link({ view: 'help', of: entry.name }) }, element('code', null, entry.name))),
+      element('dd', null, entry.explanation, entry.source ? element('span.faint', null, ` (${sourceText(entry.source)})`) : ''))))));
+}
+
+/** @param {import('../main.js').Context} context */
+function drawGuides({ link }) {
+  return element('section', { 'data-part': 'views' }, element('h2', null, 'How to read each view'),
+    element('dl.entries', null, ...GUIDES.map(({ view, title, text }) => element('div', { 'data-entry': `view-${view}` },
+      element('dt', null, element('a', { href: link({ view }) }, title)), ...text.map((one) => element('dd', null, one))))));
+}
+
+function drawKeys() {
+  const list = (/** @type {string} */ title, /** @type {string[][]} */ keys) => element('div', null, element('h3', null, title),
+    element('dl.keys', null, ...keys.map(([key, what]) => element('div', null, element('dt', null, element('kbd', null, key)), element('dd', null, what)))));
+  return element('section', { 'data-part': 'keys' }, element('h2', null, 'Keys'), element('div.columns', null,
+    list('Everywhere', KEYS), list('Timeline', TIMELINE_KEYS), list('Timeline, with a pointer', POINTERS), list('Tree', TREE), list('Critical path', PATH)));
+}
+
+const TREE = [['↑ ↓', 'the row above, below'], ['→', 'open, or the first row below'], ['←', 'close, or the row above it in the tree'], ['home end', 'first, last row'], ['space', 'open or close'], ['enter', 'the first view of the row']];
+const PATH = [['← →', 'on a slider: less, more of the time'], ['delete', 'on a slider: take the change away']];

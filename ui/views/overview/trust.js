@@ -35,7 +35,7 @@ export function drawEvidence(root, context) {
     const against = report.rows.filter(isAgainst).length;
     const marked = (/** @type {any[]} */ rows) => rows.map((row) => ({ ...row, mark: isAgainst(row) }));
     body.append(element('p', null, against > 0
-      ? `${against} ${against === 1 ? 'count speaks' : 'counts speak'} against the answers, marked with “!”.`
+      ? `${against === 1 ? 'One count is' : `${against} counts are`} not zero, as they were in a perfect recording: marked with “!”.`
       : 'Nothing that was counted speaks against the answers.'), ledger(['Count', 'Value', 'Meaning'], marked(ledgerOf(report.rows)), context));
     unfold(body, 'evidence', `All ${report.rows.length} counts`, context, (all) => all.append(ledger(['Count', 'Value', 'Meaning'], marked(report.rows), context)));
   });

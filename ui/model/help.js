@@ -1,0 +1,62 @@
+/** The registry of what is measured, in groups and searched. */
+
+/**
+ * @typedef {object} Entry
+ * @property {string} name
+ * @property {string} title
+ * @property {string} unit
+ * @property {string} explanation
+ * @property {string} source
+ * @property {string} [group]
+ */
+
+/**
+ * Entries that hold all of the words, in the registry's groups and order; groups without any are left out.
+ * @param {Entry[]} metrics
+ * @param {string} wanted
+ * @returns {{name: string, entries: Entry[]}[]}
+ */
+export function groupsOf(metrics, wanted) {
+  /** @type {Map<string, Entry[]>} */
+  const groups = new Map();
+  for (const entry of metrics.filter((entry) => holds(entry, wanted))) {
+    const group = entry.group ?? '';
+    groups.set(group, [...(groups.get(group) ?? []), entry]);
+  }
+  return [...groups].map(([name, entries]) => ({ name, entries }));
+}
+
+/**
+ * Whether an entry holds all of the words, in its name, its title or its explanation.
+ * @param {{name: string, title: string, explanation: string}} entry
+ * @param {string} wanted
+ */
+export function holds({ name, title, explanation }, wanted) {
+  const text = `${name} ${title} ${explanation}`.toLowerCase();
+  return wanted.toLowerCase().split(/\s+/).every((word) => text.includes(word));
+}
+
+/**
+ * The entry that a link means: by its name, else the one whose title it is, `_` and `-` being the same as a space.
+ * @template {{name: string, title: string}} T
+ * @param {T[]} entries
+ * @param {string|undefined} of
+ * @returns {T|undefined}
+ */
+export function entryOf(entries, of) {
+  if (!of) return undefined;
+  const plain = (/** @type {string} */ text) => text.toLowerCase().replace(/[_-]+/g, ' ').trim();
+  return entries.find(({ name }) => name === of) ?? entries.find(({ name, title }) => plain(name) === plain(of) || plain(title) === plain(of));
+}
+
+/**
+ * The reference of a definition in words: sections of docs/metrics.md, then papers.
+ * @param {string} source as `§2, Q §3, I §4`
+ */
+export function sourceText(source) {
+  const papers = /** @type {Record<string, string>} */ ({ Q: 'Quartz', I: 'IPS-2', M: 'the comparison of metrics', C: 'Carnival' });
+  return source.split(/,\s*/).map((part) => {
+    const [, paper, rest] = /^([QIMC]) (.*)$/.exec(part) ?? [];
+    return paper ? `${papers[paper]} ${rest}` : part.startsWith('§') ? `docs/metrics.md ${part}` : part;
+  }).join('; ');
+}
