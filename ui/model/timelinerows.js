@@ -7,6 +7,7 @@
  * @property {string} title
  * @property {number} index of a thread: its place in the roster
  * @property {boolean} isFolded
+ * @property {boolean} isAlone a thread whose process has no other: it stands for both, without a head
  * @property {number} count of a group: its threads
  * @property {number} top pixels
  * @property {number} height pixels
@@ -38,6 +39,7 @@ export function layout(threads, folded, room) {
   /** @type {Row|undefined} */
   let process;
   const names = nameThreads(threads);
+  const counts = countThreads(threads, machines.size > 1);
   threads.forEach((thread, index) => {
     const machineKey = String(thread.machine);
     if (machines.size > 1 && machine?.key !== machineKey) {
@@ -45,15 +47,18 @@ export function layout(threads, folded, room) {
       process = undefined;
       rows.push(machine);
     }
-    const processKey = `${machines.size > 1 ? `${machineKey} ` : ''}${thread.pid}`;
-    if (process?.key !== processKey) {
+    const processKey = keyOf(thread, machines.size > 1);
+    const isAlone = counts.get(processKey) === 1;
+    if (isAlone) process = undefined;
+    else if (process?.key !== processKey) {
       process = head('process', processKey, `${thread.process} ${thread.pid}`, folded);
       if (!machine?.isFolded) rows.push(process);
     }
     if (machine) machine.count += 1;
-    process.count += 1;
-    if (machine?.isFolded || process.isFolded) return;
-    rows.push({ kind: 'thread', key: String(thread.id), title: names[index], index, isFolded: false, count: 1, top: 0, height: 0 });
+    if (process) process.count += 1;
+    if (machine?.isFolded || process?.isFolded) return;
+    const title = isAlone ? aloneName(thread) : names[index];
+    rows.push({ kind: 'thread', key: String(thread.id), title, index, isFolded: false, isAlone, count: 1, top: 0, height: 0 });
   });
   const shown = rows.filter((row) => row.kind === 'thread').length;
   const threadHeight = rowHeight(shown, room - HEAD * (rows.length - shown));
@@ -73,7 +78,28 @@ export function layout(threads, folded, room) {
  * @param {ReadonlySet<string>} folded
  * @returns {Row}
  */
-const head = (kind, key, title, folded) => ({ kind, key, title, index: -1, isFolded: folded.has(key), count: 0, top: 0, height: 0 });
+const head = (kind, key, title, folded) => ({ kind, key, title, index: -1, isFolded: folded.has(key), isAlone: false, count: 0, top: 0, height: 0 });
+
+/**
+ * What the URL calls a thread's process when it is folded.
+ * @param {any} thread
+ * @param {boolean} hasMachines whether there are several
+ */
+const keyOf = ({ machine, pid }, hasMachines) => `${hasMachines ? `${machine} ` : ''}${pid}`;
+
+/**
+ * @param {any[]} threads
+ * @param {boolean} hasMachines
+ * @returns {Map<string, number>} by process
+ */
+function countThreads(threads, hasMachines) {
+  const counts = new Map();
+  for (const thread of threads) counts.set(keyOf(thread, hasMachines), (counts.get(keyOf(thread, hasMachines)) ?? 0) + 1);
+  return counts;
+}
+
+/** @param {any} thread the only one of its process */
+const aloneName = ({ thread, process, pid }) => (thread === process || !thread ? `${process} ${pid}` : `${thread} (${process} ${pid})`);
 
 /**
  * Names of threads: with their tid where several have one name.

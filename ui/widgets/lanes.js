@@ -138,6 +138,7 @@ export class Lanes {
       'data-row': `thread:${tid}`, title: `${row.title}\nthread ${tid} of ${process} ${pid}`, onclick: () => this.told.choose(row.key),
     }, shorten(row.title, room));
     made.classList.toggle('is-chosen', row.key === this.shown.chosen);
+    made.classList.toggle('is-alone', row.isAlone);
     return placed(made, row.top, Math.max(row.height, row.key === this.shown.chosen ? 14 : 0));
   }
 
@@ -179,8 +180,9 @@ export class Lanes {
   binAt(index, seconds) {
     const wanted = (this.shown.window.to - this.shown.window.from) / (this.width * devicePixelRatio);
     const [part] = cover({ from: seconds, to: seconds + wanted }, this.store.frames(Math.floor(index / BLOCK)), wanted);
-    const bin = part && binAt(part.frame, index, seconds);
-    return bin && { ...bin, frame: part.frame };
+    const frame = part?.frame ?? this.store.whole;
+    const bin = frame && binAt(frame, index, seconds);
+    return bin && { ...bin, frame };
   }
 
   /**

@@ -4,21 +4,28 @@ import test from 'node:test';
 import { between, blocksOf, HEAD, indexAt, layout, middles, nameThreads, neighbour, rowHeight } from '../../model/timelinerows.js';
 
 const thread = (id, process, pid, name, machine = 'vm') => ({ id, machine, process, pid, thread: name, tid: 100 + id });
-const THREADS = [thread(7, 'make', 1, 'make'), thread(3, 'cc', 2, 'cc'), thread(4, 'cc', 2, 'worker'), thread(5, 'cc', 2, 'worker')];
+const THREADS = [thread(7, 'make', 1, 'make'), thread(8, 'make', 1, 'jobs'), thread(3, 'cc', 2, 'cc'), thread(4, 'cc', 2, 'worker'), thread(5, 'cc', 2, 'worker')];
+const MACHINES = ['one', 'two'].flatMap((machine, index) => [thread(index * 2, 'a', 1, 'a', machine), thread(index * 2 + 1, 'a', 1, 'b', machine)]);
 const titles = ({ rows }) => rows.map((row) => `${row.kind} ${row.title}`);
 
 test('threads stand below their process, and below their machine where there are several', () => {
   assert.deepEqual(titles(layout(THREADS, new Set(), 500)),
-    ['process make 1', 'thread make', 'process cc 2', 'thread cc', 'thread worker #104', 'thread worker #105']);
-  assert.deepEqual(titles(layout([thread(0, 'a', 1, 'a', 'one'), thread(1, 'a', 1, 'b', 'two')], new Set(), 500)),
-    ['machine machine one', 'process a 1', 'thread a', 'machine machine two', 'process a 1', 'thread b']);
+    ['process make 1', 'thread make', 'thread jobs', 'process cc 2', 'thread cc', 'thread worker #104', 'thread worker #105']);
+  assert.deepEqual(titles(layout(MACHINES, new Set(), 500)),
+    ['machine machine one', 'process a 1', 'thread a #100', 'thread b #101', 'machine machine two', 'process a 1', 'thread a #102', 'thread b #103']);
 });
 
 test('a folded group hides its rows and counts them', () => {
   const { rows } = layout(THREADS, new Set(['2']), 500);
-  assert.deepEqual(rows.map((row) => [row.title, row.count, row.isFolded]), [['make 1', 1, false], ['make', 1, false], ['cc 2', 3, true]]);
-  const machines = layout([thread(0, 'a', 1, 'a', 'one'), thread(1, 'b', 2, 'b', 'two')], new Set(['one']), 500);
-  assert.deepEqual(titles(machines), ['machine machine one', 'machine machine two', 'process b 2', 'thread b']);
+  assert.deepEqual(rows.map((row) => [row.title, row.count, row.isFolded]), [['make 1', 2, false], ['make', 1, false], ['jobs', 1, false], ['cc 2', 3, true]]);
+  const machines = layout(MACHINES, new Set(['one', 'two 1']), 500);
+  assert.deepEqual(machines.rows.map((row) => [row.title, row.count]), [['machine one', 2], ['machine two', 2], ['a 1', 2]]);
+});
+
+test('a process of one thread is one row', () => {
+  const { rows } = layout([thread(0, 'make', 1, 'make'), thread(1, 'cc', 2, 'cc1plus'), thread(2, 'ld', 3, 'ld'), thread(3, 'ld', 3, 'w')], new Set(), 500);
+  assert.deepEqual(rows.map((row) => [row.kind, row.title, row.isAlone]),
+    [['thread', 'make 1', true], ['thread', 'cc1plus (cc 2)', true], ['process', 'ld 3', false], ['thread', 'ld', false], ['thread', 'w', false]]);
 });
 
 test('rows shrink with their number, within limits', () => {
@@ -33,7 +40,7 @@ test('rows follow each other without gaps', () => {
     assert.equal(row.top, top);
     return top + row.height;
   }, 0);
-  assert.equal(height, 2 * HEAD + 4 * threadHeight);
+  assert.equal(height, 2 * HEAD + 5 * threadHeight);
 });
 
 test('a height finds its row', () => {
@@ -41,13 +48,13 @@ test('a height finds its row', () => {
   for (const row of rows) for (const y of [row.top, row.top + row.height - 0.1]) assert.equal(rows[indexAt(rows, y)], row);
   assert.equal(indexAt(rows, -5), 0);
   assert.equal(indexAt(rows, height + 5), rows.length - 1);
-  assert.deepEqual(between(rows, rows[1].top + 1, rows[3].top).map((row) => row.title), ['make', 'cc 2']);
+  assert.deepEqual(between(rows, rows[2].top + 1, rows[4].top).map((row) => row.title), ['jobs', 'cc 2']);
 });
 
 test('a step goes from thread to thread, over heads, and stops at the ends', () => {
   const { rows } = layout(THREADS, new Set(), 500);
-  assert.equal(neighbour(rows, '7', 1)?.key, '3');
-  assert.equal(neighbour(rows, '3', -1)?.key, '7');
+  assert.equal(neighbour(rows, '8', 1)?.key, '3');
+  assert.equal(neighbour(rows, '3', -1)?.key, '8');
   assert.equal(neighbour(rows, '5', 1)?.key, '5');
   assert.equal(neighbour(rows, undefined, 1)?.key, '7');
   assert.equal(neighbour(rows, undefined, -1)?.key, '5');
@@ -64,12 +71,12 @@ test('a thread of a folded group is where the head of its group is', () => {
   const { rows } = layout(THREADS, new Set(['2']), 500);
   const places = middles(THREADS, rows);
   assert.equal(places.get(7), rows[1].top + rows[1].height / 2);
-  for (const id of [3, 4, 5]) assert.equal(places.get(id), rows[2].top + HEAD / 2);
+  for (const id of [3, 4, 5]) assert.equal(places.get(id), rows[3].top + HEAD / 2);
   const open = middles(THREADS, layout(THREADS, new Set(['1']), 500).rows);
   assert.equal(open.get(7), HEAD / 2);
-  assert.equal(open.size, 4);
+  assert.equal(open.size, 5);
 });
 
 test('threads with one name are told apart by their tid', () => {
-  assert.deepEqual(nameThreads(THREADS), ['make', 'cc', 'worker #104', 'worker #105']);
+  assert.deepEqual(nameThreads(THREADS), ['make', 'jobs', 'cc', 'worker #104', 'worker #105']);
 });
