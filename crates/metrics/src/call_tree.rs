@@ -133,7 +133,7 @@ impl Growth<'_> {
     /// Each node's line of most time; of equal ones the first.
     fn lines(&self, mut times: BTreeMap<PathId, u64>) -> BTreeMap<usize, u32> {
         let mut lines: BTreeMap<(usize, u32), u64> = BTreeMap::new();
-        // From the ends of the paths inwards: a path's number is larger than its caller's.
+        // From the ends of the paths outwards: a path's number is larger than its caller's.
         while let Some((path, time)) = times.pop_last() {
             let (Some(place), Some(caller)) = (self.paths.innermost(path), self.paths.caller(path)) else {
                 continue;

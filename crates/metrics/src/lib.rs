@@ -35,6 +35,7 @@ mod profile;
 mod regions;
 pub mod registry;
 mod rows;
+mod source_lines;
 mod states;
 mod told;
 mod trail;
@@ -60,6 +61,7 @@ pub use lengths::Lengths;
 pub use phases::{Phases, ProposedPhase};
 pub use regions::MarkedRegion;
 pub use rows::{rows, total};
+pub use source_lines::{SourceLine, source_lines};
 pub use states::{Condition, Spread, Spreads, StateRow, States};
 pub use waits::{
     Category, Deed, GroupId, Share, Source, Split, Step, StepId, StepTable, ThreadGroup, Unwanted, WaitClass,

@@ -97,16 +97,28 @@ pub fn rows(
             table.row(node(place)).own.add(measures);
         }
     }
-    // From the ends of the paths inwards: a path's number is larger than its caller's.
-    while let Some((path, measures)) = by_path.pop_last() {
-        let (Some(place), Some(caller)) = (paths.innermost(path), paths.caller(path)) else { continue };
+    outwards(paths, by_path, |caller, place, measures| {
         let is_outermost = !paths.places_of(caller).any(|outer| node(outer) == node(place));
         if is_outermost {
-            table.row(node(place)).inclusive.add(&measures);
+            table.row(node(place)).inclusive.add(measures);
         }
+    });
+    table.rows.into_values().collect()
+}
+
+/// Calls `visit` for every path that was charged or is a caller of one: with the path of its caller, its innermost place, and
+/// what was charged there and further in.
+pub(crate) fn outwards(
+    paths: &Paths,
+    mut by_path: BTreeMap<PathId, Measures>,
+    mut visit: impl FnMut(PathId, Place, &Measures),
+) {
+    // From the ends of the paths outwards: a path's number is larger than its caller's.
+    while let Some((path, measures)) = by_path.pop_last() {
+        let (Some(place), Some(caller)) = (paths.innermost(path), paths.caller(path)) else { continue };
+        visit(caller, place, &measures);
         by_path.entry(caller).or_default().add(&measures);
     }
-    table.rows.into_values().collect()
 }
 
 #[derive(Default)]

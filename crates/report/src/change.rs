@@ -95,6 +95,13 @@ fn named(found: Found, names: &Names<'_>) -> (String, Subject) {
             });
             (name, Subject::Lines(lines))
         }
+        Found::File(file) => {
+            let of_file =
+                |place: &&longpole_trace::Place| names.paths.procedure_named_by(place.procedure).file == file;
+            let places = names.paths.all_places().iter().filter(of_file);
+            let lines = places.map(|place| (place.procedure, place.line)).collect();
+            (format!("file {}", file.rsplit('/').next().unwrap_or(&file)), Subject::Lines(lines))
+        }
         Found::Objects(objects) => {
             let first = objects.first().map_or_else(String::new, |&id| {
                 let object = names.objects.get(id);
@@ -148,6 +155,23 @@ mod tests {
             assert_eq!(parse(&made, text).unwrap().change, Change { subject, factor }, "{text}");
         }
         assert_eq!(parse(&made, "cache=0").unwrap().label(), "waiting for cache × 0");
+    }
+
+    #[test]
+    fn a_file_is_all_its_lines() {
+        let mut made = draw("A = main > update\nT1 AA");
+        let procedure = longpole_trace::Procedure {
+            name: "serve".into(),
+            module: "app".into(),
+            file: "/src/server.c".into(),
+        };
+        let procedure = made.paths.procedure(procedure);
+        for line in [5, 7] {
+            made.paths.place(longpole_trace::Place { procedure, line });
+        }
+        let change = parse(&made, "file:server.c=0.5").unwrap();
+        assert_eq!(change.change.subject, Subject::Lines(vec![(procedure, 5), (procedure, 7)]));
+        assert_eq!(change.label(), "file server.c × 0.5");
     }
 
     #[test]

@@ -34,6 +34,7 @@ fn reading(view: View) -> &'static str {
         View::Slack => include_str!("documents/slack.md"),
         View::Npt => include_str!("documents/npt.md"),
         View::Profile => include_str!("documents/profile.md"),
+        View::Source => include_str!("documents/source.md"),
         View::Waits => include_str!("documents/waits.md"),
         View::Objects => include_str!("documents/objects.md"),
         View::States => include_str!("documents/states.md"),

@@ -5,6 +5,7 @@
 //!   procedure:update             a procedure; `procedure:inflate (libz.so.1)` tells two of one name apart
 //!   region:load tables           what the program marked so
 //!   line:server.c:88             what was inlined there included
+//!   file:server.c                all lines of the file
 //!   object:cache_lock            all objects of that name
 //!   thread:worker   thread:#812  all threads of that name; the one of that tid
 //!   process:cc1     process:#811
@@ -38,6 +39,8 @@ pub enum Kind {
     Region,
     /// A line of a source file.
     Line,
+    /// A source file.
+    File,
     /// A synchronisation object, a file, a socket.
     Object,
     /// A thread.
@@ -49,7 +52,7 @@ pub enum Kind {
 impl Kind {
     /// Every kind.
     pub const ALL: &'static [Kind] =
-        &[Kind::Procedure, Kind::Region, Kind::Line, Kind::Object, Kind::Thread, Kind::Process];
+        &[Kind::Procedure, Kind::Region, Kind::Line, Kind::File, Kind::Object, Kind::Thread, Kind::Process];
 
     /// The kind's word before a colon.
     #[must_use]
@@ -58,6 +61,7 @@ impl Kind {
             Kind::Procedure => "procedure",
             Kind::Region => "region",
             Kind::Line => "line",
+            Kind::File => "file",
             Kind::Object => "object",
             Kind::Thread => "thread",
             Kind::Process => "process",
@@ -78,6 +82,8 @@ pub enum Found {
     Procedure(ProcedureId),
     /// A source line, in every procedure that has it.
     Lines(Vec<(ProcedureId, u32)>),
+    /// A source file, by its whole path.
+    File(String),
     /// Objects.
     Objects(Vec<ObjectId>),
     /// Threads.
@@ -279,6 +285,22 @@ db/flusher CC3C";
     }
 
     #[test]
+    fn a_file_is_found_by_the_end_of_its_path() {
+        let mut made = scene();
+        add(&mut made, "serve", "app", "/src/net/server.c");
+        let file = |path: &str| Found::File(path.to_owned());
+        for wanted in ["file:server.c", "net/server.c", "file:/src/net/server.c"] {
+            assert_eq!(find(&made, wanted).unwrap(), file("/src/net/server.c"), "{wanted}");
+        }
+        assert!(find(&made, "file:erver.c").is_err(), "a part of a file's name is none");
+        add(&mut made, "answer", "app", "/src/web/server.c");
+        let error = find(&made, "file:server.c").unwrap_err();
+        let Error::AmbiguousName { candidates, .. } = &error else { panic!("{error}") };
+        assert_eq!(candidates, &["file:/src/net/server.c", "file:/src/web/server.c"]);
+        assert_eq!(find(&made, "file:web/server.c").unwrap(), file("/src/web/server.c"));
+    }
+
+    #[test]
     fn an_unknown_name_is_answered_with_the_nearest() {
         let error = find(&scene(), "procedure:net::Server::acept").unwrap_err();
         let Error::NoSuchName { nearest, .. } = &error else { panic!("{error}") };
@@ -288,7 +310,9 @@ db/flusher CC3C";
         assert_eq!(nearest[0], "object:cache_lock");
         let text = error.to_string();
         assert!(
-            text.starts_with("find a procedure, region, line, object, thread or process named `chache_lok`"),
+            text.starts_with(
+                "find a procedure, region, line, file, object, thread or process named `chache_lok`"
+            ),
             "{text}"
         );
     }

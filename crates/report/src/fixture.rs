@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use longpole_metrics::{Analysis, Demand, analyse, details};
 use longpole_testkit::{MemoryTimelines, draw};
-use longpole_trace::{Evidence, Objects, PathId, Paths, Phase, Place, Timelines, What};
+use longpole_trace::{Evidence, Objects, PathId, Paths, Phase, Place, Procedure, Timelines, What};
 
 use crate::input::{Input, Options, Source};
 use crate::report::Report;
@@ -108,6 +108,15 @@ impl Scene {
 
     /// Puts a procedure into another module.
     pub(crate) fn move_to_module(&mut self, procedure: &str, module: &str) {
+        self.change_procedure(procedure, |named| named.module = module.to_owned());
+    }
+
+    /// Puts a procedure into a source file.
+    pub(crate) fn move_to_file(&mut self, procedure: &str, file: &str) {
+        self.change_procedure(procedure, |named| named.file = file.to_owned());
+    }
+
+    fn change_procedure(&mut self, procedure: &str, change: impl Fn(&mut Procedure)) {
         let id = self.timelines.procedure(procedure);
         let mut moved = Paths::default();
         for path in 1..self.timelines.paths.len() {
@@ -116,7 +125,7 @@ impl Scene {
             let place = old.innermost(path).unwrap();
             let mut named = old.procedure_named_by(place.procedure).clone();
             if place.procedure == id {
-                named.module = module.to_owned();
+                change(&mut named);
             }
             let procedure = moved.procedure(named);
             let place = moved.place(Place { procedure, line: place.line });

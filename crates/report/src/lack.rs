@@ -83,7 +83,7 @@ fn needs(view: View, options: &Options) -> &'static [Need] {
         View::CriticalPath | View::Zeroing | View::Slack | View::Guidance | View::Summary => {
             &[Need::Switches, Need::Wakes, Need::Samples, Need::Marks]
         }
-        View::Npt | View::Profile | View::Tree | View::CallTree => {
+        View::Npt | View::Profile | View::Source | View::Tree | View::CallTree => {
             &[Need::Switches, Need::Samples, Need::Marks]
         }
         View::Waits => &[Need::Switches, Need::Wakes, Need::Samples, Need::Marks],

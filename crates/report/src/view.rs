@@ -50,6 +50,8 @@ views! {
     Npt => "npt",
     /// CPU time and waiting time: the gprof and the ips2 profile side by side.
     Profile => "profile",
+    /// Source lines with what they cost, the waiting suffered there, and the waiting that they caused.
+    Source => "source",
     /// Every wait explained: where threads waited, and what those did for whom they waited.
     Waits => "waits",
     /// What threads waited for: each lock, condition, barrier with its waits.
@@ -78,6 +80,7 @@ impl View {
     pub fn kinds(self) -> &'static [Kind] {
         match self {
             View::Objects => &[Kind::Object],
+            View::Source => &[Kind::File],
             View::CallTree => &[Kind::Procedure, Kind::Region, Kind::Thread, Kind::Process],
             View::Parallelism => &[Kind::Procedure, Kind::Region, Kind::Object, Kind::Thread],
             _ => &[],

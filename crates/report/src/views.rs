@@ -14,6 +14,7 @@ mod parallelism;
 mod phases;
 mod profile;
 mod ranking;
+mod source;
 mod stack;
 mod states;
 mod summary;
@@ -54,6 +55,7 @@ pub fn build(view: View, input: &Input<'_>, options: &Options) -> Report {
         View::Slack => gains::build(gains::Kind::Slack, input, options),
         View::Npt => npt::build(input, options),
         View::Profile => profile::build(input, options),
+        View::Source => source::build(input, options),
         View::Waits => waits::build(input, options),
         View::Objects => match &options.of {
             Some(Found::Objects(ids)) => one_object::build(input, options, ids),

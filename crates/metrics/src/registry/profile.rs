@@ -100,6 +100,22 @@ pub(super) const METRICS: &[Metric] = &[
         source: "§2, I §2.1",
     },
     Metric {
+        name: "suffered_seconds",
+        title: "Waiting suffered",
+        unit: Unit::Seconds,
+        group: Group::Profile,
+        explanation: "Time for which threads waited at the row for other threads and processes: synchronisation wait and spinning.",
+        source: "§2, C §3.4",
+    },
+    Metric {
+        name: "caused_seconds",
+        title: "Waiting caused",
+        unit: Unit::Seconds,
+        group: Group::Profile,
+        explanation: "Time that other threads were blocked until the row's own code ended their waits: idle blame, by unlocking, signalling, sending, arriving last, or ending.",
+        source: "§3, Q §3.2.5",
+    },
+    Metric {
         name: "blocked_lock_seconds",
         title: "Blocked: lock",
         unit: Unit::Seconds,

@@ -30,6 +30,7 @@ pub(super) fn candidates(names: &Names<'_>, kinds: &[Kind]) -> Vec<Candidate> {
         Kind::Procedure => procedures(names),
         Kind::Region => regions(names),
         Kind::Line => lines(names),
+        Kind::File => files(names),
         Kind::Object => objects(names),
         Kind::Thread => threads(names),
         Kind::Process => processes(names),
@@ -98,8 +99,7 @@ fn lines(names: &Names<'_>) -> Vec<Candidate> {
     let candidate = |((file, line), found): ((&str, u32), Vec<(ProcedureId, u32)>)| {
         let short = file_name(file);
         let told = if counts[short] > 1 { file } else { short };
-        let ends = file.match_indices('/').map(|(at, _)| &file[at + 1..]);
-        let others = ends.filter(|end| !end.is_empty()).map(|end| format!("{end}:{line}")).collect();
+        let others = ends(file).map(|end| format!("{end}:{line}")).collect();
         Candidate {
             name: format!("{file}:{line}"),
             others,
@@ -110,6 +110,30 @@ fn lines(names: &Names<'_>) -> Vec<Candidate> {
         }
     };
     lines.into_iter().map(candidate).collect()
+}
+
+/// The ends of a path that begin with the name of a folder or file, without the whole of it.
+fn ends(file: &str) -> impl Iterator<Item = &str> {
+    file.match_indices('/').map(|(at, _)| &file[at + 1..]).filter(|end| !end.is_empty())
+}
+
+fn files(names: &Names<'_>) -> Vec<Candidate> {
+    let all = names.paths.procedures().iter().map(|procedure| procedure.file.as_str());
+    let files: BTreeSet<&str> = all.filter(|file| !file.is_empty()).collect();
+    let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+    files.iter().for_each(|file| *counts.entry(file_name(file)).or_default() += 1);
+    let candidate = |file: &str| {
+        let told = if counts[file_name(file)] > 1 { file } else { file_name(file) };
+        Candidate {
+            name: file.to_owned(),
+            others: ends(file).map(str::to_owned).collect(),
+            label: format!("{}:{told}", Kind::File),
+            is_special: true,
+            is_own: false,
+            found: Found::File(file.to_owned()),
+        }
+    };
+    files.iter().copied().map(candidate).collect()
 }
 
 fn objects(names: &Names<'_>) -> Vec<Candidate> {

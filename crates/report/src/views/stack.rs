@@ -56,7 +56,7 @@ pub(super) fn build(input: &Source<'_>, options: &Options, of: &Found) -> Report
         Found::Procedure(id) => of_procedure(input, *id),
         Found::Threads(ids) => of_threads(input, ids),
         Found::Objects(ids) => of_objects(input, ids),
-        Found::Lines(_) | Found::Processes(_) => return report,
+        Found::Lines(_) | Found::File(_) | Found::Processes(_) => return report,
     };
     let whole: f64 = stack.parts.iter().map(Part::whole).sum();
     report.rows = rows(input, &stack, whole);
