@@ -1,14 +1,14 @@
-/** One object in full, from the rows of `objects` with `of`: who waited for whom, and places as links can use them. */
+/** One object in full, from the rows of `objects` with `of`: who waited for whom, places, and orders of locks. */
 
 /**
- * A place of code as the reports write it: `procedure file.c:12`, or a procedure alone.
- * @param {string|undefined} text
- * @returns {{text: string, procedure: string, file?: string, line?: number}}
+ * The place of code that a row tells of, as links need it.
+ * @param {Record<string, any>} row
+ * @param {string} [side] `ended_by_` for those that ended the waits
+ * @returns {Record<string, any>} `procedure` and what is known of its line; nothing where it is not known
  */
-export function placeOf(text) {
-  const found = /^(.*\S) (\S+):(\d+)$/.exec(text ?? '');
-  if (!found) return { text: text ?? '', procedure: (text ?? '').replace(/ (\(.*\)|\[kernel\])$/, '') };
-  return { text: text ?? '', procedure: found[1], file: found[2], line: Number(found[3]) };
+export function placeOf(row, side = '') {
+  const { [`${side}procedure`]: procedure, [`${side}module`]: module, [`${side}file`]: file, [`${side}line`]: line } = row;
+  return procedure ? { procedure, module, file, line } : {};
 }
 
 /**

@@ -20,7 +20,7 @@ export const CLASSES = [
     about: 'locks, messages, devices, pages, processors: hold and send less, or wait for less',
   },
   {
-    key: 'unexplained', name: 'unexplained', mark: '?', look: 'unexplained',
+    key: 'unexplained_percent', name: 'unexplained', mark: '?', look: 'unexplained',
     about: 'nothing recorded tells what the others did meanwhile',
   },
 ];

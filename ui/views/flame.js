@@ -64,7 +64,7 @@ function drawGraph(body, tree, { report, measure }, context) {
   };
   const look = () => {
     const { found, total } = search(tree, state.find);
-    matched.textContent = state.find.trim() === '' ? '' : `${found.size} paths match, with ${percent(100 * total / tree.total)} of the ${measure.title}`;
+    matched.textContent = state.find.trim() === '' ? '' : `${found.size} ${found.size === 1 ? 'path matches' : 'paths match'}, with ${percent(100 * total / tree.total)} of the ${measure.title}`;
     return found;
   };
   const graph = flame(tree, {

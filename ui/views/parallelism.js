@@ -10,6 +10,7 @@ import { chooser } from '../widgets/chooser.js';
 import { explained } from '../widgets/choice.js';
 import { element } from '../widgets/element.js';
 import { linksOf } from '../widgets/links.js';
+import { callersAndCalls } from '../widgets/neighbours.js';
 import { empty, panel } from '../widgets/panel.js';
 import { procedureLink } from '../widgets/places.js';
 import { drawStacks } from '../widgets/stacks.js';
@@ -51,7 +52,7 @@ function drawLevels(root, { rows, recording }, context) {
       `One thread alone was busy for ${percent(one)} of the time, none for ${percent(none)}.`),
     element('table.levels', { 'aria-label': 'elapsed time by number of busy threads' },
       element('thead', null, element('tr', null, element('th.number', { scope: 'col' }, 'threads'),
-        element('th.wide', { scope: 'col' }, element('span.swatch.look-busy', null, 'U'), ' busy ', element('span.swatch.look-ready', null, 'N'), ' runnable'),
+        element('th.wide', { scope: 'col' }, element('span.part-mark.look-busy', null, 'U'), ' busy ', element('span.part-mark.look-ready', null, 'N'), ' runnable'),
         element('th.number', { scope: 'col', title: 'time in which so many threads were busy' }, 'busy'), element('th.number', { scope: 'col' }, '%'),
         element('th.number.extra', { scope: 'col', title: 'time in which so many threads could run' }, 'runnable %'), element('th', { scope: 'col' }, 'most ran'))),
       element('tbody', null, ...rows.map((/** @type {any} */ row) => element('tr', { 'data-level': row.level },
@@ -108,6 +109,8 @@ function drawOne(root, of, context) {
       (layer.part === 'self' || layer.key === '' || layer.part === 'nobody' ? undefined : link({ of: argumentOf(layer), open: [...trail, of] }));
     body.append(sentence(of, stacks, report.recording, context),
       drawStacks(stacks, down, context, of.startsWith('object:') ? 'time for which it was waited for' : 'normalised processor time'));
+    const { procedure } = rowOf(of);
+    if (procedure) body.append(callersAndCalls(procedure, (name) => link({ of: `procedure:${name}`, open: [...trail, of] }), context));
   });
 }
 

@@ -1,6 +1,6 @@
 /**
  * Why threads wait, explained by what the others did meanwhile (Carnival, figure 1). Keys of its own in the URL: `explain`, a
- * row's place, shows that wait in full; `all=1` adds the waits that nobody wants explained; `causes=direct` does not follow
+ * row's place, shows that wait in full, and `kind` one kind of explanation of it; `all=1` adds the waits that nobody wants explained; `causes=direct` does not follow
  * causes that are waits themselves.
  */
 
@@ -32,10 +32,12 @@ export default {
   draw(root, context) {
     const { place } = context;
     const number = Number(place.explain);
-    return panel(root, () => context.report('waits', { by: place.by }), (report) => {
+    return panel(root, () => context.report('waits', { by: place.by }), async (report) => {
       const row = report.rows[number - 1];
-      if (place.explain && row) drawExplanation(root, row, number, context);
-      else drawMap(root, report.rows, context);
+      if (!place.explain || !row) return drawMap(root, report.rows, context);
+      // The kinds of explanation are more than the row tells; without them it is explained as a whole.
+      const full = await context.report('waits', { by: place.by, explain: String(number) }).catch(() => null);
+      return drawExplanation(root, full?.rows[0] ?? row, number, context);
     });
   },
 };
@@ -51,7 +53,7 @@ function drawMap(root, rows, context) {
   const wanted = numbered.filter(({ row }) => row.wanted);
   const unwanted = numbered.filter(({ row }) => !row.wanted);
   root.append(element('div.controls', null,
-    choice('a row is a', BY, place.by, (by) => link({ by, explain: undefined })),
+    choice('a row is a', BY, place.by, (by) => link({ by, explain: undefined, kind: undefined })),
     choice('waits', [
       { value: undefined, title: 'that matter' },
       { value: '1', title: 'all', about: 'also those that nobody wants explained: for the end of threads, from outside, of spare threads, until the end' },

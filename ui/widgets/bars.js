@@ -37,4 +37,4 @@ export function bar(parts, whole, label) {
  * @param {string} look
  * @param {string} mark
  */
-export const swatch = (look, mark) => element(`span.swatch.look-${look}`, { 'aria-hidden': 'true' }, mark);
+export const swatch = (look, mark) => element(`span.part-mark.look-${look}`, { 'aria-hidden': 'true' }, mark);

@@ -23,7 +23,7 @@ export function chooser({ place, report, go }) {
     type: 'search', list: 'names-of-all', placeholder: 'procedure, object or thread', 'aria-label': 'what to look at', value: place.of ?? '',
     'data-part': 'chooser', autocomplete: 'off', onfocus: fill,
   });
-  return element('form.chooser', {
+  return element('form.finder', {
     onsubmit: (/** @type {Event} */ event) => {
       event.preventDefault();
       go({ of: field.value.trim() || undefined, open: undefined });

@@ -1,6 +1,6 @@
 /** One wait in full (part of the view `waits`): what those did beyond who ended it, beside what the waiting threads did beyond. */
 
-import { classShares, deedOf, lookOf, sidesOf } from '../model/waiting.js';
+import { classShares, deedOf, lookOf, mainCauses, sidesOf } from '../model/waiting.js';
 import { nameOf, shorten } from '../model/names.js';
 import { count, percent, time } from '../model/quantity.js';
 import { swatch } from './bars.js';
@@ -42,10 +42,12 @@ export function where(row, context) {
 export function drawExplanation(root, row, number, context) {
   const { place, link } = context;
   const toRoots = place.causes !== 'direct';
-  const sides = sidesOf(row, toRoots);
+  const kinds = row.explanations ?? [];
+  const kind = kinds[Number(place.kind) - 1];
+  const sides = sidesOf(kind ?? row, toRoots);
   root.append(
     element('div.controls', null,
-      element('a', { href: link({ explain: undefined, causes: undefined }), 'data-back': true }, '← all waiting'), ' ',
+      element('a', { href: link({ explain: undefined, causes: undefined, kind: undefined }), 'data-back': true }, '← all waiting'), ' ',
       choice('causes', [
         { value: undefined, title: 'root causes', about: 'every wait among the causes is replaced by its own causes, down to work, devices and timers' },
         { value: 'direct', title: 'direct causes', about: 'what was done between, waits included' },
@@ -56,11 +58,31 @@ export function drawExplanation(root, row, number, context) {
         row.percent !== undefined && `, ${percent(row.percent)} of all waiting`, row.count > 1 && `, ${time(row.seconds / row.count)} each`, '. ',
         ...classShares(row).flatMap(({ kind, percent: share }) =>
           [swatch(kind.look, kind.mark), ' ', explained(kind.name, kind.key, context), ` ${percent(share)}  `]))),
+    kinds.length > 1 ? kindsOf(kinds, row, kind, context) : '',
     element('section.sides', { 'data-part': 'sides' },
       side('waiting', 'Those who waited, beyond the others', sides.negative, sides, context),
       side('ending', 'Those who ended the waits, beyond them', sides.positive, sides, context)),
     element('p.faint', null, 'Both columns last equally long, from where the threads last had met. What both did is left out; '
       + 'what only one side did explains the rest, and the waiting fills the gap.'));
+}
+
+/**
+ * The kinds of explanation that the waits have, one of them chosen.
+ * @param {any[]} kinds
+ * @param {any} row
+ * @param {any} chosen
+ * @param {Context} context
+ */
+function kindsOf(kinds, row, chosen, { link }) {
+  const line = (/** @type {any} */ one, /** @type {string|undefined} */ kind, /** @type {string} */ about) => element('li', null, element('a', {
+    href: link({ kind }), 'aria-current': one === chosen ? 'true' : undefined, 'data-kind': kind ?? '',
+  }, `${percent(one ? one.percent : 100)}`), ` ${time((one ?? row).seconds)} in ${count((one ?? row).count)} waits: `, element('span.faint', null, about));
+  const about = (/** @type {any} */ one) => {
+    const causes = mainCauses(one, 2).map(({ percent: share, text, by }) => `${percent(share)} ${shorten(text, 40)}${by ? ` in ${shorten(by, 20)}` : ''}`);
+    return [one.class, ...causes].filter(Boolean).join(', ') || 'many small causes';
+  };
+  return element('section', { 'data-part': 'kinds' }, element('h2', null, 'Kinds of explanation'),
+    element('ol.kinds', null, line(undefined, undefined, 'all together'), ...kinds.map((one, at) => line(one, String(at + 1), about(one)))));
 }
 
 /**

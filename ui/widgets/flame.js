@@ -125,6 +125,6 @@ function watchWidth(field, state, draw, signal) {
 /** @param {{module: string, seconds: number, tint: string}[]} modules */
 function legend(modules) {
   const named = modules.filter(({ tint, seconds }) => tint !== 'rest' && seconds > 0);
-  return element('div.legend', { 'data-part': 'legend' }, ...named.map(({ module, tint }) =>
+  return element('div.modules', { 'data-part': 'legend' }, ...named.map(({ module, tint }) =>
     element('span', { title: module }, element('span.chip', { 'data-tint': tint, 'aria-hidden': 'true' }), ' ', element('span.code', null, shorten(module, 32)))));
 }

@@ -59,12 +59,12 @@ function parts(rows, context) {
     element('div.pair', null, queue(of('queue')), lengths(of('length'))),
     threads(of('threads')),
     list('places', 'Which code waited for which', of('places'), [
-      ['waited', (row) => placeCell(row.waiting, context)], ['ended the wait', (row) => placeCell(row.ended_by, context)], ...PAIR]),
+      ['waited', (row) => placeCell(row, row.waiting, context)], ['ended the wait', (row) => placeCell(row, row.ended_by, context, 'ended_by_')], ...PAIR]),
     list('holders', 'Where it was handed over, and what was done since others wanted it', of('holder'), [
-      ['place', (row) => placeCell(row.holder, context)], ['% of holding', (row) => percent(row.percent)], ['held', (row) => time(row.held_seconds)],
+      ['place', (row) => placeCell(row, row.holder, context)], ['% of holding', (row) => percent(row.percent)], ['held', (row) => time(row.held_seconds)],
       ['CPU', (row) => time(row.holder_cpu_seconds)], ['NPT', (row) => time(row.holder_npt_seconds)], ['hand-overs', (row) => count(row.handovers)]]),
     list('acquisitions', 'Where it was acquired, with all its holds', of('acquisition'), [
-      ['place', (row) => placeCell(row.acquired_at, context)], ['% of holding', (row) => percent(row.percent)], ['taken', (row) => count(row.acquisitions)],
+      ['place', (row) => placeCell(row, row.acquired_at, context)], ['% of holding', (row) => percent(row.percent)], ['taken', (row) => count(row.acquisitions)],
       ['had to wait', (row) => percent(row.contended_acquisitions_percent)], ['mean hold', (row) => time(row.mean_hold_seconds)],
       ['longest', (row) => time(row.longest_hold_seconds)]]),
     list('order', 'Locks that the same thread held with it', of('order'), [
@@ -140,12 +140,14 @@ function list(part, title, rows, columns) {
 }
 
 /**
- * A place as the report writes it, with links.
+ * A place with links, or what the report says where it is not known.
+ * @param {Record<string, any>} row
  * @param {string} text
  * @param {Context} context
+ * @param {string} [side]
  */
-function placeCell(text, context) {
-  const place = placeOf(text);
-  if (!place.procedure || place.procedure === 'not known') return text;
+function placeCell(row, text, context, side) {
+  const place = placeOf(row, side);
+  if (!place.procedure) return text;
   return element('span', null, procedureLink(place, context, 44), ' ', lineLink(place, context));
 }

@@ -3,12 +3,11 @@ import test from 'node:test';
 
 import { conflicts, matrixOf, orderNotes, placeOf } from '../../model/contention.js';
 
-test('places are taken apart into what links need', () => {
-  assert.deepEqual(placeOf('hog lock_hog.c:36'), { text: 'hog lock_hog.c:36', procedure: 'hog', file: 'lock_hog.c', line: 36 });
-  assert.equal(placeOf('Table<a, b>::take table.cpp:9').procedure, 'Table<a, b>::take');
-  assert.deepEqual(placeOf('kfree [kernel]'), { text: 'kfree [kernel]', procedure: 'kfree' });
-  assert.equal(placeOf('clone3 (libc.so.6)').procedure, 'clone3');
-  assert.equal(placeOf(undefined).procedure, '');
+test('the place of each side of a wait is found', () => {
+  const row = { procedure: 'take', file: 'a.c', line: 3, ended_by_procedure: 'hog', ended_by_module: 'm' };
+  assert.deepEqual(placeOf(row), { procedure: 'take', module: undefined, file: 'a.c', line: 3 });
+  assert.deepEqual(placeOf(row, 'ended_by_').procedure, 'hog');
+  assert.deepEqual(placeOf({}, 'ended_by_'), {});
 });
 
 test('threads of a matrix stand in the order of their time', () => {
