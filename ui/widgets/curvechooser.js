@@ -29,13 +29,14 @@ export function chooser(context, states, choose) {
     names.replaceChildren(...(await nodesOf(context)).map((name) => element('option', { value: name })));
   });
   fit();
-  return element('form.curve-add', {
+  const form = element('form.curve-add', {
     'aria-label': 'add a curve',
     onsubmit: (/** @type {Event} */ event) => {
       event.preventDefault();
       choose({ metric: select.value, node: (node.disabled ? '' : node.value.trim()) || 'program' });
     },
-  }, element('span.faint', null, 'Add '), select, element('span.faint', null, ' of '), node, names, element('button', { 'data-part': 'curve-add' }, 'Add curve'));
+  }, select, element('span.faint', null, ' of '), node, names, element('button', { 'data-part': 'curve-add' }, 'Add curve'));
+  return element('details', { open: innerWidth > 700 }, element('summary.faint', null, 'Add a curve'), form);
 }
 
 /**

@@ -118,7 +118,7 @@ export class Curves {
     this.plot = new uPlot({
       width: this.names + this.width, height: HEIGHT, padding: [6, 0, 0, 0], legend: { show: false },
       cursor: { drag: { x: false, y: false }, y: false, points: { show: false } },
-      scales: { x: { time: false, auto: false, min: this.window.from, max: this.window.to }, y: { range: (/** @type {any} */ _, /** @type {number} */ __, /** @type {number} */ max) => [0, Math.max(max || 0, 1e-3) * 1.05] } },
+      scales: { x: { time: false, auto: false, min: this.window.from, max: this.window.to }, y: { range: (/** @type {any} */ _, /** @type {number} */ __, /** @type {number} */ max) => [0, max > 0 ? max * 1.05 : 1] } },
       axes: [
         { ...axis, size: 4, values: (/** @type {any} */ _, /** @type {number[]} */ all) => all.map(() => ''), splits: () => ticks(this.window, this.width).map(({ seconds }) => seconds) },
         { ...axis, size: this.names },

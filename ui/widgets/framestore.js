@@ -84,6 +84,11 @@ export class FrameStore {
     }, REST);
   }
 
+  /** Whether an answer is under way. */
+  get isWaiting() {
+    return this.isAsking || this.timer !== undefined;
+  }
+
   /** Blocks of which there is no frame of what is on the screen, as fine as the screen is. */
   missing() {
     if (!this.wanted) return [];

@@ -48,7 +48,8 @@ export class Lanes {
     this.tip = element('div.lane-tip', { hidden: true, 'aria-hidden': 'true' });
     this.scroller = element('div.lanes', { tabindex: '0', role: 'application', 'data-part': 'lanes', 'aria-roledescription': 'timeline', onscroll: () => this.redraw() }, this.sheet);
     this.axis = element('canvas.axis', { 'aria-hidden': 'true', 'data-part': 'axis' });
-    this.element = element('div.timeline', null, this.axis, this.scroller, this.tip);
+    this.waiting = element('p.lane-waiting.loading', { role: 'status', hidden: true }, 'Analysing the recording…');
+    this.element = element('div.timeline', null, this.axis, this.scroller, this.waiting, this.tip);
     this.nameWidth = 0;
     this.width = 0;
     this.height = 0;
@@ -103,7 +104,9 @@ export class Lanes {
     const top = this.scroller.scrollTop;
     scrolled = top;
     const visible = between(this.rows.rows, top, top + height);
-    this.store.want(shown.window, Math.round(width * devicePixelRatio), blocksOf(visible, BLOCK));
+    const blocks = blocksOf(visible, BLOCK);
+    this.store.want(shown.window, Math.round(width * devicePixelRatio), blocks);
+    this.waiting.hidden = blocks.every((block) => this.store.frames(block).length > 0) || !this.store.isWaiting;
     const context = this.canvas.getContext('2d');
     const scene = { ...shown, width, height, top, rows: this.rows.rows, visible, threadHeight: this.rows.threadHeight, store: this.store, colours: this.colours };
     const counts = paintLanes(context, scene);

@@ -70,7 +70,8 @@ export class Timeline {
     const { store, lanes } = this;
     store.arrived = () => this.arrived();
     store.failed = (error) => {
-      this.note.textContent = `No answer: ${error?.message ?? error}`;
+      this.note.textContent = [`No answer: ${error?.message ?? error}.`, ...(error?.hints ?? [])].join(' ');
+      lanes.redraw();
     };
     lanes.measure();
     this.curves.measure(lanes.nameWidth, lanes.width);
