@@ -22,7 +22,7 @@ export function treeOf(rows) {
   /** @type {Node[]} the last node of each depth */
   const last = [];
   return rows.map((row) => {
-    const depth = Math.max(0, KINDS.indexOf(row.kind));
+    const depth = row.depth ?? Math.max(0, KINDS.indexOf(row.kind));
     const parent = last.slice(0, depth).reverse().find(Boolean) ?? null;
     const node = { id: idOf(row), depth, row, parent, children: [] };
     parent?.children.push(node);
@@ -61,7 +61,7 @@ const FEW = 60;
  * @param {Node[]} nodes
  * @returns {(node: Node) => boolean}
  */
-export const openAtFirst = (nodes) => (node) => nodes.length <= FEW || node.depth < KINDS.indexOf('thread');
+export const openAtFirst = (nodes) => (node) => nodes.length <= FEW || !['thread', 'procedure'].includes(node.row.kind);
 
 /**
  * How the tree is looked at.

@@ -17,7 +17,7 @@ export default {
   key: '1',
   draw: (root, context) => panel(root, () => context.report('summary'), (report) => {
     const sections = sectionsOf(report.rows);
-    drawAnswer(part(root, 'answer'), report, sections);
+    drawAnswer(part(root, 'answer'), report, sections, context);
     drawChanges(part(root, 'changes', 'What to change'), sections.change, context);
     const columns = element('div.columns');
     root.append(columns);

@@ -12,11 +12,11 @@ import { sentence } from './answer.js';
  * @param {import('../../main.js').Context} context
  */
 export function drawTrust(root, rows, context) {
-  root.append(...rows.map((row) => element('p', null, ...sentence(row.text))));
+  root.append(...rows.map((row) => element('p', null, ...sentence(row.text, row, context))));
   unfold(root, 'guidance', 'Why, and what of the other rankings', context, (body) => panel(body, () => context.report('guidance'), (report) => {
     const of = (/** @type {string} */ section) => report.rows.filter((/** @type {any} */ row) => row.section === section);
     body.append(
-      ...of('answer').slice(rows.length > 0 ? 1 : 0).map((/** @type {any} */ row) => element('p', null, ...sentence(row.text))),
+      ...of('answer').slice(rows.length > 0 ? 1 : 0).map((/** @type {any} */ row) => element('p', null, ...sentence(row.text, row, context))),
       ledger(['Ranking', 'Verdict', 'Because'], of('ranking').map((/** @type {any} */ row) => ({ ...row, mark: row.value === 'misleads' })), context),
       element('h3', null, 'What the program is like'),
       ledger(['Measure', 'Value', 'Meaning'], of('measure'), context),
