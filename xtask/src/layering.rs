@@ -19,7 +19,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("longpole-metrics", &["event", "trace", "graph"]),
     ("longpole-report", &["event", "trace", "graph", "metrics"]),
     ("longpole-timeline", &["event", "trace", "graph", "metrics", "report"]),
-    ("longpole-answer", &["recording", "trace", "metrics", "timeline", "report"]),
+    ("longpole-answer", &["event", "recording", "trace", "metrics", "timeline", "report"]),
     ("longpole-server", &["recording", "metrics", "timeline", "report", "answer"]),
     (
         "longpole",

@@ -23,6 +23,12 @@ pub enum Error {
         /// Why not.
         source: longpole_trace::Error,
     },
+    /// Another recording was written in its place since it was opened.
+    #[error("answer from {}: it has changed since it was opened", path.display())]
+    Replaced {
+        /// The recording.
+        path: PathBuf,
+    },
     /// What is asked for is not there.
     #[error(transparent)]
     Report(#[from] longpole_report::Error),
@@ -48,6 +54,7 @@ impl Error {
             Error::NoSuchWait { .. } => {
                 vec!["`longpole report --view waits --all` lists the waits, the first one is 1".to_owned()]
             }
+            Error::Replaced { .. } => vec!["start `longpole view` again".to_owned()],
             _ => Vec::new(),
         }
     }

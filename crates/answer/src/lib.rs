@@ -6,14 +6,20 @@
 //! else does not wait for it.
 
 mod analysed;
+mod cache;
 mod error;
 mod memory;
 mod question;
 mod recording;
 mod run;
+mod timeline;
+mod version;
 
 pub use analysed::Analysed;
+pub use cache::Cache;
 pub use error::{Error, Result, told};
+pub use memory::Memory;
 pub use question::{Question, Supposition};
 pub use recording::Recording;
 pub use run::Run;
+pub use timeline::{Seconds, Stretch, WindowQuestion};

@@ -30,7 +30,7 @@ impl<V: Clone> Slot<V> {
 
 /// Values of the last few keys.
 #[derive(Debug)]
-pub(crate) struct Memory<K, V> {
+pub struct Memory<K, V> {
     /// The one asked for last comes last.
     entries: Mutex<Vec<(K, Arc<Slot<V>>)>>,
     most: usize,
@@ -38,12 +38,16 @@ pub(crate) struct Memory<K, V> {
 
 impl<K: PartialEq, V: Clone> Memory<K, V> {
     /// Keeps at most so many values.
-    pub(crate) fn of(most: usize) -> Self {
+    #[must_use]
+    pub fn of(most: usize) -> Self {
         Memory { entries: Mutex::new(Vec::new()), most }
     }
 
     /// The key's value; made if there is none yet.
-    pub(crate) fn get_or<E>(&self, key: K, make: impl FnOnce() -> Result<V, E>) -> Result<V, E> {
+    ///
+    /// # Errors
+    /// What keeps it from being made.
+    pub fn get_or<E>(&self, key: K, make: impl FnOnce() -> Result<V, E>) -> Result<V, E> {
         let slot = self.slot(key);
         slot.get_or(make)
     }

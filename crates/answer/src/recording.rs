@@ -5,18 +5,24 @@ use std::sync::Arc;
 
 use longpole_recording::{Folder, Manifest};
 use longpole_report::{Report, Span, View};
+use longpole_timeline::Index;
 use longpole_trace::Trace;
 
 use crate::analysed::Analysed;
-use crate::error::Result;
+use crate::cache::Cache;
+use crate::error::{Error, Result};
 use crate::memory::{Memory, Slot};
 use crate::question::{Question, Supposition};
 use crate::run::{self, Run};
+use crate::version::Version;
 
 /// Analyses and phases that are kept: whoever looks at a recording goes to and fro between a few parts of it.
 const KEPT: usize = 8;
 /// Names of phases of which is kept where they lie.
 const SPANS_KEPT: usize = 256;
+
+/// Indexes that are kept: with waits for devices as work, and as idleness.
+const INDEXES_KEPT: usize = 2;
 
 /// Begin and end of a phase; `None` for the whole run.
 type Stretch = Option<(u64, u64)>;
@@ -26,10 +32,12 @@ type Stretch = Option<(u64, u64)>;
 pub struct Recording {
     folder: Folder,
     manifest: Manifest,
+    version: Version,
     trace: Slot<Arc<Trace>>,
     spans: Memory<String, Span>,
     runs: Memory<Stretch, Arc<Run>>,
     analysed: Memory<(Stretch, bool), Arc<Analysed>>,
+    indexes: Memory<bool, Arc<Index>>,
 }
 
 impl Recording {
@@ -40,12 +48,14 @@ impl Recording {
     pub fn open(path: &Path) -> Result<Recording> {
         let (folder, manifest) = Folder::open(path)?;
         Ok(Recording {
+            version: Version::of(&folder, manifest.machines.len()),
             folder,
             manifest,
             trace: Slot::default(),
             spans: Memory::of(SPANS_KEPT),
             runs: Memory::of(KEPT),
             analysed: Memory::of(KEPT),
+            indexes: Memory::of(INDEXES_KEPT),
         })
     }
 
@@ -76,8 +86,12 @@ impl Recording {
     /// The opened recording; the first one who asks waits until its events are read once.
     ///
     /// # Errors
-    /// [`Error::Trace`](crate::Error::Trace).
+    /// [`Error::Trace`](crate::Error::Trace); [`Error::Replaced`](crate::Error::Replaced) where another recording lies in
+    /// its place now.
     pub fn trace(&self) -> Result<Arc<Trace>> {
+        if self.version.is_replaced_by(&Version::of(&self.folder, self.manifest.machines.len())) {
+            return Err(Error::Replaced { path: self.folder.path().to_owned() });
+        }
         self.trace.get_or(|| Ok(Arc::new(Trace::open(self.folder.path())?)))
     }
 
@@ -119,6 +133,23 @@ impl Recording {
         self.analysed.get_or(key, || {
             let run = self.runs.get_or(stretch, || Run::new(Arc::clone(&trace), span).map(Arc::new))?;
             Analysed::new(run, io_idle).map(Arc::new)
+        })
+    }
+
+    /// Where answers can be remembered for the next one who opens the recording; `None` where builds of this program cannot be
+    /// told apart.
+    #[must_use]
+    pub fn cache(&self) -> Option<Cache> {
+        Some(Cache::new(self.folder.cache(), self.version.line()?))
+    }
+
+    /// The timelines of all threads, ready to be drawn. Of the whole run: a phase is a window of them.
+    pub(crate) fn index(&self, io_idle: bool) -> Result<Arc<Index>> {
+        let trace = self.trace()?;
+        self.indexes.get_or(io_idle, || {
+            let analysed = self.analysed(None, io_idle)?;
+            let index = Index::of(&*trace, &analysed.choices(), analysed.analysis());
+            index.map(Arc::new).map_err(Error::unreadable(self.folder.path()))
         })
     }
 

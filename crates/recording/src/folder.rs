@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use longpole_event::MachineId;
 
@@ -10,6 +11,7 @@ use crate::log::{LogReader, LogWriter};
 use crate::manifest::{FORMAT_VERSION, Manifest};
 
 const MANIFEST: &str = "recording.json";
+const CACHE: &str = "cache";
 
 /// The logs of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,7 +151,7 @@ impl Folder {
         LogReader::open(&path).map(Some)
     }
 
-    /// Size of all the recording's files, bytes.
+    /// Size of what was recorded, bytes: not of what is only kept beside it.
     #[must_use]
     pub fn size_bytes(&self) -> u64 {
         fn below(path: &Path) -> u64 {
@@ -157,6 +159,7 @@ impl Folder {
             entries
                 .flatten()
                 .map(|entry| match entry.metadata() {
+                    Ok(metadata) if metadata.is_dir() && entry.file_name() == CACHE => 0,
                     Ok(metadata) if metadata.is_dir() => below(&entry.path()),
                     Ok(metadata) => metadata.len(),
                     Err(_) => 0,
@@ -164,6 +167,27 @@ impl Folder {
                 .sum()
         }
         below(&self.path)
+    }
+
+    /// Size and last change of every file that answers are made from, by name; absent where the file is. What was
+    /// found out about a recording is true as long as they are the same.
+    #[must_use]
+    pub fn versions(&self, machines: usize) -> Vec<Option<(u64, SystemTime)>> {
+        let logs = (0..machines).flat_map(|index| {
+            let folder = self.machine(MachineId::from_index(index));
+            [LogName::Events, LogName::Symbols].map(|log| folder.join(log.file()))
+        });
+        let version = |path: PathBuf| {
+            let metadata = fs::metadata(path).ok()?;
+            Some((metadata.len(), metadata.modified().ok()?))
+        };
+        std::iter::once(self.path.join(MANIFEST)).chain(logs).map(version).collect()
+    }
+
+    /// The folder for what was computed from the recording and can be computed again.
+    #[must_use]
+    pub fn cache(&self) -> PathBuf {
+        self.path.join(CACHE)
     }
 
     fn machine(&self, machine: MachineId) -> PathBuf {

@@ -2,20 +2,28 @@
 
 use std::path::{Path, PathBuf};
 
-use longpole_answer::Recording;
+use axum::body::Bytes;
+use longpole_answer::{Cache, Memory, Recording, Stretch, WindowQuestion};
 use longpole_report::{View, registry_json};
 use serde::Serialize;
 
+use crate::address::Key;
 use crate::refusal::Refusal;
 use crate::request::Request;
-use crate::source::{self, Place};
+use crate::source::{self, Place, Source};
 
 /// A recording with what is needed to answer requests about it.
 #[derive(Debug)]
 pub(crate) struct Answers {
     recording: Recording,
     places: Vec<Place>,
+    /// Answers given before, in this process and on disk.
+    given: Memory<Key, Bytes>,
+    cache: Option<Cache>,
 }
+
+/// Answers that are kept in memory.
+const KEPT: usize = 128;
 
 /// What was recorded, as the page's head shows it.
 #[derive(Serialize)]
@@ -38,7 +46,8 @@ struct Described {
 impl Answers {
     /// Of this recording, with sources from these places.
     pub(crate) fn new(recording: Recording, places: Vec<Place>) -> Answers {
-        Answers { recording, places }
+        let cache = recording.cache();
+        Answers { recording, places, given: Memory::of(KEPT), cache }
     }
 
     /// The recording.
@@ -46,38 +55,74 @@ impl Answers {
         &self.recording
     }
 
-    /// The answer as JSON.
-    pub(crate) fn answer(&self, request: &Request) -> Result<String, Refusal> {
-        match request {
-            Request::Recording => self.head(),
-            Request::Help => Ok(registry_json()),
-            Request::Report(view, question) => Ok(json(&self.recording.report(*view, question)?)),
-            Request::WhatIf(supposition) => Ok(json(&self.recording.what_if(supposition)?)),
-            Request::Source(file) => self.source(file),
-        }
+    /// The answer as JSON. What takes a reading of the recording, and can be asked for again, is remembered.
+    pub(crate) fn answer(&self, request: Request) -> Result<Bytes, Refusal> {
+        let request = self.simplified(request)?;
+        let is_remembered = match &request {
+            Request::Report(..) | Request::WhatIf(_) => true,
+            // Who pans and zooms asks for a window once; the whole run is what all begin with.
+            Request::Timeline(question) => question.stretch == Stretch::default(),
+            Request::Recording | Request::Help | Request::Wakes(_) | Request::Source(_) => false,
+        };
+        if is_remembered { self.remembered(&request) } else { self.made(&request).map(Bytes::from) }
     }
 
-    fn head(&self) -> Result<String, Refusal> {
+    fn remembered(&self, request: &Request) -> Result<Bytes, Refusal> {
+        let key = request.key();
+        self.given.get_or(key.clone(), || {
+            if let Some(answer) = self.cache.as_ref().and_then(|cache| cache.get(key.text())) {
+                return Ok(answer.into());
+            }
+            let answer = self.made(request)?;
+            if let Some(cache) = &self.cache {
+                cache.put(key.text(), &answer);
+            }
+            Ok(answer.into())
+        })
+    }
+
+    fn made(&self, request: &Request) -> Result<String, Refusal> {
+        Ok(match request {
+            Request::Recording => json(&self.head()?),
+            Request::Help => registry_json(),
+            Request::Report(view, question) => json(&self.recording.report(*view, question)?),
+            Request::WhatIf(supposition) => json(&self.recording.what_if(supposition)?),
+            Request::Timeline(question) => json(&self.recording.frame(question)?),
+            Request::Wakes(stretch) => json(&self.recording.wakes(*stretch)?),
+            Request::Source(file) => json(&self.source(file)?),
+        })
+    }
+
+    /// The request without ends of a window that are the run's own, so that all ask the same who ask for all of it.
+    fn simplified(&self, request: Request) -> Result<Request, Refusal> {
+        let Request::Timeline(question) = request else { return Ok(request) };
+        let elapsed = self.recording.elapsed_seconds()?;
+        let Stretch { from, to } = question.stretch;
+        let from = from.filter(|from| from.value() > 0.0);
+        let to = to.filter(|to| to.value() < elapsed);
+        Ok(Request::Timeline(WindowQuestion { stretch: Stretch { from, to }, ..question }))
+    }
+
+    fn head(&self) -> Result<Head<'_>, Refusal> {
         let manifest = self.recording.manifest();
-        let path = self.recording.folder().path();
         let views = View::ALL.iter().map(|view| Described { name: view.name(), about: view.about() });
-        Ok(json(&Head {
+        Ok(Head {
             longpole: env!("CARGO_PKG_VERSION"),
-            name: name_of(path),
+            name: name_of(self.recording.folder().path()),
             command: &manifest.command,
             elapsed_seconds: self.recording.elapsed_seconds()?,
             is_export: false,
             views: views.collect(),
-        }))
+        })
     }
 
-    fn source(&self, file: &str) -> Result<String, Refusal> {
+    fn source(&self, file: &str) -> Result<Source, Refusal> {
         let trace = self.recording.trace()?;
         if !trace.paths().procedures().iter().any(|procedure| procedure.file == file) {
             return Err(Refusal::missing(format!("show {file}: the recording names no such source file")));
         }
         let origin = PathBuf::from(&self.recording.manifest().working_directory);
-        Ok(json(&source::read(file, None, &self.places, &origin)?))
+        source::read(file, None, &self.places, &origin)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The requests that there are, read from a path and a query.
 
-use longpole_answer::{Question, Supposition};
+use longpole_answer::{Question, Seconds, Stretch, Supposition, WindowQuestion};
 use longpole_metrics::{By, Weight};
 use longpole_report::View;
 
@@ -17,6 +17,10 @@ pub(crate) enum Request {
     Report(View, Question),
     /// What would become of the run.
     WhatIf(Supposition),
+    /// What threads do in each bin of a window.
+    Timeline(WindowQuestion),
+    /// Who let whom go on.
+    Wakes(Stretch),
     /// A source file.
     Source(String),
     /// What every word and number means.
@@ -45,6 +49,8 @@ impl Request {
             "help" => Request::Help,
             "report" => report(&mut parameters)?,
             "what-if" => what_if(&mut parameters)?,
+            "timeline" => timeline(&mut parameters)?,
+            "wakes" => Request::Wakes(stretch(&mut parameters)?),
             "source" => Request::Source(parameters.need("file")?),
             _ => return Err(Refusal::missing(format!("answer `{name}`: there is no such request"))),
         };
@@ -58,6 +64,11 @@ impl Request {
             Request::Recording => key_of("recording", &[]),
             Request::Help => key_of("help", &[]),
             Request::Source(file) => key_of("source", &[("file", file)]),
+            Request::Timeline(question) => timeline_key(question),
+            Request::Wakes(stretch) => {
+                let (from, to) = ends(*stretch);
+                key_of("wakes", &[("from", &from), ("to", &to)])
+            }
             Request::Report(view, question) => report_key(*view, question),
             Request::WhatIf(supposition) => {
                 let top = number(supposition.top);
@@ -94,6 +105,63 @@ fn what_if(parameters: &mut Parameters) -> Result<Request, Refusal> {
     }
     let (phase, top) = (parameters.take("phase")?, parameters.number("top")?);
     Ok(Request::WhatIf(Supposition { changes, phase, top }))
+}
+
+fn timeline(parameters: &mut Parameters) -> Result<Request, Refusal> {
+    Ok(Request::Timeline(WindowQuestion {
+        stretch: stretch(parameters)?,
+        bins: bins(parameters)?,
+        first: parameters.number("first")?.unwrap_or(0),
+        count: parameters.number("count")?,
+        weight: parameters.choice("weight", &WEIGHTS)?,
+        io_idle: parameters.choice("io", &IO)?,
+    }))
+}
+
+fn bins(parameters: &mut Parameters) -> Result<u32, Refusal> {
+    let missing = || Refusal::wrong("understand the request: it needs `bins`");
+    parameters.number("bins")?.filter(|&bins| bins > 0).ok_or_else(missing)
+}
+
+fn stretch(parameters: &mut Parameters) -> Result<Stretch, Refusal> {
+    let mut end = |name: &str| match parameters.number(name)? {
+        None => Ok(None),
+        Some(seconds) => {
+            let wrong = || Refusal::wrong(format!("understand `{name}`: {seconds} is no time of the run"));
+            Seconds::new(seconds).map(Some).ok_or_else(wrong)
+        }
+    };
+    let stretch = Stretch { from: end("from")?, to: end("to")? };
+    match (stretch.from, stretch.to) {
+        (from, Some(to)) if from.is_some_and(|from| from >= to) || to.value() == 0.0 => {
+            Err(Refusal::wrong("understand the request: `from` is not before `to`"))
+        }
+        _ => Ok(stretch),
+    }
+}
+
+fn timeline_key(question: &WindowQuestion) -> Key {
+    let (from, to) = ends(question.stretch);
+    let (bins, first) = (question.bins.to_string(), number(Some(question.first).filter(|&first| first > 0)));
+    let count = number(question.count);
+    key_of(
+        "timeline",
+        &[
+            ("from", &from),
+            ("to", &to),
+            ("bins", &bins),
+            ("first", &first),
+            ("count", &count),
+            ("weight", unless_first(&WEIGHTS, question.weight)),
+            ("io", if question.io_idle { "idle" } else { "" }),
+        ],
+    )
+}
+
+/// Begin and end as they stand in keys.
+fn ends(stretch: Stretch) -> (String, String) {
+    let text = |end: Option<Seconds>| end.map_or(String::new(), |end| end.value().to_string());
+    (text(stretch.from), text(stretch.to))
 }
 
 fn report_key(view: View, question: &Question) -> Key {
@@ -151,6 +219,17 @@ mod tests {
     }
 
     #[test]
+    fn windows_have_keys_too() {
+        assert_eq!(key("timeline", "bins=100&first=0"), "timeline?bins=100");
+        let all = "to=2.50&from=0.125&bins=100&first=64&count=64&weight=elapsed&io=idle";
+        assert_eq!(
+            key("timeline", all),
+            "timeline?bins=100&count=64&first=64&from=0.125&io=idle&to=2.5&weight=elapsed"
+        );
+        assert_eq!(key("wakes", "from=1&to=2"), "wakes?from=1&to=2");
+    }
+
+    #[test]
     fn a_key_asks_the_same_question_again() {
         for query in
             ["all=1&by=thread&view=waits&phase=load%20%C3%A4..", "view=objects&of=object%3Aa%26b%3Dc%25"]
@@ -169,6 +248,12 @@ mod tests {
         assert!(refused("report", "view=npt&view=waits").contains("more than once"));
         assert!(refused("report", "view=npt&sort=x").contains("no `sort`"));
         assert!(refused("what-if", "").contains("needs a change"));
+        assert!(refused("timeline", "").contains("needs `bins`"));
+        assert!(refused("timeline", "bins=0").contains("needs `bins`"));
+        assert!(refused("timeline", "bins=-1").contains("`-1`"));
+        for times in ["from=-1", "from=NaN", "to=inf", "from=2&to=2", "from=3&to=2", "to=0"] {
+            assert!(refused("wakes", times).contains("understand"), "{times}");
+        }
         assert!(refused("nothing", "").contains("`nothing`"));
         assert!(refused("recording", "x=1").contains("no `x`"));
     }

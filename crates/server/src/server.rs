@@ -119,7 +119,7 @@ async fn api(
 ) -> Response {
     let answer = tokio::task::spawn_blocking(move || {
         let request = Request::parse(&name, query.as_deref().unwrap_or_default())?;
-        answers.answer(&request)
+        answers.answer(request)
     });
     let lost = |_| {
         Err(Refusal {
@@ -129,7 +129,7 @@ async fn api(
     };
     let (status, body) = match answer.await.unwrap_or_else(lost) {
         Ok(answer) => (StatusCode::OK, answer),
-        Err(refusal) => (refusal.status, refusal.json()),
+        Err(refusal) => (refusal.status, refusal.json().into()),
     };
     (status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
 }

@@ -40,6 +40,10 @@ impl Node {
                 let is_there = |place: Place| lines.contains(&(place.procedure, place.line));
                 Node::Paths(passing(names.paths, is_there))
             }
+            Found::File(file) => {
+                let is_there = |place: Place| names.paths.procedure_named_by(place.procedure).file == file;
+                Node::Paths(passing(names.paths, is_there))
+            }
             Found::Threads(threads) => Node::Threads(threads),
             Found::Processes(processes) => {
                 Node::Threads(threads(program, |id| processes.contains(&program.threads[id.index()].process)))

@@ -1,0 +1,87 @@
+//! Questions about what threads did when: frames, wakes. Times are seconds since the begin of the run.
+
+use longpole_event::Time;
+use longpole_metrics::Weight;
+use longpole_timeline::{Frame, Wakes, Window};
+
+use crate::error::Result;
+use crate::recording::Recording;
+
+/// A time of the run.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Seconds(f64);
+
+impl Seconds {
+    /// So many seconds after its begin; `None` for what is no such time.
+    #[must_use]
+    pub fn new(seconds: f64) -> Option<Seconds> {
+        (seconds.is_finite() && seconds >= 0.0).then_some(Seconds(seconds))
+    }
+
+    /// So many seconds after the run's begin.
+    #[must_use]
+    pub fn value(self) -> f64 {
+        self.0
+    }
+
+    fn time(self) -> Time {
+        // Times that are too large become the largest.
+        Time::from_nanoseconds((self.0 * 1e9).round() as u64)
+    }
+}
+
+/// A part of the time axis; the run's own ends where there are none.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Stretch {
+    /// Begin.
+    pub from: Option<Seconds>,
+    /// End.
+    pub to: Option<Seconds>,
+}
+
+impl Stretch {
+    fn times(self, elapsed: u64) -> (Time, Time) {
+        let end = Time::from_nanoseconds(elapsed);
+        (self.from.map_or(Time::ZERO, Seconds::time), self.to.map_or(end, Seconds::time))
+    }
+}
+
+/// What is asked of a window of the timeline.
+#[derive(Clone, Copy, Debug)]
+pub struct WindowQuestion {
+    /// The window.
+    pub stretch: Stretch,
+    /// Bins that it is cut into.
+    pub bins: u32,
+    /// The first thread, in the frame's order.
+    pub first: usize,
+    /// How many threads; `None`: all from the first on.
+    pub count: Option<usize>,
+    /// Which critical path.
+    pub weight: Weight,
+    /// Threads that wait for devices or pages are idle.
+    pub io_idle: bool,
+}
+
+impl Recording {
+    /// What every thread does in each bin of a window.
+    ///
+    /// # Errors
+    /// All of [`Error`](crate::Error).
+    pub fn frame(&self, question: &WindowQuestion) -> Result<Frame> {
+        let &WindowQuestion { stretch, bins, first, count, weight, io_idle } = question;
+        let index = self.index(io_idle)?;
+        let (from, to) = stretch.times(index.elapsed());
+        Ok(index.frame(self.trace()?.program(), &Window { from, to, bins, first, count, weight }))
+    }
+
+    /// Who let whom go on.
+    ///
+    /// # Errors
+    /// All of [`Error`](crate::Error).
+    pub fn wakes(&self, stretch: Stretch) -> Result<Wakes> {
+        let index = self.index(false)?;
+        let (from, to) = stretch.times(index.elapsed());
+        Ok(index.wakes(from, to))
+    }
+}
