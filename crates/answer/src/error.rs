@@ -32,6 +32,17 @@ pub enum Error {
     /// What is asked for is not there.
     #[error(transparent)]
     Report(#[from] longpole_report::Error),
+    /// A curve that cannot be drawn.
+    #[error(transparent)]
+    Timeline(#[from] longpole_timeline::Error),
+    /// A thread or a time that is not in the recording.
+    #[error("tell what thread {thread} does at {seconds} s: there is no such thread or no such time")]
+    NoSuchMoment {
+        /// The thread's number.
+        thread: u32,
+        /// Seconds since the begin of the run.
+        seconds: f64,
+    },
     /// A wait that is not among those of the view.
     #[error("explain wait {number}: the view `waits` has no such row")]
     NoSuchWait {

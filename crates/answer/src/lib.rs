@@ -22,4 +22,4 @@ pub use memory::Memory;
 pub use question::{Question, Supposition};
 pub use recording::Recording;
 pub use run::Run;
-pub use timeline::{Seconds, Stretch, WindowQuestion};
+pub use timeline::{Course, Seconds, Stretch, WindowQuestion};

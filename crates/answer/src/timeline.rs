@@ -1,10 +1,12 @@
-//! Questions about what threads did when: frames, wakes. Times are seconds since the begin of the run.
+//! Questions about what threads did when: frames, wakes, moments, curves. Times are seconds since the begin of the run.
 
-use longpole_event::Time;
+use longpole_event::{ThreadId, Time};
 use longpole_metrics::Weight;
-use longpole_timeline::{Frame, Wakes, Window};
+use longpole_report::Names;
+use longpole_timeline::{Curve, CurveQuestion, Frame, Moment, Wakes, Window};
+use longpole_trace::Trace;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::recording::Recording;
 
 /// A time of the run.
@@ -63,6 +65,21 @@ pub struct WindowQuestion {
     pub io_idle: bool,
 }
 
+/// What is asked of a metric over time.
+#[derive(Clone, Debug)]
+pub struct Course {
+    /// Name of the metric.
+    pub metric: String,
+    /// Of what: `program`, `machine:NAME`, `procedure:NAME` and so on.
+    pub node: String,
+    /// The window.
+    pub stretch: Stretch,
+    /// Bins that it is cut into.
+    pub bins: u32,
+    /// Threads that wait for devices or pages are idle.
+    pub io_idle: bool,
+}
+
 impl Recording {
     /// What every thread does in each bin of a window.
     ///
@@ -84,4 +101,30 @@ impl Recording {
         let (from, to) = stretch.times(index.elapsed());
         Ok(index.wakes(from, to))
     }
+
+    /// What a thread does at a time.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchMoment`](crate::Error::NoSuchMoment), and all others of [`Error`](crate::Error).
+    pub fn moment(&self, thread: u32, time: Seconds) -> Result<Moment> {
+        let (index, trace) = (self.index(false)?, self.trace()?);
+        let moment = index.moment(&names(&trace), ThreadId(thread), time.time());
+        moment.ok_or(Error::NoSuchMoment { thread, seconds: time.value() })
+    }
+
+    /// A metric over time.
+    ///
+    /// # Errors
+    /// All of [`Error`](crate::Error).
+    pub fn curve(&self, course: &Course) -> Result<Curve> {
+        let Course { metric, node, stretch, bins, io_idle } = course;
+        let (index, trace) = (self.index(*io_idle)?, self.trace()?);
+        let (from, to) = stretch.times(index.elapsed());
+        let question = CurveQuestion { metric, node, from, to: Some(to), bins: *bins };
+        Ok(index.curve(&names(&trace), &question)?)
+    }
+}
+
+fn names(trace: &Trace) -> Names<'_> {
+    Names { program: trace.program(), paths: trace.paths(), objects: trace.objects() }
 }

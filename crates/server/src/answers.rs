@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use axum::body::Bytes;
-use longpole_answer::{Cache, Memory, Recording, Stretch, WindowQuestion};
+use longpole_answer::{Cache, Course, Memory, Recording, Stretch, WindowQuestion};
 use longpole_report::{View, registry_json};
 use serde::Serialize;
 
@@ -62,7 +62,8 @@ impl Answers {
             Request::Report(..) | Request::WhatIf(_) => true,
             // Who pans and zooms asks for a window once; the whole run is what all begin with.
             Request::Timeline(question) => question.stretch == Stretch::default(),
-            Request::Recording | Request::Help | Request::Wakes(_) | Request::Source(_) => false,
+            Request::Curve(course) => course.stretch == Stretch::default(),
+            _ => false,
         };
         if is_remembered { self.remembered(&request) } else { self.made(&request).map(Bytes::from) }
     }
@@ -89,18 +90,26 @@ impl Answers {
             Request::WhatIf(supposition) => json(&self.recording.what_if(supposition)?),
             Request::Timeline(question) => json(&self.recording.frame(question)?),
             Request::Wakes(stretch) => json(&self.recording.wakes(*stretch)?),
+            Request::Moment(thread, time) => json(&self.recording.moment(*thread, *time)?),
+            Request::Curve(course) => json(&self.recording.curve(course)?),
             Request::Source(file) => json(&self.source(file)?),
         })
     }
 
     /// The request without ends of a window that are the run's own, so that all ask the same who ask for all of it.
     fn simplified(&self, request: Request) -> Result<Request, Refusal> {
-        let Request::Timeline(question) = request else { return Ok(request) };
         let elapsed = self.recording.elapsed_seconds()?;
-        let Stretch { from, to } = question.stretch;
-        let from = from.filter(|from| from.value() > 0.0);
-        let to = to.filter(|to| to.value() < elapsed);
-        Ok(Request::Timeline(WindowQuestion { stretch: Stretch { from, to }, ..question }))
+        let simple = |Stretch { from, to }: Stretch| Stretch {
+            from: from.filter(|from| from.value() > 0.0),
+            to: to.filter(|to| to.value() < elapsed),
+        };
+        Ok(match request {
+            Request::Timeline(question) => {
+                Request::Timeline(WindowQuestion { stretch: simple(question.stretch), ..question })
+            }
+            Request::Curve(course) => Request::Curve(Course { stretch: simple(course.stretch), ..course }),
+            request => request,
+        })
     }
 
     fn head(&self) -> Result<Head<'_>, Refusal> {

@@ -40,8 +40,8 @@ impl From<longpole_answer::Error> for Refusal {
     fn from(error: longpole_answer::Error) -> Refusal {
         use longpole_answer::Error;
         let status = match &error {
-            Error::Report(_) => StatusCode::BAD_REQUEST,
-            Error::NoSuchWait { .. } => StatusCode::NOT_FOUND,
+            Error::Report(_) | Error::Timeline(_) => StatusCode::BAD_REQUEST,
+            Error::NoSuchWait { .. } | Error::NoSuchMoment { .. } => StatusCode::NOT_FOUND,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
         Refusal { status, what: told(&error), hints: error.hints() }

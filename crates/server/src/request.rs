@@ -1,6 +1,6 @@
 //! The requests that there are, read from a path and a query.
 
-use longpole_answer::{Question, Seconds, Stretch, Supposition, WindowQuestion};
+use longpole_answer::{Course, Question, Seconds, Stretch, Supposition, WindowQuestion};
 use longpole_metrics::{By, Weight};
 use longpole_report::View;
 
@@ -21,6 +21,10 @@ pub(crate) enum Request {
     Timeline(WindowQuestion),
     /// Who let whom go on.
     Wakes(Stretch),
+    /// What a thread does at a time.
+    Moment(u32, Seconds),
+    /// A metric over time.
+    Curve(Course),
     /// A source file.
     Source(String),
     /// What every word and number means.
@@ -51,6 +55,8 @@ impl Request {
             "what-if" => what_if(&mut parameters)?,
             "timeline" => timeline(&mut parameters)?,
             "wakes" => Request::Wakes(stretch(&mut parameters)?),
+            "moment" => moment(&mut parameters)?,
+            "curve" => curve(&mut parameters)?,
             "source" => Request::Source(parameters.need("file")?),
             _ => return Err(Refusal::missing(format!("answer `{name}`: there is no such request"))),
         };
@@ -69,6 +75,11 @@ impl Request {
                 let (from, to) = ends(*stretch);
                 key_of("wakes", &[("from", &from), ("to", &to)])
             }
+            Request::Moment(thread, time) => {
+                let (thread, time) = (thread.to_string(), time.value().to_string());
+                key_of("moment", &[("thread", &thread), ("time", &time)])
+            }
+            Request::Curve(course) => curve_key(course),
             Request::Report(view, question) => report_key(*view, question),
             Request::WhatIf(supposition) => {
                 let top = number(supposition.top);
@@ -118,20 +129,36 @@ fn timeline(parameters: &mut Parameters) -> Result<Request, Refusal> {
     }))
 }
 
+fn moment(parameters: &mut Parameters) -> Result<Request, Refusal> {
+    let missing = |name| Refusal::wrong(format!("understand the request: it needs `{name}`"));
+    let thread = parameters.number("thread")?.ok_or_else(|| missing("thread"))?;
+    let time = time(parameters, "time")?.ok_or_else(|| missing("time"))?;
+    Ok(Request::Moment(thread, time))
+}
+
+fn curve(parameters: &mut Parameters) -> Result<Request, Refusal> {
+    Ok(Request::Curve(Course {
+        metric: parameters.need("metric")?,
+        node: parameters.need("node")?,
+        stretch: stretch(parameters)?,
+        bins: bins(parameters)?,
+        io_idle: parameters.choice("io", &IO)?,
+    }))
+}
+
+fn time(parameters: &mut Parameters, name: &str) -> Result<Option<Seconds>, Refusal> {
+    let Some(seconds) = parameters.number(name)? else { return Ok(None) };
+    let wrong = || Refusal::wrong(format!("understand `{name}`: {seconds} is no time of the run"));
+    Seconds::new(seconds).map(Some).ok_or_else(wrong)
+}
+
 fn bins(parameters: &mut Parameters) -> Result<u32, Refusal> {
     let missing = || Refusal::wrong("understand the request: it needs `bins`");
     parameters.number("bins")?.filter(|&bins| bins > 0).ok_or_else(missing)
 }
 
 fn stretch(parameters: &mut Parameters) -> Result<Stretch, Refusal> {
-    let mut end = |name: &str| match parameters.number(name)? {
-        None => Ok(None),
-        Some(seconds) => {
-            let wrong = || Refusal::wrong(format!("understand `{name}`: {seconds} is no time of the run"));
-            Seconds::new(seconds).map(Some).ok_or_else(wrong)
-        }
-    };
-    let stretch = Stretch { from: end("from")?, to: end("to")? };
+    let stretch = Stretch { from: time(parameters, "from")?, to: time(parameters, "to")? };
     match (stretch.from, stretch.to) {
         (from, Some(to)) if from.is_some_and(|from| from >= to) || to.value() == 0.0 => {
             Err(Refusal::wrong("understand the request: `from` is not before `to`"))
@@ -156,6 +183,16 @@ fn timeline_key(question: &WindowQuestion) -> Key {
             ("io", if question.io_idle { "idle" } else { "" }),
         ],
     )
+}
+
+fn curve_key(course: &Course) -> Key {
+    let (from, to) = ends(course.stretch);
+    let bins = course.bins.to_string();
+    let io = if course.io_idle { "idle" } else { "" };
+    let (metric, node) = (course.metric.as_str(), course.node.as_str());
+    let parameters =
+        [("metric", metric), ("node", node), ("bins", &bins), ("from", &from), ("to", &to), ("io", io)];
+    key_of("curve", &parameters)
 }
 
 /// Begin and end as they stand in keys.
@@ -227,6 +264,11 @@ mod tests {
             "timeline?bins=100&count=64&first=64&from=0.125&io=idle&to=2.5&weight=elapsed"
         );
         assert_eq!(key("wakes", "from=1&to=2"), "wakes?from=1&to=2");
+        assert_eq!(key("moment", "time=1.50&thread=3"), "moment?thread=3&time=1.5");
+        assert_eq!(
+            key("curve", "node=program&metric=cpu_seconds&bins=9"),
+            "curve?bins=9&metric=cpu_seconds&node=program"
+        );
     }
 
     #[test]
@@ -254,6 +296,9 @@ mod tests {
         for times in ["from=-1", "from=NaN", "to=inf", "from=2&to=2", "from=3&to=2", "to=0"] {
             assert!(refused("wakes", times).contains("understand"), "{times}");
         }
+        assert!(refused("moment", "time=1").contains("needs `thread`"));
+        assert!(refused("moment", "thread=1&time=x").contains("`x`"));
+        assert!(refused("curve", "node=program&bins=1").contains("needs `metric`"));
         assert!(refused("nothing", "").contains("`nothing`"));
         assert!(refused("recording", "x=1").contains("no `x`"));
     }
