@@ -5,7 +5,7 @@ use longpole_testkit::{MemoryTimelines, draw};
 use longpole_event::{ThreadId, Time};
 use longpole_trace::{PathId, Phase, Timelines, What, span_of};
 
-fn phase(made: &MemoryTimelines, from: u64, to: Option<u64>) -> Phase<'_, MemoryTimelines> {
+fn phase(made: &MemoryTimelines, from: u64, to: Option<u64>) -> Phase<&MemoryTimelines> {
     let time = Time::from_nanoseconds;
     let Ok(phase) = Phase::new(made, time(from), to.map(time));
     phase
@@ -67,7 +67,7 @@ fn what_left_before_the_phase_leaves_at_its_begin() {
 fn threads_that_are_not_there_are_left_out() {
     let made = draw("a/T1 AA\nb/T2 BBBBBB\nc/T3 ____CC\nT2@4 -> T3 create");
     let early = phase(&made, 0, Some(3));
-    let named = |phase: &Phase<'_, MemoryTimelines>| -> Vec<(String, String)> {
+    let named = |phase: &Phase<&MemoryTimelines>| -> Vec<(String, String)> {
         let threads = &phase.program().threads;
         threads
             .iter()
