@@ -108,32 +108,14 @@ impl PathCache {
         prefix: PrefixId,
         (stack, cut): (Option<StackId>, Cut),
     ) -> PathId {
-        let Some(stack) = table.checked(stack) else {
-            let Prefix { path, outer, .. } = self.get(prefix);
-            if outer.is_some() {
-                // It is in what it has entered; no more is known.
-                return path;
-            }
-            return *self.stackless.entry(prefix).or_insert_with(|| paths.path(path, table.unknown()));
+        let path = match table.checked(stack) {
+            Some(stack) => self.path(table, paths, prefix, (stack, cut)),
+            None => self.get(prefix).path,
         };
-        if let Some(&path) = self.paths.get(&(prefix, stack, cut)) {
+        if self.tells(prefix, path) {
             return path;
         }
-        let path = match (self.get(prefix).beneath, cut) {
-            (Beneath::Nothing, Cut::Plain) => self.intern_plain(table, paths, prefix, stack),
-            (Beneath::Nothing, Cut::Stripped) => self.intern_stripped(table, paths, prefix, stack),
-            (beneath, _) => match inner_part(table, paths, (stack, cut), beneath) {
-                Some(places) => {
-                    places.into_iter().fold(self.get(prefix).path, |path, place| paths.path(path, place))
-                }
-                None => {
-                    let outer = self.get(prefix).outer.unwrap_or(PrefixId::ROOT);
-                    self.intern(table, paths, outer, (Some(stack), cut))
-                }
-            },
-        };
-        self.paths.insert((prefix, stack, cut), path);
-        path
+        *self.stackless.entry(prefix).or_insert_with(|| paths.path(path, table.unknown()))
     }
 
     /// The logical path that [`intern`](Self::intern) made before.
@@ -143,19 +125,57 @@ impl PathCache {
         prefix: PrefixId,
         (stack, cut): (Option<StackId>, Cut),
     ) -> Option<PathId> {
-        match table.checked(stack) {
-            Some(stack) => self.paths.get(&(prefix, stack, cut)).copied(),
-            None => self.stackless.get(&prefix).copied(),
-        }
+        let path = match table.checked(stack) {
+            Some(stack) => *self.paths.get(&(prefix, stack, cut))?,
+            None => self.get(prefix).path,
+        };
+        if self.tells(prefix, path) { Some(path) } else { self.stackless.get(&prefix).copied() }
     }
 
-    fn intern_plain(
+    /// Whether the path says where the thread is: beyond what it began with, or in what it has entered. One without a
+    /// stack says nothing, and neither does one of the collector's own frames alone, which are no place.
+    fn tells(&self, prefix: PrefixId, path: PathId) -> bool {
+        let begin = self.get(prefix);
+        path != begin.path || begin.outer.is_some()
+    }
+
+    /// The path of a stack; the prefix's own where the stack has no place in it.
+    fn path(
         &mut self,
         table: &StackTable,
         paths: &mut Paths,
         prefix: PrefixId,
-        stack: StackId,
+        (stack, cut): (StackId, Cut),
     ) -> PathId {
+        if let Some(&path) = self.paths.get(&(prefix, stack, cut)) {
+            return path;
+        }
+        let begin = self.get(prefix);
+        let path = match (begin.beneath, cut) {
+            (Beneath::Nothing, Cut::Plain) => self.plain(table, paths, prefix, stack),
+            (Beneath::Nothing, Cut::Stripped) => {
+                // Of nothing but waiting frames, as in a thread that only the C library knows, these are the path,
+                // without the kernel's, which say how the wait is done and how it was recorded.
+                let (node, dropped) = table.own_part(stack);
+                let (caller, frame) = table.node(node);
+                let path =
+                    caller.map_or(begin.path, |caller| self.path(table, paths, prefix, (caller, Cut::Plain)));
+                table.enter(paths, path, frame, dropped)
+            }
+            (beneath, _) => match inner_part(table, paths, (stack, cut), beneath) {
+                Some(places) => places.into_iter().fold(begin.path, |path, place| paths.path(path, place)),
+                None => {
+                    let outer = begin.outer.unwrap_or(PrefixId::ROOT);
+                    self.intern(table, paths, outer, (Some(stack), cut))
+                }
+            },
+        };
+        self.paths.insert((prefix, stack, cut), path);
+        path
+    }
+
+    /// The path of a whole stack, and of its callers.
+    fn plain(&mut self, table: &StackTable, paths: &mut Paths, prefix: PrefixId, stack: StackId) -> PathId {
         // Callers up to the first one whose path is known: a loop, since stacks can be deep.
         let mut missing = vec![stack];
         let mut path = loop {
@@ -170,35 +190,7 @@ impl PathCache {
             path = table.enter(paths, path, table.node(stack).1, 0);
             self.paths.insert((prefix, stack, Cut::Plain), path);
         }
-        self.known(table, paths, prefix, path)
-    }
-
-    fn intern_stripped(
-        &mut self,
-        table: &StackTable,
-        paths: &mut Paths,
-        prefix: PrefixId,
-        stack: StackId,
-    ) -> PathId {
-        // Of nothing but waiting frames, as in a thread that only the C library knows, these are the path, without the
-        // kernel's, which say how the wait is done and how it was recorded.
-        let (node, dropped) = table.own_part(stack);
-        let (caller, frame) = table.node(node);
-        let path = match caller {
-            Some(caller) => self.intern(table, paths, prefix, (Some(caller), Cut::Plain)),
-            None => self.get(prefix).path,
-        };
-        // The collector's own frames around it are no place.
-        let is_nowhere = paths.innermost_id(path) == Some(table.unknown());
-        let path = if is_nowhere { self.get(prefix).path } else { path };
-        let path = table.enter(paths, path, frame, dropped);
-        self.known(table, paths, prefix, path)
-    }
-
-    /// The path, or that nothing is known where it did not go on from the prefix: of a stack of the collector's own
-    /// frames alone.
-    fn known(&self, table: &StackTable, paths: &mut Paths, prefix: PrefixId, path: PathId) -> PathId {
-        if path == self.get(prefix).path { paths.path(path, table.unknown()) } else { path }
+        path
     }
 }
 

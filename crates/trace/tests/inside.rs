@@ -4,30 +4,9 @@
 
 mod support;
 
-use longpole_event::{Blocking, EventKind, PrimitiveId, PrimitiveKind, ProcessId, StackId, ThreadId};
-use longpole_trace::{ObjectKind, Trace};
-use support::{Log, drawn, machine, recording};
-use tempfile::TempDir;
-
-/// A recording of one process with the threads T0 and T1, which are on a processor from 0 on.
-fn two(write: impl FnOnce(&mut Log, ProcessId, [ThreadId; 2])) -> (TempDir, Trace) {
-    recording(vec![machine("a", 0)], 100, |logs| {
-        let log = &mut logs[0];
-        let process = log.process(10, None);
-        let threads = [log.thread(process, 10), log.thread(process, 11)];
-        for thread in threads {
-            log.start(0, thread, None);
-            log.switch_in(0, thread);
-        }
-        write(log, process, threads);
-    })
-}
-
-fn of(trace: &Trace, thread: &str) -> Vec<String> {
-    let prefix = format!("{thread} ");
-    let lines = drawn(trace).into_iter().filter_map(|line| line.strip_prefix(&prefix).map(str::to_owned));
-    lines.collect()
-}
+use longpole_event::{Blocking, EventKind, PrimitiveId, PrimitiveKind, StackId};
+use longpole_trace::ObjectKind;
+use support::{drawn_of, two};
 
 #[test]
 fn a_thread_on_its_processor_between_await_and_proceed_spins() {
@@ -44,7 +23,7 @@ fn a_thread_on_its_processor_between_await_and_proceed_spins() {
         log.dead(50, one);
     });
     assert_eq!(
-        of(&trace, "T0"),
+        drawn_of(&trace, "T0"),
         [
             "0 ready",
             "0 running",
@@ -79,7 +58,7 @@ fn a_told_wait_explains_a_switch_that_says_nothing() {
         log.out(40, one, Blocking::Interruptible);
     });
     assert_eq!(
-        of(&trace, "T0")[2..],
+        drawn_of(&trace, "T0")[2..],
         [
             "10 at main/get",
             "10 for cache",
@@ -112,7 +91,8 @@ fn a_thread_that_was_woken_and_blocks_again_waits_a_second_time() {
         log.switch_in(31, one);
         log.out(32, one, Blocking::Interruptible);
     });
-    let waits = of(&trace, "T0").into_iter().filter(|line| line.contains("for cache")).collect::<Vec<_>>();
+    let waits =
+        drawn_of(&trace, "T0").into_iter().filter(|line| line.contains("for cache")).collect::<Vec<_>>();
     assert_eq!(waits, ["10 for cache", "32 for cache"]);
 }
 
@@ -131,7 +111,7 @@ fn where_a_thread_waits_is_told_by_its_switch_where_its_own_word_does_not() {
         log.proceed(32, one);
     });
     assert_eq!(
-        of(&trace, "T0")[2..],
+        drawn_of(&trace, "T0")[2..],
         [
             "5 at main/compute",
             "10 for mutex in get",
@@ -161,7 +141,7 @@ fn a_runtime_s_barrier_is_the_told_one_whatever_word_it_waits_on() {
         log.awaits(10, one, team, None);
         log.futex_at(12, one, stack, 0x4444);
     });
-    let told: Vec<_> = of(&trace, "T0")
+    let told: Vec<_> = drawn_of(&trace, "T0")
         .into_iter()
         .filter(|line| line.contains("for") || line.contains("blocked"))
         .collect();
@@ -180,7 +160,11 @@ fn the_collector_s_own_frames_are_no_place() {
         let stack = log.stack(&frames);
         log.awaits(10, one, lock, Some(stack));
     });
-    assert!(of(&trace, "T0").contains(&"10 at gomp_team_barrier_wait".to_owned()), "{:?}", of(&trace, "T0"));
+    assert!(
+        drawn_of(&trace, "T0").contains(&"10 at gomp_team_barrier_wait".to_owned()),
+        "{:?}",
+        drawn_of(&trace, "T0")
+    );
 }
 
 #[test]
@@ -196,10 +180,14 @@ fn a_sample_in_the_collector_s_own_code_is_one_in_the_procedure_that_called_it()
         log.sample(10, one, stack);
         let only = log.stack(&frames[2..]);
         log.sample(20, one, only);
+        let called = log.frame("/bin/program", &["callback"], false);
+        let from_there = log.stack(&[&frames[2..], &[called]].concat());
+        log.sample(30, one, from_there);
     });
-    let told = of(&trace, "T0");
+    let told = drawn_of(&trace, "T0");
     assert!(told.contains(&"10 at main/parse".to_owned()), "{told:?}");
     assert!(told.contains(&"20 at [no stack]".to_owned()), "{told:?}");
+    assert!(told.contains(&"30 at callback".to_owned()), "{told:?}");
 }
 
 #[test]
@@ -215,7 +203,7 @@ fn a_thread_that_speaks_is_on_a_processor_whatever_was_seen_of_it() {
         log.switch_in(31, one);
         log.switch_in(32, one);
     });
-    let states: Vec<_> = of(&trace, "T0").into_iter().filter(|line| !line.contains(" at ")).collect();
+    let states: Vec<_> = drawn_of(&trace, "T0").into_iter().filter(|line| !line.contains(" at ")).collect();
     assert_eq!(
         states[2..],
         [
@@ -251,7 +239,7 @@ fn the_kernel_is_believed_where_it_sees_another_wait() {
         log.proceed(32, one);
         let _ = mutex;
     });
-    let told: Vec<_> = of(&trace, "T0")
+    let told: Vec<_> = drawn_of(&trace, "T0")
         .into_iter()
         .filter(|line| line.contains("for ") || line.contains("blocked") || line.contains("after"))
         .collect();
@@ -275,7 +263,10 @@ fn a_known_primitive_says_what_a_futex_is_of_which_the_stack_tells_nothing() {
         let stack = log.plain(&["main", "take_slot"]);
         log.futex(10, one, stack);
     });
-    assert_eq!(of(&trace, "T0")[2..5], ["10 at main/take_slot", "10 for slots", "10 blocked: semaphore"]);
+    assert_eq!(
+        drawn_of(&trace, "T0")[2..5],
+        ["10 at main/take_slot", "10 for slots", "10 blocked: semaphore"]
+    );
 }
 
 /// One hold of `nanoseconds`, for which the lock was free.
@@ -305,7 +296,7 @@ fn a_spin_is_ended_by_the_holder_that_let_go_last() {
         log.proceed(45, one);
     });
     assert_eq!(
-        of(&trace, "T1")[2..],
+        drawn_of(&trace, "T1")[2..],
         [
             "5 held table 1/0 for 4/4 at main/put",
             // Somebody waits for this one: where it was let go is seen.
@@ -314,7 +305,7 @@ fn a_spin_is_ended_by_the_holder_that_let_go_last() {
             "100 absent",
         ]
     );
-    let ended: Vec<_> = of(&trace, "T0").into_iter().filter(|line| line.contains("after")).collect();
+    let ended: Vec<_> = drawn_of(&trace, "T0").into_iter().filter(|line| line.contains("after")).collect();
     assert_eq!(ended, ["30 after T1@29 (Unlock)"]);
     assert_eq!(trace.evidence().unmatched_wakes, 1);
 }
@@ -329,8 +320,8 @@ fn a_release_that_the_holder_tells_of_ends_a_spin() {
         log.wake(19, one, two, unlock);
         log.proceed(20, one);
     });
-    assert_eq!(of(&trace, "T1")[2], "19 at main/put");
-    assert!(of(&trace, "T0").contains(&"20 after T1@19 (Unlock)".to_owned()));
+    assert_eq!(drawn_of(&trace, "T1")[2], "19 at main/put");
+    assert!(drawn_of(&trace, "T0").contains(&"20 after T1@19 (Unlock)".to_owned()));
     assert_eq!(trace.evidence().unmatched_wakes, 0);
 }
 
@@ -351,7 +342,7 @@ fn the_last_to_arrive_at_a_barrier_ends_the_waits_of_the_others() {
         log.proceed(41, two);
         log.proceed(42, one);
     });
-    let after = |thread: &str| of(&trace, thread).into_iter().filter(|line| line.contains("after"));
+    let after = |thread: &str| drawn_of(&trace, thread).into_iter().filter(|line| line.contains("after"));
     assert_eq!(after("T0").collect::<Vec<_>>(), ["35 after T1@30 (Barrier)"]);
     assert_eq!(after("T1").collect::<Vec<_>>(), ["41 after T0@40 (Barrier)"]);
     assert_eq!(trace.evidence().unmatched_wakes, 0);
@@ -386,7 +377,8 @@ fn the_collector_s_time_is_taken_from_where_the_thread_ran() {
         log.event(33, one, EventKind::Overhead { nanoseconds: 10 });
         log.event(40, one, EventKind::Overhead { nanoseconds: 4 });
     });
-    let states = of(&trace, "T0").into_iter().filter(|line| !line.contains(" at ") && !line.contains("for"));
+    let states =
+        drawn_of(&trace, "T0").into_iter().filter(|line| !line.contains(" at ") && !line.contains("for"));
     assert_eq!(
         states.collect::<Vec<_>>(),
         [
@@ -421,7 +413,7 @@ fn a_proceed_without_an_await_is_counted() {
         log.event(30, one, EventKind::Proceed);
     });
     assert_eq!(trace.evidence().contradictions, 0);
-    let states: Vec<_> = of(&trace, "T0").into_iter().filter(|line| !line.contains(" at ")).collect();
+    let states: Vec<_> = drawn_of(&trace, "T0").into_iter().filter(|line| !line.contains(" at ")).collect();
     assert_eq!(
         states[2..],
         [

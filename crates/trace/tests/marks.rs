@@ -4,29 +4,13 @@
 
 mod support;
 
-use longpole_event::{EventKind, FrameId, StackId, ThreadId};
+use longpole_event::{EventKind, FrameId, StackId};
 use longpole_trace::{Procedure, Trace};
-use support::{Log, drawn, machine, recording};
-use tempfile::TempDir;
-
-/// A recording of one process with the threads T0 and T1, which are on a processor from 0 on.
-fn two(write: impl FnOnce(&mut Log, [ThreadId; 2])) -> (TempDir, Trace) {
-    recording(vec![machine("a", 0)], 100, |logs| {
-        let log = &mut logs[0];
-        let process = log.process(10, None);
-        let threads = [log.thread(process, 10), log.thread(process, 11)];
-        for thread in threads {
-            log.start(0, thread, None);
-            log.switch_in(0, thread);
-        }
-        write(log, threads);
-    })
-}
+use support::{drawn_of, machine, recording, two};
 
 /// Where a thread is seen, and what it depends on.
 fn seen(trace: &Trace, thread: &str) -> Vec<String> {
-    let prefix = format!("{thread} ");
-    let lines = drawn(trace).into_iter().filter_map(|line| line.strip_prefix(&prefix).map(str::to_owned));
+    let lines = drawn_of(trace, thread).into_iter();
     lines.filter(|line| line.contains(" at ") || line.contains("after")).collect()
 }
 
@@ -36,7 +20,7 @@ fn enter(frame: FrameId, stack: Option<StackId>, task: Option<u64>) -> EventKind
 
 #[test]
 fn a_region_stands_between_where_it_was_entered_and_what_is_called_in_it() {
-    let (_folder, trace) = two(|log, [one, _]| {
+    let (_folder, trace) = two(|log, _, [one, _]| {
         let region = log.mark("load tables");
         let main = log.frame("/bin/program", &["main"], false);
         // Three calls in one procedure: three addresses.
@@ -78,7 +62,7 @@ fn a_region_stands_between_where_it_was_entered_and_what_is_called_in_it() {
 
 #[test]
 fn what_is_inlined_into_the_procedure_of_a_region_is_in_the_region() {
-    let (_folder, trace) = two(|log, [one, _]| {
+    let (_folder, trace) = two(|log, _, [one, _]| {
         let region = log.mark("r");
         let main = log.frame("/bin/program", &["main"], false);
         let at_enter = log.frame("/bin/program", &["foo"], false);
@@ -92,7 +76,7 @@ fn what_is_inlined_into_the_procedure_of_a_region_is_in_the_region() {
 
 #[test]
 fn regions_lie_in_each_other_and_stacks_that_left_the_inner_one_are_in_the_outer_one() {
-    let (_folder, trace) = two(|log, [one, _]| {
+    let (_folder, trace) = two(|log, _, [one, _]| {
         let (outer, inner) = (log.mark("outer"), log.mark("inner"));
         let [main, foo, bar, baz, qux] =
             ["main", "foo", "bar", "baz", "qux"].map(|name| log.frame("/bin/program", &[name], false));
@@ -129,7 +113,7 @@ fn regions_lie_in_each_other_and_stacks_that_left_the_inner_one_are_in_the_outer
 
 #[test]
 fn a_task_goes_on_from_where_it_was_made_and_depends_on_its_maker_once() {
-    let (_folder, trace) = two(|log, [maker, runner]| {
+    let (_folder, trace) = two(|log, _, [maker, runner]| {
         let task = log.mark("tile");
         let making = log.plain(&["main", "plan"]);
         let [pool, next_job, tile, pixel] = ["run_pool", "next_job", "tile_of", "pixel"]
@@ -165,7 +149,7 @@ fn a_task_goes_on_from_where_it_was_made_and_depends_on_its_maker_once() {
 
 #[test]
 fn a_chain_of_tasks_has_one_path() {
-    let (_folder, trace) = two(|log, [one, two]| {
+    let (_folder, trace) = two(|log, _, [one, two]| {
         let task = log.mark("step");
         let (making, running) = (log.plain(&["main"]), log.plain(&["pool"]));
         log.event(1, one, EventKind::Spawn { task: 1, stack: Some(making) });
@@ -182,7 +166,7 @@ fn a_chain_of_tasks_has_one_path() {
 
 #[test]
 fn instrumented_procedures_are_the_path_and_stacks_go_on_from_them() {
-    let (_folder, trace) = two(|log, [one, _]| {
+    let (_folder, trace) = two(|log, _, [one, _]| {
         let [main, foo, leaf] = ["main", "foo", "leaf"].map(|name| log.frame("/bin/program", &[name], false));
         let start = log.frame("/lib/libc.so.6", &["__libc_start_main"], false);
         let in_leaf = log.stack(&[start, main, foo, leaf]);

@@ -171,6 +171,20 @@ pub fn recording(machines: Vec<Machine>, end: u64, write: impl FnOnce(&mut [Log]
     (temporary, trace)
 }
 
+/// A recording of one process with the threads T0 and T1, which are on a processor from 0 on.
+pub fn two(write: impl FnOnce(&mut Log, ProcessId, [ThreadId; 2])) -> (TempDir, Trace) {
+    recording(vec![machine("a", 0)], 100, |logs| {
+        let log = &mut logs[0];
+        let process = log.process(10, None);
+        let threads = [log.thread(process, 10), log.thread(process, 11)];
+        for thread in threads {
+            log.start(0, thread, None);
+            log.switch_in(0, thread);
+        }
+        write(log, process, threads);
+    })
+}
+
 pub fn open(path: &Path) -> Trace {
     Trace::open(path).unwrap()
 }
@@ -197,6 +211,12 @@ pub fn drawn(trace: &Trace) -> Vec<String> {
     };
     trace.items(&mut draw).unwrap();
     lines
+}
+
+/// The items of one thread as text, without its name.
+pub fn drawn_of(trace: &Trace, thread: &str) -> Vec<String> {
+    let prefix = format!("{thread} ");
+    drawn(trace).into_iter().filter_map(|line| line.strip_prefix(&prefix).map(str::to_owned)).collect()
 }
 
 fn path_text(trace: &Trace, path: longpole_trace::PathId) -> String {
