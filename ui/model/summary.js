@@ -71,3 +71,15 @@ export function withErrors(rows, others) {
   const known = Object.entries(others).map(([name, rows]) => /** @type {const} */ ([name, new Map(rows.map((row) => [key(row), row.error_percent]))]));
   return rows.map((row) => ({ ...row, ...Object.fromEntries(known.map(([name, errors]) => [name, errors.get(key(row))])) }));
 }
+
+/**
+ * The place that a wait of the summary has in the view waits, where one is of the same procedure.
+ * @param {any} wait
+ * @param {any[]} rows of the view waits
+ * @returns {string|undefined} as `explain` takes it
+ */
+export function explanationOf(wait, rows) {
+  if (wait.cause === 'a CPU') return undefined;
+  const at = rows.findIndex((row) => row.procedure === wait.procedure && row.module === wait.module);
+  return at < 0 ? undefined : String(at + 1);
+}

@@ -71,12 +71,12 @@ function drawPath(root, report, zeroing, metrics, changes, context) {
     ...(metrics.includes('zeroing') ? ['zeroing_percent', 'zeroing_seconds'] : []), ...(metrics.includes('slack') ? ['slack_seconds'] : [])];
   root.append(table({ columns, rows }, {
     name, links: true, limit: 40,
-    label: (row) => (row.thread ? `${row.thread} #${row.tid}` : row.line ? nameOf(row) : row[name]),
+    label: (row) => (row.thread ? `${row.thread} #${row.tid}` : row.line ? nameOf(row) : name === 'process' ? `${row.process} [${row.pid}]` : row[name]),
     href: (row) => {
       const lead = leadsOf(row)[0];
       return lead && link(lead.change);
     },
-    columns: ['rank', 'percent', 'error_percent', 'seconds', ...(changes ? ['what_if'] : []), ...(changes && name === 'procedure' && !rows[0]?.line && context.place.weight !== 'elapsed' ? ['after'] : []), ...chosen, 'inclusive_percent', 'critical_path_elapsed_percent', 'process', 'kind'],
+    columns: ['rank', 'percent', 'error_percent', 'seconds', ...(changes ? ['what_if'] : []), ...(changes && name === 'procedure' && !rows[0]?.line && context.place.weight !== 'elapsed' ? ['after'] : []), ...chosen, 'inclusive_percent', 'critical_path_elapsed_percent', ...(name === 'thread' ? ['process'] : []), 'kind'],
     bar: [isObjects ? 'zeroing_percent' : 'percent', 'zeroing_percent'],
     titles: { percent: 'On the path', what_if: 'What if its time were', after: 'Path after', seconds: 'Path now' },
     cells: changes ? { what_if: (row) => {

@@ -3,7 +3,7 @@ import test from 'node:test';
 
 import { isAgainst, ledgerOf, markOf } from '../../model/evidence.js';
 import { time } from '../../model/quantity.js';
-import { intervalOf, rangeText, sectionsOf, withErrors, wordsOf } from '../../model/summary.js';
+import { explanationOf, intervalOf, rangeText, sectionsOf, withErrors, wordsOf } from '../../model/summary.js';
 
 test('names stand between backticks, and a single backtick is only a character', () => {
   assert.deepEqual(wordsOf('The long pole: `hog` — 90 %'), [
@@ -47,4 +47,11 @@ test('the ledger tells losses only where there are some', () => {
   const rows = [{ name: 'events', count: 9 }, { name: 'lost events', count: 0 }, { name: 'lost stacks', count: 2 }, { name: "recording's size" }];
   assert.deepEqual(ledgerOf(rows).map((row) => row.name), ['events', 'lost stacks']);
   assert.equal(isAgainst(rows[0]), false);
+});
+
+test('a wait is found where it is explained; waits for a CPU are explained nowhere', () => {
+  const rows = [{ procedure: 'main', module: 'p' }, { procedure: 'take', module: 'p' }];
+  assert.equal(explanationOf({ cause: 'lock', procedure: 'take', module: 'p' }, rows), '2');
+  assert.equal(explanationOf({ cause: 'a CPU', procedure: 'take', module: 'p' }, rows), undefined);
+  assert.equal(explanationOf({ cause: 'lock', procedure: 'other', module: 'p' }, rows), undefined);
 });

@@ -1,7 +1,7 @@
 /** Procedures by three metrics side by side, threads with what they did, and the longest waits. */
 
 import { leadsOf } from '../../model/links.js';
-import { withErrors } from '../../model/summary.js';
+import { explanationOf, withErrors } from '../../model/summary.js';
 import { stack } from '../../widgets/meters.js';
 import { element } from '../../widgets/element.js';
 import { empty, panel } from '../../widgets/panel.js';
@@ -90,7 +90,13 @@ export function drawWaits(root, rows, context) {
     return;
   }
   const columns = [{ name: 'procedure', unit: '', title: 'In' }, { name: 'cause', unit: '', title: 'For' }, { name: 'seconds', unit: 's', title: 'All threads' }];
-  root.append(table({ columns, rows }, {
-    name: 'procedure', own: 'waits', columns: ['cause', 'seconds'], bar: 'seconds', links: true, href: () => context.link({ view: 'waits' }), caption: 'longest waits',
-  }, context), element('p.faint', null, 'Explained by what the others did meanwhile: ', element('a', { href: context.link({ view: 'waits' }) }, 'waiting'), '.'));
+  const body = element('div');
+  const draw = (/** @type {any[]} */ explained) => body.replaceChildren(table({ columns, rows }, {
+    name: 'procedure', own: 'waits', columns: ['cause', 'seconds'], bar: 'seconds', links: true, caption: 'longest waits',
+    href: (row) => context.link({ view: 'waits', explain: explanationOf(row, explained) }),
+  }, context));
+  root.append(body, element('p.faint', null, 'Explained by what the others did meanwhile: ', element('a', { href: context.link({ view: 'waits' }) }, 'waiting'), '.'));
+  draw([]);
+  // The place of the wait in the view waits is known only by that view.
+  context.report('waits').then((report) => !context.signal.aborted && draw(report.rows), () => {});
 }
