@@ -19,7 +19,7 @@ export default {
   about: 'What every thread did, with the critical path drawn through them. Drag over a part, and every view is about that part.',
   key: '2',
   draw: (root, context) => {
-    const store = storeOf(context.place.weight);
+    const store = storeOf(context.place);
     return panel(root, () => store.open(), () => {
       if (store.roster.length === 0) {
         root.append(empty('The recording has no threads: nothing ran while it was made.'));

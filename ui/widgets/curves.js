@@ -77,7 +77,7 @@ export class Curves {
     const { window } = this;
     const isWhole = window.to - window.from > this.elapsed * 0.9999;
     const bins = Math.max(20, Math.floor(this.width / BIN));
-    const question = isWhole ? { bins } : asked(window, bins, this.elapsed, 0.2);
+    const question = { io: this.context.place.io, ...(isWhole ? { bins } : asked(window, bins, this.elapsed, 0.2)) };
     await Promise.all(this.chosen.map(async (curve) => {
       const key = `${curve.metric}@${curve.node}`;
       try {

@@ -5,12 +5,12 @@ import { keyIn } from '../model/curves.js';
 
 /**
  * @param {{metric: string, node: string}} curve
- * @param {{from?: number, to?: number, bins: number}} question nothing but bins for the whole run
+ * @param {{from?: number, to?: number, bins: number, io?: string}} question without its ends for the whole run
  * @returns {Promise<any>} as `api/curve`
  */
-export async function askCurve(curve, { from, to, bins }) {
+export async function askCurve(curve, question) {
   const file = await exported();
-  if (!file) return ask('curve', { metric: curve.metric, node: curve.node, bins, from, to });
+  if (!file) return ask('curve', { metric: curve.metric, node: curve.node, ...question });
   const key = keyIn(file.keys(), curve);
   if (key) return file.get(key);
   throw new Failure(`this file does not hold the curve of ${curve.metric} of ${curve.node}`, ['`longpole view` on the recording draws every curve']);

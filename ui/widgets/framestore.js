@@ -15,23 +15,24 @@ export const BLOCK = 64;
 /** Milliseconds for which a window must rest, frames kept of each block, and what is asked for beside the window. */
 const [REST, KEPT, MARGIN] = [40, 6, 0.25];
 
-/** @type {Map<string, FrameStore>} by the critical path's weight; they outlive the drawings of the view */
+/** @type {Map<string, FrameStore>} by the critical path's weight and what idleness is; they outlive the drawings of the view */
 const stores = new Map();
 
-/** @param {string|undefined} weight */
-export function storeOf(weight = '') {
-  let store = stores.get(weight);
+/** @param {import('../model/query.js').Place} place */
+export function storeOf({ weight, io }) {
+  const key = `${weight ?? ''} ${io ?? ''}`;
+  let store = stores.get(key);
   if (!store) {
-    store = new FrameStore(weight);
-    stores.set(weight, store);
+    store = new FrameStore({ weight, io });
+    stores.set(key, store);
   }
   return store;
 }
 
 export class FrameStore {
-  /** @param {string} weight */
-  constructor(weight) {
-    this.weight = weight || undefined;
+  /** @param {{weight?: string, io?: string}} options of the analysis */
+  constructor(options) {
+    this.options = options;
     /** @type {any[]} all threads, without what they did */
     this.roster = [];
     /** @type {{name: string, title: string, kind: string}[]} */
@@ -46,6 +47,8 @@ export class FrameStore {
     this.isAsking = false;
     /** @type {ReturnType<typeof setTimeout>|undefined} */
     this.timer = undefined;
+    /** What was asked for in vain: it is not asked for again until the window is another. */
+    this.refused = '';
     /** @type {() => void} called when frames came */
     this.arrived = () => {};
     /** @type {(error: any) => void} */
@@ -57,7 +60,7 @@ export class FrameStore {
     if (this.elapsed > 0) return;
     const file = await exported();
     const key = file && [...file.keys()].find((key) => key.startsWith('timeline?'));
-    const answer = file && key ? file.get(key) : await ask('timeline', { bins: 1 });
+    const answer = file && key ? file.get(key) : await ask('timeline', { ...this.options, bins: 1 });
     if (key) this.whole = decode(answer);
     this.roster = answer.threads.map((/** @type {any} */ { runs, path, ...thread }) => thread);
     this.states = answer.states;
@@ -77,7 +80,7 @@ export class FrameStore {
    */
   want(window, pixels, blocks) {
     this.wanted = { window, pixels, blocks };
-    if (this.isAsking || this.timer !== undefined || this.missing().length === 0) return;
+    if (this.isAsking || this.timer !== undefined || this.refused === nameOf(this.wanted) || this.missing().length === 0) return;
     this.timer = setTimeout(() => {
       this.timer = undefined;
       this.fetch();
@@ -112,6 +115,7 @@ export class FrameStore {
       if (this.wanted !== wanted) this.want(this.wanted.window, this.wanted.pixels, this.wanted.blocks);
     } catch (error) {
       this.isAsking = false;
+      this.refused = nameOf(wanted);
       this.failed(error);
     }
   }
@@ -128,7 +132,9 @@ export class FrameStore {
       return cut({ ...this.whole, first, threads }, { from, to }, bins);
     }
     const some = this.roster.length > BLOCK ? { first, count: BLOCK } : {};
-    return decode(await ask('timeline', { from, to, bins, weight: this.weight, ...some }));
+    // The whole run is asked for without its ends: such an answer is kept by the server.
+    const part = from === 0 && to >= this.elapsed - 1e-9 ? {} : { from, to };
+    return decode(await ask('timeline', { ...this.options, ...part, ...some, bins }));
   }
 
   /**
@@ -144,3 +150,6 @@ export class FrameStore {
     this.kept.set(block, whole ? [...newest, whole] : newest);
   }
 }
+
+/** @param {{window: Window, pixels: number, blocks: number[]}} wanted */
+const nameOf = ({ window, pixels, blocks }) => [window.from, window.to, pixels, ...blocks].join(' ');

@@ -35,7 +35,7 @@ export function strip(context) {
     if (hadFocus && !document.activeElement?.matches('input, select, textarea')) canvas.focus();
     draw();
   });
-  askCurve({ metric: 'effective_parallelism', node: 'program' }, { bins: BINS }).then((curve) => {
+  askCurve({ metric: 'effective_parallelism', node: 'program' }, { bins: BINS, io: place.io }).then((curve) => {
     shown.values = curve.values;
     say();
     draw();

@@ -40,6 +40,7 @@ export class Timeline {
       told: place.time === undefined ? null : Number(place.time), chosen: this.threadOf(place), folded: new Set([place.folded ?? []].flat()), wakes: null,
     };
     this.isPanning = false;
+    this.failure = '';
     if (this.shown.chosen === undefined || !Number.isFinite(this.shown.told)) this.shown.told = null;
     this.counts = { handoffs: 0, drawn: 0, wakes: 0 };
     this.said = element('p.aside-text', { role: 'status', 'data-part': 'said' });
@@ -68,9 +69,13 @@ export class Timeline {
   start() {
     const { signal } = this.context;
     const { store, lanes } = this;
-    store.arrived = () => this.arrived();
+    store.arrived = () => {
+      this.failure = '';
+      this.arrived();
+    };
     store.failed = (error) => {
-      this.note.textContent = [`No answer: ${error?.message ?? error}.`, ...(error?.hints ?? [])].join(' ');
+      this.failure = [`No answer: ${error?.message ?? error}.`, ...(error?.hints ?? [])].join(' ');
+      this.say();
       lanes.redraw();
     };
     lanes.measure();
@@ -176,6 +181,7 @@ export class Timeline {
     const { handoffs, drawn } = this.counts;
     const isCoarse = this.store.frames(0).some((frame) => frame.isCoarse && frame.from <= this.shown.window.from && frame.to >= this.shown.window.to);
     const parts = [
+      this.failure,
       drawn > 0 && (drawn < handoffs ? `${drawn} of about ${handoffs} hand-offs of the critical path are drawn: zoom in for the rest.` : `${handoffs} ${handoffs === 1 ? 'hand-off' : 'hand-offs'} of the critical path.`),
       this.shown.wakes && (this.wakes.failure ? `No wakes: ${this.wakes.failure}.` : `${this.counts.wakes} of ${this.wakes.total} wakes are drawn as arrows.`),
       isCoarse && this.store.whole && `This file holds the run in ${this.store.whole.bins} steps of ${time(this.store.elapsed / this.store.whole.bins)}: nothing shorter can be seen. \`longpole view\` on the recording shows it.`,
