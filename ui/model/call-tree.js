@@ -99,6 +99,18 @@ export function search(root, text) {
   return { found, total };
 }
 
+/** Whether a procedure is one of the C library's that stand at the begin of every thread. @param {Node} node */
+function isStarter({ row }) {
+  const name = row.procedure ?? '';
+  return ['_start', 'clone', 'clone3', 'start_thread', 'thread_start'].includes(name) || name.startsWith('__libc_start');
+}
+
+/** The nearest caller that is none of them. @param {Node} node @returns {Node|undefined} */
+const callerOf = (node) => (node.parent && isStarter(node.parent) ? callerOf(node.parent) : node.parent);
+
+/** What a path calls, and what it starts by way of them. @param {Node} node @returns {Node[]} */
+const callsOf = (node) => node.children.flatMap((child) => (isStarter(child) ? [{ ...child, total: child.self }, ...callsOf(child)] : [child]));
+
 /**
  * Who called a procedure (or started the thread that ran it), and what it called, by time. Where it called itself, only its first
  * call on a path counts.
@@ -127,8 +139,9 @@ export function neighbours(root, procedure) {
       continue;
     }
     total += node.total;
-    if (node.parent) add(callers, node.parent, node.total);
-    for (const child of node.children) add(calls, child, child.total);
+    const caller = callerOf(node);
+    if (caller) add(callers, caller, node.total);
+    for (const child of callsOf(node)) add(calls, child, child.total);
   }
   const list = (/** @type {typeof callers} */ map) => [...map]
     .map(([name, { row, seconds }]) => ({ row, name, seconds, percent: total > 0 ? 100 * seconds / total : 0 }))

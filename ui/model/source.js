@@ -1,12 +1,21 @@
 /** What the lines of a program's source cost, from the rows of `source`. */
 
-/** What a line is measured by: its key in the URL, its key in a row, and its title. */
+/**
+ * What a line is measured by: its key in the URL, its key in a row, that of the line with all that it called where there is one,
+ * and its title.
+ * @typedef {{value: string|undefined, key: string, inclusive?: string, title: string, short: string}} Heat
+ */
+
+/** @type {Heat[]} */
 export const HEATS = [
-  { value: undefined, key: 'npt_seconds', title: 'NPT', short: 'NPT' },
-  { value: 'path', key: 'critical_path_seconds', title: 'critical path', short: 'path' },
-  { value: 'waiting', key: 'wait_seconds', title: 'waiting suffered', short: 'waited' },
+  { value: undefined, key: 'npt_seconds', inclusive: 'npt_inclusive_seconds', title: 'NPT', short: 'NPT' },
+  { value: 'path', key: 'critical_path_seconds', inclusive: 'critical_path_inclusive_seconds', title: 'critical path', short: 'path' },
+  { value: 'waiting', key: 'suffered_seconds', title: 'waiting suffered', short: 'waited' },
   { value: 'caused', key: 'caused_seconds', title: 'waiting caused', short: 'caused' },
 ];
+
+/** The measures of lines with all that they called, where there are such. @type {Heat[]} */
+export const INCLUSIVE = HEATS.map((heat) => ({ ...heat, key: heat.inclusive ?? heat.key }));
 
 /**
  * What a line got, all its procedures together.
@@ -16,7 +25,7 @@ export const HEATS = [
 
 /** @param {Record<string, number>} sums @param {Record<string, any>} row */
 function add(sums, row) {
-  for (const { key } of HEATS) sums[key] = (sums[key] ?? 0) + (row[key] ?? 0);
+  for (const { key } of [...HEATS, ...INCLUSIVE.filter(({ inclusive }) => inclusive)]) sums[key] = (sums[key] ?? 0) + (row[key] ?? 0);
 }
 
 /**

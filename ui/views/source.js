@@ -1,11 +1,11 @@
 /**
  * The program's own text, shaded by what its lines cost (Carnival, figure 1a). Keys of its own in the URL: `file`, by its name or
- * the end of it; `line`, the one looked at; `metric`, one of HEATS, by which lines are shaded.
+ * the end of it; `line`, the one looked at; `metric`, one of HEATS, by which lines are shaded; `calls=1` adds what lines call.
  */
 
 import { fileName, shorten } from '../model/names.js';
 import { time } from '../model/quantity.js';
-import { fileNamed, filesOf, HEATS } from '../model/source.js';
+import { fileNamed, filesOf, HEATS, INCLUSIVE } from '../model/source.js';
 import { choice } from '../widgets/choice.js';
 import { element } from '../widgets/element.js';
 import { empty, panel } from '../widgets/panel.js';
@@ -23,8 +23,11 @@ export default {
   key: '9',
   draw(root, context) {
     const { place, link } = context;
-    const heat = HEATS.find(({ value }) => value === place.metric) ?? HEATS[0];
-    const controls = element('div.controls', null, choice('shaded by', HEATS, place.metric, (metric) => link({ metric })));
+    const heats = place.file && place.calls ? INCLUSIVE : HEATS;
+    const heat = heats.find(({ value }) => value === place.metric) ?? heats[0];
+    const controls = element('div.controls', null, choice('shaded by', HEATS, place.metric, (metric) => link({ metric })),
+      place.file ? choice('a line', [{ value: undefined, title: 'itself' }, { value: '1', title: 'with what it calls', about: 'NPT and critical path of all that was done on the line\'s behalf' }],
+        place.calls, (calls) => link({ calls })) : '');
     const body = element('section', { 'data-part': place.file ? 'listing' : 'hottest' });
     root.append(controls, body);
     return panel(body, () => context.report('source'), (report) => {
@@ -36,7 +39,7 @@ export default {
       const file = place.file && fileNamed(report.rows, place.file);
       controls.append(fileChooser(files, file, heat, context));
       if (!file) return drawHottest(body, report, files, heat, context);
-      return drawFile(body, file, report, heat, context);
+      return drawFile(body, file, { rows: report.rows, heats, heat }, context);
     });
   },
 };
@@ -83,8 +86,7 @@ function drawHottest(body, report, files, heat, context) {
   }
   const place = (/** @type {any} */ row) => `${fileName(row.file)}:${row.line}`;
   body.append(element('h2', null, 'Hottest places'), table({ ...report, rows: sorted(rows, heat.key) }, {
-    name: 'file', label: place, columns: [...HEATS.map(({ key }) => key), 'cpu_seconds', 'procedure', 'samples'], bar: heat.key, limit: 40,
-    titles: { file: 'Place', wait_seconds: 'Waiting suffered', caused_seconds: 'Waiting caused' },
+    name: 'file', label: place, columns: [...HEATS.map(({ key }) => key), 'procedure', 'cpu_seconds', 'observations'], bar: heat.key, limit: 40, titles: { file: 'Place' },
     href: (row) => context.link({ file: row.file, line: String(row.line) }), links: true, caption: 'lines by what they cost',
     empty: 'No line of any source file is known.',
   }, context));
@@ -113,17 +115,16 @@ function fileList(files, { link }) {
  * A file with its lines; where its text is not found, those that are known stand without it.
  * @param {HTMLElement} body
  * @param {string} file
- * @param {any} report
- * @param {typeof HEATS[0]} heat
+ * @param {{rows: any[], heats: typeof HEATS, heat: typeof HEATS[0]}} about
  * @param {Context} context
  */
-async function drawFile(body, file, report, heat, context) {
+async function drawFile(body, file, about, context) {
   const missing = (/** @type {any} */ error) => ({ lines: /** @type {string[]|null} */ (null), error });
   const answer = await context.ask('source', { file }).catch(missing);
   body.append(element('p.path', null, element('a', { href: context.link({ file: undefined, line: undefined }), 'data-back': true }, '← hottest places'), ' ',
     element('span.code', { title: answer.path ?? file }, shorten(file, 90))));
   if (answer.error) body.append(notFound(answer.error));
-  listing(body, file, answer.lines, { rows: report.rows, heat }, context);
+  listing(body, file, answer.lines, about, context);
 }
 
 /** @param {any} error */

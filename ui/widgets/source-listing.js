@@ -2,12 +2,13 @@
 
 import { shorten } from '../model/names.js';
 import { time } from '../model/quantity.js';
-import { HEATS, hotLines, linesOf, nextHot, partsShown } from '../model/source.js';
+import { hotLines, linesOf, nextHot, partsShown } from '../model/source.js';
 import { element } from './element.js';
 import { empty } from './panel.js';
 
 /** @typedef {import('../main.js').Context} Context */
 /** @typedef {import('../model/source.js').Line} Line */
+/** @typedef {import('../model/source.js').Heat} Heat */
 
 /** Lines of a text that are all shown; of longer ones, so many around those that matter. */
 const [MOST, AROUND] = [4000, 150];
@@ -16,10 +17,10 @@ const [MOST, AROUND] = [4000, 150];
  * @param {HTMLElement} root
  * @param {string} file
  * @param {string[]|null} text null where it is not found
- * @param {{rows: any[], heat: typeof HEATS[0]}} about
+ * @param {{rows: any[], heats: Heat[], heat: Heat}} about
  * @param {Context} context
  */
-export function listing(root, file, text, { rows, heat }, context) {
+export function listing(root, file, text, { rows, heats, heat }, context) {
   const { place, note, signal } = context;
   const lines = linesOf(rows, file);
   const hot = hotLines(lines, heat.key);
@@ -28,7 +29,7 @@ export function listing(root, file, text, { rows, heat }, context) {
     root.append(empty('Nothing was charged to any line of this file.'));
     return;
   }
-  const most = Object.fromEntries(HEATS.map(({ key }) => [key, Math.max(0, ...[...lines.values()].map(({ seconds }) => seconds[key] ?? 0))]));
+  const most = Object.fromEntries(heats.map(({ key }) => [key, Math.max(0, ...[...lines.values()].map(({ seconds }) => seconds[key] ?? 0))]));
   const body = element('tbody');
   const rowOf = (/** @type {number} */ number) => body.querySelector(`[data-line="${number}"]`);
   const at = element('span.faint', { role: 'status', 'data-part': 'at' });
@@ -47,7 +48,7 @@ export function listing(root, file, text, { rows, heat }, context) {
   const parts = text ? partsShown(text.length, [...lines.keys(), state.line], MOST, AROUND) : [...lines.keys()].map((line) => [line, line]);
   parts.forEach(([from, to], index) => {
     if (index > 0 && text) body.append(element('tr.gap', null, element('td', { colspan: '6' }, `… lines ${parts[index - 1][1] + 1} to ${from - 1} got nothing`)));
-    for (let line = from; line <= to; line++) body.append(lineRow(line, text?.[line - 1], lines.get(line), { most, heat, look }));
+    for (let line = from; line <= to; line++) body.append(lineRow(line, text?.[line - 1], lines.get(line), { most, heats, heat, look }));
   });
   root.append(
     element('div.controls', { hidden: hot.length === 0 },
@@ -55,7 +56,7 @@ export function listing(root, file, text, { rows, heat }, context) {
       element('button', { onclick: () => step(1), title: 'key n', 'data-part': 'next' }, '↓ next hot line'), at),
     element('div.listing', { tabindex: '0', role: 'region', 'aria-label': `lines of ${file}; n and p go to the next and previous hot line` },
       element('table', null, element('thead', null, element('tr', null, element('th.number', { scope: 'col' }, 'line'),
-        ...HEATS.map(({ short, title, key }) => element('th.number.heat-head', { scope: 'col', title, 'aria-sort': undefined, 'data-heat': key === heat.key || undefined }, short)),
+        ...heats.map(({ short, title, key }) => element('th.number.heat-head', { scope: 'col', title, 'aria-sort': undefined, 'data-heat': key === heat.key || undefined }, short)),
         element('th', { scope: 'col' }, text ? 'text' : 'procedure'))), body)));
   addEventListener('keydown', (event) => {
     const target = /** @type {HTMLElement} */ (event.target);
@@ -71,13 +72,13 @@ export function listing(root, file, text, { rows, heat }, context) {
  * @param {number} number
  * @param {string|undefined} text
  * @param {Line|undefined} line
- * @param {{most: Record<string, number>, heat: typeof HEATS[0], look: (number: number, isFirst: boolean) => void}} about
+ * @param {{most: Record<string, number>, heats: Heat[], heat: Heat, look: (number: number, isFirst: boolean) => void}} about
  */
-function lineRow(number, text, line, { most, heat, look }) {
+function lineRow(number, text, line, { most, heats, heat, look }) {
   const share = (/** @type {string} */ key) => (line && most[key] > 0 ? (line.seconds[key] ?? 0) / most[key] : 0);
   const row = element('tr', { 'data-line': number, title: line?.procedures.join('\n') },
     element('th.number', { scope: 'row' }, element('button', { onclick: () => look(number, false), 'aria-label': `line ${number}`, tabindex: line ? '0' : '-1' }, String(number))),
-    ...HEATS.map(({ key }) => {
+    ...heats.map(({ key }) => {
       const seconds = line?.seconds[key] ?? 0;
       const cell = element('td.number.heat-cell', { 'data-key': key }, seconds > 0 ? time(seconds) : '');
       if (seconds > 0) cell.style.setProperty('--share', String(share(key)));

@@ -96,6 +96,13 @@ test('callers and calls of a procedure count its first call on each path', () =>
   assert.deepEqual(calls.map(({ name, seconds }) => [name, seconds]), [['a', 10]]);
 });
 
+test('who starts a thread is its caller, not what the C library does between', () => {
+  const rows = [row(0, undefined, undefined, 10, 0), row(1, 0, 'main', 10, 1), row(2, 1, 'clone3', 9, 1), row(3, 2, 'start_thread', 8, 0), row(4, 3, 'work', 8, 8)];
+  const root = treeOf(rows, 'cpu');
+  assert.deepEqual(neighbours(root, 'work').callers.map(({ name, seconds }) => [name, seconds]), [['main', 8]]);
+  assert.deepEqual(neighbours(root, 'main').calls.map(({ name, seconds }) => [name, seconds]), [['work', 8], ['clone3', 1]]);
+});
+
 test('modules have a tint each, by their own time', () => {
   assert.deepEqual(modulesOf(tree()).map(({ module, seconds, tint }) => [module, seconds, tint]), [['m', 90, '0'], ['libz', 10, '1']]);
 });

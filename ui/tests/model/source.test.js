@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { fileNamed, filesOf, hotLines, linesOf, nextHot, partsShown } from '../../model/source.js';
+import { fileNamed, filesOf, HEATS, hotLines, INCLUSIVE, linesOf, nextHot, partsShown } from '../../model/source.js';
 
 const ROWS = [
-  { file: '/a/x.c', line: 5, procedure: 'f', npt_seconds: 2, wait_seconds: 1 },
+  { file: '/a/x.c', line: 5, procedure: 'f', npt_seconds: 2, suffered_seconds: 1, npt_inclusive_seconds: 6 },
   { file: '/a/x.c', line: 5, procedure: 'f.inlined', npt_seconds: 1 },
   { file: '/a/x.c', line: 9, procedure: 'g', npt_seconds: 0.01, caused_seconds: 4 },
   { file: '/b/y.c', line: 1, procedure: 'h', npt_seconds: 8 },
@@ -14,7 +14,7 @@ const ROWS = [
 test('files have the sums of their lines, and their hottest one', () => {
   const files = filesOf(ROWS, 'npt_seconds');
   assert.deepEqual(files.map(({ file, hottest }) => [file, hottest]), [['/b/y.c', 1], ['/a/x.c', 5]]);
-  assert.deepEqual(files[1].seconds, { npt_seconds: 3.01, critical_path_seconds: 0, wait_seconds: 1, caused_seconds: 4 });
+  assert.deepEqual(HEATS.map(({ key }) => files[1].seconds[key]), [3.01, 0, 1, 4]);
 });
 
 test('a file is found by the end of its name where that is enough', () => {
@@ -27,6 +27,7 @@ test('a line has what all its procedures got', () => {
   const lines = linesOf(ROWS, '/a/x.c');
   assert.deepEqual([...lines.keys()], [5, 9]);
   assert.equal(lines.get(5).seconds.npt_seconds, 3);
+  assert.deepEqual(INCLUSIVE.map(({ key }) => lines.get(5).seconds[key]), [6, 0, 1, 0]);
   assert.deepEqual(lines.get(5).procedures, ['f', 'f.inlined']);
 });
 
