@@ -12,7 +12,7 @@ export function markOf(evidence) {
   const lost = [
     many(evidence.lost_events, 'event', 'lost'),
     many(evidence.lost_stacks, 'call path', 'lost'),
-    many(evidence.unmatched_wakes, 'wait', 'without its end'),
+    many(evidence.unmatched_wakes, 'wait', 'without a known end'),
     share(evidence.unsymbolised_percent, 'of CPU time without names'),
     share(evidence.unexplained_wait_percent, 'of waiting without a cause'),
     share(evidence.overhead_percent, 'overhead'),

@@ -49,14 +49,20 @@ export function entryOf(entries, of) {
   return entries.find(({ name }) => name === of) ?? entries.find(({ name, title }) => plain(name) === plain(of) || plain(title) === plain(of));
 }
 
+/** @type {Record<string, string>} */
+const PAPERS = { Q: 'Quartz', I: 'IPS-2', M: 'the comparison of metrics', C: 'Carnival' };
+
 /**
- * The reference of a definition in words: sections of docs/metrics.md, then papers.
- * @param {string} source as `§2, Q §3, I §4`
+ * The reference of a definition in words: sections of docs/metrics.md, then of the papers; sections behind a paper are its own.
+ * @param {string} source as `§2, Q §3, §5, I §4`
  */
 export function sourceText(source) {
-  const papers = /** @type {Record<string, string>} */ ({ Q: 'Quartz', I: 'IPS-2', M: 'the comparison of metrics', C: 'Carnival' });
-  return source.split(/,\s*/).map((part) => {
+  /** @type {{of: string, sections: string[]}[]} */
+  const works = [];
+  for (const part of source.split(/,\s*/)) {
     const [, paper, rest] = /^([QIMC]) (.*)$/.exec(part) ?? [];
-    return paper ? `${papers[paper]} ${rest}` : part.startsWith('§') ? `docs/metrics.md ${part}` : part;
-  }).join('; ');
+    if (!paper && part.startsWith('§') && works.length > 0) works[works.length - 1].sections.push(part);
+    else works.push({ of: paper ? PAPERS[paper] : part.startsWith('§') ? 'docs/metrics.md' : '', sections: [rest ?? part] });
+  }
+  return works.map(({ of, sections }) => [of, sections.join(', ')].filter(Boolean).join(' ')).join('; ');
 }

@@ -1,6 +1,7 @@
 /** What every number and word means: the registry, the keys, and how to read each view. In the URL: `of`, an entry's name, and `find`. */
 
 import { entryOf, groupsOf, holds, sourceText } from '../model/help.js';
+import { wordsOf } from '../model/summary.js';
 import { element } from '../widgets/element.js';
 import { KEYS } from '../widgets/keys.js';
 import { panel } from '../widgets/panel.js';
@@ -77,7 +78,7 @@ function entriesOf(metrics, topics, wanted, link) {
   return groups.map(({ part, name, entries }) => element('section', { 'data-part': part }, element('h2', null, name),
     element('dl.entries', null, ...entries.map((entry) => element('div', { 'data-entry': entry.name },
       element('dt', null, entry.title, entry.unit && !entry.title.includes(entry.unit) ? element('span.faint', null, ` in ${entry.unit}`) : '', ' ', element('a', { href: link({ view: 'help', of: entry.name }) }, element('code', null, entry.name))),
-      element('dd', null, entry.explanation, entry.source ? element('span.faint', null, ` (${sourceText(entry.source)})`) : ''))))));
+      element('dd', null, ...wordsOf(entry.explanation).map(({ text, isName }) => (isName ? element('code', null, text) : text)), entry.source ? element('span.faint', null, ` (${sourceText(entry.source)})`) : ''))))));
 }
 
 /** @param {import('../main.js').Context} context */

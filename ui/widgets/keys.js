@@ -5,7 +5,7 @@ import { go } from '../state.js';
 /** What the keys do everywhere, in words. */
 export const KEYS = [
   ['1 … 9', 'the views, in the order of their list'], ['h ?', 'this help'], ['/', 'search procedures, objects and threads'], ['f', 'search the names that the view shows'],
-  ['↑ ↓', 'in a table: the same link or slider of the row above or below'], ['esc', 'close what is open'],
+  ['↑ ↓', 'in a table: the same link of the row above or below'], ['esc', 'close what is open'],
 ];
 
 /** @param {import('../main.js').View[]} views */

@@ -26,4 +26,5 @@ test('an entry is found by its name, or as people write it', () => {
 
 test('a source is said in words', () => {
   assert.equal(sourceText('§11, M §4.4'), 'docs/metrics.md §11; the comparison of metrics §4.4');
+  assert.equal(sourceText('§6, C §2.1, §3.4'), 'docs/metrics.md §6; Carnival §2.1, §3.4');
 });

@@ -34,7 +34,7 @@ function level(row, levels, { link }) {
   const found = String(row.level) === row.text ? levels.find((each) => each.level === row.level) : undefined;
   const ran = row.procedure ? { ...row, procedure_percent: row.procedure_percent ?? row.percent } : found;
   const ready = row.percent - (found?.nominal_percent ?? row.percent);
-  const runnable = row.level === 0 && ready > 0.05 ? `threads were ready or spinning: ${percent(ready)}` : '';
+  const runnable = row.level === 0 && ready > 0.05 ? `ready or spinning ${percent(ready)}` : '';
   return element('div', { role: 'listitem', 'data-row': row.text },
     element('span.number', null, `${row.text} busy`),
     meter(row.percent, row.level === 0 ? 'chosen' : 'busy'),

@@ -36,6 +36,5 @@ export function drawControls(root, context, hasElapsed) {
     choice('Weight', [{ value: undefined, title: 'CPU time', about: 'Only useful CPU time weighs' }, ...(hasElapsed ? [elapsed] : [])], place.weight,
       (weight) => link({ weight })),
     hasElapsed ? null : element('span.faint', null, 'This exported file does not hold the path by elapsed weight.'),
-    element('span.choice', { role: 'group', 'aria-label': 'Columns' }, element('span.faint', null, 'Columns'),
-      ...COLUMNS.map(([name, about]) => element('a', { href: link({ metric: toggled(name) }), title: about, 'aria-current': metrics.includes(name) ? 'true' : undefined }, name)))));
+    element('span.control', null, element('span.label', null, 'Columns'), element('span.choice', { role: 'group', 'aria-label': 'Columns' }, ...COLUMNS.map(([name, about]) => element('a', { href: link({ metric: toggled(name) }), title: about, 'aria-current': metrics.includes(name) ? 'true' : undefined }, name))))));
 }

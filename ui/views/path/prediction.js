@@ -60,9 +60,10 @@ export function drawChanges(root, rows, changes) {
       element('span.faint', null, row ? `alone: elapsed ${lessOrMore(row.elapsed_gain_percent)}, path ${lessOrMore(row.path_gain_percent)}` : ''),
       element('button', { type: 'button', 'aria-label': `take back the change of ${name}`, title: 'Take it back', onclick: () => changes.set(of, undefined) }, '×'));
   });
+  const isOpen = root.querySelector('details')?.open ?? innerWidth > 640;
   root.replaceChildren(element('ul.set', null, ...list),
     list.length > 1 ? element('button', { type: 'button', onclick: () => changes.clear() }, 'Take all back') : '',
-    list.length > 0 ? element('p.faint', null, LIMITS) : '');
+    list.length > 0 ? element('details.limits', { open: isOpen }, element('summary', null, 'What is uncertain'), element('p.faint', null, LIMITS)) : '');
 }
 
 /**
