@@ -32,12 +32,14 @@ impl Span {
     /// # Errors
     /// [`Error::BadPhase`] when it would be empty, or begins or ends outside of the run.
     pub fn new(text: &str, from: u64, to: u64, of: u64) -> Result<Span> {
-        let reason = if from > of || (from == of && of > 0) {
+        // Where no end is given, it is the run's.
+        let is_backwards = to < from && to != of;
+        let reason = if is_backwards {
+            "it ends before it begins"
+        } else if from > of || (from == of && of > 0) {
             "it begins after the end of the run"
         } else if to > of {
             "it ends after the end of the run"
-        } else if to < from {
-            "it ends before it begins"
         } else if to == from {
             "it has no length"
         } else {
@@ -206,7 +208,10 @@ mod tests {
         for (text, reason) in [
             ("3s..1s", "it ends before it begins"),
             ("1s..1s", "it has no length"),
+            ("6s..5s", "it ends before it begins"),
+            ("5s..1s", "it ends before it begins"),
             ("5s..6s", "it begins after the end"),
+            ("5s..", "it begins after the end"),
             ("4s..", "it begins after the end"),
             ("1s..5s", "it ends after the end"),
             ("50%..120%", "it ends after the end"),
