@@ -72,10 +72,13 @@ export const threadOf = (row) => `thread:${row.thread}${row.tid === undefined ? 
 
 /**
  * The place that shows what a command of longpole prints; null for what only the command line does.
- * @param {string} command as `longpole report --view npt --by line`
+ * @param {string} command as `longpole report --view npt --by line`, or `longpole what-if --set procedure:update=0.5`
  * @returns {Partial<import('./query.js').Place>|null}
  */
 export function placeOfCommand(command) {
+  if (/^longpole what-if\b/.test(command)) {
+    return { view: 'path', set: [...command.matchAll(/--set[ =]('[^']*'|\S+)/g)].map(([, change]) => change.replace(/^'|'$/g, '')) };
+  }
   if (!/\breport\b/.test(command) && !command.startsWith('--view')) return null;
   const option = (/** @type {string} */ name) => new RegExp(`--${name}[ =]('[^']*'|\\S+)`).exec(command)?.[1].replace(/^'|'$/g, '');
   const view = VIEWS[option('view') ?? 'summary'];

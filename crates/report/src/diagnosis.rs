@@ -10,6 +10,7 @@
 //! ```
 
 mod facts;
+mod next;
 mod pole;
 mod reasons;
 
@@ -19,13 +20,18 @@ use crate::quantity::{count_of, percent, percent_text, time_text};
 
 use facts::waiting_for;
 pub(crate) use facts::{Facts, Wait};
+use next::{
+    DOCTOR, EVIDENCE, LINES, PARALLELISM, PATH_BY_LINE, PATH_WITH_WAITS, PROFILE, THREADS, TREE, WAITS,
+    what_if,
+};
+pub(crate) use next::{GUIDANCE, Next};
 use pole::Pole;
 pub(crate) use pole::{is_named, largest_caller};
 
 /// Share of the CPUs' time in use from which on a program is CPU-bound, percent.
 const CPU_BOUND: f64 = 85.0;
 /// Share of the run in which no thread could run from which on the program is said to wait, percent.
-const WAITS: f64 = 50.0;
+const WAITING: f64 = 50.0;
 
 /// CPU time that a timer may miss altogether, nanoseconds.
 const TOO_SHORT: u64 = 50_000_000;
@@ -50,17 +56,9 @@ pub(crate) struct Diagnosis {
     pub reasons: Vec<String>,
     /// What procedures are ranked by.
     pub ranked_by: RankedBy,
-    /// Commands that show more, with what they show.
-    pub next: Vec<(&'static str, &'static str)>,
+    /// Commands that show more, the best first.
+    pub next: Vec<Next>,
 }
-
-const PATH_BY_LINE: (&str, &str) = ("longpole report --view critical-path --by line", "the path by line");
-const PROFILE: (&str, &str) = ("longpole report --view profile", "CPU time, and all waits");
-const THREADS: (&str, &str) = ("longpole report --view threads", "each thread's time");
-const PARALLELISM: (&str, &str) = ("longpole report --view parallelism", "who ran alone");
-const EVIDENCE: (&str, &str) = ("longpole report --view evidence", "what this rests on");
-const LINES: (&str, &str) = ("longpole report --view profile --by line", "CPU time by line");
-const TREE: (&str, &str) = ("longpole report --view tree", "by process and thread");
 
 /// Says what holds the program back.
 pub(crate) fn diagnose(input: &Source<'_>) -> Diagnosis {
@@ -68,7 +66,7 @@ pub(crate) fn diagnose(input: &Source<'_>) -> Diagnosis {
     if facts.cpu + facts.spinning + facts.blocked == 0 {
         return nothing(input, &facts);
     }
-    if percent(facts.idle as f64, facts.elapsed as f64) >= WAITS {
+    if percent(facts.idle as f64, facts.elapsed as f64) >= WAITING {
         return waits(&facts);
     }
     if Pole::by_cpu(input).is_none() {
@@ -95,7 +93,7 @@ fn nothing(input: &Source<'_>, facts: &Facts) -> Diagnosis {
         headline: format!("Nothing was recorded in {elapsed}: {why}."),
         reasons: Vec::new(),
         ranked_by: RankedBy::Nothing,
-        next: vec![EVIDENCE, ("longpole doctor", "what can be recorded on this machine")],
+        next: vec![EVIDENCE, DOCTOR],
     }
 }
 
@@ -123,11 +121,7 @@ fn waits(facts: &Facts) -> Diagnosis {
         headline,
         reasons,
         ranked_by: RankedBy::CriticalPath,
-        next: vec![
-            PROFILE,
-            ("longpole report --view critical-path --weight elapsed", "the waits on it"),
-            THREADS,
-        ],
+        next: vec![WAITS, PATH_WITH_WAITS, PROFILE],
     }
 }
 
@@ -144,7 +138,8 @@ fn cpu_bound(input: &Source<'_>, facts: &Facts) -> Diagnosis {
     if reasons.len() < 2 {
         reasons.push("Only less work makes it faster here; more threads would not.".to_owned());
     }
-    Diagnosis { headline, reasons, ranked_by: RankedBy::Cpu, next: vec![LINES, TREE, THREADS] }
+    let next = [LINES].into_iter().chain(half_of(input, pole.as_ref())).chain([TREE, THREADS]);
+    Diagnosis { headline, reasons, ranked_by: RankedBy::Cpu, next: next.collect() }
 }
 
 fn held_back(input: &Source<'_>, facts: &Facts) -> Diagnosis {
@@ -152,16 +147,21 @@ fn held_back(input: &Source<'_>, facts: &Facts) -> Diagnosis {
     let headline = format!("The long pole: {}.", pole.sentence("the critical path"));
     let mut reasons: Vec<String> = pole.on_whose_behalf().into_iter().collect();
     reasons.extend(reasons::spinning(input, facts));
-    reasons.extend(reasons::waiting(input, facts));
+    let waiting = reasons::waiting(input, facts);
+    let waits = waiting.is_some().then_some(WAITS);
+    reasons.extend(waiting);
     reasons.extend(reasons::serial(input, facts));
     reasons.extend(reasons::ready(facts));
     reasons.extend(pole.remarks());
-    let next = if facts.is_serial() {
-        [PARALLELISM, PATH_BY_LINE, PROFILE]
-    } else {
-        [PATH_BY_LINE, PROFILE, THREADS]
-    };
-    Diagnosis { headline, reasons, ranked_by: RankedBy::CriticalPath, next: next.to_vec() }
+    let mut next: Vec<Next> = half_of(input, Some(&pole)).into_iter().chain(waits).collect();
+    next.extend(facts.is_serial().then_some(PARALLELISM));
+    next.extend([PATH_BY_LINE, PROFILE]);
+    Diagnosis { headline, reasons, ranked_by: RankedBy::CriticalPath, next }
+}
+
+/// What half of the pole would gain, where it is one procedure.
+fn half_of(input: &Source<'_>, pole: Option<&Pole>) -> Option<Next> {
+    what_if(input, pole?.procedure()?)
 }
 
 /// Work was seen, but no procedure: what is exact nevertheless.

@@ -133,6 +133,13 @@ impl Names<'_> {
         let nearest = nearest(name, &candidates).iter().map(|candidate| candidate.label.clone()).collect();
         Err(Error::NoSuchName { name: name.to_owned(), kinds: words_of(&kinds), nearest })
     }
+
+    /// The text by which [`find`](Self::find) finds a procedure or region: `procedure:update`.
+    pub(crate) fn label(&self, procedure: ProcedureId) -> Option<String> {
+        let wanted = Found::Procedure(procedure);
+        let candidates = candidates(self, &[Kind::Procedure, Kind::Region]);
+        candidates.into_iter().find(|candidate| candidate.found == wanted).map(|candidate| candidate.label)
+    }
 }
 
 /// The kind that a name begins with, and the rest. `thread::spawn` begins with none.

@@ -27,5 +27,7 @@ test('a command leads to the view that shows the same', () => {
     { view: 'path', by: 'line', of: undefined, weight: undefined, explain: undefined });
   assert.equal(placeOfCommand("longpole report --view objects --of 'object:a lock'")?.of, 'object:a lock');
   assert.equal(placeOfCommand('--view critical-path --weight elapsed')?.weight, 'elapsed');
+  assert.deepEqual(placeOfCommand("longpole what-if --set update=0.5 --set 'procedure:f(int, char*)=0'"),
+    { view: 'path', set: ['update=0.5', 'procedure:f(int, char*)=0'] });
   assert.equal(placeOfCommand('longpole zero -- ./a.out'), null);
 });

@@ -21,7 +21,9 @@ const LANGUAGES: &[&str] = &["core::", "alloc::", "std::", "<core::", "<alloc::"
 /// The long pole.
 #[derive(Clone, Debug)]
 pub(super) struct Pole {
-    /// The largest procedure's name, quoted.
+    /// The largest procedure.
+    node: Node,
+    /// Its name, quoted.
     name: String,
     percent: f64,
     error: Option<f64>,
@@ -64,6 +66,7 @@ impl Pole {
             .map(|row| quoted(input, row.node));
         let on_behalf = (first_share < FLAT).then(|| deepest(input, &rows, whole, measure)).flatten();
         Some(Pole {
+            node: first.node,
             name: quoted(input, first.node),
             percent: first_share,
             error: standard_error(first_share, samples),
@@ -73,6 +76,14 @@ impl Pole {
             caller: largest_caller(input, first, measure),
             thread: largest_thread(input, whole, measure),
         })
+    }
+
+    /// The procedure that the pole is, if it is one.
+    pub(super) fn procedure(&self) -> Option<ProcedureId> {
+        match self.node {
+            Node::Procedure(id) if self.percent >= FLAT => Some(id),
+            _ => None,
+        }
     }
 
     /// What the pole is, as a share of `whole`.

@@ -8,7 +8,7 @@ use super::changes::{self, Changes, add_changes, changes};
 use super::npt::npt;
 use super::parallelism::{bar, most_charged};
 use super::{causes_text, census, identity};
-use crate::diagnosis::{Diagnosis, RankedBy, diagnose};
+use crate::diagnosis::{Diagnosis, GUIDANCE, Next, RankedBy, diagnose};
 use crate::evidence::warnings;
 use crate::guidance::{Guidance, guidance};
 use crate::input::{Options, Source};
@@ -55,8 +55,8 @@ const BAR: usize = 30;
 /// Rows of procedures and of waits, where the screen has room for them.
 const PROCEDURES: usize = 5;
 const WAITS: usize = 3;
-/// What tells which ranking to follow.
-const GUIDANCE: (&str, &str) = ("longpole report --view guidance", "which ranking to trust");
+/// Characters of a command beside what it shows; a longer one stands alone.
+const COMMAND: usize = 54;
 /// Shares below this in every column are not shown, percent.
 const SMALLEST: f64 = 0.5;
 
@@ -356,10 +356,12 @@ fn add_next(report: &mut Report, diagnosis: &Diagnosis) {
         next.truncate(2);
         next.push(GUIDANCE);
     }
-    let width = next.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
-    for (command, shows) in next {
-        report.rows.push(Row::default().text("section", "next").text("text", command));
-        let command = format!("{command:width$}");
+    let length = |next: &Next| next.command.chars().count();
+    let width = next.iter().map(length).filter(|&length| length <= COMMAND).max().unwrap_or(0);
+    for next in next {
+        let shows = if length(&next) <= COMMAND { next.shows } else { "" };
+        report.rows.push(Row::default().text("section", "next").text("text", next.command.as_ref()));
+        let command = format!("{:width$}", next.command);
         report.sections.push(Section::Command { command, shows: shows.to_owned() });
     }
 }
