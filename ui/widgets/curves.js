@@ -18,13 +18,13 @@ export class Curves {
   /**
    * @param {import('../main.js').Context} context
    * @param {{elapsed: number, window: Window, states: any[]}} run
-   * @param {(seconds: number|null) => void} pointed at a moment, or at none
    */
-  constructor(context, { elapsed, window, states }, pointed) {
+  constructor(context, { elapsed, window, states }) {
     this.context = context;
     this.elapsed = elapsed;
     this.window = window;
-    this.pointed = pointed;
+    /** @type {(over: HTMLElement) => void} called with what lies over a new drawing: it has the window's left and width */
+    this.built = () => {};
     this.chosen = curvesOf(context.place.curves);
     /** @type {Map<string, any>} the newest answer of each curve, or its failure */
     this.answers = new Map();
@@ -124,22 +124,18 @@ export class Curves {
         { ...axis, size: this.names },
       ],
       series: [{}, ...series],
-      hooks: { setCursor: [(/** @type {any} */ plot) => this.point(plot)] },
     }, [[], ...this.chosen.map(() => [])], this.plotBox);
+    this.plotBox.append(element('span.curve-unit.faint', { 'aria-hidden': 'true' }, 'threads'));
     this.plotBox.setAttribute('role', 'img');
+    this.built(this.plot.over);
     this.fill();
-  }
-
-  /** @param {any} plot */
-  point(plot) {
-    const { left } = plot.cursor;
-    this.pointed(left === undefined || left < 0 ? null : plot.posToVal(left, 'x'));
   }
 
   /** Shows the values at a moment. @param {number|null} cursor */
   at(cursor) {
     if (cursor === this.cursor) return;
     this.cursor = cursor;
+    this.plot?.setCursor({ left: cursor === null ? -10 : this.plot.valToPos(cursor, 'x'), top: 0 }, false);
     this.list.querySelectorAll('output').forEach((/** @type {HTMLElement} */ output, /** @type {number} */ index) => {
       output.textContent = this.valueOf(this.chosen[index]);
     });

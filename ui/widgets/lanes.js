@@ -36,7 +36,7 @@ export class Lanes {
   /**
    * @param {import('./framestore.js').FrameStore} store
    * @param {Shown} shown
-   * @param {{fold: (key: string) => void, choose: (key: string) => void, drawn: (counts: {handoffs: number, drawn: number, wakes: number}) => void}} told
+   * @param {{fold: (key: string) => void, choose: (key: string) => void, drawn: (counts: import('./lanespainter.js').Counts) => void}} told
    */
   constructor(store, shown, told) {
     this.store = store;

@@ -31,13 +31,18 @@ import { BLOCK } from './framestore.js';
  * @property {import('./palette.js').Colours} colours
  */
 
+/**
+ * How many hand-offs there are in the window, whether that is known exactly, and how many of them and of the wakes are drawn.
+ * @typedef {{handoffs: number, isExact: boolean, drawn: number, wakes: number}} Counts
+ */
+
 /** @type {WeakMap<Frame, {key: string, image: HTMLCanvasElement}>} */
 const images = new WeakMap();
 
 /**
  * @param {CanvasRenderingContext2D} canvas
  * @param {Scene} scene
- * @returns {{handoffs: number, drawn: number, wakes: number}} how many lines there are, and are drawn
+ * @returns {Counts}
  */
 export function paintLanes(canvas, scene) {
   const { width, height, colours } = scene;
@@ -155,7 +160,7 @@ function paintHandoffs(canvas, { window, width, height, top, visible, store, col
     const own = frame.handoffs.filter(([seconds]) => seconds >= from && seconds < to).length;
     return sum + (frame.handoffs.length > 0 ? own / frame.handoffs.length * frame.handoffsTotal : 0);
   }, 0);
-  return { handoffs: Math.round(total), drawn: kept.length };
+  return { handoffs: Math.round(total), isExact: inside.length === Math.round(total), drawn: kept.length };
 }
 
 /**

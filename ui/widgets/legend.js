@@ -24,12 +24,15 @@ export function legend(shares) {
       const all = states.reduce((sum, { share }) => sum + share, 0);
       const title = /** @type {Record<string, string>} */ (TITLES)[kind] ?? kind;
       const parts = states.map(({ title, share }) => `${title} ${percent(share * 100)}`).join(', ');
-      const isOwn = states.length === 1 && states[0].title === title;
+      const names = states.slice(0, 3).map(({ title }) => title.replace(/^blocked: /, '')).join(', ');
       return element('li', { 'data-row': kind, title: parts }, swatch(kind, of), `${title} ${percent(all * 100)}`,
-        !isOwn && element('span.faint', null, ` ${states.slice(0, 3).map(({ title }) => title).join(', ')}${states.length > 3 ? ', …' : ''}`));
+        isBlocked(kind) && element('span.faint', null, ` (${names}${states.length > 3 ? ', …' : ''})`));
     }),
     element('li', { 'data-row': 'path' }, pathSwatch(of), 'critical path'));
 }
+
+/** Whether several causes are of the kind. @param {string} kind */
+const isBlocked = (kind) => ['synchronisation', 'device', 'chosen'].includes(kind);
 
 /**
  * @param {string} kind

@@ -2,7 +2,7 @@
 
 import { fileName, shorten } from '../model/names.js';
 import { percent, time } from '../model/quantity.js';
-import { nanoseconds } from '../model/timelinewindow.js';
+import { nanoseconds, words } from '../model/timelinewindow.js';
 import { element } from './element.js';
 import { linksOf } from './links.js';
 import { panel } from './panel.js';
@@ -26,10 +26,10 @@ export function drawMoment(root, context, asked) {
 }
 
 /** @param {{thread: any, title: string, seconds: number, bin: any, close: () => void}} asked */
-function binCard({ thread, title, seconds, bin, close }) {
+function binCard({ thread, title, bin, close }) {
   const states = bin?.mix.map((/** @type {[number, number]} */ [state, eighths]) => `${bin.frame.states[state].title} ${percent(eighths * 12.5)}`).join(', ');
   return element('div.moment', { 'data-row': `thread:${thread.tid}` },
-    heading(`${shorten(title, 60)} at ${time(seconds)}`, close),
+    heading(title, close),
     element('p', null, bin ? `${states}; ${bin.path > 0 ? 'on the critical path' : 'not on the critical path'}, in ${time(bin.to - bin.from)}.` : 'Nothing is known here.'),
     element('p.faint', null, 'This file holds no call paths and no single waits of a moment: longpole view on the recording tells them.'));
 }
@@ -40,12 +40,12 @@ function binCard({ thread, title, seconds, bin, close }) {
  * @param {import('../main.js').Context} context
  * @returns {HTMLElement}
  */
-function momentCard(moment, { thread, seconds, title, titleOf, close }, context) {
+function momentCard(moment, { thread, title, titleOf, close }, context) {
   const { link } = context;
   const ended = moment.ended_by;
   const facts = [
     ['State', moment.title, 'state'],
-    ['Since', `${time(moment.from_seconds)}, until ${time(moment.to_seconds)}: ${time(moment.to_seconds - moment.from_seconds)}`, 'span'],
+    ['From', words({ from: moment.from_seconds, to: moment.to_seconds }), 'span'],
     moment.object && ['For', element('a', { href: link({ view: 'objects', of: `object:${moment.object}` }), title: moment.object }, shorten(moment.object, 60)), 'object'],
     ended && ['Ended by', [
       element('a', { href: link({ thread: String(ended.thread), time: String(ended.seconds) }), title: 'What that thread did then' }, titleOf(ended.thread)),
@@ -54,7 +54,7 @@ function momentCard(moment, { thread, seconds, title, titleOf, close }, context)
     ['Critical path', moment.on_critical_path ? 'on it at this moment' : 'not on it at this moment', 'path'],
   ].filter(Boolean);
   return element('div.moment', { 'data-row': `thread:${thread.tid}` },
-    heading(`${shorten(title, 60)} at ${time(seconds)}`, close),
+    heading(title, close),
     element('dl', null, ...facts.map(([name, value, part]) => element('div', { 'data-part': part }, element('dt', null, name), element('dd', null, ...[value].flat())))),
     pathList(moment.path ?? [], context));
 }

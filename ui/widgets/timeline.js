@@ -1,9 +1,10 @@
 /** The timeline as a whole: its rows, curves, tools and what is said below them, kept in step with each other and with the URL. */
 
 import { cover, shares } from '../model/frames.js';
-import { percent, phase as phaseText, phaseSeconds, time } from '../model/quantity.js';
+import { shorten } from '../model/names.js';
+import { count, percent, phase as phaseText, phaseSeconds, time } from '../model/quantity.js';
 import { blocksOf, nameThreads } from '../model/timelinerows.js';
-import { clamped, nanoseconds, words } from '../model/timelinewindow.js';
+import { clamped, moment, nanoseconds, words } from '../model/timelinewindow.js';
 import { Curves } from './curves.js';
 import { element } from './element.js';
 import { BLOCK } from './framestore.js';
@@ -42,7 +43,8 @@ export class Timeline {
     this.isPanning = false;
     this.failure = '';
     if (this.shown.chosen === undefined || !Number.isFinite(this.shown.told)) this.shown.told = null;
-    this.counts = { handoffs: 0, drawn: 0, wakes: 0 };
+    /** @type {import('./lanespainter.js').Counts} */
+    this.counts = { handoffs: 0, isExact: true, drawn: 0, wakes: 0 };
     this.said = element('p.aside-text', { role: 'status', 'data-part': 'said' });
     this.note = element('p.timeline-note', { 'data-part': 'note' });
     this.legend = element('div');
@@ -51,7 +53,7 @@ export class Timeline {
       fold: (key) => this.fold(key), choose: (key) => this.choose(key), drawn: (counts) => this.drawn(counts),
     });
     this.wakes = new Wakes(() => this.showWakes());
-    this.curves = new Curves(context, { elapsed: store.elapsed, window: this.shown.window, states: store.states }, (seconds) => this.point(seconds));
+    this.curves = new Curves(context, { elapsed: store.elapsed, window: this.shown.window, states: store.states });
     this.tools = timelineTools(this.isExport, askedOf(this));
     this.parts = [this.tools.element, this.curves.element, this.lanes.element, this.legend, this.note, this.said, this.moment];
   }
@@ -79,14 +81,18 @@ export class Timeline {
       lanes.redraw();
     };
     lanes.measure();
-    this.curves.measure(lanes.nameWidth, lanes.width);
     const size = new ResizeObserver(() => this.measure());
     size.observe(lanes.element);
     signal.addEventListener('abort', () => size.disconnect());
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.recolour(), { signal });
     const row = lanes.rows.rows.find((row) => row.kind === 'thread' && row.key === this.shown.chosen);
     if (row) lanes.reveal(row);
-    listen(lanes.canvas, gesturesOf(this), { signal, isPanning: () => this.isPanning });
+    const [gestures, options] = [gesturesOf(this), { signal, isPanning: () => this.isPanning }];
+    const along = { ...gestures, hover: (/** @type {number} */ x) => this.point(lanes.secondsAt(x)), click: () => {} };
+    listen(lanes.canvas, gestures, options);
+    listen(lanes.axis, along, options);
+    this.curves.built = (over) => listen(over, along, options);
+    this.curves.measure(lanes.nameWidth, lanes.width);
     this.listenForKeys(signal);
     if (this.context.place.arrows === '1' && !this.isExport) this.switchArrows(true);
     if (this.shown.told !== null) this.tell(this.shown.told);
@@ -169,7 +175,7 @@ export class Timeline {
     this.lanes.redraw();
   }
 
-  /** @param {{handoffs: number, drawn: number, wakes: number}} counts */
+  /** @param {import('./lanespainter.js').Counts} counts */
   drawn(counts) {
     this.counts = counts;
     this.tools.show(this.shown);
@@ -178,11 +184,11 @@ export class Timeline {
 
   /** What is not in the picture, and why. */
   say() {
-    const { handoffs, drawn } = this.counts;
+    const { handoffs, isExact, drawn } = this.counts;
     const isCoarse = this.store.frames(0).some((frame) => frame.isCoarse && frame.from <= this.shown.window.from && frame.to >= this.shown.window.to);
     const parts = [
       this.failure,
-      drawn > 0 && (drawn < handoffs ? `${drawn} of about ${handoffs} hand-offs of the critical path are drawn: zoom in for the rest.` : `${handoffs} ${handoffs === 1 ? 'hand-off' : 'hand-offs'} of the critical path.`),
+      drawn > 0 && (drawn < handoffs ? `${drawn} of ${isExact ? '' : 'about '}${count(handoffs)} hand-offs of the critical path are drawn: zoom in for the rest.` : `${handoffs} ${handoffs === 1 ? 'hand-off' : 'hand-offs'} of the critical path.`),
       this.shown.wakes && (this.wakes.failure ? `No wakes: ${this.wakes.failure}.` : `${this.counts.wakes} of ${this.wakes.total} wakes are drawn as arrows.`),
       isCoarse && this.store.whole && `This file holds the run in ${this.store.whole.bins} steps of ${time(this.store.elapsed / this.store.whole.bins)}: nothing shorter can be seen. \`longpole view\` on the recording shows it.`,
     ];
@@ -220,7 +226,7 @@ export class Timeline {
     if (index < 0) return;
     this.shown.told = seconds;
     drawMoment(this.moment, this.context, {
-      thread: this.store.roster[index], title: this.names[index], seconds, bin: this.lanes.binAt(index, seconds), close: () => this.clear(),
+      thread: this.store.roster[index], title: `${shorten(this.names[index], 60)} at ${moment(seconds, (this.shown.window.to - this.shown.window.from) / 1000)}`, seconds, bin: this.lanes.binAt(index, seconds), close: () => this.clear(),
       titleOf: (id) => this.names[this.store.roster.findIndex((thread) => thread.id === id)] ?? `thread ${id}`,
     });
     this.lanes.redraw();
