@@ -76,7 +76,7 @@ function drawPath(root, report, zeroing, metrics, changes, context) {
       const lead = leadsOf(row)[0];
       return lead && link(lead.change);
     },
-    columns: ['rank', 'percent', 'error_percent', 'seconds', ...(changes ? ['what_if'] : []), ...(changes && name === 'procedure' && !rows[0]?.line && context.place.weight !== 'elapsed' ? ['after'] : []), ...chosen, 'inclusive_percent', 'critical_path_elapsed_percent', ...(name === 'thread' ? ['process'] : []), 'kind'],
+    columns: ['rank', 'percent', 'error_percent', 'seconds', ...(changes ? ['what_if'] : []), ...(changes && (context.place.by ?? 'procedure') === 'procedure' && context.place.weight !== 'elapsed' ? ['after'] : []), ...chosen, 'inclusive_percent', 'critical_path_elapsed_percent', ...(name === 'thread' ? ['process'] : []), 'kind'],
     bar: [isObjects ? 'zeroing_percent' : 'percent', 'zeroing_percent'],
     titles: { percent: 'On the path', what_if: 'What if its time were', after: 'Path after', seconds: 'Path now' },
     cells: changes ? { what_if: (row) => {

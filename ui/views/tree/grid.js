@@ -9,8 +9,8 @@ import { linksOf } from '../../widgets/links.js';
 import { searchBox } from '../../widgets/table.js';
 import { chooser, chosenOf } from './columns.js';
 
-/** Rows drawn at once; the rest on demand. */
-const MOST = 1500;
+/** Rows drawn at once; more when the end of them comes into sight. */
+const STEP = 250;
 
 /** @typedef {import('../../model/tree.js').Node} Node */
 
@@ -22,7 +22,7 @@ const MOST = 1500;
  */
 export function drawTree(root, report, nodes, context) {
   const { place, note } = context;
-  const state = { find: place.find ?? '', sort: place.sort, open: new Set(place.open ?? []), metric: place.metric, most: MOST, at: '' };
+  const state = { find: place.find ?? '', sort: place.sort, open: new Set(place.open ?? []), metric: place.metric, at: '' };
   const [head, body, more] = [element('tr', { role: 'row' }), element('tbody', { role: 'rowgroup' }), element('p.more', { 'aria-live': 'polite' })];
   const atFirst = openAtFirst(nodes);
   const isOpen = (/** @type {Node} */ node) => {
@@ -31,6 +31,8 @@ export function drawTree(root, report, nodes, context) {
   };
   /** @type {Node[]} */
   let seen = [];
+  /** @type {(node: Node) => HTMLElement} draws a row as the grid is looked at now */
+  let drawn;
   const fill = () => {
     const columns = chosenOf(report, state.metric);
     seen = visible(nodes, { isOpen, find: state.find, sort: state.sort });
@@ -42,17 +44,22 @@ export function drawTree(root, report, nodes, context) {
       note({ sort });
       fill();
     });
-    body.replaceChildren(...seen.slice(0, state.most).map((node) => drawRow(node, columns, scale, {
+    drawn = (/** @type {Node} */ node) => drawRow(node, columns, scale, {
       isOpen: searched ? node.children.length > 0 : isOpen(node), isHere: node.id === state.at, toggle: () => toggle(node),
-    }, context)));
-    more.replaceChildren();
-    if (seen.length === 0) more.append(`No name holds “${state.find}”.`);
-    if (seen.length > state.most) {
-      more.append(`${state.most} of ${seen.length} rows. `, element('button', { onclick: () => {
-        state.most = seen.length;
-        fill();
-      } }, 'Show all'));
-    }
+    }, context);
+    // As many as were in sight before, and all down to the row that keys are at.
+    const least = Math.max(STEP, body.children.length, seen.findIndex((node) => node.id === state.at) + 1);
+    body.replaceChildren(...seen.slice(0, least).map(drawn));
+    tellRest();
+  };
+  const tellRest = () => {
+    const rest = seen.length - body.children.length;
+    more.replaceChildren(seen.length === 0 ? `No name holds “${state.find}”.` : rest > 0 ? `${rest} more rows` : '');
+  };
+  const drawMore = () => {
+    if (body.children.length >= seen.length) return;
+    body.append(...seen.slice(body.children.length, body.children.length + STEP).map(drawn));
+    tellRest();
   };
   const toggle = (/** @type {Node} */ node) => {
     if (!state.open.delete(node.id)) state.open.add(node.id);
@@ -76,7 +83,7 @@ export function drawTree(root, report, nodes, context) {
     if (row.parentElement !== body || event.ctrlKey || event.metaKey || event.altKey) return;
     const at = [...body.children].indexOf(row);
     if (event.key === 'Enter') return /** @type {HTMLElement|null} */ (row.querySelector('a'))?.click();
-    const move = event.key === ' ' && seen[at].children.length > 0 ? { open: seen[at] } : step(seen.slice(0, state.most), at, event.key, isOpen);
+    const move = event.key === ' ' && seen[at].children.length > 0 ? { open: seen[at] } : step(seen.slice(0, body.children.length), at, event.key, isOpen);
     if (!move) return;
     event.preventDefault();
     if ('to' in move) {
@@ -100,6 +107,9 @@ export function drawTree(root, report, nodes, context) {
     element('div.scroll', null, element('table.tree', { role: 'treegrid', 'aria-label': 'program, machines, processes, threads, procedures', onkeydown: press },
       element('thead', { role: 'rowgroup' }, head), body)), more);
   fill();
+  const end = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && drawMore(), { rootMargin: '600px' });
+  end.observe(more);
+  context.signal.addEventListener('abort', () => end.disconnect(), { once: true });
 }
 
 /**
