@@ -49,7 +49,7 @@ export function treeOf(rows, key) {
 
 /** What a path's last step is called. @param {Record<string, any>} row */
 export function stepOf(row) {
-  if (row.kind === 'others') return `${row.count ?? 'several'} small paths`;
+  if (row.kind === 'others') return row.count === 1 ? '1 small path' : `${row.count ?? 'several'} small paths`;
   return row.procedure ?? (row.kind === 'program' ? 'program' : 'not known');
 }
 
@@ -108,28 +108,17 @@ function isStarter({ row }) {
 /** The nearest caller that is none of them. @param {Node} node @returns {Node|undefined} */
 const callerOf = (node) => (node.parent && isStarter(node.parent) ? callerOf(node.parent) : node.parent);
 
-/** What a path calls, and what it starts by way of them. @param {Node} node @returns {Node[]} */
-const callsOf = (node) => node.children.flatMap((child) => (isStarter(child) ? [{ ...child, total: child.self }, ...callsOf(child)] : [child]));
-
 /**
- * Who called a procedure (or started the thread that ran it), and what it called, by time. Where it called itself, only its first
- * call on a path counts.
+ * Who called a procedure, or started the thread that ran it, by time. Where it called itself, only its first call on a path
+ * counts.
  * @param {Node} root
  * @param {string} procedure
- * @returns {{callers: Neighbour[], calls: Neighbour[], total: number}}
+ * @returns {Neighbour[]}
  * @typedef {{row: Record<string, any>, name: string, seconds: number, percent: number}} Neighbour
  */
-export function neighbours(root, procedure) {
+export function callersOf(root, procedure) {
   /** @type {Map<string, {row: any, seconds: number}>} */
   const callers = new Map();
-  /** @type {typeof callers} */
-  const calls = new Map();
-  const add = (/** @type {typeof callers} */ map, /** @type {Node} */ node, /** @type {number} */ seconds) => {
-    const name = stepOf(node.row);
-    const known = map.get(name) ?? { row: node.row, seconds: 0 };
-    known.seconds += seconds;
-    map.set(name, known);
-  };
   let total = 0;
   const open = [root];
   while (open.length > 0) {
@@ -140,11 +129,11 @@ export function neighbours(root, procedure) {
     }
     total += node.total;
     const caller = callerOf(node);
-    if (caller) add(callers, caller, node.total);
-    for (const child of callsOf(node)) add(calls, child, child.total);
+    if (!caller) continue;
+    const known = callers.get(stepOf(caller.row)) ?? { row: caller.row, seconds: 0 };
+    known.seconds += node.total;
+    callers.set(stepOf(caller.row), known);
   }
-  const list = (/** @type {typeof callers} */ map) => [...map]
-    .map(([name, { row, seconds }]) => ({ row, name, seconds, percent: total > 0 ? 100 * seconds / total : 0 }))
+  return [...callers].map(([name, { row, seconds }]) => ({ row, name, seconds, percent: total > 0 ? 100 * seconds / total : 0 }))
     .filter(({ seconds }) => seconds > 0).sort((one, other) => other.seconds - one.seconds);
-  return { callers: list(callers), calls: list(calls), total };
 }

@@ -29,9 +29,12 @@ export default {
       choice('width is', MEASURES, place.metric, (metric) => link({ metric })),
       choice('callers', [{ value: undefined, title: 'above' }, { value: 'flame', title: 'below' }], place.layout, (layout) => link({ layout })),
       chooser(context)), body);
-    return panel(body, () => context.report('call-tree', { of: place.of }), (report) => {
+    // An exported file has the whole tree alone.
+    const isWhole = context.recording.is_export && place.of;
+    return panel(body, () => context.report('call-tree', { of: isWhole ? undefined : place.of }), (report) => {
       const measure = MEASURES.find(({ value }) => value === place.metric) ?? MEASURES[0];
       const tree = treeOf(report.rows, measure.key);
+      if (isWhole) body.append(element('p.caution', null, 'This file has the tree of the whole program only: what was asked for is searched in it. `longpole view` on the recording shows it alone.'));
       if (!tree || tree.total <= 0) body.append(empty(`Nothing was charged to any call path: there is no ${measure.title} here.`));
       else drawGraph(body, tree, { report, measure }, context);
     });
@@ -46,7 +49,7 @@ export default {
  */
 function drawGraph(body, tree, { report, measure }, context) {
   const { place, note, signal } = context;
-  const state = { zoom: nodeAt(tree, place.open ?? []), find: String(place.find ?? '') };
+  const state = { zoom: nodeAt(tree, place.open ?? []), find: String(place.find ?? (context.recording.is_export && place.of ? place.of.replace(/^[a-z]+:/, '') : '')) };
   const column = report.columns.find((/** @type {any} */ one) => one.name === `${measure.key}_inclusive_seconds`);
   const title = element('p.answer', { 'data-part': 'whole' });
   const matched = element('span.faint', { role: 'status', 'data-part': 'matched' });

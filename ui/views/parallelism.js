@@ -10,7 +10,7 @@ import { chooser } from '../widgets/chooser.js';
 import { explained } from '../widgets/choice.js';
 import { element } from '../widgets/element.js';
 import { linksOf } from '../widgets/links.js';
-import { callersAndCalls } from '../widgets/neighbours.js';
+import { callers } from '../widgets/callers.js';
 import { empty, panel } from '../widgets/panel.js';
 import { procedureLink } from '../widgets/places.js';
 import { drawStacks } from '../widgets/stacks.js';
@@ -107,10 +107,10 @@ function drawOne(root, of, context) {
     }
     const down = (/** @type {any} */ layer) =>
       (layer.part === 'self' || layer.key === '' || layer.part === 'nobody' ? undefined : link({ of: argumentOf(layer), open: [...trail, of] }));
-    body.append(sentence(of, stacks, report.recording, context),
-      drawStacks(stacks, down, context, of.startsWith('object:') ? 'time for which it was waited for' : 'normalised processor time'));
     const { procedure } = rowOf(of);
-    if (procedure) body.append(callersAndCalls(procedure, (name) => link({ of: `procedure:${name}`, open: [...trail, of] }), context));
+    const beside = procedure ? callers(procedure, (name) => link({ of: `procedure:${name}`, open: undefined }), context) : undefined;
+    body.append(sentence(of, stacks, report.recording, context),
+      drawStacks(stacks, down, context, of.startsWith('object:') ? 'time for which it was waited for' : 'normalised processor time', beside));
   });
 }
 

@@ -76,7 +76,7 @@ function hottestOf(files, name) {
  * @param {Context} context
  */
 function drawHottest(body, report, files, heat, context) {
-  const rows = report.rows.filter((/** @type {any} */ row) => row.file && row.line);
+  const rows = report.rows.filter((/** @type {any} */ row) => row.file && row.line && HEATS.some(({ key }) => row[key] > 0));
   const nowhere = report.rows.filter((/** @type {any} */ row) => !row.file || !row.line);
   const sum = (/** @type {any[]} */ list) => list.reduce((total, row) => total + (row[heat.key] ?? 0), 0);
   if (rows.length > 0) {

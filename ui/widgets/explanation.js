@@ -6,12 +6,15 @@ import { count, percent, time } from '../model/quantity.js';
 import { swatch } from './bars.js';
 import { choice, explained } from './choice.js';
 import { element } from './element.js';
+import { linksOf } from './links.js';
 import { lineLink, objectLink, procedureLink } from './places.js';
 
 /** @typedef {import('../main.js').Context} Context */
 
 /** Steps with less of the column's height, in percent, are drawn without their mark. */
 const ROOM = 4;
+/** Kinds of explanation that are listed at first. */
+const KINDS = 6;
 
 /** @type {Record<string, string>} */
 const UNWANTED = {
@@ -25,7 +28,9 @@ const UNWANTED = {
  * @param {Context} context
  */
 export function where(row, context) {
-  const at = row.procedure ? [procedureLink(row, context), ' ', lineLink(row, context)] : [nameOf(row) === row.object ? '' : nameOf(row)];
+  const thread = row.thread && `${row.thread}${row.tid ? ` #${row.tid}` : ''}`;
+  const at = row.procedure ? [procedureLink(row, context), ' ', lineLink(row, context)]
+    : [thread ?? (nameOf(row) === row.object ? '' : nameOf(row)), linksOf(row.object ? {} : row, context)];
   const what = row.object ? [objectLink(row.object, context)] : [];
   const kind = row.kind && element('span.faint', null, row.procedure || row.thread ? ` for ${row.kind} ` : `${row.kind} `);
   const parts = [...at, kind, ...what];
@@ -58,12 +63,12 @@ export function drawExplanation(root, row, number, context) {
         row.percent !== undefined && `, ${percent(row.percent)} of all waiting`, row.count > 1 && `, ${time(row.seconds / row.count)} each`, '. ',
         ...classShares(row).flatMap(({ kind, percent: share }) =>
           [swatch(kind.look, kind.mark), ' ', explained(kind.name, kind.key, context), ` ${percent(share)}  `]))),
-    kinds.length > 1 ? kindsOf(kinds, row, kind, context) : '',
     element('section.sides', { 'data-part': 'sides' },
       side('waiting', 'Those who waited, beyond the others', sides.negative, sides, context),
       side('ending', 'Those who ended the waits, beyond them', sides.positive, sides, context)),
     element('p.faint', null, 'Both columns last equally long, from where the threads last had met. What both did is left out; '
-      + 'what only one side did explains the rest, and the waiting fills the gap.'));
+      + 'what only one side did explains the rest, and the waiting fills the gap.'),
+    kinds.length > 1 ? kindsOf(kinds, row, kind, context) : '');
 }
 
 /**
@@ -76,13 +81,22 @@ export function drawExplanation(root, row, number, context) {
 function kindsOf(kinds, row, chosen, { link }) {
   const line = (/** @type {any} */ one, /** @type {string|undefined} */ kind, /** @type {string} */ about) => element('li', null, element('a', {
     href: link({ kind }), 'aria-current': one === chosen ? 'true' : undefined, 'data-kind': kind ?? '',
-  }, `${percent(one ? one.percent : 100)}`), ` ${time((one ?? row).seconds)} in ${count((one ?? row).count)} waits: `, element('span.faint', null, about));
+  }, `${percent(one ? one.percent : 100)}`), ` ${time((one ?? row).seconds)} in ${count((one ?? row).count)} ${(one ?? row).count === 1 ? 'wait' : 'waits'}: `, element('span.faint', null, about));
   const about = (/** @type {any} */ one) => {
     const causes = mainCauses(one, 2).map(({ percent: share, text, by }) => `${percent(share)} ${shorten(text, 40)}${by ? ` in ${shorten(by, 20)}` : ''}`);
     return [one.class, ...causes].filter(Boolean).join(', ') || 'many small causes';
   };
+  const lines = kinds.map((one, at) => line(one, String(at + 1), about(one)));
+  const shown = Math.max(KINDS, kinds.indexOf(chosen) + 1);
+  const list = element('ol.kinds', null, line(undefined, undefined, 'all together'), ...lines.slice(0, shown));
+  const more = lines.length > shown && element('p.more', null, element('button', {
+    onclick: () => {
+      list.append(...lines.slice(shown));
+      more.remove();
+    },
+  }, `Show ${lines.length - shown} more`));
   return element('section', { 'data-part': 'kinds' }, element('h2', null, 'Kinds of explanation'),
-    element('ol.kinds', null, line(undefined, undefined, 'all together'), ...kinds.map((one, at) => line(one, String(at + 1), about(one)))));
+    element('p.faint', null, 'Waits that went the same way are one kind; the columns above show one of them alone when it is chosen.'), list, more);
 }
 
 /**

@@ -58,13 +58,16 @@ export function flame(tree, options) {
   };
   listen(field, state, options);
   watchWidth(field, state, draw, options.signal);
-  const root = element('div', null, legend(modules), field, rest);
+  const frame = element('div.flame-frame', null, field);
+  const root = element('div', null, legend(modules), frame, rest);
   return {
     root,
     draw: (zoom, found) => {
       const hadFocus = field.contains(document.activeElement);
       Object.assign(state, { zoom, found });
       draw();
+      if (options.isUpward) frame.scrollTop = frame.scrollHeight;
+      if (zoom !== tree) field.children[state.at]?.scrollIntoView({ block: 'nearest' });
       if (hadFocus) /** @type {HTMLElement|undefined} */ (field.children[state.at])?.focus();
     },
   };

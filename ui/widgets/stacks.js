@@ -14,9 +14,10 @@ import { linksOf } from './links.js';
  * @param {(layer: Layer) => string|undefined} hrefOf where a part leads
  * @param {Context} context
  * @param {string} label what the bars show
+ * @param {HTMLElement} [beside] what stands beside the legend
  * @returns {HTMLElement}
  */
-export function drawStacks({ levels, layers, largest, whole }, hrefOf, context, label) {
+export function drawStacks({ levels, layers, largest, whole }, hrefOf, context, label, beside) {
   const titleOf = (/** @type {Layer} */ layer, /** @type {number} */ seconds, /** @type {string} */ level) =>
     `${layer.procedure}${layer.part === 'self' ? ' itself' : ''}: ${time(seconds)} while ${level} busy`;
   return element('div.stacks', { 'data-part': 'stacks' },
@@ -30,7 +31,7 @@ export function drawStacks({ levels, layers, largest, whole }, hrefOf, context, 
       })), largest, `${level.label} busy: ${time(level.seconds)}`)),
       element('td.number', null, time(level.seconds)),
       element('td.number', null, percent(whole > 0 ? 100 * level.seconds / whole : 0)))))),
-    legend(layers, hrefOf, context));
+    element('div.beside', null, legend(layers, hrefOf, context), beside));
 }
 
 /** @type {Record<string, string>} */
