@@ -28,7 +28,7 @@ function ofProcedure(row) {
   const of = argumentOf(row);
   const change = changeOf(row);
   return [
-    ...(row.file ? [{ title: 'Source', change: { view: 'source', file: row.file, line: row.line ? String(row.line) : undefined } }] : []),
+    ...(row.file ? [{ title: 'Source', change: { view: 'source', file: row.file, line: row.line ? String(row.line) : undefined, of: row.line ? undefined : of } }] : []),
     { title: 'Parallelism', change: { view: 'parallelism', of } },
     { title: 'Flame graph', change: { view: 'flame', of } },
     { title: 'Over time', change: { view: 'timeline', curves: [`npt_seconds@procedure:${row.procedure}`] } },

@@ -125,3 +125,17 @@ export function partsShown(count, wanted, most, around) {
   }
   return parts;
 }
+
+/**
+ * The line at which a procedure is looked at: its hottest one in the file, or its first where none is hot.
+ * @param {any[]} rows of the view source
+ * @param {string} file
+ * @param {string|undefined} of `procedure:NAME`
+ * @param {string} key of the column that counts
+ * @returns {number} 0 where the file has no line of it
+ */
+export function lineOf(rows, file, of, key) {
+  const name = /^procedure:(.*)$/.exec(of ?? '')?.[1];
+  const own = rows.filter((row) => row.file === file && row.procedure === name && row.line);
+  return own.reduce((best, row) => ((row[key] ?? 0) > (best[key] ?? 0) || (row[key] ?? 0) === (best[key] ?? 0) && row.line < best.line ? row : best), own[0])?.line ?? 0;
+}

@@ -1,6 +1,7 @@
 /**
  * The program's own text, shaded by what its lines cost (Carnival, figure 1a). Keys of its own in the URL: `file`, by its name or
- * the end of it; `line`, the one looked at; `metric`, one of HEATS, by which lines are shaded; `calls=1` adds what lines call.
+ * the end of it; `line`, the one looked at; `metric`, one of HEATS, by which lines are shaded; `calls=1` adds what lines call; `of=procedure:NAME` looks
+ * at that procedure's hottest line where no `line` is given.
  */
 
 import { fileName, shorten } from '../model/names.js';

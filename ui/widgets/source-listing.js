@@ -2,7 +2,7 @@
 
 import { shorten } from '../model/names.js';
 import { time } from '../model/quantity.js';
-import { hotLines, linesOf, nextHot, partsShown } from '../model/source.js';
+import { hotLines, lineOf, linesOf, nextHot, partsShown } from '../model/source.js';
 import { element } from './element.js';
 import { empty } from './panel.js';
 
@@ -24,7 +24,7 @@ export function listing(root, file, text, { rows, heats, heat }, context) {
   const { place, note, signal } = context;
   const lines = linesOf(rows, file);
   const hot = hotLines(lines, heat.key);
-  const state = { line: Number(place.line) || 0 };
+  const state = { line: Number(place.line) || lineOf(rows, file, place.of, heat.key) };
   if (!text && lines.size === 0) {
     root.append(empty('Nothing was charged to any line of this file.'));
     return;

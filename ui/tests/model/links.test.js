@@ -6,7 +6,8 @@ import { leadsOf, placeOfCommand } from '../../model/links.js';
 const find = (row, title) => leadsOf(row).find((lead) => lead.title === title)?.change;
 
 test('a procedure with a file leads to its source first, one without does not', () => {
-  assert.deepEqual(leadsOf({ procedure: 'update', file: '/src/a.c', line: 7 })[0].change, { view: 'source', file: '/src/a.c', line: '7' });
+  assert.deepEqual(leadsOf({ procedure: 'update', file: '/src/a.c', line: 7 })[0].change, { view: 'source', file: '/src/a.c', line: '7', of: undefined });
+  assert.equal(leadsOf({ procedure: 'update', file: '/src/a.c' })[0].change.of, 'procedure:update');
   assert.equal(leadsOf({ procedure: 'libz.so+0x49' })[0].title, 'Parallelism');
 });
 

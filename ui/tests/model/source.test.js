@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { fileNamed, filesOf, HEATS, hotLines, INCLUSIVE, linesOf, nextHot, partsShown } from '../../model/source.js';
+import { fileNamed, filesOf, HEATS, hotLines, INCLUSIVE, lineOf, linesOf, nextHot, partsShown } from '../../model/source.js';
 
 const ROWS = [
   { file: '/a/x.c', line: 5, procedure: 'f', npt_seconds: 2, suffered_seconds: 1, npt_inclusive_seconds: 6 },
@@ -42,4 +42,12 @@ test('of a long text only the parts around what matters are shown', () => {
   assert.deepEqual(partsShown(50, [3], 100, 5), [[1, 50]]);
   assert.deepEqual(partsShown(1000, [500, 3, 508, 999, 2000], 100, 5), [[1, 8], [495, 513], [994, 1000]]);
   assert.deepEqual(partsShown(0, [1], 100, 5), []);
+});
+
+test('a procedure is looked at where it is hottest, and where none of it is hot at its begin', () => {
+  const rows = [{ file: '/a.c', line: 9, procedure: 'f' }, { file: '/a.c', line: 7, procedure: 'f' }, { file: '/a.c', line: 8, procedure: 'f', npt_seconds: 1 }, { file: '/b.c', line: 1, procedure: 'f', npt_seconds: 5 }];
+  assert.equal(lineOf(rows, '/a.c', 'procedure:f', 'npt_seconds'), 8);
+  assert.equal(lineOf(rows, '/a.c', 'procedure:f', 'caused_seconds'), 7);
+  assert.equal(lineOf(rows, '/a.c', 'procedure:g', 'npt_seconds'), 0);
+  assert.equal(lineOf(rows, '/a.c', undefined, 'npt_seconds'), 0);
 });
