@@ -15,22 +15,24 @@
 
 /** Pixels of a group's head. */
 export const HEAD = 20;
-const [LOWEST, HIGHEST] = [4, 18];
+const [LOWEST, NAMED, HIGHEST] = [4, 14, 18];
 
 /**
  * The height of a thread's row, with the gap below it.
  * @param {number} count of threads
  * @param {number} room pixels
+ * @param {boolean} [isTall] whether each row must have room for its name
  */
-export const rowHeight = (count, room) => Math.min(HIGHEST, Math.max(LOWEST, Math.floor(room / Math.max(count, 1))));
+export const rowHeight = (count, room, isTall) => Math.min(HIGHEST, Math.max(isTall ? NAMED : LOWEST, Math.floor(room / Math.max(count, 1))));
 
 /**
  * @param {any[]} threads of the whole run, by machine, process and start
  * @param {ReadonlySet<string>} folded keys of groups whose rows are hidden
  * @param {number} room pixels that the rows should not need more than
+ * @param {boolean} [isTall]
  * @returns {{rows: Row[], height: number, threadHeight: number}}
  */
-export function layout(threads, folded, room) {
+export function layout(threads, folded, room, isTall) {
   const machines = new Set(threads.map((thread) => thread.machine));
   /** @type {Row[]} */
   const rows = [];
@@ -61,7 +63,7 @@ export function layout(threads, folded, room) {
     rows.push({ kind: 'thread', key: String(thread.id), title, index, isFolded: false, isAlone, count: 1, top: 0, height: 0 });
   });
   const shown = rows.filter((row) => row.kind === 'thread').length;
-  const threadHeight = rowHeight(shown, room - HEAD * (rows.length - shown));
+  const threadHeight = rowHeight(shown, room - HEAD * (rows.length - shown), isTall);
   let top = 0;
   for (const row of rows) {
     row.top = top;

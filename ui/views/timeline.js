@@ -1,7 +1,7 @@
 /**
  * What every thread did, with the critical path drawn through them. Of the URL it takes `from` and `to` (the window, in seconds),
  * `phase`, `thread` (a thread's id in the frames; or `of=thread:NAME`, by name or tid) and `time` (the moment that is told of),
- * `folded` (a group, several times), `arrows=1`, and `curves` (METRIC@NODE, several times).
+ * `folded` (a group, several times), `arrows=1`, `rows=tall`, and `curves` (METRIC@NODE, several times).
  */
 
 import { nameThreads } from '../model/timelinerows.js';
@@ -56,6 +56,8 @@ function drawThreads(root, report, context, store, timeline) {
     name: 'thread',
     columns: ['running_seconds', 'spin_seconds', 'ready_seconds', 'wait_seconds', 'critical_path_seconds', 'critical_path_percent', 'npt_percent', 'switches', 'process', 'created_by'],
     bar: 'running_seconds',
+    links: true,
+    caption: 'Threads, and how long they were in each state',
     label: (row) => names[indexOf(row) ?? -1] ?? row.thread,
     href: (row) => {
       const index = indexOf(row);

@@ -24,6 +24,7 @@ import { colours } from './palette.js';
  * @property {string|undefined} chosen
  * @property {Set<string>} folded
  * @property {any[]|null} wakes
+ * @property {boolean} isTall whether rows are as high as their names need, however many they are
  */
 
 /** Pixels of the axis. */
@@ -65,7 +66,7 @@ export class Lanes {
 
   /** Lays the rows out, as they are folded. */
   arrange() {
-    const rows = layout(this.store.roster, this.shown.folded, Math.max(260, innerHeight * 0.55));
+    const rows = layout(this.store.roster, this.shown.folded, Math.max(260, innerHeight * 0.55), this.shown.isTall);
     this.sheet.style.setProperty('height', `${rows.height}px`);
     this.height = Math.min(rows.height, Math.max(260, Math.round(innerHeight * 0.6)));
     this.scroller.style.setProperty('max-height', `${this.height + 2}px`);

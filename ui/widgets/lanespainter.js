@@ -172,14 +172,17 @@ function paintHandoffs(canvas, { window, width, height, top, visible, store, col
 function paintWakes(canvas, { window, width, top, colours }, places, wakes) {
   const perPixel = (window.to - window.from) / width;
   const kept = fitted(wakes, (wake) => ({ seconds: wake.seconds, between: `${wake.source} ${wake.thread}` }), perPixel * 3, width / 4);
-  canvas.strokeStyle = colours.of('good');
-  canvas.fillStyle = colours.of('good');
-  canvas.lineWidth = 1.25;
-  for (const wake of kept) {
-    const end = places.get(wake.thread);
-    if (end === undefined) continue;
-    const begin = places.get(wake.source) ?? end - 12;
-    arrow(canvas, pixelAt(window, width, wake.source_seconds ?? wake.seconds), begin - top, pixelAt(window, width, wake.seconds), end - top);
+  // First what separates the arrows from what is behind them.
+  for (const [colour, wide] of /** @type {[string, number][]} */ ([['ground', 3.5], ['good', 1.5]])) {
+    canvas.strokeStyle = colours.of(colour);
+    canvas.fillStyle = colours.of(colour);
+    canvas.lineWidth = wide;
+    for (const wake of kept) {
+      const end = places.get(wake.thread);
+      if (end === undefined) continue;
+      const begin = places.get(wake.source) ?? end - 12;
+      arrow(canvas, pixelAt(window, width, wake.source_seconds ?? wake.seconds), begin - top, pixelAt(window, width, wake.seconds), end - top);
+    }
   }
   return kept.length;
 }
@@ -193,7 +196,7 @@ function paintWakes(canvas, { window, width, top, colours }, places, wakes) {
  */
 function arrow(canvas, x0, y0, x1, y1) {
   const angle = Math.atan2(y1 - y0, x1 - x0);
-  canvas.setLineDash([4, 2]);
+  canvas.setLineDash(canvas.lineWidth < 2 ? [4, 2] : []);
   canvas.beginPath();
   canvas.moveTo(x0, y0);
   canvas.lineTo(x1, y1);

@@ -56,6 +56,10 @@ export function strip(context) {
     draw();
   };
   const set = () => go({ phase: shown.phase ? phaseText(shown.phase.from, shown.phase.to) : undefined });
+  if (place.phase && !given) {
+    // In percent, or as a procedure: the analysis knows where that is. The head asks the same.
+    context.report('summary', { weight: undefined }).then(({ recording: { phase } }) => phase && show({ from: phase[0], to: phase[1] }), () => {});
+  }
   listenForBrush(canvas, shown.phase, { elapsed, signal, show, set });
   listenForKeys(canvas, shown, { elapsed, signal, show, set });
   return canvas;

@@ -38,7 +38,7 @@ export class Timeline {
     this.shown = {
       window: clamped({ from: Number(place.from ?? 0), to: Number(place.to ?? store.elapsed) }, store.elapsed),
       phase: phase && { from: phase[0], to: phase[1] }, brush: null, cursor: null,
-      told: place.time === undefined ? null : Number(place.time), chosen: this.threadOf(place), folded: new Set([place.folded ?? []].flat()), wakes: null,
+      told: place.time === undefined ? null : Number(place.time), chosen: this.threadOf(place), folded: new Set([place.folded ?? []].flat()), wakes: null, isTall: place.rows === 'tall',
     };
     this.isPanning = false;
     this.failure = '';
@@ -155,7 +155,7 @@ export class Timeline {
     const isWhole = window.to - window.from > this.store.elapsed * 0.99999;
     this.context.note({
       from: isWhole ? undefined : nanoseconds(window.from), to: isWhole ? undefined : nanoseconds(window.to), of: undefined,
-      thread: chosen, time: told === null ? undefined : nanoseconds(told), folded: [...folded], arrows: this.shown.wakes ? '1' : undefined,
+      thread: chosen, time: told === null ? undefined : nanoseconds(told), folded: [...folded], arrows: this.shown.wakes ? '1' : undefined, rows: this.shown.isTall ? 'tall' : undefined,
     });
   }
 
@@ -178,7 +178,7 @@ export class Timeline {
   /** @param {import('./lanespainter.js').Counts} counts */
   drawn(counts) {
     this.counts = counts;
-    this.tools.show(this.shown);
+    this.tools.show(this.shown, this.lanes.rows.threadHeight);
     this.curves?.at(this.shown.cursor);
   }
 
@@ -195,13 +195,26 @@ export class Timeline {
     this.note.textContent = parts.filter(Boolean).join(' ');
   }
 
+  /** Lays the rows out anew. */
+  arrange() {
+    this.lanes.rows = this.lanes.arrange();
+    this.lanes.measure();
+    this.settle();
+  }
+
+  /** Makes rows as high as their names need, or as low as fits. */
+  switchRows() {
+    this.shown.isTall = !this.shown.isTall;
+    this.arrange();
+    const row = this.lanes.rows.rows.find(({ kind, key }) => kind === 'thread' && key === this.shown.chosen);
+    if (row) this.lanes.reveal(row);
+  }
+
   /** @param {string} key of a group */
   fold(key) {
     const { folded } = this.shown;
     if (!folded.delete(key)) folded.add(key);
-    this.lanes.rows = this.lanes.arrange();
-    this.lanes.measure();
-    this.settle();
+    this.arrange();
     /** @type {HTMLElement|null} */ (this.lanes.names.querySelector(`[data-row$="${CSS.escape(`:${key}`)}"]`))?.focus();
   }
 

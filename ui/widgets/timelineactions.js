@@ -78,6 +78,7 @@ export function askedOf(timeline) {
     here: () => timeline.go(shown.window),
     toPhase: () => shown.phase && timeline.setWindow(clamped(shown.phase, elapsed)),
     arrows: () => !timeline.isExport && timeline.switchArrows(!shown.wakes),
+    rows: () => timeline.switchRows(),
     clear: () => timeline.clear(),
   };
 }

@@ -4,7 +4,7 @@
 export const KEYS = [
   ['← →', 'earlier, later'], ['+ −', 'show less, show more'], ['0', 'the whole run'], ['↑ ↓', 'choose a thread'],
   ['shift ← →', 'move the cursor'], ['enter', 'what the thread does at the cursor'], ['[ ]', 'begin and end of the phase at the cursor'],
-  ['p', 'what is shown becomes the phase'], ['z', 'show the phase'], ['a', 'wake arrows'], ['esc', 'no phase, nothing chosen'],
+  ['p', 'what is shown becomes the phase'], ['z', 'show the phase'], ['a', 'wake arrows'], ['t', 'tall rows, with names'], ['esc', 'no phase, nothing chosen'],
 ];
 
 /** What a pointer does, in words. */
@@ -16,7 +16,7 @@ export const POINTERS = [
 /**
  * What keys ask for.
  * @typedef {Record<'pan'|'zoom'|'step'|'move', (amount: number) => void> &
- *   Record<'all'|'open'|'begin'|'end'|'here'|'toPhase'|'arrows'|'clear', () => void>} Asked
+ *   Record<'all'|'open'|'begin'|'end'|'here'|'toPhase'|'arrows'|'rows'|'clear', () => void>} Asked
  */
 
 /**
@@ -30,7 +30,7 @@ export function press(event, asked, isInside) {
   if (event.ctrlKey || event.metaKey || event.altKey) return false;
   const anywhere = {
     '+': () => asked.zoom(0.5), '=': () => asked.zoom(0.5), '-': () => asked.zoom(2), '−': () => asked.zoom(2), 0: asked.all,
-    a: asked.arrows, p: asked.here, z: asked.toPhase, '[': asked.begin, ']': asked.end, Escape: asked.clear,
+    a: asked.arrows, t: asked.rows, p: asked.here, z: asked.toPhase, '[': asked.begin, ']': asked.end, Escape: asked.clear,
   };
   const side = event.key === 'ArrowLeft' ? -1 : 1;
   const turn = event.shiftKey ? () => asked.move(side) : () => asked.pan(side * 0.1);

@@ -32,6 +32,7 @@ test('rows shrink with their number, within limits', () => {
   assert.equal(rowHeight(3, 500), 18);
   assert.equal(rowHeight(50, 500), 10);
   assert.equal(rowHeight(1000, 500), 4);
+  assert.equal(rowHeight(1000, 500, true), 14);
 });
 
 test('rows follow each other without gaps', () => {
