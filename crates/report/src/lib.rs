@@ -22,6 +22,7 @@
 //! assert!(report.text(&Style::plain(80)).contains("Nothing was recorded"));
 //! ```
 
+mod bar;
 mod change;
 mod column;
 mod diagnosis;

@@ -16,7 +16,8 @@ use crate::table::{Show, Table, shown};
 use crate::text::Section;
 use crate::view::View;
 
-const COLUMNS: [&str; 27] = [
+/// How they were waited for.
+const WAITS: [&str; 18] = [
     "rank",
     "seconds",
     "percent",
@@ -35,16 +36,18 @@ const COLUMNS: [&str; 27] = [
     "holder",
     "holder_procedure",
     "holder_module",
+];
+/// How they were held, see [`with_holds`].
+pub(super) const HOLDS: [&str; 6] = [
     "acquisitions",
     "contended_acquisitions",
     "contended_acquisitions_percent",
     "hold_seconds",
     "mean_hold_seconds",
     "longest_hold_seconds",
-    "objects",
-    "kind",
-    "object",
 ];
+/// What they are.
+const NAMES: [&str; 3] = ["objects", "kind", "object"];
 
 /// Objects of one kind and name.
 #[derive(Default)]
@@ -96,7 +99,7 @@ pub(super) fn procedure_of(input: &Source<'_>, place: Option<PlaceId>) -> Option
 }
 
 pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
-    let mut report = Report::new(View::Objects, input, options, &COLUMNS);
+    let mut report = Report::new(View::Objects, input, options, &[&WAITS[..], &HOLDS, &NAMES].concat());
     let Some(contention) = &input.details.contention else { return report };
     let mut named = named(input, contention);
     let all = named.len();
@@ -165,7 +168,7 @@ fn row(input: &Source<'_>, (kind, name): (ObjectKind, &str), named: &Named) -> R
         .text("holder", holder.unwrap_or_default())
 }
 
-/// The row with how the lock was held, if that was told.
+/// The row with how the lock was held ([`HOLDS`]), if that was told.
 pub(super) fn with_holds(row: Row, held: &Held) -> Row {
     let Held { acquisitions, contended, held: time, longest } = *held;
     if acquisitions == 0 {

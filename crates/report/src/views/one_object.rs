@@ -8,8 +8,8 @@ use longpole_trace::{ObjectId, PlaceId};
 
 use super::identity;
 use super::lock_order;
-use super::objects::{is_held, seen, with_holds};
-use super::parallelism::bar;
+use super::objects::{HOLDS, is_held, seen, with_holds};
+use crate::bar::bar;
 use crate::input::{Options, Source};
 use crate::quantity::{count_of, grouped, percent, percent_text, time_text};
 use crate::report::{Report, Row};
@@ -17,7 +17,7 @@ use crate::table::{Show, Shown, Table, shown};
 use crate::text::Section;
 use crate::view::View;
 
-const COLUMNS: [&str; 37] = [
+const MEASURES: [&str; 17] = [
     "section",
     "seconds",
     "percent",
@@ -35,12 +35,8 @@ const COLUMNS: [&str; 37] = [
     "order",
     "other",
     "acquired_at",
-    "acquisitions",
-    "contended_acquisitions",
-    "contended_acquisitions_percent",
-    "hold_seconds",
-    "mean_hold_seconds",
-    "longest_hold_seconds",
+];
+const NAMES: [&str; 14] = [
     "procedure",
     "module",
     "file",
@@ -63,7 +59,7 @@ const BAR: usize = 24;
 const STEPS: [u64; 2] = [1, 3];
 
 pub(super) fn build(input: &Source<'_>, options: &Options, ids: &[ObjectId]) -> Report {
-    let mut report = Report::new(View::Objects, input, options, &COLUMNS);
+    let mut report = Report::new(View::Objects, input, options, &[&MEASURES[..], &HOLDS, &NAMES].concat());
     let Some(contention) = &input.details.contention else { return report };
     let mut sum = Contended::default();
     for id in ids {

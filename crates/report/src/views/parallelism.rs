@@ -3,6 +3,7 @@
 use longpole_metrics::{By, Row as Charged};
 
 use super::{identity, is_estimated};
+use crate::bar::bar;
 use crate::input::{Options, Source};
 use crate::quantity::{percent, percent_text, time_text};
 use crate::report::{Report, Row};
@@ -70,13 +71,6 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
 
 fn at(times: &[u64], level: usize) -> u64 {
     times.get(level).copied().unwrap_or(0)
-}
-
-/// A bar as long as the share of `width`.
-pub(super) fn bar(percent: f64, width: usize) -> String {
-    let eighths = (percent / 100.0 * (width * 8) as f64).round() as usize;
-    let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8];
-    format!("{}{rest}", "█".repeat(eighths / 8))
 }
 
 /// The procedure that was charged most while `level` threads were busy, and its share of all that was.

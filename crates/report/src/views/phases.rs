@@ -4,6 +4,7 @@ use longpole_metrics::{Bin, Curve, MarkedRegion, Node, Phases, ProposedPhase};
 use longpole_trace::Procedure;
 
 use super::{ROWS_OF_TEXT, identity};
+use crate::bar::upwards;
 use crate::input::{Options, Source};
 use crate::phase::argument;
 use crate::quantity::{count_of, percent, percent_text, time_text};
@@ -184,8 +185,7 @@ fn drawing(curve: &Curve, phases: &[ProposedPhase]) -> Vec<String> {
     let most = columns.iter().fold(0.0, |most, &mean| f64::max(most, mean)).ceil().max(1.0);
     let cell = |mean: f64, line: usize| {
         let eighths = (mean / most * (HEIGHT * 8) as f64).round() as usize;
-        let blocks = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-        blocks[eighths.saturating_sub(line * 8).min(8)]
+        upwards(eighths.saturating_sub(line * 8))
     };
     let mut lines: Vec<String> = (0..HEIGHT)
         .rev()

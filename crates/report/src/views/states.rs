@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use longpole_metrics::{By, Condition, Node, Spread, Spreads, StateRow, States};
 
 use super::{ROWS_OF_TEXT, identity, identity_columns, noun};
+use crate::bar::upwards;
 use crate::input::{Options, Source};
 use crate::quantity::{percent, time_text};
 use crate::report::{Report, Row};
@@ -166,7 +167,7 @@ fn drawn(spread: &Spread) -> String {
     let whole = spread.time().max(1) as f64;
     let bar = |&time: &u64| match time {
         0 => '·',
-        time => ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'][((time as f64 / whole * 8.0) as usize).min(7)],
+        time => upwards((time as f64 / whole * 8.0) as usize + 1),
     };
     shares.iter().map(bar).collect()
 }

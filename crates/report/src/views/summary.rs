@@ -6,8 +6,9 @@ use longpole_trace::Cause;
 
 use super::changes::{self, Changes, add_changes, changes};
 use super::npt::npt;
-use super::parallelism::{bar, most_charged};
+use super::parallelism::most_charged;
 use super::{causes_text, census, identity};
+use crate::bar::bar;
 use crate::diagnosis::{Diagnosis, GUIDANCE, Next, RankedBy, diagnose};
 use crate::evidence::warnings;
 use crate::guidance::{Guidance, guidance};
