@@ -5,6 +5,8 @@ import { wordsOf } from '../model/summary.js';
 import { element } from '../widgets/element.js';
 import { KEYS } from '../widgets/keys.js';
 import { panel } from '../widgets/panel.js';
+import { KEYS as FLAME } from '../widgets/flame.js';
+import { KEYS as SOURCE } from '../widgets/source-listing.js';
 import { KEYS as TIMELINE_KEYS, POINTERS } from '../widgets/timelinekeys.js';
 import { GUIDES } from './help/guides.js';
 
@@ -92,7 +94,7 @@ function drawKeys() {
   const list = (/** @type {string} */ title, /** @type {string[][]} */ keys) => element('div', null, element('h3', null, title),
     element('dl.keys', null, ...keys.map(([key, what]) => element('div', null, element('dt', null, element('kbd', null, key)), element('dd', null, what)))));
   return element('section', { 'data-part': 'keys' }, element('h2', null, 'Keys'), element('div.columns', null,
-    list('Everywhere', KEYS), list('Timeline', TIMELINE_KEYS), list('Timeline, with a pointer', POINTERS), list('Tree', TREE), list('Critical path', PATH)));
+    list('Everywhere', KEYS), list('Timeline', TIMELINE_KEYS), list('Timeline, with a pointer', POINTERS), list('Tree', TREE), list('Critical path', PATH), list('Flame graph', FLAME), list('Source', SOURCE)));
 }
 
 const TREE = [['↑ ↓', 'the row above, below'], ['→', 'open, or the first row below'], ['←', 'close, or the row above it in the tree'], ['home end', 'first, last row'], ['space', 'open or close'], ['enter', 'the first view of the row']];

@@ -78,7 +78,7 @@ function drawAll(root, report, context) {
     return;
   }
   root.append(drawStacks(stacks, (layer) => (layer.key ? ofRow(layer) : undefined), context, 'time with so many busy, by procedure'),
-    element('h2', null, 'All procedures'),
+    element('h2.later', null, 'All procedures'),
     table(report, {
       name: 'procedure', columns: ['percent', 'error_percent', 'seconds', 'inclusive_percent', 'npt_1_seconds', 'npt_2_seconds', 'npt_3_4_seconds', 'npt_5_up_seconds', 'idle_blame_seconds'],
       bar: 'percent', href: ofRow, limit: 20, links: true, caption: 'normalised processor time of all procedures',

@@ -94,7 +94,7 @@ function drawHottest(body, report, files, heat, context) {
   if (nowhere.length > 0 && sum(nowhere) > 0) {
     body.append(element('p.more', { 'data-part': 'nowhere' }, `${time(sum(nowhere))} of ${heat.title} is in code whose lines are not known (compiled without -g, or the kernel's).`));
   }
-  if (files.length > 1) body.append(element('h2', null, 'Files'), fileList(files, context));
+  if (files.length > 1) body.append(element('h2.later', null, 'Files'), fileList(files, context));
 }
 
 /** @param {any[]} rows @param {string} key */

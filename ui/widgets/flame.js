@@ -12,6 +12,11 @@ import { element } from './element.js';
 /** Height of a level, width of a letter, and the width below which a rectangle is merged with others, in pixels. */
 const [LEVEL, LETTER, LEAST] = [19, 7.1, 0.5];
 
+/** What the keys do, in words. */
+export const KEYS = [
+  ['↑ ↓', 'who called, what it called'], ['← →', 'its neighbours'], ['enter', 'as wide as the graph'], ['esc', 'one step out'], ['home', 'everything'],
+];
+
 /** @type {Record<string, 'parent'|'child'|'previous'|'next'>} */
 const STEPS = { ArrowUp: 'parent', ArrowDown: 'child', ArrowLeft: 'previous', ArrowRight: 'next' };
 /** @type {typeof STEPS} */
@@ -97,6 +102,8 @@ function listen(field, state, options) {
     const one = state.rectangles[atOf(event)];
     if (one) options.onLook(one);
   });
+  // What one only passed over is forgotten: the links of the chosen path can be reached.
+  field.addEventListener('pointerleave', () => options.onLook(state.rectangles[state.at]));
   field.addEventListener('keydown', (event) => {
     const step = (options.isUpward ? UPWARD : STEPS)[event.key];
     if (step) chosenByKey(field, neighbour(state.rectangles, state.at, step));

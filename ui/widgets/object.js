@@ -1,6 +1,7 @@
 /** One object in full (part of the view `objects`): how many waited at a time and how long, who held it, who waited for whom. */
 
 import { conflicts, matrixOf, placeOf } from '../model/contention.js';
+import { threadOf } from '../model/links.js';
 import { shorten } from '../model/names.js';
 import { count, percent, time } from '../model/quantity.js';
 import { distribution } from './distribution.js';
@@ -57,7 +58,7 @@ function parts(rows, context) {
   return [
     warning(of('order'), context),
     element('div.pair', null, queue(of('queue')), lengths(of('length'))),
-    threads(of('threads')),
+    threads(of('threads'), context),
     list('places', 'Which code waited for which', of('places'), [
       ['waited', (row) => placeCell(row, row.waiting, context)], ['ended the wait', (row) => placeCell(row, row.ended_by, context, 'ended_by_')], ...PAIR]),
     list('holders', 'Where it was handed over, and what was done since others wanted it', of('holder'), [
@@ -105,22 +106,32 @@ function lengths(rows) {
   })), ['length', 'waits', '', '% of time'], 'lengths');
 }
 
-/** Who waited for whom: a matrix where there is room. @param {any[]} rows */
-function threads(rows) {
+/**
+ * Who waited for whom: a matrix where there is room.
+ * @param {any[]} rows
+ * @param {Context} context
+ */
+function threads(rows, { link }) {
   if (rows.length === 0) return null;
   const { waiting, ending, largest, at } = matrixOf(rows);
   if (waiting.length > MATRIX || ending.length > MATRIX) {
     return list('threads', 'Who waited for whom', rows, [['waited', (row) => row.waiting], ['ended the wait', (row) => row.ended_by], ...PAIR]);
   }
+  const name = (/** @type {string} */ text, /** @type {any} */ row, /** @type {string} */ side) => {
+    const thread = row?.[`${side}thread`];
+    const short = shorten(text, 26);
+    return thread ? element('a', { href: link({ view: 'timeline', of: threadOf({ thread, tid: row[`${side}tid`] }) }) }, short) : short;
+  };
   const cell = (/** @type {any} */ pair) => (pair
     ? element('td.number.heat', { style: { '--share': String(pair.seconds / largest) }, title: `${count(pair.blocks)} waits, ${percent(pair.percent)} of the time` }, time(pair.seconds))
     : element('td.number.faint', null, '·'));
   return element('section', { 'data-part': 'threads' }, element('h2', null, 'Who waited for whom'),
     element('div.scroll', { tabindex: '0', role: 'region', 'aria-label': 'who waited for whom' }, element('table', null,
       element('thead', null, element('tr', null, element('th', { scope: 'col' }, 'waited ↓ for →'),
-        ...ending.map((name) => element('th.number.code', { scope: 'col', title: name }, shorten(name, 20))))),
-      element('tbody', null, ...waiting.map((name) => element('tr', null, element('th.code', { scope: 'row', title: name }, shorten(name, 30)),
-        ...ending.map((other) => cell(at(name, other)))))))));
+        ...ending.map((text) => element('th.number.code', { scope: 'col', title: text }, name(text, rows.find((row) => row.ended_by === text), 'ended_by_'))))),
+      element('tbody', null, ...waiting.map((text) => element('tr', null,
+        element('th.code', { scope: 'row', title: text }, name(text, rows.find((row) => row.waiting === text), '')),
+        ...ending.map((other) => cell(at(text, other)))))))));
 }
 
 /**

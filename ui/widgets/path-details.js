@@ -19,16 +19,18 @@ export function details({ node, merged, total }, tree, { report, measure }, cont
   if (merged > 0) return element('p', null, `${merged} small paths below ${stepOf(row)}: ${time(total)}, ${percent(100 * total / tree.total)} of the ${measure.title}.`);
   const titleOf = (/** @type {string} */ name) => report.columns.find((/** @type {any} */ column) => column.name === name)?.explanation;
   const measures = MEASURES.filter(({ key }) => tree.row[`${key}_inclusive_seconds`] > 0);
-  const share = (/** @type {string} */ key, /** @type {string} */ kind) => {
+  const cells = (/** @type {string} */ kind) => measures.map(({ key }) => {
     const seconds = row[`${key}${kind}_seconds`] ?? 0;
-    return [element('td.number', null, time(seconds)), element('td.number', null, percent(100 * seconds / tree.row[`${key}_inclusive_seconds`]))];
-  };
+    return element(key === measure.key ? 'td.number.is-chosen' : 'td.number', { 'data-measure': key },
+      `${time(seconds)}  ${percent(100 * seconds / tree.row[`${key}_inclusive_seconds`])}`);
+  });
   return element('div', null,
-    element('p', null, row.procedure ? procedureLink(row, context, 90) : element('span.code', null, stepOf(row)), ' ', lineLink(row, context),
-      row.module && element('span.faint', null, ` ${shorten(row.module, 50)}`), row.procedure && linksOf(row, context)),
-    element('div.scroll', null, element('table', null, element('thead', null, element('tr', null, element('th', { scope: 'col' }),
-      element('th.number', { scope: 'col', colspan: '2' }, 'with all it called'), element('th.number', { scope: 'col', colspan: '2' }, 'itself'))),
-    element('tbody', null, ...measures.map(({ key, title }) => element(key === measure.key ? 'tr.is-chosen' : 'tr', { 'data-measure': key },
-      element('th', { scope: 'row', title: titleOf(`${key}_seconds`) }, title), ...share(key, '_inclusive'), ...share(key, '')))))),
-    element('p.way.faint', { 'data-part': 'way' }, wayTo(node).map((name) => shorten(name, 40)).join(' › ')));
+    element('p.step-name', null, row.procedure ? procedureLink(row, context, 80) : element('span.code', null, stepOf(row)), ' ', lineLink(row, context),
+      row.module && element('span.faint', null, ` ${shorten(row.module, 40)}`), row.procedure && linksOf(row, context)),
+    element('div.scroll', null, element('table', null,
+      element('thead', null, element('tr', null, element('td'), ...measures.map(({ key, title }) =>
+        element('th.number', { scope: 'col', title: titleOf(`${key}_seconds`) }, title)))),
+      element('tbody', null, element('tr', null, element('th', { scope: 'row' }, 'with calls'), ...cells('_inclusive')),
+        element('tr', null, element('th', { scope: 'row' }, 'itself'), ...cells(''))))),
+    element('p.way.faint', { 'data-part': 'way', title: wayTo(node).join(' › ') }, wayTo(node).map((name) => shorten(name, 40)).join(' › ')));
 }

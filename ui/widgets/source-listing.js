@@ -13,6 +13,9 @@ import { empty } from './panel.js';
 /** Lines of a text that are all shown; of longer ones, so many around those that matter. */
 const [MOST, AROUND] = [4000, 150];
 
+/** What the keys do, in words. */
+export const KEYS = [['n', 'the next hot line'], ['p', 'the hot line before']];
+
 /**
  * @param {HTMLElement} root
  * @param {string} file
