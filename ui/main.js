@@ -44,6 +44,9 @@ import waits from './views/waits.js';
 /** @type {View[]} in the order of the list */
 const VIEWS = [overview, timeline, path, waits, objects, parallelism, tree, flame, source, help];
 
+/** Reports that the critical path's weight changes. */
+const WEIGHED = ['critical-path', 'zeroing', 'slack', 'tree', 'call-tree'];
+
 const root = /** @type {HTMLElement} */ (document.querySelector('[data-view]'));
 const list = /** @type {HTMLElement} */ (document.querySelector('[data-views]'));
 const head = /** @type {HTMLElement} */ (document.querySelector('[data-top]'));
@@ -76,7 +79,8 @@ function draw() {
   const here = place();
   const view = VIEWS.find((view) => view.name === here.view) ?? overview;
   list.replaceChildren(...VIEWS.map((each) => element('a', {
-    href: link({ view: each.name, ...(each === view ? {} : { of: undefined }) }),
+    // An exported file has only the path in both weights.
+    href: link({ view: each.name, ...(each === view ? {} : { of: undefined, ...(recording.is_export ? { weight: undefined } : {}) }) }),
     'aria-current': each === view ? 'page' : undefined,
     title: `${each.about} (key ${each.key})`,
   }, each.title)));
@@ -84,7 +88,7 @@ function draw() {
   const context = {
     place: here, ask, go, link, note, recording, signal: drawn.signal,
     report: (name, parameters = {}) => ask('report', {
-      view: name, phase: here.phase, io: here.io, weight: here.weight, ...parameters,
+      view: name, phase: here.phase, io: here.io, weight: WEIGHED.includes(name) ? here.weight : undefined, ...parameters,
     }),
   };
   drawHead(head, context);

@@ -36,7 +36,8 @@ async function draw(root, context) {
   const { place, recording } = context;
   const box = element('div.what-if', { 'data-part': 'what-if' });
   const [after, path] = [element('section', { 'data-part': 'after' }), element('section', { 'data-part': 'path' })];
-  drawControls(root, context, await holds('report', { view: 'critical-path', weight: 'elapsed' }));
+  const by = place.by && place.by !== 'procedure' ? place.by : undefined;
+  drawControls(root, context, await holds('report', { view: 'critical-path', weight: 'elapsed', by }));
   root.append(element('div.beside', null, path, after), box);
   const changes = recording.is_export ? null : drawWhatIf(box, path, after, context);
   if (recording.is_export) {
@@ -45,9 +46,8 @@ async function draw(root, context) {
       'there is no what-if here, as every change is computed anew; the column Zeroing says what the run would gain if a row took no time. ',
       element('code', null, 'longpole view'), ' on the recording has the sliders.'));
   }
-  const by = place.by && place.by !== 'procedure' ? place.by : undefined;
   const metrics = metricsOf(context);
-  const isJoined = metrics.length > 0 || by === 'object';
+  const isJoined = (metrics.length > 0 || by === 'object') && await holds('report', { view: 'zeroing', weight: place.weight, by, phase: place.phase, io: place.io });
   panel(path, () => Promise.all([context.report('critical-path', { by }), isJoined ? context.report('zeroing', { by }) : null]), ([report, zeroing]) =>
     drawPath(path, report, zeroing, metrics, changes, context));
 }
@@ -69,6 +69,9 @@ function drawPath(root, report, zeroing, metrics, changes, context) {
   const isObjects = name === 'object';
   const chosen = isObjects ? ['zeroing_percent', 'zeroing_seconds'] : [
     ...(metrics.includes('zeroing') ? ['zeroing_percent', 'zeroing_seconds'] : []), ...(metrics.includes('slack') ? ['slack_seconds'] : [])];
+  if (!zeroing && (metrics.length > 0 || context.place.by === 'object')) {
+    root.append(element('p.caution', { role: 'note' }, 'This exported file holds zeroing and slack of the whole run by CPU time only.'));
+  }
   root.append(table({ columns, rows }, {
     name, links: true, limit: 40,
     label: (row) => (row.thread ? `${row.thread} #${row.tid}` : row.line ? nameOf(row) : name === 'process' ? `${row.process} [${row.pid}]` : row[name]),
@@ -83,7 +86,7 @@ function drawPath(root, report, zeroing, metrics, changes, context) {
       const of = changeOf(row, twins);
       return of ? changes.slider(of, nameOf(row)) : element('span.faint', { title: 'A machine cannot be changed; its processes can' }, '–');
     }, after: (row) => element('span.after-cell', { 'data-after': identity(row) }, afterText(row, changes.after)) } : {},
-    caption: `the critical path by ${name}`, empty: 'Nothing ran.',
+    caption: `the critical path by ${name}`, empty: context.place.by === 'object' ? 'Nobody waited for a lock or another object.' : 'Nothing ran.',
   }, context));
 }
 

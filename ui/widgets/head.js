@@ -36,7 +36,7 @@ export function drawHead(root, context) {
  * @param {import('../main.js').Context} context
  */
 async function tell(facts, mark, { report, link, signal, recording }) {
-  const answer = await report('summary', { weight: undefined }).catch(() => null);
+  const answer = await report('summary').catch(() => null);
   if (!answer || signal.aborted) return;
   const { cpus, threads, processes, machines, effective_parallelism: busy } = answer.recording;
   const counted = [[machines, 'machine', machines > 1], [processes, 'process', processes > 1], [threads, 'thread', true], [cpus, 'CPU', true]]

@@ -41,7 +41,7 @@ export function openSearch(context) {
 
 /** @param {import('../main.js').Context} context */
 async function askThings({ report }) {
-  const answers = await Promise.all(Object.values(REPORTS).map((view) => report(view, { weight: undefined })));
+  const answers = await Promise.all(Object.values(REPORTS).map((view) => report(view)));
   return thingsOf(Object.fromEntries(Object.keys(REPORTS).map((kind, index) => [kind, answers[index].rows])));
 }
 
