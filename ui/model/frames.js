@@ -60,59 +60,94 @@ export function expand(runs, into) {
 export function cut(frame, { from, to }, bins) {
   const own = (frame.to - frame.from) / frame.bins;
   const width = (to - from) / bins;
-  // The bins below each new bin: half-open, at least one.
-  const edges = Array.from({ length: bins }, (_, bin) => {
-    const begin = (from + bin * width - frame.from) / own;
-    return [Math.min(Math.max(begin, 0), frame.bins), Math.min(Math.max(begin + width / own, 0), frame.bins)];
-  });
-  /** @type {Map<string, number>} */
-  const known = new Map();
-  /** @type {[number, number][][]} */
-  const mixes = [];
-  const intern = (/** @type {[number, number][]} */ mix) => {
-    const key = mix.join(' ');
-    let index = known.get(key);
-    if (index === undefined) {
-      index = mixes.push(mix) - 1;
-      known.set(key, index);
-    }
-    return index;
-  };
-  const sums = new Float64Array(frame.states.length);
+  const spans = spansOf((from - frame.from) / own, width / own, bins, frame.bins);
+  const blend = new Blend(frame);
   const threads = frame.threads.map((thread) => {
     const cells = new Uint32Array(bins);
     const path = new Uint8Array(bins);
-    edges.forEach(([begin, end], bin) => {
-      cells[bin] = intern(mixed(frame, thread.cells, begin, end, sums));
-      path[bin] = pathOf(thread.path, begin, end);
-    });
+    for (let bin = 0; bin < bins; bin++) {
+      const span = spans[bin];
+      cells[bin] = blend.of(thread.cells, span);
+      path[bin] = pathOf(thread.path, span);
+    }
     return { ...thread, cells, path };
   });
   const handoffs = frame.handoffs.filter(([seconds]) => seconds >= from && seconds <= to);
   const share = handoffs.length / Math.max(frame.handoffs.length, 1);
   return {
-    ...frame, from, to, bins, mixes, threads, handoffs, handoffsTotal: Math.round(frame.handoffsTotal * share), isCoarse: width < own * 0.999,
+    ...frame, from, to, bins, mixes: blend.mixes, threads, handoffs, handoffsTotal: Math.round(frame.handoffsTotal * share), isCoarse: width < own * 0.999,
   };
 }
 
 /**
- * @param {Frame} frame
- * @param {Uint32Array} cells
- * @param {number} begin in bins, with fractions
- * @param {number} end
- * @param {Float64Array} sums scratch, a number a state
- * @returns {[number, number][]}
+ * Bins of a frame that lie below another bin: the first and the last of them, and where the other begins and ends, in bins with fractions.
+ * @typedef {{first: number, last: number, begin: number, end: number}} Span
  */
-function mixed(frame, cells, begin, end, sums) {
-  const first = Math.min(Math.floor(begin), frame.bins - 1);
-  const last = Math.max(first, Math.min(Math.ceil(end - 1e-9), frame.bins) - 1);
-  if (first === last) return frame.mixes[cells[first]];
-  sums.fill(0);
-  for (let bin = first; bin <= last; bin++) {
-    const share = Math.min(bin + 1, end) - Math.max(bin, begin);
-    for (const [state, eighths] of frame.mixes[cells[bin]]) sums[state] += share * eighths;
+
+/**
+ * @param {number} start of the first bin, in the frame's bins
+ * @param {number} width of each
+ * @param {number} count
+ * @param {number} bins of the frame
+ * @returns {Span[]}
+ */
+function spansOf(start, width, count, bins) {
+  return Array.from({ length: count }, (_, bin) => {
+    const begin = Math.min(Math.max(start + bin * width, 0), bins);
+    const end = Math.min(Math.max(start + (bin + 1) * width, 0), bins);
+    const first = Math.min(Math.floor(begin + 1e-9), bins - 1);
+    return { first, last: Math.max(first, Math.min(Math.ceil(end - 1e-9), bins) - 1), begin, end };
+  });
+}
+
+/** Blends the mixes of several bins into one, each different result once. */
+class Blend {
+  /** @param {Frame} frame */
+  constructor({ mixes, states }) {
+    this.own = mixes;
+    /** @type {[number, number][][]} */
+    this.mixes = [];
+    this.sums = new Float64Array(states.length);
+    /** What the frame's own mixes are called here. */
+    this.names = new Int32Array(mixes.length).fill(-1);
+    /** @type {Map<string, number>} */
+    this.known = new Map();
   }
-  return eighthsOf(sums);
+
+  /**
+   * @param {Uint32Array} cells
+   * @param {Span} span
+   * @returns {number} index of the mix
+   */
+  of(cells, { first, last, begin, end }) {
+    const only = cells[first];
+    let bin = first + 1;
+    while (bin <= last && cells[bin] === only) bin += 1;
+    if (bin > last) return this.same(only);
+    this.sums.fill(0);
+    for (bin = first; bin <= last; bin++) {
+      const share = Math.min(bin + 1, end) - Math.max(bin, begin);
+      for (const [state, eighths] of this.own[cells[bin]]) this.sums[state] += share * eighths;
+    }
+    return this.named(eighthsOf(this.sums));
+  }
+
+  /** @param {number} cell */
+  same(cell) {
+    if (this.names[cell] < 0) this.names[cell] = this.named(this.own[cell]);
+    return this.names[cell];
+  }
+
+  /** @param {[number, number][]} mix */
+  named(mix) {
+    const key = mix.join(' ');
+    let index = this.known.get(key);
+    if (index === undefined) {
+      index = this.mixes.push(mix) - 1;
+      this.known.set(key, index);
+    }
+    return index;
+  }
 }
 
 /**
@@ -121,27 +156,29 @@ function mixed(frame, cells, begin, end, sums) {
  * @returns {[number, number][]}
  */
 export function eighthsOf(weights) {
-  const all = Array.from(weights, (weight, state) => ({ state, weight })).filter(({ weight }) => weight > 0);
-  const sum = all.reduce((sum, { weight }) => sum + weight, 0);
-  const parts = all.map(({ state, weight }) => ({ state, weight, eighths: Math.floor((weight / sum) * 8 + 1e-9), rest: (weight / sum) * 8 }));
-  let left = 8 - parts.reduce((sum, { eighths }) => sum + eighths, 0);
-  for (const part of [...parts].sort((a, b) => b.rest % 1 - a.rest % 1 || b.weight - a.weight || a.state - b.state)) {
-    if (left <= 0) break;
-    part.eighths += 1;
-    left -= 1;
+  let sum = 0;
+  for (let state = 0; state < weights.length; state++) sum += weights[state];
+  /** @type {{state: number, exact: number, eighths: number}[]} */
+  const parts = [];
+  let left = 8;
+  for (let state = 0; state < weights.length; state++) {
+    if (!(weights[state] > 0)) continue;
+    const exact = (weights[state] / sum) * 8;
+    const eighths = Math.floor(exact + 1e-9);
+    parts.push({ state, exact, eighths });
+    left -= eighths;
   }
+  parts.sort((a, b) => (b.exact - b.eighths) - (a.exact - a.eighths) || b.exact - a.exact || a.state - b.state);
+  for (let at = 0; left > 0 && at < parts.length; at++, left--) parts[at].eighths += 1;
   return parts.filter(({ eighths }) => eighths > 0).sort((a, b) => b.eighths - a.eighths || a.state - b.state)
     .map(({ state, eighths }) => [state, eighths]);
 }
 
 /**
  * @param {Uint8Array} path
- * @param {number} begin in bins
- * @param {number} end
+ * @param {Span} span
  */
-function pathOf(path, begin, end) {
-  const first = Math.min(Math.floor(begin), path.length - 1);
-  const last = Math.max(first, Math.min(Math.ceil(end - 1e-9), path.length) - 1);
+function pathOf(path, { first, last }) {
   let sum = 0;
   for (let bin = first; bin <= last; bin++) sum += path[bin];
   // A path that passes only for a moment is seen, too.

@@ -76,13 +76,16 @@ export function paint(frame, { pitch, gap }, palette) {
   const pixels = new Uint32Array(bins * pitch * frame.threads.length);
   const height = pitch - gap;
   const period = PERIOD * palette.scale;
-  const columns = frame.mixes.map((mix) => columnsOf(mix, frame.states, height, palette));
+  const columns = new Uint32Array(frame.mixes.length * period * height);
+  frame.mixes.forEach((mix, index) => columns.set(columnsOf(mix, frame.states, height, palette), index * period * height));
   // Hatching is anchored in the run's begin, so that it stays where it is when frames follow each other.
   const anchor = Math.round(frame.from / ((frame.to - frame.from) / bins)) % period;
+  const starts = new Uint32Array(bins);
   frame.threads.forEach(({ cells, path }, index) => {
+    for (let bin = 0; bin < bins; bin++) starts[bin] = (cells[bin] * period + (bin + anchor) % period) * height;
     for (let y = 0; y < height; y++) {
       const at = (index * pitch + y) * bins;
-      for (let bin = 0; bin < bins; bin++) pixels[at + bin] = columns[cells[bin]][((bin + anchor) % period) * height + y];
+      for (let bin = 0; bin < bins; bin++) pixels[at + bin] = columns[starts[bin] + y];
     }
     paintPath(pixels, path, index * pitch * bins, height, palette);
   });

@@ -109,8 +109,9 @@ export class Lanes {
     this.store.want(shown.window, Math.round(width * devicePixelRatio), blocks);
     this.waiting.hidden = blocks.every((block) => this.store.frames(block).length > 0) || !this.store.isWaiting;
     const context = this.canvas.getContext('2d');
-    const scene = { ...shown, width, height, top, rows: this.rows.rows, visible, threadHeight: this.rows.threadHeight, store: this.store, colours: this.colours };
+    const scene = { ...shown, width, height, top, rows: this.rows.rows, visible, threadHeight: this.rows.threadHeight, store: this.store, colours: this.colours, budget: { left: 1, isSpent: false } };
     const counts = paintLanes(context, scene);
+    if (scene.budget.isSpent) this.redraw();
     const label = shown.cursor === null ? '' : moment(shown.cursor, (shown.window.to - shown.window.from) / width);
     paintAxis(this.axis.getContext('2d'), { ...scene, height: AXIS, label });
     this.drawNames(visible);

@@ -29,6 +29,7 @@ import { BLOCK } from './framestore.js';
  * @property {string|undefined} chosen a thread's id
  * @property {any[]|null} wakes
  * @property {import('./palette.js').Colours} colours
+ * @property {{left: number, isSpent: boolean}} budget how many frames may be turned into pixels now; others wait for the next drawing
  */
 
 /**
@@ -89,10 +90,15 @@ function stretches(rows) {
  * @param {Scene} scene
  * @param {Row[]} rows
  */
-function paintStretch(canvas, { window, width, top, threadHeight, store, colours }, rows) {
-  const frames = store.frames(Math.floor(rows[0].index / BLOCK));
+function paintStretch(canvas, { window, width, top, threadHeight, store, colours, budget }, rows) {
+  const all = store.frames(Math.floor(rows[0].index / BLOCK));
+  const painted = all.filter((frame) => images.get(frame)?.key === keyOf(threadHeight, colours));
+  const isLate = budget.left <= 0 && painted.length > 0;
+  const frames = isLate ? painted : all;
+  if (isLate && painted.length < all.length) budget.isSpent = true;
   const wanted = (window.to - window.from) / (width * devicePixelRatio);
   for (const { frame, from, to } of cover(window, frames, wanted)) {
+    if (!painted.includes(frame)) budget.left -= 1;
     const { image, pitch } = imageOf(frame, threadHeight, colours);
     const bin = (frame.to - frame.from) / frame.bins;
     const count = Math.min(rows.length, frame.threads.length - (rows[0].index - frame.first));
@@ -110,7 +116,7 @@ function paintStretch(canvas, { window, width, top, threadHeight, store, colours
  */
 function imageOf(frame, threadHeight, colours) {
   const pitch = Math.round(threadHeight * devicePixelRatio);
-  const key = `${pitch} ${colours.key}`;
+  const key = keyOf(threadHeight, colours);
   const known = images.get(frame);
   if (known?.key === key) return { image: known.image, pitch };
   const image = document.createElement('canvas');
@@ -122,6 +128,12 @@ function imageOf(frame, threadHeight, colours) {
   images.set(frame, { key, image });
   return { image, pitch };
 }
+
+/**
+ * @param {number} threadHeight
+ * @param {import('./palette.js').Colours} colours
+ */
+const keyOf = (threadHeight, colours) => `${Math.round(threadHeight * devicePixelRatio)} ${colours.key}`;
 
 /**
  * @param {CanvasRenderingContext2D} canvas

@@ -279,9 +279,10 @@ export class Timeline {
     const asked = askedOf(this);
     addEventListener('keydown', (event) => {
       const target = /** @type {HTMLElement} */ (event.target);
-      if (target.matches?.('input, select, textarea')) return;
+      // What lies over the view has its own keys.
+      if (event.defaultPrevented || target.matches?.('input, select, textarea') || document.querySelector('dialog[open], [popover]:popover-open')) return;
       const isInside = target === this.lanes.scroller;
-      if (event.key === ' ' && (isInside || this.lanes.element.matches(':hover'))) {
+      if (event.key === ' ' && (isInside || target === document.body)) {
         this.isPanning = true;
         event.preventDefault();
       } else if (press(event, asked, isInside)) {
