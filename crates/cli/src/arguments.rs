@@ -68,6 +68,9 @@ pub struct Record {
     /// Bytes of stack copied at a wait or wake [default: chosen by looking at the program]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=32_768))]
     pub stack_bytes: Option<u32>,
+    /// Keep the source files that the recording names in it (2 MiB each, 64 MiB in all, at most)
+    #[arg(long)]
+    pub sources: bool,
     /// Attach to a running process and those below it, until Ctrl-C, --duration or its end
     #[arg(short, long, conflicts_with = "program")]
     pub pid: Option<u32>,

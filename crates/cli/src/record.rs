@@ -32,6 +32,7 @@ pub fn run(options: Record) -> Result<ExitCode> {
             sampler_cpus: options.sampler_cpus,
             hertz: options.hertz,
             stack_bytes: options.stack_bytes,
+            sources: options.sources,
             duration: options.duration,
         },
         quiet,

@@ -60,23 +60,37 @@ impl FramesToName {
         self.groups.iter().map(|group| group.frames.len()).sum()
     }
 
-    /// Names every frame and writes the symbol log.
+    /// Names every frame and writes the symbol log; gives the names of the source files, the one of most frames first.
     ///
     /// # Errors
     /// [`longpole_recording::Error::Io`].
-    pub fn write(self, log: &mut LogBuilder) -> Result<()> {
+    pub fn write(self, log: &mut LogBuilder) -> Result<Vec<String>> {
         let mut symboliser = Symboliser::new();
+        let mut files: FxHashMap<String, u64> = FxHashMap::default();
         for Group { id, module, frames, words } in self.groups {
             write_variables(log, id, &module, &words)?;
             let addresses: Vec<u64> = frames.iter().map(|(_, address)| *address).collect();
             write_callees(log, &module, &frames, &addresses)?;
             let names = symboliser.symbolise(&module, &addresses);
             for ((frame, _), named) in frames.into_iter().zip(names) {
+                for file in named.places.iter().filter_map(|place| place.file.as_deref()) {
+                    count(&mut files, file);
+                }
                 let symbol = symbol(log, frame, named)?;
                 log.symbol(symbol)?;
             }
         }
-        log.flush()
+        log.flush()?;
+        let mut files: Vec<(String, u64)> = files.into_iter().collect();
+        files.sort_by(|(one, frames), (other, others)| others.cmp(frames).then_with(|| one.cmp(other)));
+        Ok(files.into_iter().map(|(file, _)| file).collect())
+    }
+}
+
+fn count(files: &mut FxHashMap<String, u64>, file: &str) {
+    match files.get_mut(file) {
+        Some(frames) => *frames += 1,
+        None => drop(files.insert(file.to_owned(), 1)),
     }
 }
 

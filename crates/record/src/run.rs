@@ -317,7 +317,7 @@ impl<'a> Run<'a> {
     }
 }
 
-fn describe(error: &longpole_recording::Error) -> String {
+pub(crate) fn describe(error: &longpole_recording::Error) -> String {
     match std::error::Error::source(error) {
         Some(source) => format!("failed to {error}: {source}"),
         None => format!("failed to {error}"),

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::launch::{Command, ExitStatus, Running, Suspended};
 use crate::machine::{cpu_time, peak_bytes, take_precedence, this_machine};
 use crate::naming::FramesToName;
-use crate::run::{Run, Started};
+use crate::run::{Run, Started, describe};
 use crate::rungs::{self, Choice, Inside, Opened, Settings};
 use crate::{attach, stack_choice};
 
@@ -50,6 +50,8 @@ pub struct Options {
     pub hertz: Option<u32>,
     /// User memory copied for a stack; `None` to choose by looking at the program.
     pub stack_bytes: Option<u32>,
+    /// Keep copies of the source files that the recording names.
+    pub sources: bool,
     /// Stop recording after this time; the program goes on.
     pub duration: Option<Duration>,
 }
@@ -268,23 +270,32 @@ fn finish(parts: Parts<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Finish
     };
     manifest.outcome = Some(outcome);
     progress(Progress::Naming { frames: ended.frames.count() });
-    if let Err(error) = write_end(&folder, &mut manifest, ended.frames) {
-        if !error.is_disk_full() {
-            return Err(error.into());
-        }
-        let outcome = manifest.outcome.get_or_insert(outcome);
-        outcome.truncated = true;
+    match write_end(&folder, &mut manifest, ended.frames) {
+        Ok(files) if options.sources => keep_sources(&folder, &mut manifest, &files)?,
+        Err(error) if !error.is_disk_full() => return Err(error.into()),
+        Err(_) => manifest.outcome.get_or_insert(outcome).truncated = true,
+        Ok(_) => {}
     }
     let path = Path::to_owned(folder.path());
     Ok(Finished { path, outcome: manifest.outcome.unwrap_or(outcome), manifest, assembled: ended.assembled })
 }
 
-/// Writes the manifest first: names can be missing, the outcome should not be.
+/// Keeps the source files. Where they cannot be written, the recording says so and is whole without them.
+fn keep_sources(folder: &Folder, manifest: &mut Manifest, files: &[String]) -> Result<()> {
+    if let Err(error) = folder.keep_sources(files, Path::new(&manifest.working_directory)) {
+        let note = format!("source files were not kept: failed to {}", describe(&error));
+        manifest.machines[0].collector.notes.push(note);
+        folder.write_manifest(manifest)?;
+    }
+    Ok(())
+}
+
+/// Writes the manifest first: names can be missing, the outcome should not be. Gives the names of the source files.
 fn write_end(
     folder: &Folder,
     manifest: &mut Manifest,
     frames: FramesToName,
-) -> longpole_recording::Result<()> {
+) -> longpole_recording::Result<Vec<String>> {
     folder.write_manifest(manifest)?;
     let mut symbols = LogBuilder::new(folder.create_log(MachineId(0), LogName::Symbols)?);
     frames.write(&mut symbols)

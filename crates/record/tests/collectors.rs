@@ -32,6 +32,7 @@ fn record_with(folder: &Path, collector: Choice, program: &str) -> Option<Record
             sampler_cpus: Vec::new(),
             hertz: Some(4000),
             stack_bytes: None,
+            sources: false,
             duration: None,
         };
         match record(&options, &mut |_| {}) {

@@ -37,6 +37,7 @@ fn options(folder: &Path, target: Target) -> Options {
         sampler_cpus: Vec::new(),
         hertz: None,
         stack_bytes: None,
+        sources: false,
         duration: None,
     }
 }
@@ -93,6 +94,34 @@ fn assert_lockers(finished: &Finished) {
     assert!(in_compute.len() >= 3, "{} of {} samples", in_compute.len(), samples.len());
     assert!(in_compute.iter().all(|path| path.contains(&"worker")), "{in_compute:?}");
     assert_lives(&recorded);
+}
+
+#[test]
+fn source_files_are_kept_where_that_is_asked_for() {
+    if !is_permitted() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("busy.c");
+    let text = "int main(void) { for (volatile long i = 0; i < 200000000; i++) { } return 0; }\n";
+    std::fs::write(&source, text).unwrap();
+    let program = folder.path().join("busy");
+    let mut gcc = Command::new("gcc");
+    assert!(gcc.args(["-g", "-O1", "-o"]).arg(&program).arg(&source).status().expect("gcc starts").success());
+    let target = || Target::Command(vec![program.clone().into()]);
+    let kept = |sources| {
+        let options = Options { sources, ..options(folder.path(), target()) };
+        let finished = record(&options, &mut |_| {}).unwrap();
+        longpole_recording::Folder::open(&finished.path).unwrap().0
+    };
+    assert_eq!(kept(false).sources().unwrap(), None);
+    let recording = kept(true);
+    std::fs::remove_file(&source).unwrap();
+    let name = source.display().to_string();
+    assert_eq!(recording.source(&name).unwrap().as_deref(), Some(text.as_bytes()));
+    let names: Vec<String> =
+        recording.sources().unwrap().unwrap().files.into_iter().map(|file| file.path).collect();
+    assert!(names.contains(&name), "{names:?}");
 }
 
 /// Every thread starts once and ends once, and where it started says who created it.

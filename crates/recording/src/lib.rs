@@ -6,6 +6,7 @@
 //!   machine-0/events.log     definitions and events, in time order up to a bounded disorder
 //!   machine-0/symbols.log    what each frame's address means; written when the run has ended
 //!   machine-1/…
+//!   sources/                 copies of the source files that it names, where they were to be kept
 //! ```
 //!
 //! A log is a file header and a sequence of chunks; each chunk is compressed and checksummed on its own
@@ -17,6 +18,7 @@ mod error;
 mod folder;
 mod log;
 mod manifest;
+mod sources;
 mod tables;
 
 pub use builder::LogBuilder;
@@ -24,4 +26,5 @@ pub use error::{Error, Result};
 pub use folder::{Folder, LogName};
 pub use log::{Chunk, Counts, Defects, LogReader, LogWriter};
 pub use manifest::{ClockModel, Collector, Cost, FORMAT_VERSION, Machine, Manifest, Outcome};
+pub use sources::{SourceFile, Sources};
 pub use tables::Tables;

@@ -1,10 +1,10 @@
 //! Puts what was found on each machine together: the run, the program's tree, the messages, the evidence.
 
 use longpole_event::{MachineId, ProcessId, TextId, ThreadId, Time};
-use longpole_recording::{Folder, Manifest};
+use longpole_recording::{Folder, Manifest, Sources};
 use rustc_hash::FxHashMap;
 
-use crate::evidence::Evidence;
+use crate::evidence::{Evidence, SourceCounts};
 use crate::inventory::Inventory;
 use crate::paths::Paths;
 use crate::program::{Machine, Process, Program, Thread};
@@ -131,6 +131,7 @@ pub(crate) fn evidence_of(manifest: &Manifest, inventories: &[Inventory], folder
     let mut evidence = Evidence {
         recording_bytes: folder.size_bytes(),
         truncated: manifest.outcome.is_none_or(|outcome| outcome.truncated),
+        sources: sources_of(folder),
         ..Evidence::default()
     };
     let mut outside: FxHashMap<&str, u64> = FxHashMap::default();
@@ -158,6 +159,12 @@ pub(crate) fn evidence_of(manifest: &Manifest, inventories: &[Inventory], folder
     evidence.outside_wakers = outside.into_iter().map(|(name, count)| (name.to_owned(), count)).collect();
     sort_most_first(&mut evidence.outside_wakers);
     evidence
+}
+
+/// What became of the source files. A damaged list of them is as good as none: it holds nothing that answers need.
+fn sources_of(folder: &Folder) -> Option<SourceCounts> {
+    let Sources { files, missing, left_out } = folder.sources().ok().flatten()?;
+    Some(SourceCounts { kept: files.len() as u64, missing, left_out })
 }
 
 fn add_counts(evidence: &mut Evidence, inventory: &Inventory) {

@@ -67,12 +67,25 @@ pub struct Evidence {
     pub recorder_peak_bytes: u64,
     /// Size of the recording on disk, bytes.
     pub recording_bytes: u64,
+    /// Source files kept in the recording, and those that it names and has not; `None` where none were to be kept.
+    pub sources: Option<SourceCounts>,
     /// The recorder was killed or stopped before the program ended.
     pub truncated: bool,
     /// The recorder attached to a running program.
     pub attached: bool,
     /// What else a reader has to know.
     pub notes: Vec<String>,
+}
+
+/// What became of the source files that a recording names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SourceCounts {
+    /// Kept.
+    pub kept: u64,
+    /// Not there when the run ended, or not readable.
+    pub missing: u64,
+    /// Too large, or no text.
+    pub left_out: u64,
 }
 
 impl Evidence {

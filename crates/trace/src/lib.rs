@@ -38,7 +38,7 @@ mod transitions;
 mod waiting_frames;
 
 pub use error::{Error, Result};
-pub use evidence::Evidence;
+pub use evidence::{Evidence, SourceCounts};
 pub use objects::{Object, ObjectId, ObjectKind, Objects};
 pub use paths::{PathId, Paths, Place, PlaceId, Procedure, ProcedureId};
 pub use phase::{Phase, span_of};

@@ -28,6 +28,7 @@ pub fn run(options: Demo) -> Result<ExitCode> {
         sampler_cpus: Vec::new(),
         hertz: None,
         stack_bytes: None,
+        sources: false,
         duration: None,
     };
     record::record(&options, false)

@@ -55,7 +55,7 @@ fn import_file(file: &Path, output: &Path) -> Result<Finished> {
     let frames = assembler.frames_to_name();
     let written = assembler.finish().map(drop).and_then(|()| {
         let symbols = folder.create_log(MachineId(0), LogName::Symbols)?;
-        frames.write(&mut LogBuilder::new(symbols))
+        frames.write(&mut LogBuilder::new(symbols)).map(drop)
     });
     match written {
         Err(error) if error.is_disk_full() => is_full = true,

@@ -1,6 +1,6 @@
 //! `evidence`: the ledger, every count explained (metrics.md §9).
 
-use longpole_trace::Evidence;
+use longpole_trace::{Evidence, SourceCounts};
 
 use crate::evidence::{overhead_percent, removed_percent, unexplained_wait_percent, unsymbolised, warnings};
 use crate::input::{Options, Source};
@@ -242,6 +242,23 @@ fn objects(evidence: &Evidence) -> Vec<Row> {
     ]
 }
 
+/// What became of the source files, where they were to be kept.
+fn sources(evidence: &Evidence) -> Vec<Row> {
+    let Some(SourceCounts { kept, missing, left_out }) = evidence.sources else { return Vec::new() };
+    let large = (left_out > 0).then(|| {
+        count("sources left out", left_out, "source files that are named and were too large, or no text")
+    });
+    let always = [
+        count("sources kept", kept, "source files that the recording has copies of"),
+        count(
+            "sources missing",
+            missing,
+            "source files that are named and were not there when the run ended",
+        ),
+    ];
+    always.into_iter().chain(large).collect()
+}
+
 fn cost(input: &Source<'_>) -> Vec<Row> {
     let evidence = input.evidence;
     let overhead = overhead_percent(input).map_or("not measured".to_owned(), percent_text);
@@ -274,5 +291,24 @@ fn cost(input: &Source<'_>) -> Vec<Row> {
         ),
         words("recording's size", bytes_text(evidence.recording_bytes), "bytes on disk"),
     ];
-    told.into_iter().chain(measured).collect()
+    told.into_iter().chain(measured).chain(sources(evidence)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{LOCK_HOG, Scene};
+
+    #[test]
+    fn source_files_are_told_of_where_they_were_to_be_kept() {
+        let mut scene = Scene::of(LOCK_HOG);
+        let count = |scene: &Scene, name: &str| {
+            let rows = scene.report(View::Evidence, &Options::default()).rows;
+            rows.iter().find(|row| row.words("name") == name).and_then(|row| row.value("count"))
+        };
+        assert_eq!(count(&scene, "sources kept"), None);
+        scene.evidence.sources = Some(SourceCounts { kept: 7, missing: 2, left_out: 0 });
+        assert_eq!((count(&scene, "sources kept"), count(&scene, "sources missing")), (Some(7.0), Some(2.0)));
+        assert_eq!(count(&scene, "sources left out"), None);
+    }
 }
