@@ -7,7 +7,7 @@ import { nameOf } from './names.js';
  * @property {string} kind procedure, object, thread
  * @property {string} name
  * @property {any} row of its report
- * @property {number} weight by which equals are sorted: its share in percent
+ * @property {number} weight by which equals are sorted: its own share in percent
  */
 
 /**
@@ -23,7 +23,7 @@ export function thingsOf(reports) {
       const key = JSON.stringify([name, row.module, row.file]);
       if (!name || seen.has(key)) return [];
       seen.add(key);
-      return [{ kind, name, row, weight: Math.max(row.percent ?? 0, row.inclusive_percent ?? 0) }];
+      return [{ kind, name, row, weight: row.percent ?? 0 }];
     });
   });
 }

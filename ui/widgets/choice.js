@@ -10,9 +10,22 @@ import { element } from './element.js';
  * @returns {HTMLElement}
  */
 export function choice(label, options, now, hrefOf) {
-  return element('span.control', null, element('span.label', null, label), element('span.choice', { role: 'group', 'aria-label': label }, ...options.map(({ value, title, about }) => element('a', {
-      href: hrefOf(value), title: about, 'aria-current': value === now ? 'true' : undefined, 'data-choice': value ?? '',
+  return element('span.control', null, element('span.label', null, label), element('span.choice', { role: 'group', 'aria-label': label },
+    ...options.map(({ value, title, about }) => freshLink(() => hrefOf(value), {
+      title: about, 'aria-current': value === now ? 'true' : undefined, 'data-choice': value ?? '',
     }, title))));
+}
+
+/**
+ * A link to a change of what is seen now: what was noted in the URL since it was drawn is not lost.
+ * @param {() => string} href
+ * @param {Record<string, any>} properties
+ * @param {string} title
+ */
+export function freshLink(href, properties, title) {
+  const refresh = () => made.setAttribute('href', href());
+  const made = element('a', { href: href(), onpointerdown: refresh, onfocus: refresh, onclick: refresh, ...properties }, title);
+  return made;
 }
 
 /**

@@ -13,6 +13,9 @@ const MOST = 30;
 /** Which reports know things of which kind. */
 const REPORTS = { procedure: 'npt', object: 'objects', thread: 'threads' };
 
+/** @type {Record<string, string>} what the share of a thing is of */
+const SHARES = { procedure: 'of the normalised processor time', object: 'of the waiting for objects', thread: 'of the CPU time' };
+
 /**
  * Opens the search.
  * @param {import('../main.js').Context} context
@@ -73,7 +76,7 @@ function listen(input, list, leads, things, { go, link }, close) {
     list.replaceChildren(...shown.map((thing, index) => element('li', {
       role: 'option', id: `found-${index}`, 'data-row': thing.name, 'data-kind': thing.kind, title: [thing.name, thing.row.module, thing.row.file].filter(Boolean).join('\n'),
       onmousemove: () => at !== index && choose(index), onclick: () => open(thing),
-    }, element('span.kind', null, thing.kind), element('code', null, shorten(thing.name, 60)), element('span.faint', null, percent(thing.weight)))));
+    }, element('span.kind', null, thing.kind), element('code', null, shorten(thing.name, 60)), element('span.faint', { title: SHARES[thing.kind] }, percent(thing.weight)))));
     if (shown.length === 0) list.append(element('li.faint', { role: 'option', 'aria-disabled': 'true' }, `No procedure, object or thread is called like “${input.value}”.`));
     choose(0);
   };

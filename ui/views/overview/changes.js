@@ -40,7 +40,7 @@ function change(row, context) {
     element('span.rank', { title: 'place in the ranking; equal places differ by no more than chance' }, String(row.rank ?? '')),
     element('span.what', null,
       element(lead ? 'a.thing' : 'span.thing', { href: lead && context.link(lead.change), title: [name, row.module, row.file].filter(Boolean).join('\n') }, text),
-      linksOf(row, context), ' ', element('span.remedy', null, row.remedy)),
+      linksOf(row, context), element('span.remedy', null, row.remedy)),
     element('span.gain', null, element('strong', null, seconds), ` ${share}`),
     element('span.range', null, interval(row.gain_low_percent, row.gain_high_percent, `gain ${seconds}, ${share} of the run`)),
     row.about && element('span.about', null, ...sentence(row.about, row, context)));

@@ -1,6 +1,6 @@
 /** What a row of the path is, what weighs on it, and which columns stand beside it. */
 
-import { choice } from '../../widgets/choice.js';
+import { choice, freshLink } from '../../widgets/choice.js';
 import { element } from '../../widgets/element.js';
 
 const COLUMNS = [
@@ -36,5 +36,5 @@ export function drawControls(root, context, hasElapsed) {
     choice('Weight', [{ value: undefined, title: 'CPU time', about: 'Only useful CPU time weighs' }, ...(hasElapsed ? [elapsed] : [])], place.weight,
       (weight) => link({ weight })),
     hasElapsed ? null : element('span.faint', null, 'This exported file does not hold the path by elapsed weight.'),
-    element('span.control', null, element('span.label', null, 'Columns'), element('span.choice', { role: 'group', 'aria-label': 'Columns' }, ...COLUMNS.map(([name, about]) => element('a', { href: link({ metric: toggled(name) }), title: about, 'aria-current': metrics.includes(name) ? 'true' : undefined }, name))))));
+    element('span.control', null, element('span.label', null, 'Columns'), element('span.choice', { role: 'group', 'aria-label': 'Columns' }, ...COLUMNS.map(([name, about]) => freshLink(() => link({ metric: toggled(name) }), { title: about, 'aria-current': metrics.includes(name) ? 'true' : undefined }, name))))));
 }
