@@ -11,8 +11,8 @@ import { element } from './element.js';
  * @returns {HTMLElement}
  */
 export function chooser(context, states, choose) {
-  if (context.recording.is_export) return inFile(choose);
   const metrics = metricsOf(states);
+  if (context.recording.is_export) return inFile(metrics, choose);
   const select = element('select', { 'aria-label': 'metric', 'data-part': 'curve-metric' }, ...metrics.map(({ metric, title }) => element('option', { value: metric }, title)));
   const names = element('datalist', { id: 'curve-nodes' });
   const node = element('input', { 'aria-label': 'of what: program, process:PID, thread:NAME, procedure:NAME, object:NAME', placeholder: 'program', list: 'curve-nodes', 'data-part': 'curve-node' });
@@ -54,13 +54,26 @@ async function nodesOf({ ask }) {
     ...some(procedures, (row) => row.procedure && `procedure:${row.procedure}`), ...some(objects, (row) => row.object && `object:${row.object}`)]);
 }
 
-/** An exported file has only some curves. @param {(curve: {metric: string, node: string}) => void} choose */
-function inFile(choose) {
-  const box = element('div.curve-add', { 'data-part': 'curves-in-file' });
+/**
+ * An exported file has only some curves: those are offered.
+ * @param {{metric: string, title: string}[]} metrics
+ * @param {(curve: {metric: string, node: string}) => void} choose
+ */
+function inFile(metrics, choose) {
+  const titles = new Map(metrics.map(({ metric, title }) => [metric, title]));
+  const select = element('select', { 'aria-label': 'curves in this file', 'data-part': 'curve-metric' });
+  const form = element('form.curve-add', {
+    'aria-label': 'add a curve', title: 'Curves of threads, procedures and objects: `longpole view` on the recording',
+    onsubmit: (/** @type {Event} */ event) => {
+      event.preventDefault();
+      const [metric, node] = JSON.parse(select.value);
+      choose({ metric, node });
+    },
+  }, select, element('button', { 'data-part': 'curve-add' }, 'Add curve'), element('span.faint', null, 'only these are in the file'));
   curvesInFile().then((curves) => {
-    box.append(element('span.faint', null, curves?.length ? 'In this file: ' : 'This file has no curves. '),
-      ...(curves ?? []).map((curve) => element('button', { onclick: () => choose(curve) }, `${curve.metric}${curve.node === 'program' ? '' : ` of ${curve.node}`}`)),
-      element('span.faint', null, ' Curves of other nodes: longpole view on the recording.'));
+    select.append(...(curves ?? []).map(({ metric, node }) =>
+      element('option', { value: JSON.stringify([metric, node]) }, `${titles.get(metric) ?? metric}${node === 'program' ? '' : ` of ${node}`}`)));
+    if (!curves?.length) form.replaceChildren(element('span.faint', null, 'This file has no curves.'));
   });
-  return box;
+  return form;
 }

@@ -24,7 +24,7 @@ let hadFocus = false;
 export function strip(context) {
   const { recording, place, go, signal } = context;
   const elapsed = recording.elapsed_seconds;
-  const canvas = element('canvas.strip', { 'data-part': 'strip', tabindex: '0', role: recording.is_export ? 'img' : 'slider' });
+  const canvas = element('canvas.strip', { 'data-part': 'strip', ...(recording.is_export ? { role: 'img' } : { tabindex: '0', role: 'slider' }) });
   const given = phaseSeconds(place.phase);
   /** @type {{phase: {from: number, to: number}|null, values: number[]}} */
   const shown = { phase: given && { from: given[0], to: given[1] }, values: [] };
