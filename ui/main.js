@@ -84,6 +84,8 @@ function draw() {
     'aria-current': each === view ? 'page' : undefined,
     title: `${each.about} (key ${each.key})`,
   }, each.title)));
+  // On a phone the list is longer than the window: where we are stays in sight.
+  list.scrollLeft = (/** @type {HTMLElement|null} */ (list.querySelector('[aria-current]'))?.offsetLeft ?? 0) - list.offsetLeft - 60;
   /** @type {Context} */
   const context = {
     place: here, ask, go, link, note, recording, signal: drawn.signal,

@@ -1,4 +1,7 @@
-/** What to change first, and how far to trust that. `open` in the URL: `guidance`, `evidence`, shown in full. */
+/**
+ * What to change first, and how far to trust that. In the URL: `open` (`guidance`, `evidence`: shown in full), and the order and search of its tables:
+ * `procedures-sort`, `threads-sort`, `threads-find`, `waits-sort`.
+ */
 
 import { sectionsOf } from '../model/summary.js';
 import { drawAnswer, drawNext } from './overview/answer.js';

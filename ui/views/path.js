@@ -1,6 +1,6 @@
 /**
  * The longest chain of work: only what is on it is worth making faster. In the URL: `by`, `weight`, `metric` (`zeroing`, `slack`, both
- * with a comma between them), and a `set` for each change of the what-if.
+ * with a comma between them), a `set` for each change of the what-if, and `after-sort`, the order of the path after them.
  */
 
 import { holds } from '../api.js';
