@@ -27,9 +27,11 @@ export default {
     const { place, link } = context;
     if (place.of) return drawObject(root, place.of, context);
     const body = element('div', { 'data-part': 'objects' });
+    const all = { value: '1', title: 'all', about: 'also locks that nobody waited for (record --locks)' };
+    // An exported file has those alone that were waited for.
     root.append(element('div.controls', null, choice('objects', [
-      { value: undefined, title: 'waited for' }, { value: '1', title: 'all', about: 'also locks that nobody waited for (record --locks)' },
-    ], place.all, (all) => link({ all }))), body);
+      { value: undefined, title: 'waited for' }, ...(context.recording.is_export && !place.all ? [] : [all]),
+    ], place.all, (value) => link({ all: value }))), body);
     return panel(body, () => context.report('objects', { all: place.all }), (report) => {
       body.append(...orderNotes(report.evidence?.notes).map((note) =>
         element('p.warning', { 'data-part': 'order-conflict' }, element('strong', null, 'Deadlock possible: '), note, '.')));

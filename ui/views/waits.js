@@ -30,14 +30,29 @@ export default {
   about: 'Why threads wait, explained by what the others did meanwhile.',
   key: '4',
   draw(root, context) {
-    const { place } = context;
+    const { place, link } = context;
     const number = Number(place.explain);
-    return panel(root, () => context.report('waits', { by: place.by }), async (report) => {
+    const body = element('div');
+    if (!place.explain) {
+      root.append(element('div.controls', null,
+        choice('a row is a', BY, place.by, (by) => link({ by, explain: undefined, kind: undefined })),
+        choice('waits', [
+          { value: undefined, title: 'that matter' },
+          { value: '1', title: 'all', about: 'also those that nobody wants explained: for the end of threads, from outside, of spare threads, until the end' },
+        ], place.all, (all) => link({ all }))));
+    }
+    root.append(body);
+    return panel(body, () => context.report('waits', { by: place.by }), async (report) => {
       const row = report.rows[number - 1];
-      if (!place.explain || !row) return drawMap(root, report.rows, context);
+      if (!place.explain) return drawMap(body, report.rows, context);
+      if (!row) {
+        body.append(empty(`There is no wait ${place.explain}: threads waited at ${report.rows.length} places.`),
+          element('a', { href: link({ explain: undefined }), 'data-back': true }, '← all waiting'));
+        return undefined;
+      }
       // The kinds of explanation are more than the row tells; without them it is explained as a whole.
       const full = await context.report('waits', { by: place.by, explain: String(number) }).catch(() => null);
-      return drawExplanation(root, full?.rows[0] ?? row, number, context);
+      return drawExplanation(body, full?.rows[0] ?? row, number, context);
     });
   },
 };
@@ -48,16 +63,9 @@ export default {
  * @param {Context} context
  */
 function drawMap(root, rows, context) {
-  const { place, link } = context;
   const numbered = rows.map((row, at) => ({ row, number: at + 1 }));
   const wanted = numbered.filter(({ row }) => row.wanted);
   const unwanted = numbered.filter(({ row }) => !row.wanted);
-  root.append(element('div.controls', null,
-    choice('a row is a', BY, place.by, (by) => link({ by, explain: undefined, kind: undefined })),
-    choice('waits', [
-      { value: undefined, title: 'that matter' },
-      { value: '1', title: 'all', about: 'also those that nobody wants explained: for the end of threads, from outside, of spare threads, until the end' },
-    ], place.all, (all) => link({ all }))));
   if (rows.length === 0) {
     root.append(empty('No thread waited: none was blocked or busy-waiting.'));
     return;

@@ -24,7 +24,7 @@ export function drawObject(root, of, context) {
   const name = of.replace(/^object:/, '');
   const body = element('div', { 'data-part': 'object', 'data-row': name });
   root.append(element('div.controls', null, element('a', { href: context.link({ of: undefined }), 'data-back': true }, '← all objects')), body);
-  const answers = () => Promise.all([context.report('objects', { of }), context.report('objects', { all: '1' }).catch(() => null)]);
+  const answers = () => Promise.all([context.report('objects', { of }), context.report('objects', { all: '1' }).catch(() => context.report('objects'))]);
   return panel(body, answers, ([report, all]) => {
     const row = all?.rows.find((/** @type {any} */ one) => one.object === name);
     body.append(facts(name, row, context), ...parts(report.rows, context).filter((part) => part !== null));
