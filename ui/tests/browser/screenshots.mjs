@@ -1,0 +1,37 @@
+/** Takes pictures of every view, light and dark, of a recorded program: `node screenshots.mjs FOLDER`. */
+
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+
+import { browse, goTo, open, recordProgram, serve } from './support.mjs';
+
+const [folder] = process.argv.slice(2);
+mkdirSync(folder, { recursive: true });
+
+/** Name of the picture, and the place of the page. */
+const PLACES = {
+  overview: 'overview', timeline: 'timeline', path: 'path?set=procedure%3Ahog_table%20(lock_hog)%3D0.5', waits: 'waits', explanation: 'waits?explain=1',
+  objects: 'objects', object: 'objects?of=object%3Atable_lock', parallelism: 'parallelism?of=procedure%3Ahog', tree: 'tree', flame: 'flame', source: 'source', help: 'help',
+};
+
+const server = await serve(recordProgram('lock_hog', ['--locks']));
+const browser = await browse();
+for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
+  const { page, faults } = await open(browser, server.url, { viewport: { width: 1280, height: 800 }, colorScheme });
+  for (const [name, place] of Object.entries(PLACES)) {
+    await goTo(page, place);
+    // What is drawn when a frame is idle (canvases) has no mark of its own.
+    await page.waitForTimeout(400);
+    await page.screenshot({ path: path.join(folder, `${name}-${colorScheme}.png`) });
+  }
+  await page.setViewportSize({ width: 390, height: 844 });
+  for (const name of ['overview', 'timeline']) {
+    await goTo(page, PLACES[name]);
+    await page.waitForTimeout(400);
+    await page.screenshot({ path: path.join(folder, `${name}-phone-${colorScheme}.png`) });
+  }
+  if (faults.length > 0) throw new Error(faults.join('\n'));
+  await page.close();
+}
+await browser.close();
+await server.stop();
