@@ -116,7 +116,7 @@ function columnsOf(mix, states, height, { kinds, scale }) {
 }
 
 /**
- * The critical path: a line in the middle of the row.
+ * The critical path: a line in the middle of the row, fainter in bins of which it takes only a part.
  * @param {Uint32Array} pixels
  * @param {Uint8Array} path
  * @param {number} start the row's first pixel
@@ -129,7 +129,29 @@ function paintPath(pixels, path, start, height, { path: line, halo }) {
   const edge = height >= 8 ? 1 : 0;
   const top = Math.floor((height - thick) / 2);
   for (let y = top - edge; y < top + thick + edge; y++) {
-    const colour = y < top || y >= top + thick ? halo : line;
-    for (let bin = 0; bin < bins; bin++) if (path[bin] > 0) pixels[start + y * bins + bin] = colour;
+    const isEdge = y < top || y >= top + thick;
+    for (let bin = 0; bin < bins; bin++) {
+      const at = start + y * bins + bin;
+      if (path[bin] === 8) pixels[at] = isEdge ? halo : line;
+      else if (path[bin] > 0 && !isEdge) pixels[at] = blended(pixels[at], line, Math.max(path[bin], FAINTEST));
+    }
   }
+}
+
+/** Eighths of the path's colour where it is only for a moment. */
+const FAINTEST = 3;
+
+/**
+ * A pixel between two, channel by channel.
+ * @param {number} below
+ * @param {number} above
+ * @param {number} eighths of the one above
+ */
+export function blended(below, above, eighths) {
+  let pixel = 0;
+  for (let shift = 0; shift < 32; shift += 8) {
+    const [one, other] = [(below >>> shift) & 255, (above >>> shift) & 255];
+    pixel |= Math.round(one + ((other - one) * eighths) / 8) << shift;
+  }
+  return pixel >>> 0;
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { isHatched, KINDS, paint, PERIOD, stack } from '../../model/timelineraster.js';
+import { blended, isHatched, KINDS, paint, PERIOD, stack } from '../../model/timelineraster.js';
 
 const STATES = [{ kind: 'absent' }, { kind: 'busy' }, { kind: 'synchronisation' }];
 const PALETTE = { kinds: Object.fromEntries(KINDS.map((kind, index) => [kind, kind === 'absent' ? [0, 0] : [10 + index, 100 + index]])), path: 1, halo: 2, scale: 1 };
@@ -31,9 +31,16 @@ test('a column has its mix from the bottom, and rows end with their gap', () => 
 });
 
 test('the critical path is a line in the middle of its bins alone', () => {
-  const pixels = paint(frame([0, 0], [0, 3]), { pitch: 6, gap: 0 }, PALETTE);
+  const pixels = paint(frame([0, 0], [0, 8]), { pitch: 6, gap: 0 }, PALETTE);
   assert.deepEqual([0, 1, 2, 3, 4, 5].map((y) => pixels[y * 2 + 1]), [10, 10, 1, 1, 10, 10]);
   assert.ok([0, 1, 2, 3, 4, 5].every((y) => pixels[y * 2] === 10));
+});
+
+test('where the path takes a part of a bin only, its line is fainter, and never too faint to be seen', () => {
+  assert.equal(blended(0xff000000, 0xffffffff, 4), 0xff808080);
+  const opaque = { ...PALETTE, kinds: { ...PALETTE.kinds, busy: [0xff000000, 0xff000000] }, path: 0xffffffff };
+  const pixels = paint(frame([0, 0, 0], [6, 1, 3]), { pitch: 6, gap: 0 }, opaque);
+  assert.deepEqual([...pixels.slice(2 * 3, 3 * 3)], [0xffbfbfbf, 0xff606060, 0xff606060]);
 });
 
 test('hatching stays where it is when frames begin elsewhere', () => {
