@@ -33,7 +33,7 @@ fn nobody_whom_every_perf_event_is_denied_is_told_the_long_pole() {
             let found: f64 =
                 names.iter().map(|name| critical.sum("procedure", name, "inclusive_percent")).sum();
             let table = critical.table("procedure");
-            assert!((found - percent).abs() < CLOSE, "{names:?}: {found} %, not {percent}\n{table}");
+            assert!((found - percent).abs() < CLOSE, "{table}\n{names:?}: {found} %, not {percent}");
         }
         let objects = recording.report("objects", "object");
         let is_known = objects.rows().any(|row| row["object"] == "the shared table");

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{Collector, Recording, Run, Session, find, is_root, longpole, or_skip};
+use crate::support::{Collector, Recording, Run, Session, find, go_first, is_root, longpole, or_skip};
 
 /// Exit status of `record` when it fails itself; any other is the program's.
 const RECORDER_FAILED: i32 = 125;
@@ -90,7 +90,7 @@ fn output_and_input_of_the_program_are_its_own() {
     assert!(output.stdout.starts_with(b"some input\n"), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
-/// Starts `longpole record` in a process group of its own, as a shell does with a foreground job.
+/// Starts `longpole record` in a process group of its own, as a shell does with a job.
 fn start(session: &Session, command: &[&str]) -> Result<Child, String> {
     if !is_root() {
         return Err("recording needs root".into());
@@ -98,7 +98,7 @@ fn start(session: &Session, command: &[&str]) -> Result<Child, String> {
     let errors = fs::File::create(session.path().join("stderr")).unwrap();
     let mut record = longpole();
     record.current_dir(session.path()).args(["record", "-o", "x.longpole", "--"]).args(command);
-    record.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors).process_group(0);
+    record.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
     let heed_interrupts = || {
         // SAFETY: sets a signal's disposition to its default, which is safe after fork.
         unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
@@ -107,7 +107,7 @@ fn start(session: &Session, command: &[&str]) -> Result<Child, String> {
     // What a shell runs in the background ignores interrupts, and so would all that these tests start.
     // SAFETY: the closure only makes a system call.
     unsafe { record.pre_exec(heed_interrupts) };
-    Ok(record.spawn().unwrap())
+    Ok(go_first(&mut record).spawn().unwrap())
 }
 
 fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {

@@ -1,23 +1,27 @@
 //! Killed at any moment, program or recorder: what was recorded opens, and nothing hangs.
 
 use std::fs;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{Recording, Run, Session, longpole, or_skip};
+use crate::support::{Recording, Run, Session, go_first, longpole, or_skip};
 
 /// Ways to record with the agent.
 const WAYS: [&[&str]; 2] = [&["--collector", "agent"], &["--collector", "bpf", "--locks"]];
 /// Moments after the recorder's start: before the program, in its first steps, in its midst.
 const MOMENTS: [u64; 4] = [10, 60, 400, 1300];
+/// From this moment on the recorder writes, once a second.
+const WRITTEN: u64 = 1300;
+/// Bytes of a log in which nothing is yet.
+const EMPTY_LOG: u64 = 16;
 
 fn start(session: &Session, options: &[&str], output: &Path, script: &str) -> Child {
     let mut record = longpole();
     record.current_dir(session.path()).args(["record", "-o"]).arg(output).args(options);
-    record.args(["--", "/bin/sh", "-c", script]).process_group(0);
-    record.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    record.args(["--", "/bin/sh", "-c", script]);
+    record.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    go_first(&mut record).spawn().unwrap()
 }
 
 fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
@@ -49,6 +53,12 @@ fn a_recorder_killed_at_any_moment_leaves_the_program_alone_and_a_readable_recor
             let _ = fs::remove_file(session.path().join("began"));
             let mut record = start(&session, options, &output, &script);
             std::thread::sleep(Duration::from_millis(moment));
+            if moment >= WRITTEN {
+                let log = output.join("machine-0/events.log");
+                wait_until("what was recorded", || {
+                    fs::metadata(&log).is_ok_and(|file| file.len() > EMPTY_LOG)
+                });
+            }
             record.kill().unwrap();
             record.wait().unwrap();
             // A program that has begun goes on to its end, with the agent in it and nobody to read it.
@@ -57,7 +67,7 @@ fn a_recorder_killed_at_any_moment_leaves_the_program_alone_and_a_readable_recor
                 wait_until("the program's end", || ended.exists());
             }
             let run = report(&session, &output);
-            if moment >= 1300 {
+            if moment >= WRITTEN {
                 assert!(run.status.success(), "{options:?} at {moment} ms: {}", run.stderr);
             }
         }

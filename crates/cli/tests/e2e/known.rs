@@ -270,7 +270,7 @@ fn lock_hog_stripped(collector: Collector) {
         .filter(|row| row["module"].as_str() == Some("lock_hog"))
         .filter_map(|row| row["percent"].as_f64())
         .sum();
-    assert!(ours > 95.0, "{ours} % in the stripped module\n{}", profile.table("procedure"));
+    assert!(ours > 95.0, "{}\n{ours} % in the stripped module", profile.table("procedure"));
 }
 
 fn spinner(collector: Collector) {

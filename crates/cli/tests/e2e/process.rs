@@ -6,7 +6,9 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::support::{Nobody, Recording, Session, assert_forms, assert_laws, deny_perf_events, or_skip};
+use crate::support::{
+    Nobody, Recording, Session, assert_forms, assert_laws, deny_perf_events, go_first, or_skip,
+};
 
 /// Percentage points by which a share of CPU time may be off.
 const CLOSE: f64 = 3.0;
@@ -96,7 +98,7 @@ fn a_running_process_is_attached_to() {
     let nobody = or_skip!(Nobody::in_session(&session));
     or_skip!(Nobody::may_have_perf_events());
     let program = or_skip!(session.build("more_threads_than_cpus.c", &[]));
-    let mut running = nobody.command(&program).stdout(Stdio::null()).spawn().unwrap();
+    let mut running = go_first(nobody.command(&program).stdout(Stdio::null())).spawn().unwrap();
     let tasks = format!("/proc/{}/task", running.id());
     let begin = Instant::now();
     while fs::read_dir(&tasks).map_or(0, Iterator::count) < 9 && begin.elapsed() < Duration::from_secs(20) {

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use longpole_trace::Cause;
 
@@ -69,7 +69,7 @@ fn assert_modules(recording: &Recording, least: f64, modules: &[&str]) {
         let answer = recording.report(view, "procedure");
         let percent = module_percent(&answer, modules);
         let table = answer.table("procedure");
-        assert!(percent >= least, "{modules:?} have {percent:.1} % of the {view}, not {least}\n{table}");
+        assert!(percent >= least, "{table}\n{modules:?} have {percent:.1} % of the {view}, not {least}");
     }
 }
 
@@ -77,7 +77,7 @@ fn assert_modules(recording: &Recording, least: f64, modules: &[&str]) {
 fn assert_shared(recording: &Recording, by: &str, count: usize, least_percent: f64) {
     let profile = recording.report("profile", by);
     let busy = profile.rows().filter(|row| row["percent"].as_f64() > Some(least_percent)).count();
-    assert_eq!(busy, count, "{by} with {least_percent} % or more\n{}", profile.table(by));
+    assert_eq!(busy, count, "{}\n{by} with {least_percent} % or more", profile.table(by));
 }
 
 fn is_for_others(wait: &Wait) -> bool {
@@ -140,13 +140,13 @@ fn sort_has_a_serial_part_and_a_helper() {
     let recording = or_skip!(record(&session, &command));
     let critical = recording.report("critical-path", "procedure");
     let percent = module_percent(&critical, &["sort", "libc", "[kernel]"]);
-    assert!(percent > 95.0, "{percent} %\n{}", critical.table("procedure"));
+    assert!(percent > 95.0, "{}\n{percent} %", critical.table("procedure"));
     let threads = recording.report("profile", "thread");
     assert!(threads.number("recording", "threads") >= 2.0);
     // Reading and the last merge are the first thread's work, sorting is both's.
     let shares: Vec<f64> = threads.rows().filter_map(|row| row["percent"].as_f64()).collect();
     let first = shares.iter().copied().fold(0.0, f64::max);
-    assert!((50.0..97.0).contains(&first), "the first thread has {first} %\n{}", threads.table("thread"));
+    assert!((50.0..97.0).contains(&first), "{}\nthe first thread has {first} %", threads.table("thread"));
 }
 
 /// A project of `count` C files of some functions each.
@@ -182,7 +182,7 @@ fn make_waits_for_its_compilers() {
     let recording = or_skip!(record(&session, &["make", "-s", "-j2"]));
     let critical = recording.report("critical-path", "process");
     let percent = critical.sum("process", "cc1", "percent");
-    assert!(percent > 60.0, "cc1 has {percent} % of the path\n{}", critical.table("process"));
+    assert!(percent > 60.0, "{}\ncc1 has {percent} % of the path", critical.table("process"));
     assert!(critical.number("recording", "processes") >= 20.0, "gcc, cc1, as for nine files");
     let waits = recording.waits();
     waits.assert_seconds("make waits for children", 0.6 * waits.elapsed, 1.0, |wait| {
@@ -216,10 +216,10 @@ fn python_works_in_the_children_of_its_pool() {
     assert!(profile.number("recording", "processes") >= 3.0);
     let root = recording.report("critical-path", "process");
     let largest = root.rows().filter_map(|row| row["percent"].as_f64()).fold(0.0, f64::max);
-    assert!(largest > 40.0, "one of the pool's two processes leads the path\n{}", root.table("process"));
+    assert!(largest > 40.0, "{}\none of the pool's two processes leads the path", root.table("process"));
     let procedures = recording.report("critical-path", "procedure");
     let interpreter = module_percent(&procedures, &["python", "libpython"]);
-    assert!(interpreter > 80.0, "{interpreter} %\n{}", procedures.table("procedure"));
+    assert!(interpreter > 80.0, "{}\n{interpreter} %", procedures.table("procedure"));
     assert_shared(&recording, "process", 2, 25.0);
 }
 
@@ -276,7 +276,7 @@ fn java(session: &Session, options: &[&str]) -> Result<Recording, String> {
 fn assert_java_threads(recording: &Recording) {
     let critical = recording.report("critical-path", "thread");
     let hog = critical.sum("thread", "hog", "percent");
-    assert!(hog > 60.0, "hog has {hog} % of the path\n{}", critical.table("thread"));
+    assert!(hog > 60.0, "{}\nhog has {hog} % of the path", critical.table("thread"));
     recording.waits().assert_seconds("polite waits for the monitor", 0.7, 1.0, |wait| {
         wait.thread == "polite" && is_for_others(wait) && wait.is_ended_by("hog")
     });
@@ -301,7 +301,7 @@ fn java_methods_have_names_with_a_perf_map() {
     let is_hog = |name: &str| name.contains("hogTable") || name.contains("Hog");
     let rows = critical.rows().filter(|row| row["procedure"].as_str().is_some_and(is_hog));
     let percent: f64 = rows.filter_map(|row| row["percent"].as_f64()).sum();
-    assert!(percent > 50.0, "methods of Hog have {percent} %\n{}", critical.table("procedure"));
+    assert!(percent > 50.0, "{}\nmethods of Hog have {percent} %", critical.table("procedure"));
 }
 
 #[test]
@@ -398,7 +398,7 @@ fn go_procedures_have_names() {
     let percent = critical.percent("main.hogTable")
         + critical.percent("time.Now")
         + critical.percent("main.politeWork");
-    assert!(percent > 85.0, "{percent} %\n{}", critical.table("procedure"));
+    assert!(percent > 85.0, "{}\n{percent} %", critical.table("procedure"));
     assert!(critical.percent("main.hogTable") > 60.0, "{}", critical.table("procedure"));
 }
 
@@ -439,6 +439,16 @@ impl Server {
         assert!(run.status.success(), "{program}: {}{}", run.stdout, run.stderr);
     }
 
+    /// Waits until so many clients are served, beside the server's five helpers.
+    fn await_backends(&self, clients: usize) {
+        let children = format!("/proc/{0}/task/{0}/children", self.pid());
+        let begin = Instant::now();
+        while fs::read_to_string(&children).unwrap().split_whitespace().count() < 5 + clients {
+            assert!(begin.elapsed() < Duration::from_secs(20), "pgbench does not connect");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     fn pid(&self) -> String {
         let text = fs::read_to_string(self.folder.join("data/postmaster.pid")).unwrap();
         text.lines().next().unwrap().to_owned()
@@ -469,7 +479,7 @@ fn postgres_is_attached_to_while_pgbench_loads_it() {
     server.succeed("pgbench", &["-i", "-q", "-s", "2", "postgres"]);
     let mut pgbench = server.command("pgbench", &["-c", "2", "-j", "1", "-T", "30", "postgres"]);
     let _load = Load(pgbench.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
-    std::thread::sleep(Duration::from_millis(500));
+    server.await_backends(2);
     let path = session.path().join("attached.longpole");
     let mut record = longpole();
     record.args(["record", "--pid", &server.pid(), "--duration", "3", "-o"]).arg(&path);
@@ -484,7 +494,7 @@ fn postgres_is_attached_to_while_pgbench_loads_it() {
     // A transaction is executed below PostgresMain, and ends with a flush of the log.
     let procedures = recording.report("profile", "procedure");
     let inclusive = procedures.sum("procedure", "PostgresMain", "inclusive_percent");
-    assert!(inclusive > 60.0, "PostgresMain has {inclusive} %\n{}", procedures.table("procedure"));
+    assert!(inclusive > 60.0, "{}\nPostgresMain has {inclusive} %", procedures.table("procedure"));
     let waits = recording.waits();
     let to_client = waits.seconds(|wait| matches!(wait.cause, Cause::Socket | Cause::Poll));
     assert!(to_client > 0.5, "backends wait for their client: {to_client} s");

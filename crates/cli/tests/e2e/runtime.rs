@@ -59,8 +59,8 @@ fn with_nothing_but_the_agent_work_goes_by_the_names_of_its_regions() {
     // 0.18 s in all. On a busy machine when a thread had no processor is known too late to say where: a short region may
     // be short of its time.
     let table = profile.table("procedure");
-    assert!(inclusive.iter().all(|&seconds| seconds > 0.0), "{inclusive:?}\n{table}");
-    assert!(inclusive.iter().sum::<f64>() > 0.1, "{inclusive:?}\n{table}");
+    assert!(inclusive.iter().all(|&seconds| seconds > 0.0), "{table}\n{inclusive:?}");
+    assert!(inclusive.iter().sum::<f64>() > 0.1, "{table}\n{inclusive:?}");
     let objects = recording.report_with("objects", "object", &["--all"]);
     assert_eq!(objects.sum("object", "the turn", "acquisitions"), 8.0, "{:#}", objects.value["rows"]);
 }

@@ -35,7 +35,7 @@ fn seconds(rows: &[&Map<String, Value>], list: &str, (side, procedure, threads):
 fn assert_near(what: &str, found: f64, expected: f64, answer: &Answer) {
     assert!(
         (found - expected).abs() < 0.12 * expected,
-        "{what}: {found} s, not {expected} s\n{:#}",
+        "{:#}\n{what}: {found} s, not {expected} s",
         answer.value["rows"]
     );
 }
@@ -88,7 +88,7 @@ fn a_lock_wait_is_what_its_holder_did() {
     let of_hog: f64 = by_hog.by_ref().filter_map(|cause| cause["seconds"].as_f64()).sum();
     assert!(
         held > 0.4 && of_hog > 0.75 * whole,
-        "{held} s held, {of_hog} of {whole} s\n{:#}",
+        "{:#}\n{held} s held, {of_hog} of {whole} s",
         answer.value["rows"]
     );
     assert!(
@@ -108,8 +108,8 @@ fn stages_wait_for_the_slow_one() {
         let rows = places(&answer, place);
         let transformed = seconds(&rows, "root_causes", ("positive", "transform_stage", "transformer"));
         let own = seconds(&rows, "root_causes", ("negative", own, threads));
-        assert!((0.7..1.1).contains(&transformed), "{place}: {transformed} s\n{:#}", answer.value["rows"]);
-        assert!(own > 0.15, "{place}: {own} s\n{:#}", answer.value["rows"]);
+        assert!((0.7..1.1).contains(&transformed), "{:#}\n{place}: {transformed} s", answer.value["rows"]);
+        assert!(own > 0.15, "{:#}\n{place}: {own} s", answer.value["rows"]);
     }
 }
 

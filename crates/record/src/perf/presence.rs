@@ -15,7 +15,7 @@
 use std::collections::VecDeque;
 
 use longpole_event::{Blocking, Time};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::raw::{RawEvent, RawKind, RawStack, RawWaker, Task};
 
@@ -41,6 +41,8 @@ pub struct Presence {
     states: FxHashMap<u32, State>,
     /// How long each thread is known to have run since its last sample.
     ran: FxHashMap<u32, u64>,
+    /// Threads that are rid of their events, where these do not tell of the last switch.
+    ended: FxHashSet<u32>,
     /// When a thread of the program last left each processor to somebody else.
     left: FxHashMap<u16, Time>,
     held: VecDeque<RawEvent>,
@@ -61,6 +63,7 @@ impl Presence {
             has_last_switch: is_machine_wide,
             states: FxHashMap::default(),
             ran: FxHashMap::default(),
+            ended: FxHashSet::default(),
             left: FxHashMap::default(),
             held: VecDeque::new(),
             released_to: Time::ZERO,
@@ -78,6 +81,7 @@ impl Presence {
 
     /// Takes the next event.
     pub fn push(&mut self, event: RawEvent) {
+        let Some(event) = self.of_the_living(event) else { return };
         if let Some(task) = actor(&event.kind) {
             self.act(task, &event);
         }
@@ -96,7 +100,31 @@ impl Presence {
                 kind: RawKind::switch(Some(task), Blocking::Dead, None),
             });
             self.forget(task.tid);
+            self.ended.insert(task.tid);
         }
+    }
+
+    /// The event without what others still tell of threads that have ended. One that is pre-empted in its last steps gets a
+    /// processor once more, and the thread before it tells so; that it leaves that processor nobody tells.
+    fn of_the_living(&mut self, mut event: RawEvent) -> Option<RawEvent> {
+        if self.ended.is_empty() {
+            return Some(event);
+        }
+        // The id may be another's by now.
+        for task in actor(&event.kind).into_iter().chain(created(&event.kind)) {
+            self.ended.remove(&task.tid);
+        }
+        match &mut event.kind {
+            RawKind::Wake { wakee, .. } if self.ended.contains(&wakee.tid) => return None,
+            RawKind::Switch { previous, next, .. } => {
+                next.take_if(|task| self.ended.contains(&task.tid));
+                if previous.is_none() && next.is_none() {
+                    return None;
+                }
+            }
+            _ => {}
+        }
+        Some(event)
     }
 
     /// The next event that nothing can precede any more; all of them at the end.
@@ -183,6 +211,14 @@ impl Presence {
     fn forget(&mut self, tid: u32) {
         self.states.remove(&tid);
         self.ran.remove(&tid);
+    }
+}
+
+/// The thread that begins with this.
+fn created(kind: &RawKind) -> Option<Task> {
+    match kind {
+        RawKind::Fork { child, .. } => Some(*child),
+        _ => None,
     }
 }
 
@@ -283,6 +319,29 @@ mod tests {
         }
         let last = std::iter::from_fn(|| presence.pop(true)).last().unwrap();
         assert_eq!(last, out(20, 0, 7, Blocking::Dead));
+    }
+
+    #[test]
+    fn a_thread_that_is_preempted_at_its_end_is_over_for_all_that() {
+        let mut presence = Presence::new(false, Some(50));
+        let switch_to_7 =
+            |time| event(time, 0, RawKind::switch(Some(task(8)), Blocking::Runnable, Some(task(7))));
+        let fork = RawKind::Fork { parent: task(8), child: task(7), stack: RawStack::None };
+        let ends = event(20, 0, RawKind::Exit { task: task(7) });
+        for event in [sample(10, 0, 7), sample(10, 1, 8), ends, switch_to_7(30), wake(40, 7)] {
+            presence.push(event);
+        }
+        // Another thread of that id is another one.
+        for event in [sample(50, 1, 8), event(60, 1, fork), switch_to_7(70)] {
+            presence.push(event);
+        }
+        let all: Vec<RawEvent> = std::iter::from_fn(|| presence.pop(true)).collect();
+        let gets =
+            |event: &&RawEvent| matches!(event.kind, RawKind::Switch { next: Some(Task { tid: 7, .. }), .. });
+        let times: Vec<u64> = all.iter().filter(gets).map(|event| event.time.nanoseconds()).collect();
+        assert_eq!(times, [10, 70], "{all:?}");
+        assert!(!all.iter().any(|event| matches!(event.kind, RawKind::Wake { .. })));
+        assert!(all.contains(&out(30, 0, 8, Blocking::Runnable)));
     }
 
     #[test]

@@ -2,6 +2,9 @@
 
 use serde_json::{Map, Value};
 
+/// Rows that a message shows.
+const ROWS: usize = 25;
+
 /// One report.
 #[derive(Debug)]
 pub struct Answer {
@@ -59,9 +62,9 @@ impl Answer {
         let off = (percent - expected).abs();
         assert!(
             off <= margin + 3.0 * error,
-            "{}: {name} has {percent:.1} % ± {error:.1}, not {expected:.1} ± {margin:.1}\n{}",
-            self.view,
-            self.table(key)
+            "{}\n{}: {name} has {percent:.1} % ± {error:.1}, not {expected:.1} ± {margin:.1}",
+            self.table(key),
+            self.view
         );
     }
 
@@ -75,11 +78,11 @@ impl Answer {
         value.as_f64().unwrap_or_else(|| panic!("{}: no number {object}.{key}: {value}", self.view))
     }
 
-    /// Names and shares of all rows, for messages.
+    /// Names and shares of the first rows, for messages; what missed is to stand below it.
     pub fn table(&self, key: &str) -> String {
         let line = |row: &Map<String, Value>| format!("{} {}", row["percent"], row[key]);
         let has_both = |row: &&Map<String, Value>| row.contains_key("percent") && row.contains_key(key);
-        self.rows().filter(has_both).map(line).collect::<Vec<_>>().join("\n")
+        self.rows().filter(has_both).take(ROWS).map(line).collect::<Vec<_>>().join("\n")
     }
 }
 

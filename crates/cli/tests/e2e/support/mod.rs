@@ -5,6 +5,7 @@ mod build;
 mod forms;
 mod laws;
 mod nobody;
+mod priority;
 mod session;
 mod waits;
 
@@ -14,6 +15,7 @@ pub use forms::assert_forms;
 pub use laws::{assert_laws, first};
 pub use longpole_testkit::skipped;
 pub use nobody::{Nobody, deny_perf_events};
+pub use priority::go_first;
 pub use session::{Collector, Recording, Run, Session, is_root, longpole, run};
 pub use waits::{Wait, Waits};
 

@@ -3,12 +3,11 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use super::{Answer, Nobody, Waits, build, find};
+use super::{Answer, Nobody, Waits, build, find, go_first};
 
 /// No run of these tests takes a tenth of this on an idle machine.
 const LIMIT: Duration = Duration::from_secs(180);
@@ -40,15 +39,15 @@ pub struct Run {
 pub fn run(command: &mut Command) -> Run {
     let (out, err) = (tempfile::NamedTempFile::new().unwrap(), tempfile::NamedTempFile::new().unwrap());
     command.stdin(Stdio::null()).stdout(out.reopen().unwrap()).stderr(err.reopen().unwrap());
-    // A group of its own, so that what hangs can be ended as a whole.
-    let mut child = command.process_group(0).spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    // A session, and so a group, of its own: what hangs can be ended as a whole.
+    let mut child = go_first(command).spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let begin = Instant::now();
     let status = loop {
         if let Some(status) = child.try_wait().unwrap() {
             break Some(status);
         }
         if begin.elapsed() > LIMIT {
-            // SAFETY: plain system call on the group that was just made.
+            // SAFETY: plain system call on the session's group.
             unsafe { libc::kill(-child.id().cast_signed(), libc::SIGKILL) };
             child.wait().unwrap();
             break None;

@@ -83,7 +83,7 @@ impl Waits {
         let fits = seconds >= least - ready.min(0.75 * least) && seconds <= most;
         assert!(
             fits,
-            "{what}: {seconds:.3} s, not within {least:.3}..={most:.3}, {ready:.3} s ready\n{}",
+            "{}\n{what}: {seconds:.3} s, not within {least:.3}..={most:.3}, {ready:.3} s ready",
             self.table()
         );
     }
