@@ -19,6 +19,34 @@ export const checks = {
       await settled(page, 'overview');
       assert.ok((await changes(page)).includes('hog_table'));
     },
+    'the search finds the lock by a part of its name, and enter leads to it': async (page) => {
+      await page.keyboard.press('/');
+      await page.waitForSelector('[data-part="search"] [role=option]');
+      await page.keyboard.type('LE_LO');
+      assert.equal(await page.getAttribute('[data-part="search"] [aria-selected=true]', 'data-row'), 'table_lock');
+      assert.equal(await page.getAttribute('[data-part="search"] [aria-selected=true]', 'data-kind'), 'object');
+      await page.keyboard.press('Enter');
+      await settled(page, 'objects');
+      assert.match(decodeURIComponent(page.url()), /#objects\?of=object:table_lock$/);
+      assert.equal(await page.$('[data-part="search"]'), null);
+    },
+    'the menu of a row leads to the other views of it': async (page) => {
+      await page.click('[data-part="procedures"] [data-row="hog_table"] [data-part="leads"]');
+      const titles = await page.$$eval('[data-part="menu"] a', (links) => links.map((each) => each.textContent));
+      assert.deepEqual(titles, ['Source', 'Parallelism', 'Flame graph', 'Over time', 'What if it took half the time']);
+      await page.click('[data-part="menu"] a:last-child');
+      await page.waitForSelector('[data-part="predicted-elapsed"]');
+      assert.match(decodeURIComponent(page.url()), /#path\?set=procedure:hog_table \(lock_hog\)=0.5$/);
+    },
+    'which ranking to trust is told in full on demand, and the URL keeps that': async (page, recording) => {
+      await page.click('[data-part="guidance"] > summary');
+      await page.waitForSelector('[data-part="guidance"] tbody [data-row]');
+      assert.match(page.url(), /open=guidance/);
+      const told = report(recording, '--view', 'guidance').rows.filter((row) => row.section === 'ranking' || row.section === 'measure');
+      const shown = await page.$$eval('[data-part="guidance"] tbody [data-row]', (all) => all.map((row) => row.innerText));
+      assert.equal(shown.length, told.length);
+      told.forEach((row, index) => assert.ok(shown[index].includes(row.value), `${shown[index]}, not ${row.value}`));
+    },
   },
   pigz: {
     'it shows what the command line says': async (page, recording) => {

@@ -37,6 +37,24 @@ export const checks = {
       await page.waitForSelector('[data-part^="predicted-"]');
       assert.equal(await page.innerText('[data-part="what-if"]'), shown);
     },
+    'a lock is added, its slider moved by keys and taken back, other columns do not lose it': async (page) => {
+      await page.selectOption('[data-part="add-object"]', 'object:table_lock');
+      await page.waitForSelector('[data-part="predicted-elapsed"]');
+      const slider = '[data-part="what-if"] [data-row="object:table_lock"] input';
+      await page.focus(slider);
+      await page.keyboard.press('ArrowRight');
+      await page.waitForFunction(() => location.hash.includes('set=object%3Atable_lock%3D0.05'));
+      await page.click('text=zeroing');
+      await page.waitForFunction(() => location.hash.includes('metric=zeroing'));
+      await settled(page, 'path');
+      await page.waitForSelector('[data-column="zeroing_seconds"]');
+      assert.match(decodeURIComponent(page.url()), /set=object:table_lock=0\.05/);
+      await page.waitForSelector(slider);
+      await page.focus(slider);
+      await page.keyboard.press('Delete');
+      await page.waitForFunction(() => !location.hash.includes('set='));
+      await page.waitForSelector('[data-part="predicted-elapsed"]', { state: 'detached' });
+    },
     'a change that names nothing is told plainly': async (page, _recording, _server, expected) => {
       expected.push(/status of 400/);
       await goTo(page, `path?set=${encodeURIComponent('procedure:no_such_one=0')}`);
