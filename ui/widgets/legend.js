@@ -13,9 +13,10 @@ export const TITLES = {
 
 /**
  * @param {{name: string, title: string, kind: string, share: number}[]} shares
+ * @param {import('../main.js').Context} context
  * @returns {HTMLElement}
  */
-export function legend(shares) {
+export function legend(shares, context) {
   const { of } = colours();
   const kinds = KINDS.filter((kind) => shares.some((share) => share.kind === kind));
   return element('ul.legend', { 'data-part': 'legend', 'aria-label': 'States in the window, with their share of the threads\' time' },
@@ -28,7 +29,18 @@ export function legend(shares) {
       return element('li', { 'data-row': kind, title: parts }, swatch(kind, of), `${title} ${percent(all * 100)}`,
         isBlocked(kind) && element('span.faint', null, ` (${names}${states.length > 3 ? ', …' : ''})`));
     }),
-    element('li', { 'data-row': 'path' }, pathSwatch(of), 'critical path'));
+    element('li', { 'data-row': 'path' }, pathSwatch(of), ...pathTexts(context)));
+}
+
+/**
+ * By what weight the critical path is the longest, and the way to the other one. An exported file has the one of CPU time.
+ * @param {import('../main.js').Context} context
+ */
+function pathTexts({ place, recording, link }) {
+  if (recording.is_export) return ['critical path by CPU time'];
+  const isElapsed = place.weight === 'elapsed';
+  return [`critical path by ${isElapsed ? 'elapsed' : 'CPU'} time (`,
+    element('a', { href: link({ weight: isElapsed ? undefined : 'elapsed' }), 'data-part': 'weight' }, `by ${isElapsed ? 'CPU' : 'elapsed'} time`), ')'];
 }
 
 /** Whether several causes are of the kind. @param {string} kind */

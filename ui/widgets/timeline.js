@@ -143,7 +143,7 @@ export class Timeline {
       return cover(this.shown.window, this.store.frames(block), wanted).slice(0, 1).map(({ frame }) => frame);
     });
     const states = shares(frames, this.shown.window);
-    this.legend.replaceChildren(legend(states));
+    this.legend.replaceChildren(legend(states, this.context));
     const part = states.slice(0, 4).map(({ title, share }) => `${title} ${percent(share * 100)}`).join(', ');
     this.lanes.scroller.setAttribute('aria-label', `Timeline of ${this.store.roster.length} threads from ${words(this.shown.window)}: ${part}. `
       + 'Arrows choose a thread and move the window, enter tells what the thread does. The table below has the same in numbers.');
