@@ -3,12 +3,15 @@
 /** @typedef {import('./call-tree.js').Node} Node */
 
 /**
- * A rectangle. `left` and `width` are shares of the whole width; `merged` small paths are one rectangle without a node of its own.
- * @typedef {{node: Node, left: number, width: number, depth: number, merged: number, total: number}} Rectangle
+ * A rectangle. `left` and `width` are shares of the whole width, `depth` is its level in the picture; `merged` small paths are one
+ * rectangle without a node of its own, and `skipped` callers of the zoomed path are one with the last of them.
+ * @typedef {{node: Node, left: number, width: number, depth: number, merged: number, skipped: number, total: number}} Rectangle
  */
 
 /** Most rectangles that are drawn. */
 export const MOST = 5000;
+/** Callers of the zoomed path that have a level of their own, where there are more than one more. */
+const CALLERS = 4;
 
 /**
  * @param {Node} zoom the node that is as wide as the graph; what called it stands above it, as wide
@@ -29,15 +32,12 @@ export function layout(zoom, least, most = MOST) {
  * @param {number} most
  */
 function attempt(zoom, least, most) {
-  /** @type {Rectangle[]} */
-  const rectangles = [];
-  for (let node = zoom.parent; node; node = node.parent) {
-    rectangles.unshift({ node, left: 0, width: 1, depth: node.depth, merged: 0, total: node.total });
-  }
+  const rectangles = callersAbove(zoom);
+  const top = rectangles.length;
   let merged = 0;
-  let depth = zoom.depth;
+  let depth = top;
   /** @type {Rectangle[]} */
-  const open = [{ node: zoom, left: 0, width: 1, depth: zoom.depth, merged: 0, total: zoom.total }];
+  const open = [{ node: zoom, left: 0, width: 1, depth: top, merged: 0, skipped: 0, total: zoom.total }];
   for (let at = 0; at < open.length; at++) {
     const rectangle = open[at];
     rectangles.push(rectangle);
@@ -49,6 +49,19 @@ function attempt(zoom, least, most) {
     open.push(...below.rectangles);
   }
   return { rectangles, depth: depth + 1, merged };
+}
+
+/**
+ * The callers of the zoomed path, the first of all first; those that are far from it are one level.
+ * @param {Node} zoom
+ * @returns {Rectangle[]}
+ */
+function callersAbove(zoom) {
+  const callers = [];
+  for (let node = zoom.parent; node; node = node.parent) callers.unshift(node);
+  const skipped = callers.length > CALLERS + 2 ? callers.length - CALLERS - 1 : 0;
+  const shown = skipped > 0 ? [callers[0], callers[skipped], ...callers.slice(skipped + 1)] : callers;
+  return shown.map((node, depth) => ({ node, left: 0, width: 1, depth, merged: 0, skipped: depth === 1 ? skipped : 0, total: node.total }));
 }
 
 /**
@@ -69,11 +82,11 @@ function childrenOf({ node, left, depth }, whole, least) {
       count += 1;
       continue;
     }
-    rectangles.push({ node: child, left: at, width, depth: depth + 1, merged: 0, total: child.total });
+    rectangles.push({ node: child, left: at, width, depth: depth + 1, merged: 0, skipped: 0, total: child.total });
     at += width;
   }
   const rest = whole > 0 ? small / whole : 0;
-  if (count > 0 && rest >= least) rectangles.push({ node, left: at, width: rest, depth: depth + 1, merged: count, total: small });
+  if (count > 0 && rest >= least) rectangles.push({ node, left: at, width: rest, depth: depth + 1, merged: count, skipped: 0, total: small });
   return { rectangles, merged: count };
 }
 

@@ -77,13 +77,59 @@ function levelsOf(pieces, layers, layerOf) {
   });
 }
 
+/** Levels that have a bar of their own; where there are more, some together have one. */
+const LEVELS = 40;
+
+/**
+ * How many levels have a bar together.
+ * @param {Record<string, any>[]} rows
+ */
+const stepOf = (rows) => Math.ceil((Math.max(0, ...rows.map(({ level }) => level)) + 1) / LEVELS);
+
+/**
+ * The bar of a level: its place, and the levels that it stands for.
+ * @param {number} level
+ * @param {number} step
+ */
+function binOf(level, step) {
+  const order = Math.floor(level / step);
+  return { order, label: step === 1 ? String(level) : `${order * step}–${(order + 1) * step - 1}` };
+}
+
+/**
+ * Rows of `parallelism`, several levels together where they are many.
+ * @param {Record<string, any>[]} rows
+ * @returns {Record<string, any>[]} with a `label` each, and the procedure of the longest level
+ */
+export function levelsShown(rows) {
+  const step = stepOf(rows);
+  /** @type {Map<number, Record<string, any>>} */
+  const bins = new Map();
+  for (const row of rows) {
+    const { order, label } = binOf(row.level, step);
+    const bin = bins.get(order);
+    if (!bin) bins.set(order, { ...row, label, longest: row.effective_seconds });
+    else {
+      for (const key of ['effective_seconds', 'effective_percent', 'nominal_seconds', 'nominal_percent']) bin[key] += row[key];
+      if (row.effective_seconds > bin.longest) {
+        const { procedure, module, procedure_percent } = row;
+        Object.assign(bin, { procedure, module, procedure_percent, longest: row.effective_seconds });
+      }
+    }
+  }
+  return [...bins.values()];
+}
+
 /**
  * Stacks of one procedure, thread or object, from `parallelism` with `of`: a level for each number of busy threads.
  * @param {Record<string, any>[]} rows
  */
-export const stacksOf = (rows) => stacks(rows.map((row) => ({
-  label: String(row.level), order: row.level, key: `${row.part}\n${row.procedure ?? ''}\n${row.module ?? ''}`, seconds: row.seconds, row, part: row.part,
-})));
+export function stacksOf(rows) {
+  const step = stepOf(rows);
+  return stacks(rows.map((row) => ({
+    ...binOf(row.level, step), key: `${row.part}\n${row.procedure ?? ''}\n${row.module ?? ''}`, seconds: row.seconds, row, part: row.part,
+  })));
+}
 
 const BUCKETS = [['npt_1_seconds', '1'], ['npt_2_seconds', '2'], ['npt_3_4_seconds', '3–4'], ['npt_5_up_seconds', '5 and more']];
 

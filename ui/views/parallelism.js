@@ -3,7 +3,7 @@
  * thread or object that is looked at; `open`, several times, are those from which one came down to it.
  */
 
-import { means, stacksOf, stacksOfAll } from '../model/parallelism.js';
+import { levelsShown, means, stacksOf, stacksOfAll } from '../model/parallelism.js';
 import { argumentOf, shorten } from '../model/names.js';
 import { percent, time } from '../model/quantity.js';
 import { chooser } from '../widgets/chooser.js';
@@ -44,7 +44,8 @@ export default {
  */
 function drawLevels(root, { rows, recording }, context) {
   const { busy, runnable, none, one } = means(rows);
-  const largest = Math.max(1e-9, ...rows.flatMap((/** @type {any} */ row) => [row.effective_percent, row.nominal_percent]));
+  const shown = levelsShown(rows);
+  const largest = Math.max(1e-9, ...shown.flatMap((/** @type {any} */ row) => [row.effective_percent, row.nominal_percent]));
   const fill = (/** @type {string} */ look, /** @type {number} */ share) => element(`div.level.look-${look}`, { style: { width: `${100 * share / largest}%` } });
   root.append(
     element('p.answer', null, explained(`${busy.toFixed(2)} threads busy`, 'effective_parallelism', context), ' on average, ',
@@ -55,8 +56,8 @@ function drawLevels(root, { rows, recording }, context) {
         element('th.wide', { scope: 'col' }, element('span.part-mark.look-busy', null, 'U'), ' busy ', element('span.part-mark.look-ready', null, 'N'), ' runnable'),
         element('th.number', { scope: 'col', title: 'time in which so many threads were busy' }, 'busy'), element('th.number', { scope: 'col' }, '%'),
         element('th.number.extra', { scope: 'col', title: 'time in which so many threads could run' }, 'runnable %'), element('th', { scope: 'col' }, 'most ran'))),
-      element('tbody', null, ...rows.map((/** @type {any} */ row) => element('tr', { 'data-level': row.level },
-        element('th.number', { scope: 'row' }, row.level),
+      element('tbody', null, ...shown.map((/** @type {any} */ row) => element('tr', { 'data-level': row.label },
+        element('th.number', { scope: 'row' }, row.label),
         element('td.wide', null, fill('busy', row.effective_percent), fill('ready', row.nominal_percent)),
         element('td.number', null, time(row.effective_seconds)), element('td.number', null, percent(row.effective_percent)),
         element('td.number.extra', null, percent(row.nominal_percent)),
@@ -109,7 +110,7 @@ function drawOne(root, of, context) {
       (layer.part === 'self' || layer.key === '' || layer.part === 'nobody' ? undefined : link({ of: argumentOf(layer), open: [...trail, of] }));
     const { procedure } = rowOf(of);
     const beside = procedure ? callers(procedure, (name) => link({ of: `procedure:${name}`, open: undefined }), context) : undefined;
-    body.append(sentence(of, stacks, report.recording, context),
+    body.append(sentence(of, report, context),
       drawStacks(stacks, down, context, of.startsWith('object:') ? 'time for which it was waited for' : 'normalised processor time', beside));
   });
 }
@@ -125,15 +126,16 @@ function rowOf(of) {
 
 /**
  * @param {string} of
- * @param {import('../model/parallelism.js').Stacks} stacks
- * @param {any} recording
+ * @param {any} report
  * @param {Context} context
  */
-function sentence(of, { levels, whole }, recording, context) {
-  const at = (/** @type {string} */ label) => levels.find((level) => level.label === label)?.seconds ?? 0;
+function sentence(of, { rows, recording }, context) {
+  const sum = (/** @type {any[]} */ list) => list.reduce((total, row) => total + row.seconds, 0);
+  const at = (/** @type {number} */ level) => sum(rows.filter((/** @type {any} */ row) => row.level === level));
+  const whole = sum(rows);
   if (of.startsWith('object:')) {
-    return element('p.answer', null, `Threads waited for it for ${time(whole)} of the run; nobody was busy for ${time(at('0'))} of that, one thread for ${time(at('1'))}.`);
+    return element('p.answer', null, `Threads waited for it for ${time(whole)} of the run; nobody was busy for ${time(at(0))} of that, one thread for ${time(at(1))}.`);
   }
   return element('p.answer', null, `${time(whole)} of `, explained('normalised processor time', 'npt_seconds', context), ' with all it called and started, ',
-    `${percent(100 * at('1') / whole)} of it while no other thread was busy`, recording.elapsed_seconds ? `; the run took ${time(recording.elapsed_seconds)}.` : '.');
+    `${percent(100 * at(1) / whole)} of it while no other thread was busy`, recording.elapsed_seconds ? `; the run took ${time(recording.elapsed_seconds)}.` : '.');
 }

@@ -46,7 +46,7 @@ export function flame(tree, options) {
     options.onLook(rectangles[state.at]);
   };
   const boxOf = (/** @type {Rectangle} */ one, /** @type {number} */ at, /** @type {number} */ depth) => {
-    const name = one.merged > 0 ? `${one.merged} small paths` : stepOf(one.node.row);
+    const name = one.merged > 0 ? `${one.merged} small paths` : one.skipped > 0 ? `… ${one.skipped} callers` : stepOf(one.node.row);
     const room = Math.floor((one.width * state.width - 6) / LETTER);
     const isFound = one.merged === 0 && state.found.has(one.node);
     const level = options.isUpward ? depth - 1 - one.depth : one.depth;

@@ -74,6 +74,16 @@ test('zooming makes a path as wide as the graph, below those that called it', ()
   assert.equal(nodeAt(tree(), ['main', 'gone', 'b']).row.id, 1);
 });
 
+test('far callers of a zoomed path are one level, and none is lost from the count', () => {
+  const rows = [row(0, undefined, undefined, 10, 0), ...Array.from({ length: 20 }, (_, at) => row(at + 1, at, `p${at}`, 10, 0))];
+  const zoom = nodeAt(treeOf(rows, 'cpu'), rows.slice(1, 16).map(({ procedure }) => procedure));
+  const { rectangles, depth } = layout(zoom, 0);
+  assert.equal(zoom.row.id, 15);
+  assert.deepEqual(rectangles.map(({ node, depth, skipped }) => [node.row.id, depth, skipped]),
+    [[0, 0, 0], [10, 1, 10], [11, 2, 0], [12, 3, 0], [13, 4, 0], [14, 5, 0], [15, 6, 0], [16, 7, 0], [17, 8, 0], [18, 9, 0], [19, 10, 0], [20, 11, 0]]);
+  assert.equal(depth, 12);
+});
+
 test('a search counts each path once', () => {
   const { found, total } = search(tree(), 'A');
   assert.deepEqual([[...found].map((node) => node.row.id).sort(), total], [[1, 2, 4, 5], 100]);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { means, stacksOf, stacksOfAll } from '../../model/parallelism.js';
+import { levelsShown, means, stacksOf, stacksOfAll } from '../../model/parallelism.js';
 
 const ROWS = [
   { level: 1, seconds: 1, part: 'self', procedure: 'main' },
@@ -31,6 +31,16 @@ test('small layers are merged and keep their time', () => {
 test('all procedures are stacked by how many were busy beside them', () => {
   const { levels } = stacksOfAll([{ procedure: 'a', npt_1_seconds: 2, npt_2_seconds: 0 }, { procedure: 'b', npt_1_seconds: 1, npt_5_up_seconds: 4 }]);
   assert.deepEqual(levels.map((level) => [level.label, level.seconds]), [['1', 3], ['5 and more', 4]]);
+});
+
+test('many levels share bars, and keep their time', () => {
+  const rows = Array.from({ length: 100 }, (_, level) => ({ level, effective_seconds: level, effective_percent: 1, nominal_seconds: 1, nominal_percent: 1, procedure: `p${level}` }));
+  const shown = levelsShown(rows);
+  assert.deepEqual([shown.length, shown[0].label, shown[0].procedure, shown[33].label], [34, '0–2', 'p2', '99–101']);
+  assert.equal(shown.reduce((sum, row) => sum + row.effective_seconds, 0), 4950);
+  assert.deepEqual(levelsShown(rows.slice(0, 3)).map(({ label }) => label), ['0', '1', '2']);
+  const stacked = stacksOf(rows.map(({ level }) => ({ level, seconds: 1, part: 'in', procedure: 'p' })));
+  assert.deepEqual([stacked.levels.length, stacked.whole], [34, 100]);
 });
 
 test('means weigh levels by their share of the run', () => {
