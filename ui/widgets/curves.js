@@ -78,6 +78,7 @@ export class Curves {
     const isWhole = window.to - window.from > this.elapsed * 0.9999;
     const bins = Math.max(20, Math.floor(this.width / BIN));
     const question = { io: this.context.place.io, ...(isWhole ? { bins } : asked(window, bins, this.elapsed, 0.2)) };
+    this.element.setAttribute('aria-busy', 'true');
     await Promise.all(this.chosen.map(async (curve) => {
       const key = `${curve.metric}@${curve.node}`;
       try {
@@ -86,7 +87,9 @@ export class Curves {
         this.answers.set(key, { error });
       }
     }));
-    if (window === this.window && !this.context.signal.aborted) this.fill();
+    if (window !== this.window || this.context.signal.aborted) return;
+    this.element.removeAttribute('aria-busy');
+    this.fill();
   }
 
   fill() {

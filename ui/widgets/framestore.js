@@ -103,7 +103,10 @@ export class FrameStore {
 
   async fetch() {
     const blocks = this.missing();
-    if (!this.wanted || blocks.length === 0) return;
+    if (!this.wanted || blocks.length === 0) {
+      this.arrived();
+      return;
+    }
     const wanted = this.wanted;
     const question = asked(wanted.window, wanted.pixels, this.elapsed, MARGIN);
     this.isAsking = true;

@@ -108,6 +108,7 @@ export class Lanes {
     const blocks = blocksOf(visible, BLOCK);
     this.store.want(shown.window, Math.round(width * devicePixelRatio), blocks);
     this.waiting.hidden = blocks.every((block) => this.store.frames(block).length > 0) || !this.store.isWaiting;
+    this.scroller.setAttribute('aria-busy', String(this.store.isWaiting));
     const context = this.canvas.getContext('2d');
     const scene = { ...shown, width, height, top, rows: this.rows.rows, visible, threadHeight: this.rows.threadHeight, store: this.store, colours: this.colours, budget: { left: 1, isSpent: false } };
     const counts = paintLanes(context, scene);

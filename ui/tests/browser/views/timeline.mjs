@@ -110,6 +110,50 @@ export const checks = {
       assert.equal(await page.$$eval('[data-part="curve-legend"] [data-row]', (all) => all.length), 2);
       assert.equal(await page.$$eval('[data-part="curves"] canvas', (all) => all.length), 1);
     },
+    'keys choose a thread, tell what it does at the cursor, and fold its process': async (page) => {
+      await page.focus('[data-part="lanes"]');
+      for (const key of ['ArrowDown', 'ArrowDown', 'Enter']) await page.keyboard.press(key);
+      await page.waitForSelector('[data-part="moment"] [data-part="state"]');
+      const [, time] = await page.waitForFunction(() => /time=([\d.]+)/.exec(location.hash)).then((found) => found.jsonValue());
+      const second = (await page.$$eval('[data-part="lanes"] [data-row^="thread:"]', (all) => all.map((row) => row.getAttribute('data-row'))))[1];
+      assert.equal(await page.getAttribute('[data-part="moment"] .moment', 'data-row'), second);
+      await page.focus('[data-part="lanes"]');
+      await page.keyboard.press('Shift+ArrowRight');
+      await page.waitForFunction((before) => Number(/time=([\d.]+)/.exec(location.hash)?.[1]) > before, Number(time));
+      await page.click('[data-part="lanes"] [data-row^="process:"]');
+      await page.waitForFunction(() => document.querySelectorAll('[data-part="lanes"] [data-row^="thread:"]').length === 0);
+      await page.waitForFunction(() => location.hash.includes('folded='));
+      await page.click('[data-part="lanes"] [data-row^="process:"]');
+    },
+    'wakes are drawn and counted on demand': async (page) => {
+      await page.keyboard.press('a');
+      await page.waitForFunction(() => /of [1-9][\d ]* wakes are drawn/.test(document.querySelector('[data-part="note"]')?.textContent ?? ''));
+      assert.match(await hash(page), /arrows=1/);
+      await page.keyboard.press('a');
+      await page.waitForFunction(() => !location.hash.includes('arrows='));
+    },
+    'the strip in the head sets the phase of any view, by pointer and by keys': async (page, recording) => {
+      const { elapsed_seconds: elapsed } = report(recording, '--view', 'evidence').recording;
+      await goTo(page, 'objects');
+      const box = await (await page.waitForSelector('[data-part="strip"]')).boundingBox();
+      await page.mouse.move(box.x + box.width * 0.5, box.y + 10);
+      await page.mouse.down();
+      await page.mouse.move(box.x + box.width * 0.75, box.y + 10, { steps: 4 });
+      await page.mouse.up();
+      await page.waitForFunction(() => /^#objects\?phase=/.test(location.hash));
+      const phase = async () => /phase=([\d.]+)s\.\.([\d.]+)s/.exec(await hash(page)).slice(1).map((seconds) => seconds / elapsed);
+      const [from, to] = await phase();
+      assert.ok(Math.abs(from - 0.5) < 0.02 && Math.abs(to - 0.75) < 0.02, `${from}..${to}`);
+      const before = await hash(page);
+      await page.focus('[data-part="strip"]');
+      await page.keyboard.press('ArrowLeft');
+      await page.waitForFunction((text) => decodeURIComponent(location.hash) !== text, before);
+      const [earlier, end] = await phase();
+      assert.ok(Math.abs(from - earlier - 0.02) < 0.003 && Math.abs(end - earlier - (to - from)) < 0.003, `${earlier}..${end}`);
+      await page.waitForFunction(() => document.activeElement?.getAttribute('data-part') === 'strip');
+      await page.keyboard.press('Escape');
+      await page.waitForFunction(() => location.hash === '#objects');
+    },
   },
   pigz: {
     'its threads are those of the command line': async (page, recording) => {
