@@ -11,6 +11,7 @@ use serde::Serialize;
 pub(crate) const STATES: usize = ABSENT + 1;
 
 const FIRST_CAUSE: usize = 4;
+const LAST_ON_CPU: usize = 2;
 /// Absent.
 pub(crate) const ABSENT: usize = FIRST_CAUSE + Cause::ALL.len();
 
@@ -35,6 +36,11 @@ pub(crate) fn state(code: usize) -> State {
         3 => State::Ready,
         _ => Cause::ALL.get(code - FIRST_CAUSE).map_or(State::Absent, |&cause| State::Blocked(cause)),
     }
+}
+
+/// Whether the state of this number is on a processor.
+pub(crate) fn is_on_cpu(code: usize) -> bool {
+    code <= LAST_ON_CPU
 }
 
 /// A set of states, a bit for each number.
@@ -124,6 +130,7 @@ mod tests {
     fn a_number_stands_for_one_state() {
         for number in 0..STATES {
             assert_eq!(code(state(number)), number);
+            assert_eq!(is_on_cpu(number), state(number).is_on_cpu());
         }
         assert_eq!(state(ABSENT), State::Absent);
     }

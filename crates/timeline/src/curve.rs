@@ -76,22 +76,28 @@ impl Index {
         let node = Node::named(names, question.node)?;
         let end = Time::from_nanoseconds(self.elapsed());
         let bins = Bins::new(question.from, question.to.unwrap_or(end), question.bins, self.elapsed());
-        let sums = self.sums(names, &quantity, &node, bins)?;
+        let sums = self.sums(names, &quantity, &node, &bins)?;
         Ok(Curve {
             metric: quantity.metric.name,
             title: quantity.metric.title,
             unit: longpole_metrics::registry::Unit::Threads.name(),
             node: question.node.to_owned(),
-            from_seconds: seconds(bins.from),
-            to_seconds: seconds(bins.to),
-            bins: bins.count,
-            width_seconds: seconds(bins.to - bins.from) / f64::from(bins.count),
+            from_seconds: seconds(bins.from()),
+            to_seconds: seconds(bins.to()),
+            bins: bins.count() as u32,
+            width_seconds: seconds(bins.to() - bins.from()) / bins.count() as f64,
             values: sums.into_values(),
         })
     }
 
     /// The nanoseconds in each bin.
-    fn sums(&self, names: &Names<'_>, quantity: &Quantity, node: &Node, bins: Bins) -> Result<Sums> {
+    fn sums<'a>(
+        &self,
+        names: &Names<'_>,
+        quantity: &Quantity,
+        node: &Node,
+        bins: &'a Bins,
+    ) -> Result<Sums<'a>> {
         let refuse = |of| {
             let (metric, node) = (quantity.metric.name.to_owned(), node.kind().to_owned());
             Err(Error::NotOfNode { metric, node, of })
@@ -99,9 +105,11 @@ impl Index {
         let of_threads = |threads: &[ThreadId], states| Ok(self.time_of_threads(threads, states, bins));
         let blocked = States::those(|state| matches!(state, State::Blocked(_)));
         let busy = States::those(|state| state.is_busy(self.io_idle));
+        let is_all = |threads: &[ThreadId]| threads.len() == self.lanes.len();
         let all: Vec<ThreadId> = (0..self.lanes.len()).map(ThreadId::from_index).collect();
         match (node, quantity.measure) {
             (Node::Program, Measure::Npt) => Ok(self.busy_time(bins)),
+            (Node::Threads(threads), Measure::Npt) if is_all(threads) => Ok(self.busy_time(bins)),
             (Node::Program, Measure::Path) => Ok(self.path_of_threads(&all, bins)),
             (Node::Threads(threads), Measure::Npt) => Ok(self.npt_of_threads(threads, busy, bins)),
             (Node::Threads(threads), Measure::Path) => Ok(self.path_of_threads(threads, bins)),

@@ -40,6 +40,15 @@ impl Dependences {
         self.kinds.push(dependence.kind);
     }
 
+    /// Gives back the memory that is not needed, once all are there.
+    pub fn finish(&mut self) {
+        self.times.shrink_to_fit();
+        self.sources.shrink_to_fit();
+        self.threads.shrink_to_fit();
+        self.kinds.shrink_to_fit();
+        self.left.shrink_to_fit();
+    }
+
     /// The dependence of this number.
     pub fn get(&self, number: usize) -> Link {
         let time = self.times[number];

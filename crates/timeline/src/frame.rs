@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::bins::{Bins, seconds};
 use crate::code::{StateName, state_names};
 use crate::index::Index;
-use crate::mix::{Mix, Mixes, Tally};
+use crate::mix::{Mix, Mixes, Tally, full};
 
 /// Hand-offs that a frame shows at most.
 const MOST_HANDOFFS: usize = 2000;
@@ -97,17 +97,17 @@ impl Index {
         let threads = order[first..first + count]
             .iter()
             .map(|&thread| FrameThread {
-                runs: self.runs(thread, bins, &mut mixes),
-                path: self.path_runs(thread, bins, window.weight),
+                runs: self.runs(thread, &bins, &mut mixes),
+                path: self.path_runs(thread, &bins, window.weight),
                 ..self.named(program, thread)
             })
             .collect();
-        let (handoffs_total, handoffs) = self.handoffs(bins, window.weight);
+        let (handoffs_total, handoffs) = self.handoffs(&bins, window.weight);
         Frame {
-            from_seconds: seconds(bins.from),
-            to_seconds: seconds(bins.to),
+            from_seconds: seconds(bins.from()),
+            to_seconds: seconds(bins.to()),
             elapsed_seconds: seconds(self.elapsed()),
-            bins: bins.count,
+            bins: bins.count() as u32,
             states: state_names(),
             mixes: mixes.into_mixes(),
             thread_count: order.len(),
@@ -134,36 +134,59 @@ impl Index {
         }
     }
 
-    fn runs(&self, thread: ThreadId, bins: Bins, mixes: &mut Mixes) -> Vec<u32> {
-        let mut walk = self.lanes[thread.index()].walk(bins.from);
+    fn runs(&self, thread: ThreadId, bins: &Bins, mixes: &mut Mixes) -> Vec<u32> {
+        let mut walk = self.lanes[thread.index()].walk(bins.from());
         let (mut runs, mut tally) = (Runs::default(), Tally::default());
         let mut last = (0, 0);
-        for (from, to) in bins.spans() {
-            walk.go(from, to, |code, time| tally.add(code, time));
-            let key = tally.take();
+        let mut bin = 0;
+        while bin < bins.count() {
+            // Bins that lie within the state that the thread is in.
+            let within = walk.end().map_or(bins.count(), |end| bins.not_before(bin, end));
+            let key = if within > bin {
+                full(walk.code())
+            } else {
+                let (from, to) = bins.span(bin);
+                walk.go(from, to, |code, time| tally.add(code, time));
+                tally.take()
+            };
+            let next = within.max(bin + 1);
+            if within > bin {
+                walk.seek(bins.edges()[next]);
+            }
             if key != last.0 {
                 last = (key, mixes.number(key));
             }
-            runs.push(last.1);
+            runs.push(next - bin, last.1);
+            bin = next;
         }
         runs.0
     }
 
-    fn path_runs(&self, thread: ThreadId, bins: Bins, weight: Weight) -> Vec<u32> {
-        let mut walk = self.route(weight).walk(thread, bins.from);
+    fn path_runs(&self, thread: ThreadId, bins: &Bins, weight: Weight) -> Vec<u32> {
+        let mut walk = self.route(weight).walk(thread, bins.from());
         let mut runs = Runs::default();
-        for (from, to) in bins.spans() {
+        let mut bin = 0;
+        while bin < bins.count() {
+            // Bins before the path comes to the thread again.
+            let before = walk.next().map_or(bins.count(), |next| bins.not_before(bin, next));
+            if before > bin {
+                runs.push(before - bin, 0);
+                bin = before;
+                continue;
+            }
+            let (from, to) = bins.span(bin);
             let mut time = 0;
             walk.go(from, to, |begin, end| time += end - begin);
             let eighths = (time as f64 * 8.0 / (to - from).max(1) as f64).round() as u32;
-            runs.push(eighths.max(u32::from(time > 0)));
+            runs.push(1, eighths.max(u32::from(time > 0)));
+            bin += 1;
         }
         runs.0
     }
 
-    fn handoffs(&self, bins: Bins, weight: Weight) -> (usize, Vec<(f64, u32, u32)>) {
+    fn handoffs(&self, bins: &Bins, weight: Weight) -> (usize, Vec<(f64, u32, u32)>) {
         let route = self.route(weight);
-        let arrivals = || route.arrivals(bins.from, bins.to).filter_map(|piece| route.arrival(piece));
+        let arrivals = || route.arrivals(bins.from(), bins.to()).filter_map(|piece| route.arrival(piece));
         let total = arrivals().count();
         let every = total.div_ceil(MOST_HANDOFFS).max(1);
         let shown = arrivals().step_by(every);
@@ -186,10 +209,11 @@ pub(crate) fn rows(program: &Program) -> Vec<ThreadId> {
 struct Runs(Vec<u32>);
 
 impl Runs {
-    fn push(&mut self, number: u32) {
+    fn push(&mut self, times: usize, number: u32) {
+        let times = times as u32;
         match self.0.as_mut_slice() {
-            [.., count, last] if *last == number => *count += 1,
-            _ => self.0.extend([1, number]),
+            [.., count, last] if *last == number => *count += times,
+            _ => self.0.extend([times, number]),
         }
     }
 }

@@ -116,5 +116,6 @@ impl Sweep for Recorder {
         self.end = end.nanoseconds();
         self.lanes.iter_mut().for_each(Lane::finish);
         self.levels.finish();
+        self.dependences.finish();
     }
 }

@@ -78,6 +78,11 @@ impl Lane {
 
     /// Makes the sums, once all states are there.
     pub fn finish(&mut self) {
+        self.starts.shrink_to_fit();
+        self.states.shrink_to_fit();
+        self.seen.shrink_to_fit();
+        self.paths.shrink_to_fit();
+        self.sums.reserve_exact(self.starts.len().div_ceil(EVERY));
         let mut sums = [0; STATES];
         for at in 0..self.starts.len() {
             if at % EVERY == 0 {

@@ -5,11 +5,11 @@
 //!   U         2      1        0     3             a thread that runs from a to b is charged share(b) − share(a)
 //!   share     |  /2  |  1:1   |  —  |  /3
 //! ```
-//! Memory: 12 bytes per change of U, and 1 for the sums after every 16 changes.
+//! Memory: 12 bytes per change of U, and 1 for the sums at every 16th change.
 
 use crate::search::last_from;
 
-/// Changes between two sums.
+/// Changes from one sum to the next.
 const EVERY: usize = 16;
 
 /// U over time.
@@ -17,8 +17,8 @@ const EVERY: usize = 16;
 pub(crate) struct Levels {
     times: Vec<u64>,
     busy: Vec<u32>,
-    /// The integral up to every sixteenth change.
-    shares: Vec<f64>,
+    /// Every sixteenth change: its time, and the integral up to there.
+    marks: Vec<(u64, f64)>,
     end: u64,
 }
 
@@ -35,9 +35,12 @@ impl Levels {
     /// Makes the sums, once all is told.
     pub fn finish(&mut self) {
         let mut share = 0.0;
+        self.times.shrink_to_fit();
+        self.busy.shrink_to_fit();
+        self.marks.reserve_exact(self.times.len().div_ceil(EVERY));
         for at in 0..self.times.len() {
             if at % EVERY == 0 {
-                self.shares.push(share);
+                self.marks.push((self.times[at], share));
             }
             let end = self.times.get(at + 1).copied().unwrap_or(self.end);
             share += normalised(end - self.times[at], self.busy[at]);
@@ -46,7 +49,7 @@ impl Levels {
 
     /// A walk along the levels from the begin of the run.
     pub fn walk(&self) -> ShareWalk<'_> {
-        ShareWalk { levels: self, at: 0, share: 0.0 }
+        ShareWalk { levels: self, at: 0, share: 0.0, last: (0, 0.0) }
     }
 
     /// Tells the parts between `from` and `to` in which any thread was busy.
@@ -66,7 +69,7 @@ impl Levels {
 
     /// Bytes that it takes.
     pub fn bytes(&self) -> usize {
-        self.times.capacity() * 8 + self.busy.capacity() * 4 + self.shares.capacity() * 8
+        self.times.capacity() * 8 + self.busy.capacity() * 4 + self.marks.capacity() * size_of::<(u64, f64)>()
     }
 }
 
@@ -81,34 +84,31 @@ pub(crate) struct ShareWalk<'a> {
     at: usize,
     /// The integral up to where the level `at` begins.
     share: f64,
+    /// The last question and its answer.
+    last: (u64, f64),
 }
 
 impl ShareWalk<'_> {
     /// The integral of 1/U up to this time, which is not before the last one that was asked for.
     pub fn share(&mut self, time: u64) -> f64 {
-        let times = &self.levels.times;
-        if times.get(self.at + EVERY).is_some_and(|&later| later <= time) {
-            self.leap(time);
+        if self.last.0 == time {
+            return self.last.1;
+        }
+        let Levels { times, busy, marks, .. } = self.levels;
+        let is_reached = |block: usize| marks.get(block).is_some_and(|mark| mark.0 <= time);
+        let block = self.at / EVERY;
+        if is_reached(block + 1) {
+            let block = last_from(block + 1, is_reached);
+            (self.at, self.share) = (block * EVERY, marks[block].1);
         }
         while let Some(&next) = times.get(self.at + 1).filter(|&&next| next <= time) {
-            self.share += normalised(next - times[self.at], self.levels.busy[self.at]);
+            self.share += normalised(next - times[self.at], busy[self.at]);
             self.at += 1;
         }
-        match times.get(self.at) {
-            Some(&begin) => self.share + normalised(time.saturating_sub(begin), self.levels.busy[self.at]),
-            None => 0.0,
+        if let Some(&begin) = times.get(self.at) {
+            self.last = (time, self.share + normalised(time.saturating_sub(begin), busy[self.at]));
         }
-    }
-
-    /// To the last change with a sum that is not after `time`.
-    fn leap(&mut self, time: u64) {
-        let times = &self.levels.times;
-        let is_reached = |block: usize| times.get(block * EVERY).is_some_and(|&begin| begin <= time);
-        let block = last_from(self.at / EVERY, is_reached);
-        if block * EVERY > self.at {
-            self.at = block * EVERY;
-            self.share = self.levels.shares[block];
-        }
+        self.last.1
     }
 }
 

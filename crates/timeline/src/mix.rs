@@ -51,16 +51,14 @@ impl Tally {
     pub fn take(&mut self) -> u128 {
         let whole: u64 = self.parts().map(|(_, time)| time).sum();
         let key = if self.seen.is_power_of_two() || whole == 0 {
-            u128::from(PARTS) << (4 * self.seen.trailing_zeros())
+            full(self.seen.trailing_zeros() as usize)
         } else {
             self.eighths(whole)
         };
-        for code in 0..STATES {
-            if self.seen >> code & 1 == 1 {
-                self.times[code] = 0;
-            }
+        while self.seen != 0 {
+            self.times[self.seen.trailing_zeros() as usize] = 0;
+            self.seen &= self.seen - 1;
         }
-        self.seen = 0;
         key
     }
 
@@ -69,8 +67,8 @@ impl Tally {
         let mut rests = [(0, 0); STATES];
         let mut count = 0;
         for (code, time) in self.parts() {
-            let share = u128::from(time) * u128::from(PARTS);
-            let (part, rest) = ((share / u128::from(whole)) as u64, (share % u128::from(whole)) as u64);
+            // Eight times a bin of seventy years is still a number.
+            let (part, rest) = (time * PARTS / whole, time * PARTS % whole);
             key += u128::from(part) << (4 * code);
             left -= part;
             rests[count] = (u64::MAX - rest, code);
@@ -82,6 +80,11 @@ impl Tally {
         }
         key
     }
+}
+
+/// The eighths of a bin that is filled by one state.
+pub(crate) fn full(code: usize) -> u128 {
+    u128::from(PARTS) << (4 * code)
 }
 
 /// The mixes of a frame, each once.

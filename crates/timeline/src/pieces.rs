@@ -10,7 +10,7 @@
 
 use longpole_trace::{ObjectId, PathId};
 
-use crate::code::state;
+use crate::code::is_on_cpu;
 use crate::lane::Lane;
 
 /// A piece of a thread's time.
@@ -37,7 +37,7 @@ impl Lane {
                 end = end.min(seen);
             }
             let code = walk.code();
-            let path = charged(paths, next, prefix, state(code).is_on_cpu());
+            let path = charged(paths, next, prefix, is_on_cpu(code));
             tell(&Piece { from: now, to: end, code, path });
             now = end;
             while times.get(next).is_some_and(|&seen| seen <= now) {

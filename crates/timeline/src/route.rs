@@ -100,6 +100,11 @@ impl RouteWalk<'_> {
         }
     }
 
+    /// When the next piece begins that is not passed yet; of one that is under way, its begin.
+    pub fn next(&self) -> Option<u64> {
+        self.pieces.first().map(|&piece| self.route.froms[piece as usize])
+    }
+
     /// Whether this time, which is not before the last question's, is on the path.
     pub fn has(&mut self, time: u64) -> bool {
         let mut has = false;

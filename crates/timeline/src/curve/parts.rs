@@ -16,18 +16,23 @@ use crate::levels::ShareWalk;
 
 impl Index {
     /// Time in which any thread is busy: what the normalised processor time of all threads adds up to.
-    pub(super) fn busy_time(&self, bins: Bins) -> Sums {
+    pub(super) fn busy_time<'a>(&self, bins: &'a Bins) -> Sums<'a> {
         let mut sums = Sums::new(bins);
-        self.levels.busy(bins.from, bins.to, |from, to| sums.add(from, to));
+        self.levels.busy(bins.from(), bins.to(), |from, to| sums.add(from, to));
         sums
     }
 
     /// Time of the threads in these states.
-    pub(super) fn time_of_threads(&self, threads: &[ThreadId], states: States, bins: Bins) -> Sums {
+    pub(super) fn time_of_threads<'a>(
+        &self,
+        threads: &[ThreadId],
+        states: States,
+        bins: &'a Bins,
+    ) -> Sums<'a> {
         shared(bins, threads, |thread, sums| {
-            let mut walk = self.lanes[thread.index()].walk(bins.from);
-            for bin in 0..bins.count as usize {
-                let (from, to) = (sums.edges()[bin], sums.edges()[bin + 1]);
+            let mut walk = self.lanes[thread.index()].walk(bins.from());
+            for bin in 0..bins.count() {
+                let (from, to) = bins.span(bin);
                 let mut time = 0;
                 walk.go(from, to, |code, stay| time += if states.has(code) { stay } else { 0 });
                 sums.add_to(bin, time as f64);
@@ -36,7 +41,7 @@ impl Index {
     }
 
     /// Normalised processor time of the threads.
-    pub(super) fn npt_of_threads(&self, threads: &[ThreadId], busy: States, bins: Bins) -> Sums {
+    pub(super) fn npt_of_threads<'a>(&self, threads: &[ThreadId], busy: States, bins: &'a Bins) -> Sums<'a> {
         shared(bins, threads, |thread, sums| {
             let mut shares = self.levels.walk();
             self.lanes[thread.index()].stretches(sums.span(), |(from, to), code, _| {
@@ -48,10 +53,10 @@ impl Index {
     }
 
     /// Useful work of the threads on the critical path.
-    pub(super) fn path_of_threads(&self, threads: &[ThreadId], bins: Bins) -> Sums {
+    pub(super) fn path_of_threads<'a>(&self, threads: &[ThreadId], bins: &'a Bins) -> Sums<'a> {
         shared(bins, threads, |thread, sums| {
-            let mut walk = self.lanes[thread.index()].walk(bins.from);
-            self.cpu_route.walk(thread, bins.from).go(bins.from, bins.to, |from, to| {
+            let mut walk = self.lanes[thread.index()].walk(bins.from());
+            self.cpu_route.walk(thread, bins.from()).go(bins.from(), bins.to(), |from, to| {
                 walk.seek(from);
                 sums.add_parts(from, to, |from, to| {
                     let mut time = 0;
@@ -63,12 +68,12 @@ impl Index {
     }
 
     /// Time in these states that is charged to the marked paths.
-    pub(super) fn time_of_paths(
+    pub(super) fn time_of_paths<'a>(
         &self,
         names: &Names<'_>,
         (paths, states): (&[bool], States),
-        bins: Bins,
-    ) -> Sums {
+        bins: &'a Bins,
+    ) -> Sums<'a> {
         shared(bins, &self.threads(), |thread, sums| {
             let (lane, prefix) = self.lane_of(names, thread);
             lane.pieces(prefix, sums.span(), |piece| {
@@ -80,12 +85,12 @@ impl Index {
     }
 
     /// Normalised processor time that is charged to the marked paths.
-    pub(super) fn npt_of_paths(
+    pub(super) fn npt_of_paths<'a>(
         &self,
         names: &Names<'_>,
         (paths, busy): (&[bool], States),
-        bins: Bins,
-    ) -> Sums {
+        bins: &'a Bins,
+    ) -> Sums<'a> {
         shared(bins, &self.threads(), |thread, sums| {
             let (lane, prefix) = self.lane_of(names, thread);
             let mut shares = self.levels.walk();
@@ -98,10 +103,10 @@ impl Index {
     }
 
     /// Useful work on the critical path that is charged to the marked paths.
-    pub(super) fn path_of_paths(&self, names: &Names<'_>, paths: &[bool], bins: Bins) -> Sums {
+    pub(super) fn path_of_paths<'a>(&self, names: &Names<'_>, paths: &[bool], bins: &'a Bins) -> Sums<'a> {
         shared(bins, &self.threads(), |thread, sums| {
             let (lane, prefix) = self.lane_of(names, thread);
-            let mut route = self.cpu_route.walk(thread, bins.from);
+            let mut route = self.cpu_route.walk(thread, bins.from());
             lane.pieces(prefix, sums.span(), |piece| {
                 if is_running(piece.code) && is_marked(paths, piece.path) {
                     route.go(piece.from, piece.to, |from, to| sums.add(from, to));
@@ -111,7 +116,11 @@ impl Index {
     }
 
     /// Time in these states in which threads wait for the marked objects.
-    pub(super) fn time_of_objects(&self, (objects, states): (&[bool], States), bins: Bins) -> Sums {
+    pub(super) fn time_of_objects<'a>(
+        &self,
+        (objects, states): (&[bool], States),
+        bins: &'a Bins,
+    ) -> Sums<'a> {
         shared(bins, &self.threads(), |thread, sums| {
             self.lanes[thread.index()].stretches(sums.span(), |(from, to), code, object| {
                 let is_marked = object.is_some_and(|object| objects.get(object.index()) == Some(&true));
@@ -144,7 +153,11 @@ fn is_marked(paths: &[bool], path: PathId) -> bool {
 }
 
 /// The sums over the threads, computed on all processors.
-fn shared(bins: Bins, threads: &[ThreadId], add: impl Fn(ThreadId, &mut Sums) + Sync) -> Sums {
+fn shared<'a>(
+    bins: &'a Bins,
+    threads: &[ThreadId],
+    add: impl Fn(ThreadId, &mut Sums<'a>) + Sync,
+) -> Sums<'a> {
     let workers = std::thread::available_parallelism().map_or(1, NonZero::get).min(threads.len());
     let part = |worker: usize| {
         let mut sums = Sums::new(bins);

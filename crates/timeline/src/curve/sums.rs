@@ -4,29 +4,21 @@ use crate::bins::Bins;
 
 /// Nanoseconds by bin.
 #[derive(Clone, Debug)]
-pub(super) struct Sums {
-    bins: Bins,
-    /// Begins of the bins, and the end of the last.
-    edges: Vec<u64>,
+pub(super) struct Sums<'a> {
+    bins: &'a Bins,
     sums: Vec<f64>,
     /// The bin that was added to last.
     at: usize,
 }
 
-impl Sums {
-    pub fn new(bins: Bins) -> Sums {
-        let edges = (0..=bins.count).map(|bin| bins.edge(bin)).collect();
-        Sums { bins, edges, sums: vec![0.0; bins.count as usize], at: 0 }
+impl<'a> Sums<'a> {
+    pub fn new(bins: &'a Bins) -> Sums<'a> {
+        Sums { bins, sums: vec![0.0; bins.count()], at: 0 }
     }
 
     /// The window.
     pub fn span(&self) -> (u64, u64) {
-        (self.bins.from, self.bins.to)
-    }
-
-    /// Begins of the bins, and the end of the last.
-    pub fn edges(&self) -> &[u64] {
-        &self.edges
+        (self.bins.from(), self.bins.to())
     }
 
     /// Adds to a bin.
@@ -45,7 +37,7 @@ impl Sums {
         self.seek(from);
         let mut now = from;
         while now < to {
-            let end = self.edges[self.at + 1].min(to);
+            let end = self.bins.span(self.at).1.min(to);
             if end > now {
                 self.sums[self.at] += amount(now, end);
                 now = end;
@@ -58,7 +50,8 @@ impl Sums {
 
     /// To a bin that holds this time, or that ends with it.
     fn seek(&mut self, time: u64) {
-        let is_in = |bin: usize| self.edges[bin] <= time && time <= self.edges[bin + 1];
+        let edges = self.bins.edges();
+        let is_in = |bin: usize| edges[bin] <= time && time <= edges[bin + 1];
         if is_in(self.at) {
             return;
         }
@@ -66,18 +59,18 @@ impl Sums {
         self.at = if is_in(next) {
             next
         } else {
-            self.edges.partition_point(|&edge| edge <= time).clamp(1, self.sums.len()) - 1
+            edges.partition_point(|&edge| edge <= time).clamp(1, self.sums.len()) - 1
         };
     }
 
     /// Adds what others came to in the same bins.
-    pub fn merge(&mut self, other: &Sums) {
+    pub fn merge(&mut self, other: &Sums<'_>) {
         self.sums.iter_mut().zip(&other.sums).for_each(|(sum, other)| *sum += other);
     }
 
     /// The sums by the length of their bins; 0 of no length.
     pub fn into_values(self) -> Vec<f64> {
-        let lengths = self.edges.windows(2).map(|edges| edges[1] - edges[0]);
+        let lengths = self.bins.edges().windows(2).map(|edges| edges[1] - edges[0]);
         let value = |(sum, length): (&f64, u64)| if length == 0 { 0.0 } else { sum / length as f64 };
         self.sums.iter().zip(lengths).map(value).collect()
     }
@@ -89,13 +82,14 @@ mod tests {
 
     use super::*;
 
-    fn sums(from: u64, to: u64, count: u32) -> Sums {
-        Sums::new(Bins::new(Time::from_nanoseconds(from), Time::from_nanoseconds(to), count, 1000))
+    fn bins(from: u64, to: u64, count: u32) -> Bins {
+        Bins::new(Time::from_nanoseconds(from), Time::from_nanoseconds(to), count, 1000)
     }
 
     #[test]
     fn time_goes_to_the_bins_that_it_lies_in() {
-        let mut sums = sums(10, 20, 4);
+        let bins = bins(10, 20, 4);
+        let mut sums = Sums::new(&bins);
         sums.add(11, 16);
         sums.add(19, 20);
         sums.add(10, 11);
@@ -106,7 +100,8 @@ mod tests {
 
     #[test]
     fn bins_without_length_get_nothing() {
-        let mut sums = sums(0, 3, 7);
+        let bins = bins(0, 3, 7);
+        let mut sums = Sums::new(&bins);
         sums.add(0, 3);
         sums.add(2, 3);
         assert_eq!(sums.sums.iter().sum::<f64>(), 4.0);
