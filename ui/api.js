@@ -54,15 +54,16 @@ export async function holds(path, parameters = {}) {
  * Asks for an answer. Equal questions are asked once.
  * @param {string} path as `report`
  * @param {Record<string, string|number|string[]|undefined>} [parameters] those that are undefined or empty are left out
+ * @param {{isKept?: boolean}} [options] `isKept`: whether the answer is kept to be given again; not what is large and decoded at once
  * @returns {Promise<any>}
  */
-export function ask(path, parameters = {}) {
+export function ask(path, parameters = {}, { isKept = true } = {}) {
   const key = keyOf(path, parameters);
   const known = answers.get(key);
   if (known) return known;
   const answer = fetchAnswer(key);
   answers.set(key, answer);
-  answer.catch(() => answers.delete(key));
+  answer.then(() => isKept || answers.delete(key), () => answers.delete(key));
   if (answers.size > 300) answers.delete([...answers.keys()][0]);
   return answer;
 }

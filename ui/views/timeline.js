@@ -21,7 +21,7 @@ export default {
   draw: (root, context) => {
     const store = storeOf(context.place);
     return panel(root, () => store.open(), () => {
-      if (store.roster.length === 0) {
+      if (store.roster.length === 0 || !(store.elapsed > 0)) {
         root.append(empty('The recording has no threads: nothing ran while it was made.'));
         return;
       }

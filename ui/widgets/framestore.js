@@ -12,8 +12,8 @@ import { asked } from '../model/timelinewindow.js';
 
 /** Threads that are asked for together. */
 export const BLOCK = 64;
-/** Milliseconds for which a window must rest, frames kept of each block, and what is asked for beside the window. */
-const [REST, KEPT, MARGIN] = [40, 6, 0.25];
+/** Milliseconds for which a window must rest, frames kept of each block that is seen, of each other one, and what is asked for beside the window. */
+const [REST, KEPT, UNSEEN, MARGIN] = [40, 5, 2, 0.25];
 
 /** @type {Map<string, FrameStore>} by the critical path's weight and what idleness is; they outlive the drawings of the view */
 const stores = new Map();
@@ -137,7 +137,7 @@ export class FrameStore {
     const some = this.roster.length > BLOCK ? { first, count: BLOCK } : {};
     // The whole run is asked for without its ends: such an answer is kept by the server.
     const part = from === 0 && to >= this.elapsed - 1e-9 ? {} : { from, to };
-    return decode(await ask('timeline', { ...this.options, ...part, ...some, bins }));
+    return decode(await ask('timeline', { ...this.options, ...part, ...some, bins }, { isKept: false }));
   }
 
   /**
@@ -151,6 +151,7 @@ export class FrameStore {
     const whole = isWhole(frame) ? undefined : others.find(isWhole);
     const newest = [frame, ...others.filter((one) => one !== whole)].slice(0, KEPT);
     this.kept.set(block, whole ? [...newest, whole] : newest);
+    for (const [other, frames] of this.kept) if (!this.wanted?.blocks.includes(other)) frames.splice(UNSEEN);
   }
 }
 

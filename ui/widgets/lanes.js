@@ -59,6 +59,8 @@ export class Lanes {
     /** Milliseconds that a drawing took, on average over the last ones. */
     this.cost = 0;
     this.colours = colours();
+    /** The window's height, for which rows are laid out. */
+    this.room = 0;
     /** Which names are drawn. */
     this.nameKey = '';
     this.rows = this.arrange();
@@ -66,6 +68,7 @@ export class Lanes {
 
   /** Lays the rows out, as they are folded. */
   arrange() {
+    this.room = innerHeight;
     const rows = layout(this.store.roster, this.shown.folded, Math.max(260, innerHeight * 0.55), this.shown.isTall);
     this.sheet.style.setProperty('height', `${rows.height}px`);
     this.height = Math.min(rows.height, Math.max(260, Math.round(innerHeight * 0.6)));
@@ -107,7 +110,7 @@ export class Lanes {
     const visible = between(this.rows.rows, top, top + height);
     const blocks = blocksOf(visible, BLOCK);
     this.store.want(shown.window, Math.round(width * devicePixelRatio), blocks);
-    this.waiting.hidden = blocks.every((block) => this.store.frames(block).length > 0) || !this.store.isWaiting;
+    this.waiting.hidden = blocks.length === 0 || blocks.some((block) => this.store.frames(block).length > 0) || !this.store.isWaiting;
     this.scroller.setAttribute('aria-busy', String(this.store.isWaiting));
     const context = this.canvas.getContext('2d');
     const scene = { ...shown, width, height, top, rows: this.rows.rows, visible, threadHeight: this.rows.threadHeight, store: this.store, colours: this.colours, budget: { left: 1, isSpent: false } };

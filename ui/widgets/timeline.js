@@ -84,6 +84,7 @@ export class Timeline {
     const size = new ResizeObserver(() => this.measure());
     size.observe(lanes.element);
     signal.addEventListener('abort', () => size.disconnect());
+    addEventListener('resize', () => this.measure(), { signal });
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.recolour(), { signal });
     const row = lanes.rows.rows.find((row) => row.kind === 'thread' && row.key === this.shown.chosen);
     if (row) lanes.reveal(row);
@@ -102,7 +103,8 @@ export class Timeline {
   measure() {
     const { lanes } = this;
     const whole = lanes.scroller.clientWidth;
-    if (whole === 0 || whole === lanes.nameWidth + lanes.width) return;
+    if (whole === 0 || (whole === lanes.nameWidth + lanes.width && innerHeight === lanes.room)) return;
+    if (innerHeight !== lanes.room) lanes.rows = lanes.arrange();
     lanes.measure();
     this.curves.measure(lanes.nameWidth, lanes.width);
   }
