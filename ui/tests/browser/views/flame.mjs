@@ -29,6 +29,21 @@ export const checks = {
       await page.waitForFunction((wanted) => document.querySelector('[data-part="whole"]')?.innerText === wanted, text, { timeout: 5000 });
       assert.equal(await page.inputValue('main [data-search]'), 'hog_table');
     },
+    'arrow keys walk from callers to what they call, enter zooms, escape goes out': async (page) => {
+      const name = () => page.evaluate(() => document.activeElement?.getAttribute('data-box'));
+      // The thread's first samples may lack the frames below it: then there are two.
+      await page.$$eval('[data-box="hog"]', (all) => all.sort((a, b) => b.offsetWidth - a.offsetWidth)[0].focus());
+      await page.keyboard.press('ArrowDown');
+      assert.equal(await name(), 'hog_table');
+      assert.match(await page.innerText('[data-part="details"]'), /hog_table[\s\S]*with calls[\s\S]*itself/);
+      await page.keyboard.press('ArrowUp');
+      assert.equal(await name(), 'hog');
+      await page.keyboard.press('Enter');
+      await page.waitForFunction(() => location.hash.endsWith('open=hog'));
+      assert.equal(await name(), 'hog');
+      await page.keyboard.press('Home');
+      await page.waitForFunction(() => !location.hash.includes('open='));
+    },
   },
   pigz: {
     'the whole is the CPU time of the command line': async (page, recording) => {

@@ -21,6 +21,23 @@ export const checks = {
       await settled(page, 'source');
       assert.match(page.url(), /lock_hog\.c/);
     },
+    'kinds of explanation and direct causes are chosen by a click, and add up': async (page, recording) => {
+      const [row] = report(recording, '--view', 'waits', '--explain', '1').rows;
+      await page.click('[data-part="map"] [data-row]:first-child [data-explain]');
+      await page.waitForSelector('[data-part="sides"]');
+      const shares = () => page.$$eval('[data-side="ending"] tbody tr', (all) => all.map((line) => Number(line.children[2].textContent.replace(' %', ''))));
+      const sum = (list) => list.reduce((total, one) => total + one, 0);
+      const negative = (causes) => sum(causes.filter(({ side }) => side === 'negative').map(({ percent }) => percent));
+      assert.ok(Math.abs(sum(await shares()) - negative(row.root_causes) - 100) < 1.5, `${await shares()}`);
+      await page.click('[data-choice="direct"]');
+      await page.waitForSelector('[data-choice="direct"][aria-current]');
+      await page.waitForSelector('[data-part="sides"]');
+      assert.ok(Math.abs(sum(await shares()) - negative(row.causes) - 100) < 1.5, `${await shares()}`);
+      if (row.explanations.length < 2) return;
+      await page.click('[data-kind="1"]');
+      await page.waitForSelector('[data-kind="1"][aria-current]');
+      assert.match(page.url(), /kind=1/);
+    },
   },
   pigz: {
     'the largest wait is that of the command line': async (page, recording) => {
