@@ -4,10 +4,12 @@
  */
 
 import { orderNotes } from '../model/contention.js';
+import { percent, time } from '../model/quantity.js';
 import { choice } from '../widgets/choice.js';
 import { element } from '../widgets/element.js';
 import { drawObject } from '../widgets/object.js';
 import { panel } from '../widgets/panel.js';
+import { objectLink, procedureLink } from '../widgets/places.js';
 import { table } from '../widgets/table.js';
 
 /** @typedef {import('../main.js').Context} Context */
@@ -35,6 +37,7 @@ export default {
     return panel(body, () => context.report('objects', { all: place.all }), (report) => {
       body.append(...orderNotes(report.evidence?.notes).map((note) =>
         element('p.warning', { 'data-part': 'order-conflict' }, element('strong', null, 'Deadlock possible: '), note, '.')));
+      if (report.rows.length > 0 && report.rows[0].seconds > 0) body.append(answer(report.rows, context));
       body.append(table(report, {
         name: 'object', columns: COLUMNS, bar: 'percent', titles: { seconds: 'Waited', blocks: 'Waits', percent: '% of waiting', p90_wait_seconds: '90 % below', holder_npt_seconds: 'NPT held', held_seconds: 'Held, wanted' }, href: (row) => link({ of: `object:${row.object}`, all: undefined }), links: true,
         empty: 'No thread waited for an object.', caption: 'objects by the time that threads waited for them',
@@ -42,3 +45,15 @@ export default {
     });
   },
 };
+
+/**
+ * What threads waited for most, and who kept it.
+ * @param {any[]} rows
+ * @param {Context} context
+ */
+function answer(rows, context) {
+  const [most] = rows;
+  const whole = rows.reduce((sum, row) => sum + row.seconds, 0);
+  return element('p.answer', { 'data-part': 'answer' }, `Threads waited ${time(whole)} for objects, ${percent(most.percent)} of it for ${most.kind} `, objectLink(most.object, context),
+    ...(most.holder ? [', held longest by ', procedureLink({ procedure: most.holder_procedure ?? most.holder, module: most.holder_module }, context)] : []), '.');
+}

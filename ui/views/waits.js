@@ -136,7 +136,7 @@ function item({ row, number }, largest, context) {
     bar(classShares(row).map(({ kind, percent: share }) => ({
       value: row.seconds * share / 100, look: kind.look, mark: kind.mark, title: `${kind.name}: ${percent(share)} of this waiting`,
     })), largest, `${name}: ${time(row.seconds)} by kind of cause`),
-    element('div.because', null,
+    element('div.because', { title: 'in % of this waiting; more than 100 % together where the waiting threads did something that the others did not' },
       causes.length === 0 ? element('span.faint', null, 'many small causes') : causes.map(({ percent: share, text, by, cause }) =>
         element('span.cause', null, `${percent(share)} `, element('span.code', { title: text }, shorten(text, 44)), ' ', lineLink(cause, context),
           by && element('span.faint', null, ` in ${by}`)))));
