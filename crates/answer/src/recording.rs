@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::memory::{Memory, Slot};
 use crate::question::{Question, Supposition};
 use crate::run::{self, Run};
-use crate::version::Version;
+use crate::version::{Change, Version};
 
 /// Analyses and phases that are kept: whoever looks at a recording goes to and fro between a few parts of it.
 const KEPT: usize = 8;
@@ -89,9 +89,16 @@ impl Recording {
     /// [`Error::Trace`](crate::Error::Trace); [`Error::Replaced`](crate::Error::Replaced) where another recording lies in
     /// its place now.
     pub fn trace(&self) -> Result<Arc<Trace>> {
-        if self.version.is_replaced_by(&Version::of(&self.folder, self.manifest.machines.len())) {
-            return Err(Error::Replaced { path: self.folder.path().to_owned() });
+        let path = || self.folder.path().to_owned();
+        match self.version.change(&Version::of(&self.folder, self.manifest.machines.len())) {
+            None => self.opened(),
+            Some(Change::Gone) => Err(longpole_recording::Error::Missing { path: path() }.into()),
+            Some(Change::Replaced) => Err(Error::Replaced { path: path() }),
         }
+    }
+
+    /// The same where only names are needed, which stay what they are whatever becomes of the files.
+    pub(crate) fn opened(&self) -> Result<Arc<Trace>> {
         self.trace.get_or(|| Ok(Arc::new(Trace::open(self.folder.path())?)))
     }
 
@@ -145,8 +152,8 @@ impl Recording {
 
     /// The timelines of all threads, ready to be drawn. Of the whole run: a phase is a window of them.
     pub(crate) fn index(&self, io_idle: bool) -> Result<Arc<Index>> {
-        let trace = self.trace()?;
         self.indexes.get_or(io_idle, || {
+            let trace = self.trace()?;
             let analysed = self.analysed(None, io_idle)?;
             let index = Index::of(&*trace, &analysed.choices(), analysed.analysis());
             index.map(Arc::new).map_err(Error::unreadable(self.folder.path()))

@@ -89,7 +89,7 @@ impl Recording {
         let &WindowQuestion { stretch, bins, first, count, weight, io_idle } = question;
         let index = self.index(io_idle)?;
         let (from, to) = stretch.times(index.elapsed());
-        Ok(index.frame(self.trace()?.program(), &Window { from, to, bins, first, count, weight }))
+        Ok(index.frame(self.opened()?.program(), &Window { from, to, bins, first, count, weight }))
     }
 
     /// Who let whom go on.
@@ -107,7 +107,7 @@ impl Recording {
     /// # Errors
     /// [`Error::NoSuchMoment`](crate::Error::NoSuchMoment), and all others of [`Error`](crate::Error).
     pub fn moment(&self, thread: u32, time: Seconds) -> Result<Moment> {
-        let (index, trace) = (self.index(false)?, self.trace()?);
+        let (index, trace) = (self.index(false)?, self.opened()?);
         let moment = index.moment(&names(&trace), ThreadId(thread), time.time());
         moment.ok_or(Error::NoSuchMoment { thread, seconds: time.value() })
     }
@@ -118,7 +118,7 @@ impl Recording {
     /// All of [`Error`](crate::Error).
     pub fn curve(&self, course: &Course) -> Result<Curve> {
         let Course { metric, node, stretch, bins, io_idle } = course;
-        let (index, trace) = (self.index(*io_idle)?, self.trace()?);
+        let (index, trace) = (self.index(*io_idle)?, self.opened()?);
         let (from, to) = stretch.times(index.elapsed());
         let question = CurveQuestion { metric, node, from, to: Some(to), bins: *bins };
         Ok(index.curve(&names(&trace), &question)?)

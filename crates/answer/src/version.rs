@@ -12,15 +12,28 @@ pub(crate) struct Version {
     files: Vec<Option<(u64, SystemTime)>>,
 }
 
+/// What can become of files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// They are not there any more.
+    Gone,
+    /// Other ones are there.
+    Replaced,
+}
+
 impl Version {
     /// Of the recording as it is now.
     pub(crate) fn of(folder: &Folder, machines: usize) -> Version {
         Version { files: folder.versions(machines) }
     }
 
-    /// Whether files that are there now are other ones. Those that are gone are not: what is known of them stays true.
-    pub(crate) fn is_replaced_by(&self, now: &Version) -> bool {
-        self.files.iter().zip(&now.files).any(|(then, now)| now.is_some() && now != then)
+    /// What has become of the files since then.
+    pub(crate) fn change(&self, now: &Version) -> Option<Change> {
+        let mut pairs = self.files.iter().zip(&now.files);
+        match pairs.find(|(then, now)| then != now)? {
+            (_, None) => Some(Change::Gone),
+            (_, Some(_)) => Some(Change::Replaced),
+        }
     }
 
     /// A line that says it, with the version of this program; `None` where that cannot be told.
@@ -44,4 +57,31 @@ fn change(metadata: &Metadata) -> Option<String> {
 
 fn nanoseconds(time: SystemTime) -> Option<u128> {
     Some(time.duration_since(UNIX_EPOCH).ok()?.as_nanos())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use longpole_testkit::Drawing;
+
+    use super::*;
+
+    #[test]
+    fn it_is_told_what_became_of_the_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.longpole");
+        Drawing::example().write(&path).unwrap();
+        let (folder, manifest) = Folder::open(&path).unwrap();
+        let now = || Version::of(&folder, manifest.machines.len());
+        let then = now();
+        assert_eq!(then.change(&now()), None);
+        fs::create_dir(folder.cache()).unwrap();
+        assert_eq!(then.change(&now()), None, "what is computed changes nothing");
+        fs::write(path.join("machine-0/events.log"), "other").unwrap();
+        assert_eq!(then.change(&now()), Some(Change::Replaced));
+        assert_ne!(then.line(), now().line());
+        fs::remove_dir_all(&path).unwrap();
+        assert_eq!(then.change(&now()), Some(Change::Gone));
+    }
 }

@@ -30,6 +30,8 @@ pub enum Command {
     WhatIf(crate::what_if::WhatIfArgs),
     /// Look at a recording in the browser: a page that this machine serves to itself
     View(crate::view::ViewArgs),
+    /// Write a recording's answers into a file that needs no longpole
+    Export(crate::export::ExportArgs),
     /// Make a recording of a perf.data file
     Import(Import),
     /// Record a sample program that lies in this binary, and print the report

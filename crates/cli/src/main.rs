@@ -7,6 +7,7 @@ mod arguments;
 mod definitions;
 mod demo;
 mod doctor;
+mod export;
 mod failure;
 mod import;
 mod record;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         Command::Report(options) => report::run(&options).map(|()| ExitCode::SUCCESS),
         Command::WhatIf(options) => what_if::run(&options).map(|()| ExitCode::SUCCESS),
         Command::View(options) => view::run(&options).map(|()| ExitCode::SUCCESS),
+        Command::Export(options) => export::run(&options).map(|()| ExitCode::SUCCESS),
         Command::Import(options) => import::run(&options),
         Command::Demo(options) => demo::run(options),
         Command::Doctor(options) => doctor::run(&options),

@@ -2,19 +2,17 @@
 
 /// A request's key: its path with its parameters, sorted by name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key(String);
+pub(crate) struct Key(String);
 
 impl Key {
     /// The key as text, as in `report?by=line&view=npt`.
-    #[must_use]
-    pub fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.0
     }
 }
 
 /// The key of a request with these parameters; empty ones are left out, several of one name keep their order.
-#[must_use]
-pub fn key_of(path: &str, parameters: &[(&str, &str)]) -> Key {
+pub(crate) fn key_of(path: &str, parameters: &[(&str, &str)]) -> Key {
     let mut pairs: Vec<_> = parameters.iter().filter(|(_, value)| !value.is_empty()).collect();
     pairs.sort_by_key(|(name, _)| *name);
     let pairs: Vec<String> =

@@ -20,6 +20,7 @@ pub(crate) struct Answers {
     /// Answers given before, in this process and on disk.
     given: Memory<Key, Bytes>,
     cache: Option<Cache>,
+    is_export: bool,
 }
 
 /// Answers that are kept in memory.
@@ -47,7 +48,12 @@ impl Answers {
     /// Of this recording, with sources from these places.
     pub(crate) fn new(recording: Recording, places: Vec<Place>) -> Answers {
         let cache = recording.cache();
-        Answers { recording, places, given: Memory::of(KEPT), cache }
+        Answers { recording, places, given: Memory::of(KEPT), cache, is_export: false }
+    }
+
+    /// The same for a file that holds its answers.
+    pub(crate) fn exported(recording: Recording, places: Vec<Place>) -> Answers {
+        Answers { is_export: true, ..Answers::new(recording, places) }
     }
 
     /// The recording.
@@ -120,7 +126,7 @@ impl Answers {
             name: name_of(self.recording.folder().path()),
             command: &manifest.command,
             elapsed_seconds: self.recording.elapsed_seconds()?,
-            is_export: false,
+            is_export: self.is_export,
             views: views.collect(),
         })
     }
@@ -130,8 +136,13 @@ impl Answers {
         if !trace.paths().procedures().iter().any(|procedure| procedure.file == file) {
             return Err(Refusal::missing(format!("show {file}: the recording names no such source file")));
         }
+        let folder = self.recording.folder();
+        // A damaged list of copies is no reason not to look elsewhere.
+        if let Ok(Some(kept)) = folder.source(file) {
+            return source::shown(file, &folder.path().join("sources"), &kept);
+        }
         let origin = PathBuf::from(&self.recording.manifest().working_directory);
-        source::read(file, None, &self.places, &origin)
+        source::read(file, &self.places, &origin)
     }
 }
 

@@ -30,6 +30,20 @@ pub enum Error {
     /// Serving ended by itself.
     #[error("serve the page")]
     Serve(#[source] io::Error),
+    /// The recording cannot be read to its end.
+    #[error("{what}")]
+    Export {
+        /// What failed.
+        what: String,
+        /// What to do about it.
+        hints: Vec<String>,
+    },
+    /// The embedded page is not as it is expected.
+    #[error("write the page: it lacks {what}")]
+    Page {
+        /// What was looked for.
+        what: &'static str,
+    },
     /// A place for sources that is none.
     #[error("look for sources in {}: it is no folder", path.display())]
     NoFolder {
@@ -44,6 +58,7 @@ impl Error {
     pub fn hints(&self) -> Vec<String> {
         match self {
             Error::Answer(error) => error.hints(),
+            Error::Export { hints, .. } => hints.clone(),
             Error::Listen { port, source } if source.kind() == io::ErrorKind::AddrInUse => vec![format!(
                 "another program, perhaps another `longpole view`, uses port {port}: without `--port` any free one is taken"
             )],

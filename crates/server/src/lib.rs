@@ -1,4 +1,4 @@
-//! The page and its answers, over HTTP on the loopback address.
+//! The page and its answers, over HTTP on the loopback address, or as one file.
 //!
 //! In: a recording's folder. Out: the files of `ui/`, which are embedded, and the interface that `docs/page.md` defines.
 //! Nothing is computed here: [`longpole_answer`] answers, and this crate reads requests and writes replies.
@@ -9,7 +9,9 @@
 mod address;
 mod answers;
 mod assets;
+mod bundle;
 mod error;
+mod export;
 mod gate;
 mod parameters;
 mod refusal;
@@ -18,7 +20,7 @@ mod server;
 mod source;
 mod token;
 
-pub use address::{Key, key_of};
 pub use error::{Error, Result};
+pub use export::export;
 pub use server::{Options, Server};
 pub use source::{Mapping, Place};

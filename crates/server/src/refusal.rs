@@ -29,6 +29,11 @@ impl Refusal {
         self
     }
 
+    /// Whether another question could be answered.
+    pub(crate) fn is_of_the_question(&self) -> bool {
+        self.status.is_client_error()
+    }
+
     /// The refusal as JSON.
     pub(crate) fn json(&self) -> String {
         let error = format!("failed to {}", self.what);

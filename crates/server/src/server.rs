@@ -2,11 +2,12 @@
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Path, RawQuery, State};
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
@@ -14,13 +15,16 @@ use longpole_answer::Recording;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::answers::Answers;
-use crate::assets::asset;
+use crate::assets::{asset, compressed_asset};
 use crate::error::{Error, Result};
 use crate::gate::{Gate, pass};
 use crate::refusal::Refusal;
 use crate::request::Request;
 use crate::source::Place;
 use crate::token::Token;
+
+/// How long the address waits for the events. Longer readings do not keep anybody from answers that are remembered.
+const PATIENCE: Duration = Duration::from_millis(300);
 
 /// What is served, and where.
 #[derive(Clone, Debug, Default)]
@@ -45,7 +49,8 @@ impl Server {
     /// Opens the recording and listens.
     ///
     /// # Errors
-    /// [`Error::Answer`], [`Error::Listen`], [`Error::Random`].
+    /// [`Error::Answer`], [`Error::Listen`], [`Error::Random`]. A large recording that cannot be read to its end is found
+    /// out later, by those who ask.
     pub fn bind(options: Options) -> Result<Server> {
         let recording = Recording::open(&options.recording)?;
         let refused = |source| Error::Listen { port: options.port, source };
@@ -53,6 +58,7 @@ impl Server {
         listener.set_nonblocking(true).map_err(refused)?;
         let port = listener.local_addr().map_err(refused)?.port();
         let answers = Arc::new(Answers::new(recording, options.sources));
+        begin_to_read(&answers)?;
         Ok(Server { listener, port, token: Token::random()?, answers })
     }
 
@@ -85,9 +91,6 @@ impl Server {
         let mut interrupt = signal(SignalKind::interrupt()).map_err(Error::Serve)?;
         let mut terminate = signal(SignalKind::terminate()).map_err(Error::Serve)?;
         let listener = tokio::net::TcpListener::from_std(self.listener).map_err(Error::Serve)?;
-        let answers = Arc::clone(&self.answers);
-        // The first question that needs the events finds them read, or being read. What fails here fails there, too.
-        tokio::task::spawn_blocking(move || _ = answers.recording().trace());
         let router = router(self.answers, Gate::new(self.token, self.port));
         tokio::select! {
             served = axum::serve(listener, router) => served.map_err(Error::Serve),
@@ -97,15 +100,28 @@ impl Server {
     }
 }
 
+/// Begins to read the events, so that the first question that needs them finds them read, or being read. What fails at
+/// once, as of a broken recording, is told before anybody opens the page.
+fn begin_to_read(answers: &Arc<Answers>) -> Result<()> {
+    let answers = Arc::clone(answers);
+    let (tell, told) = mpsc::channel();
+    // Who does not wait any more does not listen either.
+    std::thread::spawn(move || _ = tell.send(answers.recording().trace().map(drop)));
+    match told.recv_timeout(PATIENCE) {
+        Ok(read) => Ok(read?),
+        Err(_) => Ok(()),
+    }
+}
+
 fn router(answers: Arc<Answers>, gate: Gate) -> Router {
     Router::new()
         .route(
             "/{token}",
             get(|Path(token): Path<String>| async move { Redirect::permanent(&format!("/{token}/")) }),
         )
-        .route("/{token}/", get(|| async { file("index.html") }))
+        .route("/{token}/", get(|headers: HeaderMap| async move { file("index.html", &headers) }))
         .route("/{token}/api/{request}", get(api))
-        .route("/{token}/{*file}", get(|Path((_, name)): Path<(String, String)>| async move { file(&name) }))
+        .route("/{token}/{*file}", get(page_file))
         .fallback(|| async { plain(StatusCode::NOT_FOUND) })
         .layer(from_fn_with_state(gate, pass))
         .with_state(answers)
@@ -134,10 +150,19 @@ async fn api(
     (status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
 }
 
-fn file(name: &str) -> Response {
-    match asset(name) {
-        Some(asset) => ([(header::CONTENT_TYPE, asset.content_type)], asset.bytes).into_response(),
-        None => plain(StatusCode::NOT_FOUND),
+async fn page_file(Path((_, name)): Path<(String, String)>, headers: HeaderMap) -> Response {
+    file(&name, &headers)
+}
+
+/// A file of the page, compressed where the browser takes that.
+fn file(name: &str, headers: &HeaderMap) -> Response {
+    let Some(asset) = asset(name) else { return plain(StatusCode::NOT_FOUND) };
+    let accepted = headers.get(header::ACCEPT_ENCODING).and_then(|accepted| accepted.to_str().ok());
+    let takes_gzip = accepted.is_some_and(|accepted| accepted.contains("gzip"));
+    let kind = (header::CONTENT_TYPE, asset.content_type);
+    match compressed_asset(name).filter(|_| takes_gzip) {
+        Some(bytes) => ([kind, (header::CONTENT_ENCODING, "gzip")], bytes).into_response(),
+        None => ([kind], asset.bytes).into_response(),
     }
 }
 

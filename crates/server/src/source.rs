@@ -89,19 +89,12 @@ pub(crate) struct Source {
     pub(crate) lines: Vec<String>,
 }
 
-/// Reads the file that the recording names `file`.
-///
-/// `kept` is where the recording keeps it, if it does; `origin` the folder in which the program ran, for names that
-/// are relative.
-pub(crate) fn read(
-    file: &str,
-    kept: Option<PathBuf>,
-    places: &[Place],
-    origin: &Path,
-) -> std::result::Result<Source, Refusal> {
+/// Reads the file that the recording names `file`. `origin` is the folder in which the program ran, for names that are
+/// relative.
+pub(crate) fn read(file: &str, places: &[Place], origin: &Path) -> std::result::Result<Source, Refusal> {
     let name = Path::new(file);
     let elsewhere = places.iter().flat_map(|place| place.candidates(name));
-    let candidates: Vec<PathBuf> = kept.into_iter().chain(elsewhere).chain([origin.join(name)]).collect();
+    let candidates: Vec<PathBuf> = elsewhere.chain([origin.join(name)]).collect();
     // Only plain files: opening a pipe would wait for a writer.
     let Some(path) = candidates.iter().find(|path| path.is_file()) else {
         let looked: Vec<String> = candidates.iter().map(|path| path.display().to_string()).collect();
@@ -109,11 +102,15 @@ pub(crate) fn read(
             .hint("`longpole view --source-dir FROM=TO` says where a folder is now, `--source-dir DIR` where to look")
             .hint("`longpole record --sources` keeps the sources in the recording"));
     };
-    let bytes = bytes_of(path)?;
+    shown(file, path, &bytes_of(path)?)
+}
+
+/// The file's text as it is shown. What is in another encoding than UTF-8 is shown as far as it is that.
+pub(crate) fn shown(file: &str, path: &Path, bytes: &[u8]) -> std::result::Result<Source, Refusal> {
     if bytes.contains(&0) {
         return Err(Refusal::wrong(format!("show {}: it is no text", path.display())));
     }
-    let lines = String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect();
+    let lines = String::from_utf8_lossy(bytes).lines().map(str::to_owned).collect();
     Ok(Source { file: file.to_owned(), path: path.display().to_string(), lines })
 }
 
@@ -142,21 +139,18 @@ mod tests {
     }
 
     fn read_from(file: &str, places: &[Place]) -> std::result::Result<Source, Refusal> {
-        read(file, None, places, Path::new("/nowhere"))
+        read(file, places, Path::new("/nowhere"))
     }
 
     #[test]
-    fn what_is_kept_comes_first_and_the_origin_last() {
+    fn where_a_folder_is_now_comes_before_where_it_was() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| written(folder.path(), name, name);
-        let (kept, moved, origin) = (at("kept/0"), at("moved/src/a.c"), at("origin/src/a.c"));
+        let (moved, origin) = (at("moved/src/a.c"), at("origin/src/a.c"));
         let place = Place::Moved(Mapping { from: "src".into(), to: folder.path().join("moved/src") });
-        let read = |kept, places: &[Place]| {
-            read("src/a.c", kept, places, &folder.path().join("origin")).unwrap().path
-        };
-        assert_eq!(Path::new(&read(Some(kept.clone()), std::slice::from_ref(&place))), kept);
-        assert_eq!(Path::new(&read(None, &[place])), moved);
-        assert_eq!(Path::new(&read(None, &[])), origin);
+        let read = |places: &[Place]| read("src/a.c", places, &folder.path().join("origin")).unwrap().path;
+        assert_eq!(Path::new(&read(&[place])), moved);
+        assert_eq!(Path::new(&read(&[])), origin);
     }
 
     #[test]

@@ -1,0 +1,228 @@
+//! `longpole export --to html`: the page with its answers in it, as one file.
+//!
+//! The answers are those that the page asks for of the whole run; their keys are those that it asks with. Windows of the
+//! timeline are cut from one frame, so that the file is bounded.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use longpole_answer::{Course, Question, Recording, Stretch, WindowQuestion};
+use longpole_metrics::{By, Weight};
+use longpole_report::{Report, Row, View};
+
+use crate::answers::Answers;
+use crate::assets::compressed;
+use crate::bundle::bundled;
+use crate::error::{Error, Result};
+use crate::refusal::Refusal;
+use crate::request::{BY, Request};
+use crate::source::Place;
+
+/// Waits that are explained in full, and objects, procedures and threads that are told of alone.
+const EXPLAINED: usize = 50;
+const ALONE: usize = 50;
+/// Files of which the source is in the file.
+const SOURCES: usize = 30;
+/// Bins of the timeline's frame at best, and the least that is of use.
+const MOST_BINS: u32 = 4096;
+const LEAST_BINS: u32 = 256;
+/// Most bytes of the frame, compressed; with fewer bins it is smaller.
+const FRAME_BYTES: usize = 2 << 20;
+/// Most bytes of all else, compressed: answers that no longer find room are left out, the rarest questions first.
+const ANSWER_BYTES: usize = 4 << 20;
+/// Bins of curves.
+const CURVE_BINS: u32 = 1024;
+/// Curves of the program.
+const CURVES: [&str; 9] = [
+    "effective_parallelism",
+    "nominal_parallelism",
+    "cpu_seconds",
+    "spin_seconds",
+    "ready_seconds",
+    "wait_seconds",
+    "synchronisation_wait_seconds",
+    "npt_seconds",
+    "critical_path_seconds",
+];
+
+/// The page of a recording as one file.
+///
+/// # Errors
+/// [`Error::Answer`] when the recording cannot be read.
+pub fn export(recording: Recording, sources: Vec<Place>) -> Result<String> {
+    recording.trace()?;
+    let mut collection =
+        Collection { answers: Answers::exported(recording, sources), held: BTreeMap::new(), bytes: 0 };
+    collection.ask_what_all_begin_with()?;
+    collection.ask_for_tables()?;
+    collection.ask_for_single_things()?;
+    bundled(&compressed(&collection.json()))
+}
+
+/// Answers by their keys.
+struct Collection {
+    answers: Answers,
+    held: BTreeMap<String, String>,
+    /// Compressed, each alone: somewhat more than together.
+    bytes: usize,
+}
+
+impl Collection {
+    /// Asks, and keeps the answer. A question that has none in this recording is left out, as the page shows none.
+    fn ask(&mut self, request: Request) -> Result<()> {
+        let key = request.key().text().to_owned();
+        if self.held.contains_key(&key) || self.bytes >= ANSWER_BYTES {
+            return Ok(());
+        }
+        match self.answers.answer(request) {
+            Ok(answer) => {
+                let bytes = self.bytes + compressed(&answer).len();
+                if bytes <= ANSWER_BYTES {
+                    self.bytes = bytes;
+                    self.held.insert(key, String::from_utf8_lossy(&answer).into_owned());
+                }
+                Ok(())
+            }
+            Err(refusal) if refusal.is_of_the_question() => Ok(()),
+            Err(refusal) => Err(failed(refusal)),
+        }
+    }
+
+    fn report(&mut self, view: View, question: Question) -> Result<()> {
+        self.ask(Request::Report(view, question))
+    }
+
+    fn ask_what_all_begin_with(&mut self) -> Result<()> {
+        self.ask(Request::Recording)?;
+        self.ask(Request::Help)?;
+        for &view in View::ALL {
+            self.report(view, Question::default())?;
+        }
+        self.ask_for_frame()?;
+        for metric in CURVES {
+            let (metric, node) = (metric.to_owned(), "program".to_owned());
+            let stretch = Stretch::default();
+            self.ask(Request::Curve(Course { metric, node, stretch, bins: CURVE_BINS, io_idle: false }))?;
+        }
+        Ok(())
+    }
+
+    /// The frame of the whole run, with as many bins as find room.
+    fn ask_for_frame(&mut self) -> Result<()> {
+        let mut bins = MOST_BINS;
+        loop {
+            let stretch = Stretch::default();
+            let question =
+                WindowQuestion { stretch, bins, first: 0, count: None, weight: Weight::Cpu, io_idle: false };
+            let request = Request::Timeline(question);
+            let key = request.key().text().to_owned();
+            let frame = self.answers.answer(request).map_err(failed)?;
+            if compressed(&frame).len() <= FRAME_BYTES || bins <= LEAST_BINS {
+                self.held.insert(key, String::from_utf8_lossy(&frame).into_owned());
+                return Ok(());
+            }
+            bins /= 2;
+        }
+    }
+
+    /// Tables at every level, and what they show otherwise.
+    fn ask_for_tables(&mut self) -> Result<()> {
+        let elapsed = Question { weight: Weight::Elapsed, ..Question::default() };
+        self.report(View::CriticalPath, elapsed.clone())?;
+        self.report(View::Tree, elapsed)?;
+        for view in [View::Objects, View::Waits] {
+            self.report(view, Question { all: true, ..Question::default() })?;
+        }
+        for (view, by) in with_levels() {
+            self.report(view, Question { by, ..Question::default() })?;
+            if view == View::CriticalPath {
+                self.report(view, Question { by, weight: Weight::Elapsed, ..Question::default() })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn ask_for_single_things(&mut self) -> Result<()> {
+        for number in 1..=self.rows(View::Waits).len().min(EXPLAINED) {
+            self.report(View::Waits, Question { explain: Some(number), ..Question::default() })?;
+        }
+        self.ask_for_sources()?;
+        for name in self.names(View::Objects, |row| named("object", row)) {
+            self.of(View::Objects, &name)?;
+            self.of(View::Parallelism, &name)?;
+        }
+        for name in self.names(View::Npt, |row| named("procedure", row)) {
+            self.of(View::Parallelism, &name)?;
+            self.of(View::CallTree, &name)?;
+        }
+        for name in self.names(View::Threads, |row| named("thread", row)) {
+            self.of(View::Parallelism, &name)?;
+        }
+        Ok(())
+    }
+
+    fn of(&mut self, view: View, name: &str) -> Result<()> {
+        self.report(view, Question { of: Some(name.to_owned()), ..Question::default() })
+    }
+
+    /// The files in which most of the lines stand that the view shows first.
+    fn ask_for_sources(&mut self) -> Result<()> {
+        let mut files: Vec<String> = Vec::new();
+        for row in self.rows(View::Source) {
+            let file = row.words("file").to_owned();
+            if !file.is_empty() && !files.contains(&file) && files.len() < SOURCES {
+                files.push(file);
+            }
+        }
+        for file in files {
+            self.ask(Request::Source(file))?;
+        }
+        Ok(())
+    }
+
+    /// Names of the first things of a view.
+    fn names(&self, view: View, name: impl Fn(&Row) -> Vec<String>) -> Vec<String> {
+        let rows = self.rows(view);
+        let mut names: Vec<String> = rows.iter().take(ALONE).flat_map(name).collect();
+        let mut seen = BTreeSet::new();
+        names.retain(|name| seen.insert(name.clone()));
+        names
+    }
+
+    fn rows(&self, view: View) -> Vec<Row> {
+        let report: Option<Report> = self.answers.recording().report(view, &Question::default()).ok();
+        report.map_or_else(Vec::new, |report| report.rows)
+    }
+
+    /// All of it, as the page reads it.
+    fn json(&self) -> Vec<u8> {
+        let pairs = self
+            .held
+            .iter()
+            .map(|(key, answer)| format!("{}:{answer}", serde_json::Value::from(key.as_str())));
+        format!("{{{}}}", pairs.collect::<Vec<_>>().join(",")).into_bytes()
+    }
+}
+
+/// Views whose rows can be of several kinds, with these.
+fn with_levels() -> impl Iterator<Item = (View, By)> {
+    let views =
+        [View::CriticalPath, View::Zeroing, View::Slack, View::Waits, View::Npt, View::Profile, View::States];
+    views.into_iter().flat_map(|view| BY.iter().skip(1).map(move |&(_, by)| (view, by)))
+}
+
+/// The names by which the page asks for what a row is about.
+fn named(kind: &str, row: &Row) -> Vec<String> {
+    let name = row.words(kind);
+    if name.is_empty() {
+        return Vec::new();
+    }
+    let plain = format!("{kind}:{name}");
+    match row.value("tid").filter(|_| kind == "thread") {
+        Some(tid) => vec![format!("{plain} #{tid}"), plain],
+        None => vec![plain],
+    }
+}
+
+fn failed(refusal: Refusal) -> Error {
+    Error::Export { what: refusal.what, hints: refusal.hints }
+}
