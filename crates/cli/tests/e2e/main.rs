@@ -15,4 +15,5 @@ mod questions;
 mod real;
 mod runtime;
 mod support;
+mod view;
 mod waits;
