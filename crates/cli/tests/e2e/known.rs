@@ -12,68 +12,34 @@ use crate::support::{Collector, Recording, Session, Wait, assert_forms, assert_l
 
 /// Percentage points by which a share of CPU time may be off.
 const CLOSE: f64 = 3.0;
-/// One module of tests per collector; each test calls the function of its name.
+
+/// One module of tests per collector; each test calls the function of its name. Programs are listed by who else can tell
+/// their answers, besides the collectors that see the whole system.
 macro_rules! answers {
-    ($($test:ident),* $(,)?) => {
-        mod bpf { $(#[test] fn $test() { super::$test(crate::support::Collector::Bpf) })* }
-        mod perf { $(#[test] fn $test() { super::$test(crate::support::Collector::Perf) })* }
-        mod import { $(#[test] fn $test() { super::$test(crate::support::Collector::Import) })* }
+    (
+        nobody_else: $($only:ident),*;
+        process: $($process:ident),*;
+        agent: $($agent:ident),*;
+        both: $($both:ident),*;
+    ) => {
+        mod bpf { answers![Bpf: $($only,)* $($process,)* $($agent,)* $($both,)*]; }
+        mod perf { answers![Perf: $($only,)* $($process,)* $($agent,)* $($both,)*]; }
+        mod import { answers![Import: $($only,)* $($process,)* $($agent,)* $($both,)*]; }
+        mod process { answers![Process: $($process,)* $($both,)*]; }
+        mod nobody { answers![Nobody: $($agent,)* $($both,)*]; }
     };
-}
-
-answers![
-    serial_then_parallel,
-    barrier_imbalance,
-    lock_hog,
-    lock_hog_without_frame_pointers,
-    lock_hog_static,
-    lock_hog_stripped,
-    spinner,
-    pure_computation,
-    two_processes_pipe,
-    more_threads_than_cpus,
-    condition_pipeline,
-    semaphore,
-    rwlock,
-    sleep_and_io,
-    fork_exec_tree,
-    short_lived,
-    cpp_threads,
-    openmp,
-    rust_mutex,
-    rust_channel,
-];
-
-/// Programs whose threads wait for each other by futexes only, or by the C library's primitives.
-macro_rules! own_answers {
-    ($collector:ident: $($test:ident),* $(,)?) => {
+    ($collector:ident: $($test:ident,)*) => {
         $(#[test] fn $test() { super::$test(crate::support::Collector::$collector) })*
     };
 }
 
-mod process {
-    own_answers![
-        Process: serial_then_parallel,
-        barrier_imbalance,
-        lock_hog,
-        lock_hog_without_frame_pointers,
-        lock_hog_static,
-        spinner,
-        pure_computation,
-        more_threads_than_cpus,
-        condition_pipeline,
-        semaphore,
-        rwlock,
-        short_lived,
-        cpp_threads,
-        openmp,
-        rust_mutex,
-    ];
-}
-
-mod nobody {
-    own_answers![
-        Nobody: serial_then_parallel,
+answers! {
+    nobody_else: lock_hog_stripped, two_processes_pipe, sleep_and_io;
+    // Nothing is preloaded into a static program.
+    process: lock_hog_static;
+    agent: fork_exec_tree, rust_channel;
+    both:
+        serial_then_parallel,
         barrier_imbalance,
         lock_hog,
         lock_hog_without_frame_pointers,
@@ -83,13 +49,10 @@ mod nobody {
         condition_pipeline,
         semaphore,
         rwlock,
-        fork_exec_tree,
-        openmp,
-        rust_mutex,
-        rust_channel,
         short_lived,
         cpp_threads,
-    ];
+        openmp,
+        rust_mutex;
 }
 
 /// What a wait for `cause` may be called: chains of frame pointers, all that an import has, lose the caller

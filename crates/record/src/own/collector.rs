@@ -14,13 +14,15 @@ use std::io;
 use std::os::fd::RawFd;
 
 use longpole_event::LossKind;
+use perf_event_open_sys::bindings::perf_event_attr;
 
 use crate::collector::Collector;
 use crate::perf::attributes::{self, EventPlan, Own};
 use crate::perf::repeats::Repeats;
+use crate::perf::rings::{Refusal, Rings, Sizes, open_event, open_rings};
 use crate::perf::{Conversion, Meaning, Presence, Reader, Scope, Switches, Threads};
 use crate::raw::{RawEvent, RawKind, Task};
-use crate::ring::{PerfEvent, Ring, online_cpus};
+use crate::ring::{PerfEvent, online_cpus};
 use crate::rungs::Settings;
 
 /// The largest ring; a user may lock about 516 KiB for each processor (`perf_event_mlock_kb`) and what their limit of
@@ -28,7 +30,6 @@ use crate::rungs::Settings;
 const LARGEST_RING_BYTES: usize = 4 << 20;
 /// A ring that holds the switches and samples of one look's time, if few threads switch.
 const SMALLEST_RING_BYTES: usize = 16 << 10;
-const PAGE_BYTES: usize = 4096;
 
 /// Why this collector could not be opened; completes "failed to …".
 #[derive(Debug, thiserror::Error)]
@@ -85,8 +86,7 @@ impl OwnCollector {
         further.extend(futexes);
         let own = Own { has_kernel, is_alone: further.is_empty() };
         let clock = Clock { settings, own };
-        let (rings, ring_bytes) = clock.open_rings(0, &cpus, LARGEST_RING_BYTES)?;
-        drop(rings);
+        let Rings { bytes: ring_bytes, .. } = clock.open_rings(0, &cpus, LARGEST_RING_BYTES)?;
         let mut conversion = Conversion::new(Threads::new(Scope::Everything));
         conversion.switches = Some(Switches::new(false));
         conversion.repeats = Some(Repeats::default());
@@ -108,7 +108,7 @@ impl OwnCollector {
 
     /// The events of the first task, with the rings that those of all others share.
     fn open_first(&mut self, task: Task) -> Result<(), OwnError> {
-        let (rings, bytes) = self.clock().open_rings(task.tid, &self.cpus, self.ring_bytes)?;
+        let Rings { rings, bytes } = self.clock().open_rings(task.tid, &self.cpus, self.ring_bytes)?;
         self.ring_bytes = bytes;
         for (&cpu, (ring, has_build_ids)) in self.cpus.iter().zip(rings) {
             let sharing = "ask for the id of a perf event";
@@ -120,7 +120,7 @@ impl OwnCollector {
 
     fn open_further(&mut self, task: Task) -> Result<(), OwnError> {
         for (ring, cpu) in self.cpus.iter().enumerate() {
-            let (event, _) = self.clock().open_event(task.tid, *cpu, self.ring_bytes)?;
+            let event = self.clock().open_event(task.tid, *cpu, self.ring_bytes)?;
             event.enable().map_err(system("start a perf event"))?;
             self.reader.add_event(event, 0, ring).map_err(system("let perf events share a ring"))?;
         }
@@ -236,8 +236,7 @@ fn permitted(plans: Vec<EventPlan>, cpus: &[u16]) -> Vec<EventPlan> {
 }
 
 fn open_planned(plan: &EventPlan, tid: u32, cpu: u16) -> io::Result<PerfEvent> {
-    let tid = i32::try_from(tid).expect("a thread id fits");
-    PerfEvent::open(&mut plan.attribute.clone(), tid, i32::from(cpu))
+    PerfEvent::open(&mut plan.attribute.clone(), id(tid), i32::from(cpu))
 }
 
 /// The event that every task has for every processor.
@@ -248,52 +247,32 @@ struct Clock<'a> {
 }
 
 impl Clock<'_> {
-    /// A ring of one size for each processor, of events of this task (0: of this thread), and that size: the largest up to
-    /// `bytes` that this user may lock for all. The events are not started.
-    #[allow(clippy::type_complexity, reason = "a ring, and whether its mappings carry build ids")]
-    fn open_rings(
-        self,
-        tid: u32,
-        cpus: &[u16],
-        mut bytes: usize,
-    ) -> Result<(Vec<(Ring, bool)>, usize), OwnError> {
-        loop {
-            let mut rings = Vec::new();
-            let mut refused = None;
-            for cpu in cpus {
-                let (event, has_build_ids) = self.open_event(tid, *cpu, bytes)?;
-                match Ring::map(event, bytes / PAGE_BYTES) {
-                    Ok(ring) => rings.push((ring, has_build_ids)),
-                    Err(error) => {
-                        refused = Some(error);
-                        break;
-                    }
-                }
-            }
-            match refused {
-                None => return Ok((rings, bytes)),
-                // What this user may lock is too little, or other recordings have some of it: smaller rings lose more
-                // when the recorder is late, and say so.
-                Some(error) if error.raw_os_error() == Some(libc::EPERM) && bytes > SMALLEST_RING_BYTES => {
-                    bytes /= 2;
-                }
-                Some(source) if source.raw_os_error() == Some(libc::EPERM) => {
-                    return Err(OwnError::NoMemory { cpus: cpus.len(), source });
-                }
-                Some(source) => return Err(OwnError::System { operation: "map a ring buffer", source }),
-            }
-        }
+    /// A ring for each processor, of events of this task (0: of this thread), up to so many bytes that this user may lock
+    /// for all. The events are not started.
+    fn open_rings(self, tid: u32, cpus: &[u16], largest: usize) -> Result<Rings, OwnError> {
+        let sizes = Sizes { largest, smallest: SMALLEST_RING_BYTES };
+        let attribute = |bytes, build_ids| self.attribute(bytes, build_ids);
+        open_rings(id(tid), cpus, sizes, attribute).map_err(|error| match error {
+            Refusal::Event(source) => OwnError::Refused(source),
+            Refusal::Memory(source) => OwnError::NoMemory { cpus: cpus.len(), source },
+            Refusal::Ring(source) => OwnError::System { operation: "map a ring buffer", source },
+        })
     }
 
-    /// The event of a task for one processor, and whether its mappings carry build ids, which kernels before 5.12 do not know.
-    fn open_event(self, tid: u32, cpu: u16, ring_bytes: usize) -> Result<(PerfEvent, bool), OwnError> {
-        let tid = i32::try_from(tid).expect("a thread id fits");
-        let open = |build_ids| {
-            let mut attribute = attributes::own_clock(self.settings, ring_bytes, build_ids, self.own);
-            Ok((PerfEvent::open(&mut attribute, tid, i32::from(cpu))?, build_ids))
-        };
-        open(true).or_else(|_| open(false)).map_err(OwnError::Refused)
+    /// The event of a task for one processor.
+    fn open_event(self, tid: u32, cpu: u16, ring_bytes: usize) -> Result<PerfEvent, OwnError> {
+        let opened = open_event(id(tid), cpu, |build_ids| self.attribute(ring_bytes, build_ids));
+        opened.map(|(event, _)| event).map_err(OwnError::Refused)
     }
+
+    fn attribute(self, ring_bytes: usize, build_ids: bool) -> perf_event_attr {
+        attributes::own_clock(self.settings, ring_bytes, build_ids, self.own)
+    }
+}
+
+/// The thread as the kernel takes it.
+fn id(tid: u32) -> i32 {
+    i32::try_from(tid).expect("a thread id fits")
 }
 
 fn system(operation: &'static str) -> impl FnOnce(io::Error) -> OwnError {

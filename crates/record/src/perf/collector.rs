@@ -11,7 +11,6 @@ use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 
-use perf_event_open_sys::bindings::perf_event_attr;
 use perf_event_open_sys::ioctls;
 
 use super::attributes::{self, EventPlan, Tracepoints};
@@ -19,18 +18,18 @@ use super::conversion::{Conversion, Meaning};
 use super::presence::Presence;
 use super::reader::Reader;
 use super::repeats::Repeats;
+use super::rings::{Refusal, Sizes, open_rings};
 use super::switches::Switches;
 use super::threads::{Scope, Threads};
 use crate::collector::Collector;
 use crate::raw::{RawEvent, Task};
-use crate::ring::{PerfEvent, Ring, online_cpus};
+use crate::ring::{PerfEvent, online_cpus};
 use crate::rungs::Settings;
 
 /// Room in all rings together; a ring is a power of two of it, within the limits below.
 const ALL_RINGS_BYTES: usize = 16 << 20;
 const LARGEST_RING_BYTES: usize = 8 << 20;
 const SMALLEST_RING_BYTES: usize = 64 << 10;
-const PAGE_BYTES: usize = 4096;
 
 /// Why the perf collector could not be opened; completes "failed to …".
 #[derive(Debug, thiserror::Error)]
@@ -86,9 +85,15 @@ impl PerfCollector {
 }
 
 fn open_cpu(reader: &mut Reader, cpu: u16, cpu_count: usize, plans: &[EventPlan]) -> Result<(), PerfError> {
-    let (ring, has_build_ids) = open_ring(cpu.into(), ring_bytes(cpu_count))?;
+    let sizes = Sizes { largest: ring_bytes(cpu_count), smallest: SMALLEST_RING_BYTES };
+    let opened = open_rings(-1, &[cpu], sizes, attributes::side_band).map_err(|error| match error {
+        Refusal::Event(source) => refusal(source),
+        Refusal::Memory(source) | Refusal::Ring(source) => system("map a ring buffer")(source),
+    })?;
     let sharing = "let perf events share a ring";
-    reader.add_ring(cpu, ring, has_build_ids).map_err(system(sharing))?;
+    for (ring, has_build_ids) in opened.rings {
+        reader.add_ring(cpu, ring, has_build_ids).map_err(system(sharing))?;
+    }
     let ring = reader.ring_count() - 1;
     for (index, plan) in plans.iter().enumerate() {
         let event = PerfEvent::open(&mut plan.attribute.clone(), -1, cpu.into()).map_err(refusal)?;
@@ -125,26 +130,6 @@ impl Collector for PerfCollector {
 
     fn findings(&self) -> Vec<String> {
         self.reader.findings()
-    }
-}
-
-/// The ring of a processor, and whether its mappings carry build ids.
-fn open_ring(cpu: i32, mut bytes: usize) -> Result<(Ring, bool), PerfError> {
-    loop {
-        let open = |build_ids| {
-            let mut attribute: perf_event_attr = attributes::side_band(bytes, build_ids);
-            Ok((PerfEvent::open(&mut attribute, -1, cpu)?, build_ids))
-        };
-        // Kernels before 5.12 know no build ids.
-        let (event, has_build_ids) = open(true).or_else(|_| open(false)).map_err(refusal)?;
-        match Ring::map(event, bytes / PAGE_BYTES) {
-            Ok(ring) => return Ok((ring, has_build_ids)),
-            // The memory that a user may lock is used up: smaller rings lose more, and say so.
-            Err(error) if error.raw_os_error() == Some(libc::EPERM) && bytes > SMALLEST_RING_BYTES => {
-                bytes /= 2;
-            }
-            Err(error) => return Err(system("map a ring buffer")(error)),
-        }
     }
 }
 

@@ -10,6 +10,7 @@ pub mod layout;
 mod presence;
 mod reader;
 pub mod repeats;
+pub(crate) mod rings;
 pub mod rounds;
 pub mod scheduling;
 pub mod switches;
