@@ -8,7 +8,7 @@
 //! of the whole run, each times the length of its bin, add up to what the tables say.
 //!
 //! Time: of threads, per thread and bin the states in it or the search of a sum; of a procedure, constant per state and
-//! observation of every thread in the window, shared between the processors.
+//! observation of every thread in the window, shared between the processors; of normalised processor time a sort more.
 
 use longpole_event::{ThreadId, Time};
 use longpole_report::Names;
@@ -24,6 +24,7 @@ use crate::quantity::{Measure, Quantity};
 
 mod parts;
 mod sums;
+mod turns;
 
 use sums::Sums;
 

@@ -11,6 +11,7 @@ use crate::bins::{Bins, seconds};
 use crate::code::{StateName, state_names};
 use crate::index::Index;
 use crate::mix::{Mix, Mixes, Tally, full};
+use crate::workers::share;
 
 /// Hand-offs that a frame shows at most.
 const MOST_HANDOFFS: usize = 2000;
@@ -90,18 +91,10 @@ impl Index {
     #[must_use]
     pub fn frame(&self, program: &Program, window: &Window) -> Frame {
         let bins = Bins::new(window.from, window.to, window.bins, self.elapsed());
-        let mut mixes = Mixes::default();
         let order = rows(program);
         let first = window.first.min(order.len());
         let count = window.count.unwrap_or(order.len()).min(order.len() - first);
-        let threads = order[first..first + count]
-            .iter()
-            .map(|&thread| FrameThread {
-                runs: self.runs(thread, &bins, &mut mixes),
-                path: self.path_runs(thread, &bins, window.weight),
-                ..self.named(program, thread)
-            })
-            .collect();
+        let (threads, mixes) = self.rows(program, &order[first..first + count], &bins, window.weight);
         let (handoffs_total, handoffs) = self.handoffs(&bins, window.weight);
         Frame {
             from_seconds: seconds(bins.from()),
@@ -116,6 +109,32 @@ impl Index {
             handoffs_total,
             handoffs,
         }
+    }
+
+    /// The rows of these threads, made on all processors, and the mixes that they name.
+    fn rows(
+        &self,
+        program: &Program,
+        threads: &[ThreadId],
+        bins: &Bins,
+        weight: Weight,
+    ) -> (Vec<FrameThread>, Mixes) {
+        let new = || (Vec::new(), Mixes::default());
+        let parts = share(threads, new, |place, &thread, (rows, mixes)| {
+            let runs = self.runs(thread, bins, mixes);
+            let path = self.path_runs(thread, bins, weight);
+            rows.push((place, FrameThread { runs, path, ..self.named(program, thread) }));
+        });
+        let (mut rows, mut mixes) = (Vec::new(), Mixes::default());
+        for (part, own) in parts {
+            let numbers: Vec<u32> = own.keys().iter().map(|&key| mixes.number(key)).collect();
+            rows.extend(part.into_iter().map(|(place, mut row): (usize, FrameThread)| {
+                row.runs.chunks_mut(2).for_each(|run| run[1] = numbers[run[1] as usize]);
+                (place, row)
+            }));
+        }
+        rows.sort_by_key(|&(place, _)| place);
+        (rows.into_iter().map(|(_, row)| row).collect(), mixes)
     }
 
     fn named(&self, program: &Program, id: ThreadId) -> FrameThread {

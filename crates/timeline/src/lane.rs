@@ -3,11 +3,11 @@
 //! ```text
 //!   starts   0       5        9    12    …       the first state is absent, the last one goes on for ever
 //!   states   absent  running  lock running
-//!   sums     ·                                    after every 128 states: how long the thread has been in each
+//!   sums     ·                                    after every 64 states: how long the thread has been in each
 //! ```
-//! Time: a walk over a stretch takes at most 128 steps at each of its ends and a search between them; constant
+//! Time: a walk over a stretch takes at most 64 steps at each of its ends and a search between them; constant
 //! amortised time for each stretch where stretches are walked one after the other. Memory: 12 bytes per state, 12 per
-//! observation, 2 for the sums.
+//! observation, 3 per state for the sums.
 
 use longpole_trace::{ObjectId, PathId, State};
 
@@ -15,7 +15,7 @@ use crate::code::{ABSENT, STATES, code, state};
 use crate::search::last_from;
 
 /// States between two sums.
-const EVERY: usize = 128;
+const EVERY: usize = 64;
 
 /// Bits of a state's number.
 const CODE_BITS: u32 = 5;

@@ -1,24 +1,17 @@
-//! How many threads were busy (U) over time, and the integral of 1/U, which is what normalised processor time is made
-//! of (metrics.md §3; Q eq. 1).
+//! How many threads were busy (U) over time, which is what normalised processor time is made of (metrics.md §3; Q eq. 1).
 //!
 //! ```text
-//!   U         2      1        0     3             a thread that runs from a to b is charged share(b) − share(a)
-//!   share     |  /2  |  1:1   |  —  |  /3
+//!   U         2      1        0     3             a thread that runs all the time is charged what passes, divided by U
 //! ```
-//! Memory: 12 bytes per change of U, and 1 for the sums at every 16th change.
+//! Memory: 12 bytes per change of U.
 
 use crate::search::last_from;
-
-/// Changes from one sum to the next.
-const EVERY: usize = 16;
 
 /// U over time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Levels {
     times: Vec<u64>,
     busy: Vec<u32>,
-    /// Every sixteenth change: its time, and the integral up to there.
-    marks: Vec<(u64, f64)>,
     end: u64,
 }
 
@@ -32,24 +25,15 @@ impl Levels {
         self.end = to;
     }
 
-    /// Makes the sums, once all is told.
+    /// Gives back the memory that is not needed, once all is told.
     pub fn finish(&mut self) {
-        let mut share = 0.0;
         self.times.shrink_to_fit();
         self.busy.shrink_to_fit();
-        self.marks.reserve_exact(self.times.len().div_ceil(EVERY));
-        for at in 0..self.times.len() {
-            if at % EVERY == 0 {
-                self.marks.push((self.times[at], share));
-            }
-            let end = self.times.get(at + 1).copied().unwrap_or(self.end);
-            share += normalised(end - self.times[at], self.busy[at]);
-        }
     }
 
-    /// A walk along the levels from the begin of the run.
-    pub fn walk(&self) -> ShareWalk<'_> {
-        ShareWalk { levels: self, at: 0, share: 0.0, last: (0, 0.0) }
+    /// A walk along the levels from this time on.
+    pub fn walk(&self, time: u64) -> LevelWalk<'_> {
+        LevelWalk { levels: self, at: self.times.partition_point(|&begin| begin <= time).saturating_sub(1) }
     }
 
     /// Tells the parts between `from` and `to` in which any thread was busy.
@@ -69,46 +53,35 @@ impl Levels {
 
     /// Bytes that it takes.
     pub fn bytes(&self) -> usize {
-        self.times.capacity() * 8 + self.busy.capacity() * 4 + self.marks.capacity() * size_of::<(u64, f64)>()
+        self.times.capacity() * 8 + self.busy.capacity() * 4
     }
-}
-
-fn normalised(time: u64, busy: u32) -> f64 {
-    if busy == 0 { 0.0 } else { time as f64 / f64::from(busy) }
 }
 
 /// A walk along the levels, forward in time.
 #[derive(Clone, Debug)]
-pub(crate) struct ShareWalk<'a> {
+pub(crate) struct LevelWalk<'a> {
     levels: &'a Levels,
     at: usize,
-    /// The integral up to where the level `at` begins.
-    share: f64,
-    /// The last question and its answer.
-    last: (u64, f64),
 }
 
-impl ShareWalk<'_> {
-    /// The integral of 1/U up to this time, which is not before the last one that was asked for.
-    pub fn share(&mut self, time: u64) -> f64 {
-        if self.last.0 == time {
-            return self.last.1;
+impl LevelWalk<'_> {
+    /// Tells the parts between `from`, which is not before the last question's `to`, and `to`, with 1/U in each; parts
+    /// with nobody busy are left out.
+    pub fn go(&mut self, from: u64, to: u64, mut add: impl FnMut(u64, u64, f64)) {
+        let Levels { times, busy, .. } = self.levels;
+        if times.get(self.at + 1).is_some_and(|&next| next <= from) {
+            self.at = last_from(self.at, |at| times.get(at).is_some_and(|&begin| begin <= from));
         }
-        let Levels { times, busy, marks, .. } = self.levels;
-        let is_reached = |block: usize| marks.get(block).is_some_and(|mark| mark.0 <= time);
-        let block = self.at / EVERY;
-        if is_reached(block + 1) {
-            let block = last_from(block + 1, is_reached);
-            (self.at, self.share) = (block * EVERY, marks[block].1);
+        let mut now = from;
+        while now < to {
+            let next = times.get(self.at + 1).copied().unwrap_or(u64::MAX);
+            let end = next.min(to);
+            if let Some(&busy) = busy.get(self.at).filter(|&&busy| busy > 0) {
+                add(now, end, 1.0 / f64::from(busy));
+            }
+            self.at += usize::from(next <= to);
+            now = end;
         }
-        while let Some(&next) = times.get(self.at + 1).filter(|&&next| next <= time) {
-            self.share += normalised(next - times[self.at], busy[self.at]);
-            self.at += 1;
-        }
-        if let Some(&begin) = times.get(self.at) {
-            self.last = (time, self.share + normalised(time.saturating_sub(begin), busy[self.at]));
-        }
-        self.last.1
     }
 }
 
@@ -117,29 +90,40 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_integral_is_the_same_however_far_apart_the_questions_are() {
+    fn the_parts_of_a_stretch_are_told_wherever_it_begins() {
         let mut levels = Levels::default();
         let (mut ticks, mut from) = (Vec::new(), 0);
-        for number in 0..500_u32 {
+        for number in 0..100_u32 {
             let (length, busy) = (u64::from(1 + number % 7), number * number % 5);
             levels.pass(from, from + length, busy);
             ticks.extend(std::iter::repeat_n(busy, length as usize));
             from += length;
         }
         levels.finish();
-        let share = |to: usize| -> f64 {
-            ticks[..to].iter().filter(|&&busy| busy > 0).map(|&busy| 1.0 / f64::from(busy)).sum()
-        };
-        for step in [1, 2, 17, 100, 777] {
-            let mut walk = levels.walk();
-            for time in (0..=ticks.len()).step_by(step) {
-                assert!((walk.share(time as u64) - share(time)).abs() < 1e-6, "{time} by {step}");
+        for (width, gap) in [(1, 0), (2, 3), (17, 0), (40, 90), (1000, 0)] {
+            let mut walk = levels.walk(0);
+            for from in (0..ticks.len()).step_by(width + gap) {
+                let to = (from + width).min(ticks.len());
+                let mut shares = vec![0.0; to - from];
+                let mut tell = |begin: u64, end: u64, share: f64| {
+                    (begin..end).for_each(|tick| shares[tick as usize - from] = share);
+                };
+                walk.go(from as u64, to as u64, &mut tell);
+                levels.walk(from as u64).go(from as u64, to as u64, &mut tell);
+                for (tick, share) in shares.into_iter().enumerate() {
+                    let busy = f64::from(ticks[from + tick]);
+                    assert_eq!(
+                        share,
+                        if busy > 0.0 { 1.0 / busy } else { 0.0 },
+                        "{from} + {tick} of {width}"
+                    );
+                }
             }
         }
     }
 
     #[test]
-    fn nothing_is_shared_in_a_run_of_no_length() {
-        assert_eq!(Levels::default().walk().share(7), 0.0);
+    fn nobody_is_busy_in_a_run_of_no_length() {
+        Levels::default().walk(7).go(7, 9, |_, _, _| panic!("nobody is busy"));
     }
 }

@@ -40,6 +40,7 @@ mod quantity;
 mod route;
 mod search;
 mod wakes;
+mod workers;
 
 pub use code::{StateKind, StateName, state_names};
 pub use curve::{Curve, CurveQuestion};

@@ -105,6 +105,11 @@ impl Mixes {
         })
     }
 
+    /// The eighths of all mixes, by their numbers.
+    pub fn keys(&self) -> &[u128] {
+        &self.keys
+    }
+
     /// All mixes, by their numbers.
     pub fn into_mixes(self) -> Vec<Mix> {
         let mix = |key: u128| {

@@ -1,18 +1,17 @@
 //! The sums by bins of each measure, of threads, paths and objects.
 
-use std::num::NonZero;
-
 use longpole_event::ThreadId;
 use longpole_report::Names;
 use longpole_trace::{PathId, Paths};
 
 use super::is_running;
 use super::sums::Sums;
+use super::turns::Turns;
 use crate::bins::Bins;
 use crate::code::States;
 use crate::index::Index;
 use crate::lane::Lane;
-use crate::levels::ShareWalk;
+use crate::workers::share;
 
 impl Index {
     /// Time in which any thread is busy: what the normalised processor time of all threads adds up to.
@@ -42,11 +41,10 @@ impl Index {
 
     /// Normalised processor time of the threads.
     pub(super) fn npt_of_threads<'a>(&self, threads: &[ThreadId], busy: States, bins: &'a Bins) -> Sums<'a> {
-        shared(bins, threads, |thread, sums| {
-            let mut shares = self.levels.walk();
-            self.lanes[thread.index()].stretches(sums.span(), |(from, to), code, _| {
+        self.charged(bins, threads, |thread, turns| {
+            self.lanes[thread.index()].stretches((bins.from(), bins.to()), |(from, to), code, _| {
                 if busy.has(code) {
-                    sums.add_parts(from, to, |from, to| share_between(&mut shares, from, to));
+                    turns.add(from, to);
                 }
             });
         })
@@ -91,12 +89,11 @@ impl Index {
         (paths, busy): (&[bool], States),
         bins: &'a Bins,
     ) -> Sums<'a> {
-        shared(bins, &self.threads(), |thread, sums| {
+        self.charged(bins, &self.threads(), |thread, turns| {
             let (lane, prefix) = self.lane_of(names, thread);
-            let mut shares = self.levels.walk();
-            lane.pieces(prefix, sums.span(), |piece| {
+            lane.pieces(prefix, (bins.from(), bins.to()), |piece| {
                 if busy.has(piece.code) && is_marked(paths, piece.path) {
-                    sums.add_parts(piece.from, piece.to, |from, to| share_between(&mut shares, from, to));
+                    turns.add(piece.from, piece.to);
                 }
             });
         })
@@ -131,6 +128,20 @@ impl Index {
         })
     }
 
+    /// Normalised processor time of the stretches that `add` adds for each thread.
+    fn charged<'a>(
+        &self,
+        bins: &'a Bins,
+        threads: &[ThreadId],
+        add: impl Fn(ThreadId, &mut Turns) + Sync,
+    ) -> Sums<'a> {
+        let parts = share(threads, Turns::default, |_, &thread, turns| add(thread, turns));
+        let (mut turns, mut sums) = (Turns::default(), Sums::new(bins));
+        parts.into_iter().for_each(|part| turns.append(part));
+        turns.charge(&self.levels, &mut sums);
+        sums
+    }
+
     fn threads(&self) -> Vec<ThreadId> {
         (0..self.lanes.len()).map(ThreadId::from_index).collect()
     }
@@ -142,35 +153,18 @@ impl Index {
     }
 }
 
-/// The integral of 1/U between two times.
-fn share_between(shares: &mut ShareWalk<'_>, from: u64, to: u64) -> f64 {
-    let before = shares.share(from);
-    shares.share(to) - before
-}
-
 fn is_marked(paths: &[bool], path: PathId) -> bool {
     paths.get(path.0 as usize) == Some(&true)
 }
 
-/// The sums over the threads, computed on all processors.
+/// The sums over the threads.
 fn shared<'a>(
     bins: &'a Bins,
     threads: &[ThreadId],
     add: impl Fn(ThreadId, &mut Sums<'a>) + Sync,
 ) -> Sums<'a> {
-    let workers = std::thread::available_parallelism().map_or(1, NonZero::get).min(threads.len());
-    let part = |worker: usize| {
-        let mut sums = Sums::new(bins);
-        threads.iter().skip(worker).step_by(workers.max(1)).for_each(|&thread| add(thread, &mut sums));
-        sums
-    };
-    std::thread::scope(|scope| {
-        let part = &part;
-        let others: Vec<_> = (1..workers).map(|worker| scope.spawn(move || part(worker))).collect();
-        let mut sums = part(0);
-        for other in others {
-            sums.merge(&other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        }
-        sums
-    })
+    let parts = share(threads, || Sums::new(bins), |_, &thread, sums| add(thread, sums));
+    let mut sums = Sums::new(bins);
+    parts.iter().for_each(|part| sums.merge(part));
+    sums
 }
