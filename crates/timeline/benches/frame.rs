@@ -150,9 +150,11 @@ impl Scene {
     }
 }
 
+type Question = Box<dyn Fn(&Scene) -> f64>;
+
 /// What is asked: its name, and the question.
-fn questions() -> Vec<(String, Box<dyn Fn(&Scene) -> f64>)> {
-    let mut all: Vec<(String, Box<dyn Fn(&Scene) -> f64>)> = Vec::new();
+fn questions() -> Vec<(String, Question)> {
+    let mut all: Vec<(String, Question)> = Vec::new();
     for (count, part) in [(200, 1.0), (200, 0.1), (200, 0.001), (40, 1.0), (40, 0.01)] {
         let name = format!("frame: {count} rows, {} % of the run", part * 100.0);
         all.push((name, Box::new(move |scene| scene.frame(part, count) as f64)));
