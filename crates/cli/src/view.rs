@@ -1,6 +1,7 @@
 //! `longpole view`: the page, served until it is interrupted.
 
 use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -55,17 +56,20 @@ pub fn refused(error: Error) -> anyhow::Error {
     Failure { status: 1, hints, error: error.into() }.into()
 }
 
-/// Programs that could open a browser, if there is anything to show one on.
+/// Programs that could open the page: those that `$BROWSER` lists, and the desktop's own where there is one.
 fn browsers() -> impl Iterator<Item = OsString> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let has_display = ["DISPLAY", "WAYLAND_DISPLAY"].into_iter().any(|name| set(name).is_some());
-    set("BROWSER").into_iter().chain(has_display.then(|| "xdg-open".into()))
+    let named = set("BROWSER").unwrap_or_default().into_string().unwrap_or_default();
+    let named: Vec<OsString> = named.split(':').filter(|name| !name.is_empty()).map(OsString::from).collect();
+    named.into_iter().chain(has_display.then(|| "xdg-open".into()))
 }
 
-/// Whether the program could be started on the address. What it writes belongs to nobody's output.
+/// Whether the program could be started on the address. What it writes belongs to nobody's output; in a group of its
+/// own it outlives the interrupt that ends the page.
 fn open(browser: &OsString, url: &str) -> bool {
     let mut command = Command::new(browser);
-    command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.arg(url).process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().is_ok()
 }
 

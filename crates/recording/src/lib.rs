@@ -7,6 +7,7 @@
 //!   machine-0/symbols.log    what each frame's address means; written when the run has ended
 //!   machine-1/…
 //!   sources/                 copies of the source files that it names, where they were to be kept
+//!   cache/                   answers that were computed from it; can be deleted
 //! ```
 //!
 //! A log is a file header and a sequence of chunks; each chunk is compressed and checksummed on its own

@@ -24,7 +24,7 @@ pub(crate) struct Answers {
 }
 
 /// Answers that are kept in memory.
-const KEPT: usize = 128;
+const KEPT: usize = 64;
 
 /// What was recorded, as the page's head shows it.
 #[derive(Serialize)]
@@ -154,4 +154,55 @@ fn json(answer: &impl Serialize) -> String {
 fn name_of(path: &Path) -> String {
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     whole.file_name().unwrap_or(whole.as_os_str()).to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use longpole_testkit::Drawing;
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn recorded() -> (TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.longpole");
+        Drawing::example().write(&path).unwrap();
+        (folder, path)
+    }
+
+    fn ask(answers: &Answers, name: &str, query: &str) -> Result<String, Refusal> {
+        let answer = answers.answer(Request::parse(name, query).unwrap())?;
+        Ok(String::from_utf8(answer.to_vec()).unwrap())
+    }
+
+    #[test]
+    fn what_is_remembered_is_answered_without_the_events() {
+        let (_folder, path) = recorded();
+        fs::remove_dir_all(path.join("machine-0")).unwrap();
+        let recording = Recording::open(&path).unwrap();
+        recording.cache().unwrap().put("report?view=npt", "[1]");
+        recording.cache().unwrap().put("timeline?bins=9", "[2]");
+        let answers = Answers::new(recording, Vec::new());
+        assert_eq!(ask(&answers, "report", "view=npt"), Ok("[1]".to_owned()));
+        assert_eq!(ask(&answers, "timeline", "bins=9"), Ok("[2]".to_owned()));
+        let refusal = ask(&answers, "report", "view=waits").unwrap_err();
+        assert!(refusal.what.contains("find any event"), "{}", refusal.what);
+    }
+
+    #[test]
+    fn a_window_of_all_is_the_same_however_its_ends_are_given() {
+        let (_folder, path) = recorded();
+        let answers = Answers::new(Recording::open(&path).unwrap(), Vec::new());
+        let elapsed = answers.recording().elapsed_seconds().unwrap();
+        let key = |query: &str| {
+            let request = Request::parse("timeline", query).unwrap();
+            answers.simplified(request).unwrap().key().text().to_owned()
+        };
+        for query in ["bins=9", "bins=9&from=0", &format!("bins=9&from=0&to={elapsed}"), "bins=9&to=1e9"] {
+            assert_eq!(key(query), "timeline?bins=9", "{query}");
+        }
+        assert!(key(&format!("bins=9&to={}", elapsed / 2.0)).contains("to="));
+    }
 }

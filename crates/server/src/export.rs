@@ -203,11 +203,12 @@ impl Collection {
     }
 }
 
-/// Views whose rows can be of several kinds, with these.
+/// Views whose rows can be of several kinds, with these. Zeroing and slack of one kind are computed together, so they
+/// stand together.
 fn with_levels() -> impl Iterator<Item = (View, By)> {
     let views =
         [View::CriticalPath, View::Zeroing, View::Slack, View::Waits, View::Npt, View::Profile, View::States];
-    views.into_iter().flat_map(|view| BY.iter().skip(1).map(move |&(_, by)| (view, by)))
+    BY.iter().skip(1).flat_map(move |&(_, by)| views.map(|view| (view, by)))
 }
 
 /// The names by which the page asks for what a row is about.
