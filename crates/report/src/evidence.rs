@@ -108,13 +108,13 @@ pub(crate) fn warnings(input: &Source<'_>) -> Vec<String> {
             crate::quantity::grouped(evidence.lost_calls)
         ));
     }
-    warn_of_losses(evidence, &mut warnings);
     if evidence.truncated {
-        // The recorder notes what cut it short; a killed recorder could not.
+        // The recorder notes what cut it short; a killed recorder could not. Its last events may contradict each other too.
         let is_reason = |note: &&String| note.starts_with("the recording ends before the program");
         let reason = evidence.notes.iter().find(is_reason);
         warnings.push(reason.map_or("the recording ends before the program did".to_owned(), Clone::clone));
     }
+    warn_of_losses(evidence, &mut warnings);
     warnings.extend(few_samples(input));
     warnings.extend(without_names(input));
     let unexplained = unexplained_wait_percent(input);
