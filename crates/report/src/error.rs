@@ -25,7 +25,7 @@ pub enum Error {
         known: String,
     },
     /// Nothing has this name.
-    #[error("find a {kinds} named `{name}`{}", nearest_text(nearest))]
+    #[error("find {} {kinds} named `{name}`{}", article(kinds), nearest_text(nearest))]
     NoSuchName {
         /// The name.
         name: String,
@@ -69,7 +69,7 @@ pub enum Error {
         name: String,
     },
     /// Something of this kind is no answer here.
-    #[error("use `{name}`: a {kinds} is needed here, not a {kind}")]
+    #[error("use `{name}`: {} {kinds} is needed here, not {} {kind}", article(kinds), article(kind.name()))]
     WrongKind {
         /// What was asked for.
         name: String,
@@ -80,9 +80,26 @@ pub enum Error {
     },
 }
 
+/// `a` or `an`, before the word.
+fn article(word: &str) -> &'static str {
+    if word.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }
+}
+
 fn nearest_text(nearest: &[String]) -> String {
     match nearest {
         [] => ": the recording has no such names".to_owned(),
         nearest => format!(": the nearest names are {}", nearest.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_has_its_article() {
+        let error = Error::NoSuchName { name: "x".into(), kinds: "object".into(), nearest: Vec::new() };
+        assert_eq!(error.to_string(), "find an object named `x`: the recording has no such names");
+        assert_eq!([article("thread"), article("object")], ["a", "an"]);
     }
 }
