@@ -128,8 +128,8 @@ fn all_ways_to_record_count_the_same_waits_and_wakes() {
         let counts = format!("{way}: {sleeps} {sleeper_unended} {waits} {waiter_unended} {wakes}");
         // 200, the start and the end.
         assert!((200..=204).contains(&sleeps), "{counts}");
-        // On a busy machine some bytes are there before they are waited for.
-        assert!((100..=202).contains(&waits) && wakes.abs_diff(waits) <= 4, "{counts}");
+        // Where the other thread loses its processor between two bytes, the second may be there before it is waited for.
+        assert!((150..=202).contains(&waits) && wakes.abs_diff(waits) <= 4, "{counts}");
         // Before its first event a thread can have had its processor already.
         assert!(sleeper_unended <= 1 && waiter_unended <= 1, "{counts}");
     }
