@@ -23,8 +23,17 @@ pub(crate) struct Answers {
     is_export: bool,
 }
 
-/// Answers that are kept in memory.
+/// Answers that are kept in memory, and the most bytes of one that is kept there and on disk.
 const KEPT: usize = 64;
+const LARGEST_KEPT: usize = 4 << 20;
+
+/// Why there is nothing to be kept.
+enum Unkept {
+    /// An answer that would push out many others.
+    Large(Bytes),
+    /// No answer.
+    Refused(Refusal),
+}
 
 /// What was recorded, as the page's head shows it.
 #[derive(Serialize)]
@@ -76,16 +85,24 @@ impl Answers {
 
     fn remembered(&self, request: &Request) -> Result<Bytes, Refusal> {
         let key = request.key();
-        self.given.get_or(key.clone(), || {
+        let given = self.given.get_or(key.clone(), || {
             if let Some(answer) = self.cache.as_ref().and_then(|cache| cache.get(key.text())) {
-                return Ok(answer.into());
+                return Ok(Bytes::from(answer));
             }
-            let answer = self.made(request)?;
-            if let Some(cache) = &self.cache {
+            let answer = self.made(request).map_err(Unkept::Refused)?;
+            if answer.len() > LARGEST_KEPT {
+                return Err(Unkept::Large(answer.into()));
+            }
+            // Who exports asks for more than anybody looks at.
+            if let Some(cache) = self.cache.as_ref().filter(|_| !self.is_export) {
                 cache.put(key.text(), &answer);
             }
             Ok(answer.into())
-        })
+        });
+        match given {
+            Ok(answer) | Err(Unkept::Large(answer)) => Ok(answer),
+            Err(Unkept::Refused(refusal)) => Err(refusal),
+        }
     }
 
     fn made(&self, request: &Request) -> Result<String, Refusal> {

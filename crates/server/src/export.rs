@@ -20,6 +20,9 @@ use crate::source::Place;
 /// Waits that are explained in full, and objects, procedures and threads that are told of alone.
 const EXPLAINED: usize = 50;
 const ALONE: usize = 50;
+/// Rows of a table; waits are long ones.
+const MOST_ROWS: usize = 2000;
+const MOST_WAITS: usize = 200;
 /// Files of which the source is in the file.
 const SOURCES: usize = 30;
 /// Bins of the timeline's frame at best, and the least that is of use.
@@ -67,27 +70,29 @@ struct Collection {
 }
 
 impl Collection {
-    /// Asks, and keeps the answer. A question that has none in this recording is left out, as the page shows none.
-    fn ask(&mut self, request: Request) -> Result<()> {
+    /// Asks, and keeps the answer under the request's key; says whether there was room for it. A question that has no
+    /// answer in this recording is left out, as the page shows none.
+    fn ask(&mut self, request: Request) -> Result<bool> {
         let key = request.key().text().to_owned();
-        if self.held.contains_key(&key) || self.bytes >= ANSWER_BYTES {
-            return Ok(());
+        if self.held.contains_key(&key) {
+            return Ok(true);
         }
-        match self.answers.answer(request) {
+        match self.answers.answer(shortened(request)) {
             Ok(answer) => {
                 let bytes = self.bytes + compressed(&answer).len();
-                if bytes <= ANSWER_BYTES {
+                let has_room = bytes <= ANSWER_BYTES;
+                if has_room {
                     self.bytes = bytes;
                     self.held.insert(key, String::from_utf8_lossy(&answer).into_owned());
                 }
-                Ok(())
+                Ok(has_room)
             }
-            Err(refusal) if refusal.is_of_the_question() => Ok(()),
+            Err(refusal) if refusal.is_of_the_question() => Ok(true),
             Err(refusal) => Err(failed(refusal)),
         }
     }
 
-    fn report(&mut self, view: View, question: Question) -> Result<()> {
+    fn report(&mut self, view: View, question: Question) -> Result<bool> {
         self.ask(Request::Report(view, question))
     }
 
@@ -146,22 +151,27 @@ impl Collection {
             self.report(View::Waits, Question { explain: Some(number), ..Question::default() })?;
         }
         self.ask_for_sources()?;
-        for name in self.names(View::Objects, |row| named("object", row)) {
-            self.of(View::Objects, &name)?;
-            self.of(View::Parallelism, &name)?;
-        }
-        for name in self.names(View::Npt, |row| named("procedure", row)) {
-            self.of(View::Parallelism, &name)?;
-            self.of(View::CallTree, &name)?;
-        }
-        for name in self.names(View::Threads, |row| named("thread", row)) {
-            self.of(View::Parallelism, &name)?;
-        }
-        Ok(())
+        self.ask_of(
+            &[View::Objects, View::Parallelism],
+            &self.names(View::Objects, |row| named("object", row)),
+        )?;
+        self.ask_of(
+            &[View::Parallelism, View::CallTree],
+            &self.names(View::Npt, |row| named("procedure", row)),
+        )?;
+        self.ask_of(&[View::Parallelism], &self.names(View::Threads, |row| named("thread", row)))
     }
 
-    fn of(&mut self, view: View, name: &str) -> Result<()> {
-        self.report(view, Question { of: Some(name.to_owned()), ..Question::default() })
+    /// Asks what views tell of each of these alone, as long as there is room.
+    fn ask_of(&mut self, views: &[View], names: &[String]) -> Result<()> {
+        for name in names {
+            for &view in views {
+                if !self.report(view, Question { of: Some(name.clone()), ..Question::default() })? {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The files in which most of the lines stand that the view shows first.
@@ -200,6 +210,19 @@ impl Collection {
             .iter()
             .map(|(key, answer)| format!("{}:{answer}", serde_json::Value::from(key.as_str())));
         format!("{{{}}}", pairs.collect::<Vec<_>>().join(",")).into_bytes()
+    }
+}
+
+/// The same question, with an end to tables that have none: the last rows are of no weight.
+fn shortened(request: Request) -> Request {
+    match request {
+        Request::Report(view, question) => {
+            let most = if view == View::Waits { MOST_WAITS } else { MOST_ROWS };
+            // A tree without some of its rows would not add up.
+            let is_tree = matches!(view, View::Tree | View::CallTree);
+            Request::Report(view, Question { top: Some(most).filter(|_| !is_tree), ..question })
+        }
+        request => request,
     }
 }
 
