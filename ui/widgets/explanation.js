@@ -32,7 +32,9 @@ export function where(row, context) {
   const at = row.procedure ? [procedureLink(row, context), ' ', lineLink(row, context)]
     : [thread ?? (nameOf(row) === row.object ? '' : nameOf(row)), linksOf(row.object ? {} : row, context)];
   const what = row.object ? [objectLink(row.object, context)] : [];
-  const kind = row.kind && element('span.faint', null, row.procedure || row.thread ? ` for ${row.kind} ` : `${row.kind} `);
+  // Many objects are named by their kind and place: `barrier in solve (solve.c:12)`.
+  const word = String(row.object ?? '').startsWith(row.kind) ? '' : `${row.kind} `;
+  const kind = row.kind && element('span.faint', null, row.procedure || row.thread ? ` for ${word}` : word);
   const parts = [...at, kind, ...what];
   if (!row.wanted && row.unwanted_because) parts.push(element('span.faint', null, ` – ${UNWANTED[row.unwanted_because] ?? row.unwanted_because}`));
   return parts;
