@@ -32,7 +32,8 @@ pub struct ReportArgs {
     #[arg(long, value_name = "A..B")]
     pub phase: Option<String>,
     /// The one thing to report on, by its name: a procedure, an object or a thread (view parallelism), an object (view
-    /// objects). `procedure:NAME` and so on say what it is.
+    /// objects), a procedure, a thread or a process (view call-tree), a file (view source). `procedure:NAME` and so on
+    /// say what it is.
     #[arg(long, value_name = "NAME")]
     pub of: Option<String>,
     /// What has weight on the critical path: useful CPU time alone, or elapsed time.

@@ -22,6 +22,7 @@ mod threads;
 mod tree;
 mod waits;
 mod what_if;
+mod wholes;
 
 pub use what_if::build_what_if;
 

@@ -2,9 +2,10 @@
 
 use std::cmp::Reverse;
 
-use longpole_metrics::{Measures, Node, SourceLine, Weight, source_lines};
+use longpole_metrics::{Measures, Node, SourceLine, source_lines};
 
 use super::npt::npt;
+use super::wholes::Wholes;
 use super::{ROWS_OF_TEXT, blocked, identity, synchronisation};
 use crate::find::Found;
 use crate::input::{Options, Source};
@@ -62,35 +63,6 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
     report
 }
 
-/// What shares are shares of.
-struct Wholes {
-    weight: Weight,
-    path: f64,
-    npt: f64,
-    cpu: f64,
-    /// Effective observations behind shares of the path.
-    samples: f64,
-}
-
-impl Wholes {
-    fn of(input: &Source<'_>, weight: Weight) -> Wholes {
-        let totals = input.totals();
-        let path = match weight {
-            Weight::Cpu => input.analysis.critical_cpu.length,
-            Weight::Elapsed => input.analysis.critical_elapsed.length,
-        };
-        let samples = input.analysis.effective_samples.critical;
-        Wholes { weight, path: path as f64, npt: npt(totals), cpu: totals.cpu() as f64, samples }
-    }
-
-    fn on_path(&self, measures: &Measures) -> u64 {
-        match self.weight {
-            Weight::Cpu => measures.critical_cpu,
-            Weight::Elapsed => measures.critical_elapsed,
-        }
-    }
-}
-
 /// Waiting for others: blocked for them, or busy-waiting.
 fn suffered(measures: &Measures) -> u64 {
     synchronisation(&measures.blocked) + measures.spinning
@@ -115,7 +87,10 @@ fn row(input: &Source<'_>, wholes: &Wholes, line: &SourceLine) -> (Row, String) 
         .fraction("npt_inclusive_seconds", npt(inclusive))
         .time("critical_path_seconds", wholes.on_path(own))
         .percent("critical_path_percent", path)
-        .percent_if("critical_path_error_percent", standard_error(path, wholes.samples))
+        .percent_if(
+            "critical_path_error_percent",
+            standard_error(path, input.analysis.effective_samples.critical),
+        )
         .time("critical_path_inclusive_seconds", wholes.on_path(inclusive))
         .time("spin_seconds", own.spinning)
         .time("wait_seconds", blocked(own))

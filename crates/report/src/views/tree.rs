@@ -6,6 +6,7 @@ use longpole_event::{MachineId, ProcessId, ThreadId};
 use longpole_metrics::{Measures, Node, Weight};
 
 use super::npt::npt;
+use super::wholes::Wholes;
 use super::{blocked, identity, synchronisation};
 use crate::input::{Options, Source};
 use crate::name;
@@ -79,33 +80,6 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
     report.sections.push(Section::Blank);
     report.sections.push(Section::Table(table));
     report
-}
-
-/// What shares are shares of.
-struct Wholes {
-    weight: Weight,
-    path: f64,
-    npt: f64,
-    cpu: f64,
-}
-
-impl Wholes {
-    fn of(input: &Source<'_>, weight: Weight) -> Wholes {
-        let totals = input.totals();
-        let path = match weight {
-            Weight::Cpu => &input.analysis.critical_cpu,
-            Weight::Elapsed => &input.analysis.critical_elapsed,
-        };
-        let cpu = (totals.running + totals.spinning) as f64;
-        Wholes { weight, path: path.length as f64, npt: npt(totals), cpu }
-    }
-
-    fn on_path(&self, measures: &Measures) -> u64 {
-        match self.weight {
-            Weight::Cpu => measures.critical_cpu,
-            Weight::Elapsed => measures.critical_elapsed,
-        }
-    }
 }
 
 fn branch(input: &Source<'_>, node: Node, level: &'static str, children: Vec<Branch>) -> Branch {

@@ -1,0 +1,36 @@
+//! What the shares of a row are shares of.
+
+use longpole_metrics::{Measures, Weight};
+
+use super::npt::npt;
+use crate::input::Source;
+
+/// The run's own sums, nanoseconds.
+pub(super) struct Wholes {
+    weight: Weight,
+    /// Length of the critical path of that weight.
+    pub path: f64,
+    /// Normalised processor time.
+    pub npt: f64,
+    /// CPU time, useful and spinning.
+    pub cpu: f64,
+}
+
+impl Wholes {
+    pub(super) fn of(input: &Source<'_>, weight: Weight) -> Wholes {
+        let totals = input.totals();
+        let path = match weight {
+            Weight::Cpu => &input.analysis.critical_cpu,
+            Weight::Elapsed => &input.analysis.critical_elapsed,
+        };
+        Wholes { weight, path: path.length as f64, npt: npt(totals), cpu: totals.cpu() as f64 }
+    }
+
+    /// Time on that path.
+    pub(super) fn on_path(&self, measures: &Measures) -> u64 {
+        match self.weight {
+            Weight::Cpu => measures.critical_cpu,
+            Weight::Elapsed => measures.critical_elapsed,
+        }
+    }
+}
