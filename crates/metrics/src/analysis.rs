@@ -81,6 +81,28 @@ pub enum Weight {
     Elapsed,
 }
 
+impl Analysis {
+    /// The longest path by this weight.
+    #[must_use]
+    pub fn critical(&self, weight: Weight) -> &CriticalPath {
+        match weight {
+            Weight::Cpu => &self.critical_cpu,
+            Weight::Elapsed => &self.critical_elapsed,
+        }
+    }
+}
+
+impl Measures {
+    /// Time on the critical path of this weight.
+    #[must_use]
+    pub fn critical(&self, weight: Weight) -> u64 {
+        match weight {
+            Weight::Cpu => self.critical_cpu,
+            Weight::Elapsed => self.critical_elapsed,
+        }
+    }
+}
+
 /// A critical path.
 #[derive(Clone, Debug, Default)]
 pub struct CriticalPath {

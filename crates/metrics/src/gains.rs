@@ -28,7 +28,7 @@ use longpole_graph::sweep;
 use longpole_trace::{ObjectId, ObjectKind, PathId, Paths, Program, Timelines};
 use rustc_hash::FxHashMap;
 
-use crate::analysis::{Analysis, By, CriticalPath, Measures, Node, Options, Row, Weight};
+use crate::analysis::{Analysis, By, CriticalPath, Node, Options, Row, Weight};
 use crate::foresight::Foresight;
 use crate::lanes::Lanes;
 use crate::marks::{Mark, ObjectMark, Rules};
@@ -75,14 +75,6 @@ pub struct Gain {
     pub slack_inclusive: f64,
 }
 
-/// The row's time on the path, which no gain exceeds.
-fn on_path(weight: Weight, measures: &Measures) -> u64 {
-    match weight {
-        Weight::Cpu => measures.critical_cpu,
-        Weight::Elapsed => measures.critical_elapsed,
-    }
-}
-
 /// Lanes of one node, by position; none where it has no work on the path.
 #[derive(Clone, Copy, Debug, Default)]
 struct NodeLanes {
@@ -101,8 +93,8 @@ impl NodeLanes {
             })
         };
         let is_same = row.own == row.inclusive;
-        let own = on_path(weight, &row.own) > 0;
-        let inclusive = on_path(weight, &row.inclusive) > 0;
+        let own = row.own.critical(weight) > 0;
+        let inclusive = row.inclusive.critical(weight) > 0;
         let (zeroing, slack) = (lane(own), lane(own));
         NodeLanes {
             zeroing,
@@ -194,10 +186,7 @@ pub(crate) fn gains<T: Timelines>(
     analysis: &Analysis,
     foresight: &Foresight,
 ) -> Result<Gains, T::Error> {
-    let path = match of.weight {
-        Weight::Cpu => &analysis.critical_cpu,
-        Weight::Elapsed => &analysis.critical_elapsed,
-    };
+    let path = analysis.critical(of.weight);
     let (nodes, left_out) = candidates(timelines, of, analysis, path);
     let gains = gains_among(timelines, options, (of, path), foresight, &nodes)?;
     let smallest = path.length as f64 * SMALLEST;
@@ -284,7 +273,7 @@ fn candidates<T: Timelines>(
     rows.retain(|row| row.inclusive.running > 0);
     let all = rows.len();
     // Zero gains are known without a lane.
-    rows.retain(|row| match on_path(of.weight, &row.inclusive) {
+    rows.retain(|row| match row.inclusive.critical(of.weight) {
         0 => true,
         time => time as f64 >= smallest,
     });

@@ -66,14 +66,10 @@ const CHILDREN_OF_TEXT: usize = 6;
 type Amounts = [f64; MEASURES.len()];
 
 fn amounts(measures: &Measures, weight: Weight) -> Amounts {
-    let on_path = match weight {
-        Weight::Cpu => measures.critical_cpu,
-        Weight::Elapsed => measures.critical_elapsed,
-    };
     [
         measures.cpu() as f64,
         npt(measures),
-        on_path as f64,
+        measures.critical(weight) as f64,
         synchronisation(&measures.blocked) as f64,
         blocked(measures) as f64,
         measures.idle_blame as f64,

@@ -26,10 +26,8 @@ const HAND_OFFS_TOLD: usize = 4;
 
 pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
     let analysis = input.analysis;
-    let (path, measured): (&CriticalPath, fn(&Measures) -> f64) = match options.weight {
-        Weight::Cpu => (&analysis.critical_cpu, |measures| measures.critical_cpu as f64),
-        Weight::Elapsed => (&analysis.critical_elapsed, |measures| measures.critical_elapsed as f64),
-    };
+    let path = analysis.critical(options.weight);
+    let measured = |measures: &Measures| measures.critical(options.weight) as f64;
     let samples = analysis.effective_samples.critical;
     let measure = Measure { of: &measured, whole: path.length as f64, samples };
     let mut ranked = ranking(input, options.by, &measure, |row| row.own.critical_elapsed > 0);

@@ -89,7 +89,7 @@ fn ranked(kind: Kind, input: &Source<'_>, gains: &Gains) -> Vec<Ranked> {
                 let charged = charged[at].clone();
                 let row = row
                     .fraction("slack_seconds", gain.slack)
-                    .time("critical_path_seconds", on_path(gains.weight, &charged.own))
+                    .time("critical_path_seconds", charged.own.critical(gains.weight))
                     .time("running_seconds", charged.own.running);
                 Ranked { charged, row, name }
             }
@@ -103,13 +103,6 @@ fn ranked(kind: Kind, input: &Source<'_>, gains: &Gains) -> Vec<Ranked> {
     let mut ranked: Vec<Ranked> = sorted.into_iter().zip(shares).zip(places).map(rank).collect();
     mark_ties(&mut ranked);
     ranked
-}
-
-fn on_path(weight: Weight, measures: &Measures) -> u64 {
-    match weight {
-        Weight::Cpu => measures.critical_cpu,
-        Weight::Elapsed => measures.critical_elapsed,
-    }
 }
 
 fn title(kind: Kind, gains: &Gains) -> String {

@@ -19,18 +19,12 @@ pub(super) struct Wholes {
 impl Wholes {
     pub(super) fn of(input: &Source<'_>, weight: Weight) -> Wholes {
         let totals = input.totals();
-        let path = match weight {
-            Weight::Cpu => &input.analysis.critical_cpu,
-            Weight::Elapsed => &input.analysis.critical_elapsed,
-        };
-        Wholes { weight, path: path.length as f64, npt: npt(totals), cpu: totals.cpu() as f64 }
+        let path = input.analysis.critical(weight).length as f64;
+        Wholes { weight, path, npt: npt(totals), cpu: totals.cpu() as f64 }
     }
 
     /// Time on that path.
     pub(super) fn on_path(&self, measures: &Measures) -> u64 {
-        match self.weight {
-            Weight::Cpu => measures.critical_cpu,
-            Weight::Elapsed => measures.critical_elapsed,
-        }
+        measures.critical(self.weight)
     }
 }
