@@ -73,6 +73,13 @@ pub struct Record {
     /// Keep the source files that the recording names in it (2 MiB each, 64 MiB in all, at most)
     #[arg(long)]
     pub sources: bool,
+    /// Collect numbers from outside the program: kernel, process, counters[=LIST], prometheus=URL, cmd:COMMAND
+    /// (repeat for several), or none [default: kernel and process]
+    #[arg(long, value_name = "COLLECTOR", value_parser = wanted)]
+    pub collect: Vec<Wanted>,
+    /// Milliseconds between two looks of these collectors [default: 10]
+    #[arg(long, value_name = "MILLISECONDS", value_parser = milliseconds)]
+    pub collect_interval: Option<Duration>,
     /// Attach to a running process and those below it, until Ctrl-C, --duration or its end
     #[arg(short, long, conflicts_with = "program")]
     pub pid: Option<u32>,
@@ -158,6 +165,31 @@ pub struct Explain {
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| format!("{text} is no number of seconds"))?;
     Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+}
+
+/// A collector of outside series that is asked for, or that none is.
+#[derive(Clone, Debug)]
+pub enum Wanted {
+    Collector(longpole_collect::Choice),
+    Nothing,
+}
+
+fn wanted(text: &str) -> Result<Wanted, String> {
+    if text == "none" {
+        return Ok(Wanted::Nothing);
+    }
+    text.parse()
+        .map(Wanted::Collector)
+        .map_err(|error: longpole_collect::BadChoice| format!("failed to {error}"))
+}
+
+fn milliseconds(text: &str) -> Result<Duration, String> {
+    let number: u64 = text.parse().map_err(|_| "not a whole number of milliseconds".to_owned())?;
+    if (1..=60_000).contains(&number) {
+        Ok(Duration::from_millis(number))
+    } else {
+        Err("from 1 to 60000".to_owned())
+    }
 }
 
 #[cfg(test)]

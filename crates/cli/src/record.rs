@@ -4,13 +4,14 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 use longpole_record::{Choice, Error, Finished, LaunchError, Options, Progress, Target};
 use longpole_report::Style;
 
-use crate::arguments::{Collector, Record};
+use crate::arguments::{Collector, Record, Wanted};
 use crate::failure::{self, Failure, RECORDER_FAILED};
 use crate::report;
 
@@ -34,9 +35,21 @@ pub fn run(options: Record) -> Result<ExitCode> {
             stack_bytes: options.stack_bytes,
             sources: options.sources,
             duration: options.duration,
+            outside: outside(&options.collect, options.collect_interval),
         },
         quiet,
     )
+}
+
+/// The collectors of outside series: those asked for, `kernel` and `process` where none is.
+fn outside(collect: &[Wanted], interval: Option<Duration>) -> longpole_collect::Options {
+    let defaults = longpole_collect::Options::default();
+    let asked = collect.iter().filter_map(|wanted| match wanted {
+        Wanted::Collector(choice) => Some(choice.clone()),
+        Wanted::Nothing => None,
+    });
+    let choices = if collect.is_empty() { defaults.choices } else { asked.collect() };
+    longpole_collect::Options { choices, interval: interval.unwrap_or(defaults.interval) }
 }
 
 /// Records, prints the short answer, and passes the program's exit status on.

@@ -31,6 +31,7 @@ pub use id::{
 };
 pub use record::{
     Blocking, Call, Callee, Event, EventKind, File, FileKind, Frame, LossKind, Module, ModuleKind, Primitive,
-    PrimitiveKind, Process, Record, Series, Stack, Symbol, SymbolPlace, Thread, Variable, Waker, Word,
+    PrimitiveKind, Process, Record, Samples, Series, SeriesNode, Stack, Symbol, SymbolPlace, Thread,
+    Variable, Waker, Word,
 };
 pub use time::Time;

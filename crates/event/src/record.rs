@@ -149,10 +149,63 @@ pub struct Series {
     pub name: TextId,
     /// Its unit, empty where it has none.
     pub unit: TextId,
-    /// The thread it is about.
-    pub thread: Option<ThreadId>,
-    /// The process it is about; with no thread and no process it is about the machine.
-    pub process: Option<ProcessId>,
+    /// How its values are to be read.
+    pub samples: Samples,
+    /// What it is about.
+    pub node: SeriesNode,
+    /// The part of the node it is about (`cpu0`, `vda`), empty for all of it.
+    pub label: TextId,
+    /// Which collector it comes from.
+    pub collector: TextId,
+}
+
+/// How the values of a series are to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Samples {
+    /// The value from now on, until the next.
+    Gauge,
+    /// A total that only grows; one that falls has begun anew.
+    Counter,
+    /// What came since the value before.
+    Amount,
+}
+
+impl Samples {
+    /// Its name, as users write it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Samples::Gauge => "gauge",
+            Samples::Counter => "counter",
+            Samples::Amount => "amount",
+        }
+    }
+
+    /// The one of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Samples> {
+        [Samples::Gauge, Samples::Counter, Samples::Amount].into_iter().find(|samples| samples.name() == name)
+    }
+}
+
+/// What a series is about, as its collector knew it: processes and threads by the numbers of the machine's first pid
+/// namespace, which the kernel can give to several in turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum SeriesNode {
+    /// The program, on all its machines.
+    Program,
+    /// The machine.
+    Machine,
+    /// A process.
+    Process {
+        /// Its pid.
+        pid: u32,
+    },
+    /// A thread.
+    Thread {
+        /// Its tid.
+        tid: u32,
+    },
 }
 
 /// What one frame's address means.

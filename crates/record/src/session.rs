@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use longpole_collect::Collection;
 use longpole_event::{MachineId, Time};
 use longpole_recording::{Cost, Folder, LogBuilder, LogName, Manifest, Outcome};
 
@@ -54,6 +55,8 @@ pub struct Options {
     pub sources: bool,
     /// Stop recording after this time; the program goes on.
     pub duration: Option<Duration>,
+    /// Collectors of outside series.
+    pub outside: longpole_collect::Options,
 }
 
 /// What a recorder is doing.
@@ -117,8 +120,10 @@ fn record_command(
     };
     let (folder, mut manifest, mut assembler) = prepare(options, words, &opened, &settings, false)?;
     manifest.machines[0].collector.notes.extend(opened.look_at(command.file()));
+    let collection = collection(options, &folder)?;
     let task = crate::raw::Task { pid: suspended.pid(), tid: suspended.pid() };
     opened.collector.track(task).map_err(Error::system("record the program's first task"))?;
+    collection.program(task.pid);
     let begin = now();
     assembler.begin_thread(begin, task, None, None)?;
     let child = match suspended.resume(&opened.variables) {
@@ -130,7 +135,7 @@ fn record_command(
         }
     };
     let started = Started { begin, root: Some(task.tid), attached: Vec::new() };
-    finish(Parts { folder, manifest, assembler, opened, child, started, options }, progress)
+    finish(Parts { folder, manifest, assembler, opened, child, started, collection, options }, progress)
 }
 
 fn record_process(options: &Options, pid: u32, progress: &mut dyn FnMut(Progress)) -> Result<Finished> {
@@ -142,10 +147,21 @@ fn record_process(options: &Options, pid: u32, progress: &mut dyn FnMut(Progress
     let mut opened = rungs::open(options.collector, &settings, Inside::Never, &sampling)?;
     let (folder, manifest, mut assembler) =
         prepare(options, attach::command_line(pid), &opened, &settings, true)?;
+    let collection = collection(options, &folder)?;
+    collection.program(pid);
     let begin = now();
     let attached = track_all(pid, &mut opened, &mut assembler, begin).map_err(missing)?;
     let started = Started { begin, root: None, attached };
-    finish(Parts { folder, manifest, assembler, opened, child: process, started, options }, progress)
+    finish(
+        Parts { folder, manifest, assembler, opened, child: process, started, collection, options },
+        progress,
+    )
+}
+
+/// Starts the collectors of outside series.
+fn collection(options: &Options, folder: &Folder) -> Result<Collection> {
+    let log = LogBuilder::new(folder.create_log(MachineId(0), LogName::Series)?);
+    Ok(Collection::start(&options.outside, log))
 }
 
 fn sampling(options: &Options, settings: &Settings) -> Sampling {
@@ -225,18 +241,20 @@ struct Parts<'a> {
     opened: Opened,
     child: Running,
     started: Started,
+    collection: Collection,
     options: &'a Options,
 }
 
 /// Records until the end and closes the recording.
 fn finish(parts: Parts<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Finished> {
-    let Parts { folder, mut manifest, assembler, mut opened, child, started, options } = parts;
+    let Parts { folder, mut manifest, assembler, mut opened, child, started, collection, options } = parts;
     let begin = started.begin;
     take_precedence();
     let cpu_before = cpu_time();
     let interpreter = opened.part.map(Interpreter::new);
     let mut run = Run::new(&mut *opened.collector, interpreter, assembler, child, started)?;
     run.until_end(options.duration, progress)?;
+    let outside = collection.stop();
     let recorder_cpu = cpu_time().saturating_sub(cpu_before);
     let ended = run.close();
     if ended.outlived {
@@ -249,6 +267,7 @@ fn finish(parts: Parts<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Finish
 
     let machine = &mut manifest.machines[0];
     machine.collector.notes.extend(findings.into_iter().chain(ended.notes));
+    machine.outside = outside;
     machine.cost = Some(Cost {
         recorder_cpu_seconds: recorder_cpu.as_secs_f64(),
         kernel_seconds: kernel.map(|cost| Duration::from_nanos(cost.nanoseconds).as_secs_f64()),

@@ -34,6 +34,7 @@ fn record_with(folder: &Path, collector: Choice, program: &str) -> Option<Record
             stack_bytes: None,
             sources: false,
             duration: None,
+            outside: longpole_collect::Options::none(),
         };
         match record(&options, &mut |_| {}) {
             Ok(finished) => assert_eq!(finished.outcome.exit_code, Some(3)),

@@ -39,6 +39,7 @@ fn options(folder: &Path, target: Target) -> Options {
         stack_bytes: None,
         sources: false,
         duration: None,
+        outside: longpole_collect::Options::none(),
     }
 }
 

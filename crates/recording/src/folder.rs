@@ -20,6 +20,8 @@ pub enum LogName {
     Events,
     /// Meanings of addresses.
     Symbols,
+    /// Series of numbers from outside and from the program.
+    Series,
 }
 
 impl LogName {
@@ -27,6 +29,7 @@ impl LogName {
         match self {
             LogName::Events => "events.log",
             LogName::Symbols => "symbols.log",
+            LogName::Series => "series.log",
         }
     }
 }
@@ -175,7 +178,7 @@ impl Folder {
     pub fn versions(&self, machines: usize) -> Vec<Option<(u64, SystemTime)>> {
         let logs = (0..machines).flat_map(|index| {
             let folder = self.machine(MachineId::from_index(index));
-            [LogName::Events, LogName::Symbols].map(|log| folder.join(log.file()))
+            [LogName::Events, LogName::Symbols, LogName::Series].map(|log| folder.join(log.file()))
         });
         let version = |path: PathBuf| {
             let metadata = fs::metadata(path).ok()?;

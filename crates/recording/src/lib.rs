@@ -26,6 +26,8 @@ pub use builder::LogBuilder;
 pub use error::{Error, Result};
 pub use folder::{Folder, LogName};
 pub use log::{Chunk, Counts, Defects, LogReader, LogWriter};
-pub use manifest::{ClockModel, Collector, Cost, FORMAT_VERSION, Machine, Manifest, Outcome};
+pub use manifest::{
+    ClockModel, Collector, Cost, FORMAT_VERSION, Machine, Manifest, Outcome, OutsideAccount, Trouble,
+};
 pub use sources::{SourceFile, Sources};
 pub use tables::Tables;

@@ -48,6 +48,37 @@ pub struct Machine {
     /// What collecting cost; absent until the run has ended.
     #[serde(default)]
     pub cost: Option<Cost>,
+    /// The collectors of outside series, and how they fared; empty until the run has ended.
+    #[serde(default)]
+    pub outside: Vec<OutsideAccount>,
+}
+
+/// How a collector of outside series fared.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OutsideAccount {
+    /// Which: `kernel`, `process`, `counters`, `prometheus=URL`, `cmd:COMMAND`, `program`.
+    pub collector: String,
+    /// Series it gave.
+    pub series: u32,
+    /// Values it gave.
+    pub values: u64,
+    /// CPU time that it cost the recorder, seconds; what a command used itself is in it.
+    pub cpu_seconds: f64,
+    /// Time between two looks as it was at the end, seconds; `None` where the other side decides.
+    #[serde(default)]
+    pub interval_seconds: Option<f64>,
+    /// What was refused or went wrong, each with how often.
+    #[serde(default)]
+    pub troubles: Vec<Trouble>,
+}
+
+/// Something that went wrong with a collector.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Trouble {
+    /// What, in words.
+    pub what: String,
+    /// How often.
+    pub count: u64,
 }
 
 /// `axis = time + offset + drift × (time − reference)`, in nanoseconds.

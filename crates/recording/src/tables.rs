@@ -2,7 +2,7 @@
 
 use longpole_event::{
     Call, Callee, File, Frame, FrameId, Module, ModuleId, ModuleKind, Primitive, PrimitiveKind, Process,
-    Record, Series, Stack, Symbol, SymbolPlace, TextId, Thread, Variable, Word,
+    Record, Samples, Series, SeriesNode, Stack, Symbol, SymbolPlace, TextId, Thread, Variable, Word,
 };
 
 use crate::log::Counts;
@@ -83,6 +83,8 @@ impl Tables {
             Record::Series(mut series) => {
                 series.name = TextId(self.checked(series.name.0, self.texts.len()));
                 series.unit = TextId(self.checked(series.unit.0, self.texts.len()));
+                series.label = TextId(self.checked(series.label.0, self.texts.len()));
+                series.collector = TextId(self.checked(series.collector.0, self.texts.len()));
                 self.series.push(series);
             }
             Record::Primitive(mut primitive) => {
@@ -151,7 +153,14 @@ impl Tables {
         added += pad(
             &mut self.series,
             counts.series,
-            Series { name: nothing, unit: nothing, thread: None, process: None },
+            Series {
+                name: nothing,
+                unit: nothing,
+                samples: Samples::Gauge,
+                node: SeriesNode::Machine,
+                label: nothing,
+                collector: nothing,
+            },
         );
         let process = longpole_event::ProcessId(0);
         let primitive = Primitive { process, kind: PrimitiveKind::Futex, address: 0, name: None };

@@ -30,6 +30,7 @@ pub fn run(options: Demo) -> Result<ExitCode> {
         stack_bytes: None,
         sources: false,
         duration: None,
+        outside: longpole_collect::Options::default(),
     };
     record::record(&options, false)
 }

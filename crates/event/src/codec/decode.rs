@@ -6,7 +6,8 @@ use super::tag;
 use crate::id::{CallId, FrameId, ModuleId, PrimitiveId, ProcessId, SeriesId, StackId, TextId, ThreadId};
 use crate::record::{
     Blocking, Call, Callee, Event, EventKind, File, FileKind, Frame, LossKind, Module, ModuleKind, Primitive,
-    PrimitiveKind, Process, Record, Series, Stack, Symbol, SymbolPlace, Thread, Variable, Waker, Word,
+    PrimitiveKind, Process, Record, Samples, Series, SeriesNode, Stack, Symbol, SymbolPlace, Thread,
+    Variable, Waker, Word,
 };
 use crate::time::Time;
 
@@ -82,12 +83,18 @@ impl<'a> Decoder<'a> {
                 Record::Process(Process { pid: self.id()?, parent: self.optional()?.map(ProcessId) })
             }
             tag::THREAD => Record::Thread(Thread { process: ProcessId(self.id()?), tid: self.id()? }),
-            tag::SERIES => Record::Series(Series {
-                name: TextId(self.id()?),
-                unit: TextId(self.id()?),
-                thread: self.optional()?.map(ThreadId),
-                process: self.optional()?.map(ProcessId),
-            }),
+            tag::SERIES => {
+                let samples = self.choose(SAMPLES, flags, "way to read values")?;
+                let (name, unit) = (TextId(self.id()?), TextId(self.id()?));
+                let node = match (self.number()?, self.id()?) {
+                    (0, _) => SeriesNode::Program,
+                    (1, _) => SeriesNode::Machine,
+                    (2, pid) => SeriesNode::Process { pid },
+                    (_, tid) => SeriesNode::Thread { tid },
+                };
+                let (label, collector) = (TextId(self.id()?), TextId(self.id()?));
+                Record::Series(Series { name, unit, samples, node, label, collector })
+            }
             tag::SYMBOL => Record::Symbol(self.symbol(flags)?),
             tag::WORD => Record::Word(Word {
                 process: ProcessId(self.id()?),
@@ -300,6 +307,7 @@ pub(super) const PRIMITIVE_KINDS: &[PrimitiveKind] = &[
     PrimitiveKind::Once,
     PrimitiveKind::Futex,
 ];
+pub(super) const SAMPLES: &[Samples] = &[Samples::Gauge, Samples::Counter, Samples::Amount];
 pub(super) const FILE_KINDS: &[FileKind] = &[
     FileKind::None,
     FileKind::Regular,

@@ -1,7 +1,7 @@
 //! Records to bytes.
 
 use super::tag;
-use crate::record::{Event, EventKind, Record, Symbol, Waker};
+use crate::record::{Event, EventKind, Record, SeriesNode, Symbol, Waker};
 
 /// Turns records into bytes.
 #[derive(Debug, Default)]
@@ -52,11 +52,19 @@ impl Encoder {
                 self.number(thread.tid.into());
             }
             Record::Series(series) => {
-                self.tag(tag::SERIES, 0);
+                let (node, id) = match series.node {
+                    SeriesNode::Program => (0, 0),
+                    SeriesNode::Machine => (1, 0),
+                    SeriesNode::Process { pid } => (2, pid),
+                    SeriesNode::Thread { tid } => (3, tid),
+                };
+                self.tag(tag::SERIES, series.samples as u8);
                 self.number(series.name.0.into());
                 self.number(series.unit.0.into());
-                self.optional(series.thread.map(|id| id.0));
-                self.optional(series.process.map(|id| id.0));
+                self.number(node);
+                self.number(id.into());
+                self.number(series.label.0.into());
+                self.number(series.collector.0.into());
             }
             Record::Symbol(symbol) => self.symbol(symbol),
             Record::Word(word) => {

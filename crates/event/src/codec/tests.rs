@@ -1,4 +1,4 @@
-use super::decode::{BLOCKINGS, FILE_KINDS, LOSS_KINDS, MODULE_KINDS, PRIMITIVE_KINDS};
+use super::decode::{BLOCKINGS, FILE_KINDS, LOSS_KINDS, MODULE_KINDS, PRIMITIVE_KINDS, SAMPLES};
 use super::{Decoder, Encoder};
 use crate::id::*;
 use crate::record::*;
@@ -16,7 +16,6 @@ fn all_kinds() -> Vec<Record> {
         Record::Process(Process { pid: 1, parent: None }),
         Record::Process(Process { pid: 2, parent: Some(ProcessId(0)) }),
         Record::Thread(Thread { process: ProcessId(1), tid: 77 }),
-        Record::Series(Series { name: TextId(0), unit: TextId(1), thread: Some(ThreadId(2)), process: None }),
         Record::Symbol(Symbol {
             frame: FrameId(4),
             places: vec![
@@ -70,6 +69,13 @@ fn all_kinds() -> Vec<Record> {
     records.extend(PRIMITIVE_KINDS.iter().map(|&kind| {
         let name = (kind == PrimitiveKind::Mutex).then_some(TextId(1));
         Record::Primitive(Primitive { process: ProcessId(1), kind, address: 0x7fff_0000_1000, name })
+    }));
+    let (pid, tid) = (u32::MAX, 7);
+    let nodes =
+        [SeriesNode::Program, SeriesNode::Machine, SeriesNode::Process { pid }, SeriesNode::Thread { tid }];
+    records.extend(SAMPLES.iter().cycle().zip(nodes).map(|(&samples, node)| {
+        let (name, unit, label, collector) = (TextId(0), TextId(1), TextId(2), TextId(3));
+        Record::Series(Series { name, unit, samples, node, label, collector })
     }));
     records.extend(
         FILE_KINDS.iter().map(|&file| Record::Call(Call { number: -1, arguments: [u64::MAX, 0, 7], file })),

@@ -82,6 +82,7 @@ fn describe(manifest: &mut Manifest, mut summary: Summary, is_full: bool) -> Out
             notes: summary.notes,
             ..Collector::default()
         },
+        outside: Vec::new(),
         cost: None,
     }];
     let (begin, end) = summary.span.unwrap_or_default();

@@ -1,0 +1,23 @@
+//! The clocks of values and of costs.
+
+use std::time::Duration;
+
+use longpole_event::Time;
+
+fn read(clock: libc::clockid_t) -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel writes into `time` only.
+    let failed = unsafe { libc::clock_gettime(clock, &raw mut time) };
+    assert_eq!(failed, 0, "these clocks exist");
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
+}
+
+/// Now, `CLOCK_MONOTONIC`: the clock of all events.
+pub(crate) fn now() -> Time {
+    Time::from_nanoseconds(read(libc::CLOCK_MONOTONIC).as_nanos() as u64)
+}
+
+/// CPU time of the calling thread.
+pub(crate) fn thread_cpu() -> Duration {
+    read(libc::CLOCK_THREAD_CPUTIME_ID)
+}

@@ -1,0 +1,152 @@
+//! The collectors of one recording, while the program runs.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use longpole_recording::{LogBuilder, OutsideAccount, Trouble};
+
+use crate::choice::Choice;
+use crate::clock;
+use crate::kernel::Kernel;
+use crate::sink::{Ledger, Sink};
+use crate::source::Source;
+
+/// How to collect.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Which collectors.
+    pub choices: Vec<Choice>,
+    /// Time between two looks.
+    pub interval: Duration,
+}
+
+impl Options {
+    /// No collectors.
+    #[must_use]
+    pub fn none() -> Options {
+        Options { choices: Vec::new(), interval: DEFAULT_INTERVAL }
+    }
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { choices: vec![Choice::Kernel, Choice::Process], interval: DEFAULT_INTERVAL }
+    }
+}
+
+/// Time between two looks, where nothing else is asked for.
+pub const DEFAULT_INTERVAL: Duration = Duration::from_millis(10);
+
+/// Collectors at work, in a thread of their own.
+#[derive(Debug)]
+pub struct Collection {
+    program: Arc<AtomicU32>,
+    end: Sender<()>,
+    thread: JoinHandle<Vec<OutsideAccount>>,
+}
+
+impl Collection {
+    /// Starts the collectors; their values go into `log`.
+    #[must_use]
+    pub fn start(options: &Options, log: LogBuilder) -> Collection {
+        let program = Arc::new(AtomicU32::new(0));
+        let (end, ended) = mpsc::channel();
+        let collectors = options.choices.iter().map(Collector::new).collect();
+        let mut looking = Looking { collectors, log, broken: None, program: Arc::clone(&program), told: 0 };
+        let interval = options.interval;
+        let thread = std::thread::Builder::new().name("series".to_owned()).spawn(move || {
+            looking.round();
+            while ended.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
+                looking.round();
+            }
+            looking.end(interval)
+        });
+        Collection { program, end, thread: thread.expect("a thread can be started") }
+    }
+
+    /// The program has been started: its first process.
+    pub fn program(&self, pid: u32) {
+        self.program.store(pid, Ordering::Relaxed);
+    }
+
+    /// Ends the collectors: how each of them fared.
+    #[must_use]
+    pub fn stop(self) -> Vec<OutsideAccount> {
+        drop(self.end);
+        self.thread.join().unwrap_or_default()
+    }
+}
+
+/// A collector and its ledger.
+struct Collector {
+    name: String,
+    /// `None` when it has ended by itself.
+    source: Option<Box<dyn Source>>,
+    ledger: Ledger,
+    cpu: Duration,
+}
+
+impl Collector {
+    fn new(choice: &Choice) -> Collector {
+        let mut ledger = Ledger::default();
+        let source: Option<Box<dyn Source>> = match choice {
+            Choice::Kernel => Some(Box::new(Kernel::default())),
+            _ => {
+                ledger.trouble("this build cannot collect it");
+                None
+            }
+        };
+        Collector { name: choice.to_string(), source, ledger, cpu: Duration::ZERO }
+    }
+}
+
+/// What the thread works with.
+struct Looking {
+    collectors: Vec<Collector>,
+    log: LogBuilder,
+    broken: Option<longpole_recording::Error>,
+    program: Arc<AtomicU32>,
+    /// The first process as the sources were told, 0 for none.
+    told: u32,
+}
+
+impl Looking {
+    fn round(&mut self) {
+        let pid = self.program.load(Ordering::Relaxed);
+        let is_new = std::mem::replace(&mut self.told, pid) != pid;
+        for collector in &mut self.collectors {
+            let Some(source) = &mut collector.source else { continue };
+            if is_new {
+                source.program(pid);
+            }
+            let before = clock::thread_cpu();
+            let Collector { name, ledger, .. } = collector;
+            let mut sink = Sink { log: &mut self.log, collector: name, ledger, broken: &mut self.broken };
+            if let Err(error) = source.look(clock::now(), &mut sink) {
+                collector.ledger.trouble(&format!("ended: {error}"));
+                collector.source = None;
+            }
+            collector.cpu += clock::thread_cpu().saturating_sub(before);
+        }
+    }
+
+    fn end(mut self, interval: Duration) -> Vec<OutsideAccount> {
+        self.collectors.iter_mut().filter_map(|one| one.source.as_mut()).for_each(|source| source.stop());
+        self.round();
+        if let Err(error) = self.log.flush() {
+            self.broken.get_or_insert(error);
+        }
+        let broken = self.broken.map(|error| format!("the series could not be written: failed to {error}"));
+        let account = |collector: Collector| {
+            let elsewhere = collector.source.as_ref().map_or(Duration::ZERO, |source| source.cpu_elsewhere());
+            let cpu_seconds = (collector.cpu + elsewhere).as_secs_f64();
+            let mut account = collector.ledger.into_account(collector.name);
+            account.troubles.extend(broken.iter().map(|what| Trouble { what: what.clone(), count: 1 }));
+            OutsideAccount { cpu_seconds, interval_seconds: Some(interval.as_secs_f64()), ..account }
+        };
+        self.collectors.into_iter().map(account).collect()
+    }
+}

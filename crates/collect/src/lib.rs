@@ -1,0 +1,17 @@
+//! Collectors of outside series: started before the program, stopped after it.
+//!
+//! In: which collectors ([`Choice`]), and how often they look. Out: a machine's `series.log`, and how each collector
+//! fared. One thread looks at everything that can be looked at ([`Source`]); what other programs send is handed to it.
+//! Whatever a collector does, the recorded program and the rest of the recording are not touched by it.
+
+mod choice;
+mod clock;
+mod collection;
+mod kernel;
+mod sink;
+mod source;
+
+pub use choice::{BadChoice, Choice};
+pub use collection::{Collection, DEFAULT_INTERVAL, Options};
+pub use sink::{Key, Sink};
+pub use source::Source;

@@ -1,0 +1,12 @@
+//! Outside series joined to the program's tree, and everything that is computed of them: time histograms, what
+//! metrics are (descriptions), formulas over metrics, and which series move together.
+//!
+//! In: the `series.log`s of a recording and the [`Program`](longpole_trace::Program) they belong to; curves of built-in
+//! metrics from whoever can compute them. Out: histograms, table values and correlations of any metric at any
+//! node. `docs/series.md` defines all of it.
+
+mod outside;
+mod window;
+
+pub use outside::{Node, Series};
+pub use window::Window;
