@@ -28,7 +28,9 @@ typedef __s64 s64;
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-struct rq;
+struct rq {
+	u64 clock;
+};
 
 struct cfs_rq {
 	struct rq *rq;
@@ -80,12 +82,19 @@ struct mm_struct {
 	unsigned long start_stack;
 };
 
+struct sched_info {
+	u64 run_delay;
+	u64 last_arrival;
+	u64 last_queued;
+};
+
 struct thread_struct {
 	unsigned long fsbase;
 };
 
 struct task_struct {
 	struct sched_entity se;
+	struct sched_info sched_info;
 	struct mm_struct *mm;
 	unsigned int in_iowait : 1;
 	s32 pid;

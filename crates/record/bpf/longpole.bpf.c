@@ -27,6 +27,7 @@ const volatile u32 walk_frame_pointers = 1;
 const volatile u32 preempt_count_known = 0;  /* the two offsets below are right */
 const volatile s64 preempt_count_from_rq = 0; /* per-CPU variables: __preempt_count − runqueues */
 const volatile s64 cpu_number_from_rq = 0;    /* cpu_number − runqueues; a check of the former */
+const volatile u32 accounts_known = 0; /* the kernel keeps accounts of its tasks */
 
 struct {
 	MAP_UINT(type, BPF_MAP_TYPE_RINGBUF);
@@ -77,7 +78,7 @@ struct {
 	MAP_TYPE(value, struct stack_record);
 } rooms SEC(".maps");
 
-enum { LOST_EVENTS, LOST_SAMPLES, LOST_STACKS, LOST_THREADS, CPU_CHECK, LAST_ALARM, COUNTERS };
+enum { LOST_EVENTS, LOST_SAMPLES, LOST_STACKS, LOST_THREADS, CPU_CHECK, LAST_ALARM, CLOCK_DISTANCE, COUNTERS };
 #define NOT_COUNTED COUNTERS
 enum { CPU_UNCHECKED, CPU_RIGHT, CPU_WRONG };
 
@@ -462,6 +463,39 @@ INLINE s32 system_call(struct task_struct *task, struct call *call, s16 *number)
 	return entered;
 }
 
+/* ---- accounts ----------------------------------------------------------------------------------- */
+
+/*
+ * The kernel notes when a task got its processor and how long it was kept waiting for one, by the clock of the
+ * processor's run queue, which it reads at the beginning of every switch. How far our clock is from that one is
+ * kept for samples: between switches the run queue's clock stands still.
+ */
+INLINE void account(struct switch_record *record, struct task_struct *previous, struct task_struct *next)
+{
+	u64 clock = previous->se.cfs_rq->rq->clock, distance = record->head.time - clock;
+	u64 *kept = counter(CLOCK_DISTANCE);
+	if (kept)
+		*kept = distance;
+	if (record->head.flags & PREVIOUS_TRACKED) {
+		u64 arrival = previous->sched_info.last_arrival;
+		record->account.arrived = arrival ? arrival + distance : 0;
+		record->account.waited = previous->sched_info.run_delay;
+	}
+	if (record->head.flags & NEXT_TRACKED) {
+		u64 queued = next->sched_info.last_queued;
+		u64 since = queued && queued < clock ? clock - queued : 0;
+		record->next_waited = next->sched_info.run_delay + since;
+	}
+}
+
+/* The same of the task that a sample found. */
+INLINE void account_of_running(struct stack_record *record, struct task_struct *task)
+{
+	u64 *distance = counter(CLOCK_DISTANCE), arrival = task->sched_info.last_arrival;
+	record->account.arrived = distance && *distance && arrival ? arrival + *distance : 0;
+	record->account.waited = task->sched_info.run_delay;
+}
+
 /* ---- the programs ------------------------------------------------------------------------------- */
 
 #define TASK_DEAD 0x80
@@ -533,6 +567,8 @@ int sched_switch(u64 *context)
 			size = sizeof(record);
 	}
 	record.head.flags = flags;
+	if (accounts_known)
+		account(&record, previous, next);
 	output(&record, size, LOST_EVENTS);
 	return 0;
 }
@@ -683,7 +719,10 @@ int sample(struct sample_context *context)
 	record->head.pid = ids >> 32;
 	record->tid = (u32)ids;
 	record->key = 0;
-	u32 size = take(context, record, bpf_get_current_task_btf(), kernel);
+	struct task_struct *task = bpf_get_current_task_btf();
+	if (accounts_known)
+		account_of_running(record, task);
+	u32 size = take(context, record, task, kernel);
 	if (size <= sizeof(*record))
 		output(record, size, LOST_SAMPLES);
 	return 0;

@@ -70,6 +70,12 @@ struct call {
 	u64 key; /* of its stack; 0: none */
 };
 
+/* The kernel's own account of a task: by it a switch to the task that no tracepoint told is known. */
+struct account {
+	u64 arrived; /* when it got its processor; 0: not known */
+	u64 waited;  /* how long it was ready without one, in all its life */
+};
+
 struct switch_record {
 	struct head head;
 	u32 previous_tid;
@@ -78,6 +84,8 @@ struct switch_record {
 	u8 left;
 	u8 file;
 	s16 number;
+	struct account account; /* of who left */
+	u64 next_waited;
 	struct call call; /* only with HAS_CALL */
 };
 
@@ -140,6 +148,7 @@ struct stack_record {
 	u64 ip;
 	u64 sp;
 	u64 bp;
+	struct account account; /* sample */
 	u32 tid;
 	u32 memory_bytes;
 	u32 kernel_frames;

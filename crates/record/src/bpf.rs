@@ -1,6 +1,7 @@
 //! The bpf collector (rung 1): programs in the kernel that see the recorded tasks only.
 
 mod areas;
+mod arrivals;
 mod kernel_types;
 mod mappings;
 mod meter;
@@ -18,6 +19,7 @@ use longpole_event::{LossKind, Time};
 use rustc_hash::FxHashMap;
 
 use self::areas::{ExecutableAreas, WireAreas};
+use self::arrivals::Arrivals;
 use self::mappings::MappingRings;
 use self::meter::Meter;
 use self::wire::Wire;
@@ -77,6 +79,8 @@ pub(crate) struct BpfCollector {
     meter: Meter,
     cost: Option<KernelCost>,
     knows_interrupts: bool,
+    has_accounts: bool,
+    arrivals: Arrivals,
     behind: Option<Time>,
 }
 
@@ -86,6 +90,7 @@ impl BpfCollector {
         let bytes = std::fs::read(TYPE_INFORMATION).map_err(BpfError::NoTypeInformation)?;
         let distances = kernel_types::find(&bytes);
         let tracepoints = kernel_types::tracepoints_only(&bytes, &TRACEPOINTS);
+        let has_accounts = kernel_types::has_accounts(&bytes);
         drop(bytes);
         let tracepoints = tracepoints.ok_or(BpfError::NoTracepoints)?;
         let types = Btf::parse(&tracepoints, Endianness::default()).map_err(load_error)?;
@@ -99,6 +104,7 @@ impl BpfCollector {
             .override_global("preempt_count_known", &u32::from(distances.is_some()), true)
             .override_global("preempt_count_from_rq", &preempt_count, true)
             .override_global("cpu_number_from_rq", &cpu_number, true)
+            .override_global("accounts_known", &u32::from(has_accounts), true)
             .load(OBJECT)
             .map_err(load_error)?;
         let meter = Meter::start();
@@ -119,11 +125,14 @@ impl BpfCollector {
             meter,
             cost: None,
             knows_interrupts: distances.is_some(),
+            has_accounts,
+            arrivals: Arrivals::default(),
             behind: None,
         })
     }
 
-    /// Appends what is in the ring, up to a bound. A stack is put into the first event that names it.
+    /// Appends what is in the ring, up to a bound, and what is missing in it. A stack is put into the first event that
+    /// names it.
     fn drain_ring(&mut self, into: &mut Vec<RawEvent>) {
         let (mut bytes, mut last) = (0, Time::ZERO);
         self.behind = None;
@@ -133,10 +142,10 @@ impl BpfCollector {
                 Some(Wire::Stack { key, stack }) => {
                     self.pending.insert(key, stack);
                 }
-                Some(Wire::Event(mut event)) => {
+                Some(Wire::Event(mut event, accounts)) => {
                     attach_stack(&mut self.pending, &mut event.kind);
                     last = event.time;
-                    into.push(event);
+                    self.arrivals.take(event, accounts, into);
                 }
                 None => self.undecodable += 1,
             }
@@ -148,6 +157,8 @@ impl BpfCollector {
     }
 
     fn drain_losses(&mut self, into: &mut Vec<RawEvent>, now: Time) {
+        let missing = self.arrivals.take_missing();
+        self.undecodable += missing;
         for (index, kind) in LOSSES.into_iter().enumerate() {
             let index32 = u32::try_from(index).expect("there are few counters");
             let Ok(values) = self.counters.get(&index32, 0) else { continue };
@@ -158,6 +169,9 @@ impl BpfCollector {
             let count = total - self.lost[index];
             if count > 0 {
                 self.lost[index] = total;
+                if kind == LossKind::Events && count > missing {
+                    self.arrivals.lose();
+                }
                 into.push(RawEvent { time: now, cpu: 0, kind: RawKind::Lost { kind, count } });
             }
         }
@@ -216,8 +230,11 @@ impl Collector for BpfCollector {
 
     fn drain(&mut self, into: &mut Vec<RawEvent>) -> io::Result<()> {
         // Mappings first: one that is there when a stack is taken is then never read after the stack.
-        let first = into.len();
+        let (first, begun) = (into.len(), crate::clock::now());
         self.mappings.drain(into);
+        // Losses before what is there: whose record is missing in it is then known to have been lost.
+        self.drain_losses(into, begun);
+        self.arrivals.begin_round(begun);
         self.drain_ring(into);
         into[first..].iter().for_each(|event| self.areas.learn(event));
         self.areas.publish(&mut self.executable).map_err(io::Error::other)?;
@@ -253,8 +270,15 @@ impl Collector for BpfCollector {
     }
 
     fn notes(&self) -> Vec<String> {
-        let note = "the kernel does not say where its preemption count is: wakes from interrupts are told \
-                    from wakes by tasks by the interrupted task's registers";
-        if self.knows_interrupts { Vec::new() } else { vec![note.to_owned()] }
+        let interrupts = "the kernel does not say where its preemption count is: wakes from interrupts are told \
+                          from wakes by tasks by the interrupted task's registers";
+        let accounts = "the kernel keeps no account of when threads get their processors: a switch that it does not \
+                        deliver is put where the thread is next seen";
+        let notes = [(self.knows_interrupts, interrupts), (self.has_accounts, accounts)];
+        notes.iter().filter(|(is_known, _)| !is_known).map(|(_, note)| (*note).to_owned()).collect()
+    }
+
+    fn findings(&self) -> Vec<String> {
+        self.arrivals.notes()
     }
 }

@@ -126,7 +126,12 @@ fn all_ways_to_record_count_the_same_waits_and_wakes() {
         let (sleeps, sleeper_unended) = waits_and_unended(recorded, "passing");
         let (waits, waiter_unended) = waits_and_unended(recorded, "other");
         let wakes = recorded.wakes("passing", "other").len();
-        let counts = format!("{way}: {sleeps} {sleeper_unended} {waits} {waiter_unended} {wakes}");
+        let counts = format!(
+            "{way}: the sleeper waited {sleeps} times, {sleeper_unended} switches of it have no counterpart; the other \
+             waited {waits} times, {waiter_unended} have none; it was woken {wakes} times; {} events were lost; {:?}",
+            recorded.lost(),
+            recorded.manifest.machines[0].collector.notes,
+        );
         // 200, the start and the end.
         assert!((200..=204).contains(&sleeps), "{counts}");
         // Where the other thread loses its processor between two bytes, the second may be there before it is waited for.

@@ -4,6 +4,8 @@
 //! it. But the type information lists all per-CPU variables with their offsets in one section, so the
 //! distance between two of them is known, and each task leads to its processor's run queue.
 //!
+//! **Accounts.** When a task got its processor and how long it waited for one the kernel notes for itself, where it is built so.
+//!
 //! **Tracepoints.** A program is attached to the type of its tracepoint, by number. The loader takes numbers
 //! from a parsed copy of the type information, which costs tens of milliseconds and megabytes; it is
 //! handed one that holds nothing but these types, under their numbers.
@@ -32,6 +34,25 @@ pub(crate) fn find(btf: &[u8]) -> Option<Distances> {
         preempt_count: distance(of("__preempt_count", "preempt_count")?),
         cpu_number: distance(of("cpu_number", "cpu_number")?),
     })
+}
+
+/// What the programs read of the kernel's accounts of its tasks: structure and member.
+const ACCOUNTS: [(&str, &str); 7] = [
+    ("task_struct", "sched_info"),
+    ("sched_info", "run_delay"),
+    ("sched_info", "last_arrival"),
+    ("sched_info", "last_queued"),
+    ("sched_entity", "cfs_rq"),
+    ("cfs_rq", "rq"),
+    ("rq", "clock"),
+];
+
+/// Whether the kernel keeps an account of each task: when it got its processor last, how long it was ready in all.
+pub(crate) fn has_accounts(btf: &[u8]) -> bool {
+    let has_all = |types: Types<'_>| {
+        ACCOUNTS.iter().all(|(structure, member)| types.member_of(structure, member).is_some())
+    };
+    Types::parse(btf).is_some_and(has_all)
 }
 
 /// Type information in which the typedefs of `tracepoints` have the numbers that they have in `btf`, and
@@ -260,5 +281,12 @@ mod tests {
             return longpole_testkit::skipped("this kernel has no type information");
         };
         assert!(find(&bytes).is_some());
+        assert!(has_accounts(&bytes));
+    }
+
+    #[test]
+    fn a_kernel_without_accounts_is_known_by_its_types() {
+        let bytes = btf(&[("runqueues", 5000), ("__preempt_count", 800), ("cpu_number", 804)]);
+        assert!(!has_accounts(&bytes));
     }
 }

@@ -6,6 +6,7 @@
 use longpole_event::{Blocking, Call, FileKind, Time};
 use longpole_symbols::Registers;
 
+use super::arrivals::{Account, Accounts};
 use crate::raw::{RawEvent, RawKind, RawStack, RawWaker, TakenStack, Task};
 
 const PREVIOUS_TRACKED: u8 = 1;
@@ -17,8 +18,8 @@ const WAKER_TRACKED: u8 = 16;
 /// One record.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Wire {
-    /// An event. A stack it names is [`RawStack::Known`].
-    Event(RawEvent),
+    /// An event, with what the kernel's accounts say of its tasks. A stack it names is [`RawStack::Known`].
+    Event(RawEvent, Accounts),
     /// A stack that is named by `key` from now on.
     Stack { key: u64, stack: Box<TakenStack> },
 }
@@ -89,8 +90,9 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Wire> {
         cpu: fields.u16()?,
         pid: fields.u32()?,
     };
+    let mut accounts = Accounts::default();
     let kind = match head.kind {
-        1 => switch(&head, &mut fields)?,
+        1 => switch(&head, &mut fields, &mut accounts)?,
         2 => wake(&head, &mut fields)?,
         3 => fork(&head, &mut fields)?,
         4 => {
@@ -103,22 +105,22 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Wire> {
             RawKind::Name { task, name: fields.text(16)? }
         }
         6 => {
-            let (tid, stack) = stack(&mut fields)?;
+            let (tid, stack) = stack(&mut fields, &mut accounts)?;
             let task = Task { pid: head.pid, tid };
             let kernel = head.flags & IN_KERNEL != 0;
             RawKind::Sample { task, kernel, stack: RawStack::Taken(stack) }
         }
         8 => RawKind::File { number: fields.u64()?, name: fields.text(64)? },
         7 => {
-            let (_, stack) = stack(&mut fields)?;
+            let (_, stack) = stack(&mut fields, &mut accounts)?;
             return Some(Wire::Stack { key: stack.key?, stack });
         }
         _ => return None,
     };
-    Some(Wire::Event(RawEvent { time: head.time, cpu: head.cpu, kind }))
+    Some(Wire::Event(RawEvent { time: head.time, cpu: head.cpu, kind }, accounts))
 }
 
-fn switch(head: &Head, fields: &mut Fields<'_>) -> Option<RawKind> {
+fn switch(head: &Head, fields: &mut Fields<'_>, accounts: &mut Accounts) -> Option<RawKind> {
     let previous = Task { pid: head.pid, tid: fields.u32()? };
     let next_tid = fields.u32()?;
     let next = Task { pid: fields.u32()?, tid: next_tid };
@@ -131,7 +133,9 @@ fn switch(head: &Head, fields: &mut Fields<'_>) -> Option<RawKind> {
         5 => Blocking::Dead,
         _ => return None,
     };
-    let (call, stack) = call(head, fields)?;
+    let (file, number) = (file(fields)?, number(fields)?);
+    *accounts = Accounts { on: account(fields)?, next_waited: fields.u64()? };
+    let (call, stack) = call(head, (file, number), fields)?;
     Some(RawKind::Switch {
         previous: (head.flags & PREVIOUS_TRACKED != 0).then_some(previous),
         blocking,
@@ -146,7 +150,8 @@ fn wake(head: &Head, fields: &mut Fields<'_>) -> Option<RawKind> {
     let wakee = Task { pid: fields.u32()?, tid: wakee_tid };
     let waker = Task { pid: head.pid, tid: fields.u32()? };
     let context = fields.u8()?;
-    let (call, stack) = call(head, fields)?;
+    let (file, number) = (file(fields)?, number(fields)?);
+    let (call, stack) = call(head, (file, number), fields)?;
     let waker = match context {
         0 if head.flags & WAKER_TRACKED != 0 => RawWaker::Task(waker, String::new()),
         0 => RawWaker::Task(waker, fields.text(16)?),
@@ -165,9 +170,8 @@ fn fork(head: &Head, fields: &mut Fields<'_>) -> Option<RawKind> {
     Some(RawKind::Fork { parent, child, stack: named(fields.u64()?) })
 }
 
-/// The file kind and number, and the call part where there is one.
-fn call(head: &Head, fields: &mut Fields<'_>) -> Option<(Option<Call>, RawStack)> {
-    let file = match fields.u8()? {
+fn file(fields: &mut Fields<'_>) -> Option<FileKind> {
+    Some(match fields.u8()? {
         0 => FileKind::None,
         1 => FileKind::Regular,
         2 => FileKind::Pipe,
@@ -176,8 +180,25 @@ fn call(head: &Head, fields: &mut Fields<'_>) -> Option<(Option<Call>, RawStack)
         5 => FileKind::Block,
         6 => FileKind::Anonymous,
         _ => return None,
-    };
-    let number = i32::from(i16::from_ne_bytes(fields.array()?));
+    })
+}
+
+/// The number of a system call.
+fn number(fields: &mut Fields<'_>) -> Option<i32> {
+    fields.array().map(|bytes| i32::from(i16::from_ne_bytes(bytes)))
+}
+
+fn account(fields: &mut Fields<'_>) -> Option<Account> {
+    let (arrived, waited) = (fields.u64()?, fields.u64()?);
+    Some(Account { arrived: (arrived != 0).then(|| Time::from_nanoseconds(arrived)), waited })
+}
+
+/// The call part, where there is one.
+fn call(
+    head: &Head,
+    (file, number): (FileKind, i32),
+    fields: &mut Fields<'_>,
+) -> Option<(Option<Call>, RawStack)> {
     if head.flags & HAS_CALL == 0 {
         return Some((None, RawStack::None));
     }
@@ -189,9 +210,10 @@ fn named(key: u64) -> RawStack {
     if key == 0 { RawStack::None } else { RawStack::Known(key) }
 }
 
-fn stack(fields: &mut Fields<'_>) -> Option<(u32, Box<TakenStack>)> {
+fn stack(fields: &mut Fields<'_>, accounts: &mut Accounts) -> Option<(u32, Box<TakenStack>)> {
     let key = fields.u64()?;
     let registers = Registers { ip: fields.u64()?, sp: fields.u64()?, bp: fields.u64()? };
+    accounts.on = account(fields)?;
     let tid = fields.u32()?;
     let memory_bytes = usize::try_from(fields.u32()?).ok()?;
     let kernel_frames = fields.u32()?;
@@ -233,6 +255,7 @@ mod tests {
         push32(&mut bytes, &[11, 12, 13]);
         bytes.extend([1, 2]);
         bytes.extend(202_i16.to_ne_bytes());
+        push64(&mut bytes, &[70, 5, 6]);
         push64(&mut bytes, &[1, 2, 3, 99]);
         let expected = RawKind::Switch {
             previous: Some(Task { pid: 10, tid: 11 }),
@@ -242,7 +265,9 @@ mod tests {
             next: None,
         };
         let time = Time::from_nanoseconds(77);
-        assert_eq!(decode(&bytes), Some(Wire::Event(RawEvent { time, cpu: 1, kind: expected })));
+        let on = Account { arrived: Some(Time::from_nanoseconds(70)), waited: 5 };
+        let event = RawEvent { time, cpu: 1, kind: expected };
+        assert_eq!(decode(&bytes), Some(Wire::Event(event, Accounts { on, next_waited: 6 })));
         for end in 0..bytes.len() {
             assert_eq!(decode(&bytes[..end]), None, "cut at {end}");
         }
@@ -255,7 +280,7 @@ mod tests {
         bytes.extend([0, 0]);
         bytes.extend((-1_i16).to_ne_bytes());
         bytes.extend(b"kworker/0:1\0\0\0\0\0");
-        let Some(Wire::Event(event)) = decode(&bytes) else { panic!() };
+        let Some(Wire::Event(event, _)) = decode(&bytes) else { panic!() };
         let waker = RawWaker::Task(Task { pid: 20, tid: 21 }, "kworker/0:1".into());
         let wakee = Task { pid: 10, tid: 11 };
         assert_eq!(event.kind, RawKind::Wake { wakee, waker, call: None, stack: RawStack::None });
@@ -268,7 +293,7 @@ mod tests {
         let mut name = [0; 64];
         name[..11].copy_from_slice(b"journal.log");
         bytes.extend(name);
-        let Some(Wire::Event(event)) = decode(&bytes) else { panic!() };
+        let Some(Wire::Event(event, _)) = decode(&bytes) else { panic!() };
         assert_eq!(event.kind, RawKind::File { number: u64::MAX, name: "journal.log".into() });
         assert_eq!(decode(&bytes[..bytes.len() - 1]), None);
     }
@@ -276,7 +301,7 @@ mod tests {
     #[test]
     fn a_stack_is_taken_apart_and_a_longer_claim_than_the_record_is_refused() {
         let mut bytes = head(7, 0, 10);
-        push64(&mut bytes, &[5, 0x1000, 0x7000, 0x7010]);
+        push64(&mut bytes, &[5, 0x1000, 0x7000, 0x7010, 0, 0]);
         push32(&mut bytes, &[11, 8, 1, 2]);
         push64(&mut bytes, &[0xffff_ffff_8100_0000, 0x1000, 0x2000, 0xabcd]);
         let Some(Wire::Stack { key: 5, stack }) = decode(&bytes) else { panic!() };
