@@ -5,8 +5,10 @@
 //! metrics from whoever can compute them. Out: histograms, table values and correlations of any metric at any
 //! node. `docs/series.md` defines all of it.
 
+mod aggregation;
 mod outside;
 mod window;
 
+pub use aggregation::{Aggregation, TableCalculation};
 pub use outside::{Node, Series};
 pub use window::Window;
