@@ -13,5 +13,5 @@ mod source;
 
 pub use choice::{BadChoice, Choice};
 pub use collection::{Collection, DEFAULT_INTERVAL, Options};
-pub use sink::{Key, Sink};
+pub use sink::{Handle, Key, Sink};
 pub use source::Source;

@@ -28,10 +28,24 @@ pub struct Key<'a> {
     pub label: &'a str,
 }
 
+/// A series that has been defined, for those who keep it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Handle(usize);
+
+/// A series that has been defined.
+#[derive(Debug)]
+struct Defined {
+    id: SeriesId,
+    /// The time of its last value.
+    last: Option<Time>,
+    metric: String,
+}
+
 /// What is remembered of one collector.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
-    series: FxHashMap<(String, SeriesNode, String), (SeriesId, Time)>,
+    handles: FxHashMap<(String, SeriesNode, String), Handle>,
+    defined: Vec<Defined>,
     values: u64,
     troubles: BTreeMap<String, u64>,
 }
@@ -49,7 +63,7 @@ impl Ledger {
         let trouble = |(what, count)| Trouble { what, count };
         OutsideAccount {
             collector,
-            series: u32::try_from(self.series.len()).unwrap_or(u32::MAX),
+            series: u32::try_from(self.defined.len()).unwrap_or(u32::MAX),
             values: self.values,
             troubles: self.troubles.into_iter().map(trouble).collect(),
             ..OutsideAccount::default()
@@ -70,19 +84,30 @@ pub struct Sink<'a> {
 impl Sink<'_> {
     /// Puts a value at its time. Refused, and counted: what is no number, a time before the value before it.
     pub fn put(&mut self, key: &Key<'_>, time: Time, value: f64) {
+        if let Some(handle) = self.open(key) {
+            self.put_to(handle, time, value);
+        }
+    }
+
+    /// Puts a value of a series that is known, as [`Sink::put`] does, without looking for it.
+    pub fn put_to(&mut self, handle: Handle, time: Time, value: f64) {
         if self.broken.is_some() {
             return;
         }
-        if !value.is_finite() {
-            return self.ledger.trouble(&format!("`{}` was not a number", shortened(key.metric)));
-        }
-        let Some(id) = self.series(key, time) else { return };
-        self.ledger.values += 1;
-        let kind = EventKind::Value { series: id, value };
-        let put = self.log.event(Event { time, cpu: 0, thread: ThreadId(0), kind });
-        if let Err(error) = put {
-            *self.broken = Some(error);
-        }
+        let defined = &mut self.ledger.defined[handle.0];
+        let trouble = match defined.last {
+            _ if !value.is_finite() => "was not a number",
+            Some(last) if time < last => "went back in time",
+            _ => {
+                defined.last = Some(time);
+                let kind = EventKind::Value { series: defined.id, value };
+                self.ledger.values += 1;
+                let put = self.log.event(Event { time, cpu: 0, thread: ThreadId(0), kind });
+                return *self.broken = put.err();
+            }
+        };
+        let trouble = format!("`{}` {trouble}", defined.metric);
+        self.ledger.trouble(&trouble);
     }
 
     /// Counts something that went wrong, in words that do not change from time to time.
@@ -90,26 +115,26 @@ impl Sink<'_> {
         self.ledger.trouble(what);
     }
 
-    /// The series of this key, if `time` is not before its last value.
-    fn series(&mut self, key: &Key<'_>, time: Time) -> Option<SeriesId> {
+    /// The series of this key, defined where it is new; `None` (and counted) where there are too many, or the log is broken.
+    pub fn open(&mut self, key: &Key<'_>) -> Option<Handle> {
+        if self.broken.is_some() {
+            return None;
+        }
         let (metric, label) = (shortened(key.metric), shortened(key.label));
         let kept = (metric.to_owned(), key.node, label.to_owned());
-        if let Some((id, last)) = self.ledger.series.get_mut(&kept) {
-            if time < *last {
-                self.ledger.trouble(&format!("`{metric}` went back in time"));
-                return None;
-            }
-            *last = time;
-            return Some(*id);
+        if let Some(handle) = self.ledger.handles.get(&kept) {
+            return Some(*handle);
         }
-        if self.ledger.series.len() >= MOST_SERIES {
+        if self.ledger.defined.len() >= MOST_SERIES {
             self.ledger.trouble(&format!("more than {MOST_SERIES} series: the rest was left out"));
             return None;
         }
         match define(self.log, key, self.collector) {
             Ok(id) => {
-                self.ledger.series.insert(kept, (id, time));
-                Some(id)
+                let handle = Handle(self.ledger.defined.len());
+                self.ledger.defined.push(Defined { id, last: None, metric: metric.to_owned() });
+                self.ledger.handles.insert(kept, handle);
+                Some(handle)
             }
             Err(error) => {
                 *self.broken = Some(error);
