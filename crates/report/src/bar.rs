@@ -7,11 +7,6 @@ pub(crate) fn bar(percent: f64, width: usize) -> String {
     format!("{}{rest}", "█".repeat(eighths / 8))
 }
 
-/// One character of a bar upwards, filled by so many eighths.
-pub(crate) fn upwards(eighths: usize) -> char {
-    [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'][eighths.min(8)]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -19,6 +14,5 @@ mod tests {
     #[test]
     fn bars_are_drawn_to_an_eighth_of_a_character() {
         assert_eq!([0.0, 50.0, 53.2, 100.0].map(|percent| bar(percent, 4)), ["", "██", "██▏", "████"]);
-        assert_eq!([0, 1, 4, 8, 9].map(upwards), [' ', '▁', '▄', '█', '█']);
     }
 }

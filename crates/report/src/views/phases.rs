@@ -4,11 +4,11 @@ use longpole_metrics::{Bin, Curve, MarkedRegion, Node, Phases, ProposedPhase};
 use longpole_trace::Procedure;
 
 use super::{ROWS_OF_TEXT, identity};
-use crate::bar::upwards;
 use crate::input::{Options, Source};
 use crate::phase::argument;
 use crate::quantity::{count_of, percent, percent_text, time_text};
 use crate::report::{Report, Row};
+use crate::sparkline::upwards;
 use crate::table::{Show, Table, shown};
 use crate::text::Section;
 use crate::view::View;

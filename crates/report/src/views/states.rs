@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use longpole_metrics::{By, Condition, Node, Spread, Spreads, StateRow, States};
 
 use super::{ROWS_OF_TEXT, identity, identity_columns, noun};
-use crate::bar::upwards;
 use crate::input::{Options, Source};
 use crate::quantity::{percent, time_text};
 use crate::report::{Report, Row};
+use crate::sparkline::upwards;
 use crate::table::{Show, Table, shown};
 use crate::text::Section;
 use crate::view::View;
