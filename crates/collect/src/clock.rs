@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use longpole_event::Time;
 
+use crate::lines::Moment;
+
 fn read(clock: libc::clockid_t) -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the kernel writes into `time` only.
@@ -20,4 +22,9 @@ pub(crate) fn now() -> Time {
 /// CPU time of the calling thread.
 pub(crate) fn thread_cpu() -> Duration {
     read(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// Now, on the clock of events and as Unix time.
+pub(crate) fn moment() -> Moment {
+    Moment { now: now(), unix_nanoseconds: read(libc::CLOCK_REALTIME).as_nanos() as u64 }
 }

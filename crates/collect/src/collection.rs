@@ -10,6 +10,7 @@ use longpole_recording::{LogBuilder, OutsideAccount, Trouble};
 
 use crate::choice::Choice;
 use crate::clock;
+use crate::command::Command;
 use crate::kernel::Kernel;
 use crate::sink::{Ledger, Sink};
 use crate::source::Source;
@@ -44,8 +45,9 @@ pub const DEFAULT_INTERVAL: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub struct Collection {
     program: Arc<AtomicU32>,
-    end: Sender<()>,
-    thread: JoinHandle<Vec<OutsideAccount>>,
+    /// Both are there until the end.
+    end: Option<Sender<()>>,
+    thread: Option<JoinHandle<Vec<OutsideAccount>>>,
 }
 
 impl Collection {
@@ -64,7 +66,8 @@ impl Collection {
             }
             looking.end(interval)
         });
-        Collection { program, end, thread: thread.expect("a thread can be started") }
+        let thread = thread.expect("a thread can be started");
+        Collection { program, end: Some(end), thread: Some(thread) }
     }
 
     /// The program has been started: its first process.
@@ -74,9 +77,20 @@ impl Collection {
 
     /// Ends the collectors: how each of them fared.
     #[must_use]
-    pub fn stop(self) -> Vec<OutsideAccount> {
-        drop(self.end);
-        self.thread.join().unwrap_or_default()
+    pub fn stop(mut self) -> Vec<OutsideAccount> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Vec<OutsideAccount> {
+        drop(self.end.take());
+        self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or_default()
+    }
+}
+
+impl Drop for Collection {
+    /// Where there is no recording after all, nothing that was started stays behind.
+    fn drop(&mut self) {
+        let _ = self.end();
     }
 }
 
@@ -94,6 +108,13 @@ impl Collector {
         let mut ledger = Ledger::default();
         let source: Option<Box<dyn Source>> = match choice {
             Choice::Kernel => Some(Box::new(Kernel::default())),
+            Choice::Command(text) => match Command::start(text, &[]) {
+                Ok(command) => Some(Box::new(command)),
+                Err(error) => {
+                    ledger.trouble(&format!("it could not be started: {error}"));
+                    None
+                }
+            },
             _ => {
                 ledger.trouble("this build cannot collect it");
                 None
@@ -134,7 +155,11 @@ impl Looking {
     }
 
     fn end(mut self, interval: Duration) -> Vec<OutsideAccount> {
-        self.collectors.iter_mut().filter_map(|one| one.source.as_mut()).for_each(|source| source.stop());
+        let sources = |all: &mut Self, end: fn(&mut Box<dyn Source>)| {
+            all.collectors.iter_mut().filter_map(|one| one.source.as_mut()).for_each(end);
+        };
+        sources(&mut self, |source| source.ending());
+        sources(&mut self, |source| source.stop());
         self.round();
         if let Err(error) = self.log.flush() {
             self.broken.get_or_insert(error);

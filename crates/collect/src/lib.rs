@@ -7,11 +7,15 @@
 mod choice;
 mod clock;
 mod collection;
+mod command;
+mod examples;
 mod kernel;
+mod lines;
 mod sink;
 mod source;
 
 pub use choice::{BadChoice, Choice};
 pub use collection::{Collection, DEFAULT_INTERVAL, Options};
+pub use lines::{Lines, Moment, Taken};
 pub use sink::{Handle, Key, Sink};
 pub use source::Source;

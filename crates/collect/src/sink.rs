@@ -6,6 +6,8 @@ use longpole_event::{Event, EventKind, Samples, Series, SeriesId, SeriesNode, Th
 use longpole_recording::{LogBuilder, OutsideAccount, Trouble};
 use rustc_hash::FxHashMap;
 
+use crate::lines::Taken;
+
 /// Kinds of trouble that are told apart; the rest is counted together.
 const MOST_TROUBLES: usize = 50;
 /// Series that one collector can have.
@@ -108,6 +110,14 @@ impl Sink<'_> {
         };
         let trouble = format!("`{}` {trouble}", defined.metric);
         self.ledger.trouble(&trouble);
+    }
+
+    /// Takes what a reader of text found.
+    pub(crate) fn take(&mut self, taken: Taken<'_>) {
+        match taken {
+            Taken::Value { key, time, value } => self.put(&key, time, value),
+            Taken::Trouble(what) => self.trouble(what),
+        }
     }
 
     /// Counts something that went wrong, in words that do not change from time to time.

@@ -34,6 +34,9 @@ pub trait Source: Send {
         Duration::ZERO
     }
 
-    /// The program has ended, and there is one look more: ends what was started, within a second.
+    /// The program has ended: tells what was started to end, and does not wait for it.
+    fn ending(&mut self) {}
+
+    /// All sources were told of the end, and there is one look more: what was started has ended within a second.
     fn stop(&mut self) {}
 }
