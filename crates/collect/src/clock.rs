@@ -28,3 +28,14 @@ pub(crate) fn thread_cpu() -> Duration {
 pub(crate) fn moment() -> Moment {
     Moment { now: now(), unix_nanoseconds: read(libc::CLOCK_REALTIME).as_nanos() as u64 }
 }
+
+/// How far `CLOCK_BOOTTIME` is ahead of `CLOCK_MONOTONIC`: the time that the machine slept.
+pub(crate) fn slept() -> Duration {
+    read(libc::CLOCK_BOOTTIME).saturating_sub(read(libc::CLOCK_MONOTONIC))
+}
+
+/// Bytes of a page.
+pub(crate) fn page_bytes() -> f64 {
+    // SAFETY: asks for a constant of the machine.
+    unsafe { libc::sysconf(libc::_SC_PAGESIZE) as f64 }
+}

@@ -61,7 +61,7 @@ impl Collection {
         let interval = options.interval;
         let thread = std::thread::Builder::new().name("series".to_owned()).spawn(move || {
             looking.round();
-            while ended.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
+            while ended.recv_timeout(interval) != Err(RecvTimeoutError::Disconnected) {
                 looking.round();
             }
             looking.end(interval)
@@ -73,6 +73,10 @@ impl Collection {
     /// The program has been started: its first process.
     pub fn program(&self, pid: u32) {
         self.program.store(pid, Ordering::Relaxed);
+        // Wakes the thread: the first look at the program is at its begin.
+        if let Some(end) = &self.end {
+            let _ = end.send(());
+        }
     }
 
     /// Ends the collectors: how each of them fared.
@@ -107,7 +111,7 @@ impl Collector {
     fn new(choice: &Choice) -> Collector {
         let mut ledger = Ledger::default();
         let source: Option<Box<dyn Source>> = match choice {
-            Choice::Kernel => Some(Box::new(Kernel::default())),
+            Choice::Kernel => Some(Box::new(Kernel::new())),
             Choice::Command(text) => match Command::start(text, &[]) {
                 Ok(command) => Some(Box::new(command)),
                 Err(error) => {
@@ -166,11 +170,16 @@ impl Looking {
         }
         let broken = self.broken.map(|error| format!("the series could not be written: failed to {error}"));
         let account = |collector: Collector| {
+            let used = collector.source.as_ref().and_then(|source| source.used_interval());
             let elsewhere = collector.source.as_ref().map_or(Duration::ZERO, |source| source.cpu_elsewhere());
             let cpu_seconds = (collector.cpu + elsewhere).as_secs_f64();
             let mut account = collector.ledger.into_account(collector.name);
             account.troubles.extend(broken.iter().map(|what| Trouble { what: what.clone(), count: 1 }));
-            OutsideAccount { cpu_seconds, interval_seconds: Some(interval.as_secs_f64()), ..account }
+            OutsideAccount {
+                cpu_seconds,
+                interval_seconds: Some(used.unwrap_or(interval).as_secs_f64()),
+                ..account
+            }
         };
         self.collectors.into_iter().map(account).collect()
     }

@@ -1,36 +1,165 @@
-//! What the machine does: `/proc/stat`.
+//! What the machine does: processors, memory, pressure, interrupts, disks and networks, from `/proc`.
+//!
+//! Each file is a [`Part`], which has a pace of its own: files that are dear to read on this machine are read less often.
 
-use std::fs;
 use std::io;
+use std::time::Duration;
 
-use longpole_event::{Samples, SeriesNode, Time};
+use longpole_event::{SeriesNode, Time};
 
-use crate::sink::{Key, Sink};
+use crate::kept_file::KeptFile;
+use crate::known::Known;
+use crate::pace::Pace;
+use crate::sink::Sink;
 use crate::source::Source;
+use crate::track::{Look, Of, Track};
 
-/// Ticks of `/proc/stat` in a second: `USER_HZ`, which is the same on every machine that this runs on.
-const TICKS: f64 = 100.0;
+mod devices;
+mod interrupts;
+mod memory;
+mod pressure;
+mod processors;
+
+/// A file of the kernel, and what stands in it.
+trait Part: Send {
+    /// Takes its text.
+    fn read(&mut self, text: &[u8], out: &mut Out<'_, '_>);
+}
+
+/// Where a part puts what it reads.
+struct Out<'a, 'b> {
+    look: Look,
+    sink: &'a mut Sink<'b>,
+}
+
+impl Out<'_, '_> {
+    /// A value of the machine.
+    fn put(&mut self, track: &mut Track, known: &'static Known, label: &str, value: f64) {
+        track.put(Of { known, node: SeriesNode::Machine, label }, self.look, value, self.sink);
+    }
+}
+
+struct Place {
+    path: &'static str,
+    pace: Pace,
+    file: Option<KeptFile>,
+    part: Box<dyn Part>,
+}
 
 /// Reads the kernel's counts of the machine.
-#[derive(Debug, Default)]
-pub(crate) struct Kernel {}
+pub(crate) struct Kernel {
+    places: Vec<Place>,
+    buffer: Vec<u8>,
+    is_last: bool,
+}
+
+impl Kernel {
+    pub(crate) fn new() -> Kernel {
+        let place =
+            |path, percent: f64, part| Place { path, pace: Pace::within(percent / 100.0), file: None, part };
+        // Together half a percent: the other half is for processes.
+        let mut places = vec![
+            place("/proc/stat", 0.12, Box::<processors::Processors>::default() as Box<dyn Part>),
+            place("/proc/vmstat", 0.10, Box::new(memory::Memory::new())),
+            place("/proc/interrupts", 0.06, Box::<interrupts::Interrupts>::default()),
+            place("/proc/diskstats", 0.07, Box::<devices::Disks>::default()),
+            place("/proc/net/dev", 0.06, Box::<devices::Networks>::default()),
+        ];
+        places.extend(pressure::FILES.iter().map(|file| place(file.path, 0.02, Box::new(file.part()))));
+        Kernel { places, buffer: Vec::new(), is_last: false }
+    }
+}
 
 impl Source for Kernel {
     fn look(&mut self, now: Time, sink: &mut Sink<'_>) -> io::Result<()> {
-        let text = fs::read_to_string("/proc/stat")?;
-        let Some(all) = text.lines().find_map(|line| line.strip_prefix("cpu ")) else { return Ok(()) };
-        let Some(user) = all.split_ascii_whitespace().next().and_then(|word| word.parse::<f64>().ok()) else {
-            sink.trouble("/proc/stat has no user time");
-            return Ok(());
-        };
-        let key = Key {
-            metric: "sys_user_time",
-            unit: "s",
-            samples: Samples::Counter,
-            node: SeriesNode::Machine,
-            label: "",
-        };
-        sink.put(&key, now, user / TICKS);
+        let buffer = &mut self.buffer;
+        for place in &mut self.places {
+            if self.is_last || place.pace.is_due(now) {
+                let look = Look { now, before: place.pace.last(), is_last: self.is_last };
+                let Place { pace, file, part, path } = place;
+                pace.look(now, || look_at(file, path, part.as_mut(), buffer, &mut Out { look, sink }));
+            }
+        }
+        // What cannot be opened was told at the first look.
+        self.places.retain(|place| place.file.is_some());
         Ok(())
+    }
+
+    fn used_interval(&self) -> Option<Duration> {
+        self.places.first().and_then(|place| place.pace.interval())
+    }
+
+    fn stop(&mut self) {
+        self.is_last = true;
+    }
+}
+
+fn look_at(
+    file: &mut Option<KeptFile>,
+    path: &str,
+    part: &mut dyn Part,
+    buffer: &mut Vec<u8>,
+    out: &mut Out<'_, '_>,
+) {
+    if file.is_none() {
+        match KeptFile::open(path) {
+            Ok(opened) => *file = Some(opened),
+            Err(error) => return out.sink.trouble(&format!("{path} cannot be read: {error}")),
+        }
+    }
+    let Some(kept) = file else { return };
+    match kept.read(buffer) {
+        Ok(text) => part.read(text, out),
+        Err(error) => {
+            // Pressure may be compiled in and switched off: the file opens, and cannot be read.
+            out.sink.trouble(&format!("{path} cannot be read: {error}"));
+            *file = None;
+        }
+    }
+}
+
+#[cfg(test)]
+impl crate::sink::fixture::Log {
+    /// Has a part read a text, once a nanosecond.
+    fn read(&mut self, part: &mut dyn Part, now: u64, text: &[u8]) {
+        let look = crate::sink::fixture::look(now.checked_sub(1), now);
+        part.read(text, &mut Out { look, sink: &mut self.sink("test") });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sink::fixture::Log;
+
+    #[test]
+    fn the_machine_that_this_runs_on_has_user_time_and_page_faults() {
+        let mut log = Log::new();
+        let mut kernel = Kernel::new();
+        kernel.look(Time::from_nanoseconds(1_000_000), &mut log.sink("kernel")).unwrap();
+        kernel.stop();
+        kernel.look(Time::from_nanoseconds(11_000_000), &mut log.sink("kernel")).unwrap();
+        let values = log.values();
+        assert!(
+            values
+                .iter()
+                .any(|value| value.metric == "sys_user_time" && value.label == "cpu0" && value.value > 0.0)
+        );
+        assert!(values.iter().any(|value| value.metric == "sys_page_faults" && value.value > 0.0));
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_told_once() {
+        let mut log = Log::new();
+        let mut kernel = Kernel::new();
+        kernel.places.truncate(1);
+        kernel.places[0].path = "/proc/there-is-no-such-file";
+        for look in 1..4 {
+            kernel.look(Time::from_nanoseconds(look), &mut log.sink("kernel")).unwrap();
+        }
+        let troubles = log.account().troubles;
+        assert_eq!(troubles.len(), 1);
+        assert_eq!(troubles[0].count, 1);
+        assert!(troubles[0].what.starts_with("/proc/there-is-no-such-file cannot be read"));
     }
 }

@@ -9,13 +9,18 @@ mod clock;
 mod collection;
 mod command;
 mod examples;
+mod kept_file;
 mod kernel;
+mod known;
 mod lines;
+mod pace;
 mod sink;
 mod source;
+mod track;
 
 pub use choice::{BadChoice, Choice};
 pub use collection::{Collection, DEFAULT_INTERVAL, Options};
+pub use known::{KERNEL, Known, PROCESS};
 pub use lines::{Lines, Moment, Taken};
 pub use sink::{Handle, Key, Sink};
 pub use source::Source;

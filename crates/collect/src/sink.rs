@@ -165,3 +165,6 @@ fn define(log: &mut LogBuilder, key: &Key<'_>, collector: &str) -> longpole_reco
 fn shortened(text: &str) -> &str {
     &text[..text.floor_char_boundary(MOST_NAME_BYTES)]
 }
+
+#[cfg(test)]
+pub(crate) mod fixture;

@@ -29,6 +29,11 @@ pub trait Source: Send {
         None
     }
 
+    /// How often it looked, where it keeps a pace of its own.
+    fn used_interval(&self) -> Option<Duration> {
+        None
+    }
+
     /// CPU time that it used elsewhere (other threads, a command).
     fn cpu_elsewhere(&self) -> Duration {
         Duration::ZERO
