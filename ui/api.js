@@ -10,10 +10,12 @@ export class Failure extends Error {
   /**
    * @param {string} message what failed
    * @param {string[]} hints what to do about it
+   * @param {any} [details] what else the answer said
    */
-  constructor(message, hints = []) {
+  constructor(message, hints = [], details) {
     super(message);
     this.hints = hints;
+    this.details = details;
   }
 }
 
@@ -87,7 +89,7 @@ async function fetchAnswer(key) {
   }
   const body = await response.json().catch(() => null);
   if (!response.ok) {
-    throw new Failure(body?.error ?? `the server answered ${response.status}`, body?.hints ?? []);
+    throw new Failure(body?.error ?? `the server answered ${response.status}`, body?.hints ?? [], body);
   }
   return body;
 }

@@ -65,7 +65,7 @@ export const styleOf = (index) => ({ colour: `series-${(index % MOST) + 1}`, das
 /**
  * Values of curves over the middles of their bins, as a drawing wants them: one list of times, and of each curve its values
  * there, null where it has none. Curves can have different windows and bins.
- * @param {({from_seconds: number, to_seconds: number, bins: number, values: number[]}|undefined)[]} curves
+ * @param {({from_seconds: number, to_seconds: number, bins: number, values: (number|null)[]}|undefined)[]} curves
  * @returns {{times: number[], values: (number|null)[][]}}
  */
 export function aligned(curves) {
@@ -79,7 +79,7 @@ export function aligned(curves) {
 
 /**
  * The value of the bin that begins at or before a moment; at the end, of the last one.
- * @param {{from_seconds: number, to_seconds: number, bins: number, values: number[]}} curve
+ * @param {{from_seconds: number, to_seconds: number, bins: number, values: (number|null)[]}} curve
  * @param {number} seconds
  * @returns {number|null}
  */
@@ -91,7 +91,7 @@ export function valueAt({ from_seconds, to_seconds, bins, values }, seconds) {
 
 /**
  * A curve with fewer bins: means of the old ones.
- * @param {number[]} values
+ * @param {number[]} values of a curve that has one everywhere
  * @param {number} bins
  * @returns {number[]}
  */

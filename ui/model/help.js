@@ -37,6 +37,17 @@ export function holds({ name, title, explanation }, wanted) {
 }
 
 /**
+ * A metric from outside, or a derived one, as an entry of the help.
+ * @param {import('./metrics.js').Metric} metric
+ * @returns {Entry}
+ */
+export function entryOfMetric({ name, title, unit, explanation, class: own, group, level, formula }) {
+  const isDerived = own === 'derived';
+  const told = [explanation, isDerived && formula && `Defined as \`${formula}\`.`, !isDerived && group && `Collected by \`${group}\`.`, level && `Of each ${level}${level === 'program' ? '' : ' and all above it'}.`];
+  return { name, title, unit, explanation: told.filter(Boolean).join(' '), source: '', group: isDerived ? 'Derived' : group ? `From outside: ${group}` : 'From outside' };
+}
+
+/**
  * The entry that a link means: by its name, else the one whose title it is, `_` and `-` being the same as a space.
  * @template {{name: string, title: string}} T
  * @param {T[]} entries

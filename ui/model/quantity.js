@@ -56,6 +56,36 @@ export function cell(value, unit) {
   return Number.isInteger(value) ? count(value) : digits(value);
 }
 
+/** @type {[number, string][]} */
+const THOUSANDS = [[1e15, 'P'], [1e12, 'T'], [1e9, 'G'], [1e6, 'M']];
+
+/**
+ * A number of any size: three digits that count, whole to a million, then in millions and above.
+ * @param {number} number
+ */
+export function short(number) {
+  const size = Math.abs(number);
+  if (size === 0) return '0';
+  const [scale, letter] = THOUSANDS.find(([scale]) => size >= scale * 0.9995) ?? [1, ''];
+  if (letter) return `${digits(number / scale)} ${letter}`;
+  if (size >= 1000) return `${number < 0 ? '−' : ''}${count(size)}`;
+  if (size < 0.01) return number.toPrecision(3);
+  return Number.isInteger(number) ? String(number) : digits(number);
+}
+
+/**
+ * A value with its unit, whatever that is.
+ * @param {number|null|undefined} value
+ * @param {string} unit
+ */
+export function amount(value, unit) {
+  if (value === null || value === undefined || !Number.isFinite(value)) return '';
+  if (unit === 's') return time(value);
+  if (unit === '%') return percent(value);
+  if (unit === 'threads') return `${value.toFixed(2)} threads`;
+  return unit ? `${short(value)} ${unit}` : short(value);
+}
+
 /**
  * A point of the run or a phase, as `--phase` takes it: with as many digits as the grain needs.
  * @param {number} from seconds

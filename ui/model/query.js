@@ -18,7 +18,7 @@ export function keyOf(path, parameters) {
 }
 
 /** Keys of the URL that can stand several times. */
-const LISTS = ['set', 'curves', 'open', 'folded'];
+const LISTS = ['set', 'curves', 'open', 'folded', 'define'];
 
 /**
  * A place of the page: the view and what is seen of it.
@@ -52,7 +52,7 @@ export function hashOf(place) {
 }
 
 /** Keys that stay when one goes from view to view. */
-const COMMON = ['phase', 'io', 'weight'];
+const COMMON = ['phase', 'io', 'weight', 'define'];
 
 /**
  * The place after a change.

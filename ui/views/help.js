@@ -1,7 +1,8 @@
 /** What every number and word means: the registry, the keys, and how to read each view. In the URL: `of`, an entry's name, and `find`. */
 
-import { entryOf, groupsOf, holds, sourceText } from '../model/help.js';
+import { entryOf, entryOfMetric, groupsOf, holds, sourceText } from '../model/help.js';
 import { wordsOf } from '../model/summary.js';
+import { answers, catalogueOf } from '../widgets/catalogue.js';
 import { element } from '../widgets/element.js';
 import { KEYS } from '../widgets/keys.js';
 import { panel } from '../widgets/panel.js';
@@ -18,8 +19,11 @@ export default {
   title: 'Help',
   about: 'What every number and word means.',
   key: 'h',
-  draw: (root, context) => panel(root, () => context.ask('help'), (registry) => {
-    drawHelp(root, registry, context);
+  draw: (root, context) => panel(root, () => Promise.all([context.ask('help'), catalogueOf(context)]), ([{ metrics, topics }, catalogue]) => {
+    const others = catalogue.metrics.filter((/** @type {any} */ metric) => metric.class !== 'built-in');
+    drawHelp(root, { metrics: [...metrics, ...others.map(entryOfMetric)], topics }, context);
+    const why = absence(context, catalogue);
+    if (why) root.append(element('p.faint', { 'data-part': 'no-others' }, why));
   }),
 };
 
@@ -54,6 +58,17 @@ function drawHelp(root, { metrics, topics }, context) {
   } else {
     root.prepend(element('p.caution', { role: 'note' }, wanted ? 'The search hides what the link means: ' : 'There is no entry of this name: ', element('code', null, place.of)));
   }
+}
+
+/**
+ * Why no metrics from outside are explained, or not all.
+ * @param {import('../main.js').Context} context
+ * @param {import('../widgets/catalogue.js').Catalogue} catalogue
+ */
+function absence(context, { isAbsent, failure, metrics, notes }) {
+  if (failure) return `Metrics from outside: ${failure.message}`;
+  if (isAbsent) return context.recording.is_export && answers(context, 'metrics') ? 'This file does not hold the metrics from outside and the derived ones: `longpole view` on the recording explains them.' : '';
+  return metrics.some((metric) => metric.class !== 'built-in') ? notes.join(' ') : ['The recording has no metrics from outside.', ...notes].join(' ');
 }
 
 /** @param {HTMLElement} root @param {string} name */

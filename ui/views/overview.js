@@ -7,6 +7,7 @@ import { sectionsOf } from '../model/summary.js';
 import { drawAnswer, drawNext } from './overview/answer.js';
 import { drawBusy } from './overview/busy.js';
 import { drawChanges } from './overview/changes.js';
+import { drawMoves } from './overview/moves.js';
 import { drawProcedures, drawThreads, drawWaits } from './overview/tables.js';
 import { drawEvidence, drawTrust } from './overview/trust.js';
 import { element } from '../widgets/element.js';
@@ -29,6 +30,7 @@ export default {
     drawProcedures(part(root, 'procedures', 'Procedures'), report, sections.procedure, context);
     drawThreads(part(root, 'threads', 'Threads'), context);
     drawWaits(part(root, 'waits', 'Longest waits'), sections.wait, context);
+    drawMoves(part(root, 'moves', 'From outside: what moves with the program'), context);
     drawEvidence(part(root, 'evidence', 'Evidence'), context);
     drawNext(part(root, 'next', 'Next'), sections.next, context);
   }),

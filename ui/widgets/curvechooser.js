@@ -1,41 +1,53 @@
 /** Chooses a curve: a metric, and whose it is. */
 
 import { metricsOf } from '../model/curves.js';
+import { groupsOf, nodeOf } from '../model/metrics.js';
 import { curvesInFile } from './curvestore.js';
 import { element } from './element.js';
+import { metricPicker } from './metricpicker.js';
 
 /**
  * @param {import('../main.js').Context} context
  * @param {{name: string, title: string}[]} states of the recording's frames
+ * @param {Promise<import('./catalogue.js').Catalogue>} catalogue
  * @param {(curve: {metric: string, node: string}) => void} choose
  * @returns {HTMLElement}
  */
-export function chooser(context, states, choose) {
-  const metrics = metricsOf(states);
-  if (context.recording.is_export) return inFile(metrics, choose);
-  const select = element('select', { 'aria-label': 'metric', 'data-part': 'curve-metric' }, ...metrics.map(({ metric, title }) => element('option', { value: metric }, title)));
+export function chooser(context, states, catalogue, choose) {
+  const own = metricsOf(states);
+  if (context.recording.is_export) return inFile(own, catalogue, choose);
   const names = element('datalist', { id: 'curve-nodes' });
-  const node = element('input', { 'aria-label': 'of what: program, process:PID, thread:NAME, procedure:NAME, object:NAME', placeholder: 'program', list: 'curve-nodes', 'data-part': 'curve-node' });
-  const fit = () => {
-    node.disabled = Boolean(metrics.find(({ metric }) => metric === select.value)?.isWhole);
-    node.title = node.disabled ? 'This metric is of the program as a whole' : '';
+  const node = element('input', { 'aria-label': 'of what: program, process:PID, thread:NAME, procedure:NAME, object:NAME', list: 'curve-nodes', 'data-part': 'curve-node' });
+  const note = element('span.faint', { role: 'status' });
+  /** @type {Promise<string[]>|undefined} */
+  let everything;
+  let fitted = '';
+  const fit = async () => {
+    const metric = picker.metric();
+    node.disabled = metric?.nodes?.length === 1 || metric?.level === 'program';
+    node.title = node.disabled ? `This metric is of ${nodeOf(metric)} alone` : '';
+    node.placeholder = nodeOf(metric);
+    if (node.disabled || (metric?.nodes && !metric.nodes.includes(node.value))) node.value = '';
+    const nodes = metric?.nodes ?? (document.activeElement === node ? await (everything ??= nodesOf(context)) : undefined);
+    if (!nodes || metric !== picker.metric() || fitted === metric?.name) return;
+    fitted = metric?.name ?? '';
+    names.replaceChildren(...nodes.map((name) => element('option', { value: name })));
   };
-  select.addEventListener('change', fit);
-  select.value = 'cpu_seconds';
-  let isKnown = false;
-  node.addEventListener('focus', async () => {
-    if (isKnown) return;
-    isKnown = true;
-    names.replaceChildren(...(await nodesOf(context)).map((name) => element('option', { value: name })));
+  const picker = metricPicker(groupsOf(own, []), 'cpu_seconds', fit);
+  catalogue.then(({ metrics, failure }) => {
+    picker.fill(groupsOf(own, metrics));
+    if (failure) note.textContent = `Metrics from outside: ${failure.message}`;
   });
+  node.addEventListener('focus', fit);
   fit();
   const form = element('form.curve-add', {
     'aria-label': 'add a curve',
     onsubmit: (/** @type {Event} */ event) => {
       event.preventDefault();
-      choose({ metric: select.value, node: (node.disabled ? '' : node.value.trim()) || 'program' });
+      const metric = picker.metric();
+      if (metric) choose({ metric: metric.name, node: (node.disabled ? '' : node.value.trim()) || nodeOf(metric) });
     },
-  }, select, element('span.faint', null, ' of '), node, names, element('button', { 'data-part': 'curve-add' }, 'Add curve'));
+  }, picker.element, element('span.faint', null, ' of '), node, names, element('button', { 'data-part': 'curve-add' }, 'Add curve'), note);
   return element('details', { open: innerWidth > 700 }, element('summary.faint', null, 'Add a curve'), form);
 }
 
@@ -56,11 +68,12 @@ async function nodesOf({ ask }) {
 
 /**
  * An exported file has only some curves: those are offered.
- * @param {{metric: string, title: string}[]} metrics
+ * @param {{metric: string, title: string}[]} own
+ * @param {Promise<import('./catalogue.js').Catalogue>} catalogue
  * @param {(curve: {metric: string, node: string}) => void} choose
  */
-function inFile(metrics, choose) {
-  const titles = new Map(metrics.map(({ metric, title }) => [metric, title]));
+function inFile(own, catalogue, choose) {
+  const titles = new Map(own.map(({ metric, title }) => [metric, title]));
   const select = element('select', { 'aria-label': 'curves in this file', 'data-part': 'curve-metric' });
   const form = element('form.curve-add', {
     'aria-label': 'add a curve', title: 'Curves of threads, procedures and objects: `longpole view` on the recording',
@@ -70,7 +83,8 @@ function inFile(metrics, choose) {
       choose({ metric, node });
     },
   }, select, element('button', { 'data-part': 'curve-add' }, 'Add curve'), element('span.faint', null, 'only these are in the file'));
-  curvesInFile().then((curves) => {
+  Promise.all([curvesInFile(), catalogue]).then(([curves, { metrics }]) => {
+    for (const { name, title } of metrics) if (!titles.has(name)) titles.set(name, title);
     select.append(...(curves ?? []).map(({ metric, node }) =>
       element('option', { value: JSON.stringify([metric, node]) }, `${titles.get(metric) ?? metric}${node === 'program' ? '' : ` of ${node}`}`)));
     if (!curves?.length) form.replaceChildren(element('span.faint', null, 'This file has no curves.'));

@@ -1,11 +1,17 @@
-/** Time histograms of any metrics of any nodes on one axis, over the timeline's window; with their legend and chooser. */
+/** Time histograms of any metrics of any nodes on one axis of time, over the timeline's window; with their legend, chooser and definitions. */
 
-import { aligned, curvesOf, DEFAULT, MOST, styleOf, textsOf, valueAt } from '../model/curves.js';
+import { aligned, curvesOf, DEFAULT, metricsOf, MOST, NONE, styleOf, textsOf, valueAt } from '../model/curves.js';
 import { shorten } from '../model/names.js';
+import { amount } from '../model/quantity.js';
+import { scalesOf, unitText } from '../model/scales.js';
+import { wordsOf } from '../model/summary.js';
 import { asked, ticks } from '../model/timelinewindow.js';
 import uPlot from '../vendor/uPlot.esm.js';
+import { catalogueOf } from './catalogue.js';
 import { chooser } from './curvechooser.js';
+import { drawn, Labels, written } from './curvescales.js';
 import { askCurve } from './curvestore.js';
+import { definitions } from './definitions.js';
 import { drawing, element } from './element.js';
 import { colours } from './palette.js';
 
@@ -31,8 +37,16 @@ export class Curves {
     this.plotBox = element('div.plot');
     this.list = element('ul.curve-list', { 'data-part': 'curve-legend', 'aria-label': 'Curves' });
     this.said = element('p.timeline-note', { role: 'status' });
-    this.element = element('div.curves', { 'data-part': 'curves' }, 
-      element('div.curve-bar', null, this.list, chooser(context, states, (curve) => this.choose([...this.chosen, curve]))), this.said, this.plotBox);
+    this.notes = element('p.timeline-note', { 'data-part': 'curve-notes' });
+    this.catalogue = catalogueOf(context);
+    const defined = element('div');
+    this.element = element('div.curves', { 'data-part': 'curves' },
+      element('div.curve-bar', null, this.list, chooser(context, states, this.catalogue, (curve) => this.choose([...this.chosen, curve]))), this.said, this.plotBox, this.notes, defined);
+    this.catalogue.then((catalogue) => defined.append(definitions(context, catalogue, metricsOf(states).map(({ metric }) => metric), (name) => ({
+      curves: textsOf(curvesOf([...(textsOf(this.chosen) ?? [DEFAULT]).filter((text) => text !== NONE), `${name}@program`])),
+    }))));
+    /** @type {import('../model/scales.js').Scale[]} those of the chosen curves, as they are drawn */
+    this.scales = [];
     this.names = 0;
     this.width = 0;
     /** @type {any} */
@@ -79,10 +93,11 @@ export class Curves {
     const bins = Math.max(20, Math.floor(this.width / BIN));
     const question = { io: this.context.place.io, ...(isWhole ? { bins } : asked(window, bins, this.elapsed, 0.2)) };
     this.element.setAttribute('aria-busy', 'true');
+    const catalogue = this.context.place.define ? await this.catalogue : undefined;
     await Promise.all(this.chosen.map(async (curve) => {
       const key = `${curve.metric}@${curve.node}`;
       try {
-        this.answers.set(key, await askCurve(curve, question));
+        this.answers.set(key, await askCurve(curve, question, catalogue));
       } catch (error) {
         this.answers.set(key, { error });
       }
@@ -93,10 +108,24 @@ export class Curves {
   }
 
   fill() {
+    if (JSON.stringify(this.scaling()) !== JSON.stringify(this.scales)) return this.rebuild();
     const { times, values } = aligned(this.chosen.map((curve) => this.answerOf(curve)));
     this.plot?.setData([times, ...values], false);
     this.plot?.setScale('x', { min: this.window.from, max: this.window.to });
     this.drawList();
+    this.say();
+  }
+
+  /** What the answers say of themselves, and what is drawn without an axis. */
+  say() {
+    const told = this.chosen.flatMap((curve) => this.answerOf(curve)?.notes ?? []);
+    const own = this.chosen.filter((_, index) => this.scales[index]?.side === 'own').map((curve) => this.answerOf(curve)?.title ?? curve.metric);
+    const sentences = [...new Set(told), ...(own.length > 0 ? [`Two units have an axis; of another unit, and drawn to its own height: ${own.join(', ')}.`] : [])];
+    this.notes.replaceChildren(...wordsOf(sentences.join(' ')).map(({ text, isName }) => (isName ? element('code', null, text) : text)));
+  }
+
+  scaling() {
+    return scalesOf(this.chosen.map((curve) => this.answerOf(curve)?.unit));
   }
 
   /** @param {{metric: string, node: string}} curve */
@@ -110,25 +139,30 @@ export class Curves {
     this.plot?.destroy();
     this.plot = undefined;
     this.plotBox.replaceChildren();
+    this.scales = this.scaling();
     this.drawList();
+    this.say();
     if (this.width === 0 || this.chosen.length === 0) return;
     const { of } = colours();
     const axis = { stroke: of('faint'), grid: { stroke: of('line'), width: 1 }, ticks: { show: false }, font: '12px system-ui, sans-serif' };
     const series = this.chosen.map((curve, index) => {
       const style = styleOf(index);
-      return { label: curve.metric, stroke: of(style.colour), width: 1.5, dash: style.dash, paths: uPlot.paths.stepped?.({ align: 1 }), points: { show: false } };
+      return { label: curve.metric, scale: this.scales[index].key, stroke: of(style.colour), width: 1.5, dash: style.dash, paths: uPlot.paths.stepped?.({ align: 1 }), points: { show: false } };
     });
+    const labels = new Labels(this.scales);
     this.plot = new uPlot({
       width: this.names + this.width, height: HEIGHT, padding: [6, 0, 0, 0], legend: { show: false },
       cursor: { drag: { x: false, y: false }, y: false, points: { show: false } },
-      scales: { x: { time: false, auto: false, min: this.window.from, max: this.window.to }, y: { range: (/** @type {any} */ _, /** @type {number} */ __, /** @type {number} */ max) => [0, max > 0 ? max * 1.05 : 1] } },
+      scales: { x: { time: false, auto: false, min: this.window.from, max: this.window.to }, ...drawn(this.scales) },
       axes: [
         { ...axis, size: 4, values: (/** @type {any} */ _, /** @type {number[]} */ all) => all.map(() => ''), splits: () => ticks(this.window, this.width).map(({ seconds }) => seconds) },
-        { ...axis, size: this.names },
+        { ...axis, scale: 'left', size: this.names, values: written },
       ],
       series: [{}, ...series],
+      hooks: { draw: [(/** @type {any} */ plot) => labels.show(plot)] },
     }, [[], ...this.chosen.map(() => [])], this.plotBox);
-    this.plotBox.append(element('span.curve-unit.faint', { 'aria-hidden': 'true' }, 'threads'));
+    this.plotBox.append(...labels.parts);
+    labels.show(this.plot);
     this.plotBox.setAttribute('role', 'img');
     this.built(this.plot.over);
     this.fill();
@@ -147,8 +181,9 @@ export class Curves {
   /** @param {{metric: string, node: string}} curve */
   valueOf(curve) {
     const answer = this.answerOf(curve);
-    const value = answer && this.cursor !== null ? valueAt(answer, this.cursor) : null;
-    return value === null ? '' : value.toFixed(2);
+    if (!answer || this.cursor === null) return '';
+    const value = valueAt(answer, this.cursor);
+    return value === null ? 'no value' : amount(value, answer.unit);
   }
 
   drawList() {
@@ -159,15 +194,18 @@ export class Curves {
       const title = answer?.title ?? curve.metric;
       const node = curve.node === 'program' ? 'of the program' : `of ${curve.node}`;
       return element('li', { 'data-row': key, title: `${title} ${node}` }, sample(styleOf(index), of),
-        element('span', null, `${title} `, element('span.faint', null, shorten(node, 44))),
+        element('span', null, `${title} `, element('span.faint', null, shorten(node, 44), answer?.unit !== undefined ? `, ${unitText(answer.unit)}${SIDES[this.scales[index]?.side ?? 'left']}` : '')),
         answer?.error && element('span', { role: 'alert' }, `no answer: ${answer.error.message}`),
         element('output', null, this.valueOf(curve)),
         element('button', { 'aria-label': `take ${title} ${node} away`, title: 'Take away', onclick: () => this.choose(this.chosen.filter((_, other) => other !== index)) }, '×'));
     }), ...(this.chosen.length === 0 ? [element('li.faint', null, 'No curve is chosen.',
       element('button', { onclick: () => this.choose(curvesOf([DEFAULT])) }, 'Effective parallelism'))] : []));
-    this.plotBox.setAttribute('aria-label', `Curves over time, mean number of threads: ${this.chosen.map(({ metric, node }) => `${metric} of ${node}`).join(', ') || 'none'}`);
+    this.plotBox.setAttribute('aria-label', `Curves over time: ${this.chosen.map((curve) => `${curve.metric} of ${curve.node}${this.answerOf(curve) ? ` in ${unitText(this.answerOf(curve).unit)}` : ''}`).join(', ') || 'none'}`);
   }
 }
+
+/** Where a curve's scale is written. */
+const SIDES = { left: '', right: ' (right)', own: ' (own height)' };
 
 /**
  * A piece of a curve's line.

@@ -2,15 +2,17 @@
 
 import { ask, exported, Failure } from '../api.js';
 import { keyIn } from '../model/curves.js';
+import { definesFor } from './catalogue.js';
 
 /**
  * @param {{metric: string, node: string}} curve
  * @param {{from?: number, to?: number, bins: number, io?: string}} question without its ends for the whole run
+ * @param {import('./catalogue.js').Catalogue} [catalogue] with what the URL defines
  * @returns {Promise<any>} as `api/curve`
  */
-export async function askCurve(curve, question) {
+export async function askCurve(curve, question, catalogue) {
   const file = await exported();
-  if (!file) return ask('curve', { metric: curve.metric, node: curve.node, ...question });
+  if (!file) return ask('curve', { metric: curve.metric, node: curve.node, define: catalogue && definesFor(catalogue, curve.metric), ...question });
   const key = keyIn(file.keys(), curve);
   if (key) return file.get(key);
   throw new Failure(`this file does not hold the curve of ${curve.metric} of ${curve.node}`, ['`longpole view` on the recording draws every curve']);

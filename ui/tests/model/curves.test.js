@@ -54,3 +54,10 @@ test('a file\'s curve is found whatever its bins are', () => {
   assert.equal(keyIn(keys, { metric: 'npt_seconds', node: 'thread:a' }), keys[2]);
   assert.equal(keyIn(keys, { metric: 'npt_seconds', node: 'program' }), undefined);
 });
+
+test('where a series has no value its curve has a gap, and others go on', () => {
+  const { times, values } = aligned([curve([1, null, 3]), curve([5, 6, 7])]);
+  assert.deepEqual(times, [0, 1, 2, 3]);
+  assert.deepEqual(values, [[1, null, 3, 3], [5, 6, 7, 7]]);
+  assert.equal(valueAt(curve([1, null, 3]), 1.5), null);
+});

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { cell, phase, phaseSeconds, time } from '../../model/quantity.js';
+import { amount, cell, phase, phaseSeconds, time, short } from '../../model/quantity.js';
 
 test('times have three digits and the unit that suits them', () => {
   assert.equal(time(1.2345), '1.23 s');
@@ -23,4 +23,10 @@ test('a phase is as exact as its length needs', () => {
   assert.equal(phase(1.0000001, 1.0000412), '1.0000001s..1.0000412s');
   assert.deepEqual(phaseSeconds('0.5s..1.25s'), [0.5, 1.25]);
   assert.equal(phaseSeconds('20%..30%'), null);
+});
+
+test('values of any unit are short, and keep their unit', () => {
+  assert.deepEqual([0, 0.5, 12, 1234.5, 999_000, 12_345_678, -4200].map(short), ['0', '0.50', '12', '1 235', '999 000', '12.3 M', '−4 200']);
+  assert.deepEqual([amount(0.25, 's'), amount(1.5, 'threads'), amount(300, 'faults/s'), amount(7, ''), amount(null, 'bytes'), amount(NaN, 'bytes')],
+    ['250 ms', '1.50 threads', '300 faults/s', '7', '', '']);
 });

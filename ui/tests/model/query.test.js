@@ -20,3 +20,11 @@ test('going to another view keeps the phase and drops what only the old one had'
   assert.deepEqual(changed(place, { view: 'waits' }), { view: 'waits', phase: '1s..2s' });
   assert.deepEqual(changed(place, { phase: undefined }), { view: 'timeline', from: '0.5', sort: '-percent' });
 });
+
+test('definitions stand in the URL as often as wanted, and stay from view to view', () => {
+  const place = placeOf('#timeline?define=a%20%3D%20b%20%2B%201&define=c%20%3D%20a&curves=a%40program');
+  assert.deepEqual(place.define, ['a = b + 1', 'c = a']);
+  const next = changed(place, { view: 'tree' });
+  assert.deepEqual(next, { view: 'tree', define: ['a = b + 1', 'c = a'] });
+  assert.equal(hashOf(next), '#tree?define=a%20%3D%20b%20%2B%201&define=c%20%3D%20a');
+});

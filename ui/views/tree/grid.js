@@ -7,7 +7,9 @@ import { labelOf, openAtFirst, step, visible } from '../../model/tree.js';
 import { element } from '../../widgets/element.js';
 import { linksOf } from '../../widgets/links.js';
 import { searchBox } from '../../widgets/table.js';
-import { chooser, chosenOf } from './columns.js';
+import { definitions } from '../../widgets/definitions.js';
+import { chooser, chosenOf, othersOf } from './columns.js';
+import { Figures } from './figures.js';
 
 /** Rows drawn at once; more when the end of them comes into sight. */
 const STEP = 250;
@@ -18,9 +20,10 @@ const STEP = 250;
  * @param {HTMLElement} root
  * @param {any} report
  * @param {Node[]} nodes
+ * @param {import('../../widgets/catalogue.js').Catalogue} catalogue
  * @param {import('../../main.js').Context} context
  */
-export function drawTree(root, report, nodes, context) {
+export function drawTree(root, report, nodes, catalogue, context) {
   const { place, note } = context;
   const state = { find: place.find ?? '', sort: place.sort, open: new Set(place.open ?? []), metric: place.metric, at: '' };
   const [head, body, more] = [element('tr', { role: 'row' }), element('tbody', { role: 'rowgroup' }), element('p.more', { 'aria-live': 'polite' })];
@@ -29,12 +32,18 @@ export function drawTree(root, report, nodes, context) {
     const unchanged = state.open.has('all') ? true : state.open.has('none') ? false : atFirst(node);
     return state.open.has(node.id) ? !unchanged : unchanged;
   };
+  const others = othersOf(catalogue, report);
+  const figures = new Figures(context, catalogue, () => {
+    const hadFocus = body.contains(document.activeElement);
+    fill();
+    if (hadFocus) focus();
+  });
   /** @type {Node[]} */
   let seen = [];
   /** @type {(node: Node) => HTMLElement} draws a row as the grid is looked at now */
   let drawn;
   const fill = () => {
-    const columns = chosenOf(report, state.metric);
+    const columns = chosenOf(report, others, state.metric);
     seen = visible(nodes, { isOpen, find: state.find, sort: state.sort });
     const searched = state.find.trim() !== '';
     const scale = scaleOf(report.rows, columns);
@@ -45,16 +54,17 @@ export function drawTree(root, report, nodes, context) {
       fill();
     });
     drawn = (/** @type {Node} */ node) => drawRow(node, columns, scale, {
-      isOpen: searched ? node.children.length > 0 : isOpen(node), isHere: node.id === state.at, toggle: () => toggle(node),
+      isOpen: searched ? node.children.length > 0 : isOpen(node), isHere: node.id === state.at, toggle: () => toggle(node), figures,
     }, context);
     // As many as were in sight before, and all down to the row that keys are at.
     const least = Math.max(STEP, body.children.length, seen.findIndex((node) => node.id === state.at) + 1);
     body.replaceChildren(...seen.slice(0, least).map(drawn));
     tellRest();
+    figures.want(seen, columns);
   };
   const tellRest = () => {
     const rest = seen.length - body.children.length;
-    more.replaceChildren(seen.length === 0 ? `No name holds “${state.find}”.` : rest > 0 ? `${rest} more rows` : '');
+    more.replaceChildren(seen.length === 0 ? `No name holds “${state.find}”.` : rest > 0 ? `${rest} more rows. ` : '', figures.said);
   };
   const drawMore = () => {
     if (body.children.length >= seen.length) return;
@@ -99,11 +109,12 @@ export function drawTree(root, report, nodes, context) {
   root.append(
     element('div.controls', null, search,
       element('button', { type: 'button', onclick: () => openAll('all') }, 'Open all'), element('button', { type: 'button', onclick: () => openAll('none') }, 'Close all'),
-      chooser(report, chosenOf(report, state.metric).map(({ name }) => name), (names) => {
+      chooser(report, others, chosenOf(report, others, state.metric).map(({ name }) => name), (names) => {
         state.metric = names.join(',') || undefined;
         note({ metric: state.metric });
         fill();
       })),
+    definitions(context, catalogue, [], (name) => ({ metric: [...chosenOf(report, others, state.metric).map((column) => column.name), name].join(',') })),
     element('div.scroll', null, element('table.tree', { role: 'treegrid', 'aria-label': 'program, machines, processes, threads, procedures', onkeydown: press },
       element('thead', { role: 'rowgroup' }, head), body)), more);
   fill();
@@ -150,10 +161,10 @@ function drawHead(root, columns, sort, { link }, changed) {
  * @param {Node} node
  * @param {any[]} columns
  * @param {Map<string, number>} scale
- * @param {{isOpen: boolean, isHere: boolean, toggle: () => void}} state
+ * @param {{isOpen: boolean, isHere: boolean, toggle: () => void, figures: Figures}} state
  * @param {import('../../main.js').Context} context
  */
-function drawRow(node, columns, scale, { isOpen, isHere, toggle }, context) {
+function drawRow(node, columns, scale, { isOpen, isHere, toggle, figures }, context) {
   const { row, depth, children, parent } = node;
   const [label, lead] = [labelOf(row), leadsOf(row)[0]];
   const siblings = parent?.children ?? [node];
@@ -165,7 +176,12 @@ function drawRow(node, columns, scale, { isOpen, isHere, toggle }, context) {
   },
   element('th.name', { role: 'rowheader', title: [label, row.module, row.file].filter(Boolean).join('\n'), style: { '--depth': String(depth) } },
     mark, element('span.kind', null, row.kind === 'procedure' ? '' : row.kind), name, linksOf(row, context)),
-  ...columns.map(({ name: key, unit }) => {
+  ...columns.map((column) => {
+    const { name: key, unit, isAsked } = column;
+    if (isAsked) {
+      const { text, isValue, title } = figures.cell(node, column);
+      return element('td.number', { role: 'gridcell', 'data-cell': key, title }, isValue ? text : element('span.faint', null, text));
+    }
     const most = scale.get(unit) ?? 0;
     return element('td.number.bar', { role: 'gridcell', 'data-cell': key, style: { '--share': String(most > 0 ? Math.min(1, (row[key] ?? 0) / most) : 0) } }, row[key] === 0 ? element('span.faint', null, '0') : cell(row[key], unit));
   }));
