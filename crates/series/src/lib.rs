@@ -6,9 +6,11 @@
 //! node. `docs/series.md` defines all of it.
 
 mod aggregation;
+mod course;
 mod outside;
 mod window;
 
 pub use aggregation::{Aggregation, TableCalculation};
-pub use outside::{Node, Series};
+pub use course::{Course, course, nodes};
+pub use outside::{Node, Outside, Series};
 pub use window::Window;

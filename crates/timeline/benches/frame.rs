@@ -59,6 +59,7 @@ impl Relay {
             machines: vec![Machine { name: "bench".into(), cpus: RUNNING }],
             processes: vec![Process { machine: MachineId(0), pid: 1, name: "relay".into(), parent: None }],
             threads: (0..threads).map(thread).collect(),
+            begin_nanoseconds: 0,
             elapsed_nanoseconds: steps * STEP + STEP,
         };
         Relay { program, paths, objects, paths_by_number, steps }

@@ -44,5 +44,6 @@ pub use paths::{PathId, Paths, Place, PlaceId, Procedure, ProcedureId};
 pub use phase::{Phase, span_of};
 pub use program::{Machine, Process, Program, Thread};
 pub use state::{Cause, State};
+pub use stream::{Axis, LogStream};
 pub use timeline::{DependenceKind, Hold, Item, Timelines, What};
 pub use trace::Trace;

@@ -154,6 +154,7 @@ where
             machines: whole.machines.clone(),
             processes: kept.iter().map(process).collect(),
             threads,
+            begin_nanoseconds: whole.begin_nanoseconds.saturating_add(self.from.nanoseconds()),
             elapsed_nanoseconds: elapsed.saturating_sub(self.from.nanoseconds()),
         };
     }

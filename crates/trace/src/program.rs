@@ -16,6 +16,8 @@ pub struct Program {
     pub processes: Vec<Process>,
     /// Threads, in the order of their start within a machine.
     pub threads: Vec<Thread>,
+    /// Begin of the run on the first machine's clock, nanoseconds: the zero of all times.
+    pub begin_nanoseconds: u64,
     /// Length of the run, nanoseconds.
     pub elapsed_nanoseconds: u64,
 }

@@ -12,33 +12,53 @@ use crate::error::Result;
 
 /// Brings a machine's times onto the recording's axis.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Axis {
+pub struct Axis {
     clock: ClockModel,
     begin: u64,
 }
 
 impl Axis {
-    pub(crate) fn new(clock: ClockModel, begin: u64) -> Self {
+    /// Of a machine with this clock, in a run that begins at `begin` on the first machine's clock, nanoseconds.
+    #[must_use]
+    pub fn new(clock: ClockModel, begin: u64) -> Self {
         Axis { clock, begin }
     }
 
     /// The time on the axis; times before its begin stand at the begin.
-    pub(crate) fn place(&self, time: Time) -> Time {
+    #[must_use]
+    pub fn place(&self, time: Time) -> Time {
+        Time::from_nanoseconds(self.absolute(time).saturating_sub(self.begin))
+    }
+
+    /// Nanoseconds from the time to the begin of the axis; 0 after it.
+    #[must_use]
+    pub fn before_begin(&self, time: Time) -> u64 {
+        self.begin.saturating_sub(self.absolute(time))
+    }
+
+    /// The time on the first machine's clock.
+    fn absolute(&self, time: Time) -> u64 {
         let nanoseconds = time.nanoseconds();
         let since = nanoseconds.wrapping_sub(self.clock.reference_nanoseconds).cast_signed();
-        let correction = self.clock.offset_nanoseconds + (self.clock.drift * since as f64) as i64;
-        Time::from_nanoseconds(nanoseconds.saturating_add_signed(correction).saturating_sub(self.begin))
+        let correction =
+            self.clock.offset_nanoseconds.saturating_add((self.clock.drift * since as f64) as i64);
+        nanoseconds.saturating_add_signed(correction)
     }
 }
 
 /// Reads the records of one log, block by block.
-pub(crate) struct LogStream {
+#[derive(Debug)]
+pub struct LogStream {
     reader: LogReader,
     records: std::vec::IntoIter<Record>,
 }
 
 impl LogStream {
-    pub(crate) fn open(folder: &Folder, machine: MachineId, log: LogName) -> Result<Option<Self>> {
+    /// The stream of a machine's log; `None` when it was never written.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or is no log.
+    pub fn open(folder: &Folder, machine: MachineId, log: LogName) -> Result<Option<Self>> {
         let reader = folder.open_log(machine, log)?;
         Ok(reader.map(|reader| LogStream { reader, records: Vec::new().into_iter() }))
     }
@@ -65,7 +85,10 @@ impl LogStream {
 
     /// Reads all definitions into `tables` and passes every event to `each`. Blocks that are lost leave
     /// placeholders, so that ids stay right.
-    pub(crate) fn read_all(&mut self, tables: &mut Tables, each: &mut dyn FnMut(&Event)) -> Result<()> {
+    ///
+    /// # Errors
+    /// When the system cannot read the file.
+    pub fn read_all(&mut self, tables: &mut Tables, each: &mut dyn FnMut(&Event)) -> Result<()> {
         while let Some(before) = self.refill(|_| true)? {
             tables.pad_to(before);
             for record in self.records.by_ref() {
@@ -91,7 +114,9 @@ impl LogStream {
         }
     }
 
-    pub(crate) fn defects(&self) -> Defects {
+    /// What was found wrong so far.
+    #[must_use]
+    pub fn defects(&self) -> Defects {
         self.reader.defects()
     }
 }

@@ -58,6 +58,7 @@ impl Made {
             machines: vec![Machine { name: "bench".into(), cpus: RUNNING }],
             processes: vec![Process { machine: MachineId(0), pid: 1, name: "bench".into(), parent: None }],
             threads: (0..THREADS).map(thread).collect(),
+            begin_nanoseconds: 0,
             // The slowest way of waiting has five items in a microsecond.
             elapsed_nanoseconds: items * 200 + 1000,
         };

@@ -1,0 +1,72 @@
+//! What was left out of the series of a recording, or is odd about them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use longpole_event::{Samples, SeriesNode};
+
+use super::Series;
+
+/// What was left out of a metric, or odd about it.
+#[derive(Debug, Default)]
+pub(super) struct Odd {
+    pub(super) disordered: u64,
+    pub(super) unreadable: u64,
+    pub(super) without_place: u64,
+    pub(super) strangers: BTreeSet<SeriesNode>,
+    pub(super) restarts: u64,
+}
+
+/// What was left out of all metrics, or odd about them.
+#[derive(Debug, Default)]
+pub(super) struct Oddities {
+    metrics: BTreeMap<String, Odd>,
+    /// Values of series whose definition is lost.
+    pub(super) undefined: u64,
+}
+
+impl Oddities {
+    pub(super) fn count(&mut self, metric: &str, change: impl FnOnce(&mut Odd)) {
+        match self.metrics.get_mut(metric) {
+            Some(odd) => change(odd),
+            None => change(self.metrics.entry(metric.to_owned()).or_default()),
+        }
+    }
+
+    /// Counts where a counter fell.
+    pub(super) fn restarted(&mut self, series: &Series) {
+        if series.samples == Samples::Counter {
+            let falls = series.values.windows(2).filter(|pair| pair[1].1 < pair[0].1).count() as u64;
+            self.count(&series.metric, |odd| odd.restarts += falls);
+        }
+    }
+
+    /// All of it in sentences, by metric.
+    pub(super) fn into_notes(self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.undefined > 0 {
+            notes.push(format!("{} values of outside series whose description is lost", self.undefined));
+        }
+        for (metric, odd) in self.metrics {
+            let mut note = |count: u64, what: &str| {
+                if count > 0 {
+                    let values = if count == 1 { "value" } else { "values" };
+                    notes.push(format!("`{metric}`: {count} {values} {what}"));
+                }
+            };
+            let strangers = odd.strangers.len();
+            note(
+                odd.without_place,
+                &format!("left out: of {strangers} processes or threads that the program did not have then"),
+            );
+            note(odd.disordered, "left out: earlier than the value before");
+            note(odd.unreadable, "left out: no number");
+            if odd.restarts > 0 {
+                notes.push(format!(
+                    "`{metric}`: fell {} times, and is taken to have begun anew from zero each time",
+                    odd.restarts
+                ));
+            }
+        }
+        notes
+    }
+}
