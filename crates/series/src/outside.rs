@@ -92,3 +92,6 @@ impl Outside {
         self.series.chunk_by(|one, other| one.metric == other.metric)
     }
 }
+
+#[cfg(test)]
+mod tests;

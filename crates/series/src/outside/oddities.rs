@@ -44,29 +44,37 @@ impl Oddities {
     pub(super) fn into_notes(self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.undefined > 0 {
-            notes.push(format!("{} values of outside series whose description is lost", self.undefined));
+            notes.push(format!(
+                "{} of outside series whose description is lost",
+                counted(self.undefined, "value")
+            ));
         }
         for (metric, odd) in self.metrics {
             let mut note = |count: u64, what: &str| {
                 if count > 0 {
-                    let values = if count == 1 { "value" } else { "values" };
-                    notes.push(format!("`{metric}`: {count} {values} {what}"));
+                    notes.push(format!("`{metric}`: {} {what}", counted(count, "value")));
                 }
             };
-            let strangers = odd.strangers.len();
-            note(
-                odd.without_place,
-                &format!("left out: of {strangers} processes or threads that the program did not have then"),
+            let strangers = odd.strangers.len() as u64;
+            let strangers = format!(
+                "left out: of {} that the program did not have then",
+                counted(strangers, "process or thread number")
             );
+            note(odd.without_place, &strangers);
             note(odd.disordered, "left out: earlier than the value before");
             note(odd.unreadable, "left out: no number");
             if odd.restarts > 0 {
+                let times = counted(odd.restarts, "time");
                 notes.push(format!(
-                    "`{metric}`: fell {} times, and is taken to have begun anew from zero each time",
-                    odd.restarts
+                    "`{metric}` fell {times}: each time it is taken to have begun anew from zero"
                 ));
             }
         }
         notes
     }
+}
+
+/// How many there are of what.
+fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

@@ -5,7 +5,7 @@
 //!   by pid   |A A A|~|B B|           ──►  a series of A, a series of B; ~ is counted
 //! ```
 
-use longpole_event::{Event, EventKind, MachineId, Samples, SeriesId, SeriesNode, Time};
+use longpole_event::{Event, EventKind, MachineId, Samples, SeriesId, SeriesNode, TextId, Time};
 use longpole_recording::{Defects, Folder, LogName, Manifest, Tables};
 use longpole_trace::{Axis, LogStream, Program};
 use rustc_hash::FxHashMap;
@@ -13,6 +13,9 @@ use rustc_hash::FxHashMap;
 use super::lives::Lives;
 use super::oddities::Oddities;
 use super::{Node, Outside, Series};
+
+/// What stands for a text that was lost with its block.
+const LOST: &str = "[lost]";
 
 /// All series of all machines.
 pub(super) fn read(
@@ -155,27 +158,33 @@ impl Places<'_> {
             oddities.undefined += count;
             return;
         };
+        let metric = self.text(defined.name);
         // A series has a collector and a unit, which are never one text: this stands for one that was lost.
-        if defined.name == defined.unit && defined.name == defined.collector {
+        if metric.is_empty() || (defined.name == defined.unit && defined.name == defined.collector) {
             oddities.undefined += count;
             return;
         }
-        let metric = self.tables.text(defined.name);
         oddities.count(metric, |odd| {
             odd.disordered += raw.disordered;
             odd.unreadable += raw.unreadable;
         });
         let series = Series {
             metric: metric.to_owned(),
-            unit: self.tables.text(defined.unit).to_owned(),
+            unit: self.text(defined.unit).to_owned(),
             samples: defined.samples,
             node: Node::Machine(self.machine),
-            label: self.tables.text(defined.label).to_owned(),
-            collector: self.tables.text(defined.collector).to_owned(),
+            label: self.text(defined.label).to_owned(),
+            collector: self.text(defined.collector).to_owned(),
             end: None,
             values: raw.into_values(defined.samples),
         };
         self.split(series, defined.node, into, oddities);
+    }
+
+    /// The text, empty where it is lost.
+    fn text(&self, id: TextId) -> &str {
+        let text = self.tables.text(id);
+        if text == LOST { "" } else { text }
     }
 
     /// Who has the node's number at the time, and when that ends.
