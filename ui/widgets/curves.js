@@ -147,7 +147,7 @@ export class Curves {
     const axis = { stroke: of('faint'), grid: { stroke: of('line'), width: 1 }, ticks: { show: false }, font: '12px system-ui, sans-serif' };
     const series = this.chosen.map((curve, index) => {
       const style = styleOf(index);
-      return { label: curve.metric, scale: this.scales[index].key, stroke: of(style.colour), width: 1.5, dash: style.dash, paths: uPlot.paths.stepped?.({ align: 1 }), points: { show: false } };
+      return { label: curve.metric, scale: this.scales[index].key, stroke: of(style.colour), width: 1.5, dash: style.dash, gaps: beyond, paths: uPlot.paths.stepped?.({ align: 1 }), points: { show: false } };
     });
     const labels = new Labels(this.scales);
     this.plot = new uPlot({
@@ -203,6 +203,12 @@ export class Curves {
     this.plotBox.setAttribute('aria-label', `Curves over time: ${this.chosen.map((curve) => `${curve.metric} of ${curve.node}${this.answerOf(curve) ? ` in ${unitText(this.answerOf(curve).unit)}` : ''}`).join(', ') || 'none'}`);
   }
 }
+
+/**
+ * Gaps of a curve, in pixels of the screen: a step that ends a gap is no part of the curve, and its line is as wide as that.
+ * @param {any} _ @param {number} __ @param {number} ___ @param {number} ____ @param {[number, number][]} gaps
+ */
+const beyond = (_, __, ___, ____, gaps) => gaps.map(([from, to]) => /** @type {[number, number]} */ ([from, to + Math.ceil(2 * devicePixelRatio)]));
 
 /** Where a curve's scale is written. */
 const SIDES = { left: '', right: ' (right)', own: ' (own height)' };

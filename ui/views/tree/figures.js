@@ -54,7 +54,7 @@ export class Figures {
     if (answer instanceof Error) return { text: '!', isValue: false, title: answer.message };
     const figure = answer?.get(column.name);
     const title = [figure?.calculation, ...[figure?.notes ?? []].flat()].filter(Boolean).join('. ');
-    if (typeof figure?.value === 'number') return { text: amount(figure.value, figure.unit ?? column.unit), isValue: true, title };
+    if (typeof figure?.value === 'number') return { text: amount(figure.value, figure.unit ?? column.unit), isValue: true, title: `${title ? `${title}. ` : ''}Over time` };
     const isAwaited = reaches(column, node.row.kind) && !answer;
     return { text: isAwaited ? '…' : '–', isValue: false, title: isAwaited ? undefined : title || `no value for a ${node.row.kind}` };
   }

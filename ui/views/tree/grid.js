@@ -2,6 +2,7 @@
 
 import { cell } from '../../model/quantity.js';
 import { leadsOf } from '../../model/links.js';
+import { nodeOfRow } from '../../model/metrics.js';
 import { shorten } from '../../model/names.js';
 import { labelOf, openAtFirst, step, visible } from '../../model/tree.js';
 import { element } from '../../widgets/element.js';
@@ -180,7 +181,7 @@ function drawRow(node, columns, scale, { isOpen, isHere, toggle, figures }, cont
     const { name: key, unit, isAsked } = column;
     if (isAsked) {
       const { text, isValue, title } = figures.cell(node, column);
-      return element('td.number', { role: 'gridcell', 'data-cell': key, title }, isValue ? text : element('span.faint', null, text));
+      return element('td.number', { role: 'gridcell', 'data-cell': key, title }, isValue ? element('a', { href: context.link({ view: 'timeline', curves: [`${key}@${nodeOfRow(row)}`] }), tabindex: -1 }, text) : element('span.faint', null, text));
     }
     const most = scale.get(unit) ?? 0;
     return element('td.number.bar', { role: 'gridcell', 'data-cell': key, style: { '--share': String(most > 0 ? Math.min(1, (row[key] ?? 0) / most) : 0) } }, row[key] === 0 ? element('span.faint', null, '0') : cell(row[key], unit));
