@@ -12,6 +12,7 @@ use crate::choice::Choice;
 use crate::clock;
 use crate::command::Command;
 use crate::kernel::Kernel;
+use crate::prometheus::Prometheus;
 use crate::sink::{Ledger, Sink};
 use crate::source::Source;
 
@@ -56,7 +57,8 @@ impl Collection {
     pub fn start(options: &Options, log: LogBuilder) -> Collection {
         let program = Arc::new(AtomicU32::new(0));
         let (end, ended) = mpsc::channel();
-        let collectors = options.choices.iter().map(Collector::new).collect();
+        let collectors =
+            options.choices.iter().map(|choice| Collector::new(choice, options.interval)).collect();
         let mut looking = Looking { collectors, log, broken: None, program: Arc::clone(&program), told: 0 };
         let interval = options.interval;
         let thread = std::thread::Builder::new().name("series".to_owned()).spawn(move || {
@@ -108,7 +110,7 @@ struct Collector {
 }
 
 impl Collector {
-    fn new(choice: &Choice) -> Collector {
+    fn new(choice: &Choice, interval: Duration) -> Collector {
         let mut ledger = Ledger::default();
         let source: Option<Box<dyn Source>> = match choice {
             Choice::Kernel => Some(Box::new(Kernel::new())),
@@ -116,6 +118,13 @@ impl Collector {
                 Ok(command) => Some(Box::new(command)),
                 Err(error) => {
                     ledger.trouble(&format!("it could not be started: {error}"));
+                    None
+                }
+            },
+            Choice::Prometheus(url) => match Prometheus::start(url, interval) {
+                Ok(target) => Some(Box::new(target)),
+                Err(what) => {
+                    ledger.trouble(&what);
                     None
                 }
             },

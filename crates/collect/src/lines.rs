@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 
 use crate::examples::Examples;
 use crate::sink::Key;
+use crate::splitter::{Cut, Splitter};
 
 /// Bytes of a line; longer ones are refused.
 const MOST_LINE_BYTES: usize = 4096;
@@ -58,7 +59,8 @@ impl Moment {
             // Whole seconds apart: a double holds Unix time no finer than 240 ns.
             let unix = (seconds.trunc() as u64).checked_mul(1_000_000_000)?;
             let unix = unix.checked_add((seconds.fract() * 1e9) as u64)?;
-            (self.now.nanoseconds() + unix).checked_sub(self.unix_nanoseconds)?
+            // What was before the machine's start is at it.
+            (self.now.nanoseconds() + unix).saturating_sub(self.unix_nanoseconds)
         };
         Some(Time::from_nanoseconds(nanoseconds))
     }
@@ -71,10 +73,7 @@ pub struct Lines {
     last: Time,
     /// Values that may still come.
     allowance: f64,
-    /// The begin of a line whose end has not come yet.
-    partial: Vec<u8>,
-    /// The line is too long already: the rest of it is passed over.
-    passing: bool,
+    splitter: Splitter,
     described: FxHashMap<String, Described>,
     examples: Examples,
 }
@@ -94,8 +93,7 @@ impl Lines {
             begin: now,
             last: now,
             allowance: MOST_VALUES,
-            partial: Vec::new(),
-            passing: false,
+            splitter: Splitter::new(MOST_LINE_BYTES),
             described: FxHashMap::default(),
             examples: Examples::default(),
         }
@@ -106,40 +104,26 @@ impl Lines {
         let passed = moment.now.nanoseconds().saturating_sub(self.last.nanoseconds()) as f64 / 1e9;
         self.last = moment.now.max(self.last);
         self.allowance = (self.allowance + passed * MOST_VALUES).min(MOST_VALUES);
-        let mut rest = bytes;
-        while let Some(end) = rest.iter().position(|&byte| byte == b'\n') {
-            let (line, next) = (&rest[..end], &rest[end + 1..]);
-            rest = next;
-            if self.partial.is_empty() && !self.passing {
-                self.line(line, moment, found);
-            } else {
-                self.keep(line, found);
-                self.end(moment, found);
-                self.passing = false;
-            }
-        }
-        self.keep(rest, found);
+        self.cut(moment, found, |splitter, each| splitter.take(bytes, each));
     }
 
     /// Nothing more comes: a last line without an end of line is one.
     pub fn end(&mut self, moment: Moment, found: &mut dyn FnMut(Taken<'_>)) {
-        let line = std::mem::take(&mut self.partial);
-        self.line(&line, moment, found);
-        self.partial = line;
-        self.partial.clear();
+        self.cut(moment, found, Splitter::end);
     }
 
-    /// Keeps a part of a line until its end comes.
-    fn keep(&mut self, part: &[u8], found: &mut dyn FnMut(Taken<'_>)) {
-        if self.passing {
-            return;
-        }
-        self.partial.extend_from_slice(&part[..part.len().min(MOST_LINE_BYTES + 1)]);
-        if self.partial.len() > MOST_LINE_BYTES {
-            found(Taken::Trouble(self.examples.say(Fault::Long.kind(), &self.partial)));
-            self.partial.clear();
-            self.passing = true;
-        }
+    fn cut(
+        &mut self,
+        moment: Moment,
+        found: &mut dyn FnMut(Taken<'_>),
+        cut: impl FnOnce(&mut Splitter, &mut dyn FnMut(Cut<'_>)),
+    ) {
+        let mut splitter = std::mem::replace(&mut self.splitter, Splitter::new(MOST_LINE_BYTES));
+        cut(&mut splitter, &mut |cut| match cut {
+            Cut::Line(line) => self.line(line, moment, found),
+            Cut::TooLong(line) => found(Taken::Trouble(self.examples.say(Fault::Long.kind(), line))),
+        });
+        self.splitter = splitter;
     }
 
     fn line(&mut self, line: &[u8], moment: Moment, found: &mut dyn FnMut(Taken<'_>)) {
@@ -154,9 +138,6 @@ impl Lines {
         moment: Moment,
         found: &mut dyn FnMut(Taken<'_>),
     ) -> Result<(), Fault> {
-        if line.len() > MOST_LINE_BYTES {
-            return Err(Fault::Long);
-        }
         let text = std::str::from_utf8(line).map_err(|_| Fault::Text)?.trim();
         if let Some(description) = text.strip_prefix("#!") {
             return self.describe(description);

@@ -103,7 +103,7 @@ fn what_is_no_value_is_refused_by_kind() {
     refused("a program 1 5002", "still to come");
     refused("a program 1 1790000100", "still to come");
     refused("a program 1 0.5", "before the recording");
-    refused("a program 1 1000000000", "no number of seconds");
+    refused("a program 1 1000000000", "before the recording");
     refused("#!/bin/sh", "description");
     refused("#! a unit", "description");
     refused("#! a samples=ratio", "description");
@@ -160,11 +160,10 @@ fn a_flood_is_kept_up_to_a_rate_and_the_rest_is_counted() {
 
 proptest! {
     #[test]
-    fn arbitrary_bytes_are_read_without_growing(pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..3000), 0..8)) {
+    fn arbitrary_bytes_are_read(pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..3000), 0..8)) {
         let mut lines = Lines::new(MOMENT.now);
         for piece in &pieces {
             lines.take(piece, MOMENT, &mut |_| ());
-            prop_assert!(lines.partial.len() <= MOST_LINE_BYTES);
         }
         lines.end(MOMENT, &mut |_| ());
     }
