@@ -31,6 +31,7 @@ const TOOLS: &[Tool] = &[
     tool("python3", &["python3"]),
     tool("initdb", &["postgresql"]),
     tool("pgbench", &["postgresql", "postgresql-contrib"]),
+    tool("prometheus-node-exporter", &["prometheus-node-exporter"]),
     tool("setpriv", &["util-linux"]),
     tool("musl-gcc", &["musl-tools"]),
     tool("node", &["nodejs"]),

@@ -179,3 +179,49 @@ fn a_collection_that_is_given_up_leaves_nothing() {
     drop(collection);
     assert!(!runs("sleep 4713."));
 }
+
+/// The first block of this language in the document for users.
+fn documented(language: &str) -> String {
+    let text =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/outside.md")).unwrap();
+    let (_, after) = text.split_once(&format!("```{language}\n")).unwrap();
+    after.split_once("```").unwrap().0.to_owned()
+}
+
+/// Runs a command until it has printed so many lines.
+fn run_until_printed(command: &str, lines: usize) -> Collected {
+    let folder = tempfile::tempdir().unwrap();
+    let printed = folder.path().join("printed");
+    collect(Choice::Command(format!("({command}) | tee {}", printed.display())), || {
+        let begin = Instant::now();
+        while std::fs::read_to_string(&printed).map_or(0, |text| text.lines().count()) < lines {
+            assert!(begin.elapsed() < Duration::from_secs(60), "{command} prints nothing");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    })
+}
+
+#[test]
+fn the_documented_example_in_python_collects() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("files.py");
+    std::fs::write(&script, documented("python")).unwrap();
+    let collected = run_until_printed(&format!("python3 {}", script.display()), 10);
+    assert_eq!(collected.account.troubles, []);
+    let [opened, limit] = &collected.series[..] else { panic!("{collected:?}") };
+    assert_eq!(
+        (opened.metric.as_str(), opened.unit.as_str(), opened.samples),
+        ("open_files", "files", "gauge")
+    );
+    assert!(opened.values.len() > 3 && opened.values.len() == limit.values.len(), "{collected:?}");
+    assert!(opened.values[0].1 > 0.0 && opened.values[0].1 <= limit.values[0].1);
+}
+
+#[test]
+fn the_documented_example_in_shell_collects() {
+    let collected = run_until_printed(&documented("sh"), 5);
+    assert_eq!(collected.account.troubles, []);
+    let forks = collected.values("forks", "");
+    assert!(forks.len() > 2 && forks.is_sorted() && forks[0] > 0.0, "{forks:?}");
+    assert_eq!(collected.series[0].samples, "counter");
+}
