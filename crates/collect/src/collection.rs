@@ -1,5 +1,6 @@
 //! The collectors of one recording, while the program runs.
 
+use std::ffi::OsString;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -12,6 +13,7 @@ use crate::choice::Choice;
 use crate::clock;
 use crate::command::Command;
 use crate::kernel::Kernel;
+use crate::program::Program;
 use crate::prometheus::Prometheus;
 use crate::sink::{Ledger, Sink};
 use crate::source::Source;
@@ -46,6 +48,7 @@ pub const DEFAULT_INTERVAL: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub struct Collection {
     program: Arc<AtomicU32>,
+    variables: Vec<(OsString, OsString)>,
     /// Both are there until the end.
     end: Option<Sender<()>>,
     thread: Option<JoinHandle<Vec<OutsideAccount>>>,
@@ -57,8 +60,15 @@ impl Collection {
     pub fn start(options: &Options, log: LogBuilder) -> Collection {
         let program = Arc::new(AtomicU32::new(0));
         let (end, ended) = mpsc::channel();
-        let collectors =
-            options.choices.iter().map(|choice| Collector::new(choice, options.interval)).collect();
+        let mut collectors = Vec::new();
+        let mut variables = Vec::new();
+        if !options.choices.is_empty() {
+            let (collector, variable) = Collector::of_program();
+            collectors.push(collector);
+            variables.extend(variable);
+        }
+        let asked = options.choices.iter();
+        collectors.extend(asked.map(|choice| Collector::new(choice, options.interval, &variables)));
         let mut looking = Looking { collectors, log, broken: None, program: Arc::clone(&program), told: 0 };
         let interval = options.interval;
         let thread = std::thread::Builder::new().name("series".to_owned()).spawn(move || {
@@ -69,7 +79,13 @@ impl Collection {
             looking.end(interval)
         });
         let thread = thread.expect("a thread can be started");
-        Collection { program, end: Some(end), thread: Some(thread) }
+        Collection { program, variables, end: Some(end), thread: Some(thread) }
+    }
+
+    /// Variables by which the program finds where its own metrics go.
+    #[must_use]
+    pub fn variables(&self) -> &[(OsString, OsString)] {
+        &self.variables
     }
 
     /// The program has been started: its first process.
@@ -100,6 +116,9 @@ impl Drop for Collection {
     }
 }
 
+/// The collector of what the program says of itself. It is always there, so it is only told of where it was used.
+const PROGRAM: &str = "program";
+
 /// A collector and its ledger.
 struct Collector {
     name: String,
@@ -110,11 +129,22 @@ struct Collector {
 }
 
 impl Collector {
-    fn new(choice: &Choice, interval: Duration) -> Collector {
+    /// The collector of what programs and commands say of themselves, and the variable by which they find it.
+    fn of_program() -> (Collector, Option<(OsString, OsString)>) {
+        let mut ledger = Ledger::default();
+        let program = Program::new().inspect_err(|error| {
+            ledger.trouble(&format!("metrics of the program itself cannot be collected: {error}"));
+        });
+        let variable = program.as_ref().ok().map(Program::variable);
+        let source = program.ok().map(|program| Box::new(program) as Box<dyn Source>);
+        (Collector { name: PROGRAM.to_owned(), source, ledger, cpu: Duration::ZERO }, variable)
+    }
+
+    fn new(choice: &Choice, interval: Duration, variables: &[(OsString, OsString)]) -> Collector {
         let mut ledger = Ledger::default();
         let source: Option<Box<dyn Source>> = match choice {
             Choice::Kernel => Some(Box::new(Kernel::new())),
-            Choice::Command(text) => match Command::start(text, &[]) {
+            Choice::Command(text) => match Command::start(text, variables) {
                 Ok(command) => Some(Box::new(command)),
                 Err(error) => {
                     ledger.trouble(&format!("it could not be started: {error}"));
@@ -190,6 +220,9 @@ impl Looking {
                 ..account
             }
         };
-        self.collectors.into_iter().map(account).collect()
+        let is_told = |account: &OutsideAccount| {
+            account.collector != PROGRAM || account.series > 0 || !account.troubles.is_empty()
+        };
+        self.collectors.into_iter().map(account).filter(is_told).collect()
     }
 }

@@ -55,9 +55,14 @@ pub(crate) struct Ledger {
 impl Ledger {
     /// Counts something that went wrong, in words that do not change from time to time.
     pub(crate) fn trouble(&mut self, what: &str) {
+        self.troubles(what, 1);
+    }
+
+    fn troubles(&mut self, what: &str, count: u64) {
         let is_known = self.troubles.contains_key(what) || self.troubles.len() < MOST_TROUBLES;
         let what = if is_known { what } else { "other troubles" };
-        *self.troubles.entry(what.to_owned()).or_default() += 1;
+        let sum = self.troubles.entry(what.to_owned()).or_default();
+        *sum = sum.saturating_add(count);
     }
 
     /// The account of the collector of this name.
@@ -123,6 +128,13 @@ impl Sink<'_> {
     /// Counts something that went wrong, in words that do not change from time to time.
     pub fn trouble(&mut self, what: &str) {
         self.ledger.trouble(what);
+    }
+
+    /// Counts what went wrong so many times; nothing where it did not.
+    pub fn troubles(&mut self, what: &str, count: u64) {
+        if count > 0 {
+            self.ledger.troubles(what, count);
+        }
     }
 
     /// The series of this key, defined where it is new; `None` (and counted) where there are too many, or the log is broken.

@@ -126,7 +126,8 @@ fn record_command(
     collection.program(task.pid);
     let begin = now();
     assembler.begin_thread(begin, task, None, None)?;
-    let child = match suspended.resume(&opened.variables) {
+    let variables = [&opened.variables[..], collection.variables()].concat();
+    let child = match suspended.resume(&variables) {
         Ok(child) => child,
         Err(error) => {
             // Nothing ran, so there is nothing to keep.

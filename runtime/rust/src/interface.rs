@@ -4,6 +4,10 @@
 //! A program asks for it by the symbol [`SYMBOL`]. It is only ever added to at its end: [`Agent::size`] says how much
 //! of it an agent has. All functions may be called from any thread, in signal handlers, before `main`, and after
 //! `fork`; none changes `errno`, allocates or blocks.
+//!
+//! Metrics need no agent: [`series`] is the memory that they are written to.
+
+pub mod series;
 
 use core::ffi::{CStr, c_char, c_void};
 

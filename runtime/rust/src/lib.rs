@@ -1,5 +1,5 @@
-//! Tells longpole what a program knows of itself: regions, tasks, names of threads and of locks, and locks that it
-//! makes itself.
+//! Tells longpole what a program knows of itself: regions, tasks, names of threads and of locks, locks that it makes
+//! itself, and metrics of its own. Collectors of other metrics are written with it too.
 //!
 //! Programs may be linked with this and run as ever. Where no recorder watches, each call costs one relaxed load and
 //! one branch; without the feature `enabled` it costs nothing. Nothing here allocates or changes `errno`, and every
@@ -29,10 +29,12 @@ mod lookup;
 mod name;
 mod object;
 mod region;
+mod series;
 mod task;
 
 pub use interface::Kind;
 pub use name::{name, name_thread};
 pub use object::{Wait, acquired, released, wait};
 pub use region::{Region, region};
+pub use series::{Looks, Metric, Node, Samples, now};
 pub use task::{Part, Task, TaskFuture, task};

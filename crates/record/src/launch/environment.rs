@@ -9,7 +9,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::ptr;
 
 /// Variables that can be added, by name. Where the caller has one of the same name, it is replaced.
-const NAMES: [&str; 3] = ["LD_PRELOAD", "LONGPOLE_AGENT", "ASAN_OPTIONS"];
+const NAMES: [&str; 4] = ["LD_PRELOAD", "LONGPOLE_AGENT", "LONGPOLE_SERIES", "ASAN_OPTIONS"];
 /// Bytes for all of them.
 const ROOM: usize = 16 * 1024;
 

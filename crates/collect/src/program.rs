@@ -1,0 +1,160 @@
+//! What the program and collectors say of themselves: metrics that they write into memory shared with the recorder.
+//!
+//! In: the memory (`longpole_runtime::interface::series`). Out: a number of each series that changed since the look
+//! before, and the values with times of their own. Whatever stands in the memory, it costs no more than its size.
+
+mod definition;
+mod memory;
+mod numbers;
+mod ring;
+
+use std::ffi::OsString;
+use std::io;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+
+use longpole_event::Time;
+use longpole_runtime::interface::series::{FREE, READY};
+
+use crate::clock;
+use crate::sink::Sink;
+use crate::source::Source;
+use definition::Definition;
+use memory::Memory;
+use numbers::{Held, Numbers};
+use ring::{Ring, Sample};
+
+/// The memory, and what was seen in it.
+#[derive(Debug)]
+pub(crate) struct Program {
+    memory: Memory,
+    ring: Ring,
+    /// Of each slot, in order; `None` before it is ready, and where it is nonsense.
+    slots: Vec<State>,
+    made: Time,
+    refused_series: u64,
+    refused_values: u64,
+    is_ending: bool,
+}
+
+/// What is known of a slot.
+#[derive(Debug)]
+enum State {
+    Unknown,
+    Nonsense,
+    Known { definition: Definition, numbers: Numbers, has_samples: bool },
+}
+
+impl Program {
+    /// Makes the memory.
+    ///
+    /// # Errors
+    /// Where the system gives none.
+    pub(crate) fn new() -> io::Result<Program> {
+        let memory = Memory::new()?;
+        let (ring, slots) = (Ring::default(), Vec::new());
+        let made = clock::now();
+        Ok(Program { memory, ring, slots, made, refused_series: 0, refused_values: 0, is_ending: false })
+    }
+
+    /// The variable that programs and commands find it by.
+    pub(crate) fn variable(&self) -> (OsString, OsString) {
+        self.memory.variable()
+    }
+
+    /// Finds what the slots are that were made since the last look.
+    fn define(&mut self, now: Time, sink: &mut Sink<'_>) {
+        let slots = &self.memory.words().slots;
+        for (index, slot) in slots.iter().enumerate() {
+            let state = slot.state.load(Acquire);
+            if state == FREE {
+                break;
+            }
+            if index == self.slots.len() {
+                self.slots.push(State::Unknown);
+            }
+            if state != READY || !matches!(self.slots[index], State::Unknown) {
+                continue;
+            }
+            self.slots[index] = match Definition::read(slot) {
+                Ok(definition) if self.is_known(&definition) => {
+                    sink.trouble("two threads made one series at once: what the second adds is missing");
+                    State::Nonsense
+                }
+                Ok(definition) => {
+                    let created = Time::from_nanoseconds(slot.created.load(Relaxed)).max(self.made).min(now);
+                    let numbers = Numbers::new(definition.samples, created);
+                    State::Known { definition, numbers, has_samples: false }
+                }
+                Err(nonsense) => {
+                    sink.trouble(&nonsense);
+                    State::Nonsense
+                }
+            };
+        }
+    }
+
+    fn is_known(&self, new: &Definition) -> bool {
+        self.slots.iter().any(|state| match state {
+            State::Known { definition, .. } => definition.is_same_series(new),
+            _ => false,
+        })
+    }
+
+    /// Takes the values that have times.
+    fn samples(&mut self, now: Time, sink: &mut Sink<'_>) {
+        let mut samples = self.ring.take(self.memory.words(), now, self.is_ending, sink);
+        samples.sort_by_key(|sample| sample.time);
+        for Sample { slot, time, value } in samples {
+            let Some(State::Known { definition, has_samples, .. }) = self.slots.get_mut(slot) else {
+                sink.trouble("a value was of no series");
+                continue;
+            };
+            if time > now + LATEST {
+                sink.trouble(&format!("`{}` had a value in the future", definition.metric));
+            } else if time < self.made {
+                sink.trouble(&format!("`{}` had a value from before the recording", definition.metric));
+            } else {
+                *has_samples = true;
+                sink.put(&definition.key(), time, value);
+            }
+        }
+    }
+
+    /// Looks at what every series has now.
+    fn values(&mut self, now: Time, sink: &mut Sink<'_>) {
+        for (slot, state) in self.memory.words().slots.iter().zip(&mut self.slots) {
+            let State::Known { definition, numbers, has_samples } = state else { continue };
+            let held = Held::by(slot);
+            // Where values have their own times, what was never set or added to means nothing.
+            let is_last = self.is_ending && !*has_samples;
+            numbers.look(now, held, is_last, |time, value| sink.put(&definition.key(), time, value));
+        }
+    }
+
+    /// Says what found no room.
+    fn refusals(&mut self, sink: &mut Sink<'_>) {
+        let header = &self.memory.words().header;
+        let (series, values) = (header.refused_series.load(Relaxed), header.refused_values.load(Relaxed));
+        let new = |found: u64, seen: &mut u64| found.saturating_sub(std::mem::replace(seen, found));
+        sink.troubles("no room for a series", new(series, &mut self.refused_series));
+        sink.troubles("values came faster than they were taken", new(values, &mut self.refused_values));
+    }
+}
+
+/// A value can be later than the look's begin, by as much as the look takes.
+const LATEST: u64 = 1_000_000_000;
+
+impl Source for Program {
+    fn look(&mut self, now: Time, sink: &mut Sink<'_>) -> io::Result<()> {
+        self.define(now, sink);
+        self.samples(now, sink);
+        self.values(now, sink);
+        self.refusals(sink);
+        Ok(())
+    }
+
+    fn stop(&mut self) {
+        self.is_ending = true;
+        self.memory.words().header.stopped.store(1, Relaxed);
+    }
+}

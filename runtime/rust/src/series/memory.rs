@@ -1,0 +1,107 @@
+//! Where the recorder takes metrics from: looked for once, remembered for ever.
+
+use core::ffi::CStr;
+use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+
+use crate::interface::series::{LINK, MAGIC, Memory, VARIABLE, VERSION};
+
+/// The answer: null where nobody has looked yet, [`absent`] where there is no recorder.
+static ANSWER: AtomicPtr<Memory> = AtomicPtr::new(core::ptr::null_mut());
+
+/// What stands for "there is none".
+pub(super) const fn absent<T>() -> *mut T {
+    core::ptr::without_provenance_mut(1)
+}
+
+/// The memory, where a recorder takes metrics.
+pub(super) fn memory() -> Option<&'static Memory> {
+    let mut answer = ANSWER.load(Relaxed);
+    if answer.is_null() {
+        answer = look();
+        // Two threads that look at once both find it; the second mapping stays unused.
+        ANSWER.store(answer, Relaxed);
+    }
+    // SAFETY: neither null nor absent, so it is what `mapped` checked, which is never unmapped; all words are atomic.
+    (answer != absent()).then(|| unsafe { &*answer })
+}
+
+#[cold]
+fn look() -> *mut Memory {
+    // SAFETY: errno is thread-local and always there.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let before = unsafe { *errno };
+    let found = path().and_then(mapped).unwrap_or(absent());
+    // SAFETY: as above.
+    unsafe { *errno = before };
+    found
+}
+
+/// What the variable says; nothing in programs that have more rights than whoever started them.
+fn path() -> Option<&'static CStr> {
+    // SAFETY: plain calls; the text lives as long as nobody changes the environment, which nobody does before `main`.
+    unsafe {
+        let text = libc::getenv(VARIABLE.as_ptr());
+        (!text.is_null() && libc::getauxval(libc::AT_SECURE) == 0).then(|| CStr::from_ptr(text))
+    }
+}
+
+fn mapped(path: &CStr) -> Option<*mut Memory> {
+    let mut link = [0_u8; LINK.len() + 1];
+    // SAFETY: the path is a string; the kernel writes at most the buffer's length.
+    let length = unsafe { libc::readlink(path.as_ptr(), link.as_mut_ptr().cast(), link.len()) };
+    // Anything else may be a device or a pipe, of a program that has the recorder's pid now.
+    if usize::try_from(length).ok().and_then(|length| link.get(..length)) != Some(LINK) {
+        return None;
+    }
+    let flags = libc::O_RDWR | libc::O_CLOEXEC | libc::O_NOCTTY | libc::O_NONBLOCK;
+    // SAFETY: a new descriptor and a new mapping, as long as the file.
+    let memory = unsafe {
+        let descriptor = libc::open(path.as_ptr(), flags);
+        if descriptor < 0 {
+            return None;
+        }
+        let memory = if is_whole(descriptor) { map(descriptor) } else { libc::MAP_FAILED };
+        libc::close(descriptor);
+        memory
+    };
+    if memory == libc::MAP_FAILED {
+        return None;
+    }
+    // SAFETY: a mapping of this size, page-aligned, of words that are all atomic.
+    let header = unsafe { &(*memory.cast::<Memory>()).header };
+    let is_known = header.magic.load(Relaxed) == MAGIC
+        && header.version.load(Relaxed) == VERSION
+        && header.size.load(Relaxed) as usize == size_of::<Memory>();
+    is_known.then_some(memory.cast())
+}
+
+/// Whether the file is as long as the memory.
+fn is_whole(descriptor: libc::c_int) -> bool {
+    // SAFETY: all zeros are a valid `stat`, which the kernel fills.
+    unsafe {
+        let mut status: libc::stat = core::mem::zeroed();
+        libc::fstat(descriptor, &raw mut status) == 0
+            && usize::try_from(status.st_size).is_ok_and(|size| size >= size_of::<Memory>())
+    }
+}
+
+unsafe fn map(descriptor: libc::c_int) -> *mut libc::c_void {
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    let bytes = size_of::<Memory>();
+    // SAFETY: a new mapping at an address of the kernel's choice.
+    unsafe { libc::mmap(core::ptr::null_mut(), bytes, access, libc::MAP_SHARED, descriptor, 0) }
+}
+
+extern "C" fn look_at_start() {
+    memory();
+}
+
+#[cfg(feature = "enabled")]
+#[used]
+// SAFETY: the section holds pointers to functions, which the loader calls before `main`.
+#[unsafe(link_section = ".init_array")]
+static LOOK_AT_START: extern "C" fn() = look_at_start;
+
+#[cfg(not(feature = "enabled"))]
+const _: extern "C" fn() = look_at_start;
