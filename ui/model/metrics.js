@@ -54,9 +54,6 @@ export const searched = (groups, wanted) => groups
  */
 export const nodeOf = (metric) => (!metric?.nodes?.length || metric.nodes.includes('program') ? 'program' : metric.nodes[0]);
 
-/** Kinds of nodes from the root down. */
-const LEVELS = ['program', 'machine', 'process', 'thread'];
-
 /**
  * What a row of the tree is called as a node; nothing for procedures, which have none of these values.
  * @param {any} row
@@ -71,10 +68,3 @@ export function nodeOfRow(row) {
     default: return undefined;
   }
 }
-
-/**
- * Whether a kind of node can have a metric.
- * @param {{level?: string}} metric
- * @param {string} kind
- */
-export const reaches = ({ level }, kind) => LEVELS.includes(kind) && (!level || !LEVELS.includes(level) || LEVELS.indexOf(kind) <= LEVELS.indexOf(level));

@@ -2,6 +2,7 @@
 
 import { completed, completionsOf, definitionOf, FUNCTIONS, partsOf, placeOf } from '../model/formula.js';
 import { wordsOf } from '../model/summary.js';
+import { place as now } from '../state.js';
 import { element } from './element.js';
 
 /** @typedef {import('./catalogue.js').Catalogue} Catalogue */
@@ -23,9 +24,13 @@ export function definitions(context, catalogue, operands, shown) {
   const list = element('ul.definitions', { 'aria-label': 'defined metrics' }, ...texts.map((text) => defined(text, catalogue.refused.get(text), () => {
     wasUsed = true;
     const { name } = partsOf(text);
-    const curves = place.curves?.filter((/** @type {string} */ curve) => curve.split('@')[0] !== name);
-    const metric = place.metric?.split(',').filter((/** @type {string} */ one) => one !== name).join(',');
-    go({ define: texts.filter((other) => other !== text), ...(place.curves ? { curves } : {}), ...(place.view === 'tree' && place.metric ? { metric } : {}) });
+    // What is shown now: the view has noted more in the URL since it was drawn.
+    const { view, curves, metric } = now();
+    go({
+      define: texts.filter((other) => other !== text),
+      ...(curves ? { curves: curves.filter((/** @type {string} */ curve) => curve.split('@')[0] !== name) } : {}),
+      ...(view === 'tree' && metric ? { metric: metric.split(',').filter((/** @type {string} */ one) => one !== name).join(',') } : {}),
+    });
   })));
   if (context.recording.is_export) {
     return element('div', { 'data-part': 'definitions' }, texts.length > 0 && list, element('p.faint', null, 'An exported file computes no new metrics: `longpole view` on the recording does.'));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { groupsOf, nodeOf, nodeOfRow, reaches, searched } from '../../model/metrics.js';
+import { groupsOf, nodeOf, nodeOfRow, searched } from '../../model/metrics.js';
 
 const OWN = [{ metric: 'effective_parallelism', title: 'Effective parallelism', isWhole: true }, { metric: 'cpu_seconds', title: 'CPU time' }];
 const KNOWN = [
@@ -43,10 +43,4 @@ test('the program is meant where it has the metric, else the first node that has
 test('rows of the tree are nodes, but for procedures', () => {
   const row = { machine: 'm', process: 'p', pid: 7, thread: 't', tid: 8, procedure: 'f' };
   assert.deepEqual(['program', 'machine', 'process', 'thread', 'procedure'].map((kind) => nodeOfRow({ ...row, kind })), ['program', 'machine:m', 'process:7', 'thread:8', undefined]);
-});
-
-test('a metric reaches down to its level', () => {
-  const kinds = ['program', 'machine', 'process', 'thread', 'procedure'];
-  assert.deepEqual(kinds.map((kind) => reaches({ level: 'machine' }, kind)), [true, true, false, false, false]);
-  assert.deepEqual(kinds.map((kind) => reaches({}, kind)), [true, true, true, true, false]);
 });

@@ -18,7 +18,7 @@ export const GUIDES = [
   { view: 'parallelism', title: 'Parallelism', text: [
     'How long so many threads were busy, and what ran then. For one procedure: with how much company it ran. Work that runs alone counts fully in normalised processor time, work beside three others a quarter.'] },
   { view: 'tree', title: 'Tree', text: [
-    'Every metric of the program, its machines, processes, threads and their procedures. Choose the metrics that you want to compare; a column’s title sorts within each parent. Metrics from outside are asked for row by row; a dash is a row that has no such value.'] },
+    'Every metric of the program, its machines, processes, threads and their procedures. Choose the metrics that you want to compare; a column’s title sorts within each parent. Metrics from outside reach down to processes or threads; a dash is a row that has no such value.'] },
   { view: 'flame', title: 'Flame graph', text: [
     'Call paths: the width is the time of the path and all below it. Paths are logical: a thread’s path goes on in the procedure that started it. Compare the widths by CPU time with those by critical path: what becomes narrow does not matter to the run’s length.'] },
   { view: 'source', title: 'Source', text: [

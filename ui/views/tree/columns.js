@@ -1,4 +1,4 @@
-/** The metrics beside the names of the tree: columns of its report, and those of other metrics, which are asked for by row. */
+/** The metrics beside the names of the tree: columns of its report, and those of other metrics, which are asked for by themselves. */
 
 import { element } from '../../widgets/element.js';
 
@@ -20,11 +20,11 @@ export const metricsOf = (report) => report.columns.filter((/** @type {any} */ c
  * Metrics from outside and derived ones, as columns.
  * @param {import('../../widgets/catalogue.js').Catalogue} catalogue
  * @param {any} report
- * @returns {{name: string, unit: string, title: string, explanation?: string, group?: string, level?: string, isAsked: true}[]}
+ * @returns {{name: string, unit: string, title: string, explanation?: string, group?: string, isAsked: true}[]}
  */
 export const othersOf = ({ metrics }, report) => metrics.filter(({ class: own, name }) => own !== 'built-in' && !report.columns.some((/** @type {any} */ column) => column.name === name))
-  .map(({ name, unit, title, explanation, formula, group, level, class: own }) => ({
-    name, unit, title, explanation: formula ? `${explanation ?? title} = ${formula}` : explanation, group: own === 'derived' ? 'Derived' : `From outside: ${group ?? ''}`, level, isAsked: true,
+  .map(({ name, unit, title, explanation, formula, group, class: own }) => ({
+    name, unit, title, explanation: formula ? `${explanation ?? title} = ${formula}` : explanation, group: own === 'derived' ? 'Derived' : `From outside: ${group ?? ''}`, isAsked: true,
   }));
 
 /**

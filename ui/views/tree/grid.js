@@ -34,7 +34,7 @@ export function drawTree(root, report, nodes, catalogue, context) {
     return state.open.has(node.id) ? !unchanged : unchanged;
   };
   const others = othersOf(catalogue, report);
-  const figures = new Figures(context, catalogue, () => {
+  const figures = new Figures(context, catalogue, nodes, () => {
     const hadFocus = body.contains(document.activeElement);
     fill();
     if (hadFocus) focus();
@@ -61,11 +61,13 @@ export function drawTree(root, report, nodes, catalogue, context) {
     const least = Math.max(STEP, body.children.length, seen.findIndex((node) => node.id === state.at) + 1);
     body.replaceChildren(...seen.slice(0, least).map(drawn));
     tellRest();
-    figures.want(seen, columns);
+    figures.want(columns);
+    if (figures.isBusy) body.setAttribute('aria-busy', 'true');
+    else body.removeAttribute('aria-busy');
   };
   const tellRest = () => {
     const rest = seen.length - body.children.length;
-    more.replaceChildren(seen.length === 0 ? `No name holds “${state.find}”.` : rest > 0 ? `${rest} more rows. ` : '', figures.said);
+    more.replaceChildren(seen.length === 0 ? `No name holds “${state.find}”.` : rest > 0 ? `${rest} more rows` : '');
   };
   const drawMore = () => {
     if (body.children.length >= seen.length) return;
