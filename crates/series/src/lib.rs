@@ -7,10 +7,17 @@
 
 mod aggregation;
 mod course;
+mod expected;
+mod formula;
 mod outside;
+mod text_error;
+mod unit;
 mod window;
 
 pub use aggregation::{Aggregation, TableCalculation};
 pub use course::{Course, course, nodes};
+pub use formula::{Evaluated, Formula, FormulaError};
 pub use outside::{Node, Outside, Series};
+pub use text_error::TextError;
+pub use unit::{BadUnit, Unit};
 pub use window::Window;
