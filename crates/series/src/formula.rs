@@ -22,6 +22,7 @@ use std::ops::Range;
 
 pub use evaluation::Evaluated;
 use step::Placed;
+pub(crate) use syntax::is_bare_name;
 
 /// A formula over metrics.
 #[derive(Clone, Debug)]

@@ -6,16 +6,21 @@
 //! node. `docs/series.md` defines all of it.
 
 mod aggregation;
+mod catalogue;
 mod course;
+mod description;
 mod expected;
 mod formula;
+mod nearest;
 mod outside;
 mod text_error;
 mod unit;
 mod window;
 
 pub use aggregation::{Aggregation, TableCalculation};
+pub use catalogue::{Announced, BuiltIn, Catalogue, Metric, Note};
 pub use course::{Course, course, nodes};
+pub use description::{Class, Description, Descriptions, Level, StatedUnit};
 pub use formula::{Evaluated, Formula, FormulaError};
 pub use outside::{Node, Outside, Series};
 pub use text_error::TextError;

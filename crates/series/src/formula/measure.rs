@@ -96,7 +96,9 @@ impl Formula {
         (left, left_at): (&Unit, &Range<usize>),
         (right, right_at): (&Unit, &Range<usize>),
     ) -> FormulaError {
-        let (one, other) = (&self.text[left_at.clone()], &self.text[right_at.clone()]);
+        let on_one_line =
+            |at: &Range<usize>| self.text[at.clone()].split_whitespace().collect::<Vec<_>>().join(" ");
+        let (one, other) = (on_one_line(left_at), on_one_line(right_at));
         let percent = Unit::parse("%").expect("a unit");
         let hint = match (left.is_none(), right.is_none()) {
             (true, false) if *right == percent => format!("; {other} / 100% is a plain number"),

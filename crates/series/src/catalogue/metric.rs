@@ -1,0 +1,154 @@
+//! A metric of a catalogue.
+
+use longpole_event::Samples;
+
+use super::announced::Announced;
+use crate::{Aggregation, Class, Description, Formula, Level, TableCalculation, Unit};
+
+/// A built-in metric that has curves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BuiltIn {
+    /// Its name.
+    pub name: String,
+    /// Its name in headings.
+    pub title: String,
+    /// Unit of its curve: `threads` for times, which are seconds per second.
+    pub unit: String,
+    /// How a curve becomes the number of a table.
+    pub calculation: TableCalculation,
+}
+
+/// A metric: what its name means, how it is added up and called.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Metric {
+    /// Its name.
+    pub name: String,
+    /// Where its numbers come from.
+    pub class: Class,
+    /// Below which level of the tree it has no value.
+    pub level: Level,
+    /// How values go up the tree; a derived metric is computed anew at every node and does not use it.
+    pub aggregation: Aggregation,
+    /// How a curve becomes the number of a table.
+    pub calculation: TableCalculation,
+    /// Its name in headings.
+    pub title: String,
+    /// Its name at the axis of a histogram.
+    pub axis_title: String,
+    /// Its name at the head of a table's column.
+    pub table_title: String,
+    /// Unit of its curve; `None` where nobody told.
+    pub unit: Option<Unit>,
+    /// Unit of its curve, as it is shown.
+    pub unit_label: String,
+    /// Unit of its number in tables, as it is shown.
+    pub table_unit_label: String,
+    /// How the numbers of its series are to be read, of an external metric.
+    pub samples: Option<Samples>,
+    /// The metric that its series name, of an external metric that has some; it differs from the name when that was taken.
+    pub series: Option<String>,
+    /// What it is computed of, of a derived metric.
+    pub formula: Option<Formula>,
+}
+
+impl Metric {
+    pub(super) fn built_in(from: &BuiltIn) -> Metric {
+        let unit = Unit::parse(&from.unit).ok();
+        Metric {
+            name: from.name.clone(),
+            class: Class::BuiltIn,
+            level: Level::Procedure,
+            aggregation: Aggregation::Sum,
+            calculation: from.calculation,
+            title: from.title.clone(),
+            axis_title: from.title.clone(),
+            table_title: from.title.clone(),
+            table_unit_label: table_label(from.calculation, unit.as_ref(), &from.unit),
+            unit,
+            unit_label: from.unit.clone(),
+            samples: None,
+            series: None,
+            formula: None,
+        }
+    }
+
+    /// An external metric: what its description says, else what its series say.
+    pub(super) fn external(name: &str, said: Option<&Announced>, described: Option<&Description>) -> Metric {
+        let samples = described.and_then(|one| one.samples).or(said.map(|said| said.samples));
+        let samples = samples.unwrap_or(Samples::Gauge);
+        let is_gauge = samples == Samples::Gauge;
+        let stated = described.and_then(|one| one.unit.as_ref());
+        let label = stated.map(|stated| stated.label.as_str()).or(said.map(|said| said.unit.as_str()));
+        let unit = match stated {
+            Some(stated) => Some(stated.unit.clone()),
+            None => said.and_then(|said| Unit::parse(&said.unit).ok()),
+        };
+        let label = label.unwrap_or_default();
+        let curve_unit = unit.map(|unit| if is_gauge { unit } else { unit.over(&Unit::seconds()) });
+        let calculation = described.and_then(|one| one.calculation);
+        let calculation =
+            calculation.unwrap_or(if is_gauge { TableCalculation::Average } else { TableCalculation::Total });
+        let aggregation =
+            described.and_then(|one| one.aggregation).or(said.and_then(|said| said.aggregation));
+        let level = described.and_then(|one| one.level).or(said.map(|said| said.level));
+        let metric = Metric {
+            name: name.to_owned(),
+            class: Class::External,
+            level: level.unwrap_or(Level::Thread).min(Level::Thread),
+            aggregation: aggregation.unwrap_or(if is_gauge {
+                Aggregation::Average
+            } else {
+                Aggregation::Sum
+            }),
+            calculation,
+            title: said.and_then(|said| said.title.clone()).unwrap_or_else(|| name.to_owned()),
+            axis_title: String::new(),
+            table_title: String::new(),
+            unit_label: if is_gauge { label.to_owned() } else { rate_label(curve_unit.as_ref(), label) },
+            table_unit_label: match (calculation, is_gauge) {
+                (TableCalculation::Total, false) => label.to_owned(),
+                (_, true) => table_label(calculation, curve_unit.as_ref(), label),
+                _ => rate_label(curve_unit.as_ref(), label),
+            },
+            unit: curve_unit,
+            samples: Some(samples),
+            series: said.map(|said| said.metric.clone()),
+            formula: None,
+        };
+        metric.titled(described)
+    }
+
+    /// With the titles of its description; those that are not said are the title.
+    pub(super) fn titled(mut self, described: Option<&Description>) -> Metric {
+        let said = |title: fn(&Description) -> &Option<String>| described.and_then(|one| title(one).clone());
+        if let Some(title) = said(|one| &one.title) {
+            self.title = title;
+        }
+        self.axis_title = said(|one| &one.axis_title).unwrap_or_else(|| self.title.clone());
+        self.table_title = said(|one| &one.table_title).unwrap_or_else(|| self.title.clone());
+        self
+    }
+}
+
+/// The unit of a curve of differences, of the unit of its numbers.
+fn rate_label(curve_unit: Option<&Unit>, label: &str) -> String {
+    match curve_unit {
+        Some(unit) if !unit.is_none() => unit.to_string(),
+        _ => format!("{}/s", if label.is_empty() { "1" } else { label }),
+    }
+}
+
+/// The unit of a table's number, of the unit of a curve: a total is over time.
+pub(super) fn table_label(calculation: TableCalculation, unit: Option<&Unit>, label: &str) -> String {
+    if calculation != TableCalculation::Total {
+        return label.to_owned();
+    }
+    match unit {
+        // What is only a label for a plain number stays one.
+        Some(unit) if Unit::parse(label).is_ok_and(|meant| meant == *unit) => {
+            unit.times(&Unit::seconds()).to_string()
+        }
+        Some(unit) if label.is_empty() => unit.times(&Unit::seconds()).to_string(),
+        _ => format!("{label}*s"),
+    }
+}
