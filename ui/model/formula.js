@@ -54,6 +54,22 @@ export function completed(text, { from, to }, name) {
 }
 
 /**
+ * Definitions that a list of metrics does not have, with what its notes say of them.
+ * @param {{metrics: {name: string, class?: string}[], notes?: string[]}} answer
+ * @param {string[]} definitions
+ * @returns {Map<string, {message: string}>}
+ */
+export function leftOut({ metrics, notes = [] }, definitions) {
+  const there = new Set(metrics.filter((metric) => metric.class === 'derived').map(({ name }) => name));
+  const missing = definitions.filter((text) => !there.has(partsOf(text).name));
+  return new Map(missing.map((text) => {
+    const { name } = partsOf(text);
+    const note = notes.find((note) => note.startsWith(`${name} `) || note.startsWith(`\`${name}\` `)) ?? notes.find((note) => (name === '' ? note.startsWith('a definition ') : note.includes(name)));
+    return [text, { message: note ?? 'the recording does not have it' }];
+  }));
+}
+
+/**
  * Where a definition is wrong.
  * @param {{message?: string, details?: any}} failure of a request
  * @param {string} definition

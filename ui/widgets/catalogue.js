@@ -1,7 +1,7 @@
 /** The metrics of the recording with those that the URL defines, asked for once and shared by all that choose among them. */
 
 import { holds } from '../api.js';
-import { partsOf } from '../model/formula.js';
+import { leftOut, partsOf } from '../model/formula.js';
 
 /** @typedef {import('../model/metrics.js').Metric} Metric */
 
@@ -61,7 +61,12 @@ async function sifted(context, wanted, none) {
  * @param {Map<string, any>} refused
  * @returns {Catalogue}
  */
-const made = (answer, defines, refused) => ({ metrics: answer.metrics, notes: answer.notes ?? [], defines, refused, isAbsent: false });
+function made(answer, defines, refused) {
+  const missing = leftOut(answer, defines);
+  return {
+    metrics: answer.metrics, notes: answer.notes ?? [], defines: defines.filter((text) => !missing.has(text)), refused: new Map([...refused, ...missing]), isAbsent: false,
+  };
+}
 
 /**
  * The definitions that a question about a metric needs: none where the recording knows it without.

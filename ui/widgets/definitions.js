@@ -1,6 +1,6 @@
 /** Metrics that are defined while looking: those of the URL, each to be taken away, and a form for one more. */
 
-import { completed, completionsOf, definitionOf, FUNCTIONS, partsOf, placeOf } from '../model/formula.js';
+import { completed, completionsOf, definitionOf, FUNCTIONS, leftOut, partsOf, placeOf } from '../model/formula.js';
 import { wordsOf } from '../model/summary.js';
 import { place as now } from '../state.js';
 import { element } from './element.js';
@@ -59,7 +59,9 @@ function defined(text, failure, remove) {
  * @param {number|undefined} column
  */
 function told(failure, column) {
-  const text = [column ? `Column ${column}: ` : '', failure.message ?? String(failure), ...(failure.hints ?? []).map((/** @type {string} */ hint) => ` – ${hint}`)].join('');
+  // With a place the lines below the first show the same as the mark, and what stands before it is the place in words.
+  const message = failure.message ?? String(failure);
+  const text = [column ? `Column ${column}: ${message.split('\n')[0].replace(/^.*?\bcolumn \d+: /, '')}` : message, ...(failure.hints ?? []).map((/** @type {string} */ hint) => ` – ${hint}`)].join('');
   return element('p', null, ...wordsOf(text).map(({ text, isName }) => (isName ? element('code', null, text) : text)));
 }
 
@@ -90,7 +92,9 @@ function form({ ask, go }, catalogue, operands, texts, shown) {
       return;
     }
     try {
-      await ask('metrics', { define: [...catalogue.defines, text] });
+      const answer = await ask('metrics', { define: [...catalogue.defines, text] });
+      const missing = leftOut(answer, [text]).get(text);
+      if (missing) throw missing;
     } catch (failure) {
       const where = placeOf(/** @type {any} */ (failure), text);
       failed.replaceChildren(element('div.failed', { role: 'alert' }, where && element('pre', { 'aria-hidden': 'true' }, where.text), told(failure, where?.column)));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { completed, completionsOf, definitionOf, partsOf, placeOf } from '../../model/formula.js';
+import { completed, completionsOf, definitionOf, leftOut, partsOf, placeOf } from '../../model/formula.js';
 
 const NAMES = [{ name: 'cpu_time', title: 'CPU time' }, { name: 'sys_user_time', title: 'User time of the machine' }, { name: 'page_faults', title: 'Page faults' }, { name: 'major_page_faults', title: 'Major faults' }, { name: 'mean', title: 'mean over the phase' }];
 const found = (text, caret = text.length) => completionsOf(text, caret, NAMES).names.map(({ name }) => name);
@@ -35,4 +35,12 @@ test('a mistake is marked at its column, wherever the answer tells it', () => {
   assert.equal(placeOf({ message: 'failed to understand it: column 3, expected a name' }, 'x = y')?.column, 3);
   assert.equal(placeOf({ details: { column: 99 } }, 'x = y')?.column, 6, 'the end');
   assert.equal(placeOf({ message: 'no idea' }, 'x = y'), null);
+});
+
+test('a definition that the list does not have is left out, with what its note says', () => {
+  const metrics = [{ name: 'share', class: 'derived' }, { name: 'page_faults', class: 'external' }];
+  const left = leftOut({ metrics, notes: ['bad is left out: --define, line 1, column 7: there is no metric x'] }, ['share = 1', 'bad = x', 'page_faults = 2']);
+  assert.deepEqual([...left.keys()], ['bad = x', 'page_faults = 2'], 'an outside metric of the name is not what was defined');
+  assert.match(left.get('bad = x').message, /no metric x/);
+  assert.equal(placeOf(left.get('bad = x'), 'bad = x')?.column, 7);
 });
