@@ -23,6 +23,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("longpole-timeline", &["event", "trace", "graph", "metrics", "series", "report"]),
     ("longpole-answer", &["event", "recording", "trace", "metrics", "series", "timeline", "report"]),
     ("longpole-server", &["recording", "metrics", "series", "timeline", "report", "answer"]),
+    ("longpole-tables", &[]),
     (
         "longpole",
         &[
@@ -35,6 +36,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "series",
             "report",
             "answer",
+            "tables",
             "server",
             "runtime",
         ],

@@ -30,7 +30,7 @@ pub enum Command {
     WhatIf(crate::what_if::WhatIfArgs),
     /// Look at a recording in the browser: a page that this machine serves to itself
     View(crate::view::ViewArgs),
-    /// Write a recording's answers into a file that needs no longpole
+    /// Write a recording's answers into files that need no longpole: a page, CSV, Parquet
     Export(crate::export::ExportArgs),
     /// Make a recording of a perf.data file
     Import(Import),

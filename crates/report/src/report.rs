@@ -33,6 +33,21 @@ pub enum Cell {
     Numbers(Vec<f64>),
 }
 
+impl Cell {
+    /// The value as a cell of CSV: rows within it as `NAME=VALUE …; …`, several numbers with blanks between them.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match self {
+            Cell::Text(text) => text.clone(),
+            Cell::Number(number) => number.to_string(),
+            Cell::Count(count) => count.to_string(),
+            Cell::Flag(flag) => flag.to_string(),
+            Cell::List(rows) => rows.iter().map(csv_row).collect::<Vec<_>>().join("; "),
+            Cell::Numbers(numbers) => numbers.iter().map(f64::to_string).collect::<Vec<_>>().join(" "),
+        }
+    }
+}
+
 /// A row: values by column name. A column that does not apply to the row is absent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
@@ -249,7 +264,8 @@ impl Report {
         let header = self.columns.iter().map(|column| column.name);
         writer.write_record(header).expect("writing to memory does not fail");
         for row in &self.rows {
-            let cells = self.columns.iter().map(|column| csv_cell(row.get(column.name)));
+            let cell = |column: &Column| row.get(column.name).map(Cell::text).unwrap_or_default();
+            let cells = self.columns.iter().map(cell);
             writer.write_record(cells).expect("every row has one cell per column");
         }
         let bytes = writer.into_inner().expect("writing to memory does not fail");
@@ -269,21 +285,9 @@ impl Report {
     }
 }
 
-fn csv_cell(cell: Option<&Cell>) -> String {
-    match cell {
-        None => String::new(),
-        Some(Cell::Text(text)) => text.clone(),
-        Some(Cell::Number(number)) => number.to_string(),
-        Some(Cell::Count(count)) => count.to_string(),
-        Some(Cell::Flag(flag)) => flag.to_string(),
-        Some(Cell::List(rows)) => rows.iter().map(csv_row).collect::<Vec<_>>().join("; "),
-        Some(Cell::Numbers(numbers)) => numbers.iter().map(f64::to_string).collect::<Vec<_>>().join(" "),
-    }
-}
-
 /// A row within a cell: `side=positive percent=92.1 seconds=1.2 procedure=update …`.
 fn csv_row(row: &Row) -> String {
-    let cells = row.cells.iter().map(|(name, cell)| format!("{name}={}", csv_cell(Some(cell))));
+    let cells = row.cells.iter().map(|(name, cell)| format!("{name}={}", cell.text()));
     cells.collect::<Vec<_>>().join(" ")
 }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod demo;
+mod export;
 mod failures;
 mod guidance;
 mod instrumented;

@@ -1,0 +1,65 @@
+//! A node in words: as questions name it, without a doubt which one is meant.
+
+use longpole_event::MachineId;
+use longpole_trace::Program;
+
+use crate::outside::Node;
+
+/// A node in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place<'a> {
+    /// Name of its machine; `None` of the program, which is on all of them.
+    pub machine: Option<&'a str>,
+    /// `program`, `machine:NAME`, `process:PID` or `thread:TID`.
+    pub node: String,
+    /// Its own name; empty of the program.
+    pub name: &'a str,
+}
+
+impl Node {
+    /// The node in words.
+    #[must_use]
+    pub fn place(self, program: &Program) -> Place<'_> {
+        let machine = |id: MachineId| program.machines[id.index()].name.as_str();
+        match self {
+            Node::Program => Place { machine: None, node: "program".to_owned(), name: "" },
+            Node::Machine(id) => {
+                let name = machine(id);
+                Place { machine: Some(name), node: format!("machine:{name}"), name }
+            }
+            Node::Process(id) => {
+                let process = &program.processes[id.index()];
+                let node = format!("process:{}", process.pid);
+                Place { machine: Some(machine(process.machine)), node, name: &process.name }
+            }
+            Node::Thread(id) => {
+                let thread = &program.threads[id.index()];
+                let node = format!("thread:{}", thread.tid);
+                Place { machine: Some(machine(program.machine_of(id))), node, name: &thread.name }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use longpole_event::{ProcessId, ThreadId};
+    use longpole_testkit::Drawing;
+
+    use super::*;
+
+    #[test]
+    fn every_node_is_named_by_its_number_and_has_its_machine() {
+        let drawing = Drawing::parse("web/app/main ==\nweb/app/worker ==\ndata/store/main ==\n").unwrap();
+        let program = drawing.timelines().program;
+        let place = |node: Node| node.place(&program);
+        let told = |node| (place(node).machine, place(node).node, place(node).name);
+        assert_eq!(told(Node::Program), (None, "program".to_owned(), ""));
+        assert_eq!(told(Node::Machine(MachineId(1))), (Some("data"), "machine:data".to_owned(), "data"));
+        let (process, thread) = (&program.processes[1], &program.threads[1]);
+        let store = (Some("data"), format!("process:{}", process.pid), "store");
+        assert_eq!(told(Node::Process(ProcessId(1))), store);
+        let worker = (Some("web"), format!("thread:{}", thread.tid), "worker");
+        assert_eq!(told(Node::Thread(ThreadId(1))), worker);
+    }
+}

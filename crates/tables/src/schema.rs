@@ -1,0 +1,86 @@
+//! What a table is: its columns, and the values of its cells.
+
+use std::borrow::Cow;
+
+/// What the values of a column are. Any of them can be absent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// Words: a UTF-8 string.
+    #[default]
+    Text,
+    /// A quantity: a double.
+    Number,
+    /// A number of things: a 64-bit integer.
+    Count,
+    /// Yes or no: a boolean.
+    Flag,
+}
+
+impl Kind {
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Text => "text",
+            Kind::Number => "number",
+            Kind::Count => "count",
+            Kind::Flag => "flag",
+        }
+    }
+}
+
+/// A column of a table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Column {
+    /// Its key, unique in the table.
+    pub name: String,
+    /// What its values are.
+    pub kind: Kind,
+    /// Their unit; empty for words and counts.
+    pub unit: String,
+    /// Title for people.
+    pub title: String,
+    /// What it means.
+    pub explanation: String,
+}
+
+/// A table without its rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Schema {
+    /// Name of the table, and of its file.
+    pub name: String,
+    /// What it says.
+    pub about: String,
+    /// Its columns.
+    pub columns: Vec<Column>,
+}
+
+/// The value of a cell.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value<'a> {
+    /// There is none.
+    Nothing,
+    /// Words.
+    Text(Cow<'a, str>),
+    /// A quantity.
+    Number(f64),
+    /// A number of things.
+    Count(i64),
+    /// Yes or no.
+    Flag(bool),
+}
+
+impl Value<'_> {
+    /// The value as one of this kind: a count is a quantity, too. `None` where it is something else.
+    pub(crate) fn as_kind(self, kind: Kind) -> Option<Self> {
+        match (kind, self) {
+            (Kind::Number, Value::Count(count)) => Some(Value::Number(count as f64)),
+            (_, Value::Nothing) => Some(Value::Nothing),
+            (Kind::Text, value @ Value::Text(_))
+            | (Kind::Number, value @ Value::Number(_))
+            | (Kind::Count, value @ Value::Count(_))
+            | (Kind::Flag, value @ Value::Flag(_)) => Some(value),
+            _ => None,
+        }
+    }
+}
