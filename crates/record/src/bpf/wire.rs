@@ -299,6 +299,16 @@ mod tests {
     }
 
     #[test]
+    fn a_sample_has_its_thread_s_account() {
+        let mut bytes = head(6, IN_KERNEL, 10);
+        push64(&mut bytes, &[0, 0x1000, 0x7000, 0x7010, 60, 5]);
+        push32(&mut bytes, &[11, 0, 0, 0]);
+        let Some(Wire::Event(event, accounts)) = decode(&bytes) else { panic!() };
+        assert!(matches!(event.kind, RawKind::Sample { task: Task { pid: 10, tid: 11 }, kernel: true, .. }));
+        assert_eq!(accounts.on, Account { arrived: Some(Time::from_nanoseconds(60)), waited: 5 });
+    }
+
+    #[test]
     fn a_stack_is_taken_apart_and_a_longer_claim_than_the_record_is_refused() {
         let mut bytes = head(7, 0, 10);
         push64(&mut bytes, &[5, 0x1000, 0x7000, 0x7010, 0, 0]);
