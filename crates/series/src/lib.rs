@@ -7,6 +7,7 @@
 
 mod aggregation;
 mod catalogue;
+mod correlation;
 mod course;
 mod description;
 mod expected;
@@ -20,6 +21,9 @@ mod window;
 
 pub use aggregation::{Aggregation, TableCalculation};
 pub use catalogue::{Announced, BuiltIn, Catalogue, Metric, Note};
+pub use correlation::{
+    Candidate, Comparison, Correlation, Correlations, Interest, Silence, Target, compare, correlate,
+};
 pub use course::{Course, course, nodes};
 pub use description::{Class, Description, Descriptions, Level, StatedUnit};
 pub use formula::{Evaluated, Formula, FormulaError};
