@@ -30,7 +30,10 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/select.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 #ifndef O_CLOEXEC
@@ -150,18 +153,76 @@ __attribute__((weak, visibility("hidden"))) struct longpole_memory *longpole_mem
 /* Whether a collector was told to end. */
 __attribute__((weak, visibility("hidden"))) volatile sig_atomic_t longpole_ended_v1;
 
-static inline struct longpole_memory *longpole_map_v1(const char *path)
+/* The file at the path that the variable begins with; -1 where this process may not open it. */
+static inline int longpole_open_v1(const char *variable, size_t length)
 {
 	static const char link[] = "/memfd:longpole-series (deleted)";
-	char found[sizeof(link)];
-	struct stat status;
-	struct longpole_memory *memory = NULL;
-	int file;
+	char path[64], found[sizeof(link)];
+	if (length >= sizeof(path))
+		return -1;
+	memcpy(path, variable, length);
+	path[length] = '\0';
 	/* Anything else may be a device or a pipe, of a program that has the recorder's pid now. */
 	if (readlink(path, found, sizeof(found)) != (ssize_t)sizeof(link) - 1 ||
 	    memcmp(found, link, sizeof(link) - 1) != 0)
-		return NULL;
-	file = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+		return -1;
+	return open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+}
+
+/* The file from the recorder's socket, whose name stands second in the variable: for those of other users, and where
+ * the recorder has rights that this process has not. Whoever knows all of the variable gets it. */
+static inline int longpole_ask_door_v1(const char *variable, size_t begin)
+{
+	struct sockaddr_un address;
+	struct timeval patience = {0, 200000};
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr header;
+	} control;
+	char byte;
+	struct iovec data = {&byte, 1};
+	struct msghdr message;
+	struct cmsghdr *answer;
+	size_t length = strlen(variable), end = begin;
+	int file = -1, door;
+	memset(&address, 0, sizeof(address));
+	address.sun_family = AF_UNIX;
+	while (end < length && variable[end] != ':')
+		end++;
+	if (end == length || end - begin >= sizeof(address.sun_path))
+		return -1;
+	memcpy(address.sun_path + 1, variable + begin, end - begin);
+	door = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (door < 0)
+		return -1;
+	setsockopt(door, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	setsockopt(door, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	memset(&message, 0, sizeof(message));
+	message.msg_iov = &data;
+	message.msg_iovlen = 1;
+	message.msg_control = control.bytes;
+	message.msg_controllen = sizeof(control.bytes);
+	if (connect(door, (struct sockaddr *)&address,
+		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + end - begin)) == 0 &&
+	    send(door, variable, length, MSG_NOSIGNAL) == (ssize_t)length &&
+	    recvmsg(door, &message, MSG_CMSG_CLOEXEC) == 1 && (answer = CMSG_FIRSTHDR(&message)) &&
+	    answer->cmsg_type == SCM_RIGHTS && answer->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(&file, CMSG_DATA(answer), sizeof(file));
+	close(door);
+	return file;
+}
+
+static inline struct longpole_memory *longpole_map_v1(const char *variable)
+{
+	struct stat status;
+	struct longpole_memory *memory = NULL;
+	size_t length = 0;
+	int file;
+	while (variable[length] && variable[length] != ':')
+		length++;
+	file = longpole_open_v1(variable, length);
+	if (file < 0 && variable[length])
+		file = longpole_ask_door_v1(variable, length + 1);
 	if (file < 0)
 		return NULL;
 	if (fstat(file, &status) == 0 && status.st_size >= (off_t)sizeof(*memory)) {
@@ -178,9 +239,9 @@ __attribute__((weak, visibility("hidden"), cold, noinline)) struct longpole_memo
 {
 	int error = errno;
 	struct longpole_memory *memory = NULL;
-	const char *path = getenv("LONGPOLE_SERIES");
-	if (path && !getauxval(AT_SECURE))
-		memory = longpole_map_v1(path);
+	const char *variable = getenv("LONGPOLE_SERIES");
+	if (variable && !getauxval(AT_SECURE))
+		memory = longpole_map_v1(variable);
 	errno = error;
 	__atomic_store_n(&longpole_memory_v1, memory ? memory : LONGPOLE_NO_MEMORY, __ATOMIC_RELAXED);
 	return memory;

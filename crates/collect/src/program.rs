@@ -4,6 +4,7 @@
 //! before, and the values with times of their own. Whatever stands in the memory, it costs no more than its size.
 
 mod definition;
+mod door;
 mod memory;
 mod numbers;
 mod ring;
@@ -33,6 +34,8 @@ pub(crate) struct Program {
     made: Time,
     refused_series: u64,
     refused_values: u64,
+    /// Whose end was asked for last.
+    asked: usize,
     is_ending: bool,
 }
 
@@ -41,7 +44,18 @@ pub(crate) struct Program {
 enum State {
     Unknown,
     Nonsense,
-    Known { definition: Definition, numbers: Numbers, has_samples: bool },
+    Known(Series),
+}
+
+/// A series.
+#[derive(Debug)]
+struct Series {
+    definition: Definition,
+    numbers: Numbers,
+    /// It has values with times of their own: what was never set or added to means nothing then.
+    has_samples: bool,
+    /// Its process or thread has ended, and its last number was given.
+    is_over: bool,
 }
 
 impl Program {
@@ -53,7 +67,16 @@ impl Program {
         let memory = Memory::new()?;
         let (ring, slots) = (Ring::default(), Vec::new());
         let made = clock::now();
-        Ok(Program { memory, ring, slots, made, refused_series: 0, refused_values: 0, is_ending: false })
+        Ok(Program {
+            memory,
+            ring,
+            slots,
+            made,
+            refused_series: 0,
+            refused_values: 0,
+            asked: 0,
+            is_ending: false,
+        })
     }
 
     /// The variable that programs and commands find it by.
@@ -83,7 +106,7 @@ impl Program {
                 Ok(definition) => {
                     let created = Time::from_nanoseconds(slot.created.load(Relaxed)).max(self.made).min(now);
                     let numbers = Numbers::new(definition.samples, created);
-                    State::Known { definition, numbers, has_samples: false }
+                    State::Known(Series { definition, numbers, has_samples: false, is_over: false })
                 }
                 Err(nonsense) => {
                     sink.trouble(&nonsense);
@@ -95,7 +118,7 @@ impl Program {
 
     fn is_known(&self, new: &Definition) -> bool {
         self.slots.iter().any(|state| match state {
-            State::Known { definition, .. } => definition.is_same_series(new),
+            State::Known(series) => series.definition.is_same_series(new),
             _ => false,
         })
     }
@@ -105,7 +128,7 @@ impl Program {
         let mut samples = self.ring.take(self.memory.words(), now, self.is_ending, sink);
         samples.sort_by_key(|sample| sample.time);
         for Sample { slot, time, value } in samples {
-            let Some(State::Known { definition, has_samples, .. }) = self.slots.get_mut(slot) else {
+            let Some(State::Known(Series { definition, has_samples, .. })) = self.slots.get_mut(slot) else {
                 sink.trouble("a value was of no series");
                 continue;
             };
@@ -122,12 +145,17 @@ impl Program {
 
     /// Looks at what every series has now.
     fn values(&mut self, now: Time, sink: &mut Sink<'_>) {
-        for (slot, state) in self.memory.words().slots.iter().zip(&mut self.slots) {
-            let State::Known { definition, numbers, has_samples } = state else { continue };
+        let asked = self.asked..self.asked + ENDS_A_LOOK;
+        self.asked = if asked.end < self.slots.len() { asked.end } else { 0 };
+        for (index, (slot, state)) in self.memory.words().slots.iter().zip(&mut self.slots).enumerate() {
+            let State::Known(series) = state else { continue };
+            let has_ended = asked.contains(&index) && !series.is_over && series.definition.has_ended();
+            let is_last = (self.is_ending || has_ended) && !series.is_over && !series.has_samples;
+            series.is_over |= has_ended;
+            // After the question whether it has ended: nothing of it comes later.
             let held = Held::by(slot);
-            // Where values have their own times, what was never set or added to means nothing.
-            let is_last = self.is_ending && !*has_samples;
-            numbers.look(now, held, is_last, |time, value| sink.put(&definition.key(), time, value));
+            let key = series.definition.key();
+            series.numbers.look(now, held, is_last, |time, value| sink.put(&key, time, value));
         }
     }
 
@@ -143,6 +171,8 @@ impl Program {
 
 /// A value can be later than the look's begin, by as much as the look takes.
 const LATEST: u64 = 1_000_000_000;
+/// Series of which a look asks whether their process or thread has ended: a system call each.
+const ENDS_A_LOOK: usize = 16;
 
 impl Source for Program {
     fn look(&mut self, now: Time, sink: &mut Sink<'_>) -> io::Result<()> {

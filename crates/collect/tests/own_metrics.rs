@@ -259,6 +259,132 @@ fn what_finds_no_room_is_counted() {
 }
 
 #[test]
+fn a_counter_of_a_process_that_has_ended_ends_with_it() {
+    let built = program(
+        "longpole_add(longpole_metric(\"m\", \"\", LONGPOLE_COUNTER), 3);\n\
+         longpole_metric(\"none\", \"\", LONGPOLE_COUNTER);\n\
+         longpole_metric(\"unset\", \"\", LONGPOLE_GAUGE);",
+    );
+    let mut ended = 0;
+    let collected = collect(|collection| {
+        run(collection, &built.program);
+        ended = longpole_runtime::now();
+        std::thread::sleep(Duration::from_millis(1500));
+    });
+    for (metric, total) in [("m", 3.0), ("none", 0.0)] {
+        let series = collected.one(metric);
+        assert_eq!(series.last(), total);
+        let after = series.values.last().unwrap().0.saturating_sub(ended);
+        assert!(after < 1_000_000_000, "{after} ns after the end");
+    }
+    assert_eq!(collected.series.len(), 2, "a gauge that was never set has no value");
+}
+
+#[test]
+fn programs_that_may_not_open_the_memory_ask_for_it_at_the_door() {
+    let built = program(
+        "longpole_add(longpole_metric(\"m\", \"\", LONGPOLE_COUNTER), 3);\n\
+         printf(\"%d\", longpole_memory() != NULL);",
+    );
+    let mut outputs = Vec::new();
+    let collected = collect(|collection| {
+        let value = collection.variables()[0].1.to_str().unwrap();
+        let (path, rest) = value.split_once(':').unwrap();
+        let (door, secret) = rest.split_once(':').unwrap();
+        assert!(path.starts_with("/proc/"), "{value}");
+        // Whoever does not know all of the words is not let in: neither too few, nor as many.
+        let wrong = [format!(":{door}:{secret}"), format!("{}:{door}:{secret}", "x".repeat(path.len()))];
+        for place in wrong {
+            let output = Command::new(&built.program).env("LONGPOLE_SERIES", place).output().unwrap();
+            outputs.push(output.stdout);
+        }
+        if let Some(output) = as_nobody(&built.program, value) {
+            assert_eq!(output, b"1");
+            outputs.push(output);
+        }
+    });
+    assert_eq!(outputs[..2], [b"0", b"0"]);
+    if outputs.len() == 3 {
+        assert_eq!(collected.one("m").last(), 3.0);
+    }
+}
+
+/// The output of the program run as another user; `None` where that cannot be done.
+fn as_nobody(program: &Path, value: &str) -> Option<Vec<u8>> {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(program.parent().unwrap(), folder).unwrap();
+    // SAFETY: geteuid has no preconditions.
+    if unsafe { libc::geteuid() } != 0 {
+        return None;
+    }
+    let user = ["--reuid", "65534", "--regid", "65534", "--clear-groups", "--inh-caps", "-all"];
+    let mut command = Command::new("setpriv");
+    let output = command.args(user).arg(program).env("LONGPOLE_SERIES", value).output().ok()?;
+    output.status.success().then_some(output.stdout)
+}
+
+#[test]
+fn nonsense_in_the_memory_is_counted_and_costs_nothing_else() {
+    let built = program(
+        "struct longpole_metric *m = longpole_metric(\"m\", \"\", LONGPOLE_COUNTER);\n\
+         longpole_metric(\"two words\", \"\", LONGPOLE_COUNTER);\n\
+         longpole_metric(\"\", \"\", LONGPOLE_COUNTER);\n\
+         longpole_metric(\"kind\", \"\", (enum longpole_samples)9);\n\
+         struct longpole_node node = {77, 1, NULL};\n\
+         longpole_metric_at(node, \"place\", \"\", LONGPOLE_COUNTER);\n\
+         struct longpole_metric *nan = longpole_metric(\"nan\", \"\", LONGPOLE_GAUGE);\n\
+         longpole_set(nan, 0.0 / 0.0);\n\
+         longpole_sample_at(m, 1, longpole_now() + 3600000000000);\n\
+         longpole_sample_at(m, 1, 1);\n\
+         longpole_sample_at(longpole_memory()->slots + 4000, 1, longpole_now());\n\
+         longpole_add(m, 5);\n\
+         usleep(50000);\n\
+         longpole_memory()->tickets = ~0ull; longpole_memory()->taken = 77;\n\
+         longpole_memory()->refused_series = ~0ull;\n\
+         memset(m->name, 255, 64); m->samples = 9; m->state = 7;\n\
+         usleep(50000);\n\
+         longpole_add(m, 5);\n\
+         printf(\"%d\", ftruncate(open(strtok(getenv(\"LONGPOLE_SERIES\"), \":\"), O_RDWR), 0));",
+    );
+    let mut output = String::new();
+    let collected = collect(|collection| output = run(collection, &built.program).1);
+    assert_eq!(output, "-1", "the memory can be made no smaller");
+    assert_eq!(collected.one("m").last(), 10.0);
+    let with_values: Vec<_> = collected.series.iter().filter(|series| !series.values.is_empty()).collect();
+    assert_eq!(with_values.len(), 1, "{with_values:?}");
+    for what in [
+        "`two words` is no name",
+        "`` is no name",
+        "`kind` has no known way",
+        "`place` has no known node",
+        "`nan` was not a number",
+        "`m` had a value in the future",
+        "`m` had a value from before",
+        "a value was of no series",
+        "was overwritten",
+    ] {
+        assert!(collected.trouble(what) > 0, "{what}: {:?}", collected.account);
+    }
+    assert_eq!(collected.trouble("no room for a series"), u64::MAX);
+}
+
+#[test]
+fn memory_full_of_anything_harms_nobody() {
+    let built = program(
+        "char *at = (char *)longpole_memory(); unsigned random = 12345;\n\
+         for (int round = 0; round < 5; round++) {\n\
+           for (size_t i = 64; i < sizeof(struct longpole_memory); i++)\n\
+             at[i] = (random = random * 1103515245 + 12345) >> 16;\n\
+           for (int i = 0; i < LONGPOLE_SLOTS; i++) longpole_memory()->slots[i].state = 2;\n\
+           usleep(20000);\n\
+         }",
+    );
+    let collected = collect(|collection| drop(run(collection, &built.program)));
+    assert!(collected.trouble("no name of a metric") + collected.trouble("other troubles") > 4000);
+}
+
+#[test]
 fn an_old_or_wrong_variable_is_no_recorder() {
     let built = program(
         "struct longpole_metric *m = longpole_metric(\"m\", \"\", LONGPOLE_COUNTER);\n\

@@ -4,6 +4,7 @@
 //! program is killed. Where no recorder watches, a call costs one relaxed load and one branch. This needs no agent.
 
 mod collector;
+mod door;
 mod memory;
 mod slot;
 

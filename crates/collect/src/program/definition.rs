@@ -1,5 +1,6 @@
 //! What a slot says that it is.
 
+use std::io;
 use std::sync::atomic::AtomicU8;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -45,6 +46,17 @@ impl Definition {
     pub(super) fn key(&self) -> Key<'_> {
         let Definition { metric, unit, label, samples, node } = self;
         Key { metric, unit, samples: *samples, node: *node, label }
+    }
+
+    /// Whether the process or thread is gone.
+    pub(super) fn has_ended(&self) -> bool {
+        let (SeriesNode::Process { pid: number } | SeriesNode::Thread { tid: number }) = self.node else {
+            return false;
+        };
+        let Ok(number) = libc::pid_t::try_from(number) else { return true };
+        // SAFETY: signal 0 is sent to nobody.
+        let failed = unsafe { libc::kill(number, 0) } != 0;
+        failed && io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH)
     }
 
     /// Whether the numbers of both would be one series.

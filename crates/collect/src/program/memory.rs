@@ -7,13 +7,17 @@ use std::os::unix::ffi::OsStringExt;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
+use super::door::Door;
 use longpole_runtime::interface::series::{self as layout, FILE, MAGIC, VARIABLE, VERSION};
 
 /// A file without a name in any folder, mapped. It can neither shrink nor grow: a program that would cut it off would
 /// end the recorder.
 #[derive(Debug)]
 pub(super) struct Memory {
-    descriptor: OwnedFd,
+    /// Closed before the descriptor that is handed out there; none where the system has no such sockets.
+    _door: Option<Door>,
+    place: String,
+    _descriptor: OwnedFd,
     base: NonNull<layout::Memory>,
 }
 
@@ -36,10 +40,11 @@ impl Memory {
             return Err(io::Error::last_os_error());
         }
         let base = NonNull::new(base.cast()).expect("a mapping is nowhere near zero");
-        // A recorder with capabilities of its own would else be closed to the program's processes.
-        // SAFETY: a plain system call.
-        unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0) };
-        let memory = Memory { descriptor, base };
+        let path = format!("/proc/{}/fd/{file}", std::process::id());
+        let name = format!("longpole-series-{}-{file}", std::process::id());
+        let place = format!("{path}:{name}:{}", secret()?);
+        let door = Door::open(&name, place.clone(), file).ok();
+        let memory = Memory { _door: door, place, _descriptor: descriptor, base };
         let header = &memory.words().header;
         header.recorder.store(std::process::id(), Relaxed);
         header.size.store(u32::try_from(bytes).expect("about a megabyte"), Relaxed);
@@ -48,10 +53,9 @@ impl Memory {
         Ok(memory)
     }
 
-    /// What tells programs where it is, for every process of the same user, while the recorder lives.
+    /// What tells programs where it is, while the recorder lives.
     pub(super) fn variable(&self) -> (OsString, OsString) {
-        let path = format!("/proc/{}/fd/{}", std::process::id(), self.descriptor.as_raw_fd());
-        (OsString::from_vec(VARIABLE.to_bytes().to_vec()), path.into())
+        (OsString::from_vec(VARIABLE.to_bytes().to_vec()), self.place.clone().into())
     }
 
     /// All of it. Other processes write there whatever they like.
@@ -66,6 +70,17 @@ impl Drop for Memory {
         // SAFETY: nobody borrows from the mapping any more.
         unsafe { libc::munmap(self.base.as_ptr().cast(), size_of::<layout::Memory>()) };
     }
+}
+
+/// What other users, who can see the socket's name, cannot guess.
+fn secret() -> io::Result<String> {
+    let mut bytes = [0_u8; 16];
+    // SAFETY: the kernel writes at most the buffer's length.
+    let length = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
+    if usize::try_from(length) != Ok(bytes.len()) {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 fn sealed_file() -> io::Result<OwnedFd> {

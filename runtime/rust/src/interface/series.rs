@@ -12,7 +12,9 @@
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicI64, AtomicU8, AtomicU32, AtomicU64};
 
-/// The variable that says where the file is: `/proc/PID/fd/NUMBER` of the recorder.
+/// The variable that says where the file is: `PATH:DOOR:SECRET`. The path is `/proc/PID/fd/NUMBER` of the recorder. Who may
+/// not open it (another user's program, or one that has not all the rights that the recorder has) connects to the
+/// stream socket of the abstract name DOOR, sends all of the variable's text, and gets a byte with the descriptor.
 pub const VARIABLE: &CStr = c"LONGPOLE_SERIES";
 /// The name of the file. What else may be found behind such a path, of a recorder that is gone, is not opened.
 pub const FILE: &CStr = c"longpole-series";

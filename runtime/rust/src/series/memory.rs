@@ -3,6 +3,7 @@
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
+use super::door;
 use crate::interface::series::{LINK, MAGIC, Memory, VARIABLE, VERSION};
 
 /// The answer: null where nobody has looked yet, [`absent`] where there is no recorder.
@@ -31,14 +32,14 @@ fn look() -> *mut Memory {
     let errno = unsafe { libc::__errno_location() };
     // SAFETY: as above.
     let before = unsafe { *errno };
-    let found = path().and_then(mapped).unwrap_or(absent());
+    let found = variable().and_then(file).and_then(mapped).unwrap_or(absent());
     // SAFETY: as above.
     unsafe { *errno = before };
     found
 }
 
 /// What the variable says; nothing in programs that have more rights than whoever started them.
-fn path() -> Option<&'static CStr> {
+fn variable() -> Option<&'static CStr> {
     // SAFETY: plain calls; the text lives as long as nobody changes the environment, which nobody does before `main`.
     unsafe {
         let text = libc::getenv(VARIABLE.as_ptr());
@@ -46,21 +47,37 @@ fn path() -> Option<&'static CStr> {
     }
 }
 
-fn mapped(path: &CStr) -> Option<*mut Memory> {
+/// The file that it names, open.
+fn file(variable: &CStr) -> Option<libc::c_int> {
+    let text = variable.to_bytes();
+    let mut parts = text.split(|&byte| byte == b':');
+    let (path, door) = (parts.next()?, parts.next());
+    open(path).or_else(|| door::ask(door?, text))
+}
+
+/// Opens the file by its path; `None` where this process may not.
+fn open(path: &[u8]) -> Option<libc::c_int> {
+    const ROOM: usize = 64;
+    let mut text = [0_u8; ROOM];
+    // The last byte stays zero.
+    text[..ROOM - 1].get_mut(..path.len())?.copy_from_slice(path);
     let mut link = [0_u8; LINK.len() + 1];
-    // SAFETY: the path is a string; the kernel writes at most the buffer's length.
-    let length = unsafe { libc::readlink(path.as_ptr(), link.as_mut_ptr().cast(), link.len()) };
+    // SAFETY: the path is a terminated string; the kernel writes at most the buffer's length.
+    let length = unsafe { libc::readlink(text.as_ptr().cast(), link.as_mut_ptr().cast(), link.len()) };
     // Anything else may be a device or a pipe, of a program that has the recorder's pid now.
     if usize::try_from(length).ok().and_then(|length| link.get(..length)) != Some(LINK) {
         return None;
     }
     let flags = libc::O_RDWR | libc::O_CLOEXEC | libc::O_NOCTTY | libc::O_NONBLOCK;
-    // SAFETY: a new descriptor and a new mapping, as long as the file.
+    // SAFETY: as above.
+    let descriptor = unsafe { libc::open(text.as_ptr().cast(), flags) };
+    (descriptor >= 0).then_some(descriptor)
+}
+
+/// Maps the file, which it closes, if it is what it should be.
+fn mapped(descriptor: libc::c_int) -> Option<*mut Memory> {
+    // SAFETY: a new mapping, as long as the file; the descriptor is ours.
     let memory = unsafe {
-        let descriptor = libc::open(path.as_ptr(), flags);
-        if descriptor < 0 {
-            return None;
-        }
         let memory = if is_whole(descriptor) { map(descriptor) } else { libc::MAP_FAILED };
         libc::close(descriptor);
         memory
