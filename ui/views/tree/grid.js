@@ -33,7 +33,8 @@ export function drawTree(root, report, nodes, catalogue, context) {
     const unchanged = state.open.has('all') ? true : state.open.has('none') ? false : atFirst(node);
     return state.open.has(node.id) ? !unchanged : unchanged;
   };
-  const others = othersOf(catalogue, report);
+  // An exported file has the tree's own metrics.
+  const others = context.recording.is_export ? [] : othersOf(catalogue, report);
   const figures = new Figures(context, catalogue, nodes, () => {
     const hadFocus = body.contains(document.activeElement);
     fill();
