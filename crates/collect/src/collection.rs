@@ -13,6 +13,7 @@ use crate::choice::Choice;
 use crate::clock;
 use crate::command::Command;
 use crate::kernel::Kernel;
+use crate::process::Process;
 use crate::program::Program;
 use crate::prometheus::Prometheus;
 use crate::sink::{Ledger, Sink};
@@ -144,6 +145,7 @@ impl Collector {
         let mut ledger = Ledger::default();
         let source: Option<Box<dyn Source>> = match choice {
             Choice::Kernel => Some(Box::new(Kernel::new())),
+            Choice::Process => Some(Box::new(Process::new())),
             Choice::Command(text) => match Command::start(text, variables) {
                 Ok(command) => Some(Box::new(command)),
                 Err(error) => {

@@ -15,6 +15,7 @@ mod kernel;
 mod known;
 mod lines;
 mod pace;
+mod process;
 mod program;
 mod prometheus;
 mod sink;

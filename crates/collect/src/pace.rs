@@ -46,7 +46,7 @@ impl Pace {
         result
     }
 
-    fn took(&mut self, now: Time, cost: Duration) {
+    pub(crate) fn took(&mut self, now: Time, cost: Duration) {
         let cost = cost.as_secs_f64();
         // The first look opens files and defines series: it is dear, and happens once.
         match self.looks {
