@@ -1,5 +1,6 @@
 //! Errors of this crate's parsers: where, and what was expected there.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use winnow::error::ParserError;
@@ -9,24 +10,24 @@ use winnow::stream::{Location, Stream};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Expected {
     at: Range<usize>,
-    what: String,
+    what: Cow<'static, str>,
     /// Whether `what` is the whole message.
     is_told: bool,
 }
 
 impl Expected {
     /// Something else was expected at this byte.
-    pub fn here(at: usize, what: impl Into<String>) -> Expected {
+    pub fn here(at: usize, what: impl Into<Cow<'static, str>>) -> Expected {
         Expected { at: at..at, what: what.into(), is_told: false }
     }
 
     /// What begins at this byte is wrong.
-    pub fn wrong(at: usize, message: impl Into<String>) -> Expected {
+    pub fn wrong(at: usize, message: impl Into<Cow<'static, str>>) -> Expected {
         Expected { at: at..at, what: message.into(), is_told: true }
     }
 
     /// These bytes are wrong.
-    pub fn wrong_in(at: Range<usize>, message: impl Into<String>) -> Expected {
+    pub fn wrong_in(at: Range<usize>, message: impl Into<Cow<'static, str>>) -> Expected {
         Expected { at, what: message.into(), is_told: true }
     }
 
@@ -39,7 +40,7 @@ impl Expected {
     /// The message: what was expected and what is there instead.
     pub fn told(&self, text: &str) -> String {
         if self.is_told {
-            return self.what.clone();
+            return self.what.clone().into_owned();
         }
         match found(text, self.at.start) {
             Some(found) => format!("expected {}, found `{found}`", self.what),

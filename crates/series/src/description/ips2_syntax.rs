@@ -120,7 +120,7 @@ fn formula(input: &mut Input<'_>) -> Result<Text, Expected> {
     Ok(Text { value: taken.to_owned(), at: start..start + taken.len() })
 }
 
-fn value(input: &mut Input<'_>, what: &str) -> Result<Text, Expected> {
+fn value(input: &mut Input<'_>, what: &'static str) -> Result<Text, Expected> {
     let start = input.current_token_start();
     if opt(literal::<_, _, Expected>("\"")).parse_next(input)?.is_some() {
         return quoted(input, start);
@@ -175,6 +175,6 @@ fn blanks(input: &mut Input<'_>) -> Result<(), Expected> {
     take_while(0.., char::is_whitespace).void().parse_next(input)
 }
 
-fn here(input: &Input<'_>, what: &str) -> Expected {
+fn here(input: &Input<'_>, what: &'static str) -> Expected {
     Expected::here(input.current_token_start(), what)
 }

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use rustc_hash::FxHashMap;
 use winnow::combinator::{alt, opt, preceded};
 use winnow::stream::Location;
 use winnow::token::{literal, one_of, take_till, take_while};
@@ -25,6 +26,8 @@ type Input<'text> = Stateful<LocatingSlice<&'text str>, Read>;
 struct Read {
     steps: Vec<Placed>,
     operands: Vec<String>,
+    /// Places in `operands` by name.
+    places: FxHashMap<String, usize>,
     depth: usize,
 }
 
@@ -164,8 +167,8 @@ fn nested(input: &mut Input<'_>, from: usize, most: usize) -> Result<(usize, usi
 }
 
 fn metric(input: &mut Input<'_>, name: &str, at: Range<usize>) -> Range<usize> {
-    let operands = &mut input.state.operands;
-    let index = operands.iter().position(|operand| operand == name).unwrap_or_else(|| {
+    let Read { operands, places, .. } = &mut input.state;
+    let index = *places.entry(name.to_owned()).or_insert_with(|| {
         operands.push(name.to_owned());
         operands.len() - 1
     });
@@ -209,12 +212,12 @@ fn number_with_unit(input: &mut Input<'_>, text: &str, at: Range<usize>) -> Plac
 /// The operator that comes next, if it is of this binding.
 fn operator(input: &mut Input<'_>, binding: Binding) -> Result<Option<Operator>, Expected> {
     blanks(input)?;
-    for operator in Operator::ALL.into_iter().filter(|operator| operator.binding() == binding) {
-        if opt(literal::<_, _, Expected>(operator.sign())).parse_next(input)?.is_some() {
-            return Ok(Some(operator));
-        }
+    let found = Operator::ALL.into_iter().find(|operator| input.input.starts_with(operator.sign()));
+    let found = found.filter(|operator| operator.binding() == binding);
+    if let Some(operator) = found {
+        literal(operator.sign()).void().parse_next(input)?;
     }
-    Ok(None)
+    Ok(found)
 }
 
 fn blanks(input: &mut Input<'_>) -> Result<(), Expected> {
@@ -225,6 +228,6 @@ fn put(input: &mut Input<'_>, step: Step, at: &Range<usize>) {
     input.state.steps.push(Placed { step, at: at.clone() });
 }
 
-fn expected(input: &Input<'_>, what: &str) -> Expected {
+fn expected(input: &Input<'_>, what: &'static str) -> Expected {
     Expected::here(input.current_token_start(), what)
 }
