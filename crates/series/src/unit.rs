@@ -1,12 +1,12 @@
 //! Units of metrics: products of powers of named bases (`docs/metrics-files.md`, units).
 //!
-//! A base is any name: `s`, `bytes`, `faults`, `percent_bus`. Two units are the same when they have the same bases to
+//! A base is any name: `s`, `B`, `faults`, `percent_bus`. Two units are the same when they have the same bases to
 //! the same powers; nothing is ever scaled, so `ms` is not `s`, and `%` is a base of its own and not a hundredth.
 //! `threads` (seconds per second) is the number one: a mean number of threads is a ratio of times.
 //!
 //! ```text
-//!   faults/s  ×  s       = faults            bytes/s  ÷  faults/s  = bytes/faults
-//!   threads   ÷  s/s     = a plain number    1/s      ×  bytes     = bytes/s
+//!   faults/s  ×  s       = faults            B/s  ÷  faults/s  = B/faults
+//!   threads   ÷  s/s     = a plain number    1/s  ×  B         = B/s
 //! ```
 
 use std::collections::BTreeMap;
@@ -139,7 +139,7 @@ fn one_name(base: &str) -> Option<&str> {
         "1" | "thread" | "threads" => None,
         "sec" | "second" | "seconds" => Some("s"),
         "percent" => Some("%"),
-        "byte" | "B" => Some("bytes"),
+        "byte" | "bytes" => Some("B"),
         other => Some(other),
     }
 }
@@ -179,7 +179,7 @@ mod tests {
     fn units_are_products_of_powers() {
         assert_eq!(unit("faults/s").times(&Unit::seconds()), unit("faults"));
         assert_eq!(unit("bytes/s").over(&unit("faults/s")), unit("bytes/faults"));
-        assert_eq!(unit("1/s").times(&unit("bytes")).to_string(), "bytes/s");
+        assert_eq!(unit("1/s").times(&unit("bytes")).to_string(), "B/s");
         assert_eq!(unit("a/b/c*d^2").to_string(), "a*d^2/b/c");
         assert_eq!(unit("s/s"), Unit::none());
         assert_eq!(unit("1/s").to_string(), "1/s");

@@ -104,11 +104,11 @@ impl Metric {
             title: said.and_then(|said| said.title.clone()).unwrap_or_else(|| name.to_owned()),
             axis_title: String::new(),
             table_title: String::new(),
-            unit_label: if is_gauge { label.to_owned() } else { rate_label(curve_unit.as_ref(), label) },
+            unit_label: if is_gauge { label.to_owned() } else { rate_label(label) },
             table_unit_label: match (calculation, is_gauge) {
                 (TableCalculation::Total, false) => label.to_owned(),
                 (_, true) => table_label(calculation, curve_unit.as_ref(), label),
-                _ => rate_label(curve_unit.as_ref(), label),
+                _ => rate_label(label),
             },
             unit: curve_unit,
             samples: Some(samples),
@@ -131,11 +131,8 @@ impl Metric {
 }
 
 /// The unit of a curve of differences, of the unit of its numbers.
-fn rate_label(curve_unit: Option<&Unit>, label: &str) -> String {
-    match curve_unit {
-        Some(unit) if !unit.is_none() => unit.to_string(),
-        _ => format!("{}/s", if label.is_empty() { "1" } else { label }),
-    }
+fn rate_label(label: &str) -> String {
+    format!("{}/s", if label.is_empty() { "1" } else { label })
 }
 
 /// The unit of a table's number, of the unit of a curve: a total is over time.

@@ -221,7 +221,7 @@ fn definitions_at_any_time_say_what_is_wrong_and_where() {
     assert_eq!(wrong("x = 1 + x"), (9, "a metric cannot be computed of itself: x → x".into()));
     assert_eq!(
         wrong("x = page_faults + resident"),
-        (5, "+ needs one unit, but `page_faults` is in faults/s and `resident` is in bytes".into())
+        (5, "+ needs one unit, but `page_faults` is in faults/s and `resident` is in B".into())
     );
     assert_eq!(wrong("idle = 1").0, 1);
     assert_eq!(wrong("x = (1").1, "expected an operator or ), found the end");
@@ -243,7 +243,7 @@ fn stated_units_of_derived_metrics_are_checked() {
     assert_eq!(
         notes,
         [
-            "a is left out: f.metrics, line 1, column 39: the formula is in faults/s, and not in bytes/s",
+            "a is left out: f.metrics, line 1, column 39: the formula is in faults/s, and not in B/s",
             "c is left out: f.metrics, line 3, column 36: the formula is a plain number, and not in %; 100% * (…) makes per cent of it",
         ]
     );
@@ -319,12 +319,15 @@ fn the_examples_of_the_documentation_load() {
 fn the_formulas_of_the_documentation_can_be_defined() {
     let mut built_in = built_in();
     built_in.push(BuiltIn { name: "wait_seconds".to_owned(), ..built_in[0].clone() });
-    let (mut catalogue, _) = Catalogue::new(&built_in, &outside(), vec![], &[]);
+    let mut outside = outside();
+    outside.push(series("resident_memory", "B", Samples::Gauge, Level::Process));
+    outside.push(series("queue_fill", "%", Samples::Gauge, Level::Process));
+    let (mut catalogue, _) = Catalogue::new(&built_in, &outside, vec![], &[]);
     let units: Vec<_> = documented("formulas")[0]
         .lines()
         .map(|line| catalogue.define(line).unwrap_or_else(|error| panic!("{error}")).unit_label.clone())
         .collect();
-    assert_eq!(units, ["", "faults/s", "", "", "faults/s", "", "bytes/s", "faults", "bytes"]);
+    assert_eq!(units, ["", "faults/s", "", "", "faults/s", "", "B/s", "faults", "B"]);
 }
 
 #[test]

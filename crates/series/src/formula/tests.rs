@@ -156,9 +156,9 @@ fn units_are_carried() {
     assert_eq!(of("cpu / user").as_deref(), Some(""));
     assert_eq!(of("faults / cpu").as_deref(), Some("faults/s"));
     assert_eq!(of("sum(faults)").as_deref(), Some("faults"));
-    assert_eq!(of("rate(memory)").as_deref(), Some("bytes/s"));
-    assert_eq!(of("delta(memory)").as_deref(), Some("bytes"));
-    assert_eq!(of("max(memory, 4096[bytes]) * 2").as_deref(), Some("bytes"));
+    assert_eq!(of("rate(memory)").as_deref(), Some("B/s"));
+    assert_eq!(of("delta(memory)").as_deref(), Some("B"));
+    assert_eq!(of("max(memory, 4096[bytes]) * 2").as_deref(), Some("B"));
     assert_eq!(of("1 / faults").as_deref(), Some("s/faults"));
     assert_eq!(of("(faults > 1000) * cpu").as_deref(), Some(""));
     assert_eq!(of("100% - idle").as_deref(), Some("%"));
@@ -174,11 +174,11 @@ fn unlike_units_are_named_with_their_operands() {
     let of = |text| unit(text, &units).unwrap_err();
     assert_eq!(
         of("2 * faults + memory"),
-        "+ needs one unit, but `2 * faults` is in faults/s and `memory` is in bytes"
+        "+ needs one unit, but `2 * faults` is in faults/s and `memory` is in B"
     );
     assert_eq!(
         of("min(1, cpu, memory)"),
-        "min needs one unit, but `cpu` is a plain number and `memory` is in bytes"
+        "min needs one unit, but `cpu` is a plain number and `memory` is in B"
     );
     assert_eq!(
         of("cpu < idle"),
