@@ -1,18 +1,14 @@
-//! Parallelism over time (metrics.md §8; I §2.1): a histogram with a fixed number of bins.
-//!
-//! When time runs past the last bin, bins fold in pairs and their width doubles, so that the length of the run
-//! need not be known. Each bin has the mean of U and of N over it.
-//!
-//! ```text
-//!   width 1    | 1 | 1 | 2 | 2 |            time comes to 5 with four bins:
-//!   width 2    |   1   |   2   | 3 .. |     the first two hold what four held before
-//! ```
-//! Time: constant per item, apart from the bins that a long time without items spans. Memory: the bins.
+//! Parallelism over time (metrics.md §8; I §2.1): the mean of U and of N over each bin of a histogram that folds, so that
+//! the length of the run need not be known.
 //!
 //! It cannot see changes within a bin, a 256th to a 512th of the run.
 
+use std::ops::AddAssign;
+
 use longpole_event::Time;
 use longpole_graph::{Level, Sweep};
+
+use crate::histogram::Histogram;
 
 /// Bins at most; at least half of them hold a run that is as many nanoseconds long.
 pub(crate) const BINS: usize = 512;
@@ -39,59 +35,49 @@ pub struct Bin {
     pub nominal: f64,
 }
 
+/// Sums of U and of N times nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    effective: u64,
+    nominal: u64,
+}
+
+impl AddAssign for Sums {
+    fn add_assign(&mut self, other: Sums) {
+        self.effective += other.effective;
+        self.nominal += other.nominal;
+    }
+}
+
 /// The sweep that fills the bins.
 #[derive(Clone, Debug)]
-pub(crate) struct Bins {
-    width: u64,
-    elapsed: u64,
-    /// Sums of U and of N times nanoseconds.
-    sums: Vec<[u64; 2]>,
-}
+pub(crate) struct Bins(Histogram<Sums>);
 
 impl Default for Bins {
     fn default() -> Self {
-        Bins { width: 1, elapsed: 0, sums: vec![[0; 2]; BINS] }
+        Bins(Histogram::new(BINS, 1))
     }
 }
 
 impl Bins {
-    fn fold(&mut self) {
-        for index in 0..BINS / 2 {
-            let (one, other) = (self.sums[2 * index], self.sums[2 * index + 1]);
-            self.sums[index] = [one[0] + other[0], one[1] + other[1]];
-        }
-        self.sums[BINS / 2..].fill([0; 2]);
-        self.width *= 2;
-    }
-
     /// The curve, once the sweep is finished.
     pub fn into_curve(self) -> Curve {
-        let Bins { width, elapsed, sums } = self;
-        let used = elapsed.div_ceil(width) as usize;
-        let bin = |(index, sum): (usize, &[u64; 2])| {
+        let (width, elapsed) = (self.0.width(), self.0.reached());
+        let bin = |(index, sums): (usize, &Sums)| {
             let length = width.min(elapsed - index as u64 * width);
-            let [effective, nominal] = sum.map(|sum| sum as f64 / length as f64);
-            Bin { length, effective, nominal }
+            let mean = |sum: u64| sum as f64 / length as f64;
+            Bin { length, effective: mean(sums.effective), nominal: mean(sums.nominal) }
         };
-        Curve { width, elapsed, bins: sums[..used].iter().enumerate().map(bin).collect() }
+        Curve { width, elapsed, bins: self.0.bins().iter().enumerate().map(bin).collect() }
     }
 }
 
 impl Sweep for Bins {
     fn pass(&mut self, from: Time, to: Time, level: Level) {
-        let (mut from, to) = (from.nanoseconds(), to.nanoseconds());
-        while to > self.width * BINS as u64 {
-            self.fold();
-        }
-        self.elapsed = to;
-        while from < to {
-            let index = from / self.width;
-            let end = ((index + 1) * self.width).min(to);
-            let sum = &mut self.sums[index as usize];
-            sum[0] += u64::from(level.effective) * (end - from);
-            sum[1] += u64::from(level.nominal) * (end - from);
-            from = end;
-        }
+        self.0.spread(from.nanoseconds(), to.nanoseconds(), |nanoseconds| Sums {
+            effective: u64::from(level.effective) * nanoseconds,
+            nominal: u64::from(level.nominal) * nanoseconds,
+        });
     }
 }
 
