@@ -11,6 +11,7 @@ mod killed;
 mod known;
 mod objects;
 mod openmp;
+mod outside;
 mod process;
 mod questions;
 mod real;
