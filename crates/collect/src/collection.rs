@@ -12,6 +12,7 @@ use longpole_recording::{LogBuilder, OutsideAccount, Trouble};
 use crate::choice::Choice;
 use crate::clock;
 use crate::command::Command;
+use crate::counters::Counters;
 use crate::kernel::Kernel;
 use crate::process::Process;
 use crate::program::Program;
@@ -146,6 +147,7 @@ impl Collector {
         let source: Option<Box<dyn Source>> = match choice {
             Choice::Kernel => Some(Box::new(Kernel::new())),
             Choice::Process => Some(Box::new(Process::new())),
+            Choice::Counters(names) => Some(Box::new(Counters::new(names))),
             Choice::Command(text) => match Command::start(text, variables) {
                 Ok(command) => Some(Box::new(command)),
                 Err(error) => {
@@ -160,10 +162,6 @@ impl Collector {
                     None
                 }
             },
-            _ => {
-                ledger.trouble("this build cannot collect it");
-                None
-            }
         };
         Collector { name: choice.to_string(), source, ledger, cpu: Duration::ZERO }
     }

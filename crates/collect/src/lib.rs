@@ -8,6 +8,7 @@ mod choice;
 mod clock;
 mod collection;
 mod command;
+mod counters;
 mod examples;
 mod exposition;
 mod kept_file;

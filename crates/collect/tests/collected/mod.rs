@@ -44,11 +44,20 @@ impl Collected {
 }
 
 /// Collects what is asked for until `during` has ended.
+#[allow(dead_code, reason = "not every test is without a program")]
 pub fn collect(choice: Choice, during: impl FnOnce()) -> Collected {
+    collect_of(choice, None, during)
+}
+
+/// Collects what is asked for, with the process of this pid as the program, until `during` has ended.
+pub fn collect_of(choice: Choice, pid: Option<u32>, during: impl FnOnce()) -> Collected {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("series.log");
     let options = Options { choices: vec![choice], interval: Duration::from_millis(10) };
     let collection = Collection::start(&options, LogBuilder::new(LogWriter::create(&path).unwrap()));
+    if let Some(pid) = pid {
+        collection.program(pid);
+    }
     during();
     let before = Instant::now();
     let mut accounts = collection.stop();
