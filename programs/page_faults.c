@@ -15,6 +15,8 @@
  * Effective parallelism: as many as there are processors, at most 4, in compute; 1 in load_all, where the other three
  * wait for `arena`: cause `lock`, suffered in load_piece.
  *
+ * The program counts its pieces itself: the metric `pieces` comes to 4 x 75 = 300, all of them in load_all.
+ *
  * Prints a line for each phase: its name, the page faults that getrusage(2) counted in it, its seconds.
  */
 #define _GNU_SOURCE
@@ -23,6 +25,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include "../runtime/c/longpole_series.h"
 #include "work.h"
 
 enum { THREADS = 4, PIECES = 75, PAGES = 256, PAGE = 4096 };
@@ -30,6 +33,7 @@ enum { THREADS = 4, PIECES = 75, PAGES = 256, PAGE = 4096 };
 static pthread_mutex_t arena = PTHREAD_MUTEX_INITIALIZER;
 /* Between the phases all threads and main() meet twice: main() looks when nobody works. */
 static pthread_barrier_t meeting;
+static struct longpole_metric *pieces;
 
 NOINLINE void compute(void) { BURN(50); }
 NOINLINE void digest(void) { BURN(1); }
@@ -49,6 +53,7 @@ NOINLINE void load_piece(void)
     madvise(piece, PAGES * PAGE, MADV_NOHUGEPAGE);
     touch(piece);
     digest();
+    longpole_add(pieces, 1);
     CHECK(munmap(piece, PAGES * PAGE) == 0);
     CHECK(pthread_mutex_unlock(&arena) == 0);
 }
@@ -98,6 +103,7 @@ int main(void)
     pthread_t threads[THREADS];
     struct look looks[4];
     CHECK(sysconf(_SC_PAGESIZE) == PAGE);
+    pieces = longpole_metric("pieces", "pieces", LONGPOLE_COUNTER);
     CHECK(pthread_barrier_init(&meeting, NULL, THREADS + 1) == 0);
     for (int i = 0; i < THREADS; i++)
         CHECK(pthread_create(&threads[i], NULL, worker, NULL) == 0);

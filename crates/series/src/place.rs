@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn every_node_is_named_by_its_number_and_has_its_machine() {
-        let drawing = Drawing::parse("web/app/main ==\nweb/app/worker ==\ndata/store/main ==\n").unwrap();
+        let drawing = Drawing::parse("web:app/main CC\nweb:app/worker CC\ndata:store/keeper CC\n").unwrap();
         let program = drawing.timelines().program;
         let place = |node: Node| node.place(&program);
         let told = |node| (place(node).machine, place(node).node, place(node).name);

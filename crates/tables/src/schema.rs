@@ -72,7 +72,7 @@ pub enum Value<'a> {
 
 impl Value<'_> {
     /// The value as one of this kind: a count is a quantity, too. `None` where it is something else.
-    pub(crate) fn as_kind(self, kind: Kind) -> Option<Self> {
+    pub(crate) fn into_kind(self, kind: Kind) -> Option<Self> {
         match (kind, self) {
             (Kind::Number, Value::Count(count)) => Some(Value::Number(count as f64)),
             (_, Value::Nothing) => Some(Value::Nothing),

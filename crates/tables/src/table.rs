@@ -20,7 +20,7 @@ pub struct Table {
 }
 
 enum Rows {
-    Csv(Lines),
+    Csv(Box<Lines>),
     #[cfg(feature = "parquet")]
     Parquet(Box<Groups>),
 }
@@ -31,7 +31,7 @@ impl Table {
         let path = &unfinished.path;
         let file = File::create(&unfinished.partial).map_err(Error::io("create", &unfinished.partial))?;
         let rows = match form {
-            Form::Csv => Rows::Csv(Lines::new(file, &schema).map_err(Error::csv(path))?),
+            Form::Csv => Rows::Csv(Box::new(Lines::new(file, &schema).map_err(Error::csv(path))?)),
             #[cfg(feature = "parquet")]
             Form::Parquet => {
                 Rows::Parquet(Box::new(Groups::new(file, &schema).map_err(Error::parquet(path))?))
@@ -58,7 +58,7 @@ impl Table {
                 let (name, kind) = (&column.name, column.kind.name());
                 misfit(format!("a value of the column {name} is no {kind}"))
             };
-            row.push(cell.as_kind(column.kind).ok_or_else(other)?);
+            row.push(cell.into_kind(column.kind).ok_or_else(other)?);
         }
         if let Some(column) = columns.next() {
             return Err(misfit(format!("it has no value for the column {}", column.name)));
