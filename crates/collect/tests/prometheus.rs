@@ -59,7 +59,7 @@ fn a_target_is_scraped_at_the_begin_each_second_and_at_the_end() {
     assert_eq!(collected.values("heap_bytes", ""), [7.0; 3]);
     let [jobs, heap] = &collected.series[..] else { panic!("{collected:?}") };
     assert_eq!((jobs.samples, jobs.unit.as_str(), jobs.node), ("counter", "", SeriesNode::Machine));
-    assert_eq!((heap.samples, heap.unit.as_str()), ("gauge", "bytes"));
+    assert_eq!((heap.samples, heap.unit.as_str()), ("gauge", "B"));
     assert_eq!(collected.account.interval_seconds, Some(1.0));
     assert!(collected.account.cpu_seconds < 0.5, "{:?}", collected.account);
 }

@@ -98,7 +98,7 @@ fn an_exporter_of_debian_is_scraped() {
     // The scrapes are a little earlier and later than the program's looks.
     assert!(expected > 1.0 && (grown - expected).abs() < 0.2 * expected + 0.3, "{grown} s for {expected} s");
     let memory = outside.named("node_memory_MemTotal_bytes").next().unwrap();
-    assert_eq!((memory.unit.as_str(), memory.samples), ("bytes", "gauge"));
+    assert_eq!((memory.unit.as_str(), memory.samples), ("B", "gauge"));
     // One at the begin, one a second, one at the end, each in its place of the run.
     let (begin, end) = outside.run;
     let times: Vec<f64> = memory.values.iter().map(|&(time, _)| time).collect();

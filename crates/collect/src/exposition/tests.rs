@@ -73,8 +73,8 @@ fetched_bytes_total 2048
         "latency_seconds_count [] counter {} 5 0",
         r#"gc_seconds [s] gauge {quantile="0.5"} 0.01 0"#,
         "gc_seconds_sum [s] counter {} 3 0",
-        "memory_bytes [bytes] gauge {} 1024 0",
-        "fetched_bytes_total [bytes] counter {} 2048 0",
+        "memory_bytes [B] gauge {} 1024 0",
+        "fetched_bytes_total [B] counter {} 2048 0",
     ];
     assert_eq!(read(page), expected);
 }

@@ -4,7 +4,7 @@
 const UNITS: [(&str, &str); 12] = [
     ("seconds", "s"),
     ("milliseconds", "ms"),
-    ("bytes", "bytes"),
+    ("bytes", "B"),
     ("bits", "bits"),
     ("celsius", "celsius"),
     ("meters", "m"),
