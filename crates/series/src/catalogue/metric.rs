@@ -76,41 +76,26 @@ impl Metric {
     pub(super) fn external(name: &str, said: Option<&Announced>, described: Option<&Description>) -> Metric {
         let samples = described.and_then(|one| one.samples).or(said.map(|said| said.samples));
         let samples = samples.unwrap_or(Samples::Gauge);
-        let is_gauge = samples == Samples::Gauge;
-        let stated = described.and_then(|one| one.unit.as_ref());
-        let label = stated.map(|stated| stated.label.as_str()).or(said.map(|said| said.unit.as_str()));
-        let unit = match stated {
-            Some(stated) => Some(stated.unit.clone()),
-            None => said.and_then(|said| Unit::parse(&said.unit).ok()),
+        let (aggregation, calculation) = match samples {
+            Samples::Gauge => (Aggregation::Average, TableCalculation::Average),
+            Samples::Counter | Samples::Amount => (Aggregation::Sum, TableCalculation::Total),
         };
-        let label = label.unwrap_or_default();
-        let curve_unit = unit.map(|unit| if is_gauge { unit } else { unit.over(&Unit::seconds()) });
-        let calculation = described.and_then(|one| one.calculation);
-        let calculation =
-            calculation.unwrap_or(if is_gauge { TableCalculation::Average } else { TableCalculation::Total });
-        let aggregation =
-            described.and_then(|one| one.aggregation).or(said.and_then(|said| said.aggregation));
+        let stated = described.and_then(|one| one.aggregation).or(said.and_then(|said| said.aggregation));
         let level = described.and_then(|one| one.level).or(said.map(|said| said.level));
+        let calculation = described.and_then(|one| one.calculation).unwrap_or(calculation);
+        let units = ExternalUnits::of(said, described, samples, calculation);
         let metric = Metric {
             name: name.to_owned(),
             class: Class::External,
             level: level.unwrap_or(Level::Thread).min(Level::Thread),
-            aggregation: aggregation.unwrap_or(if is_gauge {
-                Aggregation::Average
-            } else {
-                Aggregation::Sum
-            }),
+            aggregation: stated.unwrap_or(aggregation),
             calculation,
             title: said.and_then(|said| said.title.clone()).unwrap_or_else(|| name.to_owned()),
             axis_title: String::new(),
             table_title: String::new(),
-            unit_label: if is_gauge { label.to_owned() } else { rate_label(label) },
-            table_unit_label: match (calculation, is_gauge) {
-                (TableCalculation::Total, false) => label.to_owned(),
-                (_, true) => table_label(calculation, curve_unit.as_ref(), label),
-                _ => rate_label(label),
-            },
-            unit: curve_unit,
+            unit: units.curve,
+            unit_label: units.curve_label,
+            table_unit_label: units.table_label,
             samples: Some(samples),
             series: said.map(|said| said.metric.clone()),
             formula: None,
@@ -127,6 +112,40 @@ impl Metric {
         self.axis_title = said(|one| &one.axis_title).unwrap_or_else(|| self.title.clone());
         self.table_title = said(|one| &one.table_title).unwrap_or_else(|| self.title.clone());
         self
+    }
+}
+
+/// Units of an external metric.
+struct ExternalUnits {
+    curve: Option<Unit>,
+    curve_label: String,
+    table_label: String,
+}
+
+impl ExternalUnits {
+    /// Of the unit that its description states for its numbers, else of that of its series.
+    fn of(
+        said: Option<&Announced>,
+        described: Option<&Description>,
+        samples: Samples,
+        calculation: TableCalculation,
+    ) -> ExternalUnits {
+        let (unit, label) = match (described.and_then(|one| one.unit.as_ref()), said) {
+            (Some(stated), _) => (Some(stated.unit.clone()), stated.label.clone()),
+            (None, Some(said)) => (Unit::parse(&said.unit).ok(), said.unit.clone()),
+            (None, None) => (None, String::new()),
+        };
+        if samples == Samples::Gauge {
+            let table_label = table_label(calculation, unit.as_ref(), &label);
+            return ExternalUnits { curve: unit, curve_label: label, table_label };
+        }
+        let curve_label = rate_label(&label);
+        let is_total = calculation == TableCalculation::Total;
+        ExternalUnits {
+            curve: unit.map(|unit| unit.over(&Unit::seconds())),
+            table_label: if is_total { label } else { curve_label.clone() },
+            curve_label,
+        }
     }
 }
 
