@@ -5,6 +5,7 @@ use std::path::Path;
 use longpole_event::{Event, EventKind, MachineId, ProcessId, Samples, SeriesId, SeriesNode, ThreadId, Time};
 use longpole_recording::{ClockModel, Folder, LogBuilder, LogName, Manifest};
 use longpole_trace::{Machine, Paths, Process, Program, Thread};
+use proptest::prelude::*;
 
 use super::*;
 
@@ -299,4 +300,50 @@ fn a_million_values_are_read() {
         assert_eq!(outside.series.iter().map(|series| series.values.len()).sum::<usize>(), 1_000_000);
         assert!(outside.notes.is_empty());
     });
+}
+
+fn any_event() -> impl Strategy<Value = (u32, u64, f64)> {
+    let time = prop_oneof![any::<u64>(), BEGIN - SECOND..BEGIN + 40 * SECOND, Just(0), Just(u64::MAX)];
+    let value = prop_oneof![any::<f64>(), (0_u32..100).prop_map(f64::from)];
+    (0_u32..10, time, value)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn whatever_a_log_says_is_read_into_ordered_numbers(events in proptest::collection::vec(any_event(), 0..60)) {
+        with_folder(1, |folder, manifest, _| {
+            let mut log = Log::new(folder, 0);
+            let nodes = [
+                SeriesNode::Program,
+                SeriesNode::Machine,
+                SeriesNode::Process { pid: 7 },
+                SeriesNode::Process { pid: u32::MAX },
+                SeriesNode::Thread { tid: 8 },
+            ];
+            for (index, node) in nodes.into_iter().enumerate() {
+                let samples = [Samples::Gauge, Samples::Counter, Samples::Amount][index % 3];
+                log.series(["one", "two"][index % 2], samples, node);
+            }
+            for &(series, time, value) in &events {
+                let (time, series) = (Time::from_nanoseconds(time), SeriesId(series));
+                let kind = EventKind::Value { series, value };
+                log.0.event(Event { time, cpu: 0, thread: ThreadId(0), kind }).unwrap();
+            }
+            log.0.flush().unwrap();
+            let outside = read(folder, manifest);
+            let mut kept = 0;
+            for series in &outside.series {
+                kept += series.values.len();
+                assert!(series.values.is_sorted_by_key(|&(time, _)| time));
+                assert!(series.values.iter().all(|(_, value)| value.is_finite()));
+            }
+            assert!(kept <= events.len());
+            let window = crate::Window { from: at(0.0), to: at(30.0), bins: 7 };
+            for (series, aggregation) in outside.metrics().zip(crate::Aggregation::ALL.into_iter().cycle()) {
+                let course = crate::course(series, &program(), (Node::Program, None), aggregation, window);
+                assert_eq!(course.values.len(), 7);
+            }
+        });
+    }
 }
