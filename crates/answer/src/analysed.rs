@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use longpole_metrics::{Analysis, Change, Demand, Details, analyse, details, what_if};
-use longpole_report::{Input, NamedChange, Options, Report, View, build, build_what_if};
+use longpole_report::{Beside, Input, NamedChange, Options, Report, View, build, build_what_if};
 use longpole_trace::{Evidence, Timelines};
 
 use crate::error::{Error, Result};
@@ -60,17 +60,25 @@ impl Analysed {
     }
 
     /// What these views say; what they need beside the analysis is computed for all of them together.
-    pub(crate) fn reports(&self, views: &[View], question: &Question) -> Result<Vec<Report>> {
+    pub(crate) fn reports(
+        &self,
+        views: &[View],
+        question: &Question,
+        beside: &Beside,
+    ) -> Result<Vec<Report>> {
         let mut options = question.options(self.run.span());
         let mut demand = Demand::default();
         for view in views {
             let find = |of: &String| view.find(of, &self.run.names());
-            options.of = question.of.as_ref().map(find).transpose()?;
+            // Nodes of metrics are more than what has a name: the program, machines.
+            let of = question.of.as_ref().filter(|_| *view != View::Metrics);
+            options.of = of.map(find).transpose()?;
             demand = demand.or(view.demand(&options));
         }
         let details = self.details(demand)?;
-        let report =
-            |&view: &View| self.build(&details, &options, |input, options| build(view, input, options));
+        let report = |&view: &View| {
+            self.build((&details, beside), &options, |input, options| build(view, input, options))
+        };
         let reports: Vec<Report> = views.iter().map(report).collect();
         match options.explain.filter(|_| reports.iter().all(|report| report.rows.is_empty())) {
             Some(number) => Err(Error::NoSuchWait { number }),
@@ -87,12 +95,12 @@ impl Analysed {
         let found = what_if(&*self.run, &self.choices, &plain).map_err(self.unreadable())?;
         let options = Question { top: supposition.top, ..Question::default() }.options(self.run.span());
         let build = |input: &Input<'_>, options: &Options| build_what_if(input, options, &changes, &found);
-        Ok(self.build(&Details::default(), &options, build))
+        Ok(self.build((&Details::default(), &Beside::default()), &options, build))
     }
 
     fn build(
         &self,
-        details: &Details,
+        (details, beside): (&Details, &Beside),
         options: &Options,
         build: impl FnOnce(&Input<'_>, &Options) -> Report,
     ) -> Report {
@@ -103,6 +111,7 @@ impl Analysed {
             analysis: &self.analysis,
             details,
             evidence: &self.evidence,
+            beside,
         };
         build(&input, options)
     }

@@ -35,6 +35,27 @@ pub enum Error {
     /// A curve that cannot be drawn.
     #[error(transparent)]
     Timeline(#[from] longpole_timeline::Error),
+    /// A metric of which nothing is known.
+    #[error("find a metric named `{name}`{hint}")]
+    UnknownMetric {
+        /// What was asked for.
+        name: String,
+        /// What is like it: `; did you mean …?`.
+        hint: String,
+    },
+    /// A description or definition of a metric that cannot be understood.
+    #[error(transparent)]
+    Definition(longpole_series::TextError),
+    /// A metric that the node does not have.
+    #[error("show `{metric}` of `{node}`: it is known of {known}")]
+    NoValueThere {
+        /// The metric.
+        metric: String,
+        /// What it was asked for.
+        node: String,
+        /// What has it.
+        known: String,
+    },
     /// A thread or a time that is not in the recording.
     #[error("tell what thread {thread} does at {seconds} s: there is no such thread or no such time")]
     NoSuchMoment {
@@ -64,6 +85,9 @@ impl Error {
         match self {
             Error::NoSuchWait { .. } => {
                 vec!["`longpole report --view waits --all` lists the waits, the first one is 1".to_owned()]
+            }
+            Error::UnknownMetric { .. } => {
+                vec!["`longpole report --view metrics --all` lists what this recording has".to_owned()]
             }
             Error::Replaced { .. } => vec!["start `longpole view` again".to_owned()],
             _ => Vec::new(),

@@ -6,9 +6,13 @@
 //! else does not wait for it.
 
 mod analysed;
+mod beside;
 mod cache;
 mod error;
+mod figures;
+mod kinships;
 mod memory;
+mod place;
 mod question;
 mod recording;
 mod run;
@@ -16,8 +20,10 @@ mod timeline;
 mod version;
 
 pub use analysed::Analysed;
+pub use beside::{Curve, Listed, MetricList};
 pub use cache::Cache;
 pub use error::{Error, Result, told};
+pub use longpole_recording::MetricFile;
 pub use memory::Memory;
 pub use question::{Question, Supposition};
 pub use recording::Recording;

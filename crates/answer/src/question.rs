@@ -22,6 +22,10 @@ pub struct Question {
     pub explain: Option<usize>,
     /// Most rows; `None`: the form's own number.
     pub top: Option<usize>,
+    /// Metrics defined for this question, each `NAME = FORMULA`.
+    pub define: Vec<String>,
+    /// The metrics that the view `metrics` shows; all that have a value where none is named.
+    pub metrics: Vec<String>,
 }
 
 impl Default for Question {
@@ -35,6 +39,8 @@ impl Default for Question {
             all: false,
             explain: None,
             top: None,
+            define: Vec::new(),
+            metrics: Vec::new(),
         }
     }
 }

@@ -3,14 +3,16 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use longpole_recording::{Folder, Manifest};
+use longpole_recording::{Folder, Manifest, MetricFile};
 use longpole_report::{Report, Span, View};
+use longpole_series::Outside;
 use longpole_timeline::Index;
 use longpole_trace::Trace;
 
 use crate::analysed::Analysed;
 use crate::cache::Cache;
 use crate::error::{Error, Result};
+use crate::figures::Gauges;
 use crate::memory::{Memory, Slot};
 use crate::question::{Question, Supposition};
 use crate::run::{self, Run};
@@ -38,6 +40,10 @@ pub struct Recording {
     runs: Memory<Stretch, Arc<Run>>,
     analysed: Memory<(Stretch, bool), Arc<Analysed>>,
     indexes: Memory<bool, Arc<Index>>,
+    outside: Slot<Arc<Outside>>,
+    gauges: Memory<(Vec<String>, bool), Arc<Gauges>>,
+    metric_files: Vec<MetricFile>,
+    has_files: bool,
 }
 
 impl Recording {
@@ -49,14 +55,26 @@ impl Recording {
         let (folder, manifest) = Folder::open(path)?;
         Ok(Recording {
             version: Version::of(&folder, manifest.machines.len()),
-            folder,
             manifest,
             trace: Slot::default(),
             spans: Memory::of(SPANS_KEPT),
             runs: Memory::of(KEPT),
             analysed: Memory::of(KEPT),
             indexes: Memory::of(INDEXES_KEPT),
+            outside: Slot::default(),
+            gauges: Memory::of(KEPT),
+            metric_files: folder.metric_files()?,
+            folder,
+            has_files: false,
         })
+    }
+
+    /// The same with metrics described by these files too; what they say goes before what the recording says itself.
+    #[must_use]
+    pub fn with_metric_files(mut self, files: Vec<MetricFile>) -> Recording {
+        self.has_files = !files.is_empty();
+        self.metric_files.splice(0..0, files);
+        self
     }
 
     /// Where it lies.
@@ -117,7 +135,9 @@ impl Recording {
     /// # Errors
     /// All of [`Error`](crate::Error).
     pub fn reports(&self, views: &[View], question: &Question) -> Result<Vec<Report>> {
-        self.analysed(question.phase.as_deref(), question.io_idle)?.reports(views, question)
+        let analysed = self.analysed(question.phase.as_deref(), question.io_idle)?;
+        let beside = self.beside(views, question)?;
+        analysed.reports(views, question, &beside)
     }
 
     /// What would become of the run.
@@ -147,6 +167,10 @@ impl Recording {
     /// told apart.
     #[must_use]
     pub fn cache(&self) -> Option<Cache> {
+        // Answers with other descriptions of metrics are others.
+        if self.has_files {
+            return None;
+        }
         Some(Cache::new(self.folder.cache(), self.version.line()?))
     }
 
@@ -160,7 +184,37 @@ impl Recording {
         })
     }
 
-    fn span(&self, trace: &Trace, text: &str) -> Result<Span> {
+    /// The series from outside.
+    ///
+    /// # Errors
+    /// All of [`Error`](crate::Error).
+    pub fn outside(&self) -> Result<Arc<Outside>> {
+        self.outside.get_or(|| {
+            let trace = self.trace()?;
+            Ok(Arc::new(Outside::read(&self.folder, &self.manifest, trace.program())?))
+        })
+    }
+
+    /// What computes any metric, with these defined too.
+    pub(crate) fn gauges(&self, define: &[String], io_idle: bool) -> Result<Arc<Gauges>> {
+        self.gauges.get_or((define.to_vec(), io_idle), || {
+            let (trace, outside) = (self.trace()?, self.outside()?);
+            let index = self.index(io_idle)?;
+            Gauges::new((trace, index, outside), &self.metric_files, define).map(Arc::new)
+        })
+    }
+
+    /// Where a phase lies.
+    ///
+    /// # Errors
+    /// All of [`Error`](crate::Error).
+    pub fn stretch(&self, phase: &str) -> Result<crate::Stretch> {
+        let span = self.span(&*self.trace()?, phase)?;
+        let seconds = |time: longpole_event::Time| crate::Seconds::new(time.nanoseconds() as f64 / 1e9);
+        Ok(crate::Stretch { from: seconds(span.begin()), to: span.end().and_then(seconds) })
+    }
+
+    pub(crate) fn span(&self, trace: &Trace, text: &str) -> Result<Span> {
         self.spans.get_or(text.to_owned(), || run::span(trace, text))
     }
 }

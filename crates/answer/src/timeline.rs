@@ -3,7 +3,7 @@
 use longpole_event::{ThreadId, Time};
 use longpole_metrics::Weight;
 use longpole_report::Names;
-use longpole_timeline::{Curve, CurveQuestion, Frame, Moment, Wakes, Window};
+use longpole_timeline::{Frame, Moment, Wakes, Window};
 use longpole_trace::Trace;
 
 use crate::error::{Error, Result};
@@ -42,7 +42,7 @@ pub struct Stretch {
 }
 
 impl Stretch {
-    fn times(self, elapsed: u64) -> (Time, Time) {
+    pub(crate) fn times(self, elapsed: u64) -> (Time, Time) {
         let end = Time::from_nanoseconds(elapsed);
         (self.from.map_or(Time::ZERO, Seconds::time), self.to.map_or(end, Seconds::time))
     }
@@ -78,6 +78,8 @@ pub struct Course {
     pub bins: u32,
     /// Threads that wait for devices or pages are idle.
     pub io_idle: bool,
+    /// Metrics defined for this question, each `NAME = FORMULA`.
+    pub define: Vec<String>,
 }
 
 impl Recording {
@@ -110,18 +112,6 @@ impl Recording {
         let (index, trace) = (self.index(false)?, self.opened()?);
         let moment = index.moment(&names(&trace), ThreadId(thread), time.time());
         moment.ok_or(Error::NoSuchMoment { thread, seconds: time.value() })
-    }
-
-    /// A metric over time.
-    ///
-    /// # Errors
-    /// All of [`Error`](crate::Error).
-    pub fn curve(&self, course: &Course) -> Result<Curve> {
-        let Course { metric, node, stretch, bins, io_idle } = course;
-        let (index, trace) = (self.index(*io_idle)?, self.opened()?);
-        let (from, to) = stretch.times(index.elapsed());
-        let question = CurveQuestion { metric, node, from, to: Some(to), bins: *bins };
-        Ok(index.curve(&names(&trace), &question)?)
     }
 }
 

@@ -80,6 +80,9 @@ pub struct Record {
     /// Milliseconds between two looks of these collectors [default: 10]
     #[arg(long, value_name = "MILLISECONDS", value_parser = milliseconds)]
     pub collect_interval: Option<Duration>,
+    /// A file that describes metrics (docs/metrics-files.md), to be kept in the recording; can be given several times
+    #[arg(long, value_name = "FILE")]
+    pub metrics: Vec<PathBuf>,
     /// Attach to a running process and those below it, until Ctrl-C, --duration or its end
     #[arg(short, long, conflicts_with = "program")]
     pub pid: Option<u32>,

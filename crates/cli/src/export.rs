@@ -12,6 +12,7 @@ use longpole_answer::{Question, Recording};
 
 use crate::answer::{open, recording};
 use crate::failure::print;
+use crate::metric_files::DefinitionArgs;
 use crate::view::{places, refused};
 
 /// Writes the answers into files that need no longpole.
@@ -30,6 +31,11 @@ pub struct ExportArgs {
     /// times.
     #[arg(long = "source-dir", value_name = "[FROM=]DIR")]
     pub source_dirs: Vec<String>,
+    /// Of tables: the part of the run, as `report` takes it. Series are written whole.
+    #[arg(long, value_name = "A..B")]
+    pub phase: Option<String>,
+    #[command(flatten)]
+    pub definitions: DefinitionArgs,
 }
 
 /// Forms of export.
@@ -47,12 +53,13 @@ pub enum Form {
 /// Writes the file or folder, and its name on standard output.
 pub fn run(args: &ExportArgs) -> Result<()> {
     let folder = recording(args.recording.as_ref())?;
+    let recording = open(&folder)?.with_metric_files(args.definitions.read()?);
     let end = if args.to == Form::Html { ".html" } else { "-tables" };
     let output = args.output.clone().unwrap_or_else(|| default_output(&folder, end));
     match args.to {
-        Form::Html => page(args, open(&folder)?, &output)?,
-        Form::Csv => write_tables(&folder, &output, longpole_tables::Form::Csv)?,
-        Form::Parquet => write_tables(&folder, &output, longpole_tables::Form::Parquet)?,
+        Form::Html => page(args, recording, &output)?,
+        Form::Csv => write_tables(args, &recording, &output, longpole_tables::Form::Csv)?,
+        Form::Parquet => write_tables(args, &recording, &output, longpole_tables::Form::Parquet)?,
     }
     print(&format!("{}\n", output.display()))
 }
@@ -64,12 +71,21 @@ fn page(args: &ExportArgs, recording: Recording, output: &Path) -> Result<()> {
 }
 
 /// Every view and every series as a table of its own.
-fn write_tables(recording: &Path, output: &Path, form: longpole_tables::Form) -> Result<()> {
+fn write_tables(
+    args: &ExportArgs,
+    recording: &Recording,
+    output: &Path,
+    form: longpole_tables::Form,
+) -> Result<()> {
     // Before anything is computed: a build without Parquet says so at once.
     let mut tables = tables::Tables::create(output, form)?;
-    let recording = open(recording)?;
-    reports::write(&recording, &Question::default(), &mut tables)?;
-    series::write(&recording, &mut tables)?;
+    let question = Question {
+        phase: args.phase.clone(),
+        define: args.definitions.define.clone(),
+        ..Question::default()
+    };
+    reports::write(recording, &question, &mut tables)?;
+    series::write(recording, &mut tables)?;
     tables.finish()
 }
 

@@ -4,12 +4,14 @@
 
 mod answer;
 mod arguments;
+mod curve;
 mod definitions;
 mod demo;
 mod doctor;
 mod export;
 mod failure;
 mod import;
+mod metric_files;
 mod record;
 mod report;
 mod setup;

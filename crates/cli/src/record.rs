@@ -13,7 +13,7 @@ use longpole_report::Style;
 
 use crate::arguments::{Collector, Record, Wanted};
 use crate::failure::{self, Failure, RECORDER_FAILED};
-use crate::report;
+use crate::{metric_files, report};
 
 /// Runs the command.
 pub fn run(options: Record) -> Result<ExitCode> {
@@ -36,6 +36,7 @@ pub fn run(options: Record) -> Result<ExitCode> {
             sources: options.sources,
             duration: options.duration,
             outside: outside(&options.collect, options.collect_interval),
+            metric_files: metric_files::read(&options.metrics)?,
         },
         quiet,
     )

@@ -10,7 +10,9 @@ use longpole_metrics::{By, Weight};
 use longpole_report::{Style, View};
 
 use crate::answer::{Output, open, recording, refused};
+use crate::curve;
 use crate::failure::Failure;
+use crate::metric_files::DefinitionArgs;
 
 /// Answers from a recording.
 #[derive(Args, Clone, Debug)]
@@ -48,6 +50,22 @@ pub struct ReportArgs {
     /// One row of the view `waits`, by its place, in full.
     #[arg(long, value_name = "N")]
     pub explain: Option<usize>,
+    /// Instead of a view, a metric over time; several are shown on one time axis. `--view metrics` lists what there is.
+    #[arg(long, value_name = "METRIC", conflicts_with_all = ["view", "explain"])]
+    pub curve: Vec<String>,
+    /// In `metrics`: this metric only; can be given several times. With `--by machine`, `process` or `thread`: of every
+    /// node of the tree down to there.
+    #[arg(long, value_name = "METRIC")]
+    pub metric: Vec<String>,
+    /// What the curves are of: program, machine:NAME, process:NAME, thread:NAME, procedure:NAME, object:NAME.
+    #[arg(long, value_name = "NODE", default_value = "program", requires = "curve")]
+    pub node: String,
+    /// Bins of the curves.
+    #[arg(long, value_name = "BINS", default_value_t = 100, requires = "curve",
+        value_parser = clap::value_parser!(u32).range(1..=20_000))]
+    pub bins: u32,
+    #[command(flatten)]
+    pub definitions: DefinitionArgs,
     /// How to write it.
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
@@ -148,6 +166,8 @@ impl ReportArgs {
             io_idle: self.io == Io::Idle,
             all: self.all,
             explain: self.explain,
+            define: self.definitions.define.clone(),
+            metrics: self.metric.clone(),
         }
     }
 }
@@ -155,12 +175,16 @@ impl ReportArgs {
 /// Writes the view that was asked for.
 pub fn run(args: &ReportArgs) -> Result<()> {
     let folder = recording(args.recording.as_ref())?;
+    let recording = open(&folder)?.with_metric_files(args.definitions.read()?);
+    if !args.curve.is_empty() {
+        return curve::run(&recording, args);
+    }
     let Views(views) = &args.view;
     if args.format == Format::Csv && views.len() > 1 {
         return Err(one_table());
     }
     let views = if args.explain.is_some() { &[View::Waits] } else { views.as_slice() };
-    let reports = open(&folder)?.reports(views, &args.question()).map_err(refused)?;
+    let reports = recording.reports(views, &args.question()).map_err(refused)?;
     write(&Output::new(args.format, args.width).text(&reports))
 }
 

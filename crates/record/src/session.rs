@@ -57,6 +57,8 @@ pub struct Options {
     pub duration: Option<Duration>,
     /// Collectors of outside series.
     pub outside: longpole_collect::Options,
+    /// Files that describe metrics, kept in the recording.
+    pub metric_files: Vec<longpole_recording::MetricFile>,
 }
 
 /// What a recorder is doing.
@@ -230,6 +232,7 @@ fn prepare(
         outcome: None,
     };
     let folder = Folder::create(&options.output, &manifest)?;
+    folder.keep_metric_files(&options.metric_files)?;
     let log = LogBuilder::new(folder.create_log(MachineId(0), LogName::Events)?);
     Ok((folder, manifest, Assembler::new(log)))
 }

@@ -35,6 +35,7 @@ fn record_with(folder: &Path, collector: Choice, program: &str) -> Option<Record
             sources: false,
             duration: None,
             outside: longpole_collect::Options::none(),
+            metric_files: Vec::new(),
         };
         match record(&options, &mut |_| {}) {
             Ok(finished) => assert_eq!(finished.outcome.exit_code, Some(3)),

@@ -40,6 +40,7 @@ fn options(folder: &Path, target: Target) -> Options {
         sources: false,
         duration: None,
         outside: longpole_collect::Options::none(),
+        metric_files: Vec::new(),
     }
 }
 

@@ -19,6 +19,7 @@ mod error;
 mod folder;
 mod log;
 mod manifest;
+mod metric_files;
 mod sources;
 mod tables;
 
@@ -29,5 +30,6 @@ pub use log::{Chunk, Counts, Defects, LogReader, LogWriter};
 pub use manifest::{
     ClockModel, Collector, Cost, FORMAT_VERSION, Machine, Manifest, Outcome, OutsideAccount, Trouble,
 };
+pub use metric_files::MetricFile;
 pub use sources::{SourceFile, Sources};
 pub use tables::Tables;

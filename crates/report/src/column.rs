@@ -61,7 +61,26 @@ structure! {
     "argument" Text "Argument" "What to write after `--phase` to see this part of the run alone.";
     "name" Text "Name" "What was counted.";
     "count" Count "Count" "How many.";
-    "value" Text "Value" "The count or the measure, with its unit.";
+    "value" Text "Value" "The count or the measure, with its unit; of a metric, the number that it came to in the run or phase, in `unit`.";
+    "metric" Text "Metric" "Name of a metric, as formulas and `--curve` take it.";
+    "title" Text "Title" "The metric's title.";
+    "origin" Text "Origin" "The collector that an external metric comes from; the formula of a derived one.";
+    "node" Text "Node" "What the metric is of.";
+    "calculation" Text "Calculation" "How its values over time were summed up: `total`, `average`, `minimum`, `maximum` or `last`.";
+    "unit" Text "Unit" "Unit of `value`.";
+    "minimum" Count "Minimum" "The smallest value of the course.";
+    "maximum" Count "Maximum" "The largest value of the course.";
+    "course" Count "Course" "The metric over time in bins of equal length, in `course_unit`; null where it has no value.";
+    "course_unit" Text "Unit of the course" "Unit of `course`, `minimum` and `maximum`: totals are counted per second.";
+    "target" Text "Moves with" "The metric of the program that the series was held against.";
+    "strength" Count "Strength" "How strongly the series goes with the target, from −1 (high where it is low) to 1: a correlation of ranks. Absent where it may be chance.";
+    "lag_seconds" Seconds "Lead" "By how much the series comes before the target; below 0 where it comes after.";
+    "bins" Count "Bins" "Bins that were compared.";
+    "samples" Count "Samples" "Independent samples that the bins are worth: neighbours that are alike count for less.";
+    "while_low" Count "Then" "Mean of the series while parallelism is low, or waiting high.";
+    "otherwise" Count "Otherwise" "Mean of the series in the rest of the time.";
+    "trivial" Text "Trivial" "The series measures what the target measures, so that going with it says nothing.";
+    "curve" Text "Curve" "The course as a line of blocks: the lowest is 0 (or the least value below it), the full one the largest value.";
     "about" Text "Meaning" "What it says about the answers.";
 }
 

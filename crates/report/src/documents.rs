@@ -43,6 +43,8 @@ fn reading(view: View) -> &'static str {
         View::CallTree => include_str!("documents/call-tree.md"),
         View::Parallelism => include_str!("documents/parallelism.md"),
         View::Phases => include_str!("documents/phases.md"),
+        View::Metrics => include_str!("documents/metrics.md"),
+        View::Correlation => include_str!("documents/correlation.md"),
         View::Guidance => include_str!("documents/guidance.md"),
         View::Evidence => include_str!("documents/evidence.md"),
     }

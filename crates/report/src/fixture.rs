@@ -4,10 +4,11 @@ use std::convert::Infallible;
 use std::fmt::Write;
 
 use longpole_metrics::{Analysis, Demand, analyse, details};
+use longpole_series::{Class, Figure, Figures, Kinship, Kinships};
 use longpole_testkit::{MemoryTimelines, draw};
 use longpole_trace::{Evidence, Objects, PathId, Paths, Phase, Place, Procedure, Timelines, What};
 
-use crate::input::{Input, Options, Source};
+use crate::input::{Beside, Input, Options, Source};
 use crate::report::Report;
 use crate::style::Style;
 use crate::view::View;
@@ -19,6 +20,7 @@ const LOOKS: f64 = 20.0;
 pub(crate) struct Scene {
     pub timelines: MemoryTimelines,
     pub evidence: Evidence,
+    pub beside: Beside,
 }
 
 impl Scene {
@@ -55,7 +57,7 @@ impl Scene {
             recording_bytes: 41_000,
             ..Evidence::default()
         };
-        Scene { timelines, evidence }
+        Scene { timelines, evidence, beside: beside() }
     }
 
     pub(crate) fn report(&self, view: View, options: &Options) -> Report {
@@ -80,7 +82,8 @@ impl Scene {
         let Ok(details) = details(timelines, &choices, &view.demand(options), &analysis);
         let (program, paths, objects) = (timelines.program(), timelines.paths(), timelines.objects());
         let (analysis, evidence) = (&analysis, &self.evidence);
-        let input = Input { program, paths, objects, analysis, details: &details, evidence };
+        let beside = &self.beside;
+        let input = Input { program, paths, objects, analysis, details: &details, evidence, beside };
         crate::build(view, &input, options)
     }
 
@@ -97,7 +100,8 @@ impl Scene {
         let MemoryTimelines { program, paths, objects, .. } = &self.timelines;
         let Ok(details) = details(&self.timelines, &choices, demand, &analysis);
         let (details, evidence) = (&details, &self.evidence);
-        ask(&Source::new(Input { program, paths, objects, analysis: &analysis, details, evidence }))
+        let (analysis, beside) = (&analysis, &self.beside);
+        ask(&Source::new(Input { program, paths, objects, analysis, details, evidence, beside }))
     }
 
     /// Leaves out what threads waited for.
@@ -136,6 +140,52 @@ impl Scene {
 
     pub(crate) fn text(&self, view: View, width: usize) -> String {
         self.report(view, &Options::default()).text(&Style::plain(width))
+    }
+}
+
+/// A counter from outside and a ratio, in eight bins of a run of 0.32 s.
+fn beside() -> Beside {
+    let faults = vec![0.0, 0.0, 50.0, 11_200.0, 12_000.0, 9_000.0, f64::NAN, 25.0];
+    let figure = |metric: &str, title: &str, class, origin: &str, (value, unit): (f64, &str)| Figure {
+        metric: metric.to_owned(),
+        title: title.to_owned(),
+        class,
+        origin: origin.to_owned(),
+        calculation: if class == Class::External { "total" } else { "average" },
+        value: Some(value),
+        unit: unit.to_owned(),
+        course: faults.clone(),
+        course_unit: format!("{unit}/s"),
+        notes: Vec::new(),
+    };
+    let share = Figure {
+        course: vec![0.5, 0.5, f64::NAN, 1.0, 1.0, 0.25, 0.25, 0.5],
+        course_unit: String::new(),
+        notes: vec!["`share` has no value in 1 of 8 bins: something was divided by zero".to_owned()],
+        ..figure("share", "Share of user time", Class::Derived, "cpu_time / sys_user_time", (0.571, ""))
+    };
+    let faults = figure("page_faults", "Page faults", Class::External, "process", (1291.0, "faults"));
+    let (node, name) = ("program".to_owned(), "./drawn".to_owned());
+    let kinship = Kinship {
+        target: "effective_parallelism".to_owned(),
+        moments: "while few threads are busy",
+        metric: "page_faults".to_owned(),
+        title: "Page faults".to_owned(),
+        node: "program".to_owned(),
+        unit: "faults/s".to_owned(),
+        strength: Some(-0.91),
+        lead_seconds: 0.02,
+        bins: 180,
+        samples: 31.0,
+        there: 5600.0,
+        elsewhere: 300.0,
+        is_trivial: false,
+    };
+    let notes = vec!["86 series were compared; 12 never changed".to_owned()];
+    let kinships = Some(Kinships { found: vec![kinship], notes });
+    Beside {
+        kinships,
+        figures: vec![Figures { node, name, depth: 0, figures: vec![share, faults], notes: Vec::new() }],
     }
 }
 

@@ -5,6 +5,7 @@ use std::ops::Deref;
 
 use longpole_event::ThreadId;
 use longpole_metrics::{Analysis, By, Details, Measures, Row, Split, WaitClass, WaitKind, Weight};
+use longpole_series::{Figures, Kinships};
 use longpole_trace::{Cause, Evidence, Objects, Paths, Program};
 
 use crate::find::Found;
@@ -25,6 +26,17 @@ pub struct Input<'a> {
     pub analysis: &'a Analysis,
     /// What they rest on.
     pub evidence: &'a Evidence,
+    /// What was computed of outside series, for the views that want it ([`View::wants`](crate::View::wants)).
+    pub beside: &'a Beside,
+}
+
+/// What was computed beside the analysis, of outside series and metrics that are made of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Beside {
+    /// Metrics of nodes, in the order of the tree: of one, all that it has; of several, those that were asked for.
+    pub figures: Vec<Figures>,
+    /// Outside series that move with what the program does; `None` where nobody asked.
+    pub kinships: Option<Kinships>,
 }
 
 /// Choices of a report.

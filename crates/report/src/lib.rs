@@ -8,7 +8,7 @@
 //!
 //! ```
 //! use longpole_report::{Input, Options, Style, View, build};
-//! let (program, paths, objects, analysis, details) = Default::default();
+//! let (program, paths, objects, analysis, details, beside) = Default::default();
 //! let evidence = longpole_trace::Evidence::default();
 //! let input = Input {
 //!     program: &program,
@@ -17,11 +17,13 @@
 //!     analysis: &analysis,
 //!     details: &details,
 //!     evidence: &evidence,
+//!     beside: &beside,
 //! };
 //! let report = build(View::Summary, &input, &Options::default());
 //! assert!(report.text(&Style::plain(80)).contains("Nothing was recorded"));
 //! ```
 
+mod amount;
 mod bar;
 mod change;
 mod column;
@@ -52,16 +54,17 @@ mod documents;
 #[cfg(test)]
 mod fixture;
 
+pub use amount::amount_text;
 pub use change::NamedChange;
 pub use column::Column;
 pub use documentation::{explain, list_metrics, metrics_markdown, registry_json};
 pub use error::{Error, Result};
 pub use evidence::Facts;
 pub use find::{Found, Kind, Names};
-pub use input::{Input, Options};
+pub use input::{Beside, Input, Options};
 pub use phase::{Phase, Span};
 pub use report::{Cell, Recording, Report, Row};
 pub use sparkline::sparkline;
 pub use style::Style;
 pub use view::View;
-pub use views::{build, build_what_if};
+pub use views::{build, build_what_if, name_of};

@@ -123,6 +123,20 @@ impl Row {
         }
     }
 
+    /// Adds an amount of any unit, as it is; nothing for none.
+    pub(crate) fn amount(mut self, column: &'static str, amount: Option<f64>) -> Row {
+        if let Some(amount) = amount {
+            self.cells.insert(column, Cell::Number(amount));
+        }
+        self
+    }
+
+    /// Adds quantities in their order; NaN where there is none.
+    pub(crate) fn numbers(mut self, column: &'static str, numbers: Vec<f64>) -> Row {
+        self.cells.insert(column, Cell::Numbers(numbers));
+        self
+    }
+
     /// Adds times given in nanoseconds.
     pub(crate) fn times(mut self, column: &'static str, nanoseconds: impl Iterator<Item = u64>) -> Row {
         self.cells.insert(column, Cell::Numbers(nanoseconds.map(seconds).collect()));

@@ -68,6 +68,10 @@ views! {
     Parallelism => "parallelism",
     /// Parallelism over time, and the parts of the run between which it changes.
     Phases => "phases",
+    /// Every metric of a node over the run: from outside, derived, built in.
+    Metrics => "metrics",
+    /// Which outside series move with low parallelism, or with waiting.
+    Correlation => "correlation",
     /// Which ranking to follow for this program, which one misleads, and why.
     Guidance => "guidance",
     /// What the answers rest on: events, samples, losses, and the cost of collecting.

@@ -2,11 +2,13 @@
 
 mod call_tree;
 mod changes;
+mod correlation;
 mod critical_path;
 mod evidence;
 mod gains;
 mod guidance;
 mod lock_order;
+mod metrics;
 mod npt;
 mod objects;
 mod one_object;
@@ -71,6 +73,8 @@ pub fn build(view: View, input: &Input<'_>, options: &Options) -> Report {
             None => parallelism::build(input, options),
         },
         View::Phases => phases::build(input, options),
+        View::Metrics => metrics::build(input, options),
+        View::Correlation => correlation::build(input, options),
         View::Guidance => guidance::build(input, options),
         View::Evidence => evidence::build(input, options),
     };
@@ -186,6 +190,20 @@ pub(crate) fn identity(input: &Source<'_>, node: Node) -> (Row, String) {
             let row = Row::default().text("object", &object.name).text("kind", object.kind.name());
             (row, object.name.clone())
         }
+    }
+}
+
+/// A node of the tree by its name for people.
+#[must_use]
+pub fn name_of(program: &Program, node: longpole_series::Node) -> String {
+    use longpole_series::Node as Place;
+    match node {
+        Place::Program => "the program".to_owned(),
+        Place::Machine(id) => {
+            program.machines.get(id.index()).map_or(String::new(), |machine| machine.name.clone())
+        }
+        Place::Process(id) => name::process(program, id),
+        Place::Thread(id) => name::thread(program, id),
     }
 }
 

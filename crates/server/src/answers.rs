@@ -74,7 +74,7 @@ impl Answers {
     pub(crate) fn answer(&self, request: Request) -> Result<Bytes, Refusal> {
         let request = self.simplified(request)?;
         let is_remembered = match &request {
-            Request::Report(..) | Request::WhatIf(_) => true,
+            Request::Report(..) | Request::WhatIf(_) | Request::Metrics(_) => true,
             // Who pans and zooms asks for a window once; the whole run is what all begin with.
             Request::Timeline(question) => question.stretch == Stretch::default(),
             Request::Curve(course) => course.stretch == Stretch::default(),
@@ -109,6 +109,7 @@ impl Answers {
         Ok(match request {
             Request::Recording => json(&self.head()?),
             Request::Help => registry_json(),
+            Request::Metrics(define) => json(&self.recording.metrics(define)?),
             Request::Report(view, question) => json(&self.recording.report(*view, question)?),
             Request::WhatIf(supposition) => json(&self.recording.what_if(supposition)?),
             Request::Timeline(question) => json(&self.recording.frame(question)?),

@@ -106,7 +106,14 @@ impl Collection {
         for metric in CURVES {
             let (metric, node) = (metric.to_owned(), "program".to_owned());
             let stretch = Stretch::default();
-            self.ask(Request::Curve(Course { metric, node, stretch, bins: CURVE_BINS, io_idle: false }))?;
+            self.ask(Request::Curve(Course {
+                metric,
+                node,
+                stretch,
+                bins: CURVE_BINS,
+                io_idle: false,
+                define: Vec::new(),
+            }))?;
         }
         Ok(())
     }

@@ -27,6 +27,8 @@ pub(crate) enum Request {
     Curve(Course),
     /// A source file.
     Source(String),
+    /// Every metric that has curves, those from outside and those defined with it.
+    Metrics(Vec<String>),
     /// What every word and number means.
     Help,
 }
@@ -51,6 +53,7 @@ impl Request {
         let request = match name {
             "recording" => Request::Recording,
             "help" => Request::Help,
+            "metrics" => Request::Metrics(parameters.take_all("define")),
             "report" => report(&mut parameters)?,
             "what-if" => what_if(&mut parameters)?,
             "timeline" => timeline(&mut parameters)?,
@@ -69,6 +72,10 @@ impl Request {
         match self {
             Request::Recording => key_of("recording", &[]),
             Request::Help => key_of("help", &[]),
+            Request::Metrics(define) => {
+                let parameters: Vec<_> = define.iter().map(|define| ("define", define.as_str())).collect();
+                key_of("metrics", &parameters)
+            }
             Request::Source(file) => key_of("source", &[("file", file)]),
             Request::Timeline(question) => timeline_key(question),
             Request::Wakes(stretch) => {
@@ -104,6 +111,8 @@ fn report(parameters: &mut Parameters) -> Result<Request, Refusal> {
         all: parameters.choice("all", &FLAG)?,
         explain: parameters.number("explain")?,
         top: parameters.number("top")?,
+        define: parameters.take_all("define"),
+        metrics: parameters.take_all("metric"),
     };
     Ok(Request::Report(view, question))
 }
@@ -143,6 +152,7 @@ fn curve(parameters: &mut Parameters) -> Result<Request, Refusal> {
         stretch: stretch(parameters)?,
         bins: bins(parameters)?,
         io_idle: parameters.choice("io", &IO)?,
+        define: parameters.take_all("define"),
     }))
 }
 
@@ -190,8 +200,9 @@ fn curve_key(course: &Course) -> Key {
     let bins = course.bins.to_string();
     let io = if course.io_idle { "idle" } else { "" };
     let (metric, node) = (course.metric.as_str(), course.node.as_str());
-    let parameters =
-        [("metric", metric), ("node", node), ("bins", &bins), ("from", &from), ("to", &to), ("io", io)];
+    let mut parameters =
+        vec![("metric", metric), ("node", node), ("bins", &bins), ("from", &from), ("to", &to), ("io", io)];
+    parameters.extend(course.define.iter().map(|define| ("define", define.as_str())));
     key_of("curve", &parameters)
 }
 
@@ -204,20 +215,20 @@ fn ends(stretch: Stretch) -> (String, String) {
 fn report_key(view: View, question: &Question) -> Key {
     let (explain, top) = (number(question.explain), number(question.top));
     let flag = |is_set: bool, word| if is_set { word } else { "" };
-    key_of(
-        "report",
-        &[
-            ("view", view.name()),
-            ("phase", question.phase.as_deref().unwrap_or_default()),
-            ("of", question.of.as_deref().unwrap_or_default()),
-            ("by", unless_first(&BY, question.by)),
-            ("weight", unless_first(&WEIGHTS, question.weight)),
-            ("io", flag(question.io_idle, "idle")),
-            ("all", flag(question.all, "1")),
-            ("explain", &explain),
-            ("top", &top),
-        ],
-    )
+    let mut parameters = vec![
+        ("view", view.name()),
+        ("phase", question.phase.as_deref().unwrap_or_default()),
+        ("of", question.of.as_deref().unwrap_or_default()),
+        ("by", unless_first(&BY, question.by)),
+        ("weight", unless_first(&WEIGHTS, question.weight)),
+        ("io", flag(question.io_idle, "idle")),
+        ("all", flag(question.all, "1")),
+        ("explain", &explain),
+        ("top", &top),
+    ];
+    parameters.extend(question.define.iter().map(|define| ("define", define.as_str())));
+    parameters.extend(question.metrics.iter().map(|metric| ("metric", metric.as_str())));
+    key_of("report", &parameters)
 }
 
 fn number(number: Option<usize>) -> String {

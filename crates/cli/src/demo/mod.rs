@@ -31,6 +31,7 @@ pub fn run(options: Demo) -> Result<ExitCode> {
         sources: false,
         duration: None,
         outside: longpole_collect::Options::default(),
+        metric_files: Vec::new(),
     };
     record::record(&options, false)
 }

@@ -24,7 +24,7 @@ pub(super) const METRICS: &[Metric] = &[
         title: "Class",
         unit: Unit::Text,
         group: Group::Waits,
-        explanation: "The kind of cause that has the largest part of the row's waiting: load imbalance (those who ended the waits ran the same procedures as those who waited, for longer), insufficient parallelism (they ran what the waiting threads had no part in), communication and contention (locks, messages, devices, pages, processors). Absent where nothing is known.",
+        explanation: "The kind of cause that has the largest part of the row's waiting: load imbalance (those who ended the waits ran the same procedures as those who waited, for longer), insufficient parallelism (they ran what the waiting threads had no part in), communication and contention (locks, messages, devices, pages, processors). Absent where nothing is known. Of a metric, where it comes from: `built-in`, `external` or `derived`.",
         source: "§6, C §3.4",
     },
     Metric {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::fixture::{
     BARRIER, CROWDED, LOCK_HOG, PIPE, PROCESSES, SERIAL_THEN_PARALLEL, SHORT, SPINNER, Scene, WAITING,
 };
-use crate::input::{Input, Options};
+use crate::input::{Beside, Input, Options};
 use crate::style::Style;
 use crate::view::View;
 
@@ -234,6 +234,7 @@ fn an_empty_recording_says_why_it_is_empty() {
         analysis: &analysis,
         details: &details,
         evidence: &evidence,
+        beside: &Beside::default(),
     };
     let text = crate::build(View::Summary, &input, &Options::default()).text(&Style::plain(80));
     assert!(text.contains("12 events were lost, and none arrived"), "{text}");

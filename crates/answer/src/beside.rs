@@ -1,0 +1,333 @@
+//! What views show of metrics of any class: figures of nodes, lists of metrics, curves.
+
+use longpole_event::{MachineId, ProcessId, ThreadId, Time};
+use longpole_metrics::{By, registry};
+use longpole_report::{Beside, View, name_of};
+use longpole_series::{Aggregation, Class, Figure, Figures, Metric, Node, TableCalculation, Window};
+use longpole_trace::Program;
+use serde::Serialize;
+
+use crate::error::Result;
+use crate::figures::{Course, Gauges};
+use crate::kinships::kinships;
+use crate::question::Question;
+use crate::recording::Recording;
+use crate::timeline;
+
+/// Bins of the courses in tables.
+const BINS: usize = 120;
+/// Nodes that a report shows, at most: more is nobody's reading.
+const MOST_NODES: usize = 2_000;
+
+/// A metric over time; `docs/page.md` has its shape.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Curve {
+    /// The metric's name.
+    pub metric: String,
+    /// Its title.
+    pub title: String,
+    /// `built-in`, `external` or `derived`.
+    pub class: &'static str,
+    /// The unit of the values.
+    pub unit: String,
+    /// What it is of, as that was asked for.
+    pub node: String,
+    /// Begin of the window.
+    pub from_seconds: f64,
+    /// Its end.
+    pub to_seconds: f64,
+    /// Bins.
+    pub bins: u32,
+    /// Length of a bin.
+    pub width_seconds: f64,
+    /// What the metric came to in each bin; NaN where it has no value, which is `null` in JSON.
+    pub values: Vec<f64>,
+    /// What a reader has to know.
+    pub notes: Vec<String>,
+}
+
+impl Recording {
+    /// What the views need beside the analysis.
+    pub(crate) fn beside(&self, views: &[View], question: &Question) -> Result<Beside> {
+        let mut beside = Beside::default();
+        if views.contains(&View::Metrics) {
+            beside.figures = self.figures(question)?;
+        }
+        if views.contains(&View::Correlation) {
+            let gauges = self.gauges(&question.define, question.io_idle)?;
+            let ends = self.ends(question.phase.as_deref(), &gauges)?;
+            beside.kinships = Some(kinships(&gauges, ends, self.looks_per_second())?);
+        }
+        Ok(beside)
+    }
+
+    /// How often the slowest collector that looks by itself has looked.
+    fn looks_per_second(&self) -> f64 {
+        let accounts = self.manifest().machines.iter().flat_map(|machine| &machine.outside);
+        let intervals =
+            accounts.filter(|account| account.values > 0).filter_map(|account| account.interval_seconds);
+        1.0 / intervals.fold(0.001, f64::max)
+    }
+
+    /// A metric over time.
+    ///
+    /// # Errors
+    /// All of [`Error`].
+    pub fn curve(&self, course: &timeline::Course) -> Result<Curve> {
+        let gauges = self.gauges(&course.define, course.io_idle)?;
+        let window = gauges.window(course.stretch.times(gauges.index.elapsed()), course.bins as usize);
+        let metric = gauges.metric(&course.metric)?;
+        let found = gauges.course(metric, &course.node, window)?;
+        let seconds = |time: Time| time.nanoseconds() as f64 / 1e9;
+        Ok(Curve {
+            metric: metric.name.clone(),
+            title: metric.title.clone(),
+            class: metric.class.name(),
+            unit: metric.unit_label.clone(),
+            node: course.node.clone(),
+            from_seconds: seconds(window.from),
+            to_seconds: seconds(window.to),
+            bins: course.bins,
+            width_seconds: window.width_seconds(),
+            values: found.values,
+            notes: found.notes,
+        })
+    }
+
+    /// Begin and end of a phase, or of the run.
+    fn ends(&self, phase: Option<&str>, gauges: &Gauges) -> Result<(Time, Time)> {
+        let end = Time::from_nanoseconds(gauges.index.elapsed());
+        let Some(phase) = phase else { return Ok((Time::ZERO, end)) };
+        let span = self.span(&gauges.trace, phase)?;
+        Ok((span.begin(), span.end().unwrap_or(end)))
+    }
+
+    /// Metrics of one node, or of the nodes of the tree down to a level.
+    fn figures(&self, question: &Question) -> Result<Vec<Figures>> {
+        let gauges = self.gauges(&question.define, question.io_idle)?;
+        let names = gauges.names();
+        let ends = self.ends(question.phase.as_deref(), &gauges)?;
+        let window = gauges.window(ends, BINS);
+        let nodes: Vec<(String, String, usize)> = match (&question.of, levels(question.by)) {
+            (Some(of), _) => vec![(of.clone(), format!("`{of}`"), 0)],
+            (None, 0) => vec![("program".to_owned(), "the program".to_owned(), 0)],
+            (None, levels) => tree(names.program, levels),
+        };
+        let wanted: Vec<&Metric> = if question.metrics.is_empty() {
+            gauges.catalogue.metrics().iter().collect()
+        } else {
+            question.metrics.iter().map(|name| gauges.metric(name)).collect::<Result<_>>()?
+        };
+        let is_one = nodes.len() == 1;
+        let mut all = Vec::new();
+        for (node, name, depth) in nodes.into_iter().take(MOST_NODES) {
+            let mut figures = Vec::new();
+            for metric in &wanted {
+                match gauges.course(metric, &node, window) {
+                    Ok(course) => figures.extend(figure(metric, gauges.origin(metric), course, &window)),
+                    // What was asked for by its name has to say why it is not there; of several nodes some have it.
+                    Err(error) if is_one && !question.metrics.is_empty() => return Err(error),
+                    Err(_) => {}
+                }
+            }
+            // Those that the user made first, then those that need no explanation.
+            figures.sort_by_key(|figure| std::cmp::Reverse(figure.class));
+            let notes = if all.is_empty() { gauges.notes.clone() } else { Vec::new() };
+            all.push(Figures { node, name, depth, figures, notes });
+        }
+        Ok(all)
+    }
+}
+
+/// Every metric that the recording can show; `docs/page.md` has its shape.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MetricList {
+    /// The metrics.
+    pub metrics: Vec<Listed>,
+    /// What was refused or renamed.
+    pub notes: Vec<String>,
+}
+
+/// A metric of the list.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Listed {
+    /// Its name.
+    pub name: String,
+    /// Its title.
+    pub title: String,
+    /// Unit of its total.
+    pub unit: String,
+    /// What it means, or how its values are read.
+    pub explanation: String,
+    /// Where it is defined.
+    pub source: String,
+    /// Its group: of an external one the collector.
+    pub group: String,
+    /// `built-in`, `external` or `derived`.
+    pub class: &'static str,
+    /// The lowest level of the tree that has values.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level: Option<&'static str>,
+    /// Whether there is a curve of it.
+    pub has_curve: bool,
+    /// Nodes that have values; absent where any node can be asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<Vec<String>>,
+    /// Of a derived one, how it is computed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub formula: Option<String>,
+}
+
+/// Nodes of a metric that are listed, at most.
+const LISTED_NODES: usize = 400;
+
+impl Recording {
+    /// Every metric that can be shown, with these defined too.
+    ///
+    /// # Errors
+    /// All of [`Error`](crate::Error).
+    pub fn metrics(&self, define: &[String]) -> Result<MetricList> {
+        let gauges = self.gauges(define, false)?;
+        let metrics = gauges.catalogue.metrics().iter().map(|metric| gauges.listed(metric)).collect();
+        Ok(MetricList { metrics, notes: gauges.notes.clone() })
+    }
+}
+
+/// How the values of an external or derived metric are read.
+fn about(metric: &Metric) -> String {
+    let how = match metric.samples {
+        Some(samples) => format!("Read as a {}. ", samples.name()),
+        None => "Computed bin by bin. ".to_owned(),
+    };
+    let up = match metric.aggregation {
+        _ if metric.class == Class::Derived => "It is computed anew at every node",
+        Aggregation::Sum => "Values of parts of the tree add up",
+        Aggregation::Average => "Of parts of the tree the mean is taken",
+    };
+    format!("{how}{up}; tables have its {} over time.", metric.calculation.name())
+}
+
+impl Gauges {
+    /// Collector or formula.
+    fn origin(&self, metric: &Metric) -> String {
+        match &metric.formula {
+            Some(formula) => formula.text().to_owned(),
+            None => self.collectors(metric),
+        }
+    }
+
+    fn collectors(&self, metric: &Metric) -> String {
+        let mut names: Vec<&str> =
+            self.series(metric).iter().map(|series| series.collector.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names.join(", ")
+    }
+
+    fn group(&self, metric: &Metric) -> String {
+        match metric.class {
+            Class::Derived => "derived".to_owned(),
+            _ => self.collectors(metric),
+        }
+    }
+
+    fn listed(&self, metric: &Metric) -> Listed {
+        let program = self.trace.program();
+        let known = registry::metric(&metric.name).filter(|_| metric.class == Class::BuiltIn);
+        let nodes =
+            (metric.class == Class::External).then(|| longpole_series::nodes(self.series(metric), program));
+        let level = nodes.as_ref().and_then(|nodes| nodes.iter().max()).map(|node| match node {
+            Node::Program => "program",
+            Node::Machine(_) => "machine",
+            Node::Process(_) => "process",
+            Node::Thread(_) => "thread",
+        });
+        let texts = |nodes: Vec<Node>| {
+            nodes.into_iter().take(LISTED_NODES).map(|node| node.place(program).node).collect()
+        };
+        Listed {
+            name: metric.name.clone(),
+            title: metric.title.clone(),
+            unit: metric.table_unit_label.clone(),
+            explanation: known.map_or_else(|| about(metric), |known| known.explanation.to_owned()),
+            source: known.map_or("", |known| known.source).to_owned(),
+            group: known.map_or_else(|| self.group(metric), |known| known.group.title().to_owned()),
+            class: metric.class.name(),
+            level,
+            has_curve: true,
+            nodes: nodes.map(texts),
+            formula: metric.formula.as_ref().map(|formula| formula.text().to_owned()),
+        }
+    }
+}
+
+/// Levels below the program that rows of this kind reach.
+fn levels(by: By) -> usize {
+    match by {
+        By::Machine => 1,
+        By::Process => 2,
+        By::Thread => 3,
+        By::Procedure | By::Line | By::Object => 0,
+    }
+}
+
+/// The nodes of the tree down to a level, each with its name and depth.
+fn tree(program: &Program, levels: usize) -> Vec<(String, String, usize)> {
+    let mut nodes = vec![("program".to_owned(), "the program".to_owned(), 0)];
+    let mut add =
+        |node: Node, depth: usize| nodes.push((node.place(program).node, name_of(program, node), depth));
+    for machine in (0..program.machines.len()).map(MachineId::from_index) {
+        add(Node::Machine(machine), 1);
+        let processes = (0..program.processes.len()).map(ProcessId::from_index);
+        for process in processes.filter(|_| levels > 1) {
+            if program.processes[process.index()].machine != machine {
+                continue;
+            }
+            add(Node::Process(process), 2);
+            let threads = (0..program.threads.len()).map(ThreadId::from_index).filter(|_| levels > 2);
+            for thread in threads.filter(|thread| program.threads[thread.index()].process == process) {
+                add(Node::Thread(thread), 3);
+            }
+        }
+    }
+    nodes
+}
+
+/// The metric as tables show it; `None` where it has no value at all and nobody asked for it alone.
+fn figure(metric: &Metric, origin: String, course: Course, window: &Window) -> Option<Figure> {
+    if course.values.iter().all(|value| value.is_nan()) {
+        return None;
+    }
+    let calculation = metric.calculation;
+    let value = match &course.exact {
+        Some(exact) => exact.table_value(calculation),
+        None => summed(&course.values, calculation, window.width_seconds()),
+    };
+    Some(Figure {
+        metric: metric.name.clone(),
+        title: metric.title.clone(),
+        class: metric.class,
+        origin,
+        calculation: calculation.name(),
+        value,
+        unit: metric.table_unit_label.clone(),
+        course: course.values,
+        course_unit: metric.unit_label.clone(),
+        notes: course.notes,
+    })
+}
+
+/// The values as one number, as a course from outside has it.
+fn summed(values: &[f64], calculation: TableCalculation, width: f64) -> Option<f64> {
+    let known = values.iter().copied().filter(|value| !value.is_nan());
+    let count = known.clone().count();
+    let sum: f64 = known.clone().sum();
+    Some(match calculation {
+        TableCalculation::Total => sum * width,
+        TableCalculation::Average => sum / count as f64,
+        TableCalculation::Minimum => known.fold(f64::INFINITY, f64::min),
+        TableCalculation::Maximum => known.fold(f64::NEG_INFINITY, f64::max),
+        TableCalculation::Last => known.last()?,
+    })
+    .filter(|_| count > 0)
+}

@@ -1,0 +1,198 @@
+//! Which outside series move with low parallelism, or with waiting.
+
+use longpole_event::Time;
+use longpole_series::{
+    Candidate, Class, Correlation, Interest, Kinship, Kinships, Metric, Node, Silence, Target, Window,
+    compare, correlate,
+};
+
+use crate::error::{Error, Result};
+use crate::figures::Gauges;
+
+/// Bins by which a series may come before or after.
+const MOST_LAG: usize = 4;
+/// Series that have other values at the moments of interest are told of from this ratio on.
+const CONTRAST: f64 = 3.0;
+/// What may be chance is told of so many series at most.
+const MOST_CONTRASTS: usize = 5;
+
+/// A series to be held against the program.
+struct Held<'a> {
+    metric: &'a Metric,
+    node: Node,
+    values: Vec<f64>,
+}
+
+/// Those that move with the run between two times.
+pub(crate) fn kinships(
+    gauges: &Gauges,
+    (begin, end): (Time, Time),
+    looks_per_second: f64,
+) -> Result<Kinships> {
+    let window = window(begin, end, looks_per_second);
+    let held = held(gauges, &window);
+    let mut all = Kinships::default();
+    if held.is_empty() {
+        all.notes.push(
+            "the recording has no series from outside: `longpole record --collect kernel,process`".to_owned(),
+        );
+        return Ok(all);
+    }
+    let of_program =
+        |metric: &str| Ok::<_, Error>(gauges.course(gauges.metric(metric)?, "program", window)?.values);
+    let busy = of_program("effective_parallelism")?;
+    let waiting = of_program("synchronisation_wait_seconds")?;
+    let targets = [
+        ("effective_parallelism", "while few threads are busy", Interest::Low, busy),
+        ("synchronisation_wait_seconds", "while many threads wait", Interest::High, waiting),
+    ];
+    for (target, moments, interest, values) in targets {
+        let of = Target { values: &values, interest };
+        let told = Told { gauges, held: &held, target, moments, width: window.width_seconds() };
+        told.add(of, &mut all);
+    }
+    all.notes.sort();
+    all.notes.dedup();
+    Ok(all)
+}
+
+/// Bins that hold several looks of a collector each, and few enough to be compared in a moment.
+fn window(from: Time, to: Time, looks_per_second: f64) -> Window {
+    let seconds = to.since(from) as f64 / 1e9;
+    Window { from, to, bins: (seconds * looks_per_second / 4.0).clamp(40.0, 256.0) as usize }
+}
+
+/// What is told of one target.
+struct Told<'a> {
+    gauges: &'a Gauges,
+    held: &'a [Held<'a>],
+    target: &'static str,
+    moments: &'static str,
+    width: f64,
+}
+
+impl Told<'_> {
+    fn add(&self, target: Target<'_>, all: &mut Kinships) {
+        let candidates: Vec<Candidate<'_>> = self
+            .held
+            .iter()
+            .map(|held| Candidate { values: &held.values, is_trivial: is_trivial(&held.metric.name) })
+            .collect();
+        let found = correlate(target, &candidates, MOST_LAG);
+        if let Some(silence) = found.silence {
+            let why = match silence {
+                Silence::TooFewBins => "the run is too short to hold series against it",
+                Silence::Constant => "it does not change enough to hold series against it",
+            };
+            all.notes.push(format!("{}: {why}", self.target));
+            return;
+        }
+        all.notes.push(format!(
+            "{} series from outside were held against {}, each at {} lags; {} never change, {} have too few values",
+            found.tried, self.target, found.lags, found.constant, found.missing
+        ));
+        let is_strong = |index: usize| found.found.iter().any(|one| one.candidate == index);
+        let contrasts = self.contrasts(target, &candidates, is_strong);
+        all.found.extend(found.found.iter().map(|one| self.strong(one, false)));
+        all.found.extend(contrasts);
+        all.found.extend(found.trivial.iter().map(|one| self.strong(one, true)));
+    }
+
+    fn strong(&self, found: &Correlation, is_trivial: bool) -> Kinship {
+        let comparison = found.comparison;
+        Kinship {
+            strength: Some(found.strength),
+            lead_seconds: -(found.lag as f64) * self.width,
+            bins: found.bins,
+            samples: found.samples,
+            is_trivial,
+            ..self.plain(found.candidate, (comparison.there, comparison.elsewhere))
+        }
+    }
+
+    fn plain(&self, candidate: usize, (there, elsewhere): (f64, f64)) -> Kinship {
+        let Held { metric, node, values } = &self.held[candidate];
+        Kinship {
+            target: self.target.to_owned(),
+            moments: self.moments,
+            metric: metric.name.clone(),
+            title: metric.title.clone(),
+            node: node.place(self.gauges.trace.program()).node,
+            unit: metric.unit_label.clone(),
+            strength: None,
+            lead_seconds: 0.0,
+            bins: values.iter().filter(|value| !value.is_nan()).count(),
+            samples: 0.0,
+            there,
+            elsewhere,
+            is_trivial: false,
+        }
+    }
+
+    /// Series that are much higher at the moments of interest, though that may be chance.
+    fn contrasts(
+        &self,
+        target: Target<'_>,
+        candidates: &[Candidate<'_>],
+        is_strong: impl Fn(usize) -> bool,
+    ) -> Vec<Kinship> {
+        let ratio = |there: f64, elsewhere: f64| there / elsewhere.max(there / 1000.0);
+        let mut contrasts: Vec<(f64, Kinship)> = Vec::new();
+        for (index, candidate) in candidates.iter().enumerate() {
+            if candidate.is_trivial || is_strong(index) {
+                continue;
+            }
+            let Some(comparison) = compare(target, candidate.values) else { continue };
+            let ratio = ratio(comparison.there, comparison.elsewhere);
+            // A handful of events is nothing to tell of.
+            let seconds = comparison.bins_there as f64 * self.width;
+            if ratio >= CONTRAST && comparison.there * seconds >= 20.0 {
+                contrasts.push((ratio, self.plain(index, (comparison.there, comparison.elsewhere))));
+            }
+        }
+        contrasts.sort_by(|one, other| other.0.total_cmp(&one.0));
+        contrasts.truncate(MOST_CONTRASTS);
+        contrasts.into_iter().map(|(_, kinship)| kinship).collect()
+    }
+}
+
+/// Every external metric of the program, and where the machine has it, of the machine.
+fn held<'a>(gauges: &'a Gauges, window: &Window) -> Vec<Held<'a>> {
+    let program = gauges.trace.program();
+    let of_metric = |metric: &'a Metric| {
+        let known = longpole_series::nodes(gauges.series(metric), program);
+        // What every machine has of its own is not the program's.
+        let is_of_machines = !known.iter().any(|node| matches!(node, Node::Process(_) | Node::Thread(_)));
+        let nodes = known.into_iter().filter(move |node| match node {
+            Node::Program => !is_of_machines,
+            Node::Machine(_) => is_of_machines,
+            _ => false,
+        });
+        nodes.map(move |node| {
+            let series = gauges.series(metric);
+            let course = longpole_series::course(series, program, (node, None), metric.aggregation, *window);
+            Held { metric, node, values: course.values }
+        })
+    };
+    let external = gauges.catalogue.metrics().iter().filter(|metric| metric.class == Class::External);
+    external.flat_map(of_metric).collect()
+}
+
+/// Whether the metric measures that threads run: going with parallelism then says nothing.
+fn is_trivial(metric: &str) -> bool {
+    const OF_RUNNING: [&str; 12] = [
+        "sys_user_time",
+        "sys_nice_time",
+        "sys_system_time",
+        "sys_idle_time",
+        "sys_iowait_time",
+        "sys_running",
+        "sys_cpu_stall_time",
+        "user_time",
+        "system_time",
+        "run_time",
+        "run_queue_time",
+        "task_clock",
+    ];
+    OF_RUNNING.contains(&metric)
+}
