@@ -3,7 +3,9 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use longpole_runtime::{Kind, Task, acquired, region, released};
+use longpole_runtime::{Kind, Metric, Task, acquired, region, released};
+
+static METRIC: Metric = Metric::counter(c"bench");
 
 fn absent(criterion: &mut Criterion) {
     criterion.bench_function("nothing", |bencher| bencher.iter(|| black_box(1)));
@@ -23,6 +25,14 @@ fn absent(criterion: &mut Criterion) {
             released(&1_u32);
         });
     });
+    // With LONGPOLE_SERIES of a recorder: what it costs where one watches.
+    criterion.bench_function("add to a metric", |bencher| {
+        bencher.iter(|| {
+            METRIC.add(1);
+            black_box(1)
+        });
+    });
+    criterion.bench_function("set a metric", |bencher| bencher.iter(|| METRIC.set(black_box(1.0))));
 }
 
 criterion_group!(benches, absent);

@@ -12,6 +12,7 @@ mod known;
 mod objects;
 mod openmp;
 mod outside;
+mod own_metrics;
 mod process;
 mod questions;
 mod real;

@@ -66,7 +66,7 @@ fn with_nothing_but_the_agent_work_goes_by_the_names_of_its_regions() {
 }
 
 /// Builds an example of the runtime's crate.
-fn example(name: &str) -> PathBuf {
+pub fn example(name: &str) -> PathBuf {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
         .args(["build", "--quiet", "--locked", "--package", "longpole-runtime", "--example", name])

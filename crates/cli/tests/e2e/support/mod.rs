@@ -8,6 +8,7 @@ mod nobody;
 mod outside;
 mod page;
 mod priority;
+mod series;
 mod session;
 mod waits;
 
@@ -20,6 +21,7 @@ pub use nobody::{Nobody, deny_perf_events};
 pub use outside::Outside;
 pub use page::Page;
 pub use priority::go_first;
+pub use series::{Series, series};
 pub use session::{Collector, Recording, Run, Session, is_root, longpole, run};
 pub use waits::{Wait, Waits};
 
