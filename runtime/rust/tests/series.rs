@@ -30,7 +30,8 @@ fn compile(source: &str, compiler: &str, flags: &[&str]) -> (tempfile::TempDir, 
 #[test]
 fn layout_is_that_of_the_c_header() {
     let mut text = String::from("#include \"longpole_series.h\"\n");
-    let mut equal = |c: &str, rust: usize| writeln!(text, "_Static_assert({c} == {rust}ull, \"{c}\");").unwrap();
+    let mut equal =
+        |c: &str, rust: usize| writeln!(text, "_Static_assert({c} == {rust}ull, \"{c}\");").unwrap();
     equal("sizeof(struct longpole_memory)", size_of::<Memory>());
     equal("sizeof(struct longpole_metric)", size_of::<Slot>());
     equal("sizeof(struct longpole_entry)", size_of::<Entry>());
@@ -65,11 +66,9 @@ fn layout_is_that_of_the_c_header() {
     offset("entry, slot", offset_of!(Entry, slot));
     offset("entry, value", offset_of!(Entry, value));
     offset("entry, time", offset_of!(Entry, time));
-    for (kind, number) in [
-        ("GAUGE", Samples::Gauge),
-        ("COUNTER", Samples::Counter),
-        ("AMOUNT", Samples::Amount),
-    ] {
+    for (kind, number) in
+        [("GAUGE", Samples::Gauge), ("COUNTER", Samples::Counter), ("AMOUNT", Samples::Amount)]
+    {
         equal(&format!("(int)LONGPOLE_{kind}"), number as usize);
     }
     text += "int main(void) { return 0; }\n";
@@ -89,8 +88,12 @@ const CALLS: &str = "#include <errno.h>\n#include <stdio.h>\n#include \"longpole
 
 #[test]
 fn c_program_without_a_recorder_runs_as_ever() {
-    let builds: [(&str, &[&str]); 4] =
-        [("gcc", &[]), ("gcc", &["-std=gnu99"]), ("gcc", &["-static"]), ("g++", &["-x", "c++", "-std=c++11"])];
+    let builds: [(&str, &[&str]); 4] = [
+        ("gcc", &[]),
+        ("gcc", &["-std=gnu99"]),
+        ("gcc", &["-static"]),
+        ("g++", &["-x", "c++", "-std=c++11"]),
+    ];
     for (compiler, flags) in builds {
         let (_folder, program) = compile(CALLS, compiler, flags);
         let output = Command::new(program).env_remove("LONGPOLE_SERIES").output().unwrap();

@@ -38,7 +38,8 @@ fn one<'a>(all: &'a [Series], metric: &str) -> &'a Series {
 
 /// The number that the program printed behind this name.
 fn printed(run: &Run, name: &str) -> f64 {
-    let line = run.stdout.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_else(|| panic!("{run:?}"));
+    let line =
+        run.stdout.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_else(|| panic!("{run:?}"));
     line.trim().parse().unwrap()
 }
 
