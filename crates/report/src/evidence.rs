@@ -11,6 +11,8 @@ use crate::quantity::{count_of, percent, percent_text, seconds};
 const UNSYMBOLISED_MATTERS: f64 = 5.0;
 /// From this cost of collecting on, answers say so (percent of the program's CPU time).
 const OVERHEAD_MATTERS: f64 = 5.0;
+/// From this cost of the outside series on, answers say so (percent of one processor).
+const OUTSIDE_MATTERS: f64 = 5.0;
 /// From this share of waiting without a known cause on, answers say so (percent).
 const UNEXPLAINED_MATTERS: f64 = 20.0;
 /// Below this many effective samples, answers say so: the error of a share of 50 % is 5 points.
@@ -84,6 +86,12 @@ pub(crate) fn lost(evidence: &Evidence) -> u64 {
     evidence.lost_events + evidence.lost_samples + evidence.lost_threads
 }
 
+/// CPU time of the collectors of outside series as a share of one processor over the run, percent.
+pub(crate) fn outside_percent(input: &Source<'_>) -> f64 {
+    let cpu: f64 = input.evidence.outside.iter().map(|account| account.cpu_seconds).sum();
+    percent(cpu, seconds(input.analysis.elapsed))
+}
+
 /// Cost of collecting as a share of the program's CPU time, where it was measured.
 pub(crate) fn overhead_percent(input: &Source<'_>) -> Option<f64> {
     input.evidence.overhead_percent(seconds(input.totals().cpu()))
@@ -126,6 +134,11 @@ pub(crate) fn warnings(input: &Source<'_>) -> Vec<String> {
         let share = percent_text(overhead);
         warnings
             .push(format!("collecting cost {share} of the program's CPU time and may have changed the run"));
+    }
+    let outside = outside_percent(input);
+    if outside > OUTSIDE_MATTERS {
+        let share = percent_text(outside);
+        warnings.push(format!("outside series cost {share} of one processor and may have changed the run"));
     }
     let removed = removed_percent(input);
     if removed > OVERHEAD_MATTERS {

@@ -144,6 +144,7 @@ pub(crate) fn evidence_of(manifest: &Manifest, inventories: &[Inventory], folder
         evidence.sample_hertz = evidence.sample_hertz.max(machine.collector.sample_hertz);
         evidence.attached |= machine.collector.attached;
         evidence.notes.extend(machine.collector.notes.iter().cloned());
+        evidence.outside.extend(machine.outside.iter().cloned());
         add_counts(&mut evidence, inventory);
         if let Some(cost) = machine.cost {
             evidence.recorder_cpu_seconds += cost.recorder_cpu_seconds;

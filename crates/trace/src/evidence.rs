@@ -1,6 +1,6 @@
 //! The evidence ledger: what the answers rest on, and what is missing (metrics.md §9).
 
-use longpole_recording::Defects;
+use longpole_recording::{Defects, OutsideAccount};
 
 /// Counts of what was recorded, lost, and could not be matched or named.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -69,6 +69,8 @@ pub struct Evidence {
     pub recording_bytes: u64,
     /// Source files kept in the recording, and those that it names and has not; `None` where none were to be kept.
     pub sources: Option<SourceCounts>,
+    /// The collectors of outside series of all machines, and how they fared.
+    pub outside: Vec<OutsideAccount>,
     /// The recorder was killed or stopped before the program ended.
     pub truncated: bool,
     /// The recorder attached to a running program.

@@ -39,6 +39,7 @@ mod waiting_frames;
 
 pub use error::{Error, Result};
 pub use evidence::{Evidence, SourceCounts};
+pub use longpole_recording::{OutsideAccount, Trouble};
 pub use objects::{Object, ObjectId, ObjectKind, Objects};
 pub use paths::{PathId, Paths, Place, PlaceId, Procedure, ProcedureId};
 pub use phase::{Phase, span_of};

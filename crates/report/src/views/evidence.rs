@@ -2,9 +2,11 @@
 
 use longpole_trace::{Evidence, SourceCounts};
 
-use crate::evidence::{overhead_percent, removed_percent, unexplained_wait_percent, unsymbolised, warnings};
+use crate::evidence::{
+    outside_percent, overhead_percent, removed_percent, unexplained_wait_percent, unsymbolised, warnings,
+};
 use crate::input::{Options, Source};
-use crate::quantity::{grouped, percent_text, time_text};
+use crate::quantity::{count_of, grouped, percent, percent_text, seconds, time_text};
 use crate::report::{Report, Row};
 use crate::text::{Section, wrap};
 use crate::view::View;
@@ -69,6 +71,7 @@ fn rows(input: &Source<'_>) -> Vec<Row> {
     rows.extend(understood(input));
     rows.extend(objects(input.evidence));
     rows.extend(cost(input));
+    rows.extend(outside(input));
     rows
 }
 
@@ -294,10 +297,47 @@ fn cost(input: &Source<'_>) -> Vec<Row> {
     told.into_iter().chain(measured).chain(sources(evidence)).collect()
 }
 
+/// What the outside series cost, and how each of their collectors fared.
+fn outside(input: &Source<'_>) -> Vec<Row> {
+    let accounts = &input.evidence.outside;
+    if accounts.is_empty() {
+        return Vec::new();
+    }
+    let cost = words(
+        "outside series' cost",
+        percent_text(outside_percent(input)),
+        "CPU time of all collectors of outside series as a share of one processor; it is part of the recorder's CPU time but for what commands used",
+    );
+    let of_each = accounts.iter().map(|account| {
+        let name = format!("from {}", account.collector);
+        let share = percent_text(percent(account.cpu_seconds, seconds(input.analysis.elapsed)));
+        let every = account
+            .interval_seconds
+            .map(|seconds| format!(", looked at every {}", time_text((seconds * 1e9) as u64)));
+        let values = count_of(account.values, "value");
+        let mut about = format!("{values}{}, {share} of one processor", every.unwrap_or_default());
+        for trouble in &account.troubles {
+            let times = if trouble.count > 1 {
+                format!(" ({} times)", grouped(trouble.count))
+            } else {
+                String::new()
+            };
+            about += &format!("; {}{times}", trouble.what);
+        }
+        let series = match account.series {
+            1 => "1 series".to_owned(),
+            several => format!("{} series", grouped(several.into())),
+        };
+        words(&name, series, &about).count("count", account.series.into())
+    });
+    std::iter::once(cost).chain(of_each).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fixture::{LOCK_HOG, Scene};
+    use longpole_trace::{OutsideAccount, Trouble};
 
     #[test]
     fn source_files_are_told_of_where_they_were_to_be_kept() {
@@ -310,5 +350,26 @@ mod tests {
         scene.evidence.sources = Some(SourceCounts { kept: 7, missing: 2, left_out: 0 });
         assert_eq!((count(&scene, "sources kept"), count(&scene, "sources missing")), (Some(7.0), Some(2.0)));
         assert_eq!(count(&scene, "sources left out"), None);
+    }
+
+    #[test]
+    fn outside_series_say_what_they_cost_and_what_was_refused() {
+        let mut scene = Scene::of(LOCK_HOG);
+        let rows = |scene: &Scene| scene.report(View::Evidence, &Options::default()).rows;
+        assert!(!rows(&scene).iter().any(|row| row.words("name").starts_with("outside")));
+        let trouble = Trouble { what: "`a` was not a number".to_owned(), count: 2 };
+        scene.evidence.outside = vec![OutsideAccount {
+            collector: "kernel".to_owned(),
+            series: 74,
+            values: 1200,
+            cpu_seconds: 0.0,
+            interval_seconds: Some(0.010),
+            troubles: vec![trouble],
+        }];
+        let rows = rows(&scene);
+        let row = rows.iter().find(|row| row.words("name") == "from kernel").unwrap();
+        assert_eq!(row.words("value"), "74 series");
+        assert!(row.words("about").contains("looked at every 10"), "{}", row.words("about"));
+        assert!(row.words("about").ends_with("`a` was not a number (2 times)"), "{}", row.words("about"));
     }
 }
