@@ -1,5 +1,5 @@
 //! What the collectors of the machine and of processes measure: every metric with its unit and what it means. Titles in
-//! answers and the list in `docs/series.md` come from here.
+//! answers come from here, and `docs/outside-metrics.md` has them all.
 
 use longpole_event::Samples;
 
@@ -148,5 +148,14 @@ mod tests {
         assert!(KERNEL.iter().chain(PROCESS).all(|known| is_name(known.name)));
         assert!(KERNEL.iter().all(|known| known.name.starts_with("sys_")));
         assert!(PROCESS.iter().all(|known| !known.name.starts_with("sys_")));
+    }
+
+    #[test]
+    fn the_documentation_has_each_of_them() {
+        let documentation = include_str!("../../../docs/outside-metrics.md");
+        for Known { name, unit, samples, about, .. } in KERNEL.iter().chain(PROCESS) {
+            let row = format!("| `{name}` | {unit} | {} | {about} |", samples.name());
+            assert!(documentation.contains(&row), "docs/outside-metrics.md lacks: {row}");
+        }
     }
 }
