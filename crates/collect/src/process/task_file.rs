@@ -15,12 +15,12 @@ const MOST_KEPT: usize = 8192;
 pub(super) struct Room(Arc<AtomicUsize>);
 
 impl Room {
-    /// A quarter of what this process may open: the rest is the recorder's.
+    /// Half of what this process may open: the rest is the recorder's.
     pub(super) fn of_this_process() -> Room {
         let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
         // SAFETY: the kernel writes into `limit` only.
         let failed = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) };
-        let most = if failed == 0 { usize::try_from(limit.rlim_cur).unwrap_or(MOST_KEPT) / 4 } else { 0 };
+        let most = if failed == 0 { usize::try_from(limit.rlim_cur).unwrap_or(MOST_KEPT) / 2 } else { 0 };
         Room(Arc::new(AtomicUsize::new(most.min(MOST_KEPT))))
     }
 
