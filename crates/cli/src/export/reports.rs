@@ -12,8 +12,9 @@ use crate::answer::refused;
 /// Writes what every view says.
 pub fn write(recording: &Recording, question: &Question, tables: &mut Tables) -> Result<()> {
     let reports = recording.reports(View::ALL, question).map_err(refused)?;
-    for (report, view) in reports.iter().zip(View::ALL) {
-        write_report(report, view.about(), tables)?;
+    for report in &reports {
+        let about = report.view.parse::<View>().map_or("", View::about);
+        write_report(report, about, tables)?;
     }
     Ok(())
 }
@@ -42,10 +43,11 @@ fn typed(column: &longpole_report::Column, rows: &[Row]) -> Column {
     }
 }
 
-/// What the registry says the values are, where all of them are that; words hold anything.
+/// What the registry says the values are, where all of them are that; words hold anything. Of a column whose rows say the
+/// unit, it is what the values are.
 fn kind<'a>(unit: Unit, cells: impl Iterator<Item = &'a Cell> + Clone) -> Kind {
     let kinds: &[Kind] = match unit {
-        Unit::Text if cells.clone().next().is_some() => &[Kind::Flag],
+        Unit::Text if cells.clone().next().is_some() => &[Kind::Flag, Kind::Count, Kind::Number],
         Unit::Text => &[],
         Unit::Count => &[Kind::Count, Kind::Number],
         Unit::Seconds | Unit::Percent | Unit::PercentagePoints | Unit::Threads => &[Kind::Number],
@@ -90,6 +92,7 @@ mod tests {
         assert_eq!(of(Unit::Count, &[Cell::Count(u64::MAX)]), Kind::Number);
         assert_eq!(of(Unit::Text, &[]), Kind::Text);
         assert_eq!(of(Unit::Text, &[Cell::Flag(true)]), Kind::Flag);
+        assert_eq!(of(Unit::Text, &[Cell::Count(1), Cell::Number(0.5)]), Kind::Number);
         assert_eq!(of(Unit::Text, &[Cell::Flag(true), Cell::Text("so".into())]), Kind::Text);
     }
 

@@ -170,6 +170,10 @@ fn what_a_recorded_program_and_the_kernel_counted_is_there() {
     let faults = of("sys_page_faults");
     let counted = faults.last().unwrap().1 - faults.first().unwrap().1;
     assert!(counted >= 76_800.0, "{faults:?}");
+    let faults = of("page_faults");
+    let of_process = faults.iter().rfind(|of| of.0 == node).unwrap().1;
+    // Beside the pieces: what starting the program and its threads takes.
+    assert!((76_800.0..78_300.0).contains(&of_process), "{faults:?}");
 }
 
 #[test]
