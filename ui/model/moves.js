@@ -38,7 +38,7 @@ export const curvesOf = ({ target, metric, node }) => [`${target ?? 'effective_p
  */
 export function strengthText({ strength, lag_seconds: lag, bins }) {
   const when = !lag ? '' : lag > 0 ? `, ${amount(lag, 's')} before it` : `, ${amount(-lag, 's')} after it`;
-  return `${typeof strength === 'number' ? `${strength < 0 ? '−' : '+'}${Math.abs(strength).toFixed(2)}` : ''}${when}${bins ? ` in ${bins} bins` : ''}`;
+  return `${typeof strength === 'number' ? `${strength < 0 ? '−' : '+'}${Math.abs(strength).toFixed(2)}` : 'means alone'}${when}${bins ? ` in ${bins} bins` : ''}`;
 }
 
 /**

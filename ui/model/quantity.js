@@ -83,7 +83,15 @@ export function amount(value, unit) {
   if (unit === 's') return time(value);
   if (unit === '%') return percent(value);
   if (unit === 'threads') return `${value.toFixed(2)} threads`;
+  const [, per] = /^B(\/.*)?$/.exec(unit) ?? [undefined, null];
+  if (per !== null) return bytes(value, per ?? '');
   return unit ? `${short(value)} ${unit}` : short(value);
+}
+
+/** @param {number} value @param {string} per what stands behind the unit */
+function bytes(value, per) {
+  const power = Math.min(5, Math.max(0, Math.floor(Math.log2(Math.abs(value) || 1) / 10)));
+  return `${short(value / 1024 ** power)} ${['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'][power]}${per}`;
 }
 
 /**

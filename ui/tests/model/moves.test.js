@@ -24,6 +24,7 @@ test('strength, lag and bins are told in words', () => {
   assert.equal(strengthText(FAULTS), '−0.81, 20.0 ms before it in 210 bins');
   assert.equal(strengthText({ ...FAULTS, lag_seconds: -0.02 }), '−0.81, 20.0 ms after it in 210 bins');
   assert.equal(strengthText(DISK), '+0.50 in 40 bins');
+  assert.equal(strengthText({ bins: 40, lag_seconds: -0 }), 'means alone in 40 bins');
 });
 
 test('the means of both times are told with their unit', () => {

@@ -30,3 +30,8 @@ test('values of any unit are short, and keep their unit', () => {
   assert.deepEqual([amount(0.25, 's'), amount(1.5, 'threads'), amount(300, 'faults/s'), amount(7, ''), amount(null, 'bytes'), amount(NaN, 'bytes')],
     ['250 ms', '1.50 threads', '300 faults/s', '7', '', '']);
 });
+
+test('bytes are told in powers of 1024', () => {
+  assert.deepEqual([0, 100, 2048, 20_034, -3 * 2 ** 30].map((value) => amount(value, 'B/s')), ['0 B/s', '100 B/s', '2 KiB/s', '19.6 KiB/s', '-3 GiB/s']);
+  assert.equal(amount(5 * 2 ** 20, 'B'), '5 MiB');
+});

@@ -38,5 +38,5 @@ function drawGroup({ target, title, rows }, context) {
       element('span', null, element('a', { href: context.link({ view: 'timeline', curves: curvesOf(row) }), title: 'Both curves over time' }, row.title ?? row.metric),
         ' ', element('span.faint', null, row.node === 'program' || !row.node ? 'of the program' : `of ${shorten(row.node, 40)}`)),
       element('span.strength', { title: 'Strength from −1 to 1: correlation of ranks. Then which comes first, and over how many bins' }, strengthText(row)),
-      element('span', null, contrastText(row)), row.text && !contrastText(row) && element('span.said', null, ...sentence(row.text, row, context))))));
+      element('span', null, contrastText(row), row.trivial && element('span.faint', null, ' – the same thing, measured otherwise')), row.text && !contrastText(row) && element('span.said', null, ...sentence(row.text, row, context))))));
 }
