@@ -2,7 +2,7 @@
 
 use longpole_event::Time;
 use longpole_series::{
-    Candidate, Class, Correlation, Interest, Kinship, Kinships, Metric, Node, Silence, Target, Window,
+    Candidate, Class, Comparison, Correlation, Interest, Kinship, Kinships, Metric, Node, Silence, Target, Window,
     compare, correlate,
 };
 
@@ -13,6 +13,10 @@ use crate::figures::Gauges;
 const MOST_LAG: usize = 4;
 /// Series that have other values at the moments of interest are told of from this ratio on.
 const CONTRAST: f64 = 3.0;
+/// In so many bins at least, with means that are so many of their standard errors apart (Welch's t): a burst in a few
+/// bins is nothing to tell of.
+const LEAST_BINS: usize = 5;
+const CLEAR: f64 = 4.0;
 /// What may be chance is told of so many series at most.
 const MOST_CONTRASTS: usize = 5;
 
@@ -144,10 +148,9 @@ impl Told<'_> {
             }
             let Some(comparison) = compare(target, candidate.values) else { continue };
             let ratio = ratio(comparison.there, comparison.elsewhere);
-            // A handful of events is nothing to tell of.
-            let seconds = comparison.bins_there as f64 * self.width;
-            if ratio >= CONTRAST && comparison.there * seconds >= 20.0 {
-                contrasts.push((ratio, self.plain(index, (comparison.there, comparison.elsewhere))));
+            let distance = distance(target, &comparison, candidate.values);
+            if ratio >= CONTRAST && comparison.bins_there >= LEAST_BINS && distance >= CLEAR {
+                contrasts.push((distance, self.plain(index, (comparison.there, comparison.elsewhere))));
             }
         }
         contrasts.sort_by(|one, other| other.0.total_cmp(&one.0));
@@ -195,4 +198,36 @@ fn is_trivial(metric: &str) -> bool {
         "task_clock",
     ];
     OF_RUNNING.contains(&metric)
+}
+
+/// The distance of the two means of a comparison in standard errors, were all bins independent.
+fn distance(target: Target<'_>, comparison: &Comparison, values: &[f64]) -> f64 {
+    let is_there = |value: f64| match target.interest {
+        Interest::Low => value < comparison.limit,
+        Interest::High => value > comparison.limit,
+    };
+    let error = |wanted: bool, mean: f64, count: usize| {
+        let both = target.values.iter().zip(values).filter(|(target, value)| !target.is_nan() && !value.is_nan());
+        let squares = both.filter(|&(&target, _)| is_there(target) == wanted).map(|(_, value)| (value - mean).powi(2));
+        squares.sum::<f64>() / (count as f64 * (count as f64 - 1.0).max(1.0))
+    };
+    let errors = error(true, comparison.there, comparison.bins_there)
+        + error(false, comparison.elsewhere, comparison.bins_elsewhere);
+    (comparison.there - comparison.elsewhere) / errors.sqrt().max(f64::MIN_POSITIVE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_is_far_from_the_rest_and_one_burst_is_not() {
+        let target: Vec<f64> = (0..60).map(|bin| if bin < 20 { 0.0 } else { 2.0 }).collect();
+        let target = Target { values: &target, interest: Interest::Low };
+        let step: Vec<f64> = (0..60).map(|bin| if bin < 20 { 50.0 + f64::from(bin % 3) } else { 1.0 }).collect();
+        let burst: Vec<f64> = (0..60).map(|bin| if bin == 7 { 900.0 } else { 1.0 }).collect();
+        let far = |values: &[f64]| distance(target, &compare(target, values).unwrap(), values);
+        assert!(far(&step) > 50.0, "{}", far(&step));
+        assert!(far(&burst) < 1.1, "{}", far(&burst));
+    }
 }

@@ -1,7 +1,11 @@
 //! What the collectors of the machine and of processes measure: every metric with its unit and what it means. Titles in
 //! answers come from here, and `docs/outside-metrics.md` has them all.
 
+use std::fmt::Write;
+
 use longpole_event::Samples;
+
+use crate::choice::Choice;
 
 /// A metric that a collector knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +30,27 @@ impl Known {
     pub fn named(name: &str) -> Option<&'static Known> {
         KERNEL.iter().chain(PROCESS).find(|known| known.name == name)
     }
+}
+
+/// What is known of the metrics of these collectors, as a file of `docs/metrics-files.md` in TOML: recordings keep it, so
+/// that whoever reads them knows titles and how values go up the tree.
+#[must_use]
+pub fn descriptions(choices: &[Choice]) -> String {
+    let lists = choices.iter().map(|choice| match choice {
+        Choice::Kernel => KERNEL,
+        Choice::Process => PROCESS,
+        _ => &[],
+    });
+    let mut text = String::from("# What longpole's own collectors measure.\n");
+    for known in lists.flatten() {
+        let Known { name, unit, samples, adds_up, title, .. } = known;
+        let (aggregation, samples) = (if *adds_up { "sum" } else { "average" }, samples.name());
+        let _ = write!(
+            text,
+            "\n[metric.{name}]\ntitle = \"{title}\"\nunits = \"{unit}\"\nsamples = \"{samples}\"\naggregation = \"{aggregation}\"\n"
+        );
+    }
+    text
 }
 
 /// A total that grows; its parts add up.

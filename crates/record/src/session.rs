@@ -232,7 +232,12 @@ fn prepare(
         outcome: None,
     };
     let folder = Folder::create(&options.output, &manifest)?;
-    folder.keep_metric_files(&options.metric_files)?;
+    let known = longpole_recording::MetricFile {
+        name: "collectors.toml".to_owned(),
+        text: longpole_collect::descriptions(&options.outside.choices),
+    };
+    let files: Vec<_> = options.metric_files.iter().cloned().chain([known]).collect();
+    folder.keep_metric_files(&files)?;
     let log = LogBuilder::new(folder.create_log(MachineId(0), LogName::Events)?);
     Ok((folder, manifest, Assembler::new(log)))
 }

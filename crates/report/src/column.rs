@@ -76,7 +76,7 @@ structure! {
     "strength" Count "Strength" "How strongly the series goes with the target, from −1 (high where it is low) to 1: a correlation of ranks. Absent where it may be chance.";
     "lag_seconds" Seconds "Lead" "By how much the series comes before the target; below 0 where it comes after.";
     "bins" Count "Bins" "Bins that were compared.";
-    "samples" Count "Samples" "Independent samples that the bins are worth: neighbours that are alike count for less.";
+    "worth" Count "Worth" "Independent samples that the bins are worth: neighbours that are alike count for less.";
     "while_low" Count "Then" "Mean of the series while parallelism is low, or waiting high.";
     "otherwise" Count "Otherwise" "Mean of the series in the rest of the time.";
     "trivial" Text "Trivial" "The series measures what the target measures, so that going with it says nothing.";

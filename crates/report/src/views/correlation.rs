@@ -20,7 +20,7 @@ const COLUMNS: [&str; 13] = [
     "strength",
     "lag_seconds",
     "bins",
-    "samples",
+    "worth",
     "while_low",
     "otherwise",
     "trivial",
@@ -52,7 +52,7 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
             .collect();
         let columns = vec![
             shown("strength", Show::Mean("strength")),
-            shown("samples", Show::Words("samples")).optional(),
+            shown("samples", Show::Words("worth")).optional(),
             shown("then", Show::Words("while_low")),
             shown("otherwise", Show::Words("otherwise")),
             shown("first by", Show::Words("lag_seconds")).optional(),
@@ -83,7 +83,7 @@ fn row(kinship: &Kinship) -> Row {
         .amount("strength", kinship.strength)
         .amount("lag_seconds", kinship.strength.map(|_| kinship.lead_seconds))
         .count("bins", kinship.bins as u64)
-        .amount("samples", Some(kinship.samples))
+        .amount("worth", kinship.strength.map(|_| kinship.samples))
         .amount("while_low", Some(kinship.there))
         .amount("otherwise", Some(kinship.elsewhere))
         .flag("trivial", kinship.is_trivial)
@@ -102,7 +102,7 @@ fn as_text(kinship: &Kinship) -> Row {
         .text("while_low", amount_text(kinship.there, &kinship.unit))
         .text("otherwise", amount_text(kinship.elsewhere, &kinship.unit))
         .text(
-            "samples",
+            "worth",
             if kinship.strength.is_some() {
                 format!("{:.0}", kinship.samples)
             } else {

@@ -49,6 +49,8 @@ pub(super) fn span(series: &Series, window: Window) -> Option<(Time, Time)> {
         Samples::Gauge => (first, series.end.unwrap_or(NEVER)),
         Samples::Counter if series.values.len() < 2 => return None,
         Samples::Counter if first == last => moment(first),
+        // What came between two numbers of one time came in the nanosecond before it.
+        Samples::Counter if series.values[1].0 == first => (moment(first).0, last),
         Samples::Counter => (first, last),
         Samples::Amount => (moment(first).0, last.max(moment(first).1)),
     };
