@@ -16,6 +16,8 @@ use crate::timeline;
 
 /// Bins of the courses in tables.
 const BINS: usize = 120;
+/// Events of a run of which the summary looks at outside series too.
+const MOST_EVENTS_OF_SUMMARY: u64 = 1_000_000;
 /// Nodes that a report shows, at most: more is nobody's reading.
 const MOST_NODES: usize = 2_000;
 
@@ -53,12 +55,19 @@ impl Recording {
         if views.contains(&View::Metrics) {
             beside.figures = self.figures(question)?;
         }
-        if views.contains(&View::Correlation) {
+        if views.contains(&View::Correlation) || (views.contains(&View::Summary) && self.is_soon_held()?) {
             let gauges = self.gauges(&question.define, question.io_idle)?;
             let ends = self.ends(question.phase.as_deref(), &gauges)?;
             beside.kinships = Some(kinships(&gauges, ends, self.looks_per_second())?);
         }
         Ok(beside)
+    }
+
+    /// Whether the summary may hold outside series against the run: that takes a reading of all events more.
+    fn is_soon_held(&self) -> Result<bool> {
+        let accounts = self.manifest().machines.iter().flat_map(|machine| &machine.outside);
+        let has_values = accounts.map(|account| account.values).sum::<u64>() > 0;
+        Ok(has_values && self.opened()?.evidence().events <= MOST_EVENTS_OF_SUMMARY)
     }
 
     /// How often the slowest collector that looks by itself has looked.

@@ -1,5 +1,6 @@
 //! Any metric at any node over time: built in, from outside, or made of others by a formula.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use longpole_event::Time;
@@ -15,6 +16,9 @@ use longpole_trace::Trace;
 
 use crate::error::{Error, Result};
 use crate::place::Place;
+
+/// The file in which a recording keeps what is known of its collectors' metrics.
+const COLLECTORS: &str = "collectors.toml";
 
 /// What computes metrics.
 #[derive(Debug)]
@@ -49,9 +53,15 @@ impl Gauges {
     ) -> Result<Gauges> {
         let mut notes = outside.notes.clone();
         let mut descriptions = Vec::new();
+        let mut names = BTreeSet::new();
         for file in files {
-            let described = Descriptions::parse(&file.text, &file.name).map_err(Error::Definition)?;
+            let mut described = Descriptions::parse(&file.text, &file.name).map_err(Error::Definition)?;
             notes.extend(described.notes.iter().cloned());
+            // What the recorder knew of its collectors goes behind what anybody says.
+            if file.name == COLLECTORS {
+                described.descriptions.retain(|one| !names.contains(&one.name));
+            }
+            names.extend(described.descriptions.iter().map(|one| one.name.clone()));
             descriptions.push(described);
         }
         let announced: Vec<Announced> = outside.series.iter().map(Announced::of).collect();

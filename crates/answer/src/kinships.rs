@@ -2,8 +2,8 @@
 
 use longpole_event::Time;
 use longpole_series::{
-    Candidate, Class, Comparison, Correlation, Interest, Kinship, Kinships, Metric, Node, Silence, Target, Window,
-    compare, correlate,
+    Candidate, Class, Comparison, Correlation, Interest, Kinship, Kinships, Metric, Node, Silence, Target,
+    Window, compare, correlate,
 };
 
 use crate::error::{Error, Result};
@@ -207,8 +207,10 @@ fn distance(target: Target<'_>, comparison: &Comparison, values: &[f64]) -> f64 
         Interest::High => value > comparison.limit,
     };
     let error = |wanted: bool, mean: f64, count: usize| {
-        let both = target.values.iter().zip(values).filter(|(target, value)| !target.is_nan() && !value.is_nan());
-        let squares = both.filter(|&(&target, _)| is_there(target) == wanted).map(|(_, value)| (value - mean).powi(2));
+        let both =
+            target.values.iter().zip(values).filter(|(target, value)| !target.is_nan() && !value.is_nan());
+        let squares =
+            both.filter(|&(&target, _)| is_there(target) == wanted).map(|(_, value)| (value - mean).powi(2));
         squares.sum::<f64>() / (count as f64 * (count as f64 - 1.0).max(1.0))
     };
     let errors = error(true, comparison.there, comparison.bins_there)
@@ -224,7 +226,8 @@ mod tests {
     fn a_step_is_far_from_the_rest_and_one_burst_is_not() {
         let target: Vec<f64> = (0..60).map(|bin| if bin < 20 { 0.0 } else { 2.0 }).collect();
         let target = Target { values: &target, interest: Interest::Low };
-        let step: Vec<f64> = (0..60).map(|bin| if bin < 20 { 50.0 + f64::from(bin % 3) } else { 1.0 }).collect();
+        let step: Vec<f64> =
+            (0..60).map(|bin| if bin < 20 { 50.0 + f64::from(bin % 3) } else { 1.0 }).collect();
         let burst: Vec<f64> = (0..60).map(|bin| if bin == 7 { 900.0 } else { 1.0 }).collect();
         let far = |values: &[f64]| distance(target, &compare(target, values).unwrap(), values);
         assert!(far(&step) > 50.0, "{}", far(&step));

@@ -27,7 +27,7 @@ mod track;
 pub use choice::{BadChoice, Choice};
 pub use collection::{Collection, DEFAULT_INTERVAL, Options};
 pub use exposition::{Exposition, Faults};
-pub use known::{KERNEL, Known, PROCESS};
+pub use known::{KERNEL, Known, PROCESS, descriptions};
 pub use lines::{Lines, Moment, Taken};
 pub use sink::{Handle, Key, Sink};
 pub use source::Source;

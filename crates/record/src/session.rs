@@ -236,7 +236,8 @@ fn prepare(
         name: "collectors.toml".to_owned(),
         text: longpole_collect::descriptions(&options.outside.choices),
     };
-    let files: Vec<_> = options.metric_files.iter().cloned().chain([known]).collect();
+    let has_known = known.text.contains("[metric.");
+    let files: Vec<_> = options.metric_files.iter().cloned().chain(has_known.then_some(known)).collect();
     folder.keep_metric_files(&files)?;
     let log = LogBuilder::new(folder.create_log(MachineId(0), LogName::Events)?);
     Ok((folder, manifest, Assembler::new(log)))

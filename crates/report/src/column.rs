@@ -47,7 +47,7 @@ macro_rules! structure {
 }
 
 structure! {
-    "section" Text "Section" "Part of the summary that the row belongs to: `answer`, `change`, `trust`, `busy`, `procedure`, `thread`, `wait`, `warning` or `next`; of the guidance: `answer`, `ranking` or `measure`; of one object: `queue`, `length`, `acquisition`, `holder`, `places` or `threads`; of what-if: `change`, `together` or `path`, the procedures of the path after all changes.";
+    "section" Text "Section" "Part of the summary that the row belongs to: `answer`, `change`, `trust`, `busy`, `outside`, `procedure`, `thread`, `wait`, `warning` or `next`; of the guidance: `answer`, `ranking` or `measure`; of one object: `queue`, `length`, `acquisition`, `holder`, `places` or `threads`; of what-if: `change`, `together` or `path`, the procedures of the path after all changes.";
     "part" Text "Part" "`self`, or whom the row's part of the whole is charged to: `called` by the procedure, `in` it (a thread's procedures), `handed over` by, `nobody`.";
     "text" Text "Text" "A sentence of the summary, one of its commands, or a range of numbers of busy threads.";
     "mentions" Text "Mentions" "What the row's sentences name between backquotes: the name as it stands there (`text`) with the procedure, thread or object that has it.";

@@ -67,6 +67,12 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
     report
 }
 
+/// The sentence of the summary: the first that is not trivial.
+pub(super) fn in_a_line(kinships: &Kinships) -> Option<String> {
+    let first = kinships.found.iter().find(|one| !one.is_trivial)?;
+    Some(capitalised(&format!("{}: {} (--view correlation)", first.moments, told(first))))
+}
+
 /// What a series does, in words: `page_faults 5,600 faults/s, otherwise 300 faults/s`.
 pub(super) fn told(kinship: &Kinship) -> String {
     let Kinship { metric, unit, there, elsewhere, .. } = kinship;

@@ -122,6 +122,7 @@ fn with_room(input: &Source<'_>, options: &Options, parts: &Parts, room: Room) -
         report.sections.push(Section::Blank);
         report.sections.push(Section::Paragraph(run_text(input, options)));
         add_parallelism(&mut report, input);
+        add_outside(&mut report, input, room.procedures > 0);
     }
     match diagnosis.ranked_by {
         RankedBy::Nothing => add_threads(&mut report, input, room.procedures),
@@ -133,6 +134,13 @@ fn with_room(input: &Source<'_>, options: &Options, parts: &Parts, room: Room) -
     add_next(&mut report, diagnosis);
     report.drop_empty_columns(&["section", "text"]);
     report
+}
+
+/// What goes on outside the threads when few are busy; in the rows always, in the text where there is room.
+fn add_outside(report: &mut Report, input: &Source<'_>, is_shown: bool) {
+    let Some(text) = input.beside.kinships.as_ref().and_then(super::correlation::in_a_line) else { return };
+    report.rows.push(Row::default().text("section", "outside").text("text", &text));
+    report.sections.extend(is_shown.then_some(Section::Paragraph(text)));
 }
 
 fn add_answer(report: &mut Report, diagnosis: &Diagnosis) {
