@@ -34,6 +34,9 @@ const FRAME_BYTES: usize = 2 << 20;
 const ANSWER_BYTES: usize = 4 << 20;
 /// Bins of curves.
 const CURVE_BINS: u32 = 1024;
+/// Curves of metrics from outside and derived ones, of the program, and their bins.
+const OUTSIDE_CURVES: usize = 100;
+const OUTSIDE_BINS: u32 = 512;
 /// Curves of the program.
 const CURVES: [&str; 9] = [
     "effective_parallelism",
@@ -57,6 +60,7 @@ pub fn export(recording: Recording, sources: Vec<Place>) -> Result<String> {
         Collection { answers: Answers::exported(recording, sources), held: BTreeMap::new(), bytes: 0 };
     collection.ask_what_all_begin_with()?;
     collection.ask_for_tables()?;
+    collection.ask_for_outside()?;
     collection.ask_for_single_things()?;
     bundled(&compressed(&collection.json()))
 }
@@ -104,16 +108,29 @@ impl Collection {
         }
         self.ask_for_frame()?;
         for metric in CURVES {
-            let (metric, node) = (metric.to_owned(), "program".to_owned());
-            let stretch = Stretch::default();
-            self.ask(Request::Curve(Course {
-                metric,
-                node,
-                stretch,
-                bins: CURVE_BINS,
-                io_idle: false,
-                define: Vec::new(),
-            }))?;
+            self.ask_for_curve(metric, CURVE_BINS)?;
+        }
+        Ok(())
+    }
+
+    fn ask_for_curve(&mut self, metric: &str, bins: u32) -> Result<bool> {
+        let (metric, node, define) = (metric.to_owned(), "program".to_owned(), Vec::new());
+        let stretch = Stretch::default();
+        self.ask(Request::Curve(Course { metric, node, stretch, bins, io_idle: false, define }))
+    }
+
+    /// What metrics from outside and derived ones are, and the curves of the program, as long as there is room.
+    fn ask_for_outside(&mut self) -> Result<()> {
+        self.ask(Request::Metrics(Vec::new()))?;
+        let list = self.answers.recording().metrics(&[]).map_err(|error| failed(error.into()))?;
+        let is_program = |node: &String| node == "program";
+        let others = list.metrics.into_iter().filter(|metric| metric.class != "built-in");
+        let of_program =
+            others.filter(|metric| metric.nodes.as_ref().is_none_or(|nodes| nodes.iter().any(is_program)));
+        for metric in of_program.take(OUTSIDE_CURVES) {
+            if !self.ask_for_curve(&metric.name, OUTSIDE_BINS)? {
+                break;
+            }
         }
         Ok(())
     }

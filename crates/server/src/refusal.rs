@@ -45,8 +45,12 @@ impl From<longpole_answer::Error> for Refusal {
     fn from(error: longpole_answer::Error) -> Refusal {
         use longpole_answer::Error;
         let status = match &error {
-            Error::Report(_) | Error::Timeline(_) => StatusCode::BAD_REQUEST,
-            Error::NoSuchWait { .. } | Error::NoSuchMoment { .. } => StatusCode::NOT_FOUND,
+            Error::Report(_) | Error::Timeline(_) | Error::UnknownMetric { .. } | Error::Definition(_) => {
+                StatusCode::BAD_REQUEST
+            }
+            Error::NoSuchWait { .. } | Error::NoSuchMoment { .. } | Error::NoValueThere { .. } => {
+                StatusCode::NOT_FOUND
+            }
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
         Refusal { status, what: told(&error), hints: error.hints() }

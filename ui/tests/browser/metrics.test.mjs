@@ -118,7 +118,7 @@ check('nodes are offered that have the metric, keys choose, and escape leaves al
   assert.deepEqual(offered, metrics.find((/** @type {any} */ metric) => metric.name === 'page_faults').nodes);
   await page.click('[data-part="curve-metric"]');
   await page.keyboard.press('Escape');
-  assert.equal(await page.$('[data-part="metric-menu"]'), null);
+  await page.waitForFunction(() => !document.querySelector('[data-part="metric-menu"]'));
   assert.match(await page.innerText('[data-part="curve-metric"]'), /fault/i);
 });
 
