@@ -336,7 +336,7 @@ fn summed(values: &[f64], calculation: TableCalculation, width: f64) -> Option<f
         TableCalculation::Average => sum / count as f64,
         TableCalculation::Minimum => known.fold(f64::INFINITY, f64::min),
         TableCalculation::Maximum => known.fold(f64::NEG_INFINITY, f64::max),
-        TableCalculation::Last => known.last()?,
+        TableCalculation::Last => known.clone().next_back()?,
     })
     .filter(|_| count > 0)
 }

@@ -29,7 +29,7 @@ fn digits(value: f64) -> String {
     let sign = if value < 0.0 { "-" } else { "" };
     match size {
         0.0 => "0".to_owned(),
-        size if size >= 1e15 || size < 1e-4 => format!("{value:.2e}"),
+        size if !(1e-4..1e15).contains(&size) => format!("{value:.2e}"),
         size if size >= 999.5 => format!("{sign}{}", grouped(size.round() as u64)),
         size if size.fract() == 0.0 => format!("{sign}{size}"),
         size => {

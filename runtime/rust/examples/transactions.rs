@@ -30,7 +30,7 @@ fn client() {
         QUEUED.add(-1);
         let begin = Instant::now();
         thread::sleep(Duration::from_micros(500));
-        if order % 3 == 0 {
+        if order.is_multiple_of(3) {
             ABORTS.add(1);
         } else {
             COMMITTED.fetch_add(1, Relaxed);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use longpole_event::{EventKind, MachineId, SeriesNode};
+use longpole_event::{EventKind, MachineId};
 use longpole_recording::{Folder, LogName, OutsideAccount, Tables};
 use longpole_trace::LogStream;
 
@@ -12,7 +12,6 @@ pub struct OutsideSeries {
     pub metric: String,
     pub unit: String,
     pub samples: &'static str,
-    pub node: SeriesNode,
     pub label: String,
     pub collector: String,
     /// Seconds of `CLOCK_MONOTONIC`, and values.
@@ -44,7 +43,6 @@ impl Outside {
             metric: tables.text(series.name).to_owned(),
             unit: tables.text(series.unit).to_owned(),
             samples: series.samples.name(),
-            node: series.node,
             label: tables.text(series.label).to_owned(),
             collector: tables.text(series.collector).to_owned(),
             values: Vec::new(),
