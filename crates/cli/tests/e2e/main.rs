@@ -17,6 +17,7 @@ mod process;
 mod questions;
 mod real;
 mod runtime;
+mod series;
 mod support;
 mod view;
 mod waits;
