@@ -11,6 +11,7 @@ use longpole_server::{Error, Options, Place, Server};
 
 use crate::answer::recording;
 use crate::failure::{Failure, print};
+use crate::metric_files;
 
 /// Serves a page of the recording on this machine.
 #[derive(Args, Clone, Debug)]
@@ -27,6 +28,9 @@ pub struct ViewArgs {
     /// times.
     #[arg(long = "source-dir", value_name = "[FROM=]DIR")]
     pub source_dirs: Vec<String>,
+    /// A file that describes metrics (docs/metrics-files.md); can be given several times.
+    #[arg(long, value_name = "FILE")]
+    pub metrics: Vec<PathBuf>,
 }
 
 /// Serves the page.
@@ -35,6 +39,7 @@ pub fn run(args: &ViewArgs) -> Result<()> {
         recording: recording(args.recording.as_ref())?,
         port: args.port,
         sources: places(&args.source_dirs)?,
+        metric_files: metric_files::read(&args.metrics)?,
     });
     let server = server.map_err(refused)?;
     let url = server.url();

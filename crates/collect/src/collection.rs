@@ -19,6 +19,7 @@ use crate::program::Program;
 use crate::prometheus::Prometheus;
 use crate::sink::{Ledger, Sink};
 use crate::source::Source;
+use crate::threads;
 
 /// How to collect.
 #[derive(Clone, Debug)]
@@ -73,7 +74,7 @@ impl Collection {
         collectors.extend(asked.map(|choice| Collector::new(choice, options.interval, &variables)));
         let mut looking = Looking { collectors, log, broken: None, program: Arc::clone(&program), told: 0 };
         let interval = options.interval;
-        let thread = std::thread::Builder::new().name("series".to_owned()).spawn(move || {
+        let thread = threads::start("series", move || {
             looking.round();
             while ended.recv_timeout(interval) != Err(RecvTimeoutError::Disconnected) {
                 looking.round();

@@ -22,6 +22,7 @@ mod prometheus;
 mod sink;
 mod source;
 mod splitter;
+mod threads;
 mod track;
 
 pub use choice::{BadChoice, Choice};

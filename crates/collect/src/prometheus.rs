@@ -48,7 +48,7 @@ impl Prometheus {
         let cpu = Arc::new(AtomicU64::new(0));
         let used = Arc::clone(&cpu);
         let work = move || scrape_until_end(scraper, interval, &orders, &sender, &used);
-        let thread = std::thread::Builder::new().name("prometheus".to_owned()).spawn(work);
+        let thread = crate::threads::start("prometheus", work);
         thread.map_err(|error| format!("it could not be started: {error}"))?;
         Ok(Prometheus { last, pages, cpu, interval, ending: None, waiting: Vec::new(), is_late: false })
     }

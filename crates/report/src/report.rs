@@ -126,14 +126,14 @@ impl Row {
     /// Adds an amount of any unit, as it is; nothing for none.
     pub(crate) fn amount(mut self, column: &'static str, amount: Option<f64>) -> Row {
         if let Some(amount) = amount {
-            self.cells.insert(column, Cell::Number(amount));
+            self.cells.insert(column, Cell::Number(told(amount)));
         }
         self
     }
 
     /// Adds quantities in their order; NaN where there is none.
     pub(crate) fn numbers(mut self, column: &'static str, numbers: Vec<f64>) -> Row {
-        self.cells.insert(column, Cell::Numbers(numbers));
+        self.cells.insert(column, Cell::Numbers(numbers.into_iter().map(told).collect()));
         self
     }
 
@@ -174,6 +174,11 @@ impl Row {
             Cell::Text(_) | Cell::Flag(_) | Cell::List(_) | Cell::Numbers(_) => None,
         }
     }
+}
+
+/// An amount of any size with ten digits: more would look like measured ones.
+fn told(amount: f64) -> f64 {
+    format!("{amount:.9e}").parse().unwrap_or(amount)
 }
 
 /// The run, in numbers.

@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
-use longpole_answer::Recording;
+use longpole_answer::{MetricFile, Recording};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::answers::Answers;
@@ -35,6 +35,8 @@ pub struct Options {
     pub port: u16,
     /// Where sources may lie beside the places that the recording names.
     pub sources: Vec<Place>,
+    /// Files that describe metrics, beside those of the recording.
+    pub metric_files: Vec<MetricFile>,
 }
 
 /// A server that listens already.
@@ -52,7 +54,7 @@ impl Server {
     /// [`Error::Answer`], [`Error::Listen`], [`Error::Random`]. A large recording that cannot be read to its end is found
     /// out later, by those who ask.
     pub fn bind(options: Options) -> Result<Server> {
-        let recording = Recording::open(&options.recording)?;
+        let recording = Recording::open(&options.recording)?.with_metric_files(options.metric_files);
         let refused = |source| Error::Listen { port: options.port, source };
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port)).map_err(refused)?;
         listener.set_nonblocking(true).map_err(refused)?;

@@ -26,7 +26,7 @@ impl Door {
     pub(super) fn open(name: &str, words: String, descriptor: RawFd) -> io::Result<Door> {
         let listener = UnixListener::bind_addr(&SocketAddr::from_abstract_name(name)?)?;
         let visitors = listener.try_clone()?;
-        let keeper = std::thread::Builder::new().name("series door".to_owned()).spawn(move || {
+        let keeper = crate::threads::start("series door", move || {
             while let Ok((visitor, _)) = visitors.accept() {
                 // Whoever goes away without it is no matter.
                 let _ = hear(visitor, words.as_bytes(), descriptor);
