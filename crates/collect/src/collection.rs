@@ -73,9 +73,10 @@ impl Collection {
         let asked = options.choices.iter();
         collectors.extend(asked.map(|choice| Collector::new(choice, options.interval, &variables)));
         let mut looking = Looking { collectors, log, broken: None, program: Arc::clone(&program), told: 0 };
+        // The first look is over when the program starts, so that nothing of it is missed.
+        looking.round();
         let interval = options.interval;
         let thread = threads::start("series", move || {
-            looking.round();
             while ended.recv_timeout(interval) != Err(RecvTimeoutError::Disconnected) {
                 looking.round();
             }
