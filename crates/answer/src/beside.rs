@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::error::Result;
 use crate::figures::{Course, Gauges};
 use crate::kinships::kinships;
+use crate::place::Place;
 use crate::question::Question;
 use crate::recording::Recording;
 use crate::timeline;
@@ -127,6 +128,9 @@ impl Recording {
         } else {
             question.metrics.iter().map(|name| gauges.metric(name)).collect::<Result<_>>()?
         };
+        if let Some(of) = &question.of {
+            Place::named(&gauges.names(), of)?;
+        }
         let is_one = nodes.len() == 1;
         let mut all = Vec::new();
         for (node, name, depth) in nodes.into_iter().take(MOST_NODES) {

@@ -154,7 +154,7 @@ impl Gauges {
         let by_zero = computed.divided_by_zero;
         if by_zero > 0 {
             notes.push(format!(
-                "`{}` has no value in {by_zero} of {} bins: division by zero",
+                "`{}` of {node} has no value in {by_zero} of {} bins: division by zero",
                 metric.name, window.bins
             ));
         }

@@ -38,7 +38,7 @@ pub(crate) fn kinships(
     let mut all = Kinships::default();
     if held.is_empty() {
         all.notes.push(
-            "the recording has no series from outside: `longpole record --collect kernel,process`".to_owned(),
+            "the recording has no series from outside: `longpole record` collects them unless it is told `--collect none`".to_owned(),
         );
         return Ok(all);
     }
@@ -92,13 +92,15 @@ impl Told<'_> {
             return;
         }
         all.notes.push(format!(
-            "{} series from outside were held against {}, each at {} lags; {} never change, {} have too few values",
+            "{} series from outside were held against {}, each at {} lags; besides, {} never change and {} have too few values",
             found.tried, self.target, found.lags, found.constant, found.missing
         ));
         let is_strong = |index: usize| found.found.iter().any(|one| one.candidate == index);
         let contrasts = self.contrasts(target, &candidates, is_strong);
-        all.found.extend(found.found.iter().map(|one| self.strong(one, false)));
-        all.found.extend(contrasts);
+        // What is low at those moments mostly is so because nothing runs: it explains least.
+        let strong = found.found.iter().map(|one| self.strong(one, false));
+        let (higher, lower): (Vec<_>, Vec<_>) = strong.partition(|one| one.there > one.elsewhere);
+        all.found.extend(higher.into_iter().chain(contrasts).chain(lower));
         all.found.extend(found.trivial.iter().map(|one| self.strong(one, true)));
     }
 

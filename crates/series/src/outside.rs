@@ -4,6 +4,7 @@
 //! whoever had the number at its time. What has no owner, goes back in time or is no number is left out and told.
 
 mod lives;
+mod namesakes;
 mod oddities;
 mod reading;
 

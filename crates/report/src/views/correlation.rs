@@ -35,10 +35,11 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
     report.rows = found.iter().map(row).collect();
     report.rows.extend(notes.iter().map(|note| Row::default().text("text", note)));
     let telling: Vec<&Kinship> = found.iter().filter(is_shown).collect();
-    let headline = match telling.first() {
+    let headline = match telling.iter().find(|one| one.there > one.elsewhere) {
         Some(first) => format!("{}: {}", first.moments, told(first)),
-        None => "No series from outside goes with low parallelism or with waiting more than chance can do"
-            .to_owned(),
+        None => {
+            "No series from outside is clearly higher while few threads are busy, or many wait".to_owned()
+        }
     };
     report.sections.push(Section::Headline(capitalised(&headline)));
     let mut targets: Vec<(&str, &str)> =
@@ -69,7 +70,7 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
 
 /// The sentence of the summary: the first that is not trivial.
 pub(super) fn in_a_line(kinships: &Kinships) -> Option<String> {
-    let first = kinships.found.iter().find(|one| !one.is_trivial)?;
+    let first = kinships.found.iter().find(|one| !one.is_trivial && one.there > one.elsewhere)?;
     Some(capitalised(&format!("{}: {} (--view correlation)", first.moments, told(first))))
 }
 

@@ -38,7 +38,7 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
     report.rows = nodes.iter().flat_map(of_node).collect();
     report.sections.push(Section::Headline(headline(nodes)));
     if report.rows.is_empty() {
-        let why = "There is no metric with a value: `longpole record --collect kernel,process` is what gives series from outside.";
+        let why = "There is no metric with a value: `longpole record` collects series from outside unless it is told `--collect none`.";
         report.sections.push(Section::Paragraph(why.to_owned()));
     }
     let (tables, left_out) = match nodes.as_slice() {

@@ -49,6 +49,9 @@ pub(super) fn read(
             places.place(series, raw, &mut outside.series, &mut oddities);
         }
     }
+    let elapsed = Time::from_nanoseconds(program.elapsed_nanoseconds);
+    outside.series.iter_mut().for_each(|series| end_with_owner(series, elapsed));
+    outside.notes.extend(super::namesakes::part(&mut outside.series));
     outside.series.sort_by(|one, other| {
         let begin = |series: &Series| series.values.first().map(|value| value.0);
         (&one.metric, one.node, &one.label, &one.collector, begin(one)).cmp(&(
@@ -61,6 +64,16 @@ pub(super) fn read(
     });
     outside.notes.extend(oddities.into_notes());
     Ok(outside)
+}
+
+/// What a process, a thread or the program did, it did before it ended, though it was looked at later.
+fn end_with_owner(series: &mut Series, elapsed: Time) {
+    let end = match series.node {
+        Node::Machine(_) => return,
+        Node::Program => elapsed,
+        Node::Process(_) | Node::Thread(_) => series.end.unwrap_or(elapsed),
+    };
+    series.values.iter_mut().for_each(|(time, _)| *time = end.min(*time));
 }
 
 /// What is wrong with a log, as a sentence.

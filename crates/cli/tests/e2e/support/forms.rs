@@ -55,7 +55,10 @@ fn assert_json(recording: &Path, view: &str) -> Value {
             let is_share = *unit == "%";
             assert!(!is_share || (-0.001..=100.001).contains(&number), "{view}: {name} is {number} %: {row}");
             // What comes after its target is below 0.
-            assert!(*unit != "s" || number >= 0.0 || name == "lag_seconds", "{view}: {name} is {number} s: {row}");
+            assert!(
+                *unit != "s" || number >= 0.0 || name == "lag_seconds",
+                "{view}: {name} is {number} s: {row}"
+            );
         }
     }
     value
