@@ -67,13 +67,13 @@ structure! {
     "origin" Text "Origin" "The collector that an external metric comes from; the formula of a derived one.";
     "node" Text "Node" "What the metric is of.";
     "calculation" Text "Calculation" "How its values over time were summed up: `total`, `average`, `minimum`, `maximum` or `last`.";
-    "unit" Text "Unit" "Unit of `value`.";
+    "unit" Text "Unit" "Unit of `value`; of the means that are compared.";
     "minimum" Count "Minimum" "The smallest value of the course.";
     "maximum" Count "Maximum" "The largest value of the course.";
     "course" Count "Course" "The metric over time in bins of equal length, in `course_unit`; null where it has no value.";
     "course_unit" Text "Unit of the course" "Unit of `course`, `minimum` and `maximum`: totals are counted per second.";
     "target" Text "Moves with" "The metric of the program that the series was held against.";
-    "strength" Count "Strength" "How strongly the series goes with the target, from −1 (high where it is low) to 1: a correlation of ranks. Absent where it may be chance.";
+    "strength" Count "Strength" "How strongly the series goes with the target, from −1 (high where it is low) to 1, by a correlation of what both do beside their trends, extreme values clipped. Absent where it may be chance.";
     "lag_seconds" Seconds "Lead" "By how much the series comes before the target; below 0 where it comes after.";
     "bins" Count "Bins" "Bins that were compared.";
     "worth" Count "Worth" "Independent samples that the bins are worth: neighbours that are alike count for less.";
