@@ -190,7 +190,7 @@ fn formulas_compute_with_both() {
     let empty = values.iter().filter(|value| value.is_none()).count();
     assert!(empty > 20 && values.len() - empty > 20, "{values:?}");
     let told = notes(&curve);
-    let divided = told.strip_prefix("`each` has no value in ").expect(&told);
+    let divided = told.strip_prefix("`each` of program has no value in ").expect(&told);
     let divided: usize =
         divided.strip_suffix(" of 200 bins: division by zero").expect(&told).parse().unwrap();
     assert!((1..=empty).contains(&divided), "{told}, {empty} are empty");
