@@ -3,12 +3,12 @@
 use longpole_event::{MachineId, ProcessId, ThreadId, Time};
 use longpole_metrics::{By, registry};
 use longpole_report::{Beside, View, name_of};
-use longpole_series::{Aggregation, Class, Figure, Figures, Metric, Node, TableCalculation, Window};
+use longpole_series::{Aggregation, Class, Figure, Figures, Level, Metric, Node};
 use longpole_trace::Program;
 use serde::Serialize;
 
 use crate::error::Result;
-use crate::figures::{Course, Gauges};
+use crate::figures::{Found, Gauges};
 use crate::kinships::kinships;
 use crate::place::Place;
 use crate::question::Question;
@@ -99,7 +99,7 @@ impl Recording {
             to_seconds: seconds(window.to),
             bins: course.bins,
             width_seconds: window.width_seconds(),
-            values: found.values,
+            values: found.course.values,
             notes: found.notes,
         })
     }
@@ -137,7 +137,7 @@ impl Recording {
             let mut figures = Vec::new();
             for metric in &wanted {
                 match gauges.course(metric, &node, window) {
-                    Ok(course) => figures.extend(figure(metric, gauges.origin(metric), course, &window)),
+                    Ok(found) => figures.extend(figure(metric, gauges.origin(metric), found)),
                     // What was asked for by its name has to say why it is not there; of several nodes some have it.
                     Err(error) if is_one && !question.metrics.is_empty() => return Err(error),
                     Err(_) => {}
@@ -249,12 +249,7 @@ impl Gauges {
         let known = registry::metric(&metric.name).filter(|_| metric.class == Class::BuiltIn);
         let nodes =
             (metric.class == Class::External).then(|| longpole_series::nodes(self.series(metric), program));
-        let level = nodes.as_ref().and_then(|nodes| nodes.iter().max()).map(|node| match node {
-            Node::Program => "program",
-            Node::Machine(_) => "machine",
-            Node::Process(_) => "process",
-            Node::Thread(_) => "thread",
-        });
+        let level = nodes.as_ref().and_then(|nodes| nodes.iter().max()).map(|&node| Level::from(node).name());
         let texts = |nodes: Vec<Node>| {
             nodes.into_iter().take(LISTED_NODES).map(|node| node.place(program).node).collect()
         };
@@ -307,40 +302,19 @@ fn tree(program: &Program, levels: usize) -> Vec<(String, String, usize)> {
 }
 
 /// The metric as tables show it; `None` where it has no value at all and nobody asked for it alone.
-fn figure(metric: &Metric, origin: String, course: Course, window: &Window) -> Option<Figure> {
-    if course.values.iter().all(|value| value.is_nan()) {
-        return None;
-    }
-    let calculation = metric.calculation;
-    let value = match &course.exact {
-        Some(exact) => exact.table_value(calculation),
-        None => summed(&course.values, calculation, window.width_seconds()),
-    };
+fn figure(metric: &Metric, origin: String, found: Found) -> Option<Figure> {
+    // None where no bin has a value.
+    let value = found.course.table_value(metric.calculation)?;
     Some(Figure {
         metric: metric.name.clone(),
         title: metric.title.clone(),
         class: metric.class,
         origin,
-        calculation: calculation.name(),
-        value,
+        calculation: metric.calculation.name(),
+        value: Some(value),
         unit: metric.table_unit_label.clone(),
-        course: course.values,
+        course: found.course.values,
         course_unit: metric.unit_label.clone(),
-        notes: course.notes,
+        notes: found.notes,
     })
-}
-
-/// The values as one number, as a course from outside has it.
-fn summed(values: &[f64], calculation: TableCalculation, width: f64) -> Option<f64> {
-    let known = values.iter().copied().filter(|value| !value.is_nan());
-    let count = known.clone().count();
-    let sum: f64 = known.clone().sum();
-    Some(match calculation {
-        TableCalculation::Total => sum * width,
-        TableCalculation::Average => sum / count as f64,
-        TableCalculation::Minimum => known.fold(f64::INFINITY, f64::min),
-        TableCalculation::Maximum => known.fold(f64::NEG_INFINITY, f64::max),
-        TableCalculation::Last => known.clone().next_back()?,
-    })
-    .filter(|_| count > 0)
 }

@@ -8,7 +8,7 @@ use longpole_metrics::registry;
 use longpole_recording::MetricFile;
 use longpole_report::Names;
 use longpole_series::{
-    Aggregation, Announced, BuiltIn, Catalogue, Class, Descriptions, Metric, Node, Note, Outside,
+    Aggregation, Announced, BuiltIn, Catalogue, Class, Course, Descriptions, Metric, Node, Note, Outside,
     TableCalculation, Window,
 };
 use longpole_timeline::{CurveQuestion, Index, curve_metrics};
@@ -33,10 +33,9 @@ pub(crate) struct Gauges {
 
 /// A metric at a node, bin by bin.
 #[derive(Clone, Debug)]
-pub(crate) struct Course {
-    pub values: Vec<f64>,
-    /// Of an external metric, which knows more than its bins.
-    pub exact: Option<longpole_series::Course>,
+pub(crate) struct Found {
+    pub course: Course,
+    /// What a reader has to know.
     pub notes: Vec<String>,
 }
 
@@ -101,13 +100,15 @@ impl Gauges {
     ///
     /// # Errors
     /// [`Error::NoValueThere`]; those of names and curves.
-    pub fn course(&self, metric: &Metric, node: &str, window: Window) -> Result<Course> {
+    pub fn course(&self, metric: &Metric, node: &str, window: Window) -> Result<Found> {
         match metric.class {
             Class::BuiltIn => self.built_in(metric, node, window),
             Class::External => {
                 let place = Place::named(&self.names(), node)?;
                 match self.above(metric, &place) {
-                    Some(known) if known == place => Ok(self.external(metric, &place, window)),
+                    Some(known) if known == place => {
+                        Ok(Found { course: self.external(metric, &place, window), notes: Vec::new() })
+                    }
                     _ => Err(self.not_there(metric, node)),
                 }
             }
@@ -115,12 +116,12 @@ impl Gauges {
         }
     }
 
-    fn built_in(&self, metric: &Metric, node: &str, window: Window) -> Result<Course> {
+    fn built_in(&self, metric: &Metric, node: &str, window: Window) -> Result<Found> {
         let bins = u32::try_from(window.bins).unwrap_or(u32::MAX);
         let question =
             CurveQuestion { metric: &metric.name, node, from: window.from, to: Some(window.to), bins };
         let curve = self.index.curve(&self.names(), &question)?;
-        Ok(Course { values: curve.values, exact: None, notes: Vec::new() })
+        Ok(Found { course: Course::of_means(curve.values, window), notes: Vec::new() })
     }
 
     /// Of a place that has it.
@@ -130,16 +131,15 @@ impl Gauges {
         let course = |&node: &Node| {
             longpole_series::course(series, program, (node, label), metric.aggregation, window)
         };
-        let exact = together(place.nodes.iter().map(course).collect(), metric.aggregation);
-        Course { values: exact.values.clone(), exact: Some(exact), notes: Vec::new() }
+        together(place.nodes.iter().map(course).collect(), metric.aggregation)
     }
 
-    fn derived(&self, metric: &Metric, node: &str, window: Window) -> Result<Course> {
+    fn derived(&self, metric: &Metric, node: &str, window: Window) -> Result<Found> {
         let place = Place::named(&self.names(), node)?;
         let mut notes = Vec::new();
         let mut operand = |found: &Metric| -> Result<Vec<f64>> {
             if found.class == Class::BuiltIn {
-                return Ok(self.built_in(found, node, window)?.values);
+                return Ok(self.built_in(found, node, window)?.course.values);
             }
             let above = self.above(found, &place).ok_or_else(|| self.not_there(found, node))?;
             if above.nodes != place.nodes {
@@ -158,7 +158,7 @@ impl Gauges {
                 metric.name, window.bins
             ));
         }
-        Ok(Course { values: computed.values, exact: None, notes })
+        Ok(Found { course: Course::of_means(computed.values, window), notes })
     }
 
     /// The series of an external metric.
@@ -194,7 +194,7 @@ fn built_in() -> Vec<BuiltIn> {
 }
 
 /// Courses of several nodes of one name as one: there is at least one.
-fn together(mut courses: Vec<longpole_series::Course>, aggregation: Aggregation) -> longpole_series::Course {
+fn together(mut courses: Vec<Course>, aggregation: Aggregation) -> Course {
     let mut whole = courses.swap_remove(0);
     if courses.is_empty() {
         return whole;

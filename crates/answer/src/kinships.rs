@@ -42,8 +42,9 @@ pub(crate) fn kinships(
         );
         return Ok(all);
     }
-    let of_program =
-        |metric: &str| Ok::<_, Error>(gauges.course(gauges.metric(metric)?, "program", window)?.values);
+    let of_program = |metric: &str| {
+        Ok::<_, Error>(gauges.course(gauges.metric(metric)?, "program", window)?.course.values)
+    };
     let busy = of_program("effective_parallelism")?;
     let waiting = of_program("synchronisation_wait_seconds")?;
     let targets = [

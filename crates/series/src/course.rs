@@ -37,6 +37,15 @@ pub struct Course {
 }
 
 impl Course {
+    /// Of values that are means over their bins already, as those of built-in and derived metrics are.
+    #[must_use]
+    pub fn of_means(values: Vec<f64>, window: Window) -> Course {
+        let known = values.iter().copied().filter(|value| !value.is_nan());
+        let (count, sum) = known.fold((0.0, 0.0), |(count, sum), value| (count + 1.0, sum + value));
+        let width = window.width_seconds();
+        Course { window, total: sum * width, covered_seconds: count * width, is_gauge: true, values }
+    }
+
     /// The course as one number; `None` where it has no value.
     #[must_use]
     pub fn table_value(&self, calculation: TableCalculation) -> Option<f64> {

@@ -235,19 +235,7 @@ fn formulas_that_cannot_be_are_refused_with_their_reason() {
 }
 
 /// Figure 3 of the paper, as it is printed there.
-const FIGURE_3: &str = r#"metric share {
-    class derived;
-    level machine;
-    aggregation sum;
-    tablecalc average;
-    title "Share of User Time";
-    xlabel "(Share)";
-    units percent_cpu;
-    tablettitle "Average Share";
-    formula (cpu_time + busy_waits)
-        / sys_user_time;
-}
-"#;
+const FIGURE_3: &str = include_str!("../../../series/src/description/figure-3.metrics");
 
 #[test]
 fn figure_3_of_the_paper_computes_on_a_recording() {

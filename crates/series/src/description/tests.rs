@@ -14,19 +14,7 @@ pub const FIGURE_2: &str = r#"metric prod_bus_util {
 "#;
 
 /// Figure 3 of the paper, `tablettitle` and all.
-pub const FIGURE_3: &str = r#"metric share {
-    class derived;
-    level machine;
-    aggregation sum;
-    tablecalc average;
-    title "Share of User Time";
-    xlabel "(Share)";
-    units percent_cpu;
-    tablettitle "Average Share";
-    formula (cpu_time + busy_waits)
-        / sys_user_time;
-}
-"#;
+pub const FIGURE_3: &str = include_str!("figure-3.metrics");
 
 fn one(text: &str) -> Description {
     let mut read = Descriptions::parse(text, "one.metrics").unwrap_or_else(|error| panic!("{error}"));
