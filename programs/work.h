@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define NOINLINE __attribute__((noinline, noclone))
+#define NOINLINE __attribute__((noinline, noclone, no_icf))
 
 #define CPU_NANOSECONDS()                                                                                    \
     __extension__({                                                                                          \

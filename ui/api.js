@@ -70,6 +70,14 @@ export function ask(path, parameters = {}, { isKept = true } = {}) {
   return answer;
 }
 
+/**
+ * Asks for something every so often, so that the server knows that a page is open. A server that is gone is told of when something is asked.
+ * @param {number} seconds
+ */
+export function keepAlive(seconds) {
+  setInterval(() => fetch('api/recording').catch(() => {}), seconds * 1000);
+}
+
 /** @param {string} key */
 async function fetchAnswer(key) {
   const inFile = await exported();

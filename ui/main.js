@@ -1,7 +1,9 @@
 /** The page: its head, its list of views, and the one view that the URL names. */
 
-import { ask, exported } from './api.js';
+import { ask, exported, keepAlive } from './api.js';
 import { go, link, note, place } from './state.js';
+import { shorten } from './model/names.js';
+import { visible } from './model/visible.js';
 import { element } from './widgets/element.js';
 import { panel } from './widgets/panel.js';
 import { drawHead } from './widgets/head.js';
@@ -63,7 +65,8 @@ async function start() {
   await starting;
   if (!recording) return;
   recording.is_export = Boolean(await exported());
-  document.title = `${recording.name} – longpole`;
+  if (recording.keep_alive_seconds) keepAlive(recording.keep_alive_seconds);
+  document.title = `${visible(recording.name)} – longpole`;
   addEventListener('hashchange', draw);
   listenForKeys(VIEWS);
   document.querySelector('[data-skip]')?.addEventListener('click', (event) => {
@@ -76,8 +79,11 @@ async function start() {
 function draw() {
   drawn?.abort();
   drawn = new AbortController();
+  const { view: asked } = place();
+  const view = VIEWS.find(({ name }) => name === asked) ?? overview;
+  // The address names what is seen; what it asked for is said.
+  if (view.name !== asked) note({ view: view.name });
   const here = place();
-  const view = VIEWS.find((view) => view.name === here.view) ?? overview;
   list.replaceChildren(...VIEWS.map((each) => element('a', {
     // An exported file has only the path in both weights.
     href: link({ view: each.name, ...(each === view ? {} : { of: undefined, ...(recording.is_export ? { weight: undefined } : {}) }) }),
@@ -95,7 +101,8 @@ function draw() {
   };
   drawHead(head, context);
   const body = element('div.body', { 'data-drawn': view.name });
-  root.replaceChildren(element('div.title', null, element('h1', null, view.title), element('p', null, view.about)), body);
+  root.replaceChildren(element('div.title', null, element('h1', null, view.title), element('p', null, view.about)),
+    view.name === asked ? '' : element('p.caution', { role: 'alert', 'data-part': 'no-such-view' }, `There is no view “${shorten(asked, 40)}”: this is the overview. The list above has all views.`), body);
   panel(body, Promise.resolve(), () => view.draw(body, context));
 }
 

@@ -3,10 +3,10 @@
 
 use libfuzzer_sys::fuzz_target;
 use longpole_event::Decoder;
-use longpole_recording::Tables;
+use longpole_recording::DefinitionTables;
 
 fuzz_target!(|block: &[u8]| {
-    let mut tables = Tables::default();
+    let mut tables = DefinitionTables::default();
     for record in Decoder::new(block).map_while(Result::ok) {
         tables.define(record);
     }

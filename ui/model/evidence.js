@@ -43,3 +43,11 @@ export const isAgainst = (row) => AGAINST.includes(row.name) && (row.count ?? 0)
  * @param {any[]} rows of the view evidence
  */
 export const ledgerOf = (rows) => rows.filter((row) => isAgainst(row) || FIRST.includes(row.name));
+
+/**
+ * What the collector noted and what does not change the answer: the notes without the cautions of the summary.
+ * @param {any} evidence of a report
+ * @param {string[]} cautions
+ * @returns {string[]} each once
+ */
+export const notesOf = (evidence, cautions) => [...new Set(/** @type {string[]} */ (evidence?.notes ?? []))].filter((note) => !cautions.includes(note));

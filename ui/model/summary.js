@@ -24,7 +24,13 @@ export function sectionsOf(rows) {
 }
 
 /**
- * A sentence in parts: names stand between backticks.
+ * Whether a span of a sentence is a name, not words or a number.
+ * @param {any} span
+ */
+export const isName = (span) => Boolean(span.code || span.procedure || span.thread || span.process || span.object || span.machine);
+
+/**
+ * A note in parts: names stand between backticks.
  * @param {string} sentence
  * @returns {{text: string, isName: boolean}[]}
  */
@@ -49,11 +55,11 @@ export function intervalOf(low, high) {
 
 /**
  * A range as text: `185–260 ms`, one value where both ends read the same, `up to` where it begins at nothing.
- * @param {number} low
- * @param {number} high
+ * @param {number|undefined} low reports leave a time out that is 0
+ * @param {number|undefined} high
  * @param {(value: number) => string} text with its unit behind a space
  */
-export function rangeText(low, high, text) {
+export function rangeText(low = 0, high = 0, text) {
   if (low <= 0 && high > 0) return `up to ${text(high)}`;
   const [one, other] = [text(low), text(high)];
   if (one === other) return one;

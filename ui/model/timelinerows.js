@@ -21,18 +21,18 @@ const [LOWEST, NAMED, HIGHEST] = [4, 14, 18];
  * The height of a thread's row, with the gap below it.
  * @param {number} count of threads
  * @param {number} room pixels
- * @param {boolean} [isTall] whether each row must have room for its name
+ * @param {boolean} [isLow] whether rows may be too low for their names, so that more of them are in sight
  */
-export const rowHeight = (count, room, isTall) => Math.min(HIGHEST, Math.max(isTall ? NAMED : LOWEST, Math.floor(room / Math.max(count, 1))));
+export const rowHeight = (count, room, isLow) => Math.min(HIGHEST, Math.max(isLow ? LOWEST : NAMED, Math.floor(room / Math.max(count, 1))));
 
 /**
  * @param {any[]} threads of the whole run, by machine, process and start
  * @param {ReadonlySet<string>} folded keys of groups whose rows are hidden
  * @param {number} room pixels that the rows should not need more than
- * @param {boolean} [isTall]
+ * @param {boolean} [isLow]
  * @returns {{rows: Row[], height: number, threadHeight: number}}
  */
-export function layout(threads, folded, room, isTall) {
+export function layout(threads, folded, room, isLow) {
   const machines = new Set(threads.map((thread) => thread.machine));
   /** @type {Row[]} */
   const rows = [];
@@ -63,7 +63,7 @@ export function layout(threads, folded, room, isTall) {
     rows.push({ kind: 'thread', key: String(thread.id), title, index, isFolded: false, isAlone, count: 1, top: 0, height: 0 });
   });
   const shown = rows.filter((row) => row.kind === 'thread').length;
-  const threadHeight = rowHeight(shown, room - HEAD * (rows.length - shown), isTall);
+  const threadHeight = rowHeight(shown, room - HEAD * (rows.length - shown), isLow);
   let top = 0;
   for (const row of rows) {
     row.top = top;

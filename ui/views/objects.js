@@ -16,7 +16,7 @@ import { table } from '../widgets/table.js';
 
 const COLUMNS = [
   'kind', 'percent', 'seconds', 'blocks', 'mean_wait_seconds', 'p90_wait_seconds', 'longest_wait_seconds', 'mean_queue', 'acquisitions',
-  'contended_acquisitions_percent', 'mean_hold_seconds', 'held_seconds', 'holder_npt_seconds', 'holder', 'handovers', 'longest_queue', 'objects',
+  'cost_seconds', 'contended_acquisitions_percent', 'mean_hold_seconds', 'held_seconds', 'holder_npt_seconds', 'holder', 'handovers', 'objects',
 ];
 
 /** @type {import('../main.js').View} */

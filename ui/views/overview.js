@@ -1,6 +1,6 @@
 /**
- * What to change first, and how far to trust that. In the URL: `open` (`guidance`, `evidence`: shown in full), and the order and search of its tables:
- * `procedures-sort`, `threads-sort`, `threads-find`, `waits-sort`.
+ * What to change first, and how far to trust that. In the URL: `open` (`notes`, `guidance`, `evidence`: shown in full), and the order and search of its tables:
+ * `callers` (the procedure that is unfolded), `fold` (`none`: kernel and libraries are charged to themselves), `procedures-sort`, `threads-sort`, `threads-find`, `waits-sort`.
  */
 
 import { sectionsOf } from '../model/summary.js';

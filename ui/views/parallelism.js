@@ -27,9 +27,11 @@ export default {
   draw(root, context) {
     if (context.place.of) return drawOne(root, context.place.of, context);
     const whole = element('section', { 'data-part': 'levels' });
+    const processors = element('section', { 'data-part': 'processors' });
     const parts = element('section', { 'data-part': 'serial' });
-    root.append(element('div.controls', null, chooser(context)), whole, parts);
+    root.append(element('div.controls', null, chooser(context)), whole, processors, parts);
     return Promise.all([
+      panel(processors, () => context.report('processors'), (report) => drawProcessors(processors, report)),
       panel(whole, () => context.report('parallelism'), (report) => drawLevels(whole, report, context)),
       panel(parts, () => context.report('npt'), (report) => drawAll(parts, report, context)),
     ]).then(() => undefined);
@@ -62,6 +64,23 @@ function drawLevels(root, { rows, recording }, context) {
         element('td.number', null, time(row.effective_seconds)), element('td.number', null, percent(row.effective_percent)),
         element('td.number.extra', null, percent(row.nominal_percent)),
         element('td', null, ...(row.procedure ? [procedureLink(row, context, 40), ` ${percent(row.procedure_percent)}`] : [])))))));
+}
+
+/**
+ * Where the time of all processors went.
+ * @param {HTMLElement} root
+ * @param {any} report
+ */
+function drawProcessors(root, { rows }) {
+  const all = rows.filter((/** @type {any} */ row) => row.processor === undefined);
+  const largest = Math.max(1e-9, ...all.map((/** @type {any} */ row) => row.percent));
+  const looks = /** @type {Record<string, string>} */ ({ useful: 'busy', kernel: 'busy', 'ready elsewhere': 'ready' });
+  root.append(element('h2.later', null, 'Where the time of the processors went'),
+    element('table.levels', { 'aria-label': 'time of all processors by what they did' },
+      element('tbody', null, ...all.map((/** @type {any} */ row) => element('tr', { 'data-activity': row.activity },
+        element('th', { scope: 'row' }, row.cause ? `${row.activity}: ${row.cause}` : row.activity),
+        element('td.wide', null, element(`div.level.look-${looks[row.activity] ?? 'device'}`, { style: { width: `${100 * row.percent / largest}%` } })),
+        element('td.number', null, time(row.seconds)), element('td.number', null, percent(row.percent)))))));
 }
 
 /**

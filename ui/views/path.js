@@ -38,7 +38,7 @@ async function draw(root, context) {
   const [after, path] = [element('section', { 'data-part': 'after' }), element('section', { 'data-part': 'path' })];
   const by = place.by && place.by !== 'procedure' ? place.by : undefined;
   drawControls(root, context, await holds('report', { view: 'critical-path', weight: 'elapsed', by }));
-  root.append(element('div.beside', null, path, after), box);
+  root.append(element('div.path-tables', null, path, after), box);
   const changes = recording.is_export ? null : drawWhatIf(box, path, after, context);
   if (recording.is_export) {
     after.remove();
@@ -111,7 +111,7 @@ function drawWhatIf(box, path, after, context) {
     lengths.replaceChildren();
     if (error) panel(lengths, Promise.reject(error), () => {});
     keepFocus(list, () => drawChanges(list, [], changes));
-    after.replaceChildren(element('p.empty', null, error ? '' : 'The path after the changes will stand here.'));
+    after.replaceChildren();
     drawAfterCells(path, null);
   };
   const show = (/** @type {any} */ report, /** @type {any[]} */ before) => {

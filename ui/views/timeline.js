@@ -1,7 +1,7 @@
 /**
  * What every thread did, with the critical path drawn through them. Of the URL it takes `from` and `to` (the window, in seconds),
  * `phase`, `thread` (a thread's id in the frames; or `of=thread:NAME`, by name or tid) and `time` (the moment that is told of),
- * `folded` (a group, several times), `arrows=1`, `rows=tall`, and `curves` (METRIC@NODE, several times).
+ * `folded` (a group, several times), `arrows=1`, `rows=low`, and `curves` (METRIC@NODE, several times).
  */
 
 import { nameThreads } from '../model/timelinerows.js';

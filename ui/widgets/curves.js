@@ -17,8 +17,11 @@ import { colours } from './palette.js';
 
 /** @typedef {import('../model/timelinewindow.js').Window} Window */
 
-/** Pixels of the drawing, and of one bin; milliseconds for which a window must rest. */
-const [HEIGHT, BIN, REST] = [140, 3, 120];
+/** Pixels of one bin; milliseconds for which a window must rest. */
+const [BIN, REST] = [3, 120];
+
+/** Pixels of the drawing: an eighth of the window, so that the rows below have the most of it. */
+const heightOf = () => Math.min(140, Math.max(80, Math.round(innerHeight / 8)));
 
 export class Curves {
   /**
@@ -39,9 +42,9 @@ export class Curves {
     this.said = element('p.timeline-note', { role: 'status' });
     this.notes = element('p.timeline-note', { 'data-part': 'curve-notes' });
     this.catalogue = catalogueOf(context);
-    const defined = element('div');
+    const defined = element('div.curve-defined');
     this.element = element('div.curves', { 'data-part': 'curves' },
-      element('div.curve-bar', null, this.list, chooser(context, states, this.catalogue, (curve) => this.choose([...this.chosen, curve]))), this.said, this.plotBox, this.notes, defined);
+      element('div.curve-bar', null, this.list, defined, chooser(context, states, this.catalogue, (curve) => this.choose([...this.chosen, curve]))), this.said, this.plotBox, this.notes);
     this.catalogue.then((catalogue) => defined.append(definitions(context, catalogue, metricsOf(states).map(({ metric }) => metric), (name) => ({
       curves: textsOf(curvesOf([...(textsOf(this.chosen) ?? [DEFAULT]).filter((text) => text !== NONE), `${name}@program`])),
     }))));
@@ -151,7 +154,7 @@ export class Curves {
     });
     const labels = new Labels(this.scales);
     this.plot = new uPlot({
-      width: this.names + this.width, height: HEIGHT, padding: [6, 0, 0, 0], legend: { show: false },
+      width: this.names + this.width, height: heightOf(), padding: [6, 0, 0, 0], legend: { show: false },
       cursor: { drag: { x: false, y: false }, y: false, points: { show: false } },
       scales: { x: { time: false, auto: false, min: this.window.from, max: this.window.to }, ...drawn(this.scales) },
       axes: [

@@ -1,4 +1,9 @@
-/** Makes elements. Names of a recording are only ever text: nothing here takes markup. */
+/** Makes elements. Names of a recording are only ever text: nothing here takes markup, and what is not seen is spelt out. */
+
+import { visible } from '../model/visible.js';
+
+/** Attributes that are read, not followed. */
+const READ = new Set(['title', 'aria-label', 'aria-valuetext', 'alt', 'placeholder']);
 
 /**
  * @param {string} tag with classes, as `td.number`
@@ -34,7 +39,8 @@ function fill(made, classes, properties, children) {
     if (value === undefined || value === false || value === null) continue;
     if (key.startsWith('on')) made.addEventListener(key.slice(2), value);
     else if (key === 'style') for (const [name, one] of Object.entries(value)) made.style.setProperty(name, one);
-    else made.setAttribute(key, value === true ? '' : String(value));
+    else made.setAttribute(key, value === true ? '' : READ.has(key) ? visible(String(value)) : String(value));
   }
-  made.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  const there = children.flat().filter((child) => child !== null && child !== undefined && child !== false);
+  made.append(...there.map((child) => typeof child === 'string' ? visible(child) : child));
 }

@@ -24,7 +24,7 @@ import { colours } from './palette.js';
  * @property {string|undefined} chosen
  * @property {Set<string>} folded
  * @property {any[]|null} wakes
- * @property {boolean} isTall whether rows are as high as their names need, however many they are
+ * @property {boolean} isLow whether rows may be too low for their names
  */
 
 /** Pixels of the axis. */
@@ -69,7 +69,7 @@ export class Lanes {
   /** Lays the rows out, as they are folded. */
   arrange() {
     this.room = innerHeight;
-    const rows = layout(this.store.roster, this.shown.folded, Math.max(260, innerHeight * 0.55), this.shown.isTall);
+    const rows = layout(this.store.roster, this.shown.folded, Math.max(260, innerHeight * 0.55), this.shown.isLow);
     this.sheet.style.setProperty('height', `${rows.height}px`);
     this.height = Math.min(rows.height, Math.max(260, Math.round(innerHeight * 0.6)));
     this.scroller.style.setProperty('max-height', `${this.height + 2}px`);

@@ -5,6 +5,7 @@ import { shorten } from '../model/names.js';
 import { count, percent, phase as phaseText, phaseSeconds, time } from '../model/quantity.js';
 import { blocksOf, nameThreads } from '../model/timelinerows.js';
 import { clamped, moment, nanoseconds, words } from '../model/timelinewindow.js';
+import { visible } from '../model/visible.js';
 import { Curves } from './curves.js';
 import { element } from './element.js';
 import { BLOCK } from './framestore.js';
@@ -38,7 +39,7 @@ export class Timeline {
     this.shown = {
       window: clamped({ from: Number(place.from ?? 0), to: Number(place.to ?? store.elapsed) }, store.elapsed),
       phase: phase && { from: phase[0], to: phase[1] }, brush: null, cursor: null,
-      told: place.time === undefined ? null : Number(place.time), chosen: this.threadOf(place), folded: new Set([place.folded ?? []].flat()), wakes: null, isTall: place.rows === 'tall',
+      told: place.time === undefined ? null : Number(place.time), chosen: this.threadOf(place), folded: new Set([place.folded ?? []].flat()), wakes: null, isLow: place.rows === 'low',
     };
     this.isPanning = false;
     this.failure = '';
@@ -157,7 +158,7 @@ export class Timeline {
     const isWhole = window.to - window.from > this.store.elapsed * 0.99999;
     this.context.note({
       from: isWhole ? undefined : nanoseconds(window.from), to: isWhole ? undefined : nanoseconds(window.to), of: undefined,
-      thread: chosen, time: told === null ? undefined : nanoseconds(told), folded: [...folded], arrows: this.shown.wakes ? '1' : undefined, rows: this.shown.isTall ? 'tall' : undefined,
+      thread: chosen, time: told === null ? undefined : nanoseconds(told), folded: [...folded], arrows: this.shown.wakes ? '1' : undefined, rows: this.shown.isLow ? 'low' : undefined,
     });
   }
 
@@ -180,7 +181,7 @@ export class Timeline {
   /** @param {import('./lanespainter.js').Counts} counts */
   drawn(counts) {
     this.counts = counts;
-    this.tools.show(this.shown, this.lanes.rows.threadHeight);
+    this.tools.show(this.shown, this.lanes.rows.height <= this.lanes.height);
     this.curves?.at(this.shown.cursor);
   }
 
@@ -188,8 +189,11 @@ export class Timeline {
   say() {
     const { handoffs, isExact, drawn } = this.counts;
     const isCoarse = this.store.frames(0).some((frame) => frame.isCoarse && frame.from <= this.shown.window.from && frame.to >= this.shown.window.to);
+    const { rows, height } = this.lanes;
+    const threads = rows.rows.filter(({ kind }) => kind === 'thread').length;
     const parts = [
       this.failure,
+      rows.height > height && `${Math.floor(height / rows.threadHeight)} of ${threads} threads are in sight: the wheel over the names scrolls to the others.`,
       drawn > 0 && (drawn < handoffs ? `${drawn} of ${isExact ? '' : 'about '}${count(handoffs)} hand-offs of the critical path are drawn: zoom in for the rest.` : `${handoffs} ${handoffs === 1 ? 'hand-off' : 'hand-offs'} of the critical path.`),
       this.shown.wakes && (this.wakes.failure ? `No wakes: ${this.wakes.failure}.` : `${this.counts.wakes} of ${this.wakes.total} wakes are drawn as arrows.`),
       isCoarse && this.store.whole && `This file holds the run in ${this.store.whole.bins} steps of ${time(this.store.elapsed / this.store.whole.bins)}: nothing shorter can be seen. \`longpole view\` on the recording shows it.`,
@@ -204,9 +208,9 @@ export class Timeline {
     this.settle();
   }
 
-  /** Makes rows as high as their names need, or as low as fits. */
+  /** Makes rows as low as fits, or as high as their names need. */
   switchRows() {
-    this.shown.isTall = !this.shown.isTall;
+    this.shown.isLow = !this.shown.isLow;
     this.arrange();
     const row = this.lanes.rows.rows.find(({ kind, key }) => kind === 'thread' && key === this.shown.chosen);
     if (row) this.lanes.reveal(row);
@@ -230,7 +234,7 @@ export class Timeline {
     const seconds = this.shown.cursor;
     const bin = seconds === null ? undefined : this.lanes.binAt(row.index, seconds);
     const mix = bin?.mix.map(([state]) => bin.frame.states[state].title).join(' and ');
-    this.said.textContent = `thread ${row.title}${mix ? `: ${mix} at ${time(seconds ?? 0)}` : ''}`;
+    this.said.textContent = `thread ${visible(row.title)}${mix ? `: ${mix} at ${time(seconds ?? 0)}` : ''}`;
     if (this.shown.told !== null) this.tell(this.shown.told);
     this.rest();
   }

@@ -4,7 +4,7 @@
 export const KEYS = [
   ['← →', 'earlier, later'], ['+ −', 'show less, show more'], ['0', 'the whole run'], ['↑ ↓', 'choose a thread'],
   ['shift ← →', 'move the cursor'], ['enter', 'what the thread does at the cursor'], ['[ ]', 'begin and end of the phase at the cursor'],
-  ['p', 'what is shown becomes the phase'], ['z', 'show the phase'], ['a', 'wake arrows'], ['t', 'tall rows, with names'], ['esc', 'no phase, nothing chosen'],
+  ['p', 'what is shown becomes the phase'], ['z', 'show the phase'], ['a', 'wake arrows'], ['t', 'low rows without names, or rows with names'], ['esc', 'no phase, nothing chosen'],
 ];
 
 /** What a pointer does, in words. */

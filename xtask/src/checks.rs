@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 
 use crate::steps::{Steps, cargo, root, succeed};
-use crate::{bpf, foreign, layering, page, tools};
+use crate::{bpf, census, foreign, layering, page, tools};
 
 /// File, below the target folder, to which tests add a line when they skip.
 const SKIPS: &str = "target/skipped-tests";
@@ -15,6 +15,7 @@ const SKIPS: &str = "target/skipped-tests";
 fn static_checks(steps: &mut Steps) {
     steps.step("format", || succeed(&mut cargo(&["fmt", "--all", "--check"])));
     steps.step("layering", layering::check);
+    steps.step("type names", census::check);
     steps.step("bpf object", bpf::check);
     steps.step("lints", || {
         succeed(&mut cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]))
@@ -73,23 +74,6 @@ pub fn test(install: bool) -> Result<ExitCode> {
         eprintln!("missing here: {}", missing.join("; "));
     }
     Ok(steps.finish(&skipped))
-}
-
-/// `cargo xtask fuzz`: each target for `seconds`.
-pub fn fuzz(seconds: u32) -> Result<ExitCode> {
-    let mut steps = Steps::new();
-    let folder = root().join("fuzz/fuzz_targets");
-    let mut names = Vec::new();
-    for entry in fs::read_dir(&folder).with_context(|| format!("list {}", folder.display()))? {
-        let path = entry.context("list the fuzz targets")?.path();
-        names.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
-    }
-    names.sort();
-    for name in names {
-        let limit = format!("-max_total_time={seconds}");
-        steps.step(&name, || succeed(&mut cargo(&["+nightly", "fuzz", "run", &name, "--", &limit])));
-    }
-    Ok(steps.finish(&[]))
 }
 
 /// `cargo xtask docs`: the pages that are made from the code, made anew.

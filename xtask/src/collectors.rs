@@ -9,10 +9,11 @@ use std::process::{Command, ExitCode, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
+use crate::programs;
 use crate::steps::{cargo, root, succeed};
 
 /// What a program's first comment says of a name, percent.
-struct Truth {
+struct KnownAnswer {
     program: &'static str,
     view: &'static str,
     by: &'static str,
@@ -26,11 +27,11 @@ const fn truth(
     by: &'static str,
     name: &'static str,
     percent: f64,
-) -> Truth {
-    Truth { program, view, by, name, percent }
+) -> KnownAnswer {
+    KnownAnswer { program, view, by, name, percent }
 }
 
-const TRUTHS: [Truth; 23] = [
+const TRUTHS: [KnownAnswer; 23] = [
     truth("serial_then_parallel", "critical-path", "procedure", "read_input", 50.0),
     truth("serial_then_parallel", "profile", "procedure", "transform", 50.0),
     truth("barrier_imbalance", "critical-path", "thread", "heavy", 100.0),
@@ -57,7 +58,7 @@ const TRUTHS: [Truth; 23] = [
 ];
 
 /// One way to record.
-struct Way {
+struct RecordingMethod {
     title: &'static str,
     options: &'static [&'static str],
     flags: &'static [&'static str],
@@ -65,15 +66,27 @@ struct Way {
 
 const INSTRUMENTED: &[&str] = &["-finstrument-functions", "-finstrument-functions-exclude-file-list=work.h"];
 
-const WAYS: [Way; 8] = [
-    Way { title: "`bpf`", options: &["--collector", "bpf"], flags: &[] },
-    Way { title: "`bpf --locks`", options: &["--collector", "bpf", "--locks"], flags: &[] },
-    Way { title: "`perf`", options: &["--collector", "perf"], flags: &[] },
-    Way { title: "`process`", options: &["--collector", "process"], flags: &[] },
-    Way { title: "`agent`", options: &["--collector", "agent"], flags: &[] },
-    Way { title: "`agent`, instrumented", options: &["--collector", "agent"], flags: INSTRUMENTED },
-    Way { title: "`agent --calls`", options: &["--collector", "agent", "--calls"], flags: INSTRUMENTED },
-    Way { title: "`bpf --calls`", options: &["--collector", "bpf", "--calls"], flags: INSTRUMENTED },
+const WAYS: [RecordingMethod; 8] = [
+    RecordingMethod { title: "`bpf`", options: &["--collector", "bpf"], flags: &[] },
+    RecordingMethod { title: "`bpf --locks`", options: &["--collector", "bpf", "--locks"], flags: &[] },
+    RecordingMethod { title: "`perf`", options: &["--collector", "perf"], flags: &[] },
+    RecordingMethod { title: "`process`", options: &["--collector", "process"], flags: &[] },
+    RecordingMethod { title: "`agent`", options: &["--collector", "agent"], flags: &[] },
+    RecordingMethod {
+        title: "`agent`, instrumented",
+        options: &["--collector", "agent"],
+        flags: INSTRUMENTED,
+    },
+    RecordingMethod {
+        title: "`agent --calls`",
+        options: &["--collector", "agent", "--calls"],
+        flags: INSTRUMENTED,
+    },
+    RecordingMethod {
+        title: "`bpf --calls`",
+        options: &["--collector", "bpf", "--calls"],
+        flags: INSTRUMENTED,
+    },
 ];
 
 /// Percentage points by which a share may be off, beside three standard errors: what programs do besides.
@@ -89,7 +102,7 @@ struct Answer {
 }
 
 impl Answer {
-    fn agrees(&self, truth: &Truth) -> bool {
+    fn agrees(&self, truth: &KnownAnswer) -> bool {
         (self.percent - truth.percent).abs() <= MARGIN + 3.0 * self.error
     }
 }
@@ -107,7 +120,7 @@ pub fn run() -> Result<ExitCode> {
         for (truth, row) in TRUTHS.iter().zip(&mut answers) {
             if recorded.as_ref().is_none_or(|(program, _)| *program != truth.program) {
                 eprintln!("{} by {}", truth.program, way.title);
-                let program = build(&folder, truth.program, way.flags)?;
+                let program = programs::build(&folder, truth.program, way.flags)?;
                 recorded = Some((truth.program, record(&longpole, &folder, &program, way)?));
             }
             let (_, recording) = recorded.as_ref().expect("just recorded");
@@ -124,25 +137,22 @@ pub fn run() -> Result<ExitCode> {
     Ok(if wrong.count() == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn build(folder: &Path, program: &str, flags: &[&str]) -> Result<PathBuf> {
-    let (source, output) = (root().join("programs").join(format!("{program}.c")), folder.join(program));
-    let mut command = Command::new("gcc");
-    command.args(["-O2", "-g", "-pthread"]).arg(source).arg("-o").arg(&output).args(flags);
-    ensure!(command.status().context("start gcc")?.success(), "build {program}");
-    Ok(output)
-}
-
-fn record(longpole: &Path, folder: &Path, program: &Path, way: &Way) -> Result<PathBuf> {
+fn record(longpole: &Path, folder: &Path, program: &Path, way: &RecordingMethod) -> Result<PathBuf> {
     let recording = folder.join("recording.longpole");
     let mut command = Command::new(longpole);
-    command.args(["record", "--quiet", "--output"]).arg(&recording).args(way.options).arg("--").arg(program);
+    command
+        .args(["record", "--quiet", "--force", "--output"])
+        .arg(&recording)
+        .args(way.options)
+        .arg("--")
+        .arg(program);
     let output = command.stdout(Stdio::null()).output().context("start longpole")?;
     ensure!(output.status.success(), "record: {}", String::from_utf8_lossy(&output.stderr));
     Ok(recording)
 }
 
 /// The report's share of the truth's name; `None` where the report has no such name.
-fn ask(longpole: &Path, recording: &Path, truth: &Truth) -> Result<Option<Answer>> {
+fn ask(longpole: &Path, recording: &Path, truth: &KnownAnswer) -> Result<Option<Answer>> {
     let mut command = Command::new(longpole);
     command.arg("report").arg(recording).args(["--view", truth.view, "--by", truth.by, "--format", "json"]);
     let output = command.output().context("start longpole")?;
@@ -169,7 +179,7 @@ fn table(answers: &[Vec<Option<Answer>>]) -> String {
     WAYS.iter().for_each(|_| table.push_str("---:|"));
     table.push('\n');
     for (truth, row) in TRUTHS.iter().zip(answers) {
-        let Truth { program, view, name, percent, .. } = truth;
+        let KnownAnswer { program, view, name, percent, .. } = truth;
         write!(table, "| `{program}` | `{name}` in `{view}` | {percent} |").expect("a string takes all");
         for answer in row {
             let cell = match answer {

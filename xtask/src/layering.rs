@@ -24,6 +24,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("longpole-answer", &["event", "recording", "trace", "metrics", "series", "timeline", "report"]),
     ("longpole-server", &["recording", "metrics", "series", "timeline", "report", "answer"]),
     ("longpole-tables", &[]),
+    ("longpole-coherence", &[]),
     (
         "longpole",
         &[

@@ -4,11 +4,16 @@
 
 mod bench;
 mod bpf;
+mod census;
 mod checks;
 mod collectors;
 mod foreign;
+mod fuzz;
+mod kills;
 mod layering;
 mod page;
+mod programs;
+mod soak;
 mod steps;
 mod synthetic;
 mod tools;
@@ -21,13 +26,13 @@ use clap::{Parser, Subcommand};
 /// Commands of the project itself.
 #[derive(Parser)]
 #[command(name = "cargo xtask")]
-struct Arguments {
+struct XtaskArguments {
     #[command(subcommand)]
-    command: Command,
+    command: XtaskCommand,
 }
 
 #[derive(Subcommand)]
-enum Command {
+enum XtaskCommand {
     /// Every check and every test, the end-to-end ones included.
     Test {
         /// Don't install what is missing, even where it could be done.
@@ -36,6 +41,12 @@ enum Command {
     },
     /// The checks that run nothing: format, lints, layering, the embedded BPF object.
     Check,
+    /// Count what the project keeps small: shared type names, files per metric and view, lines.
+    Census {
+        /// Also list the shared names with their places, and each metric and view with its files.
+        #[arg(long)]
+        list: bool,
+    },
     /// Measure what recording and reporting cost, and keep the table below benches/runs.
     Bench {
         /// Rounds of every comparison.
@@ -62,9 +73,35 @@ enum Command {
     },
     /// Run each fuzz target for a while (needs cargo-fuzz and a nightly toolchain).
     Fuzz {
+        /// Only these targets.
+        targets: Vec<String>,
         /// Seconds per target.
         #[arg(long, default_value_t = 60)]
         seconds: u32,
+        /// Add what was run to fuzz/runs.md, and keep the corpora.
+        #[arg(long)]
+        keep: bool,
+    },
+    /// Kill recorders and recorded programs at random moments; what remains must open or say why it does not.
+    Kills {
+        /// How many.
+        #[arg(long, default_value_t = 1000)]
+        times: u32,
+        /// The same seed draws the same moments.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
+    /// Record long runs with very many processes, threads and switches: memory and disk of the recorder stay flat.
+    Soak {
+        /// Processes, one after another.
+        #[arg(long, default_value_t = 100_000)]
+        processes: u32,
+        /// Threads, 500 at a time.
+        #[arg(long, default_value_t = 20_000)]
+        threads: u32,
+        /// Minutes of context switches as fast as there can be.
+        #[arg(long, default_value_t = 30)]
+        minutes: u32,
     },
     /// Record programs with known answers by every collector, and write the table of docs/collectors.md.
     Collectors,
@@ -75,7 +112,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    match run(Arguments::parse().command) {
+    match run(XtaskArguments::parse().command) {
         Ok(code) => code,
         Err(error) => {
             eprintln!("xtask: failed to {error:#}");
@@ -84,16 +121,25 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(command: Command) -> Result<ExitCode> {
+fn run(command: XtaskCommand) -> Result<ExitCode> {
     match command {
-        Command::Test { no_install } => checks::test(!no_install),
-        Command::Check => checks::check(),
-        Command::Bench { rounds, only } => bench::run(rounds, &only),
-        Command::Foreign { names, no_install } => foreign::run(&names, !no_install),
-        Command::Synthesize { events, path } => synthetic::write(&path, events).map(|()| ExitCode::SUCCESS),
-        Command::Fuzz { seconds } => checks::fuzz(seconds),
-        Command::Collectors => collectors::run(),
-        Command::Docs => checks::docs(),
-        Command::Screenshots => page::screenshots(),
+        XtaskCommand::Test { no_install } => checks::test(!no_install),
+        XtaskCommand::Check => checks::check(),
+        XtaskCommand::Census { list } => census::run(list),
+        XtaskCommand::Bench { rounds, only } => bench::run(rounds, &only),
+        XtaskCommand::Foreign { names, no_install } => foreign::run(&names, !no_install),
+        XtaskCommand::Synthesize { events, path } => {
+            synthetic::write(&path, events).map(|()| ExitCode::SUCCESS)
+        }
+        XtaskCommand::Fuzz { targets, seconds, keep } => {
+            fuzz::run(&fuzz::FuzzLimits { targets, seconds, is_kept: keep })
+        }
+        XtaskCommand::Kills { times, seed } => kills::run(times, seed),
+        XtaskCommand::Soak { processes, threads, minutes } => {
+            soak::run(&soak::SoakSizes { processes, threads, minutes })
+        }
+        XtaskCommand::Collectors => collectors::run(),
+        XtaskCommand::Docs => checks::docs(),
+        XtaskCommand::Screenshots => page::screenshots(),
     }
 }

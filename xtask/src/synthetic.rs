@@ -14,11 +14,13 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use longpole_event::{
-    Blocking, Call, CallId, Event, EventKind, FileKind, Frame, FrameId, MachineId, Module, ModuleKind,
-    Process, Stack, StackId, Symbol, SymbolPlace, Thread, ThreadId, Time, Waker,
+    Blocking, BusyWaiting, CallDefinition, CallId, Event, EventKind, FileKind, FrameDefinition, FrameId,
+    MachineId, ModuleDefinition, ModuleKind, ProcessDefinition, StackDefinition, StackId, Symbol,
+    SymbolPlace, ThreadDefinition, ThreadId, Time, Waker,
 };
 use longpole_recording::{
-    Collector, FORMAT_VERSION, Folder, LogBuilder, LogName, Machine, Manifest, Outcome,
+    CollectorDescription, FORMAT_VERSION, LogBuilder, LogName, MachineDescription, Manifest, RecordingFolder,
+    RunOutcome,
 };
 
 const THREADS: u32 = 8;
@@ -42,23 +44,27 @@ pub fn write(path: &Path, events: u64) -> Result<()> {
         format_version: FORMAT_VERSION,
         longpole: env!("CARGO_PKG_VERSION").to_owned(),
         command: vec!["synthetic".to_owned(), events.to_string()],
-        machines: vec![Machine {
+        machines: vec![MachineDescription {
             name: "synthetic".to_owned(),
             cpus: CPUS.into(),
-            collector: Collector { name: "synthetic".to_owned(), sample_hertz: 997, ..Collector::default() },
-            ..Machine::default()
+            collector: CollectorDescription {
+                name: "synthetic".to_owned(),
+                sample_hertz: 997,
+                ..CollectorDescription::default()
+            },
+            ..MachineDescription::default()
         }],
         ..Manifest::default()
     };
-    let folder = Folder::create(path, &manifest).context("create a recording")?;
-    let mut writer = Writer::new(&folder)?;
+    let folder = RecordingFolder::create(path, &manifest).context("create a recording")?;
+    let mut writer = SyntheticWriter::new(&folder)?;
     writer.start()?;
     for _ in 0..events / 3 {
         writer.step()?;
     }
     let end = writer.finish()?;
     write_symbols(&folder)?;
-    manifest.outcome = Some(Outcome {
+    manifest.outcome = Some(RunOutcome {
         begin_nanoseconds: BEGIN,
         end_nanoseconds: end,
         exit_code: Some(0),
@@ -68,7 +74,7 @@ pub fn write(path: &Path, events: u64) -> Result<()> {
     folder.write_manifest(&manifest).context("finish a recording")
 }
 
-struct Writer {
+struct SyntheticWriter {
     log: LogBuilder,
     random: u64,
     time: u64,
@@ -77,13 +83,13 @@ struct Writer {
     running: Vec<ThreadId>,
     /// With the object it waits for.
     blocked: VecDeque<(ThreadId, usize)>,
-    paths: Vec<Route>,
-    objects: Vec<Object>,
+    paths: Vec<SyntheticPath>,
+    objects: Vec<MutexCalls>,
 }
 
 /// A call path, alone and with a lock operation at its end.
 #[derive(Clone, Copy)]
-struct Route {
+struct SyntheticPath {
     work: StackId,
     lock: StackId,
     unlock: StackId,
@@ -91,43 +97,44 @@ struct Route {
 
 /// The system calls of a mutex.
 #[derive(Clone, Copy)]
-struct Object {
+struct MutexCalls {
     wait: CallId,
     wake: CallId,
 }
 
-impl Writer {
-    fn new(folder: &Folder) -> Result<Self> {
+impl SyntheticWriter {
+    fn new(folder: &RecordingFolder) -> Result<Self> {
         let mut log = LogBuilder::new(folder.create_log(MachineId(0), LogName::Events)?);
         let path = log.text("/usr/bin/synthetic")?;
-        let module = Module { path, build_id: vec![7; 20], kind: ModuleKind::File, process: None };
+        let module = ModuleDefinition { path, build_id: vec![7; 20], kind: ModuleKind::File, process: None };
         let module = log.module(module)?;
         let library = log.text("/usr/lib/libc.so.6")?;
-        let library = Module { path: library, build_id: vec![8; 20], kind: ModuleKind::File, process: None };
+        let library =
+            ModuleDefinition { path: library, build_id: vec![8; 20], kind: ModuleKind::File, process: None };
         let library = log.module(library)?;
         let frame = |number: u64| {
             let module = if number < WORKING { module } else { library };
-            Frame { module, address: 0x1000 + 0x40 * number }
+            FrameDefinition { module, address: 0x1000 + 0x40 * number }
         };
         let frames: Vec<_> =
             (0..PROCEDURES).map(|number| log.frame(frame(number))).collect::<Result<_, _>>()?;
         let mut random = 0x1234_5678_9abc_def1;
         let paths = (0..PATHS).map(|_| route(&mut log, &frames, &mut random)).collect::<Result<_>>()?;
         let objects = (0..OBJECTS).map(|number| object(&mut log, number)).collect::<Result<_>>()?;
-        let process = log.process(Process { pid: 1000, parent: None })?;
+        let process = log.process(ProcessDefinition { pid: 1000, parent: None })?;
         let threads: Vec<_> = (0..THREADS)
-            .map(|number| log.thread(Thread { process, tid: 1000 + number }))
+            .map(|number| log.thread(ThreadDefinition { process, tid: 1000 + number }))
             .collect::<Result<_, _>>()?;
         let running = threads[..usize::from(CPUS)].to_vec();
         let blocked = threads[usize::from(CPUS)..].iter().map(|&thread| (thread, 0)).collect();
-        Ok(Writer { log, random, time: BEGIN, steps: 0, threads, running, blocked, paths, objects })
+        Ok(SyntheticWriter { log, random, time: BEGIN, steps: 0, threads, running, blocked, paths, objects })
     }
 
     fn event(&mut self, cpu: u16, thread: ThreadId, kind: EventKind) -> Result<()> {
         Ok(self.log.event(Event { time: Time::from_nanoseconds(self.time), cpu, thread, kind })?)
     }
 
-    fn path(&mut self) -> Route {
+    fn path(&mut self) -> SyntheticPath {
         let index = next(&mut self.random) % PATHS;
         self.paths[index as usize]
     }
@@ -172,7 +179,7 @@ impl Writer {
         self.time += 1000 + next(&mut self.random) % 20_000;
         if self.steps.is_multiple_of(16) {
             let stack = Some(self.path().work);
-            self.event(cpu, current, EventKind::Sample { stack, kernel: false })?;
+            self.event(cpu, current, EventKind::Sample { stack, kernel: false, gap: 0 })?;
             self.time += 400;
         }
         let (call, stack) = (Some(self.objects[object].wake), Some(self.path().unlock));
@@ -197,30 +204,33 @@ impl Writer {
 }
 
 /// A call path of its own.
-fn route(log: &mut LogBuilder, frames: &[FrameId], random: &mut u64) -> Result<Route> {
+fn route(log: &mut LogBuilder, frames: &[FrameId], random: &mut u64) -> Result<SyntheticPath> {
     let mut caller = None;
     for depth in 0..DEPTH {
         // Near the root few procedures, at the leaf any of them.
         let choice = next(random) % (1 + depth * depth * (WORKING - 1) / ((DEPTH - 1) * (DEPTH - 1)));
-        caller = Some(log.stack(Stack { caller, frame: frames[choice as usize] })?);
+        caller = Some(log.stack(StackDefinition { caller, frame: frames[choice as usize] })?);
     }
     let work = caller.context("make a path of no frames")?;
-    let mut below = |number: u64| log.stack(Stack { caller, frame: frames[number as usize] });
-    Ok(Route { work, lock: below(WORKING)?, unlock: below(WORKING + 1)? })
+    let mut below = |number: u64| log.stack(StackDefinition { caller, frame: frames[number as usize] });
+    Ok(SyntheticPath { work, lock: below(WORKING)?, unlock: below(WORKING + 1)? })
 }
 
 /// A mutex by its number.
-fn object(log: &mut LogBuilder, number: u64) -> Result<Object> {
-    let call = |operation: u64, value: u64| Call {
+fn object(log: &mut LogBuilder, number: u64) -> Result<MutexCalls> {
+    let call = |operation: u64, value: u64| CallDefinition {
         number: FUTEX,
         arguments: [0x7f00_0000_1000 + 64 * number, operation, value],
         file: FileKind::None,
     };
-    Ok(Object { wait: log.call(call(FUTEX_WAIT_PRIVATE, 2))?, wake: log.call(call(FUTEX_WAKE_PRIVATE, 1))? })
+    Ok(MutexCalls {
+        wait: log.call(call(FUTEX_WAIT_PRIVATE, 2))?,
+        wake: log.call(call(FUTEX_WAKE_PRIVATE, 1))?,
+    })
 }
 
 /// Names for all frames.
-fn write_symbols(folder: &Folder) -> Result<()> {
+fn write_symbols(folder: &RecordingFolder) -> Result<()> {
     let mut log = LogBuilder::new(folder.create_log(MachineId(0), LogName::Symbols)?);
     let file = log.text("synthetic.c")?;
     for number in 0..PROCEDURES {
@@ -232,7 +242,7 @@ fn write_symbols(folder: &Folder) -> Result<()> {
         let procedure = log.text(&name)?;
         let places = vec![SymbolPlace { procedure, file: Some(file), line: 10 + number as u32 }];
         let frame = FrameId(number as u32);
-        log.symbol(Symbol { frame, places, spins: false })?;
+        log.symbol(Symbol { frame, places, waiting: BusyWaiting::Work })?;
     }
     Ok(log.flush()?)
 }
@@ -255,7 +265,7 @@ mod tests {
     fn a_recording_has_as_many_scheduling_events_as_asked_for_in_time_order() {
         let path = std::env::temp_dir().join(format!("longpole-synthetic-{}.longpole", std::process::id()));
         write(&path, 3000).unwrap();
-        let (folder, _) = Folder::open(&path).unwrap();
+        let (folder, _) = RecordingFolder::open(&path).unwrap();
         let mut log = folder.open_log(MachineId(0), LogName::Events).unwrap().unwrap();
         let (mut scheduling, mut last) = (0, Time::ZERO);
         while let Some(chunk) = log.next_chunk().unwrap() {

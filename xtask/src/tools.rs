@@ -5,16 +5,16 @@ use std::process::{Command, Stdio};
 
 /// A tool: the program (or LLVM library) looked for, and the Debian or Ubuntu packages that bring it, the first that
 /// exists being taken.
-struct Tool {
+struct RequiredTool {
     program: &'static str,
     packages: &'static [&'static str],
 }
 
-const fn tool(program: &'static str, packages: &'static [&'static str]) -> Tool {
-    Tool { program, packages }
+const fn tool(program: &'static str, packages: &'static [&'static str]) -> RequiredTool {
+    RequiredTool { program, packages }
 }
 
-const TOOLS: &[Tool] = &[
+const TOOLS: &[RequiredTool] = &[
     tool("gcc", &["gcc"]),
     tool("g++", &["g++"]),
     tool("make", &["make"]),
@@ -25,6 +25,7 @@ const TOOLS: &[Tool] = &[
     tool("zstd", &["zstd"]),
     tool("rg", &["ripgrep"]),
     tool("clang", &["clang"]),
+    tool("bwrap", &["bubblewrap"]),
     tool("libomp.so.5", &["libomp-dev"]),
     tool("go", &["golang-go"]),
     tool("javac", &["default-jdk-headless"]),
@@ -42,7 +43,7 @@ const TOOLS: &[Tool] = &[
 /// Finds every tool, installs what is missing if `install` and this is root on a machine with apt, and
 /// returns the programs that are still missing with what would bring them.
 pub fn provide(install: bool) -> Vec<String> {
-    let missing: Vec<&Tool> = TOOLS.iter().filter(|tool| find(tool.program).is_none()).collect();
+    let missing: Vec<&RequiredTool> = TOOLS.iter().filter(|tool| find(tool.program).is_none()).collect();
     if missing.is_empty() {
         return Vec::new();
     }
@@ -55,19 +56,16 @@ pub fn provide(install: bool) -> Vec<String> {
     missing.map(|tool| format!("{} (apt-get install {})", tool.program, tool.packages[0])).collect()
 }
 
-fn install_by_apt(missing: &[&Tool]) {
+fn install_by_apt(missing: &[&RequiredTool]) {
     let names: Vec<&str> = missing.iter().map(|tool| tool.program).collect();
     eprintln!("==> installing for the tests: {}", names.join(", "));
     if !apt(&["update", "-qq"]) {
         eprintln!("    apt-get update failed; going on with what is here");
     }
-    let known = |package: &&&str| {
-        let mut command = Command::new("apt-cache");
-        command.args(["show", "--no-all-versions", package]).stdout(Stdio::null()).stderr(Stdio::null());
-        command.status().is_ok_and(|status| status.success())
-    };
-    let mut packages: Vec<&str> =
-        missing.iter().filter_map(|tool| tool.packages.iter().find(known).copied()).collect();
+    let mut packages: Vec<&str> = missing
+        .iter()
+        .filter_map(|tool| tool.packages.iter().find(|package| is_known(package)).copied())
+        .collect();
     packages.sort_unstable();
     packages.dedup();
     let all = [&["install", "-y", "-qq", "--no-install-recommends"], &packages[..]].concat();
@@ -80,14 +78,26 @@ fn install_by_apt(missing: &[&Tool]) {
     }
 }
 
-/// Installs packages where that may be done; what could not be installed is seen by its absence.
+/// Installs those of these packages that there are, where that may be done; what could not be installed is seen by its
+/// absence.
 pub fn install(packages: &[&str]) {
     // SAFETY: geteuid has no preconditions.
     let is_root = unsafe { libc::geteuid() } == 0;
     if is_root && find("apt-get").is_some() {
         eprintln!("==> installing {}", packages.join(" "));
-        apt(&[&["install", "-y", "-qq", "--no-install-recommends"], packages].concat());
+        if !packages.iter().all(|package| is_known(package)) {
+            apt(&["update", "-qq"]);
+        }
+        let known: Vec<&str> = packages.iter().copied().filter(|package| is_known(package)).collect();
+        apt(&[&["install", "-y", "-qq", "--no-install-recommends"], &known[..]].concat());
     }
+}
+
+/// Whether there is a package of this name to install.
+fn is_known(package: &str) -> bool {
+    let mut command = Command::new("apt-cache");
+    command.args(["show", "--no-all-versions", package]).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
 }
 
 fn apt(arguments: &[&str]) -> bool {

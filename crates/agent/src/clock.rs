@@ -2,16 +2,16 @@
 
 use core::arch::x86_64::_rdtsc;
 
-use longpole_ring::{Clock, Header};
+use longpole_ring::{AgentHeader, EventClock};
 
 /// Now, in ticks of the recording's clock.
 #[inline]
 #[must_use]
-pub fn now(header: &Header) -> u64 {
+pub fn now(header: &AgentHeader) -> u64 {
     match header.clock() {
         // SAFETY: every x86-64 processor has the counter; the recorder has seen that it can be used.
-        Clock::TimeStampCounter => unsafe { _rdtsc() },
-        Clock::Monotonic => monotonic(),
+        EventClock::TimeStampCounter => unsafe { _rdtsc() },
+        EventClock::Monotonic => monotonic(),
     }
 }
 

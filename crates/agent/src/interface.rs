@@ -2,12 +2,12 @@
 
 use core::ffi::{c_char, c_void};
 
-use longpole_ring::{Area, Kind, WaitKind, event_in};
+use longpole_ring::{Area, RingEventKind, WaitKind, event_in};
 use longpole_runtime::interface::{Agent, VERSION};
 
 use crate::frame;
-use crate::stack::Frame;
-use crate::thread::Me;
+use crate::stack::HookFrame;
+use crate::thread::CurrentThread;
 
 /// Bytes that are kept of a name.
 const LONGEST_NAME: usize = 63;
@@ -39,23 +39,23 @@ pub extern "C" fn longpole_agent_v1() -> *const Agent {
     &raw const TABLE
 }
 
-impl Me {
+impl CurrentThread {
     /// The thread enters the region with this name.
     ///
     /// # Safety
     /// The name is a string that lives for ever.
-    pub unsafe fn enters(self, name: *const c_char, at: Frame) {
+    pub unsafe fn enters(self, name: *const c_char, at: HookFrame) {
         // SAFETY: the caller's.
         self.with(|area| unsafe { tell_text(self, area, name) });
-        self.tell_with_stack::<3>(Kind::Enters, name as u64, &mut [0], at);
+        self.tell_with_stack::<3>(RingEventKind::Enters, name as u64, &mut [0], at);
         self.with(|area| area.profile.enter_region(name as u64));
     }
 
     /// The thread begins a task, whose work goes by this name.
     ///
     /// # Safety
-    /// As [`Me::enters`].
-    pub unsafe fn runs(self, task: u64, name: *const c_char, at: Frame) {
+    /// As [`CurrentThread::enters`].
+    pub unsafe fn runs(self, task: u64, name: *const c_char, at: HookFrame) {
         if task == 0 {
             // Made while nobody recorded.
             // SAFETY: the caller's.
@@ -63,21 +63,21 @@ impl Me {
         }
         // SAFETY: the caller's.
         self.with(|area| unsafe { tell_text(self, area, name) });
-        self.tell_with_stack::<4>(Kind::Runs, task, &mut [name as u64, 0], at);
+        self.tell_with_stack::<4>(RingEventKind::Runs, task, &mut [name as u64, 0], at);
         self.with(|area| area.profile.enter_region(name as u64));
     }
 
     /// The thread leaves the region or task that it entered last, if there is one.
     pub fn leaves(self) {
         if self.with(|area| area.profile.leave_region()) {
-            self.tell::<2>(Kind::Leaves, 0, &[]);
+            self.tell::<2>(RingEventKind::Leaves, 0, &[]);
         }
     }
 
     /// The thread makes a task, whose key this gives.
-    pub fn spawns(self, at: Frame) -> u64 {
+    pub fn spawns(self, at: HookFrame) -> u64 {
         let task = self.header().key();
-        self.tell_with_stack::<3>(Kind::Spawns, task, &mut [0], at);
+        self.tell_with_stack::<3>(RingEventKind::Spawns, task, &mut [0], at);
         task
     }
 
@@ -87,13 +87,13 @@ impl Me {
     /// The name is a string.
     pub unsafe fn names(self, object: u64, bytes: u64, name: *const c_char) {
         // SAFETY: the caller's.
-        unsafe { self.tell_name::<3>(Kind::NamesObject, (object, bytes), name) };
+        unsafe { self.tell_name::<3>(RingEventKind::NamesObject, (object, bytes), name) };
     }
 
     /// An event with a name from word `FROM` on.
     unsafe fn tell_name<const FROM: usize>(
         self,
-        kind: Kind,
+        kind: RingEventKind,
         (subject, word): (u64, u64),
         name: *const c_char,
     ) {
@@ -107,7 +107,7 @@ impl Me {
 }
 
 /// Tells the text of a region's name, unless this thread has told it lately.
-unsafe fn tell_text(me: Me, area: &Area, name: *const c_char) {
+unsafe fn tell_text(me: CurrentThread, area: &Area, name: *const c_char) {
     // Keys of stacks are odd, so that those of texts are none of them.
     let key = (name as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) << 1;
     if !area.tell_stack(key) {
@@ -116,7 +116,7 @@ unsafe fn tell_text(me: Me, area: &Area, name: *const c_char) {
     let mut words = [0; LONGEST];
     // SAFETY: the caller's.
     let length = 2 + unsafe { pack(name, &mut words[2..]) };
-    event_in(&mut words, length, Kind::Text, name as u64, me.now());
+    event_in(&mut words, length, RingEventKind::Text, name as u64, me.now());
     if !area.push(&words[..length]) {
         area.forget_stack(key);
     }
@@ -138,7 +138,7 @@ unsafe fn pack(name: *const c_char, words: &mut [u64]) -> usize {
 }
 
 unsafe extern "C" fn region_enter(name: *const c_char) {
-    if let Some(me) = Me::get() {
+    if let Some(me) = CurrentThread::get() {
         let at = frame!();
         // SAFETY: the interface asks for it.
         unsafe { me.enters(name, at) };
@@ -146,17 +146,17 @@ unsafe extern "C" fn region_enter(name: *const c_char) {
 }
 
 unsafe extern "C" fn region_leave() {
-    if let Some(me) = Me::get() {
+    if let Some(me) = CurrentThread::get() {
         me.leaves();
     }
 }
 
 unsafe extern "C" fn task_spawn() -> u64 {
-    Me::get().map_or(0, |me| me.spawns(frame!()))
+    CurrentThread::get().map_or(0, |me| me.spawns(frame!()))
 }
 
 unsafe extern "C" fn task_begin(task: u64, name: *const c_char) {
-    if let Some(me) = Me::get() {
+    if let Some(me) = CurrentThread::get() {
         let at = frame!();
         // SAFETY: the interface asks for it.
         unsafe { me.runs(task, name, at) };
@@ -164,40 +164,40 @@ unsafe extern "C" fn task_begin(task: u64, name: *const c_char) {
 }
 
 unsafe extern "C" fn thread_name(name: *const c_char) {
-    if let Some(me) = Me::get() {
+    if let Some(me) = CurrentThread::get() {
         // SAFETY: the interface asks for it.
-        unsafe { me.tell_name::<2>(Kind::Named, (0, 0), name) };
+        unsafe { me.tell_name::<2>(RingEventKind::Named, (0, 0), name) };
     }
 }
 
 unsafe extern "C" fn object_name(object: *const c_void, size: usize, name: *const c_char) {
-    if let Some(me) = Me::get() {
+    if let Some(me) = CurrentThread::get() {
         // SAFETY: the interface asks for it.
         unsafe { me.names(object as u64, size as u64, name) };
     }
 }
 
 unsafe extern "C" fn wait_begin(object: *const c_void, kind: u32) {
-    if let Some(me) = Me::get() {
+    if let Some(me) = CurrentThread::get() {
         me.waits_as_told(wait_kind(kind), object as u64, 0, frame!());
     }
 }
 
 unsafe extern "C" fn wait_end() {
-    if let Some(me) = Me::get() {
+    if let Some(me) = CurrentThread::get() {
         me.goes_on_as_told();
     }
 }
 
 unsafe extern "C" fn acquired(object: *const c_void, kind: u32) {
-    if let Some(me) = Me::get() {
+    if let Some(me) = CurrentThread::get() {
         let contended = me.area().state.was_awaited(object as u64);
         me.took(wait_kind(kind), object as u64, frame!().caller(), contended);
     }
 }
 
 unsafe extern "C" fn released(object: *const c_void) {
-    if let Some(me) = Me::get() {
+    if let Some(me) = CurrentThread::get() {
         let subject = object as u64;
         let held = me.area().holds.kind_of(subject);
         me.gives(subject);

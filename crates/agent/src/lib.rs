@@ -11,7 +11,7 @@
 //! # Rules for hooks
 //! * `extern "C-unwind"`, with the call of the real function in the hook's own body: cancellation and
 //!   `pthread_exit` unwind through it. No value with a destructor may live across that call.
-//! * Everything that touches the thread's [`longpole_ring::Area`] goes through [`thread::Me`], which leaves signal
+//! * Everything that touches the thread's [`longpole_ring::Area`] goes through [`thread::CurrentThread`], which leaves signal
 //!   handlers out while it works.
 #![cfg_attr(not(test), no_std)]
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
@@ -21,6 +21,7 @@ pub mod hooks;
 pub mod interface;
 pub mod lifecycle;
 pub mod memory;
+mod monitors;
 pub mod openmp;
 pub mod real;
 pub mod stack;

@@ -3,9 +3,9 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use longpole_ring::Kind;
+use longpole_ring::RingEventKind;
 
-use crate::thread::Me;
+use crate::thread::CurrentThread;
 use crate::{hooks, memory, stack, system, tls};
 
 /// Name of the variable that holds the path of the shared memory.
@@ -22,6 +22,8 @@ const TID: usize = 0x2d0;
 /// [`TID`], or 0 where that is not so.
 static TID_OFFSET: AtomicUsize = AtomicUsize::new(0);
 static END_KEY: AtomicU32 = AtomicU32::new(NO_KEY);
+/// Size of a thread's stack where nothing else is asked for, from the limits as they were at the beginning.
+static DEFAULT_STACK: AtomicU64 = AtomicU64::new(2 << 20);
 /// Key of the process that is being forked.
 static FORK: AtomicU64 = AtomicU64::new(0);
 
@@ -67,22 +69,40 @@ extern "C" fn finish() {
 
 /// The process is about to end.
 pub fn end_process() {
-    if let Some(me) = Me::get() {
+    if let Some(me) = CurrentThread::get() {
         me.hands_over_all();
-        me.tell::<2>(Kind::Exits, 0, &[]);
+        me.tell::<2>(RingEventKind::Exits, 0, &[]);
     }
 }
 
+/// The process is about to end at once, unless this is a child of `vfork`, which is its parent's thread in all but this.
+/// Only the system knows; where it cannot be asked, nothing is said of the end, and the recorder finds it later.
+pub fn end_process_at_once() {
+    if let Some(me) = CurrentThread::get() {
+        if !memory::may_call() {
+            me.hands_over_all();
+        } else if system::pid() == memory::pid() {
+            end_process();
+        }
+    }
+}
+
+/// Size of the stack of a thread for which none is asked: libc reads the limit once, when the program begins.
+#[must_use]
+pub fn default_stack() -> u64 {
+    DEFAULT_STACK.load(Ordering::Relaxed)
+}
+
 fn begin_program() {
-    let Some(me) = Me::get() else { return };
+    let Some(me) = CurrentThread::get() else { return };
     me.header().count_process();
     note_main_stack(me);
-    me.tell::<3>(Kind::Began, 0, &[0]);
+    me.tell::<3>(RingEventKind::Began, 0, &[0]);
     hooks::instrumentation::begin(me);
 }
 
 /// The first thread's stack ends at the environment, and is as large as its limit says.
-fn note_main_stack(me: Me) {
+fn note_main_stack(me: CurrentThread) {
     const LARGEST: u64 = 8 << 20;
     unsafe extern "C" {
         static environ: *const *const c_char;
@@ -93,6 +113,9 @@ fn note_main_stack(me: Me) {
         libc::getrlimit(libc::RLIMIT_STACK, &raw mut limit);
         (environ as u64, limit.rlim_cur.min(LARGEST))
     };
+    if limit.rlim_cur != libc::RLIM_INFINITY {
+        DEFAULT_STACK.store(limit.rlim_cur, Ordering::Relaxed);
+    }
     let here = &raw const limit as u64;
     // A program that has moved its environment has told nothing about its stack.
     if here < top && top - here < bytes {
@@ -125,10 +148,10 @@ extern "C" fn before_fork() {
 
 /// This process is about to be copied.
 pub fn announce_copy() {
-    let Some(me) = Me::get() else { return };
+    let Some(me) = CurrentThread::get() else { return };
     let key = me.header().key();
     FORK.store(key, Ordering::Relaxed);
-    me.tell::<3>(Kind::Forks, key, &[0]);
+    me.tell::<3>(RingEventKind::Forks, key, &[0]);
 }
 
 extern "C" fn begin_child() {
@@ -137,20 +160,31 @@ extern "C" fn begin_child() {
 
 /// This process is a copy of the one that announced it.
 pub fn begin_copy() {
-    let extent = Me::get().map(|me| me.area().stack());
+    let former = CurrentThread::get();
+    let extent = former.map(|me| me.area().stack());
     let parent = memory::pid();
     tls::forget();
-    memory::renew();
-    // A process has one thread first, which has its number. Where libc was not asked it does not know.
-    if tid() != memory::pid() {
-        TID_OFFSET.store(0, Ordering::Relaxed);
+    if memory::header().is_none() {
+        return;
     }
-    let Some(me) = Me::get() else { return };
+    // A process has one thread first, which has its number. Where libc was not asked it does not know.
+    if memory::may_call() {
+        memory::renew(system::pid());
+        if tid() != Some(memory::pid()) {
+            TID_OFFSET.store(0, Ordering::Relaxed);
+        }
+    } else {
+        match tid().filter(|&tid| former.is_none_or(|me| me.tid() != tid)) {
+            Some(tid) => memory::renew(tid),
+            None => return memory::leave(),
+        }
+    }
+    let Some(me) = CurrentThread::get() else { return };
     me.header().count_process();
     if let Some((bottom, top)) = extent {
         me.area().set_stack(bottom, top);
     }
-    me.tell::<3>(Kind::Forked, FORK.load(Ordering::Relaxed), &[u64::from(parent)]);
+    me.tell::<3>(RingEventKind::Forked, FORK.load(Ordering::Relaxed), &[u64::from(parent)]);
 }
 
 /// Where a thread's description has its tid, if that is known.
@@ -162,21 +196,24 @@ pub fn tid_offset() -> Option<usize> {
     }
 }
 
-/// The calling thread's tid: without a system call, where that can be.
+/// The calling thread's tid: without a system call, where that can be. `None` where it takes one that must not be made.
 #[must_use]
-pub fn tid() -> u32 {
+pub fn tid() -> Option<u32> {
     // SAFETY: a thread's own description, whose layout was checked.
     let known =
         tid_offset().map_or(0, |offset| unsafe { *((libc::pthread_self() as usize + offset) as *const u32) });
-    if known == 0 { system::tid() } else { known }
+    match known {
+        0 => memory::may_call().then(system::tid),
+        known => Some(known),
+    }
 }
 
 /// A new thread begins: it was announced under `key`.
 pub fn begin_thread(key: u64, first_frame: u64, stack_bytes: u64) {
-    let Some(me) = Me::get() else { return };
+    let Some(me) = CurrentThread::get() else { return };
     stack::note_extent(me.area(), first_frame & !7, stack_bytes);
     // SAFETY: no arguments.
-    me.tell::<3>(Kind::Created, key, &[unsafe { libc::pthread_self() }]);
+    me.tell::<3>(RingEventKind::Created, key, &[unsafe { libc::pthread_self() }]);
 }
 
 /// Asks to be told when the calling thread ends.
@@ -200,7 +237,7 @@ unsafe extern "C" fn end(_: *mut c_void) {
         unsafe { libc::pthread_setspecific(END_KEY.load(Ordering::Relaxed), core::ptr::dangling()) };
         return;
     }
-    if let Some(me) = Me::get() {
+    if let Some(me) = CurrentThread::get() {
         me.ends();
     }
 }

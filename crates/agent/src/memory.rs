@@ -8,7 +8,9 @@ use core::ffi::{CStr, c_char};
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
-use longpole_ring::{AREA_BYTES, AREAS, AREAS_PER_SEGMENT, Area, HEADER_BYTES, Header, Owner, stride};
+use longpole_ring::{
+    AREA_BYTES, AREAS, AREAS_PER_SEGMENT, AgentHeader, Area, EventClock, HEADER_BYTES, Owner, stride,
+};
 
 use crate::{lifecycle, system};
 
@@ -19,15 +21,17 @@ const FIRST_AREAS: usize = 1024;
 const SHARE_OF_LIMIT: u64 = 64;
 const LONGEST_PATH: usize = 128;
 
-static HEADER: AtomicPtr<Header> = AtomicPtr::new(ptr::null_mut());
+static HEADER: AtomicPtr<AgentHeader> = AtomicPtr::new(ptr::null_mut());
 static SEGMENT: [AtomicPtr<u8>; SEGMENTS] = [const { AtomicPtr::new(ptr::null_mut()) }; SEGMENTS];
 /// Areas that are mapped behind the header.
 static MAPPED: AtomicUsize = AtomicUsize::new(0);
 static MAPPED_BYTES: AtomicUsize = AtomicUsize::new(0);
 /// Segments that may still be mapped.
 static SEGMENTS_LEFT: AtomicUsize = AtomicUsize::new(SEGMENTS);
-/// The process may no longer map memory, or make system calls, as it likes.
+/// The process may no longer map memory as it likes.
 static IS_CONFINED: AtomicBool = AtomicBool::new(false);
+/// The process may be ended for a system call.
+static IS_FILTERED: AtomicBool = AtomicBool::new(false);
 static PID: AtomicU32 = AtomicU32::new(0);
 /// Written once, before [`HEADER`].
 static mut PATH: [u8; LONGEST_PATH] = [0; LONGEST_PATH];
@@ -45,7 +49,7 @@ pub unsafe fn connect(path: *const c_char) {
     }
     let areas = areas_within_limit();
     let Some(address) = map(path, 0, HEADER_BYTES + areas * AREA_BYTES) else { return };
-    let header: *mut Header = address.cast();
+    let header: *mut AgentHeader = address.cast();
     // SAFETY: the mapping is as long as a header, page-aligned, and stays; all its words are atomic.
     let is_ours = unsafe { &*header }.is_ours();
     if !is_ours {
@@ -78,13 +82,30 @@ fn areas_within_limit() -> usize {
     0
 }
 
-/// The process is about to lose a freedom: nothing is mapped from now on, and no system call made that can be avoided.
+/// The process is about to lose a freedom: nothing is mapped from now on.
 pub fn confine() {
     IS_CONFINED.store(true, Ordering::Relaxed);
 }
 
+/// The process is about to put a filter on its system calls: the agent makes none from now on. It falls silent where the
+/// time is not certain to be had without one.
+pub fn filter() {
+    confine();
+    IS_FILTERED.store(true, Ordering::Relaxed);
+    if header().is_some_and(|header| header.clock() == EventClock::Monotonic) {
+        leave();
+    }
+}
+
+/// Whether the agent may make system calls of its own in this process.
+#[must_use]
+pub fn may_call() -> bool {
+    !IS_FILTERED.load(Ordering::Relaxed)
+}
+
 /// The process is about to forbid even to ask for the time: the agent falls silent in it.
 pub fn leave() {
+    IS_FILTERED.store(true, Ordering::Relaxed);
     let header = HEADER.load(Ordering::Acquire);
     // SAFETY: a pointer that is stored there points to a mapping that is never undone.
     if let Some(header) = unsafe { header.as_ref() } {
@@ -106,7 +127,7 @@ pub fn shrink() {
     confine();
     let base = HEADER.load(Ordering::Acquire).cast::<u8>();
     // SAFETY: a pointer that is stored there points to a mapping that is never undone.
-    let Some(header) = (unsafe { base.cast::<Header>().as_ref() }) else { return };
+    let Some(header) = (unsafe { base.cast::<AgentHeader>().as_ref() }) else { return };
     let mapped = MAPPED.load(Ordering::Relaxed);
     let kept = header.pool.used() + MARGIN;
     if kept >= mapped || MAPPED.compare_exchange(mapped, kept, Ordering::Relaxed, Ordering::Relaxed).is_err()
@@ -119,9 +140,11 @@ pub fn shrink() {
     unsafe { system::unmap(base.add(HEADER_BYTES + kept_bytes), bytes) };
 }
 
+/// Maps a part of the recorder's memory. In another root, or among other processes, its path can lead to a file of
+/// somebody else's: so only a file is taken that nobody can cut off under the mapping.
 fn map(path: &CStr, offset: usize, length: usize) -> Option<*mut u8> {
     let descriptor = system::open(path)?;
-    let address = system::map(descriptor, offset, length);
+    let address = if system::is_sealed(descriptor) { system::map(descriptor, offset, length) } else { None };
     system::close(descriptor);
     if let Some(address) = address {
         system::leave_out_of_core_dumps(address, length);
@@ -132,7 +155,7 @@ fn map(path: &CStr, offset: usize, length: usize) -> Option<*mut u8> {
 /// The header, while the recorder records.
 #[inline(always)]
 #[must_use]
-pub fn header() -> Option<&'static Header> {
+pub fn header() -> Option<&'static AgentHeader> {
     let header = HEADER.load(Ordering::Acquire);
     // SAFETY: a pointer that is stored there points to a mapping that is never undone.
     unsafe { header.as_ref() }.filter(|header| header.is_recording())
@@ -146,28 +169,29 @@ pub fn pid() -> u32 {
 }
 
 /// This process is a new one, made by a fork.
-pub fn renew() {
-    PID.store(system::pid(), Ordering::Relaxed);
+pub fn renew(pid: u32) {
+    PID.store(pid, Ordering::Relaxed);
 }
 
 /// An area for the calling thread; `None` where there is none, which is counted.
 #[cold]
 #[must_use]
-pub fn claim(header: &Header) -> Option<&'static Area> {
-    let index = header.pool.claim();
+pub fn claim(header: &AgentHeader) -> Option<&'static Area> {
+    let tid = lifecycle::tid();
+    let index = tid.and_then(|_| header.pool.claim());
     let mode = header.mode();
     let area = index.and_then(|index| area(index, stride(mode)));
     if let (Some(index), None) = (index, area) {
         // It is as clean as it came.
         header.pool.give_back(index);
     }
-    match area {
-        Some(area) => {
+    match area.zip(tid) {
+        Some((area, tid)) => {
             if mode.calls {
                 // SAFETY: areas are so far apart that each is followed by its long ring.
                 unsafe { area.lengthen() };
             }
-            area.begin(Owner { pid: pid(), tid: lifecycle::tid() });
+            area.begin(Owner { pid: pid(), tid });
         }
         None => header.count_thread_without_area(),
     }

@@ -9,24 +9,24 @@ use libc::c_void;
 
 /// A function of a library that comes after the agent in the order of symbols.
 #[derive(Debug)]
-pub struct Real {
+pub struct NextFunction {
     name: &'static CStr,
     /// The version that programs are linked with, where the default one is another.
     version: Option<&'static CStr>,
     address: AtomicPtr<c_void>,
 }
 
-impl Real {
+impl NextFunction {
     /// The function with this name.
     #[must_use]
     pub const fn new(name: &'static CStr) -> Self {
-        Real { name, version: None, address: AtomicPtr::new(ptr::null_mut()) }
+        NextFunction { name, version: None, address: AtomicPtr::new(ptr::null_mut()) }
     }
 
     /// One version of the function with this name.
     #[must_use]
     pub const fn versioned(name: &'static CStr, version: &'static CStr) -> Self {
-        Real { name, version: Some(version), address: AtomicPtr::new(ptr::null_mut()) }
+        NextFunction { name, version: Some(version), address: AtomicPtr::new(ptr::null_mut()) }
     }
 
     /// Its address; null where no library has it.
@@ -61,26 +61,30 @@ impl Real {
         if address.is_null() {
             return None;
         }
-        union Cast<F: Copy> {
+        union SymbolCast<F: Copy> {
             address: *mut c_void,
             function: ManuallyDrop<F>,
         }
         // SAFETY: both are one pointer wide; the caller vouches for the type.
-        Some(unsafe { *Cast { address }.function })
+        Some(unsafe { *SymbolCast { address }.function })
     }
 }
 
 /// One version of a function; null where there is none, or where libc knows no versions. (Then it is not there to be
 /// linked with either: so it is looked for by its name.)
 fn find_version(name: &CStr, version: &CStr) -> *mut c_void {
-    type Find = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> *mut c_void;
+    type FindVersion = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> *mut c_void;
     // SAFETY: all texts end with a zero, and the type is the function's own.
     unsafe {
         let find = libc::dlsym(libc::RTLD_DEFAULT, c"dlvsym".as_ptr());
         if find.is_null() {
             return find;
         }
-        core::mem::transmute::<*mut c_void, Find>(find)(libc::RTLD_NEXT, name.as_ptr(), version.as_ptr())
+        core::mem::transmute::<*mut c_void, FindVersion>(find)(
+            libc::RTLD_NEXT,
+            name.as_ptr(),
+            version.as_ptr(),
+        )
     }
 }
 
@@ -90,9 +94,9 @@ pub fn find_all() {
     unsafe extern "C" {
         // The linker sets these around the section.
         #[link_name = "__start_longpole_real"]
-        static START: Real;
+        static START: NextFunction;
         #[link_name = "__stop_longpole_real"]
-        static STOP: Real;
+        static STOP: NextFunction;
         fn dlerror() -> *mut core::ffi::c_char;
     }
     let (mut at, end) = (&raw const START, &raw const STOP);
@@ -134,16 +138,16 @@ macro_rules! hooks {
         pub unsafe extern "C-unwind" fn $name($($argument: $kind),*) $(-> $result)? {
             type Function = unsafe extern "C-unwind" fn($($kind),*) $(-> $result)?;
             #[cfg_attr(feature = "preload", unsafe(link_section = "longpole_real"))]
-            static REAL: $crate::real::Real = $crate::hooks!(@real $name $($version)?);
+            static REAL: $crate::real::NextFunction = $crate::hooks!(@real $name $($version)?);
             // SAFETY: the type is the function's own.
             let Some($real) = (unsafe { REAL.function::<Function>() }) else { return $missing };
             $body
         }
     )*};
     (@real $name:ident $version:literal) => {
-        $crate::real::Real::versioned($crate::real::text(concat!(stringify!($name), "\0")), $version)
+        $crate::real::NextFunction::versioned($crate::real::text(concat!(stringify!($name), "\0")), $version)
     };
     (@real $name:ident) => {
-        $crate::real::Real::new($crate::real::text(concat!(stringify!($name), "\0")))
+        $crate::real::NextFunction::new($crate::real::text(concat!(stringify!($name), "\0")))
     };
 }

@@ -1,10 +1,10 @@
 //! The call stack at a hook, for recorders that get none from the kernel.
 
-use longpole_ring::{Area, Header, Kind, LONGEST_EVENT, event_in};
+use longpole_ring::{AgentHeader, Area, LONGEST_EVENT, RingEventKind, event_in};
 
 /// Registers of a hook's frame.
 #[derive(Clone, Copy, Debug)]
-pub struct Frame {
+pub struct HookFrame {
     /// An address in the hook.
     pub instruction: u64,
     /// Stack pointer.
@@ -13,7 +13,7 @@ pub struct Frame {
     pub frame: u64,
 }
 
-impl Frame {
+impl HookFrame {
     /// Where the hook was called: its return address.
     #[inline(always)]
     #[must_use]
@@ -40,7 +40,7 @@ macro_rules! frame {
                 options(nomem, nostack, preserves_flags)
             );
         }
-        $crate::stack::Frame { instruction, stack, frame }
+        $crate::stack::HookFrame { instruction, stack, frame }
     }};
 }
 
@@ -52,7 +52,7 @@ const FIXED: usize = 7;
 const SMALLEST_STACK: u64 = 64 * 1024;
 
 /// Tells the stack, unless this thread has told the same one lately. Returns its key; 0 where there is none.
-pub fn tell(area: &Area, header: &Header, now: u64, at: Frame) -> u64 {
+pub fn tell(area: &Area, header: &AgentHeader, now: u64, at: HookFrame) -> u64 {
     let mode = header.mode();
     let (bottom, top) = area.stack();
     let is_on_stack = at.stack > bottom && at.frame >= at.stack && at.frame < top;
@@ -98,7 +98,7 @@ pub fn tell(area: &Area, header: &Header, now: u64, at: Frame) -> u64 {
     }
     words[2] = key;
     words[6] = (length - FIXED) as u64;
-    event_in(&mut words, length + memory.len(), Kind::Stack, 0, now);
+    event_in(&mut words, length + memory.len(), RingEventKind::Stack, 0, now);
     if !area.push_parts(&words[..length], memory) {
         area.forget_stack(key);
         return 0;

@@ -47,11 +47,30 @@ pub fn tid() -> u32 {
 /// Opens a file for reading and writing; it closes at an execution.
 #[must_use]
 pub fn open(path: &CStr) -> Option<usize> {
-    let flags = (libc::O_RDWR | libc::O_CLOEXEC) as usize;
+    let flags = (libc::O_RDWR | libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY) as usize;
     // SAFETY: the path ends with a zero.
     let descriptor =
         unsafe { call(libc::SYS_openat, [libc::AT_FDCWD as usize, path.as_ptr() as usize, flags, 0, 0, 0]) };
     usize::try_from(descriptor).ok()
+}
+
+/// Whether the file can be opened for reading now, as a loader opens a library.
+#[must_use]
+pub fn is_readable(path: &CStr) -> bool {
+    let flags = (libc::O_RDONLY | libc::O_CLOEXEC) as usize;
+    // SAFETY: the path ends with a zero.
+    let descriptor =
+        unsafe { call(libc::SYS_openat, [libc::AT_FDCWD as usize, path.as_ptr() as usize, flags, 0, 0, 0]) };
+    usize::try_from(descriptor).map(close).is_ok()
+}
+
+/// Whether the file is memory whose length stays what it is.
+#[must_use]
+pub fn is_sealed(descriptor: usize) -> bool {
+    const SEALS: isize = (libc::F_SEAL_SHRINK | libc::F_SEAL_GROW) as isize;
+    // SAFETY: a question about a descriptor; files of other kinds give an error number.
+    let seals = unsafe { call(libc::SYS_fcntl, [descriptor, libc::F_GET_SEALS as usize, 0, 0, 0, 0]) };
+    seals >= 0 && seals & SEALS == SEALS
 }
 
 /// Closes a descriptor.

@@ -3,29 +3,32 @@
 use core::ptr;
 use core::sync::atomic::{Ordering, compiler_fence};
 
-use longpole_ring::{Area, Header, Kind, Mode, Status, Taken, UNTIMED, WaitKind, event};
+use longpole_ring::{
+    AgentHeader, Area, AreaStatus, LockAcquisition, Mode, RingEventKind, UNTIMED, WaitKind, event,
+};
 
 use crate::clock;
 use crate::lifecycle;
 use crate::memory;
-use crate::stack::{self, Frame};
-use crate::tls::{self, Slot};
+use crate::monitors;
+use crate::stack::{self, HookFrame};
+use crate::tls::{self, ThreadSlot};
 
 /// The calling thread, with an area of its own, while the recorder records.
 ///
 /// Has no destructor and borrows nothing: it may live across a call that unwinds.
 #[derive(Clone, Copy, Debug)]
-pub struct Me {
-    header: &'static Header,
+pub struct CurrentThread {
+    header: &'static AgentHeader,
     area: &'static Area,
 }
 
-impl Me {
+impl CurrentThread {
     /// The calling thread; `None` where it goes unrecorded, or where the agent is at work in it already (this is a
     /// signal handler then).
     #[inline(always)]
     #[must_use]
-    pub fn get() -> Option<Me> {
+    pub fn get() -> Option<CurrentThread> {
         let header = memory::header()?;
         let slot = tls::slot();
         if slot.busy.get() != 0 && !was_left(slot) {
@@ -36,13 +39,13 @@ impl Me {
             return begin(header, slot);
         }
         // SAFETY: what is stored there points to an area, and areas are never unmapped.
-        Some(Me { header, area: unsafe { &*area } })
+        Some(CurrentThread { header, area: unsafe { &*area } })
     }
 
     /// A thread with this area.
     #[cfg(test)]
-    pub(crate) fn new(header: &'static Header, area: &'static Area) -> Me {
-        Me { header, area }
+    pub(crate) fn new(header: &'static AgentHeader, area: &'static Area) -> CurrentThread {
+        CurrentThread { header, area }
     }
 
     /// What the recorder wants to know.
@@ -55,7 +58,7 @@ impl Me {
     /// The header.
     #[inline]
     #[must_use]
-    pub fn header(self) -> &'static Header {
+    pub fn header(self) -> &'static AgentHeader {
         self.header
     }
 
@@ -79,13 +82,19 @@ impl Me {
     }
 
     /// Writes an event of now.
-    pub fn tell<const WORDS: usize>(self, kind: Kind, subject: u64, rest: &[u64]) {
+    pub fn tell<const WORDS: usize>(self, kind: RingEventKind, subject: u64, rest: &[u64]) {
         let now = self.now();
         self.with(|area| area.push(&event::<WORDS>(kind, subject, now, rest)));
     }
 
     /// Writes an event of now with the key of the stack as the last of `rest`.
-    pub fn tell_with_stack<const WORDS: usize>(self, kind: Kind, subject: u64, rest: &mut [u64], at: Frame) {
+    pub fn tell_with_stack<const WORDS: usize>(
+        self,
+        kind: RingEventKind,
+        subject: u64,
+        rest: &mut [u64],
+        at: HookFrame,
+    ) {
         let now = self.now();
         self.with(|area| {
             if let Some(last) = rest.last_mut() {
@@ -98,16 +107,62 @@ impl Me {
     /// The thread has acquired a lock at `place`.
     #[inline(always)]
     pub fn took(self, kind: WaitKind, subject: u64, place: u64, contended: bool) {
+        self.begins_hold(kind, subject, place, contended);
+        if matches!(kind, WaitKind::Mutex) && monitors::has(subject) {
+            self.begins_section(subject, place);
+        }
+    }
+
+    /// The thread holds a lock again after it waited for a condition.
+    #[inline(always)]
+    pub fn begins_hold(self, kind: WaitKind, subject: u64, place: u64, contended: bool) {
         self.with(|area| {
             let is_timed = area.holds.is_timed(contended);
             let now = if is_timed { self.now() } else { UNTIMED | self.header.coarse_time() };
-            area.holds.take(Taken { subject, place, kind: kind as u8, contended }, now);
+            area.holds.take(LockAcquisition { subject, place, kind: kind as u8, contended }, now);
         });
+    }
+
+    /// The thread holds a mutex with which threads wait for conditions. Where such sections come faster than they are read, the
+    /// last that is told has no place: from then on none of this mutex is.
+    #[cold]
+    #[inline(never)]
+    fn begins_section(self, mutex: u64, place: u64) {
+        if !self.area.has_spare_room() {
+            monitors::give_up(mutex);
+            return self.tell::<3>(RingEventKind::Locks, mutex, &[0]);
+        }
+        self.tell::<3>(RingEventKind::Locks, mutex, &[place]);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn ends_section(self, mutex: u64) {
+        self.tell::<2>(RingEventKind::Unlocks, mutex, &[]);
+    }
+
+    /// The thread waits with this mutex, or signals while it holds it: from now on all its sections are told, this one too.
+    #[cold]
+    pub fn monitors(self, mutex: u64) {
+        if monitors::add(mutex)
+            && let Some(place) = self.area.holds.place_of(mutex)
+        {
+            self.begins_section(mutex, place);
+        }
     }
 
     /// The thread is about to release what it holds.
     #[inline(always)]
     pub fn gives(self, subject: u64) {
+        if monitors::has(subject) {
+            self.ends_section(subject);
+        }
+        self.ends_hold(subject);
+    }
+
+    /// The thread's hold is over, its critical section may not be: it waits for a condition.
+    #[inline(always)]
+    pub fn ends_hold(self, subject: u64) {
         self.with(|area| {
             let hands_over = |row| self.hand_over(area, &row);
             let times = (|| self.now(), self.header.coarse_time());
@@ -118,7 +173,7 @@ impl Me {
     #[cold]
     #[inline(never)]
     fn hand_over(self, area: &Area, row: &longpole_ring::HoldRow) {
-        area.push(&event::<9>(Kind::Held, row.subject, self.now(), &row.words()));
+        area.push(&event::<9>(RingEventKind::Held, row.subject, self.now(), &row.words()));
     }
 
     /// Whether somebody waits for what lies at this address.
@@ -130,18 +185,24 @@ impl Me {
 
     /// Whoever waits for the subject can go on, or try again: at most so many, 0 for all.
     #[cold]
-    pub fn releases(self, kind: WaitKind, subject: u64, most: u64, at: Frame) {
+    pub fn releases(self, kind: WaitKind, subject: u64, most: u64, at: HookFrame) {
         let kind = kind as u64 | most << 8;
         if self.mode().waits {
-            self.tell_with_stack::<4>(Kind::Releases, subject, &mut [kind, 0], at);
+            self.tell_with_stack::<4>(RingEventKind::Releases, subject, &mut [kind, 0], at);
         } else {
-            self.tell::<4>(Kind::Releases, subject, &[kind, 0]);
+            self.tell::<4>(RingEventKind::Releases, subject, &[kind, 0]);
         }
+    }
+
+    /// The thread has come to where others wait for it, though none of them does so yet; where it is nobody needs to know.
+    #[cold]
+    pub fn arrives(self, kind: WaitKind, subject: u64) {
+        self.tell::<4>(RingEventKind::Releases, subject, &[kind as u64, 0]);
     }
 
     /// Tells of a release, if somebody waits for it.
     #[inline(always)]
-    pub fn releases_if_awaited(self, kind: WaitKind, subject: u64, most: u64, at: Frame) {
+    pub fn releases_if_awaited(self, kind: WaitKind, subject: u64, most: u64, at: HookFrame) {
         if self.is_awaited(subject) {
             self.releases(kind, subject, most, at);
         }
@@ -149,7 +210,7 @@ impl Me {
 
     /// The thread begins to wait. `detail` is a descriptor, a tid or the like, 0 where there is none.
     #[cold]
-    pub fn waits(self, kind: WaitKind, subject: u64, detail: u64, at: Frame) {
+    pub fn waits(self, kind: WaitKind, subject: u64, detail: u64, at: HookFrame) {
         if !self.area.state.is_within() {
             self.begins_wait(kind, subject, detail, at);
         }
@@ -165,7 +226,7 @@ impl Me {
 
     /// The thread begins to wait, as the program or a runtime says: waits inside, of which hooks tell, are part of it.
     #[cold]
-    pub fn waits_as_told(self, kind: WaitKind, subject: u64, detail: u64, at: Frame) {
+    pub fn waits_as_told(self, kind: WaitKind, subject: u64, detail: u64, at: HookFrame) {
         if self.with(|area| area.state.enter()) {
             self.begins_wait(kind, subject, detail, at);
         }
@@ -183,7 +244,7 @@ impl Me {
         }
     }
 
-    fn begins_wait(self, kind: WaitKind, subject: u64, detail: u64, at: Frame) {
+    fn begins_wait(self, kind: WaitKind, subject: u64, detail: u64, at: HookFrame) {
         self.header.waiters(memory::pid(), subject).fetch_add(1, Ordering::SeqCst);
         let now = self.now();
         let mut rest = [kind as u64 | detail << 8, 0];
@@ -192,7 +253,7 @@ impl Me {
                 rest[1] = stack::tell(area, self.header, now, at);
             }
             area.state.wait(kind, subject, now);
-            area.push(&event::<4>(Kind::Waits, subject, now, &rest));
+            area.push(&event::<4>(RingEventKind::Waits, subject, now, &rest));
         });
     }
 
@@ -201,13 +262,13 @@ impl Me {
         let now = self.now();
         self.with(|area| {
             area.state.work();
-            area.push(&event::<3>(Kind::Done, subject, now, &[u64::from(granted)]));
+            area.push(&event::<3>(RingEventKind::Done, subject, now, &[u64::from(granted)]));
         });
     }
 
     /// The same for what comes from outside the program, which no thread lets go on.
     #[cold]
-    pub fn waits_outside(self, kind: WaitKind, detail: u64, at: Frame) {
+    pub fn waits_outside(self, kind: WaitKind, detail: u64, at: HookFrame) {
         if self.area.state.is_within() {
             return;
         }
@@ -215,7 +276,7 @@ impl Me {
         self.with(|area| {
             let key = stack::tell(area, self.header, now, at);
             area.state.wait(kind, 0, now);
-            area.push(&event::<4>(Kind::Waits, 0, now, &[kind as u64 | detail << 8, key]));
+            area.push(&event::<4>(RingEventKind::Waits, 0, now, &[kind as u64 | detail << 8, key]));
         });
     }
 
@@ -228,7 +289,7 @@ impl Me {
         let now = self.now();
         self.with(|area| {
             area.state.work();
-            area.push(&event::<3>(Kind::Done, 0, now, &[1]));
+            area.push(&event::<3>(RingEventKind::Done, 0, now, &[1]));
         });
     }
 
@@ -237,7 +298,7 @@ impl Me {
         let now = self.now();
         self.with(|area| {
             for row in area.holds.rows() {
-                area.push(&event::<9>(Kind::Held, row.subject, now, &row.words()));
+                area.push(&event::<9>(RingEventKind::Held, row.subject, now, &row.words()));
             }
         });
     }
@@ -251,19 +312,18 @@ impl Me {
         }
         let (first, second) = bytes.split_at(8);
         let word = |half: &[u8]| half.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
-        self.tell::<4>(Kind::Named, 0, &[word(first), word(second)]);
+        self.tell::<4>(RingEventKind::Named, 0, &[word(first), word(second)]);
     }
 
-    /// The thread's last words.
+    /// The thread's last words. What it holds back the recorder finds.
     pub fn ends(self) {
-        self.hands_over_all();
         // A wait that was cancelled never came back.
         if let Some((_, subject, _)) = self.area.state.read().filter(|&(_, subject, _)| subject != 0) {
             self.header.waiters(memory::pid(), subject).fetch_sub(1, Ordering::SeqCst);
         }
         let now = self.now();
         self.with(|area| {
-            area.push(&event::<2>(Kind::Ends, 0, now, &[]));
+            area.push(&event::<2>(RingEventKind::Ends, 0, now, &[]));
             area.end();
         });
         let slot = tls::slot();
@@ -281,8 +341,8 @@ impl Me {
     #[must_use]
     pub fn tid(self) -> u32 {
         match self.area.status() {
-            Status::Free => 0,
-            Status::Live(owner) | Status::Ended(owner) => owner.tid,
+            AreaStatus::Free => 0,
+            AreaStatus::Live(owner) | AreaStatus::Ended(owner) => owner.tid,
         }
     }
 
@@ -304,7 +364,7 @@ fn stack_pointer() -> u64 {
 /// Whether the agent's work in this thread was left for good: by a jump out of a signal handler that came meanwhile.
 /// Then the thread is further out on its stack than that work was; a handler is further in, or on another stack.
 #[cold]
-fn was_left(slot: &Slot) -> bool {
+fn was_left(slot: &ThreadSlot) -> bool {
     // SAFETY: null, or an area, which is never unmapped while a thread has it.
     let Some(area) = (unsafe { slot.area.get().as_ref() }) else { return false };
     let (bottom, top) = area.stack();
@@ -317,7 +377,7 @@ fn was_left(slot: &Slot) -> bool {
 }
 
 #[cold]
-fn begin(header: &'static Header, slot: &'static Slot) -> Option<Me> {
+fn begin(header: &'static AgentHeader, slot: &'static ThreadSlot) -> Option<CurrentThread> {
     if slot.is_off.get() != 0 {
         return None;
     }
@@ -333,5 +393,5 @@ fn begin(header: &'static Header, slot: &'static Slot) -> Option<Me> {
     }
     compiler_fence(Ordering::SeqCst);
     slot.busy.set(0);
-    area.map(|area| Me { header, area })
+    area.map(|area| CurrentThread { header, area })
 }

@@ -25,7 +25,7 @@ global_asm!(
 /// What a thread keeps of the agent.
 #[repr(C)]
 #[derive(Debug)]
-pub struct Slot {
+pub struct ThreadSlot {
     /// The thread's area; null before its first event.
     pub area: Cell<*const Area>,
     /// Where on the stack the agent is at work in this thread, else 0: a signal handler that comes now goes unrecorded.
@@ -47,13 +47,13 @@ pub struct Initialisation {
     pub control: u64,
 }
 
-const _: () = assert!(size_of::<Slot>() == 40);
+const _: () = assert!(size_of::<ThreadSlot>() == 40);
 
 /// The calling thread's slot.
 #[inline(always)]
 #[must_use]
-pub fn slot() -> &'static Slot {
-    let slot: *const Slot;
+pub fn slot() -> &'static ThreadSlot {
+    let slot: *const ThreadSlot;
     // SAFETY: the variable is defined above, lives as long as its thread, and is of this type; zeroes are a valid
     // value. Only its own thread (and signal handlers on it) gets this reference.
     unsafe {

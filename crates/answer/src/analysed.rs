@@ -1,35 +1,54 @@
 //! A run with its analysis, and the details that were wanted of it so far.
 
+use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::sync::Arc;
 
-use longpole_metrics::{Analysis, Change, Demand, Details, analyse, details, what_if};
-use longpole_report::{Beside, Input, NamedChange, Options, Report, View, build, build_what_if};
-use longpole_trace::{Evidence, Timelines};
+use longpole_metrics::{
+    Analysis, ChangeSubject, Details, DetailsDemand, ReplayDemand, WorkChange, details, replay, what_if,
+};
+use longpole_report::{
+    NamedChange, OutsideAnswers, Report, ReportInput, ReportOptions, View, build, build_replay,
+    build_what_if, refusal_text,
+};
+use longpole_trace::{Evidence, Fold, FoldedTimelines, Folding, Timelines};
 
 use crate::error::{Error, Result};
-use crate::memory::Memory;
-use crate::question::{Question, Supposition};
+use crate::memory::ValueCache;
+use crate::question::{Question, ReplayQuestion, WhatIfQuestion};
 use crate::run::Run;
 
 /// Sets of details that are kept of a run. One of them is what the summary needs.
 const DETAILS_KEPT: usize = 6;
 
+/// Ways to fold.
+const FOLDS: usize = 3;
+
 /// A recording, or a phase of it, analysed.
 #[derive(Debug)]
 pub struct Analysed {
     run: Arc<Run>,
-    choices: longpole_metrics::Options,
+    choices: longpole_metrics::MetricOptions,
     analysis: Analysis,
     evidence: Evidence,
-    details: Memory<Demand, Arc<Details>>,
+    folded: ValueCache<Fold, Arc<Folded>>,
+}
+
+/// The analysis with its charges at the owners of their paths, and the details that were wanted of it so far.
+#[derive(Debug)]
+struct Folded {
+    folding: Folding,
+    analysis: Analysis,
+    details: ValueCache<DetailsDemand, Arc<Details>>,
 }
 
 impl Analysed {
-    /// Analyses the run.
-    pub(crate) fn new(run: Arc<Run>, io_idle: bool) -> Result<Analysed> {
-        let choices = longpole_metrics::Options { io_idle };
-        let unreadable = Error::unreadable(run.trace().path());
-        let mut analysis = analyse(&*run, &choices).map_err(unreadable)?;
+    /// The run with its analysis.
+    pub(crate) fn new(
+        run: Arc<Run>,
+        choices: longpole_metrics::MetricOptions,
+        mut analysis: Analysis,
+    ) -> Analysed {
         let evidence = run.evidence();
         // What threads said of where they are counts like what a timer found.
         let samples = evidence.samples + evidence.told_observations;
@@ -38,7 +57,7 @@ impl Analysed {
             let samples = samples as f64 * run.cpu_share();
             analysis.effective_samples = analysis.effective_samples.at_most(samples.round() as u64);
         }
-        Ok(Analysed { run, choices, analysis, evidence, details: Memory::of(DETAILS_KEPT) })
+        Analysed { run, choices, analysis, evidence, folded: ValueCache::of(FOLDS) }
     }
 
     /// What was analysed.
@@ -47,7 +66,7 @@ impl Analysed {
         &self.run
     }
 
-    /// The metrics.
+    /// The metrics, with nothing folded.
     #[must_use]
     pub fn analysis(&self) -> &Analysis {
         &self.analysis
@@ -55,7 +74,7 @@ impl Analysed {
 
     /// The choices that the metrics were computed with.
     #[must_use]
-    pub fn choices(&self) -> longpole_metrics::Options {
+    pub fn choices(&self) -> longpole_metrics::MetricOptions {
         self.choices
     }
 
@@ -64,22 +83,26 @@ impl Analysed {
         &self,
         views: &[View],
         question: &Question,
-        beside: &Beside,
+        outside_answers: &OutsideAnswers,
     ) -> Result<Vec<Report>> {
         let mut options = question.options(self.run.span());
-        let mut demand = Demand::default();
+        let mut demands: BTreeMap<Fold, DetailsDemand> = BTreeMap::new();
         for view in views {
             let find = |of: &String| view.find(of, &self.run.names());
             // Nodes of metrics are more than what has a name: the program, machines.
             let of = question.of.as_ref().filter(|_| *view != View::Metrics);
             options.of = of.map(find).transpose()?;
-            demand = demand.or(view.demand(&options));
+            let demand = demands.entry(view.fold(question.fold)).or_default();
+            *demand = std::mem::take(demand).or(view.demand(&options));
         }
-        let details = self.details(demand)?;
         let report = |&view: &View| {
-            self.build((&details, beside), &options, |input, options| build(view, input, options))
+            let fold = view.fold(question.fold);
+            let folded = self.folded(fold);
+            let details = self.details(&folded, &demands[&fold])?;
+            let build = |input: &ReportInput<'_>, options: &ReportOptions| build(view, input, options);
+            Ok(self.build((&folded, &details, outside_answers), &options, build))
         };
-        let reports: Vec<Report> = views.iter().map(report).collect();
+        let reports: Vec<Report> = views.iter().map(report).collect::<Result<_>>()?;
         match options.explain.filter(|_| reports.iter().all(|report| report.rows.is_empty())) {
             Some(number) => Err(Error::NoSuchWait { number }),
             None => Ok(reports),
@@ -87,39 +110,84 @@ impl Analysed {
     }
 
     /// What becomes of the run.
-    pub(crate) fn what_if(&self, supposition: &Supposition) -> Result<Report> {
+    pub(crate) fn what_if(&self, supposition: &WhatIfQuestion) -> Result<Report> {
         let names = self.run.names();
         let parse = |text: &String| NamedChange::parse(text, &names);
         let changes = supposition.changes.iter().map(parse).collect::<longpole_report::Result<Vec<_>>>()?;
-        let plain: Vec<Change> = changes.iter().map(|change| change.change.clone()).collect();
-        let found = what_if(&*self.run, &self.choices, &plain).map_err(self.unreadable())?;
+        let plain: Vec<WorkChange> = changes.iter().map(|change| change.change.clone()).collect();
+        let folded = self.folded(supposition.fold);
+        let found = what_if(&*self.run, &self.choices, &self.analysis, &plain, &folded.folding);
+        let found = found.map_err(self.unreadable())?;
         let options = Question { top: supposition.top, ..Question::default() }.options(self.run.span());
-        let build = |input: &Input<'_>, options: &Options| build_what_if(input, options, &changes, &found);
-        Ok(self.build((&Details::default(), &Beside::default()), &options, build))
+        let build = |input: &ReportInput<'_>, options: &ReportOptions| {
+            build_what_if(input, options, &changes, &found)
+        };
+        Ok(self.build((&folded, &Details::default(), &OutsideAnswers::default()), &options, build))
+    }
+
+    /// What becomes of the run executed again.
+    pub(crate) fn replay(&self, question: &ReplayQuestion) -> Result<Report> {
+        let names = self.run.names();
+        let parse = |text: &String| NamedChange::parse(text, &names);
+        let changes = question.changes.iter().map(parse).collect::<longpole_report::Result<Vec<_>>>()?;
+        let is_partly = |change: &&NamedChange| {
+            change.change.factor != 0.0 && matches!(change.change.subject, ChangeSubject::Objects(_))
+        };
+        if let Some(change) = changes.iter().find(is_partly) {
+            let reason = "an object can only be removed, with the factor 0";
+            return Err(Error::NoReplayOf { change: change.name.clone(), reason });
+        }
+        let folded = self.folded(question.fold);
+        let demand = ReplayDemand {
+            changes: changes.iter().map(|change| change.change.clone()).collect(),
+            io_is_free: question.io_is_free,
+            processors: question.processors.clone(),
+            ..ReplayDemand::default()
+        };
+        let found = replay(&*self.run, &self.choices, &self.analysis, &demand, &folded.folding);
+        let refused = |refusal| Error::NotReplayed { reason: refusal_text(&refusal) };
+        let found = found.map_err(self.unreadable())?.map_err(refused)?;
+        let options = Question::default().options(self.run.span());
+        let build = |input: &ReportInput<'_>, options: &ReportOptions| {
+            build_replay(input, options, (&changes, question.io_is_free), &found)
+        };
+        Ok(self.build((&folded, &Details::default(), &OutsideAnswers::default()), &options, build))
     }
 
     fn build(
         &self,
-        (details, beside): (&Details, &Beside),
-        options: &Options,
-        build: impl FnOnce(&Input<'_>, &Options) -> Report,
+        (folded, details, outside_answers): (&Folded, &Details, &OutsideAnswers),
+        options: &ReportOptions,
+        build: impl FnOnce(&ReportInput<'_>, &ReportOptions) -> Report,
     ) -> Report {
-        let input = Input {
+        let input = ReportInput {
             program: self.run.program(),
             paths: self.run.paths(),
+            folding: &folded.folding,
             objects: self.run.objects(),
-            analysis: &self.analysis,
+            analysis: &folded.analysis,
             details,
             evidence: &self.evidence,
-            beside,
+            outside_answers,
         };
         build(&input, options)
     }
 
-    fn details(&self, demand: Demand) -> Result<Arc<Details>> {
+    fn folded(&self, fold: Fold) -> Arc<Folded> {
+        let fold = self.folded.get_or(fold, || {
+            let folding = Folding::new(self.run.paths(), fold);
+            let analysis = self.analysis.folded(self.run.paths(), &folding);
+            Ok::<_, Infallible>(Arc::new(Folded { folding, analysis, details: ValueCache::of(DETAILS_KEPT) }))
+        });
+        let Ok(folded) = fold;
+        folded
+    }
+
+    fn details(&self, folded: &Folded, demand: &DetailsDemand) -> Result<Arc<Details>> {
         // Details that have more would do, too, but views tell more where they find more.
-        self.details.get_or(demand.clone(), || {
-            let details = details(&*self.run, &self.choices, &demand, &self.analysis);
+        folded.details.get_or(demand.clone(), || {
+            let timelines = FoldedTimelines::new(&*self.run, &folded.folding);
+            let details = details(&timelines, &self.choices, demand, &folded.analysis);
             details.map(Arc::new).map_err(self.unreadable())
         })
     }

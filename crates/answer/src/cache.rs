@@ -21,8 +21,8 @@ const HEAD: &str = "longpole answer 1";
 /// What files of the cache are called.
 const ENDING: &str = "answer";
 /// Most bytes of all answers, and what remains when there were more.
-const MOST_BYTES: u64 = 64 << 20;
-const KEPT_BYTES: u64 = 48 << 20;
+const MOST_BYTES: u64 = 128 << 20;
+const KEPT_BYTES: u64 = 96 << 20;
 
 /// Answers on disk.
 #[derive(Debug)]
@@ -42,32 +42,51 @@ impl Cache {
     /// The answer that is remembered under the key.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<String> {
-        let mut text = String::from_utf8(fs::read(self.file(key)?).ok()?).ok()?;
-        let head = self.head(key);
-        let rest = text.strip_prefix(&head)?;
-        let (seal, answer) = rest.split_once('\n')?;
-        if seal != sealed(answer) {
+        String::from_utf8(self.get_bytes(key)?).ok()
+    }
+
+    /// The same of an answer that is no text.
+    pub(crate) fn get_bytes(&self, key: &str) -> Option<Vec<u8>> {
+        let file = self.file(key).filter(|file| is_regular(file))?;
+        let mut bytes = fs::read(file).ok()?;
+        let rest = bytes.strip_prefix(self.head(key).as_bytes())?;
+        let seal = rest.iter().position(|&byte| byte == b'\n')?;
+        let answer = &rest[seal + 1..];
+        if rest[..seal] != *sealed(answer).as_bytes() {
             return None;
         }
-        let begin = text.len() - answer.len();
-        text.drain(..begin);
-        Some(text)
+        let begin = bytes.len() - answer.len();
+        bytes.drain(..begin);
+        Some(bytes)
     }
 
     /// Remembers an answer, if that is possible here.
     pub fn put(&self, key: &str, answer: &str) {
+        self.put_bytes(key, answer.as_bytes());
+    }
+
+    /// The same of an answer that is no text.
+    pub(crate) fn put_bytes(&self, key: &str, answer: &[u8]) {
         // Without it everything is right, only slower: a full disk or a foreign recording is no failure.
         let _ = self.write(key, answer);
     }
 
-    fn write(&self, key: &str, answer: &str) -> Option<()> {
+    /// Removes all answers.
+    pub(crate) fn clear(&self) {
+        if fs::symlink_metadata(&self.folder).is_ok_and(|metadata| metadata.is_dir()) {
+            trim(&self.folder, 0);
+        }
+    }
+
+    fn write(&self, key: &str, answer: &[u8]) -> Option<()> {
         fs::create_dir(&self.folder).ok();
         let file = self.file(key)?;
-        let text = format!("{}{}\n{answer}", self.head(key), sealed(answer));
+        let head = format!("{}{}\n", self.head(key), sealed(answer));
+        let text = [head.as_bytes(), answer].concat();
         // A reader sees all of a file or none of it.
         let temporary = file.with_extension(format!("{}.new", std::process::id()));
         let mut out = fs::File::create_new(&temporary).ok()?;
-        let is_written = out.write_all(text.as_bytes()).and_then(|()| fs::rename(&temporary, &file));
+        let is_written = out.write_all(&text).and_then(|()| fs::rename(&temporary, &file));
         if is_written.is_err() {
             fs::remove_file(&temporary).ok();
             return None;
@@ -97,9 +116,14 @@ impl Cache {
     }
 }
 
+/// Whether it is a file: reading a pipe would wait for its writer.
+fn is_regular(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file())
+}
+
 /// Length and checksum.
-fn sealed(answer: &str) -> String {
-    format!("{} {:08x}", answer.len(), crc32fast::hash(answer.as_bytes()))
+fn sealed(answer: &[u8]) -> String {
+    format!("{} {:08x}", answer.len(), crc32fast::hash(answer))
 }
 
 /// FNV-1a: the same in every build. Keys that share a name push each other out, as the head tells them apart.

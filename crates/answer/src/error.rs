@@ -64,6 +64,20 @@ pub enum Error {
         /// Seconds since the begin of the run.
         seconds: f64,
     },
+    /// The run executed again is not the recorded one.
+    #[error("replay the run: {reason}")]
+    NotReplayed {
+        /// Why, and by how much.
+        reason: String,
+    },
+    /// A change that replay cannot make.
+    #[error("replay `{change}`: {reason}")]
+    NoReplayOf {
+        /// The change.
+        change: String,
+        /// Why not.
+        reason: &'static str,
+    },
     /// A wait that is not among those of the view.
     #[error("explain wait {number}: the view `waits` has no such row")]
     NoSuchWait {
@@ -89,6 +103,10 @@ impl Error {
             Error::UnknownMetric { .. } => {
                 vec!["`longpole report --view metrics --all` lists what this recording has".to_owned()]
             }
+            Error::NotReplayed { .. } => vec![
+                "`longpole what-if` without --replay predicts from the recorded order".to_owned(),
+                "`longpole report --view evidence` says what the recording lacks".to_owned(),
+            ],
             Error::Replaced { .. } => vec!["start `longpole view` again".to_owned()],
             _ => Vec::new(),
         }

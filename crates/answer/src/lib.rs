@@ -1,17 +1,17 @@
 //! From a question to an answer: opens a recording, analyses what is asked of it, and remembers what was computed.
 //!
-//! In: a recording's folder and typed questions ([`Question`], [`Supposition`]). Out: [`Report`](longpole_report::Report)s.
+//! In: a recording's folder and typed questions ([`Question`], [`WhatIfQuestion`]). Out: [`Report`](longpole_report::Report)s.
 //! A [`Recording`] can be asked by many threads at once. Its events are read when the first question needs them; what
 //! two questions need alike (the same phase, the same details) is computed once, and a question that needs something
 //! else does not wait for it.
 
 mod analysed;
-mod beside;
 mod cache;
+mod correlations;
 mod error;
-mod figures;
-mod kinships;
+mod evaluator;
 mod memory;
+mod metric_answers;
 mod place;
 mod question;
 mod recording;
@@ -20,12 +20,12 @@ mod timeline;
 mod version;
 
 pub use analysed::Analysed;
-pub use beside::{Curve, Listed, MetricList};
 pub use cache::Cache;
 pub use error::{Error, Result, told};
 pub use longpole_recording::MetricFile;
-pub use memory::Memory;
-pub use question::{Question, Supposition};
+pub use memory::ValueCache;
+pub use metric_answers::{CurveAnswer, ListedMetric, MetricList};
+pub use question::{Question, ReplayQuestion, WhatIfQuestion};
 pub use recording::Recording;
 pub use run::Run;
-pub use timeline::{Course, Seconds, Stretch, WindowQuestion};
+pub use timeline::{CurveRequest, Seconds, TimeRange, WindowQuestion};

@@ -1,21 +1,21 @@
 //! What was computed, kept for the next question.
 //!
-//! A [`Slot`] holds one value: who asks for it first computes it, who asks meanwhile waits for that. A [`Memory`] has a
+//! A [`LazyValue`] holds one value: who asks for it first computes it, who asks meanwhile waits for that. A [`ValueCache`] has a
 //! slot for each of the last few keys; slots do not wait for each other. What failed is not kept: the next one tries again.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A value that is computed when it is first asked for.
 #[derive(Debug)]
-pub(crate) struct Slot<V>(Mutex<Option<V>>);
+pub(crate) struct LazyValue<V>(Mutex<Option<V>>);
 
-impl<V> Default for Slot<V> {
+impl<V> Default for LazyValue<V> {
     fn default() -> Self {
-        Slot(Mutex::new(None))
+        LazyValue(Mutex::new(None))
     }
 }
 
-impl<V: Clone> Slot<V> {
+impl<V: Clone> LazyValue<V> {
     /// The value; made if there is none yet.
     pub(crate) fn get_or<E>(&self, make: impl FnOnce() -> Result<V, E>) -> Result<V, E> {
         let mut value = locked(&self.0);
@@ -30,17 +30,17 @@ impl<V: Clone> Slot<V> {
 
 /// Values of the last few keys.
 #[derive(Debug)]
-pub struct Memory<K, V> {
+pub struct ValueCache<K, V> {
     /// The one asked for last comes last.
-    entries: Mutex<Vec<(K, Arc<Slot<V>>)>>,
+    entries: Mutex<Vec<(K, Arc<LazyValue<V>>)>>,
     most: usize,
 }
 
-impl<K: PartialEq, V: Clone> Memory<K, V> {
+impl<K: PartialEq, V: Clone> ValueCache<K, V> {
     /// Keeps at most so many values.
     #[must_use]
     pub fn of(most: usize) -> Self {
-        Memory { entries: Mutex::new(Vec::new()), most }
+        ValueCache { entries: Mutex::new(Vec::new()), most }
     }
 
     /// The key's value; made if there is none yet.
@@ -52,7 +52,7 @@ impl<K: PartialEq, V: Clone> Memory<K, V> {
         slot.get_or(make)
     }
 
-    fn slot(&self, key: K) -> Arc<Slot<V>> {
+    fn slot(&self, key: K) -> Arc<LazyValue<V>> {
         let mut entries = locked(&self.entries);
         let entry = match entries.iter().position(|(known, _)| *known == key) {
             Some(at) => entries.remove(at),
@@ -78,7 +78,7 @@ mod tests {
 
     use super::*;
 
-    fn ask(memory: &Memory<u32, u32>, key: u32, made: &AtomicUsize) -> u32 {
+    fn ask(memory: &ValueCache<u32, u32>, key: u32, made: &AtomicUsize) -> u32 {
         let value = memory.get_or(key, || {
             made.fetch_add(1, Ordering::Relaxed);
             Ok::<_, ()>(key * 10)
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_value_is_made_once_while_it_is_among_the_last_few() {
-        let (memory, made) = (Memory::of(2), AtomicUsize::new(0));
+        let (memory, made) = (ValueCache::of(2), AtomicUsize::new(0));
         for key in [1, 2, 1, 2, 1] {
             assert_eq!(ask(&memory, key, &made), key * 10);
         }
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn two_who_ask_the_same_at_once_share_one_computation() {
-        let (memory, made) = (Memory::of(2), AtomicUsize::new(0));
+        let (memory, made) = (ValueCache::of(2), AtomicUsize::new(0));
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| assert_eq!(ask(&memory, 7, &made), 70));
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn another_question_does_not_wait() {
-        let (memory, made) = (Memory::of(2), AtomicUsize::new(0));
+        let (memory, made) = (ValueCache::of(2), AtomicUsize::new(0));
         let (finish, may_finish) = mpsc::channel::<()>();
         let (begun, has_begun) = mpsc::channel::<()>();
         std::thread::scope(|scope| {
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn what_failed_is_tried_again() {
-        let memory: Memory<u32, u32> = Memory::of(2);
+        let memory: ValueCache<u32, u32> = ValueCache::of(2);
         assert_eq!(memory.get_or(1, || Err("no")), Err("no"));
         assert_eq!(memory.get_or(1, || Ok::<_, &str>(5)), Ok(5));
     }

@@ -1,61 +1,61 @@
 //! The nodes of the program's tree that a text names, as far as outside series can be of them.
 
 use longpole_event::MachineId;
-use longpole_report::{Found, Kind, Names};
-use longpole_series::{Node, Series};
+use longpole_report::{FoundNodes, NameKind, RecordingNames};
+use longpole_series::{OutsideNode, Series};
 use longpole_trace::Program;
 
 use crate::error::Result;
 
 /// Nodes that have one name, and the part of them that is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct NodesOfName {
     /// The nodes; none for procedures and objects, of which no series can be.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<OutsideNode>,
     /// The part of each, where one is named.
     pub label: Option<String>,
 }
 
-impl Place {
-    /// What the text names: `program`, `machine:NAME`, what [`Names::find`] understands, and any of them with `/LABEL`.
-    pub fn named(names: &Names<'_>, text: &str) -> Result<Place> {
+impl NodesOfName {
+    /// What the text names: `program`, `machine:NAME`, what [`RecordingNames::find`] understands, and any of them with `/LABEL`.
+    pub fn named(names: &RecordingNames<'_>, text: &str) -> Result<NodesOfName> {
         let whole = nodes(names, text);
         let Some((node, label)) = text.rsplit_once('/').filter(|_| whole.is_err()) else {
-            return Ok(Place { nodes: whole?, label: None });
+            return Ok(NodesOfName { nodes: whole?, label: None });
         };
         match nodes(names, node) {
-            Ok(nodes) => Ok(Place { nodes, label: Some(label.to_owned()) }),
+            Ok(nodes) => Ok(NodesOfName { nodes, label: Some(label.to_owned()) }),
             // What the user meant is more likely a name with a stroke in it.
-            Err(_) => whole.map(|nodes| Place { nodes, label: None }),
+            Err(_) => whole.map(|nodes| NodesOfName { nodes, label: None }),
         }
     }
 
     /// The same nodes, or the nearest above them, of which these series are.
-    pub fn above_with(&self, series: &[Series], program: &Program) -> Option<Place> {
+    pub fn above_with(&self, series: &[Series], program: &Program) -> Option<NodesOfName> {
         let known = longpole_series::nodes(series, program);
-        let nearest = |&node: &Node| {
+        let nearest = |&node: &OutsideNode| {
             std::iter::successors(Some(node), |node| node.parent(program)).find(|node| known.contains(node))
         };
-        let mut nodes: Vec<Node> = match self.nodes.as_slice() {
-            [] => known.contains(&Node::Program).then_some(Node::Program).into_iter().collect(),
+        let mut nodes: Vec<OutsideNode> = match self.nodes.as_slice() {
+            [] => known.contains(&OutsideNode::Program).then_some(OutsideNode::Program).into_iter().collect(),
             nodes => nodes.iter().filter_map(nearest).collect(),
         };
         nodes.sort_unstable();
         nodes.dedup();
         let label = self.label.clone().filter(|label| series.iter().any(|series| series.label == *label));
-        (!nodes.is_empty()).then_some(Place { nodes, label })
+        (!nodes.is_empty()).then_some(NodesOfName { nodes, label })
     }
 }
 
-fn nodes(names: &Names<'_>, text: &str) -> Result<Vec<Node>> {
+fn nodes(names: &RecordingNames<'_>, text: &str) -> Result<Vec<OutsideNode>> {
     if text == "program" {
-        return Ok(vec![Node::Program]);
+        return Ok(vec![OutsideNode::Program]);
     }
     if let Some(name) = text.strip_prefix("machine:") {
         let is_it = |at: &usize| names.program.machines[*at].name == name.trim();
-        let found: Vec<Node> = (0..names.program.machines.len())
+        let found: Vec<OutsideNode> = (0..names.program.machines.len())
             .filter(is_it)
-            .map(|at| Node::Machine(MachineId::from_index(at)))
+            .map(|at| OutsideNode::Machine(MachineId::from_index(at)))
             .collect();
         if !found.is_empty() {
             return Ok(found);
@@ -65,9 +65,9 @@ fn nodes(names: &Names<'_>, text: &str) -> Result<Vec<Node>> {
             longpole_timeline::Error::NoSuchMachine { name: name.to_owned(), known: known.join(", ") };
         return Err(error.into());
     }
-    Ok(match names.find(text, Kind::ALL)? {
-        Found::Threads(threads) => threads.into_iter().map(Node::Thread).collect(),
-        Found::Processes(processes) => processes.into_iter().map(Node::Process).collect(),
+    Ok(match names.find(text, NameKind::ALL)? {
+        FoundNodes::Threads(threads) => threads.into_iter().map(OutsideNode::Thread).collect(),
+        FoundNodes::Processes(processes) => processes.into_iter().map(OutsideNode::Process).collect(),
         _ => Vec::new(),
     })
 }
@@ -82,25 +82,28 @@ mod tests {
     #[test]
     fn nodes_are_named_as_everywhere_and_parts_behind_a_stroke() {
         let made = draw("one:a/T1 AA\none:a/T2 AA\ntwo:b/T3 AA");
-        let names = Names { program: &made.program, paths: &made.paths, objects: &made.objects };
-        let place = |text: &str| Place::named(&names, text).unwrap();
-        let at = |nodes: &[Node], label: Option<&str>| Place {
+        let names = RecordingNames { program: &made.program, paths: &made.paths, objects: &made.objects };
+        let place = |text: &str| NodesOfName::named(&names, text).unwrap();
+        let at = |nodes: &[OutsideNode], label: Option<&str>| NodesOfName {
             nodes: nodes.to_vec(),
             label: label.map(str::to_owned),
         };
-        assert_eq!(place("program"), at(&[Node::Program], None));
-        assert_eq!(place("machine:two/cpu0"), at(&[Node::Machine(MachineId(1))], Some("cpu0")));
-        assert_eq!(place("thread:T2"), at(&[Node::Thread(ThreadId(1))], None));
+        assert_eq!(place("program"), at(&[OutsideNode::Program], None));
+        assert_eq!(place("machine:two/cpu0"), at(&[OutsideNode::Machine(MachineId(1))], Some("cpu0")));
+        assert_eq!(place("thread:T2"), at(&[OutsideNode::Thread(ThreadId(1))], None));
         assert_eq!(place("procedure:A"), at(&[], None));
         assert!(
-            Place::named(&names, "machine:six/cpu0").unwrap_err().to_string().contains("there are one, two")
+            NodesOfName::named(&names, "machine:six/cpu0")
+                .unwrap_err()
+                .to_string()
+                .contains("there are one, two")
         );
         for (index, machine) in made.program.machines.iter().enumerate() {
-            let node = Node::Machine(MachineId::from_index(index));
+            let node = OutsideNode::Machine(MachineId::from_index(index));
             assert_eq!(place(&node.place(&made.program).node).nodes, [node], "{}", machine.name);
         }
         for index in 0..made.program.threads.len() {
-            let node = Node::Thread(ThreadId::from_index(index));
+            let node = OutsideNode::Thread(ThreadId::from_index(index));
             assert_eq!(place(&node.place(&made.program).node).nodes, [node]);
         }
     }

@@ -1,7 +1,8 @@
 //! What can be asked of a recording.
 
-use longpole_metrics::{By, Weight};
-use longpole_report::{Options, Span};
+use longpole_metrics::{By, Order, Weight};
+use longpole_report::{ReportOptions, Sort, Span};
+use longpole_trace::Fold;
 
 /// A question that a view answers.
 #[derive(Clone, Debug)]
@@ -12,10 +13,16 @@ pub struct Question {
     pub of: Option<String>,
     /// What a row is.
     pub by: By,
+    /// What ranks rows.
+    pub sort: Sort,
+    /// Which procedures are folded into their callers; `None`: as the view has it.
+    pub fold: Option<Fold>,
     /// What has weight on the critical path.
     pub weight: Weight,
     /// Threads that wait for devices or pages are idle.
     pub io_idle: bool,
+    /// Which hand-offs of locks are arcs of the graph.
+    pub order: Order,
     /// Also what is left out otherwise.
     pub all: bool,
     /// The place of the one wait to tell in full, from 1.
@@ -34,8 +41,11 @@ impl Default for Question {
             phase: None,
             of: None,
             by: By::Procedure,
+            sort: Sort::Own,
+            fold: None,
             weight: Weight::Cpu,
             io_idle: false,
+            order: Order::default(),
             all: false,
             explain: None,
             top: None,
@@ -46,20 +56,42 @@ impl Default for Question {
 }
 
 impl Question {
+    /// What changes definitions.
+    pub(crate) fn choices(&self) -> longpole_metrics::MetricOptions {
+        longpole_metrics::MetricOptions { io_idle: self.io_idle, order: self.order }
+    }
+
     /// The report's options, but for what it is of.
-    pub(crate) fn options(&self, phase: Option<Span>) -> Options {
-        let &Question { by, weight, io_idle, all, explain, top, .. } = self;
-        Options { by, top, weight, io_idle, phase, all, explain, of: None }
+    pub(crate) fn options(&self, phase: Option<Span>) -> ReportOptions {
+        let &Question { by, sort, weight, io_idle, all, explain, top, .. } = self;
+        ReportOptions { by, sort, top, weight, io_idle, phase, all, explain, of: None }
     }
 }
 
 /// What would become of the run if some work took another time.
 #[derive(Clone, Debug, Default)]
-pub struct Supposition {
+pub struct WhatIfQuestion {
     /// The changes, each as [`longpole_report::NamedChange::parse`] reads it.
     pub changes: Vec<String>,
     /// The part of the run; `None`: all of it.
     pub phase: Option<String>,
+    /// Which procedures are folded into their callers.
+    pub fold: Fold,
+    /// Which hand-offs of locks are arcs of the graph.
+    pub order: Order,
     /// Most rows of the new path; `None`: the form's own number.
     pub top: Option<usize>,
+}
+
+/// What would become of the run if it were executed again with something changed.
+#[derive(Clone, Debug, Default)]
+pub struct ReplayQuestion {
+    /// The changes, each as [`longpole_report::NamedChange::parse`] reads it.
+    pub changes: Vec<String>,
+    /// Which procedures are folded into their callers.
+    pub fold: Fold,
+    /// Devices take no time.
+    pub io_is_free: bool,
+    /// Numbers of processors to replay it on.
+    pub processors: Vec<u32>,
 }

@@ -3,20 +3,21 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use longpole_recording::{Folder, Manifest, MetricFile};
+use longpole_metrics::{Analysis, MetricOptions, analyse};
+use longpole_recording::{Manifest, MetricFile, RecordingFolder};
 use longpole_report::{Report, Span, View};
 use longpole_series::Outside;
 use longpole_timeline::Index;
-use longpole_trace::Trace;
+use longpole_trace::{ItemCache, LONG_RECORDING, Trace};
 
 use crate::analysed::Analysed;
 use crate::cache::Cache;
 use crate::error::{Error, Result};
-use crate::figures::Gauges;
-use crate::memory::{Memory, Slot};
-use crate::question::{Question, Supposition};
+use crate::evaluator::MetricEvaluator;
+use crate::memory::{LazyValue, ValueCache};
+use crate::question::{Question, ReplayQuestion, WhatIfQuestion};
 use crate::run::{self, Run};
-use crate::version::{Change, Version};
+use crate::version::{FileChange, Version};
 
 /// Analyses and phases that are kept: whoever looks at a recording goes to and fro between a few parts of it.
 const KEPT: usize = 8;
@@ -26,24 +27,28 @@ const SPANS_KEPT: usize = 256;
 /// Indexes that are kept: with waits for devices as work, and as idleness.
 const INDEXES_KEPT: usize = 2;
 
+/// Bytes of the largest analysis that is.
+const LARGEST_ANALYSIS: usize = 64 << 20;
+
 /// Begin and end of a phase; `None` for the whole run.
-type Stretch = Option<(u64, u64)>;
+type PhaseBounds = Option<(u64, u64)>;
 
 /// A recording with what was found out about it so far.
 #[derive(Debug)]
 pub struct Recording {
-    folder: Folder,
+    folder: RecordingFolder,
     manifest: Manifest,
     version: Version,
-    trace: Slot<Arc<Trace>>,
-    spans: Memory<String, Span>,
-    runs: Memory<Stretch, Arc<Run>>,
-    analysed: Memory<(Stretch, bool), Arc<Analysed>>,
-    indexes: Memory<bool, Arc<Index>>,
-    outside: Slot<Arc<Outside>>,
-    gauges: Memory<(Vec<String>, bool), Arc<Gauges>>,
+    trace: LazyValue<Arc<Trace>>,
+    spans: ValueCache<String, Span>,
+    runs: ValueCache<PhaseBounds, Arc<Run>>,
+    analysed: ValueCache<(PhaseBounds, MetricOptions), Arc<Analysed>>,
+    indexes: ValueCache<bool, Arc<Index>>,
+    outside: LazyValue<Arc<Outside>>,
+    evaluator: ValueCache<(Vec<String>, bool), Arc<MetricEvaluator>>,
     metric_files: Vec<MetricFile>,
     has_files: bool,
+    keeps: bool,
 }
 
 impl Recording {
@@ -52,20 +57,23 @@ impl Recording {
     /// # Errors
     /// [`Error::Recording`](crate::Error::Recording).
     pub fn open(path: &Path) -> Result<Recording> {
-        let (folder, manifest) = Folder::open(path)?;
+        let (folder, manifest) = RecordingFolder::open(path)?;
+        // Who bounds the bytes of a recording wants no more of them from its answers.
+        let is_bounded = manifest.window.as_ref().is_some_and(|window| window.bytes.is_some());
         Ok(Recording {
             version: Version::of(&folder, manifest.machines.len()),
             manifest,
-            trace: Slot::default(),
-            spans: Memory::of(SPANS_KEPT),
-            runs: Memory::of(KEPT),
-            analysed: Memory::of(KEPT),
-            indexes: Memory::of(INDEXES_KEPT),
-            outside: Slot::default(),
-            gauges: Memory::of(KEPT),
+            trace: LazyValue::default(),
+            spans: ValueCache::of(SPANS_KEPT),
+            runs: ValueCache::of(KEPT),
+            analysed: ValueCache::of(KEPT),
+            indexes: ValueCache::of(INDEXES_KEPT),
+            outside: LazyValue::default(),
+            evaluator: ValueCache::of(KEPT),
             metric_files: folder.metric_files()?,
             folder,
             has_files: false,
+            keeps: !is_bounded,
         })
     }
 
@@ -77,9 +85,19 @@ impl Recording {
         self
     }
 
+    /// The same from what was recorded alone: what was computed of it before is deleted, and nothing is kept.
+    #[must_use]
+    pub fn without_cache(self) -> Recording {
+        if let Some(line) = self.version.line() {
+            ItemCache::new(self.folder.cache(), line.clone()).clear();
+            Cache::new(self.folder.cache(), line).clear();
+        }
+        Recording { keeps: false, ..self }
+    }
+
     /// Where it lies.
     #[must_use]
-    pub fn folder(&self) -> &Folder {
+    pub fn folder(&self) -> &RecordingFolder {
         &self.folder
     }
 
@@ -110,14 +128,14 @@ impl Recording {
         let path = || self.folder.path().to_owned();
         match self.version.change(&Version::of(&self.folder, self.manifest.machines.len())) {
             None => self.opened(),
-            Some(Change::Gone) => Err(longpole_recording::Error::Missing { path: path() }.into()),
-            Some(Change::Replaced) => Err(Error::Replaced { path: path() }),
+            Some(FileChange::Gone) => Err(longpole_recording::Error::Missing { path: path() }.into()),
+            Some(FileChange::Replaced) => Err(Error::Replaced { path: path() }),
         }
     }
 
     /// The same where only names are needed, which stay what they are whatever becomes of the files.
     pub(crate) fn opened(&self) -> Result<Arc<Trace>> {
-        self.trace.get_or(|| Ok(Arc::new(Trace::open(self.folder.path())?)))
+        self.trace.get_or(|| Ok(Arc::new(Trace::open_with(self.folder.path(), self.item_cache())?)))
     }
 
     /// What a view says.
@@ -135,32 +153,72 @@ impl Recording {
     /// # Errors
     /// All of [`Error`](crate::Error).
     pub fn reports(&self, views: &[View], question: &Question) -> Result<Vec<Report>> {
-        let analysed = self.analysed(question.phase.as_deref(), question.io_idle)?;
-        let beside = self.beside(views, question)?;
-        analysed.reports(views, question, &beside)
+        let analysed = self.analysed(question.phase.as_deref(), question.choices())?;
+        let outside_answers = self.outside_answers(views, question)?;
+        analysed.reports(views, question, &outside_answers)
     }
 
     /// What would become of the run.
     ///
     /// # Errors
     /// All of [`Error`](crate::Error).
-    pub fn what_if(&self, supposition: &Supposition) -> Result<Report> {
-        self.analysed(supposition.phase.as_deref(), false)?.what_if(supposition)
+    pub fn what_if(&self, supposition: &WhatIfQuestion) -> Result<Report> {
+        let choices = MetricOptions { order: supposition.order, ..MetricOptions::default() };
+        self.analysed(supposition.phase.as_deref(), choices)?.what_if(supposition)
+    }
+
+    /// What would become of the run if it were executed again.
+    ///
+    /// # Errors
+    /// All of [`Error`](crate::Error); [`Error::NotReplayed`](crate::Error::NotReplayed) where the unchanged run does not come
+    /// out as recorded.
+    pub fn replay(&self, question: &ReplayQuestion) -> Result<Report> {
+        self.analysed(None, MetricOptions::default())?.replay(question)
     }
 
     /// The recording, or the phase of it that `phase` names, analysed.
     ///
     /// # Errors
     /// All of [`Error`](crate::Error).
-    pub fn analysed(&self, phase: Option<&str>, io_idle: bool) -> Result<Arc<Analysed>> {
+    pub fn analysed(&self, phase: Option<&str>, choices: MetricOptions) -> Result<Arc<Analysed>> {
         let trace = self.trace()?;
         let span = phase.map(|text| self.span(&trace, text)).transpose()?;
         let stretch = span.map(|span| (span.from, span.to));
-        let key = (stretch, io_idle);
+        let key = (stretch, choices);
         self.analysed.get_or(key, || {
             let run = self.runs.get_or(stretch, || Run::new(Arc::clone(&trace), span).map(Arc::new))?;
-            Analysed::new(run, io_idle).map(Arc::new)
+            let analysis = match stretch {
+                None => self.kept_analysis(&trace, &run, choices)?,
+                Some(_) => analyse(&*run, &choices).map_err(Error::unreadable(self.folder.path()))?,
+            };
+            Ok(Arc::new(Analysed::new(run, choices, analysis)))
         })
+    }
+
+    /// The analysis of the whole run: as it is remembered on disk, else computed, and remembered where the recording is long.
+    fn kept_analysis(&self, trace: &Trace, run: &Run, choices: MetricOptions) -> Result<Analysis> {
+        let compute = || analyse(run, &choices).map_err(Error::unreadable(self.folder.path()));
+        if trace.evidence().events < LONG_RECORDING {
+            return compute();
+        }
+        let Some(cache) = self.kept_cache() else { return compute() };
+        let key = format!("analysis?io_idle={}&order={:?}", choices.io_idle, choices.order);
+        let kept = cache.get_bytes(&key).and_then(|bytes| Analysis::of_kept_bytes(&bytes, trace.ids()));
+        if let Some(analysis) = kept {
+            return Ok(analysis);
+        }
+        let analysis = compute()?;
+        let bytes = analysis.kept_bytes();
+        if bytes.len() <= LARGEST_ANALYSIS {
+            cache.put_bytes(&key, &bytes);
+        }
+        Ok(analysis)
+    }
+
+    /// Whether its events are so many that answers are worth remembering.
+    #[must_use]
+    pub fn is_long(&self) -> bool {
+        self.opened().is_ok_and(|trace| trace.evidence().events >= LONG_RECORDING)
     }
 
     /// Where answers can be remembered for the next one who opens the recording; `None` where builds of this program cannot be
@@ -168,17 +226,29 @@ impl Recording {
     #[must_use]
     pub fn cache(&self) -> Option<Cache> {
         // Answers with other descriptions of metrics are others.
-        if self.has_files {
-            return None;
-        }
-        Some(Cache::new(self.folder.cache(), self.version.line()?))
+        self.kept_cache().filter(|_| !self.has_files)
+    }
+
+    /// Where that is remembered which is the same with other descriptions of metrics.
+    fn kept_cache(&self) -> Option<Cache> {
+        Some(Cache::new(self.folder.cache(), self.kept_line()?))
+    }
+
+    /// Where the items are kept.
+    fn item_cache(&self) -> Option<ItemCache> {
+        Some(ItemCache::new(self.folder.cache(), self.kept_line()?))
+    }
+
+    /// What tells this recording and this program from others, where anything is to be kept.
+    fn kept_line(&self) -> Option<String> {
+        self.version.line().filter(|_| self.keeps)
     }
 
     /// The timelines of all threads, ready to be drawn. Of the whole run: a phase is a window of them.
     pub(crate) fn index(&self, io_idle: bool) -> Result<Arc<Index>> {
         self.indexes.get_or(io_idle, || {
             let trace = self.trace()?;
-            let analysed = self.analysed(None, io_idle)?;
+            let analysed = self.analysed(None, MetricOptions { io_idle, ..MetricOptions::default() })?;
             let index = Index::of(&*trace, &analysed.choices(), analysed.analysis());
             index.map(Arc::new).map_err(Error::unreadable(self.folder.path()))
         })
@@ -196,11 +266,11 @@ impl Recording {
     }
 
     /// What computes any metric, with these defined too.
-    pub(crate) fn gauges(&self, define: &[String], io_idle: bool) -> Result<Arc<Gauges>> {
-        self.gauges.get_or((define.to_vec(), io_idle), || {
+    pub(crate) fn evaluator(&self, define: &[String], io_idle: bool) -> Result<Arc<MetricEvaluator>> {
+        self.evaluator.get_or((define.to_vec(), io_idle), || {
             let (trace, outside) = (self.trace()?, self.outside()?);
             let index = self.index(io_idle)?;
-            Gauges::new((trace, index, outside), &self.metric_files, define).map(Arc::new)
+            MetricEvaluator::new((trace, index, outside), &self.metric_files, define).map(Arc::new)
         })
     }
 
@@ -208,10 +278,10 @@ impl Recording {
     ///
     /// # Errors
     /// All of [`Error`](crate::Error).
-    pub fn stretch(&self, phase: &str) -> Result<crate::Stretch> {
+    pub fn stretch(&self, phase: &str) -> Result<crate::TimeRange> {
         let span = self.span(&*self.trace()?, phase)?;
         let seconds = |time: longpole_event::Time| crate::Seconds::new(time.nanoseconds() as f64 / 1e9);
-        Ok(crate::Stretch { from: seconds(span.begin()), to: span.end().and_then(seconds) })
+        Ok(crate::TimeRange { from: seconds(span.begin()), to: span.end().and_then(seconds) })
     }
 
     pub(crate) fn span(&self, trace: &Trace, text: &str) -> Result<Span> {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use longpole_report::{Error as Refusal, Names, Phase as Asked, Span};
-use longpole_trace::{Evidence, Item, Objects, Paths, Phase, Program, Timelines, Trace, span_of};
+use longpole_report::{Error as Refusal, PhaseArgument as Asked, RecordingNames, Span};
+use longpole_trace::{Evidence, Item, Objects, Paths, Phase, Placement, Program, Timelines, Trace, span_of};
 
 use crate::error::{Error, Result};
 
@@ -18,7 +18,7 @@ pub enum Run {
 
 /// Where the phase that `text` names lies.
 pub(crate) fn span(trace: &Trace, text: &str) -> Result<Span> {
-    let names = Names { program: trace.program(), paths: trace.paths(), objects: trace.objects() };
+    let names = RecordingNames { program: trace.program(), paths: trace.paths(), objects: trace.objects() };
     match Asked::parse(text, &names)? {
         Asked::Span(span) => Ok(span),
         Asked::Procedure(procedure) => {
@@ -59,8 +59,8 @@ impl Run {
 
     /// What things are called in it.
     #[must_use]
-    pub fn names(&self) -> Names<'_> {
-        Names { program: self.program(), paths: self.paths(), objects: self.objects() }
+    pub fn names(&self) -> RecordingNames<'_> {
+        RecordingNames { program: self.program(), paths: self.paths(), objects: self.objects() }
     }
 
     /// The recording's evidence. The cost of collecting is counted for the whole recording; the part gets its share.
@@ -71,7 +71,8 @@ impl Run {
             Run::Part(phase, _) => {
                 let whole = phase.whole().evidence();
                 let kernel_seconds = whole.kernel_seconds.map(|seconds| seconds * phase.cpu_share());
-                Evidence { kernel_seconds, ..whole.clone() }
+                // Of the time that may be waiting the part is not known.
+                Evidence { kernel_seconds, may_wait: Vec::new(), ..whole.clone() }
             }
         }
     }
@@ -108,6 +109,13 @@ impl Timelines for Run {
         match self {
             Run::Whole(trace) => trace.for_each(visit),
             Run::Part(phase, _) => phase.for_each(visit),
+        }
+    }
+
+    fn placements(&self) -> std::result::Result<Vec<Placement>, longpole_trace::Error> {
+        match self {
+            Run::Whole(trace) => trace.placements(),
+            Run::Part(phase, _) => phase.placements(),
         }
     }
 }

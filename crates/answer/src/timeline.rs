@@ -2,8 +2,8 @@
 
 use longpole_event::{ThreadId, Time};
 use longpole_metrics::Weight;
-use longpole_report::Names;
-use longpole_timeline::{Frame, Moment, Wakes, Window};
+use longpole_report::RecordingNames;
+use longpole_timeline::{FrameWindow, ThreadMoment, TimelineFrame, Wakes};
 use longpole_trace::Trace;
 
 use crate::error::{Error, Result};
@@ -34,14 +34,14 @@ impl Seconds {
 
 /// A part of the time axis; the run's own ends where there are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Stretch {
+pub struct TimeRange {
     /// Begin.
     pub from: Option<Seconds>,
     /// End.
     pub to: Option<Seconds>,
 }
 
-impl Stretch {
+impl TimeRange {
     pub(crate) fn times(self, elapsed: u64) -> (Time, Time) {
         let end = Time::from_nanoseconds(elapsed);
         (self.from.map_or(Time::ZERO, Seconds::time), self.to.map_or(end, Seconds::time))
@@ -52,7 +52,7 @@ impl Stretch {
 #[derive(Clone, Copy, Debug)]
 pub struct WindowQuestion {
     /// The window.
-    pub stretch: Stretch,
+    pub stretch: TimeRange,
     /// Bins that it is cut into.
     pub bins: u32,
     /// The first thread, in the frame's order.
@@ -67,13 +67,13 @@ pub struct WindowQuestion {
 
 /// What is asked of a metric over time.
 #[derive(Clone, Debug)]
-pub struct Course {
+pub struct CurveRequest {
     /// Name of the metric.
     pub metric: String,
     /// Of what: `program`, `machine:NAME`, `procedure:NAME` and so on.
     pub node: String,
     /// The window.
-    pub stretch: Stretch,
+    pub stretch: TimeRange,
     /// Bins that it is cut into.
     pub bins: u32,
     /// Threads that wait for devices or pages are idle.
@@ -87,18 +87,18 @@ impl Recording {
     ///
     /// # Errors
     /// All of [`Error`](crate::Error).
-    pub fn frame(&self, question: &WindowQuestion) -> Result<Frame> {
+    pub fn frame(&self, question: &WindowQuestion) -> Result<TimelineFrame> {
         let &WindowQuestion { stretch, bins, first, count, weight, io_idle } = question;
         let index = self.index(io_idle)?;
         let (from, to) = stretch.times(index.elapsed());
-        Ok(index.frame(self.opened()?.program(), &Window { from, to, bins, first, count, weight }))
+        Ok(index.frame(self.opened()?.program(), &FrameWindow { from, to, bins, first, count, weight }))
     }
 
     /// Who let whom go on.
     ///
     /// # Errors
     /// All of [`Error`](crate::Error).
-    pub fn wakes(&self, stretch: Stretch) -> Result<Wakes> {
+    pub fn wakes(&self, stretch: TimeRange) -> Result<Wakes> {
         let index = self.index(false)?;
         let (from, to) = stretch.times(index.elapsed());
         Ok(index.wakes(from, to))
@@ -108,13 +108,13 @@ impl Recording {
     ///
     /// # Errors
     /// [`Error::NoSuchMoment`](crate::Error::NoSuchMoment), and all others of [`Error`](crate::Error).
-    pub fn moment(&self, thread: u32, time: Seconds) -> Result<Moment> {
+    pub fn moment(&self, thread: u32, time: Seconds) -> Result<ThreadMoment> {
         let (index, trace) = (self.index(false)?, self.opened()?);
         let moment = index.moment(&names(&trace), ThreadId(thread), time.time());
         moment.ok_or(Error::NoSuchMoment { thread, seconds: time.value() })
     }
 }
 
-fn names(trace: &Trace) -> Names<'_> {
-    Names { program: trace.program(), paths: trace.paths(), objects: trace.objects() }
+fn names(trace: &Trace) -> RecordingNames<'_> {
+    RecordingNames { program: trace.program(), paths: trace.paths(), objects: trace.objects() }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::fs::Metadata;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use longpole_recording::Folder;
+use longpole_recording::RecordingFolder;
 
 /// Size and last change of a recording's files, as they were when it was opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub(crate) struct Version {
 
 /// What can become of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
+pub(crate) enum FileChange {
     /// They are not there any more.
     Gone,
     /// Other ones are there.
@@ -23,16 +23,16 @@ pub(crate) enum Change {
 
 impl Version {
     /// Of the recording as it is now.
-    pub(crate) fn of(folder: &Folder, machines: usize) -> Version {
+    pub(crate) fn of(folder: &RecordingFolder, machines: usize) -> Version {
         Version { files: folder.versions(machines) }
     }
 
     /// What has become of the files since then.
-    pub(crate) fn change(&self, now: &Version) -> Option<Change> {
+    pub(crate) fn change(&self, now: &Version) -> Option<FileChange> {
         let mut pairs = self.files.iter().zip(&now.files);
         match pairs.find(|(then, now)| then != now)? {
-            (_, None) => Some(Change::Gone),
-            (_, Some(_)) => Some(Change::Replaced),
+            (_, None) => Some(FileChange::Gone),
+            (_, Some(_)) => Some(FileChange::Replaced),
         }
     }
 
@@ -72,16 +72,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.longpole");
         Drawing::example().write(&path).unwrap();
-        let (folder, manifest) = Folder::open(&path).unwrap();
+        let (folder, manifest) = RecordingFolder::open(&path).unwrap();
         let now = || Version::of(&folder, manifest.machines.len());
         let then = now();
         assert_eq!(then.change(&now()), None);
         fs::create_dir(folder.cache()).unwrap();
         assert_eq!(then.change(&now()), None, "what is computed changes nothing");
         fs::write(path.join("machine-0/events.log"), "other").unwrap();
-        assert_eq!(then.change(&now()), Some(Change::Replaced));
+        assert_eq!(then.change(&now()), Some(FileChange::Replaced));
         assert_ne!(then.line(), now().line());
         fs::remove_dir_all(&path).unwrap();
-        assert_eq!(then.change(&now()), Some(Change::Gone));
+        assert_eq!(then.change(&now()), Some(FileChange::Gone));
     }
 }

@@ -4,38 +4,62 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use longpole_answer::{Error, Recording};
-use longpole_recording::Folder;
-use longpole_report::{Report, Style};
+use longpole_recording::RecordingFolder;
+use longpole_report::{CellText, Report, Style, visible};
 
 use crate::failure::Failure;
-use crate::report::Format;
+use crate::report::OutputFormat;
+use crate::terminal;
 
 /// How a report is written.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Output {
-    pub format: Format,
+    pub format: OutputFormat,
     pub style: Style,
+    pub cells: CellText,
 }
 
 impl Output {
     /// For standard output, at this width or the terminal's.
-    pub fn new(format: Format, width: Option<usize>) -> Output {
+    pub fn new(format: OutputFormat, width: Option<usize>) -> Output {
         let style = Style::of_stdout();
         let style = match width {
             Some(width) => Style { width: Style::plain(width).width, ..style },
             None => style,
         };
-        Output { format, style }
+        Output { format, style, cells: CellText::Plain }
+    }
+
+    /// The same with texts of CSV as they are, if wanted.
+    pub fn with_raw_cells(self, is_raw: bool) -> Output {
+        Output { cells: if is_raw { CellText::Raw } else { CellText::Plain }, ..self }
+    }
+
+    /// Writes what was made of the recording in a folder to standard output.
+    pub fn print(&self, folder: &Path, text: &str) -> Result<()> {
+        let text = self.heading(folder) + text;
+        match (self.format, self.cells) {
+            (OutputFormat::Csv, CellText::Raw) => terminal::print_raw(&text),
+            _ => terminal::print(&text),
+        }
+    }
+
+    /// What text begins with: the recording that it is about. Other forms are data only.
+    pub fn heading(&self, recording: &Path) -> String {
+        match self.format {
+            OutputFormat::Text => format!("Recording: {}\n\n", visible(&recording.to_string_lossy())),
+            OutputFormat::Json | OutputFormat::Csv => String::new(),
+        }
     }
 
     /// The reports as text in the form wanted: one object or, of several, an array in JSON; one table in CSV.
     pub fn text(&self, reports: &[Report]) -> String {
         let each = |text: &dyn Fn(&Report) -> String| reports.iter().map(text).collect::<Vec<_>>();
         match (self.format, reports) {
-            (Format::Text, _) => each(&|report| report.text(&self.style)).join("\n"),
-            (Format::Json, [report]) => report.json(),
-            (Format::Json, _) => format!("[\n{}]\n", each(&|report| report.json()).join(",\n")),
-            (Format::Csv, _) => each(&Report::csv).concat(),
+            (OutputFormat::Text, _) => each(&|report| report.text(&self.style)).join("\n"),
+            (OutputFormat::Json, [report]) => report.json(),
+            (OutputFormat::Json, _) => format!("[\n{}]\n", each(&|report| report.json()).join(",\n")),
+            (OutputFormat::Csv, _) => each(&|report| report.csv(self.cells)).concat(),
         }
     }
 }
@@ -44,7 +68,9 @@ impl Output {
 pub fn recording(named: Option<&PathBuf>) -> Result<PathBuf> {
     match named {
         Some(folder) => Ok(folder.clone()),
-        None => Folder::newest_below(Path::new(".")).context("find a recording below the current folder"),
+        None => {
+            RecordingFolder::newest_below(Path::new(".")).context("find a recording below the current folder")
+        }
     }
 }
 

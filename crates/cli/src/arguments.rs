@@ -4,26 +4,33 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use longpole_report::visible;
 
 /// Names the long pole of a parallel program: what holds it back, why threads wait, how sure that is.
 #[derive(Debug, Parser)]
-#[command(version, max_term_width = 100, after_help = EXIT_STATUS)]
+#[command(version, max_term_width = 100, override_usage = USAGE, after_help = EXIT_STATUS)]
 pub struct Arguments {
     #[command(subcommand)]
-    pub command: Command,
+    pub command: CliCommand,
 }
 
+const USAGE: &str = "longpole [OPTIONS OF record] PROGRAM [ARGUMENTS]...\n       longpole COMMAND ...";
+
 const EXIT_STATUS: &str = "\
+`longpole PROGRAM` is short for `longpole record PROGRAM`. Options come before the program's name;
+what follows it belongs to the program. To record a program that has the name of a command, write
+`longpole ./report` or `longpole -- report`.
+
 Exit status:
   record passes on the program's status; 128+n if signal n ended it, 127 if it was not found,
   126 if it could not be executed, 125 if longpole itself failed before or while recording.
   Other commands: 0, or 1 if they failed. 2 is a wrong command line.";
 
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum CliCommand {
     /// Run a program, record it, and print what holds it back
-    Record(Record),
+    Record(RecordArgs),
     /// Answer from a recording
     Report(crate::report::ReportArgs),
     /// Predict what a change of some work would do to the recorded run
@@ -32,6 +39,8 @@ pub enum Command {
     View(crate::view::ViewArgs),
     /// Write a recording's answers into files that need no longpole: a page, CSV, Parquet
     Export(crate::export::ExportArgs),
+    /// Save what a recorder with --keep-last or --max-size has kept so far, while it goes on
+    Snapshot(Snapshot),
     /// Make a recording of a perf.data file
     Import(Import),
     /// Record a sample program that lies in this binary, and print the report
@@ -48,13 +57,20 @@ pub enum Command {
 
 /// Options of `record`.
 #[derive(Clone, Debug, Args)]
-pub struct Record {
-    /// Folder of the recording [default: PROGRAM.longpole in the current folder]
+#[command(
+    override_usage = "longpole record [OPTIONS] PROGRAM [ARGUMENTS]...\n       longpole record [OPTIONS] --pid PID"
+)]
+pub struct RecordArgs {
+    /// Folder of the recording [default: PROGRAM.longpole in the current folder, or PROGRAM-2.longpole, ...: the first
+    /// that is free]
     #[arg(short, long, value_name = "REC")]
     pub output: Option<PathBuf>,
+    /// Replace the recording that is in the folder; other files there stay
+    #[arg(long)]
+    pub force: bool,
     /// How to collect
     #[arg(long, value_enum, default_value = "auto")]
-    pub collector: Collector,
+    pub collector: CollectorArgument,
     /// See locks from inside too: free acquisitions, how long they are held, by a preloaded library
     #[arg(long, conflicts_with = "pid")]
     pub locks: bool,
@@ -70,13 +86,16 @@ pub struct Record {
     /// Bytes of stack copied at a wait or wake [default: chosen by looking at the program]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=32_768))]
     pub stack_bytes: Option<u32>,
-    /// Keep the source files that the recording names in it (2 MiB each, 64 MiB in all, at most)
+    /// Keep copies of the program's source files in the recording (2 MiB each, 64 MiB in all, at most)
     #[arg(long)]
     pub sources: bool,
+    /// A folder that holds sources, beside those in which the program was built and runs; can be given several times
+    #[arg(long = "source-dir", value_name = "DIR", requires = "sources")]
+    pub source_dirs: Vec<PathBuf>,
     /// Collect numbers from outside the program: kernel, process, counters[=LIST], prometheus=URL, cmd:COMMAND
     /// (repeat for several), or none [default: kernel and process]
     #[arg(long, value_name = "COLLECTOR", value_parser = wanted)]
-    pub collect: Vec<Wanted>,
+    pub collect: Vec<SeriesSourceArgument>,
     /// Milliseconds between two looks of these collectors [default: 10]
     #[arg(long, value_name = "MILLISECONDS", value_parser = milliseconds)]
     pub collect_interval: Option<Duration>,
@@ -86,20 +105,27 @@ pub struct Record {
     /// Attach to a running process and those below it, until Ctrl-C, --duration or its end
     #[arg(short, long, conflicts_with = "program")]
     pub pid: Option<u32>,
-    /// Stop recording after so many seconds; the program goes on
+    /// Stop recording after so many seconds and print the answer; the program goes on, and one that was started
+    /// here stays in the foreground until it ends
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub duration: Option<Duration>,
+    /// Keep at least the last so many seconds of the run, and drop what was before: 60s, 5m, 1h
+    #[arg(long, value_name = "TIME", value_parser = kept_time)]
+    pub keep_last: Option<Duration>,
+    /// Keep at most so much of the run, the last part of it: 100M, 2G; not counting copies of sources
+    #[arg(long, value_name = "SIZE", value_parser = kept_size)]
+    pub max_size: Option<u64>,
     /// Print nothing but errors when the recording is finished
     #[arg(short, long)]
     pub quiet: bool,
-    /// The program and its arguments
-    #[arg(last = true, required_unless_present = "pid", value_name = "PROGRAM")]
+    /// The program and its arguments; `--` may precede them
+    #[arg(trailing_var_arg = true, required_unless_present = "pid", value_name = "PROGRAM")]
     pub program: Vec<OsString>,
 }
 
 /// Ways to collect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Collector {
+pub enum CollectorArgument {
     /// The best one that this machine permits
     Auto,
     /// Programs in the kernel
@@ -112,25 +138,39 @@ pub enum Collector {
     Agent,
 }
 
+/// Options of `snapshot`.
+#[derive(Clone, Debug, Args)]
+pub struct Snapshot {
+    /// The recorder, or the program that it started
+    pub pid: u32,
+}
+
 /// Options of `import`.
 #[derive(Clone, Debug, Args)]
 pub struct Import {
     /// Output of `perf record -e sched:sched_switch,sched:sched_waking,cpu-clock -g`
     pub file: PathBuf,
-    /// Folder of the recording [default: FILE.longpole]
+    /// Folder of the recording [default: FILE.longpole, or FILE-2.longpole, ...: the first that is free]
     #[arg(short, long, value_name = "REC")]
     pub output: Option<PathBuf>,
+    /// Replace the recording that is in the folder; other files there stay
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// Options of `demo`.
 #[derive(Clone, Debug, Args)]
 pub struct Demo {
-    /// Folder of the recording [default: demo.longpole in the current folder]
+    /// Folder of the recording [default: demo.longpole in the current folder, or demo-2.longpole, ...: the first that is
+    /// free]
     #[arg(short, long, value_name = "REC")]
     pub output: Option<PathBuf>,
+    /// Replace the recording that is in the folder; other files there stay
+    #[arg(long)]
+    pub force: bool,
     /// How to collect
     #[arg(long, value_enum, default_value = "auto")]
-    pub collector: Collector,
+    pub collector: CollectorArgument,
 }
 
 /// Options of `doctor`.
@@ -165,25 +205,80 @@ pub struct Explain {
     pub topic: String,
 }
 
+/// The command line with `record` put before a program's name: `longpole ./prog x` is `longpole record ./prog x`. The
+/// second value says whether that was done.
+pub fn completed(mut arguments: Vec<OsString>) -> (Vec<OsString>, bool) {
+    let is_own = |first: &OsString| {
+        let first = first.to_str().unwrap_or_default();
+        ["help", "-h", "--help", "-V", "--version"].contains(&first)
+            || commands().iter().any(|name| name == first)
+    };
+    let is_short = arguments.get(1).is_some_and(|first| !is_own(first));
+    if is_short {
+        arguments.insert(1, "record".into());
+    }
+    (arguments, is_short)
+}
+
+/// The names of all commands.
+pub fn commands() -> Vec<String> {
+    let commands = Arguments::command();
+    commands.get_subcommands().map(|command| command.get_name().to_owned()).collect()
+}
+
 fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| format!("{text} is no number of seconds"))?;
+    let seconds: f64 = text.parse().map_err(|_| format!("{} is no number of seconds", visible(text)))?;
     Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+}
+
+/// A time with its unit: `90`, `90s`, `5m`, `1h`.
+fn kept_time(text: &str) -> Result<Duration, String> {
+    let (number, factor) = match text.char_indices().last() {
+        Some((at, 's')) => (&text[..at], 1.0),
+        Some((at, 'm')) => (&text[..at], 60.0),
+        Some((at, 'h')) => (&text[..at], 3600.0),
+        _ => (text, 1.0),
+    };
+    let time = seconds(number)?;
+    if time.is_zero() {
+        return Err("it has to be more than 0".to_owned());
+    }
+    Duration::try_from_secs_f64(time.as_secs_f64() * factor).map_err(|error| error.to_string())
+}
+
+/// Bytes that a recording needs at least to hold anything.
+const SMALLEST_SIZE: u64 = 1 << 20;
+
+/// A number of bytes with its unit, in powers of 1024: `1048576`, `1024K`, `100M`, `2GiB`.
+fn kept_size(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let factor: u64 = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" | "B" => 1,
+        "K" | "KB" | "KIB" => 1 << 10,
+        "M" | "MB" | "MIB" => 1 << 20,
+        "G" | "GB" | "GIB" => 1 << 30,
+        "T" | "TB" | "TIB" => 1 << 40,
+        _ => return Err(format!("{} is no size: 100M, 2G", visible(text))),
+    };
+    let number: u64 = digits.parse().map_err(|_| format!("{} is no size: 100M, 2G", visible(text)))?;
+    let bytes = number.checked_mul(factor).ok_or("it is too large")?;
+    if bytes < SMALLEST_SIZE { Err("it has to be 1M at least".to_owned()) } else { Ok(bytes) }
 }
 
 /// A collector of outside series that is asked for, or that none is.
 #[derive(Clone, Debug)]
-pub enum Wanted {
-    Collector(longpole_collect::Choice),
+pub enum SeriesSourceArgument {
+    Collector(longpole_collect::SeriesSourceChoice),
     Nothing,
 }
 
-fn wanted(text: &str) -> Result<Wanted, String> {
+fn wanted(text: &str) -> Result<SeriesSourceArgument, String> {
     if text == "none" {
-        return Ok(Wanted::Nothing);
+        return Ok(SeriesSourceArgument::Nothing);
     }
     text.parse()
-        .map(Wanted::Collector)
-        .map_err(|error: longpole_collect::BadChoice| format!("failed to {error}"))
+        .map(SeriesSourceArgument::Collector)
+        .map_err(|error: longpole_collect::BadChoice| visible(&format!("failed to {error}")).into_owned())
 }
 
 fn milliseconds(text: &str) -> Result<Duration, String> {
@@ -197,8 +292,6 @@ fn milliseconds(text: &str) -> Result<Duration, String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
@@ -210,9 +303,71 @@ mod tests {
     fn the_program_s_options_are_left_alone() {
         let parsed =
             Arguments::try_parse_from(["longpole", "record", "-F", "99", "--", "ls", "-F", "--help"]);
-        let Command::Record(record) = parsed.expect("a valid command line").command else { panic!("record") };
+        let CliCommand::Record(record) = parsed.expect("a valid command line").command else {
+            panic!("record")
+        };
         assert_eq!(record.hertz, Some(99));
         assert_eq!(record.program, ["ls", "-F", "--help"]);
+    }
+
+    #[test]
+    fn times_and_sizes_have_units() {
+        let seconds = |text| kept_time(text).map(|time| time.as_secs_f64());
+        assert_eq!(["90", "90s", "1.5m", "1h"].map(seconds), [Ok(90.0), Ok(90.0), Ok(90.0), Ok(3600.0)]);
+        assert!(["", "s", "0s", "-1s", "1d", "1é"].map(seconds).iter().all(Result::is_err));
+        assert_eq!(["1048576", "1024k", "1MiB"].map(kept_size), [Ok(1 << 20), Ok(1 << 20), Ok(1 << 20)]);
+        assert!(["", "1K", "M", "1.5G", "1X", "99999999999T"].map(kept_size).iter().all(Result::is_err));
+    }
+
+    /// The program and its arguments that a command line records.
+    fn recorded(words: &[&str]) -> Vec<OsString> {
+        let (arguments, _) = completed(words.iter().map(OsString::from).collect());
+        let parsed =
+            Arguments::try_parse_from(arguments).unwrap_or_else(|error| panic!("{words:?}: {error}"));
+        let CliCommand::Record(record) = parsed.command else { panic!("{words:?} records") };
+        record.program
+    }
+
+    #[test]
+    fn a_program_needs_no_dashes_before_it() {
+        for (words, program) in [
+            (&["longpole", "record", "sleep", "0.1"][..], &["sleep", "0.1"][..]),
+            (&["longpole", "record", "-F", "99", "ls", "-F", "--help"], &["ls", "-F", "--help"]),
+            (&["longpole", "record", "cargo", "test", "--", "x"], &["cargo", "test", "--", "x"]),
+            (&["longpole", "record", "--", "cargo", "test", "--", "x"], &["cargo", "test", "--", "x"]),
+            (&["longpole", "record", "report", "--view", "x"], &["report", "--view", "x"]),
+            (&["longpole", "./prog", "-o", "x"], &["./prog", "-o", "x"]),
+            (&["longpole", "--locks", "-o", "y", "prog", "--locks"], &["prog", "--locks"]),
+            (&["longpole", "--", "report"], &["report"]),
+            (&["longpole", "./report"], &["./report"]),
+        ] {
+            assert_eq!(recorded(words), program, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn the_names_of_commands_are_no_programs() {
+        let command = |words: &[&str]| {
+            let (arguments, is_short) = completed(words.iter().map(OsString::from).collect());
+            assert!(!is_short, "{words:?}");
+            Arguments::try_parse_from(arguments).map(|arguments| arguments.command)
+        };
+        assert!(matches!(command(&["longpole", "report", "x"]), Ok(CliCommand::Report(_))));
+        assert!(matches!(command(&["longpole", "what-if", "--set", "x=0"]), Ok(CliCommand::WhatIf(_))));
+        for words in
+            [&["longpole"][..], &["longpole", "--help"], &["longpole", "help", "report"], &["longpole", "-V"]]
+        {
+            assert!(command(words).is_err(), "{words:?}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_option_is_not_taken_for_a_program() {
+        for words in [&["longpole", "record", "--lokcs", "ls"][..], &["longpole", "--lokcs", "ls"]] {
+            let (arguments, _) = completed(words.iter().map(OsString::from).collect());
+            let error = Arguments::try_parse_from(arguments).unwrap_err().to_string();
+            assert!(error.contains("'--locks'"), "{error}");
+        }
     }
 
     #[test]

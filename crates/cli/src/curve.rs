@@ -1,22 +1,23 @@
 //! `longpole report --curve`: metrics over time, on one time axis.
 
 use anyhow::Result;
-use longpole_answer::{Course, Curve, Recording, Stretch};
-use longpole_report::{amount_text, sparkline};
+use longpole_answer::{CurveAnswer, CurveRequest, Recording, TimeRange};
+use longpole_report::{amount_text, sparkline, visible, visible_json};
 
 use crate::answer::refused;
-use crate::report::{Format, ReportArgs, write};
+use crate::report::{OutputFormat, ReportArgs};
+use crate::terminal;
 
 /// Columns of a drawn curve beside its numbers.
 const DRAWN: usize = 64;
 
-/// Writes the curves that were asked for.
-pub fn run(recording: &Recording, args: &ReportArgs) -> Result<()> {
+/// Writes the curves that were asked for, below a heading.
+pub fn run(recording: &Recording, args: &ReportArgs, heading: &str) -> Result<()> {
     let stretch = match &args.phase {
         Some(phase) => recording.stretch(phase).map_err(refused)?,
-        None => Stretch::default(),
+        None => TimeRange::default(),
     };
-    let course = |metric: &String| Course {
+    let course = |metric: &String| CurveRequest {
         metric: metric.clone(),
         node: args.node.clone(),
         stretch,
@@ -25,24 +26,25 @@ pub fn run(recording: &Recording, args: &ReportArgs) -> Result<()> {
         define: args.definitions.define.clone(),
     };
     let curves = args.curve.iter().map(|metric| recording.curve(&course(metric)).map_err(refused));
-    let curves: Vec<Curve> = curves.collect::<Result<_>>()?;
-    write(&match args.format {
-        Format::Text => text(&curves),
-        Format::Json => json(&curves),
-        Format::Csv => csv(&curves)?,
-    })
+    let curves: Vec<CurveAnswer> = curves.collect::<Result<_>>()?;
+    let text = match args.format {
+        OutputFormat::Text => text(&curves),
+        OutputFormat::Json => json(&curves),
+        OutputFormat::Csv => csv(&curves)?,
+    };
+    terminal::print(&(heading.to_owned() + &text))
 }
 
-fn json(curves: &[Curve]) -> String {
+fn json(curves: &[CurveAnswer]) -> String {
     let text = match curves {
         [curve] => serde_json::to_string_pretty(curve),
         several => serde_json::to_string_pretty(several),
     };
-    text.expect("a curve has only JSON types") + "\n"
+    visible_json(text.expect("a curve has only JSON types") + "\n")
 }
 
 /// A line per bin: when it begins, and each metric in it; empty where it has no value.
-fn csv(curves: &[Curve]) -> Result<String> {
+fn csv(curves: &[CurveAnswer]) -> Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let names = curves.iter().map(|curve| curve.metric.as_str());
     writer.write_record(std::iter::once("time_seconds").chain(names))?;
@@ -57,11 +59,12 @@ fn csv(curves: &[Curve]) -> Result<String> {
 }
 
 /// Each curve as a line of blocks, with its least, mean and largest value.
-fn text(curves: &[Curve]) -> String {
+fn text(curves: &[CurveAnswer]) -> String {
     let mut text = String::new();
     for curve in curves {
         let amount = |value: f64| amount_text(value, &curve.unit);
-        text += &format!("{} of {} ({})\n", curve.title, curve.node, curve.metric);
+        let head = format!("{} of {} ({})", curve.title, curve.node, curve.metric);
+        text += &format!("{}\n", visible(&head));
         let known: Vec<f64> = curve.values.iter().copied().filter(|value| !value.is_nan()).collect();
         if known.is_empty() {
             text += "no value in this part of the run\n";
@@ -81,7 +84,7 @@ fn text(curves: &[Curve]) -> String {
             );
         }
         for note in &curve.notes {
-            text += &format!("{note}\n");
+            text += &format!("{}\n", visible(note));
         }
         text.push('\n');
     }

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::arguments::{Explain, ListFormat, Metrics};
-use crate::failure::{Failure, print};
+use crate::failure::Failure;
+use crate::terminal::print;
 
 /// Lists every metric.
 pub fn metrics(options: &Metrics) -> Result<ExitCode> {

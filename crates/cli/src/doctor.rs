@@ -6,12 +6,13 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use longpole_record::{Rung, probe, tracefs};
+use longpole_record::{CollectorAvailability, probe, tracefs};
+use longpole_report::visible;
 use longpole_symbols::has_frame_pointers;
 
 use crate::arguments::Doctor;
-use crate::failure::print;
 use crate::setup::CAPABILITIES;
+use crate::terminal::print;
 
 /// Runs the command.
 pub fn run(options: &Doctor) -> Result<ExitCode> {
@@ -71,7 +72,7 @@ fn held_capabilities() -> String {
     if held.is_empty() { "none".into() } else { held.join(" ") }
 }
 
-fn ladder(rungs: &[Rung]) -> String {
+fn ladder(rungs: &[CollectorAvailability]) -> String {
     let mut text = String::from("\nCollectors, best first\n");
     let mut chosen = false;
     for rung in rungs {
@@ -98,7 +99,8 @@ fn ladder(rungs: &[Rung]) -> String {
 
 fn look_at(program: &Path) -> Result<String> {
     let found = has_frame_pointers(program).with_context(|| format!("look at {}", program.display()))?;
-    let mut text = format!("\n{}\n", program.display());
+    let name = |path: &Path| visible(&path.to_string_lossy()).into_owned();
+    let mut text = format!("\n{}\n", name(program));
     let share = |share: Option<f64>| match share {
         Some(share) => format!("{:.0} % of its functions keep them", 100.0 * share),
         None => "not known: it has no function that uses the stack".into(),
@@ -112,7 +114,7 @@ fn look_at(program: &Path) -> Result<String> {
     };
     let _ = writeln!(text, "  so: {follows}");
     for (library, kept) in &found.libraries {
-        let _ = writeln!(text, "  {}: {}", library.display(), share(*kept));
+        let _ = writeln!(text, "  {}: {}", name(library), share(*kept));
     }
     Ok(text)
 }

@@ -1,10 +1,19 @@
 //! How failures are told: the chain of causes, then what to do about it.
 
-use std::io::{self, Write};
+use std::borrow::Cow;
+use std::io;
 use std::process::ExitCode;
+
+use clap::error::{ContextKind, ContextValue};
+use longpole_report::visible;
+
+use crate::terminal;
 
 /// Exit status of `record` when longpole itself fails, as of `env`, `nohup` and `timeout`.
 pub const RECORDER_FAILED: u8 = 125;
+
+/// Exit status of a command line that makes no sense.
+const WRONG_COMMAND_LINE: u8 = 2;
 
 /// A failure with an exit status of its own and hints.
 #[derive(Debug)]
@@ -38,21 +47,40 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
     if broken_pipe {
         return ExitCode::SUCCESS;
     }
-    let mut stderr = io::stderr().lock();
-    let told = longpole_answer::told(error.as_ref());
-    // Nothing can be done about a closed standard error.
-    let _ = writeln!(stderr, "longpole: failed to {told}");
     let failure = error.downcast_ref::<Failure>();
-    for hint in failure.iter().flat_map(|failure| &failure.hints) {
-        let _ = writeln!(stderr, "  hint: {hint}");
-    }
+    let hints = failure.map_or(&[][..], |failure| &failure.hints);
+    terminal::failure(&longpole_answer::told(error.as_ref()), hints);
     ExitCode::from(failure.map_or(1, |failure| failure.status))
 }
 
-/// Writes data to standard output.
-pub fn print(text: &str) -> anyhow::Result<()> {
-    let mut stdout = io::stdout().lock();
-    stdout.write_all(text.as_bytes())?;
-    stdout.flush()?;
-    Ok(())
+/// What clap has to say: help and versions on standard output, else what is wrong with an argument, which is quoted there
+/// and may hold any bytes.
+pub fn of_arguments(mut error: clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        // Nothing can be done about a closed standard output.
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    let quoted: Vec<(ContextKind, ContextValue)> =
+        error.context().map(|(kind, value)| (kind, shown(value))).collect();
+    for (kind, value) in quoted {
+        error.insert(kind, value);
+    }
+    // A tip repeats an argument in a form that cannot be changed.
+    if std::env::args_os().any(|argument| matches!(visible(&argument.to_string_lossy()), Cow::Owned(_))) {
+        error.remove(ContextKind::Suggested);
+    }
+    terminal::usage(&error.to_string());
+    ExitCode::from(WRONG_COMMAND_LINE)
+}
+
+/// What an argument error quotes, in one line each.
+fn shown(value: &ContextValue) -> ContextValue {
+    match value {
+        ContextValue::String(text) => ContextValue::String(visible(text).into_owned()),
+        ContextValue::Strings(texts) => {
+            ContextValue::Strings(texts.iter().map(|text| visible(text).into_owned()).collect())
+        }
+        other => other.clone(),
+    }
 }

@@ -7,6 +7,7 @@ mod arguments;
 mod curve;
 mod definitions;
 mod demo;
+mod destination;
 mod doctor;
 mod export;
 mod failure;
@@ -15,6 +16,8 @@ mod metric_files;
 mod record;
 mod report;
 mod setup;
+mod snapshot;
+mod terminal;
 mod view;
 mod what_if;
 
@@ -22,7 +25,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::arguments::{Arguments, Command};
+use crate::arguments::{Arguments, CliCommand};
 
 fn main() -> ExitCode {
     // The sample program is this binary run again; it must not see anything of the command line's parsing.
@@ -30,19 +33,31 @@ fn main() -> ExitCode {
         demo::run_program();
         return ExitCode::SUCCESS;
     }
-    let arguments = Arguments::parse();
+    if std::env::args_os().nth(1).is_some_and(|argument| argument == longpole_record::agent::KEEPER_ARGUMENT)
+    {
+        longpole_record::agent::hold_memory();
+        return ExitCode::SUCCESS;
+    }
+    let (arguments, is_short) = arguments::completed(std::env::args_os().collect());
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(error) => return failure::of_arguments(error),
+    };
     let result = match arguments.command {
-        Command::Record(options) => record::run(options),
-        Command::Report(options) => report::run(&options).map(|()| ExitCode::SUCCESS),
-        Command::WhatIf(options) => what_if::run(&options).map(|()| ExitCode::SUCCESS),
-        Command::View(options) => view::run(&options).map(|()| ExitCode::SUCCESS),
-        Command::Export(options) => export::run(&options).map(|()| ExitCode::SUCCESS),
-        Command::Import(options) => import::run(&options),
-        Command::Demo(options) => demo::run(options),
-        Command::Doctor(options) => doctor::run(&options),
-        Command::Setup => setup::run(),
-        Command::Metrics(options) => definitions::metrics(&options),
-        Command::Explain(options) => definitions::explain(&options),
+        CliCommand::Record(options) => {
+            record::run(options).map_err(|error| if is_short { record::or_a_command(error) } else { error })
+        }
+        CliCommand::Report(options) => report::run(&options).map(|()| ExitCode::SUCCESS),
+        CliCommand::WhatIf(options) => what_if::run(&options).map(|()| ExitCode::SUCCESS),
+        CliCommand::View(options) => view::run(&options).map(|()| ExitCode::SUCCESS),
+        CliCommand::Export(options) => export::run(&options).map(|()| ExitCode::SUCCESS),
+        CliCommand::Snapshot(options) => snapshot::run(&options).map(|()| ExitCode::SUCCESS),
+        CliCommand::Import(options) => import::run(options),
+        CliCommand::Demo(options) => demo::run(options),
+        CliCommand::Doctor(options) => doctor::run(&options),
+        CliCommand::Setup => setup::run(),
+        CliCommand::Metrics(options) => definitions::metrics(&options),
+        CliCommand::Explain(options) => definitions::explain(&options),
     };
     result.unwrap_or_else(|error| failure::report(&error))
 }

@@ -1,11 +1,11 @@
 //! Options that say what metrics are: `--define` and `--metrics`.
 
-use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Args;
 use longpole_answer::MetricFile;
+use longpole_recording::{LARGEST_METRIC_FILE, read_regular};
 
 /// Metrics that the user defines.
 #[derive(Args, Clone, Debug, Default)]
@@ -28,7 +28,8 @@ impl DefinitionArgs {
 /// The files, read.
 pub fn read(files: &[PathBuf]) -> Result<Vec<MetricFile>> {
     let read = |path: &PathBuf| {
-        let text = fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
+        let text =
+            read_regular(path, LARGEST_METRIC_FILE).with_context(|| format!("read {}", path.display()))?;
         Ok(MetricFile { name: path.display().to_string(), text })
     };
     files.iter().map(read).collect()

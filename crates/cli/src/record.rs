@@ -1,30 +1,34 @@
 //! `longpole record`: runs the program, records it, and gives the short answer.
 
 use std::ffi::OsString;
-use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
-use longpole_record::{Choice, Error, Finished, LaunchError, Options, Progress, Target};
+use longpole_record::{
+    CollectorChoice, Error, ExitStatus, FinishedRecording, GoingOn, LaunchError, Progress, RecordOptions,
+    RecordTarget,
+};
+use longpole_recording::KeptWindow;
 use longpole_report::Style;
 
-use crate::arguments::{Collector, Record, Wanted};
+use crate::arguments::{CollectorArgument, RecordArgs, SeriesSourceArgument};
+use crate::destination::destination;
 use crate::failure::{self, Failure, RECORDER_FAILED};
-use crate::{metric_files, report};
+use crate::{arguments, metric_files, report, terminal};
 
 /// Runs the command.
-pub fn run(options: Record) -> Result<ExitCode> {
+pub fn run(options: RecordArgs) -> Result<ExitCode> {
     let quiet = options.quiet;
     let target = match options.pid {
-        Some(pid) => Target::Process(pid),
-        None => Target::Command(options.program),
+        Some(pid) => RecordTarget::Process(pid),
+        None => RecordTarget::Command(options.program),
     };
-    let output = options.output.unwrap_or_else(|| default_output(&target));
+    let output = destination(options.output, options.force, || default_output(&target));
     record(
-        &Options {
+        &RecordOptions {
             output,
             target,
             collector: choice(options.collector),
@@ -34,7 +38,9 @@ pub fn run(options: Record) -> Result<ExitCode> {
             hertz: options.hertz,
             stack_bytes: options.stack_bytes,
             sources: options.sources,
+            source_dirs: options.source_dirs,
             duration: options.duration,
+            window: window(options.keep_last, options.max_size),
             outside: outside(&options.collect, options.collect_interval),
             metric_files: metric_files::read(&options.metrics)?,
         },
@@ -42,48 +48,111 @@ pub fn run(options: Record) -> Result<ExitCode> {
     )
 }
 
+/// What of the run is to be kept; `None` for all.
+fn window(time: Option<Duration>, bytes: Option<u64>) -> Option<KeptWindow> {
+    let nanoseconds = time.map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+    let is_asked = nanoseconds.is_some() || bytes.is_some();
+    is_asked.then_some(KeptWindow { nanoseconds, bytes, dropped_nanoseconds: None })
+}
+
+/// The failure to find a program whose name was given without `record`: it may be a misspelt command.
+pub fn or_a_command(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast::<Failure>() {
+        Ok(mut failure) => {
+            failure.hints.extend(misspelt_command(&failure.error));
+            failure.into()
+        }
+        Err(error) => error,
+    }
+}
+
+fn misspelt_command(error: &anyhow::Error) -> Option<String> {
+    let Some(Error::Launch(LaunchError::NotFound { program })) = error.downcast_ref() else { return None };
+    let program = program.to_str()?;
+    let commands = arguments::commands();
+    let near = commands.iter().filter(|command| longpole_series::is_like(program, command));
+    let near: Vec<String> = near.map(|command| format!("`longpole {command}`")).collect();
+    (!near.is_empty()).then(|| format!("did you mean {}?", near.join(", ")))
+}
+
 /// The collectors of outside series: those asked for, `kernel` and `process` where none is.
-fn outside(collect: &[Wanted], interval: Option<Duration>) -> longpole_collect::Options {
-    let defaults = longpole_collect::Options::default();
+fn outside(
+    collect: &[SeriesSourceArgument],
+    interval: Option<Duration>,
+) -> longpole_collect::CollectionOptions {
+    let defaults = longpole_collect::CollectionOptions::default();
     let asked = collect.iter().filter_map(|wanted| match wanted {
-        Wanted::Collector(choice) => Some(choice.clone()),
-        Wanted::Nothing => None,
+        SeriesSourceArgument::Collector(choice) => Some(choice.clone()),
+        SeriesSourceArgument::Nothing => None,
     });
     let choices = if collect.is_empty() { defaults.choices } else { asked.collect() };
-    longpole_collect::Options { choices, interval: interval.unwrap_or(defaults.interval) }
+    longpole_collect::CollectionOptions { choices, interval: interval.unwrap_or(defaults.interval) }
 }
 
 /// Records, prints the short answer, and passes the program's exit status on.
-pub fn record(options: &Options, quiet: bool) -> Result<ExitCode> {
+pub fn record(options: &RecordOptions, quiet: bool) -> Result<ExitCode> {
     let bar = progress_bar();
-    let finished = longpole_record::record(options, &mut |progress| show(&bar, progress));
+    let is_shown = !quiet && terminal::has_terminal();
+    let begun = is_shown.then(|| line_at_begin(&options.target));
+    let finished = longpole_record::record(options, &mut |progress| show(&bar, progress, begun));
     bar.finish_and_clear();
     let finished = finished.map_err(explain)?;
     // On a full disk the manifest may not hold the reason either.
     for note in notes_of_truncation(&finished) {
-        let _ = writeln!(std::io::stderr(), "longpole: {note}");
+        terminal::remark(note);
     }
     if !quiet {
         if let Some(note) = note_of_absence(&finished) {
-            let _ = writeln!(std::io::stderr(), "longpole: {note}");
+            terminal::remark(note);
         }
         // The program's exit status matters more than our report about it.
         if let Err(error) = short_answer(&finished.path) {
             failure::report(&error);
         }
+        say_where(&finished.path);
     }
-    Ok(ExitCode::from(status(&finished)))
+    let ended = match (finished.outcome.exit_code, finished.outcome.signal) {
+        (Some(code), _) => ExitStatus::Code(code),
+        (None, Some(signal)) => ExitStatus::Signal(signal),
+        (None, None) => ExitStatus::Unknown,
+    };
+    let ended = match finished.going_on {
+        Some(program) => wait_for(program, is_shown),
+        None => ended,
+    };
+    Ok(ExitCode::from(status(ended)))
+}
+
+/// The program was started by us and goes on: we stay its parent, as a shell would.
+fn wait_for(program: GoingOn, is_shown: bool) -> ExitStatus {
+    if is_shown {
+        terminal::remark(&format!("the program goes on as process {}; Ctrl-C ends it", program.pid()));
+    }
+    program.wait().unwrap_or(ExitStatus::Unknown)
+}
+
+/// How the user ends the recording: an interrupt from the terminal reaches the program, too.
+fn line_at_begin(target: &RecordTarget) -> &'static str {
+    match target {
+        RecordTarget::Command(_) => "recording; Ctrl-C ends the program and the recording",
+        RecordTarget::Process(_) => "recording; Ctrl-C ends the recording, the process goes on",
+    }
+}
+
+/// Says where the recording is.
+pub fn say_where(recording: &Path) {
+    terminal::remark(&format!("the recording is {}", recording.display()));
 }
 
 /// Why the recording is shorter than the run.
-fn notes_of_truncation(finished: &Finished) -> impl Iterator<Item = &String> {
+fn notes_of_truncation(finished: &FinishedRecording) -> impl Iterator<Item = &String> {
     let machines = finished.manifest.machines.iter().filter(|_| finished.outcome.truncated);
     let notes = machines.flat_map(|machine| &machine.collector.notes);
     notes.filter(|note| note.starts_with("the recording ends before the program"))
 }
 
 /// That the agent was wanted and is not in the program.
-fn note_of_absence(finished: &Finished) -> Option<&String> {
+fn note_of_absence(finished: &FinishedRecording) -> Option<&String> {
     let mut notes = finished.manifest.machines.iter().flat_map(|machine| &machine.collector.notes);
     notes.find(|note| note.starts_with("the agent is not in") || note.starts_with("the agent was in none"))
 }
@@ -91,27 +160,26 @@ fn note_of_absence(finished: &Finished) -> Option<&String> {
 /// Prints the short answer of a recording, on standard error: standard output is the program's.
 pub fn short_answer(recording: &Path) -> Result<()> {
     let text = report::summary(recording, Style::of_stderr())?;
-    let mut stderr = std::io::stderr().lock();
-    stderr.write_all(text.as_bytes())?;
+    terminal::report_beside(&text);
     Ok(())
 }
 
 /// The collector asked for.
-pub fn choice(collector: Collector) -> Choice {
+pub fn choice(collector: CollectorArgument) -> CollectorChoice {
     match collector {
-        Collector::Auto => Choice::Auto,
-        Collector::Bpf => Choice::Bpf,
-        Collector::Perf => Choice::Perf,
-        Collector::Process => Choice::Process,
-        Collector::Agent => Choice::Agent,
+        CollectorArgument::Auto => CollectorChoice::Auto,
+        CollectorArgument::Bpf => CollectorChoice::Bpf,
+        CollectorArgument::Perf => CollectorChoice::Perf,
+        CollectorArgument::Process => CollectorChoice::Process,
+        CollectorArgument::Agent => CollectorChoice::Agent,
     }
 }
 
 /// `PROGRAM.longpole` or `pid-N.longpole` in the current folder.
-fn default_output(target: &Target) -> PathBuf {
+fn default_output(target: &RecordTarget) -> PathBuf {
     let name = match target {
-        Target::Process(pid) => OsString::from(format!("pid-{pid}")),
-        Target::Command(command) => {
+        RecordTarget::Process(pid) => OsString::from(format!("pid-{pid}")),
+        RecordTarget::Command(command) => {
             let program = command.first().map(Path::new).and_then(Path::file_name);
             program.map_or_else(|| "recording".into(), OsString::from)
         }
@@ -122,12 +190,11 @@ fn default_output(target: &Target) -> PathBuf {
 }
 
 /// The program's own status; 128+n when signal n ended it.
-fn status(finished: &Finished) -> u8 {
-    let outcome = finished.outcome;
-    match (outcome.exit_code, outcome.signal) {
-        (Some(code), _) => (code & 0xff) as u8,
-        (None, Some(signal)) => 128_u8.saturating_add((signal & 0x7f) as u8),
-        (None, None) => 0,
+fn status(ended: ExitStatus) -> u8 {
+    match ended {
+        ExitStatus::Code(code) => (code & 0xff) as u8,
+        ExitStatus::Signal(signal) => 128_u8.saturating_add((signal & 0x7f) as u8),
+        ExitStatus::Unknown => 0,
     }
 }
 
@@ -142,6 +209,7 @@ fn explain(error: Error) -> anyhow::Error {
             hints.dedup();
             (RECORDER_FAILED, hints)
         }
+        Error::Recording(error) => (RECORDER_FAILED, error.hints()),
         _ => (RECORDER_FAILED, vec![]),
     };
     Failure { status, hints, error: error.into() }.into()
@@ -149,7 +217,7 @@ fn explain(error: Error) -> anyhow::Error {
 
 /// Progress on standard error, and only where that is a terminal.
 fn progress_bar() -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
+    if !terminal::has_terminal() {
         return ProgressBar::hidden();
     }
     let style = ProgressStyle::with_template("{spinner} {msg}").expect("a valid template");
@@ -157,8 +225,15 @@ fn progress_bar() -> ProgressBar {
 }
 
 /// While the program runs the terminal is its own: nothing is drawn over what it writes.
-fn show(bar: &ProgressBar, progress: Progress) {
+fn show(bar: &ProgressBar, progress: Progress, begun: Option<&str>) {
     match progress {
+        Progress::Begun => {
+            if let Some(line) = begun {
+                terminal::remark(line);
+            }
+        }
+        Progress::Snapshot(Ok(path)) => terminal::remark(&format!("the snapshot is {}", path.display())),
+        Progress::Snapshot(Err(reason)) => terminal::remark(&format!("the snapshot was not kept: {reason}")),
         Progress::Recording { .. } => {}
         Progress::Naming { frames } => {
             bar.set_message(format!("longpole: naming {frames} addresses"));

@@ -1,18 +1,20 @@
 //! `longpole report`: one view of a recording on standard output.
 
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::{Args, ValueEnum};
-use longpole_answer::Question;
-use longpole_metrics::{By, Weight};
-use longpole_report::{Style, View};
+use longpole_answer::{Question, Recording};
+use longpole_metrics::{By, Order, Weight};
+use longpole_report::{Fold, Sort, Style, View, visible};
 
 use crate::answer::{Output, open, recording, refused};
 use crate::curve;
 use crate::failure::Failure;
 use crate::metric_files::DefinitionArgs;
+
+/// Bytes of the longest answer that is remembered.
+const LARGEST_KEPT: usize = 4 << 20;
 
 /// Answers from a recording.
 #[derive(Args, Clone, Debug)]
@@ -26,6 +28,12 @@ pub struct ReportArgs {
     /// What a row is.
     #[arg(long, value_enum, default_value_t)]
     pub by: RowKind,
+    /// What ranks procedures and lines: their own share, or with all that was done on their behalf.
+    #[arg(long, value_enum, default_value_t)]
+    pub sort: SortKey,
+    /// Which procedures are folded into the procedure that called them [default: libraries; none in call-tree, callers and source].
+    #[arg(long, value_enum)]
+    pub fold: Option<FoldArg>,
     /// Rows to show (text: 20; JSON and CSV: all).
     #[arg(long, value_name = "ROWS")]
     pub top: Option<usize>,
@@ -44,6 +52,9 @@ pub struct ReportArgs {
     /// Whether threads that wait for a device or a page count as busy.
     #[arg(long, value_enum, default_value_t)]
     pub io: Io,
+    /// Which hand-offs of locks are arcs of the graph, for the critical path by CPU time, slack and zeroing.
+    #[arg(long, value_enum, default_value_t)]
+    pub order: LockOrder,
     /// In `waits`: also those that nobody wants explained. In `objects`: also locks that nobody waited for.
     #[arg(long)]
     pub all: bool,
@@ -68,10 +79,17 @@ pub struct ReportArgs {
     pub definitions: DefinitionArgs,
     /// How to write it.
     #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
+    pub format: OutputFormat,
+    /// Texts of CSV as they are: cells that begin with `=`, `+`, `-` or `@` without an apostrophe, control characters
+    /// without escapes.
+    #[arg(long)]
+    pub raw_cells: bool,
     /// Width of the text; that of the terminal when left out.
     #[arg(long, value_name = "COLUMNS")]
     pub width: Option<usize>,
+    /// Compute from what was recorded alone: delete what was kept of it in its folder `cache`, and keep nothing there.
+    #[arg(long)]
+    pub no_cache: bool,
 }
 
 /// Kinds of row.
@@ -92,6 +110,38 @@ pub enum RowKind {
     Object,
 }
 
+/// What ranks rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum SortKey {
+    /// Their own share.
+    #[default]
+    #[value(name = "self")]
+    Own,
+    /// With all that was done on their behalf.
+    Inclusive,
+}
+
+/// What is folded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FoldArg {
+    /// Nothing.
+    None,
+    /// Procedures of the kernel.
+    Kernel,
+    /// Procedures of the kernel, the C library, allocators and runtimes of languages, and small inlined helpers.
+    Libraries,
+}
+
+impl From<FoldArg> for Fold {
+    fn from(fold: FoldArg) -> Fold {
+        match fold {
+            FoldArg::None => Fold::None,
+            FoldArg::Kernel => Fold::Kernel,
+            FoldArg::Libraries => Fold::Libraries,
+        }
+    }
+}
+
 /// Weights of the critical path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum PathWeight {
@@ -100,6 +150,25 @@ pub enum PathWeight {
     Cpu,
     /// Elapsed time: also io, sleep, waiting for a CPU, messages.
     Elapsed,
+}
+
+/// Hand-offs of locks that are arcs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum LockOrder {
+    /// Those of locks that were held for more than a third of the run.
+    #[default]
+    Busy,
+    /// All that were recorded.
+    Recorded,
+}
+
+impl From<LockOrder> for Order {
+    fn from(order: LockOrder) -> Order {
+        match order {
+            LockOrder::Busy => Order::Busy,
+            LockOrder::Recorded => Order::Recorded,
+        }
+    }
 }
 
 /// What waiting for devices is.
@@ -114,7 +183,7 @@ pub enum Io {
 
 /// Forms of output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub enum OutputFormat {
     /// For people.
     #[default]
     Text,
@@ -132,7 +201,9 @@ fn views_of(names: &str) -> Result<Views, String> {
     if names == "all" {
         return Ok(Views(View::ALL.to_vec()));
     }
-    let view = |name: &str| name.trim().parse::<View>().map_err(|error| format!("failed to {error}"));
+    let view = |name: &str| {
+        name.trim().parse::<View>().map_err(|error| visible(&format!("failed to {error}")).into_owned())
+    };
     names.split(',').map(view).collect::<Result<_, _>>().map(Views)
 }
 
@@ -161,9 +232,15 @@ impl ReportArgs {
             phase: self.phase.clone(),
             of: self.of.clone(),
             by,
+            sort: match self.sort {
+                SortKey::Own => Sort::Own,
+                SortKey::Inclusive => Sort::Inclusive,
+            },
+            fold: self.fold.map(Fold::from),
             top: self.top,
             weight,
             io_idle: self.io == Io::Idle,
+            order: self.order.into(),
             all: self.all,
             explain: self.explain,
             define: self.definitions.define.clone(),
@@ -176,22 +253,39 @@ impl ReportArgs {
 pub fn run(args: &ReportArgs) -> Result<()> {
     let folder = recording(args.recording.as_ref())?;
     let recording = open(&folder)?.with_metric_files(args.definitions.read()?);
+    let recording = if args.no_cache { recording.without_cache() } else { recording };
     if !args.curve.is_empty() {
-        return curve::run(&recording, args);
+        let heading = Output::new(args.format, args.width).heading(&folder);
+        return curve::run(&recording, args, &heading);
     }
     let Views(views) = &args.view;
-    if args.format == Format::Csv && views.len() > 1 {
+    if args.format == OutputFormat::Csv && views.len() > 1 {
         return Err(one_table());
     }
     let views = if args.explain.is_some() { &[View::Waits] } else { views.as_slice() };
-    let reports = recording.reports(views, &args.question()).map_err(refused)?;
-    write(&Output::new(args.format, args.width).text(&reports))
+    let output = Output::new(args.format, args.width).with_raw_cells(args.raw_cells);
+    output.print(&folder, &remembered(&recording, views, &args.question(), &output)?)
 }
 
 /// The short answer that `record` ends with.
 pub fn summary(recording: &Path, style: Style) -> Result<String> {
-    let report = open(recording)?.report(View::Summary, &Question::default()).map_err(refused)?;
-    Ok(report.text(&style))
+    let output = Output { style, ..Output::new(OutputFormat::Text, None) };
+    remembered(&open(recording)?, &[View::Summary], &Question::default(), &output)
+}
+
+/// What the views say, in the form wanted: as it was said before, where it was. Of long recordings answers are remembered.
+fn remembered(recording: &Recording, views: &[View], question: &Question, output: &Output) -> Result<String> {
+    let cache = recording.cache();
+    let key = format!("text {views:?} {question:?} {output:?}");
+    if let Some(text) = cache.as_ref().and_then(|cache| cache.get(&key)) {
+        return Ok(text);
+    }
+    let text = output.text(&recording.reports(views, question).map_err(refused)?);
+    let is_kept = recording.is_long() && text.len() <= LARGEST_KEPT;
+    if let Some(cache) = cache.filter(|_| is_kept) {
+        cache.put(&key, &text);
+    }
+    Ok(text)
 }
 
 fn one_table() -> anyhow::Error {
@@ -201,13 +295,4 @@ fn one_table() -> anyhow::Error {
         error: anyhow::anyhow!("write several views as CSV: a table has the columns of one view"),
     }
     .into()
-}
-
-/// Writes text to standard output. A reader that stops early is no error.
-pub fn write(text: &str) -> Result<()> {
-    let mut stdout = io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => written.context("write to standard output"),
-    }
 }

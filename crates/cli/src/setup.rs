@@ -16,7 +16,8 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use longpole_record::tracefs;
 
-use crate::failure::{Failure, print};
+use crate::failure::Failure;
+use crate::terminal::print;
 
 /// Capabilities that recording needs, by number and name (capability.h).
 ///

@@ -1,17 +1,18 @@
-//! `longpole view`: the page, served until it is interrupted.
+//! `longpole view`: the page, served until it is interrupted or no page is open any more.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use longpole_server::{Error, Options, Place, Server};
+use longpole_server::{Error, RedirectFile, Server, ServerOptions, SessionEnd, SourceDirectory};
 
 use crate::answer::recording;
-use crate::failure::{Failure, print};
-use crate::metric_files;
+use crate::failure::Failure;
+use crate::{metric_files, terminal};
 
 /// Serves a page of the recording on this machine.
 #[derive(Args, Clone, Debug)]
@@ -24,8 +25,19 @@ pub struct ViewArgs {
     /// Only print the address, open no browser.
     #[arg(long)]
     pub no_open: bool,
-    /// Where source files are now: FROM=TO for a folder that has moved, or a folder to look below; can be given several
-    /// times.
+    /// End when no page has been open for SECONDS. A browser lets a hidden page ask once a minute, so fewer than 120
+    /// seconds can take a hidden page for a closed one.
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "120",
+        value_parser = clap::value_parser!(u64).range(1..)
+    )]
+    pub idle_exit: Option<u64>,
+    /// Folder with source files, or FROM=TO for one that has moved; without it only those that the recording holds are
+    /// shown. Can be given several times.
     #[arg(long = "source-dir", value_name = "[FROM=]DIR")]
     pub source_dirs: Vec<String>,
     /// A file that describes metrics (docs/metrics-files.md); can be given several times.
@@ -35,24 +47,38 @@ pub struct ViewArgs {
 
 /// Serves the page.
 pub fn run(args: &ViewArgs) -> Result<()> {
-    let server = Server::bind(Options {
+    let server = Server::bind(ServerOptions {
         recording: recording(args.recording.as_ref())?,
         port: args.port,
         sources: places(&args.source_dirs)?,
         metric_files: metric_files::read(&args.metrics)?,
+        idle_exit: args.idle_exit.map(Duration::from_secs),
     });
     let server = server.map_err(refused)?;
     let url = server.url();
-    print(&format!("{url}\n"))?;
-    let is_opened = !args.no_open && browsers().any(|browser| open(&browser, &url));
-    let how = if is_opened { "it opens in the browser" } else { "open it in a browser" };
-    eprintln(&format!("longpole: the page is at this address; {how}. Ctrl-C ends it."));
-    server.run().map_err(refused)
+    terminal::print_line(&url)?;
+    // Kept until the page ends: a browser that starts slowly reads it late.
+    let redirect = if args.no_open { None } else { opened(&url) };
+    let how = if redirect.is_some() { "it opens in the browser" } else { "open it in a browser" };
+    terminal::remark(&format!("the page is at this address; {how}. Ctrl-C ends it."));
+    if server.run().map_err(refused)? == SessionEnd::Idle {
+        terminal::remark("no page is open any more");
+    }
+    Ok(())
+}
+
+/// The file that a browser was started on, where one could be started.
+fn opened(url: &str) -> Option<RedirectFile> {
+    let mut browsers = browsers().peekable();
+    browsers.peek()?;
+    let redirect = RedirectFile::create(url).ok()?;
+    let address = redirect.address();
+    browsers.any(|browser| open(&browser, &address)).then_some(redirect)
 }
 
 /// The places that arguments name.
-pub fn places(arguments: &[String]) -> Result<Vec<Place>> {
-    arguments.iter().map(|argument| Place::parse(argument).map_err(refused)).collect()
+pub fn places(arguments: &[String]) -> Result<Vec<SourceDirectory>> {
+    arguments.iter().map(|argument| SourceDirectory::parse(argument).map_err(refused)).collect()
 }
 
 /// What failed, with what to do about it.
@@ -70,15 +96,10 @@ fn browsers() -> impl Iterator<Item = OsString> {
     named.into_iter().chain(has_display.then(|| "xdg-open".into()))
 }
 
-/// Whether the program could be started on the address. What it writes belongs to nobody's output; in a group of its
+/// Whether the program could be started on the address, which every user of the machine can read. What it writes belongs to nobody's output; in a group of its
 /// own it outlives the interrupt that ends the page.
-fn open(browser: &OsString, url: &str) -> bool {
+fn open(browser: &OsString, address: &str) -> bool {
     let mut command = Command::new(browser);
-    command.arg(url).process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.arg(address).process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().is_ok()
-}
-
-/// A line on standard error, which may be closed.
-fn eprintln(line: &str) {
-    let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("{line}\n").as_bytes());
 }

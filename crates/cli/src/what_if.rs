@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use longpole_answer::Supposition;
+use longpole_answer::{ReplayQuestion, WhatIfQuestion};
 
 use crate::answer::{Output, open, recording, refused};
-use crate::report::{Format, write};
+use crate::report::{FoldArg, LockOrder, OutputFormat};
 
 /// What would become of the run if some work took less time, or more.
 #[derive(Args, Clone, Debug)]
@@ -16,20 +16,39 @@ pub struct WhatIfArgs {
     pub recording: Option<PathBuf>,
     /// A change, as KIND:NAME=FACTOR; can be given several times.
     ///
-    /// KIND is procedure, inclusive (a procedure and all on its behalf), line, object, thread or process; it can be left
-    /// out where the name is clear. FACTOR is what the time is multiplied by: 0 leaves it out, 0.5 or 50% halves it,
+    /// KIND is procedure (with all that it calls and starts), self (a procedure's own time alone), line, object, thread or
+    /// process; it can be left out where the name is clear. FACTOR is what the time is multiplied by: 0 leaves it out, 0.5 or 50% halves it,
     /// 2 doubles it; for an object, the time that threads wait for it.
-    #[arg(long = "set", value_name = "CHANGE", required = true)]
+    #[arg(long = "set", value_name = "CHANGE", required_unless_present_any = ["cpus", "free_io"])]
     pub changes: Vec<String>,
+    /// Execute the run again, with locks that go to whoever comes first in the new timing.
+    ///
+    /// An object can then only be removed, with the factor 0. Refused where the unchanged run does not come out as recorded,
+    /// within 2 %. Locks are known in full from recordings with --locks.
+    #[arg(long, conflicts_with_all = ["phase", "order", "top"])]
+    pub replay: bool,
+    /// Replay the run on so many CPUs, with all changes.
+    #[arg(long, value_name = "N,…", value_delimiter = ',', requires = "replay",
+          value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub cpus: Vec<u32>,
+    /// Replay the run with devices that take no time.
+    #[arg(long, requires = "replay")]
+    pub free_io: bool,
     /// The part of the run to look at: seconds or percent, as `1.5s..3s`, `20%..60%`; or a procedure.
     #[arg(long, value_name = "A..B")]
     pub phase: Option<String>,
+    /// Which procedures are folded into the procedure that called them, in `self:` and in the new path.
+    #[arg(long, value_enum, default_value = "libraries")]
+    pub fold: FoldArg,
+    /// Which hand-offs of locks hold in the changed run.
+    #[arg(long, value_enum, default_value_t)]
+    pub order: LockOrder,
     /// Procedures of the new path to show in text; rows in JSON and CSV are all.
     #[arg(long, value_name = "ROWS")]
     pub top: Option<usize>,
     /// How to write it.
     #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
+    pub format: OutputFormat,
     /// Width of the text; that of the terminal when left out.
     #[arg(long, value_name = "COLUMNS")]
     pub width: Option<usize>,
@@ -38,7 +57,24 @@ pub struct WhatIfArgs {
 /// Writes what becomes of the run.
 pub fn run(args: &WhatIfArgs) -> Result<()> {
     let folder = recording(args.recording.as_ref())?;
-    let supposition = Supposition { changes: args.changes.clone(), phase: args.phase.clone(), top: args.top };
+    let output = Output::new(args.format, args.width);
+    if args.replay {
+        let question = ReplayQuestion {
+            changes: args.changes.clone(),
+            fold: args.fold.into(),
+            io_is_free: args.free_io,
+            processors: args.cpus.clone(),
+        };
+        let report = open(&folder)?.replay(&question).map_err(refused)?;
+        return output.print(&folder, &output.text(&[report]));
+    }
+    let supposition = WhatIfQuestion {
+        changes: args.changes.clone(),
+        phase: args.phase.clone(),
+        fold: args.fold.into(),
+        order: args.order.into(),
+        top: args.top,
+    };
     let report = open(&folder)?.what_if(&supposition).map_err(refused)?;
-    write(&Output::new(args.format, args.width).text(&[report]))
+    output.print(&folder, &output.text(&[report]))
 }

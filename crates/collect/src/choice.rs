@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 /// A collector that can be asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Choice {
+pub enum SeriesSourceChoice {
     /// `kernel`: what the machine does.
     Kernel,
     /// `process`: what the program's processes and threads use.
@@ -25,38 +25,40 @@ pub enum Choice {
 )]
 pub struct BadChoice(String);
 
-impl FromStr for Choice {
+impl FromStr for SeriesSourceChoice {
     type Err = BadChoice;
 
-    fn from_str(text: &str) -> Result<Choice, BadChoice> {
+    fn from_str(text: &str) -> Result<SeriesSourceChoice, BadChoice> {
         let list = |text: &str| text.split(',').map(|name| name.trim().to_owned()).collect();
         Ok(match text {
-            "kernel" => Choice::Kernel,
-            "process" => Choice::Process,
-            "counters" => Choice::Counters(Vec::new()),
+            "kernel" => SeriesSourceChoice::Kernel,
+            "process" => SeriesSourceChoice::Process,
+            "counters" => SeriesSourceChoice::Counters(Vec::new()),
             _ => match (
                 text.strip_prefix("counters="),
                 text.strip_prefix("prometheus="),
                 text.strip_prefix("cmd:"),
             ) {
-                (Some(names), _, _) if !names.is_empty() => Choice::Counters(list(names)),
-                (_, Some(url), _) if !url.is_empty() => Choice::Prometheus(url.to_owned()),
-                (_, _, Some(command)) if !command.trim().is_empty() => Choice::Command(command.to_owned()),
+                (Some(names), _, _) if !names.is_empty() => SeriesSourceChoice::Counters(list(names)),
+                (_, Some(url), _) if !url.is_empty() => SeriesSourceChoice::Prometheus(url.to_owned()),
+                (_, _, Some(command)) if !command.trim().is_empty() => {
+                    SeriesSourceChoice::Command(command.to_owned())
+                }
                 _ => return Err(BadChoice(text.to_owned())),
             },
         })
     }
 }
 
-impl fmt::Display for Choice {
+impl fmt::Display for SeriesSourceChoice {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Choice::Kernel => formatter.write_str("kernel"),
-            Choice::Process => formatter.write_str("process"),
-            Choice::Counters(names) if names.is_empty() => formatter.write_str("counters"),
-            Choice::Counters(names) => write!(formatter, "counters={}", names.join(",")),
-            Choice::Prometheus(url) => write!(formatter, "prometheus={url}"),
-            Choice::Command(command) => write!(formatter, "cmd:{command}"),
+            SeriesSourceChoice::Kernel => formatter.write_str("kernel"),
+            SeriesSourceChoice::Process => formatter.write_str("process"),
+            SeriesSourceChoice::Counters(names) if names.is_empty() => formatter.write_str("counters"),
+            SeriesSourceChoice::Counters(names) => write!(formatter, "counters={}", names.join(",")),
+            SeriesSourceChoice::Prometheus(url) => write!(formatter, "prometheus={url}"),
+            SeriesSourceChoice::Command(command) => write!(formatter, "cmd:{command}"),
         }
     }
 }
@@ -75,10 +77,10 @@ mod tests {
             "prometheus=http://[::1]:9100/metrics",
             "cmd:sh -c 'a b'",
         ] {
-            assert_eq!(text.parse::<Choice>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<SeriesSourceChoice>().unwrap().to_string(), text);
         }
         for text in ["", "Kernel", "counters=", "prometheus=", "cmd: ", "kernel=3"] {
-            assert!(text.parse::<Choice>().is_err(), "{text}");
+            assert!(text.parse::<SeriesSourceChoice>().is_err(), "{text}");
         }
     }
 }

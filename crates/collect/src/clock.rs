@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use longpole_event::Time;
 
-use crate::lines::Moment;
+use crate::lines::ReadTime;
 
 fn read(clock: libc::clockid_t) -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -25,8 +25,8 @@ pub(crate) fn thread_cpu() -> Duration {
 }
 
 /// Now, on the clock of events and as Unix time.
-pub(crate) fn moment() -> Moment {
-    Moment { now: now(), unix_nanoseconds: read(libc::CLOCK_REALTIME).as_nanos() as u64 }
+pub(crate) fn moment() -> ReadTime {
+    ReadTime { now: now(), unix_nanoseconds: read(libc::CLOCK_REALTIME).as_nanos() as u64 }
 }
 
 /// How far `CLOCK_BOOTTIME` is ahead of `CLOCK_MONOTONIC`: the time that the machine slept.

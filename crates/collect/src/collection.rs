@@ -9,38 +9,41 @@ use std::time::Duration;
 
 use longpole_recording::{LogBuilder, OutsideAccount, Trouble};
 
-use crate::choice::Choice;
+use crate::choice::SeriesSourceChoice;
 use crate::clock;
-use crate::command::Command;
+use crate::command::CommandSource;
 use crate::counters::Counters;
 use crate::kernel::Kernel;
-use crate::process::Process;
-use crate::program::Program;
+use crate::process::ProcessSource;
+use crate::program::ProgramSource;
 use crate::prometheus::Prometheus;
-use crate::sink::{Ledger, Sink};
-use crate::source::Source;
+use crate::sink::{Sink, SourceLedger};
+use crate::source::SeriesSource;
 use crate::threads;
 
 /// How to collect.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct CollectionOptions {
     /// Which collectors.
-    pub choices: Vec<Choice>,
+    pub choices: Vec<SeriesSourceChoice>,
     /// Time between two looks.
     pub interval: Duration,
 }
 
-impl Options {
+impl CollectionOptions {
     /// No collectors.
     #[must_use]
-    pub fn none() -> Options {
-        Options { choices: Vec::new(), interval: DEFAULT_INTERVAL }
+    pub fn none() -> CollectionOptions {
+        CollectionOptions { choices: Vec::new(), interval: DEFAULT_INTERVAL }
     }
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options { choices: vec![Choice::Kernel, Choice::Process], interval: DEFAULT_INTERVAL }
+impl Default for CollectionOptions {
+    fn default() -> CollectionOptions {
+        CollectionOptions {
+            choices: vec![SeriesSourceChoice::Kernel, SeriesSourceChoice::Process],
+            interval: DEFAULT_INTERVAL,
+        }
     }
 }
 
@@ -49,7 +52,7 @@ pub const DEFAULT_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Collectors at work, in a thread of their own.
 #[derive(Debug)]
-pub struct Collection {
+pub struct SeriesCollection {
     program: Arc<AtomicU32>,
     variables: Vec<(OsString, OsString)>,
     /// Both are there until the end.
@@ -57,22 +60,23 @@ pub struct Collection {
     thread: Option<JoinHandle<Vec<OutsideAccount>>>,
 }
 
-impl Collection {
+impl SeriesCollection {
     /// Starts the collectors; their values go into `log`.
     #[must_use]
-    pub fn start(options: &Options, log: LogBuilder) -> Collection {
+    pub fn start(options: &CollectionOptions, log: LogBuilder) -> SeriesCollection {
         let program = Arc::new(AtomicU32::new(0));
         let (end, ended) = mpsc::channel();
         let mut collectors = Vec::new();
         let mut variables = Vec::new();
         if !options.choices.is_empty() {
-            let (collector, variable) = Collector::of_program();
+            let (collector, variable) = ActiveSource::of_program();
             collectors.push(collector);
             variables.extend(variable);
         }
         let asked = options.choices.iter();
-        collectors.extend(asked.map(|choice| Collector::new(choice, options.interval, &variables)));
-        let mut looking = Looking { collectors, log, broken: None, program: Arc::clone(&program), told: 0 };
+        collectors.extend(asked.map(|choice| ActiveSource::new(choice, options.interval, &variables)));
+        let mut looking =
+            CollectionLoop { collectors, log, broken: None, program: Arc::clone(&program), told: 0 };
         // The first look is over when the program starts, so that nothing of it is missed.
         looking.round();
         let interval = options.interval;
@@ -83,7 +87,7 @@ impl Collection {
             looking.end(interval)
         });
         let thread = thread.expect("a thread can be started");
-        Collection { program, variables, end: Some(end), thread: Some(thread) }
+        SeriesCollection { program, variables, end: Some(end), thread: Some(thread) }
     }
 
     /// Variables by which the program finds where its own metrics go.
@@ -113,7 +117,7 @@ impl Collection {
     }
 }
 
-impl Drop for Collection {
+impl Drop for SeriesCollection {
     /// Where there is no recording after all, nothing that was started stays behind.
     fn drop(&mut self) {
         let _ = self.end();
@@ -124,40 +128,44 @@ impl Drop for Collection {
 const PROGRAM: &str = "program";
 
 /// A collector and its ledger.
-struct Collector {
+struct ActiveSource {
     name: String,
     /// `None` when it has ended by itself.
-    source: Option<Box<dyn Source>>,
-    ledger: Ledger,
+    source: Option<Box<dyn SeriesSource>>,
+    ledger: SourceLedger,
     cpu: Duration,
 }
 
-impl Collector {
+impl ActiveSource {
     /// The collector of what programs and commands say of themselves, and the variable by which they find it.
-    fn of_program() -> (Collector, Option<(OsString, OsString)>) {
-        let mut ledger = Ledger::default();
-        let program = Program::new().inspect_err(|error| {
+    fn of_program() -> (ActiveSource, Option<(OsString, OsString)>) {
+        let mut ledger = SourceLedger::default();
+        let program = ProgramSource::new().inspect_err(|error| {
             ledger.trouble(&format!("metrics of the program itself cannot be collected: {error}"));
         });
-        let variable = program.as_ref().ok().map(Program::variable);
-        let source = program.ok().map(|program| Box::new(program) as Box<dyn Source>);
-        (Collector { name: PROGRAM.to_owned(), source, ledger, cpu: Duration::ZERO }, variable)
+        let variable = program.as_ref().ok().map(ProgramSource::variable);
+        let source = program.ok().map(|program| Box::new(program) as Box<dyn SeriesSource>);
+        (ActiveSource { name: PROGRAM.to_owned(), source, ledger, cpu: Duration::ZERO }, variable)
     }
 
-    fn new(choice: &Choice, interval: Duration, variables: &[(OsString, OsString)]) -> Collector {
-        let mut ledger = Ledger::default();
-        let source: Option<Box<dyn Source>> = match choice {
-            Choice::Kernel => Some(Box::new(Kernel::new())),
-            Choice::Process => Some(Box::new(Process::new())),
-            Choice::Counters(names) => Some(Box::new(Counters::new(names))),
-            Choice::Command(text) => match Command::start(text, variables) {
+    fn new(
+        choice: &SeriesSourceChoice,
+        interval: Duration,
+        variables: &[(OsString, OsString)],
+    ) -> ActiveSource {
+        let mut ledger = SourceLedger::default();
+        let source: Option<Box<dyn SeriesSource>> = match choice {
+            SeriesSourceChoice::Kernel => Some(Box::new(Kernel::new())),
+            SeriesSourceChoice::Process => Some(Box::new(ProcessSource::new())),
+            SeriesSourceChoice::Counters(names) => Some(Box::new(Counters::new(names))),
+            SeriesSourceChoice::Command(text) => match CommandSource::start(text, variables) {
                 Ok(command) => Some(Box::new(command)),
                 Err(error) => {
                     ledger.trouble(&format!("it could not be started: {error}"));
                     None
                 }
             },
-            Choice::Prometheus(url) => match Prometheus::start(url, interval) {
+            SeriesSourceChoice::Prometheus(url) => match Prometheus::start(url, interval) {
                 Ok(target) => Some(Box::new(target)),
                 Err(what) => {
                     ledger.trouble(&what);
@@ -165,13 +173,13 @@ impl Collector {
                 }
             },
         };
-        Collector { name: choice.to_string(), source, ledger, cpu: Duration::ZERO }
+        ActiveSource { name: choice.to_string(), source, ledger, cpu: Duration::ZERO }
     }
 }
 
 /// What the thread works with.
-struct Looking {
-    collectors: Vec<Collector>,
+struct CollectionLoop {
+    collectors: Vec<ActiveSource>,
     log: LogBuilder,
     broken: Option<longpole_recording::Error>,
     program: Arc<AtomicU32>,
@@ -179,7 +187,7 @@ struct Looking {
     told: u32,
 }
 
-impl Looking {
+impl CollectionLoop {
     fn round(&mut self) {
         let pid = self.program.load(Ordering::Relaxed);
         let is_new = std::mem::replace(&mut self.told, pid) != pid;
@@ -189,7 +197,7 @@ impl Looking {
                 source.program(pid);
             }
             let before = clock::thread_cpu();
-            let Collector { name, ledger, .. } = collector;
+            let ActiveSource { name, ledger, .. } = collector;
             let mut sink = Sink { log: &mut self.log, collector: name, ledger, broken: &mut self.broken };
             if let Err(error) = source.look(clock::now(), &mut sink) {
                 collector.ledger.trouble(&format!("ended: {error}"));
@@ -200,7 +208,7 @@ impl Looking {
     }
 
     fn end(mut self, interval: Duration) -> Vec<OutsideAccount> {
-        let sources = |all: &mut Self, end: fn(&mut Box<dyn Source>)| {
+        let sources = |all: &mut Self, end: fn(&mut Box<dyn SeriesSource>)| {
             all.collectors.iter_mut().filter_map(|one| one.source.as_mut()).for_each(end);
         };
         sources(&mut self, |source| source.ending());
@@ -210,7 +218,7 @@ impl Looking {
             self.broken.get_or_insert(error);
         }
         let broken = self.broken.map(|error| format!("the series could not be written: failed to {error}"));
-        let account = |collector: Collector| {
+        let account = |collector: ActiveSource| {
             let used = collector.source.as_ref().and_then(|source| source.used_interval());
             let elsewhere = collector.source.as_ref().map_or(Duration::ZERO, |source| source.cpu_elsewhere());
             let cpu_seconds = (collector.cpu + elsewhere).as_secs_f64();

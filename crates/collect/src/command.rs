@@ -1,4 +1,4 @@
-//! `cmd:COMMAND`: a program of the user's that prints values, one a line ([`Lines`]).
+//! `cmd:COMMAND`: a program of the user's that prints values, one a line ([`LineReader`]).
 //!
 //! It is run by `sh` in a process group of its own, and is read without ever being waited for. At the end it is told to
 //! end by `SIGTERM`, and killed when it has not after [`GRACE`]; so is everything that it has started, in its group or
@@ -17,10 +17,10 @@ use longpole_event::Time;
 
 use crate::clock;
 use crate::examples::shown;
-use crate::lines::Lines;
+use crate::lines::LineReader;
 use crate::sink::Sink;
-use crate::source::Source;
-use family::Family;
+use crate::source::SeriesSource;
+use family::CommandProcesses;
 
 /// Time to end in after `SIGTERM`.
 const GRACE: Duration = Duration::from_millis(500);
@@ -34,11 +34,11 @@ const LAST_WORDS: usize = 2048;
 
 /// A command, and what came of it.
 #[derive(Debug)]
-pub(crate) struct Command {
-    family: Family,
+pub(crate) struct CommandSource {
+    family: CommandProcesses,
     output: Option<ChildStdout>,
     errors: Option<ChildStderr>,
-    lines: Lines,
+    lines: LineReader,
     /// Output that was read while it was ending.
     rest: Vec<u8>,
     last_words: Vec<u8>,
@@ -51,9 +51,9 @@ pub(crate) struct Command {
     cpu: Duration,
 }
 
-impl Command {
+impl CommandSource {
     /// Starts the command, with these variables beside the recorder's own.
-    pub(crate) fn start(text: &str, variables: &[(OsString, OsString)]) -> io::Result<Command> {
+    pub(crate) fn start(text: &str, variables: &[(OsString, OsString)]) -> io::Result<CommandSource> {
         let mark = family::mark();
         let mut command = std::process::Command::new("/bin/sh");
         command.arg("-c").arg(text).process_group(0);
@@ -73,11 +73,11 @@ impl Command {
         output.iter().try_for_each(never_wait)?;
         errors.iter().try_for_each(never_wait)?;
         let now = clock::now();
-        Ok(Command {
-            family: Family::new(child.id(), mark),
+        Ok(CommandSource {
+            family: CommandProcesses::new(child.id(), mark),
             output,
             errors,
-            lines: Lines::new(now),
+            lines: LineReader::new(now),
             rest: Vec::new(),
             last_words: Vec::new(),
             looked: now,
@@ -101,7 +101,7 @@ impl Command {
     }
 
     /// Reads what it has printed, at most so many bytes.
-    fn read(&mut self, most: usize, take: &mut dyn FnMut(&mut Command, &[u8])) {
+    fn read(&mut self, most: usize, take: &mut dyn FnMut(&mut CommandSource, &[u8])) {
         let Some(mut output) = self.output.take() else { return };
         let is_open = read_some(&mut output, most, &mut |bytes| take(self, bytes));
         self.output = is_open.then_some(output);
@@ -154,7 +154,7 @@ impl Command {
     }
 }
 
-impl Source for Command {
+impl SeriesSource for CommandSource {
     fn look(&mut self, now: Time, sink: &mut Sink<'_>) -> io::Result<()> {
         let moment = clock::moment();
         // Asked for before the output is read: what it printed before its end has been read then.
@@ -213,7 +213,7 @@ impl Source for Command {
     }
 }
 
-impl Drop for Command {
+impl Drop for CommandSource {
     fn drop(&mut self) {
         if self.ending.is_none() {
             self.family.kill();

@@ -6,22 +6,22 @@
 
 use std::io;
 
-use longpole_event::{Samples, SeriesNode, Time};
+use longpole_event::{SeriesKind, SeriesNode, Time};
 
-use crate::sink::{Key, Sink};
-use crate::source::Source;
+use crate::sink::{SeriesKey, Sink};
+use crate::source::SeriesSource;
 
 mod event;
 mod selection;
 
-use event::{Count, Event};
-use selection::{Choice, selected};
+use event::{CounterEvent, CounterReading};
+use selection::{CounterChoice, selected};
 
 /// What a counter counted.
 struct Counter {
-    choice: &'static Choice,
+    choice: &'static CounterChoice,
     /// One for each task that was there when counting began.
-    events: Vec<Event>,
+    events: Vec<CounterEvent>,
     /// The greatest value so far: scaled counts can fall.
     value: f64,
     seen: Option<(f64, Time)>,
@@ -32,11 +32,11 @@ struct Counter {
 
 /// Reads counters of the program.
 pub(crate) struct Counters {
-    choices: Vec<&'static Choice>,
+    choices: Vec<&'static CounterChoice>,
     unknown: Vec<String>,
     counters: Vec<Counter>,
     /// What was refused, to be told at the next look.
-    refused: Vec<(&'static Choice, io::Error)>,
+    refused: Vec<(&'static CounterChoice, io::Error)>,
     is_user_only: bool,
     is_last: bool,
 }
@@ -78,15 +78,16 @@ fn tasks(pid: u32) -> Vec<i32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-impl Source for Counters {
+impl SeriesSource for Counters {
     fn program(&mut self, pid: u32) {
         self.counters.clear();
         let tasks = tasks(pid);
         for &choice in &self.choices {
-            let opened: io::Result<Vec<Event>> = tasks.iter().map(|&tid| Event::open(choice, tid)).collect();
+            let opened: io::Result<Vec<CounterEvent>> =
+                tasks.iter().map(|&tid| CounterEvent::open(choice, tid)).collect();
             match opened {
                 Ok(events) => {
-                    self.is_user_only |= events.iter().any(Event::is_user_only);
+                    self.is_user_only |= events.iter().any(CounterEvent::is_user_only);
                     let counter =
                         Counter { choice, events, value: 0.0, seen: None, last_look: None, counted: 1.0 };
                     self.counters.push(counter);
@@ -141,13 +142,13 @@ impl Counter {
         }
     }
 
-    fn key(&self) -> Key<'static> {
-        let Choice { name, unit, .. } = *self.choice;
-        Key { metric: name, unit, samples: Samples::Counter, node: SeriesNode::Program, label: "" }
+    fn key(&self) -> SeriesKey<'static> {
+        let CounterChoice { name, unit, .. } = *self.choice;
+        SeriesKey { metric: name, unit, samples: SeriesKind::Counter, node: SeriesNode::Program, label: "" }
     }
 }
 
-impl Count {
+impl CounterReading {
     /// The count as if it had counted all the time; `None` where it never did.
     fn scaled(&self) -> Option<f64> {
         match (self.enabled, self.running) {
@@ -170,10 +171,10 @@ mod tests {
 
     #[test]
     fn a_counter_that_had_its_turn_half_the_time_is_doubled() {
-        let count = Count { value: 50, enabled: 1000, running: 500 };
+        let count = CounterReading { value: 50, enabled: 1000, running: 500 };
         assert_eq!((count.scaled(), count.share()), (Some(100.0), 0.5));
-        assert_eq!(Count { value: 0, enabled: 9, running: 0 }.scaled(), None);
-        assert_eq!(Count { value: 0, enabled: 0, running: 0 }.scaled(), Some(0.0));
+        assert_eq!(CounterReading { value: 0, enabled: 9, running: 0 }.scaled(), None);
+        assert_eq!(CounterReading { value: 0, enabled: 0, running: 0 }.scaled(), Some(0.0));
     }
 
     #[test]

@@ -18,7 +18,7 @@ impl KeptFile {
     /// Opens it.
     ///
     /// # Errors
-    /// As for [`File::open`].
+    /// As for [`PressureFile::open`].
     pub(crate) fn open(path: impl AsRef<Path>) -> io::Result<KeptFile> {
         Ok(KeptFile { file: File::open(path)? })
     }

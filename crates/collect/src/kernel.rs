@@ -1,6 +1,6 @@
 //! What the machine does: processors, memory, pressure, interrupts, disks and networks, from `/proc`.
 //!
-//! Each file is a [`Part`], which has a pace of its own: files that are dear to read on this machine are read less often.
+//! Each file is a [`KernelPart`], which has a pace of its own: files that are dear to read on this machine are read less often.
 
 use std::io;
 use std::time::Duration;
@@ -8,11 +8,11 @@ use std::time::Duration;
 use longpole_event::{SeriesNode, Time};
 
 use crate::kept_file::KeptFile;
-use crate::known::Known;
+use crate::known::KnownMetric;
 use crate::pace::Pace;
 use crate::sink::Sink;
-use crate::source::Source;
-use crate::track::{Look, Of, Track};
+use crate::source::SeriesSource;
+use crate::track::{PollTime, Track, TrackSubject};
 
 mod devices;
 mod interrupts;
@@ -21,46 +21,50 @@ mod pressure;
 mod processors;
 
 /// A file of the kernel, and what stands in it.
-trait Part: Send {
+trait KernelPart: Send {
     /// Takes its text.
-    fn read(&mut self, text: &[u8], out: &mut Out<'_, '_>);
+    fn read(&mut self, text: &[u8], out: &mut KernelOutput<'_, '_>);
 }
 
 /// Where a part puts what it reads.
-struct Out<'a, 'b> {
-    look: Look,
+struct KernelOutput<'a, 'b> {
+    look: PollTime,
     sink: &'a mut Sink<'b>,
 }
 
-impl Out<'_, '_> {
+impl KernelOutput<'_, '_> {
     /// A value of the machine.
-    fn put(&mut self, track: &mut Track, known: &'static Known, label: &str, value: f64) {
-        track.put(Of { known, node: SeriesNode::Machine, label }, self.look, value, self.sink);
+    fn put(&mut self, track: &mut Track, known: &'static KnownMetric, label: &str, value: f64) {
+        track.put(TrackSubject { known, node: SeriesNode::Machine, label }, self.look, value, self.sink);
     }
 }
 
-struct Place {
+struct PolledFile {
     path: &'static str,
     pace: Pace,
     file: Option<KeptFile>,
-    part: Box<dyn Part>,
+    part: Box<dyn KernelPart>,
 }
 
 /// Reads the kernel's counts of the machine.
 pub(crate) struct Kernel {
-    places: Vec<Place>,
+    places: Vec<PolledFile>,
     buffer: Vec<u8>,
     is_last: bool,
 }
 
 impl Kernel {
     pub(crate) fn new() -> Kernel {
-        let place =
-            |path, percent: f64, part| Place { path, pace: Pace::within(percent / 100.0), file: None, part };
+        let place = |path, percent: f64, part| PolledFile {
+            path,
+            pace: Pace::within(percent / 100.0),
+            file: None,
+            part,
+        };
         // Together half a percent: the other half is for processes.
         let mut places = vec![
-            place("/proc/stat", 0.12, Box::<processors::Processors>::default() as Box<dyn Part>),
-            place("/proc/vmstat", 0.10, Box::new(memory::Memory::new())),
+            place("/proc/stat", 0.12, Box::<processors::Processors>::default() as Box<dyn KernelPart>),
+            place("/proc/vmstat", 0.10, Box::new(memory::VmstatPart::new())),
             place("/proc/interrupts", 0.06, Box::<interrupts::Interrupts>::default()),
             place("/proc/diskstats", 0.07, Box::<devices::Disks>::default()),
             place("/proc/net/dev", 0.06, Box::<devices::Networks>::default()),
@@ -70,14 +74,16 @@ impl Kernel {
     }
 }
 
-impl Source for Kernel {
+impl SeriesSource for Kernel {
     fn look(&mut self, now: Time, sink: &mut Sink<'_>) -> io::Result<()> {
         let buffer = &mut self.buffer;
         for place in &mut self.places {
             if self.is_last || place.pace.is_due(now) {
-                let look = Look { now, before: place.pace.last(), is_last: self.is_last };
-                let Place { pace, file, part, path } = place;
-                pace.look(now, || look_at(file, path, part.as_mut(), buffer, &mut Out { look, sink }));
+                let look = PollTime { now, before: place.pace.last(), is_last: self.is_last };
+                let PolledFile { pace, file, part, path } = place;
+                pace.look(now, || {
+                    look_at(file, path, part.as_mut(), buffer, &mut KernelOutput { look, sink })
+                });
             }
         }
         // What cannot be opened was told at the first look.
@@ -97,9 +103,9 @@ impl Source for Kernel {
 fn look_at(
     file: &mut Option<KeptFile>,
     path: &str,
-    part: &mut dyn Part,
+    part: &mut dyn KernelPart,
     buffer: &mut Vec<u8>,
-    out: &mut Out<'_, '_>,
+    out: &mut KernelOutput<'_, '_>,
 ) {
     if file.is_none() {
         match KeptFile::open(path) {
@@ -123,9 +129,9 @@ fn look_at(
 #[cfg(test)]
 impl crate::sink::fixture::Log {
     /// Has a part read a text, once a nanosecond.
-    fn read(&mut self, part: &mut dyn Part, now: u64, text: &[u8]) {
+    fn read(&mut self, part: &mut dyn KernelPart, now: u64, text: &[u8]) {
         let look = crate::sink::fixture::look(now.checked_sub(1), now);
-        part.read(text, &mut Out { look, sink: &mut self.sink("test") });
+        part.read(text, &mut KernelOutput { look, sink: &mut self.sink("test") });
     }
 }
 

@@ -3,19 +3,19 @@
 
 use std::fmt::Write;
 
-use longpole_event::Samples;
+use longpole_event::SeriesKind;
 
-use crate::choice::Choice;
+use crate::choice::SeriesSourceChoice;
 
 /// A metric that a collector knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct KnownMetric {
     /// Its name.
     pub name: &'static str,
     /// Its unit, as series carry it.
     pub unit: &'static str,
     /// How its values are to be read.
-    pub samples: Samples,
+    pub samples: SeriesKind,
     /// Whether the whole is the sum of its parts; if not, it is their mean.
     pub adds_up: bool,
     /// What it is, in a few words.
@@ -24,10 +24,10 @@ pub struct Known {
     pub about: &'static str,
 }
 
-impl Known {
+impl KnownMetric {
     /// The metric of this name.
     #[must_use]
-    pub fn named(name: &str) -> Option<&'static Known> {
+    pub fn named(name: &str) -> Option<&'static KnownMetric> {
         KERNEL.iter().chain(PROCESS).find(|known| known.name == name)
     }
 }
@@ -35,15 +35,15 @@ impl Known {
 /// What is known of the metrics of these collectors, as a file of `docs/metrics-files.md` in TOML: recordings keep it, so
 /// that whoever reads them knows titles and how values go up the tree.
 #[must_use]
-pub fn descriptions(choices: &[Choice]) -> String {
+pub fn descriptions(choices: &[SeriesSourceChoice]) -> String {
     let lists = choices.iter().map(|choice| match choice {
-        Choice::Kernel => KERNEL,
-        Choice::Process => PROCESS,
+        SeriesSourceChoice::Kernel => KERNEL,
+        SeriesSourceChoice::Process => PROCESS,
         _ => &[],
     });
     let mut text = String::from("# What longpole's own collectors measure.\n");
     for known in lists.flatten() {
-        let Known { name, unit, samples, adds_up, title, .. } = known;
+        let KnownMetric { name, unit, samples, adds_up, title, .. } = known;
         let (aggregation, samples) = (if *adds_up { "sum" } else { "average" }, samples.name());
         let _ = write!(
             text,
@@ -54,20 +54,30 @@ pub fn descriptions(choices: &[Choice]) -> String {
 }
 
 /// A total that grows; its parts add up.
-const fn counter(name: &'static str, unit: &'static str, title: &'static str, about: &'static str) -> Known {
-    Known { name, unit, samples: Samples::Counter, adds_up: true, title, about }
+const fn counter(
+    name: &'static str,
+    unit: &'static str,
+    title: &'static str,
+    about: &'static str,
+) -> KnownMetric {
+    KnownMetric { name, unit, samples: SeriesKind::Counter, adds_up: true, title, about }
 }
 
 /// A level; its parts add up.
-const fn level(name: &'static str, unit: &'static str, title: &'static str, about: &'static str) -> Known {
-    Known { name, unit, samples: Samples::Gauge, adds_up: true, title, about }
+const fn level(
+    name: &'static str,
+    unit: &'static str,
+    title: &'static str,
+    about: &'static str,
+) -> KnownMetric {
+    KnownMetric { name, unit, samples: SeriesKind::Gauge, adds_up: true, title, about }
 }
 
 macro_rules! known {
     ($(#[$doc:meta])* $list:ident: $($(#[$each:meta])* $constant:ident = $kind:ident($name:literal, $unit:literal, $title:literal, $about:literal);)*) => {
-        $(pub(crate) const $constant: &Known = &$kind($name, $unit, $title, $about);)*
+        $(pub(crate) const $constant: &KnownMetric = &$kind($name, $unit, $title, $about);)*
         $(#[$doc])*
-        pub const $list: &[Known] = &[$(*$constant),*];
+        pub const $list: &[KnownMetric] = &[$(*$constant),*];
     };
 }
 
@@ -163,8 +173,8 @@ mod tests {
         let all = names.len();
         names.dedup();
         assert_eq!(names.len(), all);
-        assert_eq!(Known::named("page_faults").unwrap().unit, "faults");
-        assert!(Known::named("nothing").is_none());
+        assert_eq!(KnownMetric::named("page_faults").unwrap().unit, "faults");
+        assert!(KnownMetric::named("nothing").is_none());
     }
 
     #[test]
@@ -178,7 +188,7 @@ mod tests {
     #[test]
     fn the_documentation_has_each_of_them() {
         let documentation = include_str!("../../../docs/outside-metrics.md");
-        for Known { name, unit, samples, about, .. } in KERNEL.iter().chain(PROCESS) {
+        for KnownMetric { name, unit, samples, about, .. } in KERNEL.iter().chain(PROCESS) {
             let row = format!("| `{name}` | {unit} | {} | {about} |", samples.name());
             assert!(documentation.contains(&row), "docs/outside-metrics.md lacks: {row}");
         }

@@ -1,7 +1,7 @@
 //! Collectors of outside series: started before the program, stopped after it.
 //!
-//! In: which collectors ([`Choice`]), and how often they look. Out: a machine's `series.log`, and how each collector
-//! fared. One thread looks at everything that can be looked at ([`Source`]); what other programs send is handed to it.
+//! In: which collectors ([`SeriesSourceChoice`]), and how often they look. Out: a machine's `series.log`, and how each collector
+//! fared. One thread looks at everything that can be looked at ([`SeriesSource`]); what other programs send is handed to it.
 //! Whatever a collector does, the recorded program and the rest of the recording are not touched by it.
 
 mod choice;
@@ -25,10 +25,10 @@ mod splitter;
 mod threads;
 mod track;
 
-pub use choice::{BadChoice, Choice};
-pub use collection::{Collection, DEFAULT_INTERVAL, Options};
+pub use choice::{BadChoice, SeriesSourceChoice};
+pub use collection::{CollectionOptions, DEFAULT_INTERVAL, SeriesCollection};
 pub use exposition::{Exposition, Faults};
-pub use known::{KERNEL, Known, PROCESS, descriptions};
-pub use lines::{Lines, Moment, Taken};
-pub use sink::{Handle, Key, Sink};
-pub use source::Source;
+pub use known::{KERNEL, KnownMetric, PROCESS, descriptions};
+pub use lines::{LineReader, ParsedItem, ReadTime};
+pub use sink::{Handle, SeriesKey, Sink};
+pub use source::SeriesSource;

@@ -1,14 +1,14 @@
 //! The line protocol: `metric node value [time]`, what a command prints.
 //!
-//! In: bytes as they come, in pieces of any size. Out: values and faults ([`Taken`]). Nothing that comes is trusted:
+//! In: bytes as they come, in pieces of any size. Out: values and faults ([`ParsedItem`]). Nothing that comes is trusted:
 //! a line has at most [`MOST_LINE_BYTES`], a second at most [`MOST_VALUES`] values, and what is refused is said by kind.
 
-use longpole_event::{Samples, SeriesNode, Time};
+use longpole_event::{SeriesKind, SeriesNode, Time};
 use rustc_hash::FxHashMap;
 
 use crate::examples::Examples;
-use crate::sink::Key;
-use crate::splitter::{Cut, Splitter};
+use crate::sink::SeriesKey;
+use crate::splitter::{SplitLine, Splitter};
 
 /// Bytes of a line; longer ones are refused.
 const MOST_LINE_BYTES: usize = 4096;
@@ -24,11 +24,11 @@ const UNIX: f64 = 1e9;
 
 /// What a reader of text found.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Taken<'a> {
+pub enum ParsedItem<'a> {
     /// A value.
     Value {
         /// Of what.
-        key: Key<'a>,
+        key: SeriesKey<'a>,
         /// When.
         time: Time,
         /// How much.
@@ -40,14 +40,14 @@ pub enum Taken<'a> {
 
 /// When something was read, on both clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moment {
+pub struct ReadTime {
     /// `CLOCK_MONOTONIC`.
     pub now: Time,
     /// Unix time of the same moment, nanoseconds.
     pub unix_nanoseconds: u64,
 }
 
-impl Moment {
+impl ReadTime {
     /// The time of `seconds` on either clock; `None` where that is none.
     pub(crate) fn time(&self, seconds: f64) -> Option<Time> {
         if !(0.0..1e18).contains(&seconds) {
@@ -68,28 +68,28 @@ impl Moment {
 
 /// Reads the line protocol.
 #[derive(Debug)]
-pub struct Lines {
+pub struct LineReader {
     begin: Time,
     last: Time,
     /// Values that may still come.
     allowance: f64,
     splitter: Splitter,
-    described: FxHashMap<String, Described>,
+    described: FxHashMap<String, DescribedMetric>,
     examples: Examples,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Described {
+struct DescribedMetric {
     unit: String,
-    samples: Option<Samples>,
+    samples: Option<SeriesKind>,
     is_used: bool,
 }
 
-impl Lines {
+impl LineReader {
     /// A reader of what is printed from now on.
     #[must_use]
-    pub fn new(now: Time) -> Lines {
-        Lines {
+    pub fn new(now: Time) -> LineReader {
+        LineReader {
             begin: now,
             last: now,
             allowance: MOST_VALUES,
@@ -100,7 +100,7 @@ impl Lines {
     }
 
     /// Takes the bytes that came; lines without a time are of this moment.
-    pub fn take(&mut self, bytes: &[u8], moment: Moment, found: &mut dyn FnMut(Taken<'_>)) {
+    pub fn take(&mut self, bytes: &[u8], moment: ReadTime, found: &mut dyn FnMut(ParsedItem<'_>)) {
         let passed = moment.now.nanoseconds().saturating_sub(self.last.nanoseconds()) as f64 / 1e9;
         self.last = moment.now.max(self.last);
         self.allowance = (self.allowance + passed * MOST_VALUES).min(MOST_VALUES);
@@ -108,35 +108,37 @@ impl Lines {
     }
 
     /// Nothing more comes: a last line without an end of line is one.
-    pub fn end(&mut self, moment: Moment, found: &mut dyn FnMut(Taken<'_>)) {
+    pub fn end(&mut self, moment: ReadTime, found: &mut dyn FnMut(ParsedItem<'_>)) {
         self.cut(moment, found, Splitter::end);
     }
 
     fn cut(
         &mut self,
-        moment: Moment,
-        found: &mut dyn FnMut(Taken<'_>),
-        cut: impl FnOnce(&mut Splitter, &mut dyn FnMut(Cut<'_>)),
+        moment: ReadTime,
+        found: &mut dyn FnMut(ParsedItem<'_>),
+        cut: impl FnOnce(&mut Splitter, &mut dyn FnMut(SplitLine<'_>)),
     ) {
         let mut splitter = std::mem::replace(&mut self.splitter, Splitter::new(MOST_LINE_BYTES));
         cut(&mut splitter, &mut |cut| match cut {
-            Cut::Line(line) => self.line(line, moment, found),
-            Cut::TooLong(line) => found(Taken::Trouble(self.examples.say(Fault::Long.kind(), line))),
+            SplitLine::Line(line) => self.line(line, moment, found),
+            SplitLine::TooLong(line) => {
+                found(ParsedItem::Trouble(self.examples.say(Fault::Long.kind(), line)))
+            }
         });
         self.splitter = splitter;
     }
 
-    fn line(&mut self, line: &[u8], moment: Moment, found: &mut dyn FnMut(Taken<'_>)) {
+    fn line(&mut self, line: &[u8], moment: ReadTime, found: &mut dyn FnMut(ParsedItem<'_>)) {
         if let Err(fault) = self.try_line(line, moment, found) {
-            found(Taken::Trouble(self.examples.say(fault.kind(), line)));
+            found(ParsedItem::Trouble(self.examples.say(fault.kind(), line)));
         }
     }
 
     fn try_line(
         &mut self,
         line: &[u8],
-        moment: Moment,
-        found: &mut dyn FnMut(Taken<'_>),
+        moment: ReadTime,
+        found: &mut dyn FnMut(ParsedItem<'_>),
     ) -> Result<(), Fault> {
         let text = std::str::from_utf8(line).map_err(|_| Fault::Text)?.trim();
         if let Some(description) = text.strip_prefix("#!") {
@@ -145,7 +147,7 @@ impl Lines {
         if text.is_empty() || text.starts_with('#') {
             return Ok(());
         }
-        let given = Given::parse(text)?;
+        let given = ValueLine::parse(text)?;
         let time = given.seconds.map_or(Ok(moment.now), |seconds| self.time(seconds, moment))?;
         if self.allowance < 1.0 {
             return Err(Fault::Flood);
@@ -154,17 +156,17 @@ impl Lines {
         let described = match self.described.get_mut(given.metric) {
             Some(described) => {
                 described.is_used = true;
-                (described.unit.as_str(), described.samples.unwrap_or(Samples::Gauge))
+                (described.unit.as_str(), described.samples.unwrap_or(SeriesKind::Gauge))
             }
-            None => ("", Samples::Gauge),
+            None => ("", SeriesKind::Gauge),
         };
         let (unit, samples) = described;
-        let key = Key { metric: given.metric, unit, samples, node: given.node, label: given.label };
-        found(Taken::Value { key, time, value: given.value });
+        let key = SeriesKey { metric: given.metric, unit, samples, node: given.node, label: given.label };
+        found(ParsedItem::Value { key, time, value: given.value });
         Ok(())
     }
 
-    fn time(&self, seconds: f64, moment: Moment) -> Result<Time, Fault> {
+    fn time(&self, seconds: f64, moment: ReadTime) -> Result<Time, Fault> {
         let time = moment.time(seconds).ok_or(Fault::Time)?;
         let since = |from: Time| (time.nanoseconds() as f64 - from.nanoseconds() as f64) / 1e9;
         if since(moment.now) > AFTER {
@@ -177,7 +179,7 @@ impl Lines {
     fn describe(&mut self, text: &str) -> Result<(), Fault> {
         let mut words = text.split_ascii_whitespace();
         let name = words.next().filter(|name| is_name(name)).ok_or(Fault::Description)?;
-        let mut described = Described::default();
+        let mut described = DescribedMetric::default();
         for word in words {
             match word.split_once('=').ok_or(Fault::Description)? {
                 ("unit", unit) => described.unit = unit.to_owned(),
@@ -189,7 +191,8 @@ impl Lines {
         if known.is_some_and(|known| known.is_used) {
             let is_same = known.is_some_and(|known| {
                 known.unit == described.unit
-                    && known.samples.unwrap_or(Samples::Gauge) == described.samples.unwrap_or(Samples::Gauge)
+                    && known.samples.unwrap_or(SeriesKind::Gauge)
+                        == described.samples.unwrap_or(SeriesKind::Gauge)
             });
             return if is_same { Ok(()) } else { Err(Fault::Late) };
         }
@@ -202,7 +205,7 @@ impl Lines {
 }
 
 /// A line of a value, taken apart.
-struct Given<'a> {
+struct ValueLine<'a> {
     metric: &'a str,
     node: SeriesNode,
     label: &'a str,
@@ -210,8 +213,8 @@ struct Given<'a> {
     seconds: Option<f64>,
 }
 
-impl<'a> Given<'a> {
-    fn parse(text: &'a str) -> Result<Given<'a>, Fault> {
+impl<'a> ValueLine<'a> {
+    fn parse(text: &'a str) -> Result<ValueLine<'a>, Fault> {
         let mut words = text.split_ascii_whitespace();
         let mut word = || words.next();
         let (Some(metric), Some(node), Some(value)) = (word(), word(), word()) else {
@@ -228,7 +231,7 @@ impl<'a> Given<'a> {
         let number = |word: &str| word.parse::<f64>().ok().filter(|value| value.is_finite());
         let value = number(value).ok_or(Fault::Number)?;
         let seconds = time.map(|time| number(time).ok_or(Fault::Time)).transpose()?;
-        Ok(Given { metric, node, label, value, seconds })
+        Ok(ValueLine { metric, node, label, value, seconds })
     }
 }
 
@@ -246,8 +249,8 @@ fn parse_node(text: &str) -> Option<(SeriesNode, &str)> {
     Some((node, label))
 }
 
-fn samples_named(name: &str) -> Result<Samples, Fault> {
-    let all = [Samples::Gauge, Samples::Counter, Samples::Amount];
+fn samples_named(name: &str) -> Result<SeriesKind, Fault> {
+    let all = [SeriesKind::Gauge, SeriesKind::Counter, SeriesKind::Amount];
     all.into_iter().find(|samples| samples.name() == name).ok_or(Fault::Description)
 }
 

@@ -18,9 +18,9 @@ use crate::clock;
 use crate::kept_file::{KeptFile, lines, number, numbers, words};
 use crate::pace::Pace;
 use crate::sink::Sink;
-use crate::source::Source;
-use crate::track::Look;
-use task_file::Room;
+use crate::source::SeriesSource;
+use crate::track::PollTime;
+use task_file::OpenFileLimit;
 
 mod member;
 mod stat;
@@ -36,16 +36,16 @@ const SCANS: f64 = 0.0015;
 const TICK: Duration = Duration::from_millis(10);
 
 /// Reads the kernel's counts of the program's processes and threads.
-pub(crate) struct Process {
+pub(crate) struct ProcessSource {
     proc: PathBuf,
-    room: Room,
+    room: OpenFileLimit,
     looks: Pace,
     scans: Pace,
     /// Ends with the pid that was given last.
     load: Option<KeptFile>,
     last_pid: u64,
     is_scan_due: bool,
-    watch: Option<Watch>,
+    watch: Option<WatchedProgram>,
     members: Vec<Member>,
     known: FxHashSet<u32>,
     buffer: Vec<u8>,
@@ -54,23 +54,23 @@ pub(crate) struct Process {
 
 /// The program that is watched.
 #[derive(Clone, Copy, Debug)]
-struct Watch {
+struct WatchedProgram {
     first: u32,
     begin: Time,
     /// It was started by us: all its counts began at zero at `begin`.
     is_ours: bool,
 }
 
-impl Process {
-    pub(crate) fn new() -> Process {
-        Process::at(PathBuf::from("/proc"))
+impl ProcessSource {
+    pub(crate) fn new() -> ProcessSource {
+        ProcessSource::at(PathBuf::from("/proc"))
     }
 
-    fn at(proc: PathBuf) -> Process {
-        Process {
+    fn at(proc: PathBuf) -> ProcessSource {
+        ProcessSource {
             load: KeptFile::open(proc.join("loadavg")).ok(),
             proc,
-            room: Room::of_this_process(),
+            room: OpenFileLimit::of_this_process(),
             looks: Pace::within(LOOKS),
             scans: Pace::within(SCANS),
             last_pid: 0,
@@ -86,7 +86,7 @@ impl Process {
     fn watch(&mut self, first: u32, begin: Time) {
         let stat = std::fs::read(self.proc.join(format!("{first}/stat"))).unwrap_or_default();
         let is_ours = stat::Stat::parse(&stat).is_some_and(|stat| stat.parent == std::process::id());
-        self.watch = Some(Watch { first, begin, is_ours });
+        self.watch = Some(WatchedProgram { first, begin, is_ours });
         (self.looks, self.scans) = (Pace::within(LOOKS), Pace::within(SCANS));
         self.members.clear();
         self.known.clear();
@@ -102,7 +102,7 @@ impl Process {
     }
 
     /// Looks for processes and threads that are not known.
-    fn scan(&mut self, watch: Watch, sink: &mut Sink<'_>) {
+    fn scan(&mut self, watch: WatchedProgram, sink: &mut Sink<'_>) {
         self.is_scan_due = false;
         if self.members.is_empty() && self.known.insert(watch.first) {
             self.members.push(Member::new(&self.proc, watch.first));
@@ -141,7 +141,7 @@ fn tasks(folder: &std::path::Path) -> Vec<u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-impl Source for Process {
+impl SeriesSource for ProcessSource {
     fn program(&mut self, pid: u32) {
         self.watch(pid, clock::now());
     }
@@ -158,7 +158,7 @@ impl Source for Process {
             self.scans.took(now, clock::thread_cpu().saturating_sub(before));
         }
         let before = clock::thread_cpu();
-        let look = Look { now, before: self.looks.last(), is_last: self.is_last };
+        let look = PollTime { now, before: self.looks.last(), is_last: self.is_last };
         self.look_at_members(watch, look, sink);
         self.looks.took(now, clock::thread_cpu().saturating_sub(before));
         Ok(())
@@ -173,9 +173,9 @@ impl Source for Process {
     }
 }
 
-impl Process {
-    fn look_at_members(&mut self, watch: Watch, look: Look, sink: &mut Sink<'_>) {
-        let mut view = View { watch, look, room: &self.room, buffer: &mut self.buffer, sink };
+impl ProcessSource {
+    fn look_at_members(&mut self, watch: WatchedProgram, look: PollTime, sink: &mut Sink<'_>) {
+        let mut view = ProcessPoll { watch, look, room: &self.room, buffer: &mut self.buffer, sink };
         let mut has_other_threads = false;
         self.members.retain_mut(|member| {
             let lives = member.look(&mut view);
@@ -190,19 +190,19 @@ impl Process {
 }
 
 /// One look at the program.
-struct View<'a, 'b> {
-    watch: Watch,
-    look: Look,
-    room: &'a Room,
+struct ProcessPoll<'a, 'b> {
+    watch: WatchedProgram,
+    look: PollTime,
+    room: &'a OpenFileLimit,
     buffer: &'a mut Vec<u8>,
     sink: &'a mut Sink<'b>,
 }
 
-impl View<'_, '_> {
+impl ProcessPoll<'_, '_> {
     /// When the counts of a task that is looked at for the first time were zero; `None` where that was before anybody
     /// looked. Never before it began: its pid may have been another's then.
     fn zero(&self, start_ticks: u64, is_first: bool) -> Option<Time> {
-        let Watch { begin, is_ours, .. } = self.watch;
+        let WatchedProgram { begin, is_ours, .. } = self.watch;
         if is_first && is_ours {
             return Some(begin);
         }

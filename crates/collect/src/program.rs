@@ -4,8 +4,8 @@
 //! before, and the values with times of their own. Whatever stands in the memory, it costs no more than its size.
 
 mod definition;
-mod door;
 mod memory;
+mod memory_socket;
 mod numbers;
 mod ring;
 
@@ -18,19 +18,19 @@ use longpole_runtime::interface::series::{FREE, READY};
 
 use crate::clock;
 use crate::sink::Sink;
-use crate::source::Source;
-use definition::Definition;
-use memory::Memory;
-use numbers::{Held, Numbers};
-use ring::{Ring, Sample};
+use crate::source::SeriesSource;
+use definition::ProgramSeriesDefinition;
+use memory::MappedSeriesMemory;
+use numbers::{SlotNumbers, SlotValue};
+use ring::{RingSample, SeriesRing};
 
 /// The memory, and what was seen in it.
 #[derive(Debug)]
-pub(crate) struct Program {
-    memory: Memory,
-    ring: Ring,
+pub(crate) struct ProgramSource {
+    memory: MappedSeriesMemory,
+    ring: SeriesRing,
     /// Of each slot, in order; `None` before it is ready, and where it is nonsense.
-    slots: Vec<State>,
+    slots: Vec<SlotState>,
     made: Time,
     refused_series: u64,
     refused_values: u64,
@@ -41,33 +41,33 @@ pub(crate) struct Program {
 
 /// What is known of a slot.
 #[derive(Debug)]
-enum State {
+enum SlotState {
     Unknown,
     Nonsense,
-    Known(Series),
+    Known(ProgramSeries),
 }
 
 /// A series.
 #[derive(Debug)]
-struct Series {
-    definition: Definition,
-    numbers: Numbers,
+struct ProgramSeries {
+    definition: ProgramSeriesDefinition,
+    numbers: SlotNumbers,
     /// It has values with times of their own: what was never set or added to means nothing then.
     has_samples: bool,
     /// Its process or thread has ended, and its last number was given.
     is_over: bool,
 }
 
-impl Program {
+impl ProgramSource {
     /// Makes the memory.
     ///
     /// # Errors
     /// Where the system gives none.
-    pub(crate) fn new() -> io::Result<Program> {
-        let memory = Memory::new()?;
-        let (ring, slots) = (Ring::default(), Vec::new());
+    pub(crate) fn new() -> io::Result<ProgramSource> {
+        let memory = MappedSeriesMemory::new()?;
+        let (ring, slots) = (SeriesRing::default(), Vec::new());
         let made = clock::now();
-        Ok(Program {
+        Ok(ProgramSource {
             memory,
             ring,
             slots,
@@ -93,32 +93,37 @@ impl Program {
                 break;
             }
             if index == self.slots.len() {
-                self.slots.push(State::Unknown);
+                self.slots.push(SlotState::Unknown);
             }
-            if state != READY || !matches!(self.slots[index], State::Unknown) {
+            if state != READY || !matches!(self.slots[index], SlotState::Unknown) {
                 continue;
             }
-            self.slots[index] = match Definition::read(slot) {
+            self.slots[index] = match ProgramSeriesDefinition::read(slot) {
                 Ok(definition) if self.is_known(&definition) => {
                     sink.trouble("two threads made one series at once: what the second adds is missing");
-                    State::Nonsense
+                    SlotState::Nonsense
                 }
                 Ok(definition) => {
                     let created = Time::from_nanoseconds(slot.created.load(Relaxed)).max(self.made).min(now);
-                    let numbers = Numbers::new(definition.samples, created);
-                    State::Known(Series { definition, numbers, has_samples: false, is_over: false })
+                    let numbers = SlotNumbers::new(definition.samples, created);
+                    SlotState::Known(ProgramSeries {
+                        definition,
+                        numbers,
+                        has_samples: false,
+                        is_over: false,
+                    })
                 }
                 Err(nonsense) => {
                     sink.trouble(&nonsense);
-                    State::Nonsense
+                    SlotState::Nonsense
                 }
             };
         }
     }
 
-    fn is_known(&self, new: &Definition) -> bool {
+    fn is_known(&self, new: &ProgramSeriesDefinition) -> bool {
         self.slots.iter().any(|state| match state {
-            State::Known(series) => series.definition.is_same_series(new),
+            SlotState::Known(series) => series.definition.is_same_series(new),
             _ => false,
         })
     }
@@ -127,8 +132,10 @@ impl Program {
     fn samples(&mut self, now: Time, sink: &mut Sink<'_>) {
         let mut samples = self.ring.take(self.memory.words(), now, self.is_ending, sink);
         samples.sort_by_key(|sample| sample.time);
-        for Sample { slot, time, value } in samples {
-            let Some(State::Known(Series { definition, has_samples, .. })) = self.slots.get_mut(slot) else {
+        for RingSample { slot, time, value } in samples {
+            let Some(SlotState::Known(ProgramSeries { definition, has_samples, .. })) =
+                self.slots.get_mut(slot)
+            else {
                 sink.trouble("a value was of no series");
                 continue;
             };
@@ -148,12 +155,12 @@ impl Program {
         let asked = self.asked..self.asked + ENDS_A_LOOK;
         self.asked = if asked.end < self.slots.len() { asked.end } else { 0 };
         for (index, (slot, state)) in self.memory.words().slots.iter().zip(&mut self.slots).enumerate() {
-            let State::Known(series) = state else { continue };
+            let SlotState::Known(series) = state else { continue };
             let has_ended = asked.contains(&index) && !series.is_over && series.definition.has_ended();
             let is_last = (self.is_ending || has_ended) && !series.is_over && !series.has_samples;
             series.is_over |= has_ended;
             // After the question whether it has ended: nothing of it comes later.
-            let held = Held::by(slot);
+            let held = SlotValue::by(slot);
             let key = series.definition.key();
             series.numbers.look(now, held, is_last, |time, value| sink.put(&key, time, value));
         }
@@ -174,7 +181,7 @@ const LATEST: u64 = 1_000_000_000;
 /// Series of which a look asks whether their process or thread has ended: a system call each.
 const ENDS_A_LOOK: usize = 16;
 
-impl Source for Program {
+impl SeriesSource for ProgramSource {
     fn look(&mut self, now: Time, sink: &mut Sink<'_>) -> io::Result<()> {
         self.define(now, sink);
         self.samples(now, sink);

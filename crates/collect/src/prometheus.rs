@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 use longpole_event::{SeriesNode, Time};
 
 use crate::clock;
-use crate::sink::{Key, Sink};
-use crate::source::Source;
-use scrape::{Page, Scraper};
+use crate::sink::{SeriesKey, Sink};
+use crate::source::SeriesSource;
+use scrape::{ScrapedPage, Scraper};
 
 /// Time between two scrapes, unless the collection looks less often.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -29,12 +29,12 @@ const LAST_TIMEOUT: Duration = Duration::from_millis(800);
 pub(crate) struct Prometheus {
     /// Asks for the last scrape.
     last: Sender<()>,
-    pages: Receiver<Page>,
+    pages: Receiver<ScrapedPage>,
     /// CPU time of the thread, nanoseconds.
     cpu: Arc<AtomicU64>,
     interval: Duration,
     ending: Option<Instant>,
-    waiting: Vec<Page>,
+    waiting: Vec<ScrapedPage>,
     is_late: bool,
 }
 
@@ -59,7 +59,7 @@ fn scrape_until_end(
     mut scraper: Scraper,
     interval: Duration,
     orders: &Receiver<()>,
-    pages: &Sender<Page>,
+    pages: &Sender<ScrapedPage>,
     cpu: &AtomicU64,
 ) {
     let mut timeout = TIMEOUT;
@@ -84,7 +84,7 @@ fn scrape_until_end(
     }
 }
 
-impl Source for Prometheus {
+impl SeriesSource for Prometheus {
     fn look(&mut self, _now: Time, sink: &mut Sink<'_>) -> io::Result<()> {
         self.waiting.extend(self.pages.try_iter());
         for page in self.waiting.drain(..) {
@@ -92,7 +92,7 @@ impl Source for Prometheus {
             for value in &page.values {
                 let node = SeriesNode::Machine;
                 let (metric, unit, label) = (&*value.metric, &*value.unit, &*value.label);
-                let key = Key { metric, unit, samples: value.samples, node, label };
+                let key = SeriesKey { metric, unit, samples: value.samples, node, label };
                 sink.put(&key, value.time, value.value);
             }
         }

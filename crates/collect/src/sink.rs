@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use longpole_event::{Event, EventKind, Samples, Series, SeriesId, SeriesNode, ThreadId, Time};
+use longpole_event::{Event, EventKind, SeriesDefinition, SeriesId, SeriesKind, SeriesNode, ThreadId, Time};
 use longpole_recording::{LogBuilder, OutsideAccount, Trouble};
 use rustc_hash::FxHashMap;
 
-use crate::lines::Taken;
+use crate::lines::ParsedItem;
 
 /// Kinds of trouble that are told apart; the rest is counted together.
 const MOST_TROUBLES: usize = 50;
@@ -17,13 +17,13 @@ const MOST_NAME_BYTES: usize = 200;
 
 /// What a series is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Key<'a> {
+pub struct SeriesKey<'a> {
     /// The metric's name.
     pub metric: &'a str,
     /// Its unit, empty where it has none.
     pub unit: &'a str,
     /// How its values are to be read.
-    pub samples: Samples,
+    pub samples: SeriesKind,
     /// What it is about.
     pub node: SeriesNode,
     /// The part of the node, empty for all of it.
@@ -36,7 +36,7 @@ pub struct Handle(usize);
 
 /// A series that has been defined.
 #[derive(Debug)]
-struct Defined {
+struct DefinedSeries {
     id: SeriesId,
     /// The time of its last value.
     last: Option<Time>,
@@ -45,14 +45,14 @@ struct Defined {
 
 /// What is remembered of one collector.
 #[derive(Debug, Default)]
-pub(crate) struct Ledger {
+pub(crate) struct SourceLedger {
     handles: FxHashMap<(String, SeriesNode, String), Handle>,
-    defined: Vec<Defined>,
+    defined: Vec<DefinedSeries>,
     values: u64,
     troubles: BTreeMap<String, u64>,
 }
 
-impl Ledger {
+impl SourceLedger {
     /// Counts something that went wrong, in words that do not change from time to time.
     pub(crate) fn trouble(&mut self, what: &str) {
         self.troubles(what, 1);
@@ -83,14 +83,14 @@ impl Ledger {
 pub struct Sink<'a> {
     pub(crate) log: &'a mut LogBuilder,
     pub(crate) collector: &'a str,
-    pub(crate) ledger: &'a mut Ledger,
+    pub(crate) ledger: &'a mut SourceLedger,
     /// The log could not be written, and why: nothing is put into it any more.
     pub(crate) broken: &'a mut Option<longpole_recording::Error>,
 }
 
 impl Sink<'_> {
     /// Puts a value at its time. Refused, and counted: what is no number, a time before the value before it.
-    pub fn put(&mut self, key: &Key<'_>, time: Time, value: f64) {
+    pub fn put(&mut self, key: &SeriesKey<'_>, time: Time, value: f64) {
         if let Some(handle) = self.open(key) {
             self.put_to(handle, time, value);
         }
@@ -118,10 +118,10 @@ impl Sink<'_> {
     }
 
     /// Takes what a reader of text found.
-    pub(crate) fn take(&mut self, taken: Taken<'_>) {
+    pub(crate) fn take(&mut self, taken: ParsedItem<'_>) {
         match taken {
-            Taken::Value { key, time, value } => self.put(&key, time, value),
-            Taken::Trouble(what) => self.trouble(what),
+            ParsedItem::Value { key, time, value } => self.put(&key, time, value),
+            ParsedItem::Trouble(what) => self.trouble(what),
         }
     }
 
@@ -138,7 +138,7 @@ impl Sink<'_> {
     }
 
     /// The series of this key, defined where it is new; `None` (and counted) where there are too many, or the log is broken.
-    pub fn open(&mut self, key: &Key<'_>) -> Option<Handle> {
+    pub fn open(&mut self, key: &SeriesKey<'_>) -> Option<Handle> {
         if self.broken.is_some() {
             return None;
         }
@@ -154,7 +154,7 @@ impl Sink<'_> {
         match define(self.log, key, self.collector) {
             Ok(id) => {
                 let handle = Handle(self.ledger.defined.len());
-                self.ledger.defined.push(Defined { id, last: None, metric: metric.to_owned() });
+                self.ledger.defined.push(DefinedSeries { id, last: None, metric: metric.to_owned() });
                 self.ledger.handles.insert(kept, handle);
                 Some(handle)
             }
@@ -166,11 +166,15 @@ impl Sink<'_> {
     }
 }
 
-fn define(log: &mut LogBuilder, key: &Key<'_>, collector: &str) -> longpole_recording::Result<SeriesId> {
+fn define(
+    log: &mut LogBuilder,
+    key: &SeriesKey<'_>,
+    collector: &str,
+) -> longpole_recording::Result<SeriesId> {
     let name = log.text(shortened(key.metric))?;
     let (unit, label) = (log.text(shortened(key.unit))?, log.text(shortened(key.label))?);
     let collector = log.text(collector)?;
-    log.series(Series { name, unit, samples: key.samples, node: key.node, label, collector })
+    log.series(SeriesDefinition { name, unit, samples: key.samples, node: key.node, label, collector })
 }
 
 /// The begin of a text, as much as is kept.

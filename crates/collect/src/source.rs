@@ -11,7 +11,7 @@ use crate::sink::Sink;
 ///
 /// It is made before the program starts. Its calls come from one thread and never wait: what has to be waited for
 /// (a socket, a command's output) is waited for elsewhere and handed over here.
-pub trait Source: Send {
+pub trait SeriesSource: Send {
     /// The program has been started (or attached to): its first process.
     fn program(&mut self, pid: u32) {
         let _ = pid;

@@ -12,7 +12,7 @@ pub(crate) struct Splitter {
 
 /// What was cut off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cut<'a> {
+pub(crate) enum SplitLine<'a> {
     /// A whole line, without its end.
     Line(&'a [u8]),
     /// The begin of a line that is too long.
@@ -26,7 +26,7 @@ impl Splitter {
     }
 
     /// Takes the bytes that came.
-    pub(crate) fn take(&mut self, bytes: &[u8], each: &mut dyn FnMut(Cut<'_>)) {
+    pub(crate) fn take(&mut self, bytes: &[u8], each: &mut dyn FnMut(SplitLine<'_>)) {
         let mut rest = bytes;
         while let Some(end) = rest.iter().position(|&byte| byte == b'\n') {
             let line = &rest[..end];
@@ -38,30 +38,30 @@ impl Splitter {
                 self.passing = false;
                 self.end(each);
             } else if line.len() > self.most {
-                each(Cut::TooLong(line));
+                each(SplitLine::TooLong(line));
             } else {
-                each(Cut::Line(line));
+                each(SplitLine::Line(line));
             }
         }
         self.keep(rest, each);
     }
 
     /// Nothing more comes: a last line without an end of line is one.
-    pub(crate) fn end(&mut self, each: &mut dyn FnMut(Cut<'_>)) {
+    pub(crate) fn end(&mut self, each: &mut dyn FnMut(SplitLine<'_>)) {
         if !self.partial.is_empty() {
-            each(Cut::Line(&self.partial));
+            each(SplitLine::Line(&self.partial));
             self.partial.clear();
         }
     }
 
     /// Keeps a part of a line until its end comes.
-    fn keep(&mut self, part: &[u8], each: &mut dyn FnMut(Cut<'_>)) {
+    fn keep(&mut self, part: &[u8], each: &mut dyn FnMut(SplitLine<'_>)) {
         if self.passing {
             return;
         }
         self.partial.extend_from_slice(&part[..part.len().min(self.most + 1)]);
         if self.partial.len() > self.most {
-            each(Cut::TooLong(&self.partial));
+            each(SplitLine::TooLong(&self.partial));
             self.partial.clear();
             self.passing = true;
         }
@@ -77,9 +77,9 @@ mod tests {
     fn cut(pieces: &[&[u8]], most: usize) -> Vec<Option<Vec<u8>>> {
         let mut splitter = Splitter::new(most);
         let mut found = Vec::new();
-        let mut each = |cut: Cut<'_>| match cut {
-            Cut::Line(line) => found.push(Some(line.to_vec())),
-            Cut::TooLong(_) => found.push(None),
+        let mut each = |cut: SplitLine<'_>| match cut {
+            SplitLine::Line(line) => found.push(Some(line.to_vec())),
+            SplitLine::TooLong(_) => found.push(None),
         };
         pieces.iter().for_each(|piece| splitter.take(piece, &mut each));
         splitter.end(&mut each);

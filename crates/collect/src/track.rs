@@ -9,14 +9,14 @@
 //! written   7       7   9       9     the look before a change, the change, the last look
 //! ```
 
-use longpole_event::{Samples, SeriesNode, Time};
+use longpole_event::{SeriesKind, SeriesNode, Time};
 
-use crate::known::Known;
-use crate::sink::{Handle, Key, Sink};
+use crate::known::KnownMetric;
+use crate::sink::{Handle, SeriesKey, Sink};
 
 /// When a look is, and when the one before it was.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Look {
+pub(crate) struct PollTime {
     /// This look.
     pub(crate) now: Time,
     /// The look before it; `None` for the first.
@@ -27,8 +27,8 @@ pub(crate) struct Look {
 
 /// What a track is of.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Of<'a> {
-    pub(crate) known: &'static Known,
+pub(crate) struct TrackSubject<'a> {
+    pub(crate) known: &'static KnownMetric,
     pub(crate) node: SeriesNode,
     pub(crate) label: &'a str,
 }
@@ -50,7 +50,7 @@ impl Track {
     }
 
     /// Takes the value seen at this look.
-    pub(crate) fn put(&mut self, of: Of<'_>, look: Look, value: f64, sink: &mut Sink<'_>) {
+    pub(crate) fn put(&mut self, of: TrackSubject<'_>, look: PollTime, value: f64, sink: &mut Sink<'_>) {
         let Some((old, written)) = self.seen else {
             self.seen = Some((value, look.now));
             return self.write(of, look.now, value, sink);
@@ -63,7 +63,7 @@ impl Track {
         if self.handle.is_none() && !is_changed {
             return;
         }
-        if is_changed && of.known.samples == Samples::Counter {
+        if is_changed && of.known.samples == SeriesKind::Counter {
             if self.handle.is_none() {
                 self.write(of, written, old, sink);
             }
@@ -78,17 +78,18 @@ impl Track {
     }
 
     /// The node has ended: what was seen last is written at the time of that look.
-    pub(crate) fn end(&mut self, of: Of<'_>, last_look: Option<Time>, sink: &mut Sink<'_>) {
+    pub(crate) fn end(&mut self, of: TrackSubject<'_>, last_look: Option<Time>, sink: &mut Sink<'_>) {
         let (Some((value, written)), Some(last)) = (self.seen, last_look) else { return };
         if self.handle.is_some() && last > written {
             self.write(of, last, value, sink);
         }
     }
 
-    fn write(&mut self, of: Of<'_>, time: Time, value: f64, sink: &mut Sink<'_>) {
+    fn write(&mut self, of: TrackSubject<'_>, time: Time, value: f64, sink: &mut Sink<'_>) {
         if self.handle.is_none() && !self.is_refused {
-            let Known { name, unit, samples, .. } = *of.known;
-            self.handle = sink.open(&Key { metric: name, unit, samples, node: of.node, label: of.label });
+            let KnownMetric { name, unit, samples, .. } = *of.known;
+            self.handle =
+                sink.open(&SeriesKey { metric: name, unit, samples, node: of.node, label: of.label });
             self.is_refused = self.handle.is_none();
         }
         if let Some(handle) = self.handle {

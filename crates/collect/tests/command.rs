@@ -8,11 +8,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use collected::{Collected, collect};
-use longpole_collect::Choice;
+use longpole_collect::SeriesSourceChoice;
 use longpole_event::{SeriesNode, Time};
 
 fn run(command: &str, milliseconds: u64) -> Collected {
-    collect(Choice::Command(command.to_owned()), || {
+    collect(SeriesSourceChoice::Command(command.to_owned()), || {
         std::thread::sleep(Duration::from_millis(milliseconds));
     })
 }
@@ -33,7 +33,7 @@ fn run_until_mark(command: &str) -> Collected {
     let folder = tempfile::tempdir().unwrap();
     let mark = folder.path().join("mark");
     let command = format!("MARK={}\n{command}", mark.display());
-    collect(Choice::Command(command), || wait_for(&mark))
+    collect(SeriesSourceChoice::Command(command), || wait_for(&mark))
 }
 
 /// Whether a process with these words on its command line runs.
@@ -170,10 +170,12 @@ fn the_end_of_a_command_is_nobody_elses() {
 fn a_collection_that_is_given_up_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let mark = folder.path().join("mark");
-    let choice = Choice::Command(format!("touch {}; sleep 4713.1; :", mark.display()));
+    let choice = SeriesSourceChoice::Command(format!("touch {}; sleep 4713.1; :", mark.display()));
     let log = longpole_recording::LogWriter::create(&folder.path().join("series.log")).unwrap();
-    let options = longpole_collect::Options { choices: vec![choice], interval: Duration::from_millis(10) };
-    let collection = longpole_collect::Collection::start(&options, longpole_recording::LogBuilder::new(log));
+    let options =
+        longpole_collect::CollectionOptions { choices: vec![choice], interval: Duration::from_millis(10) };
+    let collection =
+        longpole_collect::SeriesCollection::start(&options, longpole_recording::LogBuilder::new(log));
     wait_for(&mark);
     assert!(runs("sleep 4713."));
     drop(collection);
@@ -192,7 +194,7 @@ fn documented(language: &str) -> String {
 fn run_until_printed(command: &str, lines: usize) -> Collected {
     let folder = tempfile::tempdir().unwrap();
     let printed = folder.path().join("printed");
-    collect(Choice::Command(format!("({command}) | tee {}", printed.display())), || {
+    collect(SeriesSourceChoice::Command(format!("({command}) | tee {}", printed.display())), || {
         let begin = Instant::now();
         while std::fs::read_to_string(&printed).map_or(0, |text| text.lines().count()) < lines {
             assert!(begin.elapsed() < Duration::from_secs(60), "{command} prints nothing");

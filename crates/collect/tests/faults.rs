@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use collected::{Collected, collect_of};
-use longpole_collect::Choice;
+use longpole_collect::SeriesSourceChoice;
 use longpole_event::SeriesNode;
 
 const PAGES: usize = 20_000;
@@ -53,7 +53,7 @@ fn growth(collected: &Collected, metric: &str, node: SeriesNode) -> f64 {
 fn faults_of_process_and_thread_are_those_that_getrusage_counts() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let (mut process, mut thread, mut tid) = (0, 0, 0);
-    let collected = collect_of(Choice::Process, Some(std::process::id()), || {
+    let collected = collect_of(SeriesSourceChoice::Process, Some(std::process::id()), || {
         let before = faults_of(libc::RUSAGE_SELF);
         let worker = std::thread::spawn(|| {
             std::thread::sleep(Duration::from_millis(200));
@@ -79,7 +79,7 @@ fn faults_of_process_and_thread_are_those_that_getrusage_counts() {
 #[test]
 fn the_machine_counts_the_faults_too() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let collected = collect_of(Choice::Kernel, None, touch);
+    let collected = collect_of(SeriesSourceChoice::Kernel, None, touch);
     let machine = growth(&collected, "sys_page_faults", SeriesNode::Machine);
     assert!(machine >= 0.99 * PAGES as f64, "{machine}");
     assert!(collected.account.cpu_seconds > 0.0);

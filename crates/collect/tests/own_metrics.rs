@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use longpole_collect::{Choice, Collection, Options};
-use longpole_event::{Decoder, EventKind, MachineId, Record, Samples, SeriesNode};
-use longpole_recording::{Folder, LogBuilder, LogName, Manifest, OutsideAccount, Tables};
+use longpole_collect::{CollectionOptions, SeriesCollection, SeriesSourceChoice};
+use longpole_event::{Decoder, EventKind, MachineId, Record, SeriesKind, SeriesNode};
+use longpole_recording::{DefinitionTables, LogBuilder, LogName, Manifest, OutsideAccount, RecordingFolder};
 
 /// A series, as the log has it.
 #[derive(Clone, Debug)]
@@ -15,7 +15,7 @@ struct Read {
     metric: String,
     unit: String,
     label: String,
-    samples: Samples,
+    samples: SeriesKind,
     node: SeriesNode,
     values: Vec<(u64, f64)>,
 }
@@ -56,22 +56,23 @@ impl Collected {
 }
 
 /// Collects while `run` runs programs, which gets the variables for them.
-fn collect(run: impl FnOnce(&Collection)) -> Collected {
+fn collect(run: impl FnOnce(&SeriesCollection)) -> Collected {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("own.longpole");
-    let folder = Folder::create(&path, &Manifest::default()).unwrap();
+    let folder = RecordingFolder::create(&path, &Manifest::default()).unwrap();
     let log = LogBuilder::new(folder.create_log(MachineId(0), LogName::Series).unwrap());
-    let options = Options { choices: vec![Choice::Kernel], interval: Duration::from_millis(10) };
-    let collection = Collection::start(&options, log);
+    let options =
+        CollectionOptions { choices: vec![SeriesSourceChoice::Kernel], interval: Duration::from_millis(10) };
+    let collection = SeriesCollection::start(&options, log);
     run(&collection);
     let accounts = collection.stop();
     let account = accounts.into_iter().find(|account| account.collector == "program");
     Collected { series: read(&folder), account }
 }
 
-fn read(folder: &Folder) -> Vec<Read> {
+fn read(folder: &RecordingFolder) -> Vec<Read> {
     let mut reader = folder.open_log(MachineId(0), LogName::Series).unwrap().unwrap();
-    let (mut tables, mut events) = (Tables::default(), Vec::new());
+    let (mut tables, mut events) = (DefinitionTables::default(), Vec::new());
     while let Some(chunk) = reader.next_chunk().unwrap() {
         for record in Decoder::new(chunk.bytes) {
             match record.unwrap() {
@@ -136,7 +137,7 @@ fn program(lines: &str) -> Built {
 }
 
 /// Runs a program in the collection; gives its pid and its output.
-fn run(collection: &Collection, program: &Path) -> (u32, String) {
+fn run(collection: &SeriesCollection, program: &Path) -> (u32, String) {
     let variables = collection.variables().iter().cloned();
     let child = Command::new(program).envs(variables).stdout(Stdio::piped()).spawn().unwrap();
     let pid = child.id();
@@ -152,14 +153,14 @@ fn what_a_program_counts_is_what_the_log_says() {
     let (pid, output) = told;
     assert_eq!(output, "commits 400\naborts 200\nqueued 0\n");
     let commits = collected.one("commits");
-    assert_eq!((commits.samples, commits.node), (Samples::Counter, SeriesNode::Process { pid }));
+    assert_eq!((commits.samples, commits.node), (SeriesKind::Counter, SeriesNode::Process { pid }));
     assert_eq!((commits.unit.as_str(), commits.label.as_str()), ("transactions", ""));
     assert_eq!((commits.values[0].1, commits.last()), (0.0, 400.0));
     assert!(commits.values.len() > 5, "it grew while it ran: {commits:?}");
     assert!(commits.values.is_sorted_by(|a, b| a.0 < b.0 && a.1 <= b.1), "{commits:?}");
     assert_eq!(collected.one("aborts").last(), 200.0);
     let queued = collected.one("queued");
-    assert_eq!((queued.samples, queued.last()), (Samples::Gauge, 0.0));
+    assert_eq!((queued.samples, queued.last()), (SeriesKind::Gauge, 0.0));
     assert!(queued.values[0].1 > 500.0, "{queued:?}");
     let latency = collected.one("latency");
     assert_eq!((latency.node, latency.values.len()), (SeriesNode::Program, 600));
@@ -403,9 +404,9 @@ fn an_old_or_wrong_variable_is_no_recorder() {
 #[test]
 fn nothing_is_offered_where_nothing_is_collected() {
     let place = tempfile::tempdir().unwrap();
-    let folder = Folder::create(&place.path().join("own.longpole"), &Manifest::default()).unwrap();
+    let folder = RecordingFolder::create(&place.path().join("own.longpole"), &Manifest::default()).unwrap();
     let log = LogBuilder::new(folder.create_log(MachineId(0), LogName::Series).unwrap());
-    let collection = Collection::start(&Options::none(), log);
+    let collection = SeriesCollection::start(&CollectionOptions::none(), log);
     assert_eq!(collection.variables(), []);
     assert!(collection.stop().is_empty());
 }

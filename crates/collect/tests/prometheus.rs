@@ -9,7 +9,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use collected::{Collected, collect};
-use longpole_collect::Choice;
+use longpole_collect::SeriesSourceChoice;
 use longpole_event::SeriesNode;
 
 /// Serves every request by `answer`, which is told how many there were before it; gives its address.
@@ -37,7 +37,7 @@ fn page(stream: &mut TcpStream, kind: &str, text: &str) {
 }
 
 fn scrape(target: &str, milliseconds: u64) -> Collected {
-    collect(Choice::Prometheus(target.to_owned()), || {
+    collect(SeriesSourceChoice::Prometheus(target.to_owned()), || {
         std::thread::sleep(Duration::from_millis(milliseconds));
     })
 }
@@ -79,7 +79,7 @@ fn a_target_that_comes_up_late_is_scraped_then() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
-    let collected = collect(Choice::Prometheus(address.to_string()), || {
+    let collected = collect(SeriesSourceChoice::Prometheus(address.to_string()), || {
         std::thread::sleep(Duration::from_millis(300));
         let listener = TcpListener::bind(address).unwrap();
         std::thread::spawn(move || {

@@ -23,6 +23,7 @@
 mod codec;
 mod id;
 mod record;
+mod references;
 mod time;
 
 pub use codec::{DecodeError, Decoder, Encoder};
@@ -30,8 +31,10 @@ pub use id::{
     CallId, FrameId, MachineId, ModuleId, PrimitiveId, ProcessId, SeriesId, StackId, TextId, ThreadId,
 };
 pub use record::{
-    Blocking, Call, Callee, Event, EventKind, File, FileKind, Frame, LossKind, Module, ModuleKind, Primitive,
-    PrimitiveKind, Process, Record, Samples, Series, SeriesNode, Stack, Symbol, SymbolPlace, Thread,
-    Variable, Waker, Word,
+    Blocking, BusyWaiting, CallDefinition, Callee, Event, EventKind, FileDefinition, FileKind,
+    FrameDefinition, LossKind, ModuleDefinition, ModuleKind, Primitive, PrimitiveKind, ProcessDefinition,
+    Record, SeriesDefinition, SeriesKind, SeriesNode, StackDefinition, Symbol, SymbolPlace, ThreadDefinition,
+    VariableDefinition, Waker, WordDefinition,
 };
+pub use references::IdKind;
 pub use time::Time;

@@ -9,38 +9,41 @@ pub enum Record {
     /// Defines the next [`TextId`].
     Text(String),
     /// Defines the next [`ModuleId`].
-    Module(Module),
+    Module(ModuleDefinition),
     /// Defines the next [`FrameId`].
-    Frame(Frame),
+    Frame(FrameDefinition),
     /// Defines the next [`StackId`].
-    Stack(Stack),
+    Stack(StackDefinition),
     /// Defines the next [`CallId`].
-    Call(Call),
+    Call(CallDefinition),
     /// Defines the next [`ProcessId`].
-    Process(Process),
+    Process(ProcessDefinition),
     /// Defines the next [`ThreadId`].
-    Thread(Thread),
+    Thread(ThreadDefinition),
     /// Defines the next [`SeriesId`].
-    Series(Series),
+    Series(SeriesDefinition),
     /// What a frame's address means; stands in the symbol log, written when the run has ended.
     Symbol(Symbol),
     /// A word of a file's data on which a thread waited.
-    Word(Word),
+    Word(WordDefinition),
     /// What a word of a file's data belongs to; stands in the symbol log, written when the run has ended.
-    Variable(Variable),
+    Variable(VariableDefinition),
     /// The name of a file that a thread waited for.
-    File(File),
+    File(FileDefinition),
     /// Which procedure a frame's call is for; stands in the symbol log.
     Callee(Callee),
     /// Defines the next [`PrimitiveId`].
     Primitive(Primitive),
+    /// The number in the whole run of the definition that follows, where a log holds only those definitions that its
+    /// events need: ids in that log are these numbers.
+    Number(u32),
     /// Something that happened.
     Event(Event),
 }
 
 /// A source of code: a mapped file, the kernel, code made at run time.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Module {
+pub struct ModuleDefinition {
     /// Path of the file as mapped, or a name in brackets (`[kernel]`, `[vdso]`, `[jit]`).
     pub path: TextId,
     /// GNU build id; empty where there is none.
@@ -51,7 +54,7 @@ pub struct Module {
     pub process: Option<ProcessId>,
 }
 
-/// Kinds of [`Module`].
+/// Kinds of [`ModuleDefinition`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ModuleKind {
     /// An ELF file.
@@ -74,7 +77,7 @@ pub enum ModuleKind {
 /// For return addresses this is the address of the call's last byte (return address − 1), so that it
 /// lies within the calling line and, for inlined code, within the calling block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Frame {
+pub struct FrameDefinition {
     /// The module that holds the address.
     pub module: ModuleId,
     /// The address as the module's own file states it (its ELF virtual address), or an absolute
@@ -84,7 +87,7 @@ pub struct Frame {
 
 /// One call path, as the node of a tree: `frame` was called from `caller`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Stack {
+pub struct StackDefinition {
     /// The path without its innermost frame; `None` at the outermost frame.
     pub caller: Option<StackId>,
     /// The innermost frame.
@@ -93,7 +96,7 @@ pub struct Stack {
 
 /// One system call with the arguments that tell what a thread waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Call {
+pub struct CallDefinition {
     /// x86-64 system call number; −1 where the thread entered the kernel by an exception (a page fault)
     /// or an interrupt.
     pub number: i32,
@@ -126,7 +129,7 @@ pub enum FileKind {
 
 /// A process of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Process {
+pub struct ProcessDefinition {
     /// Its pid in the machine's first pid namespace.
     pub pid: u32,
     /// The process that created it, where that one is recorded too.
@@ -135,7 +138,7 @@ pub struct Process {
 
 /// A thread of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Thread {
+pub struct ThreadDefinition {
     /// Its process.
     pub process: ProcessId,
     /// Its tid in the machine's first pid namespace.
@@ -144,13 +147,13 @@ pub struct Thread {
 
 /// A series of numbers about a node of the program's tree, from outside or from the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Series {
+pub struct SeriesDefinition {
     /// The metric's name.
     pub name: TextId,
     /// Its unit, empty where it has none.
     pub unit: TextId,
     /// How its values are to be read.
-    pub samples: Samples,
+    pub samples: SeriesKind,
     /// What it is about.
     pub node: SeriesNode,
     /// The part of the node it is about (`cpu0`, `vda`), empty for all of it.
@@ -161,7 +164,7 @@ pub struct Series {
 
 /// How the values of a series are to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Samples {
+pub enum SeriesKind {
     /// The value from now on, until the next.
     Gauge,
     /// A total that only grows; one that falls has begun anew.
@@ -170,21 +173,23 @@ pub enum Samples {
     Amount,
 }
 
-impl Samples {
+impl SeriesKind {
     /// Its name, as users write it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Samples::Gauge => "gauge",
-            Samples::Counter => "counter",
-            Samples::Amount => "amount",
+            SeriesKind::Gauge => "gauge",
+            SeriesKind::Counter => "counter",
+            SeriesKind::Amount => "amount",
         }
     }
 
     /// The one of this name.
     #[must_use]
-    pub fn named(name: &str) -> Option<Samples> {
-        [Samples::Gauge, Samples::Counter, Samples::Amount].into_iter().find(|samples| samples.name() == name)
+    pub fn named(name: &str) -> Option<SeriesKind> {
+        [SeriesKind::Gauge, SeriesKind::Counter, SeriesKind::Amount]
+            .into_iter()
+            .find(|samples| samples.name() == name)
     }
 }
 
@@ -215,8 +220,24 @@ pub struct Symbol {
     pub frame: FrameId,
     /// The procedures at that address, innermost inlined one first; empty where no name was found.
     pub places: Vec<SymbolPlace>,
-    /// The address lies in a loop that only waits for memory to change.
-    pub spins: bool,
+    /// Whether a thread found there waits.
+    pub waiting: BusyWaiting,
+}
+
+/// Whether a thread that is on a processor, at an address, only waits for other threads.
+///
+/// Ordered by how much says that it waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum BusyWaiting {
+    /// It works.
+    #[default]
+    Work,
+    /// It is in a procedure that only looks something up: it waits if its caller waits.
+    Polls,
+    /// It is in a loop that may be one that waits: the code does not decide it.
+    MayWait,
+    /// It is in a loop that only waits for memory, or the time, to change.
+    Spins,
 }
 
 /// One procedure at an address.
@@ -233,7 +254,7 @@ pub struct SymbolPlace {
 /// A word of memory on which a thread waited and which a module's file lays out: a part of a variable that is
 /// there all the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Word {
+pub struct WordDefinition {
     /// The process.
     pub process: ProcessId,
     /// The address in the process, from now on.
@@ -246,7 +267,7 @@ pub struct Word {
 
 /// The variable that holds a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Variable {
+pub struct VariableDefinition {
     /// The word's module, by its id in the event log.
     pub module: ModuleId,
     /// The word's address as the module's own file states it.
@@ -273,7 +294,7 @@ pub struct Primitive {
     pub process: ProcessId,
     /// What it is.
     pub kind: PrimitiveKind,
-    /// Address of its first futex word in the process: what a [`Call`] that waits for it names.
+    /// Address of its first futex word in the process: what a [`CallDefinition`] that waits for it names.
     pub address: u64,
     /// The name that the program gave it.
     pub name: Option<TextId>,
@@ -302,8 +323,8 @@ pub enum PrimitiveKind {
 
 /// A file behind descriptors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct File {
-    /// The number that stands for it in the third argument of a [`Call`] on a descriptor.
+pub struct FileDefinition {
+    /// The number that stands for it in the third argument of a [`CallDefinition`] on a descriptor.
     pub number: u64,
     /// Its name, without folders.
     pub name: TextId,
@@ -333,6 +354,16 @@ pub enum EventKind {
         /// The creator's stack.
         stack: Option<StackId>,
     },
+    /// The thread existed before the log begins, which knows no earlier time; `creator` and `stack` as of
+    /// [`EventKind::Start`].
+    Continue {
+        /// The creating thread.
+        creator: Option<ThreadId>,
+        /// The creator's stack.
+        stack: Option<StackId>,
+        /// Whether it has not ended. One that has is named as the creator of others.
+        is_alive: bool,
+    },
     /// The thread has got a name.
     Name {
         /// The name (`comm`, at most 15 bytes).
@@ -342,6 +373,11 @@ pub enum EventKind {
     Exec {
         /// Path of the program, or its name where the path is not known.
         program: TextId,
+    },
+    /// What a person would call the run of the program that the thread's process executes now: `cc1 f3.c`.
+    Title {
+        /// The title.
+        title: TextId,
     },
     /// The thread has ended.
     Exit,
@@ -371,6 +407,8 @@ pub enum EventKind {
         stack: Option<StackId>,
         /// It was in the kernel.
         kernel: bool,
+        /// Half the timer's interval before the sample and half of that after it, microseconds; 0: not recorded.
+        gap: u32,
     },
     /// From now on the thread waits, whether or not it is on a processor: on one it spins. The agent's word, from
     /// inside the program.
@@ -433,6 +471,98 @@ pub enum EventKind {
     Receive {
         /// Identifies the message within the recording.
         key: u64,
+    },
+    /// The lock that the thread waits for is held by `owner`: so says the lock's own memory, in which the recorder has
+    /// looked. Only of locks that keep their owner there.
+    Owner {
+        /// Who holds it.
+        owner: ThreadId,
+    },
+    /// A join of a thread, or a wait for a child: what the thread does from now on comes after the end of the other,
+    /// which may have been long ago, or be still to come.
+    Joined {
+        /// The thread that is joined, or the first thread of the process.
+        ended: ThreadId,
+    },
+    /// The thread added to the count of a semaphore.
+    Post {
+        /// The semaphore.
+        primitive: PrimitiveId,
+        /// How much it added.
+        count: u64,
+    },
+    /// The thread gave a semaphore its first count; one that was at its place before is gone.
+    Initialise {
+        /// The semaphore.
+        primitive: PrimitiveId,
+        /// Its count.
+        count: u64,
+    },
+    /// The thread took one from the count of a semaphore, whether or not it had to wait for it.
+    Take {
+        /// The semaphore.
+        primitive: PrimitiveId,
+    },
+    /// The thread acquired a mutex with which some thread waits for a condition: a critical section begins. A wait for
+    /// the condition, which releases the mutex and acquires it again, is part of the section.
+    Lock {
+        /// The mutex.
+        mutex: PrimitiveId,
+        /// Where it was acquired: the site of the section.
+        stack: Option<StackId>,
+    },
+    /// The thread released such a mutex: its critical section ends.
+    Unlock {
+        /// The mutex.
+        mutex: PrimitiveId,
+    },
+    /// A wait for a condition has returned; the thread holds the mutex again.
+    Waited {
+        /// The condition.
+        condition: PrimitiveId,
+        /// The mutex of the wait.
+        mutex: PrimitiveId,
+        /// It did not end by a time-out.
+        granted: bool,
+        /// Where it waited.
+        stack: Option<StackId>,
+    },
+    /// The thread signalled a condition, whether or not any thread waited for it.
+    Signal {
+        /// The condition.
+        condition: PrimitiveId,
+        /// To all threads that wait.
+        broadcast: bool,
+        /// Where it was.
+        stack: Option<StackId>,
+    },
+    /// The thread wrote to a stream of bytes: a pipe, a socket, a counter that grows by what is written.
+    Write {
+        /// Identifies the stream within the log: one direction of a connection.
+        channel: u64,
+        /// How many bytes were written to it before.
+        position: u64,
+        /// How many were written now.
+        bytes: u64,
+    },
+    /// The thread read from such a stream.
+    Read {
+        /// Identifies the stream within the log.
+        channel: u64,
+        /// How many bytes were read from it before.
+        position: u64,
+        /// How many were read now.
+        bytes: u64,
+    },
+    /// The thread came to a barrier, whether or not it had to wait there.
+    Arrive {
+        /// The barrier.
+        primitive: PrimitiveId,
+    },
+    /// The thread left the barrier that it came to last: all of its round had arrived.
+    Depart {
+        /// The barrier.
+        primitive: PrimitiveId,
     },
     /// A series has a new value (the event's thread is of no meaning).
     Value {

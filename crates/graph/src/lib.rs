@@ -5,6 +5,7 @@
 //!
 //! * every **arc** inside a thread: a stretch of time in one state, cut at each node of the thread,
 //! * every **dependence**, with the arcs of both threads cut at its ends,
+//! * every **token** that a thread releases or acquires: dependences for which nobody need have waited,
 //! * every **observation** of a call path, after the arc that it ends,
 //! * how many threads were busy (**U**) and runnable (**N**) while time went by.
 //!
@@ -12,4 +13,4 @@
 
 mod sweep;
 
-pub use sweep::{Arc, Dependence, Level, Sweep, sweep};
+pub use sweep::{Arc, Dependence, ParallelismLevel, Sweep, sweep};

@@ -9,7 +9,10 @@
 //! Time never goes back: an item before the time reached counts as of that time.
 
 use longpole_event::{ThreadId, Time};
-use longpole_trace::{DependenceKind, Hold, Item, ObjectId, PathId, State, Timelines, What};
+use longpole_trace::{
+    Acquisition, DependenceKind, Item, ItemKind, LockHold, ObjectId, ObservationKind, PathId, State,
+    Timelines, TokenId,
+};
 
 /// A stretch of a thread's time in one state, between two neighbouring nodes of the thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +56,7 @@ pub struct Dependence {
 
 /// The parallelism at a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Level {
+pub struct ParallelismLevel {
     /// U: busy threads.
     pub effective: u32,
     /// N: threads running, spinning or ready.
@@ -64,7 +67,7 @@ pub struct Level {
 /// the item says; what a metric does not need it leaves out.
 pub trait Sweep {
     /// Time went from `from` to `to` (later) at one level of parallelism.
-    fn pass(&mut self, _from: Time, _to: Time, _level: Level) {}
+    fn pass(&mut self, _from: Time, _to: Time, _level: ParallelismLevel) {}
 
     /// A thread went along this arc, which ends now.
     fn arc(&mut self, _arc: Arc) {}
@@ -73,16 +76,22 @@ pub trait Sweep {
     fn begin_wait(&mut self, _thread: ThreadId, _time: Time, _object: ObjectId) {}
 
     /// What the thread's holds of a lock came to, the last of which ends now.
-    fn hold(&mut self, _thread: ThreadId, _time: Time, _hold: Hold) {}
+    fn hold(&mut self, _thread: ThreadId, _time: Time, _hold: LockHold) {}
 
     /// The thread changes from state `before` to another one.
     fn enter(&mut self, _thread: ThreadId, _time: Time, _before: State, _state: State) {}
 
     /// The thread was found at this path.
-    fn observe(&mut self, _thread: ThreadId, _time: Time, _path: PathId) {}
+    fn observe(&mut self, _thread: ThreadId, _time: Time, _path: PathId, _kind: ObservationKind) {}
 
     /// One thread enabled another.
     fn depend(&mut self, _dependence: Dependence) {}
+
+    /// What the thread did up to now enables whoever acquires this token.
+    fn release(&mut self, _thread: ThreadId, _time: Time, _token: TokenId) {}
+
+    /// The thread depends on every release of a token so far, whether or not it waited for them.
+    fn acquire(&mut self, _thread: ThreadId, _time: Time, _acquisition: Acquisition) {}
 
     /// The run is over; every thread's last arc has been shown.
     fn finish(&mut self, _end: Time) {}
@@ -91,7 +100,7 @@ pub trait Sweep {
 macro_rules! tuples {
     ($(($($name:ident $index:tt),+)),+ $(,)?) => {$(
         impl<$($name: Sweep),+> Sweep for ($($name,)+) {
-            fn pass(&mut self, from: Time, to: Time, level: Level) {
+            fn pass(&mut self, from: Time, to: Time, level: ParallelismLevel) {
                 $(self.$index.pass(from, to, level);)+
             }
             fn arc(&mut self, arc: Arc) {
@@ -100,17 +109,23 @@ macro_rules! tuples {
             fn begin_wait(&mut self, thread: ThreadId, time: Time, object: ObjectId) {
                 $(self.$index.begin_wait(thread, time, object);)+
             }
-            fn hold(&mut self, thread: ThreadId, time: Time, hold: Hold) {
+            fn hold(&mut self, thread: ThreadId, time: Time, hold: LockHold) {
                 $(self.$index.hold(thread, time, hold);)+
             }
             fn enter(&mut self, thread: ThreadId, time: Time, before: State, state: State) {
                 $(self.$index.enter(thread, time, before, state);)+
             }
-            fn observe(&mut self, thread: ThreadId, time: Time, path: PathId) {
-                $(self.$index.observe(thread, time, path);)+
+            fn observe(&mut self, thread: ThreadId, time: Time, path: PathId, kind: ObservationKind) {
+                $(self.$index.observe(thread, time, path, kind);)+
             }
             fn depend(&mut self, dependence: Dependence) {
                 $(self.$index.depend(dependence);)+
+            }
+            fn release(&mut self, thread: ThreadId, time: Time, token: TokenId) {
+                $(self.$index.release(thread, time, token);)+
+            }
+            fn acquire(&mut self, thread: ThreadId, time: Time, acquisition: Acquisition) {
+                $(self.$index.acquire(thread, time, acquisition);)+
             }
             fn finish(&mut self, end: Time) {
                 $(self.$index.finish(end);)+
@@ -125,6 +140,8 @@ tuples! {
     (A 0, B 1, C 2, D 3),
     (A 0, B 1, C 2, D 3, E 4),
     (A 0, B 1, C 2, D 3, E 4, F 5),
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6),
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7),
 }
 
 /// Shows the whole graph to `metric`, once. `io_idle` decides whether threads blocked for a device or a page
@@ -134,12 +151,12 @@ tuples! {
 /// What the timelines say.
 pub fn sweep<T: Timelines>(timelines: &T, io_idle: bool, metric: &mut impl Sweep) -> Result<(), T::Error> {
     let program = timelines.program();
-    let mut walk = Walk {
+    let mut walk = GraphWalk {
         metric,
         io_idle,
         now: Time::ZERO,
-        level: Level::default(),
-        threads: vec![Position::default(); program.threads.len()],
+        level: ParallelismLevel::default(),
+        threads: vec![ThreadPosition::default(); program.threads.len()],
     };
     timelines.for_each(&mut |item| walk.step(item))?;
     walk.finish(Time::from_nanoseconds(program.elapsed_nanoseconds));
@@ -148,40 +165,42 @@ pub fn sweep<T: Timelines>(timelines: &T, io_idle: bool, metric: &mut impl Sweep
 
 /// Where a thread is: its state, and the node it left last.
 #[derive(Clone, Copy, Debug)]
-struct Position {
+struct ThreadPosition {
     state: State,
     since: Time,
     /// What it waits for, or is about to.
     object: Option<ObjectId>,
 }
 
-impl Default for Position {
+impl Default for ThreadPosition {
     fn default() -> Self {
-        Position { state: State::Absent, since: Time::ZERO, object: None }
+        ThreadPosition { state: State::Absent, since: Time::ZERO, object: None }
     }
 }
 
-struct Walk<'a, S> {
+struct GraphWalk<'a, S> {
     metric: &'a mut S,
     io_idle: bool,
     now: Time,
-    level: Level,
-    threads: Vec<Position>,
+    level: ParallelismLevel,
+    threads: Vec<ThreadPosition>,
 }
 
-impl<S: Sweep> Walk<'_, S> {
+impl<S: Sweep> GraphWalk<'_, S> {
     fn step(&mut self, item: &Item) {
         self.pass(item.time);
         self.cut(item.thread);
         match item.what {
-            What::State(state) => self.enter(item.thread, state),
-            What::Observe(path) => self.metric.observe(item.thread, self.now, path),
-            What::Await(object) => {
+            ItemKind::State(state) => self.enter(item.thread, state),
+            ItemKind::Observe { path, kind } => self.metric.observe(item.thread, self.now, path, kind),
+            ItemKind::Await(object) => {
                 self.position(item.thread).object = Some(object);
                 self.metric.begin_wait(item.thread, self.now, object);
             }
-            What::Held(hold) => self.metric.hold(item.thread, self.now, hold),
-            What::Depend { source, source_time, kind } => {
+            ItemKind::Held(hold) => self.metric.hold(item.thread, self.now, hold),
+            ItemKind::Release(token) => self.metric.release(item.thread, self.now, token),
+            ItemKind::Acquire(acquisition) => self.metric.acquire(item.thread, self.now, acquisition),
+            ItemKind::Depend { source, source_time, kind } => {
                 self.cut(source);
                 let source_time = source_time.min(self.now);
                 let object = self.position(item.thread).object;
@@ -204,9 +223,9 @@ impl<S: Sweep> Walk<'_, S> {
         }
     }
 
-    fn position(&mut self, thread: ThreadId) -> &mut Position {
+    fn position(&mut self, thread: ThreadId) -> &mut ThreadPosition {
         if thread.index() >= self.threads.len() {
-            self.threads.resize(thread.index() + 1, Position::default());
+            self.threads.resize(thread.index() + 1, ThreadPosition::default());
         }
         &mut self.threads[thread.index()]
     }
@@ -215,7 +234,7 @@ impl<S: Sweep> Walk<'_, S> {
     fn cut(&mut self, thread: ThreadId) {
         let now = self.now;
         let position = self.position(thread);
-        let Position { state, since, object } = *position;
+        let ThreadPosition { state, since, object } = *position;
         if since < now {
             position.since = now;
             if state != State::Absent {
@@ -270,7 +289,7 @@ mod tests {
     struct Notes(Vec<String>);
 
     impl Sweep for Notes {
-        fn pass(&mut self, from: Time, to: Time, level: Level) {
+        fn pass(&mut self, from: Time, to: Time, level: ParallelismLevel) {
             let (from, to) = (from.nanoseconds(), to.nanoseconds());
             self.0.push(format!("{from}..{to} U={} N={}", level.effective, level.nominal));
         }
@@ -281,12 +300,18 @@ mod tests {
         fn enter(&mut self, thread: ThreadId, time: Time, before: State, state: State) {
             self.0.push(format!("T{} {before:?} to {state:?} at {}", thread.0, time.nanoseconds()));
         }
-        fn observe(&mut self, thread: ThreadId, time: Time, _path: PathId) {
+        fn observe(&mut self, thread: ThreadId, time: Time, _: PathId, _: ObservationKind) {
             self.0.push(format!("T{} seen at {}", thread.0, time.nanoseconds()));
         }
         fn depend(&mut self, dependence: Dependence) {
             let Dependence { source, thread, time, .. } = dependence;
             self.0.push(format!("T{} enables T{} at {}", source.0, thread.0, time.nanoseconds()));
+        }
+        fn release(&mut self, thread: ThreadId, time: Time, token: TokenId) {
+            self.0.push(format!("T{} releases {} at {}", thread.0, token.0, time.nanoseconds()));
+        }
+        fn acquire(&mut self, thread: ThreadId, time: Time, acquisition: Acquisition) {
+            self.0.push(format!("T{} acquires {} at {}", thread.0, acquisition.token.0, time.nanoseconds()));
         }
         fn finish(&mut self, end: Time) {
             self.0.push(format!("end {}", end.nanoseconds()));
@@ -353,7 +378,7 @@ mod tests {
         let mut made = draw("T0 AAAA\nT1 B.BB\nT0@2 -> T1 signal");
         // Even if nobody looked at the source when it did that.
         made.items.retain(|item| {
-            item.what == What::State(State::Running) || matches!(item.what, What::Depend { .. })
+            item.what == ItemKind::State(State::Running) || matches!(item.what, ItemKind::Depend { .. })
         });
         let Ok(()) = sweep(&made, false, &mut notes);
         let at = |note: &str| notes.0.iter().position(|other| other == note).expect(note);
@@ -372,7 +397,7 @@ mod tests {
     }
 
     impl Sweep for Sums {
-        fn pass(&mut self, from: Time, to: Time, level: Level) {
+        fn pass(&mut self, from: Time, to: Time, level: ParallelismLevel) {
             self.passed += to.since(from);
             self.by_level += to.since(from) * u64::from(level.effective);
             self.runnable += to.since(from) * u64::from(level.nominal);

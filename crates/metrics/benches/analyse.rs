@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use longpole_metrics::{By, Demand, GainsOf, Options, Weight, analyse, details};
+use longpole_metrics::{By, DetailsDemand, GainsOf, MetricOptions, Weight, analyse, details};
 use made::{Made, items_of_one_run, peak_mebibytes, relay};
 
 const PROCEDURES: u64 = 200;
@@ -23,7 +23,7 @@ fn made(items: u64) -> Made {
 fn time_once(items: u64) {
     let relay = made(items);
     let begin = Instant::now();
-    let Ok(analysis) = analyse(&relay, &Options::default());
+    let Ok(analysis) = analyse(&relay, &MetricOptions::default());
     let time = begin.elapsed();
     eprintln!(
         "{items} items: {:.2} s, {:.0} ns per item, peak {} MiB, {} hand-offs on the critical path",
@@ -34,18 +34,19 @@ fn time_once(items: u64) {
     );
     for (name, demand) in parts() {
         let begin = Instant::now();
-        let Ok(_) = details(&relay, &Options::default(), &demand, &analysis);
+        let Ok(_) = details(&relay, &MetricOptions::default(), &demand, &analysis);
         eprintln!("{name}: {:.2} s, peak {} MiB", begin.elapsed().as_secs_f64(), peak_mebibytes());
     }
 }
 
 /// Parts that views want beside the analysis.
-fn parts() -> [(&'static str, Demand); 7] {
-    let phases = Demand { phases: true, ..Demand::default() };
-    let prospects = Demand { prospects: true, ..Demand::default() };
-    let contention = Demand { contention: true, ..Demand::default() };
-    let states = |by| Demand { states: Some(by), ..Demand::default() };
-    let gains = |by| Demand { gains: Some(GainsOf { by, weight: Weight::Cpu }), ..Demand::default() };
+fn parts() -> [(&'static str, DetailsDemand); 7] {
+    let phases = DetailsDemand { phases: true, ..DetailsDemand::default() };
+    let prospects = DetailsDemand { prospects: true, ..DetailsDemand::default() };
+    let contention = DetailsDemand { contention: true, ..DetailsDemand::default() };
+    let states = |by| DetailsDemand { states: Some(by), ..DetailsDemand::default() };
+    let gains =
+        |by| DetailsDemand { gains: Some(GainsOf { by, weight: Weight::Cpu }), ..DetailsDemand::default() };
     [
         ("gains of procedures", gains(By::Procedure)),
         ("gains of lines", gains(By::Line)),
@@ -67,7 +68,7 @@ fn main() {
         let relay = made(items);
         group.throughput(Throughput::Elements(items));
         group.bench_function(BenchmarkId::from_parameter(items), |bencher| {
-            bencher.iter(|| analyse(black_box(&relay), &Options::default()));
+            bencher.iter(|| analyse(black_box(&relay), &MetricOptions::default()));
         });
     }
     group.finish();
@@ -75,10 +76,10 @@ fn main() {
         let mut group = criterion.benchmark_group(name);
         for items in [10_000_u64, 100_000, 1_000_000] {
             let relay = made(items);
-            let Ok(analysis) = analyse(&relay, &Options::default());
+            let Ok(analysis) = analyse(&relay, &MetricOptions::default());
             group.throughput(Throughput::Elements(items));
             group.bench_function(BenchmarkId::from_parameter(items), |bencher| {
-                bencher.iter(|| details(black_box(&relay), &Options::default(), &demand, &analysis));
+                bencher.iter(|| details(black_box(&relay), &MetricOptions::default(), &demand, &analysis));
             });
         }
         group.finish();

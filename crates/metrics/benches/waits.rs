@@ -13,8 +13,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use longpole_metrics::{Analysis, By, Demand, Details, Options, details};
-use longpole_trace::{Cause, DependenceKind, State, What};
+use longpole_metrics::{Analysis, By, Details, DetailsDemand, MetricOptions, details};
+use longpole_trace::{Cause, DependenceKind, ItemKind, ObservationKind, State};
 use made::{Emit, Made, Random, THREADS, depend, items_of_one_run, peak_mebibytes, relay};
 
 const PROCEDURES: u64 = 1000;
@@ -42,7 +42,7 @@ fn rounds(made: &Made, emit: Emit<'_>) {
     const LOOKS: u64 = 40;
     let mut random = Random::default();
     for thread in 0..THREADS {
-        emit(0, thread, What::State(State::Running));
+        emit(0, thread, ItemKind::State(State::Running));
     }
     let per_round = u64::from(THREADS) * (LOOKS + 4);
     for round in 0..made.items / per_round {
@@ -50,16 +50,21 @@ fn rounds(made: &Made, emit: Emit<'_>) {
         let begin = round * 100_000;
         for look in 1..=LOOKS {
             for thread in 0..THREADS {
-                emit(begin + look * 1000, thread, What::Observe(made.path(&mut random)));
+                let path = made.path(&mut random);
+                emit(
+                    begin + look * 1000,
+                    thread,
+                    ItemKind::Observe { path, kind: ObservationKind::Sample { gap: 0 } },
+                );
             }
         }
         let early = begin + LOOKS * 1000 + 10;
         for thread in (0..THREADS).filter(|&thread| thread != last) {
-            emit(early, thread, What::State(State::Blocked(Cause::Barrier)));
+            emit(early, thread, ItemKind::State(State::Blocked(Cause::Barrier)));
         }
         for thread in (0..THREADS).filter(|&thread| thread != last) {
             emit(begin + 90_000, thread, depend(last, begin + 90_000, DependenceKind::Barrier));
-            emit(begin + 90_000, thread, What::State(State::Running));
+            emit(begin + 90_000, thread, ItemKind::State(State::Running));
         }
     }
 }
@@ -67,23 +72,27 @@ fn rounds(made: &Made, emit: Emit<'_>) {
 fn strangers(made: &Made, emit: Emit<'_>) {
     let mut random = Random::default();
     for thread in 0..THREADS {
-        emit(0, thread, What::State(State::Running));
+        emit(0, thread, ItemKind::State(State::Running));
     }
     for step in 0..made.items / 5 {
         let time = 1 + step * 1000;
         let other = 1 + random.below(u64::from(THREADS) - 1) as u32;
-        emit(time, 0, What::Observe(made.path(&mut random)));
-        emit(time, 0, What::State(State::Blocked(Cause::Condition)));
-        emit(time + 500, other, What::Observe(made.path(&mut random)));
+        emit(time, 0, ItemKind::Observe { path: made.path(&mut random), kind: ObservationKind::Site });
+        emit(time, 0, ItemKind::State(State::Blocked(Cause::Condition)));
+        emit(
+            time + 500,
+            other,
+            ItemKind::Observe { path: made.path(&mut random), kind: ObservationKind::Site },
+        );
         // What is under way for long is no recent meeting of the two.
         emit(time + 500, 0, depend(other, time + 500, DependenceKind::Signal));
-        emit(time + 500, 0, What::State(State::Running));
+        emit(time + 500, 0, ItemKind::State(State::Running));
     }
 }
 
 fn explain(made: &Made) -> Details {
-    let demand = Demand { waits: Some(By::Procedure), ..Demand::default() };
-    let Ok(details) = details(made, &Options::default(), &demand, &Analysis::default());
+    let demand = DetailsDemand { waits: Some(By::Procedure), ..DetailsDemand::default() };
+    let Ok(details) = details(made, &MetricOptions::default(), &demand, &Analysis::default());
     details
 }
 

@@ -1,97 +1,156 @@
-//! From timelines to an [`Analysis`]: one pass for all that streams, one along the critical paths that it found.
+//! From timelines to an [`Analysis`]: sweeps for all that streams, then sweeps along the critical paths that these found. Sweeps
+//! that do not need each other are done at the same time; none adds to what another one adds up, so that results stay the same.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use longpole_event::ThreadId;
 use longpole_graph::sweep;
-use longpole_trace::Timelines;
+use longpole_trace::{PathId, Timelines, Unfolded};
 
-use crate::analysis::{Analysis, Charge, EffectiveSamples, Measures, Options, Weight};
-use crate::charges::Entry;
-use crate::critical_path::Search;
+use crate::analysis::{Analysis, Charge, CriticalPath, Measures, MetricOptions, Weight};
+use crate::charges::ChargeEntry;
+use crate::critical_path::PathSearch;
+use crate::division::Division;
+use crate::final_waits::FinalWaits;
+use crate::hand_offs::HandOffs;
 use crate::idle_blame::IdleBlame;
-use crate::npt::Npt;
+use crate::npt::{Npt, Terms};
+use crate::on_path::OnPaths;
 use crate::parallelism::Parallelism;
-use crate::path_charges::PathCharges;
-use crate::profile::{Profile, Times};
+use crate::path_waits::PathWaits;
+use crate::profile::{ProfileSweep, Times};
+use crate::spin_ends::SpinEnds;
 
 /// Computes everything that reports are made from. Memory is proportional to the live threads and the distinct
 /// call paths, and to the hand-offs on the critical paths.
 ///
 /// # Errors
 /// What the timelines say when they cannot be read.
-pub fn analyse<T: Timelines>(timelines: &T, options: &Options) -> Result<Analysis, T::Error> {
+pub fn analyse<T>(timelines: &T, options: &MetricOptions) -> Result<Analysis, T::Error>
+where
+    T: Timelines + Sync,
+    T::Error: Send,
+{
     let program = timelines.program();
-    let mut first = (
-        Profile::new(program),
-        Npt::new(program, options.io_idle),
+    let mut sums = (
+        ProfileSweep::new(program),
         Parallelism::default(),
-        Search::new(program, Weight::Cpu),
-        Search::new(program, Weight::Elapsed),
         IdleBlame::new(program),
+        FinalWaits::new(program, timelines.paths()),
+        SpinEnds::default(),
     );
-    sweep(timelines, options.io_idle, &mut first)?;
-    let (profile, npt, parallelism, critical_cpu, critical_elapsed, idle_blame) = first;
-    let critical_cpu = critical_cpu.into_path();
-    let critical_elapsed = critical_elapsed.into_path();
+    let (summed, paths) =
+        at_once(|| sweep(timelines, options.io_idle, &mut sums), || critical_paths(timelines, options));
+    summed?;
+    let (critical_cpu, critical_elapsed) = paths?;
+    let (profile, parallelism, idle_blame, final_waits, spin_ends) = sums;
 
-    let mut second = (
-        PathCharges::new(program, Weight::Cpu, &critical_cpu.segments),
-        PathCharges::new(program, Weight::Elapsed, &critical_elapsed.segments),
+    let on_paths = OnPaths::new(&critical_cpu.segments, &critical_elapsed.segments);
+    let mut npt = Npt::new((program, timelines.paths()), options.io_idle, on_paths, profile.interval());
+    let mut waits_on_path = PathWaits::new(program, &critical_elapsed.segments);
+    let (strata, waits) = at_once(
+        || sweep(&Unfolded(timelines), options.io_idle, &mut npt),
+        || sweep(&Unfolded(timelines), options.io_idle, &mut waits_on_path),
     );
-    sweep(timelines, options.io_idle, &mut second)?;
-    let (on_cpu_path, on_elapsed_path) = second;
+    strata.and(waits)?;
 
-    let effective_samples = EffectiveSamples {
-        cpu: profile.ledger.effective_samples(),
-        npt: npt.ledger.effective_samples(),
-        critical: on_cpu_path.ledger.effective_samples(),
-    };
-    let mut table = Table::default();
+    let mut table = ChargeTable::default();
     table.merge_times(profile.ledger.into_entries());
-    table.merge(npt.ledger.into_entries(), |measures, terms| measures.npt_terms = terms.normalised());
-    for (key, blame) in idle_blame.into_charges() {
-        table.0.entry(key).or_default().idle_blame = blame;
+    let owner = |path| timelines.owner(path);
+    let work = npt.strata.into_collected();
+    let division = Division::new(&work);
+    table.merge_work(&division, npt.ledger.into_entries(), owner);
+    for &(thread, path, looks) in &work.looks {
+        table.0.entry((thread, owner(path))).or_default().observations += looks;
     }
-    table.merge(on_cpu_path.ledger.into_entries(), |measures, time| measures.critical_cpu = time);
-    table.merge(on_elapsed_path.ledger.into_entries(), |measures, time| measures.critical_elapsed = time);
+    for (key, blame) in idle_blame.into_charges() {
+        let measures = table.0.entry(key).or_default();
+        (measures.caused_wait, measures.idle_blame) = (blame.waited, blame.idle.round() as u64);
+    }
+    for ChargeEntry { thread, path, value } in waits_on_path.into_charges() {
+        table.0.entry((thread, owner(path))).or_default().critical_elapsed += value;
+    }
 
     Ok(Analysis {
         elapsed: parallelism.busy.iter().sum(),
         busy: parallelism.busy,
         nominal: parallelism.nominal,
         charges: table.into_charges(),
+        folded: Vec::new(),
+        synchronisation: Vec::new(),
+        spun_for_unknown: spin_ends.unknown(),
         threads: profile.threads,
         critical_cpu,
         critical_elapsed,
-        effective_samples,
+        effective_samples: division.effective_samples(),
+        precisions: division.precisions().folded(owner),
+        final_waits: final_waits.into_waits(),
+        timer: division.timer_check(),
+        charging: Arc::new(division.charging()),
+    })
+}
+
+/// The critical paths by CPU time and by elapsed time.
+fn critical_paths<T: Timelines>(
+    timelines: &T,
+    options: &MetricOptions,
+) -> Result<(CriticalPath, CriticalPath), T::Error> {
+    let program = timelines.program();
+    let hand_offs = HandOffs::new(timelines.objects(), options.order);
+    let mut searches = (
+        PathSearch::new(program, Weight::Cpu, hand_offs.clone()),
+        PathSearch::new(program, Weight::Elapsed, hand_offs),
+    );
+    sweep(timelines, options.io_idle, &mut searches)?;
+    Ok((searches.0.into_path(), searches.1.into_path()))
+}
+
+/// Does two things that do not need each other at the same time.
+pub(crate) fn at_once<A, B: Send>(one: impl FnOnce() -> A, other: impl FnOnce() -> B + Send) -> (A, B) {
+    std::thread::scope(|scope| {
+        let other = scope.spawn(other);
+        let one = one();
+        (one, other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     })
 }
 
 /// Charges by thread and path.
 #[derive(Default)]
-struct Table(BTreeMap<(longpole_event::ThreadId, longpole_trace::PathId), Measures>);
+struct ChargeTable(BTreeMap<(ThreadId, PathId), Measures>);
 
-impl Table {
-    fn merge<V>(&mut self, entries: Vec<Entry<V>>, set: impl Fn(&mut Measures, V)) {
-        for Entry { thread, path, value, .. } in entries {
-            set(self.0.entry((thread, path)).or_default(), value);
+impl ChargeTable {
+    fn merge_times(&mut self, entries: Vec<ChargeEntry<Times>>) {
+        for ChargeEntry { thread, path, value } in entries {
+            let measures = self.0.entry((thread, path)).or_default();
+            let Times { spinning, overhead, ready, blocked, blocks } = value;
+            *measures = Measures { spinning, overhead, ready, blocked, blocks, ..Measures::default() };
         }
     }
 
-    fn merge_times(&mut self, entries: Vec<Entry<Times>>) {
-        for Entry { thread, path, observations, value } in entries {
-            let measures = self.0.entry((thread, path)).or_default();
-            let Times { running, spinning, overhead, ready, blocked, blocks } = value;
-            *measures = Measures {
-                running,
-                spinning,
-                overhead,
-                ready,
-                blocked,
-                blocks,
-                observations,
-                ..Measures::default()
-            };
+    /// Useful work, with the normalised processor time of waits that count as busy.
+    fn merge_work(
+        &mut self,
+        division: &Division<'_>,
+        busy_waits: Vec<ChargeEntry<Terms>>,
+        owner: impl Fn(PathId) -> PathId,
+    ) {
+        let mut terms: BTreeMap<_, Terms> = BTreeMap::new();
+        for ChargeEntry { thread, path, value } in busy_waits {
+            let sum = terms.entry((thread, owner(path))).or_default();
+            value.times().for_each(|(level, time)| sum.add(level, time));
+        }
+        for ((thread, path), part) in division.divided() {
+            let key = (thread, owner(path));
+            let measures = self.0.entry(key).or_default();
+            measures.running += part.time;
+            measures.critical_cpu += part.critical.0;
+            measures.critical_elapsed += part.critical.1;
+            let sum = terms.entry(key).or_default();
+            part.terms.times().for_each(|(level, time)| sum.add(level, time));
+        }
+        for (key, terms) in terms {
+            self.0.entry(key).or_default().npt_terms = terms.normalised();
         }
     }
 

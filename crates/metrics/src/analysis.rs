@@ -3,14 +3,36 @@
 //! All times are nanoseconds. A *charge* is what one (thread, logical call path) got; every table is a sum
 //! of charges, so the tables of all levels agree with each other.
 
+use std::sync::Arc;
+
 use longpole_event::{MachineId, ProcessId, ThreadId, Time};
-use longpole_trace::{ObjectId, PathId, ProcedureId};
+use longpole_trace::{ObjectId, PathId, ProcedureId, State};
+
+use crate::charging::Charging;
+use crate::final_waits::FinalWait;
+use crate::folded::FoldedLeaf;
+use crate::precision::Precision;
+use crate::synchronisation::SiteCost;
+use crate::timer_check::TimerCheck;
 
 /// Choices that change definitions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct MetricOptions {
     /// Threads blocked for a device or a page do not count as busy (metrics.md §3, `--io idle`).
     pub io_idle: bool,
+    /// Which hand-offs of locks are arcs of the graph.
+    pub order: Order,
+}
+
+/// Which hand-offs of locks are arcs of the program activity graph by CPU time, and hold when it is executed again
+/// (metrics.md §1, `--order`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// Those of locks that were held for more than a third of the run: exclusion is not order.
+    #[default]
+    Busy,
+    /// All that were recorded, as in the paper (M §2.2).
+    Recorded,
 }
 
 /// Everything computed from one recording.
@@ -24,6 +46,12 @@ pub struct Analysis {
     pub nominal: Vec<u64>,
     /// One entry per (thread, path) that was charged anything, ordered by thread, then path.
     pub charges: Vec<Charge>,
+    /// What of the charges was folded into the procedures that they are at; empty where nothing was.
+    pub folded: Vec<FoldedLeaf>,
+    /// What of the charges is calls that synchronise; empty before folding.
+    pub synchronisation: Vec<SiteCost>,
+    /// Busy-waiting of which nothing tells who ended it, of all threads.
+    pub spun_for_unknown: u64,
     /// Time of each thread in each state, by thread id.
     pub threads: Vec<ThreadStates>,
     /// The longest path by CPU time; spinning, ready and blocked weigh 0.
@@ -32,6 +60,14 @@ pub struct Analysis {
     pub critical_elapsed: CriticalPath,
     /// Effective numbers of observations behind the estimated shares.
     pub effective_samples: EffectiveSamples,
+    /// How sure the estimated shares are.
+    pub precisions: Precisions,
+    /// Waits that nothing ended, by thread.
+    pub final_waits: Vec<FinalWait>,
+    /// How the timer stood to the program.
+    pub timer: TimerCheck,
+    /// How useful work is divided, for what follows threads through time.
+    pub charging: Arc<Charging>,
 }
 
 /// What one thread was charged on one logical call path.
@@ -66,7 +102,9 @@ pub struct Measures {
     pub critical_cpu: u64,
     /// Time on the elapsed-weighted critical path.
     pub critical_elapsed: u64,
-    /// Time that others were blocked until this ended their waits (Q §3.2.5).
+    /// Time that others waited until this ended their waits.
+    pub caused_wait: u64,
+    /// Time of idle processors meanwhile, divided among all that waited (Q §3.2.5).
     pub idle_blame: u64,
     /// Observations that charged something.
     pub observations: u64,
@@ -79,6 +117,17 @@ pub enum Weight {
     Cpu,
     /// Also io, sleep, ready time and message latency at their elapsed time.
     Elapsed,
+}
+
+impl Weight {
+    /// Whether time in this state has weight by itself. Waits and busy-waits have none: what ended them explains them.
+    pub(crate) fn grows(self, state: State) -> bool {
+        match state {
+            State::Running => true,
+            State::Overhead | State::Ready => self == Weight::Elapsed,
+            State::Absent | State::Blocked(_) | State::Spinning => false,
+        }
+    }
 }
 
 impl Analysis {
@@ -162,6 +211,26 @@ impl EffectiveSamples {
     }
 }
 
+/// How sure the estimates of each figure are.
+#[derive(Clone, Debug, Default)]
+pub struct Precisions {
+    /// Of CPU time.
+    pub cpu: Precision,
+    /// Of normalised processor time.
+    pub npt: Precision,
+    /// Of time on the CPU-weighted critical path.
+    pub critical: Precision,
+}
+
+impl Precisions {
+    /// The same with each sample at the owner of its path.
+    pub(crate) fn folded(&self, owner: impl Fn(PathId) -> PathId) -> Precisions {
+        let [cpu, npt, critical] =
+            [&self.cpu, &self.npt, &self.critical].map(|precision| precision.folded(&owner));
+        Precisions { cpu, npt, critical }
+    }
+}
+
 /// What a row of a table is (`--by`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum By {
@@ -199,7 +268,7 @@ pub enum Node {
 
 /// A row: a node with what it was charged itself, and with what was charged on its behalf.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct NodeRow {
     /// The node.
     pub node: Node,
     /// Charged to paths that end at the node. For threads, processes and machines equal to `inclusive`.

@@ -206,7 +206,7 @@ mod tests {
         /// What the root has is all that was charged, and what a procedure has in its own tree is its row of the table.
         #[test]
         fn trees_add_up_to_the_tables(timelines in longpole_testkit::random_timelines(4, 24)) {
-            let Ok(analysis) = crate::analyse(&timelines, &crate::Options::default());
+            let Ok(analysis) = crate::analyse(&timelines, &crate::MetricOptions::default());
             let drawn = Drawn { timelines, analysis };
             let (program, paths) = (&drawn.timelines.program, &drawn.timelines.paths);
             let all = tree(&drawn, None);

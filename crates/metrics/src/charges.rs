@@ -1,13 +1,13 @@
-//! Charging: who gets what a thread did between two looks at it (metrics.md §1).
+//! Charging of what needs no estimate (metrics.md §1): waits, and time on a processor that is no useful work.
 //!
 //! ```text
-//!   thread     ====== running =====|.. blocked ..|=== running ===|
+//!   thread     ~~~~~ spinning ~~~~~|.. blocked ..|~~~ spinning ~~|
 //!   observed            p          q                             r
 //!   charged    |-- p ---|--- q ----|------ q ----|------ r ------|
 //! ```
-//! *Work* (time on a processor) goes to the observation that comes after it, so that bursts without a timer
-//! sample are charged too; work after the last observation goes to that one. *Waits* go to the observation
-//! before them: there they are suffered. Before its first observation a thread is at the path that created it.
+//! Spinning goes to the observation that comes after it, which found it; so does the collector's own time. *Waits* go to the
+//! observation before them: there they are suffered. Before its first observation a thread is at the path that created it.
+//! Useful work is divided by strata ([`crate::strata`]).
 //!
 //! Memory: one entry per (thread, path) that was charged anything. Constant time per observation.
 
@@ -16,69 +16,59 @@ use longpole_trace::{PathId, Program};
 use rustc_hash::FxHashMap;
 
 /// Something that takes over pending work.
-pub(crate) trait Account<Pending>: Default {
-    /// Moves the pending work here, leaving none; returns its weight, 0 if there was none.
-    fn take(&mut self, pending: &mut Pending) -> f64;
+pub(crate) trait ChargeAccount<Pending>: Default {
+    /// Moves what is pending here, leaving none.
+    fn take(&mut self, pending: &mut Pending);
 }
 
-impl Account<u64> for u64 {
-    fn take(&mut self, pending: &mut u64) -> f64 {
-        let weight = std::mem::take(pending);
-        *self += weight;
-        weight as f64
+impl ChargeAccount<u64> for u64 {
+    fn take(&mut self, pending: &mut u64) {
+        *self += std::mem::take(pending);
     }
 }
 
 /// What one (thread, path) was charged.
 #[derive(Debug)]
-pub(crate) struct Entry<Value> {
+pub(crate) struct ChargeEntry<Value> {
     pub thread: ThreadId,
     pub path: PathId,
-    /// Observations that charged something.
-    pub observations: u64,
     pub value: Value,
 }
 
 /// Charges of all threads and paths.
 #[derive(Debug)]
-pub(crate) struct Ledger<Pending, Value> {
-    seats: Vec<Seat<Pending>>,
+pub(crate) struct ChargeLedger<Pending, Value> {
+    per_thread: Vec<ChargedThread<Pending>>,
     index: FxHashMap<(ThreadId, PathId), u32>,
-    entries: Vec<Entry<Value>>,
-    sample: Sample,
+    entries: Vec<ChargeEntry<Value>>,
 }
 
 /// Where a thread was seen last, and what it did since.
 #[derive(Clone, Debug, Default)]
-struct Seat<Pending> {
+struct ChargedThread<Pending> {
     path: Option<PathId>,
     /// Entry of (thread, path), once there is one.
     entry: Option<u32>,
     pending: Pending,
 }
 
-/// Sums over the weights of observations.
-#[derive(Clone, Copy, Debug, Default)]
-struct Sample {
-    sum: f64,
-    squares: f64,
-}
-
-impl<Pending: Clone + Default, Value: Account<Pending>> Ledger<Pending, Value> {
+impl<Pending: Clone + Default, Value: ChargeAccount<Pending>> ChargeLedger<Pending, Value> {
     /// No charges yet; each thread is where it was created.
     pub fn new(program: &Program) -> Self {
-        let seat = |thread: &longpole_trace::Thread| Seat { path: Some(thread.prefix), ..Seat::default() };
-        Ledger {
-            seats: program.threads.iter().map(seat).collect(),
+        let of_thread = |thread: &longpole_trace::Thread| ChargedThread {
+            path: Some(thread.prefix),
+            ..ChargedThread::default()
+        };
+        ChargeLedger {
+            per_thread: program.threads.iter().map(of_thread).collect(),
             index: FxHashMap::default(),
             entries: Vec::new(),
-            sample: Sample::default(),
         }
     }
 
-    /// The work of the thread since its last observation.
+    /// The time of the thread since its last observation that goes to the next.
     pub fn work(&mut self, thread: ThreadId) -> &mut Pending {
-        &mut self.seat(thread).pending
+        &mut self.of_thread(thread).pending
     }
 
     /// What the path of the thread's last observation has been charged.
@@ -86,75 +76,63 @@ impl<Pending: Clone + Default, Value: Account<Pending>> Ledger<Pending, Value> {
         &mut self.entry(thread).value
     }
 
-    /// Charges the thread's work to this path, which is where the thread is from now on.
+    /// Charges what is pending to this path, which is where the thread is from now on.
     pub fn observe(&mut self, thread: ThreadId, path: PathId)
     where
         Pending: PartialEq,
     {
-        let seat = self.seat(thread);
-        if seat.path != Some(path) {
-            seat.path = Some(path);
-            seat.entry = None;
+        let of_thread = self.of_thread(thread);
+        if of_thread.path != Some(path) {
+            of_thread.path = Some(path);
+            of_thread.entry = None;
         }
-        let weight = self.settle(thread);
-        if weight > 0.0 {
-            self.entry(thread).observations += 1;
-            self.sample.sum += weight;
-            self.sample.squares += weight * weight;
-        }
+        self.settle(thread);
     }
 
     /// Charges what is left to the last path of each thread; gives the charges, in the order of their
     /// first occurrence.
-    pub fn into_entries(mut self) -> Vec<Entry<Value>>
+    pub fn into_entries(mut self) -> Vec<ChargeEntry<Value>>
     where
         Pending: PartialEq,
     {
-        for index in 0..self.seats.len() {
+        for index in 0..self.per_thread.len() {
             self.settle(ThreadId::from_index(index));
         }
         self.entries
     }
 
-    /// n = (Σw)² / Σw² over the observations, 0 without any.
-    pub fn effective_samples(&self) -> f64 {
-        let Sample { sum, squares } = self.sample;
-        if squares > 0.0 { sum * sum / squares } else { 0.0 }
-    }
-
-    fn settle(&mut self, thread: ThreadId) -> f64
+    fn settle(&mut self, thread: ThreadId)
     where
         Pending: PartialEq,
     {
-        if self.seat(thread).pending == Pending::default() {
-            return 0.0;
+        if self.of_thread(thread).pending == Pending::default() {
+            return;
         }
-        let mut pending = std::mem::take(&mut self.seat(thread).pending);
-        let weight = self.entry(thread).value.take(&mut pending);
+        let mut pending = std::mem::take(&mut self.of_thread(thread).pending);
+        self.entry(thread).value.take(&mut pending);
         // Hands an emptied buffer back, so that the next work needs no new one.
-        self.seat(thread).pending = pending;
-        weight
+        self.of_thread(thread).pending = pending;
     }
 
-    fn seat(&mut self, thread: ThreadId) -> &mut Seat<Pending> {
-        if thread.index() >= self.seats.len() {
-            self.seats.resize(thread.index() + 1, Seat::default());
+    fn of_thread(&mut self, thread: ThreadId) -> &mut ChargedThread<Pending> {
+        if thread.index() >= self.per_thread.len() {
+            self.per_thread.resize(thread.index() + 1, ChargedThread::default());
         }
-        &mut self.seats[thread.index()]
+        &mut self.per_thread[thread.index()]
     }
 
-    fn entry(&mut self, thread: ThreadId) -> &mut Entry<Value> {
-        let seat = self.seat(thread);
-        let path = seat.path.unwrap_or(longpole_trace::Paths::ROOT);
-        let index = match seat.entry {
+    fn entry(&mut self, thread: ThreadId) -> &mut ChargeEntry<Value> {
+        let of_thread = self.of_thread(thread);
+        let path = of_thread.path.unwrap_or(longpole_trace::Paths::ROOT);
+        let index = match of_thread.entry {
             Some(index) => index,
             None => {
                 let next = self.entries.len() as u32;
                 let index = *self.index.entry((thread, path)).or_insert(next);
                 if index == next {
-                    self.entries.push(Entry { thread, path, observations: 0, value: Value::default() });
+                    self.entries.push(ChargeEntry { thread, path, value: Value::default() });
                 }
-                self.seats[thread.index()].entry = Some(index);
+                self.per_thread[thread.index()].entry = Some(index);
                 index
             }
         };

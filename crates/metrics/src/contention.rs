@@ -22,36 +22,39 @@
 use std::collections::BTreeMap;
 
 use longpole_event::{ThreadId, Time};
-use longpole_graph::{Dependence, Level, Sweep};
-use longpole_trace::{ObjectId, Objects, PathId, Paths, PlaceId, Program, State};
+use longpole_graph::{Dependence, ParallelismLevel, Sweep};
+use longpole_trace::{ObjectId, Objects, ObservationKind, PathId, Paths, PlaceId, Program, State};
 use rustc_hash::FxHashMap;
 
-use crate::lengths::Lengths;
-use crate::levels::{Levels, Seen};
-use crate::past::{Moment, Past};
+use crate::cpu_history::{CpuHistory, SharePoint};
+use crate::lengths::LengthHistogram;
+use crate::levels::{LevelTimes, SeenLevels};
+use crate::pair_counts::PairCounts;
 use crate::states::Spread;
-use crate::wait_ends::{Ender, WaitEnds, goes_on};
+use crate::wait_ends::{WaitEnds, WaitWaker, goes_on};
 
 /// What happened at each object.
 #[derive(Clone, Debug, Default)]
 pub struct Contention {
     /// By object id.
-    pub objects: Vec<Contended>,
+    pub objects: Vec<ContendedObject>,
     /// What each place did with an object before it handed that over to one who waited. `None`: no path was known.
     pub handovers: BTreeMap<(ObjectId, Option<PlaceId>), Handover>,
+    /// How often threads waited for each object at each path.
+    pub sites: BTreeMap<(ObjectId, PathId), u64>,
     /// Of the chosen objects: time for which one of them was wanted, by U, and by the place that then handed it over.
     pub wanted: BTreeMap<Option<PlaceId>, Spread>,
     /// Of the chosen objects: the place that waited, and the place that ended the wait.
-    pub places: BTreeMap<(Option<PlaceId>, Option<PlaceId>), Pair>,
+    pub places: BTreeMap<(Option<PlaceId>, Option<PlaceId>), WaiterPair>,
     /// Of the chosen objects: the thread that waited, and the one that ended the wait, if one did.
-    pub threads: BTreeMap<(ThreadId, Option<ThreadId>), Pair>,
+    pub threads: BTreeMap<(ThreadId, Option<ThreadId>), WaiterPair>,
 }
 
 /// What happened at one object; times are nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Contended {
+pub struct ContendedObject {
     /// How long the waits were, those that were not over at the end of the run included.
-    pub lengths: Lengths,
+    pub lengths: LengthHistogram,
     /// `queue[k]`: time for which k threads waited; `queue[0]` is the rest of the run.
     pub queue: Vec<u64>,
     /// Sums over its hand-overs.
@@ -73,7 +76,7 @@ pub struct Handover {
 
 /// Waits of one for another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Pair {
+pub struct WaiterPair {
     /// How many.
     pub count: u64,
     /// How long together, nanoseconds.
@@ -90,14 +93,14 @@ impl Handover {
     }
 }
 
-impl Pair {
+impl WaiterPair {
     fn add(&mut self, waited: u64) {
         self.count += 1;
         self.waited += waited;
     }
 }
 
-impl Contended {
+impl ContendedObject {
     /// Waits that began.
     #[must_use]
     pub fn waits(&self) -> u64 {
@@ -117,7 +120,7 @@ impl Contended {
     }
 
     /// Adds what happened at another object, in a run of this length.
-    pub fn add(&mut self, other: &Contended, elapsed: u64) {
+    pub fn add(&mut self, other: &ContendedObject, elapsed: u64) {
         self.lengths.merge(&other.lengths);
         self.handed.add(&other.handed);
         if self.queue.len() < other.queue.len() {
@@ -135,29 +138,29 @@ impl Contended {
 
 /// A queue as it is now.
 #[derive(Clone, Debug, Default)]
-struct Queue {
+struct ObjectQueue {
     length: usize,
     since: Time,
     /// The last hand-over, or when the first of those who wait came.
-    mark: Moment,
+    mark: SharePoint,
     /// Levels of the run up to then.
-    seen: Seen,
+    seen: SeenLevels,
 }
 
 /// A wait that is going on.
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+struct OngoingContention {
     object: ObjectId,
     since: Time,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Seat {
+struct ContentionThread {
     /// What it is about to wait for.
     next: Option<ObjectId>,
-    waiting: Option<Waiting>,
+    waiting: Option<OngoingContention>,
     is_blocked: bool,
-    past: Past,
+    past: CpuHistory,
 }
 
 /// The sweep of contention.
@@ -166,13 +169,15 @@ pub(crate) struct Waiters<'a> {
     paths: &'a Paths,
     io_idle: bool,
     chosen: Vec<bool>,
-    levels: Levels,
-    now: Moment,
+    levels: LevelTimes,
+    now: SharePoint,
     ends: WaitEnds,
-    seats: Vec<Seat>,
-    queues: Vec<Queue>,
+    per_thread: Vec<ContentionThread>,
+    queues: Vec<ObjectQueue>,
     handovers: FxHashMap<(ObjectId, Option<PlaceId>), Handover>,
-    places: FxHashMap<(Option<PlaceId>, Option<PlaceId>), Pair>,
+    /// Objects with the paths at which threads waited for them.
+    sites: PairCounts,
+    places: FxHashMap<(Option<PlaceId>, Option<PlaceId>), WaiterPair>,
     found: Contention,
 }
 
@@ -191,31 +196,34 @@ impl<'a> Waiters<'a> {
             paths,
             io_idle,
             chosen: is_chosen,
-            levels: Levels::default(),
-            now: Moment::default(),
+            levels: LevelTimes::default(),
+            now: SharePoint::default(),
             ends: WaitEnds::new(program),
-            seats: vec![Seat::default(); program.threads.len()],
-            queues: vec![Queue::default(); count],
+            per_thread: vec![ContentionThread::default(); program.threads.len()],
+            queues: vec![ObjectQueue::default(); count],
             handovers: FxHashMap::default(),
+            sites: PairCounts::default(),
             places: FxHashMap::default(),
-            found: Contention { objects: vec![Contended::default(); count], ..Contention::default() },
+            found: Contention { objects: vec![ContendedObject::default(); count], ..Contention::default() },
         }
     }
 
     /// What was found, once the sweep is finished.
     pub fn into_contention(self) -> Contention {
+        let sites = self.sites.into_counts().into_iter();
         Contention {
             handovers: self.handovers.into_iter().collect(),
+            sites: sites.map(|((object, path), count)| ((ObjectId(object), PathId(path)), count)).collect(),
             places: self.places.into_iter().collect(),
             ..self.found
         }
     }
 
-    fn seat(&mut self, thread: ThreadId) -> &mut Seat {
-        if thread.index() >= self.seats.len() {
-            self.seats.resize(thread.index() + 1, Seat::default());
+    fn of_thread(&mut self, thread: ThreadId) -> &mut ContentionThread {
+        if thread.index() >= self.per_thread.len() {
+            self.per_thread.resize(thread.index() + 1, ContentionThread::default());
         }
-        &mut self.seats[thread.index()]
+        &mut self.per_thread[thread.index()]
     }
 
     /// Notes how long the queue has been as long as it is, up to `time`.
@@ -231,7 +239,7 @@ impl<'a> Waiters<'a> {
 
     fn begin(&mut self, thread: ThreadId, time: Time, object: ObjectId) {
         self.measure(object, time);
-        let now = Moment { time, ..self.now };
+        let now = SharePoint { time, ..self.now };
         let queue = &mut self.queues[object.index()];
         if queue.length == 0 {
             queue.mark = now;
@@ -240,17 +248,18 @@ impl<'a> Waiters<'a> {
             }
         }
         queue.length += 1;
-        self.seat(thread).waiting = Some(Waiting { object, since: time });
+        self.of_thread(thread).waiting = Some(OngoingContention { object, since: time });
     }
 
-    fn end(&mut self, thread: ThreadId, time: Time, by: Option<Ender>) {
-        let Some(Waiting { object, since }) = self.seat(thread).waiting.take() else { return };
+    fn end(&mut self, thread: ThreadId, time: Time, by: Option<WaitWaker>) {
+        let Some(OngoingContention { object, since }) = self.of_thread(thread).waiting.take() else { return };
         // Who spins first may be seen where it waits only when it blocks.
         let path = self.ends.path(thread);
         let waited = time.since(since);
         self.measure(object, time);
         self.queues[object.index()].length -= 1;
         self.found.objects[object.index()].lengths.add(waited);
+        self.sites.add((object.0, path.0));
         if self.chosen[object.index()] {
             let place = |path| self.paths.innermost_id(path);
             let places = (place(path), by.and_then(|by| place(by.path)));
@@ -276,10 +285,10 @@ impl<'a> Waiters<'a> {
         }
     }
 
-    fn hand_over(&mut self, object: ObjectId, time: Time, by: Ender) {
-        let now = Moment { time, ..self.now };
+    fn hand_over(&mut self, object: ObjectId, time: Time, by: WaitWaker) {
+        let now = SharePoint { time, ..self.now };
         let mark = std::mem::replace(&mut self.queues[object.index()].mark, now);
-        let past = &self.seat(by.thread).past;
+        let past = &self.of_thread(by.thread).past;
         let (before, after) = (past.at(mark), past.at(now));
         let handover = Handover {
             count: 1,
@@ -295,7 +304,7 @@ impl<'a> Waiters<'a> {
 }
 
 impl Sweep for Waiters<'_> {
-    fn pass(&mut self, from: Time, to: Time, level: Level) {
+    fn pass(&mut self, from: Time, to: Time, level: ParallelismLevel) {
         if level.effective > 0 {
             self.now.share += to.since(from) as f64 / f64::from(level.effective);
         }
@@ -305,23 +314,23 @@ impl Sweep for Waiters<'_> {
 
     fn begin_wait(&mut self, thread: ThreadId, time: Time, object: ObjectId) {
         // Of a thread that is blocked already: something else than before.
-        if self.seat(thread).is_blocked {
+        if self.of_thread(thread).is_blocked {
             self.end(thread, time, None);
             self.begin(thread, time, object);
         } else {
             self.ends.begin_wait(thread);
-            self.seat(thread).next = Some(object);
+            self.of_thread(thread).next = Some(object);
         }
     }
 
     fn enter(&mut self, thread: ThreadId, time: Time, before: State, state: State) {
-        let now = Moment { time, ..self.now };
+        let now = SharePoint { time, ..self.now };
         let is_busy = state.is_busy(self.io_idle);
-        let seat = self.seat(thread);
-        seat.past.change(now, state == State::Running, is_busy);
+        let of_thread = self.of_thread(thread);
+        of_thread.past.change(now, state == State::Running, is_busy);
         let is_blocked = matches!(state, State::Blocked(_));
-        let was_blocked = std::mem::replace(&mut seat.is_blocked, is_blocked);
-        let next = seat.next.take();
+        let was_blocked = std::mem::replace(&mut of_thread.is_blocked, is_blocked);
+        let next = of_thread.next.take();
         let ended = self.ends.enter(thread, time, state);
         let waits_on = if was_blocked { is_blocked } else { goes_on(before, state) };
         if !waits_on || next.is_some() {
@@ -332,7 +341,7 @@ impl Sweep for Waiters<'_> {
         }
     }
 
-    fn observe(&mut self, thread: ThreadId, time: Time, path: PathId) {
+    fn observe(&mut self, thread: ThreadId, time: Time, path: PathId, _: ObservationKind) {
         self.ends.observe(thread, time, path);
     }
 
@@ -341,7 +350,7 @@ impl Sweep for Waiters<'_> {
     }
 
     fn finish(&mut self, end: Time) {
-        for index in 0..self.seats.len() {
+        for index in 0..self.per_thread.len() {
             let thread = ThreadId::from_index(index);
             let ended = self.ends.end(thread, end);
             self.end(thread, end, ended.and_then(|ended| ended.by));
@@ -374,7 +383,7 @@ mod tests {
     }
 
     impl Seen {
-        fn of(&self, name: &str) -> &Contended {
+        fn of(&self, name: &str) -> &ContendedObject {
             &self.contention.objects[self.drawn.object(name).index()]
         }
 
@@ -392,8 +401,8 @@ mod tests {
             (sum.count, sum.held, sum.cpu, (sum.npt * 1e6).round() / 1e6)
         }
 
-        fn pair(&self, waiter: &str, ender: &str) -> (u64, u64) {
-            let key = (self.drawn.thread(waiter), Some(self.drawn.thread(ender)));
+        fn pair(&self, waiter: &str, waker: &str) -> (u64, u64) {
+            let key = (self.drawn.thread(waiter), Some(self.drawn.thread(waker)));
             self.contention.threads.get(&key).map_or((0, 0), |pair| (pair.count, pair.waited))
         }
     }
@@ -480,7 +489,10 @@ mod tests {
         let seen = seen("1 = semaphore s\nT1 A11A111A\nT2 BBBBBBBB\nT2@7 -> T1 post");
         let s = seen.of("s");
         assert_eq!((s.waits(), s.waited(), s.handed.count, s.handed.held), (2, 5, 1, 3));
-        assert_eq!(seen.contention.threads[&(seen.drawn.thread("T1"), None)], Pair { count: 1, waited: 2 });
+        assert_eq!(
+            seen.contention.threads[&(seen.drawn.thread("T1"), None)],
+            WaiterPair { count: 1, waited: 2 }
+        );
     }
 
     /// T1 waits for c until T2 signals; T2 sleeps for 2 of the 5, and T3 runs beside it all the time.

@@ -10,14 +10,17 @@
 //!   T2  CCC.....DD      L at the end: T1 8, T2 8 + 2 = 10.
 //!                       The path: A 4, B 4 on T1, then D 2 on T2; C is not on it.
 //! ```
+//! A token carries the longest path of its releases from one thread to another, however long ago they were, and
+//! whether or not the other one waited: ends of threads and their joins, arrivals at a barrier, posts of a semaphore.
+//!
 //! **CPU weight**: useful CPU time; spinning, ready and blocked arcs, the collector's own time and dependences weigh 0.
 //!
 //! **Elapsed weight**: running, spinning and ready time, the collector's own, and the time a dependence is under way, at their elapsed
 //! time. A wait that is ended by a dependence weighs 0: what the other thread did meanwhile explains it. A wait
 //! that nothing recorded ends (a device, a timer, something outside the program; or a dependence from a thread that
 //! was itself waiting then) weighs its elapsed time, and so does the time before the path's first thread began and
-//! after its last one ended. So the length is the elapsed time of the run. A spin of which the thread told is a wait
-//! like others; of other spins nobody is known to have ended them, and they weigh as if they were work.
+//! after its last one ended. So the length is the elapsed time of the run. A spin is a wait like others: where nobody is
+//! known to have ended it, it weighs its time.
 //!
 //! Time: constant per item, apart from collecting hops, which is amortised. Memory: a few numbers per thread, the
 //! newest 256 changes of L per live thread (a message that was sent before them is not followed, nor one that
@@ -30,11 +33,13 @@ use std::collections::VecDeque;
 
 use longpole_event::{ThreadId, Time};
 use longpole_graph::{Dependence, Sweep};
-use longpole_trace::{ObjectId, Program, State};
+use longpole_trace::{Acquisition, ObjectId, Program, State, TokenId};
+use rustc_hash::FxHashMap;
 
 use crate::analysis::{CriticalPath, PathSegment, Weight};
-use crate::hops::{Hop, HopId, Hops};
-use crate::told::ToldWaits;
+use crate::hand_offs::HandOffs;
+use crate::path_hand_offs::{PathHandOff, PathHandOffId, PathHandOffs};
+use crate::spin_waits::SpinWaits;
 
 /// Changes of L that are kept per live thread, and per ended one.
 const PAST: usize = 256;
@@ -42,24 +47,24 @@ const PAST_OF_ENDED: usize = 4;
 
 /// L of a thread from `since` on: a straight line until the next change.
 #[derive(Clone, Copy, Debug)]
-struct Line {
+struct LengthLine {
     since: Time,
     length: u64,
     grows: bool,
     /// When L came to `length`.
     reached: Time,
     /// How the path came to this thread.
-    hop: HopId,
+    hand_off: PathHandOffId,
 }
 
-impl Line {
+impl LengthLine {
     fn length_at(&self, time: Time) -> u64 {
         self.length + if self.grows { time.since(self.since) } else { 0 }
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Life {
+enum PathThreadLife {
     NotBegun,
     Alive,
     Ended,
@@ -68,31 +73,37 @@ enum Life {
 }
 
 #[derive(Clone, Debug)]
-struct Lane {
-    life: Life,
+struct PathThread {
+    life: PathThreadLife,
     begin: Time,
     state: State,
-    line: Line,
-    past: VecDeque<Line>,
+    line: LengthLine,
+    past: VecDeque<LengthLine>,
 }
 
-impl Lane {
-    const NEW: Lane = Lane {
-        life: Life::NotBegun,
+impl PathThread {
+    const NEW: PathThread = PathThread {
+        life: PathThreadLife::NotBegun,
         begin: Time::ZERO,
         state: State::Absent,
-        line: Line { since: Time::ZERO, length: 0, grows: false, reached: Time::ZERO, hop: HopId::NONE },
+        line: LengthLine {
+            since: Time::ZERO,
+            length: 0,
+            grows: false,
+            reached: Time::ZERO,
+            hand_off: PathHandOffId::NONE,
+        },
         past: VecDeque::new(),
     };
 
-    fn change(&mut self, line: Line) {
+    fn change(&mut self, line: LengthLine) {
         if self.past.len() == PAST {
             self.past.pop_front();
         }
         self.past.push_back(std::mem::replace(&mut self.line, line));
     }
 
-    fn line_at(&self, time: Time) -> Option<&Line> {
+    fn line_at(&self, time: Time) -> Option<&LengthLine> {
         if self.line.since <= time {
             return Some(&self.line);
         }
@@ -112,38 +123,52 @@ impl Lane {
 
 /// Where a path may end.
 #[derive(Clone, Copy, Debug)]
-struct End {
+struct PathEnd {
     length: u64,
     time: Time,
     thread: ThreadId,
-    hop: HopId,
+    hand_off: PathHandOffId,
 }
 
-impl End {
-    fn is_after(&self, other: &End) -> bool {
+impl PathEnd {
+    fn is_after(&self, other: &PathEnd) -> bool {
         (self.length, self.time, other.thread) > (other.length, other.time, self.thread)
     }
 }
 
+/// The longest path to a release of a token.
+#[derive(Clone, Copy, Debug)]
+struct TokenRelease {
+    length: u64,
+    thread: ThreadId,
+    time: Time,
+    hand_off: PathHandOffId,
+}
+
 /// The sweep that finds the path.
 #[derive(Debug)]
-pub(crate) struct Search {
+pub(crate) struct PathSearch {
     weight: Weight,
-    lanes: Vec<Lane>,
-    hops: Hops,
-    told: ToldWaits,
+    hand_offs: HandOffs,
+    lanes: Vec<PathThread>,
+    path_hand_offs: PathHandOffs,
+    spins: SpinWaits,
+    /// The longest path that ends at each token.
+    tokens: FxHashMap<TokenId, TokenRelease>,
     /// The best end among the threads that have ended.
-    best: Option<End>,
+    best: Option<PathEnd>,
     path: CriticalPath,
 }
 
-impl Search {
-    pub fn new(program: &Program, weight: Weight) -> Self {
-        Search {
+impl PathSearch {
+    pub fn new(program: &Program, weight: Weight, hand_offs: HandOffs) -> Self {
+        PathSearch {
             weight,
-            lanes: vec![Lane::NEW; program.threads.len()],
-            hops: Hops::default(),
-            told: ToldWaits::default(),
+            hand_offs,
+            lanes: vec![PathThread::NEW; program.threads.len()],
+            path_hand_offs: PathHandOffs::default(),
+            spins: SpinWaits::default(),
+            tokens: FxHashMap::default(),
             best: None,
             path: CriticalPath::default(),
         }
@@ -154,33 +179,33 @@ impl Search {
         self.path
     }
 
-    fn lane(&mut self, thread: ThreadId) -> &mut Lane {
+    fn lane(&mut self, thread: ThreadId) -> &mut PathThread {
         if thread.index() >= self.lanes.len() {
-            self.lanes.resize(thread.index() + 1, Lane::NEW);
+            self.lanes.resize(thread.index() + 1, PathThread::NEW);
         }
         &mut self.lanes[thread.index()]
     }
 
-    fn grows(&self, state: State) -> bool {
-        match (self.weight, state) {
-            (_, State::Running) | (Weight::Elapsed, State::Spinning | State::Overhead | State::Ready) => true,
-            (_, State::Absent | State::Blocked(_))
-            | (Weight::Cpu, State::Spinning | State::Overhead | State::Ready) => false,
-        }
-    }
-
     /// How the path comes to a thread that begins now, or that (in a damaged recording) had ended before.
-    fn hop_into_life(&mut self, thread: ThreadId, time: Time, life: Life, line: Line) -> HopId {
-        let hop = match (life, self.hops.get(line.hop)) {
-            (Life::Ended, _) => Hop { parent: line.hop, source: thread, left: line.since, arrived: time },
+    fn hop_into_life(
+        &mut self,
+        thread: ThreadId,
+        time: Time,
+        life: PathThreadLife,
+        line: LengthLine,
+    ) -> PathHandOffId {
+        let hand_off = match (life, self.path_hand_offs.get(line.hand_off)) {
+            (PathThreadLife::Ended, _) => {
+                PathHandOff { parent: line.hand_off, source: thread, left: line.since, arrived: time }
+            }
             // It was created before it is first seen.
-            (_, Some(&creation)) if creation.arrived < time => Hop { arrived: time, ..creation },
-            _ => return line.hop,
+            (_, Some(&creation)) if creation.arrived < time => PathHandOff { arrived: time, ..creation },
+            _ => return line.hand_off,
         };
-        self.hops.push(hop)
+        self.path_hand_offs.push(hand_off)
     }
 
-    fn offer(&mut self, end: End) {
+    fn offer(&mut self, end: PathEnd) {
         if self.best.is_none_or(|best| end.is_after(&best)) {
             self.best = Some(end);
         }
@@ -188,49 +213,50 @@ impl Search {
 
     fn collect(&mut self, now: Time) {
         for lane in &mut self.lanes {
-            if lane.life == Life::Ended && lane.line.since < now {
-                *lane = Lane { life: Life::Forgotten, begin: lane.begin, ..Lane::NEW };
+            if lane.life == PathThreadLife::Ended && lane.line.since < now {
+                *lane = PathThread { life: PathThreadLife::Forgotten, begin: lane.begin, ..PathThread::NEW };
             }
         }
-        let (lanes, best) = (&mut self.lanes, &mut self.best);
-        self.hops.collect(|each| {
-            for lane in lanes.iter_mut().filter(|lane| lane.life != Life::Forgotten) {
-                each(&mut lane.line.hop);
-                lane.past.iter_mut().for_each(|line| each(&mut line.hop));
+        let (lanes, tokens, best) = (&mut self.lanes, &mut self.tokens, &mut self.best);
+        self.path_hand_offs.collect(|each| {
+            tokens.values_mut().for_each(|release| each(&mut release.hand_off));
+            for lane in lanes.iter_mut().filter(|lane| lane.life != PathThreadLife::Forgotten) {
+                each(&mut lane.line.hand_off);
+                lane.past.iter_mut().for_each(|line| each(&mut line.hand_off));
             }
             if let Some(best) = best {
-                each(&mut best.hop);
+                each(&mut best.hand_off);
             }
         });
     }
 
     /// Follows the hops back from the end.
-    fn segments(&self, end: End) -> Vec<PathSegment> {
+    fn segments(&self, end: PathEnd) -> Vec<PathSegment> {
         let mut segments: Vec<PathSegment> = Vec::new();
-        let End { mut thread, hop: mut at, time: mut to, .. } = end;
+        let PathEnd { mut thread, hand_off: mut at, time: mut to, .. } = end;
         loop {
-            let hop = self.hops.get(at);
-            let from = hop.map_or(self.lanes[thread.index()].begin, |hop| hop.arrived);
+            let hand_off = self.path_hand_offs.get(at);
+            let from = hand_off.map_or(self.lanes[thread.index()].begin, |hand_off| hand_off.arrived);
             match segments.last_mut() {
                 Some(later) if later.thread == thread && later.from == to => later.from = from,
                 _ => segments.push(PathSegment { thread, from, to }),
             }
-            let Some(hop) = hop else { break };
-            (thread, to, at) = (hop.source, hop.left, hop.parent);
+            let Some(hand_off) = hand_off else { break };
+            (thread, to, at) = (hand_off.source, hand_off.left, hand_off.parent);
         }
         segments.reverse();
         segments
     }
 }
 
-impl Sweep for Search {
+impl Sweep for PathSearch {
     fn begin_wait(&mut self, thread: ThreadId, _time: Time, _object: ObjectId) {
-        self.told.begin_wait(thread);
+        self.spins.begin_wait(thread);
     }
 
     fn enter(&mut self, thread: ThreadId, time: Time, before: State, state: State) {
-        let Some((before, state)) = self.told.enter(thread, before, state) else { return };
-        let grows = self.grows(state);
+        let Some((before, state)) = self.spins.enter(thread, before, state) else { return };
+        let grows = self.weight.grows(state);
         let weighs_waits = self.weight == Weight::Elapsed;
         let lane = self.lane(thread);
         let mut length = lane.line.length_at(time);
@@ -242,37 +268,43 @@ impl Sweep for Search {
             length = time.nanoseconds();
         }
         let (life, line) = (lane.life, lane.line);
-        let hop =
-            if before == State::Absent { self.hop_into_life(thread, time, life, line) } else { line.hop };
+        let hand_off = if before == State::Absent {
+            self.hop_into_life(thread, time, life, line)
+        } else {
+            line.hand_off
+        };
         let lane = self.lane(thread);
-        if before == State::Absent && life != Life::Ended {
+        if before == State::Absent && life != PathThreadLife::Ended {
             lane.begin = time;
         }
-        lane.life = Life::Alive;
+        lane.life = PathThreadLife::Alive;
         lane.state = state;
         let reached = lane.reached(time, length);
-        lane.change(Line { since: time, length, grows, reached, hop });
+        lane.change(LengthLine { since: time, length, grows, reached, hand_off });
         if state == State::Absent {
-            lane.life = Life::Ended;
+            lane.life = PathThreadLife::Ended;
             let older = lane.past.len().saturating_sub(PAST_OF_ENDED);
             lane.past.drain(..older);
             lane.past.shrink_to_fit();
-            self.offer(End { length, time: reached, thread, hop });
+            self.offer(PathEnd { length, time: reached, thread, hand_off });
         }
     }
 
     fn depend(&mut self, dependence: Dependence) {
         let Dependence { source, source_time, thread, time, .. } = dependence;
+        if self.weight == Weight::Cpu && !self.hand_offs.are_order(&dependence) {
+            return;
+        }
         self.lane(source.max(thread));
         let lane = &self.lanes[source.index()];
-        if source == thread || matches!(lane.life, Life::NotBegun | Life::Forgotten) {
+        if source == thread || matches!(lane.life, PathThreadLife::NotBegun | PathThreadLife::Forgotten) {
             return;
         }
         let Some(&from) = lane.line_at(source_time).filter(|_| source_time >= lane.begin) else { return };
         let latency = if self.weight == Weight::Elapsed { time.since(source_time) } else { 0 };
         let offered = from.length_at(source_time) + latency;
         let lane = &mut self.lanes[thread.index()];
-        if matches!(lane.life, Life::Ended | Life::Forgotten) {
+        if matches!(lane.life, PathThreadLife::Ended | PathThreadLife::Forgotten) {
             return;
         }
         let own = lane.line.length_at(time);
@@ -282,23 +314,62 @@ impl Sweep for Search {
             Weight::Elapsed => lane.waits() && offered >= time.nanoseconds(),
         };
         if wins {
-            let hop = Hop { parent: from.hop, source, left: source_time, arrived: time };
-            let hop = self.hops.push(hop);
+            let hand_off = PathHandOff { parent: from.hand_off, source, left: source_time, arrived: time };
+            let hand_off = self.path_hand_offs.push(hand_off);
             let grows = lane.line.grows;
-            lane.change(Line { since: time, length: offered, grows, reached: time, hop });
-            if self.hops.is_full() {
+            lane.change(LengthLine { since: time, length: offered, grows, reached: time, hand_off });
+            if self.path_hand_offs.is_full() {
                 self.collect(time);
             }
+        }
+    }
+
+    fn release(&mut self, thread: ThreadId, time: Time, token: TokenId) {
+        if self.weight == Weight::Elapsed {
+            return;
+        }
+        let lane = self.lane(thread);
+        if matches!(lane.life, PathThreadLife::NotBegun | PathThreadLife::Forgotten) {
+            return;
+        }
+        let (length, hand_off) = (lane.line.length_at(time), lane.line.hand_off);
+        let release = TokenRelease { length, thread, time, hand_off };
+        let kept = self.tokens.entry(token).or_insert(release);
+        if kept.length < length {
+            *kept = release;
+        }
+    }
+
+    /// By elapsed weight a thread that did not wait came later than all that it depends on.
+    fn acquire(&mut self, thread: ThreadId, time: Time, acquisition: Acquisition) {
+        let Some(&TokenRelease { length, thread: source, time: left, hand_off }) =
+            self.tokens.get(&acquisition.token)
+        else {
+            return;
+        };
+        if acquisition.last {
+            self.tokens.remove(&acquisition.token);
+        }
+        let lane = self.lane(thread);
+        if source == thread || lane.life != PathThreadLife::Alive || length <= lane.line.length_at(time) {
+            return;
+        }
+        let grows = lane.line.grows;
+        let hand_off =
+            self.path_hand_offs.push(PathHandOff { parent: hand_off, source, left, arrived: time });
+        self.lane(thread).change(LengthLine { since: time, length, grows, reached: time, hand_off });
+        if self.path_hand_offs.is_full() {
+            self.collect(time);
         }
     }
 
     fn finish(&mut self, end: Time) {
         for index in 0..self.lanes.len() {
             let lane = &self.lanes[index];
-            if lane.life == Life::Alive {
-                let (length, hop) = (lane.line.length_at(end), lane.line.hop);
+            if lane.life == PathThreadLife::Alive {
+                let (length, hand_off) = (lane.line.length_at(end), lane.line.hand_off);
                 let time = lane.reached(end, length);
-                self.offer(End { length, time, thread: ThreadId::from_index(index), hop });
+                self.offer(PathEnd { length, time, thread: ThreadId::from_index(index), hand_off });
             }
         }
         if let Some(best) = self.best {
@@ -314,14 +385,17 @@ impl Sweep for Search {
 #[cfg(test)]
 mod tests {
     use longpole_testkit::{MemoryTimelines, random_timelines};
-    use longpole_trace::What;
+    use longpole_trace::ItemKind;
     use proptest::prelude::*;
 
     use super::*;
     use crate::drawn::Drawn;
 
     fn found(made: &MemoryTimelines, weight: Weight, smallest_limit: usize) -> CriticalPath {
-        let mut search = Search { hops: Hops::new(smallest_limit), ..Search::new(&made.program, weight) };
+        let mut search = PathSearch {
+            path_hand_offs: PathHandOffs::new(smallest_limit),
+            ..PathSearch::new(&made.program, weight, HandOffs::default())
+        };
         let Ok(()) = longpole_graph::sweep(made, false, &mut search);
         search.into_path()
     }
@@ -332,7 +406,7 @@ mod tests {
             // A message from a thread that is gone is followed only until the next collection.
             let threads = made.program.threads.clone();
             made.items.retain(|item| match item.what {
-                What::Depend { source, .. } => threads[source.index()].end.is_none_or(|end| end >= item.time),
+                ItemKind::Depend { source, .. } => threads[source.index()].end.is_none_or(|end| end >= item.time),
                 _ => true,
             });
             for weight in [Weight::Cpu, Weight::Elapsed] {

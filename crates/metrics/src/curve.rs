@@ -6,7 +6,7 @@
 use std::ops::AddAssign;
 
 use longpole_event::Time;
-use longpole_graph::{Level, Sweep};
+use longpole_graph::{ParallelismLevel, Sweep};
 
 use crate::histogram::Histogram;
 
@@ -15,7 +15,7 @@ pub(crate) const BINS: usize = 512;
 
 /// Parallelism over time.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Curve {
+pub struct ParallelismCurve {
     /// Length of a bin, nanoseconds; the last one may be cut short by the end of the run.
     pub width: u64,
     /// Length of the run.
@@ -37,13 +37,13 @@ pub struct Bin {
 
 /// Sums of U and of N times nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sums {
+struct LevelSums {
     effective: u64,
     nominal: u64,
 }
 
-impl AddAssign for Sums {
-    fn add_assign(&mut self, other: Sums) {
+impl AddAssign for LevelSums {
+    fn add_assign(&mut self, other: LevelSums) {
         self.effective += other.effective;
         self.nominal += other.nominal;
     }
@@ -51,30 +51,30 @@ impl AddAssign for Sums {
 
 /// The sweep that fills the bins.
 #[derive(Clone, Debug)]
-pub(crate) struct Bins(Histogram<Sums>);
+pub(crate) struct ParallelismCurveSweep(Histogram<LevelSums>);
 
-impl Default for Bins {
+impl Default for ParallelismCurveSweep {
     fn default() -> Self {
-        Bins(Histogram::new(BINS, 1))
+        ParallelismCurveSweep(Histogram::new(BINS, 1))
     }
 }
 
-impl Bins {
+impl ParallelismCurveSweep {
     /// The curve, once the sweep is finished.
-    pub fn into_curve(self) -> Curve {
+    pub fn into_curve(self) -> ParallelismCurve {
         let (width, elapsed) = (self.0.width(), self.0.reached());
-        let bin = |(index, sums): (usize, &Sums)| {
+        let bin = |(index, sums): (usize, &LevelSums)| {
             let length = width.min(elapsed - index as u64 * width);
             let mean = |sum: u64| sum as f64 / length as f64;
             Bin { length, effective: mean(sums.effective), nominal: mean(sums.nominal) }
         };
-        Curve { width, elapsed, bins: self.0.bins().iter().enumerate().map(bin).collect() }
+        ParallelismCurve { width, elapsed, bins: self.0.bins().iter().enumerate().map(bin).collect() }
     }
 }
 
-impl Sweep for Bins {
-    fn pass(&mut self, from: Time, to: Time, level: Level) {
-        self.0.spread(from.nanoseconds(), to.nanoseconds(), |nanoseconds| Sums {
+impl Sweep for ParallelismCurveSweep {
+    fn pass(&mut self, from: Time, to: Time, level: ParallelismLevel) {
+        self.0.spread(from.nanoseconds(), to.nanoseconds(), |nanoseconds| LevelSums {
             effective: u64::from(level.effective) * nanoseconds,
             nominal: u64::from(level.nominal) * nanoseconds,
         });
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn bins_hold_the_means_of_their_time() {
-        let mut bins = Bins::default();
+        let mut bins = ParallelismCurveSweep::default();
         let Ok(()) = sweep(&draw("unit 600\nT1 AAAA\nT2 A--A"), false, &mut bins);
         let curve = bins.into_curve();
         // 2,400 ns need bins of 8 ns: 300 of them.
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn the_last_bin_ends_with_the_run() {
-        let mut bins = Bins::default();
+        let mut bins = ParallelismCurveSweep::default();
         let Ok(()) = sweep(&draw("unit 3\nT1 A\nT2 A"), false, &mut bins);
         assert_eq!(bins.clone().into_curve().bins.len(), 3);
         let Ok(()) = sweep(&draw("unit 1025\nT1 A\nT2 A"), false, &mut bins);
@@ -115,7 +115,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_bin_is_the_mean_of_its_ticks(made in random_timelines(4, 80), io_idle: bool) {
-            let mut bins = Bins::default();
+            let mut bins = ParallelismCurveSweep::default();
             let Ok(()) = sweep(&made, io_idle, &mut bins);
             // A bin a tick.
             let curve = bins.into_curve();

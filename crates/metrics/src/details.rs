@@ -3,21 +3,27 @@
 use longpole_graph::sweep;
 use longpole_trace::{Cause, ObjectId, Timelines};
 
-use crate::analysis::{Analysis, By, Options, ThreadStates};
+use crate::analysis::{Analysis, By, MetricOptions, ThreadStates};
+use crate::callers::{CallCounter, CallCounts};
 use crate::contention::{Contention, Waiters};
-use crate::foresight::Foresight;
-use crate::gains::{Gains, GainsOf, gains, prospects};
-use crate::holds::{HoldSums, Holds};
+use crate::execution::Executions;
+use crate::gains::{Gains, GainsOf, Large, gains, prospects};
+use crate::holds::{HoldSums, LockHolds};
+use crate::lookahead::LaneLookahead;
+use crate::object_states::ObjectStateSweep;
 use crate::phases::{Phases, phases};
-use crate::states::{States, Watch};
+use crate::processors::{ProcessorSweep, ProcessorTime};
+use crate::states::{StateSweep, StateTable};
+use crate::synchronisation::{CostSources, SynchronisationCost};
 use crate::waits::{Explanations, Limits, Waits};
-use crate::wanted::WantedWatch;
 
 /// Which parts of [`Details`] are wanted.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Demand {
+pub struct DetailsDemand {
     /// [`Details::contention`] and [`Details::holds`].
     pub contention: bool,
+    /// [`Details::calls`].
+    pub calls: bool,
     /// [`Details::phases`].
     pub phases: bool,
     /// The objects of which contention is told by pairs of threads and of places.
@@ -28,23 +34,27 @@ pub struct Demand {
     pub gains: Option<GainsOf>,
     /// [`Details::prospects`], and with it [`Details::contention`].
     pub prospects: bool,
+    /// [`Details::processors`].
+    pub processors: bool,
     /// [`Details::waits`], kept apart by this.
     pub waits: Option<By>,
     /// [`Details::waits`] by procedure, where threads wait at barriers for a hundredth of the run or more.
     pub barriers: bool,
 }
 
-impl Demand {
+impl DetailsDemand {
     /// What either of two views needs; where both want the same part in different ways, the first one's way.
     #[must_use]
-    pub fn or(self, other: Demand) -> Demand {
-        Demand {
+    pub fn or(self, other: DetailsDemand) -> DetailsDemand {
+        DetailsDemand {
             contention: self.contention || other.contention,
+            calls: self.calls || other.calls,
             phases: self.phases || other.phases,
             contended: if self.contended.is_empty() { other.contended } else { self.contended },
             states: self.states.or(other.states),
             gains: self.gains.or(other.gains),
             prospects: self.prospects || other.prospects,
+            processors: self.processors || other.processors,
             waits: self.waits.or(other.waits),
             barriers: self.barriers || other.barriers,
         }
@@ -57,15 +67,23 @@ pub struct Details {
     /// Waits by object.
     pub contention: Option<Contention>,
     /// How locks were held; made with the contention.
-    pub holds: Option<Holds>,
+    pub holds: Option<LockHolds>,
+    /// What synchronising takes, the largest first; made with the contention.
+    pub synchronisation: Vec<SynchronisationCost>,
+    /// How often procedures called each other, where threads told of it.
+    pub calls: Option<CallCounts>,
     /// Phases, proposed from the changes of parallelism.
     pub phases: Option<Phases>,
     /// Time in each state with the parallelism meanwhile.
-    pub states: Option<States>,
+    pub states: Option<StateTable>,
     /// Slack and zeroing.
     pub gains: Option<Gains>,
     /// Gains, by CPU weight, of the procedures and objects that are large.
     pub prospects: Option<Gains>,
+    /// The same gains on the processors that there are, where the recording is not too large for that.
+    pub executions: Option<Executions>,
+    /// The time of every processor.
+    pub processors: Option<Vec<ProcessorTime>>,
     /// Every wait, explained.
     pub waits: Option<Waits>,
 }
@@ -77,8 +95,8 @@ pub struct Details {
 /// What the timelines say when they cannot be read.
 pub fn details<T>(
     timelines: &T,
-    options: &Options,
-    demand: &Demand,
+    options: &MetricOptions,
+    demand: &DetailsDemand,
     analysis: &Analysis,
 ) -> Result<Details, T::Error>
 where
@@ -90,11 +108,14 @@ where
     std::thread::scope(|scope| {
         let waits = waits_by.map(|by| scope.spawn(move || waits(timelines, options, by)));
         let needs_foresight = demand.prospects || demand.gains.is_some();
-        let foresight = needs_foresight.then(|| scope.spawn(|| Foresight::of(timelines)));
-        let mut details = times(timelines, options, demand)?;
+        let foresight = needs_foresight.then(|| scope.spawn(|| LaneLookahead::of(timelines, options.order)));
+        let mut details = times(timelines, options, demand, analysis)?;
+        details.synchronisation = costs(timelines, analysis, &details);
         if let Some(foresight) = foresight.map(join).transpose()? {
             if let Some(contention) = details.contention.as_ref().filter(|_| demand.prospects) {
-                details.prospects = Some(prospects(timelines, options, analysis, &foresight, contention)?);
+                let large = Large { analysis, contention, costs: &mut details.synchronisation };
+                let (gains, executions) = prospects(timelines, options, &foresight, large)?;
+                (details.prospects, details.executions) = (Some(gains), executions);
             }
             if let Some(of) = demand.gains {
                 details.gains = Some(gains(timelines, options, of, analysis, &foresight)?);
@@ -116,15 +137,26 @@ fn join<V>(thread: std::thread::ScopedJoinHandle<'_, V>) -> V {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-fn waits<T: Timelines>(timelines: &T, options: &Options, by: By) -> Result<Waits, T::Error> {
+fn waits<T: Timelines>(timelines: &T, options: &MetricOptions, by: By) -> Result<Waits, T::Error> {
     let (program, paths) = (timelines.program(), timelines.paths());
     let mut waits = Explanations::new(program, paths, timelines.objects(), (by, Limits::DEFAULT));
     sweep(timelines, options.io_idle, &mut waits)?;
     Ok(waits.into_waits())
 }
 
+fn costs<T: Timelines>(timelines: &T, analysis: &Analysis, details: &Details) -> Vec<SynchronisationCost> {
+    let (Some(contention), Some(holds)) = (&details.contention, &details.holds) else { return Vec::new() };
+    let (paths, objects) = (timelines.paths(), timelines.objects());
+    CostSources { paths, objects, analysis, contention, holds }.costs()
+}
+
 /// The parts that sum up times.
-fn times<T: Timelines>(timelines: &T, options: &Options, demand: &Demand) -> Result<Details, T::Error> {
+fn times<T: Timelines>(
+    timelines: &T,
+    options: &MetricOptions,
+    demand: &DetailsDemand,
+    analysis: &Analysis,
+) -> Result<Details, T::Error> {
     let mut details = Details::default();
     if demand.contention || demand.prospects {
         let (program, objects) = (timelines.program(), timelines.objects());
@@ -134,22 +166,32 @@ fn times<T: Timelines>(timelines: &T, options: &Options, demand: &Demand) -> Res
         details.contention = Some(sums.0.into_contention());
         details.holds = Some(sums.1.into_holds());
     }
+    if demand.calls {
+        let mut counter = CallCounter::new(timelines.paths());
+        sweep(timelines, options.io_idle, &mut counter)?;
+        details.calls = Some(counter.into_counts());
+    }
     if let Some(by) = demand.states {
         details.states = Some(states(timelines, options, by)?);
     }
+    if demand.processors {
+        let mut processors = ProcessorSweep::new(timelines.program(), &timelines.placements()?);
+        sweep(timelines, options.io_idle, &mut processors)?;
+        details.processors = Some(processors.into_times());
+    }
     if demand.phases {
-        details.phases = Some(phases(timelines, options)?);
+        details.phases = Some(phases(timelines, options, analysis)?);
     }
     Ok(details)
 }
 
-fn states<T: Timelines>(timelines: &T, options: &Options, by: By) -> Result<States, T::Error> {
+fn states<T: Timelines>(timelines: &T, options: &MetricOptions, by: By) -> Result<StateTable, T::Error> {
     if by == By::Object {
-        let mut watch = WantedWatch::new(timelines.program(), timelines.objects());
+        let mut watch = ObjectStateSweep::new(timelines.program(), timelines.objects());
         sweep(timelines, options.io_idle, &mut watch)?;
         return Ok(watch.into_states());
     }
-    let mut watch = Watch::new(timelines.program(), by);
+    let mut watch = StateSweep::new(timelines.program(), by);
     sweep(timelines, options.io_idle, &mut watch)?;
     Ok(watch.into_states(timelines.paths()))
 }

@@ -3,7 +3,7 @@
 use longpole_testkit::{MemoryTimelines, draw};
 use longpole_trace::Timelines;
 
-use crate::{Analysis, By, Measures, Node, Options, analyse, rows};
+use crate::{Analysis, By, Measures, MetricOptions, Node, analyse, rows};
 
 /// A drawing with its analysis.
 pub(crate) struct Drawn {
@@ -13,10 +13,10 @@ pub(crate) struct Drawn {
 
 impl Drawn {
     pub fn new(text: &str) -> Drawn {
-        Drawn::with(text, &Options::default())
+        Drawn::with(text, &MetricOptions::default())
     }
 
-    pub fn with(text: &str, options: &Options) -> Drawn {
+    pub fn with(text: &str, options: &MetricOptions) -> Drawn {
         let timelines = draw(text);
         let Ok(analysis) = analyse(&timelines, options);
         Drawn { timelines, analysis }

@@ -12,7 +12,8 @@
 //! Both for work at the thing itself, and on its behalf (inclusive). For objects zeroing leaves out what threads
 //! waited for them.
 //!
-//! No gain is larger than the thing's time on the critical path: that path is still there, and shorter by no more. So
+//! No gain is larger than the thing's time on the critical path: that path is still there, and shorter by no more; tables and
+//! lanes divide its work alike ([`crate::charging`]). So
 //! things that are not on it gain nothing; those with less than a ten-thousandth of it get no lane and are counted.
 //!
 //! Time and memory: as the lanes'; if there are more lanes than memory is given, several sweeps.
@@ -25,16 +26,16 @@ use std::collections::BTreeMap;
 
 use longpole_event::ThreadId;
 use longpole_graph::sweep;
-use longpole_trace::{ObjectId, ObjectKind, PathId, Paths, Program, Timelines};
+use longpole_trace::{ObjectId, ObjectKind, PathId, Paths, Program, Timelines, Unfolded};
 use rustc_hash::FxHashMap;
 
-use crate::analysis::{Analysis, By, CriticalPath, Node, Options, Row, Weight};
-use crate::foresight::Foresight;
+use crate::analysis::{Analysis, By, CriticalPath, MetricOptions, Node, NodeRow, Weight};
 use crate::lanes::Lanes;
+use crate::lookahead::LaneLookahead;
 use crate::marks::{Mark, ObjectMark, Rules};
 use crate::rows::{node_of_thread, rows};
 
-pub(crate) use prospects::prospects;
+pub(crate) use prospects::{Large, prospects};
 
 /// The part of the path's length below which nothing gets a lane.
 const SMALLEST: f64 = 1e-4;
@@ -85,7 +86,7 @@ struct NodeLanes {
 }
 
 impl NodeLanes {
-    fn new(row: &Row, weight: Weight, next: &mut u32) -> NodeLanes {
+    fn new(row: &NodeRow, weight: Weight, next: &mut u32) -> NodeLanes {
         let mut lane = |has_work: bool| {
             has_work.then(|| {
                 *next += 1;
@@ -118,30 +119,33 @@ impl NodeLanes {
 }
 
 /// Lanes of nodes: which work is whose.
-#[derive(Debug)]
-struct NodeRules<'a> {
+struct NodeRules<'a, F> {
     by: By,
     program: &'a Program,
     paths: &'a Paths,
+    /// To which path work at a path belongs.
+    owner: F,
     lanes: u32,
     of_node: FxHashMap<Node, NodeLanes>,
     of_object: Vec<Vec<ObjectMark>>,
 }
 
-impl Rules for NodeRules<'_> {
+impl<F: Fn(PathId) -> PathId> Rules for NodeRules<'_, F> {
     fn lanes(&self) -> usize {
         self.lanes as usize
     }
 
-    fn key(&self, thread: ThreadId, path: PathId) -> (ThreadId, PathId) {
-        match self.by {
-            By::Procedure | By::Line => (ThreadId(0), path),
-            By::Thread | By::Process | By::Machine | By::Object => (thread, Paths::ROOT),
-        }
+    fn tell_paths_apart(&self) -> bool {
+        matches!(self.by, By::Procedure | By::Line)
+    }
+
+    fn thread_key(&self, thread: ThreadId) -> ThreadId {
+        if self.tell_paths_apart() { ThreadId(0) } else { thread }
     }
 
     fn marks(&self, thread: ThreadId, path: PathId, marks: &mut Vec<Mark>) {
-        let node = |place: longpole_trace::Place| match self.by {
+        let path = (self.owner)(path);
+        let node = |place: longpole_trace::CodePlace| match self.by {
             By::Line => Node::Line(place.procedure, place.line),
             _ => Node::Procedure(place.procedure),
         };
@@ -181,14 +185,14 @@ pub struct GainsOf {
 /// Computes slack and zeroing of all things of one kind.
 pub(crate) fn gains<T: Timelines>(
     timelines: &T,
-    options: &Options,
+    options: &MetricOptions,
     of: GainsOf,
     analysis: &Analysis,
-    foresight: &Foresight,
+    foresight: &LaneLookahead,
 ) -> Result<Gains, T::Error> {
     let path = analysis.critical(of.weight);
     let (nodes, left_out) = candidates(timelines, of, analysis, path);
-    let gains = gains_among(timelines, options, (of, path), foresight, &nodes)?;
+    let gains = gains_among(timelines, options, (of, analysis), foresight, &nodes)?;
     let smallest = path.length as f64 * SMALLEST;
     Ok(Gains { by: of.by, weight: of.weight, length: path.length, gains, left_out, smallest })
 }
@@ -196,10 +200,10 @@ pub(crate) fn gains<T: Timelines>(
 /// Gains of chosen things.
 fn gains_among<T: Timelines>(
     timelines: &T,
-    options: &Options,
-    (of, path): (GainsOf, &CriticalPath),
-    foresight: &Foresight,
-    nodes: &[Candidate],
+    options: &MetricOptions,
+    (of, analysis): (GainsOf, &Analysis),
+    foresight: &LaneLookahead,
+    nodes: &[GainCandidate],
 ) -> Result<Vec<Gain>, T::Error> {
     let most = (MEMORY / 8 / foresight.peak.max(1)).clamp(64, MOST_LANES);
     let mut gains = Vec::with_capacity(nodes.len());
@@ -211,12 +215,14 @@ fn gains_among<T: Timelines>(
             by: of.by,
             program: timelines.program(),
             paths: timelines.paths(),
+            owner: |path| timelines.owner(path),
             lanes: next,
             of_node: chunk.iter().map(|candidate| candidate.node).zip(lanes.iter().copied()).collect(),
             of_object: object_marks(timelines.objects().all().len(), chunk, &lanes),
         };
-        let mut sweeping = Lanes::new(timelines.program(), of.weight, foresight, rules, &path.segments);
-        sweep(timelines, options.io_idle, &mut sweeping)?;
+        let tree = (timelines.program(), timelines.paths());
+        let mut sweeping = Lanes::new(tree, of.weight, foresight, rules, analysis);
+        sweep(&Unfolded(timelines), options.io_idle, &mut sweeping)?;
         let lengths = sweeping.into_lengths();
         let gain = |lane: Option<u32>| lane.map_or(0.0, |lane| lengths.gains[lane as usize]);
         gains.extend(chunk.iter().zip(lanes).map(|(candidate, lanes)| Gain {
@@ -231,13 +237,13 @@ fn gains_among<T: Timelines>(
 }
 
 /// A thing that gets a row.
-struct Candidate {
+struct GainCandidate {
     node: Node,
-    row: Option<Row>,
+    row: Option<NodeRow>,
     objects: Vec<ObjectId>,
 }
 
-impl Candidate {
+impl GainCandidate {
     fn lanes(&self, weight: Weight, next: &mut u32) -> NodeLanes {
         match &self.row {
             Some(row) => NodeLanes::new(row, weight, next),
@@ -256,15 +262,15 @@ fn candidates<T: Timelines>(
     of: GainsOf,
     analysis: &Analysis,
     path: &CriticalPath,
-) -> (Vec<Candidate>, usize) {
+) -> (Vec<GainCandidate>, usize) {
     if of.by == By::Object {
         let mut named: BTreeMap<(ObjectKind, &str), Vec<ObjectId>> = BTreeMap::new();
         for (index, object) in timelines.objects().all().iter().enumerate() {
             named.entry((object.kind, &object.name)).or_default().push(ObjectId(index as u32));
         }
         let candidate =
-            |objects: Vec<ObjectId>| Candidate { node: Node::Object(objects[0]), row: None, objects };
-        let mut candidates: Vec<Candidate> = named.into_values().map(candidate).collect();
+            |objects: Vec<ObjectId>| GainCandidate { node: Node::Object(objects[0]), row: None, objects };
+        let mut candidates: Vec<GainCandidate> = named.into_values().map(candidate).collect();
         candidates.sort_by_key(|candidate| candidate.node);
         return (candidates, 0);
     }
@@ -278,16 +284,16 @@ fn candidates<T: Timelines>(
         time => time as f64 >= smallest,
     });
     let left_out = all - rows.len();
-    let candidate = |row: Row| Candidate { node: row.node, row: Some(row), objects: Vec::new() };
+    let candidate = |row: NodeRow| GainCandidate { node: row.node, row: Some(row), objects: Vec::new() };
     (rows.into_iter().map(candidate).collect(), left_out)
 }
 
 /// As many at a time as have at most so many lanes.
-fn chunks(candidates: &[Candidate], most: usize) -> impl Iterator<Item = &[Candidate]> {
+fn chunks(candidates: &[GainCandidate], most: usize) -> impl Iterator<Item = &[GainCandidate]> {
     candidates.chunks((most / 4).max(1))
 }
 
-fn object_marks(objects: usize, candidates: &[Candidate], lanes: &[NodeLanes]) -> Vec<Vec<ObjectMark>> {
+fn object_marks(objects: usize, candidates: &[GainCandidate], lanes: &[NodeLanes]) -> Vec<Vec<ObjectMark>> {
     let mut marks = vec![Vec::new(); objects];
     for (candidate, lanes) in candidates.iter().zip(lanes) {
         for object in &candidate.objects {

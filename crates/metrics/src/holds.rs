@@ -16,12 +16,12 @@ use std::collections::BTreeMap;
 
 use longpole_event::{ThreadId, Time};
 use longpole_graph::Sweep;
-use longpole_trace::{Hold, ObjectId, Objects, Paths, PlaceId};
+use longpole_trace::{LockHold, ObjectId, Objects, Paths, PlaceId};
 use rustc_hash::FxHashMap;
 
 /// What holds of a lock came to; times are nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Held {
+pub struct LockHoldSums {
     /// Acquisitions whose hold is over.
     pub acquisitions: u64,
     /// How many of these found the lock taken.
@@ -32,7 +32,7 @@ pub struct Held {
     pub longest: u64,
 }
 
-impl Held {
+impl LockHoldSums {
     /// Mean length of a hold; 0 of none.
     #[must_use]
     pub fn mean(&self) -> f64 {
@@ -40,7 +40,7 @@ impl Held {
     }
 
     /// Takes in others.
-    pub fn add(&mut self, other: &Held) {
+    pub fn add(&mut self, other: &LockHoldSums) {
         self.acquisitions += other.acquisitions;
         self.contended += other.contended;
         self.held += other.held;
@@ -50,16 +50,16 @@ impl Held {
 
 /// How each lock was held.
 #[derive(Clone, Debug, Default)]
-pub struct Holds {
+pub struct LockHolds {
     /// By object id.
-    pub objects: Vec<Held>,
+    pub objects: Vec<LockHoldSums>,
     /// By the place of acquisition. `None`: not known.
-    pub places: BTreeMap<(ObjectId, Option<PlaceId>), Held>,
+    pub places: BTreeMap<(ObjectId, Option<PlaceId>), LockHoldSums>,
     /// Acquisitions of the second while the first was held: of several locks that were, the one acquired last.
     pub orders: BTreeMap<(ObjectId, ObjectId), u64>,
 }
 
-impl Holds {
+impl LockHolds {
     /// Whether any thread told of any hold.
     #[must_use]
     pub fn is_told(&self) -> bool {
@@ -71,8 +71,8 @@ impl Holds {
 #[derive(Debug)]
 pub(crate) struct HoldSums<'a> {
     paths: &'a Paths,
-    objects: Vec<Held>,
-    places: FxHashMap<(ObjectId, Option<PlaceId>), Held>,
+    objects: Vec<LockHoldSums>,
+    places: FxHashMap<(ObjectId, Option<PlaceId>), LockHoldSums>,
     orders: BTreeMap<(ObjectId, ObjectId), u64>,
 }
 
@@ -80,22 +80,22 @@ impl<'a> HoldSums<'a> {
     pub fn new(objects: &Objects, paths: &'a Paths) -> Self {
         HoldSums {
             paths,
-            objects: vec![Held::default(); objects.all().len()],
+            objects: vec![LockHoldSums::default(); objects.all().len()],
             places: FxHashMap::default(),
             orders: BTreeMap::new(),
         }
     }
 
     /// The sums, once the sweep is finished.
-    pub fn into_holds(self) -> Holds {
-        Holds { objects: self.objects, places: self.places.into_iter().collect(), orders: self.orders }
+    pub fn into_holds(self) -> LockHolds {
+        LockHolds { objects: self.objects, places: self.places.into_iter().collect(), orders: self.orders }
     }
 }
 
 impl Sweep for HoldSums<'_> {
-    fn hold(&mut self, _thread: ThreadId, _time: Time, hold: Hold) {
-        let Hold { object, path, outer, acquisitions, contended, nanoseconds, longest } = hold;
-        let held = Held { acquisitions, contended, held: nanoseconds, longest };
+    fn hold(&mut self, _thread: ThreadId, _time: Time, hold: LockHold) {
+        let LockHold { object, path, outer, acquisitions, contended, nanoseconds, longest } = hold;
+        let held = LockHoldSums { acquisitions, contended, held: nanoseconds, longest };
         if let Some(outer) = outer {
             *self.orders.entry((outer, object)).or_default() += acquisitions;
         }
@@ -107,15 +107,15 @@ impl Sweep for HoldSums<'_> {
 #[cfg(test)]
 mod tests {
     use longpole_testkit::{draw, random_timelines};
-    use longpole_trace::{Item, What};
+    use longpole_trace::{Item, ItemKind};
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{Analysis, Demand, Options, details};
+    use crate::{Analysis, DetailsDemand, MetricOptions, details};
 
-    fn holds(made: &longpole_testkit::MemoryTimelines) -> Holds {
-        let demand = Demand { contention: true, ..Demand::default() };
-        let Ok(found) = details(made, &Options::default(), &demand, &Analysis::default());
+    fn holds(made: &longpole_testkit::MemoryTimelines) -> LockHolds {
+        let demand = DetailsDemand { contention: true, ..DetailsDemand::default() };
+        let Ok(found) = details(made, &MetricOptions::default(), &demand, &Analysis::default());
         found.holds.expect("it was demanded")
     }
 
@@ -131,13 +131,13 @@ mod tests {
         );
         let found = holds(&made);
         let (m, get) = (made.object("m"), made.procedure("get"));
-        let all = Held { acquisitions: 3, contended: 1, held: 6, longest: 4 };
+        let all = LockHoldSums { acquisitions: 3, contended: 1, held: 6, longest: 4 };
         assert_eq!(found.objects[m.index()], all);
         assert!((all.mean() - 2.0).abs() < 1e-12);
         let place = found.places.iter().find(|((_, place), _)| {
             place.is_some_and(|place| made.paths.all_places()[place.0 as usize].procedure == get)
         });
-        let of_get = Held { acquisitions: 2, contended: 1, held: 5, longest: 4 };
+        let of_get = LockHoldSums { acquisitions: 2, contended: 1, held: 5, longest: 4 };
         assert_eq!(place.map(|(_, held)| *held), Some(of_get));
     }
 
@@ -147,11 +147,11 @@ mod tests {
             let found = holds(&made);
             for (index, held) in found.objects.iter().enumerate() {
                 let of_object = |item: &Item| match item.what {
-                    What::Held(hold) if hold.object.index() == index => Some(hold),
+                    ItemKind::Held(hold) if hold.object.index() == index => Some(hold),
                     _ => None,
                 };
-                let told: Vec<Hold> = made.items.iter().filter_map(of_object).collect();
-                let mut by_place = Held::default();
+                let told: Vec<LockHold> = made.items.iter().filter_map(of_object).collect();
+                let mut by_place = LockHoldSums::default();
                 found.places.iter().filter(|((id, _), _)| id.index() == index).for_each(|(_, held)| by_place.add(held));
                 prop_assert_eq!(*held, by_place);
                 prop_assert_eq!(held.held, told.iter().map(|hold| hold.nanoseconds).sum::<u64>());

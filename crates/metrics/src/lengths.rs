@@ -8,7 +8,7 @@
 
 /// A histogram of lengths in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lengths {
+pub struct LengthHistogram {
     /// By bucket: number and sum.
     buckets: Vec<(u16, u64, u64)>,
     largest: u64,
@@ -20,7 +20,7 @@ fn bucket(length: u64) -> u16 {
     ((shift << 3) as u64 + (length >> shift)) as u16
 }
 
-impl Lengths {
+impl LengthHistogram {
     /// Adds a length.
     pub(crate) fn add(&mut self, length: u64) {
         self.add_to(bucket(length), 1, length);
@@ -38,7 +38,7 @@ impl Lengths {
     }
 
     /// Adds all lengths of the other.
-    pub fn merge(&mut self, other: &Lengths) {
+    pub fn merge(&mut self, other: &LengthHistogram) {
         for &(bucket, count, sum) in &other.buckets {
             self.add_to(bucket, count, sum);
         }
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn quantiles_are_right_within_an_eighth() {
-        let mut lengths = Lengths::default();
+        let mut lengths = LengthHistogram::default();
         (1..=1000).for_each(|length| lengths.add(length * 1000));
         for (share, exact) in [(0.1, 100_000.0), (0.5, 500_000.0), (0.9, 900_000.0), (1.0, 1_000_000.0)] {
             let found: f64 = lengths.quantile(share);
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn equal_lengths_are_told_exactly() {
-        let mut lengths = Lengths::default();
+        let mut lengths = LengthHistogram::default();
         (0..9).for_each(|_| lengths.add(60_000_001));
         lengths.add(5_000_000_003);
         assert_eq!((lengths.quantile(0.5), lengths.quantile(0.9)), (60_000_001.0, 60_000_001.0));
@@ -126,6 +126,6 @@ mod tests {
         let mut both = lengths.clone();
         both.merge(&lengths);
         assert_eq!((both.count(), both.sum()), (20, 2 * lengths.sum()));
-        assert_eq!(Lengths::default().quantile(0.5), 0.0);
+        assert_eq!(LengthHistogram::default().quantile(0.5), 0.0);
     }
 }

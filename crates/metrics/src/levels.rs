@@ -10,7 +10,7 @@ use longpole_event::Time;
 
 /// How long the run has been at each level so far.
 #[derive(Debug, Default)]
-pub(crate) struct Levels {
+pub(crate) struct LevelTimes {
     times: Vec<u64>,
     /// When the run was at the level last.
     left: Vec<Time>,
@@ -18,7 +18,7 @@ pub(crate) struct Levels {
     recent: Vec<u32>,
 }
 
-impl Levels {
+impl LevelTimes {
     /// The run was at this level.
     pub fn pass(&mut self, from: Time, to: Time, level: u32) {
         let index = level as usize;
@@ -39,14 +39,17 @@ impl Levels {
 
 /// The levels as a thread saw them last.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct SeenLevels {
     at: Time,
     times: Vec<u64>,
 }
 
-impl Seen {
+impl SeenLevels {
+    /// Nothing yet.
+    pub const NOTHING: SeenLevels = SeenLevels { at: Time::ZERO, times: Vec::new() };
+
     /// Calls `found` with the time at each level since the last call.
-    pub fn catch_up(&mut self, levels: &Levels, now: Time, mut found: impl FnMut(u32, u64)) {
+    pub fn catch_up(&mut self, levels: &LevelTimes, now: Time, mut found: impl FnMut(u32, u64)) {
         for &level in &levels.recent {
             let index = level as usize;
             if levels.left[index] <= self.at {

@@ -8,65 +8,98 @@ mod analyse;
 mod analysis;
 mod balance;
 mod call_tree;
+mod callers;
 mod charges;
+mod charging;
 mod contention;
+mod cpu_history;
 mod critical_path;
 mod curve;
 mod details;
+mod division;
 #[cfg(test)]
 mod drawn;
 mod error;
-mod foresight;
+mod execution;
+mod final_waits;
+mod folded;
 mod gains;
+mod hand_offs;
 mod histogram;
 mod holds;
-mod hops;
 mod idle_blame;
+mod kept_analysis;
+mod lane_path;
 mod lanes;
 mod lengths;
 mod levels;
+mod lock_loads;
+mod lock_uses;
+mod lookahead;
 mod marks;
 mod npt;
+mod object_states;
 mod on_path;
+mod pair_counts;
 mod parallelism;
-mod past;
-mod path_charges;
+mod path_hand_offs;
+mod path_waits;
 mod phases;
+mod pieces;
+mod precision;
+mod probe_effect;
+mod processors;
 mod profile;
 mod regions;
 pub mod registry;
+mod replay;
 mod rows;
 mod source_lines;
+mod spin_ends;
+mod spin_waits;
 mod states;
-mod told;
-mod trail;
+mod strata;
+mod synchronisation;
+mod timer_check;
+mod turns;
 mod wait_ends;
 mod waits;
-mod wanted;
 mod what_if;
+mod work_on_path;
 
 pub use analyse::analyse;
 pub use analysis::{
-    Analysis, By, Charge, CriticalPath, EffectiveSamples, Measures, Node, Options, PathSegment, Row,
-    ThreadStates, Weight,
+    Analysis, By, Charge, CriticalPath, EffectiveSamples, Measures, MetricOptions, Node, NodeRow, Order,
+    PathSegment, Precisions, ThreadStates, Weight,
 };
 pub use balance::Balance;
 pub use call_tree::{CallNode, CallTree, call_tree};
-pub use contention::{Contended, Contention, Handover, Pair};
-pub use curve::{Bin, Curve};
-pub use details::{Demand, Details, details};
+pub use callers::{CallCounts, Neighbour, Neighbours, neighbours};
+pub use charging::Charging;
+pub use contention::{ContendedObject, Contention, Handover, WaiterPair};
+pub use curve::{Bin, ParallelismCurve};
+pub use details::{Details, DetailsDemand, details};
 pub use error::{are_tied, standard_error};
+pub use execution::{ExecutedGain, Executions, LockPolicy};
+pub use final_waits::FinalWait;
+pub use folded::FoldedLeaf;
 pub use gains::{Gain, Gains, GainsOf};
 pub use histogram::Histogram;
-pub use holds::{Held, Holds};
-pub use lengths::Lengths;
+pub use holds::{LockHoldSums, LockHolds};
+pub use lengths::LengthHistogram;
+pub use lock_uses::ReplayedOrder;
 pub use phases::{Phases, ProposedPhase};
+pub use precision::{Precision, RowPrecision};
+pub use processors::ProcessorTime;
 pub use regions::MarkedRegion;
+pub use replay::{MOST_MISSED, ProcessorsPoint, Replay, ReplayDemand, ReplayRefusal, ReplayedGain, replay};
 pub use rows::{rows, total};
 pub use source_lines::{SourceLine, source_lines};
-pub use states::{Condition, Spread, Spreads, StateRow, States};
+pub use states::{Condition, Spread, Spreads, StateRow, StateTable};
+pub use synchronisation::{CallPart, SiteCost, SynchronisationCost};
+pub use timer_check::TimerCheck;
 pub use waits::{
-    Category, Deed, GroupId, Share, Source, Split, Step, StepId, StepTable, ThreadGroup, Unwanted, WaitClass,
-    WaitKind, Waits,
+    Category, GroupId, Split, StepAction, StepId, StepShare, StepTable, ThreadGroup, Unwanted, WaitClass,
+    WaitClassKind, WaitClassSource, WaitStep, Waits,
 };
-pub use what_if::{Before, Change, Saved, Subject, WhatIf, what_if};
+pub use what_if::{ChangeSubject, PredictedGain, RecordedLengths, WhatIf, WorkChange, what_if};

@@ -20,12 +20,14 @@
 //! shortening either would help as much.
 
 use longpole_event::{ThreadId, Time};
-use longpole_graph::{Arc, Level, Sweep};
-use longpole_trace::{PathId, Program, State};
+use longpole_graph::{Arc, Dependence, ParallelismLevel, Sweep};
+use longpole_trace::{Acquisition, ObservationKind, PathId, Paths, Program, State, TokenId};
 
 use crate::analysis::Measures;
-use crate::charges::{Account, Ledger};
-use crate::levels::{Levels, Seen};
+use crate::charges::{ChargeAccount, ChargeLedger};
+use crate::levels::{LevelTimes, SeenLevels};
+use crate::on_path::{ByMembership, Membership, OnPaths};
+use crate::strata::Strata;
 
 impl Measures {
     /// Normalised processor time: the sum of its terms.
@@ -42,19 +44,21 @@ impl Measures {
     }
 }
 
-/// Busy time by level since the last observation: pairs of level and time.
-pub(crate) type Work = Vec<(u32, u64)>;
-
 /// Busy time by level, in the order of the levels. Most paths are busy at few levels of many.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Terms(Vec<(u32, u64)>);
 
 impl Terms {
-    fn add(&mut self, level: u32, time: u64) {
+    pub fn add(&mut self, level: u32, time: u64) {
         match self.0.binary_search_by_key(&level, |term| term.0) {
             Ok(index) => self.0[index].1 += time,
             Err(index) => self.0.insert(index, (level, time)),
         }
+    }
+
+    /// Levels with the times at them.
+    pub fn times(&self) -> impl Iterator<Item = (u32, u64)> {
+        self.0.iter().copied()
     }
 
     /// The terms in nanoseconds of normalised time, by level.
@@ -68,85 +72,168 @@ impl Terms {
     }
 }
 
-impl Account<Work> for Terms {
-    fn take(&mut self, pending: &mut Work) -> f64 {
-        let mut weight = 0.0;
-        for (level, time) in pending.drain(..) {
-            self.add(level, time);
-            weight += time as f64 / f64::from(level);
-        }
-        weight
-    }
+impl ChargeAccount<()> for Terms {
+    fn take(&mut self, (): &mut ()) {}
 }
 
-/// The sweep of normalised processor time.
+/// The sweep of useful work, as CPU time, as normalised processor time and as time on the critical paths, and of busy waits.
 #[derive(Debug)]
-pub(crate) struct Npt {
-    pub ledger: Ledger<Work, Terms>,
+pub(crate) struct Npt<'a> {
+    /// Useful work by strata.
+    pub strata: Strata<'a>,
+    /// Busy waits.
+    pub ledger: ChargeLedger<(), Terms>,
     io_idle: bool,
-    levels: Levels,
-    seen: Vec<Seen>,
+    on_paths: OnPaths<'a>,
+    levels: LevelTimes,
+    /// U in the time that passed last.
+    level: u32,
+    per_thread: Vec<NptThread>,
+    /// Levels of the present arc.
+    terms: Vec<(u32, u64)>,
 }
 
-impl Npt {
-    pub fn new(program: &Program, io_idle: bool) -> Self {
+#[derive(Clone, Debug)]
+struct NptThread {
+    state: State,
+    seen: SeenLevels,
+    on: Membership,
+}
+
+impl NptThread {
+    const NEW: NptThread =
+        NptThread { state: State::Absent, seen: SeenLevels::NOTHING, on: Membership::NONE };
+}
+
+impl<'a> Npt<'a> {
+    /// Of a run with these critical paths, in which samples without a gap of their own have this one, nanoseconds.
+    pub fn new(
+        (program, paths): (&Program, &'a Paths),
+        io_idle: bool,
+        on_paths: OnPaths<'a>,
+        interval: u64,
+    ) -> Self {
         Npt {
-            ledger: Ledger::new(program),
+            strata: Strata::new(program, paths, interval),
+            ledger: ChargeLedger::new(program),
             io_idle,
-            levels: Levels::default(),
-            seen: vec![Seen::default(); program.threads.len()],
+            on_paths,
+            levels: LevelTimes::default(),
+            level: 0,
+            per_thread: vec![NptThread::NEW; program.threads.len()],
+            terms: Vec::new(),
         }
     }
 
-    fn seen(&mut self, thread: ThreadId) -> &mut Seen {
-        if thread.index() >= self.seen.len() {
-            self.seen.resize(thread.index() + 1, Seen::default());
+    fn of_thread(&mut self, thread: ThreadId) -> &mut NptThread {
+        if thread.index() >= self.per_thread.len() {
+            self.per_thread.resize(thread.index() + 1, NptThread::NEW);
         }
-        &mut self.seen[thread.index()]
+        &mut self.per_thread[thread.index()]
+    }
+
+    fn work(&mut self, arc: Arc) {
+        let (times, on) = self.on_paths.split(arc.thread, arc.from, arc.to);
+        let of_thread = &mut self.per_thread[arc.thread.index()];
+        of_thread.on = on;
+        self.strata.advance(arc.thread, &times);
+        let (strata, terms) = (&mut self.strata, &mut self.terms);
+        if times[on.index()] == arc.length() {
+            of_thread.seen.catch_up(&self.levels, arc.to, |level, time| {
+                strata.work(arc.thread, (level, on), time);
+            });
+        } else {
+            terms.clear();
+            of_thread.seen.catch_up(&self.levels, arc.to, |level, time| terms.push((level, time)));
+            both(terms, times, |key, time| strata.work(arc.thread, key, time));
+        }
     }
 }
 
-impl Sweep for Npt {
-    fn pass(&mut self, from: Time, to: Time, level: Level) {
+/// Time that has these sums by level and by membership. A node of a path, at which membership changes, nearly always ends the
+/// arc; where it does not, which level went with which is not known here.
+fn both(terms: &[(u32, u64)], mut times: ByMembership, mut work: impl FnMut((u32, Membership), u64)) {
+    let mut index = 0;
+    for &(level, mut left) in terms {
+        while left > 0 && index < times.len() {
+            let part = left.min(times[index]);
+            if part > 0 {
+                work((level, Membership::of_index(index)), part);
+            }
+            left -= part;
+            times[index] -= part;
+            index += usize::from(times[index] == 0);
+        }
+    }
+}
+
+impl Sweep for Npt<'_> {
+    fn pass(&mut self, from: Time, to: Time, level: ParallelismLevel) {
+        self.level = level.effective;
         if level.effective > 0 {
             self.levels.pass(from, to, level.effective);
         }
     }
 
     fn arc(&mut self, arc: Arc) {
-        self.seen(arc.thread);
-        let seen = &mut self.seen[arc.thread.index()];
+        self.of_thread(arc.thread);
+        let of_thread = &mut self.per_thread[arc.thread.index()];
         if !arc.state.is_busy(self.io_idle) {
-            seen.catch_up(&self.levels, arc.to, |_, _| {});
+            of_thread.seen.catch_up(&self.levels, arc.to, |_, _| {});
         } else if arc.state == State::Running {
-            let work = self.ledger.work(arc.thread);
-            seen.catch_up(&self.levels, arc.to, |level, time| match work.last_mut() {
-                Some((last, sum)) if *last == level => *sum += time,
-                _ => work.push((level, time)),
-            });
+            self.work(arc);
         } else {
             let terms = self.ledger.wait(arc.thread);
-            seen.catch_up(&self.levels, arc.to, |level, time| terms.add(level, time));
+            of_thread.seen.catch_up(&self.levels, arc.to, |level, time| terms.add(level, time));
         }
     }
 
     fn enter(&mut self, thread: ThreadId, time: Time, before: State, state: State) {
+        self.of_thread(thread);
+        if before == State::Running && state != State::Ready {
+            self.strata.cut(thread);
+        }
+        let of_thread = &mut self.per_thread[thread.index()];
+        of_thread.state = state;
         if state == State::Absent {
-            *self.seen(thread) = Seen::default();
+            of_thread.seen = SeenLevels::default();
         } else if before == State::Absent {
-            self.seen(thread);
-            self.seen[thread.index()].catch_up(&self.levels, time, |_, _| {});
+            of_thread.seen.catch_up(&self.levels, time, |_, _| {});
         }
     }
 
-    fn observe(&mut self, thread: ThreadId, _time: Time, path: PathId) {
+    fn observe(&mut self, thread: ThreadId, _time: Time, path: PathId, kind: ObservationKind) {
         self.ledger.observe(thread, path);
+        let NptThread { state, on, .. } = *self.of_thread(thread);
+        match kind {
+            ObservationKind::Sample { gap } => {
+                if state == State::Running {
+                    self.strata.sample(thread, path, (self.level, on, gap));
+                }
+            }
+            kind => self.strata.site(thread, path, kind),
+        }
+    }
+
+    fn depend(&mut self, dependence: Dependence) {
+        if dependence.source_time == dependence.time {
+            self.strata.cut(dependence.source);
+        }
+        self.strata.cut(dependence.thread);
+    }
+
+    fn release(&mut self, thread: ThreadId, _time: Time, _token: TokenId) {
+        self.strata.cut(thread);
+    }
+
+    fn acquire(&mut self, thread: ThreadId, _time: Time, _acquisition: Acquisition) {
+        self.strata.cut(thread);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::analysis::Options;
+    use crate::analysis::MetricOptions;
     use crate::drawn::Drawn;
 
     fn close(one: f64, other: f64) -> bool {
@@ -177,7 +264,7 @@ mod tests {
         let busy = Drawn::new(text);
         assert!(close(busy.own("A").npt(), 3.0) && close(busy.own("B").npt(), 3.0));
         // U = 1 for the two units of io: A has half of 4, B that and 2.
-        let idle = Drawn::with(text, &Options { io_idle: true });
+        let idle = Drawn::with(text, &MetricOptions { io_idle: true, ..MetricOptions::default() });
         assert!(close(idle.own("A").npt(), 2.0) && close(idle.own("B").npt(), 4.0));
         assert_eq!(idle.analysis.busy, [0, 2, 4]);
     }

@@ -14,7 +14,7 @@
 //! It cannot see which thread was busy with what; for that there are the terms of normalised processor time.
 
 use longpole_event::Time;
-use longpole_graph::{Level, Sweep};
+use longpole_graph::{ParallelismLevel, Sweep};
 
 use crate::analysis::Analysis;
 
@@ -49,7 +49,7 @@ pub(crate) struct Parallelism {
 }
 
 impl Sweep for Parallelism {
-    fn pass(&mut self, from: Time, to: Time, level: Level) {
+    fn pass(&mut self, from: Time, to: Time, level: ParallelismLevel) {
         let time = to.since(from);
         for (histogram, level) in
             [(&mut self.busy, level.effective as usize), (&mut self.nominal, level.nominal as usize)]

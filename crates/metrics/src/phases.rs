@@ -14,20 +14,23 @@
 //! * what noise would gain: 3 σ² ln n, σ estimated from the median difference of neighbouring bins;
 //! * what a piece of 5 % of the run gains that differs by 0.3 threads or by a tenth of the mean of U, whichever is more.
 //!
-//! Each phase comes with the procedure that has most of its normalised processor time: work between two
-//! observations goes to the later one, as everywhere, and is divided at the phases' borders.
+//! Each phase comes with the procedure that has most of its normalised processor time. Work is cut at the phases' borders and divided
+//! as everywhere ([`crate::charging`]): by the samples in the phase, and the rest by the shares of all work between the same sites.
 //!
 //! Time: constant per item, in a second pass; n² for the cuts of n ≤ 512 bins. Memory: phases × procedures.
 //!
 //! It cannot see phases that differ in what is done but not in how many threads do it.
 
-use longpole_event::{ThreadId, Time};
-use longpole_graph::{Arc, Level, Sweep, sweep};
-use longpole_trace::{PathId, ProcedureId, State, Timelines};
+use longpole_graph::sweep;
+use longpole_trace::{ProcedureId, Timelines, Unfolded};
 
-use crate::analysis::Options;
-use crate::curve::{Bin, Bins, Curve};
+use crate::analysis::{Analysis, MetricOptions};
+use crate::curve::{Bin, ParallelismCurve, ParallelismCurveSweep};
 use crate::regions::{MarkedRegion, RegionSums};
+
+mod work;
+
+use work::PhaseWork;
 
 /// Phases at most.
 const MOST: usize = 8;
@@ -42,7 +45,7 @@ const LEAST: (f64, f64, f64) = (0.05, 0.3, 0.1);
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Phases {
     /// Parallelism over time.
-    pub curve: Curve,
+    pub curve: ParallelismCurve,
     /// The phases, in the order of time, without gaps.
     pub phases: Vec<ProposedPhase>,
     /// Parts that the program itself marked, in the order of their first time.
@@ -70,21 +73,26 @@ pub struct ProposedPhase {
 ///
 /// # Errors
 /// What the timelines say when they cannot be read.
-pub(crate) fn phases<T: Timelines>(timelines: &T, options: &Options) -> Result<Phases, T::Error> {
-    let mut bins = Bins::default();
+pub(crate) fn phases<T: Timelines>(
+    timelines: &T,
+    options: &MetricOptions,
+    analysis: &Analysis,
+) -> Result<Phases, T::Error> {
+    let mut bins = ParallelismCurveSweep::default();
     sweep(timelines, options.io_idle, &mut bins)?;
     let curve = bins.into_curve();
     let phases: Vec<ProposedPhase> =
         cuts(&curve.bins).windows(2).map(|ends| phase_of(&curve, ends[0], ends[1])).collect();
     let regions = RegionSums::new(timelines.program(), timelines.paths());
-    let mut sums = (Shares::new(timelines, options.io_idle, &phases), regions);
-    sweep(timelines, options.io_idle, &mut sums)?;
-    let (shares, regions) = sums;
-    let phases = phases.into_iter().zip(shares.charged).map(|(phase, charged)| with_most(phase, &charged));
+    let mut sums = (PhaseWork::new(timelines, options.io_idle, analysis, &phases), regions);
+    sweep(&Unfolded(timelines), options.io_idle, &mut sums)?;
+    let (work, regions) = sums;
+    let charged = work.into_charged();
+    let phases = phases.into_iter().zip(charged).map(|(phase, charged)| with_most(phase, &charged));
     Ok(Phases { phases: phases.collect(), curve, regions: regions.into_regions() })
 }
 
-fn phase_of(curve: &Curve, from: usize, to: usize) -> ProposedPhase {
+fn phase_of(curve: &ParallelismCurve, from: usize, to: usize) -> ProposedPhase {
     let bins = &curve.bins[from..to];
     let length: u64 = bins.iter().map(|bin| bin.length).sum();
     let mean = |of: fn(&Bin) -> f64| {
@@ -109,10 +117,10 @@ fn with_most(phase: ProposedPhase, charged: &[f64]) -> ProposedPhase {
 }
 
 /// Sums over the first bins, for the squared differences of any piece.
-struct Sums(Vec<[f64; 3]>);
+struct PrefixSums(Vec<[f64; 3]>);
 
-impl Sums {
-    fn of(bins: &[Bin]) -> Sums {
+impl PrefixSums {
+    fn of(bins: &[Bin]) -> PrefixSums {
         let mut sums = vec![[0.0; 3]];
         let mut sum = [0.0; 3];
         let width = bins.first().map_or(1, |bin| bin.length).max(1) as f64;
@@ -124,7 +132,7 @@ impl Sums {
             }
             sums.push(sum);
         }
-        Sums(sums)
+        PrefixSums(sums)
     }
 
     /// Squared differences of the bins `from..to` from their mean.
@@ -145,7 +153,7 @@ fn cuts(bins: &[Bin]) -> Vec<usize> {
     if count == 0 {
         return Vec::new();
     }
-    let sums = Sums::of(bins);
+    let sums = PrefixSums::of(bins);
     let penalty = penalty(bins, &sums);
     let shortest = ((count as f64 * SHORTEST).ceil() as usize).max(1);
     // best[k][to]: least squares of the first `to` bins in k + 1 pieces, and where the last of them begins.
@@ -173,7 +181,7 @@ fn cuts(bins: &[Bin]) -> Vec<usize> {
 }
 
 /// What a piece costs.
-fn penalty(bins: &[Bin], sums: &Sums) -> f64 {
+fn penalty(bins: &[Bin], sums: &PrefixSums) -> f64 {
     let count = bins.len() as f64;
     let mut steps: Vec<f64> =
         bins.windows(2).map(|pair| (pair[1].effective - pair[0].effective).abs()).collect();
@@ -187,132 +195,9 @@ fn penalty(bins: &[Bin], sums: &Sums) -> f64 {
     f64::max(SAVED * sums.spread(0, bins.len()), noise).max(least)
 }
 
-/// The sweep that charges normalised processor time to (phase, procedure).
-struct Shares<'a, T> {
-    timelines: &'a T,
-    io_idle: bool,
-    /// Ends of the phases, and ∫ dt/U up to each as far as time has come.
-    ends: Vec<u64>,
-    until: Vec<f64>,
-    normalised: f64,
-    threads: Vec<Seat>,
-    /// By phase and procedure.
-    charged: Vec<Vec<f64>>,
-}
-
-/// Where a thread is.
-#[derive(Clone)]
-struct Seat {
-    path: PathId,
-    /// When its last arc ended, and ∫ dt/U then.
-    since: (Time, f64),
-    /// Work since its last observation, by phase.
-    pending: Vec<(usize, f64)>,
-}
-
-impl<'a, T: Timelines> Shares<'a, T> {
-    fn new(timelines: &'a T, io_idle: bool, phases: &[ProposedPhase]) -> Self {
-        let seat = |thread: &longpole_trace::Thread| Seat {
-            path: thread.prefix,
-            since: (Time::ZERO, 0.0),
-            pending: Vec::new(),
-        };
-        let procedures = timelines.paths().procedures().len();
-        Shares {
-            timelines,
-            io_idle,
-            ends: phases.iter().map(|phase| phase.to).collect(),
-            until: Vec::new(),
-            normalised: 0.0,
-            threads: timelines.program().threads.iter().map(seat).collect(),
-            charged: vec![vec![0.0; procedures]; phases.len()],
-        }
-    }
-
-    /// Charges the thread's work to where it is.
-    fn settle(&mut self, thread: usize) {
-        let seat = &mut self.threads[thread];
-        if let Some(place) = self.timelines.paths().innermost(seat.path) {
-            for &(phase, time) in &seat.pending {
-                self.charged[phase][place.procedure.0 as usize] += time;
-            }
-        }
-        seat.pending.clear();
-    }
-}
-
-/// ∫ dt/U from a time, at which it was `from`, to now, by phase.
-fn parts(
-    ends: &[u64],
-    until: &[f64],
-    normalised: f64,
-    (since, from): (Time, f64),
-) -> impl Iterator<Item = (usize, f64)> {
-    let first = ends.partition_point(|&end| end <= since.nanoseconds());
-    let last = ends.len().saturating_sub(1);
-    let mut from = from;
-    let parts = (first..=until.len().min(last)).map(move |phase| {
-        let to = until.get(phase).copied().unwrap_or(normalised);
-        (phase, to - std::mem::replace(&mut from, to))
-    });
-    parts.filter(|&(_, time)| time > 0.0)
-}
-
-impl<T: Timelines> Sweep for Shares<'_, T> {
-    fn pass(&mut self, from: Time, to: Time, level: Level) {
-        let rate = if level.effective > 0 { 1.0 / f64::from(level.effective) } else { 0.0 };
-        while let Some(&end) = self.ends.get(self.until.len()).filter(|&&end| end <= to.nanoseconds()) {
-            let before = end.saturating_sub(from.nanoseconds()) as f64;
-            self.until.push(self.normalised + before * rate);
-        }
-        self.normalised += to.since(from) as f64 * rate;
-    }
-
-    fn arc(&mut self, arc: Arc) {
-        if arc.thread.index() >= self.threads.len() {
-            return;
-        }
-        let seat = &mut self.threads[arc.thread.index()];
-        if arc.state == State::Running {
-            for (phase, time) in parts(&self.ends, &self.until, self.normalised, seat.since) {
-                match seat.pending.last_mut() {
-                    Some((last, sum)) if *last == phase => *sum += time,
-                    _ => seat.pending.push((phase, time)),
-                }
-            }
-        } else if arc.state.is_busy(self.io_idle)
-            && let Some(place) = self.timelines.paths().innermost(seat.path)
-        {
-            for (phase, time) in parts(&self.ends, &self.until, self.normalised, seat.since) {
-                self.charged[phase][place.procedure.0 as usize] += time;
-            }
-        }
-        self.threads[arc.thread.index()].since = (arc.to, self.normalised);
-    }
-
-    fn enter(&mut self, thread: ThreadId, time: Time, before: State, _state: State) {
-        let normalised = self.normalised;
-        if let Some(seat) = self.threads.get_mut(thread.index()).filter(|_| before == State::Absent) {
-            seat.since = (time, normalised);
-        }
-    }
-
-    fn observe(&mut self, thread: ThreadId, _time: Time, path: PathId) {
-        if thread.index() < self.threads.len() {
-            self.threads[thread.index()].path = path;
-            self.settle(thread.index());
-        }
-    }
-
-    fn finish(&mut self, _end: Time) {
-        for thread in 0..self.threads.len() {
-            self.settle(thread);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use longpole_event::Time;
     use longpole_testkit::{MemoryTimelines, draw, random_timelines};
     use proptest::prelude::*;
 
@@ -320,7 +205,8 @@ mod tests {
     use crate::{By, Node, analyse, rows};
 
     fn of(made: &MemoryTimelines) -> Phases {
-        let Ok(phases) = phases(made, &Options::default());
+        let Ok(analysis) = analyse(made, &MetricOptions::default());
+        let Ok(phases) = phases(made, &MetricOptions::default(), &analysis);
         phases
     }
 
@@ -395,7 +281,7 @@ mod tests {
         #[test]
         fn no_other_cut_is_better(levels in proptest::collection::vec(0..6_u8, 2..11)) {
             let bins = bins(&levels.iter().map(|&level| f64::from(level)).collect::<Vec<_>>());
-            let sums = Sums::of(&bins);
+            let sums = PrefixSums::of(&bins);
             let penalty = penalty(&bins, &sums);
             let cost = |borders: &[usize]| {
                 let spread = |piece: &[usize]| {
@@ -426,7 +312,7 @@ mod tests {
             }
             prop_assert_eq!(end, elapsed);
             let area: f64 = phases.phases.iter().map(|phase| phase.effective * (phase.to - phase.from) as f64).sum();
-            let Ok(analysis) = analyse(&made, &Options::default());
+            let Ok(analysis) = analyse(&made, &MetricOptions::default());
             prop_assert!((area - analysis.effective_parallelism() * elapsed as f64).abs() < 1e-6);
         }
 
@@ -436,7 +322,7 @@ mod tests {
             for phase in of(&made).phases {
                 let (from, to) = (Time::from_nanoseconds(phase.from), Time::from_nanoseconds(phase.to));
                 let Ok(part) = longpole_trace::Phase::new(&made, from, Some(to));
-                let Ok(analysis) = analyse(&part, &Options::default());
+                let Ok(analysis) = analyse(&part, &MetricOptions::default());
                 let rows = rows(&analysis, part.program(), part.paths(), By::Procedure, |_| true);
                 let npt: f64 = rows.iter().map(|row| row.own.npt()).sum();
                 prop_assert!((phase.npt - npt).abs() < 1e-6, "{} {}", phase.npt, npt);

@@ -14,10 +14,10 @@
 
 use longpole_event::{ThreadId, Time};
 use longpole_graph::{Arc, Sweep};
-use longpole_trace::{Cause, PathId, Program, State};
+use longpole_trace::{Cause, ObservationKind, PathId, Program, State};
 
 use crate::analysis::{Measures, ThreadStates};
-use crate::charges::{Account, Ledger};
+use crate::charges::{ChargeAccount, ChargeLedger};
 
 impl Measures {
     /// CPU time as gprof has it: useful work and busy-waiting.
@@ -49,18 +49,16 @@ impl Measures {
     }
 }
 
-/// Work since the last observation.
+/// Time on a processor without useful work, since the last observation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct CpuTime {
-    running: u64,
+pub(crate) struct IdleCpuTime {
     spinning: u64,
     overhead: u64,
 }
 
-/// What a path is charged.
+/// What a path is charged besides useful work, which strata hold ([`crate::npt`]).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Times {
-    pub running: u64,
     pub spinning: u64,
     pub overhead: u64,
     pub ready: u64,
@@ -68,13 +66,11 @@ pub(crate) struct Times {
     pub blocks: u64,
 }
 
-impl Account<CpuTime> for Times {
-    fn take(&mut self, pending: &mut CpuTime) -> f64 {
-        let CpuTime { running, spinning, overhead } = std::mem::take(pending);
-        self.running += running;
+impl ChargeAccount<IdleCpuTime> for Times {
+    fn take(&mut self, pending: &mut IdleCpuTime) {
+        let IdleCpuTime { spinning, overhead } = std::mem::take(pending);
         self.spinning += spinning;
         self.overhead += overhead;
-        (running + spinning) as f64
     }
 }
 
@@ -88,36 +84,49 @@ fn add_blocked(blocked: &mut Vec<u64>, cause: Cause, time: u64) {
 
 /// The sweep of the profiles.
 #[derive(Debug)]
-pub(crate) struct Profile {
-    pub ledger: Ledger<CpuTime, Times>,
+pub(crate) struct ProfileSweep {
+    pub ledger: ChargeLedger<IdleCpuTime, Times>,
     pub threads: Vec<ThreadStates>,
+    /// Threads that work.
+    working: Vec<bool>,
+    /// Samples that found a thread at work.
+    samples: u64,
 }
 
-impl Profile {
+impl ProfileSweep {
     pub fn new(program: &Program) -> Self {
         let states = ThreadStates { blocked: vec![0; Cause::ALL.len()], ..ThreadStates::default() };
-        Profile { ledger: Ledger::new(program), threads: vec![states; program.threads.len()] }
+        let threads = vec![states; program.threads.len()];
+        ProfileSweep {
+            ledger: ChargeLedger::new(program),
+            working: vec![false; threads.len()],
+            threads,
+            samples: 0,
+        }
+    }
+
+    /// Mean time of work between samples, nanoseconds; without any all of it.
+    pub fn interval(&self) -> u64 {
+        self.threads.iter().map(|thread| thread.running).sum::<u64>() / self.samples.max(1)
     }
 
     fn states(&mut self, thread: ThreadId) -> &mut ThreadStates {
         if thread.index() >= self.threads.len() {
             let states = ThreadStates { blocked: vec![0; Cause::ALL.len()], ..ThreadStates::default() };
             self.threads.resize(thread.index() + 1, states);
+            self.working.resize(thread.index() + 1, false);
         }
         &mut self.threads[thread.index()]
     }
 }
 
-impl Sweep for Profile {
+impl Sweep for ProfileSweep {
     fn arc(&mut self, arc: Arc) {
         let length = arc.length();
         let states = self.states(arc.thread);
         match arc.state {
             State::Absent => {}
-            State::Running => {
-                states.running += length;
-                self.ledger.work(arc.thread).running += length;
-            }
+            State::Running => states.running += length,
             State::Spinning => {
                 states.spinning += length;
                 self.ledger.work(arc.thread).spinning += length;
@@ -144,10 +153,14 @@ impl Sweep for Profile {
         if matches!(state, State::Blocked(_)) {
             self.ledger.wait(thread).blocks += 1;
         }
+        self.states(thread);
+        self.working[thread.index()] = state == State::Running;
     }
 
-    fn observe(&mut self, thread: ThreadId, _time: Time, path: PathId) {
+    fn observe(&mut self, thread: ThreadId, _time: Time, path: PathId, kind: ObservationKind) {
         self.ledger.observe(thread, path);
+        let works = self.working.get(thread.index()) == Some(&true);
+        self.samples += u64::from(works && matches!(kind, ObservationKind::Sample { .. }));
     }
 }
 

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use longpole_event::{ThreadId, Time};
 use longpole_graph::Sweep;
-use longpole_trace::{PathId, Paths, ProcedureId, Program, State};
+use longpole_trace::{ObservationKind, PathId, Paths, ProcedureId, Program, State};
 use rustc_hash::FxHashMap;
 
 /// A region or task; times are nanoseconds.
@@ -32,7 +32,7 @@ pub struct MarkedRegion {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Seat {
+struct RegionThread {
     path: Option<PathId>,
     since: u64,
     is_there: bool,
@@ -45,7 +45,7 @@ pub(crate) struct RegionSums<'a> {
     prefixes: Vec<PathId>,
     has_regions: bool,
     of_paths: FxHashMap<PathId, Vec<ProcedureId>>,
-    seats: Vec<Seat>,
+    per_thread: Vec<RegionThread>,
     found: BTreeMap<ProcedureId, MarkedRegion>,
 }
 
@@ -56,7 +56,7 @@ impl<'a> RegionSums<'a> {
             prefixes: program.threads.iter().map(|thread| thread.prefix).collect(),
             has_regions: paths.procedures().iter().any(longpole_trace::Procedure::is_region),
             of_paths: FxHashMap::default(),
-            seats: vec![Seat::default(); program.threads.len()],
+            per_thread: vec![RegionThread::default(); program.threads.len()],
             found: BTreeMap::new(),
         }
     }
@@ -87,9 +87,12 @@ impl<'a> RegionSums<'a> {
 
     /// Adds the time since the thread's path is what it is.
     fn pass(&mut self, thread: ThreadId, now: u64) {
-        let Some(seat) = self.seats.get_mut(thread.index()).filter(|seat| seat.is_there) else { return };
-        let since = std::mem::replace(&mut seat.since, now);
-        let Some(path) = seat.path else { return };
+        let Some(of_thread) = self.per_thread.get_mut(thread.index()).filter(|of_thread| of_thread.is_there)
+        else {
+            return;
+        };
+        let since = std::mem::replace(&mut of_thread.since, now);
+        let Some(path) = of_thread.path else { return };
         for region in self.regions_of(path) {
             if let Some(found) = self.found.get_mut(&region) {
                 found.time += now - since;
@@ -100,12 +103,12 @@ impl<'a> RegionSums<'a> {
 
     /// The thread is at this path from now on.
     fn move_to(&mut self, thread: ThreadId, now: u64, path: PathId) {
-        if thread.index() >= self.seats.len() || self.seats[thread.index()].path == Some(path) {
+        if thread.index() >= self.per_thread.len() || self.per_thread[thread.index()].path == Some(path) {
             return;
         }
         self.pass(thread, now);
         let prefix = self.prefixes[thread.index()];
-        let before = self.seats[thread.index()].path.replace(path);
+        let before = self.per_thread[thread.index()].path.replace(path);
         let before = self.regions_of(before.unwrap_or(prefix));
         for region in self.regions_of(path) {
             let new = MarkedRegion { region, entries: 0, from: now, to: now, time: 0 };
@@ -120,28 +123,28 @@ impl Sweep for RegionSums<'_> {
     fn enter(&mut self, thread: ThreadId, time: Time, before: State, state: State) {
         let now = time.nanoseconds();
         if before == State::Absent
-            && let (Some(seat), Some(&prefix)) =
-                (self.seats.get_mut(thread.index()), self.prefixes.get(thread.index()))
+            && let (Some(of_thread), Some(&prefix)) =
+                (self.per_thread.get_mut(thread.index()), self.prefixes.get(thread.index()))
         {
-            (seat.is_there, seat.since) = (true, now);
-            if seat.path.is_none() {
+            (of_thread.is_there, of_thread.since) = (true, now);
+            if of_thread.path.is_none() {
                 self.move_to(thread, now, prefix);
             }
         }
         if state == State::Absent {
             self.pass(thread, now);
-            if let Some(seat) = self.seats.get_mut(thread.index()) {
-                seat.is_there = false;
+            if let Some(of_thread) = self.per_thread.get_mut(thread.index()) {
+                of_thread.is_there = false;
             }
         }
     }
 
-    fn observe(&mut self, thread: ThreadId, time: Time, path: PathId) {
+    fn observe(&mut self, thread: ThreadId, time: Time, path: PathId, _: ObservationKind) {
         self.move_to(thread, time.nanoseconds(), path);
     }
 
     fn finish(&mut self, end: Time) {
-        for index in 0..self.seats.len() {
+        for index in 0..self.per_thread.len() {
             self.pass(ThreadId::from_index(index), end.nanoseconds());
         }
     }

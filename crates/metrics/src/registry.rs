@@ -21,7 +21,7 @@ pub use topics::TOPICS;
 
 /// What a number is counted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Unit {
+pub enum MetricUnit {
     /// Seconds.
     Seconds,
     /// Parts of a hundred.
@@ -36,23 +36,23 @@ pub enum Unit {
     Text,
 }
 
-impl Unit {
+impl MetricUnit {
     /// The unit as machine-readable output names it; empty for counts and texts.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Unit::Seconds => "s",
-            Unit::Percent => "%",
-            Unit::PercentagePoints => "percentage points",
-            Unit::Threads => "threads",
-            Unit::Count | Unit::Text => "",
+            MetricUnit::Seconds => "s",
+            MetricUnit::Percent => "%",
+            MetricUnit::PercentagePoints => "percentage points",
+            MetricUnit::Threads => "threads",
+            MetricUnit::Count | MetricUnit::Text => "",
         }
     }
 }
 
 /// Which part of the output a metric belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Group {
+pub enum MetricGroup {
     /// Says what a row is about.
     Identity,
     /// The view's own metric, whichever that is.
@@ -77,52 +77,52 @@ pub enum Group {
     Evidence,
 }
 
-impl Group {
+impl MetricGroup {
     /// Every group, in the order of documentation.
-    pub const ALL: &'static [Group] = &[
-        Group::Identity,
-        Group::View,
-        Group::CriticalPath,
-        Group::Gains,
-        Group::Npt,
-        Group::Profile,
-        Group::Contention,
-        Group::Parallelism,
-        Group::Waits,
-        Group::Recording,
-        Group::Evidence,
+    pub const ALL: &'static [MetricGroup] = &[
+        MetricGroup::Identity,
+        MetricGroup::View,
+        MetricGroup::CriticalPath,
+        MetricGroup::Gains,
+        MetricGroup::Npt,
+        MetricGroup::Profile,
+        MetricGroup::Contention,
+        MetricGroup::Parallelism,
+        MetricGroup::Waits,
+        MetricGroup::Recording,
+        MetricGroup::Evidence,
     ];
 
     /// The group's heading.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
-            Group::Identity => "What a row is about",
-            Group::View => "The view's own metric",
-            Group::CriticalPath => "Critical path",
-            Group::Gains => "Slack, zeroing and what-if",
-            Group::Npt => "Normalised processor time",
-            Group::Profile => "Profiles and thread states",
-            Group::Contention => "Objects",
-            Group::Parallelism => "Parallelism",
-            Group::Waits => "Explained waits",
-            Group::Recording => "The run",
-            Group::Evidence => "Evidence",
+            MetricGroup::Identity => "What a row is about",
+            MetricGroup::View => "The view's own metric",
+            MetricGroup::CriticalPath => "Critical path",
+            MetricGroup::Gains => "Slack, zeroing and what-if",
+            MetricGroup::Npt => "Normalised processor time",
+            MetricGroup::Profile => "Profiles and thread states",
+            MetricGroup::Contention => "Objects",
+            MetricGroup::Parallelism => "Parallelism",
+            MetricGroup::Waits => "Explained waits",
+            MetricGroup::Recording => "The run",
+            MetricGroup::Evidence => "Evidence",
         }
     }
 }
 
 /// A metric or another column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Metric {
+pub struct MetricDefinition {
     /// Key in machine-readable output.
     pub name: &'static str,
     /// Column title for people.
     pub title: &'static str,
     /// Unit.
-    pub unit: Unit,
+    pub unit: MetricUnit,
     /// Where it belongs.
-    pub group: Group,
+    pub group: MetricGroup,
     /// What it means, in one paragraph.
     pub explanation: &'static str,
     /// Where it is defined.
@@ -144,7 +144,7 @@ pub struct Topic {
 
 /// The metric with this name.
 #[must_use]
-pub fn metric(name: &str) -> Option<&'static Metric> {
+pub fn metric(name: &str) -> Option<&'static MetricDefinition> {
     METRICS.iter().find(|metric| metric.name == name)
 }
 
@@ -162,9 +162,9 @@ pub fn blocked_metric(cause: longpole_trace::Cause) -> String {
 }
 
 /// Every metric and column, by group.
-pub const METRICS: &[Metric] = &joined::<{ length(PARTS) }>(PARTS);
+pub const METRICS: &[MetricDefinition] = &joined::<{ length(PARTS) }>(PARTS);
 
-const PARTS: &[&[Metric]] = &[
+const PARTS: &[&[MetricDefinition]] = &[
     identity::METRICS,
     view::METRICS,
     critical_path::METRICS,
@@ -178,7 +178,7 @@ const PARTS: &[&[Metric]] = &[
     evidence::METRICS,
 ];
 
-const fn length(parts: &[&[Metric]]) -> usize {
+const fn length(parts: &[&[MetricDefinition]]) -> usize {
     let (mut sum, mut at) = (0, 0);
     while at < parts.len() {
         sum += parts[at].len();
@@ -187,7 +187,7 @@ const fn length(parts: &[&[Metric]]) -> usize {
     sum
 }
 
-const fn joined<const LENGTH: usize>(parts: &[&[Metric]]) -> [Metric; LENGTH] {
+const fn joined<const LENGTH: usize>(parts: &[&[MetricDefinition]]) -> [MetricDefinition; LENGTH] {
     let mut all = [parts[0][0]; LENGTH];
     let (mut part, mut next) = (0, 0);
     while part < parts.len() {
@@ -225,8 +225,8 @@ mod tests {
     fn a_name_tells_its_unit() {
         for metric in METRICS {
             let is = |suffix: &str| metric.name.ends_with(suffix);
-            assert_eq!(metric.unit == Unit::Seconds, is("seconds"), "{}", metric.name);
-            let is_share = matches!(metric.unit, Unit::Percent | Unit::PercentagePoints);
+            assert_eq!(metric.unit == MetricUnit::Seconds, is("seconds"), "{}", metric.name);
+            let is_share = matches!(metric.unit, MetricUnit::Percent | MetricUnit::PercentagePoints);
             assert_eq!(is_share, is("percent"), "{}", metric.name);
         }
     }
@@ -246,7 +246,7 @@ mod tests {
     fn groups_are_contiguous_and_in_their_order() {
         let mut groups: Vec<_> = METRICS.iter().map(|metric| metric.group).collect();
         groups.dedup();
-        assert_eq!(groups, Group::ALL);
+        assert_eq!(groups, MetricGroup::ALL);
     }
 
     #[test]

@@ -19,9 +19,9 @@
 use std::collections::BTreeMap;
 
 use longpole_event::ThreadId;
-use longpole_trace::{PathId, Paths, Place, Program};
+use longpole_trace::{CodePlace, PathId, Paths, Program};
 
-use crate::analysis::{Analysis, By, Measures, Node, Row};
+use crate::analysis::{Analysis, By, Measures, Node, NodeRow};
 
 impl Measures {
     /// Adds the other's measures to these.
@@ -35,6 +35,7 @@ impl Measures {
         add_each(&mut self.npt_terms, &other.npt_terms);
         self.critical_cpu += other.critical_cpu;
         self.critical_elapsed += other.critical_elapsed;
+        self.caused_wait += other.caused_wait;
         self.idle_blame += other.idle_blame;
         self.observations += other.observations;
     }
@@ -75,8 +76,8 @@ pub fn rows(
     paths: &Paths,
     by: By,
     select: impl Fn(ThreadId) -> bool,
-) -> Vec<Row> {
-    let mut table = Table::default();
+) -> Vec<NodeRow> {
+    let mut table = NodeRowTable::default();
     // Work is charged to paths and threads, not to objects.
     if by == By::Object {
         return Vec::new();
@@ -88,7 +89,7 @@ pub fn rows(
             None => by_path.entry(charge.path).or_default().add(&charge.measures),
         }
     }
-    let node = |place: Place| match by {
+    let node = |place: CodePlace| match by {
         By::Line => Node::Line(place.procedure, place.line),
         _ => Node::Procedure(place.procedure),
     };
@@ -111,7 +112,7 @@ pub fn rows(
 pub(crate) fn outwards(
     paths: &Paths,
     mut by_path: BTreeMap<PathId, Measures>,
-    mut visit: impl FnMut(PathId, Place, &Measures),
+    mut visit: impl FnMut(PathId, CodePlace, &Measures),
 ) {
     // From the ends of the paths outwards: a path's number is larger than its caller's.
     while let Some((path, measures)) = by_path.pop_last() {
@@ -122,13 +123,13 @@ pub(crate) fn outwards(
 }
 
 #[derive(Default)]
-struct Table {
-    rows: BTreeMap<Node, Row>,
+struct NodeRowTable {
+    rows: BTreeMap<Node, NodeRow>,
 }
 
-impl Table {
-    fn row(&mut self, node: Node) -> &mut Row {
-        let new = || Row { node, own: Measures::default(), inclusive: Measures::default() };
+impl NodeRowTable {
+    fn row(&mut self, node: Node) -> &mut NodeRow {
+        let new = || NodeRow { node, own: Measures::default(), inclusive: Measures::default() };
         self.rows.entry(node).or_insert_with(new)
     }
 

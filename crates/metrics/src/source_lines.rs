@@ -14,7 +14,7 @@
 use std::collections::BTreeMap;
 
 use longpole_event::ThreadId;
-use longpole_trace::{PathId, Paths, Place, ProcedureId};
+use longpole_trace::{CodePlace, PathId, Paths, ProcedureId};
 
 use crate::analysis::{Analysis, Measures};
 use crate::rows::outwards;
@@ -34,7 +34,7 @@ pub struct SourceLine {
 
 /// What tells rows apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Key {
+enum SourceRowKey {
     /// A line of a file, by the file's number.
     Line(u32, u32),
     /// What has no line.
@@ -49,16 +49,16 @@ pub fn source_lines(
     select: impl Fn(ThreadId) -> bool,
 ) -> Vec<SourceLine> {
     let files = file_numbers(paths);
-    let key = |place: Place| match (files[place.procedure.0 as usize], place.line) {
-        (Some(file), line) if line > 0 => Key::Line(file, line),
-        _ => Key::Procedure(place.procedure),
+    let key = |place: CodePlace| match (files[place.procedure.0 as usize], place.line) {
+        (Some(file), line) if line > 0 => SourceRowKey::Line(file, line),
+        _ => SourceRowKey::Procedure(place.procedure),
     };
     let mut by_path: BTreeMap<PathId, Measures> = BTreeMap::new();
     for charge in analysis.charges.iter().filter(|charge| select(charge.thread)) {
         by_path.entry(charge.path).or_default().add(&charge.measures);
     }
-    let mut lines: BTreeMap<Key, (Measures, Measures)> = BTreeMap::new();
-    let mut procedures: BTreeMap<(Key, ProcedureId), (u64, u64)> = BTreeMap::new();
+    let mut lines: BTreeMap<SourceRowKey, (Measures, Measures)> = BTreeMap::new();
+    let mut procedures: BTreeMap<(SourceRowKey, ProcedureId), (u64, u64)> = BTreeMap::new();
     for (path, measures) in &by_path {
         if let Some(place) = paths.innermost(*path) {
             lines.entry(key(place)).or_default().0.add(measures);
@@ -73,7 +73,7 @@ pub fn source_lines(
     });
     let named = most(procedures);
     let row = |(key, (own, inclusive))| {
-        let line = if let Key::Line(_, line) = key { line } else { 0 };
+        let line = if let SourceRowKey::Line(_, line) = key { line } else { 0 };
         SourceLine { procedure: named[&key], line, own, inclusive }
     };
     lines.into_iter().map(row).collect()
@@ -95,8 +95,10 @@ fn file_numbers(paths: &Paths) -> Vec<Option<u32>> {
 }
 
 /// The procedure of each line in which most time passed itself, then inclusively; the first of equal ones.
-fn most(procedures: BTreeMap<(Key, ProcedureId), (u64, u64)>) -> BTreeMap<Key, ProcedureId> {
-    let mut best: BTreeMap<Key, ((u64, u64), ProcedureId)> = BTreeMap::new();
+fn most(
+    procedures: BTreeMap<(SourceRowKey, ProcedureId), (u64, u64)>,
+) -> BTreeMap<SourceRowKey, ProcedureId> {
+    let mut best: BTreeMap<SourceRowKey, ((u64, u64), ProcedureId)> = BTreeMap::new();
     for ((key, procedure), times) in procedures {
         let known = best.entry(key).or_insert((times, procedure));
         if times > known.0 {
@@ -114,7 +116,7 @@ mod tests {
 
     use super::*;
     use crate::drawn::Drawn;
-    use crate::{By, Options, analyse, rows};
+    use crate::{By, MetricOptions, analyse, rows};
 
     /// Puts every procedure into a file; those of names that begin alike share one.
     fn with_files(drawn: &mut Drawn, file: impl Fn(&str) -> String) {
@@ -125,7 +127,7 @@ mod tests {
             let place = old.innermost(path).unwrap();
             let procedure = old.procedure_named_by(place.procedure);
             let procedure = paths.procedure(Procedure { file: file(&procedure.name), ..procedure.clone() });
-            let place = paths.place(Place { procedure, line: place.line });
+            let place = paths.place(CodePlace { procedure, line: place.line });
             assert_eq!(paths.path(old.caller(path).unwrap(), place), path);
         }
         drawn.timelines.paths = paths;
@@ -168,7 +170,7 @@ mod tests {
         /// Lines have all that the table of procedures has.
         #[test]
         fn lines_add_up_to_the_table_of_procedures(timelines in random_timelines(4, 24)) {
-            let Ok(analysis) = analyse(&timelines, &Options::default());
+            let Ok(analysis) = analyse(&timelines, &MetricOptions::default());
             let mut drawn = Drawn { timelines, analysis };
             with_files(&mut drawn, |name| if name.len() % 2 == 0 { "even.c".into() } else { String::new() });
             let (program, paths) = (&drawn.timelines.program, &drawn.timelines.paths);
@@ -177,7 +179,7 @@ mod tests {
             let table = rows(&drawn.analysis, program, paths, By::Procedure, |_| true);
             table.iter().for_each(|row| procedures.add(&row.own));
             prop_assert_eq!(lines.running, procedures.running);
-            prop_assert_eq!(lines.idle_blame, procedures.idle_blame);
+            prop_assert_eq!(lines.caused_wait, procedures.caused_wait);
             prop_assert_eq!(lines.critical_cpu, procedures.critical_cpu);
             prop_assert_eq!(lines.blocked_in_all(), procedures.blocked_in_all());
         }

@@ -16,12 +16,12 @@
 use std::collections::BTreeMap;
 
 use longpole_event::{ThreadId, Time};
-use longpole_graph::{Arc, Level, Sweep};
-use longpole_trace::{Cause, PathId, Paths, Place, Program, State};
+use longpole_graph::{Arc, ParallelismLevel, Sweep};
+use longpole_trace::{Cause, CodePlace, ObservationKind, PathId, Paths, Program, State};
 use rustc_hash::FxHashMap;
 
 use crate::analysis::{By, Node};
-use crate::levels::{Levels, Seen};
+use crate::levels::{LevelTimes, SeenLevels};
 
 /// What a row of the table is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -130,7 +130,7 @@ pub struct Spreads {
 
 impl Spreads {
     /// Adds what passed since these looks.
-    pub(crate) fn look(&mut self, looks: &mut Looks, levels: &BothLevels, now: Time) {
+    pub(crate) fn look(&mut self, looks: &mut LevelsSeen, levels: &BothLevels, now: Time) {
         looks.nominal.catch_up(&levels.nominal, now, |level, time| self.nominal.add(level, time));
         looks.effective.catch_up(&levels.effective, now, |level, time| self.effective.add(level, time));
     }
@@ -152,15 +152,15 @@ pub struct StateRow {
 
 /// The state table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct States {
+pub struct StateTable {
     /// By node.
     pub rows: BTreeMap<Node, StateRow>,
 }
 
 /// Time by condition.
-pub(crate) type Account = BTreeMap<Condition, Spreads>;
+pub(crate) type ConditionTimes = BTreeMap<Condition, Spreads>;
 
-fn merge(into: &mut Account, from: &Account) {
+fn merge(into: &mut ConditionTimes, from: &ConditionTimes) {
     for (condition, spreads) in from {
         into.entry(*condition).or_default().merge(spreads);
     }
@@ -169,12 +169,12 @@ fn merge(into: &mut Account, from: &Account) {
 /// How long the run has been at each N and at each U.
 #[derive(Debug, Default)]
 pub(crate) struct BothLevels {
-    nominal: Levels,
-    effective: Levels,
+    nominal: LevelTimes,
+    effective: LevelTimes,
 }
 
 impl BothLevels {
-    pub fn pass(&mut self, from: Time, to: Time, level: Level) {
+    pub fn pass(&mut self, from: Time, to: Time, level: ParallelismLevel) {
         self.nominal.pass(from, to, level.nominal);
         self.effective.pass(from, to, level.effective);
     }
@@ -182,12 +182,12 @@ impl BothLevels {
 
 /// What has been told of both levels.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Looks {
-    nominal: Seen,
-    effective: Seen,
+pub(crate) struct LevelsSeen {
+    nominal: SeenLevels,
+    effective: SeenLevels,
 }
 
-impl Looks {
+impl LevelsSeen {
     /// Passes over what has been since the last look.
     pub fn skip(&mut self, levels: &BothLevels, now: Time) {
         self.nominal.catch_up(&levels.nominal, now, |_, _| {});
@@ -197,13 +197,13 @@ impl Looks {
 
 /// Time by level since the last observation, of one condition.
 #[derive(Clone, Debug, Default)]
-struct Pending {
+struct PendingLevels {
     nominal: Vec<(u32, u64)>,
     effective: Vec<(u32, u64)>,
 }
 
-impl Pending {
-    fn look(&mut self, looks: &mut Looks, levels: &BothLevels, now: Time) {
+impl PendingLevels {
+    fn look(&mut self, looks: &mut LevelsSeen, levels: &BothLevels, now: Time) {
         let add = |times: &mut Vec<(u32, u64)>, level, time| match times.last_mut() {
             Some((last, sum)) if *last == level => *sum += time,
             _ => times.push((level, time)),
@@ -212,7 +212,7 @@ impl Pending {
         looks.effective.catch_up(&levels.effective, now, |level, time| add(&mut self.effective, level, time));
     }
 
-    fn settle(&mut self, account: &mut Account, condition: Condition) {
+    fn settle(&mut self, account: &mut ConditionTimes, condition: Condition) {
         if self.nominal.is_empty() {
             return;
         }
@@ -223,41 +223,41 @@ impl Pending {
 }
 
 #[derive(Clone, Debug)]
-struct Seat {
-    looks: Looks,
+struct StateThread {
+    looks: LevelsSeen,
     path: PathId,
     /// The account of the path; of the thread, process or machine, where rows are of those.
     account: Option<u32>,
-    running: Pending,
-    spinning: Pending,
-    overhead: Pending,
+    running: PendingLevels,
+    spinning: PendingLevels,
+    overhead: PendingLevels,
 }
 
-impl Seat {
-    fn at(path: PathId) -> Seat {
+impl StateThread {
+    fn at(path: PathId) -> StateThread {
         let (running, spinning, overhead) = Default::default();
-        Seat { looks: Looks::default(), path, account: None, running, spinning, overhead }
+        StateThread { looks: LevelsSeen::default(), path, account: None, running, spinning, overhead }
     }
 }
 
 /// The sweep of the state table of procedures, lines, threads, processes, machines.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct StateSweep {
     by: By,
     levels: BothLevels,
-    seats: Vec<Seat>,
-    accounts: Vec<Account>,
+    per_thread: Vec<StateThread>,
+    accounts: Vec<ConditionTimes>,
     /// Accounts of nodes that are not of paths.
     of_nodes: BTreeMap<Node, u32>,
     of_paths: FxHashMap<PathId, u32>,
 }
 
-impl Watch {
+impl StateSweep {
     pub fn new(program: &Program, by: By) -> Self {
-        let mut watch = Watch {
+        let mut watch = StateSweep {
             by,
             levels: BothLevels::default(),
-            seats: program.threads.iter().map(|thread| Seat::at(thread.prefix)).collect(),
+            per_thread: program.threads.iter().map(|thread| StateThread::at(thread.prefix)).collect(),
             accounts: Vec::new(),
             of_nodes: BTreeMap::new(),
             of_paths: FxHashMap::default(),
@@ -272,9 +272,9 @@ impl Watch {
             let next = watch.accounts.len() as u32;
             let account = *watch.of_nodes.entry(node).or_insert(next);
             if account == next {
-                watch.accounts.push(Account::default());
+                watch.accounts.push(ConditionTimes::default());
             }
-            watch.seats[thread.index()].account = Some(account);
+            watch.per_thread[thread.index()].account = Some(account);
         }
         watch
     }
@@ -283,58 +283,58 @@ impl Watch {
         matches!(self.by, By::Procedure | By::Line)
     }
 
-    fn seat(&mut self, thread: ThreadId) -> &mut Seat {
-        if thread.index() >= self.seats.len() {
-            self.seats.resize(thread.index() + 1, Seat::at(Paths::ROOT));
+    fn of_thread(&mut self, thread: ThreadId) -> &mut StateThread {
+        if thread.index() >= self.per_thread.len() {
+            self.per_thread.resize(thread.index() + 1, StateThread::at(Paths::ROOT));
         }
-        &mut self.seats[thread.index()]
+        &mut self.per_thread[thread.index()]
     }
 
     /// The account of where the thread is.
     fn account(&mut self, thread: ThreadId) -> usize {
-        let Seat { path, account, .. } = *self.seat(thread);
+        let StateThread { path, account, .. } = *self.of_thread(thread);
         if let Some(account) = account {
             return account as usize;
         }
         let next = self.accounts.len() as u32;
         let account = *self.of_paths.entry(path).or_insert(next);
         if account == next {
-            self.accounts.push(Account::default());
+            self.accounts.push(ConditionTimes::default());
         }
-        self.seats[thread.index()].account = Some(account);
+        self.per_thread[thread.index()].account = Some(account);
         account as usize
     }
 
     fn settle(&mut self, thread: ThreadId) {
-        let seat = self.seat(thread);
-        let pending = [&seat.running, &seat.spinning, &seat.overhead];
+        let of_thread = self.of_thread(thread);
+        let pending = [&of_thread.running, &of_thread.spinning, &of_thread.overhead];
         if pending.iter().all(|pending| pending.nominal.is_empty()) {
             return;
         }
         let account = self.account(thread);
-        let (seat, account) = (&mut self.seats[thread.index()], &mut self.accounts[account]);
-        seat.running.settle(account, Condition::Running);
-        seat.spinning.settle(account, Condition::Spinning);
-        seat.overhead.settle(account, Condition::Overhead);
+        let (of_thread, account) = (&mut self.per_thread[thread.index()], &mut self.accounts[account]);
+        of_thread.running.settle(account, Condition::Running);
+        of_thread.spinning.settle(account, Condition::Spinning);
+        of_thread.overhead.settle(account, Condition::Overhead);
     }
 
     /// The table, once the sweep is finished.
-    pub fn into_states(mut self, paths: &Paths) -> States {
-        for thread in (0..self.seats.len()).map(ThreadId::from_index) {
+    pub fn into_states(mut self, paths: &Paths) -> StateTable {
+        for thread in (0..self.per_thread.len()).map(ThreadId::from_index) {
             self.settle(thread);
         }
-        let mut states = States::default();
+        let mut states = StateTable::default();
         for (node, account) in self.of_nodes {
             let own = std::mem::take(&mut self.accounts[account as usize]);
             states.rows.insert(node, StateRow { inclusive: own.clone(), own });
         }
         let by = self.by;
-        let node = |place: Place| match by {
+        let node = |place: CodePlace| match by {
             By::Line => Node::Line(place.procedure, place.line),
             _ => Node::Procedure(place.procedure),
         };
         let accounts = &mut self.accounts;
-        let mut by_path: BTreeMap<PathId, Account> = self
+        let mut by_path: BTreeMap<PathId, ConditionTimes> = self
             .of_paths
             .into_iter()
             .map(|(path, account)| (path, std::mem::take(&mut accounts[account as usize])))
@@ -356,46 +356,46 @@ impl Watch {
     }
 }
 
-impl Sweep for Watch {
-    fn pass(&mut self, from: Time, to: Time, level: Level) {
+impl Sweep for StateSweep {
+    fn pass(&mut self, from: Time, to: Time, level: ParallelismLevel) {
         self.levels.pass(from, to, level);
     }
 
     fn arc(&mut self, arc: Arc) {
-        self.seat(arc.thread);
+        self.of_thread(arc.thread);
         let Some(condition) = Condition::of(arc.state) else { return };
         if arc.state.is_on_cpu() {
-            let seat = &mut self.seats[arc.thread.index()];
+            let of_thread = &mut self.per_thread[arc.thread.index()];
             let pending = match condition {
-                Condition::Running => &mut seat.running,
-                Condition::Overhead => &mut seat.overhead,
-                _ => &mut seat.spinning,
+                Condition::Running => &mut of_thread.running,
+                Condition::Overhead => &mut of_thread.overhead,
+                _ => &mut of_thread.spinning,
             };
-            pending.look(&mut seat.looks, &self.levels, arc.to);
+            pending.look(&mut of_thread.looks, &self.levels, arc.to);
         } else {
             let account = self.account(arc.thread);
             let spreads = self.accounts[account].entry(condition).or_default();
-            spreads.look(&mut self.seats[arc.thread.index()].looks, &self.levels, arc.to);
+            spreads.look(&mut self.per_thread[arc.thread.index()].looks, &self.levels, arc.to);
         }
     }
 
     fn enter(&mut self, thread: ThreadId, time: Time, before: State, _state: State) {
         if before == State::Absent {
-            self.seat(thread);
-            let looks = &mut self.seats[thread.index()].looks;
-            *looks = Looks::default();
+            self.of_thread(thread);
+            let looks = &mut self.per_thread[thread.index()].looks;
+            *looks = LevelsSeen::default();
             looks.skip(&self.levels, time);
         }
     }
 
-    fn observe(&mut self, thread: ThreadId, _time: Time, path: PathId) {
+    fn observe(&mut self, thread: ThreadId, _time: Time, path: PathId, _: ObservationKind) {
         if !self.is_by_path() {
             return;
         }
-        let seat = self.seat(thread);
-        if seat.path != path {
-            seat.path = path;
-            seat.account = None;
+        let of_thread = self.of_thread(thread);
+        if of_thread.path != path {
+            of_thread.path = path;
+            of_thread.account = None;
         }
         self.settle(thread);
     }
@@ -407,8 +407,8 @@ mod tests {
 
     use super::*;
 
-    fn states(made: &MemoryTimelines, by: By) -> States {
-        let mut watch = Watch::new(&made.program, by);
+    fn states(made: &MemoryTimelines, by: By) -> StateTable {
+        let mut watch = StateSweep::new(&made.program, by);
         let Ok(()) = longpole_graph::sweep(made, false, &mut watch);
         watch.into_states(&made.paths)
     }

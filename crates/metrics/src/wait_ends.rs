@@ -22,39 +22,39 @@ const TRAIL: usize = 64;
 
 /// The thread that ended a wait, and its path when it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ender {
+pub(crate) struct WaitWaker {
     pub thread: ThreadId,
     pub path: PathId,
 }
 
 /// A wait that is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ended {
+pub(crate) struct EndedWait {
     pub since: Time,
     /// Nobody that was recorded, where absent.
-    pub by: Option<Ender>,
+    pub by: Option<WaitWaker>,
 }
 
 /// Follows the waits of all threads.
 #[derive(Debug)]
 pub(crate) struct WaitEnds {
-    seats: Vec<Seat>,
+    per_thread: Vec<WaitEndsThread>,
 }
 
 #[derive(Clone, Debug)]
-struct Seat {
+struct WaitEndsThread {
     /// Paths with the times from which on the thread was there; the newest last.
     trail: VecDeque<(Time, PathId)>,
     waits_since: Option<Time>,
     /// It is about to wait for an object.
     awaits: bool,
     state: State,
-    enabled: Option<(Time, Ender)>,
+    enabled: Option<(Time, WaitWaker)>,
 }
 
-impl Seat {
-    fn at(path: PathId) -> Seat {
-        Seat {
+impl WaitEndsThread {
+    fn at(path: PathId) -> WaitEndsThread {
+        WaitEndsThread {
             trail: VecDeque::from([(Time::ZERO, path)]),
             waits_since: None,
             awaits: false,
@@ -72,35 +72,37 @@ impl Seat {
 
 impl WaitEnds {
     pub fn new(program: &Program) -> Self {
-        WaitEnds { seats: program.threads.iter().map(|thread| Seat::at(thread.prefix)).collect() }
+        WaitEnds {
+            per_thread: program.threads.iter().map(|thread| WaitEndsThread::at(thread.prefix)).collect(),
+        }
     }
 
-    fn seat(&mut self, thread: ThreadId) -> &mut Seat {
-        if thread.index() >= self.seats.len() {
-            self.seats.resize(thread.index() + 1, Seat::at(longpole_trace::Paths::ROOT));
+    fn of_thread(&mut self, thread: ThreadId) -> &mut WaitEndsThread {
+        if thread.index() >= self.per_thread.len() {
+            self.per_thread.resize(thread.index() + 1, WaitEndsThread::at(longpole_trace::Paths::ROOT));
         }
-        &mut self.seats[thread.index()]
+        &mut self.per_thread[thread.index()]
     }
 
     /// All threads.
     pub fn threads(&self) -> impl Iterator<Item = ThreadId> + use<> {
-        (0..self.seats.len()).map(ThreadId::from_index)
+        (0..self.per_thread.len()).map(ThreadId::from_index)
     }
 
     /// Where the thread is.
     pub fn path(&mut self, thread: ThreadId) -> PathId {
-        self.seat(thread).trail.back().expect("a thread is always at some path").1
+        self.of_thread(thread).trail.back().expect("a thread is always at some path").1
     }
 
     pub fn observe(&mut self, thread: ThreadId, time: Time, path: PathId) {
-        let seat = self.seat(thread);
-        if seat.trail.back().is_some_and(|&(_, last)| last == path) {
+        let of_thread = self.of_thread(thread);
+        if of_thread.trail.back().is_some_and(|&(_, last)| last == path) {
             return;
         }
-        if seat.trail.len() == TRAIL {
-            seat.trail.pop_front();
+        if of_thread.trail.len() == TRAIL {
+            of_thread.trail.pop_front();
         }
-        seat.trail.push_back((time, path));
+        of_thread.trail.push_back((time, path));
     }
 
     pub fn depend(&mut self, dependence: Dependence) {
@@ -109,41 +111,46 @@ impl WaitEnds {
             return;
         }
         let path =
-            if source_time == time { self.path(source) } else { self.seat(source).path_at(source_time) };
-        self.seat(thread).enabled = Some((time, Ender { thread: source, path }));
+            if source_time == time { self.path(source) } else { self.of_thread(source).path_at(source_time) };
+        self.of_thread(thread).enabled = Some((time, WaitWaker { thread: source, path }));
+    }
+
+    /// Whether the thread is in a wait.
+    pub fn is_waiting(&mut self, thread: ThreadId) -> bool {
+        self.of_thread(thread).waits_since.is_some()
     }
 
     /// The thread is about to wait for an object.
     pub fn begin_wait(&mut self, thread: ThreadId) {
-        self.seat(thread).awaits = true;
+        self.of_thread(thread).awaits = true;
     }
 
     /// Follows a change of state; gives the wait that it ends.
-    pub fn enter(&mut self, thread: ThreadId, time: Time, state: State) -> Option<Ended> {
-        let seat = self.seat(thread);
-        let before = std::mem::replace(&mut seat.state, state);
-        let awaits = std::mem::take(&mut seat.awaits);
-        if seat.waits_since.is_some() && !awaits && goes_on(before, state) {
+    pub fn enter(&mut self, thread: ThreadId, time: Time, state: State) -> Option<EndedWait> {
+        let of_thread = self.of_thread(thread);
+        let before = std::mem::replace(&mut of_thread.state, state);
+        let awaits = std::mem::take(&mut of_thread.awaits);
+        if of_thread.waits_since.is_some() && !awaits && goes_on(before, state) {
             return None;
         }
         let ended = self.end(thread, time).map(|ended| match state {
             // Its own end cut the wait off.
-            State::Absent => Ended { by: None, ..ended },
+            State::Absent => EndedWait { by: None, ..ended },
             _ => ended,
         });
         if matches!(state, State::Blocked(_)) || (state == State::Spinning && awaits) {
-            self.seat(thread).waits_since = Some(time);
+            self.of_thread(thread).waits_since = Some(time);
         }
         ended
     }
 
     /// Ends the wait that the thread is in, at the end of the run or before.
-    pub fn end(&mut self, thread: ThreadId, time: Time) -> Option<Ended> {
-        let seat = self.seat(thread);
-        let enabled = seat.enabled.take();
-        let since = seat.waits_since.take()?;
-        let by = enabled.filter(|&(at, _)| at == time).map(|(_, ender)| ender);
-        Some(Ended { since, by })
+    pub fn end(&mut self, thread: ThreadId, time: Time) -> Option<EndedWait> {
+        let of_thread = self.of_thread(thread);
+        let enabled = of_thread.enabled.take();
+        let since = of_thread.waits_since.take()?;
+        let by = enabled.filter(|&(at, _)| at == time).map(|(_, waker)| waker);
+        Some(EndedWait { since, by })
     }
 }
 

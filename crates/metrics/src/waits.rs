@@ -32,11 +32,12 @@
 //! charged with all of the time), who ends a busy-wait that nobody told of, nor what a thread did before the steps that are kept.
 
 mod class;
-mod company;
 mod explanation;
+mod forks;
 mod history;
 mod limits;
 mod profile;
+mod spare_waits;
 mod step;
 mod synchronisation;
 mod verdict;
@@ -45,18 +46,22 @@ use std::collections::VecDeque;
 
 use longpole_event::{ThreadId, Time};
 use longpole_graph::{Dependence, Sweep};
-use longpole_trace::{Cause, Object, ObjectId, Objects, PathId, Paths, Place, Program, State};
+use longpole_trace::{
+    Acquisition, Cause, CodePlace, DependenceKind, Object, ObjectId, Objects, ObservationKind, PathId, Paths,
+    Program, State, TokenId,
+};
 use rustc_hash::FxHashMap;
 
 use crate::analysis::By;
 use crate::wait_ends::goes_on;
-use class::{Classes, Finished, Subject};
-pub use class::{Share, Source, Split, WaitClass, WaitKind};
-use company::{Company, Post, is_for_work};
-use explanation::{Explainer, Question};
-use history::{History, Pending, Release};
+use class::{Classes, FinishedWait, WaitClassSubject};
+pub use class::{Split, StepShare, WaitClass, WaitClassKind, WaitClassSource};
+use explanation::{Explainer, WaitQuestion};
+use forks::Forks;
+use history::{History, OngoingWait, WaitRelease};
 pub(crate) use limits::Limits;
-pub use step::{Category, Deed, GroupId, Step, StepId, StepTable, ThreadGroup};
+use spare_waits::{SpareWaits, WaitPoint, is_for_work};
+pub use step::{Category, GroupId, StepAction, StepId, StepTable, ThreadGroup, WaitStep};
 pub use verdict::Unwanted;
 use verdict::{is_most, unwanted};
 
@@ -86,7 +91,8 @@ pub(crate) struct Explanations<'a> {
     alive: usize,
     ended: VecDeque<ThreadId>,
     explainer: Explainer,
-    company: Company<Finished>,
+    company: SpareWaits<FinishedWait>,
+    forks: Forks,
     classes: Classes,
     /// The first object of the same kind and name.
     names: Vec<ObjectId>,
@@ -117,7 +123,8 @@ impl<'a> Explanations<'a> {
             alive: 0,
             ended: VecDeque::new(),
             explainer: Explainer::new(limits),
-            company: Company::default(),
+            company: SpareWaits::default(),
+            forks: Forks::default(),
             classes: Classes::default(),
             names: objects.all().iter().enumerate().map(name).collect(),
             causes: objects.all().iter().map(|object| object.kind.cause()).collect(),
@@ -145,9 +152,9 @@ impl<'a> Explanations<'a> {
         }
     }
 
-    fn scope(&self, path: PathId) -> Option<Place> {
+    fn scope(&self, path: PathId) -> Option<CodePlace> {
         let place = self.paths.innermost(path)?;
-        Some(if self.by == By::Line { place } else { Place { line: 0, ..place } })
+        Some(if self.by == By::Line { place } else { CodePlace { line: 0, ..place } })
     }
 
     /// The thread's history.
@@ -163,7 +170,13 @@ impl<'a> Explanations<'a> {
         (self.limits.all_steps / self.alive.max(1)).clamp(64, self.limits.steps.max(64))
     }
 
-    fn subject(&self, thread: ThreadId, path: PathId, object: Option<ObjectId>, kind: WaitKind) -> Subject {
+    fn subject(
+        &self,
+        thread: ThreadId,
+        path: PathId,
+        object: Option<ObjectId>,
+        kind: WaitClassKind,
+    ) -> WaitClassSubject {
         let program = self.program;
         let is_alike = |other: usize| {
             let other = ThreadId::from_index(other);
@@ -183,7 +196,10 @@ impl<'a> Explanations<'a> {
             _ => None,
         };
         let object = object.and_then(|object| self.names.get(object.index()).copied());
-        Subject { source: Source { thread: of, place: self.paths.innermost_id(path), object }, kind }
+        WaitClassSubject {
+            source: WaitClassSource { thread: of, place: self.paths.innermost_id(path), object },
+            kind,
+        }
     }
 
     /// The state as waits have it: who spins for an object by its own word waits as if it was blocked for that, up to
@@ -203,22 +219,26 @@ impl<'a> Explanations<'a> {
     fn finish_wait(&mut self, thread: ThreadId, now: u64, is_end: bool) {
         let history = &mut self.threads[thread.index()];
         let Some(pending) = history.pending.take() else { return };
-        let Pending { since, cause, object, .. } = pending;
+        let OngoingWait { since, cause, object, .. } = pending;
         // Where it waits may have been seen after it began to.
         let path = history.path;
         let release = history.released.filter(|release| release.time == now);
-        let question = Question { thread, from: since, to: now, cause, release };
+        let question = WaitQuestion { thread, from: since, to: now, cause, release };
         let context = (&mut self.steps, self.program);
         let explained = self.explainer.explain(&question, &self.threads, context);
         #[cfg(test)]
         self.log.push(tests::Logged::new(&question, &explained, &self.steps));
-        let subject = self.subject(thread, path, object, WaitKind::Blocked(cause));
+        let subject = self.subject(thread, path, object, WaitClassKind::Blocked(cause));
         let roots = explained.roots.clone();
         let is_over = !is_end || release.is_some();
-        let surely = if is_over { unwanted(cause, release.is_some()) } else { Some(Unwanted::End) };
+        let surely = match is_over {
+            true => unwanted(cause, release.is_some()),
+            // Whoever wants a lock wants it: that nobody gave it back is what there is to say.
+            false => Some(Unwanted::End).filter(|_| cause != Cause::Lock),
+        };
         let time = now - since;
         let is_most_of_run = is_most(time, self.program.elapsed_nanoseconds);
-        let finished = Finished { thread, subject, count: 1, time, explained, surely, is_most_of_run };
+        let finished = FinishedWait { thread, subject, count: 1, time, explained, surely, is_most_of_run };
         let post = self.post(thread, &pending);
         let decided = match post {
             Some(post) => self.company.leave(post, since, release.map(|release| release.act), finished),
@@ -230,7 +250,7 @@ impl<'a> Explanations<'a> {
         }
     }
 
-    fn add(&mut self, decided: company::Decided<Finished>) {
+    fn add(&mut self, decided: spare_waits::Decided<FinishedWait>) {
         for (mut finished, is_spare) in decided {
             if is_spare {
                 finished.surely.get_or_insert(Unwanted::Spare);
@@ -254,8 +274,8 @@ impl<'a> Explanations<'a> {
     }
 
     /// Where the thread waits for work, if it may be that.
-    fn post(&self, thread: ThreadId, pending: &Pending) -> Option<Post> {
-        let Pending { cause, object, path, is_told, .. } = *pending;
+    fn post(&self, thread: ThreadId, pending: &OngoingWait) -> Option<WaitPoint> {
+        let OngoingWait { cause, object, path, is_told, .. } = *pending;
         let process = self.program.threads.get(thread.index())?.process;
         // Where a told wait is may be seen only after it began; that it is for the same object has to do.
         let place = if is_told { None } else { Some(self.paths.innermost_id(path)?) };
@@ -263,7 +283,7 @@ impl<'a> Explanations<'a> {
         // Threads that park, or wait at a channel, do so on an object of their own each.
         let object = object.filter(|_| !matches!(cause, Cause::Park | Cause::Message));
         let is_known = object.is_some() || matches!(cause, Cause::Park | Cause::Message);
-        (is_known && is_for_work(cause)).then_some(Post { process, group, place, cause, object })
+        (is_known && is_for_work(cause)).then_some(WaitPoint { process, group, place, cause, object })
     }
 
     /// What the thread worked since the last look was on this path.
@@ -279,11 +299,12 @@ impl<'a> Explanations<'a> {
         let step = self.steps.intern(group, Category::Spinning, scope);
         let length = spun as f64;
         let roots = history::Roots { entries: Box::new([(step, length)]), split: Split::unexplained(length) };
-        let explained = explanation::Explained { direct: vec![(step, length, 0.0)], roots, is_cut: false };
-        let subject = self.subject(thread, path, None, WaitKind::Spinning);
+        let direct = vec![(step, length, 0.0)];
+        let explained = explanation::Explained { direct, roots, is_cut: false, difference: None };
+        let subject = self.subject(thread, path, None, WaitClassKind::Spinning);
         let count = std::mem::take(&mut self.threads[thread.index()].spins);
         let (surely, is_most_of_run) = (None, false);
-        let finished = Finished { thread, subject, count, time: spun, explained, surely, is_most_of_run };
+        let finished = FinishedWait { thread, subject, count, time: spun, explained, surely, is_most_of_run };
         self.add(vec![(finished, false)]);
     }
 
@@ -318,6 +339,9 @@ impl Sweep for Explanations<'_> {
 
     fn enter(&mut self, thread: ThreadId, time: Time, before: State, state: State) {
         self.know(thread);
+        if state == State::Absent {
+            self.settle(thread);
+        }
         let Some(state) = self.told(thread, before, state) else { return };
         let now = time.nanoseconds();
         self.finish_wait(thread, now, state == State::Absent);
@@ -334,7 +358,7 @@ impl Sweep for Explanations<'_> {
         let object = history.object.take();
         if let State::Blocked(cause) = state {
             let (path, is_told) = (history.path, history.is_told);
-            let pending = Pending { since: now, cause, object, path, is_told };
+            let pending = OngoingWait { since: now, cause, object, path, is_told };
             history.pending = Some(pending);
             if let Some(post) = self.post(thread, &pending) {
                 self.company.join(post, now);
@@ -350,7 +374,7 @@ impl Sweep for Explanations<'_> {
         }
     }
 
-    fn observe(&mut self, thread: ThreadId, time: Time, path: PathId) {
+    fn observe(&mut self, thread: ThreadId, time: Time, path: PathId, _: ObservationKind) {
         self.know(thread);
         if self.threads[thread.index()].group.is_none() {
             let group = self.steps.group_at(thread, path, (self.program, self.paths));
@@ -377,14 +401,33 @@ impl Sweep for Explanations<'_> {
             return;
         }
         self.know(source.max(thread));
+        if dependence.kind == DependenceKind::Create {
+            self.fork(source, thread);
+        }
+        if dependence.kind == DependenceKind::Join {
+            self.join_ended(thread, source, source_time.nanoseconds());
+        }
         let source_time = source_time.nanoseconds();
         let act = self.threads[source.index()].release(source, source_time, self.limits.tolerance);
-        let release = Release { act, source, source_time, time: time.nanoseconds(), object };
+        let release = WaitRelease { act, source, source_time, time: time.nanoseconds(), object };
         self.threads[thread.index()].receive(release, self.limits.releases);
+    }
+
+    fn release(&mut self, thread: ThreadId, time: Time, token: TokenId) {
+        self.know(thread);
+        self.may_end(thread, time, token);
+    }
+
+    fn acquire(&mut self, thread: ThreadId, _time: Time, acquisition: Acquisition) {
+        self.know(thread);
+        self.join(thread, acquisition);
     }
 
     fn finish(&mut self, end: Time) {
         let now = end.nanoseconds();
+        for index in 0..self.threads.len() {
+            self.settle(ThreadId::from_index(index));
+        }
         for index in 0..self.threads.len() {
             let thread = ThreadId::from_index(index);
             self.finish_wait(thread, now, true);

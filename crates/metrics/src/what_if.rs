@@ -8,26 +8,29 @@
 //!   T2  AACCCCCC      A at 0.5 and C at 0.5: T1 6, T2 4: from 8 to 6; alone they gain 1 and 0
 //! ```
 //! Two lengths: of the critical path by CPU time, which is what the run needs if there are enough processors and nothing
-//! else waits; and the elapsed time, in which ready time, devices and unexplained waits last as long as they did.
+//! else waits; and the elapsed time, for which the graph is executed anew on the machine's processors.
 //!
-//! Time and memory: as [`Lanes`], which has two lanes more than there are changes.
+//! Time and memory: as [`Lanes`], which has two lanes more than there are changes, and an [`ExecutionPlan`].
+
+use std::collections::BTreeMap;
 
 use longpole_event::{ProcessId, ThreadId};
 use longpole_graph::sweep;
-use longpole_trace::{ObjectId, PathId, Paths, ProcedureId, Program, Timelines};
+use longpole_trace::{Folding, ObjectId, PathId, Paths, ProcedureId, Program, Timelines, Unfolded};
 
-use crate::analysis::{Charge, Measures, Options, PathSegment, Weight};
-use crate::foresight::Foresight;
-use crate::lanes::{Lanes, Lengths};
+use crate::analysis::{Analysis, Charge, Measures, MetricOptions, PathSegment, Weight};
+use crate::execution::{ExecutionPlan, PlaceFactors};
+use crate::lanes::{LaneLengths, Lanes};
+use crate::lookahead::LaneLookahead;
 use crate::marks::{Mark, ObjectMark, Rules};
-use crate::path_charges::PathCharges;
+use crate::work_on_path::WorkOnPath;
 
 /// Whose work changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Subject {
-    /// A procedure's own work.
+pub enum ChangeSubject {
+    /// A procedure's own work, with what is folded into it.
     Procedure(ProcedureId),
-    /// All work on behalf of a procedure.
+    /// A procedure with all that it calls and starts.
     Inclusive(ProcedureId),
     /// Lines of procedures, their own work.
     Lines(Vec<(ProcedureId, u32)>),
@@ -39,27 +42,36 @@ pub enum Subject {
     Processes(Vec<ProcessId>),
 }
 
-impl Subject {
-    fn has(&self, program: &Program, paths: &Paths, thread: ThreadId, path: PathId) -> bool {
-        let innermost = || paths.innermost(path);
+impl ChangeSubject {
+    fn has(&self, (program, paths, folding): WorkTree<'_>, thread: ThreadId, path: PathId) -> bool {
+        let innermost = || paths.innermost(folding.owner(path));
         match self {
-            Subject::Procedure(procedure) => innermost().is_some_and(|place| place.procedure == *procedure),
-            Subject::Inclusive(procedure) => paths.places_of(path).any(|place| place.procedure == *procedure),
-            Subject::Lines(lines) => {
+            ChangeSubject::Procedure(procedure) => {
+                innermost().is_some_and(|place| place.procedure == *procedure)
+            }
+            ChangeSubject::Inclusive(procedure) => {
+                paths.places_of(path).any(|place| place.procedure == *procedure)
+            }
+            ChangeSubject::Lines(lines) => {
                 innermost().is_some_and(|place| lines.contains(&(place.procedure, place.line)))
             }
-            Subject::Objects(_) => false,
-            Subject::Threads(threads) => threads.contains(&thread),
-            Subject::Processes(processes) => processes.contains(&program.threads[thread.index()].process),
+            ChangeSubject::Objects(_) => false,
+            ChangeSubject::Threads(threads) => threads.contains(&thread),
+            ChangeSubject::Processes(processes) => {
+                processes.contains(&program.threads[thread.index()].process)
+            }
         }
     }
 }
 
+/// What work is found in, and to whom its paths belong.
+type WorkTree<'a> = (&'a Program, &'a Paths, &'a Folding);
+
 /// One change.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Change {
+pub struct WorkChange {
     /// Whose work.
-    pub subject: Subject,
+    pub subject: ChangeSubject,
     /// What it is multiplied by; not negative.
     pub factor: f64,
 }
@@ -68,18 +80,21 @@ pub struct Change {
 #[derive(Clone, Debug, Default)]
 pub struct WhatIf {
     /// As recorded.
-    pub before: Before,
+    pub before: RecordedLengths,
+    /// By what part of its time the recorded run, executed anew without a change, is off; `None` where it has too many events to
+    /// be executed, and the elapsed times are those of the graph without limits by processors.
+    pub execution_error: Option<f64>,
     /// Gain of each change alone.
-    pub alone: Vec<Saved>,
+    pub alone: Vec<PredictedGain>,
     /// Gain of all of them.
-    pub together: Saved,
+    pub together: PredictedGain,
     /// What is on the critical path by CPU time after all changes: each charge's `critical_cpu`, by thread and path.
     pub path: Vec<Charge>,
 }
 
 /// Lengths as recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Before {
+pub struct RecordedLengths {
     /// Of the critical path by CPU time.
     pub path: u64,
     /// Of the run.
@@ -88,7 +103,7 @@ pub struct Before {
 
 /// What a change gains; less than 0 where the run becomes longer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Saved {
+pub struct PredictedGain {
     /// Of the critical path by CPU time.
     pub path: f64,
     /// Of the elapsed time.
@@ -97,19 +112,18 @@ pub struct Saved {
 
 /// Lane i is change i alone; the last one is all of them.
 #[derive(Clone, Debug)]
-struct ChangeRules<'a> {
-    program: &'a Program,
-    paths: &'a Paths,
-    changes: &'a [Change],
+pub(crate) struct ChangeRules<'a> {
+    tree: WorkTree<'a>,
+    changes: &'a [WorkChange],
     of_object: Vec<Vec<ObjectMark>>,
 }
 
 impl<'a> ChangeRules<'a> {
-    fn new<T: Timelines>(timelines: &'a T, changes: &'a [Change]) -> Self {
+    pub fn new<T: Timelines>(timelines: &'a T, changes: &'a [WorkChange], folding: &'a Folding) -> Self {
         let mut of_object: Vec<Vec<ObjectMark>> = vec![Vec::new(); timelines.objects().all().len()];
         let mut all = vec![1.0; of_object.len()];
         for (lane, change) in changes.iter().enumerate() {
-            let Subject::Objects(objects) = &change.subject else { continue };
+            let ChangeSubject::Objects(objects) = &change.subject else { continue };
             for object in objects {
                 of_object[object.index()].push(ObjectMark { lane: lane as u32, factor: change.factor });
                 all[object.index()] *= change.factor;
@@ -120,13 +134,26 @@ impl<'a> ChangeRules<'a> {
                 marks.push(ObjectMark { lane: changes.len() as u32, factor });
             }
         }
-        ChangeRules { program: timelines.program(), paths: timelines.paths(), changes, of_object }
+        ChangeRules { tree: (timelines.program(), timelines.paths(), folding), changes, of_object }
     }
 
     /// What work of this thread at this path is multiplied by.
     fn factor(&self, thread: ThreadId, path: PathId) -> f64 {
-        let is_met = |change: &&Change| change.subject.has(self.program, self.paths, thread, path);
-        self.changes.iter().filter(is_met).map(|change| change.factor).product()
+        self.factor_of(thread, path, |_| true)
+    }
+
+    /// The same with those changes alone whose positions are meant.
+    pub fn factor_of(&self, thread: ThreadId, path: PathId, is_meant: impl Fn(usize) -> bool) -> f64 {
+        let meant = self.changes.iter().enumerate().filter(|&(index, _)| is_meant(index));
+        meant
+            .filter(|(_, change)| change.subject.has(self.tree, thread, path))
+            .map(|(_, change)| change.factor)
+            .product()
+    }
+
+    /// Whether a path's work is another thing for another thread.
+    pub fn tells_threads_apart(&self) -> bool {
+        tell_threads_apart(self.changes)
     }
 }
 
@@ -135,14 +162,18 @@ impl Rules for ChangeRules<'_> {
         self.changes.len() + 1
     }
 
-    fn key(&self, thread: ThreadId, path: PathId) -> (ThreadId, PathId) {
-        (thread, path)
+    fn tell_paths_apart(&self) -> bool {
+        true
+    }
+
+    fn thread_key(&self, thread: ThreadId) -> ThreadId {
+        if tell_threads_apart(self.changes) { thread } else { ThreadId(0) }
     }
 
     fn marks(&self, thread: ThreadId, path: PathId, marks: &mut Vec<Mark>) {
         let before = marks.len();
         for (lane, change) in self.changes.iter().enumerate() {
-            if change.subject.has(self.program, self.paths, thread, path) {
+            if change.subject.has(self.tree, thread, path) {
                 marks.push(Mark { lane: lane as u32, left_out: 1.0 - change.factor, on_path: false });
             }
         }
@@ -157,54 +188,107 @@ impl Rules for ChangeRules<'_> {
     }
 }
 
-/// The run with these changes.
+/// Whether a path's work is another thing for another thread.
+fn tell_threads_apart(changes: &[WorkChange]) -> bool {
+    let is_of_threads = |change: &WorkChange| {
+        matches!(change.subject, ChangeSubject::Threads(_) | ChangeSubject::Processes(_))
+    };
+    changes.iter().any(is_of_threads)
+}
+
+/// The run with these changes, whose analysis this is. A procedure's own work is what `folding` gives it.
 ///
 /// # Errors
 /// What the timelines say when they cannot be read.
 pub fn what_if<T: Timelines>(
     timelines: &T,
-    options: &Options,
-    changes: &[Change],
+    options: &MetricOptions,
+    analysis: &Analysis,
+    changes: &[WorkChange],
+    folding: &Folding,
 ) -> Result<WhatIf, T::Error> {
     let program = timelines.program();
-    let foresight = Foresight::of(timelines)?;
-    let rules = ChangeRules::new(timelines, changes);
-    let lanes = |weight| Lanes::new(program, weight, &foresight, rules.clone(), &[]);
-    let mut both = (lanes(Weight::Cpu).following(changes.len()), lanes(Weight::Elapsed));
-    sweep(timelines, options.io_idle, &mut both)?;
-    let (cpu, elapsed) = (both.0.into_lengths(), both.1.into_lengths());
-    let saved = |lane: usize| Saved { path: cpu.gains[lane], elapsed: elapsed.gains[lane] };
-    let path = new_path(timelines, options, &cpu.segments, &rules)?;
-    let Lengths { base, .. } = cpu;
+    let foresight = LaneLookahead::of(timelines, options.order)?;
+    let rules = ChangeRules::new(timelines, changes, folding);
+    let tree = (program, timelines.paths());
+    let lanes = |weight| Lanes::new(tree, weight, &foresight, rules.clone(), analysis);
+    let mut cpu = lanes(Weight::Cpu).following(changes.len());
+    sweep(&Unfolded(timelines), options.io_idle, &mut cpu)?;
+    let cpu = cpu.into_lengths();
+    let plan = ExecutionPlan::of(timelines, analysis, &foresight)?;
+    let elapsed = match &plan {
+        Some(plan) => (0..=changes.len()).map(|lane| executed(plan, &rules, lane)).collect(),
+        None => {
+            let mut elapsed = lanes(Weight::Elapsed);
+            sweep(&Unfolded(timelines), options.io_idle, &mut elapsed)?;
+            elapsed.into_lengths().gains
+        }
+    };
+    let saved = |lane: usize| PredictedGain { path: cpu.gains[lane], elapsed: elapsed[lane] };
+    let path = new_path(timelines, analysis, &cpu.segments, &rules)?;
+    let LaneLengths { base, .. } = cpu;
     Ok(WhatIf {
-        before: Before { path: base, elapsed: program.elapsed_nanoseconds },
+        before: RecordedLengths { path: base, elapsed: program.elapsed_nanoseconds },
+        execution_error: plan.map(|plan| plan.error()),
         alone: (0..changes.len()).map(saved).collect(),
         together: saved(changes.len()),
         path,
     })
 }
 
+/// What a change alone, or behind the last of them all together, gains on the machine's processors. Waits for an object
+/// at a factor of their time gain that part of what none of them would.
+fn executed(plan: &ExecutionPlan, rules: &ChangeRules<'_>, lane: usize) -> f64 {
+    let changes: Vec<&WorkChange> = rules
+        .changes
+        .iter()
+        .enumerate()
+        .filter(|&(i, _)| i == lane || lane == rules.changes.len())
+        .map(|c| c.1)
+        .collect();
+    let work = |thread: ThreadId, path: PathId| {
+        rules.factor_of(thread, path, |index| index == lane || lane == rules.changes.len())
+    };
+    let factor =
+        PlaceFactors { work, spinning: |_, _| 1.0, tells_threads_apart: tell_threads_apart(rules.changes) };
+    let of_work = plan.gain(&factor, |_| false);
+    let of_objects = changes.iter().filter(|change| matches!(change.subject, ChangeSubject::Objects(_)));
+    let (number, left) = of_objects.fold((0, 0.0), |(n, left), change| (n + 1, left + change.factor));
+    if number == 0 {
+        return of_work;
+    }
+    let is_free = |object: ObjectId| {
+        let has = |change: &&WorkChange| matches!(&change.subject, ChangeSubject::Objects(of) if of.contains(&object));
+        changes.iter().any(has)
+    };
+    of_work + (1.0 - left / f64::from(number)) * (plan.gain(&factor, is_free) - of_work)
+}
+
 /// What the path after all changes consists of.
 fn new_path<T: Timelines>(
     timelines: &T,
-    options: &Options,
+    analysis: &Analysis,
     segments: &[PathSegment],
     rules: &ChangeRules<'_>,
 ) -> Result<Vec<Charge>, T::Error> {
-    let mut charges = PathCharges::new(timelines.program(), Weight::Cpu, segments);
-    sweep(timelines, options.io_idle, &mut charges)?;
-    let mut path: Vec<Charge> = charges
-        .ledger
-        .into_entries()
-        .into_iter()
-        .map(|entry| {
-            let time = entry.value as f64 * rules.factor(entry.thread, entry.path);
-            let measures = Measures { critical_cpu: time.round() as u64, ..Measures::default() };
-            Charge { thread: entry.thread, path: entry.path, measures }
-        })
-        .collect();
-    path.sort_by_key(|charge| (charge.thread, charge.path));
-    Ok(path)
+    let tree = (timelines.program(), timelines.paths());
+    let mut work = WorkOnPath::new(tree, analysis, segments);
+    sweep(&Unfolded(timelines), false, &mut work)?;
+    let mut times: BTreeMap<(ThreadId, PathId), f64> = BTreeMap::new();
+    for ((thread, path), time) in work.into_times() {
+        let owner = rules.tree.2.owner(path);
+        *times.entry((thread, owner)).or_default() += time * rules.factor(thread, path);
+    }
+    // Rounded so that the sum stays what it is.
+    let (mut sum, mut given) = (0.0, 0);
+    let charge = |((thread, path), time): ((ThreadId, PathId), f64)| {
+        sum += time;
+        let up_to = f64::round(sum) as u64;
+        let critical_cpu = up_to.saturating_sub(given);
+        given = up_to.max(given);
+        Charge { thread, path, measures: Measures { critical_cpu, ..Measures::default() } }
+    };
+    Ok(times.into_iter().map(charge).filter(|charge| charge.measures.critical_cpu > 0).collect())
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use longpole_metrics::{
-    Analysis, By, Condition, Contention, Demand, Node, Options, Spreads, States, analyse, details,
+    Analysis, By, Condition, Contention, DetailsDemand, MetricOptions, Node, Spreads, StateTable, analyse,
+    details,
 };
 use longpole_testkit::contended::{self, Holding, TickLevels};
 use longpole_testkit::{MemoryTimelines, random_timelines};
@@ -15,14 +16,17 @@ fn objects(made: &MemoryTimelines) -> impl Iterator<Item = ObjectId> + use<> {
 }
 
 fn contention(made: &MemoryTimelines, io_idle: bool) -> Contention {
-    let demand = Demand { contention: true, contended: objects(made).collect(), ..Demand::default() };
-    let Ok(found) = details(made, &Options { io_idle }, &demand, &Analysis::default());
+    let demand =
+        DetailsDemand { contention: true, contended: objects(made).collect(), ..DetailsDemand::default() };
+    let Ok(found) =
+        details(made, &MetricOptions { io_idle, ..MetricOptions::default() }, &demand, &Analysis::default());
     found.contention.expect("it was demanded")
 }
 
-fn states(made: &MemoryTimelines, io_idle: bool, by: By) -> States {
-    let demand = Demand { states: Some(by), ..Demand::default() };
-    let Ok(found) = details(made, &Options { io_idle }, &demand, &Analysis::default());
+fn states(made: &MemoryTimelines, io_idle: bool, by: By) -> StateTable {
+    let demand = DetailsDemand { states: Some(by), ..DetailsDemand::default() };
+    let Ok(found) =
+        details(made, &MetricOptions { io_idle, ..MetricOptions::default() }, &demand, &Analysis::default());
     found.states.expect("it was demanded")
 }
 
@@ -55,28 +59,42 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    fn blame_equals_that_of_each_wait(made in random_timelines(4, 60)) {
-        let Ok(analysis) = analyse(&made, &Options::default());
+    fn waits_are_caused_by_who_ended_each(made in random_timelines(4, 60)) {
+        let Ok(analysis) = analyse(&made, &MetricOptions::default());
         let fast: BTreeMap<_, _> = analysis
             .charges
             .iter()
-            .filter(|charge| charge.measures.idle_blame > 0)
-            .map(|charge| ((charge.thread, charge.path), charge.measures.idle_blame))
+            .filter(|charge| charge.measures.caused_wait > 0)
+            .map(|charge| ((charge.thread, charge.path), charge.measures.caused_wait))
             .collect();
-        prop_assert_eq!(fast, contended::idle_blame(&made));
+        prop_assert_eq!(fast, contended::caused_waits(&made));
     }
 
     #[test]
-    fn all_blame_is_the_waiting_time_that_a_dependence_ended(made in random_timelines(5, 90)) {
-        let Ok(analysis) = analyse(&made, &Options::default());
-        let blame: u64 = analysis.charges.iter().map(|charge| charge.measures.idle_blame).sum();
+    fn all_waits_that_are_caused_are_the_waiting_time_that_a_dependence_ended(made in random_timelines(5, 90)) {
+        let Ok(analysis) = analyse(&made, &MetricOptions::default());
+        let blame: u64 = analysis.charges.iter().map(|charge| charge.measures.caused_wait).sum();
         let ended = contended::waits(&made);
-        let ended: u64 = ended.iter().filter(|wait| wait.ender.is_some()).map(|wait| wait.to - wait.from).sum();
+        let ended: u64 = ended.iter().filter(|wait| wait.waker.is_some()).map(|wait| wait.to - wait.from).sum();
         prop_assert_eq!(blame, ended);
         let waited = analysis.charges.iter().map(|charge| &charge.measures);
         let waited: u64 =
             waited.map(|measures| measures.blocked_in_all() + measures.spinning + measures.ready).sum();
         prop_assert!(blame <= waited);
+    }
+
+    #[test]
+    fn blame_is_the_idle_processors_time_tick_by_tick(made in random_timelines(5, 90), cpus in 1..5_u32) {
+        let mut made = made;
+        made.program.machines[0].cpus = cpus;
+        let Ok(analysis) = analyse(&made, &MetricOptions::default());
+        let slow = contended::idle_blame(&made);
+        for charge in &analysis.charges {
+            let expected = slow.get(&(charge.thread, charge.path)).copied().unwrap_or(0.0);
+            prop_assert!((charge.measures.idle_blame as f64 - expected).abs() <= 0.51, "{} for {expected}", charge.measures.idle_blame);
+        }
+        let whole: f64 = slow.values().sum();
+        prop_assert!(whole <= f64::from(cpus) * made.program.elapsed_nanoseconds as f64 + 1e-6);
     }
 
     #[test]
@@ -100,9 +118,9 @@ proptest! {
         }
         let ended = waits.iter().filter(|wait| wait.object.is_some()).count() as u64;
         prop_assert_eq!(fast.threads.values().map(|pair| pair.count).sum::<u64>(), ended);
-        for (&(thread, ender), pair) in &fast.threads {
-            let is_it = |wait: &&contended::Wait| {
-                wait.object.is_some() && wait.thread == thread && wait.ender.map(|(by, _)| by) == ender
+        for (&(thread, waker), pair) in &fast.threads {
+            let is_it = |wait: &&contended::ContendedWait| {
+                wait.object.is_some() && wait.thread == thread && wait.waker.map(|(by, _)| by) == waker
             };
             let waited: u64 = waits.iter().filter(is_it).map(|wait| wait.to - wait.from).sum();
             prop_assert_eq!(pair.waited, waited);

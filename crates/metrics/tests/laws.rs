@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use longpole_event::{ThreadId, Time};
-use longpole_metrics::{Analysis, By, CriticalPath, Measures, Node, Options, analyse, rows};
+use longpole_metrics::{Analysis, By, CriticalPath, Measures, MetricOptions, Node, Order, analyse, rows};
 use longpole_testkit::{MemoryTimelines, oracle, random_timelines};
-use longpole_trace::{Cause, DependenceKind, Item, PathId, State, What};
+use longpole_trace::{Cause, DependenceKind, Item, ItemKind, ObservationKind, PathId, State};
 use proptest::prelude::*;
 
+/// The slow oracles follow every arc of a random graph, whatever it stands for.
 fn analysis(made: &MemoryTimelines, io_idle: bool) -> Analysis {
-    let Ok(analysis) = analyse(made, &Options { io_idle });
+    let Ok(analysis) = analyse(made, &MetricOptions { io_idle, order: Order::Recorded });
     analysis
 }
 
@@ -35,7 +36,7 @@ fn is_connected(made: &MemoryTimelines, path: &CriticalPath) -> bool {
     first
         && path.segments.windows(2).all(|pair| {
             made.items.iter().any(|item| {
-                let What::Depend { source, source_time, .. } = item.what else { return false };
+                let ItemKind::Depend { source, source_time, .. } = item.what else { return false };
                 (item.thread, item.time) == (pair[1].thread, pair[1].from)
                     && (source, source_time) == (pair[0].thread, pair[0].to)
             })
@@ -53,7 +54,7 @@ fn relabelled(made: &MemoryTimelines) -> MemoryTimelines {
     }
     for item in &mut other.items {
         item.thread = renamed(item.thread);
-        if let What::Depend { source, .. } = &mut item.what {
+        if let ItemKind::Depend { source, .. } = &mut item.what {
             *source = renamed(*source);
         }
     }
@@ -206,7 +207,7 @@ proptest! {
     fn a_wait_that_another_thread_ended_is_not_on_the_elapsed_path(made in random_timelines(4, 60)) {
         let path = analysis(&made, false).critical_elapsed;
         for item in &made.items {
-            let What::Depend { source, source_time, .. } = item.what else { continue };
+            let ItemKind::Depend { source, source_time, .. } = item.what else { continue };
             let time = item.time.nanoseconds();
             if source_time != item.time || time == 0 {
                 continue;
@@ -268,9 +269,9 @@ fn nonsense() -> impl Strategy<Value = MemoryTimelines> {
         (0..Cause::ALL.len()).prop_map(|index| State::Blocked(Cause::ALL[index])),
     ];
     let what = prop_oneof![
-        4 => state.prop_map(What::State),
-        2 => (0..4_u32).prop_map(|path| What::Observe(PathId(path))),
-        3 => (0..4_u32, 0..60_u64).prop_map(|(source, time)| What::Depend {
+        4 => state.prop_map(ItemKind::State),
+        2 => (0..4_u32).prop_map(|path| ItemKind::Observe { path: PathId(path), kind: ObservationKind::Boundary }),
+        3 => (0..4_u32, 0..60_u64).prop_map(|(source, time)| ItemKind::Depend {
             source: ThreadId(source),
             source_time: Time::from_nanoseconds(time),
             kind: DependenceKind::Wake,

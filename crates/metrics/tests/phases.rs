@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use longpole_event::Time;
-use longpole_metrics::{Analysis, Options, analyse};
+use longpole_metrics::{Analysis, MetricOptions, analyse};
 use longpole_testkit::{MemoryTimelines, draw, random_timelines};
 use longpole_trace::{PathId, Phase, Program, Timelines};
 use proptest::prelude::*;
@@ -32,8 +32,8 @@ fn add(charges: &mut Charges, analysis: &Analysis, program: &Program) {
     }
 }
 
-fn analysis<T: Timelines<Error = std::convert::Infallible>>(timelines: &T, io_idle: bool) -> Analysis {
-    let Ok(analysis) = analyse(timelines, &Options { io_idle });
+fn analysis<T: Timelines<Error = std::convert::Infallible> + Sync>(timelines: &T, io_idle: bool) -> Analysis {
+    let Ok(analysis) = analyse(timelines, &MetricOptions { io_idle, ..MetricOptions::default() });
     analysis
 }
 

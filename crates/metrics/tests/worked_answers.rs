@@ -1,6 +1,6 @@
 //! Worked answers (metrics.md §10): cases whose numbers were computed by hand.
 
-use longpole_metrics::{Analysis, By, Measures, Node, Options, analyse, rows};
+use longpole_metrics::{Analysis, By, Measures, MetricOptions, Node, analyse, rows};
 use longpole_testkit::{MemoryTimelines, draw};
 use longpole_trace::Cause;
 
@@ -9,14 +9,14 @@ struct Case {
     analysis: Analysis,
 }
 
-fn case_with(text: &str, options: Options) -> Case {
+fn case_with(text: &str, options: MetricOptions) -> Case {
     let timelines = draw(text);
     let Ok(analysis) = analyse(&timelines, &options);
     Case { timelines, analysis }
 }
 
 fn case(text: &str) -> Case {
-    case_with(text, Options::default())
+    case_with(text, MetricOptions::default())
 }
 
 impl Case {
@@ -169,7 +169,7 @@ fn a_wait_for_a_device_is_busy_or_idle_and_weighs_by_elapsed_time() {
     // io busy: 0..6 two: 3 each; 6..8 R alone; 8 W alone.
     busy.assert_npt(&[("R", 5.0), ("W", 4.0)]);
     // io idle: 0..2 two: 1 each; 2..6 W alone 4; 6..8 R alone 2; 8 W alone 1.
-    let idle = case_with(text, Options { io_idle: true });
+    let idle = case_with(text, MetricOptions { io_idle: true, ..MetricOptions::default() });
     idle.assert_npt(&[("R", 3.0), ("W", 6.0)]);
 }
 

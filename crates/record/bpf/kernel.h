@@ -64,7 +64,56 @@ struct path {
 
 struct file {
 	struct inode *f_inode;
+	void *private_data;
 	struct path f_path;
+};
+
+struct kiocb {
+	struct file *ki_filp;
+};
+
+struct iov_iter {
+	unsigned long count;
+};
+
+struct in6_addr {
+	union {
+		u32 u6_addr32[4];
+	} in6_u;
+};
+
+struct sock_common {
+	u32 skc_daddr;
+	u32 skc_rcv_saddr;
+	u16 skc_dport;
+	u16 skc_num;
+	u16 skc_family;
+	struct in6_addr skc_v6_daddr;
+	struct in6_addr skc_v6_rcv_saddr;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+};
+
+struct unix_sock {
+	struct sock *peer;
+};
+
+struct socket {
+	struct sock *sk;
+};
+
+struct upid {
+	int nr;
+};
+
+struct pid {
+	struct upid numbers[1];
+};
+
+struct eventfd_ctx {
+	unsigned int flags;
 };
 
 struct fdtable {
@@ -80,6 +129,8 @@ struct mm_struct {
 	unsigned long start_code;
 	unsigned long end_code;
 	unsigned long start_stack;
+	unsigned long arg_start;
+	unsigned long arg_end;
 };
 
 struct sched_info {
@@ -92,6 +143,25 @@ struct thread_struct {
 	unsigned long fsbase;
 };
 
+struct kernel_id {
+	u32 val;
+};
+
+/* 64 bits; what they are called differs. */
+struct kernel_capabilities {
+	u64 val;
+};
+
+struct cred {
+	struct kernel_id uid;
+	struct kernel_id gid;
+	struct kernel_id suid;
+	struct kernel_id sgid;
+	struct kernel_id euid;
+	struct kernel_id egid;
+	struct kernel_capabilities cap_permitted;
+};
+
 struct task_struct {
 	struct sched_entity se;
 	struct sched_info sched_info;
@@ -101,6 +171,7 @@ struct task_struct {
 	s32 tgid;
 	char comm[16];
 	struct files_struct *files;
+	const struct cred *cred;
 	u64 self_exec_id;
 	struct thread_struct thread;
 };
@@ -143,6 +214,9 @@ static long (*bpf_probe_read_kernel)(void *into, u32 size,
 				     const void *from) = (void *)BPF_FUNC_probe_read_kernel;
 static long (*bpf_probe_read_kernel_str)(void *into, u32 size,
 					 const void *from) = (void *)BPF_FUNC_probe_read_kernel_str;
+static long (*bpf_get_func_ret)(void *context, u64 *value) = (void *)BPF_FUNC_get_func_ret;
+static long (*bpf_get_func_arg)(void *context, u32 index, u64 *value) = (void *)BPF_FUNC_get_func_arg;
+static long (*bpf_get_func_arg_cnt)(void *context) = (void *)BPF_FUNC_get_func_arg_cnt;
 static long (*bpf_get_stack)(void *context, void *into, u32 size, u64 flags) = (void *)BPF_FUNC_get_stack;
 static long (*bpf_ringbuf_output)(void *ring, void *data, u64 size, u64 flags) = (void *)BPF_FUNC_ringbuf_output;
 static long (*bpf_loop)(u32 times, void *step, void *context, u64 flags) = (void *)BPF_FUNC_loop;

@@ -8,7 +8,7 @@
  *
  * A stack is sent once: its key is a hash of everything that unwinding depends on, and `sent` remembers
  * the keys of late. A record names the stack by the key. A stack goes into the ring before the record that
- * names it.
+ * names it. Where `known_stacks` has the stack's registers and all words that counted, nothing is hashed.
  */
 #include "records.h"
 
@@ -28,6 +28,10 @@ const volatile u32 preempt_count_known = 0;  /* the two offsets below are right 
 const volatile s64 preempt_count_from_rq = 0; /* per-CPU variables: __preempt_count − runqueues */
 const volatile s64 cpu_number_from_rq = 0;    /* cpu_number − runqueues; a check of the former */
 const volatile u32 accounts_known = 0; /* the kernel keeps accounts of its tasks */
+/* A recorder with capabilities of its own sees into tasks of its caller only. */
+const volatile u32 callers_only = 0;
+const volatile u32 caller_user = 0;
+const volatile u32 caller_group = 0;
 
 struct {
 	MAP_UINT(type, BPF_MAP_TYPE_RINGBUF);
@@ -78,8 +82,61 @@ struct {
 	MAP_TYPE(value, struct stack_record);
 } rooms SEC(".maps");
 
-enum { LOST_EVENTS, LOST_SAMPLES, LOST_STACKS, LOST_THREADS, CPU_CHECK, LAST_ALARM, CLOCK_DISTANCE, COUNTERS };
+#define KNOWN_STACKS 256
+#define KNOWN_WORDS 64
+
+struct stack_identity {
+	u64 process; /* with its number of executions */
+	u64 ip;
+	u64 sp;
+	u64 bp;
+	u64 depth;
+	u64 areas; /* mixed; which words count depends on them */
+};
+
+/* A stack that was seen more than once, with all that unwinding it depends on. */
+struct known_stack {
+	struct stack_identity identity;
+	u64 key;
+	u32 bytes;   /* from sp to behind the last word that counts */
+	u32 words;   /* that count; 0: not written down yet; more than there is room for: never */
+	u64 word[KNOWN_WORDS];
+	u16 at[KNOWN_WORDS]; /* words from sp; behind the last one it stands again up to a whole step */
+};
+
+/* By registers; lossy. Of each processor, so that nobody writes what another one reads. */
+struct {
+	MAP_UINT(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	MAP_UINT(max_entries, KNOWN_STACKS);
+	MAP_TYPE(key, u32);
+	MAP_TYPE(value, struct known_stack);
+} known_stacks SEC(".maps");
+
+/* Room for the record of an execution, which is too large for the stack. */
+struct {
+	MAP_UINT(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	MAP_UINT(max_entries, 1);
+	MAP_TYPE(key, u32);
+	MAP_TYPE(value, struct exec_record);
+} exec_room SEC(".maps");
+
+enum {
+	LOST_EVENTS,
+	LOST_SAMPLES,
+	LOST_STACKS,
+	LOST_THREADS,
+	OWN_RUNS,
+	OWN_NANOSECONDS, /* of one run in TIMED_RUNS */
+	CPU_CHECK,
+	LAST_ALARM,
+	CLOCK_DISTANCE,
+	LAST_LOOK,
+	LAST_LOOK_FOUND, /* a recorded task */
+	COUNTERS
+};
 #define NOT_COUNTED COUNTERS
+/* A reading of the clock is a part of what a short run takes. */
+#define TIMED_RUNS 16
 enum { CPU_UNCHECKED, CPU_RIGHT, CPU_WRONG };
 
 struct {
@@ -101,6 +158,20 @@ INLINE void count(u32 index)
 		*value += 1;
 }
 
+/*
+ * A run that was about a recorded task began at this time and is over. Most runs are about other programs,
+ * whose switches and wakes are no cost of this one's.
+ */
+INLINE void spent(u64 begin)
+{
+	u64 *runs = counter(OWN_RUNS), *nanoseconds = counter(OWN_NANOSECONDS);
+	if (!runs || !nanoseconds)
+		return;
+	if (*runs % TIMED_RUNS == 0)
+		*nanoseconds += bpf_ktime_get_ns() - begin;
+	*runs += 1;
+}
+
 INLINE int is_tracked(u32 tid)
 {
 	return tid != 0 && bpf_map_lookup_elem(&tracked, &tid) != 0;
@@ -118,9 +189,29 @@ INLINE long output(void *record, u64 size, u32 lost)
 		}
 	}
 	long failed = bpf_ringbuf_output(&ring, record, size, flags);
-	if (failed)
+	if (failed && lost != NOT_COUNTED)
 		count(lost);
 	return failed;
+}
+
+/*
+ * Whether the recorder's caller may not look into the task: it is another user's, or has gained rights by an
+ * execution. When it runs and waits is told all the same.
+ */
+INLINE int is_private(struct task_struct *task)
+{
+	if (!callers_only)
+		return 0;
+	const struct cred *cred = task->cred;
+	if (!cred)
+		return 1;
+	u64 capabilities = ~0ull;
+	if (bpf_probe_read_kernel(&capabilities, sizeof(capabilities), &cred->cap_permitted))
+		return 1;
+	u32 users = (cred->uid.val ^ caller_user) | (cred->euid.val ^ caller_user) | (cred->suid.val ^ caller_user);
+	u32 groups = (cred->gid.val ^ caller_group) | (cred->egid.val ^ caller_group) |
+		     (cred->sgid.val ^ caller_group);
+	return users || groups || capabilities;
 }
 
 /* ---- stacks ------------------------------------------------------------------------------------- */
@@ -201,7 +292,8 @@ INLINE u64 outside(u64 word, u64 start, u64 size)
 	return into | (size - 1 - into);
 }
 
-INLINE u64 mix(struct hash *hash, u64 lane, u64 word)
+/* The word, or 0 if unwinding cannot depend on it. */
+INLINE u64 counted(struct hash *hash, u64 word)
 {
 	u64 counted = 0;
 	if (word >= 0x10000) {
@@ -211,7 +303,12 @@ INLINE u64 mix(struct hash *hash, u64 lane, u64 word)
 			      outside(word, hash->areas.generated, hash->areas.generated_size);
 		counted = word & ((nowhere >> 63) - 1);
 	}
-	return (lane ^ counted) * PRIME;
+	return counted;
+}
+
+INLINE u64 mix(struct hash *hash, u64 lane, u64 word)
+{
+	return (lane ^ counted(hash, word)) * PRIME;
 }
 
 static long hash_step(u32 index, struct hash *hash)
@@ -226,33 +323,145 @@ static long hash_step(u32 index, struct hash *hash)
 	return 0;
 }
 
-/* The key of what stands in `record`; its data is followed by zeros up to a whole step. */
-INLINE u64 hash_stack(struct stack_record *record, struct task_struct *task, u32 words)
+INLINE void prepare(struct hash *hash, struct stack_record *record, struct task_struct *task, struct areas *areas)
 {
-	u32 pid = task->tgid;
 	struct mm_struct *memory = task->mm;
-	struct areas *areas = bpf_map_lookup_elem(&executable, &pid);
-	struct hash hash = {
-		.record = record,
-		.lanes = { pid ^ (task->self_exec_id << 32), record->ip, record->sp, 0 },
-		.stack = record->sp,
-	};
+	hash->record = record;
+	hash->stack = record->sp;
 	if (areas) {
-		hash.areas = *areas;
+		hash->areas = *areas;
 	} else if (memory) {
-		hash.areas.program = memory->start_code;
-		hash.areas.program_size = memory->end_code - memory->start_code;
-		hash.areas.libraries = 1ull << 32;
-		hash.areas.libraries_size = (1ull << 47) - (1ull << 32);
+		hash->areas.program = memory->start_code;
+		hash->areas.program_size = memory->end_code - memory->start_code;
+		hash->areas.libraries = 1ull << 32;
+		hash->areas.libraries_size = (1ull << 47) - (1ull << 32);
 	}
-	hash.lanes[3] = mix(&hash, 0, record->bp);
-	bpf_loop((words + STEP_WORDS - 1) / STEP_WORDS, hash_step, &hash, 0);
+}
+
+INLINE u64 process_of(struct task_struct *task)
+{
+	return (u32)task->tgid ^ (task->self_exec_id << 32);
+}
+
+/* The key of what stands in `record`; its data is followed by zeros up to a whole step. */
+INLINE u64 hash_stack(struct hash *hash, struct task_struct *task, u32 words)
+{
+	struct stack_record *record = hash->record;
+	hash->lanes[0] = process_of(task);
+	hash->lanes[1] = record->ip;
+	hash->lanes[2] = record->sp;
+	hash->lanes[3] = mix(hash, 0, record->bp);
+	bpf_loop((words + STEP_WORDS - 1) / STEP_WORDS, hash_step, hash, 0);
 	u64 key = 0;
 	for (int i = 0; i < 4; i++) {
-		key = (key ^ hash.lanes[i]) * PRIME;
+		key = (key ^ hash->lanes[i]) * PRIME;
 		key ^= key >> 29;
 	}
 	return key ? key : 1;
+}
+
+/* ---- stacks that were seen before ----------------------------------------------------------------- */
+
+/*
+ * A thread mostly waits and wakes where it did so before. Unwinding reads return addresses and saved frame pointers, of which the
+ * registers and what was read before tell where the next one lies: where the registers and all words that counted the last time are the
+ * same, it takes the same way to its end, whatever the other words are now.
+ */
+struct comparison {
+	struct stack_record *record;
+	struct known_stack *known;
+	struct hash *hash;
+	u64 difference;
+};
+
+static long compare_step(u32 index, struct comparison *comparison)
+{
+	if (index >= KNOWN_WORDS / STEP_WORDS)
+		return 1;
+	u64 *words = (u64 *)comparison->record->data, difference = 0;
+	u64 *word = comparison->known->word + index * STEP_WORDS;
+	u16 *at = comparison->known->at + index * STEP_WORDS;
+	for (int i = 0; i < STEP_WORDS; i++)
+		difference |= words[at[i] & (MOST_MEMORY / 8 - 1)] ^ word[i];
+	comparison->difference |= difference;
+	return difference != 0;
+}
+
+/* Writes down where words lie that count. */
+static long note_step(u32 index, struct comparison *comparison)
+{
+	struct known_stack *known = comparison->known;
+	if (index >= MOST_MEMORY / 8)
+		return 1;
+	u64 word = ((u64 *)comparison->record->data)[index];
+	if (!counted(comparison->hash, word))
+		return 0;
+	u32 next = known->words++;
+	known->bytes = index * 8 + 8;
+	for (int i = 0; i < STEP_WORDS; i++, next++) {
+		if (next >= KNOWN_WORDS)
+			return i == 0;
+		known->at[next] = index;
+		known->word[next] = word;
+	}
+	return 0;
+}
+
+INLINE u64 mixed_areas(struct areas *areas)
+{
+	if (!areas)
+		return 0;
+	u64 mixed = areas->program ^ (areas->program_size * PRIME);
+	mixed = mixed * PRIME ^ areas->libraries;
+	mixed = mixed * PRIME ^ areas->libraries_size;
+	mixed = mixed * PRIME ^ areas->generated;
+	return mixed * PRIME ^ areas->generated_size;
+}
+
+INLINE struct known_stack *known_stack(struct stack_identity *identity)
+{
+	u64 mixed = (identity->ip ^ identity->sp * PRIME ^ identity->process) * PRIME;
+	u32 slot = (u32)(mixed >> 40) & (KNOWN_STACKS - 1);
+	return bpf_map_lookup_elem(&known_stacks, &slot);
+}
+
+INLINE int is_same(struct stack_identity *one, struct stack_identity *other)
+{
+	return !((one->process ^ other->process) | (one->ip ^ other->ip) | (one->sp ^ other->sp) |
+		 (one->bp ^ other->bp) | (one->depth ^ other->depth) | (one->areas ^ other->areas));
+}
+
+/* The key of the stack with these registers, if all that it depends on is as it was; else 0. */
+INLINE u64 known_key(struct known_stack *known, struct stack_record *record, u64 sp)
+{
+	u32 bytes = known->bytes, words = known->words;
+	if (words == 0 || words > KNOWN_WORDS || bytes > MOST_MEMORY)
+		return 0;
+	if (bpf_probe_read_user(record->data, bytes, (void *)sp))
+		return 0;
+	struct comparison comparison = { .record = record, .known = known };
+	bpf_loop((words + STEP_WORDS - 1) / STEP_WORDS, compare_step, &comparison, 0);
+	return comparison.difference ? 0 : known->key;
+}
+
+/* Keeps the stack in `record`; where it is there for the second time, with the words that count. */
+INLINE void keep_stack(struct known_stack *known, struct stack_identity *identity, struct hash *hash, u64 key)
+{
+	struct stack_record *record = hash->record;
+	u32 most = stack_bytes & ~7u, whole = identity->depth;
+	if (whole > most && whole > SHORT_STACK)
+		whole = most;
+	/* A chain of frame pointers leads beyond what is copied, and memory can be missing. */
+	if (record->user_frames || record->memory_bytes != whole)
+		return;
+	if (!is_same(&known->identity, identity) || known->key != key) {
+		known->identity = *identity;
+		known->key = key;
+		known->words = 0;
+	} else if (known->words == 0) {
+		struct comparison comparison = { .record = record, .known = known, .hash = hash };
+		bpf_loop(record->memory_bytes / 8, note_step, &comparison, 0);
+	}
 }
 
 /*
@@ -268,6 +477,8 @@ INLINE u32 take(void *context, struct stack_record *record, struct task_struct *
 	record->ip = 0;
 	record->sp = 0;
 	record->bp = 0;
+	if (is_private(task))
+		return __builtin_offsetof(struct stack_record, data);
 	if (kernel) {
 		long bytes = bpf_get_stack(context, record->data, MOST_KERNEL_FRAMES * 8, 0);
 		if (bytes > 0 && bytes <= MOST_KERNEL_FRAMES * 8) {
@@ -303,12 +514,17 @@ INLINE u32 take(void *context, struct stack_record *record, struct task_struct *
 	return __builtin_offsetof(struct stack_record, data) + at;
 }
 
-/* The key of the stack of `task`, which is the current one; 0 if it has none or it was lost. */
-INLINE u64 stack_key(void *context, struct task_struct *task, u64 time, u32 which)
+INLINE int was_sent(u64 key)
 {
-	struct stack_record *record = bpf_map_lookup_elem(&rooms, &which);
-	if (!record || !task->mm)
-		return 0;
+	u32 slot = (u32)(key >> 13) & (SENT_KEYS - 1);
+	u64 *known = bpf_map_lookup_elem(&sent, &slot);
+	return known && *known == key;
+}
+
+/* The key of a stack that is not known: all of it is copied, and sent if it is new. */
+static NOINLINE u64 new_stack_key(void *context, struct stack_record *record, struct stack_identity *identity, u64 time)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
 	record->head.time = time;
 	record->head.kind = RECORD_STACK;
 	record->head.flags = 0;
@@ -321,18 +537,49 @@ INLINE u64 stack_key(void *context, struct task_struct *task, u64 time, u32 whic
 	u64 *slack = (void *)record + size;
 	for (int i = 0; i < STEP_WORDS; i++)
 		slack[i] = 0;
-	u32 words = (size - __builtin_offsetof(struct stack_record, data)) / 8;
-	u64 key = hash_stack(record, task, words);
+	u32 words = (size - __builtin_offsetof(struct stack_record, data)) / 8, pid = task->tgid;
+	struct hash hash = {};
+	prepare(&hash, record, task, bpf_map_lookup_elem(&executable, &pid));
+	u64 key = hash_stack(&hash, task, words);
 	u32 slot = (u32)(key >> 13) & (SENT_KEYS - 1);
-	u64 *known = bpf_map_lookup_elem(&sent, &slot);
-	if (known && *known == key)
-		return key;
-	record->key = key;
-	if (output(record, size, LOST_STACKS))
-		return 0;
+	u64 *sent_key = bpf_map_lookup_elem(&sent, &slot);
+	if (!sent_key || *sent_key != key) {
+		record->key = key;
+		if (output(record, size, LOST_STACKS))
+			return 0;
+		if (sent_key)
+			*sent_key = key;
+	}
+	struct known_stack *known = known_stack(identity);
 	if (known)
-		*known = key;
+		keep_stack(known, identity, &hash, key);
 	return key;
+}
+
+/* The key of the stack of `task`, which is the current one; 0 if it has none or it was lost. */
+INLINE u64 stack_key(void *context, struct task_struct *task, u64 time, u32 which)
+{
+	struct stack_record *record = bpf_map_lookup_elem(&rooms, &which);
+	struct mm_struct *memory = task->mm;
+	if (!record || !memory || is_private(task))
+		return 0;
+	struct pt_regs *registers = bpf_task_pt_regs(task);
+	u32 pid = task->tgid;
+	struct stack_identity identity = {
+		.process = process_of(task),
+		.ip = registers->ip,
+		.sp = registers->sp,
+		.bp = registers->bp,
+		.depth = stack_depth(task, memory, registers->sp),
+		.areas = mixed_areas(bpf_map_lookup_elem(&executable, &pid)),
+	};
+	struct known_stack *known = known_stack(&identity);
+	if (known && is_same(&known->identity, &identity)) {
+		u64 key = known_key(known, record, identity.sp);
+		if (key && was_sent(key))
+			return key;
+	}
+	return new_stack_key(context, record, &identity, time);
 }
 
 /* ---- system calls ------------------------------------------------------------------------------- */
@@ -454,7 +701,7 @@ INLINE s32 system_call(struct task_struct *task, struct call *call, s16 *number)
 	struct pt_regs *registers = bpf_task_pt_regs(task);
 	s32 entered = (s32)registers->orig_ax;
 	/* An exception, an interrupt, or a 32-bit program, whose calls have other numbers. */
-	if (entered < 0 || (registers->cs & 0xffff) == 0x23)
+	if (entered < 0 || (registers->cs & 0xffff) == 0x23 || is_private(task))
 		return -1;
 	*number = entered;
 	call->arguments[0] = registers->di;
@@ -570,6 +817,7 @@ int sched_switch(u64 *context)
 	if (accounts_known)
 		account(&record, previous, next);
 	output(&record, size, LOST_EVENTS);
+	spent(time);
 	return 0;
 }
 
@@ -637,6 +885,7 @@ int sched_waking(u64 *context)
 		size += sizeof(record.comm);
 	}
 	output(&record, size, LOST_EVENTS);
+	spent(record.head.time);
 	return 0;
 }
 
@@ -656,9 +905,27 @@ int sched_process_fork(u64 *context)
 	record.head.pid = parent->tgid;
 	if (bpf_map_update_elem(&tracked, &record.child_tid, &record.child_pid, BPF_ANY))
 		count(LOST_THREADS);
+	if (record.child_pid == record.head.pid && !is_private(parent))
+		record.handle = child->thread.fsbase;
 	record.key = stack_key(context, parent, record.head.time, ROOM_FORK);
 	output(&record, sizeof(record), LOST_EVENTS);
+	spent(record.head.time);
 	return 0;
+}
+
+/*
+ * Copies the arguments that a new program was given; returns how many bytes there are. What lies behind them, the environment,
+ * is none of our business.
+ */
+INLINE u32 read_arguments(char *into, struct mm_struct *memory)
+{
+	if (!memory)
+		return 0;
+	u64 start = memory->arg_start, bytes = memory->arg_end - start;
+	if (bytes > ARGUMENT_BYTES - 1)
+		bytes = ARGUMENT_BYTES - 1;
+	u32 size = (u32)bytes & (ARGUMENT_BYTES - 1);
+	return bpf_probe_read_user(into, size, (void *)start) == 0 ? size : 0;
 }
 
 SEC("tp_btf/sched_process_exec")
@@ -673,14 +940,20 @@ int sched_process_exec(u64 *context)
 	if (old_tid != tid)
 		bpf_map_delete_elem(&tracked, &old_tid);
 	bpf_map_update_elem(&tracked, &tid, &pid, BPF_ANY);
-	struct exec_record record = {
-		.head = { .time = bpf_ktime_get_ns(), .kind = RECORD_EXEC, .cpu = bpf_get_smp_processor_id() },
-		.tid = tid,
-		.old_tid = old_tid,
-	};
-	record.head.pid = pid;
-	bpf_probe_read_kernel_str(record.path, sizeof(record.path), program->filename);
-	output(&record, sizeof(record), LOST_EVENTS);
+	u32 first = 0;
+	struct exec_record *record = bpf_map_lookup_elem(&exec_room, &first);
+	if (!record)
+		return 0;
+	record->head = (struct head){ .time = bpf_ktime_get_ns(), .kind = RECORD_EXEC };
+	record->head.cpu = bpf_get_smp_processor_id();
+	record->head.pid = pid;
+	record->tid = tid;
+	record->old_tid = old_tid;
+	if (bpf_probe_read_kernel_str(record->path, sizeof(record->path), program->filename) < 0)
+		record->path[0] = 0;
+	record->argument_bytes = read_arguments(record->arguments, task->mm);
+	output(record, sizeof(*record), LOST_EVENTS);
+	spent(record->head.time);
 	return 0;
 }
 
@@ -698,21 +971,40 @@ int task_rename(u64 *context)
 	record.head.pid = task->tgid;
 	bpf_probe_read_kernel_str(record.comm, sizeof(record.comm), name);
 	output(&record, sizeof(record), LOST_EVENTS);
+	spent(record.head.time);
+	return 0;
+}
+
+/* A sample counts for half the interval before it and half of that after it: the reader is told of both looks. */
+INLINE int look_elsewhere(u64 time, u64 before)
+{
+	struct look_record record = {
+		.head = { .time = time, .kind = RECORD_LOOK, .cpu = bpf_get_smp_processor_id() },
+		.before = before,
+	};
+	output(&record, sizeof(record), NOT_COUNTED);
 	return 0;
 }
 
 SEC("perf_event")
 int sample(struct sample_context *context)
 {
-	u64 ids = bpf_get_current_pid_tgid();
+	u64 ids = bpf_get_current_pid_tgid(), now = bpf_ktime_get_ns();
 	u32 which = ROOM_SAMPLE;
-	if (!is_tracked((u32)ids))
+	u64 *last = counter(LAST_LOOK), *found = counter(LAST_LOOK_FOUND);
+	if (!last || !found)
 		return 0;
+	u64 before = *last ? now - *last : 0, found_before = *found;
+	*last = now;
+	*found = is_tracked((u32)ids);
+	if (!*found)
+		return found_before ? look_elsewhere(now, before) : 0;
 	struct stack_record *record = bpf_map_lookup_elem(&rooms, &which);
 	if (!record)
 		return 0;
 	int kernel = (context->cs & 3) == 0;
-	record->head.time = bpf_ktime_get_ns();
+	record->head.time = now;
+	record->before = before;
 	record->head.kind = RECORD_SAMPLE;
 	record->head.flags = kernel ? IN_KERNEL : 0;
 	record->head.cpu = bpf_get_smp_processor_id();
@@ -723,7 +1015,314 @@ int sample(struct sample_context *context)
 	if (accounts_known)
 		account_of_running(record, task);
 	u32 size = take(context, record, task, kernel);
+	u64 begin = record->head.time;
 	if (size <= sizeof(*record))
 		output(record, size, LOST_SAMPLES);
+	spent(begin);
 	return 0;
+}
+
+/* Whether the current task is recorded, and may be looked into. */
+INLINE int is_recorded(void)
+{
+	return is_tracked((u32)bpf_get_current_pid_tgid()) && !is_private(bpf_get_current_task_btf());
+}
+
+/* ---- joins -------------------------------------------------------------------------------------- */
+
+/* The current thread joins another, by its handle: its thread pointer. */
+INLINE int join(struct pt_regs *registers, u8 flags)
+{
+	u64 ids = bpf_get_current_pid_tgid();
+	/* The handle is an address of the task's memory. */
+	if (!is_recorded())
+		return 0;
+	struct join_record record = {
+		.head = { .time = bpf_ktime_get_ns(), .kind = RECORD_JOIN, .flags = flags,
+			  .cpu = bpf_get_smp_processor_id(), .pid = ids >> 32 },
+		.tid = (u32)ids,
+		.handle = registers->di,
+	};
+	output(&record, sizeof(record), LOST_EVENTS);
+	spent(record.head.time);
+	return 0;
+}
+
+SEC("uprobe")
+int join_waits(struct pt_regs *registers)
+{
+	return join(registers, JOIN_WAITS);
+}
+
+SEC("uprobe")
+int join_tries(struct pt_regs *registers)
+{
+	return join(registers, 0);
+}
+
+/* The current thread looks for a child that has ended, or waits for one: for one of them, or for any. */
+SEC("tp_btf/sched_process_wait")
+int sched_process_wait(u64 *context)
+{
+	struct pid *child = (void *)context[0];
+	u64 ids = bpf_get_current_pid_tgid();
+	if (!is_tracked((u32)ids))
+		return 0;
+	struct join_record record = {
+		.head = { .time = bpf_ktime_get_ns(), .kind = RECORD_JOIN, .flags = JOIN_CHILD,
+			  .cpu = bpf_get_smp_processor_id(), .pid = ids >> 32 },
+		.tid = (u32)ids,
+	};
+	if (child)
+		bpf_probe_read_kernel(&record.child, sizeof(record.child), &child->numbers[0].nr);
+	output(&record, sizeof(record), LOST_EVENTS);
+	spent(record.head.time);
+	return 0;
+}
+
+/* ---- streams ------------------------------------------------------------------------------------ */
+
+#define MOST_STREAMS 16384
+#define MESSAGE_PEEK 2
+#define EVENTFD_SEMAPHORE 1
+
+/* How many bytes went into a stream and out of it. */
+struct stream {
+	u64 written;
+	u64 read;
+};
+
+/* by channel */
+struct {
+	MAP_UINT(type, BPF_MAP_TYPE_LRU_HASH);
+	MAP_UINT(max_entries, MOST_STREAMS);
+	MAP_TYPE(key, u64);
+	MAP_TYPE(value, struct stream);
+} streams SEC(".maps");
+
+INLINE struct stream *stream_of(u64 channel)
+{
+	struct stream *stream = bpf_map_lookup_elem(&streams, &channel);
+	if (!stream) {
+		struct stream empty = {};
+		bpf_map_update_elem(&streams, &channel, &empty, BPF_NOEXIST);
+		stream = bpf_map_lookup_elem(&streams, &channel);
+	}
+	return stream;
+}
+
+static NOINLINE int transfer(u64 channel, u64 position, u64 bytes, u64 flags)
+{
+	u64 ids = bpf_get_current_pid_tgid();
+	struct transfer_record record = {
+		.head = { .time = bpf_ktime_get_ns(), .kind = RECORD_TRANSFER, .flags = flags,
+			  .cpu = bpf_get_smp_processor_id(), .pid = ids >> 32 },
+		.tid = (u32)ids,
+		.channel = channel,
+		.position = position,
+		.bytes = bytes,
+	};
+	output(&record, sizeof(record), LOST_EVENTS);
+	spent(record.head.time);
+	return 0;
+}
+
+/*
+ * A write is told before it is done: whoever reads of it can be told to have done so before the write returns.
+ * What was not written after all is given back then.
+ */
+INLINE int begin_write(u64 channel, u64 bytes)
+{
+	struct stream *stream = channel && bytes ? stream_of(channel) : 0;
+	if (stream)
+		transfer(channel, __sync_fetch_and_add(&stream->written, bytes), bytes, IS_WRITE);
+	return 0;
+}
+
+INLINE int end_write(u64 channel, u64 bytes, s64 written)
+{
+	u64 begin = bpf_ktime_get_ns(), missing = bytes - (written > 0 ? (u64)written : 0);
+	struct stream *stream = channel && missing ? stream_of(channel) : 0;
+	if (stream)
+		__sync_fetch_and_add(&stream->written, -missing);
+	spent(begin);
+	return 0;
+}
+
+INLINE int end_read(u64 channel, s64 bytes)
+{
+	struct stream *stream = channel && bytes > 0 ? stream_of(channel) : 0;
+	if (stream)
+		transfer(channel, __sync_fetch_and_add(&stream->read, bytes), bytes, 0);
+	return 0;
+}
+
+INLINE s64 result_of(u64 *context)
+{
+	u64 result = 0;
+	bpf_get_func_ret(context, &result);
+	return (s64)result;
+}
+
+/* The number that stands for the pipe in calls too. */
+INLINE u64 pipe_of(struct kiocb *request)
+{
+	return request->ki_filp->f_inode->i_ino * PRIME ^ FILE_PIPE;
+}
+
+SEC("fentry/anon_pipe_write")
+int pipe_write(u64 *context)
+{
+	if (!is_recorded())
+		return 0;
+	return begin_write(pipe_of((void *)context[0]), ((struct iov_iter *)context[1])->count);
+}
+
+/* What is left of the request was not written. */
+SEC("fexit/anon_pipe_write")
+int pipe_written(u64 *context)
+{
+	u64 left = ((struct iov_iter *)context[1])->count;
+	if (left == 0 || !is_recorded())
+		return 0;
+	return end_write(pipe_of((void *)context[0]), left, 0);
+}
+
+SEC("fexit/anon_pipe_read")
+int pipe_read(u64 *context)
+{
+	if (!is_recorded())
+		return 0;
+	return end_read(pipe_of((void *)context[0]), result_of(context));
+}
+
+/* What a socket receives is a stream, and so is what a connection carries in one direction. */
+INLINE u64 stream_into(struct sock *socket)
+{
+	return ((u64)socket * PRIME) ^ FILE_SOCKET;
+}
+
+INLINE u64 unix_peer(struct socket *socket)
+{
+	struct sock *peer = ((struct unix_sock *)socket->sk)->peer;
+	return peer ? stream_into(peer) : 0;
+}
+
+SEC("fentry/unix_stream_sendmsg")
+int unix_send(u64 *context)
+{
+	if (!is_recorded())
+		return 0;
+	return begin_write(unix_peer((void *)context[0]), context[2]);
+}
+
+SEC("fexit/unix_stream_sendmsg")
+int unix_sent(u64 *context)
+{
+	s64 result = result_of(context);
+	if (result == (s64)context[2] || !is_recorded())
+		return 0;
+	return end_write(unix_peer((void *)context[0]), context[2], result);
+}
+
+SEC("fexit/unix_stream_recvmsg")
+int unix_received(u64 *context)
+{
+	if (!is_recorded() || context[3] & MESSAGE_PEEK)
+		return 0;
+	return end_read(stream_into(((struct socket *)context[0])->sk), result_of(context));
+}
+
+#define INTERNET_6 10
+
+INLINE u64 mixed_address(struct in6_addr *address)
+{
+	u32 *words = address->in6_u.u6_addr32;
+	return ((u64)words[0] << 32 | words[1]) * PRIME ^ ((u64)words[2] << 32 | words[3]);
+}
+
+/* One direction of a connection, by its ends. */
+INLINE u64 tcp_stream(struct sock *socket, int sends)
+{
+	struct sock_common *ends = &socket->__sk_common;
+	u64 local = ends->skc_rcv_saddr, remote = ends->skc_daddr;
+	if (ends->skc_family == INTERNET_6) {
+		local = mixed_address(&ends->skc_v6_rcv_saddr);
+		remote = mixed_address(&ends->skc_v6_daddr);
+	}
+	local = local * PRIME ^ ends->skc_num;
+	remote = remote * PRIME ^ __builtin_bswap16(ends->skc_dport);
+	u64 from = sends ? local : remote, to = sends ? remote : local;
+	return ((from * PRIME) ^ (from >> 29) ^ to) * PRIME ^ FILE_SOCKET;
+}
+
+SEC("fentry/tcp_sendmsg")
+int tcp_send(u64 *context)
+{
+	if (!is_recorded())
+		return 0;
+	return begin_write(tcp_stream((void *)context[0], 1), context[2]);
+}
+
+SEC("fexit/tcp_sendmsg")
+int tcp_sent(u64 *context)
+{
+	s64 result = result_of(context);
+	if (result == (s64)context[2] || !is_recorded())
+		return 0;
+	return end_write(tcp_stream((void *)context[0], 1), context[2], result);
+}
+
+SEC("fexit/tcp_recvmsg")
+int tcp_received(u64 *context)
+{
+	u64 flags = 0;
+	if (!is_recorded())
+		return 0;
+	/* Before Linux 5.19 there was one argument more: the flags are the last but one. */
+	bpf_get_func_arg(context, bpf_get_func_arg_cnt(context) - 2, &flags);
+	if (flags & MESSAGE_PEEK)
+		return 0;
+	return end_read(tcp_stream((void *)context[0], 0), result_of(context));
+}
+
+/* A counter that grows by what is written; a read takes all of it, or one. */
+INLINE u64 event_of(struct file *file)
+{
+	return ((u64)file->private_data * PRIME) ^ FILE_ANONYMOUS;
+}
+
+SEC("fentry/eventfd_write")
+int event_write(u64 *context)
+{
+	u64 value = 0;
+	if (!is_recorded() || bpf_probe_read_user(&value, sizeof(value), (void *)context[1]))
+		return 0;
+	return begin_write(event_of((void *)context[0]), value);
+}
+
+SEC("fexit/eventfd_write")
+int event_written(u64 *context)
+{
+	u64 value = 0;
+	if (result_of(context) > 0 || !is_recorded() ||
+	    bpf_probe_read_user(&value, sizeof(value), (void *)context[1]))
+		return 0;
+	return end_write(event_of((void *)context[0]), value, 0);
+}
+
+SEC("fexit/eventfd_read")
+int event_read(u64 *context)
+{
+	if (result_of(context) <= 0 || !is_recorded())
+		return 0;
+	struct file *file = ((struct kiocb *)context[0])->ki_filp;
+	u64 channel = event_of(file);
+	u32 flags = 0;
+	bpf_probe_read_kernel(&flags, sizeof(flags), &((struct eventfd_ctx *)file->private_data)->flags);
+	struct stream *stream = stream_of(channel);
+	if (!stream)
+		return 0;
+	s64 all = (s64)(stream->written - stream->read);
+	return end_read(channel, flags & EVENTFD_SEMAPHORE ? 1 : all);
 }

@@ -17,6 +17,9 @@ enum record_kind {
 	RECORD_SAMPLE = 6,
 	RECORD_STACK = 7,
 	RECORD_FILE = 8,
+	RECORD_JOIN = 9,
+	RECORD_TRANSFER = 10,
+	RECORD_LOOK = 11,
 };
 
 /* Flags of a head. */
@@ -26,6 +29,9 @@ enum {
 	HAS_CALL = 4,         /* the call part follows */
 	IN_KERNEL = 8,        /* sample: the timer found kernel code */
 	WAKER_TRACKED = 16,   /* wake: the waker is recorded */
+	JOIN_WAITS = 1,       /* join: it returns when the thread has ended, and not before */
+	JOIN_CHILD = 2,       /* join: of a child process */
+	IS_WRITE = 1,         /* transfer: into the stream */
 };
 
 /* Who woke, in wake records. */
@@ -110,15 +116,39 @@ struct fork_record {
 	u32 child_pid;
 	u32 unused;
 	u64 key;
+	u64 handle; /* the thread pointer of a new thread, which is its handle in the C library; 0: not known */
+};
+
+/* A join of a thread by its handle, or a look for a child that has ended. */
+struct join_record {
+	struct head head;
+	u32 tid;
+	u32 child; /* its pid, or a process group's; 0: any */
+	u64 handle;
+};
+
+/* Bytes that went into a stream, before they did; or out of it, after they did. */
+struct transfer_record {
+	struct head head;
+	u32 tid;
+	u32 unused;
+	u64 channel;
+	u64 position; /* bytes that went the same way before */
+	u64 bytes;
 };
 
 #define PATH_BYTES 256
+/* Of the arguments of a program; what is longer is cut. A power of two. */
+#define ARGUMENT_BYTES 1024
 
 struct exec_record {
 	struct head head;
 	u32 tid;
 	u32 old_tid;
 	char path[PATH_BYTES];
+	u32 argument_bytes;
+	u32 unused;
+	char arguments[ARGUMENT_BYTES]; /* each ends with a zero */
 };
 
 struct name_record {
@@ -149,12 +179,19 @@ struct stack_record {
 	u64 sp;
 	u64 bp;
 	struct account account; /* sample */
+	u64 before; /* sample: how long ago the timer looked at this processor before; 0: not known */
 	u32 tid;
 	u32 memory_bytes;
 	u32 kernel_frames;
 	u32 user_frames;
 	/* kernel frames, user frames, memory; what is absent takes no room; at the end room for zeros */
 	u8 data[MOST_KERNEL_FRAMES * 8 + MOST_USER_FRAMES * 8 + MOST_MEMORY + 64];
+};
+
+/* The timer looked at a processor and found no recorded task, where it had found one before. */
+struct look_record {
+	struct head head;
+	u64 before; /* how long ago that was */
 };
 
 #endif

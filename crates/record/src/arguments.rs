@@ -3,10 +3,10 @@
 //! Only those that tell what a thread waits for, or whom it wakes: a call is stored once for each set of
 //! arguments, and lengths, buffers and timeouts would make every call another one.
 
-use longpole_event::{Call, FileKind};
+use longpole_event::{CallDefinition, FileKind};
 
 /// The call with the arguments that do not matter set to 0.
-pub(crate) fn essential(call: Call) -> Call {
+pub(crate) fn essential(call: CallDefinition) -> CallDefinition {
     let [first, second, third] = call.arguments;
     let arguments = match call.number {
         // futex: address and operation; the tid of the thread that a join waits for
@@ -31,16 +31,16 @@ pub(crate) fn essential(call: Call) -> Call {
         number if is_on_descriptor(number) => [first & 0xffff_ffff, 0, file(call)],
         _ => [0; 3],
     };
-    Call { arguments, ..call }
+    CallDefinition { arguments, ..call }
 }
 
 /// The number that stands for the file: a collector that has looked at the file puts it in the third argument.
-fn file(call: Call) -> u64 {
+fn file(call: CallDefinition) -> u64 {
     if call.file == FileKind::None { 0 } else { call.arguments[2] }
 }
 
 /// The word of memory that a call waits on; `None` where it waits on none, or on the id of a thread.
-pub(crate) fn futex_word(call: &Call) -> Option<u64> {
+pub(crate) fn futex_word(call: &CallDefinition) -> Option<u64> {
     let is_futex = matches!(call.number, 202 | 454..=456) && call.arguments[1] != JOIN;
     is_futex.then_some(call.arguments[0])
 }
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     fn kept(number: i32) -> [u64; 3] {
-        essential(Call { number, arguments: [5, 6, 7], file: FileKind::None }).arguments
+        essential(CallDefinition { number, arguments: [5, 6, 7], file: FileKind::None }).arguments
     }
 
     #[test]
@@ -70,14 +70,14 @@ mod tests {
 
     #[test]
     fn a_join_keeps_the_tid() {
-        let join = Call { number: 202, arguments: [5, JOIN, 77], file: FileKind::None };
+        let join = CallDefinition { number: 202, arguments: [5, JOIN, 77], file: FileKind::None };
         assert_eq!(essential(join).arguments, [5, JOIN, 77]);
     }
 
     #[test]
     fn a_read_keeps_its_descriptor_and_the_number_of_the_file_behind_it() {
         assert_eq!(kept(0), [5, 0, 0]);
-        let read = Call { number: 0, arguments: [5, 6, 7], file: FileKind::Pipe };
+        let read = CallDefinition { number: 0, arguments: [5, 6, 7], file: FileKind::Pipe };
         assert_eq!(essential(read).arguments, [5, 0, 7]);
     }
 

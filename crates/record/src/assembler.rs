@@ -7,11 +7,13 @@
 //! What the events say of a thread begins with [`EventKind::Start`] and ends with [`EventKind::Exit`], which
 //! comes after the thread's last switch-out: a thread that is ending still runs, and wakes whoever joins it.
 
-mod inside;
+mod announcements;
+mod children;
+mod owners;
 
 use longpole_event::{
-    Blocking, Call, CallId, Event, EventKind, LossKind, Process, ProcessId, StackId, TextId, Thread,
-    ThreadId, Time, Waker,
+    Blocking, CallDefinition, CallId, Event, EventKind, LossKind, ProcessDefinition, ProcessId, StackId,
+    TextId, ThreadDefinition, ThreadId, Time, Waker,
 };
 use longpole_recording::{LogBuilder, Result};
 use longpole_symbols::{Mapping, Unwinder};
@@ -19,9 +21,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arguments::futex_word;
 use crate::definitions::Definitions;
+use crate::lock_owners::FutexWait;
 use crate::naming::FramesToName;
-use crate::raw::{RawEvent, RawKind, RawStack, RawWaker, Task};
-use crate::stacks::Stacks;
+use crate::raw::{KernelTask, RawEvent, RawKind, RawStack, RawWaker};
+use crate::stacks::StackInterner;
+
+use children::Children;
 
 /// Words of a process that are looked at; further ones are named by the places of their waits.
 const MOST_WORDS: usize = 100_000;
@@ -32,7 +37,7 @@ const MOST_NEW_MAPPINGS: usize = 64;
 
 /// When and on which processor something happened.
 #[derive(Clone, Copy, Debug)]
-struct Moment {
+struct TimeAndCpu {
     time: Time,
     cpu: u16,
 }
@@ -47,6 +52,10 @@ struct ThreadState {
     last: Time,
     /// The kernel said that it ends; its last switch-out is still to come.
     is_ending: bool,
+    /// A join of it, or a wait for its process, returned.
+    is_joined: bool,
+    /// The futex that it waits at, off its processor.
+    waits: Option<FutexWait>,
 }
 
 /// What the log says of a recorded process that has not ended.
@@ -59,6 +68,10 @@ struct ProcessState {
     new_mappings: Vec<Mapping>,
     /// Addresses of the words that its threads waited on since its last execution.
     words: FxHashSet<u64>,
+    /// Threads by their handles.
+    handles: FxHashMap<u64, u32>,
+    /// Whether thread ids in its memory are those by which the recorder knows its threads; `None`: nobody has looked.
+    has_our_ids: Option<bool>,
 }
 
 /// Numbers of what was assembled.
@@ -75,13 +88,14 @@ pub struct Assembled {
 /// Assembles a log.
 pub struct Assembler {
     log: LogBuilder,
-    stacks: Stacks,
+    stacks: StackInterner,
     threads: FxHashMap<u32, ThreadState>,
     /// Threads that have ended.
     gone: FxHashMap<u32, ThreadState>,
     processes: FxHashMap<u32, ProcessState>,
     definitions: Definitions,
-    primitives: inside::Primitives,
+    primitives: announcements::DefinedPrimitives,
+    children: Children,
     assembled: Assembled,
     last: Time,
 }
@@ -92,12 +106,13 @@ impl Assembler {
     pub fn new(log: LogBuilder) -> Self {
         Assembler {
             log,
-            stacks: Stacks::default(),
+            stacks: StackInterner::default(),
             threads: FxHashMap::default(),
             gone: FxHashMap::default(),
             processes: FxHashMap::default(),
             definitions: Definitions::default(),
-            primitives: inside::Primitives::default(),
+            primitives: announcements::DefinedPrimitives::default(),
+            children: Children::default(),
             assembled: Assembled::default(),
             last: Time::ZERO,
         }
@@ -110,18 +125,28 @@ impl Assembler {
     pub fn begin_thread(
         &mut self,
         time: Time,
-        task: Task,
+        task: KernelTask,
         parent: Option<u32>,
         name: Option<&str>,
     ) -> Result<()> {
         self.process(task.pid, parent)?;
-        let at = Moment { time, cpu: 0 };
+        let at = TimeAndCpu { time, cpu: 0 };
         let state = self.start(at, task, None, None)?;
         if let Some(name) = name {
             let name = self.log.text(name)?;
             self.name(at, task.tid, state, name)?;
         }
         Ok(())
+    }
+
+    /// What a person would call the process of a task that exists when the recording begins.
+    ///
+    /// # Errors
+    /// [`longpole_recording::Error::Io`].
+    pub fn title(&mut self, time: Time, task: KernelTask, title: Option<&str>) -> Result<()> {
+        let (Some(title), Some(state)) = (title, self.threads.get(&task.tid)) else { return Ok(()) };
+        let (id, title) = (state.id, self.log.text(title)?);
+        self.event(TimeAndCpu { time, cpu: 0 }, id, EventKind::Title { title })
     }
 
     /// The unwinder, to be told of mappings that existed before the recording began.
@@ -153,11 +178,11 @@ impl Assembler {
     /// [`longpole_recording::Error::Io`].
     pub fn push(&mut self, event: RawEvent) -> Result<()> {
         let RawEvent { time, cpu, kind } = event;
-        let at = Moment { time, cpu };
+        let at = TimeAndCpu { time, cpu };
         self.last = self.last.max(time);
         match kind {
             RawKind::Fork { parent, child, stack } => self.fork(at, parent, child, &stack),
-            RawKind::Exec { task, program } => self.execute(at, task, &program),
+            RawKind::Exec { task, program, title } => self.execute(at, task, (&program, title.as_deref())),
             RawKind::Name { task, name } => {
                 let state = self.thread(at, task)?;
                 if let Some(process) = self.processes.get_mut(&state.pid) {
@@ -182,16 +207,20 @@ impl Assembler {
                 }
                 if let Some(next) = next {
                     let state = self.thread(at, next)?;
+                    if let Some(state) = self.threads.get_mut(&next.tid) {
+                        state.waits = None;
+                    }
                     self.event(at, state.id, EventKind::In)?;
                 }
                 Ok(())
             }
             RawKind::Wake { wakee, waker, call, stack } => self.wake(at, wakee, &waker, call, &stack),
-            RawKind::Sample { task, kernel, stack } => {
+            RawKind::Sample { task, kernel, stack, gap } => {
                 let state = self.thread(at, task)?;
                 let stack = self.stack(state.pid, &stack)?;
                 self.assembled.samples += 1;
-                self.event(at, state.id, EventKind::Sample { stack, kernel })
+                let gap = u32::try_from((gap + 500) / 1000).unwrap_or(u32::MAX);
+                self.event(at, state.id, EventKind::Sample { stack, kernel, gap })
             }
             RawKind::File { number, name } => self.definitions.file(&mut self.log, number, &name),
             RawKind::Inside { task, mark } => self.inside(at, task, mark),
@@ -213,6 +242,7 @@ impl Assembler {
         if let Some((kind, count)) = self.stacks.take_losses() {
             self.lost(self.last, kind, count)?;
         }
+        self.forget_unused();
         self.log.flush()
     }
 
@@ -234,7 +264,29 @@ impl Assembler {
     /// The frames of everything that was pushed, whether or not it could be written.
     #[must_use]
     pub fn frames_to_name(&self) -> FramesToName {
-        FramesToName::collect(self.log.frames(), self.log.words(), &self.stacks)
+        if self.log.is_whole() {
+            FramesToName::collect(self.log.frames(), self.log.words(), &self.stacks)
+        } else {
+            FramesToName::of_window(&self.stacks)
+        }
+    }
+
+    /// Writes all that was pushed to files that change no more, where only the last part of the log is kept.
+    ///
+    /// # Errors
+    /// [`longpole_recording::Error::Io`].
+    pub fn close_segment(&mut self) -> Result<()> {
+        self.flush()?;
+        self.log.next_segment()
+    }
+
+    /// Where only the last part of the log is kept, memory holds what that needs and what may be named again.
+    fn forget_unused(&mut self) {
+        if !self.log.should_forget() {
+            return;
+        }
+        self.log.forget(self.stacks.pinned().chain(self.primitives.pinned()));
+        self.definitions.forget_unknown(&self.log);
     }
 
     /// Ends the threads whose last switch-out was not seen.
@@ -242,12 +294,18 @@ impl Assembler {
         let mut ending: Vec<_> = self.threads.values().filter(|state| state.is_ending).copied().collect();
         ending.sort_by_key(|state| (state.last, state.id));
         for state in ending {
-            self.event(Moment { time: state.last, cpu: 0 }, state.id, EventKind::Exit)?;
+            self.event(TimeAndCpu { time: state.last, cpu: 0 }, state.id, EventKind::Exit)?;
         }
         self.flush()
     }
 
-    fn fork(&mut self, at: Moment, parent: Task, child: Task, stack: &RawStack) -> Result<()> {
+    fn fork(
+        &mut self,
+        at: TimeAndCpu,
+        parent: KernelTask,
+        child: KernelTask,
+        stack: &RawStack,
+    ) -> Result<()> {
         let creator = self.thread(at, parent)?;
         self.end(child.tid)?;
         if child.pid != creator.pid {
@@ -257,13 +315,21 @@ impl Assembler {
         }
         let stack = self.stack(creator.pid, stack)?;
         let state = self.start(at, child, Some(creator.id), stack)?;
+        if child.pid != creator.pid {
+            self.children.begin(creator.pid, child.pid, state.id);
+        }
         match creator.name {
             Some(name) => self.name(at, child.tid, state, name),
             None => Ok(()),
         }
     }
 
-    fn execute(&mut self, at: Moment, task: Task, program: &str) -> Result<()> {
+    fn execute(
+        &mut self,
+        at: TimeAndCpu,
+        task: KernelTask,
+        (program, title): (&str, Option<&str>),
+    ) -> Result<()> {
         let state = self.thread(at, task)?;
         // The kernel has ended all other threads of the process.
         let others: Vec<_> =
@@ -276,12 +342,16 @@ impl Assembler {
         self.stacks.unwinder.exec(state.pid);
         if let Some(process) = self.processes.get_mut(&state.pid) {
             process.words.clear();
+            process.handles.clear();
             for mapping in std::mem::take(&mut process.new_mappings) {
                 self.stacks.unwinder.map(state.pid, mapping);
             }
         }
         let program = self.log.text(program)?;
-        self.event(at, state.id, EventKind::Exec { program })
+        self.event(at, state.id, EventKind::Exec { program })?;
+        let Some(title) = title else { return Ok(()) };
+        let title = self.log.text(title)?;
+        self.event(at, state.id, EventKind::Title { title })
     }
 
     fn map(&mut self, pid: u32, mapping: Mapping) {
@@ -294,15 +364,16 @@ impl Assembler {
 
     fn switch_out(
         &mut self,
-        at: Moment,
-        task: Task,
+        at: TimeAndCpu,
+        task: KernelTask,
         blocking: Blocking,
-        call: Option<Call>,
+        call: Option<CallDefinition>,
         stack: &RawStack,
     ) -> Result<()> {
         let state = self.thread(at, task)?;
         let stack = self.stack(state.pid, stack)?;
-        if let Some(address) = call.and_then(|call| futex_word(&call)) {
+        let word = call.and_then(|call| futex_word(&call));
+        if let Some(address) = word {
             self.word(state.pid, address)?;
         }
         let call = self.call(call)?;
@@ -312,20 +383,22 @@ impl Assembler {
         }
         if let Some(state) = self.threads.get_mut(&task.tid) {
             state.last = at.time;
+            let word = word.filter(|_| blocking == Blocking::Interruptible);
+            state.waits = word.map(|word| FutexWait::begin(word, at.time));
         }
         Ok(())
     }
 
     fn wake(
         &mut self,
-        at: Moment,
-        wakee: Task,
+        at: TimeAndCpu,
+        wakee: KernelTask,
         waker: &RawWaker,
-        call: Option<Call>,
+        call: Option<CallDefinition>,
         stack: &RawStack,
     ) -> Result<()> {
         let wakee = self.thread(at, wakee)?;
-        let known = |task: &Task| self.threads.get(&task.tid).copied();
+        let known = |task: &KernelTask| self.threads.get(&task.tid).copied();
         let (waker, pid) = match waker {
             RawWaker::Task(task, name) => match known(task) {
                 Some(state) => (Waker::Thread(state.id), Some(state.pid)),
@@ -354,13 +427,13 @@ impl Assembler {
 
     /// The thread of a task. One that was never announced is defined now: its announcement was lost, or it
     /// existed before the recording.
-    fn thread(&mut self, at: Moment, task: Task) -> Result<ThreadState> {
+    fn thread(&mut self, at: TimeAndCpu, task: KernelTask) -> Result<ThreadState> {
         if let Some(state) = self.threads.get(&task.tid) {
             return Ok(*state);
         }
         let pid = if task.pid == 0 { task.tid } else { task.pid };
         self.process(pid, None)?;
-        self.start(at, Task { pid, tid: task.tid }, None, None)
+        self.start(at, KernelTask { pid, tid: task.tid }, None, None)
     }
 
     fn process(&mut self, pid: u32, parent: Option<u32>) -> Result<()> {
@@ -368,32 +441,48 @@ impl Assembler {
             return Ok(());
         }
         let parent = parent.and_then(|parent| self.processes.get(&parent)).map(|parent| parent.id);
-        let id = self.log.process(Process { pid, parent })?;
+        let id = self.log.process(ProcessDefinition { pid, parent })?;
         self.processes.insert(
             pid,
-            ProcessState { id, threads: 0, new_mappings: Vec::new(), words: FxHashSet::default() },
+            ProcessState {
+                id,
+                threads: 0,
+                new_mappings: Vec::new(),
+                words: FxHashSet::default(),
+                handles: FxHashMap::default(),
+                has_our_ids: None,
+            },
         );
         Ok(())
     }
 
     fn start(
         &mut self,
-        at: Moment,
-        task: Task,
+        at: TimeAndCpu,
+        task: KernelTask,
         creator: Option<ThreadId>,
         stack: Option<StackId>,
     ) -> Result<ThreadState> {
         let process = self.processes.get_mut(&task.pid).expect("a thread's process is defined before it");
         process.threads += 1;
         let process = process.id;
-        let id = self.log.thread(Thread { process, tid: task.tid })?;
-        let state = ThreadState { id, process, pid: task.pid, name: None, last: at.time, is_ending: false };
+        let id = self.log.thread(ThreadDefinition { process, tid: task.tid })?;
+        let state = ThreadState {
+            id,
+            process,
+            pid: task.pid,
+            name: None,
+            last: at.time,
+            is_ending: false,
+            is_joined: false,
+            waits: None,
+        };
         self.threads.insert(task.tid, state);
         self.event(at, id, EventKind::Start { creator, stack })?;
         Ok(state)
     }
 
-    fn name(&mut self, at: Moment, tid: u32, state: ThreadState, name: TextId) -> Result<()> {
+    fn name(&mut self, at: TimeAndCpu, tid: u32, state: ThreadState, name: TextId) -> Result<()> {
         if let Some(state) = self.threads.get_mut(&tid) {
             state.name = Some(name);
         }
@@ -407,7 +496,7 @@ impl Assembler {
             self.gone.clear();
         }
         self.gone.insert(tid, state);
-        self.event(Moment { time: self.last, cpu: 0 }, state.id, EventKind::Exit)?;
+        self.event(TimeAndCpu { time: self.last, cpu: 0 }, state.id, EventKind::Exit)?;
         if let Some(process) = self.processes.get_mut(&state.pid) {
             process.threads = process.threads.saturating_sub(1);
             if process.threads == 0 {
@@ -419,6 +508,7 @@ impl Assembler {
 
     fn end_process(&mut self, pid: u32) {
         if self.processes.remove(&pid).is_some() {
+            self.children.end(pid);
             self.stacks.unwinder.exit(pid);
         }
     }
@@ -438,11 +528,11 @@ impl Assembler {
         self.name_word(pid, address)
     }
 
-    fn call(&mut self, call: Option<Call>) -> Result<Option<CallId>> {
+    fn call(&mut self, call: Option<CallDefinition>) -> Result<Option<CallId>> {
         call.map(|call| self.definitions.call(&mut self.log, call)).transpose()
     }
 
-    fn event(&mut self, at: Moment, thread: ThreadId, kind: EventKind) -> Result<()> {
+    fn event(&mut self, at: TimeAndCpu, thread: ThreadId, kind: EventKind) -> Result<()> {
         self.assembled.events += 1;
         self.log.event(Event { time: at.time, cpu: at.cpu, thread, kind })
     }

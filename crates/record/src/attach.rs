@@ -5,16 +5,19 @@ use std::io;
 
 use rustc_hash::FxHashMap;
 
-use crate::raw::Task;
+use crate::process_title::title_of_running;
+use crate::raw::KernelTask;
 
 /// A task that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FoundTask {
-    pub(crate) task: Task,
+    pub(crate) task: KernelTask,
     /// Pid of the process that created its process.
     pub(crate) parent: u32,
     /// Its name.
     pub(crate) name: String,
+    /// What a person would call its process, where its arguments say something; of first threads only.
+    pub(crate) title: Option<String>,
 }
 
 /// Every thread of the process `root` and of all its descendants; a process comes before its children.
@@ -36,6 +39,12 @@ pub(crate) fn tasks_below(root: u32) -> io::Result<Vec<FoundTask>> {
         waiting.extend(below);
     }
     Ok(tasks)
+}
+
+/// Refuses a process that this user may not look into (`ptrace(2)`, access mode `PTRACE_MODE_READ_FSCREDS`), whatever
+/// capabilities for recording there are: the kernel is asked as it would be for its mappings.
+pub(crate) fn may_watch(pid: u32) -> io::Result<()> {
+    fs::File::open(format!("/proc/{pid}/maps")).map(drop)
 }
 
 /// The parent of each process.
@@ -60,9 +69,20 @@ fn threads(pid: u32, parent: u32) -> Vec<FoundTask> {
     tids.sort_unstable_by_key(|&tid| (tid != pid, tid));
     let found = |tid: u32| {
         let name = fs::read_to_string(format!("{folder}/{tid}/comm")).ok()?;
-        Some(FoundTask { task: Task { pid, tid }, parent, name: name.trim_end_matches('\n').to_owned() })
+        let title = (tid == pid).then(|| title(pid)).flatten();
+        let name = name.trim_end_matches('\n').to_owned();
+        Some(FoundTask { task: KernelTask { pid, tid }, parent, name, title })
     };
     tids.into_iter().filter_map(found).collect()
+}
+
+/// The title of a process, by the file that it runs and its arguments.
+fn title(pid: u32) -> Option<String> {
+    /// What the kernel adds to the name of a file that is gone.
+    const GONE: &str = " (deleted)";
+    let program = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
+    let program = program.to_string_lossy();
+    title_of_running(pid, program.strip_suffix(GONE).unwrap_or(&program))
 }
 
 fn numbers_in(folder: &str) -> io::Result<Vec<u32>> {
@@ -95,6 +115,8 @@ mod tests {
     #[test]
     fn own_threads_and_children_are_found() {
         let mut child = std::process::Command::new("sleep").arg("5").spawn().unwrap();
+        let mut script =
+            std::process::Command::new("tail").args(["-f", "/etc/hosts.conf", "/dev/null"]).spawn().unwrap();
         let (stop, wait) = std::sync::mpsc::channel::<()>();
         // A thread gives itself its name, before it does anything else.
         let (named, has_name) = std::sync::mpsc::channel::<()>();
@@ -106,14 +128,47 @@ mod tests {
         has_name.recv().unwrap_err();
         let own = std::process::id();
         let found = tasks_below(own).unwrap();
-        assert_eq!(found[0].task, Task { pid: own, tid: own });
+        assert_eq!(found[0].task, KernelTask { pid: own, tid: own });
         assert!(found.iter().any(|found| found.task.pid == own && found.name == "extra"));
         let of_child = found.iter().find(|found| found.task.pid == child.id()).unwrap();
         assert_eq!(of_child.parent, own);
+        let titled = found.iter().find(|found| found.task.pid == script.id()).unwrap();
+        assert_eq!(titled.title.as_deref(), Some("tail hosts.conf"));
+        script.kill().unwrap();
+        script.wait().unwrap();
         drop(stop);
         thread.join().unwrap().unwrap_err();
         child.kill().unwrap();
         child.wait().unwrap();
+    }
+
+    #[test]
+    fn another_user_s_process_is_refused() {
+        assert!(may_watch(std::process::id()).is_ok());
+        // SAFETY: no arguments.
+        if unsafe { libc::geteuid() } != 0 {
+            return longpole_testkit::skipped("only root can become another user");
+        }
+        let status = |pid: u32| {
+            // SAFETY: the child makes system calls only, but for the path, which is short; then it ends.
+            unsafe {
+                match libc::fork() {
+                    0 => {
+                        libc::setresuid(65534, 65534, 65534);
+                        libc::_exit(
+                            may_watch(pid).map_or_else(|error| error.raw_os_error().unwrap_or(1), |()| 0),
+                        );
+                    }
+                    child => {
+                        let mut status = 0;
+                        libc::waitpid(child, &raw mut status, 0);
+                        libc::WEXITSTATUS(status)
+                    }
+                }
+            }
+        };
+        assert_eq!(status(std::process::id()), libc::EACCES);
+        assert_eq!(status(1), libc::EACCES);
     }
 
     #[test]

@@ -2,9 +2,11 @@
 
 mod areas;
 mod arrivals;
+mod gaps;
 mod kernel_types;
 mod mappings;
-mod meter;
+mod probes;
+mod remaps;
 mod wire;
 
 use std::collections::hash_map::Entry;
@@ -12,26 +14,35 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 
 use aya::maps::{HashMap as BpfHashMap, MapData, PerCpuArray, RingBuf};
-use aya::programs::perf_event::{PerfEventConfig, PerfEventScope, SamplePolicy, SoftwareEvent};
-use aya::programs::{BtfTracePoint, PerfEvent, Program};
+use aya::programs::{BtfTracePoint, PerfEvent as PerfEventProgram, Program};
 use aya::{Btf, Ebpf, EbpfLoader, Endianness, VerifierLogLevel, include_bytes_aligned};
 use longpole_event::{LossKind, Time};
 use rustc_hash::FxHashMap;
 
 use self::areas::{ExecutableAreas, WireAreas};
-use self::arrivals::Arrivals;
+use self::arrivals::{Accounts, Arrivals};
+use self::gaps::SampleGaps;
 use self::mappings::MappingRings;
-use self::meter::Meter;
+use self::probes::Libraries;
+use self::remaps::Remaps;
 use self::wire::Wire;
 use crate::collector::{Collector, KernelCost};
-use crate::raw::{RawEvent, RawKind, RawStack, TakenStack, Task};
-use crate::ring::online_cpus;
-use crate::rungs::Settings;
+use crate::collector_choice::Settings;
+use crate::jitter::VariedClocks;
+use crate::perf::attributes;
+use crate::raw::{KernelTask, RawEvent, RawKind, RawMark, RawStack, TakenStack};
+use crate::ring::{PerfEvent, online_cpus};
 
 static OBJECT: &[u8] = include_bytes_aligned!("../bpf/longpole.bpf.o");
 const TYPE_INFORMATION: &str = "/sys/kernel/btf/vmlinux";
-const TRACEPOINTS: [&str; 5] =
-    ["sched_switch", "sched_waking", "sched_process_fork", "sched_process_exec", "task_rename"];
+const TRACEPOINTS: [&str; 6] = [
+    "sched_switch",
+    "sched_waking",
+    "sched_process_fork",
+    "sched_process_exec",
+    "sched_process_wait",
+    "task_rename",
+];
 /// Largest copy of user memory that the programs have room for (`MOST_MEMORY` in `bpf/records.h`).
 pub(crate) const MOST_STACK_BYTES: u32 = 8192;
 /// Bytes of the ring that one drain takes.
@@ -40,6 +51,10 @@ const DRAIN_BYTES: usize = 1 << 20;
 const DISORDER_NANOSECONDS: u64 = 5_000_000;
 /// The kernel's counters of losses, by index in the map `counters`.
 const LOSSES: [LossKind; 4] = [LossKind::Events, LossKind::Samples, LossKind::Stacks, LossKind::Threads];
+/// Behind them: runs that were about recorded tasks, and nanoseconds of one in [`TIMED_RUNS`] of these.
+const OWN_RUNS: u32 = 4;
+const OWN_NANOSECONDS: u32 = 5;
+const TIMED_RUNS: u64 = 16;
 
 /// Why the bpf collector could not be opened; completes "failed to …".
 #[derive(Debug, thiserror::Error)]
@@ -69,18 +84,22 @@ pub(crate) struct BpfCollector {
     tracked: BpfHashMap<MapData, u32, u32>,
     counters: PerCpuArray<MapData, u64>,
     mappings: MappingRings,
+    clocks: VariedClocks,
     areas: ExecutableAreas,
     executable: BpfHashMap<MapData, u32, WireAreas>,
     /// Stacks whose first event has not been read yet, by key.
     pending: FxHashMap<u64, Box<TakenStack>>,
     lost: [u64; LOSSES.len()],
     undecodable: u64,
-    /// Keeps the kernel counting the programs' time.
-    meter: Meter,
+    remaps: Remaps,
     cost: Option<KernelCost>,
     knows_interrupts: bool,
     has_accounts: bool,
     arrivals: Arrivals,
+    gaps: SampleGaps,
+    libraries: Libraries,
+    /// What of the dependences of threads the kernel lets nobody see.
+    unseen: Vec<&'static str>,
     behind: Option<Time>,
 }
 
@@ -89,7 +108,7 @@ impl BpfCollector {
     pub(crate) fn open(settings: &Settings) -> Result<BpfCollector, BpfError> {
         let bytes = std::fs::read(TYPE_INFORMATION).map_err(BpfError::NoTypeInformation)?;
         let distances = kernel_types::find(&bytes);
-        let tracepoints = kernel_types::tracepoints_only(&bytes, &TRACEPOINTS);
+        let tracepoints = kernel_types::attachable_only(&bytes, &TRACEPOINTS, &probes::functions());
         let has_accounts = kernel_types::has_accounts(&bytes);
         drop(bytes);
         let tracepoints = tracepoints.ok_or(BpfError::NoTracepoints)?;
@@ -97,6 +116,8 @@ impl BpfCollector {
         let stack_bytes = settings.stack_bytes.min(MOST_STACK_BYTES) & !7;
         let preempt_count = distances.map_or(0, |distances| distances.preempt_count);
         let cpu_number = distances.map_or(0, |distances| distances.cpu_number);
+        // SAFETY: no arguments.
+        let (user, group) = unsafe { (libc::getuid(), libc::getgid()) };
         let mut programs = EbpfLoader::new()
             .verifier_log_level(VerifierLogLevel::DISABLE)
             .override_global("stack_bytes", &stack_bytes, true)
@@ -104,12 +125,17 @@ impl BpfCollector {
             .override_global("preempt_count_known", &u32::from(distances.is_some()), true)
             .override_global("preempt_count_from_rq", &preempt_count, true)
             .override_global("cpu_number_from_rq", &cpu_number, true)
+            .override_global("callers_only", &u32::from(user != 0), true)
+            .override_global("caller_user", &user, true)
+            .override_global("caller_group", &group, true)
             .override_global("accounts_known", &u32::from(has_accounts), true)
             .load(OBJECT)
             .map_err(load_error)?;
-        let meter = Meter::start();
         let mappings = MappingRings::open().map_err(BpfError::PerfEvent)?;
-        attach(&mut programs, &types, settings.hertz)?;
+        let clocks = attach(&mut programs, &types, settings.hertz)?;
+        let mut unseen = probes::attach(&mut programs, &types);
+        let libraries = Libraries::open(&mut programs);
+        unseen.extend(libraries.missing());
         let mut map = |name: &str| programs.take_map(name).expect("the object has this map");
         Ok(BpfCollector {
             ring: RingBuf::try_from(map("ring")).map_err(load_error)?,
@@ -119,14 +145,18 @@ impl BpfCollector {
             areas: ExecutableAreas::default(),
             programs,
             mappings,
+            clocks,
             pending: FxHashMap::default(),
             lost: [0; LOSSES.len()],
             undecodable: 0,
-            meter,
+            remaps: Remaps::default(),
             cost: None,
             knows_interrupts: distances.is_some(),
             has_accounts,
             arrivals: Arrivals::default(),
+            gaps: SampleGaps::new(settings.hertz),
+            libraries,
+            unseen,
             behind: None,
         })
     }
@@ -142,11 +172,20 @@ impl BpfCollector {
                 Some(Wire::Stack { key, stack }) => {
                     self.pending.insert(key, stack);
                 }
+                Some(Wire::Fork { event, handle }) => {
+                    let mut event = event;
+                    attach_stack(&mut self.pending, &mut event.kind);
+                    let begun = handle_of(&event, handle);
+                    self.arrivals.take(event, Accounts::default(), into);
+                    into.extend(begun);
+                }
                 Some(Wire::Event(mut event, accounts)) => {
                     attach_stack(&mut self.pending, &mut event.kind);
                     last = event.time;
                     self.arrivals.take(event, accounts, into);
+                    self.gaps.take_last(into);
                 }
+                Some(Wire::Look(look)) => self.gaps.look(look, into),
                 None => self.undecodable += 1,
             }
             if bytes >= DRAIN_BYTES {
@@ -178,18 +217,20 @@ impl BpfCollector {
     }
 }
 
-/// What the kernel counted of the programs so far.
-fn counted(programs: &Ebpf) -> Option<KernelCost> {
-    let mut cost = KernelCost::default();
-    for (_, program) in programs.programs() {
-        let info = program.info().ok()?;
-        cost.nanoseconds += u64::try_from(info.run_time().as_nanos()).ok()?;
-        cost.runs += info.run_count();
-    }
-    Some(cost)
+/// What the runs came to that were about recorded tasks, of which each processor timed some.
+fn own_cost<'a>(processors: impl Iterator<Item = (&'a u64, &'a u64)>) -> KernelCost {
+    let cost = processors.map(|(&runs, &nanoseconds)| {
+        let timed = runs.div_ceil(TIMED_RUNS).max(1);
+        let nanoseconds = u128::from(nanoseconds) * u128::from(runs) / u128::from(timed);
+        KernelCost { nanoseconds: u64::try_from(nanoseconds).unwrap_or(u64::MAX), runs }
+    });
+    cost.fold(KernelCost::default(), |sum, cost| KernelCost {
+        nanoseconds: sum.nanoseconds.saturating_add(cost.nanoseconds),
+        runs: sum.runs + cost.runs,
+    })
 }
 
-fn attach(programs: &mut Ebpf, types: &Btf, hertz: u32) -> Result<(), BpfError> {
+fn attach(programs: &mut Ebpf, types: &Btf, hertz: u32) -> Result<VariedClocks, BpfError> {
     for name in TRACEPOINTS {
         let program = programs.program_mut(name).expect("the object has this program");
         let program: &mut BtfTracePoint = program.try_into().map_err(load_error)?;
@@ -197,15 +238,38 @@ fn attach(programs: &mut Ebpf, types: &Btf, hertz: u32) -> Result<(), BpfError> 
         program.attach().map_err(load_error)?;
     }
     let program = programs.program_mut("sample").expect("the object has this program");
-    let program: &mut PerfEvent = program.try_into().map_err(load_error)?;
+    let program: &mut PerfEventProgram = program.try_into().map_err(load_error)?;
     program.load().map_err(load_error)?;
+    let program = program.fd().map_err(load_error)?.as_fd().as_raw_fd();
+    let mut clocks = VariedClocks::new(hertz);
     for cpu in online_cpus().map_err(BpfError::PerfEvent)? {
-        let scope = PerfEventScope::AllProcessesOneCpu { cpu: cpu.into() };
-        let clock = PerfEventConfig::Software(SoftwareEvent::CpuClock);
-        let policy = SamplePolicy::Frequency(hertz.into());
-        program.attach(clock, scope, policy, false).map_err(load_error)?;
+        let clock = start_clock(program, cpu, hertz).map_err(BpfError::PerfEvent)?;
+        clocks.add(clock);
     }
-    Ok(())
+    Ok(clocks)
+}
+
+/// A clock of the processor that runs the program.
+fn start_clock(program: RawFd, cpu: u16, hertz: u32) -> io::Result<PerfEvent> {
+    let clock = PerfEvent::open(&mut attributes::bare_clock(hertz), -1, cpu.into())?;
+    clock.run_program(program)?;
+    clock.enable()?;
+    Ok(clock)
+}
+
+/// The handle of a thread that has just been created, by which joins name it.
+fn handle_of(event: &RawEvent, handle: u64) -> Option<RawEvent> {
+    let RawKind::Fork { child, .. } = event.kind else { return None };
+    let kind = RawKind::Inside { task: child, mark: RawMark::Handle(handle) };
+    (handle != 0).then_some(RawEvent { time: event.time, cpu: event.cpu, kind })
+}
+
+/// What follows for predictions from dependences that nobody sees.
+fn unseen_note(unseen: &[&str]) -> Option<String> {
+    let what = unseen.join(", ");
+    (!unseen.is_empty()).then(|| {
+        format!("the kernel does not show {what}: a gain that is predicted can be too large by them")
+    })
 }
 
 /// Replaces the name of a stack that has just been sent by the stack itself.
@@ -222,25 +286,31 @@ fn attach_stack(pending: &mut FxHashMap<u64, Box<TakenStack>>, kind: &mut RawKin
 }
 
 impl Collector for BpfCollector {
-    fn track(&mut self, task: Task) -> io::Result<()> {
-        self.meter.restart();
+    fn track(&mut self, task: KernelTask) -> io::Result<()> {
         self.areas.track(task.pid, crate::clock::now());
+        self.libraries.look_at_process(&mut self.programs, task.pid);
         self.tracked.insert(task.tid, task.pid, 0).map_err(io::Error::other)
     }
 
     fn drain(&mut self, into: &mut Vec<RawEvent>) -> io::Result<()> {
+        self.clocks.vary();
         // Mappings first: one that is there when a stack is taken is then never read after the stack.
         let (first, begun) = (into.len(), crate::clock::now());
-        self.mappings.drain(into);
+        if self.mappings.drain(into) {
+            self.remaps.lose();
+        }
+        self.remaps.tell(self.areas.pids(), begun, into);
         // Losses before what is there: whose record is missing in it is then known to have been lost.
         self.drain_losses(into, begun);
         self.arrivals.begin_round(begun);
         self.drain_ring(into);
-        into[first..].iter().for_each(|event| self.areas.learn(event));
+        self.gaps.end_round(begun, into);
+        for event in &into[first..] {
+            self.areas.learn(event);
+            self.libraries.learn(&mut self.programs, event);
+        }
         self.areas.publish(&mut self.executable).map_err(io::Error::other)?;
         self.drain_losses(into, crate::clock::now());
-        let programs = &self.programs;
-        self.meter.tick(|| counted(programs));
         Ok(())
     }
 
@@ -248,17 +318,27 @@ impl Collector for BpfCollector {
         self.behind
     }
 
+    fn kept_back(&self) -> Option<Time> {
+        self.gaps.kept_back()
+    }
+
     fn stop(&mut self) {
-        let counted = counted(&self.programs);
-        self.cost = self.meter.finish(counted);
+        self.clocks.stop();
+        self.gaps.stop();
         for (_, program) in self.programs.programs_mut() {
             // A program that cannot be unloaded ends with its descriptors, when this value is dropped.
             let _ = match program {
                 Program::BtfTracePoint(program) => program.unload(),
                 Program::PerfEvent(program) => program.unload(),
+                Program::FEntry(program) => program.unload(),
+                Program::FExit(program) => program.unload(),
+                Program::UProbe(program) => program.unload(),
                 _ => Ok(()),
             };
         }
+        let counted = self.counters.get(&OWN_RUNS, 0).ok().zip(self.counters.get(&OWN_NANOSECONDS, 0).ok());
+        self.cost = counted.map(|(runs, time)| own_cost(runs.iter().zip(time.iter())));
+        self.remaps.end();
     }
 
     fn alarms(&self) -> Vec<RawFd> {
@@ -275,10 +355,11 @@ impl Collector for BpfCollector {
         let accounts = "the kernel keeps no account of when threads get their processors: a switch that it does not \
                         deliver is put where the thread is next seen";
         let notes = [(self.knows_interrupts, interrupts), (self.has_accounts, accounts)];
-        notes.iter().filter(|(is_known, _)| !is_known).map(|(_, note)| (*note).to_owned()).collect()
+        let notes = notes.iter().filter(|(is_known, _)| !is_known).map(|(_, note)| (*note).to_owned());
+        notes.chain(unseen_note(&self.unseen)).collect()
     }
 
     fn findings(&self) -> Vec<String> {
-        self.arrivals.notes()
+        self.arrivals.notes().into_iter().chain(self.remaps.note()).collect()
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use longpole_event::Time;
 
-use crate::raw::{RawEvent, Task};
+use crate::raw::{KernelTask, RawEvent};
 
 /// A source of events about a program that runs.
 ///
@@ -17,11 +17,11 @@ pub trait Collector {
     ///
     /// # Errors
     /// When there is no room for it.
-    fn track(&mut self, task: Task) -> io::Result<()>;
+    fn track(&mut self, task: KernelTask) -> io::Result<()>;
 
     /// Appends what arrived since the last call, in any order. Everything that happened before the call
-    /// *before* this one began has been handed over when this call returns: that is what the sorter
-    /// relies on. Losses are events too ([`crate::raw::RawKind::Lost`]).
+    /// *before* this one began has been handed over when this call returns, but for what
+    /// [`Collector::kept_back`] tells: that is what the sorter relies on. Losses are events too ([`crate::raw::RawKind::Lost`]).
     ///
     /// # Errors
     /// When the kernel refuses; the recording ends then.
@@ -30,6 +30,12 @@ pub trait Collector {
     /// Where the last drain left events in the buffers, to bound the memory of the reader: the time up to
     /// which it came. The next drain should follow at once.
     fn behind(&self) -> Option<Time> {
+        None
+    }
+
+    /// The time of the earliest event that the last drain kept back, because something of it is still to come. Earlier ones have
+    /// been handed over.
+    fn kept_back(&self) -> Option<Time> {
         None
     }
 

@@ -1,6 +1,6 @@
 //! The system calls and files that a log defines, each once, and not more than a log has room for.
 
-use longpole_event::{Call, CallId, File, TextId};
+use longpole_event::{CallDefinition, CallId, FileDefinition, IdKind, TextId};
 use longpole_recording::{LogBuilder, Result};
 use rustc_hash::FxHashMap;
 
@@ -14,13 +14,13 @@ const MOST_FILES: usize = 100_000;
 /// What a log has defined so far.
 #[derive(Debug, Default)]
 pub(crate) struct Definitions {
-    calls: FxHashMap<Call, CallId>,
+    calls: FxHashMap<CallDefinition, CallId>,
     files: FxHashMap<u64, TextId>,
 }
 
 impl Definitions {
     /// The id of a system call.
-    pub(crate) fn call(&mut self, log: &mut LogBuilder, call: Call) -> Result<CallId> {
+    pub(crate) fn call(&mut self, log: &mut LogBuilder, call: CallDefinition) -> Result<CallId> {
         let mut call = essential(call);
         if let Some(&id) = self.calls.get(&call) {
             return Ok(id);
@@ -37,6 +37,11 @@ impl Definitions {
         Ok(id)
     }
 
+    /// Forgets ids that mean nothing any more.
+    pub(crate) fn forget_unknown(&mut self, log: &LogBuilder) {
+        self.calls.retain(|_, id| log.knows(IdKind::Call, id.0));
+    }
+
     /// Notes the name of a file. A number that gets another name stands for a file that was renamed, or for another
     /// one: its last name counts.
     pub(crate) fn file(&mut self, log: &mut LogBuilder, number: u64, name: &str) -> Result<()> {
@@ -45,7 +50,7 @@ impl Definitions {
         }
         let name = log.text(name)?;
         if self.files.insert(number, name) != Some(name) {
-            log.file(File { number, name })?;
+            log.file(FileDefinition { number, name })?;
         }
         Ok(())
     }
@@ -54,21 +59,23 @@ impl Definitions {
 #[cfg(test)]
 mod tests {
     use longpole_event::{FileKind, MachineId};
-    use longpole_recording::{Folder, LogName, Manifest};
+    use longpole_recording::{LogName, Manifest, RecordingFolder};
 
     use super::*;
 
     #[test]
     fn many_files_leave_room_for_the_addresses_of_locks() {
         let folder = tempfile::tempdir().unwrap();
-        let recording = Folder::create(&folder.path().join("x.longpole"), &Manifest::default()).unwrap();
+        let recording =
+            RecordingFolder::create(&folder.path().join("x.longpole"), &Manifest::default()).unwrap();
         let mut log = LogBuilder::new(recording.create_log(MachineId(0), LogName::Events).unwrap());
         let mut definitions = Definitions::default();
-        let read = |file: u64| Call { number: 0, arguments: [3, 0, file], file: FileKind::Regular };
-        let mut call = |call: Call| definitions.call(&mut log, call).unwrap();
+        let read = |file: u64| CallDefinition { number: 0, arguments: [3, 0, file], file: FileKind::Regular };
+        let mut call = |call: CallDefinition| definitions.call(&mut log, call).unwrap();
         let last = (1..=2 * MOST_CALLS as u64).map(|file| call(read(file))).last().unwrap();
         assert_eq!(last.index(), MOST_CALLS / 2);
-        let lock = |address: u64| Call { number: 202, arguments: [address, 128, 0], file: FileKind::None };
+        let lock =
+            |address: u64| CallDefinition { number: 202, arguments: [address, 128, 0], file: FileKind::None };
         assert_ne!(call(lock(0x1000)), call(lock(0x2000)));
         assert_eq!(call(lock(0x1000)), call(lock(0x1000)));
     }

@@ -2,8 +2,8 @@
 
 use std::io;
 
+use crate::collector_choice::CollectorAvailability;
 use crate::launch::LaunchError;
-use crate::rungs::Rung;
 
 /// An error about making a recording; completes "failed to …".
 #[derive(Debug, thiserror::Error)]
@@ -13,7 +13,7 @@ pub enum Error {
     #[error("find a collector that is permitted here: {}", reasons(rungs))]
     NoRung {
         /// Each collector with the reason against it and the remedy.
-        rungs: Vec<Rung>,
+        rungs: Vec<CollectorAvailability>,
     },
     /// The program did not start.
     #[error(transparent)]
@@ -45,7 +45,7 @@ impl Error {
     }
 }
 
-fn reasons(rungs: &[Rung]) -> String {
+fn reasons(rungs: &[CollectorAvailability]) -> String {
     let reasons: Vec<_> = rungs
         .iter()
         .filter_map(|rung| Some(format!("{}: {}", rung.name, rung.available.as_ref().err()?.reason)))

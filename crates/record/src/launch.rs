@@ -15,8 +15,9 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-pub use environment::Variable;
-use environment::{Environment, Received};
+use environment::Environment;
+pub use environment::EnvironmentVariable;
+pub(crate) use environment::caller_s;
 
 /// Why a program did not start; completes "failed to …".
 #[derive(Debug, thiserror::Error)]
@@ -42,18 +43,18 @@ pub enum LaunchError {
 
 /// A program that was found, with its arguments.
 #[derive(Clone, Debug)]
-pub struct Command {
+pub struct ProgramCommand {
     program: PathBuf,
     file: CString,
     arguments: Vec<CString>,
 }
 
-impl Command {
+impl ProgramCommand {
     /// Looks the program up as a shell does: a name with a slash is a path, others are sought in `PATH`.
     ///
     /// # Errors
     /// [`LaunchError::NotFound`], [`LaunchError::NotExecutable`].
-    pub fn find(command: &[OsString]) -> Result<Command, LaunchError> {
+    pub fn find(command: &[OsString]) -> Result<ProgramCommand, LaunchError> {
         let program = PathBuf::from(command.first().map(OsString::as_os_str).unwrap_or_default());
         let not_found = || LaunchError::NotFound { program: program.clone() };
         let mut refused = None;
@@ -64,7 +65,7 @@ impl Command {
                     let arguments =
                         command.iter().map(|argument| text(argument)).collect::<Result<_, _>>()?;
                     let file = text(candidate.as_os_str())?;
-                    return Ok(Command { program, file, arguments });
+                    return Ok(ProgramCommand { program, file, arguments });
                 }
                 Err(error) if is_absence(&error) => {}
                 Err(error) => refused = refused.or(Some(error)),
@@ -130,14 +131,14 @@ impl Suspended {
     ///
     /// # Errors
     /// [`LaunchError::System`].
-    pub fn launch(command: &Command) -> Result<Suspended, LaunchError> {
+    pub fn launch(command: &ProgramCommand) -> Result<Suspended, LaunchError> {
         let (wait, go) = pipe()?;
         let (failure, report) = pipe()?;
         let mut arguments: Vec<_> = command.arguments.iter().map(|text| text.as_ptr()).collect();
         arguments.push(std::ptr::null());
         let mut shell: Vec<_> = vec![c"sh".as_ptr(), command.file.as_ptr()];
         shell.extend(&arguments[1..]);
-        let mut child = Child {
+        let mut child = ChildSetup {
             environment: Environment::of_caller(),
             wait: wait.as_raw_fd(),
             go: go.as_raw_fd(),
@@ -169,7 +170,7 @@ impl Suspended {
     ///
     /// # Errors
     /// [`LaunchError::NotFound`], [`LaunchError::NotExecutable`] if the system refuses it.
-    pub fn resume(self, variables: &[Variable]) -> Result<Running, LaunchError> {
+    pub fn resume(self, variables: &[EnvironmentVariable]) -> Result<Running, LaunchError> {
         let Suspended { program, mut child, go, failure } = self;
         let message = environment::message(variables).unwrap_or_else(|| vec![0; 4]);
         // SAFETY: writes a valid buffer to an open descriptor. A pipe takes this much at once.
@@ -187,12 +188,8 @@ impl Suspended {
     }
 }
 
-unsafe extern "C" {
-    static environ: *const *const libc::c_char;
-}
-
 /// What the child needs after the fork.
-struct Child {
+struct ChildSetup {
     environment: Environment,
     wait: RawFd,
     go: RawFd,
@@ -202,7 +199,7 @@ struct Child {
     shell: *const *const libc::c_char,
 }
 
-impl Child {
+impl ChildSetup {
     /// Waits for the word, then becomes the program.
     ///
     /// # Safety
@@ -212,11 +209,7 @@ impl Child {
         unsafe {
             // The child has to be the only one without the writing end, or it would not see it closed.
             libc::close(self.go);
-            let environment = match self.environment.receive(self.wait) {
-                Some(Received::With(variables)) => variables,
-                Some(Received::AsItIs) => environ,
-                None => libc::_exit(0),
-            };
+            let Some(environment) = self.environment.receive(self.wait) else { libc::_exit(0) };
             // The Rust runtime ignores this signal in the recorder; programs expect it to end them.
             libc::signal(libc::SIGPIPE, libc::SIG_DFL);
             libc::execve(self.file, self.arguments, environment);
@@ -345,7 +338,7 @@ mod tests {
 
     fn run(command: &[&str]) -> Result<ExitStatus, LaunchError> {
         let command: Vec<_> = command.iter().map(OsString::from).collect();
-        let suspended = Suspended::launch(&Command::find(&command)?)?;
+        let suspended = Suspended::launch(&ProgramCommand::find(&command)?)?;
         Ok(suspended.resume(&[])?.wait()?)
     }
 
@@ -387,7 +380,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mark = folder.path().join("ran");
         let command = [OsString::from("touch"), mark.clone().into()];
-        let Suspended { mut child, go, .. } = Suspended::launch(&Command::find(&command).unwrap()).unwrap();
+        let Suspended { mut child, go, .. } =
+            Suspended::launch(&ProgramCommand::find(&command).unwrap()).unwrap();
         drop(go);
         assert_eq!(child.wait().unwrap(), ExitStatus::Code(0));
         assert!(!mark.exists());

@@ -3,19 +3,19 @@
 use std::fs;
 use std::time::Duration;
 
-use longpole_recording::Machine;
+use longpole_recording::MachineDescription;
 
 use crate::ring::online_cpus;
 
 /// Name, kernel and processors of this machine; the collector is still to be filled in.
-pub(crate) fn this_machine() -> Machine {
+pub(crate) fn this_machine() -> MachineDescription {
     let line = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
     let cpus = online_cpus().map_or(1, |cpus| u32::try_from(cpus.len()).unwrap_or(1));
-    Machine {
+    MachineDescription {
         name: line("/proc/sys/kernel/hostname"),
         kernel: line("/proc/sys/kernel/osrelease"),
         cpus,
-        ..Machine::default()
+        ..MachineDescription::default()
     }
 }
 
@@ -34,6 +34,21 @@ pub(crate) fn take_precedence() {
     const NICENESS: i32 = -15;
     // SAFETY: a plain system call. Without the permission things stay as they are.
     unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICENESS) };
+}
+
+/// Where this process has capabilities that its user has not, the user gets no core file of it and cannot read its
+/// memory: copies of others' stacks may be there. The kernel does so by itself only where the capabilities came with the
+/// execution of this binary; a process that had them before keeps them.
+pub(crate) fn hide_memory() {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let permitted = status.lines().find_map(|line| line.strip_prefix("CapPrm:"));
+    let has_capabilities = permitted.is_none_or(|mask| mask.trim().bytes().any(|digit| digit != b'0'));
+    // SAFETY: plain system calls, which pass no memory.
+    unsafe {
+        if libc::getuid() != 0 && has_capabilities {
+            libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0);
+        }
+    }
 }
 
 /// Largest resident memory of this process so far, bytes; 0 if the kernel does not tell.

@@ -3,16 +3,22 @@
 //! In: the frames and words of the event log. Out: the symbol log. Names come from files as they are on this machine
 //! now, so a recording that is opened elsewhere needs none of them.
 
-use longpole_event::{Callee, Frame, FrameId, ModuleId, Symbol, SymbolPlace, Variable, Word};
-use longpole_recording::{LogBuilder, Result};
-use longpole_symbols::{CodeModule, Named, Symboliser, name_callees, name_variables};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use longpole_event::{
+    Callee, FrameDefinition, FrameId, IdKind, MachineId, ModuleId, Record, Symbol, SymbolPlace, Time,
+    VariableDefinition, WordDefinition,
+};
+use longpole_recording::{DefinitionTables, LogBuilder, LogName, RecordingFolder, Result};
+use longpole_symbols::{CodeModule, NamedAddress, Symboliser, build_folders, name_callees, name_variables};
 use rustc_hash::FxHashMap;
 
-use crate::stacks::Stacks;
+use crate::stacks::StackInterner;
 
 /// Frames of one module, in the order of their ids, and the addresses of its words.
 #[derive(Debug)]
-struct Group {
+struct ModuleFrames {
     id: ModuleId,
     module: CodeModule,
     frames: Vec<(FrameId, u64)>,
@@ -22,20 +28,64 @@ struct Group {
 /// The frames of a log, by module.
 #[derive(Debug, Default)]
 pub struct FramesToName {
-    groups: Vec<Group>,
+    groups: Vec<ModuleFrames>,
+    /// Of a log of which only the last part is kept, where the frames are yet to be read from it: the modules of the whole
+    /// run.
+    modules: Option<FxHashMap<ModuleId, CodeModule>>,
 }
 
 impl FramesToName {
-    pub(crate) fn collect(frames: &[Frame], words: &[Word], stacks: &Stacks) -> FramesToName {
-        let modules = stacks.modules_of_log();
-        let mut groups: Vec<Group> = Vec::new();
+    /// The frames of a log that is kept from its beginning.
+    pub(crate) fn collect(
+        frames: &[FrameDefinition],
+        words: &[WordDefinition],
+        stacks: &StackInterner,
+    ) -> FramesToName {
+        FramesToName::group(frames, words, &stacks.modules_of_log())
+    }
+
+    /// Those of a log of which only the last part is kept, after [`read_window`](Self::read_window).
+    pub(crate) fn of_window(stacks: &StackInterner) -> FramesToName {
+        let modules = stacks.modules_of_log().into_iter().map(|(id, module)| (id, module.clone()));
+        FramesToName { groups: Vec::new(), modules: Some(modules.collect()) }
+    }
+
+    /// Reads the frames of what is kept of a log; gives the beginning of that, where the run began before.
+    ///
+    /// # Errors
+    /// [`longpole_recording::Error`].
+    pub(crate) fn read_window(&mut self, folder: &RecordingFolder) -> Result<Option<Time>> {
+        let Some(modules) = &self.modules else { return Ok(None) };
+        let Some(mut window) = folder.open_window(MachineId(0), LogName::Events)? else { return Ok(None) };
+        let mut tables = DefinitionTables::default();
+        let mut begin = None;
+        while let Some(records) = window.next_records(|_| true)? {
+            for record in records {
+                match record {
+                    Record::Event(event) => begin = begin.or(Some(event.time)),
+                    definition => tables.define(definition),
+                }
+            }
+        }
+        let id_here = |id: &ModuleId| window.id(IdKind::Module, id.0).map(ModuleId);
+        let here = modules.iter().filter_map(|(id, module)| Some((id_here(id)?, module)));
+        self.groups = FramesToName::group(&tables.frames, &tables.words, &here.collect()).groups;
+        Ok(begin.filter(|_| window.is_cut()))
+    }
+
+    fn group(
+        frames: &[FrameDefinition],
+        words: &[WordDefinition],
+        modules: &FxHashMap<ModuleId, &CodeModule>,
+    ) -> FramesToName {
+        let mut groups: Vec<ModuleFrames> = Vec::new();
         let mut by_module: FxHashMap<ModuleId, usize> = FxHashMap::default();
-        let mut group_of = |groups: &mut Vec<Group>, id: ModuleId| {
+        let mut group_of = |groups: &mut Vec<ModuleFrames>, id: ModuleId| {
             // Regions have their names already, and no code.
             let module = modules.get(&id)?;
             Some(*by_module.entry(id).or_insert_with(|| {
                 let module = (*module).clone();
-                groups.push(Group { id, module, frames: Vec::new(), words: Vec::new() });
+                groups.push(ModuleFrames { id, module, frames: Vec::new(), words: Vec::new() });
                 groups.len() - 1
             }))
         };
@@ -51,7 +101,7 @@ impl FramesToName {
             group.words.sort_unstable();
             group.words.dedup();
         }
-        FramesToName { groups }
+        FramesToName { groups, modules: None }
     }
 
     /// Number of frames.
@@ -60,19 +110,24 @@ impl FramesToName {
         self.groups.iter().map(|group| group.frames.len()).sum()
     }
 
+    /// The folders in which the modules of the frames were built.
+    pub(crate) fn build_folders(&self) -> BTreeSet<PathBuf> {
+        self.groups.iter().flat_map(|group| build_folders(&group.module)).collect()
+    }
+
     /// Names every frame and writes the symbol log; gives the names of the source files, the one of most frames first.
     ///
     /// # Errors
     /// [`longpole_recording::Error::Io`].
-    pub fn write(self, log: &mut LogBuilder) -> Result<Vec<String>> {
+    pub fn write(&self, log: &mut LogBuilder) -> Result<Vec<String>> {
         let mut symboliser = Symboliser::new();
         let mut files: FxHashMap<String, u64> = FxHashMap::default();
-        for Group { id, module, frames, words } in self.groups {
-            write_variables(log, id, &module, &words)?;
+        for ModuleFrames { id, module, frames, words } in &self.groups {
+            write_variables(log, *id, module, words)?;
             let addresses: Vec<u64> = frames.iter().map(|(_, address)| *address).collect();
-            write_callees(log, &module, &frames, &addresses)?;
-            let names = symboliser.symbolise(&module, &addresses);
-            for ((frame, _), named) in frames.into_iter().zip(names) {
+            write_callees(log, module, frames, &addresses)?;
+            let names = symboliser.symbolise(module, &addresses);
+            for (&(frame, _), named) in frames.iter().zip(names) {
                 for file in named.places.iter().filter_map(|place| place.file.as_deref()) {
                     count(&mut files, file);
                 }
@@ -102,7 +157,7 @@ fn write_variables(log: &mut LogBuilder, id: ModuleId, module: &CodeModule, word
     for (&file_address, variable) in words.iter().zip(name_variables(module, words)) {
         if let Some(variable) = variable {
             let name = log.text(&variable.name)?;
-            log.variable(Variable { module: id, file_address, name, offset: variable.offset })?;
+            log.variable(VariableDefinition { module: id, file_address, name, offset: variable.offset })?;
         }
     }
     Ok(())
@@ -127,12 +182,12 @@ fn write_callees(
     Ok(())
 }
 
-fn symbol(log: &mut LogBuilder, frame: FrameId, named: Named) -> Result<Symbol> {
+fn symbol(log: &mut LogBuilder, frame: FrameId, named: NamedAddress) -> Result<Symbol> {
     let mut places = Vec::with_capacity(named.places.len());
     for place in named.places {
         let procedure = log.text(&place.procedure)?;
         let file = place.file.map(|file| log.text(&file)).transpose()?;
         places.push(SymbolPlace { procedure, file, line: place.line });
     }
-    Ok(Symbol { frame, places, spins: named.spins })
+    Ok(Symbol { frame, places, waiting: named.waiting })
 }

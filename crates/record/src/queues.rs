@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 
 /// What a thread that asks for something does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Asking {
+enum QueueState {
     /// It has not blocked.
     Running,
     /// It stands in the queue.
@@ -30,7 +30,7 @@ enum Asking {
 /// The queues of all things, by key.
 #[derive(Debug)]
 pub(crate) struct Queues<Key> {
-    asking: FxHashMap<u32, (Key, Asking)>,
+    asking: FxHashMap<u32, (Key, QueueState)>,
     blocked: FxHashMap<Key, VecDeque<u32>>,
 }
 
@@ -44,12 +44,12 @@ impl<Key: Copy + Eq + Hash> Queues<Key> {
     /// The thread asks for this from now on.
     pub(crate) fn ask(&mut self, tid: u32, key: Key) {
         self.cease(tid);
-        self.asking.insert(tid, (key, Asking::Running));
+        self.asking.insert(tid, (key, QueueState::Running));
     }
 
     /// The thread asks for nothing any more.
     pub(crate) fn cease(&mut self, tid: u32) {
-        if let Some((key, Asking::Blocked)) = self.asking.remove(&tid) {
+        if let Some((key, QueueState::Blocked)) = self.asking.remove(&tid) {
             self.leave(tid, key);
         }
     }
@@ -57,8 +57,8 @@ impl<Key: Copy + Eq + Hash> Queues<Key> {
     /// The thread blocks.
     pub(crate) fn block(&mut self, tid: u32) {
         let Some((key, state)) = self.asking.get_mut(&tid) else { return };
-        if *state != Asking::Blocked {
-            *state = Asking::Blocked;
+        if *state != QueueState::Blocked {
+            *state = QueueState::Blocked;
             self.blocked.entry(*key).or_default().push_back(tid);
         }
     }
@@ -73,7 +73,7 @@ impl<Key: Copy + Eq + Hash> Queues<Key> {
         }
         for tid in &woken {
             if let Some((_, state)) = self.asking.get_mut(tid) {
-                *state = Asking::Released;
+                *state = QueueState::Released;
             }
         }
         woken
@@ -82,7 +82,7 @@ impl<Key: Copy + Eq + Hash> Queues<Key> {
     /// Those who wait for this wait for something else from now on, up to `count` of them.
     pub(crate) fn transfer(&mut self, from: Key, to: Key, count: u64) {
         for tid in self.release(from, count) {
-            self.asking.insert(tid, (to, Asking::Blocked));
+            self.asking.insert(tid, (to, QueueState::Blocked));
             self.blocked.entry(to).or_default().push_back(tid);
         }
     }
@@ -91,16 +91,17 @@ impl<Key: Copy + Eq + Hash> Queues<Key> {
     /// still has no processor, it was this one's: the other goes back to the head of the queue, and is returned.
     pub(crate) fn run(&mut self, tid: u32) -> Option<u32> {
         let (key, state) = *self.asking.get(&tid)?;
-        self.asking.insert(tid, (key, Asking::Running));
-        if state != Asking::Blocked {
+        self.asking.insert(tid, (key, QueueState::Running));
+        if state != QueueState::Blocked {
             return None;
         }
         self.leave(tid, key);
-        let is_other =
-            |(other, asking): (&u32, &(Key, Asking))| (*asking == (key, Asking::Released)).then_some(*other);
+        let is_other = |(other, asking): (&u32, &(Key, QueueState))| {
+            (*asking == (key, QueueState::Released)).then_some(*other)
+        };
         // No order of a hash map: the lowest.
         let other = self.asking.iter().filter_map(is_other).min()?;
-        self.asking.insert(other, (key, Asking::Blocked));
+        self.asking.insert(other, (key, QueueState::Blocked));
         self.blocked.entry(key).or_default().push_front(other);
         Some(other)
     }

@@ -4,8 +4,8 @@
 //! into the records of a log. Nothing before this point knows about ids, and nothing after it knows
 //! which collector ran.
 
-use crate::agent::Told;
-use longpole_event::{Blocking, Call, LossKind, PrimitiveKind, Time};
+use crate::agent::AgentEvent;
+use longpole_event::{Blocking, CallDefinition, LossKind, PrimitiveKind, Time};
 
 /// One raw event.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,7 +20,7 @@ pub struct RawEvent {
 
 /// A thread as the kernel names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Task {
+pub struct KernelTask {
     /// Process (thread group) id; 0 where the collector does not know it.
     pub pid: u32,
     /// Thread id.
@@ -33,30 +33,32 @@ pub enum RawKind {
     /// `parent` made `child`: a thread where the pids are equal, else a process.
     Fork {
         /// The creating thread.
-        parent: Task,
+        parent: KernelTask,
         /// The new thread.
-        child: Task,
+        child: KernelTask,
         /// Where the parent was.
         stack: RawStack,
     },
     /// The process became another program; its mappings are gone.
     Exec {
         /// The thread that remains (its tid is the pid from now on).
-        task: Task,
+        task: KernelTask,
         /// Path or name of the program.
         program: String,
+        /// What a person would call the run, where its arguments are known.
+        title: Option<String>,
     },
     /// A thread got a name.
     Name {
         /// The thread.
-        task: Task,
+        task: KernelTask,
         /// The name.
         name: String,
     },
     /// A thread ended.
     Exit {
         /// The thread.
-        task: Task,
+        task: KernelTask,
     },
     /// Executable memory was mapped.
     Map {
@@ -68,35 +70,37 @@ pub enum RawKind {
     /// A processor went from one task to another. `None` is a task that is not recorded, or idle.
     Switch {
         /// The task that left the processor.
-        previous: Option<Task>,
+        previous: Option<KernelTask>,
         /// Why it left.
         blocking: Blocking,
         /// The system call it was in, where the collector sees it.
-        call: Option<Call>,
+        call: Option<CallDefinition>,
         /// Where it was.
         stack: RawStack,
         /// The task that got the processor.
-        next: Option<Task>,
+        next: Option<KernelTask>,
     },
     /// A task was made runnable.
     Wake {
         /// The task.
-        wakee: Task,
+        wakee: KernelTask,
         /// Who did it.
         waker: RawWaker,
         /// The system call the waker was in, where the collector sees it.
-        call: Option<Call>,
+        call: Option<CallDefinition>,
         /// Where the waker was.
         stack: RawStack,
     },
     /// A timer found a thread running.
     Sample {
         /// The thread.
-        task: Task,
+        task: KernelTask,
         /// In the kernel.
         kernel: bool,
         /// Where.
         stack: RawStack,
+        /// Half the timer's interval before it and half of that after it, nanoseconds; 0 where that is not known.
+        gap: u64,
     },
     /// A number stands for this file in calls from now on.
     File {
@@ -108,7 +112,7 @@ pub enum RawKind {
     /// A thread said something about itself, through the agent.
     Inside {
         /// The thread.
-        task: Task,
+        task: KernelTask,
         /// What.
         mark: RawMark,
     },
@@ -133,9 +137,9 @@ pub enum RawKind {
     /// A thread told something through the agent. Only before the interpreter, which stands behind the sorter.
     Told {
         /// The thread.
-        task: Task,
+        task: KernelTask,
         /// What.
-        told: Box<Told>,
+        told: Box<AgentEvent>,
     },
     /// Something was lost.
     Lost {
@@ -148,7 +152,11 @@ pub enum RawKind {
 
 impl RawKind {
     /// A switch of which only the tasks are known.
-    pub(crate) fn switch(previous: Option<Task>, blocking: Blocking, next: Option<Task>) -> RawKind {
+    pub(crate) fn switch(
+        previous: Option<KernelTask>,
+        blocking: Blocking,
+        next: Option<KernelTask>,
+    ) -> RawKind {
         RawKind::Switch { previous, blocking, call: None, stack: RawStack::None, next }
     }
 }
@@ -185,7 +193,7 @@ pub enum RawMark {
     /// It entered something.
     Enter {
         /// What.
-        place: RawPlace,
+        place: RawScope,
         /// Where, where that is not what it entered last.
         stack: RawStack,
         /// The task that begins, by the key it was made with.
@@ -202,6 +210,68 @@ pub enum RawMark {
     },
     /// The collector took this much of its time, nanoseconds.
     Overhead(u64),
+    /// What it does from now on comes after the end of a thread, or of a child process.
+    Joined {
+        /// The thread, or the first thread of the process.
+        ended: RawJoined,
+        /// It waits until then; else it may be that the join fails, unless the thread has ended already.
+        waits: bool,
+    },
+    /// Its handle, by which joins name it.
+    Handle(u64),
+    /// It added to the count of a semaphore.
+    Post {
+        /// The semaphore.
+        primitive: RawPrimitive,
+        /// How much.
+        count: u64,
+    },
+    /// It gave a semaphore its first count.
+    Initialise {
+        /// The semaphore.
+        primitive: RawPrimitive,
+        /// The count.
+        count: u64,
+    },
+    /// It took one from the count of a semaphore.
+    Take(RawPrimitive),
+    /// It acquired a mutex that is used with a condition.
+    Lock {
+        /// The mutex.
+        mutex: RawPrimitive,
+        /// Where.
+        stack: RawStack,
+    },
+    /// It released such a mutex.
+    Unlock(RawPrimitive),
+    /// Its wait for a condition returned.
+    Waited {
+        /// The condition.
+        condition: RawPrimitive,
+        /// The mutex, which it holds again.
+        mutex: RawPrimitive,
+        /// Not by a time-out.
+        granted: bool,
+        /// Where.
+        stack: RawStack,
+    },
+    /// It signalled a condition.
+    Signal {
+        /// The condition.
+        condition: RawPrimitive,
+        /// To all that wait.
+        broadcast: bool,
+        /// Where.
+        stack: RawStack,
+    },
+    /// It wrote to a stream of bytes.
+    Write(RawTransfer),
+    /// It read from a stream of bytes.
+    Read(RawTransfer),
+    /// It came to a barrier.
+    Arrive(RawPrimitive),
+    /// It left a barrier.
+    Depart(RawPrimitive),
 }
 
 /// A synchronisation primitive of the process whose thread names it.
@@ -213,9 +283,31 @@ pub struct RawPrimitive {
     pub address: u64,
 }
 
+/// Whom a join names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RawJoined {
+    /// A thread, by its tid.
+    Tid(u32),
+    /// A child process that has ended: the one of this pid, or any where it is 0 or that of no child.
+    Child(u32),
+    /// A thread of the same process, by its handle.
+    Handle(u64),
+}
+
+/// Bytes that went into a stream or out of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RawTransfer {
+    /// Identifies the stream.
+    pub channel: u64,
+    /// How many bytes went the same way before.
+    pub position: u64,
+    /// How many went now.
+    pub bytes: u64,
+}
+
 /// What a thread can enter.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RawPlace {
+pub enum RawScope {
     /// A region or task, by its name.
     Region(String),
     /// An instrumented procedure, by its address.
@@ -226,11 +318,11 @@ pub enum RawPlace {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RawWaker {
     /// A task; whether it is a recorded one the assembler finds out.
-    Task(Task, String),
+    Task(KernelTask, String),
     /// A hard interrupt.
     Interrupt,
     /// A soft interrupt on this task's processor time.
-    SoftInterrupt(Task),
+    SoftInterrupt(KernelTask),
     /// Not known.
     Unknown,
 }
@@ -256,6 +348,8 @@ pub struct TakenStack {
     pub kernel: Vec<u64>,
     /// User registers, where the collector has them.
     pub registers: Option<longpole_symbols::Registers>,
+    /// Instruction and stack pointer of a thread in a system call, where no other register is known.
+    pub at_call: Option<(u64, u64)>,
     /// User memory from the stack pointer upwards.
     pub memory: Vec<u8>,
     /// User addresses by frame pointers, innermost first (the first one is the instruction pointer).

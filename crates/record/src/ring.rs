@@ -56,11 +56,38 @@ impl PerfEvent {
         check(unsafe { ioctls::DISABLE(self.fd.as_raw_fd(), 0) })
     }
 
+    /// The event once more: both are closed before the kernel ends it.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub fn try_clone(&self) -> io::Result<PerfEvent> {
+        Ok(PerfEvent { fd: self.fd.try_clone()? })
+    }
+
+    /// Gives a clock another interval, which begins now.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub fn set_period(&self, nanoseconds: u64) -> io::Result<()> {
+        // SAFETY: the descriptor is an open perf event; the kernel reads one u64 through the pointer.
+        check(unsafe { ioctls::PERIOD(self.fd.as_raw_fd(), (&raw const nanoseconds) as u64) })
+    }
+
+    /// Runs this program whenever the event fires.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub fn run_program(&self, program: RawFd) -> io::Result<()> {
+        let program = u32::try_from(program).map_err(io::Error::other)?;
+        // SAFETY: both descriptors are open.
+        check(unsafe { ioctls::SET_BPF(self.fd.as_raw_fd(), program) })
+    }
+
     /// Lets this event write into the ring of `ring`, which has to be of the same processor.
     ///
     /// # Errors
     /// What the kernel said.
-    pub fn write_into(&self, ring: &Ring) -> io::Result<()> {
+    pub fn write_into(&self, ring: &PerfRing) -> io::Result<()> {
         // SAFETY: both descriptors are open perf events.
         check(unsafe { ioctls::SET_OUTPUT(self.fd.as_raw_fd(), ring.event.fd.as_raw_fd()) })
     }
@@ -100,7 +127,7 @@ pub struct RingRecord<'a> {
 
 /// The ring buffer of a perf event. Other events of the same processor can write into it too.
 #[derive(Debug)]
-pub struct Ring {
+pub struct PerfRing {
     event: PerfEvent,
     base: NonNull<u8>,
     page_bytes: usize,
@@ -111,14 +138,14 @@ pub struct Ring {
 
 // SAFETY: the mapping belongs to this value alone; the kernel is the only other party and is synchronised
 // with through the head and tail in the control page.
-unsafe impl Send for Ring {}
+unsafe impl Send for PerfRing {}
 
-impl Ring {
+impl PerfRing {
     /// Maps a ring of `pages` data pages (a power of two).
     ///
     /// # Errors
     /// What the kernel said; `EPERM` where the locked memory of the user is used up.
-    pub fn map(event: PerfEvent, pages: usize) -> io::Result<Ring> {
+    pub fn map(event: PerfEvent, pages: usize) -> io::Result<PerfRing> {
         debug_assert!(pages.is_power_of_two());
         // SAFETY: asks for a constant of the system.
         let page_bytes =
@@ -139,7 +166,7 @@ impl Ring {
             return Err(io::Error::last_os_error());
         }
         let base = NonNull::new(base.cast()).expect("a mapping is never at address 0");
-        Ok(Ring { event, base, page_bytes, data_bytes: pages * page_bytes, scratch: Vec::new() })
+        Ok(PerfRing { event, base, page_bytes, data_bytes: pages * page_bytes, scratch: Vec::new() })
     }
 
     /// The event whose ring this is.
@@ -162,9 +189,15 @@ impl Ring {
     }
 
     /// Hands over every record that was whole when the call began, oldest first, and frees its room.
-    pub fn read(&mut self, mut take: impl FnMut(RingRecord<'_>)) {
+    ///
+    /// Returns whether the ring was so full that the next record may not have found room: the kernel tells of that only
+    /// with the first record that finds some again.
+    pub fn read(&mut self, mut take: impl FnMut(RingRecord<'_>)) -> bool {
+        /// Bytes of a record with a long path.
+        const LARGE_RECORD: u64 = 8 << 10;
         let head = self.head().load(Ordering::Acquire);
         let mut tail = self.tail().load(Ordering::Relaxed);
+        let is_full = head.wrapping_sub(tail) + LARGE_RECORD > self.data_bytes as u64;
         let mut scratch = std::mem::take(&mut self.scratch);
         while head.wrapping_sub(tail) >= HEADER_BYTES as u64 {
             let mut header = [0; HEADER_BYTES];
@@ -186,6 +219,7 @@ impl Ring {
         }
         self.tail().store(tail, Ordering::Release);
         self.scratch = scratch;
+        is_full
     }
 
     /// Copies from the ring at `position`, which counts bytes since the ring was made.
@@ -216,7 +250,7 @@ impl Ring {
     }
 }
 
-impl Drop for Ring {
+impl Drop for PerfRing {
     fn drop(&mut self) {
         // SAFETY: the mapping was made by `map` with this length and is not used after this.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.page_bytes + self.data_bytes) };
@@ -279,7 +313,7 @@ mod tests {
             }
             Err(error) => panic!("{error}"),
         };
-        let mut ring = Ring::map(event, 1).unwrap();
+        let mut ring = PerfRing::map(event, 1).unwrap();
         let mut seen = 0;
         for round in 1..=200 {
             map_executable_page();

@@ -9,13 +9,16 @@ use crate::assembler::{Assembled, Assembler};
 use crate::clock::now;
 use crate::collector::Collector;
 use crate::error::{Error, Result};
+use crate::going_on::GoingOn;
 use crate::launch::{ExitStatus, Running};
+use crate::lock_owners::BETWEEN_LOOKS;
 use crate::naming::FramesToName;
 use crate::raw::{RawEvent, RawKind, RawStack};
 use crate::session::Progress;
-use crate::signals::HeldSignals;
+use crate::signals::{HeldSignals, SNAPSHOT_SIGNAL};
+use crate::snapshots::Snapshots;
 use crate::sorter::Sorter;
-use crate::wait::{Source, Waiter, Woken};
+use crate::wait::{PollSource, Waiter, Woken};
 
 /// Time between two looks into the buffers.
 const ROUND: Duration = Duration::from_millis(50);
@@ -31,10 +34,12 @@ pub(crate) struct Started {
     pub(crate) root: Option<u32>,
     /// Tids that were there before the recording.
     pub(crate) attached: Vec<u32>,
+    /// Copies of the last part of the run, where only that is kept.
+    pub(crate) snapshots: Option<Snapshots>,
 }
 
 /// What is known when it is over.
-pub(crate) struct Ended {
+pub(crate) struct EndedRun {
     pub(crate) end: Time,
     pub(crate) status: Option<ExitStatus>,
     pub(crate) truncated: bool,
@@ -43,10 +48,12 @@ pub(crate) struct Ended {
     pub(crate) notes: Vec<String>,
     pub(crate) frames: FramesToName,
     pub(crate) assembled: Assembled,
+    /// The program that we started and that goes on.
+    pub(crate) going_on: Option<GoingOn>,
 }
 
 /// A recording in progress.
-pub(crate) struct Run<'a> {
+pub(crate) struct RecordingRun<'a> {
     collector: &'a mut dyn Collector,
     interpreter: Option<Interpreter>,
     assembler: Assembler,
@@ -61,37 +68,40 @@ pub(crate) struct Run<'a> {
     /// When tasks that were there before stopped being announced.
     attached_until: Time,
     last_flush: Time,
+    last_look: Time,
     last_progress: Time,
     end: Option<Time>,
     /// The recording ends before the program.
     truncated: bool,
+    /// The program that we started goes on.
+    goes_on: bool,
     /// Why nothing more could be written or read.
     failure: Option<String>,
     notes: Vec<String>,
 }
 
-impl<'a> Run<'a> {
+impl<'a> RecordingRun<'a> {
     pub(crate) fn new(
         collector: &'a mut dyn Collector,
         interpreter: Option<Interpreter>,
         assembler: Assembler,
         child: Running,
         started: Started,
-    ) -> Result<Run<'a>> {
+    ) -> Result<RecordingRun<'a>> {
         let waiting = Error::system("wait for the program");
         let prepare = || {
-            let signals = HeldSignals::hold()?;
+            let signals = HeldSignals::hold(started.snapshots.is_some())?;
             let waiter = Waiter::new()?;
             for alarm in collector.alarms() {
-                waiter.add(alarm, Source::Alarm)?;
+                waiter.add(alarm, PollSource::Alarm)?;
             }
-            waiter.add(child.descriptor(), Source::Program)?;
-            waiter.add(signals.descriptor(), Source::Signal)?;
+            waiter.add(child.descriptor(), PollSource::Program)?;
+            waiter.add(signals.descriptor(), PollSource::Signal)?;
             Ok((signals, waiter))
         };
         let (signals, waiter) = prepare().map_err(waiting)?;
         let time = now();
-        Ok(Run {
+        Ok(RecordingRun {
             collector,
             interpreter,
             assembler,
@@ -105,16 +115,18 @@ impl<'a> Run<'a> {
             ready: Vec::new(),
             attached_until: time,
             last_flush: time,
+            last_look: time,
             last_progress: time,
             end: None,
             truncated: false,
+            goes_on: false,
             failure: None,
             notes: Vec::new(),
         })
     }
 
-    /// Records until the program ends, `duration` is over, or, when attached, a signal comes. If the
-    /// recording ends earlier than the program, waits for the program.
+    /// Records until the program ends, `duration` is over, nothing more can be written, or, when attached, a signal
+    /// comes. Where the recording ends earlier than the program, the program goes on.
     pub(crate) fn until_end(
         &mut self,
         duration: Option<Duration>,
@@ -132,6 +144,7 @@ impl<'a> Run<'a> {
             let woken = self.waiter.wait(left).map_err(Error::system("wait for the program"))?;
             let stop = self.handle_signals(woken);
             self.round();
+            self.show_snapshots(progress);
             self.report(progress);
             let is_over = deadline.is_some_and(|deadline| now() >= deadline);
             if woken.program_ended {
@@ -140,8 +153,9 @@ impl<'a> Run<'a> {
             }
             if stop || is_over || self.truncated {
                 self.truncated |= self.is_launched();
+                self.goes_on = self.is_launched();
                 self.end.get_or_insert_with(now);
-                return self.wait_for_program();
+                return Ok(());
             }
         }
     }
@@ -151,11 +165,15 @@ impl<'a> Run<'a> {
     }
 
     /// Passes signals on to a program that we started; any signal ends a recording that is attached.
-    fn handle_signals(&self, woken: Woken) -> bool {
+    fn handle_signals(&mut self, woken: Woken) -> bool {
         if !woken.signalled {
             return false;
         }
         while let Some(signal) = self.signals.take() {
+            if signal.number == SNAPSHOT_SIGNAL && self.started.snapshots.is_some() {
+                self.take_snapshot();
+                continue;
+            }
             if !self.is_launched() {
                 return true;
             }
@@ -166,18 +184,28 @@ impl<'a> Run<'a> {
         false
     }
 
-    /// After an early end: the collector is stopped, the program goes on.
-    fn wait_for_program(&mut self) -> Result<()> {
-        self.collector.stop();
-        while self.is_launched() {
-            let woken =
-                self.waiter.wait(Duration::from_secs(1)).map_err(Error::system("wait for the program"))?;
-            self.handle_signals(woken);
-            if woken.program_ended {
-                break;
-            }
+    /// Copies what is kept; names are looked up in a thread of their own.
+    fn take_snapshot(&mut self) {
+        self.round();
+        if self.truncated {
+            return;
         }
-        Ok(())
+        if let Err(error) = self.assembler.close_segment() {
+            self.give_up(describe(&error));
+            return;
+        }
+        let frames = self.assembler.frames_to_name();
+        if let Some(snapshots) = &mut self.started.snapshots {
+            snapshots.take(self.started.begin, now(), frames);
+        }
+    }
+
+    fn show_snapshots(&mut self, progress: &mut dyn FnMut(Progress)) {
+        let snapshots = self.started.snapshots.as_mut();
+        snapshots
+            .into_iter()
+            .flat_map(Snapshots::taken)
+            .for_each(|taken| progress(Progress::Snapshot(taken)));
     }
 
     fn round(&mut self) {
@@ -188,14 +216,30 @@ impl<'a> Run<'a> {
         if let Err(error) = self.collector.drain(&mut self.batch) {
             self.give_up(format!("collecting failed: {error}"));
         }
-        let reached = self.collector.behind().map_or(time, |behind| behind.min(time));
+        let reached = self.reached(time);
         self.sorter.round(reached, &mut self.batch, &mut self.ready);
         self.assemble();
+        if time.since(self.last_look) >= BETWEEN_LOOKS {
+            self.last_look = time;
+            self.look_at_owners(reached, false);
+        }
         if time.since(self.last_flush) >= FLUSH_NANOSECONDS {
             self.last_flush = time;
             if let Err(error) = self.assembler.flush() {
                 self.give_up(describe(&error));
             }
+        }
+    }
+
+    /// Up to when all events have been handed over that happened before `time`.
+    fn reached(&self, time: Time) -> Time {
+        [self.collector.behind(), self.collector.kept_back()].into_iter().flatten().fold(time, Time::min)
+    }
+
+    /// Who holds the locks that threads wait for. Events are assembled up to a little before `time`.
+    fn look_at_owners(&mut self, time: Time, all: bool) {
+        if let Err(error) = self.assembler.look_at_owners(time, all) {
+            self.give_up(describe(&error));
         }
     }
 
@@ -267,16 +311,21 @@ impl<'a> Run<'a> {
     }
 
     /// Reads what is left in the buffers and ends the log.
-    pub(crate) fn close(mut self) -> Ended {
+    pub(crate) fn close(mut self) -> EndedRun {
         let end = self.end.unwrap_or_else(now);
         self.collector.stop();
         if self.failure.is_none() {
             self.drain_the_rest();
+            // What has ended meanwhile is not there to be looked at.
+            self.look_at_owners(end, true);
         }
-        let status = self.status();
+        let status = if self.is_launched() && !self.goes_on { self.child.wait().ok() } else { None };
         let others = self.assembler.living();
         if others > 0 && self.is_launched() && !self.truncated {
             self.notes.push(format!("{others} tasks of the program were still there when it ended"));
+        }
+        if let Some(snapshots) = self.started.snapshots.take() {
+            self.notes.extend(snapshots.finish());
         }
         let outlived = others > 0 || self.truncated;
         let assembled = self.assembler.assembled();
@@ -288,7 +337,9 @@ impl<'a> Run<'a> {
         if let Some(failure) = self.failure {
             self.notes.push(format!("the recording ends before the program: {failure}"));
         }
-        Ended { end, status, truncated: self.truncated, outlived, notes: self.notes, frames, assembled }
+        let RecordingRun { child, signals, waiter, truncated, notes, .. } = self;
+        let going_on = self.goes_on.then_some(GoingOn { child, signals, waiter });
+        EndedRun { end, status, truncated, outlived, notes, frames, assembled, going_on }
     }
 
     fn drain_the_rest(&mut self) {
@@ -298,7 +349,7 @@ impl<'a> Run<'a> {
                 break;
             }
             let Some(behind) = self.collector.behind() else { break };
-            self.sorter.round(behind, &mut self.batch, &mut self.ready);
+            self.sorter.round(self.reached(behind), &mut self.batch, &mut self.ready);
             self.assemble();
         }
         self.sorter.round(now(), &mut self.batch, &mut self.ready);
@@ -310,10 +361,6 @@ impl<'a> Run<'a> {
             self.push(&mut meant);
             self.notes.extend(interpreter.findings());
         }
-    }
-
-    fn status(&mut self) -> Option<ExitStatus> {
-        if self.is_launched() { self.child.wait().ok() } else { None }
     }
 }
 

@@ -1,31 +1,42 @@
 //! One recording, from the options to the finished folder.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use longpole_collect::Collection;
+use longpole_collect::SeriesCollection;
 use longpole_event::{MachineId, Time};
-use longpole_recording::{Cost, Folder, LogBuilder, LogName, Manifest, Outcome};
+use longpole_recording::{
+    CollectionCost, Destination, KeptWindow, LogBuilder, LogName, Manifest, RecordingFolder, RunOutcome,
+    SourceCopies, WindowLimits,
+};
 
 use crate::agent::{Interpreter, Sampling};
 use crate::assembler::{Assembled, Assembler};
 use crate::clock::now;
+use crate::collector_choice::{self, AgentUse, CollectorChoice, Opened, Settings};
 use crate::error::{Error, Result};
-use crate::launch::{Command, ExitStatus, Running, Suspended};
-use crate::machine::{cpu_time, peak_bytes, take_precedence, this_machine};
+use crate::going_on::GoingOn;
+use crate::launch::{ExitStatus, ProgramCommand, Running, Suspended};
+use crate::machine::{cpu_time, hide_memory, peak_bytes, take_precedence, this_machine};
 use crate::naming::FramesToName;
-use crate::run::{Run, Started, describe};
-use crate::rungs::{self, Choice, Inside, Opened, Settings};
+use crate::run::{EndedRun, RecordingRun, Started, describe};
+use crate::snapshots::Snapshots;
+use crate::source_copies::{NamedSources, ProgramUser};
+use crate::waits_at_attach::switch_before;
 use crate::{attach, stack_choice};
 
 /// Timer samples a second and processor, where nothing else is asked for. A sample costs the program up to 10 µs in
 /// a virtual machine, most of it the timer interrupt itself: at this rate less than 1 % of its CPU time.
 pub const DEFAULT_HERTZ: u32 = 499;
 
+/// Begin of the note of a recording whose names did not fit on the disk.
+const NAMES_MISSING: &str = "procedures were not named";
+
 /// What to record.
 #[derive(Clone, Debug)]
-pub enum Target {
+pub enum RecordTarget {
     /// Start this program with these arguments.
     Command(Vec<OsString>),
     /// Attach to this process, its threads and descendants.
@@ -34,13 +45,13 @@ pub enum Target {
 
 /// How to record.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct RecordOptions {
     /// Folder of the recording.
-    pub output: PathBuf,
+    pub output: Destination,
     /// What to record.
-    pub target: Target,
+    pub target: RecordTarget,
     /// Which collector.
-    pub collector: Choice,
+    pub collector: CollectorChoice,
     /// See the program's locks from inside too, through the agent.
     pub locks: bool,
     /// Every call of a procedure that was compiled with `-finstrument-functions`, through the agent.
@@ -53,17 +64,46 @@ pub struct Options {
     pub stack_bytes: Option<u32>,
     /// Keep copies of the source files that the recording names.
     pub sources: bool,
+    /// Folders that hold sources beside those of the program.
+    pub source_dirs: Vec<PathBuf>,
     /// Stop recording after this time; the program goes on.
     pub duration: Option<Duration>,
+    /// Keep the last part of the run only.
+    pub window: Option<KeptWindow>,
     /// Collectors of outside series.
-    pub outside: longpole_collect::Options,
+    pub outside: longpole_collect::CollectionOptions,
     /// Files that describe metrics, kept in the recording.
     pub metric_files: Vec<longpole_recording::MetricFile>,
 }
 
+impl RecordOptions {
+    /// The whole run, by the best collector that is permitted, and nothing beside it.
+    #[must_use]
+    pub fn new(output: Destination, target: RecordTarget) -> RecordOptions {
+        RecordOptions {
+            output,
+            target,
+            collector: CollectorChoice::default(),
+            locks: false,
+            calls: false,
+            sampler_cpus: Vec::new(),
+            hertz: None,
+            stack_bytes: None,
+            sources: false,
+            source_dirs: Vec::new(),
+            duration: None,
+            window: None,
+            outside: longpole_collect::CollectionOptions::none(),
+            metric_files: Vec::new(),
+        }
+    }
+}
+
 /// What a recorder is doing.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Progress {
+    /// The program is about to run, or the process is recorded from now on.
+    Begun,
     /// The program runs.
     Recording {
         /// Since its start.
@@ -73,6 +113,8 @@ pub enum Progress {
         /// Size of the log so far.
         bytes: u64,
     },
+    /// A copy of the last part of the run was asked for: its folder, or why there is none.
+    Snapshot(std::result::Result<PathBuf, String>),
     /// The program has ended; addresses are being named.
     Naming {
         /// How many.
@@ -81,93 +123,145 @@ pub enum Progress {
 }
 
 /// A finished recording.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Finished {
+#[derive(Debug)]
+pub struct FinishedRecording {
     /// Its folder.
     pub path: PathBuf,
     /// How the run ended.
-    pub outcome: Outcome,
+    pub outcome: RunOutcome,
     /// Its manifest.
     pub manifest: Manifest,
     /// What was recorded.
     pub assembled: Assembled,
+    /// The program, where it was started for this and goes on. Dropped, it is left alone.
+    pub going_on: Option<GoingOn>,
 }
 
 /// Records a run.
 ///
 /// # Errors
 /// Only where nothing could be recorded, see [`Error`]. What goes wrong once the program runs ends the
-/// recording, not the program, and is told in the manifest.
-pub fn record(options: &Options, progress: &mut dyn FnMut(Progress)) -> Result<Finished> {
+/// recording, not the program, and is told in the manifest; so does [`Options::duration`].
+pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Result<FinishedRecording> {
+    hide_memory();
     match &options.target {
-        Target::Command(command) => record_command(options, command, progress),
-        Target::Process(pid) => record_process(options, *pid, progress),
+        RecordTarget::Command(command) => record_command(options, command, progress),
+        RecordTarget::Process(pid) => record_process(options, *pid, progress),
     }
 }
 
 fn record_command(
-    options: &Options,
+    options: &RecordOptions,
     command: &[OsString],
     progress: &mut dyn FnMut(Progress),
-) -> Result<Finished> {
-    let command = Command::find(command)?;
+) -> Result<FinishedRecording> {
+    let command = ProgramCommand::find(command)?;
+    let user = ProgramUser::of(&options.target);
     let settings = stack_choice::settings(options, command.file());
     let suspended = Suspended::launch(&command)?;
-    let inside = if options.locks || options.calls { Inside::Always } else { Inside::WhereNeeded };
+    let inside = if options.locks || options.calls { AgentUse::Always } else { AgentUse::WhereNeeded };
     let sampling = sampling(options, &settings);
-    let mut opened = rungs::open(options.collector, &settings, inside, &sampling)?;
+    let mut opened = collector_choice::open(options.collector, &settings, inside, &sampling)?;
     let words = match &options.target {
-        Target::Command(words) => words.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
-        Target::Process(_) => Vec::new(),
+        RecordTarget::Command(words) => {
+            words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
+        }
+        RecordTarget::Process(_) => Vec::new(),
     };
     let (folder, mut manifest, mut assembler) = prepare(options, words, &opened, &settings, false)?;
     manifest.machines[0].collector.notes.extend(opened.look_at(command.file()));
     let collection = collection(options, &folder)?;
-    let task = crate::raw::Task { pid: suspended.pid(), tid: suspended.pid() };
+    let task = crate::raw::KernelTask { pid: suspended.pid(), tid: suspended.pid() };
     opened.collector.track(task).map_err(Error::system("record the program's first task"))?;
     collection.program(task.pid);
     let begin = now();
     assembler.begin_thread(begin, task, None, None)?;
     let variables = [&opened.variables[..], collection.variables()].concat();
+    progress(Progress::Begun);
     let child = match suspended.resume(&variables) {
         Ok(child) => child,
         Err(error) => {
             // Nothing ran, so there is nothing to keep.
-            let _ = std::fs::remove_dir_all(folder.path());
+            let _ = folder.discard();
             return Err(error.into());
         }
     };
-    let started = Started { begin, root: Some(task.tid), attached: Vec::new() };
-    finish(Parts { folder, manifest, assembler, opened, child, started, collection, options }, progress)
+    let snapshots = snapshots(options, &folder, &manifest);
+    let started = Started { begin, root: Some(task.tid), attached: Vec::new(), snapshots };
+    finish(
+        RecordingParts { folder, manifest, assembler, opened, child, started, collection, user, options },
+        progress,
+    )
 }
 
-fn record_process(options: &Options, pid: u32, progress: &mut dyn FnMut(Progress)) -> Result<Finished> {
+fn record_process(
+    options: &RecordOptions,
+    pid: u32,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<FinishedRecording> {
     let missing = |source| Error::NoProcess { pid, source };
     let process = Running::attach(pid).map_err(missing)?;
+    attach::may_watch(pid).map_err(missing)?;
+    let user = ProgramUser::of(&options.target);
     let program = PathBuf::from(format!("/proc/{pid}/exe"));
     let settings = stack_choice::settings(options, &program);
     let sampling = sampling(options, &settings);
-    let mut opened = rungs::open(options.collector, &settings, Inside::Never, &sampling)?;
+    let mut opened = collector_choice::open(options.collector, &settings, AgentUse::Never, &sampling)?;
     let (folder, manifest, mut assembler) =
         prepare(options, attach::command_line(pid), &opened, &settings, true)?;
     let collection = collection(options, &folder)?;
     collection.program(pid);
     let begin = now();
     let attached = track_all(pid, &mut opened, &mut assembler, begin).map_err(missing)?;
-    let started = Started { begin, root: None, attached };
+    progress(Progress::Begun);
+    let snapshots = snapshots(options, &folder, &manifest);
+    let started = Started { begin, root: None, attached, snapshots };
     finish(
-        Parts { folder, manifest, assembler, opened, child: process, started, collection, options },
+        RecordingParts {
+            folder,
+            manifest,
+            assembler,
+            opened,
+            child: process,
+            started,
+            collection,
+            user,
+            options,
+        },
         progress,
     )
 }
 
 /// Starts the collectors of outside series.
-fn collection(options: &Options, folder: &Folder) -> Result<Collection> {
-    let log = LogBuilder::new(folder.create_log(MachineId(0), LogName::Series)?);
-    Ok(Collection::start(&options.outside, log))
+fn collection(options: &RecordOptions, folder: &RecordingFolder) -> Result<SeriesCollection> {
+    Ok(SeriesCollection::start(&options.outside, create_log(folder, LogName::Series, options)?))
 }
 
-fn sampling(options: &Options, settings: &Settings) -> Sampling {
+/// Of the bytes of a window, so many 16ths are for the log; the rest is for the names of what is in it.
+fn share_of_bytes(log: LogName) -> u64 {
+    match log {
+        LogName::Events => 10,
+        LogName::Series => 2,
+        LogName::Symbols => 4,
+    }
+}
+
+/// A log of the whole run, or of its last part.
+fn create_log(folder: &RecordingFolder, log: LogName, options: &RecordOptions) -> Result<LogBuilder> {
+    Ok(match options.window {
+        Some(KeptWindow { nanoseconds, bytes, .. }) => {
+            let bytes = bytes.map(|bytes| bytes / 16 * share_of_bytes(log));
+            folder.create_window(MachineId(0), log, WindowLimits { nanoseconds, bytes })?
+        }
+        None => LogBuilder::new(folder.create_log(MachineId(0), log)?),
+    })
+}
+
+fn snapshots(options: &RecordOptions, folder: &RecordingFolder, manifest: &Manifest) -> Option<Snapshots> {
+    options.window.map(|_| Snapshots::of(folder.clone(), manifest.clone()))
+}
+
+fn sampling(options: &RecordOptions, settings: &Settings) -> Sampling {
     Sampling { hertz: settings.hertz, cpus: options.sampler_cpus.clone() }
 }
 
@@ -182,7 +276,7 @@ fn track_all(
     let mut tracked = Vec::new();
     loop {
         let mut found = attach::tasks_below(pid)?;
-        found.retain(|found| !tracked.contains(&found.task.tid));
+        found.retain(|found| !tracked.contains(&found.task.tid) && attach::may_watch(found.task.pid).is_ok());
         if found.is_empty() {
             return Ok(tracked);
         }
@@ -197,18 +291,23 @@ fn track_all(
             }
             let begun = assembler.begin_thread(begin, found.task, Some(found.parent), Some(&found.name));
             begun.map_err(std::io::Error::other)?;
+            let titled = assembler.title(begin, found.task, found.title.as_deref());
+            titled.map_err(std::io::Error::other)?;
+            if let Some(switch) = switch_before(found.task, begin) {
+                assembler.push(switch).map_err(std::io::Error::other)?;
+            }
         }
     }
 }
 
 /// The folder, the manifest as it stands while the program runs, and the log.
 fn prepare(
-    options: &Options,
+    options: &RecordOptions,
     command: Vec<String>,
     opened: &Opened,
     settings: &Settings,
     attached: bool,
-) -> Result<(Folder, Manifest, Assembler)> {
+) -> Result<(RecordingFolder, Manifest, Assembler)> {
     let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let mut machine = this_machine();
     machine.collector.name = opened.name.to_owned();
@@ -229,9 +328,14 @@ fn prepare(
         working_directory: std::env::current_dir().unwrap_or_default().display().to_string(),
         started_unix_seconds: started,
         machines: vec![machine],
-        outcome: None,
+        window: options.window,
+        ..Manifest::default()
     };
-    let folder = Folder::create(&options.output, &manifest)?;
+    let folder = options.output.create(&manifest)?;
+    if let Err(error) = folder.reserve_manifest() {
+        let _ = folder.discard();
+        return Err(error.into());
+    }
     let known = longpole_recording::MetricFile {
         name: "collectors.toml".to_owned(),
         text: longpole_collect::descriptions(&options.outside.choices),
@@ -239,35 +343,46 @@ fn prepare(
     let has_known = known.text.contains("[metric.");
     let files: Vec<_> = options.metric_files.iter().cloned().chain(has_known.then_some(known)).collect();
     folder.keep_metric_files(&files)?;
-    let log = LogBuilder::new(folder.create_log(MachineId(0), LogName::Events)?);
+    let log = create_log(&folder, LogName::Events, options)?;
     Ok((folder, manifest, Assembler::new(log)))
 }
 
 /// Everything of a recording whose program runs.
-struct Parts<'a> {
-    folder: Folder,
+struct RecordingParts<'a> {
+    folder: RecordingFolder,
     manifest: Manifest,
     assembler: Assembler,
     opened: Opened,
     child: Running,
     started: Started,
-    collection: Collection,
-    options: &'a Options,
+    collection: SeriesCollection,
+    user: ProgramUser,
+    options: &'a RecordOptions,
 }
 
 /// Records until the end and closes the recording.
-fn finish(parts: Parts<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Finished> {
-    let Parts { folder, mut manifest, assembler, mut opened, child, started, collection, options } = parts;
+fn finish(parts: RecordingParts<'_>, progress: &mut dyn FnMut(Progress)) -> Result<FinishedRecording> {
+    let RecordingParts {
+        folder,
+        mut manifest,
+        assembler,
+        mut opened,
+        child,
+        started,
+        collection,
+        user,
+        options,
+    } = parts;
     let begin = started.begin;
     take_precedence();
     let cpu_before = cpu_time();
     let interpreter = opened.part.map(Interpreter::new);
-    let mut run = Run::new(&mut *opened.collector, interpreter, assembler, child, started)?;
+    let mut run = RecordingRun::new(&mut *opened.collector, interpreter, assembler, child, started)?;
     run.until_end(options.duration, progress)?;
     let outside = collection.stop();
     let recorder_cpu = cpu_time().saturating_sub(cpu_before);
-    let ended = run.close();
-    if ended.outlived {
+    let EndedRun { end, status, truncated, outlived, notes, frames, assembled, going_on } = run.close();
+    if outlived {
         opened.collector.outlived();
     }
     let kernel = opened.collector.kernel_cost();
@@ -276,42 +391,67 @@ fn finish(parts: Parts<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Finish
     drop(opened);
 
     let machine = &mut manifest.machines[0];
-    machine.collector.notes.extend(findings.into_iter().chain(ended.notes));
+    machine.collector.notes.extend(findings.into_iter().chain(notes));
     machine.outside = outside;
-    machine.cost = Some(Cost {
+    machine.cost = Some(CollectionCost {
         recorder_cpu_seconds: recorder_cpu.as_secs_f64(),
         kernel_seconds: kernel.map(|cost| Duration::from_nanos(cost.nanoseconds).as_secs_f64()),
         kernel_runs: kernel.map(|cost| cost.runs),
         sampler_cpu_seconds: sampler.map(|time| time.as_secs_f64()),
         recorder_peak_bytes: peak_bytes(),
     });
-    let (exit_code, signal) = match ended.status {
+    let (exit_code, signal) = match status {
         Some(ExitStatus::Code(code)) => (Some(code), None),
         Some(ExitStatus::Signal(signal)) => (None, Some(signal)),
         Some(ExitStatus::Unknown) | None => (None, None),
     };
-    let outcome = Outcome {
-        begin_nanoseconds: begin.nanoseconds(),
-        end_nanoseconds: ended.end.nanoseconds(),
+    let mut frames = frames;
+    let kept_since = frames.read_window(&folder).unwrap_or_else(|error| {
+        manifest.machines[0].collector.notes.push(format!("{NAMES_MISSING}: {}", describe(&error)));
+        None
+    });
+    keep_since(&mut manifest, begin, kept_since);
+    let outcome = RunOutcome {
+        begin_nanoseconds: kept_since.unwrap_or(begin).nanoseconds(),
+        end_nanoseconds: end.nanoseconds(),
         exit_code,
         signal,
-        truncated: ended.truncated,
+        truncated,
     };
     manifest.outcome = Some(outcome);
-    progress(Progress::Naming { frames: ended.frames.count() });
-    match write_end(&folder, &mut manifest, ended.frames) {
-        Ok(files) if options.sources => keep_sources(&folder, &mut manifest, &files)?,
+    progress(Progress::Naming { frames: frames.count() });
+    let build_folders = if options.sources { frames.build_folders() } else { BTreeSet::new() };
+    let written = write_end(&folder, &mut manifest, &frames).and_then(|files| {
+        fit(&folder, &mut manifest, (begin, &mut frames)).map(|refitted| refitted.unwrap_or(files))
+    });
+    match written {
+        Ok(files) if options.sources => {
+            let kept =
+                user.keep_sources(&folder, NamedSources { files, build_folders }, &options.source_dirs);
+            note_missing_sources(&folder, &mut manifest, kept)?;
+        }
         Err(error) if !error.is_disk_full() => return Err(error.into()),
-        Err(_) => manifest.outcome.get_or_insert(outcome).truncated = true,
+        // Without any names they are looked up when the recording is opened; with some the others would be missing.
+        Err(error) => {
+            folder.remove_log(MachineId(0), LogName::Symbols)?;
+            let note = format!("{NAMES_MISSING}: {}", describe(&error));
+            manifest.machines[0].collector.notes.push(note);
+            folder.write_manifest(&manifest)?;
+        }
         Ok(_) => {}
     }
     let path = Path::to_owned(folder.path());
-    Ok(Finished { path, outcome: manifest.outcome.unwrap_or(outcome), manifest, assembled: ended.assembled })
+    let outcome = manifest.outcome.unwrap_or(outcome);
+    Ok(FinishedRecording { path, outcome, manifest, assembled, going_on })
 }
 
-/// Keeps the source files. Where they cannot be written, the recording says so and is whole without them.
-fn keep_sources(folder: &Folder, manifest: &mut Manifest, files: &[String]) -> Result<()> {
-    if let Err(error) = folder.keep_sources(files, Path::new(&manifest.working_directory)) {
+/// Where source files cannot be written, the recording says so and is whole without them.
+fn note_missing_sources(
+    folder: &RecordingFolder,
+    manifest: &mut Manifest,
+    kept: longpole_recording::Result<SourceCopies>,
+) -> Result<()> {
+    if let Err(error) = kept {
         let note = format!("source files were not kept: failed to {}", describe(&error));
         manifest.machines[0].collector.notes.push(note);
         folder.write_manifest(manifest)?;
@@ -319,11 +459,45 @@ fn keep_sources(folder: &Folder, manifest: &mut Manifest, files: &[String]) -> R
     Ok(())
 }
 
+/// Drops the oldest segments of a window until it takes no more bytes than it may, names included. Gives the names of
+/// the source files where something was dropped.
+fn fit(
+    folder: &RecordingFolder,
+    manifest: &mut Manifest,
+    (begin, frames): (Time, &mut FramesToName),
+) -> longpole_recording::Result<Option<Vec<String>>> {
+    let mut files = None;
+    let Some(most) = manifest.window.and_then(|window| window.bytes) else { return Ok(files) };
+    while folder.size_bytes() > most {
+        let mut has_dropped = false;
+        for log in [LogName::Events, LogName::Series] {
+            has_dropped |= folder.drop_oldest_segment(MachineId(0), log)?;
+        }
+        if !has_dropped {
+            break;
+        }
+        let since = frames.read_window(folder)?;
+        keep_since(manifest, begin, since);
+        if let Some(outcome) = &mut manifest.outcome {
+            outcome.begin_nanoseconds = since.unwrap_or(begin).nanoseconds();
+        }
+        files = Some(write_end(folder, manifest, frames)?);
+    }
+    Ok(files)
+}
+
+/// What of the run is kept.
+pub(crate) fn keep_since(manifest: &mut Manifest, begin: Time, since: Option<Time>) {
+    if let Some(window) = &mut manifest.window {
+        window.dropped_nanoseconds = Some(since.map_or(0, |since| since.since(begin)));
+    }
+}
+
 /// Writes the manifest first: names can be missing, the outcome should not be. Gives the names of the source files.
 fn write_end(
-    folder: &Folder,
+    folder: &RecordingFolder,
     manifest: &mut Manifest,
-    frames: FramesToName,
+    frames: &FramesToName,
 ) -> longpole_recording::Result<Vec<String>> {
     folder.write_manifest(manifest)?;
     let mut symbols = LogBuilder::new(folder.create_log(MachineId(0), LogName::Symbols)?);

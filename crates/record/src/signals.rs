@@ -6,6 +6,8 @@
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
+use crate::launch::Running;
+
 /// Holds back the signals that would end the recorder. They are given back when this is dropped.
 #[derive(Debug)]
 pub(crate) struct HeldSignals {
@@ -15,14 +17,18 @@ pub(crate) struct HeldSignals {
 
 const HELD: [i32; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP];
 
+/// Asks a recorder that keeps the last part of a run for a copy of it.
+pub const SNAPSHOT_SIGNAL: i32 = libc::SIGUSR2;
+
 impl HeldSignals {
-    pub(crate) fn hold() -> io::Result<HeldSignals> {
+    /// With `snapshots`, [`SNAPSHOT_SIGNAL`] too.
+    pub(crate) fn hold(snapshots: bool) -> io::Result<HeldSignals> {
         // SAFETY: the sets are initialised by the calls before they are read.
         unsafe {
             let mut held: libc::sigset_t = std::mem::zeroed();
             let mut previous: libc::sigset_t = std::mem::zeroed();
             libc::sigemptyset(&raw mut held);
-            for signal in HELD {
+            for signal in HELD.into_iter().chain(snapshots.then_some(SNAPSHOT_SIGNAL)) {
                 libc::sigaddset(&raw mut held, signal);
             }
             let failed = libc::pthread_sigmask(libc::SIG_BLOCK, &raw const held, &raw mut previous);
@@ -42,6 +48,15 @@ impl HeldSignals {
     /// Becomes readable when a signal has come.
     pub(crate) fn descriptor(&self) -> RawFd {
         self.descriptor.as_raw_fd()
+    }
+
+    /// Passes on to the program what has come, but for what the terminal has sent to the program too.
+    pub(crate) fn pass_on(&self, program: &Running) {
+        while let Some(signal) = self.take() {
+            if !signal.from_terminal {
+                program.signal(signal.number);
+            }
+        }
     }
 
     /// A signal that has come, and whether the terminal sent it to the whole process group.

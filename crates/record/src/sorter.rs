@@ -10,6 +10,7 @@
 //! time   ------+------------+------------+------>
 //!          complete after 2 | complete after 3
 //! ```
+//! A collector that keeps an event back names a time before it as the round's beginning: nothing later is complete then.
 //! Memory is bounded by what two rounds can hand over, that is by the sizes of the buffers.
 
 use longpole_event::Time;
@@ -29,7 +30,8 @@ impl Sorter {
     pub fn round(&mut self, round: Time, events: &mut Vec<RawEvent>, out: &mut Vec<RawEvent>) {
         self.held.append(events);
         self.held.sort_by_key(|event| event.time);
-        let complete = self.held.partition_point(|event| event.time < self.previous_round);
+        let until = self.previous_round.min(round);
+        let complete = self.held.partition_point(|event| event.time < until);
         out.extend(self.held.drain(..complete));
         self.previous_round = round;
     }
@@ -43,10 +45,10 @@ impl Sorter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::raw::{RawKind, Task};
+    use crate::raw::{KernelTask, RawKind};
 
     fn at(nanoseconds: u64) -> RawEvent {
-        let kind = RawKind::Exit { task: Task { pid: 1, tid: 1 } };
+        let kind = RawKind::Exit { task: KernelTask { pid: 1, tid: 1 } };
         RawEvent { time: Time::from_nanoseconds(nanoseconds), cpu: 0, kind }
     }
 
@@ -64,6 +66,19 @@ mod tests {
         assert_eq!(times(&out), [70, 80, 90]);
         sorter.round(Time::from_nanoseconds(300), &mut vec![at(120)], &mut out);
         assert_eq!(times(&out), [70, 80, 90, 120, 150]);
+    }
+
+    #[test]
+    fn what_follows_an_event_that_is_kept_back_waits_for_it() {
+        let mut sorter = Sorter::default();
+        let mut out = Vec::new();
+        sorter.round(Time::from_nanoseconds(100), &mut vec![at(70)], &mut out);
+        // The one at 80 came a round late, and is kept back.
+        sorter.round(Time::from_nanoseconds(80), &mut vec![at(90), at(75)], &mut out);
+        assert_eq!(times(&out), [70, 75]);
+        sorter.round(Time::from_nanoseconds(300), &mut vec![at(80)], &mut out);
+        sorter.round(Time::from_nanoseconds(400), &mut Vec::new(), &mut out);
+        assert_eq!(times(&out), [70, 75, 80, 90]);
     }
 
     #[test]

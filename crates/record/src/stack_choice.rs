@@ -7,8 +7,8 @@ use std::path::Path;
 
 use longpole_symbols::has_frame_pointers;
 
-use crate::rungs::Settings;
-use crate::session::{DEFAULT_HERTZ, Options};
+use crate::collector_choice::Settings;
+use crate::session::{DEFAULT_HERTZ, RecordOptions};
 
 /// Where the program and its libraries have frame pointers; the C library does not count.
 const SMALL: u32 = 1024;
@@ -22,7 +22,7 @@ const LARGE: u32 = 8192;
 const MOST_FUNCTIONS: f64 = 0.5;
 
 /// How to collect from this program.
-pub(crate) fn settings(options: &Options, program: &Path) -> Settings {
+pub(crate) fn settings(options: &RecordOptions, program: &Path) -> Settings {
     let hertz = options.hertz.unwrap_or(DEFAULT_HERTZ);
     let found = has_frame_pointers(program).ok();
     let frame_pointers =

@@ -1,6 +1,9 @@
 //! Raw stacks to the stacks of a log: unwound, interned, and remembered by key.
 
-use longpole_event::{Frame, FrameId, LossKind, Module, ModuleId, ProcessId, Stack, StackId, Word};
+use longpole_event::{
+    FrameDefinition, FrameId, IdKind, LossKind, ModuleDefinition, ModuleId, ProcessId, StackDefinition,
+    StackId, WordDefinition,
+};
 use longpole_recording::{LogBuilder, Result};
 use longpole_symbols::{CodeAddress, CodeModule, Unwinder, UserStack};
 use rustc_hash::FxHashMap;
@@ -13,7 +16,7 @@ const KEYS_PER_GENERATION: usize = 1 << 18;
 const MOST_STACKS: usize = 900_000;
 
 /// Unwinds and interns.
-pub(crate) struct Stacks {
+pub(crate) struct StackInterner {
     pub(crate) unwinder: Unwinder,
     /// By the unwinder's number of a module.
     modules: Vec<Option<ModuleId>>,
@@ -25,9 +28,9 @@ pub(crate) struct Stacks {
     pub(crate) lost: u64,
 }
 
-impl Default for Stacks {
+impl Default for StackInterner {
     fn default() -> Self {
-        Stacks {
+        StackInterner {
             unwinder: Unwinder::new(),
             modules: Vec::new(),
             recent: FxHashMap::default(),
@@ -39,7 +42,7 @@ impl Default for Stacks {
     }
 }
 
-impl Stacks {
+impl StackInterner {
     /// The log's stack of a raw stack of process `pid`, which is `process` in the log.
     pub(crate) fn resolve(
         &mut self,
@@ -76,7 +79,9 @@ impl Stacks {
         addresses.clear();
         self.unwinder.kernel(&taken.kernel, &mut addresses);
         let stack = UserStack { registers: taken.registers, memory: &taken.memory, chain: &taken.chain };
-        if taken.registers.is_some() || !taken.chain.is_empty() {
+        if let Some(place) = taken.at_call {
+            self.unwinder.unwind_call(pid, place, &taken.memory, &mut addresses);
+        } else if taken.registers.is_some() || !taken.chain.is_empty() {
             self.unwinder.unwind(pid, &stack, &mut addresses);
         }
         self.unwinder.procedures(pid, &taken.procedures, &mut addresses);
@@ -87,7 +92,7 @@ impl Stacks {
                 break;
             }
             let frame = self.frame(log, process, address)?;
-            path = Some(log.stack(Stack { caller: path, frame })?);
+            path = Some(log.stack(StackDefinition { caller: path, frame })?);
         }
         self.addresses = addresses;
         Ok(path)
@@ -114,7 +119,7 @@ impl Stacks {
 
     fn frame(&mut self, log: &mut LogBuilder, process: ProcessId, address: &CodeAddress) -> Result<FrameId> {
         let module = self.module(log, process, address.module)?;
-        log.frame(Frame { module, address: address.address })
+        log.frame(FrameDefinition { module, address: address.address })
     }
 
     /// The log's module of a module of the unwinder.
@@ -129,7 +134,7 @@ impl Stacks {
         let code: &CodeModule = &self.unwinder.modules()[index];
         let path = log.text(&code.path.to_string_lossy())?;
         let process = code.pid.map(|_| process);
-        let module = Module { path, build_id: code.build_id.clone(), kind: code.kind, process };
+        let module = ModuleDefinition { path, build_id: code.build_id.clone(), kind: code.kind, process };
         Ok(*self.modules[index].insert(log.module(module)?))
     }
 
@@ -142,7 +147,7 @@ impl Stacks {
     ) -> Result<()> {
         let Some(data) = self.unwinder.data(pid, address) else { return Ok(()) };
         let module = self.module(log, process, data.module)?;
-        log.word(Word { process, address, module, file_address: data.address })
+        log.word(WordDefinition { process, address, module, file_address: data.address })
     }
 
     fn remember(&mut self, key: u64, stack: StackId) {
@@ -161,6 +166,12 @@ impl Stacks {
         Some(stack)
     }
 
+    /// What is named again without being looked up in the log.
+    pub(crate) fn pinned(&self) -> impl Iterator<Item = (IdKind, u32)> + '_ {
+        let stacks = self.recent.values().chain(self.older.values()).map(|id| (IdKind::Stack, id.0));
+        stacks.chain(self.modules.iter().flatten().map(|id| (IdKind::Module, id.0)))
+    }
+
     /// What was lost since the last call.
     pub(crate) fn take_losses(&mut self) -> Option<(LossKind, u64)> {
         let lost = std::mem::take(&mut self.lost);
@@ -177,21 +188,22 @@ impl Stacks {
 #[cfg(test)]
 mod tests {
     use longpole_event::{Decoder, MachineId, Record};
-    use longpole_recording::{Folder, LogName, Manifest};
+    use longpole_recording::{LogName, Manifest, RecordingFolder};
 
     use super::*;
 
     struct Setting {
         folder: tempfile::TempDir,
         log: LogBuilder,
-        stacks: Stacks,
+        stacks: StackInterner,
     }
 
     fn setting() -> Setting {
         let folder = tempfile::tempdir().unwrap();
-        let recording = Folder::create(&folder.path().join("x.longpole"), &Manifest::default()).unwrap();
+        let recording =
+            RecordingFolder::create(&folder.path().join("x.longpole"), &Manifest::default()).unwrap();
         let log = LogBuilder::new(recording.create_log(MachineId(0), LogName::Events).unwrap());
-        Setting { folder, log, stacks: Stacks::default() }
+        Setting { folder, log, stacks: StackInterner::default() }
     }
 
     fn taken(key: Option<u64>, kernel: &[u64]) -> RawStack {
@@ -230,7 +242,7 @@ mod tests {
         setting.stacks.most_stacks = 1;
         let path = setting.resolve(&taken(None, &[0xffff_ffff_8100_0010, 0xffff_ffff_8100_0030])).unwrap();
         setting.log.flush().unwrap();
-        let (recording, _) = Folder::open(&setting.folder.path().join("x.longpole")).unwrap();
+        let (recording, _) = RecordingFolder::open(&setting.folder.path().join("x.longpole")).unwrap();
         let mut reader = recording.open_log(MachineId(0), LogName::Events).unwrap().unwrap();
         let chunk = reader.next_chunk().unwrap().unwrap();
         let records: Vec<_> = Decoder::new(chunk.bytes).map(|record| record.unwrap()).collect();

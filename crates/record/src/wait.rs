@@ -12,7 +12,7 @@ pub(crate) struct Waiter {
 
 /// What to do about a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum PollSource {
     /// A collector's buffer is filling up.
     Alarm,
     /// The program has ended.
@@ -32,10 +32,10 @@ impl Waiter {
         Ok(Waiter { epoll: unsafe { OwnedFd::from_raw_fd(epoll) } })
     }
 
-    pub(crate) fn add(&self, descriptor: RawFd, source: Source) -> io::Result<()> {
+    pub(crate) fn add(&self, descriptor: RawFd, source: PollSource) -> io::Result<()> {
         // A buffer is readable as soon as it holds anything, but is to wake us only when it says so: on the
         // edge.
-        let edge = if source == Source::Alarm { libc::EPOLLET } else { 0 };
+        let edge = if source == PollSource::Alarm { libc::EPOLLET } else { 0 };
         let events = (libc::EPOLLIN | edge).cast_unsigned();
         let mut event = libc::epoll_event { events, u64: source as u64 };
         // SAFETY: both descriptors are open and the event is a valid structure.
@@ -60,8 +60,8 @@ impl Waiter {
                 Err(error)
             };
         };
-        let has = |source: Source| events[..count].iter().any(|event| { event.u64 } == source as u64);
-        Ok(Woken { program_ended: has(Source::Program), signalled: has(Source::Signal) })
+        let has = |source: PollSource| events[..count].iter().any(|event| { event.u64 } == source as u64);
+        Ok(Woken { program_ended: has(PollSource::Program), signalled: has(PollSource::Signal) })
     }
 }
 

@@ -8,7 +8,8 @@ use std::path::Path;
 
 use lockers::{assert_known_answer, build, is_wait};
 use longpole_event::{Event, EventKind, Waker};
-use longpole_record::{Choice, Error, Options, Target, record};
+use longpole_record::{CollectorChoice, Error, RecordOptions, RecordTarget, record};
+use longpole_recording::Destination;
 use longpole_testkit::skipped;
 use recorded::Recorded;
 
@@ -18,24 +19,16 @@ const MOST_LOST_PERCENT: u64 = 5;
 const ATTEMPTS: u64 = 4;
 
 /// A recording with next to no losses; `None`, with the reason printed, where there is no such collector.
-fn record_with(folder: &Path, collector: Choice, program: &str) -> Option<Recorded> {
+fn record_with(folder: &Path, collector: CollectorChoice, program: &str) -> Option<Recorded> {
     let program = build(folder, program);
     let mut counts = Vec::new();
     for attempt in 0..ATTEMPTS {
         let output = folder.join(format!("{collector:?}-{attempt}.longpole"));
-        let options = Options {
-            output: output.clone(),
-            target: Target::Command(vec![program.clone().into()]),
+        let target = RecordTarget::Command(vec![program.clone().into()]);
+        let options = RecordOptions {
             collector,
-            locks: false,
-            calls: false,
-            sampler_cpus: Vec::new(),
             hertz: Some(4000),
-            stack_bytes: None,
-            sources: false,
-            duration: None,
-            outside: longpole_collect::Options::none(),
-            metric_files: Vec::new(),
+            ..RecordOptions::new(Destination::New(output.clone()), target)
         };
         match record(&options, &mut |_| {}) {
             Ok(finished) => assert_eq!(finished.outcome.exit_code, Some(3)),
@@ -73,7 +66,7 @@ fn assert_stacks_are_whole(recorded: &Recorded) {
 #[test]
 fn the_perf_collector_tells_what_the_program_did() {
     let folder = tempfile::tempdir().expect("a folder");
-    let Some(recorded) = record_with(folder.path(), Choice::Perf, "lockers") else { return };
+    let Some(recorded) = record_with(folder.path(), CollectorChoice::Perf, "lockers") else { return };
     assert_known_answer(&recorded);
     assert_stacks_are_whole(&recorded);
     assert_eq!(recorded.manifest.machines[0].collector.name, "perf");
@@ -87,15 +80,68 @@ fn the_perf_collector_tells_what_the_program_did() {
 #[test]
 fn the_bpf_collector_tells_the_same() {
     let folder = tempfile::tempdir().expect("a folder");
-    let Some(recorded) = record_with(folder.path(), Choice::Bpf, "lockers") else { return };
+    let Some(recorded) = record_with(folder.path(), CollectorChoice::Bpf, "lockers") else { return };
     assert_known_answer(&recorded);
     assert_stacks_are_whole(&recorded);
+}
+
+/// What is the same as the last time is not copied again; who called must be told apart all the same.
+#[test]
+fn callers_that_differ_further_out_are_told_apart() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(recorded) = record_with(folder.path(), CollectorChoice::Bpf, "callers") else { return };
+    let waits = recorded.stacks_at_outs("callers", is_wait);
+    let through = |caller: &str| {
+        let is_through = |stack: &&Option<_>| {
+            let procedures = recorded.procedures(**stack);
+            let place = procedures.iter().position(|&name| name == "middle");
+            place.is_some_and(|place| procedures.get(place + 1) == Some(&caller))
+        };
+        waits.iter().filter(is_through).count()
+    };
+    // 10 and 5 of 15 turns, 20 times; a few of the events may be lost.
+    let (often, seldom) = (through("often"), through("seldom"));
+    let lost = usize::try_from(recorded.lost()).expect("few");
+    assert!(often <= 200 && seldom <= 100, "{often} and {seldom}");
+    assert!(often + lost >= 200 && seldom + lost >= 100, "{often} and {seldom}, {lost} lost");
+}
+
+/// The gaps of the samples, nanoseconds; 0 where they are not known.
+fn gaps(recorded: &Recorded) -> Vec<u64> {
+    let gap = |event: &Event| match event.kind {
+        EventKind::Sample { gap, .. } => Some(u64::from(gap) * 1000),
+        _ => None,
+    };
+    recorded.events.iter().filter_map(gap).collect()
+}
+
+/// Each sample stands for the time around it, so that all of them together stand for the time that threads ran, however the
+/// timer's intervals vary.
+#[test]
+fn gaps_of_samples_come_to_the_time_that_threads_ran() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(recorded) = record_with(folder.path(), CollectorChoice::Bpf, "computing") else { return };
+    let gaps = gaps(&recorded);
+    let count = gaps.len() as f64;
+    if count < 100.0 {
+        skipped("too few samples for their gaps to be compared");
+        return;
+    }
+    let known = gaps.iter().filter(|&&gap| gap > 0).count() as f64;
+    assert!(known > 0.95 * count, "{known} of {count}");
+    let ratio = gaps.iter().sum::<u64>() as f64 / recorded.running("computing") as f64;
+    // One sample more or less is chance.
+    assert!((ratio - 1.0).abs() < 0.05 + 4.0 / count.sqrt(), "{ratio} by {count} samples");
+    // The intervals are drawn from 0.6 to 1.4 times their mean, twenty times a second for each processor.
+    let mean = gaps.iter().sum::<u64>() as f64 / count;
+    let differ = gaps.iter().filter(|&&gap| (gap as f64 / mean - 1.0).abs() > 0.15).count() as f64;
+    assert!(differ > 0.2 * count, "{differ} of {count} differ from their mean by a sixth");
 }
 
 #[test]
 fn the_process_collector_tells_the_same_of_a_program_of_one_s_own() {
     let folder = tempfile::tempdir().expect("a folder");
-    let Some(recorded) = record_with(folder.path(), Choice::Process, "lockers") else { return };
+    let Some(recorded) = record_with(folder.path(), CollectorChoice::Process, "lockers") else { return };
     assert_known_answer(&recorded);
     assert_stacks_are_whole(&recorded);
     assert_eq!(recorded.manifest.machines[0].collector.name, "process");
@@ -113,7 +159,7 @@ fn waits_and_unended(recorded: &Recorded, name: &str) -> (usize, usize) {
 fn all_ways_to_record_count_the_same_waits_and_wakes() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut ways = Vec::new();
-    for collector in [Choice::Perf, Choice::Bpf] {
+    for collector in [CollectorChoice::Perf, CollectorChoice::Bpf] {
         ways.extend(
             record_with(folder.path(), collector, "passing").map(|way| (format!("{collector:?}"), way)),
         );

@@ -4,7 +4,7 @@ use std::io::Cursor;
 use std::time::Duration;
 
 use longpole_record::import::parse;
-use longpole_record::perf::format::Format;
+use longpole_record::perf::format::TracepointFormat;
 use longpole_testkit::Mutations;
 
 const FILES: [&[u8]; 4] = [
@@ -36,7 +36,7 @@ fn damaged_formats_are_refused_or_read() {
         \tfield:long prev_state;\toffset:32;\tsize:8;\tsigned:1;\n\n\
         print fmt: \"%s\", __print_flags(REC->prev_state, \"|\", { 0x00000001, \"S\" }, { 2, \"D\" })\n";
     Mutations::new(vec![text.into()], 22).run_for(Duration::from_secs(1), |bytes| {
-        let Some(format) = Format::parse(&String::from_utf8_lossy(bytes)) else { return };
+        let Some(format) = TracepointFormat::parse(&String::from_utf8_lossy(bytes)) else { return };
         for field in ["prev_state", "prev_comm"].iter().filter_map(|name| format.field(name)) {
             let _ = (field.value(bytes), field.text(bytes));
         }

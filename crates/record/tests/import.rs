@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Cursor;
 
 use longpole_event::Blocking;
-use longpole_record::import::{Error, Summary, parse};
+use longpole_record::import::{ImportError, ImportSummary, parse};
 use longpole_record::raw::{RawEvent, RawKind, RawStack, RawWaker};
 
 const PLAIN: &[u8] = include_bytes!("fixtures/plain.data");
@@ -12,7 +12,7 @@ const MACHINE: &[u8] = include_bytes!("fixtures/machine.data");
 const DWARF: &[u8] = include_bytes!("fixtures/dwarf.data");
 const WITHOUT_WAKING: &[u8] = include_bytes!("fixtures/without-waking.data");
 
-fn import(bytes: &[u8]) -> (Vec<RawEvent>, Summary) {
+fn import(bytes: &[u8]) -> (Vec<RawEvent>, ImportSummary) {
     let mut events = Vec::new();
     let summary = parse(Cursor::new(bytes), &mut |event| {
         events.push(event);
@@ -22,7 +22,7 @@ fn import(bytes: &[u8]) -> (Vec<RawEvent>, Summary) {
 }
 
 /// What the program of the fixtures does, whichever way it was recorded.
-fn assert_lockers(events: &[RawEvent], summary: &Summary) {
+fn assert_lockers(events: &[RawEvent], summary: &ImportSummary) {
     assert!(events.is_sorted_by_key(|event| event.time));
     assert_eq!(summary.command, ["./lockers"]);
     assert!(!summary.is_truncated);
@@ -31,7 +31,7 @@ fn assert_lockers(events: &[RawEvent], summary: &Summary) {
     let mut root = 0;
     for event in events {
         match &event.kind {
-            RawKind::Exec { task, program } => {
+            RawKind::Exec { task, program, .. } => {
                 assert_eq!((program.as_str(), root), ("lockers", task.pid));
             }
             RawKind::Name { task, name } => {
@@ -144,7 +144,7 @@ fn dumped_stacks_and_the_places_of_creation_are_imported_where_they_are_there() 
 #[test]
 fn a_file_without_a_needed_event_is_refused_by_the_event_s_name() {
     let error = parse(Cursor::new(WITHOUT_WAKING), &mut |_| Ok(())).unwrap_err();
-    assert!(matches!(error, Error::MissingEvent { event: "sched:sched_waking" }));
+    assert!(matches!(error, ImportError::MissingEvent { event: "sched:sched_waking" }));
     let text = format!("failed to {error}");
     assert!(text.contains("perf record -e sched:sched_switch,sched:sched_waking,cpu-clock -g"), "{text}");
 }
@@ -152,10 +152,13 @@ fn a_file_without_a_needed_event_is_refused_by_the_event_s_name() {
 #[test]
 fn other_files_are_refused() {
     let refused = |bytes: &[u8]| parse(Cursor::new(bytes), &mut |_| Ok(())).unwrap_err();
-    assert!(matches!(refused(b""), Error::NotPerfData { .. }));
-    assert!(matches!(refused(&[0; 200]), Error::NotPerfData { .. }));
-    assert!(matches!(refused(&[&b"2ELIFREP"[..], &[0; 200]].concat()), Error::BigEndian));
-    assert!(matches!(refused(&[&b"PERFILE2"[..], &16_u64.to_le_bytes(), &[0; 200]].concat()), Error::Pipe));
+    assert!(matches!(refused(b""), ImportError::NotPerfData { .. }));
+    assert!(matches!(refused(&[0; 200]), ImportError::NotPerfData { .. }));
+    assert!(matches!(refused(&[&b"2ELIFREP"[..], &[0; 200]].concat()), ImportError::BigEndian));
+    assert!(matches!(
+        refused(&[&b"PERFILE2"[..], &16_u64.to_le_bytes(), &[0; 200]].concat()),
+        ImportError::Pipe
+    ));
 }
 
 #[test]
@@ -170,7 +173,7 @@ fn a_file_cut_anywhere_keeps_what_came_before_or_says_what_is_wrong() {
         assert!(count <= whole);
         match result {
             Ok(summary) => assert!(summary.is_truncated, "{end} bytes"),
-            Err(Error::NotPerfData { .. } | Error::MissingEvent { .. }) => {}
+            Err(ImportError::NotPerfData { .. } | ImportError::MissingEvent { .. }) => {}
             Err(error) => panic!("{end} bytes: {error}"),
         }
     }

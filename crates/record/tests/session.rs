@@ -10,8 +10,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use longpole_event::{Blocking, Call, EventKind, FileKind, LossKind, Waker};
-use longpole_record::{Choice, Error, Finished, LaunchError, Options, Target, probe, record};
+use longpole_event::{Blocking, CallDefinition, EventKind, FileKind, LossKind, Waker};
+use longpole_record::{
+    CollectorChoice, Error, FinishedRecording, LaunchError, RecordOptions, RecordTarget, probe, record,
+};
+use longpole_recording::Destination;
 use recorded::Recorded;
 
 const FUTEX: i32 = 202;
@@ -27,26 +30,14 @@ fn is_permitted() -> bool {
     }
 }
 
-fn options(folder: &Path, target: Target) -> Options {
-    Options {
-        output: folder.join("x.longpole"),
-        target,
-        collector: Choice::Bpf,
-        locks: false,
-        calls: false,
-        sampler_cpus: Vec::new(),
-        hertz: None,
-        stack_bytes: None,
-        sources: false,
-        duration: None,
-        outside: longpole_collect::Options::none(),
-        metric_files: Vec::new(),
-    }
+fn options(folder: &Path, target: RecordTarget) -> RecordOptions {
+    let output = Destination::Replace(folder.join("x.longpole"));
+    RecordOptions { collector: CollectorChoice::Bpf, ..RecordOptions::new(output, target) }
 }
 
-fn run(folder: &Path, words: &[&str]) -> Result<Finished, Error> {
+fn run(folder: &Path, words: &[&str]) -> Result<FinishedRecording, Error> {
     let words = words.iter().map(OsString::from).collect();
-    record(&options(folder, Target::Command(words)), &mut |_| {})
+    record(&options(folder, RecordTarget::Command(words)), &mut |_| {})
 }
 
 fn lockers(folder: &Path, flags: &[&str]) -> PathBuf {
@@ -58,13 +49,13 @@ fn lockers(folder: &Path, flags: &[&str]) -> PathBuf {
     program
 }
 
-fn call(recorded: &Recorded, kind: &EventKind) -> Option<Call> {
+fn call(recorded: &Recorded, kind: &EventKind) -> Option<CallDefinition> {
     let (EventKind::Out { call, .. } | EventKind::Wake { call, .. }) = kind else { return None };
     call.map(|call| recorded.tables.calls[call.index()])
 }
 
 /// The checks that hold for both ways of compiling the program.
-fn assert_lockers(finished: &Finished) {
+fn assert_lockers(finished: &FinishedRecording) {
     assert_eq!(finished.outcome.exit_code, Some(3));
     assert!(!finished.outcome.truncated);
     let recorded = Recorded::open(&finished.path);
@@ -110,11 +101,12 @@ fn source_files_are_kept_where_that_is_asked_for() {
     let program = folder.path().join("busy");
     let mut gcc = Command::new("gcc");
     assert!(gcc.args(["-g", "-O1", "-o"]).arg(&program).arg(&source).status().expect("gcc starts").success());
-    let target = || Target::Command(vec![program.clone().into()]);
+    let target = || RecordTarget::Command(vec![program.clone().into()]);
     let kept = |sources| {
-        let options = Options { sources, ..options(folder.path(), target()) };
+        let source_dirs = vec![folder.path().to_owned()];
+        let options = RecordOptions { sources, source_dirs, ..options(folder.path(), target()) };
         let finished = record(&options, &mut |_| {}).unwrap();
-        longpole_recording::Folder::open(&finished.path).unwrap().0
+        longpole_recording::RecordingFolder::open(&finished.path).unwrap().0
     };
     assert_eq!(kept(false).sources().unwrap(), None);
     let recording = kept(true);
@@ -236,7 +228,7 @@ fn a_running_program_is_attached_to() {
         .spawn()
         .expect("a shell starts");
     std::io::Read::read(program.stdout.as_mut().unwrap(), &mut [0; 8]).unwrap();
-    let mut options = options(folder.path(), Target::Process(program.id()));
+    let mut options = options(folder.path(), RecordTarget::Process(program.id()));
     options.duration = Some(Duration::from_millis(400));
     let finished = record(&options, &mut |_| {});
     let is_alive = program.try_wait().unwrap().is_none();
@@ -269,7 +261,7 @@ fn what_cannot_start_is_told_apart_and_leaves_nothing() {
     let refused = run(folder.path(), &[text.to_str().unwrap()]);
     assert!(matches!(refused, Err(Error::Launch(LaunchError::NotExecutable { .. }))));
     assert!(!folder.path().join("x.longpole").exists());
-    let none = record(&options(folder.path(), Target::Process(u32::MAX / 2)), &mut |_| {});
+    let none = record(&options(folder.path(), RecordTarget::Process(u32::MAX / 2)), &mut |_| {});
     assert!(matches!(none, Err(Error::NoProcess { .. })));
 }
 

@@ -2,34 +2,53 @@
 //!
 //! ```text
 //! NAME.longpole/
-//!   recording.json           the manifest: command, machines, versions, clocks, cost of collecting
+//!   recording.json           the manifest: id, command, machines, versions, clocks, cost of collecting
+//!   recording.lock           empty; locked while a recorder writes into the folder
 //!   machine-0/events.log     definitions and events, in time order up to a bounded disorder
+//!   machine-0/events-7.log   in its place where only the last part of the run is kept: a segment of it
 //!   machine-0/symbols.log    what each frame's address means; written when the run has ended
 //!   machine-1/…
 //!   sources/                 copies of the source files that it names, where they were to be kept
 //!   cache/                   answers that were computed from it; can be deleted
 //! ```
 //!
+//! Every log carries the manifest's id, so that files of two recordings are not read as one.
+//!
 //! A log is a file header and a sequence of chunks; each chunk is compressed and checksummed on its own
 //! and says how many definitions came before it. A torn tail or a damaged chunk costs what it held and
 //! is counted in [`Defects`]; ids after it stay right.
 
 mod builder;
+mod contents;
+mod destination;
 mod error;
 mod folder;
+mod id;
+mod lock;
 mod log;
+mod log_header;
 mod manifest;
 mod metric_files;
+mod regular;
+mod source_files;
 mod sources;
 mod tables;
+mod window;
 
 pub use builder::LogBuilder;
+pub use destination::{Destination, free_name};
 pub use error::{Error, Result};
-pub use folder::{Folder, LogName};
-pub use log::{Chunk, Counts, Defects, LogReader, LogWriter};
+pub use folder::{ITEM_COLUMNS, LogName, NEW_ITEM_COLUMNS, RecordingFolder};
+pub use id::{BadRecordingId, RecordingId};
+pub use log::{Chunk, Defects, DefinitionCounts, DefinitionLimit, LogReader, LogWriter};
+pub use log_header::LOG_HEADER_BYTES;
 pub use manifest::{
-    ClockModel, Collector, Cost, FORMAT_VERSION, Machine, Manifest, Outcome, OutsideAccount, Trouble,
+    ClockModel, CollectionCost, CollectorDescription, FORMAT_VERSION, KeptWindow, MachineDescription,
+    Manifest, OutsideAccount, RunOutcome, Trouble,
 };
-pub use metric_files::MetricFile;
-pub use sources::{SourceFile, Sources};
-pub use tables::Tables;
+pub use metric_files::{LARGEST_METRIC_FILE, MetricFile};
+pub use regular::{open_regular, read_regular};
+pub use source_files::{SourceRefusal, SourceRoots};
+pub use sources::{LARGEST_SOURCE, LARGEST_SOURCES, RefusedSource, SourceCopies, SourceFile};
+pub use tables::DefinitionTables;
+pub use window::{WindowLimits, WindowLog};

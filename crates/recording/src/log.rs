@@ -1,33 +1,42 @@
 //! One log file: a header, then chunks that are each compressed and checksummed.
 //!
 //! ```text
-//! file   "LONGPOLE" version:u32 0:u32
+//! file   header (see `log_header`)
 //! chunk  "LPCK" stored:u32 raw:u32 crc32:u32 counts:[u32; 9] payload[stored]   (little endian)
 //! ```
 //! The checksum covers the counts and the payload. `counts` are the definitions of each kind before the
-//! chunk, so that a lost chunk does not shift the ids after it.
+//! chunk, so that a lost chunk does not shift the ids after it. In a segment of a window, whose definitions have their
+//! numbers beside them, they say which part of the segment the chunk is of (see [`SegmentPart`]).
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use longpole_event::{Encoder, Record};
+use longpole_event::{Encoder, IdKind, Record};
 
 use crate::error::{Error, Result};
-use crate::manifest::FORMAT_VERSION;
+use crate::id::RecordingId;
+use crate::log_header::{LogHeader, word};
+use crate::regular::open_regular;
 
-const FILE_MAGIC: &[u8; 8] = b"LONGPOLE";
 const CHUNK_MAGIC: &[u8; 4] = b"LPCK";
 const HEADER_BYTES: usize = 52;
 /// Encoded bytes after which a chunk is closed.
 const CHUNK_BYTES: usize = 256 * 1024;
-/// No writer makes a larger chunk; a header that claims one is damaged.
-const LARGEST_CHUNK_BYTES: u32 = 64 * 1024 * 1024;
+/// No writer makes a larger chunk, even when its last record holds the longest of texts; a header that claims one is
+/// damaged.
+const LARGEST_CHUNK_BYTES: u32 = 4 << 20;
+/// A log unpacks to at most so many bytes for each of its own, and so many more. Recorded events take 2 to 20.
+const UNPACKED_PER_BYTE: u64 = 256;
+const UNPACKED_MORE: u64 = 16 << 20;
+/// A log has at most so many definitions for each of its bytes, and so many more. A recorded one takes several bytes.
+const DEFINITIONS_PER_BYTE: u64 = 4;
+const DEFINITIONS_MORE: u64 = 1 << 20;
 const COMPRESSION_LEVEL: i32 = 1;
 
 /// Numbers of definitions, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct DefinitionCounts {
     /// Texts.
     pub texts: u32,
     /// Modules.
@@ -48,35 +57,51 @@ pub struct Counts {
     pub primitives: u32,
 }
 
-impl Counts {
-    fn count(&mut self, record: &Record) {
-        match record {
-            Record::Text(_) => self.texts += 1,
-            Record::Module(_) => self.modules += 1,
-            Record::Frame(_) => self.frames += 1,
-            Record::Stack(_) => self.stacks += 1,
-            Record::Call(_) => self.calls += 1,
-            Record::Process(_) => self.processes += 1,
-            Record::Thread(_) => self.threads += 1,
-            Record::Series(_) => self.series += 1,
-            Record::Primitive(_) => self.primitives += 1,
-            Record::Symbol(_)
-            | Record::Word(_)
-            | Record::Variable(_)
-            | Record::File(_)
-            | Record::Callee(_)
-            | Record::Event(_) => {}
-        }
+impl DefinitionCounts {
+    pub(crate) fn count(&mut self, record: &Record) {
+        let Some(kind) = IdKind::defined_by(record) else { return };
+        *match kind {
+            IdKind::Text => &mut self.texts,
+            IdKind::Module => &mut self.modules,
+            IdKind::Frame => &mut self.frames,
+            IdKind::Stack => &mut self.stacks,
+            IdKind::Call => &mut self.calls,
+            IdKind::Process => &mut self.processes,
+            IdKind::Thread => &mut self.threads,
+            IdKind::Series => &mut self.series,
+            IdKind::Primitive => &mut self.primitives,
+        } += 1;
+    }
+
+    /// Definitions of all kinds.
+    #[must_use]
+    pub fn sum(self) -> u64 {
+        self.to_array().into_iter().map(u64::from).sum()
+    }
+
+    /// How many definitions of a kind there are.
+    pub(crate) fn of(self, kind: longpole_event::IdKind) -> u32 {
+        self.to_array()[kind as usize]
     }
 
     fn to_array(self) -> [u32; 9] {
-        let Counts { texts, modules, frames, stacks, calls, processes, threads, series, primitives } = self;
+        let DefinitionCounts {
+            texts,
+            modules,
+            frames,
+            stacks,
+            calls,
+            processes,
+            threads,
+            series,
+            primitives,
+        } = self;
         [texts, modules, frames, stacks, calls, processes, threads, series, primitives]
     }
 
     fn from_array(counts: [u32; 9]) -> Self {
         let [texts, modules, frames, stacks, calls, processes, threads, series, primitives] = counts;
-        Counts { texts, modules, frames, stacks, calls, processes, threads, series, primitives }
+        DefinitionCounts { texts, modules, frames, stacks, calls, processes, threads, series, primitives }
     }
 }
 
@@ -85,10 +110,41 @@ impl Counts {
 pub struct Defects {
     /// Bytes after the last whole chunk: the writer was stopped while it wrote.
     pub torn_bytes: u64,
-    /// Chunks whose checksum or compression is wrong, or stretches between chunks that are no chunk.
+    /// Chunks whose checksum or compression is wrong, stretches between chunks that are no chunk, and a header whose id
+    /// is damaged.
     pub damaged_chunks: u64,
     /// Chunks with a right checksum that hold a record this build cannot decode.
     pub undecodable_chunks: u64,
+    /// Records of a window that name what was lost with another chunk; they are left out.
+    pub orphans: u64,
+}
+
+/// Which part of a segment of a window a chunk is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SegmentPart {
+    /// How things are at the beginning of the segment.
+    Checkpoint,
+    /// The last chunk of that.
+    LastOfCheckpoint,
+    /// What happened then.
+    Events,
+}
+
+impl SegmentPart {
+    fn counts(self) -> DefinitionCounts {
+        let is_checkpoint = u32::from(self != SegmentPart::Events);
+        let is_last = u32::from(self == SegmentPart::LastOfCheckpoint);
+        DefinitionCounts { texts: is_checkpoint, modules: is_last, ..DefinitionCounts::default() }
+    }
+
+    /// What the counts of a segment's chunk say.
+    pub(crate) fn of(counts: DefinitionCounts) -> SegmentPart {
+        match (counts.texts, counts.modules) {
+            (0, _) => SegmentPart::Events,
+            (_, 0) => SegmentPart::Checkpoint,
+            _ => SegmentPart::LastOfCheckpoint,
+        }
+    }
 }
 
 impl Defects {
@@ -105,33 +161,62 @@ pub struct LogWriter {
     file: File,
     path: PathBuf,
     encoder: Encoder,
-    before_chunk: Counts,
-    counts: Counts,
+    before_chunk: DefinitionCounts,
+    counts: DefinitionCounts,
     compressed: Vec<u8>,
     written_bytes: u64,
+    chunk_bytes: usize,
+    /// Of a segment of a window: what is being written.
+    part: Option<SegmentPart>,
 }
 
 impl LogWriter {
-    /// Creates the file, or empties it.
+    /// Creates a log that belongs to no recording, or empties it.
     ///
     /// # Errors
     /// [`Error::Io`].
     pub fn create(path: &Path) -> Result<Self> {
+        LogWriter::create_in(path, None)
+    }
+
+    /// Creates a log of the recording with this id, or empties it.
+    pub(crate) fn create_in(path: &Path, id: Option<RecordingId>) -> Result<Self> {
         let mut file = File::create(path).map_err(Error::io("create", path))?;
-        let mut header = Vec::with_capacity(16);
-        header.extend_from_slice(FILE_MAGIC);
-        header.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
-        header.extend_from_slice(&0_u32.to_le_bytes());
+        let header = LogHeader::encode(id);
         file.write_all(&header).map_err(Error::io("write", path))?;
         Ok(LogWriter {
             file,
             path: path.to_owned(),
             encoder: Encoder::default(),
-            before_chunk: Counts::default(),
-            counts: Counts::default(),
+            before_chunk: DefinitionCounts::default(),
+            counts: DefinitionCounts::default(),
             compressed: Vec::new(),
             written_bytes: header.len() as u64,
+            chunk_bytes: CHUNK_BYTES,
+            part: None,
         })
+    }
+
+    /// Makes this log a segment whose chunks hold at most so many encoded bytes.
+    pub(crate) fn begin_segment(&mut self, chunk_bytes: usize) {
+        self.chunk_bytes = chunk_bytes.min(CHUNK_BYTES);
+        self.part = Some(SegmentPart::Checkpoint);
+    }
+
+    /// Ends the checkpoint of a segment; gives the bytes it took.
+    pub(crate) fn end_checkpoint(&mut self) -> Result<u64> {
+        // A chunk without any record would not be written, and without its last chunk a checkpoint is not whole.
+        self.append(&Record::Number(0));
+        self.part = Some(SegmentPart::LastOfCheckpoint);
+        self.flush()?;
+        self.part = Some(SegmentPart::Events);
+        Ok(self.written_bytes)
+    }
+
+    /// Appends a record to the chunk of the one that comes next.
+    pub(crate) fn append(&mut self, record: &Record) {
+        self.encoder.push(record);
+        self.counts.count(record);
     }
 
     /// Appends a record; it reaches the file when its chunk is full or at [`flush`](Self::flush).
@@ -139,14 +224,13 @@ impl LogWriter {
     /// # Errors
     /// [`Error::Io`].
     pub fn push(&mut self, record: &Record) -> Result<()> {
-        self.encoder.push(record);
-        self.counts.count(record);
-        if self.encoder.len() >= CHUNK_BYTES { self.flush() } else { Ok(()) }
+        self.append(record);
+        if self.encoder.len() >= self.chunk_bytes { self.flush() } else { Ok(()) }
     }
 
     /// Definitions pushed so far: the id of the next definition of each kind.
     #[must_use]
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> DefinitionCounts {
         self.counts
     }
 
@@ -166,7 +250,8 @@ impl LogWriter {
             return Ok(());
         }
         let raw = self.encoder.take();
-        let counts = std::mem::replace(&mut self.before_chunk, self.counts);
+        let before = std::mem::replace(&mut self.before_chunk, self.counts);
+        let counts = self.part.map_or(before, SegmentPart::counts);
         let failed = |path: &Path| Error::io("write", path);
         let payload = zstd::bulk::compress(&raw, COMPRESSION_LEVEL).map_err(failed(&self.path))?;
         self.compressed.clear();
@@ -196,11 +281,38 @@ impl LogWriter {
     }
 }
 
+/// How many definitions a log of its size can hold.
+#[derive(Clone, Debug)]
+pub struct DefinitionLimit {
+    path: PathBuf,
+    length: u64,
+}
+
+impl DefinitionLimit {
+    /// Refuses more: memory is taken for each of them.
+    ///
+    /// # Errors
+    /// [`Error::NotARecording`].
+    pub fn allow(&self, definitions: u64) -> Result<()> {
+        self.allow_in(definitions, 0)
+    }
+
+    fn allow_in(&self, definitions: u64, others: u64) -> Result<()> {
+        let most = self.length.saturating_add(others).saturating_mul(DEFINITIONS_PER_BYTE);
+        if definitions <= most.saturating_add(DEFINITIONS_MORE) {
+            return Ok(());
+        }
+        let length = self.length;
+        let reason = format!("{definitions} definitions are more than its {length} bytes can hold");
+        Err(Error::NotARecording { path: self.path.clone(), reason })
+    }
+}
+
 /// One chunk of a log, decompressed.
 #[derive(Debug)]
 pub struct Chunk<'a> {
     /// Definitions in the log before this chunk.
-    pub before: Counts,
+    pub before: DefinitionCounts,
     /// The records, for a [`longpole_event::Decoder`].
     pub bytes: &'a [u8],
 }
@@ -210,10 +322,13 @@ pub struct Chunk<'a> {
 pub struct LogReader {
     file: BufReader<File>,
     path: PathBuf,
+    header: LogHeader,
     length: u64,
     offset: u64,
     stored: Vec<u8>,
     raw: Vec<u8>,
+    /// Bytes that chunks were unpacked to.
+    unpacked: u64,
     defects: Defects,
 }
 
@@ -223,41 +338,66 @@ impl LogReader {
     /// # Errors
     /// [`Error::NotARecording`], [`Error::NewerVersion`], [`Error::Io`].
     pub fn open(path: &Path) -> Result<Self> {
-        let file = File::open(path).map_err(Error::io("open", path))?;
-        let length = file.metadata().map_err(Error::io("open", path))?.len();
+        let file = open_regular(path).map_err(Error::unreadable(path))?;
+        let metadata = file.metadata().map_err(Error::io("open", path))?;
         let mut file = BufReader::with_capacity(CHUNK_BYTES, file);
-        let mut header = [0; 16];
-        let not = |reason: &str| Error::NotARecording { path: path.to_owned(), reason: reason.into() };
-        match file.read_exact(&mut header) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                return Err(not("the file is shorter than a log's header"));
-            }
-            Err(error) => return Err(Error::io("read", path)(error)),
-        }
-        if &header[..8] != FILE_MAGIC {
-            return Err(not("it does not begin as a log does"));
-        }
-        let version = word(&header, 8);
-        if version > FORMAT_VERSION {
-            return Err(Error::NewerVersion {
-                path: path.to_owned(),
-                found: version,
-                supported: FORMAT_VERSION,
-            });
-        }
-        if version < FORMAT_VERSION {
-            return Err(not("it was written by an older longpole, in a layout that is no longer read"));
-        }
+        let header = LogHeader::read(&mut file, path)?;
+        let defects = Defects { damaged_chunks: u64::from(header.is_damaged), ..Defects::default() };
         Ok(LogReader {
             file,
             path: path.to_owned(),
-            length,
-            offset: header.len() as u64,
+            header,
+            length: metadata.len(),
+            offset: header.bytes as u64,
             stored: Vec::new(),
             raw: Vec::new(),
-            defects: Defects::default(),
+            unpacked: 0,
+            defects,
         })
+    }
+
+    /// Refuses more definitions than a log of this size can hold: memory is taken for each of them.
+    ///
+    /// # Errors
+    /// [`Error::NotARecording`].
+    pub fn allow_definitions(&self, definitions: u64) -> Result<()> {
+        self.allow_definitions_in(definitions, 0)
+    }
+
+    /// The same for this log and others before it, of so many bytes.
+    pub(crate) fn allow_definitions_in(&self, definitions: u64, others: u64) -> Result<()> {
+        self.definition_limit().allow_in(definitions, others)
+    }
+
+    fn allow_unpacked(&self) -> Result<()> {
+        let most = self.length.saturating_mul(UNPACKED_PER_BYTE).saturating_add(UNPACKED_MORE);
+        if self.unpacked <= most {
+            return Ok(());
+        }
+        let length = self.length;
+        Err(self.refused(format!("its {length} bytes unpack to more than {most}, which no recorder writes")))
+    }
+
+    fn refused(&self, reason: String) -> Error {
+        Error::NotARecording { path: self.path.clone(), reason }
+    }
+
+    /// Whether the log belongs to the recording with this id. Of a log whose id was damaged nothing is known against it:
+    /// the damage is counted.
+    pub(crate) fn is_of(&self, id: Option<RecordingId>) -> bool {
+        self.header.is_damaged || self.header.id == id
+    }
+
+    /// How many definitions it may have, for who reads it elsewhere.
+    #[must_use]
+    pub fn definition_limit(&self) -> DefinitionLimit {
+        DefinitionLimit { path: self.path.clone(), length: self.length }
+    }
+
+    /// Bytes of the file.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        self.length
     }
 
     /// What was found wrong so far.
@@ -274,7 +414,8 @@ impl LogReader {
     /// The next whole chunk; `None` at the end. Damaged stretches are counted and skipped.
     ///
     /// # Errors
-    /// [`Error::Io`] when the system cannot read the file.
+    /// [`Error::Io`] when the system cannot read the file, [`Error::NotARecording`] where it claims more than a file of
+    /// its size can hold.
     pub fn next_chunk(&mut self) -> Result<Option<Chunk<'_>>> {
         let mut in_damage = false;
         let before = loop {
@@ -284,13 +425,13 @@ impl LogReader {
                 return Ok(None);
             }
             match self.chunk_here().map_err(Error::io("read", &self.path))? {
-                Found::Whole(before) => break before,
-                Found::Torn => {
+                ChunkState::Whole(before) => break before,
+                ChunkState::Torn => {
                     self.defects.torn_bytes += self.length - self.offset;
                     self.offset = self.length;
                     return Ok(None);
                 }
-                Found::Damaged => {
+                ChunkState::Damaged => {
                     if !in_damage {
                         self.defects.damaged_chunks += 1;
                         in_damage = true;
@@ -299,15 +440,18 @@ impl LogReader {
                 }
             }
         };
+        self.unpacked += self.raw.len() as u64;
+        self.allow_unpacked()?;
+        self.allow_definitions(before.sum())?;
         Ok(Some(Chunk { before, bytes: &self.raw }))
     }
 
-    fn chunk_here(&mut self) -> io::Result<Found> {
+    fn chunk_here(&mut self) -> io::Result<ChunkState> {
         let mut header = [0; HEADER_BYTES];
         self.file.read_exact(&mut header)?;
         let (stored, raw, checksum) = (word(&header, 4), word(&header, 8), word(&header, 12));
         if &header[..4] != CHUNK_MAGIC || stored > LARGEST_CHUNK_BYTES || raw > LARGEST_CHUNK_BYTES {
-            return Ok(Found::Damaged);
+            return Ok(ChunkState::Damaged);
         }
         let end = self.offset + HEADER_BYTES as u64 + u64::from(stored);
         if end > self.length {
@@ -317,7 +461,7 @@ impl LogReader {
             let follows = self.offset < self.length;
             self.offset = here;
             self.file.seek(SeekFrom::Start(here))?;
-            return Ok(if follows { Found::Damaged } else { Found::Torn });
+            return Ok(if follows { ChunkState::Damaged } else { ChunkState::Torn });
         }
         self.stored.resize(stored as usize, 0);
         self.file.read_exact(&mut self.stored)?;
@@ -325,16 +469,16 @@ impl LogReader {
         hasher.update(&header[16..]);
         hasher.update(&self.stored);
         if hasher.finalize() != checksum {
-            return Ok(Found::Damaged);
+            return Ok(ChunkState::Damaged);
         }
         self.raw.resize(raw as usize, 0);
         match zstd::bulk::decompress_to_buffer(&self.stored, &mut self.raw[..]) {
             Ok(length) if length == raw as usize => {}
-            _ => return Ok(Found::Damaged),
+            _ => return Ok(ChunkState::Damaged),
         }
         self.offset = end;
         let counts = std::array::from_fn(|index| word(&header, 16 + 4 * index));
-        Ok(Found::Whole(Counts::from_array(counts)))
+        Ok(ChunkState::Whole(DefinitionCounts::from_array(counts)))
     }
 
     /// Moves to the next chunk magic after the current offset, or to the end of the file.
@@ -367,14 +511,10 @@ impl LogReader {
     }
 }
 
-enum Found {
-    Whole(Counts),
+enum ChunkState {
+    Whole(DefinitionCounts),
     Torn,
     Damaged,
-}
-
-fn word(bytes: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
 }
 
 #[cfg(test)]
@@ -382,6 +522,7 @@ mod tests {
     use longpole_event::{Decoder, Event, EventKind, ThreadId, Time};
 
     use super::*;
+    use crate::log_header::LOG_HEADER_BYTES as HEADER;
 
     fn event(number: u64) -> Record {
         let time = Time::from_nanoseconds(number);
@@ -428,18 +569,18 @@ mod tests {
     #[test]
     fn a_log_cut_anywhere_keeps_every_whole_chunk() {
         let bytes = log(3);
-        for end in 16..bytes.len() {
+        for end in HEADER..bytes.len() {
             let (found, defects) = read(&bytes[..end]).unwrap();
             assert!(found.iter().map(|&(event, _)| event).eq(0..found.len() as u64));
             assert_eq!(defects.damaged_chunks, 0);
-            assert_eq!(defects.torn_bytes == 0, end % ((bytes.len() - 16) / 3) == 16 || end == 16);
+            assert_eq!(defects.torn_bytes == 0, (end - HEADER).is_multiple_of((bytes.len() - HEADER) / 3));
         }
     }
 
     #[test]
     fn a_changed_byte_costs_one_chunk_and_shifts_no_id() {
         let bytes = log(3);
-        for position in 16..bytes.len() {
+        for position in HEADER..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[position] ^= 0x55;
             let (found, defects) = read(&damaged).unwrap();

@@ -2,17 +2,24 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::id::RecordingId;
+
 /// Version of the recording's layout and encodings that this build writes, and the newest it reads.
 ///
 /// 1: the first. 2: [`longpole_event::Word`], [`longpole_event::Variable`], [`longpole_event::File`], [`longpole_event::Callee`], and files in the
-/// third argument of calls; recordings of version 1 have none of these.
-pub const FORMAT_VERSION: u32 = 3;
+/// third argument of calls; recordings of version 1 have none of these. 3: the counts of a chunk. 4: [`Manifest::id`], which
+/// the headers of logs carry; recordings of version 3 are read without. 5: logs in segments, [`Manifest::window`]. 6: gaps of
+/// samples ([`longpole_event::EventKind::Sample`]); samples of older recordings have none.
+pub const FORMAT_VERSION: u32 = 6;
 
 /// The manifest of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Layout version; see [`FORMAT_VERSION`].
     pub format_version: u32,
+    /// What its logs carry too; a folder's own, whatever is asked to be written. `None` before format version 4.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<RecordingId>,
     /// Version of the longpole that wrote it.
     pub longpole: String,
     /// The command that was run, or how the recording came about (`import perf.data`).
@@ -24,15 +31,32 @@ pub struct Manifest {
     #[serde(default)]
     pub started_unix_seconds: u64,
     /// The machines, by their id.
-    pub machines: Vec<Machine>,
+    pub machines: Vec<MachineDescription>,
     /// How the run ended; `None` while it runs and for ever if the recorder was killed.
     #[serde(default)]
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<RunOutcome>,
+    /// What was to be kept of the run, where that is its last part only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<KeptWindow>,
+}
+
+/// The last part of a run, which alone is kept; logs are in segments then, the oldest of which were dropped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KeptWindow {
+    /// Time that is kept at least, nanoseconds; `None` where only bytes were bounded.
+    #[serde(default)]
+    pub nanoseconds: Option<u64>,
+    /// Bytes that are kept at most; `None` where only time was bounded.
+    #[serde(default)]
+    pub bytes: Option<u64>,
+    /// Time of the run before the part that is kept, nanoseconds; `None` until it has ended.
+    #[serde(default)]
+    pub dropped_nanoseconds: Option<u64>,
 }
 
 /// One machine of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Machine {
+pub struct MachineDescription {
     /// Host name.
     pub name: String,
     /// Kernel release.
@@ -44,10 +68,10 @@ pub struct Machine {
     #[serde(default)]
     pub clock: ClockModel,
     /// What collected on it.
-    pub collector: Collector,
+    pub collector: CollectorDescription,
     /// What collecting cost; absent until the run has ended.
     #[serde(default)]
-    pub cost: Option<Cost>,
+    pub cost: Option<CollectionCost>,
     /// The collectors of outside series, and how they fared; empty until the run has ended.
     #[serde(default)]
     pub outside: Vec<OutsideAccount>,
@@ -94,7 +118,7 @@ pub struct ClockModel {
 
 /// How a machine's events were collected.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Collector {
+pub struct CollectorDescription {
     /// `bpf`, `perf`, `import`.
     pub name: String,
     /// Timer samples per second and processor.
@@ -112,7 +136,7 @@ pub struct Collector {
 
 /// The measured cost of collecting on one machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Cost {
+pub struct CollectionCost {
     /// CPU time of the recorder while the program ran, seconds.
     pub recorder_cpu_seconds: f64,
     /// CPU time spent in the collector's kernel programs on the recorded threads, seconds, where the
@@ -132,7 +156,7 @@ pub struct Cost {
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Outcome {
+pub struct RunOutcome {
     /// Start of the run on the first machine's clock, nanoseconds.
     pub begin_nanoseconds: u64,
     /// End of the run on the first machine's clock, nanoseconds.

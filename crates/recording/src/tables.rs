@@ -1,50 +1,51 @@
 //! The definitions of one log as tables.
 
 use longpole_event::{
-    Call, Callee, File, Frame, FrameId, Module, ModuleId, ModuleKind, Primitive, PrimitiveKind, Process,
-    Record, Samples, Series, SeriesNode, Stack, Symbol, SymbolPlace, TextId, Thread, Variable, Word,
+    CallDefinition, Callee, FileDefinition, FrameDefinition, FrameId, ModuleDefinition, ModuleId, ModuleKind,
+    Primitive, PrimitiveKind, ProcessDefinition, Record, SeriesDefinition, SeriesKind, SeriesNode,
+    StackDefinition, Symbol, SymbolPlace, TextId, ThreadDefinition, VariableDefinition, WordDefinition,
 };
 
-use crate::log::Counts;
+use crate::log::DefinitionCounts;
 
 /// Every definition of a log, indexed by its id.
 #[derive(Clone, Debug, Default)]
-pub struct Tables {
+pub struct DefinitionTables {
     /// Texts.
     pub texts: Vec<String>,
     /// Modules.
-    pub modules: Vec<Module>,
+    pub modules: Vec<ModuleDefinition>,
     /// Frames.
-    pub frames: Vec<Frame>,
+    pub frames: Vec<FrameDefinition>,
     /// Stacks.
-    pub stacks: Vec<Stack>,
+    pub stacks: Vec<StackDefinition>,
     /// System calls.
-    pub calls: Vec<Call>,
+    pub calls: Vec<CallDefinition>,
     /// Processes.
-    pub processes: Vec<Process>,
+    pub processes: Vec<ProcessDefinition>,
     /// Threads.
-    pub threads: Vec<Thread>,
+    pub threads: Vec<ThreadDefinition>,
     /// Series.
-    pub series: Vec<Series>,
+    pub series: Vec<SeriesDefinition>,
     /// Synchronisation primitives.
     pub primitives: Vec<Primitive>,
     /// Symbols, in the order of the log (only in a symbol log).
     pub symbols: Vec<Symbol>,
     /// Words that threads waited on, in the order of the log.
-    pub words: Vec<Word>,
+    pub words: Vec<WordDefinition>,
     /// Variables, in the order of the log (only in a symbol log).
-    pub variables: Vec<Variable>,
+    pub variables: Vec<VariableDefinition>,
     /// Called procedures, in the order of the log (only in a symbol log).
     pub callees: Vec<Callee>,
     /// Files that threads waited for, in the order of the log.
-    pub files: Vec<File>,
+    pub files: Vec<FileDefinition>,
     /// Definitions that were lost with damaged chunks and stand as placeholders.
     pub placeholders: u64,
     /// Definitions that name an id the log has not defined; they stand with id 0 or as outermost frame.
     pub dangling: u64,
 }
 
-impl Tables {
+impl DefinitionTables {
     /// Adds the record's definition; an event changes nothing.
     ///
     /// Ids within a definition are checked here, so that every id in the tables is in range. Ids in
@@ -123,40 +124,46 @@ impl Tables {
                 let is_known = file.name.index() < self.texts.len();
                 keep(&mut self.files, file, is_known, &mut self.dangling);
             }
-            Record::Event(_) => {}
+            Record::Number(_) | Record::Event(_) => {}
         }
     }
 
-    /// Fills the tables up to what the log held before a chunk, after damage.
-    pub fn pad_to(&mut self, counts: Counts) {
+    /// Fills the tables up to what the log held before a chunk, after damage. The reader of the log bounds the counts.
+    pub fn pad_to(&mut self, counts: DefinitionCounts) {
         fn pad<T: Clone>(table: &mut Vec<T>, count: u32, value: T) -> u64 {
-            // A count is trusted only as far as memory allows a damaged one to be.
-            let count = (count as usize).min(table.len() + (1 << 24));
-            let missing = count.saturating_sub(table.len());
+            let missing = (count as usize).saturating_sub(table.len());
             table.resize(table.len() + missing, value);
             missing as u64
         }
         let nothing = TextId(0);
-        let module = Module { path: nothing, build_id: Vec::new(), kind: ModuleKind::Unknown, process: None };
+        let module = ModuleDefinition {
+            path: nothing,
+            build_id: Vec::new(),
+            kind: ModuleKind::Unknown,
+            process: None,
+        };
         let mut added = pad(&mut self.texts, counts.texts, "[lost]".to_owned());
         added += pad(&mut self.modules, counts.modules, module);
-        added += pad(&mut self.frames, counts.frames, Frame { module: ModuleId(0), address: 0 });
-        added += pad(&mut self.stacks, counts.stacks, Stack { caller: None, frame: FrameId(0) });
+        added += pad(&mut self.frames, counts.frames, FrameDefinition { module: ModuleId(0), address: 0 });
+        added += pad(&mut self.stacks, counts.stacks, StackDefinition { caller: None, frame: FrameId(0) });
         added += pad(
             &mut self.calls,
             counts.calls,
-            Call { number: -1, arguments: [0; 3], file: longpole_event::FileKind::None },
+            CallDefinition { number: -1, arguments: [0; 3], file: longpole_event::FileKind::None },
         );
-        added += pad(&mut self.processes, counts.processes, Process { pid: 0, parent: None });
-        added +=
-            pad(&mut self.threads, counts.threads, Thread { process: longpole_event::ProcessId(0), tid: 0 });
+        added += pad(&mut self.processes, counts.processes, ProcessDefinition { pid: 0, parent: None });
+        added += pad(
+            &mut self.threads,
+            counts.threads,
+            ThreadDefinition { process: longpole_event::ProcessId(0), tid: 0 },
+        );
         added += pad(
             &mut self.series,
             counts.series,
-            Series {
+            SeriesDefinition {
                 name: nothing,
                 unit: nothing,
-                samples: Samples::Gauge,
+                samples: SeriesKind::Gauge,
                 node: SeriesNode::Machine,
                 label: nothing,
                 collector: nothing,
@@ -166,6 +173,28 @@ impl Tables {
         let primitive = Primitive { process, kind: PrimitiveKind::Futex, address: 0, name: None };
         added += pad(&mut self.primitives, counts.primitives, primitive);
         self.placeholders += added;
+    }
+
+    /// Definitions that memory was taken for.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        let indexed =
+            [self.texts.len(), self.modules.len(), self.frames.len(), self.stacks.len(), self.calls.len()];
+        let others = [self.processes.len(), self.threads.len(), self.series.len(), self.primitives.len()];
+        let listed = [
+            self.symbols.len(),
+            self.words.len(),
+            self.variables.len(),
+            self.callees.len(),
+            self.files.len(),
+        ];
+        indexed.into_iter().chain(others).chain(listed).sum::<usize>() as u64
+    }
+
+    /// Whether nothing was defined.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// The text of an id; `"[lost]"` where it is not defined.

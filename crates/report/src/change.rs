@@ -1,19 +1,19 @@
 //! What a user wants changed: `procedure:update=0.5`, `object:cache_lock=0` (metrics.md §5).
 //!
 //! ```text
-//!   procedure:update=0.5     the procedure's own work takes half its time
-//!   inclusive:update=50%     all that is done on its behalf, too: what it calls, threads that were created in it
+//!   procedure:update=0.5     the procedure takes half its time, with all that it calls and all threads that it starts
+//!   self:update=50%          its own work alone does
 //!   line:server.c:88=0       the line takes no time
 //!   object:cache_lock=0      nobody waits for it
 //!   thread:worker=2          all threads of that name work twice as long
 //!   process:cc1=0.8
 //! ```
-//! Names are found as everywhere (`Names`).
+//! Names are found as everywhere (`RecordingNames`).
 
-use longpole_metrics::{Change, Subject};
+use longpole_metrics::{ChangeSubject, WorkChange};
 
 use crate::error::{Error, Result};
-use crate::find::{Found, Kind, Names};
+use crate::find::{FoundNodes, NameKind, RecordingNames};
 use crate::name;
 use crate::quantity::count_of;
 
@@ -23,18 +23,18 @@ pub struct NamedChange {
     /// What is changed: `update`, `thread worker (4 threads)`.
     pub name: String,
     /// The change.
-    pub change: Change,
+    pub change: WorkChange,
 }
 
-/// Prefix of a procedure with all that is done on its behalf.
-const INCLUSIVE: &str = "inclusive:";
+/// Prefix of a procedure's own work.
+const SELF: &str = "self:";
 
 impl NamedChange {
     /// The change that the text means.
     ///
     /// # Errors
-    /// [`Error::BadChange`] when it has no factor, and what [`Names::find`] says.
-    pub fn parse(text: &str, names: &Names<'_>) -> Result<NamedChange> {
+    /// [`Error::BadChange`] when it has no factor, and what [`RecordingNames::find`] says.
+    pub fn parse(text: &str, names: &RecordingNames<'_>) -> Result<NamedChange> {
         let bad = |reason: &str| Error::BadChange { text: text.to_owned(), reason: reason.to_owned() };
         let (wanted, factor) = text
             .rsplit_once('=')
@@ -43,17 +43,17 @@ impl NamedChange {
             bad("its factor is no number from 0 on: 0 leaves the work out, 0.5 or 50% halves it")
         })?;
         let wanted = wanted.trim();
-        let (name, subject) = match wanted.strip_prefix(INCLUSIVE) {
-            Some(wanted) => match names.find(wanted, &[Kind::Procedure, Kind::Region])? {
-                Found::Procedure(id) => {
+        let (name, subject) = match wanted.strip_prefix(SELF) {
+            Some(wanted) => match names.find(wanted, &[NameKind::Procedure, NameKind::Region])? {
+                FoundNodes::Procedure(id) => {
                     let name = name::procedure(names.paths, names.program, id);
-                    (format!("{name} and all on its behalf"), Subject::Inclusive(id))
+                    (format!("{name} itself"), ChangeSubject::Procedure(id))
                 }
-                _ => return Err(bad("only procedures have work done on their behalf")),
+                _ => return Err(bad("only procedures have work of their own")),
             },
-            None => named(names.find(wanted, Kind::ALL)?, names),
+            None => named(names.find(wanted, NameKind::ALL)?, names),
         };
-        Ok(NamedChange { name, change: Change { subject, factor } })
+        Ok(NamedChange { name, change: WorkChange { subject, factor } })
     }
 
     /// The change as `update × 0.5`.
@@ -63,7 +63,10 @@ impl NamedChange {
 
     /// Whether the work that it meets is known from samples; times of threads and processes, and waits, are exact.
     pub(crate) fn is_estimated(&self) -> bool {
-        matches!(self.change.subject, Subject::Procedure(_) | Subject::Inclusive(_) | Subject::Lines(_))
+        matches!(
+            self.change.subject,
+            ChangeSubject::Procedure(_) | ChangeSubject::Inclusive(_) | ChangeSubject::Lines(_)
+        )
     }
 }
 
@@ -77,55 +80,57 @@ fn factor_of(text: &str) -> Option<f64> {
 }
 
 /// What was found, with its name.
-fn named(found: Found, names: &Names<'_>) -> (String, Subject) {
+fn named(found: FoundNodes, names: &RecordingNames<'_>) -> (String, ChangeSubject) {
     let several = |first: String, count: usize, noun: &str| match count {
         0 | 1 => first,
         count => format!("{first} ({})", count_of(count as u64, noun)),
     };
     match found {
-        // A region has no work of its own but what is not within a procedure: all that is done in it is meant.
-        Found::Procedure(id) if names.paths.procedure_named_by(id).is_region() => {
-            (name::procedure(names.paths, names.program, id), Subject::Inclusive(id))
+        FoundNodes::Procedure(id) => {
+            (name::procedure(names.paths, names.program, id), ChangeSubject::Inclusive(id))
         }
-        Found::Procedure(id) => (name::procedure(names.paths, names.program, id), Subject::Procedure(id)),
-        Found::Lines(lines) => {
+        FoundNodes::Lines(lines) => {
             let name = lines.first().map_or_else(String::new, |&(procedure, line)| {
                 let file = &names.paths.procedure_named_by(procedure).file;
                 format!("line {}:{line}", file.rsplit('/').next().unwrap_or(file))
             });
-            (name, Subject::Lines(lines))
+            (name, ChangeSubject::Lines(lines))
         }
-        Found::File(file) => {
-            let of_file =
-                |place: &&longpole_trace::Place| names.paths.procedure_named_by(place.procedure).file == file;
+        FoundNodes::File(file) => {
+            let of_file = |place: &&longpole_trace::CodePlace| {
+                names.paths.procedure_named_by(place.procedure).file == file
+            };
             let places = names.paths.all_places().iter().filter(of_file);
             let lines = places.map(|place| (place.procedure, place.line)).collect();
-            (format!("file {}", file.rsplit('/').next().unwrap_or(&file)), Subject::Lines(lines))
+            (format!("file {}", file.rsplit('/').next().unwrap_or(&file)), ChangeSubject::Lines(lines))
         }
-        Found::Objects(objects) => {
+        FoundNodes::Objects(objects) => {
             let first = objects.first().map_or_else(String::new, |&id| {
                 let object = names.objects.get(id);
                 format!("waiting for {}", object.name)
             });
-            (several(first, objects.len(), "object"), Subject::Objects(objects))
+            (several(first, objects.len(), "object"), ChangeSubject::Objects(objects))
         }
-        Found::Threads(threads) => {
+        FoundNodes::Threads(threads) => {
             let name = match threads.as_slice() {
                 [one] => name::thread(names.program, *one),
                 all => {
                     all.first().map_or_else(String::new, |id| names.program.threads[id.index()].name.clone())
                 }
             };
-            (several(format!("thread {name}"), threads.len(), "thread"), Subject::Threads(threads))
+            (several(format!("thread {name}"), threads.len(), "thread"), ChangeSubject::Threads(threads))
         }
-        Found::Processes(processes) => {
+        FoundNodes::Processes(processes) => {
             let name = match processes.as_slice() {
                 [one] => name::process(names.program, *one),
                 all => all
                     .first()
                     .map_or_else(String::new, |id| names.program.processes[id.index()].name.clone()),
             };
-            (several(format!("process {name}"), processes.len(), "process"), Subject::Processes(processes))
+            (
+                several(format!("process {name}"), processes.len(), "process"),
+                ChangeSubject::Processes(processes),
+            )
         }
     }
 }
@@ -137,7 +142,7 @@ mod tests {
     use super::*;
 
     fn parse(made: &MemoryTimelines, text: &str) -> Result<NamedChange> {
-        let names = Names { program: &made.program, paths: &made.paths, objects: &made.objects };
+        let names = RecordingNames { program: &made.program, paths: &made.paths, objects: &made.objects };
         NamedChange::parse(text, &names)
     }
 
@@ -146,13 +151,13 @@ mod tests {
         let made = draw("1 = mutex cache\nA = main > update\nT1 A1A");
         let update = made.procedure("update");
         for (text, subject, factor) in [
-            ("procedure:update=0.5", Subject::Procedure(update), 0.5),
-            ("update = 50%", Subject::Procedure(update), 0.5),
-            ("inclusive:main=0", Subject::Inclusive(made.procedure("main")), 0.0),
-            ("object:cache=0", Subject::Objects(vec![made.object("cache")]), 0.0),
-            ("thread:T1=2", Subject::Threads(vec![made.thread("T1")]), 2.0),
+            ("procedure:update=0.5", ChangeSubject::Inclusive(update), 0.5),
+            ("update = 50%", ChangeSubject::Inclusive(update), 0.5),
+            ("self:main=0", ChangeSubject::Procedure(made.procedure("main")), 0.0),
+            ("object:cache=0", ChangeSubject::Objects(vec![made.object("cache")]), 0.0),
+            ("thread:T1=2", ChangeSubject::Threads(vec![made.thread("T1")]), 2.0),
         ] {
-            assert_eq!(parse(&made, text).unwrap().change, Change { subject, factor }, "{text}");
+            assert_eq!(parse(&made, text).unwrap().change, WorkChange { subject, factor }, "{text}");
         }
         assert_eq!(parse(&made, "cache=0").unwrap().label(), "waiting for cache × 0");
     }
@@ -167,10 +172,10 @@ mod tests {
         };
         let procedure = made.paths.procedure(procedure);
         for line in [5, 7] {
-            made.paths.place(longpole_trace::Place { procedure, line });
+            made.paths.place(longpole_trace::CodePlace { procedure, line });
         }
         let change = parse(&made, "file:server.c=0.5").unwrap();
-        assert_eq!(change.change.subject, Subject::Lines(vec![(procedure, 5), (procedure, 7)]));
+        assert_eq!(change.change.subject, ChangeSubject::Lines(vec![(procedure, 5), (procedure, 7)]));
         assert_eq!(change.label(), "file server.c × 0.5");
     }
 
@@ -182,7 +187,7 @@ mod tests {
         for factor in ["x", "-1", "NaN", "inf", ""] {
             assert!(error(&format!("update={factor}")).contains("no number"), "{factor}");
         }
-        assert!(error("updte=0").contains("nearest"), "{}", error("updte=0"));
-        assert!(error("inclusive:nobody=0").contains("procedure"));
+        assert!(error("updte=0").contains("did you mean"), "{}", error("updte=0"));
+        assert!(error("self:nobody=0").contains("procedure"));
     }
 }

@@ -3,7 +3,7 @@
 //! What a number means stands in the registry of the metrics; only columns that structure a report (its
 //! parts, ranks, texts) are described here.
 
-use longpole_metrics::registry::{Unit, blocked_metric, metric};
+use longpole_metrics::registry::{MetricUnit, blocked_metric, metric};
 use longpole_trace::Cause;
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
@@ -14,7 +14,7 @@ pub struct Column {
     /// Key in the rows; stable.
     pub name: &'static str,
     /// Unit of the values.
-    pub unit: Unit,
+    pub unit: MetricUnit,
     /// Title for people.
     pub title: &'static str,
     /// What it means.
@@ -33,7 +33,7 @@ impl Serialize for Column {
 }
 
 /// A unit in JSON; empty for words and counts.
-pub(crate) fn unit_name(unit: Unit) -> &'static str {
+pub(crate) fn unit_name(unit: MetricUnit) -> &'static str {
     unit.name()
 }
 
@@ -41,23 +41,29 @@ macro_rules! structure {
     ($($name:literal $unit:ident $title:literal $explanation:literal;)*) => {
         /// Columns that structure reports.
         pub(crate) const STRUCTURE: &[Column] = &[
-            $(Column { name: $name, unit: Unit::$unit, title: $title, explanation: $explanation }),*
+            $(Column { name: $name, unit: MetricUnit::$unit, title: $title, explanation: $explanation }),*
         ];
     };
 }
 
 structure! {
-    "section" Text "Section" "Part of the summary that the row belongs to: `answer`, `change`, `trust`, `busy`, `outside`, `procedure`, `thread`, `wait`, `warning` or `next`; of the guidance: `answer`, `ranking` or `measure`; of one object: `queue`, `length`, `acquisition`, `holder`, `places` or `threads`; of what-if: `change`, `together` or `path`, the procedures of the path after all changes.";
+    "section" Text "Section" "Part of the summary that the row belongs to: `answer`, `change`, `trust`, `busy`, `outside`, `procedure`, `thread`, `wait`, `warning` or `next`; of the guidance: `answer`, `ranking` or `measure`; of one object: `queue`, `length`, `acquisition`, `holder`, `places` or `threads`; of what-if: `change`, `together` or `path`, the procedures of the path after all changes; of a replay also `processors` and `lock`.";
     "part" Text "Part" "`self`, or whom the row's part of the whole is charged to: `called` by the procedure, `in` it (a thread's procedures), `handed over` by, `nobody`.";
+    "folded" Text "Folded" "What of the row's own was done in procedures of the kernel, of libraries and in inlined helpers that are folded into it: `procedure`, `module`, `action` (what it does, in words), `percent` of the row's own.";
+    "processor" Count "Processor" "Number of the processor on its machine; absent in the rows of all processors together.";
+    "activity" Text "Activity" "What the processor did: `useful` work of the program, the `kernel` on its behalf, `spinning`, the `collector` in the program, `other programs`, `ready elsewhere` (free, while the thread that it got next was ready), `idle`.";
+    "given_up_count" Count "Not compared" "Waits of the row that are explained by what was done during them: the paths of both threads since they last met have little in common and are much longer than the wait.";
+    "differences" Text "Differences" "The difference of the paths of those waits, by step, as in `causes`.";
     "text" Text "Text" "A sentence of the summary, one of its commands, or a range of numbers of busy threads.";
-    "mentions" Text "Mentions" "What the row's sentences name between backquotes: the name as it stands there (`text`) with the procedure, thread or object that has it.";
+    "spans" Text "Spans" "The sentence in `text` in its pieces, in their order: each has its `text`, and what it names (`procedure`, `thread`, `process`, `object`), or measures (`seconds`, `percent`, `error_percent`); `code` marks a name or command that is no single thing.";
+    "about_spans" Text "Spans of the meaning" "The same of the sentence in `about`.";
     "rank" Count "Rank" "Place in the ranking. Rows whose shares differ by no more than the standard error of their difference share a place (`2=` in text).";
     "cause" Text "Cause" "What threads waited for.";
     "critical_path_error_percent" PercentagePoints "Critical path ±" "One standard error of `critical_path_percent`.";
     "procedure_percent" Percent "Procedure's share" "Share that the named procedure has in the work done while so many threads were busy, or in the phase's normalised processor time.";
     "start_seconds" Seconds "Start" "When the thread was first seen, or the phase begins, counted from the begin of the run.";
     "end_seconds" Seconds "End" "When the thread ended, absent when it lived to the end of the recording; or when the phase ends.";
-    "remedy" Text "Remedy" "The kind of change: parallelise, shorten, hold the lock shorter, split the lock, balance the work, overlap the io, wait for the event, more CPUs, free the CPUs.";
+    "remedy" Text "Remedy" "The kind of change: parallelise, shorten, hold the lock shorter, split the lock, balance the work, overlap the io, wait for the event, block instead of spinning or balance, more CPUs, free the CPUs.";
     "argument" Text "Argument" "What to write after `--phase` to see this part of the run alone.";
     "name" Text "Name" "What was counted.";
     "count" Count "Count" "How many.";

@@ -3,18 +3,20 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::sync::LazyLock;
 
-use longpole_metrics::registry::{Group, METRICS, Metric, TOPICS, Topic, metric, topic};
+use longpole_metrics::registry::{METRICS, MetricDefinition, MetricGroup, TOPICS, Topic, metric, topic};
 use serde_json::{Value, json};
 
 use crate::column::{Column, STRUCTURE};
 use crate::find::alike;
+use crate::findings::with_tables;
 use crate::style::Style;
 use crate::text::wrap;
 use crate::view::View;
 
-/// The numbered sections that code and registry cite as "metrics.md §n".
-const DEFINITIONS: &str = include_str!("definitions.md");
+/// The numbered sections that code and registry cite as "metrics.md §n", with the tables that come from the code.
+static DEFINITIONS: LazyLock<String> = LazyLock::new(|| with_tables(include_str!("definitions.md")));
 
 const INTRODUCTION: &str = "# What is measured, exactly
 
@@ -26,15 +28,15 @@ Every number that longpole shows is defined here. Sources: Q, Quartz (Anderson a
 /// The text of `docs/metrics.md`: the definitions, then every metric.
 #[must_use]
 pub fn metrics_markdown() -> String {
-    let mut text = format!("{INTRODUCTION}\n{DEFINITIONS}\n# Every column\n");
-    for &group in Group::ALL {
+    let mut text = format!("{INTRODUCTION}\n{}\n# Every column\n", *DEFINITIONS);
+    for &group in MetricGroup::ALL {
         let _ = write!(
             text,
             "\n## {}\n\n| key | title | unit | meaning | defined in |\n|---|---|---|---|---|\n",
             group.title()
         );
         for metric in METRICS.iter().filter(|metric| metric.group == group) {
-            let Metric { name, title, explanation, source, .. } = metric;
+            let MetricDefinition { name, title, explanation, source, .. } = metric;
             let unit = metric.unit.name();
             let _ = writeln!(
                 text,
@@ -52,7 +54,7 @@ pub fn list_metrics() -> String {
     let style = Style::of_stdout();
     let mut lines = Vec::new();
     let width = METRICS.iter().map(|metric| metric.name.len()).max().unwrap_or(0);
-    for &group in Group::ALL {
+    for &group in MetricGroup::ALL {
         lines.push(style.bold(group.title()));
         for metric in METRICS.iter().filter(|metric| metric.group == group) {
             let unit = metric.unit.name();
@@ -72,7 +74,7 @@ pub fn list_metrics() -> String {
 #[must_use]
 pub fn registry_json() -> String {
     let metrics = METRICS.iter().map(|metric| {
-        let Metric { name, title, explanation, source, .. } = metric;
+        let MetricDefinition { name, title, explanation, source, .. } = metric;
         let (unit, group) = (metric.unit.name(), metric.group.title());
         json!({"name": name, "title": title, "unit": unit, "explanation": explanation, "source": source, "group": group})
     });
@@ -191,8 +193,8 @@ fn finished(lines: &[String]) -> String {
 mod tests {
     use super::*;
     use crate::documents::assert_is_current;
-    use crate::fixture::{LOCK_HOG, Scene};
-    use crate::input::Options;
+    use crate::fixture::{DrawnRun, LOCK_HOG};
+    use crate::input::ReportOptions;
 
     #[test]
     fn the_document_of_metrics_is_current() {
@@ -238,7 +240,7 @@ mod tests {
         assert_eq!(metrics.iter().collect::<BTreeSet<_>>().len(), metrics.len());
         assert_eq!(topics, TOPICS.iter().map(|topic| topic.name).collect::<Vec<_>>());
         for view in View::ALL {
-            let report = Scene::of(LOCK_HOG).report(*view, &Options::default());
+            let report = DrawnRun::of(LOCK_HOG).report(*view, &ReportOptions::default());
             for column in report.columns {
                 assert!(metrics.contains(&column.name.to_owned()), "{view}: {}", column.name);
             }

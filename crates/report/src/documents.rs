@@ -5,8 +5,8 @@ use std::path::Path;
 
 use longpole_metrics::{By, Weight};
 
-use crate::fixture::{LOCK_HOG, Scene};
-use crate::input::Options;
+use crate::fixture::{DrawnRun, LOCK_HOG};
+use crate::input::ReportOptions;
 use crate::style::Style;
 use crate::view::View;
 
@@ -41,7 +41,9 @@ fn reading(view: View) -> &'static str {
         View::Threads => include_str!("documents/threads.md"),
         View::Tree => include_str!("documents/tree.md"),
         View::CallTree => include_str!("documents/call-tree.md"),
+        View::Callers => include_str!("documents/callers.md"),
         View::Parallelism => include_str!("documents/parallelism.md"),
+        View::Processors => include_str!("documents/processors.md"),
         View::Phases => include_str!("documents/phases.md"),
         View::Metrics => include_str!("documents/metrics.md"),
         View::Correlation => include_str!("documents/correlation.md"),
@@ -53,9 +55,9 @@ fn reading(view: View) -> &'static str {
 /// The text of `docs/reports.md`.
 fn reports_markdown() -> String {
     let mut text = INTRODUCTION.replace("{drawing}", LOCK_HOG);
-    let scene = Scene::of(LOCK_HOG);
+    let scene = DrawnRun::of(LOCK_HOG);
     for &view in View::ALL {
-        let report = scene.report(view, &Options::default());
+        let report = scene.report(view, &ReportOptions::default());
         let example = report.text(&Style::plain(96));
         let _ = write!(text, "\n## `{view}`\n\n{}\n\n{}", view.about(), reading(view));
         let _ = write!(text, "\n```text\n$ longpole report --view {view}\n{example}```\n\n");

@@ -1,6 +1,8 @@
 //! What can go wrong with a report.
 
-use crate::find::Kind;
+use longpole_series::is_like;
+
+use crate::find::NameKind;
 
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -9,10 +11,12 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A view's name that is not known.
-    #[error("find the view `{name}`: the views are {known}")]
+    #[error("find the view `{name}`{near}: the views are {known}")]
     UnknownView {
         /// What was asked for.
         name: String,
+        /// What is like it: `; did you mean …?`.
+        near: String,
         /// The names there are.
         known: String,
     },
@@ -25,7 +29,7 @@ pub enum Error {
         known: String,
     },
     /// Nothing has this name.
-    #[error("find {} {kinds} named `{name}`{}", article(kinds), nearest_text(nearest))]
+    #[error("find {} {kinds} named `{name}`{}", article(kinds), nearest_text(name, nearest))]
     NoSuchName {
         /// The name.
         name: String,
@@ -74,7 +78,7 @@ pub enum Error {
         /// What was asked for.
         name: String,
         /// Its kind.
-        kind: Kind,
+        kind: NameKind,
         /// Kinds that would do.
         kinds: String,
     },
@@ -85,10 +89,17 @@ fn article(word: &str) -> &'static str {
     if word.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }
 }
 
-fn nearest_text(nearest: &[String]) -> String {
-    match nearest {
-        [] => ": the recording has no such names".to_owned(),
-        nearest => format!(": the nearest names are {}", nearest.join(", ")),
+fn nearest_text(name: &str, nearest: &[String]) -> String {
+    if nearest.is_empty() {
+        return ": the recording has no such names".to_owned();
+    }
+    let of_kind = |label: &str| label.split_once(':').map_or(label.to_owned(), |(_, name)| name.to_owned());
+    let like: Vec<&str> =
+        nearest.iter().map(String::as_str).filter(|label| is_like(name, &of_kind(label))).collect();
+    if like.is_empty() {
+        format!(": the nearest names are {}", nearest.join(", "))
+    } else {
+        format!("; did you mean {}?", like.join(", "))
     }
 }
 
@@ -100,6 +111,13 @@ mod tests {
     fn an_object_has_its_article() {
         let error = Error::NoSuchName { name: "x".into(), kinds: "object".into(), nearest: Vec::new() };
         assert_eq!(error.to_string(), "find an object named `x`: the recording has no such names");
+        let nearest = vec!["object:table_lock".to_owned(), "object:end of thread hog".to_owned()];
+        let error = |name: &str| {
+            let (name, kinds, nearest) = (name.to_owned(), "object".to_owned(), nearest.clone());
+            Error::NoSuchName { name, kinds, nearest }.to_string()
+        };
+        assert_eq!(error("table_lok"), "find an object named `table_lok`; did you mean object:table_lock?");
+        assert!(error("x").ends_with(": the nearest names are object:table_lock, object:end of thread hog"));
         assert_eq!([article("thread"), article("object")], ["a", "an"]);
     }
 }

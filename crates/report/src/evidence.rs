@@ -4,21 +4,11 @@ use std::collections::BTreeMap;
 
 use longpole_trace::{Cause, Evidence};
 
-use crate::input::Source;
-use crate::quantity::{count_of, percent, percent_text, seconds};
-
-/// From this share of CPU time without a name on, answers say so (percent).
-const UNSYMBOLISED_MATTERS: f64 = 5.0;
-/// From this cost of collecting on, answers say so (percent of the program's CPU time).
-const OVERHEAD_MATTERS: f64 = 5.0;
-/// From this cost of the outside series on, answers say so (percent of one processor).
-const OUTSIDE_MATTERS: f64 = 5.0;
-/// From this share of waiting without a known cause on, answers say so (percent).
-const UNEXPLAINED_MATTERS: f64 = 20.0;
-/// Below this many effective samples, answers say so: the error of a share of 50 % is 5 points.
-const FEW_SAMPLES: f64 = 100.0;
-/// From this share of events lost on, nothing may be believed (percent).
-const LOSSES_SPOIL: f64 = 1.0;
+use crate::findings::threshold::{
+    FEW_OBSERVATIONS, LOSSES, LOSSES_LEAD, OVERHEAD, TIMER_OFF, TIMER_SAMPLES, UNKNOWN_WAITS, UNNAMED,
+};
+use crate::input::ReportTables;
+use crate::quantity::{count_of, grouped, percent, percent_text, seconds, time_text};
 
 /// The evidence as JSON shows it.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
@@ -53,10 +43,11 @@ pub struct Facts {
 
 impl Facts {
     /// The facts of a recording.
-    pub(crate) fn of(input: &Source<'_>) -> Facts {
+    pub(crate) fn of(input: &ReportTables<'_>) -> Facts {
         let evidence = input.evidence;
         let round = |share: f64| (share * 1e4).round() / 1e4;
         let mut notes = warnings(input);
+        notes.extend(kept_part(input));
         notes.extend(evidence.notes.iter().cloned());
         Facts {
             collector: evidence.collector.clone(),
@@ -87,61 +78,61 @@ pub(crate) fn lost(evidence: &Evidence) -> u64 {
 }
 
 /// CPU time of the collectors of outside series as a share of one processor over the run, percent.
-pub(crate) fn outside_percent(input: &Source<'_>) -> f64 {
+pub(crate) fn outside_percent(input: &ReportTables<'_>) -> f64 {
     let cpu: f64 = input.evidence.outside.iter().map(|account| account.cpu_seconds).sum();
     percent(cpu, seconds(input.analysis.elapsed))
 }
 
 /// Cost of collecting as a share of the program's CPU time, where it was measured.
-pub(crate) fn overhead_percent(input: &Source<'_>) -> Option<f64> {
+pub(crate) fn overhead_percent(input: &ReportTables<'_>) -> Option<f64> {
     input.evidence.overhead_percent(seconds(input.totals().cpu()))
 }
 
 /// The collector's own time in the program's threads, which is taken out of all numbers, as a share of their CPU time with
 /// it, percent.
-pub(crate) fn removed_percent(input: &Source<'_>) -> f64 {
+pub(crate) fn removed_percent(input: &ReportTables<'_>) -> f64 {
     let totals = input.totals();
     percent(totals.overhead as f64, (totals.cpu() + totals.overhead) as f64)
 }
 
 /// What makes the answers of this recording less certain than they look; one sentence each, the worst
 /// first. Empty when nothing does.
-pub(crate) fn warnings(input: &Source<'_>) -> Vec<String> {
+pub(crate) fn warnings(input: &ReportTables<'_>) -> Vec<String> {
     let evidence = input.evidence;
     let mut warnings = Vec::new();
+    warn_of_losses(evidence, &mut warnings);
     if evidence.lost_calls > 0 {
         warnings.push(format!(
             "{} entries and exits of instrumented procedures were lost, and the time about them is with whoever was \
              entered before: shares of procedures can be far off; `record` without --calls samples them",
-            crate::quantity::grouped(evidence.lost_calls)
+            grouped(evidence.lost_calls)
         ));
     }
     if evidence.truncated {
         // The recorder notes what cut it short; a killed recorder could not. Its last events may contradict each other too.
-        let is_reason = |note: &&String| note.starts_with("the recording ends before the program");
-        let reason = evidence.notes.iter().find(is_reason);
-        warnings.push(reason.map_or("the recording ends before the program did".to_owned(), Clone::clone));
+        let reason = evidence.failure().unwrap_or("the recording ends before the program did");
+        warnings.push(reason.to_owned());
     }
-    warn_of_losses(evidence, &mut warnings);
     warnings.extend(few_samples(input));
+    warnings.extend(timer_in_step(input));
     warnings.extend(without_names(input));
     let unexplained = unexplained_wait_percent(input);
     let is_long = 20 * unexplained_wait(input) > input.analysis.elapsed;
-    if unexplained > UNEXPLAINED_MATTERS && is_long {
+    if unexplained > UNKNOWN_WAITS && is_long {
         warnings.push(format!("of {} of the waiting no cause is known", percent_text(unexplained)));
     }
-    if let Some(overhead) = overhead_percent(input).filter(|&overhead| overhead > OVERHEAD_MATTERS) {
+    if let Some(overhead) = overhead_percent(input).filter(|&overhead| overhead > OVERHEAD) {
         let share = percent_text(overhead);
         warnings
             .push(format!("collecting cost {share} of the program's CPU time and may have changed the run"));
     }
     let outside = outside_percent(input);
-    if outside > OUTSIDE_MATTERS {
+    if outside > OVERHEAD {
         let share = percent_text(outside);
         warnings.push(format!("outside series cost {share} of one processor and may have changed the run"));
     }
     let removed = removed_percent(input);
-    if removed > OVERHEAD_MATTERS {
+    if removed > OVERHEAD {
         let share = percent_text(removed);
         warnings.push(format!(
             "{share} of the threads' CPU time was the collector's; it is taken out of all numbers, but may have changed the run"
@@ -150,24 +141,54 @@ pub(crate) fn warnings(input: &Source<'_>) -> Vec<String> {
     if evidence.attached {
         warnings.push("attached to a running program: what happened before is not known".to_owned());
     }
+    // Last, so that it never stands in the place of what makes an answer wrong.
+    let share = lost_percent(evidence);
+    if lost(evidence) > 0 && share < LOSSES {
+        warnings.push(format!("{} lost ({})", count_of(lost(evidence), "event"), percent_text(share)));
+    }
     warnings
 }
 
-fn few_samples(input: &Source<'_>) -> Option<String> {
+fn few_samples(input: &ReportTables<'_>) -> Option<String> {
     let samples = input.analysis.effective_samples.cpu;
     let has_work = input.analysis.charges.iter().any(|charge| charge.measures.running > 0);
-    (has_work && samples < FEW_SAMPLES).then(|| {
+    (has_work && samples < FEW_OBSERVATIONS).then(|| {
         let samples = count_of(samples.round() as u64, "observation");
-        format!("shares of procedures rest on as much as {samples}; times of threads need none")
+        format!("shares of procedures rest on only {samples}; times of threads need none")
     })
 }
 
-fn without_names(input: &Source<'_>) -> Option<String> {
+/// The division of CPU time needs a timer that knows nothing of the program.
+fn timer_in_step(input: &ReportTables<'_>) -> Option<String> {
+    let timer = input.analysis.timer;
+    if timer.is_in_step() {
+        return Some(
+            "the sampling timer was in step with the program: the division of CPU time among procedures is not reliable"
+                .to_owned(),
+        );
+    }
+    let evidence = input.evidence;
+    let seen = input.analysis.precisions.cpu.samples();
+    let expected = seen as f64 * timer.period * f64::from(evidence.sample_hertz) / 1e9;
+    let ratio = seen as f64 / expected;
+    let is_far = evidence.lost_samples == 0
+        && expected > TIMER_SAMPLES
+        && !(1.0 / TIMER_OFF..TIMER_OFF).contains(&ratio);
+    is_far.then(|| {
+        let expected = grouped(expected.round() as u64);
+        format!(
+            "{} timer samples found work where {expected} were to be expected: the division of CPU time among procedures is not reliable",
+            grouped(seen)
+        )
+    })
+}
+
+fn without_names(input: &ReportTables<'_>) -> Option<String> {
     let (share, modules) = unsymbolised(input);
     let modules: Vec<&str> = modules.into_iter().filter(|&module| module != "[unknown]").take(2).collect();
     let share_text = percent_text(share);
     match modules.first() {
-        _ if share <= UNSYMBOLISED_MATTERS => None,
+        _ if share <= UNNAMED => None,
         None => Some(format!("{share_text} of the CPU time has no call path")),
         Some(&"[jit]") => Some(format!(
             "{share_text} of the CPU time is in code made at run time; a perf map names it (Java: -XX:+DumpPerfMapAtExit, Node: --perf-basic-prof, Python: -X perf)"
@@ -182,7 +203,7 @@ fn without_names(input: &Source<'_>) -> Option<String> {
 }
 
 /// Share of CPU time in procedures without a name, percent, and their modules, the largest first.
-pub(crate) fn unsymbolised<'a>(input: &Source<'a>) -> (f64, Vec<&'a str>) {
+pub(crate) fn unsymbolised<'a>(input: &ReportTables<'a>) -> (f64, Vec<&'a str>) {
     let mut modules: BTreeMap<&str, u64> = BTreeMap::new();
     for charge in &input.analysis.charges {
         let procedure =
@@ -206,23 +227,52 @@ fn is_unnamed(name: &str, module: &str) -> bool {
     name.starts_with('[') || name.strip_prefix(module).is_some_and(|rest| rest.starts_with("+0x"))
 }
 
+/// The warning that an answer has to begin with, one of [`warnings`]: so much was lost, or the recorder had to stop, that
+/// what follows is about a part of what happened.
+pub(crate) fn leading_warning(input: &ReportTables<'_>) -> Option<String> {
+    if lost_percent(input.evidence) >= LOSSES_LEAD {
+        return Some(warnings(input).swap_remove(0));
+    }
+    input.evidence.failure().filter(|_| input.evidence.truncated).map(str::to_owned)
+}
+
+/// That the recording is of the last part of the run only.
+pub(crate) fn kept_part(input: &ReportTables<'_>) -> Option<String> {
+    let dropped = input.evidence.dropped_nanoseconds.filter(|&dropped| dropped > 0)?;
+    Some(format!(
+        "The recording is of the last part of the run; the {} before it were not kept.",
+        time_text(dropped)
+    ))
+}
+
+/// Lost events as a share of all.
+pub(crate) fn lost_percent(evidence: &Evidence) -> f64 {
+    let lost = lost(evidence);
+    percent(lost as f64, (lost + evidence.events) as f64)
+}
+
 fn warn_of_losses(evidence: &Evidence, warnings: &mut Vec<String>) {
     let lost = lost(evidence);
-    let share = percent(lost as f64, (lost + evidence.events) as f64);
-    if share >= LOSSES_SPOIL {
+    let share = lost_percent(evidence);
+    if share >= LOSSES_LEAD {
+        let lost = count_of(lost, "event");
+        let share = percent_text(share);
+        warnings.push(format!(
+            "{share} of the events were lost ({lost}): what follows is about the rest; times, waits and gains are wrong \
+             by about as much, and ranges allow for that"
+        ));
+    } else if share >= LOSSES {
         let lost = count_of(lost, "event");
         warnings.push(format!(
             "{lost} lost ({}); times and waits are wrong by about as much",
             percent_text(share)
         ));
-    } else if lost > 0 {
-        warnings.push(format!("{} lost ({})", count_of(lost, "event"), percent_text(share)));
     }
     if let Some(damage) = damage(evidence) {
         warnings.push(format!("the recording is damaged: {damage}"));
     }
-    let share = percent(evidence.lost_stacks as f64, evidence.events as f64);
-    if share >= LOSSES_SPOIL {
+    let share = percent(evidence.lost_stacks as f64, (evidence.lost_stacks + evidence.events) as f64);
+    if share >= LOSSES {
         let stacks = count_of(evidence.lost_stacks, "stack");
         warnings.push(format!(
             "{stacks} lost ({} of the events); who waited where is partly unknown",
@@ -230,7 +280,7 @@ fn warn_of_losses(evidence: &Evidence, warnings: &mut Vec<String>) {
         ));
     }
     let share = percent(evidence.contradictions as f64, evidence.events as f64);
-    if share >= LOSSES_SPOIL {
+    if share >= LOSSES {
         let count = count_of(evidence.contradictions, "event");
         warnings.push(format!(
             "{count} contradict those before them ({}): some were lost uncounted",
@@ -254,13 +304,13 @@ fn damage(evidence: &Evidence) -> Option<String> {
 }
 
 /// Share of blocked time of which no cause is known.
-pub(crate) fn unexplained_wait_percent(input: &Source<'_>) -> f64 {
+pub(crate) fn unexplained_wait_percent(input: &ReportTables<'_>) -> f64 {
     let blocked: u64 = input.analysis.threads.iter().flat_map(|thread| &thread.blocked).sum();
     percent(unexplained_wait(input) as f64, blocked as f64)
 }
 
 /// Blocked time of which no cause is known, nanoseconds.
-fn unexplained_wait(input: &Source<'_>) -> u64 {
+fn unexplained_wait(input: &ReportTables<'_>) -> u64 {
     let other = |blocked: &Vec<u64>| blocked.get(Cause::Other.index()).copied().unwrap_or(0);
     input.analysis.threads.iter().map(|thread| other(&thread.blocked)).sum()
 }

@@ -23,7 +23,7 @@ use longpole_event::{ProcessId, ThreadId};
 use longpole_trace::{ObjectId, Objects, Paths, ProcedureId, Program};
 
 use crate::error::{Error, Result};
-use candidate::{Candidate, candidates};
+use candidate::{NameCandidate, candidates};
 pub(crate) use likeness::alike;
 use likeness::{Likeness, nearest};
 
@@ -32,7 +32,7 @@ const LISTED: usize = 8;
 
 /// Kinds of thing that have names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum NameKind {
     /// A procedure.
     Procedure,
     /// A region or task that the program marked.
@@ -49,27 +49,34 @@ pub enum Kind {
     Process,
 }
 
-impl Kind {
+impl NameKind {
     /// Every kind.
-    pub const ALL: &'static [Kind] =
-        &[Kind::Procedure, Kind::Region, Kind::Line, Kind::File, Kind::Object, Kind::Thread, Kind::Process];
+    pub const ALL: &'static [NameKind] = &[
+        NameKind::Procedure,
+        NameKind::Region,
+        NameKind::Line,
+        NameKind::File,
+        NameKind::Object,
+        NameKind::Thread,
+        NameKind::Process,
+    ];
 
     /// The kind's word before a colon.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Procedure => "procedure",
-            Kind::Region => "region",
-            Kind::Line => "line",
-            Kind::File => "file",
-            Kind::Object => "object",
-            Kind::Thread => "thread",
-            Kind::Process => "process",
+            NameKind::Procedure => "procedure",
+            NameKind::Region => "region",
+            NameKind::Line => "line",
+            NameKind::File => "file",
+            NameKind::Object => "object",
+            NameKind::Thread => "thread",
+            NameKind::Process => "process",
         }
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for NameKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -77,7 +84,7 @@ impl fmt::Display for Kind {
 
 /// What a name stands for. Lines, objects, threads and processes of one name are meant together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum FoundNodes {
     /// A procedure, or a region.
     Procedure(ProcedureId),
     /// A source line, in every procedure that has it.
@@ -94,7 +101,7 @@ pub enum Found {
 
 /// The names of a recording.
 #[derive(Clone, Copy, Debug)]
-pub struct Names<'a> {
+pub struct RecordingNames<'a> {
     /// The program's tree.
     pub program: &'a Program,
     /// The call paths.
@@ -103,13 +110,13 @@ pub struct Names<'a> {
     pub objects: &'a Objects,
 }
 
-impl Names<'_> {
+impl RecordingNames<'_> {
     /// What the user means by `wanted`, which may begin with a kind and a colon; one of `kinds`.
     ///
     /// # Errors
     /// [`Error::NoSuchName`] with the nearest names, [`Error::AmbiguousName`] with all that it could mean,
     /// [`Error::WrongKind`] for a kind that is not among `kinds`.
-    pub fn find(&self, wanted: &str, kinds: &[Kind]) -> Result<Found> {
+    pub fn find(&self, wanted: &str, kinds: &[NameKind]) -> Result<FoundNodes> {
         let (kind, name) = split(wanted);
         if let Some(kind) = kind.filter(|kind| !kinds.contains(kind)) {
             let kinds: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
@@ -118,11 +125,13 @@ impl Names<'_> {
         let kinds = kind.map_or_else(|| kinds.to_vec(), |kind| vec![kind]);
         let candidates = candidates(self, &kinds);
         for likeness in Likeness::ALL {
-            let mut like: Vec<&Candidate> =
+            let mut like: Vec<&NameCandidate> =
                 candidates.iter().filter(|candidate| likeness.holds(candidate, name)).collect();
             // A procedure of the program itself is meant before one of the same name in a library.
             if like.iter().any(|candidate| candidate.is_own) {
-                like.retain(|candidate| candidate.is_own || !matches!(candidate.found, Found::Procedure(_)));
+                like.retain(|candidate| {
+                    candidate.is_own || !matches!(candidate.found, FoundNodes::Procedure(_))
+                });
             }
             match like.as_slice() {
                 [] => {}
@@ -136,23 +145,23 @@ impl Names<'_> {
 
     /// The text by which [`find`](Self::find) finds a procedure or region: `procedure:update`.
     pub(crate) fn label(&self, procedure: ProcedureId) -> Option<String> {
-        let wanted = Found::Procedure(procedure);
-        let candidates = candidates(self, &[Kind::Procedure, Kind::Region]);
+        let wanted = FoundNodes::Procedure(procedure);
+        let candidates = candidates(self, &[NameKind::Procedure, NameKind::Region]);
         candidates.into_iter().find(|candidate| candidate.found == wanted).map(|candidate| candidate.label)
     }
 }
 
 /// The kind that a name begins with, and the rest. `thread::spawn` begins with none.
-fn split(wanted: &str) -> (Option<Kind>, &str) {
+fn split(wanted: &str) -> (Option<NameKind>, &str) {
     let wanted = wanted.trim();
     let kind = wanted.split_once(':').filter(|(_, rest)| !rest.starts_with(':')).and_then(|(word, rest)| {
-        let kind = Kind::ALL.iter().find(|kind| kind.name() == word.trim())?;
+        let kind = NameKind::ALL.iter().find(|kind| kind.name() == word.trim())?;
         Some((Some(*kind), rest.trim()))
     });
     kind.unwrap_or((None, wanted))
 }
 
-fn ambiguous(wanted: &str, several: &[&Candidate]) -> Error {
+fn ambiguous(wanted: &str, several: &[&NameCandidate]) -> Error {
     let count = several.len();
     let mut candidates: Vec<String> =
         several.iter().take(LISTED).map(|candidate| candidate.label.clone()).collect();
@@ -163,7 +172,7 @@ fn ambiguous(wanted: &str, several: &[&Candidate]) -> Error {
 }
 
 /// `procedure, object or thread`.
-fn words_of(kinds: &[Kind]) -> String {
+fn words_of(kinds: &[NameKind]) -> String {
     let words: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
     match words.split_last() {
         Some((last, before)) if !before.is_empty() => format!("{} or {last}", before.join(", ")),
@@ -174,7 +183,7 @@ fn words_of(kinds: &[Kind]) -> String {
 #[cfg(test)]
 mod tests {
     use longpole_testkit::{MemoryTimelines, draw};
-    use longpole_trace::{Place, Procedure};
+    use longpole_trace::{CodePlace, Procedure};
 
     use super::*;
 
@@ -193,27 +202,28 @@ db/flusher CC3C";
         draw(DRAWING)
     }
 
-    fn find(made: &MemoryTimelines, wanted: &str) -> Result<Found> {
-        Names { program: &made.program, paths: &made.paths, objects: &made.objects }.find(wanted, Kind::ALL)
+    fn find(made: &MemoryTimelines, wanted: &str) -> Result<FoundNodes> {
+        RecordingNames { program: &made.program, paths: &made.paths, objects: &made.objects }
+            .find(wanted, NameKind::ALL)
     }
 
     /// Adds a procedure of its own.
     fn add(made: &mut MemoryTimelines, name: &str, module: &str, file: &str) -> ProcedureId {
         let procedure = Procedure { name: name.into(), module: module.into(), file: file.into() };
         let id = made.paths.procedure(procedure);
-        made.paths.place(Place { procedure: id, line: 5 });
+        made.paths.place(CodePlace { procedure: id, line: 5 });
         id
     }
 
     #[test]
     fn a_procedure_is_found_by_its_name_its_last_part_or_any_part() {
         let made = scene();
-        let accept = Found::Procedure(made.procedure("net::Server::accept"));
+        let accept = FoundNodes::Procedure(made.procedure("net::Server::accept"));
         for wanted in ["net::Server::accept", "procedure:net::Server::accept", "accept", "ACCEPT", "ver::acc"]
         {
             assert_eq!(find(&made, wanted).unwrap(), accept, "{wanted}");
         }
-        let push = Found::Procedure(made.procedure("queue::push(int, char const*)"));
+        let push = FoundNodes::Procedure(made.procedure("queue::push(int, char const*)"));
         assert_eq!(find(&made, "queue::push").unwrap(), push, "without its arguments");
     }
 
@@ -236,9 +246,9 @@ db/flusher CC3C";
             candidates,
             &["procedure:inflate (libz.so.1)", "procedure:inflate (b.c)", "procedure:inflate (c.c)"]
         );
-        assert_eq!(find(&made, "inflate (libz.so.1)").unwrap(), Found::Procedure(z));
-        assert_eq!(find(&made, "procedure:inflate (b.c)").unwrap(), Found::Procedure(b));
-        assert_eq!(find(&made, "procedure:inflate (c.c)").unwrap(), Found::Procedure(b2));
+        assert_eq!(find(&made, "inflate (libz.so.1)").unwrap(), FoundNodes::Procedure(z));
+        assert_eq!(find(&made, "procedure:inflate (b.c)").unwrap(), FoundNodes::Procedure(b));
+        assert_eq!(find(&made, "procedure:inflate (c.c)").unwrap(), FoundNodes::Procedure(b2));
     }
 
     #[test]
@@ -247,20 +257,23 @@ db/flusher CC3C";
         made.program.command = vec!["/opt/app".into()];
         add(&mut made, "main_loop", "libev.so", "");
         let own = add(&mut made, "main_loop", "app", "");
-        assert_eq!(find(&made, "main_loop").unwrap(), Found::Procedure(own));
+        assert_eq!(find(&made, "main_loop").unwrap(), FoundNodes::Procedure(own));
     }
 
     #[test]
     fn objects_and_threads_of_one_name_are_meant_together() {
         let made = draw("1 = mutex rows\nweb/worker A1AA");
-        assert_eq!(find(&made, "object:rows").unwrap(), Found::Objects(vec![made.object("rows")]));
+        assert_eq!(find(&made, "object:rows").unwrap(), FoundNodes::Objects(vec![made.object("rows")]));
         let made = draw("a/worker AA\nb/other BB");
         let mut made = made;
         made.program.threads[1].name = "worker".into();
-        assert_eq!(find(&made, "thread:worker").unwrap(), Found::Threads(vec![ThreadId(0), ThreadId(1)]));
+        assert_eq!(
+            find(&made, "thread:worker").unwrap(),
+            FoundNodes::Threads(vec![ThreadId(0), ThreadId(1)])
+        );
         let tid = made.program.threads[1].tid;
         for wanted in [format!("thread:#{tid}"), format!("thread:worker #{tid}"), format!("thread:{tid}")] {
-            assert_eq!(find(&made, &wanted).unwrap(), Found::Threads(vec![ThreadId(1)]), "{wanted}");
+            assert_eq!(find(&made, &wanted).unwrap(), FoundNodes::Threads(vec![ThreadId(1)]), "{wanted}");
         }
     }
 
@@ -270,7 +283,7 @@ db/flusher CC3C";
         let error = find(&made, "worker").unwrap_err();
         let Error::AmbiguousName { candidates, .. } = &error else { panic!("{error}") };
         assert_eq!(candidates, &["procedure:worker", "thread:worker"]);
-        assert!(matches!(find(&made, "thread:worker"), Ok(Found::Threads(_))));
+        assert!(matches!(find(&made, "thread:worker"), Ok(FoundNodes::Threads(_))));
     }
 
     #[test]
@@ -278,13 +291,13 @@ db/flusher CC3C";
         let mut made = scene();
         let id = add(&mut made, "serve", "app", "/src/net/server.c");
         for wanted in ["line:server.c:5", "line:net/server.c:5", "line:/src/net/server.c:5"] {
-            assert_eq!(find(&made, wanted).unwrap(), Found::Lines(vec![(id, 5)]), "{wanted}");
+            assert_eq!(find(&made, wanted).unwrap(), FoundNodes::Lines(vec![(id, 5)]), "{wanted}");
         }
         let other = add(&mut made, "answer", "app", "/src/web/server.c");
         let error = find(&made, "line:server.c:5").unwrap_err();
         let Error::AmbiguousName { candidates, .. } = &error else { panic!("{error}") };
         assert_eq!(candidates, &["line:/src/net/server.c:5", "line:/src/web/server.c:5"]);
-        assert_eq!(find(&made, &candidates[1]).unwrap(), Found::Lines(vec![(other, 5)]));
+        assert_eq!(find(&made, &candidates[1]).unwrap(), FoundNodes::Lines(vec![(other, 5)]));
         let error = find(&made, "line:server.c:7").unwrap_err();
         let Error::NoSuchName { nearest, .. } = &error else { panic!("{error}") };
         assert!(nearest[0].ends_with("server.c:5"), "{nearest:?}");
@@ -295,7 +308,7 @@ db/flusher CC3C";
     fn a_file_is_found_by_the_end_of_its_path() {
         let mut made = scene();
         add(&mut made, "serve", "app", "/src/net/server.c");
-        let file = |path: &str| Found::File(path.to_owned());
+        let file = |path: &str| FoundNodes::File(path.to_owned());
         for wanted in ["file:server.c", "net/server.c", "file:/src/net/server.c"] {
             assert_eq!(find(&made, wanted).unwrap(), file("/src/net/server.c"), "{wanted}");
         }
@@ -327,8 +340,8 @@ db/flusher CC3C";
     #[test]
     fn a_kind_that_does_not_apply_is_refused() {
         let made = scene();
-        let names = Names { program: &made.program, paths: &made.paths, objects: &made.objects };
-        let error = names.find("thread:worker", &[Kind::Procedure]).unwrap_err().to_string();
+        let names = RecordingNames { program: &made.program, paths: &made.paths, objects: &made.objects };
+        let error = names.find("thread:worker", &[NameKind::Procedure]).unwrap_err().to_string();
         assert!(error.contains("a procedure is needed here, not a thread"), "{error}");
     }
 

@@ -3,12 +3,15 @@
 use std::convert::Infallible;
 use std::fmt::Write;
 
-use longpole_metrics::{Analysis, Demand, analyse, details};
-use longpole_series::{Class, Figure, Figures, Kinship, Kinships};
+use longpole_metrics::{Analysis, DetailsDemand, analyse, details};
+use longpole_series::{MetricClass, MetricValue, NodeMetrics, SeriesCorrelation, SeriesCorrelations};
 use longpole_testkit::{MemoryTimelines, draw};
-use longpole_trace::{Evidence, Objects, PathId, Paths, Phase, Place, Procedure, Timelines, What};
+use longpole_trace::{
+    CodePlace, Evidence, Fold, FoldedTimelines, Folding, ItemKind, Objects, PathId, Paths, Phase, Procedure,
+    Timelines,
+};
 
-use crate::input::{Beside, Input, Options, Source};
+use crate::input::{OutsideAnswers, ReportInput, ReportOptions, ReportTables};
 use crate::report::Report;
 use crate::style::Style;
 use crate::view::View;
@@ -17,15 +20,17 @@ use crate::view::View;
 const LOOKS: f64 = 20.0;
 
 /// A drawn run with its evidence.
-pub(crate) struct Scene {
+pub(crate) struct DrawnRun {
     pub timelines: MemoryTimelines,
     pub evidence: Evidence,
-    pub beside: Beside,
+    pub outside_answers: OutsideAnswers,
+    /// Observations behind each column of the drawing.
+    pub looks: f64,
 }
 
-impl Scene {
+impl DrawnRun {
     /// The run of a drawing, ten milliseconds per column, with a look at every running thread in every column.
-    pub(crate) fn of(drawing: &str) -> Scene {
+    pub(crate) fn of(drawing: &str) -> DrawnRun {
         let mut text = format!("unit 10000000\n{drawing}\n");
         for line in drawing.lines().filter(|line| !line.contains(['@', '=']) && !line.starts_with("cpus")) {
             let Some((name, row)) = line.trim().split_once(char::is_whitespace) else { continue };
@@ -36,13 +41,13 @@ impl Scene {
                 writeln!(text, "{name}@{} look", column + 1).unwrap();
             }
         }
-        let mut scene = Scene::with(draw(&text));
+        let mut scene = DrawnRun::with(draw(&text));
         scene.timelines.program.command = vec!["./drawn".to_owned(), "--fast".to_owned()];
         scene
     }
 
     /// A run with evidence that nothing speaks against.
-    pub(crate) fn with(timelines: MemoryTimelines) -> Scene {
+    pub(crate) fn with(timelines: MemoryTimelines) -> DrawnRun {
         let evidence = Evidence {
             collector: "bpf".to_owned(),
             sample_hertz: 997,
@@ -57,10 +62,10 @@ impl Scene {
             recording_bytes: 41_000,
             ..Evidence::default()
         };
-        Scene { timelines, evidence, beside: beside() }
+        DrawnRun { timelines, evidence, outside_answers: outside_answers(), looks: LOOKS }
     }
 
-    pub(crate) fn report(&self, view: View, options: &Options) -> Report {
+    pub(crate) fn report(&self, view: View, options: &ReportOptions) -> Report {
         match options.phase {
             None => self.report_of(&self.timelines, view, options),
             Some(span) => {
@@ -74,39 +79,68 @@ impl Scene {
         &self,
         timelines: &(impl Timelines<Error = Infallible> + Sync),
         view: View,
-        options: &Options,
+        options: &ReportOptions,
     ) -> Report {
-        let choices = longpole_metrics::Options { io_idle: options.io_idle };
+        let choices = longpole_metrics::MetricOptions { io_idle: options.io_idle, ..Default::default() };
         let Ok(mut analysis) = analyse(timelines, &choices);
-        multiply(&mut analysis);
-        let Ok(details) = details(timelines, &choices, &view.demand(options), &analysis);
+        multiply(&mut analysis, self.looks);
+        let folding = Folding::new(timelines.paths(), view.fold(None));
+        let analysis = analysis.folded(timelines.paths(), &folding);
+        let folded = FoldedTimelines::new(timelines, &folding);
+        let Ok(details) = details(&folded, &choices, &view.demand(options), &analysis);
+        let folding = &folding;
         let (program, paths, objects) = (timelines.program(), timelines.paths(), timelines.objects());
         let (analysis, evidence) = (&analysis, &self.evidence);
-        let beside = &self.beside;
-        let input = Input { program, paths, objects, analysis, details: &details, evidence, beside };
+        let outside_answers = &self.outside_answers;
+        let input = ReportInput {
+            program,
+            paths,
+            folding,
+            objects,
+            analysis,
+            details: &details,
+            evidence,
+            outside_answers,
+        };
         crate::build(view, &input, options)
     }
 
     /// What `ask` says of the run, without details.
-    pub(crate) fn with_source<R>(&self, ask: impl FnOnce(&Source<'_>) -> R) -> R {
-        self.with_details(&Demand::default(), ask)
+    pub(crate) fn with_source<R>(&self, ask: impl FnOnce(&ReportTables<'_>) -> R) -> R {
+        self.with_details(&DetailsDemand::default(), ask)
     }
 
     /// What `ask` says of the run.
-    pub(crate) fn with_details<R>(&self, demand: &Demand, ask: impl FnOnce(&Source<'_>) -> R) -> R {
-        let choices = longpole_metrics::Options::default();
+    pub(crate) fn with_details<R>(
+        &self,
+        demand: &DetailsDemand,
+        ask: impl FnOnce(&ReportTables<'_>) -> R,
+    ) -> R {
+        let choices = longpole_metrics::MetricOptions::default();
         let Ok(mut analysis) = analyse(&self.timelines, &choices);
-        multiply(&mut analysis);
+        multiply(&mut analysis, self.looks);
         let MemoryTimelines { program, paths, objects, .. } = &self.timelines;
-        let Ok(details) = details(&self.timelines, &choices, demand, &analysis);
+        let folding = &Folding::new(paths, Fold::default());
+        let analysis = analysis.folded(paths, folding);
+        let folded = FoldedTimelines::new(&self.timelines, folding);
+        let Ok(details) = details(&folded, &choices, demand, &analysis);
         let (details, evidence) = (&details, &self.evidence);
-        let (analysis, beside) = (&analysis, &self.beside);
-        ask(&Source::new(Input { program, paths, objects, analysis, details, evidence, beside }))
+        let (analysis, outside_answers) = (&analysis, &self.outside_answers);
+        ask(&ReportTables::new(ReportInput {
+            program,
+            paths,
+            folding,
+            objects,
+            analysis,
+            details,
+            evidence,
+            outside_answers,
+        }))
     }
 
     /// Leaves out what threads waited for.
     pub(crate) fn forget_objects(&mut self) {
-        self.timelines.items.retain(|item| !matches!(item.what, What::Await(_)));
+        self.timelines.items.retain(|item| !matches!(item.what, ItemKind::Await(_)));
         self.timelines.objects = Objects::default();
     }
 
@@ -132,41 +166,41 @@ impl Scene {
                 change(&mut named);
             }
             let procedure = moved.procedure(named);
-            let place = moved.place(Place { procedure, line: place.line });
+            let place = moved.place(CodePlace { procedure, line: place.line });
             assert_eq!(moved.path(old.caller(path).unwrap(), place), path);
         }
         self.timelines.paths = moved;
     }
 
     pub(crate) fn text(&self, view: View, width: usize) -> String {
-        self.report(view, &Options::default()).text(&Style::plain(width))
+        self.report(view, &ReportOptions::default()).text(&Style::plain(width))
     }
 }
 
 /// A counter from outside and a ratio, in eight bins of a run of 0.32 s.
-fn beside() -> Beside {
+fn outside_answers() -> OutsideAnswers {
     let faults = vec![0.0, 0.0, 50.0, 11_200.0, 12_000.0, 9_000.0, f64::NAN, 25.0];
-    let figure = |metric: &str, title: &str, class, origin: &str, (value, unit): (f64, &str)| Figure {
+    let figure = |metric: &str, title: &str, class, origin: &str, (value, unit): (f64, &str)| MetricValue {
         metric: metric.to_owned(),
         title: title.to_owned(),
         class,
         origin: origin.to_owned(),
-        calculation: if class == Class::External { "total" } else { "average" },
+        calculation: if class == MetricClass::External { "total" } else { "average" },
         value: Some(value),
         unit: unit.to_owned(),
         course: faults.clone(),
         course_unit: format!("{unit}/s"),
         notes: Vec::new(),
     };
-    let share = Figure {
+    let share = MetricValue {
         course: vec![0.5, 0.5, f64::NAN, 1.0, 1.0, 0.25, 0.25, 0.5],
         course_unit: String::new(),
         notes: vec!["`share` has no value in 1 of 8 bins: something was divided by zero".to_owned()],
-        ..figure("share", "Share of user time", Class::Derived, "cpu_time / sys_user_time", (0.571, ""))
+        ..figure("share", "Share of user time", MetricClass::Derived, "cpu_time / sys_user_time", (0.571, ""))
     };
-    let faults = figure("page_faults", "Page faults", Class::External, "process", (1291.0, "faults"));
+    let faults = figure("page_faults", "Page faults", MetricClass::External, "process", (1291.0, "faults"));
     let (node, name) = ("program".to_owned(), "./drawn".to_owned());
-    let kinship = Kinship {
+    let kinship = SeriesCorrelation {
         target: "effective_parallelism".to_owned(),
         moments: "while few threads are busy",
         metric: "page_faults".to_owned(),
@@ -182,18 +216,19 @@ fn beside() -> Beside {
         is_trivial: false,
     };
     let notes = vec!["86 series were compared; 12 never changed".to_owned()];
-    let kinships = Some(Kinships { found: vec![kinship], notes });
-    Beside {
-        kinships,
-        figures: vec![Figures { node, name, depth: 0, figures: vec![share, faults], notes: Vec::new() }],
+    let correlations = Some(SeriesCorrelations { found: vec![kinship], notes });
+    OutsideAnswers {
+        idle_processors: Vec::new(),
+        correlations,
+        figures: vec![NodeMetrics { node, name, depth: 0, figures: vec![share, faults], notes: Vec::new() }],
     }
 }
 
 /// Puts looks behind the columns.
-fn multiply(analysis: &mut Analysis) {
+fn multiply(analysis: &mut Analysis, looks: f64) {
     let samples = &mut analysis.effective_samples;
     for samples in [&mut samples.cpu, &mut samples.npt, &mut samples.critical] {
-        *samples *= LOOKS;
+        *samples *= looks;
     }
 }
 

@@ -3,21 +3,25 @@
 use std::cell::OnceCell;
 use std::ops::Deref;
 
-use longpole_event::ThreadId;
-use longpole_metrics::{Analysis, By, Details, Measures, Row, Split, WaitClass, WaitKind, Weight};
-use longpole_series::{Figures, Kinships};
-use longpole_trace::{Cause, Evidence, Objects, Paths, Program};
+use longpole_event::{MachineId, ThreadId};
+use longpole_metrics::{
+    Analysis, By, Details, FoldedLeaf, Measures, Node, NodeRow, Split, WaitClass, WaitClassKind, Weight,
+};
+use longpole_series::{NodeMetrics, SeriesCorrelations};
+use longpole_trace::{Cause, Evidence, Folding, Objects, Paths, Program};
 
-use crate::find::Found;
+use crate::find::FoundNodes;
 use crate::phase::Span;
 
 /// Everything a report is made from.
 #[derive(Clone, Copy, Debug)]
-pub struct Input<'a> {
+pub struct ReportInput<'a> {
     /// The program's tree.
     pub program: &'a Program,
     /// The call paths.
     pub paths: &'a Paths,
+    /// To whom paths belong; the analysis and the details are folded by it.
+    pub folding: &'a Folding,
     /// What threads waited for.
     pub objects: &'a Objects,
     /// What only some views need; what the view's [`demand`](crate::View::demand) asks for is in it.
@@ -27,23 +31,58 @@ pub struct Input<'a> {
     /// What they rest on.
     pub evidence: &'a Evidence,
     /// What was computed of outside series, for the views that want it ([`View::wants`](crate::View::wants)).
-    pub beside: &'a Beside,
+    pub outside_answers: &'a OutsideAnswers,
 }
 
 /// What was computed beside the analysis, of outside series and metrics that are made of them.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Beside {
+pub struct OutsideAnswers {
     /// Metrics of nodes, in the order of the tree: of one, all that it has; of several, those that were asked for.
-    pub figures: Vec<Figures>,
+    pub figures: Vec<NodeMetrics>,
+    /// How long processors were idle by the kernel's accounts, where a view wants it and they were collected.
+    pub idle_processors: Vec<IdleProcessor>,
     /// Outside series that move with what the program does; `None` where nobody asked.
-    pub kinships: Option<Kinships>,
+    pub correlations: Option<SeriesCorrelations>,
+}
+
+/// How long a processor was idle, whoever ran on it otherwise.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct IdleProcessor {
+    /// Its machine.
+    pub machine: MachineId,
+    /// Its number there.
+    pub processor: u16,
+    /// Idle time of the run, or the phase.
+    pub seconds: f64,
+}
+
+/// What ranks the rows of a view.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sort {
+    /// A row's own share.
+    #[default]
+    Own,
+    /// With all that was done on its behalf (Q §3.1).
+    Inclusive,
+}
+
+impl Sort {
+    /// What ranks: of the own value and the inclusive one.
+    pub(crate) fn of<'a, V>(self, own: &'a V, inclusive: &'a V) -> &'a V {
+        match self {
+            Sort::Own => own,
+            Sort::Inclusive => inclusive,
+        }
+    }
 }
 
 /// Choices of a report.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct ReportOptions {
     /// What a row is.
     pub by: By,
+    /// What ranks rows.
+    pub sort: Sort,
     /// Rows shown in text and written to JSON and CSV; `None`: 20 in text, all elsewhere.
     pub top: Option<usize>,
     /// Which critical path ranks the rows of `critical-path` and `tree`.
@@ -57,13 +96,14 @@ pub struct Options {
     /// The row of `waits` whose explanation is shown in full, from 1.
     pub explain: Option<usize>,
     /// The one thing that the report is about, in views that have reports of one; `None`: the whole program.
-    pub of: Option<Found>,
+    pub of: Option<FoundNodes>,
 }
 
-impl Default for Options {
+impl Default for ReportOptions {
     fn default() -> Self {
-        Options {
+        ReportOptions {
             by: By::Procedure,
+            sort: Sort::Own,
             top: None,
             weight: Weight::Cpu,
             io_idle: false,
@@ -77,52 +117,62 @@ impl Default for Options {
 
 /// An input with its tables, each summed once, when it is first asked for.
 #[derive(Debug)]
-pub(crate) struct Source<'a> {
-    input: Input<'a>,
+pub(crate) struct ReportTables<'a> {
+    input: ReportInput<'a>,
     totals: OnceCell<Measures>,
-    rows: [OnceCell<Vec<Row>>; 6],
-    working: OnceCell<Vec<Row>>,
+    rows: [OnceCell<Vec<NodeRow>>; 6],
+    working: OnceCell<Vec<NodeRow>>,
 }
 
-impl<'a> Deref for Source<'a> {
-    type Target = Input<'a>;
+impl<'a> Deref for ReportTables<'a> {
+    type Target = ReportInput<'a>;
 
-    fn deref(&self) -> &Input<'a> {
+    fn deref(&self) -> &ReportInput<'a> {
         &self.input
     }
 }
 
-impl<'a> Source<'a> {
-    pub(crate) fn new(input: Input<'a>) -> Source<'a> {
-        Source { input, totals: OnceCell::new(), rows: Default::default(), working: OnceCell::new() }
+impl<'a> ReportTables<'a> {
+    pub(crate) fn new(input: ReportInput<'a>) -> ReportTables<'a> {
+        ReportTables { input, totals: OnceCell::new(), rows: Default::default(), working: OnceCell::new() }
     }
 
     /// What it was made of.
-    pub(crate) fn input(&self) -> &Input<'a> {
+    pub(crate) fn input(&self) -> &ReportInput<'a> {
         &self.input
     }
 
     /// Rows of the whole program, in the order of their nodes.
-    pub(crate) fn rows(&self, by: By) -> &[Row] {
-        let Input { program, paths, analysis, .. } = self.input;
+    pub(crate) fn rows(&self, by: By) -> &[NodeRow] {
+        let ReportInput { program, paths, analysis, .. } = self.input;
         let sum = || longpole_metrics::rows(analysis, program, paths, by, |_| true);
         self.rows[by as usize].get_or_init(sum)
     }
 
     /// Procedures of the threads that work; those of idle pools and services say nothing by their waits.
-    pub(crate) fn working_rows(&self) -> &[Row] {
-        let Input { program, paths, analysis, .. } = self.input;
+    pub(crate) fn working_rows(&self) -> &[NodeRow] {
+        let ReportInput { program, paths, analysis, .. } = self.input;
         let is_working = analysis.working_threads();
         let select = |thread: ThreadId| is_working.get(thread.index()) == Some(&true);
         let sum = || longpole_metrics::rows(analysis, program, paths, By::Procedure, select);
         self.working.get_or_init(sum)
     }
 
+    /// What was folded into a procedure or a line; nothing into others.
+    pub(crate) fn folded_into(&self, node: Node) -> impl Iterator<Item = &'a FoldedLeaf> {
+        let is_into = move |leaf: &&FoldedLeaf| match node {
+            Node::Procedure(id) => leaf.owner.procedure == id,
+            Node::Line(id, line) => leaf.owner.procedure == id && leaf.owner.line == line,
+            _ => false,
+        };
+        self.input.analysis.folded.iter().filter(is_into)
+    }
+
     /// What the waits at barriers come from, all together, where they were explained.
     pub(crate) fn barrier_split(&self) -> Option<Split> {
         let waits = self.details.waits.as_ref()?;
         let mut sum = Split::default();
-        let at_barriers = |class: &&WaitClass| class.kind == WaitKind::Blocked(Cause::Barrier);
+        let at_barriers = |class: &&WaitClass| class.kind == WaitClassKind::Blocked(Cause::Barrier);
         waits.classes.iter().filter(at_barriers).for_each(|class| sum.add(&class.split));
         Some(sum)
     }

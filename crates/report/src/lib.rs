@@ -7,19 +7,20 @@
 //! Invariant: the text shows only what the rows hold, so people and programs read the same numbers.
 //!
 //! ```
-//! use longpole_report::{Input, Options, Style, View, build};
-//! let (program, paths, objects, analysis, details, beside) = Default::default();
+//! use longpole_report::{ReportInput, ReportOptions, Style, View, build};
+//! let (program, paths, folding, objects, analysis, details, outside_answers) = Default::default();
 //! let evidence = longpole_trace::Evidence::default();
-//! let input = Input {
+//! let input = ReportInput {
 //!     program: &program,
 //!     paths: &paths,
+//!     folding: &folding,
 //!     objects: &objects,
 //!     analysis: &analysis,
 //!     details: &details,
 //!     evidence: &evidence,
-//!     beside: &beside,
+//!     outside_answers: &outside_answers,
 //! };
-//! let report = build(View::Summary, &input, &Options::default());
+//! let report = build(View::Summary, &input, &ReportOptions::default());
 //! assert!(report.text(&Style::plain(80)).contains("Nothing was recorded"));
 //! ```
 
@@ -27,27 +28,28 @@ mod amount;
 mod bar;
 mod change;
 mod column;
-mod diagnosis;
 mod documentation;
 mod error;
 mod evidence;
 mod find;
-mod guidance;
+mod findings;
+mod folded;
 mod input;
-mod lack;
-mod mention;
 mod name;
+mod needs;
 mod phase;
 mod quantity;
-mod recommendation;
 mod report;
 mod share;
+mod shortening;
 mod sparkline;
+mod spreadsheet;
 mod style;
 mod table;
 mod text;
 mod view;
 mod views;
+mod visible;
 
 #[cfg(test)]
 mod documents;
@@ -60,11 +62,14 @@ pub use column::Column;
 pub use documentation::{explain, list_metrics, metrics_markdown, registry_json};
 pub use error::{Error, Result};
 pub use evidence::Facts;
-pub use find::{Found, Kind, Names};
-pub use input::{Beside, Input, Options};
-pub use phase::{Phase, Span};
-pub use report::{Cell, Recording, Report, Row};
+pub use find::{FoundNodes, NameKind, RecordingNames};
+pub use input::{IdleProcessor, OutsideAnswers, ReportInput, ReportOptions, Sort};
+pub use longpole_trace::Fold;
+pub use phase::{PhaseArgument, Span};
+pub use report::{Cell, RecordingNumbers, Report, Row};
 pub use sparkline::sparkline;
+pub use spreadsheet::CellText;
 pub use style::Style;
 pub use view::View;
-pub use views::{build, build_what_if, name_of};
+pub use views::{build, build_replay, build_what_if, name_of, refusal_text};
+pub use visible::{visible, visible_excerpt, visible_json, visible_output};

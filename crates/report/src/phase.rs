@@ -12,7 +12,7 @@ use longpole_event::Time;
 use longpole_trace::ProcedureId;
 
 use crate::error::{Error, Result};
-use crate::find::{Found, Kind, Names};
+use crate::find::{FoundNodes, NameKind, RecordingNames};
 use crate::quantity::{percent, percent_text, seconds, time_text};
 
 /// A stretch of a run.
@@ -75,27 +75,27 @@ impl Span {
 
 /// What a phase was given as.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub enum PhaseArgument {
     /// Times.
     Span(Span),
     /// From the first to the last observation of a procedure or region.
     Procedure(ProcedureId),
 }
 
-impl Phase {
+impl PhaseArgument {
     /// Reads a phase of the run that `names` are of.
     ///
     /// # Errors
-    /// [`Error::BadPhase`] for times that are none, or outside of the run; what [`Names::find`] says of a name.
-    pub fn parse(text: &str, names: &Names<'_>) -> Result<Phase> {
+    /// [`Error::BadPhase`] for times that are none, or outside of the run; what [`RecordingNames::find`] says of a name.
+    pub fn parse(text: &str, names: &RecordingNames<'_>) -> Result<PhaseArgument> {
         let of = names.program.elapsed_nanoseconds;
         let text = text.trim();
         let Some((from, to)) = text.split_once("..") else {
             if text.is_empty() || time(text, of).is_some() {
                 return Err(bad(text, "A..B is needed, or the name of a procedure or region", of));
             }
-            return match names.find(text, &[Kind::Procedure, Kind::Region])? {
-                Found::Procedure(id) => Ok(Phase::Procedure(id)),
+            return match names.find(text, &[NameKind::Procedure, NameKind::Region])? {
+                FoundNodes::Procedure(id) => Ok(PhaseArgument::Procedure(id)),
                 _ => Err(bad(text, "it is no procedure and no region", of)),
             };
         };
@@ -109,7 +109,7 @@ impl Phase {
                 )
             }),
         };
-        Span::new(text, point(from, 0)?, point(to, of)?, of).map(Phase::Span)
+        Span::new(text, point(from, 0)?, point(to, of)?, of).map(PhaseArgument::Span)
     }
 }
 
@@ -157,16 +157,19 @@ mod tests {
 
     use super::*;
 
-    fn parse(text: &str) -> Result<Phase> {
+    fn parse(text: &str) -> Result<PhaseArgument> {
         let mut made = draw("A = load\nB = load_rest\nT1 AAAABBBB");
         made.program.elapsed_nanoseconds = 4_000_000_000;
-        Phase::parse(text, &Names { program: &made.program, paths: &made.paths, objects: &made.objects })
+        PhaseArgument::parse(
+            text,
+            &RecordingNames { program: &made.program, paths: &made.paths, objects: &made.objects },
+        )
     }
 
     fn span(text: &str) -> (u64, u64) {
         match parse(text).unwrap() {
-            Phase::Span(span) => (span.from / 1_000_000, span.to / 1_000_000),
-            Phase::Procedure(_) => panic!("{text} is no procedure"),
+            PhaseArgument::Span(span) => (span.from / 1_000_000, span.to / 1_000_000),
+            PhaseArgument::Procedure(_) => panic!("{text} is no procedure"),
         }
     }
 
@@ -197,8 +200,8 @@ mod tests {
 
     #[test]
     fn a_procedure_s_name_is_a_phase() {
-        assert!(matches!(parse("load").unwrap(), Phase::Procedure(_)));
-        assert!(matches!(parse("procedure:load_rest").unwrap(), Phase::Procedure(_)));
+        assert!(matches!(parse("load").unwrap(), PhaseArgument::Procedure(_)));
+        assert!(matches!(parse("procedure:load_rest").unwrap(), PhaseArgument::Procedure(_)));
         assert!(matches!(parse("laod"), Err(Error::NoSuchName { .. })));
         assert!(matches!(parse("oa"), Err(Error::AmbiguousName { .. })));
     }

@@ -7,9 +7,13 @@ pub(crate) fn seconds(nanoseconds: u64) -> f64 {
     nanoseconds as f64 / NANOSECONDS
 }
 
-/// `part` of `whole` in percent; 0 of nothing.
+/// Of shares that a damaged recording makes larger than any.
+const LARGEST_PERCENT: f64 = 1e9;
+
+/// `part` of `whole` in percent; 0 of nothing and of what is no number.
 pub(crate) fn percent(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { 100.0 * part / whole } else { 0.0 }
+    let share = if whole > 0.0 { 100.0 * part / whole } else { 0.0 };
+    if share.is_nan() { 0.0 } else { share.clamp(-LARGEST_PERCENT, LARGEST_PERCENT) }
 }
 
 /// A time in the unit that suits it: `3.21 s`, `412 ms`, `87 µs`.
@@ -27,6 +31,7 @@ pub(crate) fn time_text(nanoseconds: u64) -> String {
 /// A share in a sentence: `61 %`, `3.4 %`, `below 0.1 %`.
 pub(crate) fn percent_text(percent: f64) -> String {
     match percent {
+        p if p >= LARGEST_PERCENT => "more than can be".to_owned(),
         p if p >= 9.95 || p == 0.0 => format!("{p:.0} %"),
         p if p >= 0.1 => format!("{p:.1} %"),
         _ => "below 0.1 %".to_owned(),
@@ -127,6 +132,10 @@ mod tests {
         assert_eq!(percent_with_error(61.2, None), "61 %");
         assert_eq!(percent_text(0.01), "below 0.1 %");
         assert_eq!(percent(1.0, 0.0), 0.0);
+        assert_eq!(percent(f64::NAN, 1.0), 0.0);
+        for part in [f64::INFINITY, f64::MAX] {
+            assert_eq!(percent_text(percent(part, 1e-300)), "more than can be");
+        }
     }
 
     #[test]

@@ -5,15 +5,17 @@ use std::collections::BTreeMap;
 use longpole_metrics::By;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use longpole_metrics::registry::Unit;
+use longpole_metrics::registry::MetricUnit;
 
 use crate::column::{Column, columns};
 use crate::evidence::Facts;
-use crate::input::{Options, Source};
+use crate::input::{ReportOptions, ReportTables};
 use crate::quantity::seconds;
+use crate::spreadsheet::CellText;
 use crate::style::Style;
-use crate::text::{self, Section};
+use crate::text::{self, TextSection};
 use crate::view::View;
+use crate::visible::visible_json;
 
 /// A value of a row.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -183,7 +185,7 @@ fn told(amount: f64) -> f64 {
 
 /// The run, in numbers.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct Recording {
+pub struct RecordingNumbers {
     /// The command line.
     pub command: Vec<String>,
     /// Number of machines.
@@ -206,11 +208,11 @@ pub struct Recording {
     pub phase: Option<[f64; 2]>,
 }
 
-impl Recording {
-    pub(crate) fn of(input: &Source<'_>, options: &Options) -> Recording {
+impl RecordingNumbers {
+    pub(crate) fn of(input: &ReportTables<'_>, options: &ReportOptions) -> RecordingNumbers {
         let totals = input.totals();
         let round = |number: f64| (number * 1e9).round() / 1e9;
-        Recording {
+        RecordingNumbers {
             command: input.program.command.clone(),
             machines: input.program.machines.len(),
             processes: input.program.processes.len(),
@@ -233,28 +235,38 @@ pub struct Report {
     /// What a row is.
     pub by: By,
     /// The run.
-    pub recording: Recording,
+    pub recording: RecordingNumbers,
     /// What the answer rests on, as JSON shows it.
     pub evidence: Facts,
     /// The columns of the rows.
     pub columns: Vec<Column>,
     /// The rows.
     pub rows: Vec<Row>,
-    pub(crate) sections: Vec<Section>,
+    pub(crate) sections: Vec<TextSection>,
 }
 
 impl Report {
     /// A view without rows yet.
-    pub(crate) fn new(view: View, input: &Source<'_>, options: &Options, names: &[&str]) -> Report {
+    pub(crate) fn new(
+        view: View,
+        input: &ReportTables<'_>,
+        options: &ReportOptions,
+        names: &[&str],
+    ) -> Report {
         Report::named(view.name(), input, options, names)
     }
 
     /// A report without rows yet.
-    pub(crate) fn named(view: &'static str, input: &Source<'_>, options: &Options, names: &[&str]) -> Report {
+    pub(crate) fn named(
+        view: &'static str,
+        input: &ReportTables<'_>,
+        options: &ReportOptions,
+        names: &[&str],
+    ) -> Report {
         Report {
             view,
             by: options.by,
-            recording: Recording::of(input, options),
+            recording: RecordingNumbers::of(input, options),
             evidence: Facts::of(input),
             columns: columns(names),
             rows: Vec::new(),
@@ -273,17 +285,21 @@ impl Report {
     pub fn json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).expect("a report has only JSON types");
         text.push('\n');
-        text
+        visible_json(text)
     }
 
-    /// The rows as CSV (RFC 4180), with the columns' names as its first line.
+    /// The rows as CSV (RFC 4180), with the columns' names as its first line; `text` says how texts stand in it.
     #[must_use]
-    pub fn csv(&self) -> String {
+    pub fn csv(&self, text: CellText) -> String {
         let mut writer = csv::Writer::from_writer(Vec::new());
         let header = self.columns.iter().map(|column| column.name);
         writer.write_record(header).expect("writing to memory does not fail");
         for row in &self.rows {
-            let cell = |column: &Column| row.get(column.name).map(Cell::text).unwrap_or_default();
+            let cell = |column: &Column| match row.get(column.name) {
+                Some(cell @ (Cell::Text(_) | Cell::List(_))) => text.of(&cell.text()),
+                Some(cell) => cell.text(),
+                None => String::new(),
+            };
             let cells = self.columns.iter().map(cell);
             writer.write_record(cells).expect("every row has one cell per column");
         }
@@ -296,7 +312,7 @@ impl Report {
         let rows = &self.rows;
         self.columns.retain(|column| {
             let is_used = |row: &Row| match row.get(column.name) {
-                Some(Cell::Number(number)) => *number != 0.0 || column.unit != Unit::Seconds,
+                Some(Cell::Number(number)) => *number != 0.0 || column.unit != MetricUnit::Seconds,
                 cell => cell.is_some(),
             };
             always.contains(&column.name) || rows.iter().any(is_used)

@@ -1,6 +1,79 @@
-//! Places of rows in a ranking whose shares are estimated (metrics.md §1).
+//! Errors of rows whose shares are estimated, and their places in a ranking (metrics.md §1).
 
-use longpole_metrics::are_tied;
+use longpole_metrics::{Analysis, By, Node, Precision, RowPrecision, are_tied};
+
+use crate::findings::threshold::FEWEST_OF_ROW;
+use crate::input::ReportTables;
+
+/// What the shares of rows are estimated from.
+pub(crate) struct Estimate {
+    rows: RowPrecision<Node>,
+    /// Timer samples behind all rows together; 0: each observation was exact.
+    timer: u64,
+    /// Effective observations behind all rows together.
+    samples: f64,
+    /// What shares are shares of, nanoseconds.
+    whole: f64,
+}
+
+/// A figure's precision, and the effective number of observations behind it.
+pub(crate) type PrecisionBehind<'a> = (&'a Precision, f64);
+
+/// What stands behind CPU time.
+pub(crate) fn behind_cpu(analysis: &Analysis) -> PrecisionBehind<'_> {
+    (&analysis.precisions.cpu, analysis.effective_samples.cpu)
+}
+
+/// What stands behind normalised processor time.
+pub(crate) fn behind_npt(analysis: &Analysis) -> PrecisionBehind<'_> {
+    (&analysis.precisions.npt, analysis.effective_samples.npt)
+}
+
+/// What stands behind time on the critical path.
+pub(crate) fn behind_path(analysis: &Analysis) -> PrecisionBehind<'_> {
+    (&analysis.precisions.critical, analysis.effective_samples.critical)
+}
+
+impl Estimate {
+    /// Of rows of this kind, which are parts of `whole`; `None` where they are exact.
+    pub(crate) fn of(
+        input: &ReportTables<'_>,
+        by: By,
+        behind: PrecisionBehind<'_>,
+        whole: f64,
+    ) -> Option<Estimate> {
+        let (precision, samples) = behind;
+        let paths = input.paths;
+        let rows = precision.by_row(|path| {
+            let place = paths.innermost(path)?;
+            match by {
+                By::Procedure => Some(Node::Procedure(place.procedure)),
+                By::Line => Some(Node::Line(place.procedure, place.line)),
+                _ => None,
+            }
+        });
+        let is_estimated = matches!(by, By::Procedure | By::Line);
+        is_estimated.then(|| Estimate { rows, timer: precision.samples(), samples, whole })
+    }
+
+    /// Standard error of the row's share, in percentage points; `None` where too few samples are behind it to say.
+    pub(crate) fn error(&self, node: Node, percent: f64) -> Option<f64> {
+        if self.timer == 0 {
+            return standard_error(percent, self.samples);
+        }
+        let expected = percent / 100.0 * self.timer as f64;
+        self.rows.error(node).filter(|_| expected >= FEWEST_OF_ROW).map(|error| 100.0 * error / self.whole)
+    }
+
+    /// Whether the difference of two rows' shares is within its error.
+    pub(crate) fn is_tied(&self, (one, percent): (Node, f64), (other, second): (Node, f64)) -> bool {
+        if self.timer == 0 {
+            return is_tied(percent, second, self.samples);
+        }
+        let error = self.rows.error_of_difference(one, other);
+        error.is_none_or(|error| (percent - second).abs() <= 100.0 * error / self.whole)
+    }
+}
 
 /// Standard error of the share `percent` estimated from `samples` observations, in percentage points; `None`
 /// without observations.
@@ -17,18 +90,31 @@ pub(crate) fn is_tied(percent: f64, other: f64, samples: f64) -> bool {
 /// it, and the next place counts them all (1, 2, 2, 4). `samples` is `None` for exact shares, which tie
 /// only when equal.
 pub(crate) fn places(percents: &[f64], samples: Option<f64>) -> Vec<u64> {
+    let is_same = |first: usize, at: usize| match samples {
+        Some(samples) => is_tied(percents[first], percents[at], samples),
+        None => percents[first] == percents[at],
+    };
+    placed_by(percents.len(), is_same)
+}
+
+/// The same for rows with what they are estimated from.
+pub(crate) fn places_of(rows: &[(Node, f64)], estimate: Option<&Estimate>) -> Vec<u64> {
+    let is_same = |first: usize, at: usize| match estimate {
+        Some(estimate) => estimate.is_tied(rows[first], rows[at]),
+        None => rows[first].1 == rows[at].1,
+    };
+    placed_by(rows.len(), is_same)
+}
+
+fn placed_by(count: usize, is_same: impl Fn(usize, usize) -> bool) -> Vec<u64> {
     let mut first = 0;
-    let place = |(at, &percent): (usize, &f64)| {
-        let is_same = match samples {
-            Some(samples) => is_tied(percents[first], percent, samples),
-            None => percents[first] == percent,
-        };
-        if !is_same {
+    let place = |at: usize| {
+        if !is_same(first, at) {
             first = at;
         }
         first as u64 + 1
     };
-    percents.iter().enumerate().map(place).collect()
+    (0..count).map(place).collect()
 }
 
 #[cfg(test)]

@@ -28,6 +28,7 @@ impl Style {
     /// but nothing) or the terminal is `dumb`; `COLUMNS` overrides the width.
     #[must_use]
     pub fn of_stdout() -> Style {
+        #[expect(clippy::disallowed_methods, reason = "is only looked at")]
         let stdout = std::io::stdout();
         Style::of(stdout.is_terminal(), terminal_size::terminal_size_of(stdout))
     }
@@ -35,6 +36,7 @@ impl Style {
     /// The same for standard error.
     #[must_use]
     pub fn of_stderr() -> Style {
+        #[expect(clippy::disallowed_methods, reason = "is only looked at")]
         let stderr = std::io::stderr();
         Style::of(stderr.is_terminal(), terminal_size::terminal_size_of(stderr))
     }

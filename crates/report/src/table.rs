@@ -5,6 +5,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table as Grid, presets};
 use crate::name::shorten;
 use crate::quantity::Scale;
 use crate::report::Row;
+use crate::visible::visible;
 
 /// What a column of a text table shows of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,7 +51,7 @@ pub(crate) fn shown(title: &'static str, show: Show) -> Shown {
 
 /// A table: numbers first, the name of the row last, because names are of any length.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Table {
+pub(crate) struct TextTable {
     pub columns: Vec<Shown>,
     /// Title of the names.
     pub name_title: String,
@@ -64,7 +65,7 @@ const GAP: usize = 2;
 /// Names get at least this many columns: optional columns make room for them.
 const NARROWEST_NAME: usize = 28;
 
-impl Table {
+impl TextTable {
     /// The table's lines, its header first; no line is longer than `width` unless the numbers alone are.
     pub(crate) fn lines(&self, width: usize) -> Vec<String> {
         let mut columns: Vec<(&Shown, Vec<String>)> =
@@ -85,7 +86,7 @@ impl Table {
         let room = width.saturating_sub(used).max(NARROWEST_NAME / 2);
         let names = std::iter::once(&self.name_title).chain(self.rows.iter().map(|(_, name)| name));
         for (line, name) in cells.iter_mut().zip(names) {
-            line.push(shorten_name(name, room));
+            line.push(shorten_name(&visible(name), room));
         }
         let are_left: Vec<bool> =
             columns.iter().map(|(column, _)| matches!(column.show, Show::Words(_))).collect();
@@ -127,7 +128,9 @@ impl Table {
                 let text = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.2}"));
                 values(name).into_iter().map(text).collect()
             }
-            Show::Words(name) => self.rows.iter().map(|(row, _)| row.words(name).to_owned()).collect(),
+            Show::Words(name) => {
+                self.rows.iter().map(|(row, _)| visible(row.words(name)).into_owned()).collect()
+            }
         };
         std::iter::once(title.trim().to_owned()).chain(cells).collect()
     }
@@ -181,7 +184,7 @@ fn rank((place, tied): (Option<f64>, Option<f64>)) -> String {
 mod tests {
     use super::*;
 
-    fn table() -> Table {
+    fn table() -> TextTable {
         let row = |rank, time, percent, error| {
             let row = if rank == 2 { Row::default().count(TIED, 1) } else { Row::default() };
             row.count("rank", rank)
@@ -189,7 +192,7 @@ mod tests {
                 .percent("percent", percent)
                 .percent_if("error_percent", error)
         };
-        Table {
+        TextTable {
             columns: vec![
                 shown("#", Show::Rank),
                 shown("% of path", Show::Estimate("percent", "error_percent")),
@@ -214,7 +217,7 @@ mod tests {
             [
                 " #   % of path  self s  procedure",
                 "1   60.0 ±1.9    1.500  lock_hog::update",
-                "2=   0.8 ±0.2    0.020  std::col…ap<K,V,S>::insert",
+                "2=   0.8 ±0.2    0.020  std::…::insert",
                 "2=   0.7         0.019  main",
             ]
         );

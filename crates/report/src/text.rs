@@ -1,13 +1,19 @@
 //! A report as text for people.
+//!
+//! Invariant: what a section says is made visible before it is laid out, so that names of any bytes neither reach the
+//! terminal nor change a width; the only control characters of the text are line breaks and the codes of its style.
+
+use std::borrow::Cow;
 
 use crate::name::shorten;
 use crate::report::Report;
 use crate::style::Style;
-use crate::table::Table;
+use crate::table::TextTable;
+use crate::visible::visible;
 
 /// A piece of the text.
 #[derive(Clone, Debug)]
-pub(crate) enum Section {
+pub(crate) enum TextSection {
     /// The answer; wrapped, bold.
     Headline(String),
     /// Sentences; wrapped.
@@ -21,26 +27,51 @@ pub(crate) enum Section {
     /// A line that is never wrapped.
     Line(String),
     /// A table.
-    Table(Table),
+    Table(TextTable),
     /// Two lists beside each other.
-    Sides(Sides),
+    Sides(SideBySide),
     /// Nothing, for the eye.
     Blank,
 }
 
 /// Two lists beside each other, each line a name and an amount.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Sides {
+pub(crate) struct SideBySide {
     /// Above each list.
     pub titles: [String; 2],
     pub left: Vec<(String, String)>,
     pub right: Vec<(String, String)>,
 }
 
+impl TextSection {
+    /// The section without hidden characters; a table makes its cells visible itself.
+    fn visible(&self) -> Cow<'_, TextSection> {
+        let shown = |text: &String| visible(text).into_owned();
+        let pairs = |side: &[(String, String)]| -> Vec<(String, String)> {
+            side.iter().map(|(name, amount)| (shown(name), shown(amount))).collect()
+        };
+        Cow::Owned(match self {
+            TextSection::Headline(text) => TextSection::Headline(shown(text)),
+            TextSection::Paragraph(text) => TextSection::Paragraph(shown(text)),
+            TextSection::Remark(text) => TextSection::Remark(shown(text)),
+            TextSection::Warning(text) => TextSection::Warning(shown(text)),
+            TextSection::Line(text) => TextSection::Line(shown(text)),
+            TextSection::Command { command, shows } => {
+                TextSection::Command { command: shown(command), shows: shown(shows) }
+            }
+            TextSection::Sides(SideBySide { titles, left, right }) => {
+                let titles = [shown(&titles[0]), shown(&titles[1])];
+                TextSection::Sides(SideBySide { titles, left: pairs(left), right: pairs(right) })
+            }
+            TextSection::Table(_) | TextSection::Blank => return Cow::Borrowed(self),
+        })
+    }
+}
+
 pub(crate) fn render(report: &Report, style: Style) -> String {
     let mut lines: Vec<String> = Vec::new();
     for section in &report.sections {
-        push(section, style, &mut lines);
+        push(&section.visible(), style, &mut lines);
     }
     while lines.last().is_some_and(String::is_empty) {
         lines.pop();
@@ -50,27 +81,29 @@ pub(crate) fn render(report: &Report, style: Style) -> String {
     text
 }
 
-fn push(section: &Section, style: Style, lines: &mut Vec<String>) {
+fn push(section: &TextSection, style: Style, lines: &mut Vec<String>) {
     let width = style.width;
     match section {
-        Section::Headline(text) => lines.extend(wrap(text, width, 0).iter().map(|line| style.bold(line))),
-        Section::Paragraph(text) => lines.extend(wrap(text, width, 0)),
-        Section::Remark(text) => lines.extend(wrap(text, width, 0).iter().map(|line| style.faint(line))),
-        Section::Warning(text) => {
+        TextSection::Headline(text) => lines.extend(wrap(text, width, 0).iter().map(|line| style.bold(line))),
+        TextSection::Paragraph(text) => lines.extend(wrap(text, width, 0)),
+        TextSection::Remark(text) => lines.extend(wrap(text, width, 0).iter().map(|line| style.faint(line))),
+        TextSection::Warning(text) => {
             let text = format!("Caution: {text}.");
             lines.extend(wrap(&text, width, 2).iter().map(|line| style.warning(line)));
         }
-        Section::Command { command, shows } => {
+        TextSection::Command { command, shows } => {
             lines.push(format!("  {}  {}", style.bold(command), style.faint(shows)).trim_end().to_owned());
         }
-        Section::Line(text) => lines.push(text.trim_end().to_owned()),
-        Section::Table(table) => {
+        TextSection::Line(text) => lines.push(text.trim_end().to_owned()),
+        TextSection::Table(table) => {
             let mut table = table.lines(width).into_iter();
             lines.extend(table.next().map(|header| style.faint(&header)));
             lines.extend(table);
         }
-        Section::Sides(Sides { titles, left, right }) => push_sides(titles, [left, right], style, lines),
-        Section::Blank => lines.push(String::new()),
+        TextSection::Sides(SideBySide { titles, left, right }) => {
+            push_sides(titles, [left, right], style, lines)
+        }
+        TextSection::Blank => lines.push(String::new()),
     }
 }
 

@@ -3,11 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
-use longpole_metrics::{Demand, GainsOf};
+use longpole_metrics::{DetailsDemand, GainsOf};
+use longpole_series::did_you_mean;
+use longpole_trace::Fold;
 
 use crate::error::Error;
-use crate::find::{Found, Kind, Names};
-use crate::input::Options;
+use crate::find::{FoundNodes, NameKind, RecordingNames};
+use crate::input::ReportOptions;
 
 macro_rules! views {
     ($($(#[doc = $doc:literal])* $name:ident => $text:literal),* $(,)?) => {
@@ -64,8 +66,12 @@ views! {
     Tree => "tree",
     /// The tree of call paths with CPU time, critical path and waiting: what flame graphs are drawn from.
     CallTree => "call-tree",
+    /// One procedure with those that call it and those that it calls.
+    Callers => "callers",
     /// How much of the run so many threads were busy, and who ran when few were.
     Parallelism => "parallelism",
+    /// Where the time of the processors went: work, spinning, other programs, and what was waited for while they were idle.
+    Processors => "processors",
     /// Parallelism over time, and the parts of the run between which it changes.
     Phases => "phases",
     /// Every metric of a node over the run: from outside, derived, built in.
@@ -81,12 +87,13 @@ views! {
 impl View {
     /// Kinds of thing of which the view can be asked for alone (`--of`).
     #[must_use]
-    pub fn kinds(self) -> &'static [Kind] {
+    pub fn kinds(self) -> &'static [NameKind] {
         match self {
-            View::Objects => &[Kind::Object],
-            View::Source => &[Kind::File],
-            View::CallTree => &[Kind::Procedure, Kind::Region, Kind::Thread, Kind::Process],
-            View::Parallelism => &[Kind::Procedure, Kind::Region, Kind::Object, Kind::Thread],
+            View::Objects => &[NameKind::Object],
+            View::Source => &[NameKind::File],
+            View::CallTree => &[NameKind::Procedure, NameKind::Region, NameKind::Thread, NameKind::Process],
+            View::Callers => &[NameKind::Procedure, NameKind::Region],
+            View::Parallelism => &[NameKind::Procedure, NameKind::Region, NameKind::Object, NameKind::Thread],
             _ => &[],
         }
     }
@@ -94,8 +101,8 @@ impl View {
     /// What `wanted` names, where the view can be asked for that alone.
     ///
     /// # Errors
-    /// [`Error::NotOfOne`], and those of [`Names::find`].
-    pub fn find(self, wanted: &str, names: &Names<'_>) -> Result<Found, Error> {
+    /// [`Error::NotOfOne`], and those of [`RecordingNames::find`].
+    pub fn find(self, wanted: &str, names: &RecordingNames<'_>) -> Result<FoundNodes, Error> {
         if self.kinds().is_empty() {
             let with: Vec<&str> =
                 View::ALL.iter().filter(|view| !view.kinds().is_empty()).map(|view| view.name()).collect();
@@ -104,23 +111,40 @@ impl View {
         names.find(wanted, self.kinds())
     }
 
+    /// What the view folds, where `asked` for that or not: views of call paths and of source lines show everything.
+    #[must_use]
+    pub fn fold(self, asked: Option<Fold>) -> Fold {
+        asked.unwrap_or(match self {
+            // The kernel's part is told by the procedures that are its own.
+            View::CallTree | View::Callers | View::Source | View::Processors => Fold::None,
+            _ => Fold::default(),
+        })
+    }
+
+    /// Whether the view shows what [findings](crate::findings) say.
+    fn has_findings(self) -> bool {
+        matches!(self, View::Summary | View::Guidance)
+    }
+
     /// What the view needs beside the [`Analysis`](longpole_metrics::Analysis).
     #[must_use]
-    pub fn demand(self, options: &Options) -> Demand {
+    pub fn demand(self, options: &ReportOptions) -> DetailsDemand {
         let gains = matches!(self, View::Zeroing | View::Slack)
             .then_some(GainsOf { by: options.by, weight: options.weight });
         let chosen = match &options.of {
-            Some(Found::Objects(ids)) => ids.clone(),
+            Some(FoundNodes::Objects(ids)) => ids.clone(),
             _ => Vec::new(),
         };
-        Demand {
+        DetailsDemand {
             contention: self == View::Objects || (self == View::Parallelism && !chosen.is_empty()),
             contended: chosen,
             states: (self == View::States).then_some(options.by),
+            calls: self == View::Callers,
             phases: self == View::Phases,
-            prospects: self == View::Summary,
+            prospects: self.has_findings(),
+            processors: self == View::Processors,
             waits: (self == View::Waits).then_some(options.by),
-            barriers: self == View::Summary,
+            barriers: self.has_findings(),
             gains,
         }
     }
@@ -136,12 +160,12 @@ impl FromStr for View {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<View, Error> {
-        let known = || View::ALL.iter().map(|view| view.name()).collect::<Vec<_>>().join(", ");
-        View::ALL
-            .iter()
-            .copied()
-            .find(|view| view.name() == name)
-            .ok_or_else(|| Error::UnknownView { name: name.to_owned(), known: known() })
+        let unknown = || {
+            let known: Vec<&str> = View::ALL.iter().map(|view| view.name()).collect();
+            let near = did_you_mean(name, known.iter().copied());
+            Error::UnknownView { name: name.to_owned(), near, known: known.join(", ") }
+        };
+        View::ALL.iter().copied().find(|view| view.name() == name).ok_or_else(unknown)
     }
 }
 
@@ -161,7 +185,8 @@ mod tests {
     fn an_unknown_view_is_answered_with_the_known_ones() {
         let error = "profil".parse::<View>().unwrap_err().to_string();
         assert!(
-            error.contains("`profil`") && error.contains("critical-path, zeroing, slack, npt, profile"),
+            error.contains("`profil`; did you mean profile?")
+                && error.contains("critical-path, zeroing, slack, npt, profile"),
             "{error}"
         );
     }

@@ -1,6 +1,7 @@
 //! One module per view, and what they have in common.
 
 mod call_tree;
+mod callers;
 mod changes;
 mod correlation;
 mod critical_path;
@@ -10,12 +11,15 @@ mod guidance;
 mod lock_order;
 mod metrics;
 mod npt;
+mod object_costs;
 mod objects;
 mod one_object;
 mod parallelism;
 mod phases;
+mod processors;
 mod profile;
 mod ranking;
+mod replay;
 mod source;
 mod stack;
 mod states;
@@ -26,19 +30,21 @@ mod waits;
 mod what_if;
 mod wholes;
 
+pub use replay::{build_replay, refusal_text};
 pub use what_if::build_what_if;
 
 use longpole_metrics::{By, Measures, Node};
 use longpole_trace::{Cause, Program};
 
 use crate::column::blocked_columns;
-use crate::find::Found;
-use crate::input::{Input, Options, Source};
+use crate::find::FoundNodes;
+use crate::findings::Sentence;
+use crate::input::{ReportInput, ReportOptions, ReportTables};
 use crate::name;
 use crate::phase::Span;
 use crate::quantity::{count_of, time_text};
 use crate::report::{Report, Row};
-use crate::text::Section;
+use crate::text::TextSection;
 use crate::view::View;
 
 /// Rows of a table of text, unless the reader asks for more.
@@ -46,22 +52,23 @@ const ROWS_OF_TEXT: usize = 20;
 
 /// Builds a view of a recording.
 #[must_use]
-pub fn build(view: View, input: &Input<'_>, options: &Options) -> Report {
-    let input = &Source::new(*input);
+pub fn build(view: View, input: &ReportInput<'_>, options: &ReportOptions) -> Report {
+    let input = &ReportTables::new(*input);
     let mut report = match view {
         View::CriticalPath | View::Slack | View::Npt | View::Profile if options.by == By::Object => {
             without_objects(view, input, options)
         }
         View::Summary => summary::build(input, options),
         View::CriticalPath => critical_path::build(input, options),
-        View::Zeroing => gains::build(gains::Kind::Zeroing, input, options),
-        View::Slack => gains::build(gains::Kind::Slack, input, options),
+        View::Zeroing => gains::build(gains::GainKind::Zeroing, input, options),
+        View::Slack => gains::build(gains::GainKind::Slack, input, options),
         View::Npt => npt::build(input, options),
         View::Profile => profile::build(input, options),
         View::Source => source::build(input, options),
+        View::Callers => callers::build(input, options),
         View::Waits => waits::build(input, options),
         View::Objects => match &options.of {
-            Some(Found::Objects(ids)) => one_object::build(input, options, ids),
+            Some(FoundNodes::Objects(ids)) => one_object::build(input, options, ids),
             _ => objects::build(input, options),
         },
         View::States => states::build(input, options),
@@ -72,50 +79,59 @@ pub fn build(view: View, input: &Input<'_>, options: &Options) -> Report {
             Some(of) => stack::build(input, options, of),
             None => parallelism::build(input, options),
         },
+        View::Processors => processors::build(input, options),
         View::Phases => phases::build(input, options),
         View::Metrics => metrics::build(input, options),
         View::Correlation => correlation::build(input, options),
         View::Guidance => guidance::build(input, options),
         View::Evidence => evidence::build(input, options),
     };
+    crate::folded::add_column(&mut report);
     if !matches!(view, View::Summary | View::Evidence) {
         add_frame(&mut report, input, options);
     }
-    let lacks = crate::lack::lacks(view, input, options);
+    let lacks = crate::needs::lacks(view, input, options);
     report.evidence.notes.extend(lacks.iter().map(|&lack| lack.to_owned()));
     if view != View::Summary {
-        report.sections.extend(lacks.into_iter().map(|lack| Section::Warning(lack.to_owned())));
+        report.sections.extend(lacks.into_iter().map(|lack| TextSection::Warning(lack.to_owned())));
     }
     report
 }
 
 /// Work is charged to procedures and threads: an answer by object has no rows, and says where there are some.
-fn without_objects(view: View, input: &Source<'_>, options: &Options) -> Report {
+fn without_objects(view: View, input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let mut report = Report::new(view, input, options, identity_columns(By::Object));
     let why = format!(
         "`{view}` counts work, and objects do none: `--view objects` shows how long threads waited for them."
     );
-    report.sections.push(Section::Paragraph(why));
+    report.sections.push(TextSection::Paragraph(why));
     report
 }
 
 /// What stands around every view but the summary: the run at the top, doubts at the end.
-fn add_frame(report: &mut Report, input: &Source<'_>, options: &Options) {
-    let phase = options.phase.map(|span| Section::Remark(phase_line(span)));
-    let head = [Section::Remark(run_line(input)), Section::Blank];
-    let head = phase.into_iter().chain(head);
+fn add_frame(report: &mut Report, input: &ReportTables<'_>, options: &ReportOptions) {
+    let phase = options.phase.map(|span| TextSection::Remark(phase_line(span)));
+    let head = [TextSection::Remark(run_line(input)), TextSection::Blank];
+    let lead = crate::evidence::leading_warning(input);
+    let mut warnings = crate::evidence::warnings(input);
+    warnings.retain(|warning| lead.as_ref() != Some(warning));
+    let kept = crate::evidence::kept_part(input).map(TextSection::Remark);
+    let head = lead.map(TextSection::Warning).into_iter().chain(kept).chain(phase).chain(head);
     report.sections.splice(0..0, head);
-    let warnings = crate::evidence::warnings(input);
     if !warnings.is_empty() {
-        report.sections.push(Section::Blank);
-        report.sections.extend(warnings.into_iter().map(Section::Warning));
+        report.sections.push(TextSection::Blank);
+        report.sections.extend(warnings.into_iter().map(TextSection::Warning));
     }
 }
 
-/// The procedure that was charged most while `level` threads were busy, quoted, and its share of that.
-pub(crate) fn most_charged_while(input: &Source<'_>, level: usize) -> Option<(String, f64)> {
-    let (node, share) = parallelism::most_charged(input.rows(By::Procedure), level)?;
-    Some((format!("`{}`", identity(input, node).1), share))
+/// The procedure that was charged most while `level` threads were busy, and its share of that.
+pub(crate) fn most_charged_while(input: &ReportTables<'_>, level: usize) -> Option<(Node, f64)> {
+    parallelism::most_charged(input.rows(By::Procedure), level)
+}
+
+/// The row with a sentence: as text, and in the spans that it is made of.
+fn with_sentence(row: Row, input: &ReportTables<'_>, sentence: &Sentence) -> Row {
+    row.text("text", sentence.text()).list("spans", sentence.rows(input))
 }
 
 /// The part of the run that a report is about.
@@ -124,7 +140,7 @@ fn phase_line(span: Span) -> String {
 }
 
 /// The run in one line.
-fn run_line(input: &Source<'_>) -> String {
+fn run_line(input: &ReportTables<'_>) -> String {
     let totals = input.totals();
     let program = input.program;
     let machines = match program.machines.len() {
@@ -150,7 +166,7 @@ pub(crate) fn census(program: &Program, machines: &str) -> String {
 }
 
 /// The cells that say what a row is about, and its name for people.
-pub(crate) fn identity(input: &Source<'_>, node: Node) -> (Row, String) {
+pub(crate) fn identity(input: &ReportTables<'_>, node: Node) -> (Row, String) {
     let (program, paths) = (input.program, input.paths);
     match node {
         Node::Procedure(id) => {
@@ -178,7 +194,10 @@ pub(crate) fn identity(input: &Source<'_>, node: Node) -> (Row, String) {
         Node::Process(id) => {
             let process = &program.processes[id.index()];
             let (row, _) = identity(input, Node::Machine(process.machine));
-            let row = row.text("process", &process.name).count("pid", u64::from(process.pid));
+            let row = row
+                .text("process", &process.name)
+                .text("process_title", &process.title)
+                .count("pid", u64::from(process.pid));
             (row, name::process(program, id))
         }
         Node::Machine(id) => {
@@ -195,8 +214,8 @@ pub(crate) fn identity(input: &Source<'_>, node: Node) -> (Row, String) {
 
 /// A node of the tree by its name for people.
 #[must_use]
-pub fn name_of(program: &Program, node: longpole_series::Node) -> String {
-    use longpole_series::Node as Place;
+pub fn name_of(program: &Program, node: longpole_series::OutsideNode) -> String {
+    use longpole_series::OutsideNode as Place;
     match node {
         Place::Program => "the program".to_owned(),
         Place::Machine(id) => {
@@ -224,8 +243,8 @@ fn identity_columns(by: By) -> &'static [&'static str] {
     match by {
         By::Procedure => &["procedure", "module", "file"],
         By::Line => &["procedure", "module", "file", "line"],
-        By::Thread => &["machine", "process", "pid", "thread", "tid"],
-        By::Process => &["machine", "process", "pid"],
+        By::Thread => &["machine", "process", "process_title", "pid", "thread", "tid"],
+        By::Process => &["machine", "process", "process_title", "pid"],
         By::Machine => &["machine"],
         By::Object => &["object", "kind"],
     }

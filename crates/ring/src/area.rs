@@ -1,11 +1,12 @@
 //! What belongs to one thread in the shared memory.
 
 use crate::atomic::{AtomicU32, AtomicU64, Ordering};
-use crate::event::{Kind, Words, call_event, is_call};
-use crate::held::Holds;
+use crate::event::{EventWords, RingEventKind, call_event, is_call};
+use crate::header::Mode;
+use crate::holds::ThreadHolds;
 use crate::profile::ProfileStack;
 use crate::ring::Ring;
-use crate::state::State;
+use crate::state::PublishedState;
 
 /// Bytes of an area, a power of two.
 pub const AREA_BYTES: usize = 256 * 1024;
@@ -29,13 +30,30 @@ pub struct Owner {
 
 /// How far an area's life has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
+pub enum AreaStatus {
     /// Nobody's.
     Free,
     /// A thread writes.
     Live(Owner),
     /// Its thread has written its last event.
     Ended(Owner),
+}
+
+/// How long the rings of a recording's threads are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RingLength {
+    /// Each lies in its area.
+    Short,
+    /// Each follows its area.
+    Long,
+}
+
+impl RingLength {
+    /// That of threads that tell this.
+    #[must_use]
+    pub fn of(mode: Mode) -> RingLength {
+        if mode.calls { RingLength::Long } else { RingLength::Short }
+    }
 }
 
 /// One thread's part of the shared memory.
@@ -58,11 +76,13 @@ pub struct Area {
     stack_top: AtomicU64,
     stack_bottom: AtomicU64,
     /// What the thread does.
-    pub state: State,
+    pub state: PublishedState,
     /// Where it is.
     pub profile: ProfileStack,
     /// What it holds.
-    pub holds: Holds,
+    pub holds: ThreadHolds,
+    /// 1 where any stack is known as told.
+    knows_stacks: AtomicU32,
     known_stacks: [AtomicU64; KNOWN_STACKS],
     /// Its events.
     ring: Ring<RING_WORDS>,
@@ -81,15 +101,16 @@ impl Area {
             lost_told: AtomicU64::new(0),
             stack_top: AtomicU64::new(0),
             stack_bottom: AtomicU64::new(0),
-            state: State::default(),
+            state: PublishedState::default(),
             profile: ProfileStack::new(),
-            holds: Holds::new(),
+            holds: ThreadHolds::new(),
+            knows_stacks: AtomicU32::new(0),
             known_stacks: core::array::from_fn(|_| AtomicU64::new(0)),
             ring: Ring::new(),
         }
     }
 
-    /// A thread that has claimed the area from the [`crate::Pool`] begins to use it.
+    /// A thread that has claimed the area from the [`crate::AreaPool`] begins to use it.
     pub fn begin(&self, owner: Owner) {
         self.owner.store(u64::from(owner.pid) << 32 | u64::from(owner.tid), Ordering::Release);
     }
@@ -112,9 +133,22 @@ impl Area {
         Some(unsafe { &*core::ptr::from_ref(self).byte_add(AREA_BYTES).cast() })
     }
 
+    /// The ring as the recorder knows it. What the area says of it can be overwritten by the program.
+    ///
+    /// # Safety
+    /// Where it is long, as for [`Area::lengthen`].
+    unsafe fn long_ring_of(&self, ring: RingLength) -> Option<&Ring<LONG_RING_WORDS>> {
+        // SAFETY: the caller's.
+        (ring == RingLength::Long).then(|| unsafe { &*core::ptr::from_ref(self).byte_add(AREA_BYTES).cast() })
+    }
+
     /// Reads every event that was written before this call began, see [`Ring::drain`]. Only the recorder.
-    pub fn drain(&self, take: &mut impl FnMut(&Words)) -> bool {
-        match self.long_ring() {
+    ///
+    /// # Safety
+    /// Where the ring is long, as for [`Area::lengthen`].
+    pub unsafe fn drain(&self, ring: RingLength, take: &mut impl FnMut(&EventWords)) -> bool {
+        // SAFETY: the caller's.
+        match unsafe { self.long_ring_of(ring) } {
             Some(ring) => ring.drain(take),
             None => self.ring.drain(take),
         }
@@ -127,24 +161,41 @@ impl Area {
 
     /// Whose it is.
     #[must_use]
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> AreaStatus {
         // The end is read first: an owner who ended is still named then.
         let has_ended = self.ended.load(Ordering::Acquire) != 0;
         let owner = self.owner.load(Ordering::Acquire);
         let pid_and_tid = Owner { pid: (owner >> 32) as u32, tid: owner as u32 };
         match (owner, has_ended) {
-            (0, _) => Status::Free,
-            (_, true) => Status::Ended(pid_and_tid),
-            (_, false) => Status::Live(pid_and_tid),
+            (0, _) => AreaStatus::Free,
+            (_, true) => AreaStatus::Ended(pid_and_tid),
+            (_, false) => AreaStatus::Live(pid_and_tid),
+        }
+    }
+
+    /// Whether a quarter of the ring or more waits to be read.
+    ///
+    /// # Safety
+    /// Where the ring is long, as for [`Area::lengthen`].
+    #[must_use]
+    pub unsafe fn is_filling(&self, ring: RingLength) -> bool {
+        // SAFETY: the caller's.
+        match unsafe { self.long_ring_of(ring) } {
+            Some(ring) => ring.room() < LONG_RING_WORDS / 4 * 3,
+            None => self.ring.room() < RING_WORDS / 4 * 3,
         }
     }
 
     /// Makes the area nobody's. Only the recorder, when it has read the last event.
-    pub fn reset(&self) {
+    ///
+    /// # Safety
+    /// Where the ring is long, as for [`Area::lengthen`].
+    pub unsafe fn reset(&self, ring: RingLength) {
         self.state.reset();
         self.profile.reset();
         self.holds.reset();
-        match self.long_ring() {
+        // SAFETY: the caller's.
+        match unsafe { self.long_ring_of(ring) } {
             Some(ring) => ring.reset(),
             None => self.ring.reset(),
         }
@@ -152,7 +203,10 @@ impl Area {
         self.lost.store(0, Ordering::Relaxed);
         self.lost_calls.store(0, Ordering::Relaxed);
         self.lost_told.store(0, Ordering::Relaxed);
-        self.known_stacks.iter().for_each(|key| key.store(0, Ordering::Relaxed));
+        // Memory that was never written to is none yet.
+        if self.knows_stacks.swap(0, Ordering::Relaxed) != 0 {
+            self.known_stacks.iter().for_each(|key| key.store(0, Ordering::Relaxed));
+        }
         self.set_stack(0, 0);
         self.owner.store(0, Ordering::Release);
         self.ended.store(0, Ordering::Release);
@@ -174,6 +228,16 @@ impl Area {
             self.lose(lost, event);
         }
         is_written
+    }
+
+    /// Whether more than half of the ring is free: events that can be left out go before those that cannot.
+    #[inline]
+    #[must_use]
+    pub fn has_spare_room(&self) -> bool {
+        match self.long_ring() {
+            Some(ring) => ring.has_spare_room(),
+            None => self.ring.has_spare_room(),
+        }
     }
 
     #[inline]
@@ -198,7 +262,7 @@ impl Area {
     fn tell_gap(&self, lost: u64, event: &[u64]) -> bool {
         let count = lost.wrapping_sub(self.lost_told.load(Ordering::Relaxed));
         let time = event.get(1).copied().unwrap_or(0);
-        let is_written = self.write(&call_event(Kind::Lost, count, time, 0), &[]);
+        let is_written = self.write(&call_event(RingEventKind::Lost, count, time, 0), &[]);
         if is_written {
             self.lost_told.store(lost, Ordering::Relaxed);
         }
@@ -229,6 +293,7 @@ impl Area {
         if known.load(Ordering::Relaxed) == key {
             return false;
         }
+        self.knows_stacks.store(1, Ordering::Relaxed);
         known.store(key, Ordering::Relaxed);
         true
     }
@@ -262,25 +327,30 @@ mod tests {
     use super::*;
     use crate::event::event;
 
-    fn kinds(area: &Area) -> Vec<(Kind, u64)> {
+    fn kinds(area: &Area) -> Vec<(RingEventKind, u64)> {
         let mut found = Vec::new();
-        assert!(
-            area.drain(&mut |words| found.extend(words.event().map(|event| (event.kind, event.subject))))
-        );
+        let mut take =
+            |words: &EventWords| found.extend(words.event().map(|event| (event.kind, event.subject)));
+        // SAFETY: the area's own ring.
+        assert!(unsafe { area.drain(RingLength::Short, &mut take) });
         found
     }
 
     #[test]
     fn the_first_event_after_a_gap_is_told_after_how_many_were_lost() {
         let area = Area::new();
-        let accepted =
-            (0..).take_while(|&number| area.push(&event::<2>(Kind::Ends, number, 7, &[]))).count() as u64;
+        let accepted = (0..)
+            .take_while(|&number| area.push(&event::<2>(RingEventKind::Ends, number, 7, &[])))
+            .count() as u64;
         assert_eq!(accepted, RING_WORDS as u64 / 2);
-        assert!(!area.push(&event::<2>(Kind::Ends, 0, 8, &[])));
-        assert!(!area.push(&call_event(Kind::Returns, 1, 8, 1)));
+        assert!(!area.push(&event::<2>(RingEventKind::Ends, 0, 8, &[])));
+        assert!(!area.push(&call_event(RingEventKind::Returns, 1, 8, 1)));
         assert_eq!(kinds(&area).len() as u64, accepted);
-        assert!(area.push(&event::<2>(Kind::Ends, 77, 9, &[])));
-        assert_eq!((kinds(&area), area.lost()), (vec![(Kind::Lost, 3), (Kind::Ends, 77)], 3));
+        assert!(area.push(&event::<2>(RingEventKind::Ends, 77, 9, &[])));
+        assert_eq!(
+            (kinds(&area), area.lost()),
+            (vec![(RingEventKind::Lost, 3), (RingEventKind::Ends, 77)], 3)
+        );
         assert_eq!(area.lost_calls(), 1);
     }
 }

@@ -17,7 +17,7 @@ const SUBJECT_BITS: u32 = 48;
 
 numbered! {
     /// What an event tells.
-    pub enum Kind {
+    pub enum RingEventKind {
         /// The process has mapped this memory: it has become a new program. Subject: 0. Word 2: the process's flags.
         Began = 1,
         /// A thread is about to be created. Subject: its key. Word 2: key of the stack.
@@ -59,7 +59,7 @@ numbered! {
         NamesObject = 18,
         /// The thread entered an instrumented procedure. Subject: its address. Word 1: see [`call_event`].
         Calls = 19,
-        /// The thread left an instrumented procedure. As [`Kind::Calls`].
+        /// The thread left an instrumented procedure. As [`RingEventKind::Calls`].
         Returns = 20,
         /// Before this event others found no room. Subject: how many. Word 1: see [`call_event`].
         Lost = 21,
@@ -68,6 +68,23 @@ numbered! {
         Trial = 22,
         /// The process ends: all its threads with it.
         Exits = 23,
+        /// The thread adds to a semaphore. Subject: the semaphore. Word 2: how much.
+        Posts = 24,
+        /// The thread has taken one from a semaphore. Subject: the semaphore.
+        Takes = 25,
+        /// The thread has given a semaphore its first count. Subject: the semaphore. Word 2: the count.
+        Initialises = 26,
+        /// The thread has acquired a mutex with which threads wait for conditions. Subject: the mutex. Word 2: the return
+        /// address of the acquisition.
+        Locks = 27,
+        /// The thread is about to release such a mutex. Subject: the mutex.
+        Unlocks = 28,
+        /// A wait for a condition has returned. Subject: the condition. Word 2: the mutex, which the thread holds again; 3: 1
+        /// where it was signalled, 0 where its time was over.
+        Waited = 29,
+        /// The thread signals a condition, whether or not any thread waits. Subject: the condition. Word 2: 1 where it is
+        /// to all that wait.
+        Signals = 30,
     }
 }
 
@@ -81,7 +98,7 @@ pub(crate) const fn first_word(kind: u8, length: usize, subject: u64) -> u64 {
 /// Whether the event that begins so is one of those that [`call_event`] makes of calls.
 pub(crate) const fn is_call(first: u64) -> bool {
     let kind = first & ((1 << KIND_BITS) - 1);
-    kind == Kind::Calls as u64 || kind == Kind::Returns as u64
+    kind == RingEventKind::Calls as u64 || kind == RingEventKind::Returns as u64
 }
 
 /// Words of the event that begins so.
@@ -94,7 +111,7 @@ pub(crate) const fn length(first: u64) -> usize {
 /// Subjects are cut to 48 bits, which all addresses of x86-64 programs with four-level page tables fit in.
 #[must_use]
 #[inline]
-pub fn event<const WORDS: usize>(kind: Kind, subject: u64, time: u64, rest: &[u64]) -> [u64; WORDS] {
+pub fn event<const WORDS: usize>(kind: RingEventKind, subject: u64, time: u64, rest: &[u64]) -> [u64; WORDS] {
     let mut words = [0; WORDS];
     words[0] = first_word(kind as u8, WORDS, subject & ((1 << SUBJECT_BITS) - 1));
     words[1] = time;
@@ -107,36 +124,36 @@ const TIME_BITS: u32 = 64 - DEPTH_BITS;
 /// The depth of calls that are deeper than can be told.
 pub const DEEPEST_CALL: u32 = (1 << DEPTH_BITS) - 1;
 
-/// An event of the kinds [`Kind::Calls`] and [`Kind::Returns`], which are many: its time is cut to 48 bits, and above
+/// An event of the kinds [`RingEventKind::Calls`] and [`RingEventKind::Returns`], which are many: its time is cut to 48 bits, and above
 /// it stands the depth that the procedure has on the profile stack, so that a lost event costs no other its meaning.
 #[must_use]
 #[inline]
-pub fn call_event(kind: Kind, procedure: u64, time: u64, depth: u32) -> [u64; 2] {
+pub fn call_event(kind: RingEventKind, procedure: u64, time: u64, depth: u32) -> [u64; 2] {
     let depth = depth.min(DEEPEST_CALL) as u64;
     event(kind, procedure, depth << TIME_BITS | time & ((1 << TIME_BITS) - 1), &[])
 }
 
 /// Writes the first two words of an event of `length` words, whose other words come from elsewhere.
 #[inline]
-pub fn event_in(words: &mut [u64], length: usize, kind: Kind, subject: u64, time: u64) {
+pub fn event_in(words: &mut [u64], length: usize, kind: RingEventKind, subject: u64, time: u64) {
     words[0] = first_word(kind as u8, length, subject & ((1 << SUBJECT_BITS) - 1));
     words[1] = time;
 }
 
 /// The words of one event, as the reader copies them.
 #[derive(Clone, Debug)]
-pub struct Words {
+pub struct EventWords {
     words: [u64; LONGEST_EVENT],
     length: usize,
 }
 
-impl Default for Words {
+impl Default for EventWords {
     fn default() -> Self {
-        Words { words: [0; LONGEST_EVENT], length: 0 }
+        EventWords { words: [0; LONGEST_EVENT], length: 0 }
     }
 }
 
-impl core::ops::Deref for Words {
+impl core::ops::Deref for EventWords {
     type Target = [u64];
 
     fn deref(&self) -> &[u64] {
@@ -144,7 +161,7 @@ impl core::ops::Deref for Words {
     }
 }
 
-impl Words {
+impl EventWords {
     pub(crate) fn clear(&mut self) {
         self.length = 0;
     }
@@ -156,18 +173,18 @@ impl Words {
 
     /// What the words say; `None` where they are of no known kind or too short.
     #[must_use]
-    pub fn event(&self) -> Option<Event<'_>> {
+    pub fn event(&self) -> Option<RingEvent<'_>> {
         let (&first, &time) = (self.first()?, self.get(1)?);
-        let kind = Kind::of(first as u8 & ((1 << KIND_BITS) - 1))?;
-        Some(Event { kind, subject: first >> (KIND_BITS + LENGTH_BITS), time, rest: &self[2..] })
+        let kind = RingEventKind::of(first as u8 & ((1 << KIND_BITS) - 1))?;
+        Some(RingEvent { kind, subject: first >> (KIND_BITS + LENGTH_BITS), time, rest: &self[2..] })
     }
 }
 
 /// An event, taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event<'a> {
+pub struct RingEvent<'a> {
     /// What it tells.
-    pub kind: Kind,
+    pub kind: RingEventKind,
     /// What about: an address of the program, or a number.
     pub subject: u64,
     /// When, in ticks of the header's clock.
@@ -176,7 +193,7 @@ pub struct Event<'a> {
     pub rest: &'a [u64],
 }
 
-impl Event<'_> {
+impl RingEvent<'_> {
     /// The time (in whole) and the depth of an event that [`call_event`] made within 13 hours of `now`.
     #[must_use]
     pub fn call(&self, now: u64) -> (u64, u32) {
@@ -203,21 +220,22 @@ mod tests {
 
     #[test]
     fn an_event_is_what_was_made() {
-        let made: [u64; 4] = event(Kind::Waits, 0x7fff_1234_5678, 99, &[5, 6]);
-        let mut words = Words::default();
+        let made: [u64; 4] = event(RingEventKind::Waits, 0x7fff_1234_5678, 99, &[5, 6]);
+        let mut words = EventWords::default();
         made.iter().for_each(|&word| words.push(word));
-        let expected = Event { kind: Kind::Waits, subject: 0x7fff_1234_5678, time: 99, rest: &[5, 6] };
+        let expected =
+            RingEvent { kind: RingEventKind::Waits, subject: 0x7fff_1234_5678, time: 99, rest: &[5, 6] };
         assert_eq!(words.event(), Some(expected));
         assert_eq!(length(made[0]), 4);
     }
 
     #[test]
     fn every_kind_is_found_by_its_number() {
-        for number in 1..=23 {
-            assert_eq!(Kind::of(number).map(|kind| kind as u8), Some(number));
+        for number in 1..=30 {
+            assert_eq!(RingEventKind::of(number).map(|kind| kind as u8), Some(number));
         }
-        assert_eq!((Kind::of(0), Kind::of(24), Kind::of(255)), (None, None, None));
-        assert!((0..=255).filter_map(Kind::of).all(|kind| (kind as u32) < 1 << KIND_BITS));
+        assert_eq!((RingEventKind::of(0), RingEventKind::of(31), RingEventKind::of(255)), (None, None, None));
+        assert!((0..=255).filter_map(RingEventKind::of).all(|kind| (kind as u32) < 1 << KIND_BITS));
     }
 
     #[test]
@@ -225,14 +243,14 @@ mod tests {
         let now: u64 = 0x0123_4567_89ab_cdef;
         for time in [now - 1_000_000, now + 1_000, now] {
             for (depth, expected) in [(1, 1), (1_000, 1_000), (70_000, DEEPEST_CALL)] {
-                let mut words = Words::default();
-                call_event(Kind::Calls, 0x5555_0000_1000, time, depth)
+                let mut words = EventWords::default();
+                call_event(RingEventKind::Calls, 0x5555_0000_1000, time, depth)
                     .iter()
                     .for_each(|&word| words.push(word));
                 let event = words.event().unwrap();
                 assert_eq!(
                     (event.kind, event.subject, event.call(now)),
-                    (Kind::Calls, 0x5555_0000_1000, (time, expected))
+                    (RingEventKind::Calls, 0x5555_0000_1000, (time, expected))
                 );
             }
         }
@@ -241,7 +259,7 @@ mod tests {
     #[test]
     fn texts_end_at_their_first_zero() {
         let rest = [u64::from_le_bytes(*b"queue lo"), u64::from_le_bytes(*b"ck\0rest\0")];
-        let event = Event { kind: Kind::Text, subject: 1, time: 2, rest: &rest };
+        let event = RingEvent { kind: RingEventKind::Text, subject: 1, time: 2, rest: &rest };
         assert_eq!(event.bytes(0).collect::<Vec<_>>(), b"queue lock");
     }
 }

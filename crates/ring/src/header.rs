@@ -1,7 +1,7 @@
 //! The beginning of the shared memory: what the recorder asks for, and what all threads share.
 
 use crate::atomic::{AtomicU32, AtomicU64, Ordering};
-use crate::pool::Pool;
+use crate::pool::AreaPool;
 
 /// Marks the memory as ours.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"LPagent\0");
@@ -12,7 +12,7 @@ pub const WAITER_COUNTERS: usize = 4096;
 
 /// Which clock events are timed with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Clock {
+pub enum EventClock {
     /// `CLOCK_MONOTONIC`, nanoseconds.
     Monotonic,
     /// The processor's time-stamp counter; the recorder converts.
@@ -39,7 +39,7 @@ const FRAME_POINTERS: u32 = 4;
 /// The header.
 #[repr(C, align(64))]
 #[derive(Debug)]
-pub struct Header {
+pub struct AgentHeader {
     magic: AtomicU64,
     version: AtomicU32,
     /// 1 while the recorder records.
@@ -58,16 +58,16 @@ pub struct Header {
     /// Threads that found no area, or could not map it.
     threads_without_area: AtomicU32,
     /// The areas.
-    pub pool: Pool,
+    pub pool: AreaPool,
     waiters: [AtomicU32; WAITER_COUNTERS],
 }
 
-impl Header {
+impl AgentHeader {
     /// A header that nobody has opened; the all-zero memory is one too.
     #[must_use]
     pub fn new() -> Self {
         let zero = |_| AtomicU32::new(0);
-        Header {
+        AgentHeader {
             magic: AtomicU64::new(0),
             version: AtomicU32::new(0),
             recording: AtomicU32::new(0),
@@ -79,19 +79,19 @@ impl Header {
             keys: AtomicU64::new(0),
             processes: AtomicU32::new(0),
             threads_without_area: AtomicU32::new(0),
-            pool: Pool::new(),
+            pool: AreaPool::new(),
             waiters: core::array::from_fn(zero),
         }
     }
 
     /// The recorder opens the memory for agents.
-    pub fn open(&self, mode: Mode, clock: Clock, row_age: u64) {
+    pub fn open(&self, mode: Mode, clock: EventClock, row_age: u64) {
         let flag = |is_set, bit| if is_set { bit } else { 0 };
         let flags =
             flag(mode.waits, WAITS) | flag(mode.calls, CALLS) | flag(mode.frame_pointers, FRAME_POINTERS);
         self.mode.store(flags, Ordering::Relaxed);
         self.stack_bytes.store(mode.stack_bytes, Ordering::Relaxed);
-        self.clock.store(u32::from(clock == Clock::TimeStampCounter), Ordering::Relaxed);
+        self.clock.store(u32::from(clock == EventClock::TimeStampCounter), Ordering::Relaxed);
         self.row_age.store(row_age, Ordering::Relaxed);
         self.version.store(VERSION, Ordering::Relaxed);
         self.recording.store(1, Ordering::Relaxed);
@@ -137,10 +137,10 @@ impl Header {
 
     /// Which clock to use.
     #[must_use]
-    pub fn clock(&self) -> Clock {
+    pub fn clock(&self) -> EventClock {
         match self.clock.load(Ordering::Relaxed) {
-            0 => Clock::Monotonic,
-            _ => Clock::TimeStampCounter,
+            0 => EventClock::Monotonic,
+            _ => EventClock::TimeStampCounter,
         }
     }
 
@@ -202,7 +202,7 @@ impl Header {
     }
 }
 
-impl Default for Header {
+impl Default for AgentHeader {
     fn default() -> Self {
         Self::new()
     }

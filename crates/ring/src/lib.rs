@@ -3,7 +3,7 @@
 //!
 //! The recorder makes the memory (a file without a name); the agent of each process maps it. Every thread of the
 //! program has an [`Area`] of its own: a [`Ring`] of events that it alone writes and the recorder alone reads, and
-//! what it publishes of itself for a sampling thread ([`State`], [`ProfileStack`]). Nobody ever waits for
+//! what it publishes of itself for a sampling thread ([`PublishedState`], [`ProfileStack`]). Nobody ever waits for
 //! anybody: where there is no room an event is counted as lost.
 //!
 //! Every word of the memory is atomic, since the other side is another process; either side can be killed at any
@@ -14,21 +14,23 @@ mod area;
 mod atomic;
 mod event;
 mod header;
-mod held;
+mod holds;
 mod numbered;
 mod pool;
 mod profile;
 mod ring;
 mod state;
 
-pub use area::{AREA_BYTES, Area, LONG_RING_BYTES, Owner, Status};
-pub use event::{DEEPEST_CALL, Event, Kind, LONGEST_EVENT, Words, call_event, event, event_in};
-pub use header::{Clock, Header, MAGIC, Mode, VERSION, WAITER_COUNTERS};
-pub use held::{HOLD_ROWS, HoldRow, Holds, MOST_HELD, Taken, UNTIMED};
-pub use pool::{AREAS, Pool};
+pub use area::{AREA_BYTES, Area, AreaStatus, LONG_RING_BYTES, Owner, RingLength};
+pub use event::{
+    DEEPEST_CALL, EventWords, LONGEST_EVENT, RingEvent, RingEventKind, call_event, event, event_in,
+};
+pub use header::{AgentHeader, EventClock, MAGIC, Mode, VERSION, WAITER_COUNTERS};
+pub use holds::{HOLD_ROWS, HoldRow, LockAcquisition, MOST_HELD, ThreadHolds, UNTIMED};
+pub use pool::{AREAS, AreaPool};
 pub use profile::{EntryPlace, MOST_FRAMES, ProfileStack};
 pub use ring::Ring;
-pub use state::{State, TEAM_RELEASE, WaitKind};
+pub use state::{PublishedState, TEAM_RELEASE, WaitKind};
 
 /// Bytes before the first [`Area`] of the shared memory.
 pub const HEADER_BYTES: usize = 64 * 1024;
@@ -46,6 +48,6 @@ pub const fn stride(mode: Mode) -> usize {
     if mode.calls { AREA_BYTES + LONG_RING_BYTES } else { AREA_BYTES }
 }
 
-const _: () = assert!(size_of::<Header>() <= HEADER_BYTES);
+const _: () = assert!(size_of::<AgentHeader>() <= HEADER_BYTES);
 #[cfg(not(all(loom, test)))]
 const _: () = assert!(size_of::<Area>() <= AREA_BYTES);

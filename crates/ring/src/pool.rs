@@ -13,7 +13,7 @@ const WORDS: usize = AREAS / 64;
 /// The areas that are in use and those that are free.
 #[repr(C)]
 #[derive(Debug)]
-pub struct Pool<const AREA_COUNT: usize = AREAS, const WORD_COUNT: usize = WORDS> {
+pub struct AreaPool<const AREA_COUNT: usize = AREAS, const WORD_COUNT: usize = WORDS> {
     /// Areas that were ever handed out.
     used: AtomicU32,
     /// Bits that are set in `free`; may lag behind.
@@ -21,11 +21,11 @@ pub struct Pool<const AREA_COUNT: usize = AREAS, const WORD_COUNT: usize = WORDS
     free: [AtomicU64; WORD_COUNT],
 }
 
-impl<const AREA_COUNT: usize, const WORD_COUNT: usize> Pool<AREA_COUNT, WORD_COUNT> {
+impl<const AREA_COUNT: usize, const WORD_COUNT: usize> AreaPool<AREA_COUNT, WORD_COUNT> {
     /// A pool of unused areas; the all-zero memory is one too.
     #[must_use]
     pub fn new() -> Self {
-        Pool {
+        AreaPool {
             used: AtomicU32::new(0),
             free_count: AtomicU32::new(0),
             free: core::array::from_fn(|_| AtomicU64::new(0)),
@@ -79,7 +79,7 @@ impl<const AREA_COUNT: usize, const WORD_COUNT: usize> Pool<AREA_COUNT, WORD_COU
     }
 }
 
-impl<const AREA_COUNT: usize, const WORD_COUNT: usize> Default for Pool<AREA_COUNT, WORD_COUNT> {
+impl<const AREA_COUNT: usize, const WORD_COUNT: usize> Default for AreaPool<AREA_COUNT, WORD_COUNT> {
     fn default() -> Self {
         Self::new()
     }
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn areas_are_handed_out_once_until_they_come_back() {
-        let pool = Pool::<128, 2>::new();
+        let pool = AreaPool::<128, 2>::new();
         let all: BTreeSet<_> = (0..128).map(|_| pool.claim().expect("128 areas")).collect();
         assert_eq!(all.len(), 128);
         assert_eq!(pool.claim(), None);
@@ -114,7 +114,7 @@ mod model {
     #[test]
     fn no_interleaving_hands_an_area_out_twice() {
         loom::model(|| {
-            let pool = Arc::new(Pool::<2, 1>::new());
+            let pool = Arc::new(AreaPool::<2, 1>::new());
             let first = pool.claim().expect("two areas");
             let other = Arc::clone(&pool);
             let claimer = thread::spawn(move || (other.claim(), other.claim()));

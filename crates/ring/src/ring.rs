@@ -1,7 +1,7 @@
 //! The ring: events from one thread to the recorder.
 
 use crate::atomic::{AtomicU64, Ordering};
-use crate::event::{Words, length};
+use crate::event::{EventWords, length};
 
 /// A ring of `WORDS` words (a power of two) with one writer and one reader.
 ///
@@ -11,8 +11,8 @@ use crate::event::{Words, length};
 #[repr(C)]
 #[derive(Debug)]
 pub struct Ring<const WORDS: usize> {
-    head: Line,
-    tail: Line,
+    head: CacheLineCounter,
+    tail: CacheLineCounter,
     words: [AtomicU64; WORDS],
 }
 
@@ -22,7 +22,7 @@ const RELEASE_MASK: u64 = if cfg!(all(loom, test)) { 1 } else { 2047 };
 /// A counter on a cache line of its own.
 #[repr(C, align(64))]
 #[derive(Debug)]
-struct Line(AtomicU64);
+struct CacheLineCounter(AtomicU64);
 
 impl<const WORDS: usize> Ring<WORDS> {
     const MASK: u64 = WORDS as u64 - 1;
@@ -33,8 +33,8 @@ impl<const WORDS: usize> Ring<WORDS> {
         assert!(WORDS.is_power_of_two());
         let zero = |_| AtomicU64::new(0);
         Ring {
-            head: Line(AtomicU64::new(0)),
-            tail: Line(AtomicU64::new(0)),
+            head: CacheLineCounter(AtomicU64::new(0)),
+            tail: CacheLineCounter(AtomicU64::new(0)),
             words: core::array::from_fn(zero),
         }
     }
@@ -90,11 +90,17 @@ impl<const WORDS: usize> Ring<WORDS> {
         WORDS - (used as usize).min(WORDS)
     }
 
+    /// Whether more than half of the words can still be written, seen from the writer.
+    #[must_use]
+    pub fn has_spare_room(&self) -> bool {
+        self.room() > WORDS / 2
+    }
+
     /// Reads every event that was written before this call began. Only the ring's one reader calls this.
     ///
     /// Words that are no event (the writer's memory was overwritten) end the reading: everything up to the
     /// writer's place is dropped, and `false` is returned.
-    pub fn drain(&self, take: &mut impl FnMut(&Words)) -> bool {
+    pub fn drain(&self, take: &mut impl FnMut(&EventWords)) -> bool {
         let head = self.head.0.load(Ordering::Acquire);
         let mut tail = self.tail.0.load(Ordering::Relaxed);
         // Most rings are empty most of the time; the room for an event is not cheap to clear.
@@ -102,7 +108,7 @@ impl<const WORDS: usize> Ring<WORDS> {
             return true;
         }
         let mut intact = head.wrapping_sub(tail) <= WORDS as u64;
-        let mut words = Words::default();
+        let mut words = EventWords::default();
         while intact && tail != head {
             let first = self.word(tail);
             let count = length(first);

@@ -56,7 +56,7 @@ numbered! {
 /// The published state of a thread.
 #[repr(C)]
 #[derive(Debug, Default)]
-pub struct State {
+pub struct PublishedState {
     word: AtomicU64,
     since: AtomicU64,
     /// How many waits deep the thread is in what the program itself, or a runtime, told: what waits inside is part of
@@ -68,7 +68,7 @@ pub struct State {
     team: AtomicU64,
 }
 
-impl State {
+impl PublishedState {
     /// The thread works from now on.
     #[inline]
     pub fn work(&self) {
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn waits_inside_a_wait_are_part_of_it() {
-        let state = State::default();
+        let state = PublishedState::default();
         assert!(!state.leave(), "there was none");
         assert!(state.enter() && !state.enter() && state.is_within());
         assert!(!state.leave() && state.leave() && !state.is_within());
@@ -170,14 +170,14 @@ mod tests {
 
     #[test]
     fn what_was_awaited_is_acquired_once() {
-        let state = State::default();
+        let state = PublishedState::default();
         state.note_awaited(7);
         assert!(!state.was_awaited(8) && state.was_awaited(7) && !state.was_awaited(7));
     }
 
     #[test]
     fn a_state_is_read_as_it_was_published() {
-        let state = State::default();
+        let state = PublishedState::default();
         assert_eq!(state.read(), None);
         state.wait(WaitKind::Barrier, 0x7fff_0000_1000, 77);
         assert_eq!(state.read(), Some((WaitKind::Barrier, 0x7fff_0000_1000, 77)));

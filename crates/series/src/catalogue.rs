@@ -7,8 +7,8 @@
 //! Kept true: an operand of a derived metric stands before it in [`Catalogue::metrics`].
 
 mod announced;
+mod builder;
 mod derived;
-mod making;
 mod metric;
 mod note;
 mod ordering;
@@ -17,11 +17,11 @@ mod tests;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub use announced::Announced;
-pub use metric::{BuiltIn, Metric};
+pub use announced::SeriesAnnouncement;
+pub use metric::{BuiltIn, CatalogueMetric};
 pub use note::Note;
 
-use crate::{Class, Description, Descriptions, Evaluated, TextError, Window};
+use crate::{Description, Descriptions, Evaluated, MetricClass, TextError, Window};
 
 /// IPS-2's names of built-in metrics, and one more that explains itself.
 pub(crate) const ALIASES: [(&str, &str); 3] =
@@ -30,7 +30,7 @@ pub(crate) const ALIASES: [(&str, &str); 3] =
 /// The metrics of a recording.
 #[derive(Clone, Debug, Default)]
 pub struct Catalogue {
-    metrics: Vec<Metric>,
+    metrics: Vec<CatalogueMetric>,
     /// Places in `metrics` by name and by alias.
     by_name: FxHashMap<String, usize>,
 }
@@ -42,11 +42,11 @@ impl Catalogue {
     #[must_use]
     pub fn new(
         built_in: &[BuiltIn],
-        announced: &[Announced],
+        announced: &[SeriesAnnouncement],
         descriptions: Vec<Descriptions>,
         defines: &[String],
     ) -> (Catalogue, Vec<Note>) {
-        making::make(built_in, announced, descriptions, defines)
+        builder::make(built_in, announced, descriptions, defines)
     }
 
     /// Adds a derived metric, `NAME = FORMULA`, and gives it back. It can name any metric that is there.
@@ -54,7 +54,7 @@ impl Catalogue {
     /// # Errors
     /// Where the definition cannot be understood, its name is taken, an operand is unknown, or units do not fit; with the
     /// column. The catalogue is then as it was.
-    pub fn define(&mut self, text: &str) -> Result<&Metric, TextError> {
+    pub fn define(&mut self, text: &str) -> Result<&CatalogueMetric, TextError> {
         let description = Description::define(text, note::DEFINE)?;
         self.check_free(&description)?;
         let (metric, _) = derived::derive(self, &description, &FxHashSet::default())?;
@@ -64,28 +64,28 @@ impl Catalogue {
 
     /// All metrics, each after those that it is computed of.
     #[must_use]
-    pub fn metrics(&self) -> &[Metric] {
+    pub fn metrics(&self) -> &[CatalogueMetric] {
         &self.metrics
     }
 
     /// The metric of this name or alias.
     #[must_use]
-    pub fn metric(&self, name: &str) -> Option<&Metric> {
+    pub fn metric(&self, name: &str) -> Option<&CatalogueMetric> {
         self.by_name.get(name).map(|&place| &self.metrics[place])
     }
 
     /// A hint for a name that no metric has: `; did you mean page_faults?`, or nothing.
     #[must_use]
     pub fn hint(&self, name: &str) -> String {
-        crate::nearest::hint(name, self.by_name.keys().map(String::as_str))
+        crate::nearest::did_you_mean(name, self.by_name.keys().map(String::as_str))
     }
 
     /// The built-in and external metrics that this one is computed of, in the order of evaluation; the metric itself, if it is
     /// one of them. Nothing for an unknown name.
     #[must_use]
-    pub fn sources(&self, name: &str) -> Vec<&Metric> {
+    pub fn sources(&self, name: &str) -> Vec<&CatalogueMetric> {
         let needed = self.needed(name).into_iter().map(|place| &self.metrics[place]);
-        needed.filter(|metric| metric.class != Class::Derived).collect()
+        needed.filter(|metric| metric.class != MetricClass::Derived).collect()
     }
 
     /// Computes a metric over the bins of a window; `course` gives the values of built-in and external metrics there, and is
@@ -97,7 +97,7 @@ impl Catalogue {
         &self,
         name: &str,
         window: &Window,
-        course: &mut dyn FnMut(&Metric) -> Result<Vec<f64>, E>,
+        course: &mut dyn FnMut(&CatalogueMetric) -> Result<Vec<f64>, E>,
     ) -> Result<Option<Evaluated>, E> {
         let mut computed: FxHashMap<usize, Vec<f64>> = FxHashMap::default();
         let (mut last, mut divided_by_zero) = (None, 0);
@@ -137,7 +137,7 @@ impl Catalogue {
         needed
     }
 
-    fn put(&mut self, metric: Metric) -> usize {
+    fn put(&mut self, metric: CatalogueMetric) -> usize {
         let place = self.metrics.len();
         self.by_name.insert(metric.name.clone(), place);
         self.metrics.push(metric);

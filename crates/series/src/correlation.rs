@@ -13,7 +13,7 @@
 
 mod statistics;
 
-use statistics::{Ready, probability};
+use statistics::{PreparedCurve, probability};
 
 /// Bins that both curves need to have values in.
 const LEAST_BINS: usize = 20;
@@ -26,7 +26,7 @@ const LEAD: f64 = 0.02;
 
 /// Which bins of the program's curve ask for a reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Interest {
+pub enum TargetBins {
     /// Those with low values: of parallelism.
     Low,
     /// Those with high values: of waiting.
@@ -35,16 +35,16 @@ pub enum Interest {
 
 /// A curve of the program that asks for a reason, bin by bin.
 #[derive(Clone, Copy, Debug)]
-pub struct Target<'a> {
+pub struct TargetCurve<'a> {
     /// Its values, `NaN` where it has none.
     pub values: &'a [f64],
     /// What is of interest in it.
-    pub interest: Interest,
+    pub interest: TargetBins,
 }
 
 /// A series that may have to do with it.
 #[derive(Clone, Copy, Debug)]
-pub struct Candidate<'a> {
+pub struct CandidateSeries<'a> {
     /// Its values in the same bins, `NaN` where it has none.
     pub values: &'a [f64],
     /// It measures what the target measures (the process's own CPU time beside its parallelism), so that going with it
@@ -102,12 +102,12 @@ pub struct Correlations {
     /// Candidates left out as they have values in less than half of the bins.
     pub missing: usize,
     /// Why nothing can be said, if so.
-    pub silence: Option<Silence>,
+    pub silence: Option<NoCorrelation>,
 }
 
 /// Why nothing can be said about a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Silence {
+pub enum NoCorrelation {
     /// It has values in too few bins.
     TooFewBins,
     /// It does not vary, or is a straight line.
@@ -119,15 +119,19 @@ pub enum Silence {
 ///
 /// Time: bins² per candidate for its own rhythm, bins per lag.
 #[must_use]
-pub fn correlate(target: Target<'_>, candidates: &[Candidate<'_>], most_lag: usize) -> Correlations {
+pub fn correlate(
+    target: TargetCurve<'_>,
+    candidates: &[CandidateSeries<'_>],
+    most_lag: usize,
+) -> Correlations {
     let most_lag = most_lag.min(target.values.len() / 4);
     let mut all = Correlations { lags: 2 * most_lag + 1, ..Correlations::default() };
     if known(target.values) < LEAST_BINS {
-        all.silence = Some(Silence::TooFewBins);
+        all.silence = Some(NoCorrelation::TooFewBins);
         return all;
     }
-    let Some(ready) = Ready::of(target.values) else {
-        all.silence = Some(Silence::Constant);
+    let Some(ready) = PreparedCurve::of(target.values) else {
+        all.silence = Some(NoCorrelation::Constant);
         return all;
     };
     for (index, candidate) in candidates.iter().enumerate() {
@@ -136,7 +140,7 @@ pub fn correlate(target: Target<'_>, candidates: &[Candidate<'_>], most_lag: usi
             all.missing += 1;
             continue;
         }
-        let Some(other) = Ready::of(candidate.values) else {
+        let Some(other) = PreparedCurve::of(candidate.values) else {
             all.constant += 1;
             continue;
         };
@@ -158,7 +162,7 @@ pub fn correlate(target: Target<'_>, candidates: &[Candidate<'_>], most_lag: usi
 }
 
 /// The strongest correlation over the lags; `None` where the bins are worth too few samples.
-fn best(target: &Ready, candidate: &Ready, most_lag: isize) -> Option<Correlation> {
+fn best(target: &PreparedCurve, candidate: &PreparedCurve, most_lag: isize) -> Option<Correlation> {
     // Nearest first, so that a lag is only said where it makes a difference.
     let lags = std::iter::once(0).chain((1..=most_lag).flat_map(|lag| [-lag, lag]));
     let mut found: Option<(f64, usize, isize)> = None;
@@ -189,11 +193,11 @@ fn known(values: &[f64]) -> usize {
 /// Compares the values of a series where the target asks for a reason with its values elsewhere; `None` where one of
 /// the two has no bins.
 #[must_use]
-pub fn compare(target: Target<'_>, values: &[f64]) -> Option<Comparison> {
+pub fn compare(target: TargetCurve<'_>, values: &[f64]) -> Option<Comparison> {
     let limit = limit(target.values)?;
     let asks = |value: f64| match target.interest {
-        Interest::Low => value < limit,
-        Interest::High => value > limit,
+        TargetBins::Low => value < limit,
+        TargetBins::High => value > limit,
     };
     let mean = |is_there: bool| {
         let both =

@@ -15,10 +15,10 @@ mod toml_syntax;
 
 use std::ops::Range;
 
-use longpole_event::Samples;
+use longpole_event::SeriesKind;
 
-pub use level::{Class, Level};
-pub(crate) use source::Source;
+pub use level::{MetricClass, TreeLevel};
+pub(crate) use source::DescriptionText;
 
 use crate::{Aggregation, Formula, TableCalculation, TextError, Unit};
 
@@ -28,9 +28,9 @@ pub struct Description {
     /// The metric's name.
     pub name: String,
     /// External, or derived when there is a formula.
-    pub class: Class,
+    pub class: MetricClass,
     /// Below which level of the tree it has no value.
-    pub level: Option<Level>,
+    pub level: Option<TreeLevel>,
     /// How values go up the tree.
     pub aggregation: Option<Aggregation>,
     /// How a curve becomes the number of a table.
@@ -44,11 +44,11 @@ pub struct Description {
     /// Its unit.
     pub unit: Option<StatedUnit>,
     /// How the numbers of its series are to be read.
-    pub samples: Option<Samples>,
+    pub samples: Option<SeriesKind>,
     /// What it is computed of.
     pub formula: Option<Formula>,
     /// Where it stands.
-    pub(crate) source: Source,
+    pub(crate) source: DescriptionText,
     /// The bytes of its name there.
     pub(crate) name_at: Range<usize>,
     /// The bytes of its formula there.
@@ -83,7 +83,7 @@ impl Descriptions {
     /// # Errors
     /// The first place that cannot be understood, and what was expected there.
     pub fn parse(text: &str, file: &str) -> Result<Descriptions, TextError> {
-        let source = Source::new(file, text);
+        let source = DescriptionText::new(file, text);
         let entries = if is_toml(text) { toml_syntax::read(&source)? } else { ips2_syntax::read(&source)? };
         let mut notes = Vec::new();
         let mut descriptions = Vec::with_capacity(entries.len());
@@ -100,7 +100,7 @@ impl Description {
     /// # Errors
     /// The place that cannot be understood; `origin` says which option it came from.
     pub fn define(text: &str, origin: &str) -> Result<Description, TextError> {
-        let source = Source::new(origin, text);
+        let source = DescriptionText::new(origin, text);
         let wrong = |at: Range<usize>| {
             source.error(&at, "expected NAME = FORMULA, such as busy = cpu_time + spin_time")
         };
@@ -117,7 +117,7 @@ impl Description {
             return Err(wrong(name_at));
         }
         let formula_at = part(equals + 1, text.len());
-        let entry = entry::Entry {
+        let entry = entry::DescriptionEntry {
             name: entry::Text::of(text, name_at),
             fields: vec![(entry::Text::of("formula", 0..7), entry::Text::of(text, formula_at))],
         };

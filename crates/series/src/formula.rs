@@ -21,7 +21,7 @@ mod tests;
 use std::ops::Range;
 
 pub use evaluation::Evaluated;
-use step::Placed;
+use step::PlacedStep;
 pub(crate) use syntax::is_bare_name;
 
 /// A formula over metrics.
@@ -30,7 +30,7 @@ pub struct Formula {
     /// What was read, for messages.
     text: String,
     /// What to do, operands before their operators.
-    steps: Vec<Placed>,
+    steps: Vec<PlacedStep>,
     /// Names of the metrics in it, in the order in which they first appear.
     operands: Vec<String>,
 }
@@ -70,7 +70,8 @@ impl Formula {
     #[must_use]
     pub fn place_of(&self, operand: &str) -> Option<Range<usize>> {
         let wanted = self.operands.iter().position(|name| name == operand)?;
-        let names_it = |placed: &&Placed| matches!(placed.step, step::Step::Metric(index) if index == wanted);
+        let names_it =
+            |placed: &&PlacedStep| matches!(placed.step, step::FormulaStep::Metric(index) if index == wanted);
         self.steps.iter().find(names_it).map(|placed| placed.at.clone())
     }
 }

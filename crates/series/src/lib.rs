@@ -8,31 +8,33 @@
 mod aggregation;
 mod catalogue;
 mod correlation;
-mod course;
 mod description;
 mod expected;
-mod figure;
 mod formula;
-mod kinship;
+mod metric_curve;
 mod nearest;
+mod node_metrics;
 mod outside;
 mod place;
+mod series_correlations;
 mod text_error;
 mod unit;
 mod window;
 
 pub use aggregation::{Aggregation, TableCalculation};
-pub use catalogue::{Announced, BuiltIn, Catalogue, Metric, Note};
+pub use catalogue::{BuiltIn, Catalogue, CatalogueMetric, Note, SeriesAnnouncement};
 pub use correlation::{
-    Candidate, Comparison, Correlation, Correlations, Interest, Silence, Target, compare, correlate,
+    CandidateSeries, Comparison, Correlation, Correlations, NoCorrelation, TargetBins, TargetCurve, compare,
+    correlate,
 };
-pub use course::{Course, course, nodes};
-pub use description::{Class, Description, Descriptions, Level, StatedUnit};
-pub use figure::{Figure, Figures};
+pub use description::{Description, Descriptions, MetricClass, StatedUnit, TreeLevel};
 pub use formula::{Evaluated, Formula, FormulaError};
-pub use kinship::{Kinship, Kinships};
-pub use outside::{Node, Outside, Series};
-pub use place::Place;
+pub use metric_curve::{MetricCurve, course, nodes};
+pub use nearest::{did_you_mean, is_like};
+pub use node_metrics::{MetricValue, NodeMetrics};
+pub use outside::{Outside, OutsideNode, Series};
+pub use place::NodeTitle;
+pub use series_correlations::{SeriesCorrelation, SeriesCorrelations};
 pub use text_error::TextError;
 pub use unit::{BadUnit, Unit};
 pub use window::Window;

@@ -6,15 +6,24 @@ const OFFERED: usize = 3;
 const ALIKE: f64 = 0.6;
 
 /// A hint for an unknown name: `; did you mean faults?`, or nothing where no name is like it.
-pub(crate) fn hint<'name>(wanted: &str, known: impl IntoIterator<Item = &'name str>) -> String {
-    let likeness =
-        |name: &str| strsim::normalized_damerau_levenshtein(&name.to_lowercase(), &wanted.to_lowercase());
-    let mut near: Vec<(f64, &str)> = known.into_iter().map(|name| (likeness(name), name)).collect();
+#[must_use]
+pub fn did_you_mean<'name>(wanted: &str, known: impl IntoIterator<Item = &'name str>) -> String {
+    let mut near: Vec<(f64, &str)> = known.into_iter().map(|name| (likeness(wanted, name), name)).collect();
     near.retain(|(likeness, _)| *likeness >= ALIKE);
     near.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(other.1)));
     near.dedup_by_key(|near| near.1);
     let names: Vec<_> = near.iter().take(OFFERED).map(|(_, name)| *name).collect();
     if names.is_empty() { String::new() } else { format!("; did you mean {}?", names.join(", ")) }
+}
+
+/// Whether a name is so like another one that it may be a misspelling of it.
+#[must_use]
+pub fn is_like(wanted: &str, known: &str) -> bool {
+    likeness(wanted, known) >= ALIKE
+}
+
+fn likeness(wanted: &str, known: &str) -> f64 {
+    strsim::normalized_damerau_levenshtein(&known.to_lowercase(), &wanted.to_lowercase())
 }
 
 #[cfg(test)]
@@ -23,8 +32,11 @@ mod tests {
 
     #[test]
     fn like_names_are_offered_the_nearest_first() {
-        assert_eq!(hint("page_fault", ["cpu", "page_faults", "major_faults"]), "; did you mean page_faults?");
-        assert_eq!(hint("Titel", ["xlabel", "title", "units"]), "; did you mean title?");
-        assert_eq!(hint("zzz", ["cpu"]), "");
+        assert_eq!(
+            did_you_mean("page_fault", ["cpu", "page_faults", "major_faults"]),
+            "; did you mean page_faults?"
+        );
+        assert_eq!(did_you_mean("Titel", ["xlabel", "title", "units"]), "; did you mean title?");
+        assert_eq!(did_you_mean("zzz", ["cpu"]), "");
     }
 }

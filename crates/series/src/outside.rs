@@ -3,18 +3,18 @@
 //! A collector knows processes and threads by their numbers, which the kernel gives again; here each value goes to
 //! whoever had the number at its time. What has no owner, goes back in time or is no number is left out and told.
 
-mod lives;
+mod anomalies;
+mod lifetimes;
 mod namesakes;
-mod oddities;
 mod reading;
 
-use longpole_event::{MachineId, ProcessId, Samples, ThreadId, Time};
-use longpole_recording::{Folder, Manifest};
+use longpole_event::{MachineId, ProcessId, SeriesKind, ThreadId, Time};
+use longpole_recording::{Manifest, RecordingFolder};
 use longpole_trace::Program;
 
 /// What a series is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Node {
+pub enum OutsideNode {
     /// The program, on all its machines.
     Program,
     /// A machine.
@@ -25,15 +25,19 @@ pub enum Node {
     Thread(ThreadId),
 }
 
-impl Node {
+impl OutsideNode {
     /// The node that this one's values go up to.
     #[must_use]
-    pub fn parent(self, program: &Program) -> Option<Node> {
+    pub fn parent(self, program: &Program) -> Option<OutsideNode> {
         match self {
-            Node::Program => None,
-            Node::Machine(_) => Some(Node::Program),
-            Node::Process(process) => Some(Node::Machine(program.processes[process.index()].machine)),
-            Node::Thread(thread) => Some(Node::Process(program.threads[thread.index()].process)),
+            OutsideNode::Program => None,
+            OutsideNode::Machine(_) => Some(OutsideNode::Program),
+            OutsideNode::Process(process) => {
+                Some(OutsideNode::Machine(program.processes[process.index()].machine))
+            }
+            OutsideNode::Thread(thread) => {
+                Some(OutsideNode::Process(program.threads[thread.index()].process))
+            }
         }
     }
 }
@@ -46,9 +50,9 @@ pub struct Series {
     /// Its unit as the collector gave it, empty where it has none.
     pub unit: String,
     /// How its values are to be read.
-    pub samples: Samples,
+    pub samples: SeriesKind,
     /// What it is about.
-    pub node: Node,
+    pub node: OutsideNode,
     /// The part of the node, empty for all of it.
     pub label: String,
     /// Which collector it comes from.
@@ -76,7 +80,11 @@ impl Outside {
     ///
     /// # Errors
     /// When the system cannot read a file, or a later format wrote it.
-    pub fn read(folder: &Folder, manifest: &Manifest, program: &Program) -> longpole_trace::Result<Self> {
+    pub fn read(
+        folder: &RecordingFolder,
+        manifest: &Manifest,
+        program: &Program,
+    ) -> longpole_trace::Result<Self> {
         reading::read(folder, manifest, program)
     }
 

@@ -2,9 +2,9 @@
 
 /// A request's key: its path with its parameters, sorted by name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Key(String);
+pub(crate) struct RequestKey(String);
 
-impl Key {
+impl RequestKey {
     /// The key as text, as in `report?by=line&view=npt`.
     pub(crate) fn text(&self) -> &str {
         &self.0
@@ -12,18 +12,20 @@ impl Key {
 }
 
 /// The key of a request with these parameters; empty ones are left out, several of one name keep their order.
-pub(crate) fn key_of(path: &str, parameters: &[(&str, &str)]) -> Key {
+pub(crate) fn key_of(path: &str, parameters: &[(&str, &str)]) -> RequestKey {
     let mut pairs: Vec<_> = parameters.iter().filter(|(_, value)| !value.is_empty()).collect();
     pairs.sort_by_key(|(name, _)| *name);
-    let pairs: Vec<String> =
-        pairs.iter().map(|(name, value)| format!("{}={}", encoded(name), encoded(value))).collect();
-    Key(if pairs.is_empty() { path.to_owned() } else { format!("{path}?{}", pairs.join("&")) })
+    let pairs: Vec<String> = pairs
+        .iter()
+        .map(|(name, value)| format!("{}={}", encoded(name.as_bytes()), encoded(value.as_bytes())))
+        .collect();
+    RequestKey(if pairs.is_empty() { path.to_owned() } else { format!("{path}?{}", pairs.join("&")) })
 }
 
 /// As `encodeURIComponent` does it.
-fn encoded(text: &str) -> String {
+pub(crate) fn encoded(text: &[u8]) -> String {
     let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
+    for &byte in text {
         if byte.is_ascii_alphanumeric() || b"-_.!~*'()".contains(&byte) {
             encoded.push(char::from(byte));
         } else {

@@ -1,26 +1,28 @@
 //! What is replied to a request: JSON, made of what the recording answers.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::time::Duration;
 
 use axum::body::Bytes;
-use longpole_answer::{Cache, Course, Memory, Recording, Stretch, WindowQuestion};
+use longpole_answer::{Cache, CurveRequest, Recording, TimeRange, ValueCache, WindowQuestion};
 use longpole_report::{View, registry_json};
 use serde::Serialize;
 
-use crate::address::Key;
-use crate::refusal::Refusal;
+use crate::address::RequestKey;
+use crate::refusal::RequestRefusal;
 use crate::request::Request;
-use crate::source::{self, Place, Source};
+use crate::source::{self, SourceAnswer, SourceDirectory};
 
 /// A recording with what is needed to answer requests about it.
 #[derive(Debug)]
 pub(crate) struct Answers {
     recording: Recording,
-    places: Vec<Place>,
+    places: Vec<SourceDirectory>,
     /// Answers given before, in this process and on disk.
-    given: Memory<Key, Bytes>,
+    given: ValueCache<RequestKey, Bytes>,
     cache: Option<Cache>,
     is_export: bool,
+    keep_alive: Option<Duration>,
 }
 
 /// Answers that are kept in memory, and the most bytes of one that is kept there and on disk.
@@ -28,40 +30,48 @@ const KEPT: usize = 64;
 const LARGEST_KEPT: usize = 4 << 20;
 
 /// Why there is nothing to be kept.
-enum Unkept {
+enum NotCached {
     /// An answer that would push out many others.
     Large(Bytes),
     /// No answer.
-    Refused(Refusal),
+    Refused(RequestRefusal),
 }
 
 /// What was recorded, as the page's head shows it.
 #[derive(Serialize)]
-struct Head<'a> {
+struct PageHead<'a> {
     longpole: &'static str,
     name: String,
     command: &'a [String],
     elapsed_seconds: f64,
     is_export: bool,
-    views: Vec<Described>,
+    /// How often an open page asks for this, so that it is known to be open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    keep_alive_seconds: Option<f64>,
+    views: Vec<ViewDescription>,
 }
 
 /// A view of `api/report`.
 #[derive(Serialize)]
-struct Described {
+struct ViewDescription {
     name: &'static str,
     about: &'static str,
 }
 
 impl Answers {
     /// Of this recording, with sources from these places.
-    pub(crate) fn new(recording: Recording, places: Vec<Place>) -> Answers {
+    pub(crate) fn new(recording: Recording, places: Vec<SourceDirectory>) -> Answers {
         let cache = recording.cache();
-        Answers { recording, places, given: Memory::of(KEPT), cache, is_export: false }
+        Answers { recording, places, given: ValueCache::of(KEPT), cache, is_export: false, keep_alive: None }
+    }
+
+    /// The same, where an open page has to ask every so often.
+    pub(crate) fn kept_alive(self, keep_alive: Option<Duration>) -> Answers {
+        Answers { keep_alive, ..self }
     }
 
     /// The same for a file that holds its answers.
-    pub(crate) fn exported(recording: Recording, places: Vec<Place>) -> Answers {
+    pub(crate) fn exported(recording: Recording, places: Vec<SourceDirectory>) -> Answers {
         Answers { is_export: true, ..Answers::new(recording, places) }
     }
 
@@ -71,27 +81,27 @@ impl Answers {
     }
 
     /// The answer as JSON. What takes a reading of the recording, and can be asked for again, is remembered.
-    pub(crate) fn answer(&self, request: Request) -> Result<Bytes, Refusal> {
+    pub(crate) fn answer(&self, request: Request) -> Result<Bytes, RequestRefusal> {
         let request = self.simplified(request)?;
         let is_remembered = match &request {
             Request::Report(..) | Request::WhatIf(_) | Request::Metrics(_) => true,
             // Who pans and zooms asks for a window once; the whole run is what all begin with.
-            Request::Timeline(question) => question.stretch == Stretch::default(),
-            Request::Curve(course) => course.stretch == Stretch::default(),
+            Request::Timeline(question) => question.stretch == TimeRange::default(),
+            Request::Curve(course) => course.stretch == TimeRange::default(),
             _ => false,
         };
         if is_remembered { self.remembered(&request) } else { self.made(&request).map(Bytes::from) }
     }
 
-    fn remembered(&self, request: &Request) -> Result<Bytes, Refusal> {
+    fn remembered(&self, request: &Request) -> Result<Bytes, RequestRefusal> {
         let key = request.key();
         let given = self.given.get_or(key.clone(), || {
             if let Some(answer) = self.cache.as_ref().and_then(|cache| cache.get(key.text())) {
                 return Ok(Bytes::from(answer));
             }
-            let answer = self.made(request).map_err(Unkept::Refused)?;
+            let answer = self.made(request).map_err(NotCached::Refused)?;
             if answer.len() > LARGEST_KEPT {
-                return Err(Unkept::Large(answer.into()));
+                return Err(NotCached::Large(answer.into()));
             }
             // Who exports asks for more than anybody looks at.
             if let Some(cache) = self.cache.as_ref().filter(|_| !self.is_export) {
@@ -100,12 +110,12 @@ impl Answers {
             Ok(answer.into())
         });
         match given {
-            Ok(answer) | Err(Unkept::Large(answer)) => Ok(answer),
-            Err(Unkept::Refused(refusal)) => Err(refusal),
+            Ok(answer) | Err(NotCached::Large(answer)) => Ok(answer),
+            Err(NotCached::Refused(refusal)) => Err(refusal),
         }
     }
 
-    fn made(&self, request: &Request) -> Result<String, Refusal> {
+    fn made(&self, request: &Request) -> Result<String, RequestRefusal> {
         Ok(match request {
             Request::Recording => json(&self.head()?),
             Request::Help => registry_json(),
@@ -121,9 +131,9 @@ impl Answers {
     }
 
     /// The request without ends of a window that are the run's own, so that all ask the same who ask for all of it.
-    fn simplified(&self, request: Request) -> Result<Request, Refusal> {
+    fn simplified(&self, request: Request) -> Result<Request, RequestRefusal> {
         let elapsed = self.recording.elapsed_seconds()?;
-        let simple = |Stretch { from, to }: Stretch| Stretch {
+        let simple = |TimeRange { from, to }: TimeRange| TimeRange {
             from: from.filter(|from| from.value() > 0.0),
             to: to.filter(|to| to.value() < elapsed),
         };
@@ -131,36 +141,42 @@ impl Answers {
             Request::Timeline(question) => {
                 Request::Timeline(WindowQuestion { stretch: simple(question.stretch), ..question })
             }
-            Request::Curve(course) => Request::Curve(Course { stretch: simple(course.stretch), ..course }),
+            Request::Curve(course) => {
+                Request::Curve(CurveRequest { stretch: simple(course.stretch), ..course })
+            }
             request => request,
         })
     }
 
-    fn head(&self) -> Result<Head<'_>, Refusal> {
+    fn head(&self) -> Result<PageHead<'_>, RequestRefusal> {
         let manifest = self.recording.manifest();
-        let views = View::ALL.iter().map(|view| Described { name: view.name(), about: view.about() });
-        Ok(Head {
+        let views = View::ALL.iter().map(|view| ViewDescription { name: view.name(), about: view.about() });
+        Ok(PageHead {
             longpole: env!("CARGO_PKG_VERSION"),
             name: name_of(self.recording.folder().path()),
             command: &manifest.command,
             elapsed_seconds: self.recording.elapsed_seconds()?,
             is_export: self.is_export,
+            keep_alive_seconds: self.keep_alive.map(|time| time.as_secs_f64()),
             views: views.collect(),
         })
     }
 
-    fn source(&self, file: &str) -> Result<Source, Refusal> {
+    fn source(&self, file: &str) -> Result<SourceAnswer, RequestRefusal> {
         let trace = self.recording.trace()?;
         if !trace.paths().procedures().iter().any(|procedure| procedure.file == file) {
-            return Err(Refusal::missing(format!("show {file}: the recording names no such source file")));
+            return Err(RequestRefusal::missing(format!(
+                "show {file}: the recording names no such source file"
+            )));
         }
         let folder = self.recording.folder();
         // A damaged list of copies is no reason not to look elsewhere.
         if let Ok(Some(kept)) = folder.source(file) {
-            return source::shown(file, &folder.path().join("sources"), &kept);
+            return Ok(source::shown(file, &folder.path().join("sources"), &kept));
         }
-        let origin = PathBuf::from(&self.recording.manifest().working_directory);
-        source::read(file, &self.places, &origin)
+        let sources = folder.sources().ok().flatten().unwrap_or_default();
+        let refused = sources.refused.iter().find(|refused| refused.path == file);
+        source::read(file, &self.places, refused.map(|refused| refused.reason.as_str()))
     }
 }
 
@@ -177,6 +193,7 @@ fn name_of(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::path::PathBuf;
 
     use longpole_testkit::Drawing;
     use tempfile::TempDir;
@@ -190,7 +207,7 @@ mod tests {
         (folder, path)
     }
 
-    fn ask(answers: &Answers, name: &str, query: &str) -> Result<String, Refusal> {
+    fn ask(answers: &Answers, name: &str, query: &str) -> Result<String, RequestRefusal> {
         let answer = answers.answer(Request::parse(name, query).unwrap())?;
         Ok(String::from_utf8(answer.to_vec()).unwrap())
     }

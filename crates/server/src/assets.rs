@@ -18,7 +18,7 @@ use flate2::write::GzEncoder;
 #[exclude = "*.LICENSE"]
 #[exclude = "*.ts"]
 #[exclude = ".*"]
-struct Files;
+struct AssetFiles;
 
 /// A file of the page.
 pub(crate) struct Asset {
@@ -29,7 +29,7 @@ pub(crate) struct Asset {
 /// The file of this name, as `views/tree.js`.
 pub(crate) fn asset(name: &str) -> Option<Asset> {
     let content_type = content_type(name)?;
-    let file = Files::get(name)?;
+    let file = AssetFiles::get(name)?;
     Some(Asset { bytes: file.data, content_type })
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn compressed(bytes: &[u8]) -> Vec<u8> {
 
 /// The names of all files, sorted.
 pub(crate) fn names() -> impl Iterator<Item = String> {
-    let mut names: Vec<String> = Files::iter().map(Cow::into_owned).collect();
+    let mut names: Vec<String> = AssetFiles::iter().map(Cow::into_owned).collect();
     names.sort_unstable();
     names.into_iter()
 }
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn every_embedded_file_has_a_kind() {
-        for name in Files::iter() {
+        for name in AssetFiles::iter() {
             assert!(asset(&name).is_some(), "{name}");
         }
     }

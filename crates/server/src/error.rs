@@ -27,9 +27,17 @@ pub enum Error {
         /// What the system said.
         reason: String,
     },
-    /// Serving ended by itself.
+    /// What the system refuses a server.
     #[error("serve the page")]
     Serve(#[source] io::Error),
+    /// The file that leads the browser to the page.
+    #[error("write {}", path.display())]
+    Redirect {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// The recording cannot be read to its end.
     #[error("{what}")]
     Export {

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use longpole_answer::{Course, Question, Recording, Stretch, WindowQuestion};
+use longpole_answer::{CurveRequest, Question, Recording, TimeRange, WindowQuestion};
 use longpole_metrics::{By, Weight};
 use longpole_report::{Report, Row, View};
 
@@ -13,9 +13,9 @@ use crate::answers::Answers;
 use crate::assets::compressed;
 use crate::bundle::bundled;
 use crate::error::{Error, Result};
-use crate::refusal::Refusal;
+use crate::refusal::RequestRefusal;
 use crate::request::{BY, Request};
-use crate::source::Place;
+use crate::source::SourceDirectory;
 
 /// Waits that are explained in full, and objects, procedures and threads that are told of alone.
 const EXPLAINED: usize = 50;
@@ -54,26 +54,42 @@ const CURVES: [&str; 9] = [
 ///
 /// # Errors
 /// [`Error::Answer`] when the recording cannot be read.
-pub fn export(recording: Recording, sources: Vec<Place>) -> Result<String> {
+pub fn export(recording: Recording, sources: Vec<SourceDirectory>) -> Result<ExportedPage> {
     recording.trace()?;
-    let mut collection =
-        Collection { answers: Answers::exported(recording, sources), held: BTreeMap::new(), bytes: 0 };
+    let mut collection = ExportedAnswers {
+        answers: Answers::exported(recording, sources),
+        held: BTreeMap::new(),
+        bytes: 0,
+        files: vec![],
+    };
     collection.ask_what_all_begin_with()?;
     collection.ask_for_tables()?;
     collection.ask_for_outside()?;
     collection.ask_for_single_things()?;
-    bundled(&compressed(&collection.json()))
+    let text = bundled(&compressed(&collection.json()))?;
+    Ok(ExportedPage { text, sources: collection.files })
+}
+
+/// A page as one file, with what it holds of other files.
+#[derive(Clone, Debug)]
+pub struct ExportedPage {
+    /// The page.
+    pub text: String,
+    /// The source files in it: what the recording calls each.
+    pub sources: Vec<String>,
 }
 
 /// Answers by their keys.
-struct Collection {
+struct ExportedAnswers {
     answers: Answers,
     held: BTreeMap<String, String>,
     /// Compressed, each alone: somewhat more than together.
     bytes: usize,
+    /// Source files that are held.
+    files: Vec<String>,
 }
 
-impl Collection {
+impl ExportedAnswers {
     /// Asks, and keeps the answer under the request's key; says whether there was room for it. A question that has no
     /// answer in this recording is left out, as the page shows none.
     fn ask(&mut self, request: Request) -> Result<bool> {
@@ -115,8 +131,8 @@ impl Collection {
 
     fn ask_for_curve(&mut self, metric: &str, bins: u32) -> Result<bool> {
         let (metric, node, define) = (metric.to_owned(), "program".to_owned(), Vec::new());
-        let stretch = Stretch::default();
-        self.ask(Request::Curve(Course { metric, node, stretch, bins, io_idle: false, define }))
+        let stretch = TimeRange::default();
+        self.ask(Request::Curve(CurveRequest { metric, node, stretch, bins, io_idle: false, define }))
     }
 
     /// What metrics from outside and derived ones are, and the curves of the program, as long as there is room.
@@ -139,7 +155,7 @@ impl Collection {
     fn ask_for_frame(&mut self) -> Result<()> {
         let mut bins = MOST_BINS;
         loop {
-            let stretch = Stretch::default();
+            let stretch = TimeRange::default();
             let question =
                 WindowQuestion { stretch, bins, first: 0, count: None, weight: Weight::Cpu, io_idle: false };
             let request = Request::Timeline(question);
@@ -208,7 +224,12 @@ impl Collection {
             }
         }
         for file in files {
-            self.ask(Request::Source(file))?;
+            let request = Request::Source(file.clone());
+            let key = request.key().text().to_owned();
+            self.ask(request)?;
+            if self.held.contains_key(&key) {
+                self.files.push(file);
+            }
         }
         Ok(())
     }
@@ -271,6 +292,6 @@ fn named(kind: &str, row: &Row) -> Vec<String> {
     }
 }
 
-fn failed(refusal: Refusal) -> Error {
+fn failed(refusal: RequestRefusal) -> Error {
     Error::Export { what: refusal.what, hints: refusal.hints }
 }

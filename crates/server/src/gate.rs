@@ -1,4 +1,4 @@
-//! Who is heard: requests for this address, with the token in their path. What goes out is fenced in by headers.
+//! Who is heard: requests for this address, with the token in their path and without a body. What goes out is fenced in by headers.
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -6,12 +6,14 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::token::Token;
+use crate::viewers::LastRequest;
 
 /// What a request has to have.
 #[derive(Clone)]
-pub(crate) struct Gate {
+pub(crate) struct RequestGuard {
     token: Token,
     port: u16,
+    last: LastRequest,
 }
 
 /// The page may load its own files, ask its own server, and nothing else. uPlot and the page set styles from scripts by the
@@ -27,9 +29,10 @@ const FENCE: [(HeaderName, &str); 5] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
-impl Gate {
-    pub(crate) fn new(token: Token, port: u16) -> Gate {
-        Gate { token, port }
+impl RequestGuard {
+    /// Every request that is heard is noted in `last`.
+    pub(crate) fn new(token: Token, port: u16, last: LastRequest) -> RequestGuard {
+        RequestGuard { token, port, last }
     }
 
     /// Why the request is not heard.
@@ -40,7 +43,10 @@ impl Gate {
         }
         let claimed = path.split('/').nth(1).unwrap_or_default();
         let wrong = "the address lacks the right token: open the one that `longpole view` printed\n";
-        (!self.token.is(claimed)).then_some((StatusCode::FORBIDDEN, wrong))
+        if !self.token.is(claimed) {
+            return Some((StatusCode::FORBIDDEN, wrong));
+        }
+        has_body(headers).then_some((StatusCode::PAYLOAD_TOO_LARGE, "no request has a body here\n"))
     }
 
     fn is_host(&self, headers: &HeaderMap) -> bool {
@@ -55,11 +61,23 @@ impl Gate {
     }
 }
 
-/// Hears the request or refuses it plainly.
-pub(crate) async fn pass(State(gate): State<Gate>, request: Request, next: Next) -> Response {
+/// Whether anything follows the header: questions are in the path alone.
+fn has_body(headers: &HeaderMap) -> bool {
+    let is_empty = headers.get(header::CONTENT_LENGTH).is_none_or(|length| length == "0");
+    !is_empty || headers.contains_key(header::TRANSFER_ENCODING)
+}
+
+/// Hears the request or refuses it plainly. After a refusal the connection is closed: nothing more of it is read.
+pub(crate) async fn pass(State(gate): State<RequestGuard>, request: Request, next: Next) -> Response {
     let mut response = match gate.refusal(request.uri().path(), request.headers()) {
-        Some(refusal) => refusal.into_response(),
-        None => next.run(request).await,
+        Some(refusal) => ([(header::CONNECTION, "close")], refusal).into_response(),
+        None => {
+            gate.last.note();
+            let response = next.run(request).await;
+            // A question that took long counts from its answer.
+            gate.last.note();
+            response
+        }
     };
     for (name, value) in FENCE {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
@@ -71,7 +89,7 @@ pub(crate) async fn pass(State(gate): State<Gate>, request: Request, next: Next)
 mod tests {
     use super::*;
 
-    fn refused(gate: &Gate, path: &str, hosts: &[&str]) -> Option<u16> {
+    fn refused(gate: &RequestGuard, path: &str, hosts: &[&str]) -> Option<u16> {
         let mut headers = HeaderMap::new();
         for host in hosts {
             headers.append(header::HOST, HeaderValue::from_str(host).unwrap());
@@ -83,7 +101,7 @@ mod tests {
     fn only_requests_for_this_address_are_heard() {
         let token = Token::random().unwrap();
         let path = format!("/{}/", token.text());
-        let gate = Gate::new(token, 4321);
+        let gate = RequestGuard::new(token, 4321, LastRequest::default());
         for host in ["127.0.0.1:4321", "localhost:4321", "[::1]:4321"] {
             assert_eq!(refused(&gate, &path, &[host]), None, "{host}");
         }
@@ -100,14 +118,17 @@ mod tests {
     fn the_port_may_be_left_out_where_browsers_leave_it_out() {
         let token = Token::random().unwrap();
         let path = format!("/{}/", token.text());
-        assert_eq!(refused(&Gate::new(token, 80), &path, &["localhost"]), None);
+        assert_eq!(
+            refused(&RequestGuard::new(token, 80, LastRequest::default()), &path, &["localhost"]),
+            None
+        );
     }
 
     #[test]
     fn without_the_token_nothing_is_heard() {
         let token = Token::random().unwrap();
         let text = token.text().to_owned();
-        let gate = Gate::new(token, 4321);
+        let gate = RequestGuard::new(token, 4321, LastRequest::default());
         for path in [
             "/",
             "",
@@ -120,5 +141,22 @@ mod tests {
             assert_eq!(refused(&gate, path, &["127.0.0.1:4321"]), Some(403), "{path}");
         }
         assert_eq!(refused(&gate, &format!("/{text}/api/help"), &["127.0.0.1:4321"]), None);
+    }
+
+    #[test]
+    fn a_request_with_a_body_is_refused() {
+        let token = Token::random().unwrap();
+        let path = format!("/{}/", token.text());
+        let gate = RequestGuard::new(token, 4321, LastRequest::default());
+        let with = |name: HeaderName, value: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::HOST, HeaderValue::from_static("127.0.0.1:4321"));
+            headers.insert(name, HeaderValue::from_static(value));
+            gate.refusal(&path, &headers).map(|(status, _)| status.as_u16())
+        };
+        assert_eq!(with(header::CONTENT_LENGTH, "0"), None);
+        assert_eq!(with(header::CONTENT_LENGTH, "1"), Some(413));
+        assert_eq!(with(header::CONTENT_LENGTH, "99999999999999999999999"), Some(413));
+        assert_eq!(with(header::TRANSFER_ENCODING, "chunked"), Some(413));
     }
 }

@@ -10,17 +10,23 @@ mod address;
 mod answers;
 mod assets;
 mod bundle;
+mod connection;
 mod error;
 mod export;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod gate;
 mod parameters;
+mod redirect;
 mod refusal;
 mod request;
 mod server;
 mod source;
 mod token;
+mod viewers;
 
 pub use error::{Error, Result};
-pub use export::export;
-pub use server::{Options, Server};
-pub use source::{Mapping, Place};
+pub use export::{ExportedPage, export};
+pub use redirect::RedirectFile;
+pub use server::{Server, ServerOptions, SessionEnd};
+pub use source::{SourceDirectory, SourceMapping};

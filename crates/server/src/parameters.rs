@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::refusal::Refusal;
+use crate::refusal::RequestRefusal;
 
 /// Parameters that were not taken yet.
 #[derive(Debug)]
@@ -16,11 +16,13 @@ impl Parameters {
     }
 
     /// The one of this name.
-    pub(crate) fn take(&mut self, name: &str) -> Result<Option<String>, Refusal> {
+    pub(crate) fn take(&mut self, name: &str) -> Result<Option<String>, RequestRefusal> {
         let mut values = self.take_all(name);
         match values.len() {
             0 | 1 => Ok(values.pop()),
-            _ => Err(Refusal::wrong(format!("understand the request: `{name}` stands in it more than once"))),
+            _ => Err(RequestRefusal::wrong(format!(
+                "understand the request: `{name}` stands in it more than once"
+            ))),
         }
     }
 
@@ -31,35 +33,38 @@ impl Parameters {
     }
 
     /// The one of this name, which has to be there.
-    pub(crate) fn need(&mut self, name: &str) -> Result<String, Refusal> {
-        self.take(name)?.ok_or_else(|| Refusal::wrong(format!("understand the request: it needs `{name}`")))
+    pub(crate) fn need(&mut self, name: &str) -> Result<String, RequestRefusal> {
+        self.take(name)?
+            .ok_or_else(|| RequestRefusal::wrong(format!("understand the request: it needs `{name}`")))
     }
 
     /// The one of this name, as a number.
-    pub(crate) fn number<N: FromStr>(&mut self, name: &str) -> Result<Option<N>, Refusal> {
+    pub(crate) fn number<N: FromStr>(&mut self, name: &str) -> Result<Option<N>, RequestRefusal> {
         let number = |text: String| {
-            let wrong = || Refusal::wrong(format!("understand `{name}`: `{text}` is no such number"));
+            let wrong = || RequestRefusal::wrong(format!("understand `{name}`: `{text}` is no such number"));
             text.parse().map_err(|_| wrong())
         };
         self.take(name)?.map(number).transpose()
     }
 
     /// The one of this name as a choice between words; the first one is the default.
-    pub(crate) fn choice<V: Copy>(&mut self, name: &str, choices: &[(&str, V)]) -> Result<V, Refusal> {
+    pub(crate) fn choice<V: Copy>(&mut self, name: &str, choices: &[(&str, V)]) -> Result<V, RequestRefusal> {
         let first = choices.first().expect("there are choices").1;
         let Some(text) = self.take(name)? else { return Ok(first) };
         let found = choices.iter().find(|(word, _)| *word == text);
         found.map(|&(_, value)| value).ok_or_else(|| {
             let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
-            Refusal::wrong(format!("understand `{name}`: `{text}` is none of {}", words.join(", ")))
+            RequestRefusal::wrong(format!("understand `{name}`: `{text}` is none of {}", words.join(", ")))
         })
     }
 
     /// Nothing is left.
-    pub(crate) fn end(self) -> Result<(), Refusal> {
+    pub(crate) fn end(self) -> Result<(), RequestRefusal> {
         match self.0.first() {
             None => Ok(()),
-            Some((name, _)) => Err(Refusal::wrong(format!("understand the request: it takes no `{name}`"))),
+            Some((name, _)) => {
+                Err(RequestRefusal::wrong(format!("understand the request: it takes no `{name}`")))
+            }
         }
     }
 }

@@ -5,26 +5,26 @@ use longpole_answer::told;
 
 /// What is replied instead of an answer.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Refusal {
+pub(crate) struct RequestRefusal {
     pub(crate) status: StatusCode,
     /// Completes "failed to …".
     pub(crate) what: String,
     pub(crate) hints: Vec<String>,
 }
 
-impl Refusal {
+impl RequestRefusal {
     /// A request that makes no sense.
-    pub(crate) fn wrong(what: impl Into<String>) -> Refusal {
-        Refusal { status: StatusCode::BAD_REQUEST, what: what.into(), hints: Vec::new() }
+    pub(crate) fn wrong(what: impl Into<String>) -> RequestRefusal {
+        RequestRefusal { status: StatusCode::BAD_REQUEST, what: what.into(), hints: Vec::new() }
     }
 
     /// A request for what is not there.
-    pub(crate) fn missing(what: impl Into<String>) -> Refusal {
-        Refusal { status: StatusCode::NOT_FOUND, ..Refusal::wrong(what) }
+    pub(crate) fn missing(what: impl Into<String>) -> RequestRefusal {
+        RequestRefusal { status: StatusCode::NOT_FOUND, ..RequestRefusal::wrong(what) }
     }
 
     /// With what to do about it.
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Refusal {
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> RequestRefusal {
         self.hints.push(hint.into());
         self
     }
@@ -41,8 +41,8 @@ impl Refusal {
     }
 }
 
-impl From<longpole_answer::Error> for Refusal {
-    fn from(error: longpole_answer::Error) -> Refusal {
+impl From<longpole_answer::Error> for RequestRefusal {
+    fn from(error: longpole_answer::Error) -> RequestRefusal {
         use longpole_answer::Error;
         let status = match &error {
             Error::Report(_) | Error::Timeline(_) | Error::UnknownMetric { .. } | Error::Definition(_) => {
@@ -53,6 +53,6 @@ impl From<longpole_answer::Error> for Refusal {
             }
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
-        Refusal { status, what: told(&error), hints: error.hints() }
+        RequestRefusal { status, what: told(&error), hints: error.hints() }
     }
 }

@@ -1,12 +1,12 @@
 //! The requests that there are, read from a path and a query.
 
-use longpole_answer::{Course, Question, Seconds, Stretch, Supposition, WindowQuestion};
-use longpole_metrics::{By, Weight};
-use longpole_report::View;
+use longpole_answer::{CurveRequest, Question, Seconds, TimeRange, WhatIfQuestion, WindowQuestion};
+use longpole_metrics::{By, Order, Weight};
+use longpole_report::{Fold, Sort, View};
 
-use crate::address::{Key, key_of};
+use crate::address::{RequestKey, key_of};
 use crate::parameters::Parameters;
-use crate::refusal::Refusal;
+use crate::refusal::RequestRefusal;
 
 /// A request, understood.
 #[derive(Clone, Debug)]
@@ -16,15 +16,15 @@ pub(crate) enum Request {
     /// What a view says.
     Report(View, Question),
     /// What would become of the run.
-    WhatIf(Supposition),
+    WhatIf(WhatIfQuestion),
     /// What threads do in each bin of a window.
     Timeline(WindowQuestion),
     /// Who let whom go on.
-    Wakes(Stretch),
+    Wakes(TimeRange),
     /// What a thread does at a time.
     Moment(u32, Seconds),
     /// A metric over time.
-    Curve(Course),
+    Curve(CurveRequest),
     /// A source file.
     Source(String),
     /// Every metric that has curves, those from outside and those defined with it.
@@ -42,13 +42,22 @@ pub(crate) const BY: [(&str, By); 6] = [
     ("machine", By::Machine),
     ("object", By::Object),
 ];
+const SORT: [(&str, Sort); 2] = [("self", Sort::Own), ("inclusive", Sort::Inclusive)];
+/// What is folded; the first is the view's own way.
+const FOLD: [(&str, Option<Fold>); 4] = [
+    ("default", None),
+    ("none", Some(Fold::None)),
+    ("kernel", Some(Fold::Kernel)),
+    ("libraries", Some(Fold::Libraries)),
+];
 const WEIGHTS: [(&str, Weight); 2] = [("cpu", Weight::Cpu), ("elapsed", Weight::Elapsed)];
 const IO: [(&str, bool); 2] = [("busy", false), ("idle", true)];
+const ORDERS: [(&str, Order); 2] = [("busy", Order::Busy), ("recorded", Order::Recorded)];
 const FLAG: [(&str, bool); 2] = [("0", false), ("1", true)];
 
 impl Request {
     /// The request of this name, the last part of its path, with the parameters of its query.
-    pub(crate) fn parse(name: &str, query: &str) -> Result<Request, Refusal> {
+    pub(crate) fn parse(name: &str, query: &str) -> Result<Request, RequestRefusal> {
         let mut parameters = Parameters::of(query);
         let request = match name {
             "recording" => Request::Recording,
@@ -61,14 +70,14 @@ impl Request {
             "moment" => moment(&mut parameters)?,
             "curve" => curve(&mut parameters)?,
             "source" => Request::Source(parameters.need("file")?),
-            _ => return Err(Refusal::missing(format!("answer `{name}`: there is no such request"))),
+            _ => return Err(RequestRefusal::missing(format!("answer `{name}`: there is no such request"))),
         };
         parameters.end()?;
         Ok(request)
     }
 
     /// The request's key.
-    pub(crate) fn key(&self) -> Key {
+    pub(crate) fn key(&self) -> RequestKey {
         match self {
             Request::Recording => key_of("recording", &[]),
             Request::Help => key_of("help", &[]),
@@ -91,7 +100,11 @@ impl Request {
             Request::WhatIf(supposition) => {
                 let top = number(supposition.top);
                 let phase = supposition.phase.as_deref().unwrap_or_default();
-                let mut parameters = vec![("phase", phase), ("top", top.as_str())];
+                let fold =
+                    unless_first(&FOLD, Some(supposition.fold).filter(|&fold| fold != Fold::default()));
+                let order = unless_first(&ORDERS, supposition.order);
+                let mut parameters =
+                    vec![("phase", phase), ("fold", fold), ("order", order), ("top", top.as_str())];
                 parameters.extend(supposition.changes.iter().map(|change| ("set", change.as_str())));
                 key_of("what-if", &parameters)
             }
@@ -99,15 +112,18 @@ impl Request {
     }
 }
 
-fn report(parameters: &mut Parameters) -> Result<Request, Refusal> {
+fn report(parameters: &mut Parameters) -> Result<Request, RequestRefusal> {
     let name = parameters.need("view")?;
     let view = name.parse().map_err(longpole_answer::Error::from)?;
     let question = Question {
         phase: parameters.take("phase")?,
         of: parameters.take("of")?,
         by: parameters.choice("by", &BY)?,
+        sort: parameters.choice("sort", &SORT)?,
+        fold: parameters.choice("fold", &FOLD)?,
         weight: parameters.choice("weight", &WEIGHTS)?,
         io_idle: parameters.choice("io", &IO)?,
+        order: parameters.choice("order", &ORDERS)?,
         all: parameters.choice("all", &FLAG)?,
         explain: parameters.number("explain")?,
         top: parameters.number("top")?,
@@ -117,17 +133,19 @@ fn report(parameters: &mut Parameters) -> Result<Request, Refusal> {
     Ok(Request::Report(view, question))
 }
 
-fn what_if(parameters: &mut Parameters) -> Result<Request, Refusal> {
+fn what_if(parameters: &mut Parameters) -> Result<Request, RequestRefusal> {
     let changes = parameters.take_all("set");
     if changes.is_empty() {
         let example = "as in `set=procedure:NAME=0.5`";
-        return Err(Refusal::wrong(format!("understand the request: it needs a change, {example}")));
+        return Err(RequestRefusal::wrong(format!("understand the request: it needs a change, {example}")));
     }
     let (phase, top) = (parameters.take("phase")?, parameters.number("top")?);
-    Ok(Request::WhatIf(Supposition { changes, phase, top }))
+    let fold = parameters.choice("fold", &FOLD)?.unwrap_or_default();
+    let order = parameters.choice("order", &ORDERS)?;
+    Ok(Request::WhatIf(WhatIfQuestion { changes, phase, fold, order, top }))
 }
 
-fn timeline(parameters: &mut Parameters) -> Result<Request, Refusal> {
+fn timeline(parameters: &mut Parameters) -> Result<Request, RequestRefusal> {
     Ok(Request::Timeline(WindowQuestion {
         stretch: stretch(parameters)?,
         bins: bins(parameters)?,
@@ -138,15 +156,15 @@ fn timeline(parameters: &mut Parameters) -> Result<Request, Refusal> {
     }))
 }
 
-fn moment(parameters: &mut Parameters) -> Result<Request, Refusal> {
-    let missing = |name| Refusal::wrong(format!("understand the request: it needs `{name}`"));
+fn moment(parameters: &mut Parameters) -> Result<Request, RequestRefusal> {
+    let missing = |name| RequestRefusal::wrong(format!("understand the request: it needs `{name}`"));
     let thread = parameters.number("thread")?.ok_or_else(|| missing("thread"))?;
     let time = time(parameters, "time")?.ok_or_else(|| missing("time"))?;
     Ok(Request::Moment(thread, time))
 }
 
-fn curve(parameters: &mut Parameters) -> Result<Request, Refusal> {
-    Ok(Request::Curve(Course {
+fn curve(parameters: &mut Parameters) -> Result<Request, RequestRefusal> {
+    Ok(Request::Curve(CurveRequest {
         metric: parameters.need("metric")?,
         node: parameters.need("node")?,
         stretch: stretch(parameters)?,
@@ -156,28 +174,28 @@ fn curve(parameters: &mut Parameters) -> Result<Request, Refusal> {
     }))
 }
 
-fn time(parameters: &mut Parameters, name: &str) -> Result<Option<Seconds>, Refusal> {
+fn time(parameters: &mut Parameters, name: &str) -> Result<Option<Seconds>, RequestRefusal> {
     let Some(seconds) = parameters.number(name)? else { return Ok(None) };
-    let wrong = || Refusal::wrong(format!("understand `{name}`: {seconds} is no time of the run"));
+    let wrong = || RequestRefusal::wrong(format!("understand `{name}`: {seconds} is no time of the run"));
     Seconds::new(seconds).map(Some).ok_or_else(wrong)
 }
 
-fn bins(parameters: &mut Parameters) -> Result<u32, Refusal> {
-    let missing = || Refusal::wrong("understand the request: it needs `bins`");
+fn bins(parameters: &mut Parameters) -> Result<u32, RequestRefusal> {
+    let missing = || RequestRefusal::wrong("understand the request: it needs `bins`");
     parameters.number("bins")?.filter(|&bins| bins > 0).ok_or_else(missing)
 }
 
-fn stretch(parameters: &mut Parameters) -> Result<Stretch, Refusal> {
-    let stretch = Stretch { from: time(parameters, "from")?, to: time(parameters, "to")? };
+fn stretch(parameters: &mut Parameters) -> Result<TimeRange, RequestRefusal> {
+    let stretch = TimeRange { from: time(parameters, "from")?, to: time(parameters, "to")? };
     match (stretch.from, stretch.to) {
         (from, Some(to)) if from.is_some_and(|from| from >= to) || to.value() == 0.0 => {
-            Err(Refusal::wrong("understand the request: `from` is not before `to`"))
+            Err(RequestRefusal::wrong("understand the request: `from` is not before `to`"))
         }
         _ => Ok(stretch),
     }
 }
 
-fn timeline_key(question: &WindowQuestion) -> Key {
+fn timeline_key(question: &WindowQuestion) -> RequestKey {
     let (from, to) = ends(question.stretch);
     let (bins, first) = (question.bins.to_string(), number(Some(question.first).filter(|&first| first > 0)));
     let count = number(question.count);
@@ -195,7 +213,7 @@ fn timeline_key(question: &WindowQuestion) -> Key {
     )
 }
 
-fn curve_key(course: &Course) -> Key {
+fn curve_key(course: &CurveRequest) -> RequestKey {
     let (from, to) = ends(course.stretch);
     let bins = course.bins.to_string();
     let io = if course.io_idle { "idle" } else { "" };
@@ -207,12 +225,12 @@ fn curve_key(course: &Course) -> Key {
 }
 
 /// Begin and end as they stand in keys.
-fn ends(stretch: Stretch) -> (String, String) {
+fn ends(stretch: TimeRange) -> (String, String) {
     let text = |end: Option<Seconds>| end.map_or(String::new(), |end| end.value().to_string());
     (text(stretch.from), text(stretch.to))
 }
 
-fn report_key(view: View, question: &Question) -> Key {
+fn report_key(view: View, question: &Question) -> RequestKey {
     let (explain, top) = (number(question.explain), number(question.top));
     let flag = |is_set: bool, word| if is_set { word } else { "" };
     let mut parameters = vec![
@@ -220,8 +238,11 @@ fn report_key(view: View, question: &Question) -> Key {
         ("phase", question.phase.as_deref().unwrap_or_default()),
         ("of", question.of.as_deref().unwrap_or_default()),
         ("by", unless_first(&BY, question.by)),
+        ("sort", unless_first(&SORT, question.sort)),
+        ("fold", unless_first(&FOLD, question.fold)),
         ("weight", unless_first(&WEIGHTS, question.weight)),
         ("io", flag(question.io_idle, "idle")),
+        ("order", unless_first(&ORDERS, question.order)),
         ("all", flag(question.all, "1")),
         ("explain", &explain),
         ("top", &top),
@@ -299,7 +320,8 @@ mod tests {
         assert!(refused("report", "view=npt&by=lock").contains("none of procedure, line"));
         assert!(refused("report", "view=npt&explain=x").contains("`x`"));
         assert!(refused("report", "view=npt&view=waits").contains("more than once"));
-        assert!(refused("report", "view=npt&sort=x").contains("no `sort`"));
+        assert!(refused("report", "view=npt&sort=x").contains("none of self, inclusive"));
+        assert!(refused("report", "view=npt&nonsense=x").contains("no `nonsense`"));
         assert!(refused("what-if", "").contains("needs a change"));
         assert!(refused("timeline", "").contains("needs `bins`"));
         assert!(refused("timeline", "bins=0").contains("needs `bins`"));

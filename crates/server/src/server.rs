@@ -16,27 +16,40 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::answers::Answers;
 use crate::assets::{asset, compressed_asset};
+use crate::connection::{LIMITS, accept};
 use crate::error::{Error, Result};
-use crate::gate::{Gate, pass};
-use crate::refusal::Refusal;
+use crate::gate::{RequestGuard, pass};
+use crate::refusal::RequestRefusal;
 use crate::request::Request;
-use crate::source::Place;
+use crate::source::SourceDirectory;
 use crate::token::Token;
+use crate::viewers::{LastRequest, keep_alive};
 
 /// How long the address waits for the events. Longer readings do not keep anybody from answers that are remembered.
 const PATIENCE: Duration = Duration::from_millis(300);
 
 /// What is served, and where.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct ServerOptions {
     /// The recording's folder.
     pub recording: PathBuf,
     /// The port; 0 for any that is free.
     pub port: u16,
     /// Where sources may lie beside the places that the recording names.
-    pub sources: Vec<Place>,
+    pub sources: Vec<SourceDirectory>,
     /// Files that describe metrics, beside those of the recording.
     pub metric_files: Vec<MetricFile>,
+    /// Time after the last request of a page after which serving ends; `None` for never.
+    pub idle_exit: Option<Duration>,
+}
+
+/// Why serving ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionEnd {
+    /// The process was interrupted or told to end.
+    Interrupted,
+    /// No page has been open for [`ServerOptions::idle_exit`].
+    Idle,
 }
 
 /// A server that listens already.
@@ -45,6 +58,7 @@ pub struct Server {
     port: u16,
     token: Token,
     answers: Arc<Answers>,
+    idle_exit: Option<Duration>,
 }
 
 impl Server {
@@ -53,15 +67,16 @@ impl Server {
     /// # Errors
     /// [`Error::Answer`], [`Error::Listen`], [`Error::Random`]. A large recording that cannot be read to its end is found
     /// out later, by those who ask.
-    pub fn bind(options: Options) -> Result<Server> {
+    pub fn bind(options: ServerOptions) -> Result<Server> {
         let recording = Recording::open(&options.recording)?.with_metric_files(options.metric_files);
         let refused = |source| Error::Listen { port: options.port, source };
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port)).map_err(refused)?;
         listener.set_nonblocking(true).map_err(refused)?;
         let port = listener.local_addr().map_err(refused)?.port();
-        let answers = Arc::new(Answers::new(recording, options.sources));
+        let answers = Answers::new(recording, options.sources).kept_alive(options.idle_exit.map(keep_alive));
+        let answers = Arc::new(answers);
         begin_to_read(&answers)?;
-        Ok(Server { listener, port, token: Token::random()?, answers })
+        Ok(Server { listener, port, token: Token::random()?, answers, idle_exit: options.idle_exit })
     }
 
     /// The page's address.
@@ -76,11 +91,11 @@ impl Server {
         self.answers.recording()
     }
 
-    /// Serves until the process is interrupted or told to end.
+    /// Serves until the process is interrupted or told to end, or no page is open any more.
     ///
     /// # Errors
     /// [`Error::Serve`].
-    pub fn run(self) -> Result<()> {
+    pub fn run(self) -> Result<SessionEnd> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(Error::Serve)?;
         let done = runtime.block_on(self.serve());
@@ -89,15 +104,17 @@ impl Server {
         done
     }
 
-    async fn serve(self) -> Result<()> {
+    async fn serve(self) -> Result<SessionEnd> {
         let mut interrupt = signal(SignalKind::interrupt()).map_err(Error::Serve)?;
         let mut terminate = signal(SignalKind::terminate()).map_err(Error::Serve)?;
         let listener = tokio::net::TcpListener::from_std(self.listener).map_err(Error::Serve)?;
-        let router = router(self.answers, Gate::new(self.token, self.port));
+        let last = LastRequest::default();
+        let router = router(self.answers, RequestGuard::new(self.token, self.port, last.clone()));
         tokio::select! {
-            served = axum::serve(listener, router) => served.map_err(Error::Serve),
-            _ = interrupt.recv() => Ok(()),
-            _ = terminate.recv() => Ok(()),
+            never = accept(listener, router, LIMITS) => match never {},
+            _ = interrupt.recv() => Ok(SessionEnd::Interrupted),
+            _ = terminate.recv() => Ok(SessionEnd::Interrupted),
+            () = last.idle(self.idle_exit) => Ok(SessionEnd::Idle),
         }
     }
 }
@@ -115,7 +132,7 @@ fn begin_to_read(answers: &Arc<Answers>) -> Result<()> {
     }
 }
 
-fn router(answers: Arc<Answers>, gate: Gate) -> Router {
+fn router(answers: Arc<Answers>, gate: RequestGuard) -> Router {
     Router::new()
         .route(
             "/{token}",
@@ -140,9 +157,9 @@ async fn api(
         answers.answer(request)
     });
     let lost = |_| {
-        Err(Refusal {
+        Err(RequestRefusal {
             status: StatusCode::INTERNAL_SERVER_ERROR,
-            ..Refusal::wrong("answer: longpole has a defect")
+            ..RequestRefusal::wrong("answer: longpole has a defect")
         })
     };
     let (status, body) = match answer.await.unwrap_or_else(lost) {

@@ -7,7 +7,7 @@ use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
 use framehop::{Error, ExplicitModuleSectionInfo, FrameAddress, Module, Unwinder as _};
 
 use crate::go_functions::is_go;
-use crate::image::{Bytes, Image, Section};
+use crate::image::{Bytes, Image, ImageSection};
 use crate::module::{space_limits, space_of};
 
 /// Rule caches side by side; a cache of framehop holds 509 rules.
@@ -15,7 +15,7 @@ const CACHES: u64 = 16;
 
 /// Where a thread is: what one step of unwinding turns into that of the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct UnwindPosition {
     pub ip: u64,
     pub sp: u64,
     pub bp: u64,
@@ -25,9 +25,9 @@ pub(crate) struct Place {
 
 /// Result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum UnwindStep {
     /// The caller.
-    Caller(Place),
+    Caller(UnwindPosition),
     /// There is no caller: the thread began here.
     Root,
     /// The memory at this address is needed and was not recorded.
@@ -58,10 +58,15 @@ impl FrameInformation {
     }
 
     /// Goes from a place to its caller; `code` is the place's address in its code space.
-    pub fn step(&mut self, place: Place, code: u64, read: &mut impl FnMut(u64) -> Result<u64, ()>) -> Step {
+    pub fn step(
+        &mut self,
+        place: UnwindPosition,
+        code: u64,
+        read: &mut impl FnMut(u64) -> Result<u64, ()>,
+    ) -> UnwindStep {
         // Below the first page there is no stack; framehop's arithmetic relies on it.
         if place.sp < 4096 || place.sp > u64::MAX - (1 << 20) {
-            return Step::Nonsense;
+            return UnwindStep::Nonsense;
         }
         // Compiled code keeps numbers in it, small negative ones too; as an address that is as good as none.
         let bp = if place.bp > u64::MAX - 4096 { 0 } else { place.bp };
@@ -70,14 +75,19 @@ impl FrameInformation {
         } else {
             Some(FrameAddress::from_instruction_pointer(code))
         };
-        let Some(address) = address else { return Step::Nonsense };
+        let Some(address) = address else { return UnwindStep::Nonsense };
         let mut registers = UnwindRegsX86_64::new(place.ip, place.sp, bp);
         let cache = &mut self.caches[((code >> 3) % CACHES) as usize];
         match self.unwinder.unwind_frame(address, &mut registers, cache, read) {
-            Ok(Some(ip)) => Step::Caller(Place { ip, sp: registers.sp(), bp: registers.bp(), returns: true }),
-            Ok(None) => Step::Root,
-            Err(Error::CouldNotReadStack(address)) => Step::Unread(address),
-            Err(_) => Step::Nonsense,
+            Ok(Some(ip)) => UnwindStep::Caller(UnwindPosition {
+                ip,
+                sp: registers.sp(),
+                bp: registers.bp(),
+                returns: true,
+            }),
+            Ok(None) => UnwindStep::Root,
+            Err(Error::CouldNotReadStack(address)) => UnwindStep::Unread(address),
+            Err(_) => UnwindStep::Nonsense,
         }
     }
 }
@@ -109,7 +119,7 @@ fn sections(image: &Image, base: u64) -> ExplicitModuleSectionInfo<Bytes> {
 }
 
 /// The unwind sections of a file without section headers, found as the C++ runtime finds them.
-fn unsectioned(image: &Image) -> Option<(Section, Section)> {
+fn unsectioned(image: &Image) -> Option<(ImageSection, ImageSection)> {
     /// Encoding of the pointer to `.eh_frame` that every linker writes: relative to itself, 4 bytes, signed.
     const RELATIVE_SIGNED_4: u8 = 0x1b;
     let index = image.unwind_index_segment()?;

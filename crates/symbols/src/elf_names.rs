@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use blazesym::helper::ElfResolver;
 use blazesym::symbolize::{CodeInfo, FindSymOpts, ResolvedSym, Symbolize};
-use longpole_event::ModuleKind;
+use longpole_event::{BusyWaiting, ModuleKind};
 
 use crate::exports::Exports;
 use crate::functions::Functions;
@@ -18,7 +18,7 @@ use crate::locate;
 use crate::module::CodeModule;
 use crate::name::readable;
 use crate::spin::Spins;
-use crate::symboliser::{Named, NamedPlace};
+use crate::symboliser::{NamedAddress, NamedPlace};
 use crate::vdso;
 
 /// No file has code from here on: user space ends.
@@ -80,24 +80,24 @@ impl ElfNames {
     }
 
     /// Names addresses: one answer for each, in their order.
-    pub fn names(&mut self, addresses: &[u64]) -> Vec<Named> {
+    pub fn names(&mut self, addresses: &[u64]) -> Vec<NamedAddress> {
         let mut order: Vec<usize> = (0..addresses.len()).collect();
         order.sort_unstable_by_key(|&index| addresses[index]);
-        let mut names = vec![Named::default(); addresses.len()];
+        let mut names = vec![NamedAddress::default(); addresses.len()];
         for index in order {
             names[index] = self.name(addresses[index]);
         }
         names
     }
 
-    fn name(&mut self, address: u64) -> Named {
+    fn name(&mut self, address: u64) -> NamedAddress {
         let start = self.code.as_ref().and_then(|code| code.functions.start_of(address));
         let places = match self.symbol(address, start) {
             Some(symbol) => places(&symbol, self.exported(start.unwrap_or(symbol.addr))),
             None => self.unlisted(address, start).into_iter().collect(),
         };
-        let spins = |code: &mut FileCode| code.spins.at(&code.image, &code.functions, address);
-        Named { places, spins: self.code.as_mut().is_some_and(spins) }
+        let waiting = |code: &mut FileCode| code.spins.at(&code.image, &code.functions, address);
+        NamedAddress { places, waiting: self.code.as_mut().map_or(BusyWaiting::Work, waiting) }
     }
 
     /// The name of a function that no symbol table lists: Go's own, or one made of its beginning.

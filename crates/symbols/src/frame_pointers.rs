@@ -67,7 +67,7 @@ pub fn has_frame_pointers(program: &Path) -> io::Result<FramePointers> {
 fn interpreter(program: &Path) -> io::Result<Option<PathBuf>> {
     use std::io::Read;
     let mut head = Vec::new();
-    std::fs::File::open(program)?.take(256).read_to_end(&mut head)?;
+    longpole_recording::open_regular(program)?.take(256).read_to_end(&mut head)?;
     let Some(line) = head.strip_prefix(b"#!").and_then(|rest| rest.split(|&byte| byte == b'\n').next())
     else {
         return Ok(None);

@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-use crate::image::{Bytes, Image, Section};
+use crate::image::{Bytes, Image, ImageSection};
 
 /// First word of the table in Go 1.18 and 1.19, and since Go 1.20.
 const MAGIC: [u32; 2] = [0xffff_fff0, 0xffff_fff1];
@@ -76,7 +76,7 @@ pub(crate) fn is_go(image: &Image) -> bool {
 }
 
 /// The table; its name tells whether the program is position-independent.
-fn section(image: &Image) -> Option<Section> {
+fn section(image: &Image) -> Option<ImageSection> {
     image.section(".gopclntab").or_else(|| image.section(".data.rel.ro.gopclntab"))
 }
 

@@ -4,12 +4,12 @@
 //! code, its unwind sections. A damaged file is a value ([`ImageError`]) or an absent section; nothing
 //! here panics on one.
 
-use std::fs::File;
 use std::ops::{Deref, Range};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
+use longpole_recording::open_regular;
 use memmap2::Mmap;
 use object::elf::{PF_W, PF_X, PT_GNU_EH_FRAME, PT_LOAD};
 use object::read::elf::{ElfFile64, ProgramHeader};
@@ -116,7 +116,7 @@ struct Segment {
 
 /// A section that unwinding reads: where it lies, and its bytes.
 #[derive(Clone, Debug)]
-pub struct Section {
+pub struct ImageSection {
     /// Its addresses in the file's own address space; empty for sections that are not loaded.
     pub addresses: Range<u64>,
     /// Its bytes, decompressed.
@@ -135,7 +135,7 @@ pub struct Image {
 impl Image {
     /// Maps and checks the file at `path`.
     pub fn open(path: &Path) -> Result<Self, ImageError> {
-        let file = File::open(path)?;
+        let file = open_regular(path)?;
         let identity = FileIdentity::from_metadata(&file.metadata()?);
         // SAFETY: the bytes are only read, and every reader checks what it reads. That somebody truncates
         // the file meanwhile cannot be excluded; linkers and package managers replace files instead.
@@ -234,7 +234,7 @@ impl Image {
     }
 
     /// The section called `name`, decompressed; `None` where it is absent or damaged.
-    pub fn section(&self, name: &str) -> Option<Section> {
+    pub fn section(&self, name: &str) -> Option<ImageSection> {
         let elf = self.elf()?;
         let section = elf.section_by_name(name)?;
         let addresses = section.address()..section.address().checked_add(section.size())?;
@@ -246,11 +246,11 @@ impl Image {
             let data = section.uncompressed_data().ok()?.into_owned();
             Bytes::whole(Storage::Owned(data))
         };
-        Some(Section { addresses, bytes })
+        Some(ImageSection { addresses, bytes })
     }
 
     /// The unwind index that the program headers name, for files without section headers.
-    pub fn unwind_index_segment(&self) -> Option<Section> {
+    pub fn unwind_index_segment(&self) -> Option<ImageSection> {
         let elf = self.elf()?;
         let endian = elf.endian();
         let header =
@@ -259,11 +259,11 @@ impl Image {
         let size = header.p_filesz(endian);
         let offset = header.p_offset(endian);
         let bytes = self.bytes.part(offset..offset.checked_add(size)?)?;
-        Some(Section { addresses: address..address.checked_add(size)?, bytes })
+        Some(ImageSection { addresses: address..address.checked_add(size)?, bytes })
     }
 
     /// The loaded bytes from `address` to the end of its segment.
-    pub fn loaded_from(&self, address: u64) -> Option<Section> {
+    pub fn loaded_from(&self, address: u64) -> Option<ImageSection> {
         let segment = self
             .segments
             .iter()
@@ -271,7 +271,7 @@ impl Image {
         let skip = address - segment.address;
         let end = segment.offset.checked_add(segment.file_size)?;
         let bytes = self.bytes.part(segment.offset.checked_add(skip)?..end)?;
-        Some(Section { addresses: address..address.checked_add(bytes.len() as u64)?, bytes })
+        Some(ImageSection { addresses: address..address.checked_add(bytes.len() as u64)?, bytes })
     }
 
     /// The parsed file; `None` where it is damaged beyond its headers.

@@ -6,14 +6,14 @@
 use std::io::{BufRead, BufReader, Read};
 
 use crate::name::without_clone_suffix;
-use crate::symboliser::Named;
+use crate::symboliser::NamedAddress;
 
 /// An address further than this from the symbol before it belongs to no symbol.
 const LARGEST_FUNCTION: u64 = 1 << 20;
 
 /// Names kernel addresses. A build id that is not that of the running kernel gives no names.
-pub(crate) fn name(build_id: &[u8], addresses: &[u64]) -> Vec<Named> {
-    let unnamed = || vec![Named::default(); addresses.len()];
+pub(crate) fn name(build_id: &[u8], addresses: &[u64]) -> Vec<NamedAddress> {
+    let unnamed = || vec![NamedAddress::default(); addresses.len()];
     if !build_id.is_empty() && running_build_id().is_some_and(|running| running != build_id) {
         return unnamed();
     }
@@ -24,7 +24,7 @@ pub(crate) fn name(build_id: &[u8], addresses: &[u64]) -> Vec<Named> {
 }
 
 /// Names addresses by a list of symbols in the form of `/proc/kallsyms`.
-fn name_from(symbols: impl Read, addresses: &[u64]) -> Vec<Named> {
+fn name_from(symbols: impl Read, addresses: &[u64]) -> Vec<NamedAddress> {
     let mut sorted: Vec<u64> = addresses.to_vec();
     sorted.sort_unstable();
     sorted.dedup();
@@ -50,7 +50,7 @@ fn name_from(symbols: impl Read, addresses: &[u64]) -> Vec<Named> {
             last = Some((start, name));
         }
         let near = last.as_ref().filter(|(start, _)| address - start < LARGEST_FUNCTION);
-        names.push(near.map(|(_, name)| Named::procedure(name.clone())).unwrap_or_default());
+        names.push(near.map(|(_, name)| NamedAddress::procedure(name.clone())).unwrap_or_default());
     }
     let find = |address| sorted.binary_search(address).expect("every address was sorted in");
     addresses.iter().map(|address| names[find(address)].clone()).collect()
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn another_kernel_than_the_running_one_has_no_names_here() {
         if running_build_id().is_some() {
-            assert_eq!(name(&[1, 2, 3], &[0xffff_ffff_8100_0210]), [Named::default()]);
+            assert_eq!(name(&[1, 2, 3], &[0xffff_ffff_8100_0210]), [NamedAddress::default()]);
         }
     }
 }

@@ -19,6 +19,7 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+mod build_folders;
 mod callees;
 mod cfi;
 mod chain;
@@ -28,29 +29,27 @@ mod frame_pointers;
 mod functions;
 mod go_functions;
 mod image;
-mod imports;
 mod kernel_names;
 mod locate;
 mod mapping;
 mod maps;
 mod module;
 mod name;
-mod origin;
 mod perf_map;
 mod process;
-mod round;
 mod spin;
 mod symboliser;
 mod unwinder;
 mod variables;
 mod vdso;
 
+pub use build_folders::build_folders;
 pub use callees::name_callees;
 pub use frame_pointers::{FramePointers, has_frame_pointers};
 pub use mapping::{Mapping, Registers};
 pub use maps::maps_of;
 pub use module::CodeModule;
 pub use perf_map::name_by_perf_map;
-pub use symboliser::{Named, NamedPlace, Symboliser};
+pub use symboliser::{NamedAddress, NamedPlace, Symboliser};
 pub use unwinder::{CodeAddress, DataAddress, Unwinder, UserStack};
 pub use variables::{NamedVariable, name_variables};

@@ -10,13 +10,13 @@ use crate::image::{FileIdentity, Image};
 
 /// A file that can be opened.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct LocatedFile {
     pub path: PathBuf,
     pub identity: FileIdentity,
 }
 
 /// Finds the file behind a mapping of a process; `path` is the mapping's path without its deleted mark.
-pub(crate) fn file_of(pid: u32, mapping: &Mapping, path: &Path, deleted: bool) -> Option<Found> {
+pub(crate) fn file_of(pid: u32, mapping: &Mapping, path: &Path, deleted: bool) -> Option<LocatedFile> {
     if !path.is_absolute() {
         return by_build_id(&mapping.build_id);
     }
@@ -30,7 +30,7 @@ pub(crate) fn file_of(pid: u32, mapping: &Mapping, path: &Path, deleted: bool) -
     }
     // A file of the right name can be opened without a look inside where nothing contradicts it; where the
     // kernel told the build id, opening checks it.
-    let usable = |path: PathBuf| FileIdentity::of(&path).ok().map(|identity| Found { path, identity });
+    let usable = |path: PathBuf| FileIdentity::of(&path).ok().map(|identity| LocatedFile { path, identity });
     let found = candidates.into_iter().find_map(usable);
     match found {
         Some(found) if deleted || matches(&found.path, &mapping.build_id) => Some(found),
@@ -65,7 +65,7 @@ fn below_other_root(pid: u32, path: &Path) -> Option<PathBuf> {
 }
 
 /// A copy of the program or library kept under its build id by `perf` or `debuginfod`.
-fn by_build_id(build_id: &[u8]) -> Option<Found> {
+fn by_build_id(build_id: &[u8]) -> Option<LocatedFile> {
     if build_id.len() < 2 {
         return None;
     }
@@ -78,7 +78,7 @@ fn by_build_id(build_id: &[u8]) -> Option<Found> {
     candidates.extend(debuginfod_caches().map(|cache| cache.join(&hex).join("executable")));
     candidates.into_iter().find_map(|path| {
         let identity = FileIdentity::of(&path).ok()?;
-        matches(&path, build_id).then_some(Found { path, identity })
+        matches(&path, build_id).then_some(LocatedFile { path, identity })
     })
 }
 

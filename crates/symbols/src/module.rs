@@ -16,6 +16,7 @@ use longpole_event::ModuleKind;
 use rustc_hash::FxHashMap;
 
 use crate::Mapping;
+use crate::go_functions::is_go;
 use crate::image::{FileIdentity, Image, ImageError};
 use crate::locate;
 use crate::vdso;
@@ -66,7 +67,7 @@ impl CodeModule {
 
 /// Where a mapping's code comes from.
 #[derive(Clone, Debug)]
-pub(crate) struct Source {
+pub(crate) struct CodeSource {
     /// Index of the module.
     pub module: u32,
     /// What to add to a process address to get the address in the file; 0 for absolute addresses.
@@ -75,10 +76,19 @@ pub(crate) struct Source {
     pub space: Option<u64>,
     /// The file's bytes.
     pub image: Option<Arc<Image>>,
+    /// Every function keeps a frame pointer, which the unwind information does not describe: Go.
+    pub is_go: bool,
+}
+
+impl CodeSource {
+    /// Code of which no file is at hand.
+    pub fn without_image(module: u32) -> CodeSource {
+        CodeSource { module, shift: 0, space: None, image: None, is_go: false }
+    }
 }
 
 #[derive(PartialEq, Eq, Hash)]
-struct FileKey {
+struct ModuleFileKey {
     path: PathBuf,
     build_id: Vec<u8>,
     identity: FileIdentity,
@@ -87,7 +97,7 @@ struct FileKey {
 /// The table of modules.
 pub(crate) struct Modules {
     table: Vec<CodeModule>,
-    files: FxHashMap<FileKey, u32>,
+    files: FxHashMap<ModuleFileKey, u32>,
     jits: FxHashMap<u32, u32>,
     unknown: FxHashMap<PathBuf, u32>,
     vdso: Option<u32>,
@@ -117,13 +127,13 @@ impl Modules {
     }
 
     /// The source of the code that `pid` has mapped there.
-    pub fn source(&mut self, pid: u32, mapping: &Mapping) -> Source {
+    pub fn source(&mut self, pid: u32, mapping: &Mapping) -> CodeSource {
         let name = mapping.path.as_os_str().as_encoded_bytes();
         if name == b"[vdso]" {
             self.vdso_source(mapping)
         } else if is_anonymous(name) {
             let module = self.jit(pid);
-            Source { module, shift: 0, space: None, image: None }
+            CodeSource::without_image(module)
         } else {
             self.file_source(pid, mapping)
         }
@@ -171,7 +181,7 @@ impl Modules {
         module
     }
 
-    fn vdso_source(&mut self, mapping: &Mapping) -> Source {
+    fn vdso_source(&mut self, mapping: &Mapping) -> CodeSource {
         let module = match self.vdso {
             Some(module) => module,
             None => {
@@ -186,14 +196,14 @@ impl Modules {
         self.imaged_source(module, mapping)
     }
 
-    fn file_source(&mut self, pid: u32, mapping: &Mapping) -> Source {
+    fn file_source(&mut self, pid: u32, mapping: &Mapping) -> CodeSource {
         let (path, deleted) = without_deleted_mark(&mapping.path);
         if let Some(module) = self.known_file(path, &mapping.build_id, deleted) {
             return self.imaged_source(module, mapping);
         }
         let found = locate::file_of(pid, mapping, path, deleted);
         let identity = found.as_ref().map(|found| found.identity).unwrap_or_default();
-        let key = FileKey { path: path.to_owned(), build_id: mapping.build_id.clone(), identity };
+        let key = ModuleFileKey { path: path.to_owned(), build_id: mapping.build_id.clone(), identity };
         if let Some(&module) = self.files.get(&key) {
             return self.imaged_source(module, mapping);
         }
@@ -201,7 +211,7 @@ impl Modules {
         let image = image.filter(|image| mapping.build_id.is_empty() || image.build_id() == mapping.build_id);
         let Some(image) = image else {
             let module = self.unknown_file(path, &mapping.build_id);
-            return Source { module, shift: 0, space: None, image: None };
+            return CodeSource::without_image(module);
         };
         let build_id = image.build_id().to_vec();
         let mut module = CodeModule::new(path.to_owned(), build_id, ModuleKind::File, None);
@@ -217,7 +227,9 @@ impl Modules {
             return None;
         }
         let identity = FileIdentity::of(path).ok()?;
-        self.files.get(&FileKey { path: path.to_owned(), build_id: build_id.to_vec(), identity }).copied()
+        self.files
+            .get(&ModuleFileKey { path: path.to_owned(), build_id: build_id.to_vec(), identity })
+            .copied()
     }
 
     fn unknown_file(&mut self, path: &Path, build_id: &[u8]) -> u32 {
@@ -230,17 +242,18 @@ impl Modules {
         module
     }
 
-    fn imaged_source(&self, module: u32, mapping: &Mapping) -> Source {
+    fn imaged_source(&self, module: u32, mapping: &Mapping) -> CodeSource {
         let image = self.table[module as usize].image.clone();
         let address = image.as_ref().and_then(|image| image.address_of(mapping.file_offset));
         match address {
-            Some(address) => Source {
+            Some(address) => CodeSource {
                 module,
                 shift: address.wrapping_sub(mapping.start),
                 space: Some(space_of(module)),
+                is_go: image.as_deref().is_some_and(is_go),
                 image,
             },
-            None => Source { module, shift: 0, space: None, image: None },
+            None => CodeSource::without_image(module),
         }
     }
 }

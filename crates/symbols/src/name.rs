@@ -9,7 +9,8 @@ pub(crate) fn readable(mangled: &str) -> String {
     let mangled = without_version(mangled);
     let whole = without_clone_suffix(mangled);
     if let Ok(name) = rustc_demangle::try_demangle(whole) {
-        return format!("{name:#}");
+        // `{{closure}}` of the older mangling.
+        return format!("{name:#}").replace("{{", "{").replace("}}", "}");
     }
     if whole.starts_with("_Z") || whole.starts_with("___Z") {
         let options = DemangleOptions::default().no_return_type();
@@ -45,6 +46,7 @@ mod tests {
             ("main", "main"),
             ("_ZN4core3ptr13drop_in_place17h0123456789abcdefE", "core::ptr::drop_in_place"),
             ("_RNvCs1234_7mycrate3foo", "mycrate::foo"),
+            ("_ZN3app5serve28_$u7b$$u7b$closure$u7d$$u7d$17h0123456789abcdefE", "app::serve::{closure}"),
             (
                 "_ZNSt6vectorIiSaIiEE9push_backERKi",
                 "std::vector<int, std::allocator<int> >::push_back(int const&)",

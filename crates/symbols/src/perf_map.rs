@@ -1,18 +1,24 @@
 //! Names of code made at run time, from the `perf-PID.map` file that its maker wrote.
 
+use std::io::Read;
 use std::path::PathBuf;
 
-use crate::symboliser::Named;
+use longpole_recording::open_regular;
+
+use crate::symboliser::NamedAddress;
 
 /// Larger files are not read.
 const LARGEST_FILE: u64 = 1 << 28;
 
 /// Names absolute addresses of a process.
-pub(crate) fn name(pid: u32, addresses: &[u64]) -> Vec<Named> {
-    let text = candidates(pid).into_iter().find_map(|path| {
-        let size = std::fs::metadata(&path).ok()?.len();
-        (size <= LARGEST_FILE).then(|| std::fs::read(&path).ok()).flatten()
-    });
+pub(crate) fn name(pid: u32, addresses: &[u64]) -> Vec<NamedAddress> {
+    // Anybody may have put something else there than a file.
+    let read = |path: PathBuf| {
+        let mut text = Vec::new();
+        open_regular(&path).ok()?.take(LARGEST_FILE + 1).read_to_end(&mut text).ok()?;
+        (text.len() as u64 <= LARGEST_FILE).then_some(text)
+    };
+    let text = candidates(pid).into_iter().find_map(read);
     name_by_perf_map(&text.unwrap_or_default(), addresses)
 }
 
@@ -38,7 +44,7 @@ fn inner_pid(pid: u32) -> Option<u32> {
 /// Later lines replace earlier ones where they overlap, since makers reuse memory. Lines that are not of
 /// this form are passed over.
 #[must_use]
-pub fn name_by_perf_map(text: &[u8], addresses: &[u64]) -> Vec<Named> {
+pub fn name_by_perf_map(text: &[u8], addresses: &[u64]) -> Vec<NamedAddress> {
     let mut order: Vec<usize> = (0..addresses.len()).collect();
     order.sort_unstable_by_key(|&index| addresses[index]);
     let mut found: Vec<Option<&[u8]>> = vec![None; addresses.len()];
@@ -51,8 +57,8 @@ pub fn name_by_perf_map(text: &[u8], addresses: &[u64]) -> Vec<Named> {
         }
     }
     let named = |name: Option<&[u8]>| match name {
-        Some(name) => Named::procedure(String::from_utf8_lossy(name).into_owned()),
-        None => Named::default(),
+        Some(name) => NamedAddress::procedure(String::from_utf8_lossy(name).into_owned()),
+        None => NamedAddress::default(),
     };
     found.into_iter().map(named).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use longpole_event::ModuleKind;
+use longpole_event::{BusyWaiting, ModuleKind};
 use rustc_hash::FxHashMap;
 
 use crate::elf_names::ElfNames;
@@ -12,11 +12,11 @@ use crate::{kernel_names, perf_map};
 
 /// What is known of one address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Named {
+pub struct NamedAddress {
     /// The procedures at the address, innermost inlined one first; empty where no name was found.
     pub places: Vec<NamedPlace>,
-    /// The address lies in a loop that only waits for memory to change.
-    pub spins: bool,
+    /// Whether a thread that is found there waits.
+    pub waiting: BusyWaiting,
 }
 
 /// One procedure at an address.
@@ -30,22 +30,25 @@ pub struct NamedPlace {
     pub line: u32,
 }
 
-impl Named {
+impl NamedAddress {
     /// A name without a source line.
     pub(crate) fn procedure(procedure: String) -> Self {
-        Named { places: vec![NamedPlace { procedure, file: None, line: 0 }], spins: false }
+        NamedAddress {
+            places: vec![NamedPlace { procedure, file: None, line: 0 }],
+            waiting: BusyWaiting::Work,
+        }
     }
 }
 
 /// What was in a file is large; this many are kept open at once.
 const MOST_FILES: usize = 8;
 
-type FileKey = (PathBuf, Vec<u8>, Option<FileIdentity>);
+type SymbolFileKey = (PathBuf, Vec<u8>, Option<FileIdentity>);
 
 /// Names addresses. Keeps a few files open: quickest when asked for all addresses of a module at once.
 #[derive(Default)]
 pub struct Symboliser {
-    files: FxHashMap<FileKey, Option<ElfNames>>,
+    files: FxHashMap<SymbolFileKey, Option<ElfNames>>,
 }
 
 impl Symboliser {
@@ -56,25 +59,25 @@ impl Symboliser {
     }
 
     /// Names addresses of one module: one answer for each address, in their order.
-    pub fn symbolise(&mut self, module: &CodeModule, addresses: &[u64]) -> Vec<Named> {
+    pub fn symbolise(&mut self, module: &CodeModule, addresses: &[u64]) -> Vec<NamedAddress> {
         match module.kind {
             ModuleKind::File | ModuleKind::Vdso => self.name_in_file(module, addresses),
             ModuleKind::Kernel => kernel_names::name(&module.build_id, addresses),
             ModuleKind::Jit => match module.pid {
                 Some(pid) => perf_map::name(pid, addresses),
-                None => vec![Named::default(); addresses.len()],
+                None => vec![NamedAddress::default(); addresses.len()],
             },
             ModuleKind::Region => {
-                vec![Named::procedure(module.path.to_string_lossy().into_owned()); addresses.len()]
+                vec![NamedAddress::procedure(module.path.to_string_lossy().into_owned()); addresses.len()]
             }
             ModuleKind::Unknown if module.path.as_os_str() == MISSING => {
-                vec![Named::procedure("[missing frames]".to_owned()); addresses.len()]
+                vec![NamedAddress::procedure("[missing frames]".to_owned()); addresses.len()]
             }
-            ModuleKind::Unknown => vec![Named::default(); addresses.len()],
+            ModuleKind::Unknown => vec![NamedAddress::default(); addresses.len()],
         }
     }
 
-    fn name_in_file(&mut self, module: &CodeModule, addresses: &[u64]) -> Vec<Named> {
+    fn name_in_file(&mut self, module: &CodeModule, addresses: &[u64]) -> Vec<NamedAddress> {
         let identity = module.image().map(|image| image.identity());
         let key = (module.path.clone(), module.build_id.clone(), identity);
         if self.files.len() >= MOST_FILES && !self.files.contains_key(&key) {
@@ -83,7 +86,7 @@ impl Symboliser {
         let names = self.files.entry(key).or_insert_with(|| ElfNames::open(module));
         match names {
             Some(names) => names.names(addresses),
-            None => vec![Named::default(); addresses.len()],
+            None => vec![NamedAddress::default(); addresses.len()],
         }
     }
 }

@@ -10,15 +10,19 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::cfi::{FrameInformation, Place, Step};
+use crate::cfi::{FrameInformation, UnwindPosition, UnwindStep};
 use crate::chain::Chain;
 use crate::mapping::{Mapping, Registers};
 use crate::maps;
 use crate::module::{CodeModule, KERNEL, Modules};
-use crate::process::{Area, Process};
+use crate::process::{MappedCode, ProcessMappings};
 
 /// Paths longer than this are cut at their outer end.
 const MOST_FRAMES: usize = 2048;
+/// A frame pointer that leads nowhere; 0 is that of the outermost frame.
+const NOWHERE: u64 = 8;
+/// Frame pointers that are tried where the register is not known.
+const MOST_POINTERS: usize = 256;
 
 /// What was recorded of a thread's stack in user space.
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,7 +58,7 @@ pub struct DataAddress {
 pub struct Unwinder {
     modules: Modules,
     frames: FrameInformation,
-    processes: FxHashMap<u32, Process>,
+    processes: FxHashMap<u32, ProcessMappings>,
     /// Number of modules whose unwind information is known to `frames`.
     added: usize,
 }
@@ -160,20 +164,74 @@ impl Unwinder {
     /// Appends the frames of a user stack, innermost first.
     pub fn unwind(&mut self, pid: u32, stack: &UserStack<'_>, out: &mut Vec<CodeAddress>) {
         let process = self.processes.get(&pid).cloned().unwrap_or_default();
-        let mut walk = Walk { unwinder: self, process, out, limit: 0 };
+        let mut walk = StackWalk { unwinder: self, process, out, limit: 0 };
         walk.limit = walk.out.len() + MOST_FRAMES;
         match stack.registers {
-            Some(registers) => walk.along_registers(registers, stack),
+            Some(registers) => {
+                walk.along_registers(registers, stack);
+            }
             None => walk.along_chain(stack.chain),
         }
+    }
+
+    /// Appends the frames of a thread in a system call of which instruction and stack pointer are known, and not the
+    /// frame pointer, innermost first. `memory` is what lies above the stack pointer.
+    ///
+    /// Unwind information mostly needs no frame pointer. Where it does, that is looked for: it points to where a
+    /// function has saved its caller's, below a return address, and it is believed if with it unwind information leads
+    /// to where the thread began: to an end, or back to the file of the system call, the C library, which started it.
+    ///
+    /// ```text
+    ///   sp → │ frames without frame pointers │ … │ caller's bp │ return address │ …
+    ///                                            ↑ bp
+    /// ```
+    pub fn unwind_call(&mut self, pid: u32, (ip, sp): (u64, u64), memory: &[u8], out: &mut Vec<CodeAddress>) {
+        let process = self.processes.get(&pid).cloned().unwrap_or_default();
+        let (begin, limit) = (out.len(), out.len() + MOST_FRAMES);
+        let mut walk = StackWalk { unwinder: self, process, out, limit };
+        let mut best = Vec::new();
+        let pointers = std::iter::once(NOWHERE).chain(frame_pointers(sp, memory).take(MOST_POINTERS));
+        for bp in pointers {
+            if bp != NOWHERE && !walk.may_be_saved(bp, sp, memory) {
+                continue;
+            }
+            walk.out.truncate(begin);
+            let stack = UserStack { registers: None, memory, chain: &[] };
+            let has_ended = walk.along_registers(Registers { ip, sp, bp }, &stack);
+            if has_ended || is_there_and_back(&walk.out[begin..]) {
+                return;
+            }
+            if best.len() < walk.out.len() - begin {
+                best = walk.out[begin..].to_vec();
+            }
+        }
+        out.truncate(begin);
+        out.append(&mut best);
     }
 
     /// Appends the frames of procedures that are known by their first addresses, innermost first.
     pub fn procedures(&mut self, pid: u32, addresses: &[u64], out: &mut Vec<CodeAddress>) {
         let process = self.processes.get(&pid).cloned().unwrap_or_default();
-        let mut walk = Walk { unwinder: self, process, out, limit: 0 };
+        let mut walk = StackWalk { unwinder: self, process, out, limit: 0 };
         addresses.iter().take(MOST_FRAMES).for_each(|&address| walk.push(address, false));
     }
+}
+
+/// Whether a path that is in one file at its inner end leaves that and ends in it.
+fn is_there_and_back(path: &[CodeAddress]) -> bool {
+    let inner = path.first().map(|frame| frame.module);
+    path.iter().any(|frame| Some(frame.module) != inner) && path.last().map(|frame| frame.module) == inner
+}
+
+/// Addresses in the memory above `sp` at which a frame pointer of a caller may have been saved: it points further up.
+fn frame_pointers(sp: u64, memory: &[u8]) -> impl Iterator<Item = u64> + '_ {
+    let end = sp.wrapping_add(memory.len() as u64);
+    let words = memory.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("eight bytes")));
+    (0..).step_by(8).zip(words).filter_map(move |(distance, saved)| {
+        let at = sp.wrapping_add(distance);
+        let is_outermost = saved <= 1;
+        (is_outermost || (saved > at && saved < end && saved.is_multiple_of(8))).then_some(at)
+    })
 }
 
 /// Whether a word of a call chain is one of perf's marks between kernel and user part, and no address.
@@ -182,20 +240,27 @@ fn is_context_mark(word: u64) -> bool {
 }
 
 /// One stack being unwound.
-struct Walk<'a> {
+struct StackWalk<'a> {
     unwinder: &'a mut Unwinder,
-    process: Process,
+    process: ProcessMappings,
     out: &'a mut Vec<CodeAddress>,
     limit: usize,
 }
 
-impl Walk<'_> {
-    fn along_registers(&mut self, registers: Registers, stack: &UserStack<'_>) {
+impl StackWalk<'_> {
+    /// Whether a return address stands above what may be a saved frame pointer.
+    fn may_be_saved(&self, bp: u64, sp: u64, memory: &[u8]) -> bool {
+        let above = Chain::new(sp, bp, memory, &[]).read(bp.wrapping_add(8));
+        above.is_some_and(|address| self.is_plausible_return(address))
+    }
+
+    /// Says whether it came to where the thread began.
+    fn along_registers(&mut self, registers: Registers, stack: &UserStack<'_>) -> bool {
         let Registers { ip, sp, bp } = registers;
         let marks = stack.chain.iter().take_while(|word| is_context_mark(**word)).count();
         let chain = Chain::new(sp, bp, stack.memory, &stack.chain[marks..]);
         let mut read = |address| chain.read(address).ok_or(());
-        let mut place = Place { ip, sp, bp, returns: false };
+        let mut place = UnwindPosition { ip, sp, bp, returns: false };
         let process = self.process.clone();
         let mut area = process.area(ip);
         self.push_in(area, place);
@@ -203,12 +268,16 @@ impl Walk<'_> {
             let space = area.and_then(|area| Some(area.source.shift.wrapping_add(area.source.space?)));
             let step = match space {
                 _ if returns_from_signal(area, place) => signal_step(place, &mut read),
+                _ if place.returns && is_go(area) => frame_pointer_step(place, stack, &mut read),
                 Some(space) => self.unwinder.frames.step(place, place.ip.wrapping_add(space), &mut read),
                 None => frame_pointer_step(place, stack, &mut read),
             };
             let unread = match step {
-                Step::Root => return,
-                Step::Caller(caller) => {
+                UnwindStep::Root => return true,
+                UnwindStep::Caller(mut caller) => {
+                    if !place.returns && is_go(area) {
+                        caller.bp = go_frame_pointer(place, caller, &mut read);
+                    }
                     let address = caller.ip.wrapping_sub(u64::from(caller.returns));
                     // Callers mostly lie in the same file.
                     if area.is_none_or(|area| !area.range.contains(&address)) {
@@ -221,20 +290,28 @@ impl Walk<'_> {
                     }
                     None
                 }
-                Step::Unread(address) => Some(address),
-                Step::Nonsense => None,
+                UnwindStep::Unread(address) => Some(address),
+                UnwindStep::Nonsense => None,
             };
-            return self.splice(place, unread, stack, &chain);
+            self.splice((place, is_go(area)), unread, stack, &chain);
+            return false;
         }
     }
 
     /// Goes on with the frame-pointer chain where the unwind information or the memory ended.
-    fn splice(&mut self, place: Place, unread: Option<u64>, stack: &UserStack<'_>, chain: &Chain<'_>) {
+    fn splice(
+        &mut self,
+        (place, is_go): (UnwindPosition, bool),
+        unread: Option<u64>,
+        stack: &UserStack<'_>,
+        chain: &Chain<'_>,
+    ) {
         let Some(rest) = chain.rest_above(place.bp) else { return };
         // Where the step that failed was one by the frame pointer, the chain has its result. Otherwise
         // the function had not saved the frame pointer: the chain goes on further out.
         let saved = [Some(place.bp), Some(place.bp.wrapping_add(8))];
-        let exact = saved.contains(&unread) || stack.memory.is_empty();
+        // Go's chain goes on where the runtime has left the stack of a goroutine, and misses nothing.
+        let exact = saved.contains(&unread) || stack.memory.is_empty() || is_go;
         let mut marked = exact;
         for &address in rest {
             if !self.is_plausible_return(address) || self.out.len() >= self.limit {
@@ -301,10 +378,10 @@ impl Walk<'_> {
     fn push(&mut self, ip: u64, returns: bool) {
         let process = self.process.clone();
         let area = process.area(ip.wrapping_sub(u64::from(returns)));
-        self.push_in(area, Place { ip, sp: 0, bp: 0, returns });
+        self.push_in(area, UnwindPosition { ip, sp: 0, bp: 0, returns });
     }
 
-    fn push_in(&mut self, area: Option<&Area>, place: Place) {
+    fn push_in(&mut self, area: Option<&MappedCode>, place: UnwindPosition) {
         let address = place.ip.wrapping_sub(u64::from(place.returns));
         let frame = match area {
             Some(area) => {
@@ -316,8 +393,31 @@ impl Walk<'_> {
     }
 }
 
+/// Whether the code is Go's: its unwind information says where return addresses are, but not where frame pointers are saved, and
+/// ends where the runtime changes to a stack of its own.
+fn is_go(area: Option<&MappedCode>) -> bool {
+    area.is_some_and(|area| area.source.is_go)
+}
+
+/// The frame pointer of the caller of a Go function that was interrupted: the function saves it below its return address, unless
+/// it has no frame.
+///
+/// ```text
+///   sp → │ frame │ bp │ return address │ ← sp of the caller
+/// ```
+fn go_frame_pointer(
+    place: UnwindPosition,
+    caller: UnwindPosition,
+    read: &mut impl FnMut(u64) -> Result<u64, ()>,
+) -> u64 {
+    const RETURN_ADDRESS: u64 = 8;
+    let has_frame = caller.sp.wrapping_sub(place.sp) > RETURN_ADDRESS;
+    let saved = caller.sp.wrapping_sub(2 * RETURN_ADDRESS);
+    if has_frame { read(saved).unwrap_or(place.bp) } else { place.bp }
+}
+
 /// Whether a return address is that of the code to which the kernel lets signal handlers return.
-fn returns_from_signal(area: Option<&Area>, place: Place) -> bool {
+fn returns_from_signal(area: Option<&MappedCode>, place: UnwindPosition) -> bool {
     /// `mov rax, SYS_rt_sigreturn; syscall`
     const RETURN: [u8; 9] = [0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05];
     // C libraries align it; few other return addresses are.
@@ -330,40 +430,40 @@ fn returns_from_signal(area: Option<&Area>, place: Place) -> bool {
 }
 
 /// The place that a signal interrupted, from the registers that the kernel saved on the stack.
-fn signal_step(place: Place, read: &mut impl FnMut(u64) -> Result<u64, ()>) -> Step {
+fn signal_step(place: UnwindPosition, read: &mut impl FnMut(u64) -> Result<u64, ()>) -> UnwindStep {
     /// Distances of saved registers from the stack pointer behind the handler (`struct ucontext`).
     const BP: u64 = 120;
     const SP: u64 = 160;
     const IP: u64 = 168;
     let mut saved = |distance| read(place.sp.wrapping_add(distance));
     match (saved(IP), saved(SP), saved(BP)) {
-        (Ok(ip), Ok(sp), Ok(bp)) => Step::Caller(Place { ip, sp, bp, returns: false }),
-        _ => Step::Unread(place.sp.wrapping_add(IP)),
+        (Ok(ip), Ok(sp), Ok(bp)) => UnwindStep::Caller(UnwindPosition { ip, sp, bp, returns: false }),
+        _ => UnwindStep::Unread(place.sp.wrapping_add(IP)),
     }
 }
 
 /// The caller by frame pointer alone, for code without unwind information.
 fn frame_pointer_step(
-    place: Place,
+    place: UnwindPosition,
     stack: &UserStack<'_>,
     read: &mut impl FnMut(u64) -> Result<u64, ()>,
-) -> Step {
+) -> UnwindStep {
     let bp = place.bp;
     if bp < place.sp || !bp.is_multiple_of(8) {
-        return Step::Nonsense;
+        return UnwindStep::Nonsense;
     }
     let (Ok(caller_bp), Ok(ip)) = (read(bp), read(bp.wrapping_add(8))) else {
         // A frame pointer far off the recorded memory may be any number; the chain was checked by the
         // kernel to be readable at least.
-        return if stack.chain.is_empty() { Step::Nonsense } else { Step::Unread(bp) };
+        return if stack.chain.is_empty() { UnwindStep::Nonsense } else { UnwindStep::Unread(bp) };
     };
     if ip == 0 {
-        return Step::Root;
+        return UnwindStep::Root;
     }
     if caller_bp != 0 && caller_bp <= bp {
-        return Step::Nonsense;
+        return UnwindStep::Nonsense;
     }
-    Step::Caller(Place { ip, sp: bp + 16, bp: caller_bp, returns: true })
+    UnwindStep::Caller(UnwindPosition { ip, sp: bp + 16, bp: caller_bp, returns: true })
 }
 
 /// Whether the bytes before a return address end with a call instruction.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use longpole_event::ModuleKind;
-use longpole_symbols::{CodeModule, Named, Symboliser, Unwinder};
+use longpole_symbols::{CodeModule, NamedAddress, Symboliser, Unwinder};
 use object::{Object, ObjectSymbol};
 
 fn source() -> PathBuf {
@@ -40,7 +40,7 @@ fn addresses(program: &Path, name: &str) -> Vec<u64> {
     (symbol.address()..symbol.address() + symbol.size()).collect()
 }
 
-fn name(program: &Path, addresses: &[u64]) -> Vec<Named> {
+fn name(program: &Path, addresses: &[u64]) -> Vec<NamedAddress> {
     Symboliser::new().symbolise(&CodeModule::of_file(program).unwrap(), addresses)
 }
 
@@ -136,7 +136,7 @@ fn addresses_outside_of_code_have_no_name() {
     let folder = tempfile::tempdir().unwrap();
     let program = compile(folder.path(), &["-O1"]);
     for named in name(&program, &[0, 1, u64::MAX, 1 << 40]) {
-        assert_eq!(named, Named::default());
+        assert_eq!(named, NamedAddress::default());
     }
 }
 
@@ -173,7 +173,8 @@ fn the_kernels_code_in_each_process_is_named() {
     let by_name = CodeModule::new(vdso.path.clone(), vdso.build_id.clone(), ModuleKind::Vdso, None);
     for module in [vdso, &by_name] {
         let names = Symboliser::new().symbolise(module, &(0x600..0x1400).collect::<Vec<u64>>());
-        let is_clock = |named: &Named| named.places.iter().any(|place| place.procedure == "clock_gettime");
+        let is_clock =
+            |named: &NamedAddress| named.places.iter().any(|place| place.procedure == "clock_gettime");
         assert!(names.iter().any(is_clock), "{:?}", names.iter().flat_map(|named| &named.places).next());
     }
 }

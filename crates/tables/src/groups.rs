@@ -14,7 +14,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::{Type, TypePtr};
 
-use crate::schema::{Column, Kind, Schema, Value};
+use crate::schema::{CellValue, ColumnKind, Schema, TableColumn};
 
 /// Rows of a group: some megabytes of memory, and enough for the compression.
 const ROWS_OF_GROUP: usize = 64 * 1024;
@@ -51,7 +51,7 @@ impl Groups {
         Ok(Groups { writer, columns, rows: 0 })
     }
 
-    pub(crate) fn push(&mut self, row: &[Value<'_>]) -> Result<()> {
+    pub(crate) fn push(&mut self, row: &[CellValue<'_>]) -> Result<()> {
         for (column, value) in self.columns.iter_mut().zip(row) {
             column.push(value);
         }
@@ -83,26 +83,26 @@ impl Groups {
 }
 
 impl Gathered {
-    fn new(kind: Kind) -> Gathered {
+    fn new(kind: ColumnKind) -> Gathered {
         let values = match kind {
-            Kind::Text => Values::Text(Vec::new()),
-            Kind::Number => Values::Number(Vec::new()),
-            Kind::Count => Values::Count(Vec::new()),
-            Kind::Flag => Values::Flag(Vec::new()),
+            ColumnKind::Text => Values::Text(Vec::new()),
+            ColumnKind::Number => Values::Number(Vec::new()),
+            ColumnKind::Count => Values::Count(Vec::new()),
+            ColumnKind::Flag => Values::Flag(Vec::new()),
         };
         Gathered { values, levels: Vec::new() }
     }
 
     /// Adds a value, which is of the column's kind.
-    fn push(&mut self, value: &Value<'_>) {
+    fn push(&mut self, value: &CellValue<'_>) {
         match (&mut self.values, value) {
-            (Values::Text(values), Value::Text(text)) => {
+            (Values::Text(values), CellValue::Text(text)) => {
                 let same = values.last().filter(|last| last.data() == text.as_bytes()).cloned();
                 values.push(same.unwrap_or_else(|| ByteArray::from(text.as_ref())));
             }
-            (Values::Number(values), &Value::Number(number)) => values.push(number),
-            (Values::Count(values), &Value::Count(count)) => values.push(count),
-            (Values::Flag(values), &Value::Flag(flag)) => values.push(flag),
+            (Values::Number(values), &CellValue::Number(number)) => values.push(number),
+            (Values::Count(values), &CellValue::Count(count)) => values.push(count),
+            (Values::Flag(values), &CellValue::Flag(flag)) => values.push(flag),
             _ => return self.levels.push(0),
         }
         self.levels.push(1);
@@ -141,12 +141,12 @@ fn root(schema: &Schema) -> Result<TypePtr> {
     Ok(Arc::new(root))
 }
 
-fn of_column(column: &Column) -> Result<TypePtr> {
+fn of_column(column: &TableColumn) -> Result<TypePtr> {
     let (physical, logical) = match column.kind {
-        Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
-        Kind::Number => (Physical::DOUBLE, None),
-        Kind::Count => (Physical::INT64, None),
-        Kind::Flag => (Physical::BOOLEAN, None),
+        ColumnKind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        ColumnKind::Number => (Physical::DOUBLE, None),
+        ColumnKind::Count => (Physical::INT64, None),
+        ColumnKind::Flag => (Physical::BOOLEAN, None),
     };
     let column = Type::primitive_type_builder(&column.name, physical)
         .with_repetition(Repetition::OPTIONAL)

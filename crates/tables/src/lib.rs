@@ -6,15 +6,15 @@
 //! Invariant: both forms hold the same values; a file of the table's name is whole or not there.
 //!
 //! ```
-//! use longpole_tables::{Column, Folder, Form, Kind, Schema, Value};
-//! let column = |name: &str, kind| Column { name: name.into(), kind, ..Column::default() };
-//! let columns = vec![column("procedure", Kind::Text), column("seconds", Kind::Number)];
+//! use longpole_tables::{TableColumn, TableFolder, TableForm, ColumnKind, Schema, CellValue};
+//! let column = |name: &str, kind| TableColumn { name: name.into(), kind, ..TableColumn::default() };
+//! let columns = vec![column("procedure", ColumnKind::Text), column("seconds", ColumnKind::Number)];
 //! let schema = Schema { name: "profile".into(), about: "CPU time.".into(), columns };
 //! # let place = std::env::temp_dir().join(format!("longpole-tables-{}", std::process::id()));
-//! let folder = Folder::create(&place, Form::Csv)?;
+//! let folder = TableFolder::create(&place, TableForm::Csv)?;
 //! let mut table = folder.table(schema)?;
-//! table.row([Value::Text("main".into()), Value::Number(0.5)])?;
-//! table.row([Value::Text("exit".into()), Value::Nothing])?;
+//! table.row([CellValue::Text("main".into()), CellValue::Number(0.5)])?;
+//! table.row([CellValue::Text("exit".into()), CellValue::Nothing])?;
 //! let path = table.finish()?;
 //! # let text = std::fs::read_to_string(path).expect("it was written");
 //! assert_eq!(text, "procedure,seconds\nmain,0.5\nexit,\n");
@@ -33,6 +33,6 @@ mod table;
 mod tests;
 
 pub use error::{Error, Result};
-pub use folder::{Folder, Form};
-pub use schema::{Column, Kind, Schema, Value};
-pub use table::Table;
+pub use folder::{TableFolder, TableForm};
+pub use schema::{CellValue, ColumnKind, Schema, TableColumn};
+pub use table::TableFile;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// What the values of a column are. Any of them can be absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kind {
+pub enum ColumnKind {
     /// Words: a UTF-8 string.
     #[default]
     Text,
@@ -16,26 +16,26 @@ pub enum Kind {
     Flag,
 }
 
-impl Kind {
+impl ColumnKind {
     /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Text => "text",
-            Kind::Number => "number",
-            Kind::Count => "count",
-            Kind::Flag => "flag",
+            ColumnKind::Text => "text",
+            ColumnKind::Number => "number",
+            ColumnKind::Count => "count",
+            ColumnKind::Flag => "flag",
         }
     }
 }
 
 /// A column of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Column {
+pub struct TableColumn {
     /// Its key, unique in the table.
     pub name: String,
     /// What its values are.
-    pub kind: Kind,
+    pub kind: ColumnKind,
     /// Their unit; empty for words and counts.
     pub unit: String,
     /// Title for people.
@@ -52,12 +52,12 @@ pub struct Schema {
     /// What it says.
     pub about: String,
     /// Its columns.
-    pub columns: Vec<Column>,
+    pub columns: Vec<TableColumn>,
 }
 
 /// The value of a cell.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value<'a> {
+pub enum CellValue<'a> {
     /// There is none.
     Nothing,
     /// Words.
@@ -70,16 +70,16 @@ pub enum Value<'a> {
     Flag(bool),
 }
 
-impl Value<'_> {
+impl CellValue<'_> {
     /// The value as one of this kind: a count is a quantity, too. `None` where it is something else.
-    pub(crate) fn into_kind(self, kind: Kind) -> Option<Self> {
+    pub(crate) fn into_kind(self, kind: ColumnKind) -> Option<Self> {
         match (kind, self) {
-            (Kind::Number, Value::Count(count)) => Some(Value::Number(count as f64)),
-            (_, Value::Nothing) => Some(Value::Nothing),
-            (Kind::Text, value @ Value::Text(_))
-            | (Kind::Number, value @ Value::Number(_))
-            | (Kind::Count, value @ Value::Count(_))
-            | (Kind::Flag, value @ Value::Flag(_)) => Some(value),
+            (ColumnKind::Number, CellValue::Count(count)) => Some(CellValue::Number(count as f64)),
+            (_, CellValue::Nothing) => Some(CellValue::Nothing),
+            (ColumnKind::Text, value @ CellValue::Text(_))
+            | (ColumnKind::Number, value @ CellValue::Number(_))
+            | (ColumnKind::Count, value @ CellValue::Count(_))
+            | (ColumnKind::Flag, value @ CellValue::Flag(_)) => Some(value),
             _ => None,
         }
     }

@@ -3,50 +3,51 @@
 //! It has another name until it is finished, so that a file of the table's name is whole; one that is not finished goes away.
 
 use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::comma::Lines;
+use crate::comma::CsvRows;
 use crate::error::{Error, Result};
-use crate::folder::Form;
+use crate::folder::TableForm;
 #[cfg(feature = "parquet")]
 use crate::groups::Groups;
-use crate::schema::{Schema, Value};
+use crate::schema::{CellValue, Schema};
 
 /// A table that is being written.
-pub struct Table {
+pub struct TableFile {
     schema: Schema,
     rows: Rows,
     file: Unfinished,
 }
 
 enum Rows {
-    Csv(Box<Lines>),
+    Csv(Box<CsvRows>),
     #[cfg(feature = "parquet")]
     Parquet(Box<Groups>),
 }
 
-impl Table {
-    pub(crate) fn create(path: PathBuf, form: Form, schema: Schema) -> Result<Table> {
+impl TableFile {
+    pub(crate) fn create(path: PathBuf, form: TableForm, schema: Schema) -> Result<TableFile> {
         let unfinished = Unfinished::of(path);
         let path = &unfinished.path;
-        let file = File::create(&unfinished.partial).map_err(Error::io("create", &unfinished.partial))?;
+        let file = unfinished.create().map_err(Error::io("create", &unfinished.partial))?;
         let rows = match form {
-            Form::Csv => Rows::Csv(Box::new(Lines::new(file, &schema).map_err(Error::csv(path))?)),
+            TableForm::Csv => Rows::Csv(Box::new(CsvRows::new(file, &schema).map_err(Error::csv(path))?)),
             #[cfg(feature = "parquet")]
-            Form::Parquet => {
+            TableForm::Parquet => {
                 Rows::Parquet(Box::new(Groups::new(file, &schema).map_err(Error::parquet(path))?))
             }
             #[cfg(not(feature = "parquet"))]
-            Form::Parquet => return Err(Error::WithoutParquet),
+            TableForm::Parquet => return Err(Error::WithoutParquet),
         };
-        Ok(Table { schema, rows, file: unfinished })
+        Ok(TableFile { schema, rows, file: unfinished })
     }
 
     /// Adds a row: a value for each column, in their order.
     ///
     /// # Errors
     /// [`Error::Misfit`], [`Error::Csv`], `Error::Parquet`.
-    pub fn row<'a>(&mut self, cells: impl IntoIterator<Item = Value<'a>>) -> Result<()> {
+    pub fn row<'a>(&mut self, cells: impl IntoIterator<Item = CellValue<'a>>) -> Result<()> {
         let mut columns = self.schema.columns.iter();
         let misfit = |why| Error::Misfit { table: self.schema.name.clone(), why };
         let mut row = Vec::with_capacity(self.schema.columns.len());
@@ -97,6 +98,15 @@ impl Unfinished {
         let mut partial = path.clone().into_os_string();
         partial.push(".partial");
         Unfinished { path, partial: partial.into() }
+    }
+
+    /// The file, made anew: what an interrupted export left goes, and a link is not followed.
+    fn create(&self) -> io::Result<File> {
+        match fs::remove_file(&self.partial) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        File::create_new(&self.partial)
     }
 
     fn finish(self) -> Result<PathBuf> {

@@ -11,7 +11,7 @@ use super::*;
 type Plain = (Option<String>, Option<f64>, Option<i64>, Option<bool>);
 
 fn schema() -> Schema {
-    let column = |name: &str, kind, unit: &str| Column {
+    let column = |name: &str, kind, unit: &str| TableColumn {
         name: name.to_owned(),
         kind,
         unit: unit.to_owned(),
@@ -19,25 +19,25 @@ fn schema() -> Schema {
         explanation: format!("What {name} means."),
     };
     let columns = vec![
-        column("who", Kind::Text, ""),
-        column("long", Kind::Number, "s"),
-        column("many", Kind::Count, ""),
-        column("so", Kind::Flag, ""),
+        column("who", ColumnKind::Text, ""),
+        column("long", ColumnKind::Number, "s"),
+        column("many", ColumnKind::Count, ""),
+        column("so", ColumnKind::Flag, ""),
     ];
     Schema { name: "drawn".to_owned(), about: "Rows that were drawn.".to_owned(), columns }
 }
 
-fn values((who, long, many, so): &Plain) -> [Value<'_>; 4] {
+fn values((who, long, many, so): &Plain) -> [CellValue<'_>; 4] {
     [
-        who.as_ref().map_or(Value::Nothing, |who| Value::Text(who.as_str().into())),
-        long.map_or(Value::Nothing, Value::Number),
-        many.map_or(Value::Nothing, Value::Count),
-        so.map_or(Value::Nothing, Value::Flag),
+        who.as_ref().map_or(CellValue::Nothing, |who| CellValue::Text(who.as_str().into())),
+        long.map_or(CellValue::Nothing, CellValue::Number),
+        many.map_or(CellValue::Nothing, CellValue::Count),
+        so.map_or(CellValue::Nothing, CellValue::Flag),
     ]
 }
 
-fn write(folder: &Path, form: Form, rows: impl Iterator<Item = Plain>) -> std::path::PathBuf {
-    let mut table = Folder::create(folder, form).unwrap().table(schema()).unwrap();
+fn write(folder: &Path, form: TableForm, rows: impl Iterator<Item = Plain>) -> std::path::PathBuf {
+    let mut table = TableFolder::create(folder, form).unwrap().table(schema()).unwrap();
     for row in rows {
         table.row(values(&row)).unwrap();
     }
@@ -62,7 +62,7 @@ proptest! {
     #[test]
     fn a_csv_file_holds_every_value(rows in rows()) {
         let folder = tempfile::tempdir().unwrap();
-        let path = write(folder.path(), Form::Csv, rows.iter().cloned());
+        let path = write(folder.path(), TableForm::Csv, rows.iter().cloned());
         prop_assert_eq!(read_csv(&path), rows);
     }
 }
@@ -70,17 +70,18 @@ proptest! {
 #[test]
 fn what_does_not_fit_its_column_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let mut table = Folder::create(folder.path(), Form::Csv).unwrap().table(schema()).unwrap();
+    let mut table = TableFolder::create(folder.path(), TableForm::Csv).unwrap().table(schema()).unwrap();
     let told = |result: Result<()>| result.unwrap_err().to_string();
-    let nothing = || [Value::Nothing, Value::Nothing, Value::Nothing, Value::Nothing];
-    let words = [Value::Nothing, Value::Text("long".into()), Value::Nothing, Value::Nothing];
+    let nothing = || [CellValue::Nothing, CellValue::Nothing, CellValue::Nothing, CellValue::Nothing];
+    let words = [CellValue::Nothing, CellValue::Text("long".into()), CellValue::Nothing, CellValue::Nothing];
     assert_eq!(told(table.row(words)), "write a row of drawn: a value of the column long is no number");
-    assert!(told(table.row([Value::Nothing])).ends_with("it has no value for the column long"));
+    assert!(told(table.row([CellValue::Nothing])).ends_with("it has no value for the column long"));
     assert!(
-        told(table.row(nothing().into_iter().chain([Value::Nothing]))).contains("more values than the table")
+        told(table.row(nothing().into_iter().chain([CellValue::Nothing])))
+            .contains("more values than the table")
     );
     // A count is a quantity, too, and what was refused left nothing behind.
-    table.row([Value::Nothing, Value::Count(2), Value::Nothing, Value::Nothing]).unwrap();
+    table.row([CellValue::Nothing, CellValue::Count(2), CellValue::Nothing, CellValue::Nothing]).unwrap();
     assert_eq!(read_csv(&table.finish().unwrap()), [(None, Some(2.0), None, None)]);
 }
 
@@ -88,9 +89,9 @@ fn what_does_not_fit_its_column_is_refused() {
 fn a_table_that_is_not_finished_leaves_what_was_there() {
     let folder = tempfile::tempdir().unwrap();
     let row = || (Some("a".to_owned()), None, Some(1), Some(true));
-    let path = write(folder.path(), Form::Csv, std::iter::once(row()));
+    let path = write(folder.path(), TableForm::Csv, std::iter::once(row()));
     let before = fs::read(&path).unwrap();
-    let table = Folder::create(folder.path(), Form::Csv).unwrap().table(schema()).unwrap();
+    let table = TableFolder::create(folder.path(), TableForm::Csv).unwrap().table(schema()).unwrap();
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     drop(table);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
@@ -102,7 +103,7 @@ fn a_table_that_is_not_finished_leaves_what_was_there() {
 fn a_build_without_parquet_says_so_before_anything_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let inner = folder.path().join("tables");
-    assert!(matches!(Folder::create(&inner, Form::Parquet), Err(Error::WithoutParquet)));
+    assert!(matches!(TableFolder::create(&inner, TableForm::Parquet), Err(Error::WithoutParquet)));
     assert!(!inner.exists());
 }
 
@@ -141,7 +142,7 @@ mod with_parquet {
         #[test]
         fn a_parquet_file_holds_every_value(rows in rows()) {
             let folder = tempfile::tempdir().unwrap();
-            let path = write(folder.path(), Form::Parquet, rows.iter().cloned());
+            let path = write(folder.path(), TableForm::Parquet, rows.iter().cloned());
             prop_assert_eq!(read(&path), rows);
         }
     }
@@ -153,8 +154,8 @@ mod with_parquet {
             let who = (at % 7 != 0).then(|| format!("thread {}", at / 1000));
             (who, (at % 5 != 0).then(|| at as f64 / 3.0), Some(at), (at % 3 != 0).then_some(at % 2 == 0))
         };
-        let path = write(folder.path(), Form::Parquet, (0..150_000).map(row));
-        let lines = write(folder.path(), Form::Csv, (0..150_000).map(row));
+        let path = write(folder.path(), TableForm::Parquet, (0..150_000).map(row));
+        let lines = write(folder.path(), TableForm::Csv, (0..150_000).map(row));
         assert_eq!(open(&path).metadata().num_row_groups(), 3);
         assert!(read(&path) == read_csv(&lines), "{} is not {}", path.display(), lines.display());
         assert!(fs::metadata(path).unwrap().len() < fs::metadata(lines).unwrap().len() / 3);
@@ -163,7 +164,7 @@ mod with_parquet {
     #[test]
     fn what_columns_mean_stands_in_the_file() {
         let folder = tempfile::tempdir().unwrap();
-        let path = write(folder.path(), Form::Parquet, std::iter::empty());
+        let path = write(folder.path(), TableForm::Parquet, std::iter::empty());
         let reader = open(&path);
         let metadata = reader.metadata().file_metadata();
         let told = |key: &str| {

@@ -3,8 +3,10 @@
 //! Nothing here is shared with the sweeps, which carry many sets of weights at once and know of work only when it is
 //! observed. Here the weight of a tick is asked for as the tick passes, and the whole past is kept.
 
+use std::collections::BTreeMap;
+
 use longpole_event::ThreadId;
-use longpole_trace::{Item, ObjectId, PathId, State, What};
+use longpole_trace::{Acquisition, Item, ItemKind, ObjectId, PathId, State, TokenId};
 
 use crate::memory::MemoryTimelines;
 use crate::oracle::{path_of_work, state_in};
@@ -27,16 +29,19 @@ struct Reached {
     altered: f64,
 }
 
-struct Clock<'a> {
+struct AlteredReplay<'a> {
     made: &'a MemoryTimelines,
     altered: &'a Altered<'a>,
     now: Vec<Reached>,
     states: Vec<State>,
-    /// Who is about to wait for an object, and who waits by its own word.
+    /// Who is about to wait for an object, who spins by its own word, and who spins.
     awaits: Vec<bool>,
     told: Vec<bool>,
+    spins: Vec<bool>,
     ended: Vec<bool>,
     objects: Vec<Option<ObjectId>>,
+    /// The furthest of all releases of each token.
+    tokens: BTreeMap<TokenId, Reached>,
     /// Of all instants before.
     past: Vec<Vec<Reached>>,
     /// Longest at any end of a thread.
@@ -47,15 +52,17 @@ struct Clock<'a> {
 #[must_use]
 pub fn gain(made: &MemoryTimelines, altered: &Altered<'_>) -> f64 {
     let threads = made.program.threads.len();
-    let mut clock = Clock {
+    let mut clock = AlteredReplay {
         made,
         altered,
         now: vec![Reached::default(); threads],
         states: vec![State::Absent; threads],
         awaits: vec![false; threads],
         told: vec![false; threads],
+        spins: vec![false; threads],
         ended: vec![false; threads],
         objects: vec![None; threads],
+        tokens: BTreeMap::new(),
         past: Vec::new(),
         best: (0.0, 0.0),
     };
@@ -77,7 +84,7 @@ pub fn gain(made: &MemoryTimelines, altered: &Altered<'_>) -> f64 {
     clock.best.0 - clock.best.1
 }
 
-impl Clock<'_> {
+impl AlteredReplay<'_> {
     fn end(&mut self, thread: usize) {
         let Reached { base, altered, .. } = self.now[thread];
         self.best = (self.best.0.max(base), self.best.1.max(altered));
@@ -86,7 +93,7 @@ impl Clock<'_> {
     fn pass(&mut self, tick: u64) {
         for (index, reached) in self.now.iter_mut().enumerate() {
             let thread = ThreadId::from_index(index);
-            if self.told[index] {
+            if self.spins[index] {
                 continue;
             }
             match state_in(self.made, thread, tick) {
@@ -107,12 +114,14 @@ impl Clock<'_> {
     fn step(&mut self, item: &Item) {
         let index = item.thread.index();
         match item.what {
-            What::Observe(_) | What::Held(_) => {}
-            What::Await(object) => {
+            ItemKind::Observe { .. } | ItemKind::Held(_) => {}
+            ItemKind::Release(token) => self.release(index, token),
+            ItemKind::Acquire(acquisition) => self.acquire(index, acquisition),
+            ItemKind::Await(object) => {
                 self.objects[index] = Some(object);
                 self.awaits[index] = true;
             }
-            What::State(state) => {
+            ItemKind::State(state) => {
                 let before = std::mem::replace(&mut self.states[index], state);
                 let awaits = std::mem::take(&mut self.awaits[index]);
                 // It waits by its own word, and nothing has ended that.
@@ -120,13 +129,11 @@ impl Clock<'_> {
                     && !awaits
                     && matches!(before, State::Spinning | State::Ready)
                     && matches!(state, State::Spinning | State::Ready | State::Blocked(_));
-                let was_told = std::mem::replace(
-                    &mut self.told[index],
-                    waits_on || (awaits && state == State::Spinning),
-                );
+                self.told[index] = waits_on || (awaits && state == State::Spinning);
+                let spun = std::mem::replace(&mut self.spins[index], waits_on || state == State::Spinning);
                 let is_over = match before {
                     _ if waits_on => false,
-                    _ if was_told => state != State::Absent,
+                    _ if spun => state != State::Absent,
                     State::Absent => true,
                     State::Blocked(_) => state != State::Absent,
                     _ => false,
@@ -151,7 +158,7 @@ impl Clock<'_> {
                     self.end(index);
                 }
             }
-            What::Depend { source, source_time, .. } => {
+            ItemKind::Depend { source, source_time, .. } => {
                 let (left, now) = (source_time.nanoseconds(), item.time.nanoseconds());
                 let from = if left < now {
                     self.past[left as usize][source.index()]
@@ -166,6 +173,23 @@ impl Clock<'_> {
         }
     }
 
+    fn release(&mut self, index: usize, token: TokenId) {
+        let Reached { base, altered, .. } = self.now[index];
+        let released = self.tokens.entry(token).or_default();
+        released.base = released.base.max(base);
+        released.altered = released.altered.max(altered);
+    }
+
+    fn acquire(&mut self, index: usize, acquisition: Acquisition) {
+        let Some(&from) = self.tokens.get(&acquisition.token).filter(|_| !self.ended[index]) else { return };
+        let factor = acquisition.object.map_or(1.0, |object| (self.altered.object)(object));
+        let reached = &mut self.now[index];
+        reached.altered += factor * (from.altered - reached.altered).max(0.0);
+        if !self.altered.elapsed {
+            reached.base = reached.base.max(from.base);
+        }
+    }
+
     fn depend(&mut self, index: usize, from: Reached, way: f64, now: f64) {
         let factor = self.objects[index].map_or(1.0, |object| (self.altered.object)(object));
         let reached = &mut self.now[index];
@@ -175,7 +199,7 @@ impl Clock<'_> {
             reached.base = reached.base.max(from.base);
             return;
         }
-        let waits = self.told[index]
+        let waits = self.spins[index]
             || matches!(self.states[index], State::Absent | State::Blocked(_) | State::Spinning);
         if waits && from.base + way >= now {
             reached.altered = stays(reached.altered, from.altered + way);

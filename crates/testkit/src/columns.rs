@@ -1,7 +1,9 @@
 //! What a drawing means: who is where and in what state in each column, and the timelines of that.
 
 use longpole_event::{MachineId, ProcessId, ThreadId, Time};
-use longpole_trace::{DependenceKind, Hold, Item, ObjectKind, PathId, Paths, State, Thread, What};
+use longpole_trace::{
+    DependenceKind, Item, ItemKind, LockHold, ObjectKind, ObservationKind, PathId, Paths, State, Thread,
+};
 
 use crate::drawing::{Drawing, DrawnDependence};
 use crate::memory::MemoryTimelines;
@@ -75,6 +77,7 @@ impl Drawing {
         for column in 0..=self.length() {
             self.add_column(&mut made, column);
         }
+        made.settle_exclusions();
         made
     }
 
@@ -128,12 +131,13 @@ impl Drawing {
         let time = self.time(column);
         for thread in 0..self.threads.len() {
             if self.is_observed(thread, column) {
-                let what = What::Observe(self.path(made, thread, column));
+                let path = self.path(made, thread, column);
+                let what = ItemKind::Observe { path, kind: ObservationKind::Boundary };
                 made.items.push(Item { time, thread: ThreadId::from_index(thread), what });
             }
         }
         for dependence in self.dependences.iter().filter(|dependence| dependence.time == column) {
-            let what = What::Depend {
+            let what = ItemKind::Depend {
                 source: ThreadId::from_index(dependence.source),
                 source_time: self.time(dependence.source_time),
                 kind: dependence.kind,
@@ -147,10 +151,10 @@ impl Drawing {
             let state = if lives_on { before } else { self.state(thread, column) };
             if before != state {
                 if let Some((kind, name)) = self.awaited(thread, column) {
-                    let what = What::Await(made.known_object(*kind, name));
+                    let what = ItemKind::Await(made.known_object(*kind, name));
                     made.items.push(Item { time, thread: ThreadId::from_index(thread), what });
                 }
-                let what = What::State(state);
+                let what = ItemKind::State(state);
                 made.items.push(Item { time, thread: ThreadId::from_index(thread), what });
             }
         }
@@ -159,7 +163,7 @@ impl Drawing {
     fn add_holds(&self, made: &mut MemoryTimelines, column: usize) {
         for drawn in self.holds.iter().filter(|hold| hold.time == column) {
             let Some((kind, name)) = self.object_of(drawn.object) else { continue };
-            let hold = Hold {
+            let hold = LockHold {
                 outer: None,
                 object: made.known_object(*kind, name),
                 path: self.path(made, drawn.thread, column),
@@ -169,7 +173,7 @@ impl Drawing {
                 longest: drawn.longest * self.unit,
             };
             let thread = ThreadId::from_index(drawn.thread);
-            made.items.push(Item { time: self.time(column), thread, what: What::Held(hold) });
+            made.items.push(Item { time: self.time(column), thread, what: ItemKind::Held(hold) });
         }
     }
 

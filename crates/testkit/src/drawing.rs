@@ -345,7 +345,7 @@ impl Drawing {
 #[cfg(test)]
 mod tests {
     use longpole_event::Time;
-    use longpole_trace::{Item, Timelines, What};
+    use longpole_trace::{Item, ItemKind, Timelines};
 
     use super::*;
 
@@ -353,10 +353,12 @@ mod tests {
         let show = |item: &Item| {
             let thread = &made.program.threads[item.thread.index()].name;
             let what = match item.what {
-                What::State(state) => format!("{state:?}"),
-                What::Await(object) => format!("awaits {}", made.objects.get(object).name),
-                What::Held(hold) => format!("held {}", made.objects.get(hold.object).name),
-                What::Observe(path) => {
+                ItemKind::State(state) => format!("{state:?}"),
+                ItemKind::Await(object) => format!("awaits {}", made.objects.get(object).name),
+                ItemKind::Release(token) => format!("releases {}", token.0),
+                ItemKind::Acquire(acquisition) => format!("acquires {}", acquisition.token.0),
+                ItemKind::Held(hold) => format!("held {}", made.objects.get(hold.object).name),
+                ItemKind::Observe { path, .. } => {
                     let mut names: Vec<_> = made
                         .paths
                         .places_of(path)
@@ -365,7 +367,7 @@ mod tests {
                     names.reverse();
                     format!("at {}", names.join(">"))
                 }
-                What::Depend { source, source_time, kind } => format!(
+                ItemKind::Depend { source, source_time, kind } => format!(
                     "{kind:?} from {}@{}",
                     made.program.threads[source.index()].name,
                     source_time.nanoseconds()

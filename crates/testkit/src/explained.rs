@@ -6,12 +6,12 @@
 use std::collections::BTreeMap;
 
 use longpole_event::ThreadId;
-use longpole_trace::{Cause, ObjectId, PathId, Paths, ProcedureId, State, What};
+use longpole_trace::{Cause, ItemKind, ObjectId, PathId, Paths, ProcedureId, State};
 
 use crate::memory::MemoryTimelines;
 
 /// What was done and in which procedure.
-pub type Deed = (String, Option<ProcedureId>);
+pub type ExplainedAction = (String, Option<ProcedureId>);
 
 /// A wait with its explanation.
 #[derive(Clone, Debug)]
@@ -23,9 +23,9 @@ pub struct ExplainedWait {
     /// To when.
     pub to: u64,
     /// What explains it, directly.
-    pub direct: BTreeMap<Deed, f64>,
+    pub direct: BTreeMap<ExplainedAction, f64>,
     /// What explains it, to the roots.
-    pub roots: BTreeMap<Deed, f64>,
+    pub roots: BTreeMap<ExplainedAction, f64>,
 }
 
 /// All waits that take any time, in the order of their ends.
@@ -33,7 +33,7 @@ pub struct ExplainedWait {
 pub fn explained_waits(made: &MemoryTimelines) -> Vec<ExplainedWait> {
     let mut explained = Vec::new();
     for (at, item) in made.items.iter().enumerate() {
-        if matches!(item.what, What::State(_)) {
+        if matches!(item.what, ItemKind::State(_)) {
             explain(made, (item.thread, at, item.time.nanoseconds()), &mut explained);
         }
     }
@@ -46,7 +46,7 @@ pub fn explained_waits(made: &MemoryTimelines) -> Vec<ExplainedWait> {
 
 /// A release of a thread.
 #[derive(Clone, Copy, Debug)]
-struct Release {
+struct ExplainedRelease {
     thread: ThreadId,
     source: ThreadId,
     source_time: u64,
@@ -55,11 +55,11 @@ struct Release {
 }
 
 /// The run up to an item.
-struct Known<'a> {
+struct KnownRun<'a> {
     made: &'a MemoryTimelines,
     /// Items that are known.
     items: usize,
-    releases: Vec<Release>,
+    releases: Vec<ExplainedRelease>,
     explained: &'a [ExplainedWait],
 }
 
@@ -68,13 +68,14 @@ fn explain(
     (thread, at, to): (ThreadId, usize, u64),
     explained: &mut Vec<ExplainedWait>,
 ) {
-    let waits = Stretch::all(made, thread, at);
-    let Some(&Stretch { cause, from, is_told, before, .. }) = waits.last().filter(|wait| wait.to.is_none())
+    let waits = WaitInterval::all(made, thread, at);
+    let Some(&WaitInterval { cause, from, is_told, before, .. }) =
+        waits.last().filter(|wait| wait.to.is_none())
     else {
         return;
     };
     if let (true, Some(item)) = (is_told, made.items.get(at))
-        && let (What::State(state), Some(false)) = (item.what, waits.last().map(|wait| wait.awaits_next))
+        && let (ItemKind::State(state), Some(false)) = (item.what, waits.last().map(|wait| wait.awaits_next))
         && goes_on(before, state)
     {
         return;
@@ -82,7 +83,7 @@ fn explain(
     if from == to {
         return;
     }
-    let known = Known { made, items: at, releases: releases(made, at), explained };
+    let known = KnownRun { made, items: at, releases: releases(made, at), explained };
     let release = known.releases.iter().rfind(|release| release.thread == thread && release.time == to);
     let mut wait = ExplainedWait { thread, from, to, direct: BTreeMap::new(), roots: BTreeMap::new() };
     match (release, cause) {
@@ -108,7 +109,7 @@ fn explain(
 /// A stretch of a thread in which it is blocked; or in which it waits by its own word: it spins, perhaps loses its
 /// processor, and perhaps blocks then.
 #[derive(Clone, Copy, Debug)]
-struct Stretch {
+struct WaitInterval {
     cause: Cause,
     from: u64,
     /// `None`: as far as is known it goes on.
@@ -122,23 +123,23 @@ struct Stretch {
     awaits_next: bool,
 }
 
-impl Stretch {
+impl WaitInterval {
     /// Those of a thread up to an item.
-    fn all(made: &MemoryTimelines, thread: ThreadId, items: usize) -> Vec<Stretch> {
+    fn all(made: &MemoryTimelines, thread: ThreadId, items: usize) -> Vec<WaitInterval> {
         let mut path = made.program.threads[thread.index()].prefix;
-        let (mut all, mut open): (Vec<Stretch>, Option<Stretch>) = (Vec::new(), None);
+        let (mut all, mut open): (Vec<WaitInterval>, Option<WaitInterval>) = (Vec::new(), None);
         let mut object = None;
         for item in made.items[..items].iter().filter(|item| item.thread == thread) {
             match item.what {
-                What::Observe(seen) => {
+                ItemKind::Observe { path: seen, .. } => {
                     path = seen;
                     open.iter_mut().filter(|open| open.is_told).for_each(|open| open.path = seen);
                 }
-                What::Await(awaited) => {
+                ItemKind::Await(awaited) => {
                     object = Some(awaited);
                     open.iter_mut().for_each(|open| open.awaits_next = true);
                 }
-                What::State(state) => {
+                ItemKind::State(state) => {
                     let now = item.time.nanoseconds();
                     if let Some(open) = &mut open
                         && open.is_told
@@ -148,7 +149,7 @@ impl Stretch {
                         open.before = state;
                         continue;
                     }
-                    all.extend(open.take().map(|open| Stretch { to: Some(now), ..open }));
+                    all.extend(open.take().map(|open| WaitInterval { to: Some(now), ..open }));
                     let cause = match (state, object.take()) {
                         (State::Blocked(cause), _) => Some((cause, false)),
                         (State::Spinning, Some(object)) => {
@@ -156,7 +157,7 @@ impl Stretch {
                         }
                         _ => None,
                     };
-                    open = cause.map(|(cause, is_told)| Stretch {
+                    open = cause.map(|(cause, is_told)| WaitInterval {
                         cause,
                         from: now,
                         to: None,
@@ -166,7 +167,8 @@ impl Stretch {
                         awaits_next: false,
                     });
                 }
-                What::Held(_) | What::Depend { .. } => {}
+                ItemKind::Held(_) | ItemKind::Depend { .. } | ItemKind::Release(_) | ItemKind::Acquire(_) => {
+                }
             }
         }
         all.extend(open);
@@ -180,14 +182,14 @@ fn goes_on(before: State, state: State) -> bool {
         && matches!(state, State::Spinning | State::Ready | State::Blocked(_))
 }
 
-fn releases(made: &MemoryTimelines, items: usize) -> Vec<Release> {
+fn releases(made: &MemoryTimelines, items: usize) -> Vec<ExplainedRelease> {
     let mut objects: BTreeMap<ThreadId, ObjectId> = BTreeMap::new();
     let mut states: BTreeMap<ThreadId, State> = BTreeMap::new();
     let mut all = Vec::new();
     for item in &made.items[..items] {
         match item.what {
-            What::Await(object) => drop(objects.insert(item.thread, object)),
-            What::State(state) => {
+            ItemKind::Await(object) => drop(objects.insert(item.thread, object)),
+            ItemKind::State(state) => {
                 let before = states.insert(item.thread, state).unwrap_or(State::Absent);
                 let keeps = match state {
                     State::Blocked(_) => true,
@@ -199,22 +201,28 @@ fn releases(made: &MemoryTimelines, items: usize) -> Vec<Release> {
                     objects.remove(&item.thread);
                 }
             }
-            What::Depend { source, source_time, .. } if source != item.thread => all.push(Release {
-                thread: item.thread,
-                source,
-                source_time: source_time.nanoseconds().min(item.time.nanoseconds()),
-                time: item.time.nanoseconds(),
-                object: objects.get(&item.thread).copied(),
-            }),
-            What::Depend { .. } | What::Observe(_) | What::Held(_) => {}
+            ItemKind::Depend { source, source_time, .. } if source != item.thread => {
+                all.push(ExplainedRelease {
+                    thread: item.thread,
+                    source,
+                    source_time: source_time.nanoseconds().min(item.time.nanoseconds()),
+                    time: item.time.nanoseconds(),
+                    object: objects.get(&item.thread).copied(),
+                })
+            }
+            ItemKind::Depend { .. }
+            | ItemKind::Observe { .. }
+            | ItemKind::Held(_)
+            | ItemKind::Release(_)
+            | ItemKind::Acquire(_) => {}
         }
     }
     all
 }
 
-impl Known<'_> {
+impl KnownRun<'_> {
     fn begin(&self, thread: ThreadId) -> Option<u64> {
-        let states = |what: &What| matches!(what, What::State(_));
+        let states = |what: &ItemKind| matches!(what, ItemKind::State(_));
         let first =
             self.made.items[..self.items].iter().find(|item| item.thread == thread && states(&item.what));
         first.map(|item| item.time.nanoseconds())
@@ -223,7 +231,7 @@ impl Known<'_> {
     fn paths_seen(&self, thread: ThreadId) -> Vec<(u64, PathId)> {
         let mut seen = Vec::new();
         for item in self.made.items[..self.items].iter().filter(|item| item.thread == thread) {
-            if let What::Observe(path) = item.what {
+            if let ItemKind::Observe { path, .. } = item.what {
                 seen.push((item.time.nanoseconds(), path));
             }
         }
@@ -235,10 +243,10 @@ impl Known<'_> {
     }
 
     /// What the thread does in a tick, as far as is known.
-    fn deed(&self, thread: ThreadId, tick: u64) -> Deed {
+    fn deed(&self, thread: ThreadId, tick: u64) -> ExplainedAction {
         let is_then =
-            |wait: &&Stretch| wait.is_told && wait.from <= tick && wait.to.is_none_or(|to| tick < to);
-        if let Some(wait) = Stretch::all(self.made, thread, self.items).iter().rev().find(is_then) {
+            |wait: &&WaitInterval| wait.is_told && wait.from <= tick && wait.to.is_none_or(|to| tick < to);
+        if let Some(wait) = WaitInterval::all(self.made, thread, self.items).iter().rev().find(is_then) {
             return (format!("{:?}", State::Blocked(wait.cause)), self.scope(wait.path));
         }
         let state = crate::oracle::state_in(self.made, thread, tick);
@@ -286,9 +294,9 @@ impl Known<'_> {
         wait.roots.insert(deed, (wait.to - wait.from) as f64);
     }
 
-    fn by_comparison(&self, wait: &mut ExplainedWait, release: &Release) {
+    fn by_comparison(&self, wait: &mut ExplainedWait, release: &ExplainedRelease) {
         let (own_from, other_from) = self.common(wait, release);
-        let mut sides: BTreeMap<Deed, (f64, f64)> = BTreeMap::new();
+        let mut sides: BTreeMap<ExplainedAction, (f64, f64)> = BTreeMap::new();
         for tick in other_from..release.source_time {
             sides.entry(self.deed(release.source, tick)).or_default().0 += 1.0;
         }
@@ -310,13 +318,13 @@ impl Known<'_> {
     }
 
     /// Sides of more than eight times the wait say nothing: then what the other did during the wait stands in their place.
-    fn within_reason(&self, wait: &mut ExplainedWait, release: &Release) {
+    fn within_reason(&self, wait: &mut ExplainedWait, release: &ExplainedRelease) {
         let length = (wait.to - wait.from) as f64;
-        let is_far = |side: &BTreeMap<Deed, f64>| {
+        let is_far = |side: &BTreeMap<ExplainedAction, f64>| {
             side.values().filter(|amount| **amount > 0.0).sum::<f64>() > 8.000_001 * length
         };
         let mut during = ExplainedWait { direct: BTreeMap::new(), roots: BTreeMap::new(), ..wait.clone() };
-        self.by_holders(&mut during, &Release { object: None, ..*release });
+        self.by_holders(&mut during, &ExplainedRelease { object: None, ..*release });
         if is_far(&wait.direct) {
             wait.direct = during.direct;
         }
@@ -329,7 +337,7 @@ impl Known<'_> {
     }
 
     /// Where the compared paths begin: the last common synchronisation, else the creations, else the later begin.
-    fn common(&self, wait: &ExplainedWait, release: &Release) -> (u64, u64) {
+    fn common(&self, wait: &ExplainedWait, release: &ExplainedRelease) -> (u64, u64) {
         let of = |thread: ThreadId| self.releases.iter().filter(move |release| release.thread == thread);
         let mut pairs: Vec<(u64, u64)> = Vec::new();
         for mine in of(wait.thread) {
@@ -360,7 +368,7 @@ impl Known<'_> {
         (own.min(wait.from), other.min(release.source_time))
     }
 
-    fn by_holders(&self, wait: &mut ExplainedWait, release: &Release) {
+    fn by_holders(&self, wait: &mut ExplainedWait, release: &ExplainedRelease) {
         let (mut holder, mut upper) = (release.source, release.source_time.max(wait.from));
         self.add(wait, "UnderWay", (wait.to - upper) as f64);
         while upper > wait.from {

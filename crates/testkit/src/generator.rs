@@ -5,7 +5,10 @@
 //! waiting, nobody enables others while blocked, messages arrive after they were sent.
 
 use longpole_event::{ThreadId, Time};
-use longpole_trace::{Cause, DependenceKind, Hold, Item, ObjectKind, PathId, Paths, State, Thread, What};
+use longpole_trace::{
+    Acquisition, Cause, DependenceKind, Item, ItemKind, LockHold, ObjectKind, ObservationKind, PathId, Paths,
+    State, Thread, TokenId,
+};
 use proptest::prelude::*;
 
 use crate::memory::MemoryTimelines;
@@ -33,7 +36,7 @@ pub fn random_timelines(threads: usize, steps: usize) -> impl Strategy<Value = M
     let step = (0..4_u64, any::<u8>(), any::<u8>(), any::<u8>());
     let steps = proptest::collection::vec(step, steps / 3..=steps);
     (1..=2_usize, any::<bool>(), steps).prop_map(move |(roots, all_end, steps)| {
-        let mut run = Run::begin(roots.min(threads), threads);
+        let mut run = GeneratedRun::begin(roots.min(threads), threads);
         for (time, thread, action, argument) in steps {
             run.now = run.now + time;
             run.step(thread.into(), action, argument.into());
@@ -42,7 +45,7 @@ pub fn random_timelines(threads: usize, steps: usize) -> impl Strategy<Value = M
     })
 }
 
-struct Run {
+struct GeneratedRun {
     made: MemoryTimelines,
     now: Time,
     states: Vec<State>,
@@ -50,16 +53,27 @@ struct Run {
     places: Vec<PathId>,
     /// Messages under way.
     sent: Vec<(ThreadId, Time)>,
+    /// Tokens that can be acquired, and how many there were.
+    tokens: Vec<TokenId>,
+    known_tokens: u32,
     most: usize,
 }
 
-impl Run {
-    fn begin(roots: usize, most: usize) -> Run {
+impl GeneratedRun {
+    fn begin(roots: usize, most: usize) -> GeneratedRun {
         let mut made = MemoryTimelines::default();
         let machine = made.machine("random", 2);
         let _ = made.process(machine, "random");
-        let mut run =
-            Run { made, now: Time::ZERO, states: Vec::new(), places: Vec::new(), sent: Vec::new(), most };
+        let mut run = GeneratedRun {
+            made,
+            now: Time::ZERO,
+            states: Vec::new(),
+            places: Vec::new(),
+            sent: Vec::new(),
+            tokens: Vec::new(),
+            known_tokens: 0,
+            most,
+        };
         for _ in 0..roots {
             let thread = run.add_thread(None);
             run.enter(thread, State::Running);
@@ -96,14 +110,14 @@ impl Run {
         id
     }
 
-    fn push(&mut self, thread: ThreadId, what: What) {
+    fn push(&mut self, thread: ThreadId, what: ItemKind) {
         self.made.items.push(Item { time: self.now, thread, what });
     }
 
     fn enter(&mut self, thread: ThreadId, state: State) {
         assert_ne!(self.states[thread.index()], state, "a step changes the state");
         self.states[thread.index()] = state;
-        self.push(thread, What::State(state));
+        self.push(thread, ItemKind::State(state));
         if state == State::Absent {
             self.made.program.threads[thread.index()].end = Some(self.now);
         }
@@ -119,11 +133,11 @@ impl Run {
             _ => self.made.call(outer, "D", 3),
         };
         self.places[thread.index()] = path;
-        self.push(thread, What::Observe(path));
+        self.push(thread, ItemKind::Observe { path, kind: ObservationKind::Boundary });
     }
 
     fn depend(&mut self, thread: ThreadId, source: ThreadId, source_time: Time, kind: DependenceKind) {
-        self.push(thread, What::Depend { source, source_time, kind });
+        self.push(thread, ItemKind::Depend { source, source_time, kind });
     }
 
     /// Some thread for which `is` holds.
@@ -186,7 +200,7 @@ impl Run {
         let kind = ObjectKind::ALL.iter().find(|kind| kind.cause() == cause);
         if let (Some(&kind), Some(name)) = (kind, ["m", "n", "o"].get(argument / CAUSES.len() % 4)) {
             let object = self.made.known_object(kind, name);
-            self.push(thread, What::Await(object));
+            self.push(thread, ItemKind::Await(object));
         }
         self.enter(thread, State::Blocked(cause));
     }
@@ -200,8 +214,36 @@ impl Run {
         let nanoseconds = longest + acquisitions - 1;
         self.push(
             thread,
-            What::Held(Hold { object, path, outer: None, acquisitions, contended, nanoseconds, longest }),
+            ItemKind::Held(LockHold {
+                object,
+                path,
+                outer: None,
+                acquisitions,
+                contended,
+                nanoseconds,
+                longest,
+            }),
         );
+    }
+
+    /// It releases a token, a new one or one that others have released, or acquires one.
+    fn pass_token(&mut self, thread: ThreadId, argument: usize) {
+        if self.tokens.is_empty() || argument.is_multiple_of(4) {
+            self.tokens.push(TokenId(self.known_tokens));
+            self.known_tokens += 1;
+        }
+        let index = argument / 4 % self.tokens.len();
+        let token = self.tokens[index];
+        if !argument.is_multiple_of(3) && !argument.is_multiple_of(4) {
+            let last = argument.is_multiple_of(5);
+            if last {
+                self.tokens.swap_remove(index);
+            }
+            let kind = KINDS[argument % KINDS.len()];
+            self.push(thread, ItemKind::Acquire(Acquisition { token, kind, object: None, last }));
+        } else {
+            self.push(thread, ItemKind::Release(token));
+        }
     }
 
     fn wake(&mut self, waker: ThreadId, other: ThreadId, argument: usize) {
@@ -223,7 +265,7 @@ impl Run {
             2 => {
                 if let Some(name) = ["m", "n"].get(argument % 3) {
                     let object = self.made.known_object(ObjectKind::SpinLock, name);
-                    self.push(thread, What::Await(object));
+                    self.push(thread, ItemKind::Await(object));
                 }
                 self.enter(thread, State::Spinning);
             }
@@ -239,7 +281,8 @@ impl Run {
                 }
             }
             6 if argument.is_multiple_of(3) => self.enter(thread, State::Overhead),
-            6 => self.sent.push((thread, self.now)),
+            6 if argument % 3 == 1 => self.sent.push((thread, self.now)),
+            6 => self.pass_token(thread, argument),
             7 if argument % 3 == 1 => self.hold(thread, argument),
             7 if argument.is_multiple_of(3) => self.enter(thread, State::Absent),
             _ => {}
@@ -264,22 +307,32 @@ mod tests {
             let tree = strategy.new_tree(&mut runner).expect("the strategy rejects nothing");
             for item in tree.current().items {
                 seen.insert(match item.what {
-                    What::State(State::Blocked(_)) => "blocked".to_owned(),
-                    What::State(state) => format!("{state:?}"),
-                    What::Observe(_) => "observed".to_owned(),
-                    What::Await(_) => "awaited".to_owned(),
-                    What::Held(_) => "held".to_owned(),
-                    What::Depend { source_time, .. } if source_time < item.time => "under way".to_owned(),
-                    What::Depend { kind, .. } => format!("{kind:?}"),
+                    ItemKind::State(State::Blocked(_)) => "blocked".to_owned(),
+                    ItemKind::State(state) => format!("{state:?}"),
+                    ItemKind::Observe { .. } => "observed".to_owned(),
+                    ItemKind::Await(_) => "awaited".to_owned(),
+                    ItemKind::Held(_) => "held".to_owned(),
+                    ItemKind::Release(_) => "released".to_owned(),
+                    ItemKind::Acquire(_) => "acquired".to_owned(),
+                    ItemKind::Depend { source_time, .. } if source_time < item.time => "under way".to_owned(),
+                    ItemKind::Depend { kind, .. } => format!("{kind:?}"),
                 });
-                dependences += usize::from(matches!(item.what, What::Depend { .. }));
+                dependences += usize::from(matches!(item.what, ItemKind::Depend { .. }));
             }
         }
         let all = [
             "Absent", "Barrier", "Create", "Overhead", "Post", "Ready", "Running", "Signal", "Spinning",
             "Unlock", "Wake",
         ];
-        for what in all.into_iter().chain(["blocked", "awaited", "held", "observed", "under way"]) {
+        for what in all.into_iter().chain([
+            "blocked",
+            "awaited",
+            "held",
+            "observed",
+            "under way",
+            "released",
+            "acquired",
+        ]) {
             assert!(seen.contains(what), "no {what} in {seen:?}");
         }
         assert!(dependences > 300, "only {dependences} dependences in 100 runs");
@@ -294,7 +347,7 @@ mod tests {
             assert!(made.items.is_sorted_by_key(|item| item.time));
             let mut states = vec![State::Absent; made.program.threads.len()];
             for item in &made.items {
-                if let What::State(state) = item.what {
+                if let ItemKind::State(state) = item.what {
                     assert_ne!(std::mem::replace(&mut states[item.thread.index()], state), state);
                 }
             }

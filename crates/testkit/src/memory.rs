@@ -4,8 +4,8 @@ use std::convert::Infallible;
 
 use longpole_event::{MachineId, ProcessId, ThreadId};
 use longpole_trace::{
-    Item, Machine, Object, ObjectId, ObjectKind, Objects, PathId, Paths, Place, Procedure, ProcedureId,
-    Process, Program, Timelines,
+    CodePlace, ExclusionTimes, Item, Machine, Object, ObjectId, ObjectKind, Objects, PathId, Paths,
+    Procedure, ProcedureId, Process, Program, Timelines,
 };
 
 /// A program with its items, all in memory.
@@ -52,6 +52,19 @@ impl MemoryTimelines {
         ObjectId(index.unwrap_or_else(|| panic!("no object is named {name}")) as u32)
     }
 
+    /// Finds out for what part of the run each object excluded threads, once all items are there.
+    pub(crate) fn settle_exclusions(&mut self) {
+        let mut times = ExclusionTimes::default();
+        self.items.iter().for_each(|item| times.take(item));
+        let elapsed = self.program.elapsed_nanoseconds.max(1) as f64;
+        for (index, kind) in
+            self.objects.all().iter().map(|object| object.kind).enumerate().collect::<Vec<_>>()
+        {
+            let id = ObjectId(index as u32);
+            self.objects.add_exclusion(id, times.of(id, kind) as f64 / elapsed);
+        }
+    }
+
     /// Adds a machine with one processor per thread that it will get.
     pub(crate) fn machine(&mut self, name: &str, cpus: u32) -> MachineId {
         self.program.machines.push(Machine { name: name.to_owned(), cpus });
@@ -62,7 +75,13 @@ impl MemoryTimelines {
     pub(crate) fn process(&mut self, machine: MachineId, name: &str) -> ProcessId {
         let id = ProcessId::from_index(self.program.processes.len());
         let pid = (id.0 + 1) * 100;
-        self.program.processes.push(Process { machine, pid, name: name.to_owned(), parent: None });
+        self.program.processes.push(Process {
+            machine,
+            pid,
+            name: name.to_owned(),
+            title: String::new(),
+            parent: None,
+        });
         id
     }
 
@@ -88,7 +107,7 @@ impl MemoryTimelines {
             },
         };
         let procedure = self.paths.procedure(procedure);
-        let place = self.paths.place(Place { procedure, line });
+        let place = self.paths.place(CodePlace { procedure, line });
         self.paths.path(caller, place)
     }
 }

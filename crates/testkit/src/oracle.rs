@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use longpole_event::{ThreadId, Time};
-use longpole_trace::{PathId, State, What};
+use longpole_trace::{ItemKind, PathId, State, TokenId};
 
 use crate::memory::MemoryTimelines;
 
@@ -32,7 +32,7 @@ pub struct TickCharges {
 pub fn state_in(made: &MemoryTimelines, thread: ThreadId, tick: u64) -> State {
     let mut now = State::Absent;
     for item in made.items.iter().filter(|item| item.thread == thread && item.time.nanoseconds() <= tick) {
-        if let What::State(state) = item.what {
+        if let ItemKind::State(state) = item.what {
             now = state;
         }
     }
@@ -43,7 +43,7 @@ pub fn state_in(made: &MemoryTimelines, thread: ThreadId, tick: u64) -> State {
 #[must_use]
 pub fn path_of_work(made: &MemoryTimelines, thread: ThreadId, tick: u64) -> PathId {
     for item in made.items.iter().filter(|item| item.thread == thread && item.time.nanoseconds() > tick) {
-        if let What::Observe(path) = item.what {
+        if let ItemKind::Observe { path, .. } = item.what {
             return path;
         }
     }
@@ -55,7 +55,7 @@ pub fn path_of_work(made: &MemoryTimelines, thread: ThreadId, tick: u64) -> Path
 pub fn path_of_wait(made: &MemoryTimelines, thread: ThreadId, tick: u64) -> PathId {
     let mut last = made.program.threads[thread.index()].prefix;
     for item in made.items.iter().filter(|item| item.thread == thread && item.time.nanoseconds() <= tick) {
-        if let What::Observe(path) = item.what {
+        if let ItemKind::Observe { path, .. } = item.what {
             last = path;
         }
     }
@@ -120,15 +120,27 @@ pub fn critical_path_length(made: &MemoryTimelines) -> u64 {
 #[must_use]
 pub fn longest_path(made: &MemoryTimelines, stays: &dyn Fn(ThreadId, u64) -> bool) -> u64 {
     let mut dependences = Vec::new();
+    let mut releases: Vec<(usize, TokenId, ThreadId, Time)> = Vec::new();
     for (order, item) in made.items.iter().enumerate() {
-        if let What::Depend { source, source_time, .. } = item.what {
-            dependences.push(Dependence {
-                order,
-                source,
-                left: source_time,
-                thread: item.thread,
-                arrived: item.time,
-            });
+        let arrival = |left_order, source, left| OracleDependence {
+            left_order,
+            order,
+            source,
+            left,
+            thread: item.thread,
+            arrived: item.time,
+        };
+        match item.what {
+            ItemKind::Depend { source, source_time, .. } => {
+                let left_order = if source_time == item.time { order } else { usize::MAX };
+                dependences.push(arrival(left_order, source, source_time));
+            }
+            ItemKind::Release(token) => releases.push((order, token, item.thread, item.time)),
+            ItemKind::Acquire(acquisition) => {
+                let of_token = releases.iter().filter(|release| release.1 == acquisition.token);
+                dependences.extend(of_token.map(|&(order, _, source, left)| arrival(order, source, left)));
+            }
+            _ => {}
         }
     }
     let running = threads(made)
@@ -141,7 +153,9 @@ pub fn longest_path(made: &MemoryTimelines, stays: &dyn Fn(ThreadId, u64) -> boo
     threads(made).map(|thread| graph.longest_from(thread, Time::ZERO, None)).max().unwrap_or(0)
 }
 
-struct Dependence {
+struct OracleDependence {
+    /// What the source does from this position among the items on comes too late for it.
+    left_order: usize,
     /// Position among the items; of two dependences at one time the earlier one takes effect first.
     order: usize,
     source: ThreadId,
@@ -151,7 +165,7 @@ struct Dependence {
 }
 
 struct Graph {
-    dependences: Vec<Dependence>,
+    dependences: Vec<OracleDependence>,
     running: Vec<Vec<bool>>,
     end: u64,
 }
@@ -168,7 +182,7 @@ impl Graph {
         let mut longest = self.work(thread, time, Time::from_nanoseconds(self.end));
         for dependence in self.dependences.iter().filter(|dependence| dependence.source == thread) {
             let is_too_early = dependence.left < time
-                || (dependence.arrived == time && by.is_some_and(|by| dependence.order < by));
+                || (dependence.left == time && by.is_some_and(|by| dependence.left_order < by));
             if !is_too_early {
                 let before = self.work(thread, time, dependence.left);
                 let after = self.longest_from(dependence.thread, dependence.arrived, Some(dependence.order));

@@ -8,18 +8,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use longpole_event::{
-    Blocking, Call, Event, EventKind, FileKind, Frame, FrameId, MachineId, Module, ModuleKind, Primitive,
-    PrimitiveId, PrimitiveKind, Process, ProcessId, Stack, StackId, Symbol, SymbolPlace, Thread, ThreadId,
-    Time, Waker,
+    Blocking, BusyWaiting, CallDefinition, Event, EventKind, FileKind, FrameDefinition, FrameId, MachineId,
+    ModuleDefinition, ModuleKind, Primitive, PrimitiveId, PrimitiveKind, ProcessDefinition, ProcessId,
+    StackDefinition, StackId, Symbol, SymbolPlace, ThreadDefinition, ThreadId, Time, Waker,
 };
-use longpole_recording::{Folder, LogBuilder, LogName, Machine, Manifest, Outcome, Result};
+use longpole_recording::{
+    Destination, LogBuilder, LogName, MachineDescription, Manifest, RecordingFolder, Result, RunOutcome,
+};
 use longpole_trace::{Cause, ObjectKind, State};
 
 use crate::drawing::{Drawing, DrawnDependence, DrawnHold};
 use crate::memory::region;
 
 impl Drawing {
-    /// Writes the run as a recording into `folder`.
+    /// Writes the run as a recording into `folder`, over a recording that is there.
     ///
     /// # Errors
     /// What keeps the files from being written.
@@ -31,8 +33,12 @@ impl Drawing {
             }
         }
         let cpus = self.cpus.unwrap_or(self.threads.len() as u32);
-        let machine = |name: &&str| Machine { name: (*name).to_owned(), cpus, ..Machine::default() };
-        let outcome = Outcome {
+        let machine = |name: &&str| MachineDescription {
+            name: (*name).to_owned(),
+            cpus,
+            ..MachineDescription::default()
+        };
+        let outcome = RunOutcome {
             begin_nanoseconds: 0,
             end_nanoseconds: self.time(self.length()).nanoseconds(),
             exit_code: Some(0),
@@ -46,16 +52,16 @@ impl Drawing {
             outcome: Some(outcome),
             ..Manifest::default()
         };
-        let folder = Folder::create(folder, &manifest)?;
+        let folder = Destination::Replace(folder.to_owned()).create(&manifest)?;
         for (index, name) in names.iter().enumerate() {
-            Writer::new(self, &folder, MachineId::from_index(index), name)?.write()?;
+            MachineLogWriter::new(self, &folder, MachineId::from_index(index), name)?.write()?;
         }
         Ok(())
     }
 }
 
 /// Writes the logs of one machine.
-struct Writer<'a> {
+struct MachineLogWriter<'a> {
     drawing: &'a Drawing,
     events: LogBuilder,
     symbols: LogBuilder,
@@ -68,10 +74,10 @@ struct Writer<'a> {
     inside: BTreeSet<usize>,
 }
 
-impl<'a> Writer<'a> {
-    fn new(drawing: &'a Drawing, folder: &Folder, machine: MachineId, name: &str) -> Result<Self> {
+impl<'a> MachineLogWriter<'a> {
+    fn new(drawing: &'a Drawing, folder: &RecordingFolder, machine: MachineId, name: &str) -> Result<Self> {
         let log = |log| folder.create_log(machine, log).map(LogBuilder::new);
-        let mut writer = Writer {
+        let mut writer = MachineLogWriter {
             drawing,
             events: log(LogName::Events)?,
             symbols: log(LogName::Symbols)?,
@@ -92,12 +98,12 @@ impl<'a> Writer<'a> {
                     let parent = creator
                         .and_then(|creator| writer.processes.get(&creator.process))
                         .map(|&(parent, _)| parent);
-                    (writer.events.process(Process { pid: (next + 1) * 100, parent })?, 0)
+                    (writer.events.process(ProcessDefinition { pid: (next + 1) * 100, parent })?, 0)
                 }
             };
             writer.processes.insert(thread.process.clone(), (process, threads + 1));
             let tid = (process.0 + 1) * 100 + threads;
-            writer.ids.insert(index, writer.events.thread(Thread { process, tid })?);
+            writer.ids.insert(index, writer.events.thread(ThreadDefinition { process, tid })?);
         }
         Ok(writer)
     }
@@ -118,7 +124,7 @@ impl<'a> Writer<'a> {
             if drawing.is_observed(thread, column) {
                 let spins = drawing.state(thread, column - 1) == State::Spinning;
                 let stack = self.stack(thread, column, spins)?;
-                self.event(thread, column, EventKind::Sample { stack, kernel: false })?;
+                self.event(thread, column, EventKind::Sample { stack, kernel: false, gap: 0 })?;
             }
         }
         self.write_holds(column)?;
@@ -289,7 +295,7 @@ impl<'a> Writer<'a> {
         let mut stack = self.stack(thread, column, false)?;
         if let Some((module, name)) = waiting {
             let frame = self.frame(module, name, 0, false)?;
-            stack = Some(self.events.stack(Stack { caller: stack, frame })?);
+            stack = Some(self.events.stack(StackDefinition { caller: stack, frame })?);
         }
         self.event(thread, column, EventKind::Out { blocking: Blocking::Interruptible, call, stack })
     }
@@ -308,7 +314,7 @@ impl<'a> Writer<'a> {
         for (index, (name, line)) in places.iter().enumerate() {
             let is_innermost = index + 1 == places.len();
             let frame = self.frame("/bin/drawn", name, *line, spins && is_innermost)?;
-            caller = Some(self.events.stack(Stack { caller, frame })?);
+            caller = Some(self.events.stack(StackDefinition { caller, frame })?);
         }
         Ok(caller)
     }
@@ -320,18 +326,24 @@ impl<'a> Writer<'a> {
         }
         if let Some(region) = region(name) {
             let path = self.events.text(region)?;
-            let module = Module { path, build_id: Vec::new(), kind: ModuleKind::Region, process: None };
+            let module =
+                ModuleDefinition { path, build_id: Vec::new(), kind: ModuleKind::Region, process: None };
             let module = self.events.module(module)?;
-            return self.events.frame(Frame { module, address: 0 });
+            return self.events.frame(FrameDefinition { module, address: 0 });
         }
         let path = self.events.text(module)?;
-        let module = Module { path, build_id: Vec::new(), kind: ModuleKind::File, process: None };
+        let module = ModuleDefinition { path, build_id: Vec::new(), kind: ModuleKind::File, process: None };
         let module = self.events.module(module)?;
         let address = 0x1000 + 16 * self.frames.len() as u64;
-        let frame = self.events.frame(Frame { module, address })?;
+        let frame = self.events.frame(FrameDefinition { module, address })?;
+        let waiting = if spins { BusyWaiting::Spins } else { BusyWaiting::Work };
         let procedure = self.symbols.text(name)?;
         let file = Some(self.symbols.text("drawn.c")?);
-        self.symbols.symbol(Symbol { frame, places: vec![SymbolPlace { procedure, file, line }], spins })?;
+        self.symbols.symbol(Symbol {
+            frame,
+            places: vec![SymbolPlace { procedure, file, line }],
+            waiting,
+        })?;
         self.frames.insert(key, frame);
         Ok(frame)
     }
@@ -343,9 +355,9 @@ impl<'a> Writer<'a> {
 }
 
 /// The system call (x86-64) and the waiting procedure that show a wait of this cause.
-fn evidence_of(cause: Cause, address: u64) -> (Option<Call>, Option<(&'static str, &'static str)>) {
-    let call = |number| Some(Call { number, arguments: [address, 128, 0], file: FileKind::None });
-    let read = |file| Some(Call { number: 0, arguments: [3, 0, 0], file });
+fn evidence_of(cause: Cause, address: u64) -> (Option<CallDefinition>, Option<(&'static str, &'static str)>) {
+    let call = |number| Some(CallDefinition { number, arguments: [address, 128, 0], file: FileKind::None });
+    let read = |file| Some(CallDefinition { number: 0, arguments: [3, 0, 0], file });
     let libc = |name| Some(("/lib/libc.so.6", name));
     const FUTEX: i32 = 202;
     match cause {

@@ -10,12 +10,12 @@ use std::time::Instant;
 use criterion::Criterion;
 use longpole_event::{MachineId, ProcessId, ThreadId, Time};
 use longpole_graph::{Sweep, sweep};
-use longpole_metrics::{Options, Weight, analyse};
-use longpole_report::Names;
-use longpole_timeline::{CurveQuestion, Index, Window};
+use longpole_metrics::{MetricOptions, Weight, analyse};
+use longpole_report::RecordingNames;
+use longpole_timeline::{CurveQuestion, FrameWindow, Index};
 use longpole_trace::{
-    Cause, DependenceKind, Item, Machine, Object, ObjectId, ObjectKind, Objects, PathId, Paths, Place,
-    Procedure, Process, Program, State, Thread, Timelines, What,
+    Cause, CodePlace, DependenceKind, Item, ItemKind, Machine, Object, ObjectId, ObjectKind, Objects,
+    ObservationKind, PathId, Paths, Procedure, Process, Program, State, Thread, Timelines,
 };
 
 const RUNNING: u32 = 8;
@@ -42,7 +42,7 @@ impl Relay {
             let name = format!("procedure_{}", number % 200);
             let procedure =
                 paths.procedure(Procedure { name, module: "relay".into(), file: "relay.c".into() });
-            let place = paths.place(Place { procedure, line: number });
+            let place = paths.place(CodePlace { procedure, line: number });
             let caller = paths_by_number.get(number as usize / 3).copied().unwrap_or(Paths::ROOT);
             paths_by_number.push(paths.path(caller, place));
         }
@@ -57,16 +57,23 @@ impl Relay {
         let program = Program {
             command: vec!["relay".into()],
             machines: vec![Machine { name: "bench".into(), cpus: RUNNING }],
-            processes: vec![Process { machine: MachineId(0), pid: 1, name: "relay".into(), parent: None }],
+            processes: vec![Process {
+                machine: MachineId(0),
+                pid: 1,
+                name: "relay".into(),
+                title: String::new(),
+                parent: None,
+            }],
             threads: (0..threads).map(thread).collect(),
+            owners: Vec::new(),
             begin_nanoseconds: 0,
             elapsed_nanoseconds: steps * STEP + STEP,
         };
         Relay { program, paths, objects, paths_by_number, steps }
     }
 
-    fn names(&self) -> Names<'_> {
-        Names { program: &self.program, paths: &self.paths, objects: &self.objects }
+    fn names(&self) -> RecordingNames<'_> {
+        RecordingNames { program: &self.program, paths: &self.paths, objects: &self.objects }
     }
 }
 
@@ -91,7 +98,7 @@ impl Timelines for Relay {
         };
         let (blocked, threads) = (State::Blocked(Cause::Lock), self.program.threads.len() as u32);
         for thread in 0..threads {
-            emit(0, thread, What::State(if thread < RUNNING { State::Running } else { blocked }));
+            emit(0, thread, ItemKind::State(if thread < RUNNING { State::Running } else { blocked }));
         }
         let mut random = 1_u64;
         for step in 0..self.steps {
@@ -105,13 +112,17 @@ impl Timelines for Relay {
                 self.paths_by_number[(draw * draw / u64::from(PATHS)) as usize]
             };
             let (source, source_time) = (ThreadId(from), Time::from_nanoseconds(time));
-            emit(time, from, What::Observe(path(33)));
-            emit(time, to, What::Depend { source, source_time, kind: DependenceKind::Unlock });
-            emit(time, to, What::State(State::Ready));
-            emit(time + 100, to, What::State(State::Running));
-            emit(time + 200, from, What::Observe(path(43)));
-            emit(time + 200, from, What::Await(ObjectId(from % OBJECTS)));
-            emit(time + 200, from, What::State(blocked));
+            emit(time, from, ItemKind::Observe { path: path(33), kind: ObservationKind::Sample { gap: 0 } });
+            emit(time, to, ItemKind::Depend { source, source_time, kind: DependenceKind::Unlock });
+            emit(time, to, ItemKind::State(State::Ready));
+            emit(time + 100, to, ItemKind::State(State::Running));
+            emit(
+                time + 200,
+                from,
+                ItemKind::Observe { path: path(43), kind: ObservationKind::Sample { gap: 0 } },
+            );
+            emit(time + 200, from, ItemKind::Await(ObjectId(from % OBJECTS)));
+            emit(time + 200, from, ItemKind::State(blocked));
         }
         Ok(())
     }
@@ -130,8 +141,8 @@ struct Scene {
 
 impl Scene {
     fn new(relay: Relay) -> Scene {
-        let Ok(analysis) = analyse(&relay, &Options::default());
-        let Ok(index) = Index::of(&relay, &Options::default(), &analysis);
+        let Ok(analysis) = analyse(&relay, &MetricOptions::default());
+        let Ok(index) = Index::of(&relay, &MetricOptions::default(), &analysis);
         Scene { relay, index }
     }
 
@@ -140,7 +151,7 @@ impl Scene {
         let elapsed = self.index.elapsed() as f64;
         let at = |share: f64| Time::from_nanoseconds((share * elapsed) as u64);
         let (from, to) = (at(0.5 - part / 2.0), at(0.5 + part / 2.0));
-        let window = Window { from, to, bins: 1200, first: 0, count: Some(count), weight: Weight::Cpu };
+        let window = FrameWindow { from, to, bins: 1200, first: 0, count: Some(count), weight: Weight::Cpu };
         self.index.frame(&self.relay.program, &window).mixes.len()
     }
 
@@ -181,9 +192,9 @@ fn time_once(events: u64) {
         let begin = Instant::now();
         let Ok(()) = sweep(&relay, false, &mut Nothing);
         let bare = begin.elapsed();
-        let Ok(analysis) = analyse(&relay, &Options::default());
+        let Ok(analysis) = analyse(&relay, &MetricOptions::default());
         let begin = Instant::now();
-        let Ok(index) = Index::of(&relay, &Options::default(), &analysis);
+        let Ok(index) = Index::of(&relay, &MetricOptions::default(), &analysis);
         let (time, bytes) = (begin.elapsed(), index.bytes() as f64);
         eprintln!(
             "{threads} threads, {events} events: a sweep {bare:.2?}, the index {time:.2?}, {:.1} bytes per event",
@@ -210,9 +221,9 @@ fn main() {
     }
     let mut criterion = Criterion::default().configure_from_args().sample_size(10);
     let relay = Relay::new(200, 300_000);
-    let Ok(analysis) = analyse(&relay, &Options::default());
+    let Ok(analysis) = analyse(&relay, &MetricOptions::default());
     criterion.bench_function("index of 300,000 events", |bencher| {
-        bencher.iter(|| Index::of(black_box(&relay), &Options::default(), &analysis));
+        bencher.iter(|| Index::of(black_box(&relay), &MetricOptions::default(), &analysis));
     });
     let scene = Scene::new(relay);
     for (name, ask) in questions() {

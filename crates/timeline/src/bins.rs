@@ -13,19 +13,19 @@ pub(crate) const MOST_BINS: u32 = 20_000;
 
 /// A window and its bins. The window lies within the run and does not end before it begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Bins {
+pub(crate) struct TimeBins {
     /// Begins of the bins, and the end of the last.
     edges: Vec<u64>,
 }
 
-impl Bins {
+impl TimeBins {
     /// The part of `from` to `to` that lies within a run of this length, in so many bins, at least one and at most
     /// [`MOST_BINS`].
-    pub fn new(from: Time, to: Time, count: u32, elapsed: u64) -> Bins {
+    pub fn new(from: Time, to: Time, count: u32, elapsed: u64) -> TimeBins {
         let from = from.nanoseconds().min(elapsed);
         let length = u128::from(to.nanoseconds().clamp(from, elapsed) - from);
         let count = u128::from(count.clamp(1, MOST_BINS));
-        Bins { edges: (0..=count).map(|bin| from + (length * bin / count) as u64).collect() }
+        TimeBins { edges: (0..=count).map(|bin| from + (length * bin / count) as u64).collect() }
     }
 
     /// Begin of the window.
@@ -70,8 +70,8 @@ pub(crate) fn seconds(nanoseconds: u64) -> f64 {
 mod tests {
     use super::*;
 
-    fn bins(from: u64, to: u64, count: u32, elapsed: u64) -> Bins {
-        Bins::new(Time::from_nanoseconds(from), Time::from_nanoseconds(to), count, elapsed)
+    fn bins(from: u64, to: u64, count: u32, elapsed: u64) -> TimeBins {
+        TimeBins::new(Time::from_nanoseconds(from), Time::from_nanoseconds(to), count, elapsed)
     }
 
     #[test]

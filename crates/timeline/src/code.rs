@@ -45,12 +45,12 @@ pub(crate) fn is_on_cpu(code: usize) -> bool {
 
 /// A set of states, a bit for each number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct States(u32);
+pub(crate) struct StateSet(u32);
 
-impl States {
+impl StateSet {
     /// Those for which `is` holds.
-    pub fn those(is: impl Fn(State) -> bool) -> States {
-        States((0..STATES).filter(|&code| is(state(code))).map(|code| 1 << code).sum())
+    pub fn those(is: impl Fn(State) -> bool) -> StateSet {
+        StateSet((0..STATES).filter(|&code| is(state(code))).map(|code| 1 << code).sum())
     }
 
     /// Whether the state of this number is one of them.
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_set_has_what_it_was_made_of() {
-        let set = States::those(|state| state.is_on_cpu());
+        let set = StateSet::those(|state| state.is_on_cpu());
         assert!(set.has(0) && set.has(1) && set.has(2) && !set.has(3) && !set.has(ABSENT));
     }
 }

@@ -11,29 +11,29 @@
 //! observation of every thread in the window, shared between the processors; of normalised processor time a sort more.
 
 use longpole_event::{ThreadId, Time};
-use longpole_report::Names;
+use longpole_report::RecordingNames;
 use longpole_trace::State;
 use serde::Serialize;
 
-use crate::bins::{Bins, seconds};
-use crate::code::{States, state};
+use crate::bins::{TimeBins, seconds};
+use crate::code::{StateSet, state};
 use crate::error::{Error, Result};
 use crate::index::Index;
-use crate::node::Node;
-use crate::quantity::{Measure, Quantity};
+use crate::node::CurveNode;
+use crate::quantity::{BinMeasure, Quantity};
 
+mod interval_edges;
 mod parts;
 mod sums;
-mod turns;
 
-use sums::Sums;
+use sums::BinSums;
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct CurveQuestion<'a> {
     /// Name of a metric: one of [`curve_metrics`](crate::curve_metrics).
     pub metric: &'a str,
-    /// `program`, `machine:NAME`, or what [`Names::find`] understands.
+    /// `program`, `machine:NAME`, or what [`RecordingNames::find`] understands.
     pub node: &'a str,
     /// Begin of the window.
     pub from: Time,
@@ -45,7 +45,7 @@ pub struct CurveQuestion<'a> {
 
 /// A metric over time; `docs/page.md` has its shape.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Curve {
+pub struct TimelineCurve {
     /// The metric's name in the registry.
     pub metric: &'static str,
     /// Its title.
@@ -72,16 +72,16 @@ impl Index {
     /// # Errors
     /// [`Error::UnknownMetric`]; [`Error::NotOfNode`] for parallelism of anything but threads, and for what objects
     /// do not have; [`Error::NoSuchMachine`] and [`Error::Name`] for a node that is not there.
-    pub fn curve(&self, names: &Names<'_>, question: &CurveQuestion<'_>) -> Result<Curve> {
+    pub fn curve(&self, names: &RecordingNames<'_>, question: &CurveQuestion<'_>) -> Result<TimelineCurve> {
         let quantity = Quantity::named(question.metric)?;
-        let node = Node::named(names, question.node)?;
+        let node = CurveNode::named(names, question.node)?;
         let end = Time::from_nanoseconds(self.elapsed());
-        let bins = Bins::new(question.from, question.to.unwrap_or(end), question.bins, self.elapsed());
+        let bins = TimeBins::new(question.from, question.to.unwrap_or(end), question.bins, self.elapsed());
         let sums = self.sums(names, &quantity, &node, &bins)?;
-        Ok(Curve {
+        Ok(TimelineCurve {
             metric: quantity.metric.name,
             title: quantity.metric.title,
-            unit: longpole_metrics::registry::Unit::Threads.name(),
+            unit: longpole_metrics::registry::MetricUnit::Threads.name(),
             node: question.node.to_owned(),
             from_seconds: seconds(bins.from()),
             to_seconds: seconds(bins.to()),
@@ -94,50 +94,56 @@ impl Index {
     /// The nanoseconds in each bin.
     fn sums<'a>(
         &self,
-        names: &Names<'_>,
+        names: &RecordingNames<'_>,
         quantity: &Quantity,
-        node: &Node,
-        bins: &'a Bins,
-    ) -> Result<Sums<'a>> {
+        node: &CurveNode,
+        bins: &'a TimeBins,
+    ) -> Result<BinSums<'a>> {
         let refuse = |of| {
             let (metric, node) = (quantity.metric.name.to_owned(), node.kind().to_owned());
             Err(Error::NotOfNode { metric, node, of })
         };
         let of_threads = |threads: &[ThreadId], states| Ok(self.time_of_threads(threads, states, bins));
-        let blocked = States::those(|state| matches!(state, State::Blocked(_)));
-        let busy = States::those(|state| state.is_busy(self.io_idle));
+        let blocked = StateSet::those(|state| matches!(state, State::Blocked(_)));
+        let busy = StateSet::those(|state| state.is_busy(self.io_idle));
         let is_all = |threads: &[ThreadId]| threads.len() == self.lanes.len();
         let all: Vec<ThreadId> = (0..self.lanes.len()).map(ThreadId::from_index).collect();
         match (node, quantity.measure) {
-            (Node::Program, Measure::Npt) => Ok(self.busy_time(bins)),
-            (Node::Threads(threads), Measure::Npt) if is_all(threads) => Ok(self.busy_time(bins)),
-            (Node::Program, Measure::Path) => Ok(self.path_of_threads(&all, bins)),
-            (Node::Threads(threads), Measure::Npt) => Ok(self.npt_of_threads(threads, busy, bins)),
-            (Node::Threads(threads), Measure::Path) => Ok(self.path_of_threads(threads, bins)),
-            (Node::Program | Node::Threads(_), measure) => {
-                let threads = if let Node::Threads(threads) = node { threads } else { &all };
+            (CurveNode::Program, BinMeasure::Npt) => Ok(self.busy_time(bins)),
+            (CurveNode::Threads(threads), BinMeasure::Npt) if is_all(threads) => Ok(self.busy_time(bins)),
+            (CurveNode::Program, BinMeasure::Path) => Ok(self.path_of_threads(&all, bins)),
+            (CurveNode::Threads(threads), BinMeasure::Npt) => Ok(self.npt_of_threads(threads, busy, bins)),
+            (CurveNode::Threads(threads), BinMeasure::Path) => Ok(self.path_of_threads(threads, bins)),
+            (CurveNode::Program | CurveNode::Threads(_), measure) => {
+                let threads = if let CurveNode::Threads(threads) = node { threads } else { &all };
                 match measure {
-                    Measure::Effective => of_threads(threads, busy),
-                    Measure::Nominal => of_threads(threads, States::those(State::is_runnable)),
-                    Measure::Time(states) => of_threads(threads, states),
+                    BinMeasure::Effective => of_threads(threads, busy),
+                    BinMeasure::Nominal => of_threads(threads, StateSet::those(State::is_runnable)),
+                    BinMeasure::Time(states) => of_threads(threads, states),
                     _ => of_threads(threads, blocked),
                 }
             }
-            (Node::Paths(_) | Node::Objects(_), Measure::Effective | Measure::Nominal) => refuse("threads"),
-            (Node::Paths(paths), Measure::Npt) => Ok(self.npt_of_paths(names, (paths, busy), bins)),
-            (Node::Paths(paths), Measure::Path) => Ok(self.path_of_paths(names, paths, bins)),
-            (Node::Paths(paths), Measure::Time(states)) => {
+            (CurveNode::Paths(_) | CurveNode::Objects(_), BinMeasure::Effective | BinMeasure::Nominal) => {
+                refuse("threads")
+            }
+            (CurveNode::Paths(paths), BinMeasure::Npt) => Ok(self.npt_of_paths(names, (paths, busy), bins)),
+            (CurveNode::Paths(paths), BinMeasure::Path) => Ok(self.path_of_paths(names, paths, bins)),
+            (CurveNode::Paths(paths), BinMeasure::Time(states)) => {
                 Ok(self.time_of_paths(names, (paths, states), bins))
             }
-            (Node::Paths(paths), Measure::Wait) => Ok(self.time_of_paths(names, (paths, blocked), bins)),
-            (Node::Objects(objects), Measure::Wait) => {
-                let waiting = States::those(|state| !matches!(state, State::Running | State::Absent));
+            (CurveNode::Paths(paths), BinMeasure::Wait) => {
+                Ok(self.time_of_paths(names, (paths, blocked), bins))
+            }
+            (CurveNode::Objects(objects), BinMeasure::Wait) => {
+                let waiting = StateSet::those(|state| !matches!(state, State::Running | State::Absent));
                 Ok(self.time_of_objects((objects, waiting), bins))
             }
-            (Node::Objects(objects), Measure::Time(states)) => {
+            (CurveNode::Objects(objects), BinMeasure::Time(states)) => {
                 Ok(self.time_of_objects((objects, states), bins))
             }
-            (Node::Objects(_), Measure::Npt | Measure::Path) => refuse("threads, procedures and lines"),
+            (CurveNode::Objects(_), BinMeasure::Npt | BinMeasure::Path) => {
+                refuse("threads, procedures and lines")
+            }
         }
     }
 }
@@ -149,16 +155,16 @@ fn is_running(code: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use longpole_metrics::{Options, analyse};
+    use longpole_metrics::{MetricOptions, analyse};
     use longpole_testkit::draw;
 
     use super::*;
 
-    fn curve(text: &str, metric: &str, node: &str, bins: u32) -> Result<Curve> {
+    fn curve(text: &str, metric: &str, node: &str, bins: u32) -> Result<TimelineCurve> {
         let made = draw(text);
-        let Ok(analysis) = analyse(&made, &Options::default());
-        let Ok(index) = Index::of(&made, &Options::default(), &analysis);
-        let names = Names { program: &made.program, paths: &made.paths, objects: &made.objects };
+        let Ok(analysis) = analyse(&made, &MetricOptions::default());
+        let Ok(index) = Index::of(&made, &MetricOptions::default(), &analysis);
+        let names = RecordingNames { program: &made.program, paths: &made.paths, objects: &made.objects };
         index.curve(&names, &CurveQuestion { metric, node, from: Time::ZERO, to: None, bins })
     }
 

@@ -8,7 +8,7 @@ use longpole_trace::DependenceKind;
 
 /// Dependences as columns, sorted by when they arrive.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Dependences {
+pub(crate) struct DependenceColumns {
     times: Vec<u64>,
     sources: Vec<u32>,
     threads: Vec<u32>,
@@ -19,7 +19,7 @@ pub(crate) struct Dependences {
 
 /// One thread enabled another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Link {
+pub(crate) struct DependenceLink {
     pub source: ThreadId,
     pub source_time: u64,
     pub thread: ThreadId,
@@ -27,7 +27,7 @@ pub(crate) struct Link {
     pub kind: DependenceKind,
 }
 
-impl Dependences {
+impl DependenceColumns {
     /// Adds one that does not arrive before those that are there.
     pub fn push(&mut self, dependence: &Dependence) {
         let (left, arrived) = (dependence.source_time.nanoseconds(), dependence.time.nanoseconds());
@@ -50,10 +50,10 @@ impl Dependences {
     }
 
     /// The dependence of this number.
-    pub fn get(&self, number: usize) -> Link {
+    pub fn get(&self, number: usize) -> DependenceLink {
         let time = self.times[number];
         let left = self.left.binary_search_by_key(&(number as u32), |entry| entry.0);
-        Link {
+        DependenceLink {
             source: ThreadId(self.sources[number]),
             source_time: left.map_or(time, |place| self.left[place].1),
             thread: ThreadId(self.threads[number]),
@@ -69,7 +69,7 @@ impl Dependences {
     }
 
     /// What enabled the thread at this time; of several the last.
-    pub fn enabling(&self, thread: ThreadId, time: u64) -> Option<Link> {
+    pub fn enabling(&self, thread: ThreadId, time: u64) -> Option<DependenceLink> {
         let number = self
             .arriving(time, time)
             .rev()
@@ -105,8 +105,8 @@ mod tests {
 
     use super::*;
 
-    fn dependences() -> Dependences {
-        let mut all = Dependences::default();
+    fn dependences() -> DependenceColumns {
+        let mut all = DependenceColumns::default();
         for (source, left, thread, time, kind) in [
             (0, 3, 1, 3, DependenceKind::Wake),
             (2, 3, 1, 3, DependenceKind::Unlock),

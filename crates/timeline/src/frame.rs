@@ -7,10 +7,10 @@ use longpole_metrics::Weight;
 use longpole_trace::Program;
 use serde::Serialize;
 
-use crate::bins::{Bins, seconds};
+use crate::bins::{TimeBins, seconds};
 use crate::code::{StateName, state_names};
 use crate::index::Index;
-use crate::mix::{Mix, Mixes, Tally, full};
+use crate::mix::{Mix, Mixes, StateTally, full};
 use crate::workers::share;
 
 /// Hand-offs that a frame shows at most.
@@ -18,7 +18,7 @@ const MOST_HANDOFFS: usize = 2000;
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug)]
-pub struct Window {
+pub struct FrameWindow {
     /// Begin.
     pub from: Time,
     /// End; cut at the end of the run.
@@ -35,7 +35,7 @@ pub struct Window {
 
 /// What every thread does in each bin of a window; `docs/page.md` has its shape.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Frame {
+pub struct TimelineFrame {
     /// Begin of the window.
     pub from_seconds: f64,
     /// Its end.
@@ -89,14 +89,14 @@ pub struct FrameThread {
 impl Index {
     /// What the threads do in the window.
     #[must_use]
-    pub fn frame(&self, program: &Program, window: &Window) -> Frame {
-        let bins = Bins::new(window.from, window.to, window.bins, self.elapsed());
+    pub fn frame(&self, program: &Program, window: &FrameWindow) -> TimelineFrame {
+        let bins = TimeBins::new(window.from, window.to, window.bins, self.elapsed());
         let order = rows(program);
         let first = window.first.min(order.len());
         let count = window.count.unwrap_or(order.len()).min(order.len() - first);
         let (threads, mixes) = self.rows(program, &order[first..first + count], &bins, window.weight);
         let (handoffs_total, handoffs) = self.handoffs(&bins, window.weight);
-        Frame {
+        TimelineFrame {
             from_seconds: seconds(bins.from()),
             to_seconds: seconds(bins.to()),
             elapsed_seconds: seconds(self.elapsed()),
@@ -116,7 +116,7 @@ impl Index {
         &self,
         program: &Program,
         threads: &[ThreadId],
-        bins: &Bins,
+        bins: &TimeBins,
         weight: Weight,
     ) -> (Vec<FrameThread>, Mixes) {
         let new = || (Vec::new(), Mixes::default());
@@ -153,9 +153,9 @@ impl Index {
         }
     }
 
-    fn runs(&self, thread: ThreadId, bins: &Bins, mixes: &mut Mixes) -> Vec<u32> {
+    fn runs(&self, thread: ThreadId, bins: &TimeBins, mixes: &mut Mixes) -> Vec<u32> {
         let mut walk = self.lanes[thread.index()].walk(bins.from());
-        let (mut runs, mut tally) = (Runs::default(), Tally::default());
+        let (mut runs, mut tally) = (Runs::default(), StateTally::default());
         let mut last = (0, 0);
         let mut bin = 0;
         while bin < bins.count() {
@@ -181,7 +181,7 @@ impl Index {
         runs.0
     }
 
-    fn path_runs(&self, thread: ThreadId, bins: &Bins, weight: Weight) -> Vec<u32> {
+    fn path_runs(&self, thread: ThreadId, bins: &TimeBins, weight: Weight) -> Vec<u32> {
         let mut walk = self.route(weight).walk(thread, bins.from());
         let mut runs = Runs::default();
         let mut bin = 0;
@@ -203,7 +203,7 @@ impl Index {
         runs.0
     }
 
-    fn handoffs(&self, bins: &Bins, weight: Weight) -> (usize, Vec<(f64, u32, u32)>) {
+    fn handoffs(&self, bins: &TimeBins, weight: Weight) -> (usize, Vec<(f64, u32, u32)>) {
         let route = self.route(weight);
         let arrivals = || route.arrivals(bins.from(), bins.to()).filter_map(|piece| route.arrival(piece));
         let total = arrivals().count();
@@ -239,17 +239,17 @@ impl Runs {
 
 #[cfg(test)]
 mod tests {
-    use longpole_metrics::{Options, analyse};
+    use longpole_metrics::{MetricOptions, analyse};
     use longpole_testkit::draw;
 
     use super::*;
 
-    fn frame(text: &str, bins: u32, weight: Weight) -> Frame {
+    fn frame(text: &str, bins: u32, weight: Weight) -> TimelineFrame {
         let made = draw(text);
-        let Ok(analysis) = analyse(&made, &Options::default());
-        let Ok(index) = Index::of(&made, &Options::default(), &analysis);
+        let Ok(analysis) = analyse(&made, &MetricOptions::default());
+        let Ok(index) = Index::of(&made, &MetricOptions::default(), &analysis);
         let to = Time::from_nanoseconds(made.program.elapsed_nanoseconds);
-        index.frame(&made.program, &Window { from: Time::ZERO, to, bins, first: 0, count: None, weight })
+        index.frame(&made.program, &FrameWindow { from: Time::ZERO, to, bins, first: 0, count: None, weight })
     }
 
     const HANDOVER: &str = "T1 AAAABBBB\nT2 CCCcccccDD\nT1@8 -> T2 signal";

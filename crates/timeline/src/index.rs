@@ -3,23 +3,23 @@
 //! Memory, of a recording of scheduling events: about 40 bytes per event, and 48 per hand-off on the critical paths.
 
 use longpole_event::{ThreadId, Time};
-use longpole_graph::{Arc, Dependence, Level, Sweep, sweep};
-use longpole_metrics::{Analysis, Options, Weight};
-use longpole_trace::{PathId, State, Timelines};
+use longpole_graph::{Arc, Dependence, ParallelismLevel, Sweep, sweep};
+use longpole_metrics::{Analysis, MetricOptions, Weight};
+use longpole_trace::{ObservationKind, PathId, State, Timelines};
 
-use crate::dependences::Dependences;
-use crate::lane::Lane;
-use crate::levels::Levels;
-use crate::route::Route;
+use crate::dependences::DependenceColumns;
+use crate::lane::ThreadLane;
+use crate::levels::LevelSteps;
+use crate::route::CriticalRoute;
 
 /// The states, observations and dependences of a whole run.
 #[derive(Clone, Debug)]
 pub struct Index {
-    pub(crate) lanes: Vec<Lane>,
-    pub(crate) levels: Levels,
-    pub(crate) dependences: Dependences,
-    pub(crate) cpu_route: Route,
-    pub(crate) elapsed_route: Route,
+    pub(crate) lanes: Vec<ThreadLane>,
+    pub(crate) levels: LevelSteps,
+    pub(crate) dependences: DependenceColumns,
+    pub(crate) cpu_route: CriticalRoute,
+    pub(crate) elapsed_route: CriticalRoute,
     pub(crate) io_idle: bool,
     elapsed: u64,
 }
@@ -31,16 +31,16 @@ impl Index {
     /// What the timelines say when they cannot be read.
     pub fn of<T: Timelines>(
         timelines: &T,
-        options: &Options,
+        options: &MetricOptions,
         analysis: &Analysis,
     ) -> Result<Index, T::Error> {
         let threads = timelines.program().threads.len();
-        let mut recorder = Recorder { lanes: vec![Lane::default(); threads], ..Recorder::default() };
+        let mut recorder = Recorder { lanes: vec![ThreadLane::default(); threads], ..Recorder::default() };
         sweep(timelines, options.io_idle, &mut recorder)?;
         let Recorder { lanes, levels, dependences, end } = recorder;
         Ok(Index {
-            cpu_route: Route::new(&analysis.critical_cpu.segments, lanes.len()),
-            elapsed_route: Route::new(&analysis.critical_elapsed.segments, lanes.len()),
+            cpu_route: CriticalRoute::new(&analysis.critical_cpu.segments, lanes.len()),
+            elapsed_route: CriticalRoute::new(&analysis.critical_elapsed.segments, lanes.len()),
             lanes,
             levels,
             dependences,
@@ -58,12 +58,12 @@ impl Index {
     /// Bytes of memory that the index takes.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        let lanes: usize = self.lanes.iter().map(Lane::bytes).sum();
+        let lanes: usize = self.lanes.iter().map(ThreadLane::bytes).sum();
         let routes = self.cpu_route.bytes() + self.elapsed_route.bytes();
         lanes + self.levels.bytes() + self.dependences.bytes() + routes
     }
 
-    pub(crate) fn route(&self, weight: Weight) -> &Route {
+    pub(crate) fn route(&self, weight: Weight) -> &CriticalRoute {
         match weight {
             Weight::Cpu => &self.cpu_route,
             Weight::Elapsed => &self.elapsed_route,
@@ -74,23 +74,23 @@ impl Index {
 /// The sweep that fills the columns.
 #[derive(Debug, Default)]
 struct Recorder {
-    lanes: Vec<Lane>,
-    levels: Levels,
-    dependences: Dependences,
+    lanes: Vec<ThreadLane>,
+    levels: LevelSteps,
+    dependences: DependenceColumns,
     end: u64,
 }
 
 impl Recorder {
-    fn lane(&mut self, thread: ThreadId) -> &mut Lane {
+    fn lane(&mut self, thread: ThreadId) -> &mut ThreadLane {
         if thread.index() >= self.lanes.len() {
-            self.lanes.resize(thread.index() + 1, Lane::default());
+            self.lanes.resize(thread.index() + 1, ThreadLane::default());
         }
         &mut self.lanes[thread.index()]
     }
 }
 
 impl Sweep for Recorder {
-    fn pass(&mut self, from: Time, to: Time, level: Level) {
+    fn pass(&mut self, from: Time, to: Time, level: ParallelismLevel) {
         self.levels.pass(from.nanoseconds(), to.nanoseconds(), level.effective);
     }
 
@@ -104,7 +104,7 @@ impl Sweep for Recorder {
         self.lane(thread).enter(time.nanoseconds(), state);
     }
 
-    fn observe(&mut self, thread: ThreadId, time: Time, path: PathId) {
+    fn observe(&mut self, thread: ThreadId, time: Time, path: PathId, _: ObservationKind) {
         self.lane(thread).observe(time.nanoseconds(), path);
     }
 
@@ -114,7 +114,7 @@ impl Sweep for Recorder {
 
     fn finish(&mut self, end: Time) {
         self.end = end.nanoseconds();
-        self.lanes.iter_mut().for_each(Lane::finish);
+        self.lanes.iter_mut().for_each(ThreadLane::finish);
         self.levels.finish();
         self.dependences.finish();
     }

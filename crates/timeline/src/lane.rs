@@ -24,7 +24,7 @@ const NO_OBJECT: u32 = u32::MAX >> CODE_BITS;
 
 /// A thread's states and observations.
 #[derive(Clone, Debug)]
-pub(crate) struct Lane {
+pub(crate) struct ThreadLane {
     starts: Vec<u64>,
     /// A state's number in the low bits, the object that is waited for above it.
     states: Vec<u32>,
@@ -34,9 +34,9 @@ pub(crate) struct Lane {
     paths: Vec<u32>,
 }
 
-impl Default for Lane {
+impl Default for ThreadLane {
     fn default() -> Self {
-        Lane {
+        ThreadLane {
             starts: vec![0],
             states: vec![pack(ABSENT, NO_OBJECT)],
             sums: Vec::new(),
@@ -50,7 +50,7 @@ fn pack(code: usize, object: u32) -> u32 {
     object << CODE_BITS | code as u32
 }
 
-impl Lane {
+impl ThreadLane {
     /// The thread enters a state.
     pub fn enter(&mut self, time: u64, entered: State) {
         let packed = pack(code(entered), NO_OBJECT);
@@ -99,8 +99,8 @@ impl Lane {
     }
 
     /// A walk that begins at this time.
-    pub fn walk(&self, time: u64) -> Walk<'_> {
-        Walk { lane: self, at: self.starts.partition_point(|&start| start <= time) - 1 }
+    pub fn walk(&self, time: u64) -> LaneWalk<'_> {
+        LaneWalk { lane: self, at: self.starts.partition_point(|&start| start <= time) - 1 }
     }
 
     /// Times of the observations, and their paths.
@@ -110,7 +110,7 @@ impl Lane {
 
     /// Bytes that it takes.
     pub fn bytes(&self) -> usize {
-        size_of::<Lane>()
+        size_of::<ThreadLane>()
             + self.starts.capacity() * 8
             + self.states.capacity() * 4
             + self.sums.capacity() * size_of::<[u64; STATES]>()
@@ -121,7 +121,7 @@ impl Lane {
 
 /// A stretch of a thread's time in one state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stay {
+pub(crate) struct StateInterval {
     pub from: u64,
     /// `None`: it lasts to the end of the run.
     pub to: Option<u64>,
@@ -131,13 +131,13 @@ pub(crate) struct Stay {
 
 /// A walk along a thread's states, forward in time.
 #[derive(Clone, Debug)]
-pub(crate) struct Walk<'a> {
-    lane: &'a Lane,
+pub(crate) struct LaneWalk<'a> {
+    lane: &'a ThreadLane,
     /// The state that holds at the time reached.
     at: usize,
 }
 
-impl Walk<'_> {
+impl LaneWalk<'_> {
     /// When the state that the walk has come to ends; `None`: with the run.
     pub fn end(&self) -> Option<u64> {
         self.lane.starts.get(self.at + 1).copied()
@@ -155,8 +155,8 @@ impl Walk<'_> {
     }
 
     /// The state that the walk has come to.
-    pub fn stay(&self) -> Stay {
-        Stay {
+    pub fn stay(&self) -> StateInterval {
+        StateInterval {
             from: self.lane.starts[self.at],
             to: self.end(),
             state: state(self.code()),
@@ -219,8 +219,8 @@ mod tests {
     use super::*;
 
     /// A thread that runs for 1, is ready for 2, runs for 3, is ready for 4, runs for 1, …
-    fn lane(states: u64) -> (Lane, Vec<State>) {
-        let (mut lane, mut ticks) = (Lane::default(), Vec::new());
+    fn lane(states: u64) -> (ThreadLane, Vec<State>) {
+        let (mut lane, mut ticks) = (ThreadLane::default(), Vec::new());
         for number in 0..states {
             let state = if number % 2 == 0 { State::Running } else { State::Ready };
             lane.enter(ticks.len() as u64, state);
@@ -230,7 +230,7 @@ mod tests {
         (lane, ticks)
     }
 
-    fn told(walk: &mut Walk<'_>, from: usize, to: usize) -> [u64; STATES] {
+    fn told(walk: &mut LaneWalk<'_>, from: usize, to: usize) -> [u64; STATES] {
         let mut times = [0; STATES];
         walk.go(from as u64, to as u64, |code, time| times[code] += time);
         times
@@ -253,18 +253,18 @@ mod tests {
 
     #[test]
     fn before_its_first_state_a_thread_is_absent_and_its_last_goes_on() {
-        let mut lane = Lane::default();
+        let mut lane = ThreadLane::default();
         lane.enter(5, State::Running);
         lane.finish();
         let mut walk = lane.walk(2);
         let times = told(&mut walk, 2, 9);
         assert_eq!((times[ABSENT], times[code(State::Running)]), (3, 4));
-        assert_eq!(walk.stay(), Stay { from: 5, to: None, state: State::Running, object: None });
+        assert_eq!(walk.stay(), StateInterval { from: 5, to: None, state: State::Running, object: None });
     }
 
     #[test]
     fn of_several_states_at_one_time_the_last_holds() {
-        let mut lane = Lane::default();
+        let mut lane = ThreadLane::default();
         lane.enter(0, State::Ready);
         lane.enter(0, State::Running);
         lane.enter(4, State::Ready);

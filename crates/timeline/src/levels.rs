@@ -9,13 +9,13 @@ use crate::search::last_from;
 
 /// U over time.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Levels {
+pub(crate) struct LevelSteps {
     times: Vec<u64>,
     busy: Vec<u32>,
     end: u64,
 }
 
-impl Levels {
+impl LevelSteps {
     /// From `from` to `to`, which comes after what was told before, so many were busy.
     pub fn pass(&mut self, from: u64, to: u64, busy: u32) {
         if self.busy.last() != Some(&busy) {
@@ -60,7 +60,7 @@ impl Levels {
 /// A walk along the levels, forward in time.
 #[derive(Clone, Debug)]
 pub(crate) struct LevelWalk<'a> {
-    levels: &'a Levels,
+    levels: &'a LevelSteps,
     at: usize,
 }
 
@@ -68,7 +68,7 @@ impl LevelWalk<'_> {
     /// Tells the parts between `from`, which is not before the last question's `to`, and `to`, with 1/U in each; parts
     /// with nobody busy are left out.
     pub fn go(&mut self, from: u64, to: u64, mut add: impl FnMut(u64, u64, f64)) {
-        let Levels { times, busy, .. } = self.levels;
+        let LevelSteps { times, busy, .. } = self.levels;
         if times.get(self.at + 1).is_some_and(|&next| next <= from) {
             self.at = last_from(self.at, |at| times.get(at).is_some_and(|&begin| begin <= from));
         }
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn the_parts_of_a_stretch_are_told_wherever_it_begins() {
-        let mut levels = Levels::default();
+        let mut levels = LevelSteps::default();
         let (mut ticks, mut from) = (Vec::new(), 0);
         for number in 0..100_u32 {
             let (length, busy) = (u64::from(1 + number % 7), number * number % 5);
@@ -124,6 +124,6 @@ mod tests {
 
     #[test]
     fn nobody_is_busy_in_a_run_of_no_length() {
-        Levels::default().walk(7).go(7, 9, |_, _, _| panic!("nobody is busy"));
+        LevelSteps::default().walk(7).go(7, 9, |_, _, _| panic!("nobody is busy"));
     }
 }

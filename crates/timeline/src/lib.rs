@@ -2,20 +2,20 @@
 //! milliseconds.
 //!
 //! In: the timelines of a whole run, read once, and their [`Analysis`](longpole_metrics::Analysis) for the critical
-//! paths. Out: what the page shows of a window, in the shapes of `docs/page.md`: the [`Frame`] (every thread's states
-//! by bins), the [`Wakes`] (who let whom go on), a [`Moment`] (what one thread does at one time) and a [`Curve`] (a
+//! paths. Out: what the page shows of a window, in the shapes of `docs/page.md`: the [`TimelineFrame`] (every thread's states
+//! by bins), the [`Wakes`] (who let whom go on), a [`ThreadMoment`] (what one thread does at one time) and a [`TimelineCurve`] (a
 //! metric of a node by bins).
 //!
 //! ```
-//! use longpole_metrics::{Options, Weight};
-//! use longpole_timeline::{Index, Window};
+//! use longpole_metrics::{MetricOptions, Weight};
+//! use longpole_timeline::{Index, FrameWindow};
 //! use longpole_event::Time;
 //!
 //! let run = longpole_testkit::draw("T1 AAAAllBB");
-//! let Ok(analysis) = longpole_metrics::analyse(&run, &Options::default());
-//! let Ok(index) = Index::of(&run, &Options::default(), &analysis);
+//! let Ok(analysis) = longpole_metrics::analyse(&run, &MetricOptions::default());
+//! let Ok(index) = Index::of(&run, &MetricOptions::default(), &analysis);
 //! let (from, to) = (Time::ZERO, Time::from_nanoseconds(8));
-//! let window = Window { from, to, bins: 2, first: 0, count: None, weight: Weight::Cpu };
+//! let window = FrameWindow { from, to, bins: 2, first: 0, count: None, weight: Weight::Cpu };
 //! let frame = index.frame(&run.program, &window);
 //! // Running all the time; then half blocked for a lock, half running.
 //! assert_eq!(frame.threads[0].runs, [1, 0, 1, 1]);
@@ -43,12 +43,12 @@ mod wakes;
 mod workers;
 
 pub use code::{StateKind, StateName, state_names};
-pub use curve::{Curve, CurveQuestion};
+pub use curve::{CurveQuestion, TimelineCurve};
 pub use dependences::kind_name;
 pub use error::{Error, Result};
-pub use frame::{Frame, FrameThread, Window};
+pub use frame::{FrameThread, FrameWindow, TimelineFrame};
 pub use index::Index;
 pub use mix::Mix;
-pub use moment::{EndedBy, Moment, PathPlace};
+pub use moment::{EndedBy, PathPlace, ThreadMoment};
 pub use quantity::curve_metrics;
-pub use wakes::{Wake, Wakes};
+pub use wakes::{TimelineWake, Wakes};

@@ -17,19 +17,19 @@ pub type Mix = Vec<(u8, u8)>;
 
 /// What one thread did in one bin.
 #[derive(Clone, Debug)]
-pub(crate) struct Tally {
+pub(crate) struct StateTally {
     times: [u64; STATES],
     /// A bit for each state that was seen.
     seen: u32,
 }
 
-impl Default for Tally {
+impl Default for StateTally {
     fn default() -> Self {
-        Tally { times: [0; STATES], seen: 0 }
+        StateTally { times: [0; STATES], seen: 0 }
     }
 }
 
-impl Tally {
+impl StateTally {
     /// The thread was in this state for so long.
     pub fn add(&mut self, code: usize, time: u64) {
         self.times[code] += time;
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     fn mix(parts: &[(usize, u64)]) -> Mix {
-        let mut tally = Tally::default();
+        let mut tally = StateTally::default();
         parts.iter().for_each(|&(code, time)| tally.add(code, time));
         let mut mixes = Mixes::default();
         mixes.number(tally.take());
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn equal_mixes_have_one_number() {
         let mut mixes = Mixes::default();
-        let mut tally = Tally::default();
+        let mut tally = StateTally::default();
         tally.add(0, 3);
         let first = mixes.number(tally.take());
         tally.add(0, 9);

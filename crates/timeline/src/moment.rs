@@ -2,7 +2,7 @@
 
 use longpole_event::{ThreadId, Time};
 use longpole_metrics::Weight;
-use longpole_report::Names;
+use longpole_report::RecordingNames;
 use longpole_trace::{PathId, State};
 use serde::Serialize;
 
@@ -10,11 +10,11 @@ use crate::bins::seconds;
 use crate::code::state_name;
 use crate::dependences::kind_name;
 use crate::index::Index;
-use crate::lane::Stay;
+use crate::lane::StateInterval;
 
 /// What a thread does at a time; `docs/page.md` has its shape.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Moment {
+pub struct ThreadMoment {
     /// The thread.
     pub thread: u32,
     /// The name of its state.
@@ -64,7 +64,7 @@ pub struct EndedBy {
 impl Index {
     /// What the thread does at the time; `None` if there is no such thread, or the run is over by then.
     #[must_use]
-    pub fn moment(&self, names: &Names<'_>, thread: ThreadId, time: Time) -> Option<Moment> {
+    pub fn moment(&self, names: &RecordingNames<'_>, thread: ThreadId, time: Time) -> Option<ThreadMoment> {
         let known = names.program.threads.get(thread.index())?;
         let lane = self.lanes.get(thread.index())?;
         let time = Some(time.nanoseconds()).filter(|&time| time <= self.elapsed())?;
@@ -74,7 +74,7 @@ impl Index {
             State::Absent => Vec::new(),
             state => places(names, lane.path_at(known.prefix, time, state.is_on_cpu())),
         };
-        Some(Moment {
+        Some(ThreadMoment {
             thread: thread.0,
             state: named.name,
             title: named.title,
@@ -88,7 +88,7 @@ impl Index {
     }
 
     /// Who ended the wait, if the thread waits: what arrives just when it is over.
-    fn ended_by(&self, thread: ThreadId, stay: &Stay) -> Option<EndedBy> {
+    fn ended_by(&self, thread: ThreadId, stay: &StateInterval) -> Option<EndedBy> {
         let waits = matches!(stay.state, State::Blocked(_)) || stay.object.is_some();
         let link = self.dependences.enabling(thread, stay.to.filter(|_| waits)?)?;
         Some(EndedBy {
@@ -99,8 +99,8 @@ impl Index {
     }
 }
 
-fn places(names: &Names<'_>, path: PathId) -> Vec<PathPlace> {
-    let place = |place: longpole_trace::Place| {
+fn places(names: &RecordingNames<'_>, path: PathId) -> Vec<PathPlace> {
+    let place = |place: longpole_trace::CodePlace| {
         let procedure = names.paths.procedure_named_by(place.procedure);
         PathPlace {
             procedure: procedure.name.clone(),
@@ -114,16 +114,16 @@ fn places(names: &Names<'_>, path: PathId) -> Vec<PathPlace> {
 
 #[cfg(test)]
 mod tests {
-    use longpole_metrics::{Options, analyse};
+    use longpole_metrics::{MetricOptions, analyse};
     use longpole_testkit::draw;
 
     use super::*;
 
-    fn moment(text: &str, thread: &str, time: u64) -> Option<Moment> {
+    fn moment(text: &str, thread: &str, time: u64) -> Option<ThreadMoment> {
         let made = draw(text);
-        let Ok(analysis) = analyse(&made, &Options::default());
-        let Ok(index) = Index::of(&made, &Options::default(), &analysis);
-        let names = Names { program: &made.program, paths: &made.paths, objects: &made.objects };
+        let Ok(analysis) = analyse(&made, &MetricOptions::default());
+        let Ok(index) = Index::of(&made, &MetricOptions::default(), &analysis);
+        let names = RecordingNames { program: &made.program, paths: &made.paths, objects: &made.objects };
         index.moment(&names, made.thread(thread), Time::from_nanoseconds(time))
     }
 

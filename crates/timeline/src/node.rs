@@ -1,14 +1,14 @@
 //! What a curve is of: threads, call paths or objects.
 
 use longpole_event::ThreadId;
-use longpole_report::{Found, Kind, Names};
-use longpole_trace::{PathId, Paths, Place, Program};
+use longpole_report::{FoundNodes, NameKind, RecordingNames};
+use longpole_trace::{CodePlace, PathId, Paths, Program};
 
 use crate::error::{Error, Result};
 
 /// Whose time counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Node {
+pub(crate) enum CurveNode {
     /// Everything.
     Program,
     /// All time of these threads.
@@ -19,39 +19,40 @@ pub(crate) enum Node {
     Objects(Vec<bool>),
 }
 
-impl Node {
-    /// What the user means: `program`, `machine:NAME`, or what [`Names::find`] understands.
+impl CurveNode {
+    /// What the user means: `program`, `machine:NAME`, or what [`RecordingNames::find`] understands.
     ///
     /// # Errors
     /// [`Error::NoSuchMachine`], [`Error::Name`].
-    pub fn named(names: &Names<'_>, wanted: &str) -> Result<Node> {
+    pub fn named(names: &RecordingNames<'_>, wanted: &str) -> Result<CurveNode> {
         if wanted == "program" {
-            return Ok(Node::Program);
+            return Ok(CurveNode::Program);
         }
         if let Some(name) = wanted.strip_prefix("machine:") {
             return of_machine(names.program, name.trim());
         }
         let program = names.program;
-        Ok(match names.find(wanted, Kind::ALL)? {
-            Found::Procedure(procedure) => {
-                Node::Paths(passing(names.paths, |place| place.procedure == procedure))
+        Ok(match names.find(wanted, NameKind::ALL)? {
+            FoundNodes::Procedure(procedure) => {
+                CurveNode::Paths(passing(names.paths, |place| place.procedure == procedure))
             }
-            Found::Lines(lines) => {
-                let is_there = |place: Place| lines.contains(&(place.procedure, place.line));
-                Node::Paths(passing(names.paths, is_there))
+            FoundNodes::Lines(lines) => {
+                let is_there = |place: CodePlace| lines.contains(&(place.procedure, place.line));
+                CurveNode::Paths(passing(names.paths, is_there))
             }
-            Found::File(file) => {
-                let is_there = |place: Place| names.paths.procedure_named_by(place.procedure).file == file;
-                Node::Paths(passing(names.paths, is_there))
+            FoundNodes::File(file) => {
+                let is_there =
+                    |place: CodePlace| names.paths.procedure_named_by(place.procedure).file == file;
+                CurveNode::Paths(passing(names.paths, is_there))
             }
-            Found::Threads(threads) => Node::Threads(threads),
-            Found::Processes(processes) => {
-                Node::Threads(threads(program, |id| processes.contains(&program.threads[id.index()].process)))
-            }
-            Found::Objects(objects) => {
+            FoundNodes::Threads(threads) => CurveNode::Threads(threads),
+            FoundNodes::Processes(processes) => CurveNode::Threads(threads(program, |id| {
+                processes.contains(&program.threads[id.index()].process)
+            })),
+            FoundNodes::Objects(objects) => {
                 let mut marked = vec![false; names.objects.all().len()];
                 objects.iter().for_each(|object| marked[object.index()] = true);
-                Node::Objects(marked)
+                CurveNode::Objects(marked)
             }
         })
     }
@@ -59,23 +60,23 @@ impl Node {
     /// What kind of thing it is.
     pub fn kind(&self) -> &'static str {
         match self {
-            Node::Program => "the program",
-            Node::Threads(_) => "threads",
-            Node::Paths(_) => "a procedure or line",
-            Node::Objects(_) => "an object",
+            CurveNode::Program => "the program",
+            CurveNode::Threads(_) => "threads",
+            CurveNode::Paths(_) => "a procedure or line",
+            CurveNode::Objects(_) => "an object",
         }
     }
 }
 
 /// All threads of the machines of this name.
-fn of_machine(program: &Program, name: &str) -> Result<Node> {
+fn of_machine(program: &Program, name: &str) -> Result<CurveNode> {
     let machines = &program.machines;
     if !machines.iter().any(|machine| machine.name == name) {
         let known: Vec<&str> = machines.iter().map(|machine| machine.name.as_str()).collect();
         return Err(Error::NoSuchMachine { name: name.to_owned(), known: known.join(", ") });
     }
     let is_there = |id| machines[program.machine_of(id).index()].name == name;
-    Ok(Node::Threads(threads(program, is_there)))
+    Ok(CurveNode::Threads(threads(program, is_there)))
 }
 
 fn threads(program: &Program, is: impl Fn(ThreadId) -> bool) -> Vec<ThreadId> {
@@ -83,7 +84,7 @@ fn threads(program: &Program, is: impl Fn(ThreadId) -> bool) -> Vec<ThreadId> {
 }
 
 /// The paths that pass through a place.
-fn passing(paths: &Paths, is: impl Fn(Place) -> bool) -> Vec<bool> {
+fn passing(paths: &Paths, is: impl Fn(CodePlace) -> bool) -> Vec<bool> {
     let mut passes = vec![false; paths.len()];
     // A path leads on from its caller, which has the smaller id.
     for index in 1..passes.len() {
@@ -100,20 +101,24 @@ mod tests {
 
     use super::*;
 
-    fn named(made: &MemoryTimelines, wanted: &str) -> Result<Node> {
-        Node::named(&Names { program: &made.program, paths: &made.paths, objects: &made.objects }, wanted)
+    fn named(made: &MemoryTimelines, wanted: &str) -> Result<CurveNode> {
+        CurveNode::named(
+            &RecordingNames { program: &made.program, paths: &made.paths, objects: &made.objects },
+            wanted,
+        )
     }
 
     #[test]
     fn threads_are_meant_by_their_own_names_and_by_those_of_what_they_are_in() {
         let made = draw("one:a/T1 AA\none:b/T2 AA\ntwo:b/T3 BB");
-        let ids =
-            |indices: &[usize]| Node::Threads(indices.iter().map(|&at| ThreadId::from_index(at)).collect());
+        let ids = |indices: &[usize]| {
+            CurveNode::Threads(indices.iter().map(|&at| ThreadId::from_index(at)).collect())
+        };
         assert_eq!(named(&made, "machine:one").unwrap(), ids(&[0, 1]));
         assert_eq!(named(&made, "process:b").unwrap(), ids(&[1, 2]));
         assert_eq!(named(&made, "process:200").unwrap(), ids(&[1]));
         assert_eq!(named(&made, "thread:T3").unwrap(), ids(&[2]));
-        assert_eq!(named(&made, "program").unwrap(), Node::Program);
+        assert_eq!(named(&made, "program").unwrap(), CurveNode::Program);
         let error = named(&made, "machine:six").unwrap_err().to_string();
         assert_eq!(error, "find a machine named `six`: there are one, two");
         assert!(matches!(named(&made, "thread:T9"), Err(Error::Name(_))));
@@ -122,9 +127,9 @@ mod tests {
     #[test]
     fn a_procedure_has_the_paths_that_lead_through_it() {
         let made = draw("A = main > work\nB = main > work > leaf\nC = main\nT1 ABC");
-        let Node::Paths(passes) = named(&made, "procedure:work").unwrap() else { panic!() };
+        let CurveNode::Paths(passes) = named(&made, "procedure:work").unwrap() else { panic!() };
         assert_eq!(passes.iter().filter(|&&passes| passes).count(), 2);
-        let Node::Paths(passes) = named(&made, "procedure:main").unwrap() else { panic!() };
+        let CurveNode::Paths(passes) = named(&made, "procedure:main").unwrap() else { panic!() };
         assert_eq!(passes.iter().filter(|&&passes| passes).count(), 3);
     }
 }

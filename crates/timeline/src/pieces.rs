@@ -11,11 +11,11 @@
 use longpole_trace::{ObjectId, PathId};
 
 use crate::code::is_on_cpu;
-use crate::lane::Lane;
+use crate::lane::ThreadLane;
 
 /// A piece of a thread's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct StatePiece {
     pub from: u64,
     pub to: u64,
     /// Number of the state.
@@ -24,9 +24,9 @@ pub(crate) struct Piece {
     pub path: PathId,
 }
 
-impl Lane {
+impl ThreadLane {
     /// Tells the pieces between `from` and `to`; `prefix` is the path at which the thread was created.
-    pub fn pieces(&self, prefix: PathId, (from, to): (u64, u64), mut tell: impl FnMut(&Piece)) {
+    pub fn pieces(&self, prefix: PathId, (from, to): (u64, u64), mut tell: impl FnMut(&StatePiece)) {
         let (times, paths) = self.observations();
         let mut walk = self.walk(from);
         let mut next = times.partition_point(|&time| time <= from);
@@ -38,7 +38,7 @@ impl Lane {
             }
             let code = walk.code();
             let path = charged(paths, next, prefix, is_on_cpu(code));
-            tell(&Piece { from: now, to: end, code, path });
+            tell(&StatePiece { from: now, to: end, code, path });
             now = end;
             while times.get(next).is_some_and(|&seen| seen <= now) {
                 next += 1;

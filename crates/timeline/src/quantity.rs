@@ -1,27 +1,27 @@
 //! What curves show: metrics of the registry that have a value at each time.
 
-use longpole_metrics::registry::{self, Metric, blocked_metric};
+use longpole_metrics::registry::{self, MetricDefinition, blocked_metric};
 use longpole_trace::{Cause, State};
 
-use crate::code::States;
+use crate::code::StateSet;
 use crate::error::{Error, Result};
 
 /// A metric that has a curve, and how it comes about.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Quantity {
-    pub metric: &'static Metric,
-    pub measure: Measure,
+    pub metric: &'static MetricDefinition,
+    pub measure: BinMeasure,
 }
 
 /// What is summed up in a bin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Measure {
+pub(crate) enum BinMeasure {
     /// U: time in which each thread is busy.
     Effective,
     /// N: time in which each thread could run.
     Nominal,
     /// Time in these states.
-    Time(States),
+    Time(StateSet),
     /// Time blocked, whatever for; of an object, time in which a thread waits for it in any way.
     Wait,
     /// Normalised processor time.
@@ -54,7 +54,7 @@ impl Quantity {
         let (key, measure) = match cause(name) {
             Some(cause) => {
                 let is = |state| state == State::Blocked(cause);
-                (blocked_metric(cause), Measure::Time(States::those(is)))
+                (blocked_metric(cause), BinMeasure::Time(StateSet::those(is)))
             }
             None => (name.to_owned(), measure(name).ok_or_else(unknown)?),
         };
@@ -63,22 +63,22 @@ impl Quantity {
     }
 }
 
-fn measure(name: &str) -> Option<Measure> {
-    let time = |is: fn(State) -> bool| Measure::Time(States::those(is));
+fn measure(name: &str) -> Option<BinMeasure> {
+    let time = |is: fn(State) -> bool| BinMeasure::Time(StateSet::those(is));
     Some(match name {
-        "effective_parallelism" => Measure::Effective,
-        "nominal_parallelism" => Measure::Nominal,
+        "effective_parallelism" => BinMeasure::Effective,
+        "nominal_parallelism" => BinMeasure::Nominal,
         "cpu_seconds" => time(|state| matches!(state, State::Running | State::Spinning)),
         "running_seconds" => time(|state| state == State::Running),
         "spin_seconds" => time(|state| state == State::Spinning),
         "overhead_seconds" => time(|state| state == State::Overhead),
         "ready_seconds" => time(|state| state == State::Ready),
-        "wait_seconds" => Measure::Wait,
+        "wait_seconds" => BinMeasure::Wait,
         "synchronisation_wait_seconds" => {
             time(|state| matches!(state, State::Blocked(cause) if cause.is_synchronisation()))
         }
-        "npt_seconds" => Measure::Npt,
-        "critical_path_seconds" => Measure::Path,
+        "npt_seconds" => BinMeasure::Npt,
+        "critical_path_seconds" => BinMeasure::Path,
         _ => return None,
     })
 }
@@ -97,7 +97,7 @@ fn known() -> Vec<String> {
 
 /// The metrics that have curves.
 #[must_use]
-pub fn curve_metrics() -> Vec<&'static Metric> {
+pub fn curve_metrics() -> Vec<&'static MetricDefinition> {
     known().iter().filter_map(|name| registry::metric(name)).collect()
 }
 

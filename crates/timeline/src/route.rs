@@ -10,7 +10,7 @@ use longpole_metrics::PathSegment;
 
 /// A critical path.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Route {
+pub(crate) struct CriticalRoute {
     threads: Vec<u32>,
     froms: Vec<u64>,
     tos: Vec<u64>,
@@ -20,9 +20,9 @@ pub(crate) struct Route {
     offsets: Vec<u32>,
 }
 
-impl Route {
+impl CriticalRoute {
     /// The path of these segments.
-    pub fn new(segments: &[PathSegment], threads: usize) -> Route {
+    pub fn new(segments: &[PathSegment], threads: usize) -> CriticalRoute {
         let known = segments.iter().map(|segment| segment.thread.index() + 1).max().unwrap_or(0);
         let mut offsets = vec![0; threads.max(known) + 1];
         for segment in segments {
@@ -37,7 +37,7 @@ impl Route {
             ordered[*place as usize] = number as u32;
             *place += 1;
         }
-        Route {
+        CriticalRoute {
             threads: segments.iter().map(|segment| segment.thread.0).collect(),
             froms: segments.iter().map(|segment| segment.from.nanoseconds()).collect(),
             tos: segments.iter().map(|segment| segment.to.nanoseconds()).collect(),
@@ -78,7 +78,7 @@ impl Route {
 /// A thread's pieces of the path, forward in time.
 #[derive(Clone, Debug)]
 pub(crate) struct RouteWalk<'a> {
-    route: &'a Route,
+    route: &'a CriticalRoute,
     pieces: &'a [u32],
 }
 
@@ -119,10 +119,10 @@ mod tests {
 
     use super::*;
 
-    fn route() -> Route {
+    fn route() -> CriticalRoute {
         let at = Time::from_nanoseconds;
         let piece = |thread, from, to| PathSegment { thread: ThreadId(thread), from: at(from), to: at(to) };
-        Route::new(&[piece(1, 0, 4), piece(0, 5, 6), piece(0, 6, 6), piece(1, 6, 10)], 2)
+        CriticalRoute::new(&[piece(1, 0, 4), piece(0, 5, 6), piece(0, 6, 6), piece(1, 6, 10)], 2)
     }
 
     fn parts(walk: &mut RouteWalk<'_>, from: u64, to: u64) -> Vec<(u64, u64)> {

@@ -16,12 +16,12 @@ pub struct Wakes {
     /// How many there are.
     pub total: usize,
     /// By time; of more than 2,000 every so manieth.
-    pub wakes: Vec<Wake>,
+    pub wakes: Vec<TimelineWake>,
 }
 
 /// One thread let another go on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Wake {
+pub struct TimelineWake {
     /// The thread that did.
     pub source: u32,
     /// When; before `seconds` where a message was under way.
@@ -43,7 +43,7 @@ impl Index {
         let every = total.div_ceil(MOST_WAKES).max(1);
         let wakes = found.step_by(every).map(|number| {
             let link = self.dependences.get(number);
-            Wake {
+            TimelineWake {
                 source: link.source.0,
                 source_seconds: seconds(link.source_time),
                 thread: link.thread.0,

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 
 use longpole_event::{ThreadId, Time};
-use longpole_metrics::{Analysis, By, Measures, Node, Options, Weight, analyse, rows, total};
-use longpole_report::Names;
+use longpole_metrics::{Analysis, By, Measures, MetricOptions, Node, Weight, analyse, rows, total};
+use longpole_report::RecordingNames;
 use longpole_testkit::{MemoryTimelines, oracle, random_timelines};
-use longpole_timeline::{CurveQuestion, Frame, Index, Window, state_names};
-use longpole_trace::{Cause, PathId, State, What};
+use longpole_timeline::{CurveQuestion, FrameWindow, Index, TimelineFrame, state_names};
+use longpole_trace::{Cause, ItemKind, PathId, State};
 use proptest::prelude::*;
 
 struct Run {
@@ -20,7 +20,7 @@ struct Run {
 
 impl Run {
     fn new(made: MemoryTimelines, io_idle: bool) -> Run {
-        let options = Options { io_idle };
+        let options = MetricOptions { io_idle, ..MetricOptions::default() };
         let Ok(analysis) = analyse(&made, &options);
         let Ok(index) = Index::of(&made, &options, &analysis);
         Run { made, analysis, index, io_idle }
@@ -34,8 +34,8 @@ impl Run {
         (0..self.made.program.threads.len()).map(ThreadId::from_index).collect()
     }
 
-    fn names(&self) -> Names<'_> {
-        Names { program: &self.made.program, paths: &self.made.paths, objects: &self.made.objects }
+    fn names(&self) -> RecordingNames<'_> {
+        RecordingNames { program: &self.made.program, paths: &self.made.paths, objects: &self.made.objects }
     }
 
     fn values(&self, metric: &str, node: &str, bins: u64) -> Vec<f64> {
@@ -54,7 +54,8 @@ impl Run {
     }
 
     fn passes(&self, path: PathId, name: &str) -> bool {
-        let procedure = |place: longpole_trace::Place| self.made.paths.procedure_named_by(place.procedure);
+        let procedure =
+            |place: longpole_trace::CodePlace| self.made.paths.procedure_named_by(place.procedure);
         self.made.paths.places_of(path).any(|place| procedure(place).name == name)
     }
 
@@ -157,7 +158,7 @@ fn eighths(run: &Run, thread: ThreadId, (from, to): (u64, u64)) -> BTreeMap<usiz
     parts
 }
 
-fn check_frame(run: &Run, frame: &Frame, (from, to): (u64, u64), bins: u64, weight: Weight) {
+fn check_frame(run: &Run, frame: &TimelineFrame, (from, to): (u64, u64), bins: u64, weight: Weight) {
     let edges = edges((from, to), bins);
     assert_eq!(frame.threads.len(), run.made.program.threads.len());
     for row in &frame.threads {
@@ -189,7 +190,7 @@ proptest! {
         let (from, to) = (at(window.0.min(window.1)), at(window.0.max(window.1)) + 1);
         let weight = if is_cpu { Weight::Cpu } else { Weight::Elapsed };
         let (begin, end) = (Time::from_nanoseconds(from), Time::from_nanoseconds(to));
-        let window = Window { from: begin, to: end, bins, first: 0, count: None, weight };
+        let window = FrameWindow { from: begin, to: end, bins, first: 0, count: None, weight };
         let frame = run.index.frame(&run.made.program, &window);
         check_frame(&run, &frame, (from, to), bins.into(), weight);
     }
@@ -200,8 +201,8 @@ proptest! {
     ) {
         let run = Run::new(made, false);
         let to = Time::from_nanoseconds(run.elapsed());
-        let whole = Window { from: Time::ZERO, to, bins: 9, first: 0, count: None, weight: Weight::Cpu };
-        let some = Window { first, count: Some(count), ..whole };
+        let whole = FrameWindow { from: Time::ZERO, to, bins: 9, first: 0, count: None, weight: Weight::Cpu };
+        let some = FrameWindow { first, count: Some(count), ..whole };
         let (whole, some) = (run.index.frame(&run.made.program, &whole), run.index.frame(&run.made.program, &some));
         prop_assert_eq!(whole.thread_count, some.thread_count);
         let expected: Vec<_> = whole.threads.iter().skip(first).take(count).collect();
@@ -209,7 +210,7 @@ proptest! {
         for (one, other) in some.threads.iter().zip(expected) {
             prop_assert_eq!(one.id, other.id);
             prop_assert_eq!(&one.path, &other.path);
-            let mixes = |frame: &Frame, runs: &[u32]| -> Vec<_> {
+            let mixes = |frame: &TimelineFrame, runs: &[u32]| -> Vec<_> {
                 unrolled(runs).iter().map(|&mix| frame.mixes[mix as usize].clone()).collect()
             };
             prop_assert_eq!(mixes(&some, &one.runs), mixes(&whole, &other.runs));
@@ -322,7 +323,7 @@ proptest! {
                 }
                 if let Some(ended) = moment.ended_by {
                     let enabled = |item: &longpole_trace::Item| {
-                        let What::Depend { source, .. } = item.what else { return false };
+                        let ItemKind::Depend { source, .. } = item.what else { return false };
                         (item.thread, item.time.nanoseconds()) == (thread, to.round() as u64)
                             && source.0 == ended.thread
                     };
@@ -340,7 +341,7 @@ proptest! {
         let (from, to) = (window.0.min(window.1), window.0.max(window.1));
         let wakes = run.index.wakes(Time::from_nanoseconds(from), Time::from_nanoseconds(to));
         let expected: Vec<_> = run.made.items.iter().filter_map(|item| match item.what {
-            What::Depend { source, source_time, .. } => {
+            ItemKind::Depend { source, source_time, .. } => {
                 Some((source.0, source_time.nanoseconds(), item.thread.0, item.time.nanoseconds()))
             }
             _ => None,

@@ -1,19 +1,19 @@
 //! Puts what was found on each machine together: the run, the program's tree, the messages, the evidence.
 
 use longpole_event::{MachineId, ProcessId, TextId, ThreadId, Time};
-use longpole_recording::{Folder, Manifest, Sources};
+use longpole_recording::{Manifest, RecordingFolder, SourceCopies};
 use rustc_hash::FxHashMap;
 
 use crate::evidence::{Evidence, SourceCounts};
 use crate::inventory::Inventory;
 use crate::paths::Paths;
-use crate::program::{Machine, Process, Program, Thread};
+use crate::program::{Machine, Ownership, Process, Program, Thread};
 use crate::stream::Axis;
-use crate::transitions::Sent;
+use crate::transitions::SentMessages;
 
 /// The run on the recording's time axis.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Run {
+pub(crate) struct RunBounds {
     /// What the axis' zero is on the first machine's clock, nanoseconds.
     pub(crate) begin: u64,
     /// End of the run on the axis.
@@ -21,23 +21,23 @@ pub(crate) struct Run {
 }
 
 /// The run as the manifest tells it; where the recorder was killed, from the first event to the last.
-pub(crate) fn run_of(manifest: &Manifest, inventories: &[Inventory]) -> Run {
+pub(crate) fn run_of(manifest: &Manifest, inventories: &[Inventory]) -> RunBounds {
     let clock = |index: usize| Axis::new(manifest.machines[index].clock, 0);
     let told = manifest.outcome.filter(|outcome| outcome.end_nanoseconds > outcome.begin_nanoseconds);
     if let Some(outcome) = told {
         let end = Time::from_nanoseconds(outcome.end_nanoseconds - outcome.begin_nanoseconds);
-        return Run { begin: outcome.begin_nanoseconds, end };
+        return RunBounds { begin: outcome.begin_nanoseconds, end };
     }
     let seen = || inventories.iter().enumerate().filter(|(_, inventory)| inventory.first.is_some());
     let first = seen().filter_map(|(index, inventory)| Some(clock(index).place(inventory.first?))).min();
     let last = seen().map(|(index, inventory)| clock(index).place(inventory.last)).max();
     let begin = first.unwrap_or_default();
     let end = Time::from_nanoseconds(last.unwrap_or_default().since(begin));
-    Run { begin: begin.nanoseconds(), end }
+    RunBounds { begin: begin.nanoseconds(), end }
 }
 
 /// The program's tree, in the ids of the recording: those of a machine's log plus those of all before it.
-pub(crate) fn tree_of(manifest: &Manifest, inventories: &[Inventory], run: Run) -> Program {
+pub(crate) fn tree_of(manifest: &Manifest, inventories: &[Inventory], run: RunBounds) -> Program {
     let mut program = Program {
         command: manifest.command.clone(),
         begin_nanoseconds: run.begin,
@@ -62,6 +62,14 @@ pub(crate) fn tree_of(manifest: &Manifest, inventories: &[Inventory], run: Run) 
                 prefix: Paths::ROOT,
             });
         }
+        let is_known = |thread: ThreadId| thread.index() < inventory.threads.len();
+        let owners =
+            inventory.owners.iter().filter(|(_, waiter, owner)| is_known(*waiter) && is_known(*owner));
+        program.owners.extend(owners.map(|&(time, waiter, owner)| Ownership {
+            time: axis.place(time),
+            waiter: ThreadId(bases.1 + waiter.0),
+            owner: ThreadId(bases.1 + owner.0),
+        }));
         name_threads(&mut program, bases.1);
     }
     program
@@ -70,8 +78,12 @@ pub(crate) fn tree_of(manifest: &Manifest, inventories: &[Inventory], run: Run) 
 fn add_processes(program: &mut Program, machine: MachineId, inventory: &Inventory, base: u32) {
     let tables = &inventory.tables;
     let mut names = vec![String::new(); tables.processes.len()];
+    let mut titles = names.clone();
     for (found, defined) in inventory.threads.iter().zip(&tables.threads) {
         let Some(name) = names.get_mut(defined.process.index()) else { continue };
+        if let Some(title) = titles.get_mut(defined.process.index()).filter(|_| found.title.is_some()) {
+            *title = text(inventory, found.title);
+        }
         if let Some(executed) = found.program {
             let path = tables.text(executed);
             *name = path.rsplit('/').next().unwrap_or(path).to_owned();
@@ -79,9 +91,9 @@ fn add_processes(program: &mut Program, machine: MachineId, inventory: &Inventor
             *name = text(inventory, found.name);
         }
     }
-    for (process, name) in tables.processes.iter().zip(names) {
+    for ((process, name), title) in tables.processes.iter().zip(names).zip(titles) {
         let parent = process.parent.map(|parent| ProcessId(base + parent.0));
-        program.processes.push(Process { machine, pid: process.pid, name, parent });
+        program.processes.push(Process { machine, pid: process.pid, name, title, parent });
     }
     // A forked process that becomes no other program goes on under its parent's name.
     for index in base as usize..program.processes.len() {
@@ -111,8 +123,8 @@ fn text(inventory: &Inventory, id: Option<TextId>) -> String {
 }
 
 /// The messages of all machines, by key, on the recording's axis.
-pub(crate) fn sent_of(manifest: &Manifest, inventories: &[Inventory], begin: u64) -> Sent {
-    let mut sent = Sent::default();
+pub(crate) fn sent_of(manifest: &Manifest, inventories: &[Inventory], begin: u64) -> SentMessages {
+    let mut sent = SentMessages::default();
     let mut base = 0;
     for (index, inventory) in inventories.iter().enumerate() {
         let axis = Axis::new(manifest.machines[index].clock, begin);
@@ -128,11 +140,17 @@ pub(crate) fn sent_of(manifest: &Manifest, inventories: &[Inventory], begin: u64
 }
 
 /// The ledger as far as the logs and the manifest tell it; the survey adds to it.
-pub(crate) fn evidence_of(manifest: &Manifest, inventories: &[Inventory], folder: &Folder) -> Evidence {
+pub(crate) fn evidence_of(
+    manifest: &Manifest,
+    inventories: &[Inventory],
+    folder: &RecordingFolder,
+) -> Evidence {
     let mut evidence = Evidence {
         recording_bytes: folder.size_bytes(),
         truncated: manifest.outcome.is_none_or(|outcome| outcome.truncated),
+        killed_by: manifest.outcome.and_then(|outcome| outcome.signal),
         sources: sources_of(folder),
+        dropped_nanoseconds: manifest.window.and_then(|window| window.dropped_nanoseconds),
         ..Evidence::default()
     };
     let mut outside: FxHashMap<&str, u64> = FxHashMap::default();
@@ -164,9 +182,10 @@ pub(crate) fn evidence_of(manifest: &Manifest, inventories: &[Inventory], folder
 }
 
 /// What became of the source files. A damaged list of them is as good as none: it holds nothing that answers need.
-fn sources_of(folder: &Folder) -> Option<SourceCounts> {
-    let Sources { files, missing, left_out } = folder.sources().ok().flatten()?;
-    Some(SourceCounts { kept: files.len() as u64, missing, left_out })
+fn sources_of(folder: &RecordingFolder) -> Option<SourceCounts> {
+    let SourceCopies { files, missing, left_out, refused } = folder.sources().ok().flatten()?;
+    let refused = refused.into_iter().map(|file| format!("{}: {}", file.path, file.reason)).collect();
+    Some(SourceCounts { kept: files.len() as u64, missing, left_out, refused })
 }
 
 fn add_counts(evidence: &mut Evidence, inventory: &Inventory) {
@@ -183,7 +202,8 @@ fn add_counts(evidence: &mut Evidence, inventory: &Inventory) {
     evidence.defects.torn_bytes += inventory.defects.torn_bytes;
     evidence.defects.damaged_chunks += inventory.defects.damaged_chunks;
     evidence.defects.undecodable_chunks += inventory.defects.undecodable_chunks;
-    evidence.lost_definitions += inventory.tables.placeholders + inventory.tables.dangling;
+    evidence.lost_definitions +=
+        inventory.tables.placeholders + inventory.tables.dangling + inventory.defects.orphans;
 }
 
 /// Most first; equal counts by name, so that the order is the same every time.

@@ -1,123 +1,216 @@
-//! Where a thread worked in a burst that no timer looked into (metrics.md §1).
+//! Where a thread worked in a burst that no timer looked into, for what needs a path for each moment (metrics.md §1).
 //!
 //! ```text
-//!   switch-in            timer                 switch-out at E
-//!   |========= p ==========|======== tail ========|            the tail has no sample of its own
-//!   |===== tail =====|                                          nor has a burst shorter than the timer's period
+//!   begin B    switch-in            timer                 switch-out at E
+//!              |========= p ==========|======== tail ========|            the tail has no sample of its own
+//!              |===== tail =====|                                          nor has a burst shorter than the period
 //! ```
-//! A burst is the running time of a thread between two switches or wakes. Charging every tail to the procedure
-//! that called the wait at its end would give that procedure all short bursts of a server. What the timer found
-//! *last* in other bursts with the same end tells better: an instant is the last sample of its burst exactly
+//! A burst is the running time of a thread between two switches or wakes. Tables divide it by strata
+//! (`longpole-metrics`); sweeps that follow a thread through time need one path for each moment instead. What the timer found
+//! *last* in other bursts of the same kind tells: an instant is the last sample of its burst exactly
 //! when everything after it is a tail, so the last samples of many bursts are distributed as the time in the
-//! tails is. Each tail is charged to one of those paths, in turn, so that their numbers come out in proportion;
-//! the end itself counts as one more sample. With fewer than [`FEWEST`] last samples the end alone is charged:
-//! then it is the better guide, as for short critical sections, which end where they are.
+//! tails is. Each tail is charged to one of those paths, in turn, so that their numbers come out in proportion.
 //!
-//! Memory: one entry per distinct (end, path of a last sample).
+//! Bursts are of one kind if they begin and end at the same sites. Kinds with fewer than [`FEWEST`] last samples are pooled by
+//! end, and then by prefix; with fewer even there the end itself is charged.
+//!
+//! Memory: one entry per distinct (begin, end, path of a last sample).
+
+use std::collections::BTreeMap;
 
 use longpole_event::ThreadId;
 use rustc_hash::FxHashMap;
 
 use crate::paths::PathId;
 
-/// Bursts with a sample that an end needs before they say where its other bursts were.
-const FEWEST: u32 = 16;
+/// Bursts with a sample that a kind of bursts needs before they say where its other bursts were.
+const FEWEST: u32 = 5;
+
+/// Where a burst ran, or what several have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Burst {
+    /// What the thread's paths begin with.
+    pub(crate) prefix: PathId,
+    /// The site at its begin.
+    begin: Option<PathId>,
+    /// The site at its end.
+    pub(crate) end: Option<PathId>,
+}
+
+impl Burst {
+    /// A burst that ends there.
+    pub(crate) fn new(prefix: PathId, end: PathId) -> Burst {
+        Burst { prefix, begin: None, end: Some(end) }
+    }
+
+    /// What it is pooled with: bursts of its end, then of its prefix.
+    fn pooled(self, rank: usize) -> Burst {
+        match rank {
+            0 => self,
+            1 => Burst { begin: None, ..self },
+            _ => Burst { begin: None, end: None, ..self },
+        }
+    }
+}
+
+/// Ranks of pooling.
+const RANKS: usize = 3;
+
+/// Paths with the numbers of last samples there.
+type PathCounts = BTreeMap<PathId, u32>;
 
 /// What the survey collects.
 #[derive(Debug, Default)]
 pub(crate) struct LastSamples {
-    /// Path of the last sample in each thread's present burst.
-    present: Vec<Option<PathId>>,
-    by_end: FxHashMap<PathId, FxHashMap<PathId, u32>>,
+    per_thread: Vec<BurstThread>,
+    by_burst: FxHashMap<Burst, FxHashMap<PathId, u32>>,
+}
+
+/// A thread's present burst.
+#[derive(Clone, Copy, Debug, Default)]
+struct BurstThread {
+    begin: Option<PathId>,
+    sample: Option<PathId>,
 }
 
 impl LastSamples {
     /// None yet, of so many threads.
     pub(crate) fn new(threads: usize) -> Self {
-        LastSamples { present: vec![None; threads], ..LastSamples::default() }
+        LastSamples { per_thread: vec![BurstThread::default(); threads], ..LastSamples::default() }
     }
 
     /// A timer found the thread there.
     pub(crate) fn sampled(&mut self, thread: ThreadId, path: PathId) {
-        self.present[thread.index()] = Some(path);
+        self.per_thread[thread.index()].sample = Some(path);
     }
 
-    /// The thread's burst ended there.
-    pub(crate) fn ended(&mut self, thread: ThreadId, end: PathId) {
-        if let Some(path) = self.present[thread.index()].take() {
-            *self.by_end.entry(end).or_default().entry(path).or_default() += 1;
+    /// The thread's burst ended.
+    pub(crate) fn ended(&mut self, thread: ThreadId, burst: Burst) {
+        let next = BurstThread { begin: burst.end, sample: None };
+        let BurstThread { begin, sample } = std::mem::replace(&mut self.per_thread[thread.index()], next);
+        if let Some(path) = sample {
+            *self.by_burst.entry(Burst { begin, ..burst }).or_default().entry(path).or_default() += 1;
         }
     }
 
-    /// The shares of all ends that were sampled often enough.
+    /// The shares of all kinds of bursts that were sampled often enough.
     pub(crate) fn into_tails(self) -> Tails {
         let mut tails = Tails::default();
-        for (end, found) in self.by_end {
-            if found.values().sum::<u32>() < FEWEST {
-                continue;
+        let sorted = |counts: FxHashMap<PathId, u32>| counts.into_iter().collect::<PathCounts>();
+        let mut left: BTreeMap<Burst, PathCounts> =
+            self.by_burst.into_iter().map(|(burst, counts)| (burst, sorted(counts))).collect();
+        let all = left.clone();
+        for rank in 0..RANKS {
+            let groups = pooled(&left, rank);
+            left = BTreeMap::new();
+            for (burst, counts) in groups {
+                if counts.values().sum::<u32>() >= FEWEST {
+                    tails.add(burst, &counts);
+                } else {
+                    left.insert(burst, counts);
+                }
             }
-            let mut found: Vec<_> = found.into_iter().collect();
-            // The map has no order of its own; the turns must be the same every time.
-            found.sort_unstable();
-            let mut sum = 1;
-            let mut shares = vec![(sum, end)];
-            for (path, count) in found {
-                sum += u64::from(count);
-                shares.push((sum, path));
+        }
+        // Kinds of bursts of which none was sampled are as all of their end, or of their prefix.
+        for rank in 1..RANKS {
+            for (burst, counts) in pooled(&all, rank) {
+                if !tails.by_burst.contains_key(&burst) && counts.values().sum::<u32>() >= FEWEST {
+                    tails.add(burst, &counts);
+                }
             }
-            tails.by_end.insert(end, tails.shares.len());
-            tails.shares.push(shares);
         }
         tails
     }
 }
 
-/// Where tails are charged, by the end of the burst.
+/// The bursts by what this rank pools.
+fn pooled(bursts: &BTreeMap<Burst, PathCounts>, rank: usize) -> BTreeMap<Burst, PathCounts> {
+    let mut groups: BTreeMap<Burst, PathCounts> = BTreeMap::new();
+    for (burst, counts) in bursts {
+        let sums = groups.entry(burst.pooled(rank)).or_default();
+        counts.iter().for_each(|(&path, count)| *sums.entry(path).or_default() += count);
+    }
+    groups
+}
+
+/// Where tails are charged, by kind of burst.
 #[derive(Debug, Default)]
 pub(crate) struct Tails {
-    by_end: FxHashMap<PathId, usize>,
+    by_burst: FxHashMap<Burst, usize>,
     /// Paths with the running sum of their counts.
     shares: Vec<Vec<(u64, PathId)>>,
 }
 
 impl Tails {
-    /// Turns for one replay.
-    pub(crate) fn turns(&self) -> Turns {
-        Turns(vec![0; self.shares.len()])
+    fn add(&mut self, burst: Burst, counts: &PathCounts) {
+        let mut sum = 0;
+        let running = |(&path, &count): (&PathId, &u32)| {
+            sum += u64::from(count);
+            (sum, path)
+        };
+        self.by_burst.insert(burst, self.shares.len());
+        self.shares.push(counts.iter().map(running).collect());
     }
 
-    /// The path to which the next tail that ends at `end` is charged.
-    pub(crate) fn charged(&self, end: PathId, turns: &mut Turns) -> PathId {
-        let Some(&index) = self.by_end.get(&end) else { return end };
+    /// Turns for one replay.
+    pub(crate) fn turns(&self) -> TailTurns {
+        TailTurns { taken: vec![0; self.shares.len()], begins: Vec::new() }
+    }
+
+    /// The path to which the thread's tail is charged, which ends with this burst.
+    pub(crate) fn charged(&self, thread: ThreadId, burst: Burst, turns: &mut TailTurns) -> PathId {
+        let begin = turns.begin(thread, burst);
+        let burst = Burst { begin, ..burst };
+        let index = (0..RANKS).find_map(|rank| self.by_burst.get(&burst.pooled(rank)));
+        let (Some(&index), Some(end)) = (index, burst.end) else { return burst.end.unwrap_or(burst.prefix) };
         let shares = &self.shares[index];
-        let turn = &mut turns.0[index];
+        let turn = &mut turns.taken[index];
         *turn = turn.wrapping_add(1);
         // Multiples of the golden ratio fill the unit interval evenly, however many there are.
         const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
         let total = shares.last().map_or(1, |&(sum, _)| sum);
         let place = (u128::from(turn.wrapping_mul(GOLDEN)) * u128::from(total)) >> 64;
-        shares[shares.partition_point(|&(sum, _)| u128::from(sum) <= place)].1
+        shares.get(shares.partition_point(|&(sum, _)| u128::from(sum) <= place)).map_or(end, |share| share.1)
     }
 }
 
-/// How many tails of each end were charged in a replay.
+/// How many tails of each kind were charged in a replay, and where the threads' present bursts began.
 #[derive(Debug, Default)]
-pub(crate) struct Turns(Vec<u64>);
+pub(crate) struct TailTurns {
+    taken: Vec<u64>,
+    begins: Vec<Option<PathId>>,
+}
+
+impl TailTurns {
+    /// Where the burst began that ends now; the next one begins where it ends.
+    fn begin(&mut self, thread: ThreadId, burst: Burst) -> Option<PathId> {
+        if self.begins.len() <= thread.index() {
+            self.begins.resize(thread.index() + 1, None);
+        }
+        std::mem::replace(&mut self.begins[thread.index()], burst.end)
+    }
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const PREFIX: PathId = PathId(0);
     const END: PathId = PathId(9);
     const THREAD: ThreadId = ThreadId(0);
+
+    fn ending(end: PathId) -> Burst {
+        Burst::new(PREFIX, end)
+    }
 
     /// Bursts that end at [`END`], each with one sample at the path given.
     fn tails(samples: &[(u32, usize)]) -> Tails {
         let mut last = LastSamples::new(1);
+        last.ended(THREAD, ending(END));
         for &(path, times) in samples {
             for _ in 0..times {
                 last.sampled(THREAD, PathId(path));
-                last.ended(THREAD, END);
+                last.ended(THREAD, ending(END));
             }
         }
         last.into_tails()
@@ -125,36 +218,51 @@ mod tests {
 
     #[test]
     fn tails_are_charged_in_proportion_to_the_last_samples() {
-        // 60 + 39 samples and the end itself: of 1000 tails 600, 390 and 10.
-        let tails = tails(&[(1, 60), (2, 39)]);
+        let tails = tails(&[(1, 60), (2, 40)]);
         let mut turns = tails.turns();
         let mut counts = [0; 10];
         for _ in 0..1000 {
-            counts[tails.charged(END, &mut turns).0 as usize] += 1;
+            counts[tails.charged(THREAD, ending(END), &mut turns).0 as usize] += 1;
         }
         let near = |count: i32, expected: i32| (count - expected).abs() <= 3;
-        assert!(near(counts[1], 600) && near(counts[2], 390) && near(counts[9], 10), "{counts:?}");
+        assert!(near(counts[1], 600) && near(counts[2], 400) && counts[9] == 0, "{counts:?}");
     }
 
     #[test]
     fn an_end_with_few_samples_is_charged_itself() {
         let tails = tails(&[(1, FEWEST as usize - 1)]);
-        assert_eq!(tails.charged(END, &mut tails.turns()), END);
+        assert_eq!(tails.charged(THREAD, ending(END), &mut tails.turns()), END);
     }
 
     #[test]
-    fn only_the_last_sample_of_a_burst_counts_and_only_for_its_end() {
+    fn only_the_last_sample_of_a_burst_counts_and_only_for_its_kind() {
         let mut last = LastSamples::new(1);
         for _ in 0..100 {
             last.sampled(THREAD, PathId(1));
             last.sampled(THREAD, PathId(2));
-            last.ended(THREAD, END);
-            last.ended(THREAD, PathId(8));
+            last.ended(THREAD, ending(END));
+            last.sampled(THREAD, PathId(3));
+            last.ended(THREAD, ending(PathId(8)));
         }
         let tails = last.into_tails();
         let mut turns = tails.turns();
-        let charged: Vec<_> = (0..50).map(|_| tails.charged(END, &mut turns)).collect();
-        assert!(!charged.contains(&PathId(1)) && charged.contains(&PathId(2)));
-        assert_eq!(tails.charged(PathId(8), &mut turns), PathId(8));
+        let charged: Vec<_> = (0..50)
+            .flat_map(|_| [END, PathId(8)])
+            .map(|end| tails.charged(THREAD, ending(end), &mut turns).0)
+            .collect();
+        assert!(charged.chunks(2).skip(1).all(|pair| pair == [2, 3]), "{charged:?}");
+    }
+
+    #[test]
+    fn kinds_with_few_samples_share_them() {
+        let mut last = LastSamples::new(1);
+        for end in 10..30 {
+            last.sampled(THREAD, PathId(1));
+            last.ended(THREAD, ending(PathId(end)));
+        }
+        let tails = last.into_tails();
+        assert_eq!(tails.charged(THREAD, ending(PathId(10)), &mut tails.turns()), PathId(1));
+        let other = Burst { prefix: PathId(5), ..ending(PathId(10)) };
+        assert_eq!(tails.charged(THREAD, other, &mut tails.turns()), PathId(10), "of another prefix");
     }
 }

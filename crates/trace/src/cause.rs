@@ -4,7 +4,7 @@
 //! call with its arguments where the collector has it, else from the names of the kernel's procedures on the
 //! stack. Only a futex needs the user's side: the waiting frames tell lock, condition, barrier, join.
 
-use longpole_event::{Blocking, Call, FileKind};
+use longpole_event::{Blocking, CallDefinition, FileKind};
 
 use crate::objects::ObjectKind;
 use crate::state::Cause;
@@ -13,7 +13,7 @@ use crate::waiting_frames::Hint;
 
 /// What one waiting frame tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct FrameCause {
     pub(crate) cause: Cause,
     /// What is waited for, where the frame tells.
     pub(crate) kind: Option<ObjectKind>,
@@ -23,9 +23,9 @@ pub(crate) struct Told {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StackHints {
     /// What the outermost waiting frame that tells anything tells.
-    pub(crate) outermost: Option<Told>,
+    pub(crate) outermost: Option<FrameCause>,
     /// What the innermost one tells.
-    pub(crate) innermost: Option<Told>,
+    pub(crate) innermost: Option<FrameCause>,
     /// Kind of the outermost frame whose object has a pair of futexes.
     pub(crate) paired: Option<ObjectKind>,
     /// The futex is the waiting thread's own.
@@ -40,8 +40,8 @@ impl StackHints {
     /// Takes in the hints of the waiting frames, innermost first.
     pub(crate) fn add(&mut self, hint: Hint) {
         let told = match hint {
-            Hint::Object(kind) | Hint::Paired(kind) => Told { cause: kind.cause(), kind: Some(kind) },
-            Hint::Cause(cause) => Told { cause, kind: None },
+            Hint::Object(kind) | Hint::Paired(kind) => FrameCause { cause: kind.cause(), kind: Some(kind) },
+            Hint::Cause(cause) => FrameCause { cause, kind: None },
             Hint::PerThread => {
                 self.is_per_thread = true;
                 return;
@@ -57,10 +57,10 @@ impl StackHints {
     }
 
     /// What a futex wait is.
-    pub(crate) fn futex(&self) -> Option<Told> {
+    pub(crate) fn futex(&self) -> Option<FrameCause> {
         match (self.innermost, self.outermost) {
             // A condition's waiter that has been signalled queues for the mutex: that is a wait for a lock.
-            (Some(inner), Some(Told { cause: Cause::Condition, .. })) if inner.cause == Cause::Lock => {
+            (Some(inner), Some(FrameCause { cause: Cause::Condition, .. })) if inner.cause == Cause::Lock => {
                 Some(inner)
             }
             (_, outermost) => outermost,
@@ -69,7 +69,7 @@ impl StackHints {
 }
 
 /// Why a thread is blocked.
-pub(crate) fn cause(blocking: Blocking, call: Option<&Call>, hints: StackHints) -> Cause {
+pub(crate) fn cause(blocking: Blocking, call: Option<&CallDefinition>, hints: StackHints) -> Cause {
     if blocking == Blocking::Stopped {
         return Cause::Stopped;
     }
@@ -105,37 +105,37 @@ pub(crate) fn dependence(cause: Cause) -> DependenceKind {
 
 /// Whether a soft interrupt during this call of a thread does that thread's work: it sends something, and
 /// over loopback the receiver is woken from the sender's soft interrupt.
-pub(crate) fn sends(call: Option<&Call>) -> bool {
+pub(crate) fn sends(call: Option<&CallDefinition>) -> bool {
     // write, pwrite64, writev, sendfile, connect, sendto, sendmsg, shutdown, close, sendmmsg
     call.is_some_and(|call| matches!(call.number, 1 | 18 | 20 | 40 | 42 | 44 | 46 | 48 | 3 | 307))
 }
 
 /// Whether this is `sched_yield`.
-pub(crate) fn is_yield(call: Option<&Call>) -> bool {
+pub(crate) fn is_yield(call: Option<&CallDefinition>) -> bool {
     call.is_some_and(|call| call.number == 24)
 }
 
 /// The system call by which threads wait on a word of memory.
 pub(crate) mod futex {
-    use super::{Call, ObjectKind};
+    use super::{CallDefinition, ObjectKind};
 
     const COMMAND: u64 = 0x7f;
     const WAIT_BITSET_CLOCK_REALTIME_SHARED: u64 = 9 | 256;
 
     /// The word's address; `None` for another call, or where it was not kept.
-    pub(crate) fn word(call: &Call) -> Option<u64> {
+    pub(crate) fn word(call: &CallDefinition) -> Option<u64> {
         let is_futex = matches!(call.number, 202 | 454..=456);
         Some(call.arguments[0]).filter(|&address| is_futex && address != 0)
     }
 
     /// Whether the word is a thread's id. glibc joins by waiting on it, and the kernel clears it and wakes as a
     /// shared futex; all its other waits with this operation are private.
-    pub(crate) fn is_join(call: &Call) -> bool {
+    pub(crate) fn is_join(call: &CallDefinition) -> bool {
         call.number == 202 && call.arguments[1] == WAIT_BITSET_CLOCK_REALTIME_SHARED
     }
 
     /// What the operation alone says of the word's use.
-    pub(crate) fn kind(call: &Call) -> Option<ObjectKind> {
+    pub(crate) fn kind(call: &CallDefinition) -> Option<ObjectKind> {
         if call.number != 202 {
             return None;
         }
@@ -150,7 +150,7 @@ pub(crate) mod futex {
 }
 
 /// x86-64 system call numbers (arch/x86/entry/syscalls/syscall_64.tbl).
-fn by_system_call(call: &Call) -> Cause {
+fn by_system_call(call: &CallDefinition) -> Cause {
     match call.number {
         -1 => Cause::PageFault,
         // futex, futex_wait, futex_waitv, futex_requeue
@@ -269,8 +269,8 @@ pub(crate) fn by_kernel_procedure(name: &str) -> Option<Cause> {
 mod tests {
     use super::*;
 
-    fn call(number: i32, arguments: [u64; 3], file: FileKind) -> Call {
-        Call { number, arguments, file }
+    fn call(number: i32, arguments: [u64; 3], file: FileKind) -> CallDefinition {
+        CallDefinition { number, arguments, file }
     }
 
     fn hints(innermost: Option<ObjectKind>, outermost: Option<ObjectKind>) -> StackHints {

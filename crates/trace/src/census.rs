@@ -12,10 +12,10 @@ use longpole_event::{ProcessId, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::library_sources::is_standard_library;
-use crate::object_names::{Names, name};
-use crate::objects::{Object, ObjectId, ObjectKind, Objects};
+use crate::object_names::{NameSources, name};
+use crate::objects::{Object, ObjectId, ObjectKind, Objects, Signals};
 use crate::paths::{PathId, Paths, PlaceId};
-use crate::primitives::Known;
+use crate::primitives::KnownPrimitive;
 use crate::waiting_frames::hint;
 
 /// What tells one object from another.
@@ -46,7 +46,7 @@ pub(crate) enum Identity {
 
 /// A wait that begins: what for, and of whom.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wait {
+pub(crate) struct BegunWait {
     pub(crate) process: ProcessId,
     pub(crate) kind: ObjectKind,
     /// What is waited for; `None` where only the place tells.
@@ -57,12 +57,12 @@ pub(crate) struct Wait {
     pub(crate) is_told: bool,
 }
 
-impl Wait {
+impl BegunWait {
     /// A wait for a primitive; `None` where its use is not known.
-    pub(crate) fn told(primitive: &Known) -> Option<Wait> {
-        let Known { process, kind, address } = *primitive;
+    pub(crate) fn told(primitive: &KnownPrimitive) -> Option<BegunWait> {
+        let KnownPrimitive { process, kind, address } = *primitive;
         let identity = address.map(|address| Identity::Word(process, address));
-        kind.map(|kind| Wait { process, kind, identity, writes: false, is_told: true })
+        kind.map(|kind| BegunWait { process, kind, identity, writes: false, is_told: true })
     }
 
     /// The key of what is waited for at this path.
@@ -74,7 +74,7 @@ impl Wait {
 
 /// How waits could be told apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
+pub(crate) struct WaitIdentityCounts {
     /// Waits for an object that was told by more than the place.
     pub(crate) told: u64,
     /// Waits for an object that only the place tells.
@@ -85,7 +85,7 @@ pub(crate) struct Counts {
 
 /// What was found out about an object.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct ObjectFindings {
     pub(crate) key: ObjectKey,
     /// Waits, by the place in the program's code.
     pub(crate) sites: FxHashMap<PlaceId, u64>,
@@ -96,10 +96,10 @@ pub(crate) struct Found {
     pub(crate) writers: FxHashSet<ProcessId>,
 }
 
-impl Found {
+impl ObjectFindings {
     fn new(key: ObjectKey) -> Self {
         let (sites, acquired, readers, writers) = Default::default();
-        Found { key, sites, acquired, readers, writers }
+        ObjectFindings { key, sites, acquired, readers, writers }
     }
 
     /// Where it is used: waited for, if it ever is.
@@ -116,8 +116,10 @@ impl Found {
 #[derive(Debug, Default)]
 pub(crate) struct Census {
     ids: FxHashMap<ObjectKey, ObjectId>,
-    found: Vec<Found>,
-    counts: Counts,
+    found: Vec<ObjectFindings>,
+    counts: WaitIdentityCounts,
+    /// What is known of conditions' signals.
+    signals: FxHashMap<ObjectId, Signals>,
     /// The place that names a wait at each path.
     sites: FxHashMap<PathId, Option<PlaceId>>,
 }
@@ -130,7 +132,7 @@ pub(crate) struct ObjectIndex {
 
 impl Census {
     /// The id, within this machine, of what a thread begins to wait for at this path.
-    pub(crate) fn come_across(&mut self, wait: Wait, path: Option<PathId>, paths: &Paths) -> ObjectId {
+    pub(crate) fn come_across(&mut self, wait: BegunWait, path: Option<PathId>, paths: &Paths) -> ObjectId {
         let (id, place) = self.find(wait, path, paths);
         let found = &mut self.found[id.index()];
         if let Some(place) = place {
@@ -150,7 +152,7 @@ impl Census {
     /// The id, within this machine, of what a thread held that it acquired at this path so often.
     pub(crate) fn held(
         &mut self,
-        held: Wait,
+        held: BegunWait,
         (path, acquisitions): (PathId, u64),
         paths: &Paths,
     ) -> ObjectId {
@@ -162,12 +164,12 @@ impl Census {
     }
 
     /// The object, new or known, and the place that names an access to it there.
-    fn find(&mut self, wait: Wait, path: Option<PathId>, paths: &Paths) -> (ObjectId, Option<PlaceId>) {
+    fn find(&mut self, wait: BegunWait, path: Option<PathId>, paths: &Paths) -> (ObjectId, Option<PlaceId>) {
         let key = wait.key(path, paths);
         let next = ObjectId(u32::try_from(self.found.len()).expect("fewer than 2^32 objects"));
         let id = *self.ids.entry(key).or_insert(next);
         if id == next {
-            self.found.push(Found::new(key));
+            self.found.push(ObjectFindings::new(key));
         }
         (id, path.and_then(|path| self.site(path, paths)))
     }
@@ -181,6 +183,12 @@ impl Census {
         if let Some(place) = self.site(path, paths) {
             *self.found[id.index()].sites.entry(place).or_default() += 1;
         }
+    }
+
+    /// Notes what is known of a condition's signals.
+    pub(crate) fn signals_seen(&mut self, condition: BegunWait, signals: Signals, paths: &Paths) {
+        let (id, _) = self.find(condition, None, paths);
+        self.signals.insert(id, signals);
     }
 
     /// Counts a wait for something that could not be told.
@@ -198,12 +206,18 @@ impl Census {
     }
 
     /// How the waits could be told apart.
-    pub(crate) fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> WaitIdentityCounts {
         self.counts
     }
 
     /// Finds out which words belong to one object, names the objects and adds them to all others.
-    pub(crate) fn settle(mut self, names: &Names<'_>, objects: &mut Objects) -> ObjectIndex {
+    /// `share` says for what part of the run an object, of this kind, excluded threads.
+    pub(crate) fn settle(
+        mut self,
+        names: &NameSources<'_>,
+        share: impl Fn(ObjectId, ObjectKind) -> f64,
+        objects: &mut Objects,
+    ) -> ObjectIndex {
         let chosen = self.merge();
         let mut settled: Vec<Option<ObjectId>> = vec![None; self.found.len()];
         for (index, found) in self.found.iter().enumerate() {
@@ -213,6 +227,13 @@ impl Census {
             }
         }
         let of = |id: ObjectId| settled[chosen[id.index()]].expect("what others are merged into stays");
+        for (index, &chosen) in chosen.iter().enumerate() {
+            let id = ObjectId(index as u32);
+            objects.add_exclusion(of(id), share(id, self.found[chosen].key.kind));
+            if let Some(&signals) = self.signals.get(&id) {
+                objects.set_signals(of(id), signals);
+            }
+        }
         ObjectIndex { ids: self.ids.iter().map(|(&key, &id)| (key, of(id))).collect() }
     }
 
@@ -242,7 +263,7 @@ impl Census {
         }
         for index in 0..chosen.len() {
             if chosen[index] != index {
-                let Found { sites, acquired, .. } = &mut self.found[index];
+                let ObjectFindings { sites, acquired, .. } = &mut self.found[index];
                 let (sites, acquired) = (std::mem::take(sites), std::mem::take(acquired));
                 // What an untold wait was merged into may belong to another object itself.
                 chosen[index] = chosen[chosen[index]];
@@ -300,7 +321,7 @@ fn has_ends(kind: ObjectKind) -> bool {
 
 impl ObjectIndex {
     /// The object's id in the recording.
-    pub(crate) fn find(&self, wait: Wait, path: Option<PathId>, paths: &Paths) -> Option<ObjectId> {
+    pub(crate) fn find(&self, wait: BegunWait, path: Option<PathId>, paths: &Paths) -> Option<ObjectId> {
         self.ids.get(&wait.key(path, paths)).copied()
     }
 }
@@ -308,9 +329,9 @@ impl ObjectIndex {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::object_names::{Variable, WordNames};
-    use crate::paths::{Place, Procedure};
-    use crate::primitives::Primitives;
+    use crate::object_names::{ObjectVariable, WordNames};
+    use crate::paths::{CodePlace, Procedure};
+    use crate::primitives::LogPrimitives;
     use crate::program::{Process, Program};
 
     #[derive(Default)]
@@ -319,7 +340,7 @@ mod tests {
         program: Program,
         words: WordNames,
         files: FxHashMap<u64, String>,
-        primitives: Primitives,
+        primitives: LogPrimitives,
         census: Census,
     }
 
@@ -328,12 +349,12 @@ mod tests {
             let file = if line > 0 { "/home/a/table.rs" } else { "" };
             let procedure = Procedure { name: procedure.into(), module: module.into(), file: file.into() };
             let procedure = self.paths.procedure(procedure);
-            let place = self.paths.place(Place { procedure, line });
+            let place = self.paths.place(CodePlace { procedure, line });
             self.paths.path(Paths::ROOT, place)
         }
 
         fn wait(&mut self, kind: ObjectKind, identity: Option<Identity>, path: PathId) -> ObjectId {
-            let wait = Wait { process: ProcessId(0), kind, identity, writes: false, is_told: false };
+            let wait = BegunWait { process: ProcessId(0), kind, identity, writes: false, is_told: false };
             self.census.come_across(wait, Some(path), &self.paths)
         }
 
@@ -346,7 +367,13 @@ mod tests {
 
         fn process(&mut self, name: &str) -> ProcessId {
             let machine = longpole_event::MachineId(0);
-            self.program.processes.push(Process { machine, pid: 1, name: name.into(), parent: None });
+            self.program.processes.push(Process {
+                machine,
+                pid: 1,
+                name: name.into(),
+                title: String::new(),
+                parent: None,
+            });
             ProcessId::from_index(self.program.processes.len() - 1)
         }
 
@@ -354,7 +381,7 @@ mod tests {
             let mut objects = Objects::default();
             let Setting { paths, program, words, files, primitives, census } = self;
             let pids = program.processes.iter().map(|process| process.pid).collect();
-            let names = Names {
+            let names = NameSources {
                 paths: &paths,
                 program: &program,
                 words: &words,
@@ -362,7 +389,7 @@ mod tests {
                 pids: &pids,
                 primitives: &primitives,
             };
-            census.settle(&names, &mut objects);
+            census.settle(&names, |_, _| 0.0, &mut objects);
             objects.all().iter().map(|object| (object.kind, object.name.clone())).collect()
         }
     }
@@ -399,7 +426,7 @@ mod tests {
         let wrapper =
             Procedure { name: "std::thread::local::LocalKey<T>::with".into(), module: "a".into(), file };
         let procedure = setting.paths.procedure(wrapper);
-        let place = setting.paths.place(Place { procedure, line: 5 });
+        let place = setting.paths.place(CodePlace { procedure, line: 5 });
         let path = setting.paths.path(outer, place);
         setting.wait(ObjectKind::Condition, None, path);
         assert_eq!(setting.names(), [(ObjectKind::Condition, "condition in t::fill (table.rs:7)".into())]);
@@ -418,10 +445,10 @@ mod tests {
     #[test]
     fn the_variable_that_holds_a_lock_names_it() {
         let mut setting = Setting::default();
-        let variable = |offset| Variable { name: "pool".into(), offset };
+        let variable = |offset| ObjectVariable { name: "pool".into(), offset };
         let of = |address| (ProcessId(0), address);
         setting.words.variables.extend([(of(0x1000), variable(0)), (of(0x1028), variable(0x28))]);
-        setting.words.variables.insert(of(0x2028), Variable { name: "filled".into(), offset: 40 });
+        setting.words.variables.insert(of(0x2028), ObjectVariable { name: "filled".into(), offset: 40 });
         setting.words(ObjectKind::Mutex, &[0x1000, 0x1028]);
         setting.words(ObjectKind::Condition, &[0x2028]);
         let names: Vec<_> = setting.names().into_iter().map(|(_, name)| name).collect();
@@ -456,7 +483,7 @@ mod tests {
         let mut setting = Setting::default();
         let (sort, uniq) = (setting.process("sort"), setting.process("uniq"));
         let path = setting.path("main", "uniq", 0);
-        let wait = |process, writes| Wait {
+        let wait = |process, writes| BegunWait {
             process,
             kind: ObjectKind::Pipe,
             identity: Some(Identity::File(7)),
@@ -492,6 +519,6 @@ mod tests {
         let path = setting.path("main", "a", 0);
         setting.wait(ObjectKind::Poll, None, path);
         setting.census.untold();
-        assert_eq!(setting.census.counts(), Counts { told: 2, by_place: 1, untold: 1 });
+        assert_eq!(setting.census.counts(), WaitIdentityCounts { told: 2, by_place: 1, untold: 1 });
     }
 }

@@ -13,7 +13,13 @@ pub enum Error {
         /// The recording.
         path: std::path::PathBuf,
         /// Why that can be.
-        reason: &'static str,
+        reason: String,
+    },
+    /// What was kept of the recording is not what it was when it was opened.
+    #[error("read {}: somebody else changed it meanwhile", path.display())]
+    Columns {
+        /// The file.
+        path: std::path::PathBuf,
     },
 }
 

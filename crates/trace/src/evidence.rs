@@ -2,6 +2,8 @@
 
 use longpole_recording::{Defects, OutsideAccount};
 
+use crate::paths::ProcedureId;
+
 /// Counts of what was recorded, lost, and could not be matched or named.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evidence {
@@ -52,6 +54,9 @@ pub struct Evidence {
     pub told_observations: u64,
     /// Observations at switches and wakes that have no stack.
     pub without_stack: u64,
+    /// CPU time in loops of which the code does not say whether they work or wait, by procedure, most first,
+    /// nanoseconds. It counts as work.
+    pub may_wait: Vec<(ProcedureId, u64)>,
     /// Damage to the recording's files.
     pub defects: Defects,
     /// Definitions lost with damaged chunks, and references to them.
@@ -73,29 +78,47 @@ pub struct Evidence {
     pub outside: Vec<OutsideAccount>,
     /// The recorder was killed or stopped before the program ended.
     pub truncated: bool,
+    /// The signal that ended the program, where one did.
+    pub killed_by: Option<i32>,
     /// The recorder attached to a running program.
     pub attached: bool,
+    /// Time of the run before the part that was kept, nanoseconds; `None` where the recording is not of a part.
+    pub dropped_nanoseconds: Option<u64>,
     /// What else a reader has to know.
     pub notes: Vec<String>,
 }
 
 /// What became of the source files that a recording names.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceCounts {
     /// Kept.
     pub kept: u64,
     /// Not there when the run ended, or not readable.
     pub missing: u64,
-    /// Too large, or no text.
+    /// There, and not kept.
     pub left_out: u64,
+    /// Those with their reasons, as `NAME: REASON`.
+    pub refused: Vec<String>,
 }
 
 impl Evidence {
+    /// What the note of a recorder begins with that could not go on: why the recording is shorter than the run.
+    pub const FAILURE: &'static str = "the recording ends before the program: ";
+
+    /// The note of a recorder that could not go on.
+    #[must_use]
+    pub fn failure(&self) -> Option<&str> {
+        self.notes.iter().map(String::as_str).find(|note| note.starts_with(Evidence::FAILURE))
+    }
+
     /// Cost of collecting on the recorded threads as a share of the program's CPU time, percent, where
     /// the kernel counted it.
     #[must_use]
     pub fn overhead_percent(&self, cpu_seconds: f64) -> Option<f64> {
-        self.kernel_seconds.filter(|_| cpu_seconds > 0.0).map(|kernel| 100.0 * kernel / cpu_seconds)
+        let share =
+            self.kernel_seconds.filter(|_| cpu_seconds > 0.0).map(|kernel| 100.0 * kernel / cpu_seconds);
+        // A damaged manifest may hold any number.
+        share.filter(|share| share.is_finite())
     }
 
     /// Whether anything is missing from the recording.

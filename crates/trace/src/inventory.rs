@@ -1,11 +1,13 @@
 //! The first reading of one machine's log: its definitions, its threads, and its counts.
 
 use longpole_event::{
-    Blocking, Event, EventKind, LossKind, MachineId, Process, TextId, ThreadId, Time, Waker,
+    Blocking, Event, EventKind, LossKind, MachineId, ProcessDefinition, ProcessId, TextId, ThreadId, Time,
+    Waker,
 };
-use longpole_recording::{Defects, Folder, LogName, Tables};
-use rustc_hash::FxHashMap;
+use longpole_recording::{Defects, DefinitionTables, LogName, RecordingFolder};
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::dependences::{LogDependences, monitor_step};
 use crate::error::Result;
 use crate::state::{Cause, State};
 use crate::stream::LogStream;
@@ -14,20 +16,23 @@ use crate::transitions::Foreknowledge;
 /// One machine's log, as the first reading finds it. Times are the machine's own.
 #[derive(Debug, Default)]
 pub(crate) struct Inventory {
-    pub(crate) tables: Tables,
-    pub(crate) threads: Vec<Found>,
+    pub(crate) tables: DefinitionTables,
+    pub(crate) threads: Vec<InventoryThread>,
     /// Messages sent: key, thread and time.
     pub(crate) sent: Vec<(u64, ThreadId, Time)>,
+    /// Owners of locks that threads wait for, as they were seen: when, who waits, and who holds the lock.
+    pub(crate) owners: Vec<(Time, ThreadId, ThreadId)>,
     pub(crate) first: Option<Time>,
     pub(crate) last: Time,
-    pub(crate) counts: Counts,
+    pub(crate) counts: EventCounts,
     pub(crate) outside: FxHashMap<TextId, u64>,
     pub(crate) defects: Defects,
+    pub(crate) dependences: LogDependences,
 }
 
 /// Numbers of events.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Counts {
+pub(crate) struct EventCounts {
     pub(crate) events: u64,
     pub(crate) switches: u64,
     pub(crate) wakes: u64,
@@ -41,33 +46,55 @@ pub(crate) struct Counts {
 
 /// One thread, as the first reading finds it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct InventoryThread {
     pub(crate) start: Option<Time>,
     pub(crate) end: Option<Time>,
     pub(crate) creator: Option<ThreadId>,
     pub(crate) name: Option<TextId>,
     pub(crate) program: Option<TextId>,
+    pub(crate) title: Option<TextId>,
     has_history: bool,
     pub(crate) known: Foreknowledge,
 }
 
 impl Inventory {
     /// Reads the whole log of a machine.
-    pub(crate) fn read(folder: &Folder, machine: MachineId) -> Result<Self> {
+    pub(crate) fn read(folder: &RecordingFolder, machine: MachineId) -> Result<Self> {
         let mut inventory = Inventory::default();
-        let Some(mut log) = LogStream::open(folder, machine, LogName::Events)? else { return Ok(inventory) };
-        let mut tables = Tables::default();
+        let Some(log) = LogStream::open(folder, machine, LogName::Events)? else { return Ok(inventory) };
+        let mut log = log.read_ahead(|_| true);
+        let mut tables = DefinitionTables::default();
         log.read_all(&mut tables, &mut |event| inventory.take(event))?;
         inventory.defects = log.defects();
         if tables.processes.is_empty() && !tables.threads.is_empty() {
             // Only in a damaged log: its threads need a process to belong to.
-            tables.processes.push(Process { pid: 0, parent: None });
+            tables.processes.push(ProcessDefinition { pid: 0, parent: None });
         }
         inventory.threads.truncate(tables.threads.len());
-        inventory.threads.resize(tables.threads.len(), Found::default());
+        inventory.threads.resize(tables.threads.len(), InventoryThread::default());
         inventory.tables = tables;
         inventory.find_new_processes();
+        inventory.count_conditions(folder, machine)?;
         Ok(inventory)
+    }
+
+    /// Reads the log once more, where threads tell of waits for conditions: numbers of signals and passes mean something
+    /// only once it is known where threads signal.
+    fn count_conditions(&mut self, folder: &RecordingFolder, machine: MachineId) -> Result<()> {
+        let sites = std::mem::take(&mut self.dependences.sites);
+        if sites.is_empty() {
+            return Ok(());
+        }
+        let mut counter = sites.into_counter();
+        if let Some(mut log) = LogStream::open(folder, machine, LogName::Events)? {
+            log.read_all(&mut DefinitionTables::default(), &mut |event| {
+                if let Some(step) = monitor_step(event.kind) {
+                    counter.take(event.thread, step);
+                }
+            })?;
+        }
+        self.dependences.conditions = counter.into_rules();
+        Ok(())
     }
 
     fn take(&mut self, event: &Event) {
@@ -89,13 +116,23 @@ impl Inventory {
             }
             _ => {}
         }
+        self.dependences.take(event.thread, event.kind);
+        if let EventKind::Owner { owner } = event.kind {
+            self.owners.push((event.time, event.thread, owner));
+            return;
+        }
         let Some(thread) = self.thread(event.thread) else { return };
         thread.start = thread.start.or(Some(event.time));
         thread.foresee(event);
         match event.kind {
             EventKind::Start { creator, .. } => thread.creator = creator,
+            EventKind::Continue { creator, is_alive, .. } => {
+                thread.creator = creator;
+                thread.end = (!is_alive).then_some(event.time);
+            }
             EventKind::Name { name } => thread.name = Some(name),
-            EventKind::Exec { program } => thread.program = Some(program),
+            EventKind::Exec { program } => (thread.program, thread.title) = (Some(program), None),
+            EventKind::Title { title } => thread.title = Some(title),
             EventKind::Exit => thread.end = thread.end.or(Some(event.time)),
             EventKind::Out { blocking: Blocking::Dead, .. } => {
                 thread.end = Some(event.time);
@@ -116,14 +153,14 @@ impl Inventory {
     }
 
     /// The thread's row; ids far beyond the log's definitions are damage and have none.
-    fn thread(&mut self, id: ThreadId) -> Option<&mut Found> {
+    fn thread(&mut self, id: ThreadId) -> Option<&mut InventoryThread> {
         const MORE_THAN_ANY_MACHINE_HAS: usize = 1 << 26;
         let index = id.index();
         if index >= self.threads.len() {
             if index > self.threads.len() + 1024 || index > MORE_THAN_ANY_MACHINE_HAS {
                 return None;
             }
-            self.threads.resize(index + 1, Found::default());
+            self.threads.resize(index + 1, InventoryThread::default());
         }
         Some(&mut self.threads[index])
     }
@@ -134,10 +171,31 @@ impl Inventory {
             let creator = thread.creator.and_then(|creator| processes.get(creator.index()));
             thread.known.is_new_process = creator.is_some_and(|&process| process != processes[index]);
         }
+        self.find_joined(&processes);
     }
 }
 
-impl Found {
+impl Inventory {
+    /// Whose ends are joined: those of threads by threads of the same process, else the end of the whole process.
+    fn find_joined(&mut self, processes: &[ProcessId]) {
+        let mut reaped = FxHashSet::default();
+        for &(ended, by) in &self.dependences.joined {
+            let (Some(&of), Some(&by)) = (processes.get(ended.index()), processes.get(by.index())) else {
+                continue;
+            };
+            if of == by {
+                self.threads[ended.index()].known.is_joined = true;
+            } else {
+                reaped.insert(of);
+            }
+        }
+        for (thread, process) in self.threads.iter_mut().zip(processes) {
+            thread.known.is_reaped = reaped.contains(process);
+        }
+    }
+}
+
+impl InventoryThread {
     /// What the first event after the start proves about the state before it.
     fn foresee(&mut self, event: &Event) {
         let state = match event.kind {
@@ -149,6 +207,19 @@ impl Found {
             | EventKind::Enter { .. }
             | EventKind::Leave
             | EventKind::Spawn { .. }
+            | EventKind::Joined { .. }
+            | EventKind::Post { .. }
+            | EventKind::Initialise { .. }
+            | EventKind::Take { .. }
+            | EventKind::Lock { .. }
+            | EventKind::Unlock { .. }
+            | EventKind::Waited { .. }
+            | EventKind::Signal { .. }
+            | EventKind::Write { .. }
+            | EventKind::Read { .. }
+            | EventKind::Arrive { .. }
+            | EventKind::Depart { .. }
+            | EventKind::Title { .. }
             | EventKind::Overhead { .. } => State::Running,
             EventKind::Wake { .. } => State::Blocked(Cause::Other),
             _ => {

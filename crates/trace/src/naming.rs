@@ -1,14 +1,14 @@
 //! Places of frames: what each code address of a log means; and the variables that threads waited on.
 
-use longpole_event::{FrameId, MachineId, ModuleId, ModuleKind};
-use longpole_recording::{Folder, LogName, Tables};
+use longpole_event::{BusyWaiting, FrameId, MachineId, ModuleId, ModuleKind};
+use longpole_recording::{DefinitionTables, LogName, RecordingFolder};
 use longpole_symbols::{CodeModule, Symboliser, name_callees, name_variables};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::Result;
 use crate::library_sources::{is_standard_library, qualified};
-use crate::object_names::Variable;
-use crate::paths::{Paths, Place, PlaceId, Procedure};
+use crate::object_names::ObjectVariable;
+use crate::paths::{CodePlace, Paths, PlaceId, Procedure};
 use crate::stream::LogStream;
 use crate::waiting_frames::AGENT;
 
@@ -17,8 +17,8 @@ use crate::waiting_frames::AGENT;
 pub(crate) struct FrameNames {
     /// Places of each frame, innermost inlined one first; never empty.
     places: Vec<Vec<PlaceId>>,
-    /// Frames whose address lies in a loop that only waits.
-    spins: Vec<bool>,
+    /// Whether a thread found at the frame's address waits.
+    waiting: Vec<BusyWaiting>,
     /// Frames of the kernel.
     kernel: Vec<bool>,
     /// Frames of the collector's own code in the program.
@@ -42,9 +42,9 @@ impl FrameNames {
         &self.places[frame.index()]
     }
 
-    /// Whether the frame's address lies in a busy-waiting loop.
-    pub(crate) fn spins(&self, frame: FrameId) -> bool {
-        self.spins[frame.index()]
+    /// Whether a thread found at the frame's address waits.
+    pub(crate) fn waiting(&self, frame: FrameId) -> BusyWaiting {
+        self.waiting[frame.index()]
     }
 
     /// The places of a frame that count as procedures of their own, without the `dropped` innermost ones,
@@ -87,16 +87,16 @@ impl FrameNames {
 
 /// What a symbol log tells, or what was looked up in its stead.
 #[derive(Debug, Default)]
-struct Named {
-    /// One entry for each named frame: (places, spins).
-    frames: FxHashMap<FrameId, (Vec<RawPlace>, bool)>,
+struct NamedFrames {
+    /// One entry for each named frame: (places, whether a thread found there waits).
+    frames: FxHashMap<FrameId, (Vec<RawPlace>, BusyWaiting)>,
     variables: VariableNames,
     /// What calls of OpenMP's runtime are for.
     callees: FxHashMap<FrameId, String>,
 }
 
 /// Variables by module and address in the module's file.
-pub(crate) type VariableNames = FxHashMap<(ModuleId, u64), Variable>;
+pub(crate) type VariableNames = FxHashMap<(ModuleId, u64), ObjectVariable>;
 
 #[derive(Debug)]
 struct RawPlace {
@@ -116,9 +116,9 @@ pub(crate) enum SymbolSource {
 
 /// Names all frames of a log.
 pub(crate) fn name_frames(
-    folder: &Folder,
+    folder: &RecordingFolder,
     machine: MachineId,
-    tables: &Tables,
+    tables: &DefinitionTables,
     paths: &mut Paths,
 ) -> Result<(FrameNames, VariableNames, SymbolSource)> {
     let (named, source) = match LogStream::open(folder, machine, LogName::Symbols)? {
@@ -129,8 +129,8 @@ pub(crate) fn name_frames(
     Ok((names, named.variables, source))
 }
 
-fn read_symbols(log: &mut LogStream) -> Result<Named> {
-    let mut symbols = Tables::default();
+fn read_symbols(log: &mut LogStream) -> Result<NamedFrames> {
+    let mut symbols = DefinitionTables::default();
     log.read_all(&mut symbols, &mut |_| {})?;
     let raw = |symbol: &longpole_event::Symbol| {
         symbol
@@ -142,13 +142,13 @@ fn read_symbols(log: &mut LogStream) -> Result<Named> {
             })
             .collect()
     };
-    let frames = symbols.symbols.iter().map(|symbol| (symbol.frame, (raw(symbol), symbol.spins))).collect();
-    let named = |variable: &longpole_event::Variable| {
+    let frames = symbols.symbols.iter().map(|symbol| (symbol.frame, (raw(symbol), symbol.waiting))).collect();
+    let named = |variable: &longpole_event::VariableDefinition| {
         let name = symbols.text(variable.name).to_owned();
-        ((variable.module, variable.file_address), Variable { name, offset: variable.offset })
+        ((variable.module, variable.file_address), ObjectVariable { name, offset: variable.offset })
     };
     let callee = |callee: &longpole_event::Callee| (callee.frame, symbols.text(callee.procedure).to_owned());
-    Ok(Named {
+    Ok(NamedFrames {
         frames,
         variables: symbols.variables.iter().map(named).collect(),
         callees: symbols.callees.iter().map(callee).collect(),
@@ -156,7 +156,7 @@ fn read_symbols(log: &mut LogStream) -> Result<Named> {
 }
 
 /// Names the frames of a recording whose recorder could not: the program's files may still be here.
-fn look_up_here(tables: &Tables) -> Named {
+fn look_up_here(tables: &DefinitionTables) -> NamedFrames {
     let mut frames_of: Vec<Vec<FrameId>> = vec![Vec::new(); tables.modules.len()];
     for (index, frame) in tables.frames.iter().enumerate() {
         if let Some(frames) = frames_of.get_mut(frame.module.index()) {
@@ -168,7 +168,7 @@ fn look_up_here(tables: &Tables) -> Named {
         words_of[word.module.index()].push(word.file_address);
     }
     let mut symboliser = Symboliser::new();
-    let mut named = Named::default();
+    let mut named = NamedFrames::default();
     for (index, (module, frames)) in tables.modules.iter().zip(frames_of).enumerate() {
         if module.kind == ModuleKind::Region {
             continue;
@@ -187,13 +187,13 @@ fn look_up_here(tables: &Tables) -> Named {
                 file: place.file,
                 line: place.line,
             });
-            named.frames.insert(*frame, (places.collect(), found.spins));
+            named.frames.insert(*frame, (places.collect(), found.waiting));
         }
         let words = &words_of[index];
         if !words.is_empty() {
             for (&word, found) in words.iter().zip(name_variables(&code, words)) {
                 let key = (ModuleId::from_index(index), word);
-                let variable = found.map(|found| Variable { name: found.name, offset: found.offset });
+                let variable = found.map(|found| ObjectVariable { name: found.name, offset: found.offset });
                 named.variables.extend(variable.map(|variable| (key, variable)));
             }
         }
@@ -201,7 +201,7 @@ fn look_up_here(tables: &Tables) -> Named {
     named
 }
 
-fn intern(tables: &Tables, named: &Named, paths: &mut Paths) -> FrameNames {
+fn intern(tables: &DefinitionTables, named: &NamedFrames, paths: &mut Paths) -> FrameNames {
     let files = files_of_procedures(tables, named);
     let mut names = FrameNames::default();
     for (index, frame) in tables.frames.iter().enumerate() {
@@ -216,7 +216,7 @@ fn intern(tables: &Tables, named: &Named, paths: &mut Paths) -> FrameNames {
             let in_library = is_standard_library(&file);
             let name = qualified(&place.procedure, &file);
             let procedure = paths.procedure(Procedure { name, module: module.clone(), file });
-            let place = paths.place(Place { procedure, line: place.line });
+            let place = paths.place(CodePlace { procedure, line: place.line });
             if in_library {
                 names.library.insert(place);
             }
@@ -225,29 +225,42 @@ fn intern(tables: &Tables, named: &Named, paths: &mut Paths) -> FrameNames {
             }
             places.push(place);
         }
+        note_inlining(&names, &places, paths);
         if kind == Some(ModuleKind::Region) {
             places = vec![region(tables, frame.module, paths)];
         }
         if places.is_empty() {
             let name = if module.starts_with('[') { module.clone() } else { format!("[{module}]") };
             let procedure = paths.procedure(Procedure { name, module, file: String::new() });
-            places.push(paths.place(Place { procedure, line: 0 }));
+            places.push(paths.place(CodePlace { procedure, line: 0 }));
         }
         names.places.push(places);
-        names.spins.push(found.is_some_and(|(_, spins)| *spins));
+        names.waiting.push(found.map_or(BusyWaiting::Work, |(_, waiting)| *waiting));
         names.kernel.push(is_kernel);
         names.agent.push(module_name(tables, frame.module).starts_with(AGENT));
     }
     names
 }
 
+/// Which procedures of a frame's places were inlined into which, those of languages' libraries aside.
+fn note_inlining(names: &FrameNames, places: &[PlaceId], paths: &mut Paths) {
+    let outermost = places.len().saturating_sub(1);
+    let counting = places.iter().enumerate();
+    let counting = counting.filter(|&(at, place)| at == outermost || !names.library.contains(place));
+    let procedures: Vec<_> =
+        counting.map(|(_, place)| paths.all_places()[place.0 as usize].procedure).collect();
+    for pair in procedures.windows(2).filter(|pair| pair[0] != pair[1]) {
+        paths.inlined(pair[0], pair[1]);
+    }
+}
+
 /// The place that stands for what the program itself marked.
-fn region(tables: &Tables, module: ModuleId, paths: &mut Paths) -> PlaceId {
+fn region(tables: &DefinitionTables, module: ModuleId, paths: &mut Paths) -> PlaceId {
     let told = tables.modules.get(module.index()).map_or("", |module| tables.text(module.path));
     let name = if told.is_empty() { Procedure::REGION } else { told }.to_owned();
     let region = Procedure { name, module: Procedure::REGION.to_owned(), file: String::new() };
     let procedure = paths.procedure(region);
-    paths.place(Place { procedure, line: 0 })
+    paths.place(CodePlace { procedure, line: 0 })
 }
 
 /// Whether a kernel procedure only leads from user code to what was asked for, and back.
@@ -259,7 +272,10 @@ fn is_kernel_entry(name: &str) -> bool {
 
 /// The file of each procedure that has line information at one of its addresses at least, so that
 /// addresses of the compiler's own making (no line) do not become a procedure of their own.
-fn files_of_procedures<'a>(tables: &Tables, named: &'a Named) -> FxHashMap<(ModuleId, &'a str), &'a str> {
+fn files_of_procedures<'a>(
+    tables: &DefinitionTables,
+    named: &'a NamedFrames,
+) -> FxHashMap<(ModuleId, &'a str), &'a str> {
     let mut files = FxHashMap::default();
     for (index, frame) in tables.frames.iter().enumerate() {
         let Some((places, _)) = named.frames.get(&FrameId::from_index(index)) else { continue };
@@ -273,7 +289,7 @@ fn files_of_procedures<'a>(tables: &Tables, named: &'a Named) -> FxHashMap<(Modu
 }
 
 /// File name of a module without its folders; bracketed names stay whole.
-fn module_name(tables: &Tables, module: ModuleId) -> String {
+fn module_name(tables: &DefinitionTables, module: ModuleId) -> String {
     let path = tables.modules.get(module.index()).map_or("[unknown]", |module| tables.text(module.path));
     if path.starts_with('[') {
         return path.to_owned();

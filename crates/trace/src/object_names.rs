@@ -11,14 +11,14 @@
 use std::cmp::Reverse;
 
 use longpole_event::{ProcessId, ThreadId};
-use longpole_recording::Tables;
+use longpole_recording::DefinitionTables;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::census::{Found, Identity};
+use crate::census::{Identity, ObjectFindings};
 use crate::naming::VariableNames;
 use crate::objects::ObjectKind;
-use crate::paths::{Paths, Place, PlaceId};
-use crate::primitives::Primitives;
+use crate::paths::{CodePlace, Paths, PlaceId};
+use crate::primitives::LogPrimitives;
 use crate::program::Program;
 use crate::waiting_frames::hint;
 
@@ -29,14 +29,14 @@ const WORD_BYTES: u64 = 4;
 
 /// Where names come from.
 #[derive(Clone, Copy)]
-pub(crate) struct Names<'a> {
+pub(crate) struct NameSources<'a> {
     pub(crate) paths: &'a Paths,
     pub(crate) program: &'a Program,
     pub(crate) words: &'a WordNames,
     pub(crate) files: &'a FileNames,
     /// Pids of the run.
     pub(crate) pids: &'a FxHashSet<u32>,
-    pub(crate) primitives: &'a Primitives,
+    pub(crate) primitives: &'a LogPrimitives,
 }
 
 /// Files by the numbers that stand for them in calls.
@@ -46,12 +46,12 @@ pub(crate) type FileNames = FxHashMap<u64, String>;
 #[derive(Debug, Default)]
 pub(crate) struct WordNames {
     /// By process of the recording and address.
-    pub(crate) variables: FxHashMap<(ProcessId, u64), Variable>,
+    pub(crate) variables: FxHashMap<(ProcessId, u64), ObjectVariable>,
 }
 
 /// A variable, as far as it concerns one word in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Variable {
+pub(crate) struct ObjectVariable {
     pub(crate) name: String,
     /// Where in it the word is, bytes.
     pub(crate) offset: u64,
@@ -59,7 +59,7 @@ pub(crate) struct Variable {
 
 impl WordNames {
     /// The words of one machine's log, whose first process is `base` in the recording.
-    pub(crate) fn of(tables: &Tables, variables: &VariableNames, base: u32) -> Self {
+    pub(crate) fn of(tables: &DefinitionTables, variables: &VariableNames, base: u32) -> Self {
         let mut names = WordNames::default();
         for word in &tables.words {
             let key = (ProcessId(base + word.process.0), word.address);
@@ -74,12 +74,12 @@ impl WordNames {
 }
 
 /// The files of one machine's log.
-pub(crate) fn file_names(tables: &Tables) -> FileNames {
+pub(crate) fn file_names(tables: &DefinitionTables) -> FileNames {
     tables.files.iter().map(|file| (file.number, tables.text(file.name).to_owned())).collect()
 }
 
 /// The name of an object.
-pub(crate) fn name(found: &Found, names: &Names<'_>) -> String {
+pub(crate) fn name(found: &ObjectFindings, names: &NameSources<'_>) -> String {
     let kind = found.key.kind;
     match found.key.identity {
         Identity::Word(process, address) => match names.primitives.name(process, address) {
@@ -119,7 +119,7 @@ fn variable(kind: ObjectKind, process: ProcessId, address: u64, words: &WordName
     // Of a pair of futexes perhaps only the second was ever waited on.
     let is_pair = matches!(kind, ObjectKind::Condition | ObjectKind::RwLock);
     let second = || at(WORD_BYTES).filter(|(variable, _)| is_pair && variable.offset >= WORD_BYTES);
-    let (Variable { name, offset }, skipped) = at(0).or_else(second)?;
+    let (ObjectVariable { name, offset }, skipped) = at(0).or_else(second)?;
     if name.starts_with(POOL) {
         return None;
     }
@@ -142,7 +142,7 @@ fn first_word(kind: ObjectKind) -> u64 {
 /// first by name. Places in libraries stand back.
 fn by_site(kind: ObjectKind, sites: &FxHashMap<PlaceId, u64>, paths: &Paths) -> String {
     let text = |place: PlaceId| {
-        let Place { procedure, line } = paths.all_places()[place.0 as usize];
+        let CodePlace { procedure, line } = paths.all_places()[place.0 as usize];
         let procedure = paths.procedure_named_by(procedure);
         if procedure.name.starts_with('[') {
             return (Rank::Unnamed, what(kind).to_owned());
@@ -186,13 +186,14 @@ fn what(kind: ObjectKind) -> &'static str {
 
 /// The procedure that a closure stands in: `table::fill::{closure#0}` is `table::fill`.
 fn enclosing(procedure: &str) -> &str {
-    const CLOSURES: [&str; 5] = ["::{{closure}}", "::{closure#", "::{lambda(", "._omp_fn.", ".omp_outlined"];
+    const CLOSURES: [&str; 6] =
+        ["::{{closure}}", "::{closure}", "::{closure#", "::{lambda(", "._omp_fn.", ".omp_outlined"];
     let starts = CLOSURES.iter().filter_map(|mark| procedure.find(mark)).filter(|&at| at > 0);
     starts.min().map_or(procedure, |at| &procedure[..at])
 }
 
 /// `pipe sort → uniq`, `socket pgbench ↔ postgres`.
-fn by_ends(found: &Found, program: &Program) -> String {
+fn by_ends(found: &ObjectFindings, program: &Program) -> String {
     let kind = found.key.kind.name();
     let names = |ends: &FxHashSet<ProcessId>| {
         let mut names: Vec<_> = ends.iter().map(|&process| process_name(process, program)).collect();

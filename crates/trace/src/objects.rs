@@ -9,6 +9,8 @@
 //! the locks of a table's rows: reports show them as one row.
 
 use crate::state::Cause;
+use crate::stored;
+use crate::stored::{Stored, StoredBytes};
 
 /// An object of [`Objects`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -92,6 +94,15 @@ kinds! {
     Futex => "futex", Futex;
 }
 
+impl ObjectKind {
+    /// Whether it only keeps threads from doing something at the same time, in whatever order (metrics.md §1).
+    #[must_use]
+    pub fn excludes(self) -> bool {
+        use ObjectKind::{FileLock, KernelLock, Lock, Mutex, RwLock, SpinLock};
+        matches!(self, Mutex | RwLock | SpinLock | Lock | FileLock | KernelLock)
+    }
+}
+
 /// Something that threads wait for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Object {
@@ -101,10 +112,51 @@ pub struct Object {
     pub name: String,
 }
 
+/// What is known of the signals of a condition.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Signals {
+    /// Those that ended a wait.
+    #[default]
+    Ending,
+    /// All; but which of them let a thread go on follows no count.
+    Irregular,
+    /// All, and that threads depend on the latest ones of each other.
+    Latest,
+    /// All, and which one each thread depends on: wakes add nothing.
+    Numbered,
+}
+
 /// Who is who among the objects of a recording.
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
     all: Vec<Object>,
+    /// For what part of the run each excluded threads.
+    exclusion: Vec<f64>,
+    signals: Vec<Signals>,
+}
+
+stored!(enum ObjectKind: ObjectKind::ALL);
+stored!(enum Signals: [Signals::Ending, Signals::Irregular, Signals::Latest, Signals::Numbered]);
+stored! {
+    Object { kind, name }
+}
+
+impl Stored for Objects {
+    fn store(&self, bytes: &mut Vec<u8>) {
+        self.all.store(bytes);
+        self.exclusion.store(bytes);
+        self.signals.store(bytes);
+    }
+
+    fn restore(bytes: &mut StoredBytes<'_>) -> Option<Self> {
+        let all = Vec::<Object>::restore(bytes)?;
+        let (exclusion, signals) = (Vec::<f64>::restore(bytes)?, Vec::<Signals>::restore(bytes)?);
+        (exclusion.len() == all.len() && signals.len() == all.len()).then_some(Objects {
+            all,
+            exclusion,
+            signals,
+        })
+    }
 }
 
 impl Objects {
@@ -112,7 +164,32 @@ impl Objects {
     pub fn add(&mut self, object: Object) -> ObjectId {
         let id = ObjectId(u32::try_from(self.all.len()).expect("fewer than 2^32 objects"));
         self.all.push(object);
+        self.exclusion.push(0.0);
+        self.signals.push(Signals::default());
         id
+    }
+
+    /// Says what is known of the signals of a condition.
+    pub fn set_signals(&mut self, id: ObjectId, signals: Signals) {
+        self.signals[id.index()] = signals;
+    }
+
+    /// What is known of the signals of a condition.
+    #[must_use]
+    pub fn signals(&self, id: ObjectId) -> Signals {
+        self.signals[id.index()]
+    }
+
+    /// Adds to the part of the run for which the object excluded threads.
+    pub fn add_exclusion(&mut self, id: ObjectId, share: f64) {
+        self.exclusion[id.index()] += share;
+    }
+
+    /// For what part of the whole run the object excluded threads: it was held, or wanted where holds are not known. 1 for
+    /// all of it; more where holds overlap.
+    #[must_use]
+    pub fn exclusion(&self, id: ObjectId) -> f64 {
+        self.exclusion[id.index()]
     }
 
     /// Every object, by id.

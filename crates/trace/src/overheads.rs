@@ -31,18 +31,18 @@ pub(crate) struct Overhead {
 /// What the survey collects of one machine.
 #[derive(Debug, Default)]
 pub(crate) struct Overheads {
-    seats: Vec<Seat>,
+    per_thread: Vec<OverheadThread>,
     found: Vec<Overhead>,
     told: u64,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Seat {
+struct OverheadThread {
     runs_since: Option<Time>,
     past: VecDeque<(Time, Time)>,
 }
 
-impl Seat {
+impl OverheadThread {
     fn keep(&mut self, stretch: (Time, Time)) {
         if stretch.0 < stretch.1 {
             if self.past.len() == KEPT {
@@ -56,36 +56,36 @@ impl Seat {
 impl Overheads {
     /// None yet, of so many threads.
     pub(crate) fn new(threads: usize) -> Self {
-        Overheads { seats: vec![Seat::default(); threads], ..Overheads::default() }
+        Overheads { per_thread: vec![OverheadThread::default(); threads], ..Overheads::default() }
     }
 
     /// The thread comes into this state.
     pub(crate) fn enter(&mut self, thread: ThreadId, time: Time, state: State) {
-        let Some(seat) = self.seats.get_mut(thread.index()) else { return };
-        if let Some(since) = seat.runs_since.take() {
-            seat.keep((since, time));
+        let Some(of_thread) = self.per_thread.get_mut(thread.index()) else { return };
+        if let Some(since) = of_thread.runs_since.take() {
+            of_thread.keep((since, time));
         }
-        seat.runs_since = (state == State::Running).then_some(time);
+        of_thread.runs_since = (state == State::Running).then_some(time);
     }
 
     /// The collector took so much of the thread, nanoseconds.
     pub(crate) fn tell(&mut self, thread: ThreadId, time: Time, nanoseconds: u64) {
         self.told = self.told.saturating_add(nanoseconds);
-        let Some(seat) = self.seats.get_mut(thread.index()) else { return };
-        if let Some(since) = seat.runs_since {
-            seat.keep((since, time));
-            seat.runs_since = Some(time);
+        let Some(of_thread) = self.per_thread.get_mut(thread.index()) else { return };
+        if let Some(since) = of_thread.runs_since {
+            of_thread.keep((since, time));
+            of_thread.runs_since = Some(time);
         }
         let mut rest = nanoseconds;
         while rest > 0
-            && let Some((since, to)) = seat.past.pop_back()
+            && let Some((since, to)) = of_thread.past.pop_back()
         {
             let taken = rest.min(to.since(since));
             let from = Time::from_nanoseconds(to.nanoseconds() - taken);
             self.found.push(Overhead { from, thread, to });
             rest -= taken;
             if since < from {
-                seat.past.push_back((since, from));
+                of_thread.past.push_back((since, from));
             }
         }
     }

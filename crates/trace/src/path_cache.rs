@@ -20,7 +20,7 @@ use longpole_event::{FrameId, StackId};
 use rustc_hash::FxHashMap;
 
 use crate::paths::{PathId, Paths, PlaceId, ProcedureId};
-use crate::stacks::{Cut, StackTable};
+use crate::stacks::{PathCut, StackTable};
 
 /// A prefix of [`PathCache`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -32,12 +32,12 @@ pub(crate) struct Prefix {
     pub(crate) path: PathId,
     /// The prefix before, for stacks that are not beneath this one; `None` of a thread that has entered nothing.
     pub(crate) outer: Option<PrefixId>,
-    pub(crate) beneath: Beneath,
+    pub(crate) beneath: OuterPart,
 }
 
 /// The outer part of stacks, in the place of which a prefix stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Beneath {
+pub(crate) enum OuterPart {
     /// No part: whole stacks go on from the prefix.
     Nothing,
     /// Up to this frame of a stack, without so many of its innermost places.
@@ -51,7 +51,7 @@ pub(crate) enum Beneath {
 pub(crate) struct PathCache {
     prefixes: Vec<Prefix>,
     prefix_ids: FxHashMap<Prefix, PrefixId>,
-    paths: FxHashMap<(PrefixId, StackId, Cut), PathId>,
+    paths: FxHashMap<(PrefixId, StackId, PathCut), PathId>,
     stackless: FxHashMap<PrefixId, PathId>,
 }
 
@@ -75,7 +75,7 @@ impl PrefixId {
 impl Prefix {
     /// Of a thread that was created at this path.
     pub(crate) fn of_thread(path: PathId) -> Prefix {
-        Prefix { path, outer: None, beneath: Beneath::Nothing }
+        Prefix { path, outer: None, beneath: OuterPart::Nothing }
     }
 }
 
@@ -106,7 +106,7 @@ impl PathCache {
         table: &StackTable,
         paths: &mut Paths,
         prefix: PrefixId,
-        (stack, cut): (Option<StackId>, Cut),
+        (stack, cut): (Option<StackId>, PathCut),
     ) -> PathId {
         let path = match table.checked(stack) {
             Some(stack) => self.path(table, paths, prefix, (stack, cut)),
@@ -115,7 +115,11 @@ impl PathCache {
         if self.tells(prefix, path) {
             return path;
         }
-        *self.stackless.entry(prefix).or_insert_with(|| paths.path(path, table.unknown()))
+        *self.stackless.entry(prefix).or_insert_with(|| {
+            let stackless = paths.path(path, table.unknown());
+            paths.begin_thread(stackless);
+            stackless
+        })
     }
 
     /// The logical path that [`intern`](Self::intern) made before.
@@ -123,7 +127,7 @@ impl PathCache {
         &self,
         table: &StackTable,
         prefix: PrefixId,
-        (stack, cut): (Option<StackId>, Cut),
+        (stack, cut): (Option<StackId>, PathCut),
     ) -> Option<PathId> {
         let path = match table.checked(stack) {
             Some(stack) => *self.paths.get(&(prefix, stack, cut))?,
@@ -145,22 +149,26 @@ impl PathCache {
         table: &StackTable,
         paths: &mut Paths,
         prefix: PrefixId,
-        (stack, cut): (StackId, Cut),
+        (stack, cut): (StackId, PathCut),
     ) -> PathId {
         if let Some(&path) = self.paths.get(&(prefix, stack, cut)) {
             return path;
         }
         let begin = self.get(prefix);
         let path = match (begin.beneath, cut) {
-            (Beneath::Nothing, Cut::Plain) => self.plain(table, paths, prefix, stack),
-            (Beneath::Nothing, Cut::Stripped) => {
+            (OuterPart::Nothing, PathCut::Plain) => self.plain(table, paths, prefix, stack),
+            (OuterPart::Nothing, PathCut::Stripped) => {
                 // Of nothing but waiting frames, as in a thread that only the C library knows, these are the path,
                 // without the kernel's, which say how the wait is done and how it was recorded.
                 let (node, dropped) = table.own_part(stack);
                 let (caller, frame) = table.node(node);
-                let path =
-                    caller.map_or(begin.path, |caller| self.path(table, paths, prefix, (caller, Cut::Plain)));
-                table.enter(paths, path, frame, dropped)
+                let path = caller
+                    .map_or(begin.path, |caller| self.path(table, paths, prefix, (caller, PathCut::Plain)));
+                let entered = table.enter(paths, path, frame, dropped);
+                if caller.is_none() {
+                    begin_thread(paths, path, entered);
+                }
+                entered
             }
             (beneath, _) => match inner_part(table, paths, (stack, cut), beneath) {
                 Some(places) => places.into_iter().fold(begin.path, |path, place| paths.path(path, place)),
@@ -181,16 +189,29 @@ impl PathCache {
         let mut path = loop {
             let innermost = *missing.last().expect("at least the stack itself");
             let Some(caller) = table.node(innermost).0 else { break self.get(prefix).path };
-            if let Some(&path) = self.paths.get(&(prefix, caller, Cut::Plain)) {
+            if let Some(&path) = self.paths.get(&(prefix, caller, PathCut::Plain)) {
                 break path;
             }
             missing.push(caller);
         };
         for stack in missing.into_iter().rev() {
-            path = table.enter(paths, path, table.node(stack).1, 0);
-            self.paths.insert((prefix, stack, Cut::Plain), path);
+            let caller = path;
+            path = table.enter(paths, caller, table.node(stack).1, 0);
+            if table.node(stack).0.is_none() {
+                begin_thread(paths, caller, path);
+            }
+            self.paths.insert((prefix, stack, PathCut::Plain), path);
         }
         path
+    }
+}
+
+/// Marks the first place of a thread's own stack: the first of those that lead from its creator's path to this one.
+fn begin_thread(paths: &mut Paths, creators: PathId, path: PathId) {
+    let outwards = std::iter::successors(Some(path), |&path| paths.caller(path));
+    let first = outwards.take_while(|&path| path != creators).last();
+    if let Some(first) = first {
+        paths.begin_thread(first);
     }
 }
 
@@ -199,23 +220,23 @@ impl PathCache {
 fn inner_part(
     table: &StackTable,
     paths: &Paths,
-    (stack, cut): (StackId, Cut),
-    beneath: Beneath,
+    (stack, cut): (StackId, PathCut),
+    beneath: OuterPart,
 ) -> Option<Vec<PlaceId>> {
     let (innermost, dropped) = match cut {
-        Cut::Plain => (stack, 0),
-        Cut::Stripped => table.own_part(stack),
+        PathCut::Plain => (stack, 0),
+        PathCut::Stripped => table.own_part(stack),
     };
     let outwards = || std::iter::successors(Some(innermost), |&node| table.node(node).0);
     let mut beneath = beneath;
     let border = match beneath {
-        Beneath::Nothing => return None,
-        Beneath::Stack(at, dropped) => {
+        OuterPart::Nothing => return None,
+        OuterPart::Stack(at, dropped) => {
             let (border, like) = border(table, paths, at, outwards)?;
-            beneath = Beneath::Stack(like, if like == at { dropped } else { 0 });
+            beneath = OuterPart::Stack(like, if like == at { dropped } else { 0 });
             border
         }
-        Beneath::Procedure(procedure) => {
+        OuterPart::Procedure(procedure) => {
             let is_its = |&node: &StackId| skipped_by(table, paths, table.node(node).1, procedure) > 0;
             match outwards().find(is_its) {
                 Some(node) => node,
@@ -231,9 +252,9 @@ fn inner_part(
         let dropped = if node == innermost { dropped } else { 0 };
         let skipped = match beneath {
             _ if node != border => 0,
-            Beneath::Stack(at, at_dropped) => common(table, paths, frame, (table.node(at).1, at_dropped)),
-            Beneath::Procedure(procedure) => skipped_by(table, paths, frame, procedure),
-            Beneath::Nothing => 0,
+            OuterPart::Stack(at, at_dropped) => common(table, paths, frame, (table.node(at).1, at_dropped)),
+            OuterPart::Procedure(procedure) => skipped_by(table, paths, frame, procedure),
+            OuterPart::Nothing => 0,
         };
         places.extend(table.names().procedures(frame, dropped).rev().skip(skipped));
     }

@@ -1,6 +1,9 @@
 //! Logical call paths: one tree for the whole recording (metrics.md §1).
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::stored;
+use crate::stored::{Stored, StoredBytes};
 
 /// A logical call path: a node of [`Paths`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,7 +31,7 @@ pub struct Procedure {
 
 /// A line of a procedure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct CodePlace {
     /// The procedure.
     pub procedure: ProcedureId,
     /// Line in the procedure's file; 0 where it is not known.
@@ -39,11 +42,15 @@ pub struct Place {
 #[derive(Clone, Debug)]
 pub struct Paths {
     nodes: Vec<(PathId, PlaceId)>,
-    places: Vec<Place>,
+    places: Vec<CodePlace>,
     procedures: Vec<Procedure>,
     node_ids: FxHashMap<(PathId, PlaceId), PathId>,
-    place_ids: FxHashMap<Place, PlaceId>,
+    place_ids: FxHashMap<CodePlace, PlaceId>,
     procedure_ids: FxHashMap<Procedure, ProcedureId>,
+    /// Paths at which a thread's own stack begins, below the path at which it was created.
+    begins: FxHashSet<PathId>,
+    /// For each procedure that was inlined: into which one; `None` for several.
+    inlined_into: FxHashMap<ProcedureId, Option<ProcedureId>>,
 }
 
 impl Procedure {
@@ -67,7 +74,62 @@ impl Default for Paths {
             node_ids: FxHashMap::default(),
             place_ids: FxHashMap::default(),
             procedure_ids: FxHashMap::default(),
+            begins: FxHashSet::default(),
+            inlined_into: FxHashMap::default(),
         }
+    }
+}
+
+stored! {
+    Procedure { name, module, file }
+    CodePlace { procedure, line }
+}
+
+impl Stored for Paths {
+    fn store(&self, bytes: &mut Vec<u8>) {
+        let mut begins: Vec<PathId> = self.begins.iter().copied().collect();
+        begins.sort_unstable();
+        let mut inlined: Vec<_> = self.inlined_into.iter().map(|(&inner, &outer)| (inner, outer)).collect();
+        inlined.sort_unstable();
+        self.nodes.store(bytes);
+        self.places.store(bytes);
+        self.procedures.store(bytes);
+        begins.store(bytes);
+        inlined.store(bytes);
+    }
+
+    fn restore(bytes: &mut StoredBytes<'_>) -> Option<Self> {
+        let nodes = Vec::<(PathId, PlaceId)>::restore(bytes)?;
+        let places = Vec::<CodePlace>::restore(bytes)?;
+        let procedures = Vec::<Procedure>::restore(bytes)?;
+        let begins = Vec::<PathId>::restore(bytes)?;
+        let inlined_into = Vec::<(ProcedureId, Option<ProcedureId>)>::restore(bytes)?;
+        let has_procedure = |id: ProcedureId| (id.0 as usize) < procedures.len();
+        // Callers come before those that they call, so that there is no circle.
+        let mut called = nodes.iter().enumerate().skip(1);
+        let is_tree = called.all(|(index, &(PathId(caller), PlaceId(place)))| {
+            (caller as usize) < index && (place as usize) < places.len()
+        });
+        let is_sound = !nodes.is_empty()
+            && is_tree
+            && places.iter().all(|place| has_procedure(place.procedure))
+            && begins.iter().all(|path| (path.0 as usize) < nodes.len())
+            && inlined_into
+                .iter()
+                .all(|&(inner, outer)| has_procedure(inner) && outer.is_none_or(has_procedure));
+        is_sound.then(|| Paths {
+            node_ids: (0..).zip(&nodes).skip(1).map(|(id, &node)| (node, PathId(id))).collect(),
+            place_ids: (0..).zip(&places).map(|(id, &place)| (place, PlaceId(id))).collect(),
+            procedure_ids: (0..)
+                .zip(procedures.iter().cloned())
+                .map(|(id, of)| (of, ProcedureId(id)))
+                .collect(),
+            begins: begins.into_iter().collect(),
+            inlined_into: inlined_into.into_iter().collect(),
+            nodes,
+            places,
+            procedures,
+        })
     }
 }
 
@@ -86,7 +148,7 @@ impl Paths {
     }
 
     /// The place's id.
-    pub fn place(&mut self, place: Place) -> PlaceId {
+    pub fn place(&mut self, place: CodePlace) -> PlaceId {
         let next = PlaceId(self.places.len() as u32);
         let places = &mut self.places;
         *self.place_ids.entry(place).or_insert_with(|| {
@@ -110,6 +172,31 @@ impl Paths {
         self.node_ids.get(&(caller, place)).copied()
     }
 
+    /// A thread's own stack begins with this path.
+    pub fn begin_thread(&mut self, path: PathId) {
+        self.begins.insert(path);
+    }
+
+    /// Whether a thread's own stack begins with this path. The path before it is its creator's.
+    #[must_use]
+    pub fn begins_thread(&self, path: PathId) -> bool {
+        self.begins.contains(&path)
+    }
+
+    /// A compiler inlined `inner` into `outer`.
+    pub fn inlined(&mut self, inner: ProcedureId, outer: ProcedureId) {
+        let into = self.inlined_into.entry(inner).or_insert(Some(outer));
+        if *into != Some(outer) {
+            *into = None;
+        }
+    }
+
+    /// Whether the procedure was inlined into several others.
+    #[must_use]
+    pub fn is_inlined_helper(&self, procedure: ProcedureId) -> bool {
+        self.inlined_into.get(&procedure) == Some(&None)
+    }
+
     /// The path without its innermost place; `None` for the empty path.
     #[must_use]
     pub fn caller(&self, path: PathId) -> Option<PathId> {
@@ -118,7 +205,7 @@ impl Paths {
 
     /// The innermost place; `None` for the empty path.
     #[must_use]
-    pub fn innermost(&self, path: PathId) -> Option<Place> {
+    pub fn innermost(&self, path: PathId) -> Option<CodePlace> {
         (path != Self::ROOT).then(|| self.places[self.nodes[path.0 as usize].1.0 as usize])
     }
 
@@ -129,13 +216,13 @@ impl Paths {
     }
 
     /// The places of the path, innermost first.
-    pub fn places_of(&self, path: PathId) -> impl Iterator<Item = Place> + '_ {
+    pub fn places_of(&self, path: PathId) -> impl Iterator<Item = CodePlace> + '_ {
         std::iter::successors(Some(path), |&path| self.caller(path)).filter_map(|path| self.innermost(path))
     }
 
     /// All places, by id.
     #[must_use]
-    pub fn all_places(&self) -> &[Place] {
+    pub fn all_places(&self) -> &[CodePlace] {
         &self.places
     }
 

@@ -10,7 +10,10 @@
 //! [0, t) and [t, end] add up to those of the whole run, whatever t is. A wait that goes on across t is one wait in
 //! each. Threads and processes that are not there during the phase are left out of its program.
 //!
-//! Time: one more reading, and every later reading is of the whole run. Memory: a few numbers per thread.
+//! Time: one more reading of the whole run. Items of the phase are kept from it, up to [`MOST_KEPT`], and later readings
+//! take these; a longer phase is read from the whole run each time. Memory: a few numbers per thread, and what is kept.
+
+mod survey;
 
 use std::ops::Deref;
 
@@ -18,9 +21,14 @@ use longpole_event::{ProcessId, ThreadId, Time};
 
 use crate::objects::{ObjectId, Objects};
 use crate::paths::{PathId, Paths, ProcedureId};
-use crate::program::{Process, Program, Thread};
+use crate::program::{Ownership, Process, Program, Thread};
 use crate::state::State;
-use crate::timeline::{Item, Timelines, What};
+use crate::timeline::{Item, ItemKind, ObservationKind, Placement, Timelines};
+use survey::Survey;
+
+/// Items that a phase keeps at most: some 40 MB. Reading them from a recording decodes the log from its begin to its end,
+/// whatever part of it the phase is.
+const MOST_KEPT: usize = 1 << 20;
 
 /// Timelines of a part of a run; `H` holds the timelines of the whole run: a reference, or a share of them.
 #[derive(Debug)]
@@ -33,30 +41,35 @@ pub struct Phase<H> {
     /// Ids within the phase, by the whole run's ids; `None`: not there.
     ids: Vec<Option<ThreadId>>,
     /// By the whole run's ids.
-    entering: Vec<Position>,
+    entering: Vec<PhasePosition>,
     /// Where each thread is seen first after the phase.
-    after: Vec<Option<PathId>>,
+    after: Vec<Option<PathSighting>>,
     cpu_share: f64,
+    /// The items within the phase as the whole run has them; `None`: too many to be kept.
+    items: Option<Vec<Item>>,
 }
+
+/// Where a thread was seen.
+type PathSighting = (PathId, ObservationKind);
 
 /// Where a thread is.
 #[derive(Clone, Debug)]
-struct Position {
+struct PhasePosition {
     state: State,
     since: Time,
     awaits: Option<ObjectId>,
-    path: Option<PathId>,
+    look: Option<PathSighting>,
     /// Who enabled it, while it has not begun.
-    created: Option<What>,
+    created: Option<ItemKind>,
 }
 
-impl Position {
-    const NEW: Position =
-        Position { state: State::Absent, since: Time::ZERO, awaits: None, path: None, created: None };
+impl PhasePosition {
+    const NEW: PhasePosition =
+        PhasePosition { state: State::Absent, since: Time::ZERO, awaits: None, look: None, created: None };
 
     fn apply(&mut self, item: &Item) {
         match item.what {
-            What::State(state) => {
+            ItemKind::State(state) => {
                 self.state = state;
                 self.since = item.time;
                 self.created = None;
@@ -64,10 +77,10 @@ impl Position {
                     self.awaits = None;
                 }
             }
-            What::Observe(path) => self.path = Some(path),
-            What::Await(object) => self.awaits = Some(object),
-            What::Depend { .. } if self.state == State::Absent => self.created = Some(item.what),
-            What::Depend { .. } | What::Held(_) => {}
+            ItemKind::Observe { path, kind } => self.look = Some((path, kind)),
+            ItemKind::Await(object) => self.awaits = Some(object),
+            ItemKind::Depend { .. } if self.state == State::Absent => self.created = Some(item.what),
+            ItemKind::Depend { .. } | ItemKind::Held(_) | ItemKind::Release(_) | ItemKind::Acquire(_) => {}
         }
     }
 }
@@ -81,11 +94,30 @@ where
     /// # Errors
     /// What the timelines say when they cannot be read.
     pub fn new(whole: H, from: Time, to: Option<Time>) -> Result<Self, <H::Target as Timelines>::Error> {
+        Phase::keeping(MOST_KEPT, whole, from, to)
+    }
+
+    /// The same, where a phase of more than `most` items is read from the whole run each time.
+    ///
+    /// # Errors
+    /// What the timelines say when they cannot be read.
+    pub fn keeping(
+        most: usize,
+        whole: H,
+        from: Time,
+        to: Option<Time>,
+    ) -> Result<Self, <H::Target as Timelines>::Error> {
         let elapsed = whole.program().elapsed_nanoseconds;
         let to = to.filter(|to| to.nanoseconds() < elapsed);
         let threads = whole.program().threads.len();
         let mut survey = Survey::new(threads, from, to);
-        whole.for_each(&mut |item| survey.visit(item))?;
+        let mut items = Some(Vec::new());
+        whole.for_each(&mut |item| {
+            survey.visit(item);
+            if is_within(item, from, to) {
+                keep(&mut items, item, most);
+            }
+        })?;
         survey.finish(Time::from_nanoseconds(elapsed));
         let mut phase = Phase {
             whole,
@@ -96,6 +128,7 @@ where
             cpu_share: survey.cpu_share(),
             entering: survey.entering.unwrap_or_default(),
             after: survey.after,
+            items,
         };
         phase.populate(&survey.is_there);
         Ok(phase)
@@ -148,12 +181,22 @@ where
             let process = &whole.processes[id.index()];
             Process { parent: process.parent.and_then(place), ..process.clone() }
         };
+        let owners = whole.owners.iter().filter_map(|owned| {
+            let is_within = owned.time >= self.from && self.to.is_none_or(|to| owned.time < to);
+            Some(Ownership {
+                time: Time::from_nanoseconds(owned.time.since(self.from)),
+                waiter: self.id(owned.waiter)?,
+                owner: self.id(owned.owner).filter(|_| is_within)?,
+            })
+        });
+        let owners = owners.collect();
         let elapsed = self.to.map_or(whole.elapsed_nanoseconds, Time::nanoseconds);
         self.program = Program {
             command: whole.command.clone(),
             machines: whole.machines.clone(),
             processes: kept.iter().map(process).collect(),
             threads,
+            owners,
             begin_nanoseconds: whole.begin_nanoseconds.saturating_add(self.from.nanoseconds()),
             elapsed_nanoseconds: elapsed.saturating_sub(self.from.nanoseconds()),
         };
@@ -163,7 +206,7 @@ where
     fn translated(&self, item: &Item) -> Option<Item> {
         let thread = self.id(item.thread)?;
         let what = match item.what {
-            What::Depend { source, source_time, kind } => What::Depend {
+            ItemKind::Depend { source, source_time, kind } => ItemKind::Depend {
                 source: self.id(source)?,
                 source_time: Time::from_nanoseconds(source_time.since(self.from)),
                 kind,
@@ -180,21 +223,21 @@ where
     /// The threads that are alive at the begin, as items: first where they were seen, then what enabled
     /// those that have not begun, then their states.
     fn enter(&self, visit: &mut dyn FnMut(&Item)) {
-        let mut show = |thread: usize, what: Option<What>| {
+        let mut show = |thread: usize, what: Option<ItemKind>| {
             let item = |what| Item { time: self.from, thread: ThreadId::from_index(thread), what };
             if let Some(item) = what.and_then(|what| self.translated(&item(what))) {
                 visit(&item);
             }
         };
         for (thread, position) in self.entering.iter().enumerate() {
-            show(thread, position.path.filter(|_| position.state != State::Absent).map(What::Observe));
+            show(thread, position.look.filter(|_| position.state != State::Absent).map(entering));
         }
         for (thread, position) in self.entering.iter().enumerate() {
             show(thread, position.created);
         }
         for (thread, position) in self.entering.iter().enumerate() {
-            show(thread, position.awaits.map(What::Await));
-            show(thread, Some(position.state).filter(|&state| state != State::Absent).map(What::State));
+            show(thread, position.awaits.map(ItemKind::Await));
+            show(thread, Some(position.state).filter(|&state| state != State::Absent).map(ItemKind::State));
         }
     }
 
@@ -202,8 +245,8 @@ where
     fn leave(&self, has_work: &[bool], visit: &mut dyn FnMut(&Item)) {
         let Some(to) = self.to else { return };
         for (index, _) in has_work.iter().enumerate().filter(|&(_, &has_work)| has_work) {
-            let Some(path) = self.after.get(index).copied().flatten() else { continue };
-            let item = Item { time: to, thread: ThreadId::from_index(index), what: What::Observe(path) };
+            let Some(look) = self.after.get(index).copied().flatten() else { continue };
+            let item = Item { time: to, thread: ThreadId::from_index(index), what: leaving(look) };
             if let Some(item) = self.translated(&item) {
                 visit(&item);
             }
@@ -234,107 +277,74 @@ where
         let mut is_on_cpu: Vec<bool> =
             self.entering.iter().map(|position| position.state.is_on_cpu()).collect();
         let mut has_work = is_on_cpu.clone();
-        let mut is_over = false;
-        self.whole.for_each(&mut |item| {
-            if item.time < self.from || is_over {
-                return;
-            }
-            if self.to.is_some_and(|to| item.time >= to) {
-                is_over = true;
-                return;
-            }
+        let mut take = |item: &Item| {
             let Some(translated) = self.translated(item) else { return };
             let index = item.thread.index();
             match item.what {
-                What::State(state) => {
+                ItemKind::State(state) => {
                     is_on_cpu[index] = state.is_on_cpu();
                     has_work[index] |= state.is_on_cpu();
                 }
-                What::Observe(_) => has_work[index] = is_on_cpu[index],
-                What::Await(_) | What::Held(_) | What::Depend { .. } => {}
+                ItemKind::Observe { .. } => has_work[index] = is_on_cpu[index],
+                ItemKind::Await(_)
+                | ItemKind::Held(_)
+                | ItemKind::Depend { .. }
+                | ItemKind::Release(_)
+                | ItemKind::Acquire(_) => {}
             }
             visit(&translated);
-        })?;
+        };
+        match &self.items {
+            Some(items) => items.iter().for_each(take),
+            None => self.whole.for_each(&mut |item| {
+                if is_within(item, self.from, self.to) {
+                    take(item);
+                }
+            })?,
+        }
         self.leave(&has_work, visit);
         Ok(())
     }
+
+    fn placements(&self) -> Result<Vec<Placement>, Self::Error> {
+        let mut placements = self.whole.placements()?;
+        placements.retain_mut(|placement| {
+            let is_before_end = self.to.is_none_or(|to| placement.time < to);
+            let Some(thread) = self.id(placement.thread).filter(|_| is_before_end) else { return false };
+            placement.thread = thread;
+            placement.time = Time::from_nanoseconds(placement.time.since(self.from));
+            true
+        });
+        Ok(placements)
+    }
 }
 
-/// The reading that finds what stands at the borders of a phase.
-struct Survey {
-    from: Time,
-    to: Option<Time>,
-    threads: Vec<Position>,
-    entering: Option<Vec<Position>>,
-    after: Vec<Option<PathId>>,
-    is_there: Vec<bool>,
-    cpu: u64,
-    cpu_within: u64,
+/// Where a thread was seen before the phase, as the phase's begin has it.
+fn entering((path, kind): PathSighting) -> ItemKind {
+    let kind =
+        if kind == ObservationKind::Boundary { ObservationKind::Boundary } else { ObservationKind::Site };
+    ItemKind::Observe { path, kind }
 }
 
-impl Survey {
-    fn new(threads: usize, from: Time, to: Option<Time>) -> Survey {
-        Survey {
-            from,
-            to,
-            threads: vec![Position::NEW; threads],
-            entering: None,
-            after: vec![None; threads],
-            is_there: vec![false; threads],
-            cpu: 0,
-            cpu_within: 0,
-        }
-    }
+/// Where a thread is seen after the phase, as the phase's end has it: only a boundary says something of the time before.
+fn leaving((path, kind): PathSighting) -> ItemKind {
+    let kind =
+        if kind == ObservationKind::Boundary { ObservationKind::Boundary } else { ObservationKind::Estimate };
+    ItemKind::Observe { path, kind }
+}
 
-    fn visit(&mut self, item: &Item) {
-        let index = item.thread.index();
-        if index >= self.threads.len() {
-            return;
-        }
-        if item.time >= self.from {
-            self.begin();
-        }
-        let is_after = self.to.is_some_and(|to| item.time >= to);
-        match item.what {
-            What::Observe(path) if is_after => _ = self.after[index].get_or_insert(path),
-            What::State(state) => {
-                self.charge(index, item.time);
-                let is_within = item.time >= self.from && !is_after;
-                self.is_there[index] |= is_within && state != State::Absent;
-            }
-            _ => {}
-        }
-        self.threads[index].apply(item);
-    }
+/// Whether the item is of the part of the run from `from` to `to`.
+fn is_within(item: &Item, from: Time, to: Option<Time>) -> bool {
+    item.time >= from && to.is_none_or(|to| item.time < to)
+}
 
-    /// Keeps where the threads are when the phase begins, once.
-    fn begin(&mut self) {
-        if self.entering.is_none() {
-            for (position, is_there) in self.threads.iter().zip(&mut self.is_there) {
-                *is_there |= position.state != State::Absent;
-            }
-            self.entering = Some(self.threads.clone());
-        }
+/// Keeps one item more; none of them where that would be more than `most`.
+fn keep(items: &mut Option<Vec<Item>>, item: &Item, most: usize) {
+    if items.as_ref().is_some_and(|items| items.len() >= most) {
+        *items = None;
     }
-
-    fn charge(&mut self, index: usize, now: Time) {
-        let Position { state, since, .. } = self.threads[index];
-        if state.is_on_cpu() {
-            self.cpu += now.since(since);
-            let end = self.to.map_or(now, |to| to.min(now));
-            self.cpu_within += end.since(since.max(self.from));
-        }
-    }
-
-    fn finish(&mut self, end: Time) {
-        self.begin();
-        for index in 0..self.threads.len() {
-            self.charge(index, end);
-        }
-    }
-
-    fn cpu_share(&self) -> f64 {
-        if self.cpu == 0 { 0.0 } else { self.cpu_within as f64 / self.cpu as f64 }
+    if let Some(items) = items {
+        items.push(*item);
     }
 }
 
@@ -356,7 +366,7 @@ pub fn span_of<T: Timelines>(
     }
     let mut span: Option<(Time, Time)> = None;
     timelines.for_each(&mut |item| {
-        if let What::Observe(path) = item.what
+        if let ItemKind::Observe { path, .. } = item.what
             && passes.get(path.0 as usize) == Some(&true)
         {
             span = Some((span.map_or(item.time, |(first, _)| first), item.time));

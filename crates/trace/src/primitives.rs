@@ -8,14 +8,14 @@
 use std::collections::BTreeMap;
 
 use longpole_event::{PrimitiveId, PrimitiveKind, ProcessId};
-use longpole_recording::Tables;
+use longpole_recording::DefinitionTables;
 use rustc_hash::FxHashMap;
 
 use crate::objects::ObjectKind;
 
 /// A primitive; its process is one of the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Known {
+pub(crate) struct KnownPrimitive {
     pub(crate) process: ProcessId,
     /// `None`: a futex whose use is not known.
     pub(crate) kind: Option<ObjectKind>,
@@ -23,7 +23,7 @@ pub(crate) struct Known {
     pub(crate) address: Option<u64>,
 }
 
-impl Known {
+impl KnownPrimitive {
     /// Whether a futex at this address is one of its own.
     pub(crate) fn covers(&self, word: u64) -> bool {
         let reach = self.kind.map_or(0, reach);
@@ -33,21 +33,21 @@ impl Known {
 
 /// The primitives of one machine's log.
 #[derive(Debug, Default)]
-pub(crate) struct Primitives {
-    by_id: Vec<Known>,
+pub(crate) struct LogPrimitives {
+    by_id: Vec<KnownPrimitive>,
     /// Of a known kind, by process and address; of several at one address the last that was told of.
-    by_address: BTreeMap<(ProcessId, u64), Known>,
+    by_address: BTreeMap<(ProcessId, u64), KnownPrimitive>,
     names: FxHashMap<(ProcessId, u64), String>,
 }
 
-impl Primitives {
+impl LogPrimitives {
     /// Of the log whose first process is `base` in the recording.
-    pub(crate) fn of(tables: &Tables, base: u32) -> Self {
-        let mut primitives = Primitives::default();
+    pub(crate) fn of(tables: &DefinitionTables, base: u32) -> Self {
+        let mut primitives = LogPrimitives::default();
         for told in &tables.primitives {
             let process = ProcessId(base + told.process.0);
             let address = Some(told.address).filter(|&address| address != 0);
-            let known = Known { process, kind: kind(told.kind), address };
+            let known = KnownPrimitive { process, kind: kind(told.kind), address };
             primitives.by_id.push(known);
             let Some(address) = address else { continue };
             if known.kind.is_some() {
@@ -61,12 +61,12 @@ impl Primitives {
     }
 
     /// The primitive with this id, where the log defines it.
-    pub(crate) fn get(&self, id: PrimitiveId) -> Option<&Known> {
+    pub(crate) fn get(&self, id: PrimitiveId) -> Option<&KnownPrimitive> {
         self.by_id.get(id.index())
     }
 
     /// The primitive that a futex at this address belongs to, of those whose kind is known.
-    pub(crate) fn at(&self, process: ProcessId, word: u64) -> Option<&Known> {
+    pub(crate) fn at(&self, process: ProcessId, word: u64) -> Option<&KnownPrimitive> {
         let (_, known) = self.by_address.range((process, 0)..=(process, word)).next_back()?;
         known.covers(word).then_some(known)
     }
@@ -107,19 +107,19 @@ mod tests {
 
     use super::*;
 
-    fn of(primitives: &[(PrimitiveKind, u64)]) -> Primitives {
+    fn of(primitives: &[(PrimitiveKind, u64)]) -> LogPrimitives {
         let primitive = |&(kind, address): &(PrimitiveKind, u64)| Primitive {
             process: ProcessId(0),
             kind,
             address,
             name: Some(TextId(0)),
         };
-        let tables = Tables {
+        let tables = DefinitionTables {
             texts: vec!["table_lock".to_owned()],
             primitives: primitives.iter().map(primitive).collect(),
-            ..Tables::default()
+            ..DefinitionTables::default()
         };
-        Primitives::of(&tables, 7)
+        LogPrimitives::of(&tables, 7)
     }
 
     #[test]

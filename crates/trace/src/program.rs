@@ -16,6 +16,8 @@ pub struct Program {
     pub processes: Vec<Process>,
     /// Threads, in the order of their start within a machine.
     pub threads: Vec<Thread>,
+    /// Who held the locks that threads waited for, where the locks themselves told; by machine, in the order of time.
+    pub owners: Vec<Ownership>,
     /// Begin of the run on the first machine's clock, nanoseconds: the zero of all times.
     pub begin_nanoseconds: u64,
     /// Length of the run, nanoseconds.
@@ -40,6 +42,8 @@ pub struct Process {
     pub pid: u32,
     /// File name of the last program it executed, else its main thread's name.
     pub name: String,
+    /// What a person would call it, from its arguments (`cc1 f3.c`); empty where nothing is known of them.
+    pub title: String,
     /// The process that created it.
     pub parent: Option<ProcessId>,
 }
@@ -63,6 +67,25 @@ pub struct Thread {
     pub prefix: PathId,
 }
 
+/// A lock that a thread waits for has an owner: read from the lock's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ownership {
+    /// When that was so.
+    pub time: Time,
+    /// Who waits.
+    pub waiter: ThreadId,
+    /// Who holds the lock; can be the same thread.
+    pub owner: ThreadId,
+}
+
+impl Process {
+    /// What a person would call it: its title, else its name.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        if self.title.is_empty() { &self.name } else { &self.title }
+    }
+}
+
 impl Program {
     /// The thread's machine.
     #[must_use]
@@ -79,6 +102,6 @@ impl Program {
     /// All processors of all machines.
     #[must_use]
     pub fn cpus(&self) -> u32 {
-        self.machines.iter().map(|machine| machine.cpus).sum()
+        self.machines.iter().fold(0, |cpus, machine| u32::saturating_add(cpus, machine.cpus))
     }
 }

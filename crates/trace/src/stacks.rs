@@ -5,18 +5,18 @@
 //! stripped    main → worker → get                                            (hints: lock)
 //! ```
 
-use longpole_event::{FrameId, StackId};
-use longpole_recording::Tables;
+use longpole_event::{BusyWaiting, FrameId, StackId};
+use longpole_recording::DefinitionTables;
 
 use crate::cause::{StackHints, by_kernel_procedure, is_kernel_write};
 use crate::naming::FrameNames;
-use crate::paths::{PathId, Paths, Place, PlaceId, Procedure};
+use crate::paths::{CodePlace, PathId, Paths, PlaceId, Procedure};
 use crate::state::Cause;
 use crate::waiting_frames::{Hint, hint, is_openmp, is_runtime_module, openmp_hint};
 
 /// How much of a stack is part of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Cut {
+pub(crate) enum PathCut {
     /// All of it: a timer found the thread there.
     Plain,
     /// Without the frames of the wait or wake (metrics.md §1).
@@ -37,13 +37,13 @@ pub(crate) struct StackTable {
     nodes: Vec<(Option<StackId>, FrameId)>,
     names: FrameNames,
     stripped: Vec<Stripped>,
-    spins: Vec<bool>,
+    waiting: Vec<BusyWaiting>,
     /// The place of an observation without a stack.
     unknown: PlaceId,
 }
 
 impl StackTable {
-    pub(crate) fn new(tables: &Tables, names: FrameNames, paths: &mut Paths) -> Self {
+    pub(crate) fn new(tables: &DefinitionTables, names: FrameNames, paths: &mut Paths) -> Self {
         let unknown = paths.procedure(Procedure {
             name: "[no stack]".into(),
             module: "[unknown]".into(),
@@ -53,8 +53,8 @@ impl StackTable {
             nodes: tables.stacks.iter().map(|stack| (stack.caller, stack.frame)).collect(),
             names,
             stripped: Vec::new(),
-            spins: Vec::new(),
-            unknown: paths.place(Place { procedure: unknown, line: 0 }),
+            waiting: Vec::new(),
+            unknown: paths.place(CodePlace { procedure: unknown, line: 0 }),
         };
         if tables.frames.is_empty() {
             // Only a damaged log has stacks without frames.
@@ -64,7 +64,8 @@ impl StackTable {
         for index in 0..stacks.nodes.len() {
             let id = StackId::from_index(index);
             stacks.stripped.push(stacks.strip(id, &hints));
-            stacks.spins.push(stacks.is_spin(id, &hints));
+            let waiting = stacks.find_waiting(id, &hints);
+            stacks.waiting.push(waiting);
         }
         stacks
     }
@@ -106,9 +107,17 @@ impl StackTable {
         &self.names
     }
 
-    /// Whether a thread found there only waits for memory to change.
-    pub(crate) fn spins(&self, stack: Option<StackId>) -> bool {
-        self.checked(stack).is_some_and(|stack| self.spins[stack.index()])
+    /// Whether a thread found there waits.
+    pub(crate) fn waiting(&self, stack: Option<StackId>) -> BusyWaiting {
+        self.checked(stack).map_or(BusyWaiting::Work, |stack| self.waiting[stack.index()])
+    }
+
+    /// The procedure whose loop may wait, where a thread was found there.
+    pub(crate) fn place_that_may_wait(&self, stack: StackId) -> Option<PlaceId> {
+        let outwards = std::iter::successors(Some(stack), |&node| self.nodes[node.index()].0);
+        let mut frames = outwards.map(|node| self.nodes[node.index()].1);
+        let frame = frames.find(|&frame| self.names.waiting(frame) == BusyWaiting::MayWait)?;
+        self.names.outermost(frame)
     }
 
     /// The path that goes on into the places of `frame`, without the `dropped` innermost ones. The collector's own frames
@@ -185,23 +194,52 @@ impl StackTable {
         if is_agent(&own) { outwards(own).find(|node| !is_agent(node)).unwrap_or(stack) } else { stack }
     }
 
-    /// A sample in a busy-waiting loop, or in the yielding that such loops do.
-    fn is_spin(&self, stack: StackId, table: &HintTable) -> bool {
-        let mut node = Some(stack);
-        let mut in_kernel = false;
-        while let Some(current) = node {
-            let (caller, frame) = self.nodes[current.index()];
-            if self.names.is_kernel(frame) {
-                in_kernel = true;
-                node = caller;
-                continue;
-            }
-            let yields = self.names.places(frame).iter().any(|&place| table.yields(place));
-            return yields || (!in_kernel && self.names.spins(frame));
+    /// Whether a thread that is found there on a processor waits: in a busy-waiting loop, in what such a loop calls,
+    /// or in the yielding that such loops do.
+    ///
+    /// ```text
+    /// main → wait_until [loop that waits] → clock_gettime → __vdso_clock_gettime       spins
+    /// main → progress [may wait]          → poll_queue [polls]                         may wait
+    /// main → progress [may wait]          → handle_message                             works
+    /// ```
+    fn find_waiting(&self, stack: StackId, table: &HintTable) -> BusyWaiting {
+        /// What a waiting loop calls is at most this deep.
+        const DEEPEST: usize = 8;
+        let outwards = std::iter::successors(Some(stack), |&node| self.nodes[node.index()].0);
+        let frames = outwards.map(|node| self.nodes[node.index()].1);
+        let mut own = frames.skip_while(|&frame| self.names.is_kernel(frame)).take(DEEPEST).peekable();
+        let is_any = |frame: FrameId, is: fn(&HintTable, PlaceId) -> bool| {
+            self.names.places(frame).iter().any(|&place| is(table, place))
+        };
+        let in_kernel = self.names.is_kernel(self.nodes[stack.index()].1);
+        match own.peek() {
+            Some(&frame) if is_any(frame, HintTable::yields) => return BusyWaiting::Spins,
+            // An interrupt is no wait, wherever it comes.
+            Some(&frame) if in_kernel && !is_any(frame, HintTable::asks) => return BusyWaiting::Work,
+            _ => {}
         }
-        false
+        let mut only_polls = true;
+        for frame in own {
+            match self.names.waiting(frame) {
+                BusyWaiting::Spins => return BusyWaiting::Spins,
+                BusyWaiting::MayWait if only_polls => return BusyWaiting::MayWait,
+                waiting => only_polls &= waiting == BusyWaiting::Polls,
+            }
+        }
+        BusyWaiting::Work
     }
 }
+
+/// Procedures by which waiting loops ask the kernel.
+const ASKS: &[&str] = &[
+    "clock_gettime",
+    "vdso_clock_gettime",
+    "gettimeofday",
+    "vdso_gettimeofday",
+    "nanosleep",
+    "clock_nanosleep",
+    "usleep",
+];
 
 /// Hints of all places, found once.
 struct HintTable {
@@ -211,6 +249,7 @@ struct HintTable {
     starts: Vec<bool>,
     pools: Vec<bool>,
     yields: Vec<bool>,
+    asks: Vec<bool>,
 }
 
 impl HintTable {
@@ -227,6 +266,7 @@ impl HintTable {
             starts: vec![],
             pools: vec![],
             yields: vec![],
+            asks: vec![],
         };
         for place in paths.all_places() {
             let index = place.procedure.0 as usize;
@@ -240,6 +280,7 @@ impl HintTable {
             table.starts.push(starts && is_runtime_module(&procedure.module));
             table.pools.push(is_openmp(&procedure.module));
             table.yields.push(plain == "sched_yield" || plain == "pthread_yield");
+            table.asks.push(ASKS.contains(&plain));
         }
         table
     }
@@ -262,6 +303,10 @@ impl HintTable {
 
     fn keeps_threads(&self, place: PlaceId) -> bool {
         self.pools.get(place.0 as usize).copied().unwrap_or(false)
+    }
+
+    fn asks(&self, place: PlaceId) -> bool {
+        self.asks.get(place.0 as usize).copied().unwrap_or(false)
     }
 
     fn yields(&self, place: PlaceId) -> bool {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::stored;
+
 /// What a thread does at a point in time; always exactly one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
@@ -111,6 +113,8 @@ causes! {
     /// Something else, or not known.
     Other => "other",
 }
+
+stored!(enum Cause: Cause::ALL);
 
 impl Cause {
     /// Position in [`Cause::ALL`].

@@ -5,10 +5,14 @@
 //! machine 1   ───2─3─────7─►  ┘  the earliest of the heads comes next: 1 2 3 4 6 7
 //! ```
 
-use longpole_event::{Decoder, Event, MachineId, Record, Time};
-use longpole_recording::{ClockModel, Counts, Defects, Folder, LogName, LogReader, Tables};
+use longpole_event::{Event, MachineId, Record, Time};
+use longpole_recording::{
+    ClockModel, Defects, DefinitionCounts, DefinitionLimit, DefinitionTables, LogName, LogReader,
+    RecordingFolder, WindowLog,
+};
 
 use crate::error::Result;
+use crate::read_ahead::{ReadAhead, RecordBlock, next_block};
 
 /// Brings a machine's times onto the recording's axis.
 #[derive(Clone, Copy, Debug)]
@@ -46,10 +50,24 @@ impl Axis {
     }
 }
 
+/// What a log is read from.
+#[derive(Debug)]
+enum LogSource {
+    /// One file.
+    Whole(LogReader),
+    /// One long file, by a thread of its own.
+    Ahead(ReadAhead, DefinitionLimit),
+    /// Segments: the last part of the run.
+    Window(Box<WindowLog>),
+}
+
+/// Bytes from which on a log is read by a thread of its own.
+const LONG: u64 = 1 << 20;
+
 /// Reads the records of one log, block by block.
 #[derive(Debug)]
 pub struct LogStream {
-    reader: LogReader,
+    source: LogSource,
     records: std::vec::IntoIter<Record>,
 }
 
@@ -58,37 +76,48 @@ impl LogStream {
     ///
     /// # Errors
     /// When the file cannot be read, or is no log.
-    pub fn open(folder: &Folder, machine: MachineId, log: LogName) -> Result<Option<Self>> {
-        let reader = folder.open_log(machine, log)?;
-        Ok(reader.map(|reader| LogStream { reader, records: Vec::new().into_iter() }))
+    pub fn open(folder: &RecordingFolder, machine: MachineId, log: LogName) -> Result<Option<Self>> {
+        let source = match folder.open_log(machine, log)? {
+            Some(reader) => Some(LogSource::Whole(reader)),
+            None => folder.open_window(machine, log)?.map(|window| LogSource::Window(Box::new(window))),
+        };
+        Ok(source.map(|source| LogStream { source, records: Vec::new().into_iter() }))
+    }
+
+    /// The same, with a thread that decodes blocks before they are needed, where the log is long. Only such records are shown.
+    pub(crate) fn read_ahead(self, keep: fn(&Record) -> bool) -> LogStream {
+        let source = match self.source {
+            LogSource::Whole(reader) if reader.length() >= LONG => {
+                let limit = reader.definition_limit();
+                LogSource::Ahead(ReadAhead::new(reader, keep), limit)
+            }
+            source => source,
+        };
+        LogStream { source, ..self }
     }
 
     /// Decodes the next whole block and tells the definitions before it; `None` at the end.
-    fn refill(&mut self, keep: fn(&Record) -> bool) -> Result<Option<Counts>> {
-        let Some(chunk) = self.reader.next_chunk()? else { return Ok(None) };
-        let before = chunk.before;
-        let mut records = Vec::new();
-        let mut intact = true;
-        for record in Decoder::new(chunk.bytes) {
-            match record {
-                Ok(record) if keep(&record) => records.push(record),
-                Ok(_) => {}
-                Err(_) => intact = false,
+    fn refill(&mut self, keep: fn(&Record) -> bool) -> Result<Option<DefinitionCounts>> {
+        let block = match &mut self.source {
+            LogSource::Whole(reader) => next_block(reader, keep, 0)?,
+            LogSource::Ahead(ahead, _) => ahead.next()?,
+            LogSource::Window(window) => {
+                let records = window.next_records(keep)?;
+                records.map(|records| RecordBlock { before: DefinitionCounts::default(), records })
             }
-        }
-        if !intact {
-            self.reader.count_undecodable();
-        }
-        self.records = records.into_iter();
-        Ok(Some(before))
+        };
+        Ok(block.map(|RecordBlock { before, records }| {
+            self.records = records.into_iter();
+            before
+        }))
     }
 
     /// Reads all definitions into `tables` and passes every event to `each`. Blocks that are lost leave
     /// placeholders, so that ids stay right.
     ///
     /// # Errors
-    /// When the system cannot read the file.
-    pub fn read_all(&mut self, tables: &mut Tables, each: &mut dyn FnMut(&Event)) -> Result<()> {
+    /// When the system cannot read the file, or it claims more than a file of its size can hold.
+    pub fn read_all(&mut self, tables: &mut DefinitionTables, each: &mut dyn FnMut(&Event)) -> Result<()> {
         while let Some(before) = self.refill(|_| true)? {
             tables.pad_to(before);
             for record in self.records.by_ref() {
@@ -96,6 +125,11 @@ impl LogStream {
                     Record::Event(event) => each(&event),
                     definition => tables.define(definition),
                 }
+            }
+            match &self.source {
+                LogSource::Whole(reader) => reader.allow_definitions(tables.len())?,
+                LogSource::Ahead(_, limit) => limit.allow(tables.len())?,
+                LogSource::Window(window) => window.allow_definitions(tables.len())?,
             }
         }
         Ok(())
@@ -108,7 +142,7 @@ impl LogStream {
                     return Ok(Some(event));
                 }
             }
-            if self.refill(|record| matches!(record, Record::Event(_)))?.is_none() {
+            if self.refill(is_event)?.is_none() {
                 return Ok(None);
             }
         }
@@ -117,11 +151,20 @@ impl LogStream {
     /// What was found wrong so far.
     #[must_use]
     pub fn defects(&self) -> Defects {
-        self.reader.defects()
+        match &self.source {
+            LogSource::Whole(reader) => reader.defects(),
+            LogSource::Ahead(ahead, _) => ahead.defects,
+            LogSource::Window(window) => window.defects(),
+        }
     }
 }
 
-struct Head {
+/// Whether it is an event.
+pub(crate) fn is_event(record: &Record) -> bool {
+    matches!(record, Record::Event(_))
+}
+
+struct StreamHead {
     machine: MachineId,
     stream: LogStream,
     axis: Axis,
@@ -131,7 +174,7 @@ struct Head {
 
 /// The events of all machines in the order of the axis.
 pub(crate) struct Merge {
-    heads: Vec<Head>,
+    heads: Vec<StreamHead>,
     /// Events that came earlier than their predecessor in the same log.
     pub(crate) disordered: u64,
 }
@@ -141,7 +184,7 @@ impl Merge {
         let mut heads = Vec::new();
         for (machine, mut stream, axis) in streams {
             let next = stream.next_event()?;
-            heads.push(Head { machine, stream, axis, next, last: Time::ZERO });
+            heads.push(StreamHead { machine, stream, axis, next, last: Time::ZERO });
         }
         let mut merge = Merge { heads, disordered: 0 };
         for index in 0..merge.heads.len() {

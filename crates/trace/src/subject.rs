@@ -4,7 +4,7 @@
 //! to the thread that waits (`thread::park`, the locks of parking_lot, channels, Go's and Java's parking),
 //! and where the collector sees no arguments of system calls, only the place of the wait is left to tell.
 
-use longpole_event::Call;
+use longpole_event::CallDefinition;
 
 use crate::cause::{StackHints, futex};
 use crate::objects::ObjectKind;
@@ -12,16 +12,16 @@ use crate::state::Cause;
 
 /// What a wait is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Subject {
+pub(crate) struct WaitSubject {
     pub(crate) kind: ObjectKind,
-    pub(crate) which: Which,
+    pub(crate) which: SubjectIdentity,
     /// The thread waits until it can write (to a pipe, a socket), not until there is something to read.
     pub(crate) writes: bool,
 }
 
 /// Which one of its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Which {
+pub(crate) enum SubjectIdentity {
     /// The futex at this address of the process.
     Word(u64),
     /// The end of the thread with this tid.
@@ -39,15 +39,16 @@ pub(crate) enum Which {
 }
 
 /// What a wait with this cause is for; `None` where it is for no object.
-pub(crate) fn subject(cause: Cause, call: Option<&Call>, hints: StackHints) -> Option<Subject> {
-    let of = |kind, which| Some(Subject { kind, which, writes: call.map_or(hints.kernel_writes, writes) });
+pub(crate) fn subject(cause: Cause, call: Option<&CallDefinition>, hints: StackHints) -> Option<WaitSubject> {
+    let of =
+        |kind, which| Some(WaitSubject { kind, which, writes: call.map_or(hints.kernel_writes, writes) });
     match cause {
         Cause::Pipe => of(ObjectKind::Pipe, file(call)),
         Cause::Socket => of(ObjectKind::Socket, file(call)),
-        Cause::Terminal => of(ObjectKind::Terminal, Which::Place),
-        Cause::Poll => of(ObjectKind::Poll, Which::Place),
+        Cause::Terminal => of(ObjectKind::Terminal, SubjectIdentity::Place),
+        Cause::Poll => of(ObjectKind::Poll, SubjectIdentity::Place),
         Cause::Io => Some(file(call))
-            .filter(|&which| which != Which::Place)
+            .filter(|&which| which != SubjectIdentity::Place)
             .and_then(|which| of(ObjectKind::File, which)),
         Cause::Child => child(call).and_then(|which| of(ObjectKind::ProcessEnd, which)),
         Cause::Kernel => of(ObjectKind::KernelLock, memory(call)),
@@ -56,7 +57,7 @@ pub(crate) fn subject(cause: Cause, call: Option<&Call>, hints: StackHints) -> O
             of(ObjectKind::FileLock, file(call))
         }
         Cause::Semaphore | Cause::Message if call.is_some_and(is_on_queue) => {
-            of(by_cause(cause)?, Which::Queue(call?.arguments[0]))
+            of(by_cause(cause)?, SubjectIdentity::Queue(call?.arguments[0]))
         }
         Cause::Lock
         | Cause::Condition
@@ -94,49 +95,51 @@ fn by_cause(cause: Cause) -> Option<ObjectKind> {
 }
 
 /// The futex that tells the object, at the first of its two words where it has two.
-fn word(kind: ObjectKind, call: Option<&Call>, hints: StackHints) -> Which {
+fn word(kind: ObjectKind, call: Option<&CallDefinition>, hints: StackHints) -> SubjectIdentity {
     const PAIR_BYTES: u64 = 8;
     match call.and_then(futex::word) {
-        Some(_) if hints.is_per_thread => Which::Place,
-        Some(address) if hints.paired == Some(kind) => Which::Word(address & !(PAIR_BYTES - 1)),
-        Some(address) => Which::Word(address),
-        None => Which::Place,
+        Some(_) if hints.is_per_thread => SubjectIdentity::Place,
+        Some(address) if hints.paired == Some(kind) => SubjectIdentity::Word(address & !(PAIR_BYTES - 1)),
+        Some(address) => SubjectIdentity::Word(address),
+        None => SubjectIdentity::Place,
     }
 }
 
-fn thread(call: Option<&Call>) -> Which {
+fn thread(call: Option<&CallDefinition>) -> SubjectIdentity {
     let tid = call.filter(|call| futex::is_join(call)).and_then(|call| u32::try_from(call.arguments[2]).ok());
-    tid.filter(|&tid| tid != 0).map_or(Which::Place, Which::Thread)
+    tid.filter(|&tid| tid != 0).map_or(SubjectIdentity::Place, SubjectIdentity::Thread)
 }
 
 /// A vfork's parent waits for no end of a process.
-fn child(call: Option<&Call>) -> Option<Which> {
+fn child(call: Option<&CallDefinition>) -> Option<SubjectIdentity> {
     const BY_PID: u64 = 1;
     let pid = match call {
-        Some(Call { number: 61, arguments: [pid, ..], .. }) => *pid,
-        Some(Call { number: 247, arguments: [BY_PID, pid, _], .. }) => *pid,
-        Some(Call { number: 247, .. }) | None => 0,
+        Some(CallDefinition { number: 61, arguments: [pid, ..], .. }) => *pid,
+        Some(CallDefinition { number: 247, arguments: [BY_PID, pid, _], .. }) => *pid,
+        Some(CallDefinition { number: 247, .. }) | None => 0,
         Some(_) => return None,
     };
     // Zero and negative numbers stand for any child, or a group of them.
     let pid = i32::try_from(pid as u32).ok().filter(|&pid| pid > 0);
-    Some(pid.map_or(Which::Place, |pid| Which::Process(pid.unsigned_abs())))
+    Some(pid.map_or(SubjectIdentity::Place, |pid| SubjectIdentity::Process(pid.unsigned_abs())))
 }
 
 /// The collector gives the number in place of the third argument.
-fn file(call: Option<&Call>) -> Which {
-    call.map(|call| call.arguments[2]).filter(|&number| number != 0).map_or(Which::Place, Which::File)
+fn file(call: Option<&CallDefinition>) -> SubjectIdentity {
+    call.map(|call| call.arguments[2])
+        .filter(|&number| number != 0)
+        .map_or(SubjectIdentity::Place, SubjectIdentity::File)
 }
 
-fn memory(call: Option<&Call>) -> Which {
-    call.map_or(Which::Place, |_| Which::Memory)
+fn memory(call: Option<&CallDefinition>) -> SubjectIdentity {
+    call.map_or(SubjectIdentity::Place, |_| SubjectIdentity::Memory)
 }
 
-fn is_on_queue(call: &Call) -> bool {
+fn is_on_queue(call: &CallDefinition) -> bool {
     matches!(call.number, 65 | 220 | 69 | 70 | 242 | 243)
 }
 
-fn writes(call: &Call) -> bool {
+fn writes(call: &CallDefinition) -> bool {
     // write, pwrite64, writev, sendfile, sendto, sendmsg, tee, vmsplice, pwritev, sendmmsg, pwritev2
     matches!(call.number, 1 | 18 | 20 | 40 | 44 | 46 | 276 | 278 | 296 | 307 | 328)
 }
@@ -148,8 +151,8 @@ mod tests {
     use super::*;
     use crate::waiting_frames::Hint;
 
-    fn futex(operation: u64, third: u64) -> Call {
-        Call { number: 202, arguments: [0x102c, operation, third], file: FileKind::None }
+    fn futex(operation: u64, third: u64) -> CallDefinition {
+        CallDefinition { number: 202, arguments: [0x102c, operation, third], file: FileKind::None }
     }
 
     fn hints(innermost_first: &[Hint]) -> StackHints {
@@ -158,7 +161,7 @@ mod tests {
         hints
     }
 
-    fn of(call: Call, innermost_first: &[Hint]) -> Option<(ObjectKind, Which)> {
+    fn of(call: CallDefinition, innermost_first: &[Hint]) -> Option<(ObjectKind, SubjectIdentity)> {
         let hints = hints(innermost_first);
         let cause = crate::cause::cause(longpole_event::Blocking::Interruptible, Some(&call), hints);
         subject(cause, Some(&call), hints).map(|subject| (subject.kind, subject.which))
@@ -167,57 +170,69 @@ mod tests {
     #[test]
     fn a_lock_is_told_by_the_address_of_its_futex() {
         let mutex = Hint::Object(ObjectKind::Mutex);
-        assert_eq!(of(futex(128, 0), &[mutex]), Some((ObjectKind::Mutex, Which::Word(0x102c))));
-        assert_eq!(of(futex(128, 0), &[]), Some((ObjectKind::Futex, Which::Word(0x102c))));
-        assert_eq!(of(futex(134, 0), &[]), Some((ObjectKind::Mutex, Which::Word(0x102c))));
+        assert_eq!(of(futex(128, 0), &[mutex]), Some((ObjectKind::Mutex, SubjectIdentity::Word(0x102c))));
+        assert_eq!(of(futex(128, 0), &[]), Some((ObjectKind::Futex, SubjectIdentity::Word(0x102c))));
+        assert_eq!(of(futex(134, 0), &[]), Some((ObjectKind::Mutex, SubjectIdentity::Word(0x102c))));
     }
 
     #[test]
     fn two_futexes_of_one_condition_are_one_object_and_its_mutex_is_another() {
         let (condition, mutex) = (Hint::Paired(ObjectKind::Condition), Hint::Object(ObjectKind::Mutex));
-        assert_eq!(of(futex(128, 0), &[condition]), Some((ObjectKind::Condition, Which::Word(0x1028))));
+        assert_eq!(
+            of(futex(128, 0), &[condition]),
+            Some((ObjectKind::Condition, SubjectIdentity::Word(0x1028)))
+        );
         let wrapper = Hint::Object(ObjectKind::Condition);
         assert_eq!(
             of(futex(128, 0), &[condition, wrapper]),
-            Some((ObjectKind::Condition, Which::Word(0x1028)))
+            Some((ObjectKind::Condition, SubjectIdentity::Word(0x1028)))
         );
-        assert_eq!(of(futex(128, 0), &[mutex, condition]), Some((ObjectKind::Mutex, Which::Word(0x102c))));
-        assert_eq!(of(futex(128, 0), &[wrapper]), Some((ObjectKind::Condition, Which::Word(0x102c))));
+        assert_eq!(
+            of(futex(128, 0), &[mutex, condition]),
+            Some((ObjectKind::Mutex, SubjectIdentity::Word(0x102c)))
+        );
+        assert_eq!(
+            of(futex(128, 0), &[wrapper]),
+            Some((ObjectKind::Condition, SubjectIdentity::Word(0x102c)))
+        );
     }
 
     #[test]
     fn a_futex_of_the_waiting_thread_tells_no_object() {
         let (mutex, park) = (Hint::Object(ObjectKind::Mutex), Hint::Object(ObjectKind::Parker));
         let channel = Hint::Object(ObjectKind::Channel);
-        assert_eq!(of(futex(128, 0), &[Hint::PerThread, mutex]), Some((ObjectKind::Mutex, Which::Place)));
-        assert_eq!(of(futex(128, 0), &[park, channel]), Some((ObjectKind::Channel, Which::Place)));
+        assert_eq!(
+            of(futex(128, 0), &[Hint::PerThread, mutex]),
+            Some((ObjectKind::Mutex, SubjectIdentity::Place))
+        );
+        assert_eq!(of(futex(128, 0), &[park, channel]), Some((ObjectKind::Channel, SubjectIdentity::Place)));
     }
 
     #[test]
     fn a_join_is_for_the_thread_whose_id_is_waited_on() {
-        assert_eq!(of(futex(265, 77), &[]), Some((ObjectKind::ThreadEnd, Which::Thread(77))));
-        assert_eq!(of(futex(265, 0), &[]), Some((ObjectKind::ThreadEnd, Which::Place)));
+        assert_eq!(of(futex(265, 77), &[]), Some((ObjectKind::ThreadEnd, SubjectIdentity::Thread(77))));
+        assert_eq!(of(futex(265, 0), &[]), Some((ObjectKind::ThreadEnd, SubjectIdentity::Place)));
     }
 
     #[test]
     fn files_queues_and_children_are_told_by_their_numbers() {
-        let call = |number, arguments, file| Call { number, arguments, file };
+        let call = |number, arguments, file| CallDefinition { number, arguments, file };
         let read = call(0, [3, 0, 99], FileKind::Pipe);
-        assert_eq!(of(read, &[]), Some((ObjectKind::Pipe, Which::File(99))));
+        assert_eq!(of(read, &[]), Some((ObjectKind::Pipe, SubjectIdentity::File(99))));
         assert_eq!(
             of(call(73, [3, 2, 99], FileKind::Regular), &[]),
-            Some((ObjectKind::FileLock, Which::File(99)))
+            Some((ObjectKind::FileLock, SubjectIdentity::File(99)))
         );
         assert_eq!(
             of(call(65, [5, 0, 0], FileKind::None), &[]),
-            Some((ObjectKind::Semaphore, Which::Queue(5)))
+            Some((ObjectKind::Semaphore, SubjectIdentity::Queue(5)))
         );
         assert_eq!(
             of(call(61, [44, 0, 0], FileKind::None), &[]),
-            Some((ObjectKind::ProcessEnd, Which::Process(44)))
+            Some((ObjectKind::ProcessEnd, SubjectIdentity::Process(44)))
         );
         let any = call(61, [u64::from(u32::MAX), 0, 0], FileKind::None);
-        assert_eq!(of(any, &[]), Some((ObjectKind::ProcessEnd, Which::Place)));
+        assert_eq!(of(any, &[]), Some((ObjectKind::ProcessEnd, SubjectIdentity::Place)));
         assert_eq!(of(call(230, [0; 3], FileKind::None), &[]), None);
     }
 }

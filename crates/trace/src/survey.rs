@@ -1,23 +1,27 @@
 //! The second reading: makes every call path, and finds what only the future of a thread tells.
 
-use longpole_event::{ProcessId, StackId, ThreadId, Time};
+use longpole_event::{BusyWaiting, ProcessId, StackId, ThreadId, Time};
+use rustc_hash::FxHashMap;
 
-use crate::bursts::LastSamples;
-use crate::census::{Census, Wait};
-use crate::objects::ObjectId;
-use crate::observer::{Observer, Oddity};
+use crate::bursts::{Burst, LastSamples};
+use crate::census::{BegunWait, Census};
+use crate::exclusion::ExclusionTimes;
+use crate::objects::{ObjectId, Signals};
+use crate::observer::{Observer, ReplayAnomaly};
 use crate::overheads::Overheads;
 use crate::path_cache::{PathCache, Prefix, PrefixId};
-use crate::paths::{PathId, Paths, PlaceId};
-use crate::stacks::{Cut, StackTable};
-use crate::timeline::{Item, What};
+use crate::paths::{PathId, Paths, PlaceId, ProcedureId};
+use crate::stacks::{PathCut, StackTable};
+use crate::timeline::{Item, ItemKind};
 
 /// What the survey of one machine found.
 #[derive(Debug, Default)]
-pub(crate) struct Findings {
+pub(crate) struct SurveyFindings {
     pub(crate) cache: PathCache,
     /// What threads wait for.
     pub(crate) objects: Census,
+    /// For how long each of these excluded threads.
+    pub(crate) exclusions: ExclusionTimes,
     /// Spinning intervals by thread of the log.
     pub(crate) spins: Vec<Vec<(Time, Time)>>,
     /// Where bursts were seen last.
@@ -36,22 +40,27 @@ pub(crate) struct Findings {
     pub(crate) without_stack: u64,
     /// Observations by the threads' own word.
     pub(crate) told: u64,
+    /// CPU time that may be waiting, by procedure, nanoseconds.
+    pub(crate) may_wait: FxHashMap<ProcedureId, u64>,
+    /// Since when each thread has been on a processor.
+    on_cpu: Vec<Option<Time>>,
     /// When each thread was last observed. A spin's interval from then on may reach over time off the
     /// processor; that has its own state.
     since: Vec<Time>,
 }
 
-impl Findings {
+impl SurveyFindings {
     /// Nothing found yet about so many threads, the first of which has the id `base` in the recording.
     pub(crate) fn new(threads: usize, base: u32) -> Self {
-        Findings {
+        SurveyFindings {
             base,
             overheads: Overheads::new(threads),
             spins: vec![Vec::new(); threads],
             last_samples: LastSamples::new(threads),
             prefixes: vec![Paths::ROOT; threads],
             since: vec![Time::ZERO; threads],
-            ..Findings::default()
+            on_cpu: vec![None; threads],
+            ..SurveyFindings::default()
         }
     }
 }
@@ -60,7 +69,7 @@ impl Findings {
 pub(crate) struct Surveyor<'a> {
     pub(crate) stacks: &'a StackTable,
     pub(crate) paths: &'a mut Paths,
-    pub(crate) findings: &'a mut Findings,
+    pub(crate) findings: &'a mut SurveyFindings,
 }
 
 impl Observer for Surveyor<'_> {
@@ -80,15 +89,22 @@ impl Observer for Surveyor<'_> {
         self.paths
     }
 
-    fn path(&mut self, prefix: PrefixId, stack: (Option<StackId>, Cut)) -> PathId {
+    fn path(&mut self, prefix: PrefixId, stack: (Option<StackId>, PathCut)) -> PathId {
         self.findings.cache.intern(self.stacks, self.paths, prefix, stack)
     }
 
     fn item(&mut self, item: Item) {
-        if let What::State(state) = item.what {
+        self.findings.exclusions.take(&item);
+        if let ItemKind::State(state) = item.what {
             let thread = ThreadId(item.thread.0 - self.findings.base);
             self.findings.overheads.enter(thread, item.time, state);
+            let on_cpu = &mut self.findings.on_cpu[thread.index()];
+            *on_cpu = state.is_on_cpu().then(|| on_cpu.unwrap_or(item.time));
         }
+    }
+
+    fn signals_seen(&mut self, condition: BegunWait, signals: Signals) {
+        self.findings.objects.signals_seen(condition, signals, self.paths);
     }
 
     fn overhead(&mut self, thread: ThreadId, time: Time, nanoseconds: u64) {
@@ -99,7 +115,7 @@ impl Observer for Surveyor<'_> {
         self.findings.objects.located(object, path, self.paths);
     }
 
-    fn awaited(&mut self, wait: Option<Wait>, path: Option<PathId>) -> Option<ObjectId> {
+    fn awaited(&mut self, wait: Option<BegunWait>, path: Option<PathId>) -> Option<ObjectId> {
         let census = &mut self.findings.objects;
         if wait.is_none() {
             census.untold();
@@ -107,7 +123,7 @@ impl Observer for Surveyor<'_> {
         wait.map(|wait| census.come_across(wait, path, self.paths))
     }
 
-    fn held(&mut self, held: Wait, path: PathId, acquisitions: u64) -> Option<ObjectId> {
+    fn held(&mut self, held: BegunWait, path: PathId, acquisitions: u64) -> Option<ObjectId> {
         Some(self.findings.objects.held(held, (path, acquisitions), self.paths))
     }
 
@@ -120,12 +136,20 @@ impl Observer for Surveyor<'_> {
     /// ──────┼──────────────────────┼───────────────────────────────┼─────────────────────────┼────
     ///       └───── spinning ───────┴────────── spinning ───────────┘         running
     /// ```
-    fn observed(&mut self, thread: ThreadId, time: Time, stack: Option<StackId>, spins: bool) {
+    fn observed(&mut self, thread: ThreadId, time: Time, stack: Option<StackId>, waiting: BusyWaiting) {
         let findings = &mut *self.findings;
         findings.observations += 1;
         findings.without_stack += u64::from(self.stacks.checked(stack).is_none());
         let since = std::mem::replace(&mut findings.since[thread.index()], time);
-        if spins && since < time {
+        if waiting == BusyWaiting::MayWait
+            && let Some(place) = stack.and_then(|stack| self.stacks.place_that_may_wait(stack))
+            && let Some(on_cpu) = findings.on_cpu[thread.index()]
+        {
+            let procedure = self.paths.all_places()[place.0 as usize].procedure;
+            let length = time.since(since.max(on_cpu));
+            *findings.may_wait.entry(procedure).or_default() += length;
+        }
+        if waiting == BusyWaiting::Spins && since < time {
             let list = &mut findings.spins[thread.index()];
             match list.last_mut() {
                 Some(last) if last.1 == since => last.1 = time,
@@ -146,21 +170,21 @@ impl Observer for Surveyor<'_> {
         self.findings.last_samples.sampled(thread, path);
     }
 
-    fn worked(&mut self, thread: ThreadId, end: PathId) -> PathId {
-        self.findings.last_samples.ended(thread, end);
-        end
+    fn worked(&mut self, thread: ThreadId, burst: Burst) -> PathId {
+        self.findings.last_samples.ended(thread, burst);
+        burst.end.unwrap_or(burst.prefix)
     }
 
     fn begins_at(&mut self, thread: ThreadId, prefix: PathId) {
         self.findings.prefixes[thread.index()] = prefix;
     }
 
-    fn count(&mut self, what: Oddity) {
+    fn count(&mut self, what: ReplayAnomaly) {
         match what {
-            Oddity::Contradiction => self.findings.contradictions += 1,
-            Oddity::UnmatchedWake => self.findings.unmatched_wakes += 1,
-            Oddity::InterruptWake => self.findings.interrupt_wakes += 1,
-            Oddity::OutsideWake => self.findings.outside_wakes += 1,
+            ReplayAnomaly::Contradiction => self.findings.contradictions += 1,
+            ReplayAnomaly::UnmatchedWake => self.findings.unmatched_wakes += 1,
+            ReplayAnomaly::InterruptWake => self.findings.interrupt_wakes += 1,
+            ReplayAnomaly::OutsideWake => self.findings.outside_wakes += 1,
         }
     }
 }

@@ -2,75 +2,89 @@
 
 use std::path::Path;
 
-use longpole_event::{Call, MachineId, ProcessId, StackId, ThreadId, Time};
-use longpole_recording::{Folder, LogName, Manifest};
+use longpole_event::{CallDefinition, MachineId, ProcessId, Time};
+use longpole_recording::{LogName, Manifest, RecordingFolder};
+use rustc_hash::FxHashMap;
 
 use crate::assembly::{evidence_of, run_of, sent_of, tree_of};
-use crate::bursts::{Tails, Turns};
-use crate::census::{ObjectIndex, Wait};
+use crate::bursts::Tails;
+use crate::census::ObjectIndex;
+use crate::columns::ItemCache;
+use crate::dependences::{LogDependences, unseen};
 use crate::error::{Error, Result};
 use crate::evidence::Evidence;
+use crate::id_owners::IdOwners;
 use crate::inventory::Inventory;
+use crate::kept::LazyColumns;
+use crate::log_items::LogItem;
 use crate::naming::{SymbolSource, name_frames};
-use crate::object_names::{FileNames, Names, WordNames, file_names};
-use crate::objects::{ObjectId, Objects};
-use crate::observer::Observer;
+use crate::object_names::{FileNames, NameSources, WordNames, file_names};
+use crate::objects::Objects;
 use crate::overheads::Overhead;
-use crate::path_cache::{PathCache, Prefix, PrefixId};
-use crate::paths::{PathId, Paths, PlaceId};
-use crate::primitives::Primitives;
+use crate::path_cache::PathCache;
+use crate::paths::{Paths, ProcedureId};
+use crate::primitives::LogPrimitives;
 use crate::program::Program;
-use crate::stacks::{Cut, StackTable};
-use crate::stream::{Axis, LogStream, Merge};
-use crate::survey::{Findings, Surveyor};
-use crate::tenants::Tenants;
-use crate::timeline::{Item, Timelines};
-use crate::transitions::{Foreknowledge, Sent, Sources, Transitions};
+use crate::stacks::StackTable;
+use crate::stream::{Axis, LogStream, Merge, is_event};
+use crate::survey::{SurveyFindings, Surveyor};
+use crate::timeline::{Item, Placement, Timelines};
+use crate::transitions::{Foreknowledge, ReplaySources, SentMessages, Transitions};
 
 /// A recording whose timelines can be read as often as wanted.
 #[derive(Debug)]
 pub struct Trace {
-    folder: Folder,
-    manifest: Manifest,
-    program: Program,
-    paths: Paths,
-    objects: Objects,
-    evidence: Evidence,
-    machines: Vec<Surveyed>,
-    sent: Sent,
-    end: Time,
+    pub(crate) folder: RecordingFolder,
+    pub(crate) manifest: Manifest,
+    pub(crate) program: Program,
+    pub(crate) paths: Paths,
+    pub(crate) objects: Objects,
+    pub(crate) evidence: Evidence,
+    /// None where the items come from columns that were kept.
+    pub(crate) machines: Vec<Surveyed>,
+    pub(crate) sent: SentMessages,
+    pub(crate) end: Time,
+    /// It was opened from what was kept, and its logs have not been read.
+    pub(crate) is_kept: bool,
+    pub(crate) cache: Option<ItemCache>,
+    pub(crate) columns: LazyColumns,
 }
 
 /// What the replay of one machine needs.
 #[derive(Debug)]
-struct Surveyed {
-    stacks: StackTable,
-    cache: PathCache,
-    objects: ObjectIndex,
+pub(crate) struct Surveyed {
+    pub(crate) stacks: StackTable,
+    pub(crate) cache: PathCache,
+    pub(crate) objects: ObjectIndex,
     words: WordNames,
     files: FileNames,
-    tenants: Tenants,
-    primitives: Primitives,
-    tails: Tails,
-    calls: Vec<Call>,
+    id_owners: IdOwners,
+    primitives: LogPrimitives,
+    pub(crate) tails: Tails,
+    has_timer: bool,
+    calls: Vec<CallDefinition>,
     known: Vec<Foreknowledge>,
     overheads: Vec<Overhead>,
+    dependences: LogDependences,
     processes: Vec<ProcessId>,
-    base: u32,
+    pub(crate) base: u32,
     axis: Axis,
 }
 
 impl Surveyed {
-    fn sources<'a>(&'a self, sent: &'a Sent) -> Sources<'a> {
-        Sources {
+    fn sources<'a>(&'a self, sent: &'a SentMessages, machine: (u32, u32)) -> ReplaySources<'a> {
+        ReplaySources {
             stacks: &self.stacks,
             calls: &self.calls,
             known: &self.known,
             overheads: &self.overheads,
             processes: &self.processes,
-            tenants: &self.tenants,
+            id_owners: &self.id_owners,
             primitives: &self.primitives,
             sent,
+            has_timer: self.has_timer,
+            dependences: &self.dependences,
+            machine,
             base: self.base,
         }
     }
@@ -83,7 +97,28 @@ impl Trace {
     /// [`Error::Recording`] when the folder or a log in it cannot be read, [`Error::Empty`] when it holds no
     /// event. Damage within a log is no error: it is counted in the [`Evidence`].
     pub fn open(path: &Path) -> Result<Self> {
-        let (folder, manifest) = Folder::open(path)?;
+        Trace::open_with(path, None)
+    }
+
+    /// The same with what is kept in a cache of it, if anything is. The items of a long recording are kept there when they
+    /// are first read.
+    ///
+    /// # Errors
+    /// As of [`open`](Self::open).
+    pub fn open_with(path: &Path, cache: Option<ItemCache>) -> Result<Self> {
+        let (folder, manifest) = RecordingFolder::open(path)?;
+        match cache.as_ref().and_then(|cache| Trace::kept(folder.clone(), manifest.clone(), cache)) {
+            Some(trace) => Ok(trace),
+            None => Trace::read(folder, manifest, cache),
+        }
+    }
+
+    pub(crate) fn read(
+        folder: RecordingFolder,
+        manifest: Manifest,
+        cache: Option<ItemCache>,
+    ) -> Result<Self> {
+        let path = folder.path();
         let inventories = (0..manifest.machines.len())
             .map(|index| Inventory::read(&folder, MachineId::from_index(index)))
             .collect::<Result<Vec<_>>>()?;
@@ -102,6 +137,9 @@ impl Trace {
             manifest,
             program,
             end: run.end,
+            is_kept: false,
+            cache,
+            columns: LazyColumns::default(),
         };
         trace.prepare(inventories, run.begin)?;
         trace.survey()?;
@@ -149,50 +187,22 @@ impl Trace {
     /// # Errors
     /// [`Error::Recording`] when a file that could be read before no longer can.
     pub fn items(&self, visit: &mut dyn FnMut(&Item)) -> Result<()> {
-        let mut replays: Vec<_> =
-            self.machines.iter().map(|machine| Transitions::new(machine.sources(&self.sent))).collect();
-        let mut turns: Vec<_> = self.machines.iter().map(|machine| machine.tails.turns()).collect();
-        let mut merge = self.merge()?;
-        // Events can come after the end that the manifest states, from descendants that live on or by damage.
-        let mut end = self.end;
-        while let Some((machine, event)) = merge.next()? {
-            end = end.max(event.time);
-            self.advance(&mut replays, &mut turns, event.time, visit);
-            let (replayed, turns) = (&self.machines[machine.index()], &mut turns[machine.index()]);
-            let mut replayer = Replayer { replayed, paths: &self.paths, turns, visit };
-            replays[machine.index()].apply(&event, &mut replayer);
-        }
-        self.advance(&mut replays, &mut turns, end, visit);
-        for ((transitions, replayed), turns) in replays.iter_mut().zip(&self.machines).zip(&mut turns) {
-            transitions.finish(end, &mut Replayer { replayed, paths: &self.paths, turns, visit });
-        }
-        Ok(())
-    }
-
-    /// Tells what happens on any machine before `time` without an event of its own.
-    fn advance(
-        &self,
-        replays: &mut [Transitions<'_>],
-        turns: &mut [Turns],
-        time: Time,
-        visit: &mut dyn FnMut(&Item),
-    ) {
-        let next = |replay: &Transitions<'_>| replay.next_overhead().filter(|&from| from < time);
-        while let Some((_, index)) =
-            (0..replays.len()).filter_map(|index| Some((next(&replays[index])?, index))).min()
-        {
-            let (replayed, turns) = (&self.machines[index], &mut turns[index]);
-            let mut replayer = Replayer { replayed, paths: &self.paths, turns, visit };
-            replays[index].begin_overhead(&mut replayer);
+        match self.columns()? {
+            Some(columns) => columns.for_each(visit),
+            None => self.decode(&mut |found| {
+                if let LogItem::Item(item) = found {
+                    visit(item);
+                }
+            }),
         }
     }
 
-    fn merge(&self) -> Result<Merge> {
+    pub(crate) fn merge(&self) -> Result<Merge> {
         let mut streams = Vec::new();
         for (index, machine) in self.machines.iter().enumerate() {
             let id = MachineId::from_index(index);
             if let Some(stream) = LogStream::open(&self.folder, id, LogName::Events)? {
-                streams.push((id, stream, machine.axis));
+                streams.push((id, stream.read_ahead(is_event), machine.axis));
             }
         }
         Merge::new(streams)
@@ -216,7 +226,7 @@ impl Trace {
             let threads = inventory.threads.len();
             let (words, files) =
                 (WordNames::of(&inventory.tables, &variables, process_base), file_names(&inventory.tables));
-            let primitives = Primitives::of(&inventory.tables, process_base);
+            let primitives = LogPrimitives::of(&inventory.tables, process_base);
             process_base +=
                 u32::try_from(inventory.tables.processes.len()).expect("fewer than 2^32 processes");
             let of_machine = &self.program.threads[base as usize..][..threads];
@@ -226,14 +236,16 @@ impl Trace {
                 objects: ObjectIndex::default(),
                 words,
                 files,
-                tenants: Tenants::new(of_machine, base, |process| {
+                id_owners: IdOwners::new(of_machine, base, |process| {
                     self.program.processes[process.index()].pid
                 }),
                 primitives,
                 tails: Tails::default(),
+                has_timer: self.manifest.machines[index].collector.sample_hertz > 0,
                 calls: inventory.tables.calls,
                 known: inventory.threads.into_iter().map(|thread| thread.known).collect(),
                 overheads: Vec::new(),
+                dependences: inventory.dependences,
                 processes: of_machine.iter().map(|thread| thread.process).collect(),
                 base,
                 axis: Axis::new(self.manifest.machines[index].clock, begin),
@@ -246,9 +258,8 @@ impl Trace {
     fn survey(&mut self) -> Result<()> {
         let machines = &self.machines;
         let mut findings: Vec<_> =
-            machines.iter().map(|machine| Findings::new(machine.known.len(), machine.base)).collect();
-        let mut replays: Vec<_> =
-            machines.iter().map(|machine| Transitions::new(machine.sources(&self.sent))).collect();
+            machines.iter().map(|machine| SurveyFindings::new(machine.known.len(), machine.base)).collect();
+        let mut replays = transitions_of(machines, &self.sent);
         let mut merge = self.merge()?;
         let paths = &mut self.paths;
         let mut end = self.end;
@@ -263,13 +274,23 @@ impl Trace {
             transitions.finish(end, &mut Surveyor { stacks, paths, findings });
         }
         self.evidence.disordered = merge.disordered;
+        let mut may_wait: FxHashMap<ProcedureId, u64> = FxHashMap::default();
         for (index, found) in findings.into_iter().enumerate() {
+            for (&procedure, &time) in &found.may_wait {
+                *may_wait.entry(procedure).or_default() += time;
+            }
             self.keep(index, found);
         }
+        self.evidence.may_wait = may_wait.into_iter().collect();
+        self.evidence
+            .may_wait
+            .sort_unstable_by_key(|&(procedure, time)| (std::cmp::Reverse(time), procedure));
+        let has_counts = self.machines.iter().any(|machine| machine.dependences.has_counts());
+        self.evidence.notes.extend(unseen(&self.objects, has_counts));
         Ok(())
     }
 
-    fn keep(&mut self, index: usize, found: Findings) {
+    fn keep(&mut self, index: usize, found: SurveyFindings) {
         let machine = &mut self.machines[index];
         for (known, spins) in machine.known.iter_mut().zip(found.spins) {
             known.spins = spins;
@@ -283,8 +304,10 @@ impl Trace {
         let primitives = &machine.primitives;
         let pids = self.program.processes.iter().map(|process| process.pid).collect();
         let names =
-            Names { paths: &self.paths, program: &self.program, words, files, pids: &pids, primitives };
-        let objects = found.objects.settle(&names, &mut self.objects);
+            NameSources { paths: &self.paths, program: &self.program, words, files, pids: &pids, primitives };
+        let elapsed = self.end.nanoseconds().max(1) as f64;
+        let share = |id, kind| found.exclusions.of(id, kind) as f64 / elapsed;
+        let objects = found.objects.settle(&names, share, &mut self.objects);
         machine.objects = objects;
         machine.tails = found.last_samples.into_tails();
         let (told, overheads) = found.overheads.into_found();
@@ -302,6 +325,12 @@ impl Trace {
         evidence.told_observations += found.told;
         evidence.without_stack += found.without_stack;
     }
+}
+
+/// A replay of each machine, from its beginning.
+pub(crate) fn transitions_of<'a>(machines: &'a [Surveyed], sent: &'a SentMessages) -> Vec<Transitions<'a>> {
+    let count = u32::try_from(machines.len()).expect("fewer than 2^32 machines");
+    (0..count).zip(machines).map(|(index, of)| Transitions::new(of.sources(sent, (index, count)))).collect()
 }
 
 impl Timelines for Trace {
@@ -322,58 +351,29 @@ impl Timelines for Trace {
     fn for_each(&self, visit: &mut dyn FnMut(&Item)) -> Result<()> {
         self.items(visit)
     }
-}
 
-/// The observer of a replay after the survey.
-struct Replayer<'a> {
-    replayed: &'a Surveyed,
-    paths: &'a Paths,
-    turns: &'a mut Turns,
-    visit: &'a mut dyn FnMut(&Item),
-}
-
-impl Observer for Replayer<'_> {
-    fn prefix(&mut self, prefix: Prefix) -> PrefixId {
-        self.replayed.cache.find_prefix(prefix).unwrap_or(PrefixId::ROOT)
-    }
-
-    fn prefix_path(&self, prefix: PrefixId) -> PathId {
-        self.replayed.cache.get(prefix).path
-    }
-
-    fn call(&mut self, caller: PathId, place: PlaceId) -> PathId {
-        self.paths.find(caller, place).unwrap_or(caller)
-    }
-
-    fn paths(&self) -> &Paths {
-        self.paths
-    }
-
-    fn path(&mut self, prefix: PrefixId, stack: (Option<StackId>, Cut)) -> PathId {
-        let cache = &self.replayed.cache;
-        cache.find(&self.replayed.stacks, prefix, stack).unwrap_or_else(|| cache.get(prefix).path)
-    }
-
-    fn worked(&mut self, _thread: ThreadId, end: PathId) -> PathId {
-        self.replayed.tails.charged(end, self.turns)
-    }
-
-    fn awaited(&mut self, wait: Option<Wait>, path: Option<PathId>) -> Option<ObjectId> {
-        self.replayed.objects.find(wait?, path, self.paths)
-    }
-
-    fn held(&mut self, held: Wait, path: PathId, _acquisitions: u64) -> Option<ObjectId> {
-        self.replayed.objects.find(held, Some(path), self.paths)
-    }
-
-    fn item(&mut self, item: Item) {
-        (self.visit)(&item);
+    fn placements(&self) -> Result<Vec<Placement>> {
+        if let Some(columns) = self.columns()? {
+            return columns.placements();
+        }
+        let mut placements = Vec::new();
+        self.decode(&mut |found| {
+            if let LogItem::Placed(placement) = found {
+                placements.push(placement);
+            }
+        })?;
+        Ok(placements)
     }
 }
 
-fn reason_of_emptiness(manifest: &Manifest) -> &'static str {
-    match manifest.outcome {
-        None => "the recorder was stopped before it wrote its first events",
-        Some(_) => "the program did nothing that the collector sees, or ended before it was seen",
+fn reason_of_emptiness(manifest: &Manifest) -> String {
+    let mut notes = manifest.machines.iter().flat_map(|machine| &machine.collector.notes);
+    let failure = notes.find(|note| note.starts_with(Evidence::FAILURE));
+    match (failure, manifest.outcome) {
+        (Some(failure), _) => failure.clone(),
+        (None, None) => "the recorder was stopped before it wrote its first events".to_owned(),
+        (None, Some(_)) => {
+            "the program did nothing that the collector sees, or ended before it was seen".to_owned()
+        }
     }
 }

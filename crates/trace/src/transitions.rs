@@ -10,34 +10,52 @@
 //! An event that contradicts the state (a switch-in of a running thread) is a sign of loss: the thread is
 //! brought into the state that the event proves, and the contradiction is counted.
 
-mod holding;
-mod inside;
+mod announced_waits;
+mod barriers;
+mod joins;
+mod lock_holds;
 mod marks;
+mod monitor;
 mod overhead;
+mod semaphores;
 mod start;
+mod streams;
 mod waits;
 mod wakes;
 
-use longpole_event::{Blocking, Call, CallId, Event, EventKind, ProcessId, StackId, ThreadId, Time};
+use longpole_event::{
+    Blocking, BusyWaiting, CallDefinition, CallId, Event, EventKind, ProcessId, StackId, ThreadId, Time,
+};
 use rustc_hash::FxHashMap;
 
+use crate::bursts::Burst;
 use crate::cause::{cause, is_yield};
-use crate::enablers::Enablers;
-use crate::ends::Ends;
+use crate::conditions::Monitors;
+use crate::dependences::LogDependences;
+use crate::exit_wakes::ExitWakes;
+use crate::id_owners::IdOwners;
+use crate::inferred_wakers::InferredWakers;
 use crate::objects::ObjectId;
-use crate::observer::{Observer, Oddity};
+use crate::observer::{Observer, ReplayAnomaly};
 use crate::overheads::Overhead;
 use crate::path_cache::PrefixId;
 use crate::paths::PathId;
-use crate::primitives::Primitives;
-use crate::stacks::{Cut, StackTable};
-use crate::state::State;
+use crate::primitives::LogPrimitives;
+use crate::stacks::{PathCut, StackTable};
+use crate::state::{Cause, State};
 use crate::subject::subject;
-use crate::tenants::Tenants;
-use crate::timeline::{DependenceKind, Item, What};
-use holding::Told;
-use inside::Inside;
+use crate::timeline::{DependenceKind, Item, ItemKind, ObservationKind};
+use crate::tokens::TokenNumbers;
+use announced_waits::AnnouncedWait;
+use barriers::Barriers;
+use joins::Joins;
+use lock_holds::HoldTotals;
 use marks::{Entered, Spawned};
+use semaphores::SemaphorePosts;
+use streams::{Streams, Transfer};
+
+pub(crate) use semaphores::KnownCount;
+pub(crate) use streams::KnownStream;
 
 /// What the survey knows about a thread before its timeline is replayed.
 #[derive(Clone, Debug, Default)]
@@ -48,32 +66,52 @@ pub(crate) struct Foreknowledge {
     pub(crate) dies_at_switch: bool,
     /// It is the first thread of a process that another recorded process created.
     pub(crate) is_new_process: bool,
+    /// Another thread of its process joins it.
+    pub(crate) is_joined: bool,
+    /// Another process waits for the end of its process.
+    pub(crate) is_reaped: bool,
     /// Intervals in which it is on a processor only to wait, in time order.
     pub(crate) spins: Vec<(Time, Time)>,
 }
 
 /// Messages that were sent: by whom (in the recording's ids) and when.
-pub(crate) type Sent = FxHashMap<u64, (ThreadId, Time)>;
+pub(crate) type SentMessages = FxHashMap<u64, (ThreadId, Time)>;
+
+/// What made a thread's stack known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum StackReason {
+    /// A sample; with its gap, nanoseconds, 0 where that is not known.
+    Sampled { gap: u32 },
+    /// It lost its processor.
+    Preempted,
+    /// It waits, or does something to another thread.
+    Acting,
+}
 
 /// What a replay reads besides the events.
 #[derive(Clone, Copy)]
-pub(crate) struct Sources<'a> {
+pub(crate) struct ReplaySources<'a> {
     pub(crate) stacks: &'a StackTable,
-    pub(crate) calls: &'a [Call],
+    pub(crate) calls: &'a [CallDefinition],
     pub(crate) known: &'a [Foreknowledge],
     /// The collector's own time, in the order of time.
     pub(crate) overheads: &'a [Overhead],
     /// The recording's process of each thread of the log.
     pub(crate) processes: &'a [ProcessId],
-    pub(crate) tenants: &'a Tenants,
-    pub(crate) primitives: &'a Primitives,
-    pub(crate) sent: &'a Sent,
+    pub(crate) id_owners: &'a IdOwners,
+    pub(crate) primitives: &'a LogPrimitives,
+    pub(crate) sent: &'a SentMessages,
+    /// Samples were taken by a timer; else each is a moment at which the thread's path changed.
+    pub(crate) has_timer: bool,
+    pub(crate) dependences: &'a LogDependences,
+    /// Which of how many machines this is.
+    pub(crate) machine: (u32, u32),
     /// Added to the log's thread ids to make the recording's.
     pub(crate) base: u32,
 }
 
 #[derive(Clone, Debug)]
-struct Live {
+struct LiveThread {
     state: State,
     /// When it came into its state.
     since: Time,
@@ -98,22 +136,28 @@ struct Live {
     /// What it waits for, and whether to write to it.
     awaits: Option<(ObjectId, bool)>,
     /// The wait that it told of and that is not over.
-    inside: Option<Inside>,
+    inside: Option<AnnouncedWait>,
 }
 
 /// Replays the events of one machine.
 pub(crate) struct Transitions<'a> {
-    sources: Sources<'a>,
-    threads: Vec<Live>,
-    ends: Ends,
-    enablers: Enablers,
+    sources: ReplaySources<'a>,
+    threads: Vec<LiveThread>,
+    ends: ExitWakes,
+    inferred_wakers: InferredWakers,
     spawned: Spawned,
+    tokens: TokenNumbers,
+    joins: Joins,
+    barriers: Barriers,
+    streams: Streams,
+    counts: SemaphorePosts,
+    monitors: Monitors<'a>,
     next_overhead: usize,
 }
 
 impl<'a> Transitions<'a> {
-    pub(crate) fn new(sources: Sources<'a>) -> Self {
-        let absent = Live {
+    pub(crate) fn new(sources: ReplaySources<'a>) -> Self {
+        let absent = LiveThread {
             state: State::Absent,
             since: Time::ZERO,
             prefix: PrefixId::ROOT,
@@ -131,9 +175,15 @@ impl<'a> Transitions<'a> {
         Transitions {
             sources,
             threads: vec![absent; sources.known.len()],
-            ends: Ends::default(),
-            enablers: Enablers::default(),
+            ends: ExitWakes::default(),
+            inferred_wakers: InferredWakers::default(),
             spawned: Spawned::default(),
+            tokens: TokenNumbers::new(sources.machine.0, sources.machine.1),
+            joins: Joins::default(),
+            barriers: Barriers::default(),
+            streams: Streams::default(),
+            counts: SemaphorePosts::default(),
+            monitors: Monitors::new(&sources.dependences.conditions),
             next_overhead: 0,
         }
     }
@@ -144,12 +194,15 @@ impl<'a> Transitions<'a> {
         if thread.index() >= self.threads.len() {
             // Values and losses name no thread; others with such an id are damage.
             if !matches!(event.kind, EventKind::Value { .. } | EventKind::Lost { .. }) {
-                observer.count(Oddity::Contradiction);
+                observer.count(ReplayAnomaly::Contradiction);
             }
             return;
         }
         match event.kind {
             EventKind::Start { creator, stack } => self.start(thread, time, (creator, stack), observer),
+            EventKind::Continue { creator, stack, is_alive } => {
+                self.go_on(thread, time, (creator, stack, is_alive), observer);
+            }
             EventKind::Exec { .. } => {
                 let live = &mut self.threads[thread.index()];
                 live.prefix = live.program_prefix;
@@ -165,13 +218,15 @@ impl<'a> Transitions<'a> {
             EventKind::Wake { waker, call, stack } => {
                 self.wake(thread, time, (waker, call, stack), observer);
             }
-            EventKind::Sample { stack, .. } => self.sample(thread, time, stack, observer),
+            EventKind::Sample { stack, gap, .. } => {
+                self.sample(thread, time, (stack, gap.saturating_mul(1000)), observer);
+            }
             EventKind::Await { primitive, stack } => {
                 self.begin_inside(thread, time, (primitive, stack), observer);
             }
             EventKind::Proceed => self.proceed(thread, time, observer),
             EventKind::Held { primitive, stack, outer, acquisitions, contended, nanoseconds, longest } => {
-                let told = Told { outer, acquisitions, contended, nanoseconds, longest };
+                let told = HoldTotals { outer, acquisitions, contended, nanoseconds, longest };
                 self.held(thread, time, (primitive, stack, told), observer);
             }
             EventKind::Enter { frame, stack, task } => {
@@ -182,9 +237,28 @@ impl<'a> Transitions<'a> {
             EventKind::Receive { key } => {
                 if let Some(&(source, source_time)) = self.sources.sent.get(&key) {
                     let kind = DependenceKind::Message;
-                    self.emit(thread, time, What::Depend { source, source_time, kind }, observer);
+                    self.emit(thread, time, ItemKind::Depend { source, source_time, kind }, observer);
                 }
             }
+            EventKind::Joined { ended } => self.joined(thread, time, ended, observer),
+            EventKind::Initialise { primitive, count } => {
+                self.initialise(thread, time, (primitive, count), observer);
+            }
+            EventKind::Post { primitive, count } => self.post(thread, time, (primitive, count), observer),
+            EventKind::Take { primitive } => self.take(thread, time, primitive, observer),
+            EventKind::Write { channel, position, bytes } => {
+                self.write(thread, time, Transfer { channel, position, bytes }, observer);
+            }
+            EventKind::Read { channel, position, bytes } => {
+                self.read(thread, time, Transfer { channel, position, bytes }, observer);
+            }
+            EventKind::Arrive { primitive } => self.arrive_told(thread, time, primitive),
+            EventKind::Depart { primitive } => self.depart_told(thread, time, primitive, observer),
+            EventKind::Lock { .. }
+            | EventKind::Unlock { .. }
+            | EventKind::Waited { .. }
+            | EventKind::Signal { .. } => self.monitor(thread, time, event.kind, observer),
+            EventKind::Title { .. } | EventKind::Owner { .. } => {}
             EventKind::Exit
             | EventKind::Name { .. }
             | EventKind::Send { .. }
@@ -211,10 +285,12 @@ impl<'a> Transitions<'a> {
                 self.woken_unseen(thread, time, observer);
                 self.interrupt_inside(thread);
             }
-            State::Absent => observer.count(Oddity::Contradiction),
+            State::Absent => observer.count(ReplayAnomaly::Contradiction),
             // Its own word was there before the collector's.
             _ if self.threads[thread.index()].came_unseen => {}
-            State::Running | State::Spinning | State::Overhead => observer.count(Oddity::Contradiction),
+            State::Running | State::Spinning | State::Overhead => {
+                observer.count(ReplayAnomaly::Contradiction)
+            }
         }
         self.threads[thread.index()].came_unseen = false;
         self.enter_processor(thread, time, observer);
@@ -228,7 +304,7 @@ impl<'a> Transitions<'a> {
         observer: &mut impl Observer,
     ) {
         if !self.threads[thread.index()].state.is_on_cpu() {
-            observer.count(Oddity::Contradiction);
+            observer.count(ReplayAnomaly::Contradiction);
             self.enter_processor(thread, time, observer);
         }
         self.threads[thread.index()].came_unseen = false;
@@ -239,9 +315,10 @@ impl<'a> Transitions<'a> {
         if blocking == Blocking::Runnable {
             // A thread that yields again and again does nothing else.
             if yielded {
-                observer.observed(thread, time, None, before);
+                let waiting = if before { BusyWaiting::Spins } else { BusyWaiting::Work };
+                observer.observed(thread, time, None, waiting);
             } else if stack.is_some() {
-                self.observe(thread, time, (stack, Cut::Plain), observer);
+                self.observe(thread, time, (stack, StackReason::Preempted), observer);
             }
             self.enter(thread, time, State::Ready, observer);
             return;
@@ -256,7 +333,7 @@ impl<'a> Transitions<'a> {
         }
         let path = match (call, stack) {
             (None, None) => self.wait_somewhere(thread, time, observer),
-            _ => self.observe(thread, time, (stack, Cut::Stripped), observer),
+            _ => self.observe(thread, time, (stack, StackReason::Acting), observer),
         };
         let hints = stacks.hints(stack);
         let cause = cause(blocking, call, hints);
@@ -269,31 +346,38 @@ impl<'a> Transitions<'a> {
     /// The thread waits, and a collector that sees neither call nor stack says nothing of the place: what it did until
     /// now it did where such bursts of work were seen, but that need not be where it waits.
     fn wait_somewhere(&mut self, thread: ThreadId, time: Time, observer: &mut impl Observer) -> PathId {
-        let Live { path, prefix, observed, .. } = self.threads[thread.index()];
-        let unknown = observer.path(prefix, (None, Cut::Stripped));
-        let worked = match observer.worked(thread, unknown) {
+        let LiveThread { path, prefix, observed, .. } = self.threads[thread.index()];
+        let unknown = observer.path(prefix, (None, PathCut::Stripped));
+        let burst = Burst::new(observer.prefix_path(prefix), unknown);
+        let worked = match observer.worked(thread, burst) {
             worked if worked == unknown && observed => path,
             worked => worked,
         };
         if worked != unknown {
-            self.emit(thread, time, What::Observe(worked), observer);
+            self.look(thread, time, (worked, ObservationKind::Estimate), observer);
         }
-        self.emit(thread, time, What::Observe(unknown), observer);
+        self.look(thread, time, (unknown, ObservationKind::Site), observer);
         unknown
     }
 
-    fn sample(&mut self, thread: ThreadId, time: Time, stack: Option<StackId>, observer: &mut impl Observer) {
+    fn sample(
+        &mut self,
+        thread: ThreadId,
+        time: Time,
+        (stack, gap): (Option<StackId>, u32),
+        observer: &mut impl Observer,
+    ) {
         if !self.threads[thread.index()].state.is_on_cpu() {
-            observer.count(Oddity::Contradiction);
+            observer.count(ReplayAnomaly::Contradiction);
             self.enter_processor(thread, time, observer);
         }
         if self.threads[thread.index()].inside.is_some() {
-            self.look_inside(thread, time, stack, observer);
+            self.look_inside(thread, time, (stack, gap), observer);
             return;
         }
         // What the agent does is no procedure of the program's; where it tells how long it takes, that is taken out.
         let stack = self.sources.stacks.checked(stack).map(|stack| self.sources.stacks.without_agent(stack));
-        let path = self.observe(thread, time, (stack, Cut::Plain), observer);
+        let path = self.observe(thread, time, (stack, StackReason::Sampled { gap }), observer);
         observer.sampled(thread, path);
         self.enter_processor(thread, time, observer);
     }
@@ -302,23 +386,49 @@ impl<'a> Transitions<'a> {
         &mut self,
         thread: ThreadId,
         time: Time,
-        stack: (Option<StackId>, Cut),
+        (stack, seen): (Option<StackId>, StackReason),
         observer: &mut impl Observer,
     ) -> PathId {
-        let spins = stack.1 == Cut::Plain && self.sources.stacks.spins(stack.0);
-        observer.observed(thread, time, stack.0, spins);
+        let (cut, kind) = match seen {
+            StackReason::Sampled { gap } if self.sources.has_timer => {
+                (PathCut::Plain, ObservationKind::Sample { gap })
+            }
+            StackReason::Sampled { .. } => (PathCut::Plain, ObservationKind::Boundary),
+            StackReason::Preempted => (PathCut::Plain, ObservationKind::Preemption),
+            StackReason::Acting => (PathCut::Stripped, ObservationKind::Site),
+        };
+        let waiting =
+            if cut == PathCut::Plain { self.sources.stacks.waiting(stack) } else { BusyWaiting::Work };
+        observer.observed(thread, time, stack, waiting);
         let live = &mut self.threads[thread.index()];
         live.observed = true;
-        let path = observer.path(live.prefix, stack);
+        let path = observer.path(live.prefix, (stack, cut));
         live.path = path;
-        if stack.1 == Cut::Stripped {
-            let worked = observer.worked(thread, path);
-            if worked != path {
-                self.emit(thread, time, What::Observe(worked), observer);
-            }
+        if seen == StackReason::Acting {
+            self.show_worked(thread, time, path, observer);
         }
-        self.emit(thread, time, What::Observe(path), observer);
+        self.look(thread, time, (path, kind), observer);
         path
+    }
+
+    /// Where the thread worked since its last sample, now that its burst of work ends at `end`.
+    fn show_worked(&self, thread: ThreadId, time: Time, end: PathId, observer: &mut impl Observer) {
+        let prefix = observer.prefix_path(self.threads[thread.index()].prefix);
+        let worked = observer.worked(thread, Burst::new(prefix, end));
+        if worked != end {
+            self.look(thread, time, (worked, ObservationKind::Estimate), observer);
+        }
+    }
+
+    /// The thread is at this path.
+    fn look(
+        &self,
+        thread: ThreadId,
+        time: Time,
+        (path, kind): (PathId, ObservationKind),
+        observer: &mut impl Observer,
+    ) {
+        self.emit(thread, time, ItemKind::Observe { path, kind }, observer);
     }
 
     /// The thread is on a processor: to work, or only to wait.
@@ -343,22 +453,28 @@ impl<'a> Transitions<'a> {
         if state == State::Absent && live.state != State::Absent && !live.observed {
             // It ran unseen: what it did must not be charged to its creator's procedure.
             live.observed = true;
-            let path = observer.path(live.prefix, (None, Cut::Plain));
-            self.emit(thread, time, What::Observe(path), observer);
+            let path = observer.path(live.prefix, (None, PathCut::Plain));
+            self.look(thread, time, (path, ObservationKind::Site), observer);
         }
         let live = &mut self.threads[thread.index()];
         if live.state != state {
             live.state = state;
             live.since = time;
             if state == State::Absent {
-                self.forget_inside(thread);
+                self.forget_inside(thread, time, observer);
+                self.release_end(thread, time, observer);
                 self.ends.end(thread, self.sources.processes[thread.index()], time);
             }
-            self.emit(thread, time, What::State(state), observer);
+            self.emit(thread, time, ItemKind::State(state), observer);
+            match state {
+                State::Blocked(Cause::Barrier) => self.block_at_barrier(thread),
+                State::Running | State::Spinning => self.acquire_due(thread, time, observer),
+                _ => {}
+            }
         }
     }
 
-    fn emit(&self, thread: ThreadId, time: Time, what: What, observer: &mut impl Observer) {
+    fn emit(&self, thread: ThreadId, time: Time, what: ItemKind, observer: &mut impl Observer) {
         observer.item(Item { time, thread: self.global(thread), what });
     }
 
@@ -366,7 +482,7 @@ impl<'a> Transitions<'a> {
         ThreadId(self.sources.base + thread.0)
     }
 
-    fn call(&self, call: Option<CallId>) -> Option<&'a Call> {
+    fn call(&self, call: Option<CallId>) -> Option<&'a CallDefinition> {
         self.sources.calls.get(call?.index())
     }
 }

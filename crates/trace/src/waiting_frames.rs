@@ -54,12 +54,13 @@ pub(crate) fn is_runtime_module(module: &str) -> bool {
 /// What the procedure `name` of `module` tells; `None` for a procedure of the program.
 pub(crate) fn hint(name: &str, module: &str) -> Option<Hint> {
     let plain = name.split(['(', '<', '@']).next().unwrap_or(name);
-    let c_name = plain.trim_start_matches('_');
+    let c_name = c_name(plain);
     let found = lookup(C_NAMES, c_name)
         .or_else(|| lookup(RUST_NAMES, rust_path(name).as_str()))
         .or_else(|| waited_on_by_address(name))
         .or_else(|| lookup(CPP_NAMES, plain))
         .or_else(|| lookup(GO_NAMES, plain))
+        .or_else(|| lookup(GO_METHODS, name))
         .or_else(|| lookup(JAVA_NAMES, plain));
     match found {
         Some(hint) => Some(hint),
@@ -67,6 +68,12 @@ pub(crate) fn hint(name: &str, module: &str) -> Option<Hint> {
         None if is_runtime_module(module) => Some(Hint::Inner),
         None => None,
     }
+}
+
+/// A name of the C library without underscores, and without what marks its own names: `__GI___pthread_mutex_unlock`.
+fn c_name(plain: &str) -> &str {
+    let name = plain.trim_start_matches('_');
+    name.strip_prefix("GI_").map_or(name, |name| name.trim_start_matches('_'))
 }
 
 /// libstdc++'s latches, barriers and semaphores wait in one procedure, whose arguments tell for whom.
@@ -114,9 +121,9 @@ fn rust_path(name: &str) -> String {
     path.replace("::::", "::")
 }
 
-type Table = &'static [(&'static str, Hint)];
+type WaitingFrameTable = &'static [(&'static str, Hint)];
 
-fn lookup(table: Table, name: &str) -> Option<Hint> {
+fn lookup(table: WaitingFrameTable, name: &str) -> Option<Hint> {
     let matches = |pattern: &str| match pattern.strip_suffix('*') {
         Some(prefix) => name.starts_with(prefix),
         None => name == pattern,
@@ -143,7 +150,7 @@ const POLL: Hint = Hint::Object(ObjectKind::Poll);
 const SLEEP: Hint = Hint::Cause(Cause::Sleep);
 
 /// glibc, musl, libgomp, libomp: names without leading underscores.
-const C_NAMES: Table = &[
+const C_NAMES: WaitingFrameTable = &[
     ("pthread_mutex_cond_lock*", MUTEX),
     ("pthread_mutex_*", MUTEX),
     ("pthread_rwlock_*", RWLOCK_PAIR),
@@ -158,6 +165,7 @@ const C_NAMES: Table = &[
     ("cxa_guard_acquire", ONCE),
     ("cxa_guard_release", ONCE),
     ("pthread_create*", INNER),
+    ("lll_mutex_*", MUTEX),
     ("lll_lock_wait*", LOCK),
     ("lll_lock_wake*", LOCK),
     ("mtx_lock", MUTEX),
@@ -171,7 +179,6 @@ const C_NAMES: Table = &[
     ("new_sem_*", SEMAPHORE),
     ("mq_*", CHANNEL),
     ("futex*", INNER),
-    ("GI___futex*", INNER),
     ("timedwait*", INNER),
     ("wait4", CHILD),
     ("waitpid", CHILD),
@@ -227,7 +234,7 @@ const C_NAMES: Table = &[
 ];
 
 /// Rust's std, parking_lot, crossbeam, rayon, tokio: paths without generic arguments.
-const RUST_NAMES: Table = &[
+const RUST_NAMES: WaitingFrameTable = &[
     ("std::sync::poison::mutex::*", MUTEX),
     ("std::sync::mutex::*", MUTEX),
     ("std::sync::nonpoison::mutex::*", MUTEX),
@@ -289,7 +296,7 @@ const RUST_NAMES: Table = &[
 ];
 
 /// libstdc++, libc++, abseil, Boost.
-const CPP_NAMES: Table = &[
+const CPP_NAMES: WaitingFrameTable = &[
     ("std::mutex::*", MUTEX),
     ("std::shared_mutex::*", RWLOCK),
     ("std::shared_timed_mutex::*", RWLOCK),
@@ -336,7 +343,7 @@ const CPP_NAMES: Table = &[
 ];
 
 /// Go's runtime: threads (Ms) without a goroutine to run are parked.
-const GO_NAMES: Table = &[
+const GO_NAMES: WaitingFrameTable = &[
     ("runtime.usleep*", SLEEP),
     ("runtime.futex*", INNER),
     ("runtime.lock*", LOCK),
@@ -369,8 +376,17 @@ const GO_NAMES: Table = &[
     ("syscall.RawSyscall*", INNER),
 ];
 
+/// Methods of Go's library: their names have a bracket at the begin.
+const GO_METHODS: WaitingFrameTable = &[
+    ("sync.(*Mutex).*", MUTEX),
+    ("internal/sync.(*Mutex).*", MUTEX),
+    ("sync.(*RWMutex).*", RWLOCK),
+    ("sync.(*Cond).*", CONDITION),
+    ("sync.(*Once).doSlow", ONCE),
+];
+
 /// OpenJDK's virtual machine and class library, as its perf map names them.
-const JAVA_NAMES: Table = &[
+const JAVA_NAMES: WaitingFrameTable = &[
     ("ObjectMonitor::wait", CONDITION),
     ("ObjectMonitor::*", MUTEX),
     ("ObjectSynchronizer::wait*", CONDITION),
@@ -407,6 +423,7 @@ mod tests {
         assert_eq!(hint("___pthread_mutex_lock", "libc.so.6"), Some(MUTEX));
         assert_eq!(hint("__pthread_cond_wait_common", "a.out"), Some(CONDITION_PAIR));
         assert_eq!(hint("pthread_join", "a.out"), Some(JOIN));
+        assert_eq!(hint("__GI___pthread_mutex_unlock_usercnt", "libc.so.6"), Some(MUTEX));
     }
 
     #[test]

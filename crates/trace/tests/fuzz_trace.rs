@@ -13,7 +13,7 @@ use longpole_trace::Trace;
 
 /// A chunk: magic, stored and raw size, checksum, counts of definitions, payload.
 const CHUNK_HEADER: usize = 52;
-const FILE_HEADER: usize = 16;
+const FILE_HEADER: usize = longpole_recording::LOG_HEADER_BYTES;
 
 /// The chunk with its checksum made right again, so that damage reaches the readers behind it.
 fn resealed(mut log: Vec<u8>, payload: &[u8]) -> Vec<u8> {

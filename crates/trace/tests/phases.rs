@@ -1,9 +1,12 @@
 //! Parts of drawn runs.
 
-use longpole_testkit::{MemoryTimelines, draw};
+use std::cell::Cell;
+use std::convert::Infallible;
 
 use longpole_event::{ThreadId, Time};
-use longpole_trace::{PathId, Phase, Timelines, What, span_of};
+use longpole_testkit::{MemoryTimelines, draw, random_timelines};
+use longpole_trace::{Item, ItemKind, Objects, PathId, Paths, Phase, Program, Timelines, span_of};
+use proptest::prelude::*;
 
 fn phase(made: &MemoryTimelines, from: u64, to: Option<u64>) -> Phase<&MemoryTimelines> {
     let time = Time::from_nanoseconds;
@@ -21,11 +24,13 @@ fn items(made: &MemoryTimelines, from: u64, to: Option<u64>) -> Vec<String> {
     };
     let Ok(()) = phase.for_each(&mut |item| {
         let what = match item.what {
-            What::Observe(path) => format!("at {}", name(path)),
-            What::State(state) => format!("{state:?}"),
-            What::Await(object) => format!("awaits {}", made.objects.get(object).name),
-            What::Held(hold) => format!("held {}", made.objects.get(hold.object).name),
-            What::Depend { source, source_time, kind } => {
+            ItemKind::Observe { path, .. } => format!("at {}", name(path)),
+            ItemKind::State(state) => format!("{state:?}"),
+            ItemKind::Await(object) => format!("awaits {}", made.objects.get(object).name),
+            ItemKind::Release(token) => format!("releases {}", token.0),
+            ItemKind::Acquire(acquisition) => format!("acquires {}", acquisition.token.0),
+            ItemKind::Held(hold) => format!("held {}", made.objects.get(hold.object).name),
+            ItemKind::Depend { source, source_time, kind } => {
                 format!(
                     "{kind:?} from {}@{}",
                     phase.program().threads[source.index()].name,
@@ -101,4 +106,59 @@ fn a_procedure_s_span_is_from_its_first_to_its_last_observation_on_any_thread() 
     };
     assert_eq!(of("step"), Some((5, 6)));
     assert_eq!(of("load"), Some((4, 8)));
+}
+
+/// Timelines that count how often they are read.
+struct Counted<'a>(&'a MemoryTimelines, Cell<usize>);
+
+impl Timelines for Counted<'_> {
+    type Error = Infallible;
+
+    fn program(&self) -> &Program {
+        self.0.program()
+    }
+
+    fn paths(&self) -> &Paths {
+        self.0.paths()
+    }
+
+    fn objects(&self) -> &Objects {
+        self.0.objects()
+    }
+
+    fn for_each(&self, visit: &mut dyn FnMut(&Item)) -> Result<(), Infallible> {
+        self.1.set(self.1.get() + 1);
+        self.0.for_each(visit)
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_phase_says_the_same_whether_its_items_are_kept_or_read_again(
+        made in random_timelines(6, 120),
+        from in 0_u64..100,
+        length in 1_u64..100,
+    ) {
+        let elapsed = made.program.elapsed_nanoseconds;
+        let (from, to) = (elapsed * from / 100, (elapsed * (from + length) / 100).max(elapsed * from / 100 + 1));
+        let counted = Counted(&made, Cell::new(0));
+        // Three readings of each: the first one is that of `keeping`.
+        let read = |most: usize| {
+            let Ok(phase) = Phase::keeping(most, &counted, Time::from_nanoseconds(from), Some(Time::from_nanoseconds(to)));
+            let once = || {
+                let mut items = Vec::new();
+                let Ok(()) = phase.for_each(&mut |item| items.push(*item));
+                items
+            };
+            let (first, second) = (once(), once());
+            prop_assert_eq!(&first, &second);
+            Ok((first, counted.1.replace(0)))
+        };
+        let (kept, readings) = read(usize::MAX)?;
+        prop_assert_eq!(readings, 1);
+        let (again, readings) = read(0)?;
+        prop_assert_eq!(&kept, &again);
+        // A phase in which nothing happens has nothing to be read again.
+        prop_assert!(readings == 3 || readings == 1);
+    }
 }

@@ -4,7 +4,7 @@
 
 mod support;
 
-use longpole_event::{Blocking, EventKind};
+use longpole_event::{Blocking, BusyWaiting, EventKind};
 use longpole_trace::Procedure;
 use support::{drawn, machine, recording};
 
@@ -139,6 +139,60 @@ fn time_before_a_sample_in_a_waiting_loop_is_spinning() {
             "T0 50 absent",
         ]
     );
+}
+
+/// The states of a thread that is sampled at 10, outside any wait, and at 20, there; and what may be waiting.
+fn sampled_in(frames: &[(&str, &str, BusyWaiting)]) -> (Vec<String>, Vec<(String, u64)>) {
+    let (_folder, trace) = recording(vec![machine("a", 0)], 50, |logs| {
+        let log = &mut logs[0];
+        let process = log.process(10, None);
+        let main = log.thread(process, 10);
+        let work = log.plain(&["main"]);
+        let frames: Vec<_> = frames
+            .iter()
+            .map(|(module, procedure, waiting)| log.waiting_frame(module, &[procedure], *waiting))
+            .collect();
+        let there = log.stack(&frames);
+        log.start(0, main, None);
+        log.switch_in(4, main);
+        log.sample(10, main, work);
+        log.sample(20, main, there);
+        log.dead(30, main);
+    });
+    let states =
+        drawn(&trace).into_iter().filter(|line| line.starts_with("T0 10 ") && !line.contains(" at "));
+    let paths = trace.paths();
+    let may_wait = trace.evidence().may_wait.iter();
+    let may_wait = may_wait.map(|&(id, time)| (paths.procedure_named_by(id).name.clone(), time)).collect();
+    (states.collect(), may_wait)
+}
+
+#[test]
+fn what_a_waiting_loop_calls_is_part_of_the_wait() {
+    let (program, libc) = ("/bin/program", "/lib/libc.so.6");
+    let waits = (program, "wait_until", BusyWaiting::Spins);
+    let spinning = vec!["T0 10 spinning".to_owned()];
+    assert_eq!(sampled_in(&[waits]).0, spinning);
+    assert_eq!(sampled_in(&[waits, (libc, "pthread_mutex_trylock", BusyWaiting::Work)]).0, spinning);
+    let vdso = ("[vdso]", "__vdso_clock_gettime", BusyWaiting::Work);
+    let clock = (libc, "clock_gettime", BusyWaiting::Work);
+    assert_eq!(sampled_in(&[waits, clock, vdso]).0, spinning);
+    let kernel = ("[kernel]", "read_hpet", BusyWaiting::Work);
+    assert_eq!(sampled_in(&[waits, clock, vdso, kernel]).0, spinning, "a clock that the kernel reads");
+    assert!(sampled_in(&[waits, kernel]).0.is_empty(), "an interrupt");
+    let works = (program, "handle", BusyWaiting::Work);
+    assert!(sampled_in(&[works, clock]).0.is_empty(), "a clock that is read at work");
+}
+
+#[test]
+fn what_may_be_waiting_is_work_and_is_counted() {
+    let may = ("/bin/program", "progress", BusyWaiting::MayWait);
+    let counted = vec![("progress".to_owned(), 10)];
+    assert_eq!(sampled_in(&[may]), (vec![], counted.clone()));
+    assert_eq!(sampled_in(&[may, ("/bin/program", "poll_queue", BusyWaiting::Polls)]), (vec![], counted));
+    let works = ("/bin/program", "handle_message", BusyWaiting::Work);
+    assert_eq!(sampled_in(&[may, works]), (vec![], vec![]), "it works while it is called");
+    assert_eq!(sampled_in(&[("/bin/program", "poll_queue", BusyWaiting::Polls)]), (vec![], vec![]));
 }
 
 #[test]

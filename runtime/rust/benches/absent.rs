@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use longpole_runtime::{Kind, Metric, Task, acquired, region, released};
+use longpole_runtime::{Metric, ProgramObjectKind, Task, acquired, region, released};
 
 static METRIC: Metric = Metric::counter(c"bench");
 
@@ -20,7 +20,7 @@ fn absent(criterion: &mut Criterion) {
     });
     criterion.bench_function("acquired and released", |bencher| {
         bencher.iter(|| {
-            acquired(&1_u32, Kind::SpinLock);
+            acquired(&1_u32, ProgramObjectKind::SpinLock);
             black_box(1);
             released(&1_u32);
         });

@@ -8,11 +8,11 @@
 
 use std::time::Duration;
 
-use longpole_runtime::{Looks, Metric, Node};
+use longpole_runtime::{Looks, Metric, MetricNode};
 
 fn main() -> std::io::Result<()> {
-    let load = Metric::gauge(c"load").unit(c"threads").at(Node::Machine);
-    let looks = Metric::counter(c"looks").unit(c"looks").at(Node::Machine).label(c"collector");
+    let load = Metric::gauge(c"load").unit(c"threads").at(MetricNode::Machine);
+    let looks = Metric::counter(c"looks").unit(c"looks").at(MetricNode::Machine).label(c"collector");
     let mut count = 0;
     for () in Looks::every(Duration::from_millis(100)) {
         let text = std::fs::read_to_string("/proc/loadavg")?;

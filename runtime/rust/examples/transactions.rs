@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use longpole_runtime::{Metric, Node, now};
+use longpole_runtime::{Metric, MetricNode, now};
 
 static COMMITS: Metric = Metric::counter(c"commits").unit(c"transactions");
 static ABORTS: Metric = Metric::counter(c"aborts").unit(c"transactions");
 static QUEUED: Metric = Metric::gauge(c"queued").unit(c"orders");
-static LATENCY: Metric = Metric::gauge(c"latency").unit(c"s").at(Node::Program);
+static LATENCY: Metric = Metric::gauge(c"latency").unit(c"s").at(MetricNode::Program);
 
 const ORDERS: u64 = 600;
 static TAKEN: AtomicU64 = AtomicU64::new(0);

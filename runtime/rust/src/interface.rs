@@ -11,14 +11,14 @@ pub mod series;
 
 use core::ffi::{CStr, c_char, c_void};
 
-/// The symbol of the function that gives the table: [`Ask`].
+/// The symbol of the function that gives the table: [`AskAgent`].
 pub const SYMBOL: &CStr = c"longpole_agent_v1";
 
 /// The layout that this crate knows.
 pub const VERSION: u32 = 1;
 
 /// The type of the function behind [`SYMBOL`]. It gives null where the agent has nothing to offer.
-pub type Ask = unsafe extern "C" fn() -> *const Agent;
+pub type AskAgent = unsafe extern "C" fn() -> *const Agent;
 
 /// The functions of the agent.
 ///
@@ -58,7 +58,7 @@ pub struct Agent {
 /// What an object of the program is.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ProgramObjectKind {
     /// A mutex.
     Mutex = 0,
     /// A lock with many readers or one writer.

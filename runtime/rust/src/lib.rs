@@ -32,9 +32,9 @@ mod region;
 mod series;
 mod task;
 
-pub use interface::Kind;
+pub use interface::ProgramObjectKind;
 pub use name::{name, name_thread};
 pub use object::{Wait, acquired, released, wait};
 pub use region::{Region, region};
-pub use series::{Looks, Metric, Node, Samples, now};
-pub use task::{Part, Task, TaskFuture, task};
+pub use series::{Looks, Metric, MetricNode, Samples, now};
+pub use task::{Task, TaskFuture, TaskPart, task};

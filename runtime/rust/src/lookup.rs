@@ -4,7 +4,7 @@
 
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::interface::{Agent, Ask, SYMBOL, VERSION};
+use crate::interface::{Agent, AskAgent, SYMBOL, VERSION};
 
 /// The answer: null where nobody has asked yet, [`ABSENT`] where there is no agent.
 static ANSWER: AtomicPtr<Agent> = AtomicPtr::new(core::ptr::null_mut());
@@ -52,7 +52,7 @@ fn ask() -> *mut Agent {
 
 fn call(symbol: *mut libc::c_void) -> *mut Agent {
     // SAFETY: the symbol is a function of this type by its name's definition.
-    let ask: Ask = unsafe { core::mem::transmute(symbol) };
+    let ask: AskAgent = unsafe { core::mem::transmute(symbol) };
     // SAFETY: it has no preconditions; what it gives is null or a table that lives as long as the process.
     let table = unsafe { ask().as_ref() };
     let is_known = |table: &&Agent| table.version == VERSION && table.size as usize >= size_of::<Agent>();

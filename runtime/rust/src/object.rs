@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use crate::interface::Kind;
+use crate::interface::ProgramObjectKind;
 use crate::lookup::agent;
 
 /// The calling thread waits until this is dropped.
@@ -14,22 +14,22 @@ pub struct Wait(PhantomData<*const ()>);
 ///
 /// ```
 /// use std::sync::atomic::{AtomicBool, Ordering};
-/// use longpole_runtime::{Kind, acquired, released, wait};
+/// use longpole_runtime::{ProgramObjectKind, acquired, released, wait};
 ///
 /// let lock = AtomicBool::new(false);
 /// if lock.swap(true, Ordering::Acquire) {
-///     let _waiting = wait(&lock, Kind::SpinLock);
+///     let _waiting = wait(&lock, ProgramObjectKind::SpinLock);
 ///     while lock.swap(true, Ordering::Acquire) {
 ///         std::hint::spin_loop();
 ///     }
 /// }
-/// acquired(&lock, Kind::SpinLock);
+/// acquired(&lock, ProgramObjectKind::SpinLock);
 /// // ...
 /// released(&lock);
 /// lock.store(false, Ordering::Release);
 /// ```
 #[inline]
-pub fn wait<T: ?Sized>(object: &T, kind: Kind) -> Wait {
+pub fn wait<T: ?Sized>(object: &T, kind: ProgramObjectKind) -> Wait {
     if let Some(agent) = agent() {
         // SAFETY: the object's address is only compared.
         unsafe { (agent.wait_begin)(core::ptr::from_ref(object).cast(), kind as u32) };
@@ -49,7 +49,7 @@ impl Drop for Wait {
 
 /// The calling thread has acquired an object.
 #[inline]
-pub fn acquired<T: ?Sized>(object: &T, kind: Kind) {
+pub fn acquired<T: ?Sized>(object: &T, kind: ProgramObjectKind) {
     if let Some(agent) = agent() {
         // SAFETY: the object's address is only compared.
         unsafe { (agent.acquired)(core::ptr::from_ref(object).cast(), kind as u32) };

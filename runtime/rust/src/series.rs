@@ -4,8 +4,8 @@
 //! program is killed. Where no recorder watches, a call costs one relaxed load and one branch. This needs no agent.
 
 mod collector;
-mod door;
 mod memory;
+mod memory_request;
 mod slot;
 
 use core::ffi::CStr;
@@ -14,9 +14,9 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 pub use collector::Looks;
 
-use crate::interface::series::{ENTRIES, Memory, Slot};
+use crate::interface::series::{ENTRIES, SeriesMemory, SeriesSlot};
 use memory::{absent, memory};
-use slot::{Key, find_or_make, numbered};
+use slot::{SlotKey, find_or_make, numbered};
 
 /// How the numbers of a metric are to be read.
 #[repr(u32)]
@@ -32,7 +32,7 @@ pub enum Samples {
 
 /// What a metric is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Node {
+pub enum MetricNode {
     /// The program, on all its machines.
     Program,
     /// The machine that this runs on.
@@ -68,9 +68,9 @@ pub struct Metric<'a> {
     unit: &'a CStr,
     label: &'a CStr,
     samples: Samples,
-    node: Node,
+    node: MetricNode,
     /// Null before the first use, [`absent`] where nobody takes it.
-    slot: AtomicPtr<Slot>,
+    slot: AtomicPtr<SeriesSlot>,
 }
 
 impl<'a> Metric<'a> {
@@ -78,7 +78,7 @@ impl<'a> Metric<'a> {
     #[must_use]
     pub const fn new(name: &'a CStr, samples: Samples) -> Metric<'a> {
         let slot = AtomicPtr::new(core::ptr::null_mut());
-        Metric { name, unit: c"", label: c"", samples, node: Node::ThisProcess, slot }
+        Metric { name, unit: c"", label: c"", samples, node: MetricNode::ThisProcess, slot }
     }
 
     /// A total that only grows.
@@ -101,7 +101,7 @@ impl<'a> Metric<'a> {
 
     /// The same at this node.
     #[must_use]
-    pub const fn at(self, node: Node) -> Metric<'a> {
+    pub const fn at(self, node: MetricNode) -> Metric<'a> {
         Metric { node, ..self }
     }
 
@@ -138,7 +138,7 @@ impl<'a> Metric<'a> {
     }
 
     #[inline]
-    fn slot(&self) -> Option<&'static Slot> {
+    fn slot(&self) -> Option<&'static SeriesSlot> {
         if !cfg!(feature = "enabled") {
             return None;
         }
@@ -148,17 +148,17 @@ impl<'a> Metric<'a> {
     }
 
     #[inline(never)]
-    fn present(&self, slot: *mut Slot) -> Option<&'static Slot> {
+    fn present(&self, slot: *mut SeriesSlot) -> Option<&'static SeriesSlot> {
         let slot = if slot.is_null() { self.find() } else { slot };
         // SAFETY: neither null nor absent, so it is a slot of the memory, which is never unmapped.
         (slot != absent()).then(|| unsafe { &*slot })
     }
 
     #[cold]
-    fn find(&self) -> *mut Slot {
+    fn find(&self) -> *mut SeriesSlot {
         let found = memory().and_then(|memory| {
             let Metric { name, unit, label, samples, node, .. } = *self;
-            find_or_make(memory, &Key { name, unit, label, samples, node: numbered(node) })
+            find_or_make(memory, &SlotKey { name, unit, label, samples, node: numbered(node) })
         });
         let slot = found.map_or(absent(), |slot| core::ptr::from_ref(slot).cast_mut());
         self.slot.store(slot, Relaxed);
@@ -167,7 +167,7 @@ impl<'a> Metric<'a> {
 }
 
 /// Puts a value into the ring, if there is room.
-fn push(memory: &Memory, slot: &Slot, value: f64, time: u64) {
+fn push(memory: &SeriesMemory, slot: &SeriesSlot, value: f64, time: u64) {
     let header = &memory.header;
     let mut ticket = header.tickets.0.load(Relaxed);
     loop {
@@ -181,7 +181,7 @@ fn push(memory: &Memory, slot: &Slot, value: f64, time: u64) {
             Err(found) => ticket = found,
         }
     }
-    let index = (core::ptr::from_ref(slot).addr() - memory.slots.as_ptr().addr()) / size_of::<Slot>();
+    let index = (core::ptr::from_ref(slot).addr() - memory.slots.as_ptr().addr()) / size_of::<SeriesSlot>();
     let entry = &memory.entries[ticket as usize % ENTRIES];
     entry.slot.store(index as u64, Relaxed);
     entry.value.store(value.to_bits(), Relaxed);

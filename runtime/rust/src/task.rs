@@ -37,12 +37,12 @@ impl Task {
 
     /// Begins a part of the task, which ends when the result is dropped.
     #[inline]
-    pub fn begin(self, name: &'static CStr) -> Part {
+    pub fn begin(self, name: &'static CStr) -> TaskPart {
         if let Some(agent) = agent() {
             // SAFETY: the name is a string that lives for ever.
             unsafe { (agent.task_begin)(self.0, name.as_ptr()) };
         }
-        Part(PhantomData)
+        TaskPart(PhantomData)
     }
 
     /// A future that does its work as this task: each poll is a part of it.
@@ -69,9 +69,9 @@ pub fn task<R>(name: &'static CStr, work: impl FnOnce() -> R) -> impl FnOnce() -
 /// A part of a task, in which the thread is until this is dropped.
 #[derive(Debug)]
 #[must_use = "the part of the task ends when this is dropped"]
-pub struct Part(PhantomData<*const ()>);
+pub struct TaskPart(PhantomData<*const ()>);
 
-impl Drop for Part {
+impl Drop for TaskPart {
     #[inline]
     fn drop(&mut self) {
         if let Some(agent) = agent() {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use longpole_runtime::interface::Agent;
-use longpole_runtime::{Kind, Task, acquired, name, name_thread, region, released, wait};
+use longpole_runtime::{ProgramObjectKind, Task, acquired, name, name_thread, region, released, wait};
 
 const C_CALLS: &str = "\
 asked
@@ -133,8 +133,8 @@ fn calls() {
     assert_eq!(Task::spawn().run(c"task", || 5), 5);
     name_thread(c"thread");
     name(&lock, c"lock");
-    drop(wait(&lock, Kind::SpinLock));
-    acquired(&lock, Kind::Mutex);
+    drop(wait(&lock, ProgramObjectKind::SpinLock));
+    acquired(&lock, ProgramObjectKind::Mutex);
     released(&lock);
     polled_twice();
 }
@@ -172,7 +172,7 @@ fn layout_is_that_of_the_c_header() {
         text +=
             &format!("_Static_assert(offsetof(struct longpole_agent, {field}) == {offset}, \"{field}\");\n");
     }
-    text += &format!("_Static_assert(LONGPOLE_OTHER == {}, \"kind\");\n", Kind::Other as u32);
+    text += &format!("_Static_assert(LONGPOLE_OTHER == {}, \"kind\");\n", ProgramObjectKind::Other as u32);
     std::fs::write(&source, text).unwrap();
     let status = Command::new("gcc").args(["-fsyntax-only"]).arg(&source).status().unwrap();
     assert!(status.success());

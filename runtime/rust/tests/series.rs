@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use longpole_runtime::interface::series::{
-    ENTRIES, Entry, Header, LINK, MAGIC, Memory, NAME_BYTES, SLOTS, Slot, UNIT_BYTES, UNSET, VARIABLE,
+    ENTRIES, LINK, MAGIC, NAME_BYTES, SLOTS, SeriesHeader, SeriesMemory, SeriesSlot, TimedValue, UNIT_BYTES,
+    UNSET, VARIABLE,
 };
-use longpole_runtime::{Metric, Node, Samples, now};
+use longpole_runtime::{Metric, MetricNode, Samples, now};
 
 fn c_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../c")
@@ -32,9 +33,9 @@ fn layout_is_that_of_the_c_header() {
     let mut text = String::from("#include \"longpole_series.h\"\n");
     let mut equal =
         |c: &str, rust: usize| writeln!(text, "_Static_assert({c} == {rust}ull, \"{c}\");").unwrap();
-    equal("sizeof(struct longpole_memory)", size_of::<Memory>());
-    equal("sizeof(struct longpole_metric)", size_of::<Slot>());
-    equal("sizeof(struct longpole_entry)", size_of::<Entry>());
+    equal("sizeof(struct longpole_memory)", size_of::<SeriesMemory>());
+    equal("sizeof(struct longpole_metric)", size_of::<SeriesSlot>());
+    equal("sizeof(struct longpole_entry)", size_of::<TimedValue>());
     equal("LONGPOLE_SLOTS", SLOTS);
     equal("LONGPOLE_ENTRIES", ENTRIES);
     equal("LONGPOLE_MAGIC", MAGIC as usize);
@@ -42,30 +43,30 @@ fn layout_is_that_of_the_c_header() {
     equal("sizeof(((struct longpole_metric *)0)->name)", NAME_BYTES);
     equal("sizeof(((struct longpole_metric *)0)->unit)", UNIT_BYTES);
     let mut offset = |c: &str, rust: usize| equal(&format!("offsetof(struct longpole_{c})"), rust);
-    offset("memory, slots", offset_of!(Memory, slots));
-    offset("memory, entries", offset_of!(Memory, entries));
-    offset("memory, version", offset_of!(Header, version));
-    offset("memory, size", offset_of!(Header, size));
-    offset("memory, recorder", offset_of!(Header, recorder));
-    offset("memory, stopped", offset_of!(Header, stopped));
-    offset("memory, refused_series", offset_of!(Header, refused_series));
-    offset("memory, refused_values", offset_of!(Header, refused_values));
-    offset("memory, tickets", offset_of!(Header, tickets));
-    offset("memory, taken", offset_of!(Header, taken));
-    offset("metric, count", offset_of!(Slot, count));
-    offset("metric, value", offset_of!(Slot, value));
-    offset("metric, state", offset_of!(Slot, state));
-    offset("metric, samples", offset_of!(Slot, samples));
-    offset("metric, node", offset_of!(Slot, node));
-    offset("metric, id", offset_of!(Slot, id));
-    offset("metric, created", offset_of!(Slot, created));
-    offset("metric, name", offset_of!(Slot, name));
-    offset("metric, unit", offset_of!(Slot, unit));
-    offset("metric, label", offset_of!(Slot, label));
-    offset("entry, sequence", offset_of!(Entry, sequence));
-    offset("entry, slot", offset_of!(Entry, slot));
-    offset("entry, value", offset_of!(Entry, value));
-    offset("entry, time", offset_of!(Entry, time));
+    offset("memory, slots", offset_of!(SeriesMemory, slots));
+    offset("memory, entries", offset_of!(SeriesMemory, entries));
+    offset("memory, version", offset_of!(SeriesHeader, version));
+    offset("memory, size", offset_of!(SeriesHeader, size));
+    offset("memory, recorder", offset_of!(SeriesHeader, recorder));
+    offset("memory, stopped", offset_of!(SeriesHeader, stopped));
+    offset("memory, refused_series", offset_of!(SeriesHeader, refused_series));
+    offset("memory, refused_values", offset_of!(SeriesHeader, refused_values));
+    offset("memory, tickets", offset_of!(SeriesHeader, tickets));
+    offset("memory, taken", offset_of!(SeriesHeader, taken));
+    offset("metric, count", offset_of!(SeriesSlot, count));
+    offset("metric, value", offset_of!(SeriesSlot, value));
+    offset("metric, state", offset_of!(SeriesSlot, state));
+    offset("metric, samples", offset_of!(SeriesSlot, samples));
+    offset("metric, node", offset_of!(SeriesSlot, node));
+    offset("metric, id", offset_of!(SeriesSlot, id));
+    offset("metric, created", offset_of!(SeriesSlot, created));
+    offset("metric, name", offset_of!(SeriesSlot, name));
+    offset("metric, unit", offset_of!(SeriesSlot, unit));
+    offset("metric, label", offset_of!(SeriesSlot, label));
+    offset("entry, sequence", offset_of!(TimedValue, sequence));
+    offset("entry, slot", offset_of!(TimedValue, slot));
+    offset("entry, value", offset_of!(TimedValue, value));
+    offset("entry, time", offset_of!(TimedValue, time));
     for (kind, number) in
         [("GAUGE", Samples::Gauge), ("COUNTER", Samples::Counter), ("AMOUNT", Samples::Amount)]
     {
@@ -112,7 +113,7 @@ fn nothing_is_left_of_the_calls_of_a_program_built_with_them_off() {
 
 #[test]
 fn rust_program_without_a_recorder_runs_as_ever() {
-    static METRIC: Metric = Metric::counter(c"m").unit(c"s").at(Node::ThisThread).label(c"part");
+    static METRIC: Metric = Metric::counter(c"m").unit(c"s").at(MetricNode::ThisThread).label(c"part");
     METRIC.add(1);
     METRIC.set(1.0);
     METRIC.sample_at(1.0, now());

@@ -44,6 +44,31 @@ test('names with markup in them are shown as they are, in every view', async () 
   await server.stop();
 });
 
+test('a view that is not there is told, and the address becomes that of the overview', async () => {
+  const server = await serve(recordProgram('pure_computation'));
+  const { page, faults } = await open(browser, `${server.url}#nonsense?phase=10%25..20%25&find=x`);
+  await settled(page, 'overview');
+  assert.match(await page.innerText('main [role=alert]'), /no view “nonsense”: this is the overview/);
+  assert.equal(new URL(page.url()).hash, '#overview?phase=10%25..20%25');
+  await goTo(page, 'waits');
+  await goTo(page, 'overview');
+  assert.equal(await page.$('[data-part="no-such-view"]'), null);
+  assert.deepEqual(faults, []);
+  await page.close();
+  await server.stop();
+});
+
+test('an open page keeps the session, which ends when it is closed', async () => {
+  const server = await serve(recordProgram('pure_computation'), ['--idle-exit=6']);
+  const { page, faults } = await open(browser, server.url);
+  await settled(page, 'overview');
+  // Each of them is a third of the time later than the one before.
+  for (let sign = 0; sign < 4; sign++) await page.waitForResponse((response) => response.url().endsWith('/api/recording') && response.ok());
+  assert.deepEqual(faults, []);
+  await page.close();
+  assert.equal(await server.ended, 0);
+});
+
 test('a recording that is deleted meanwhile, and a server that is gone, are told plainly', async () => {
   const recording = recordProgram('pure_computation');
   const moved = path.join(folder, 'moved.longpole');

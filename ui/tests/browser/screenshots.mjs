@@ -1,11 +1,14 @@
-/** Takes pictures of every view, light and dark, of a recorded program: `node screenshots.mjs FOLDER`. */
+/**
+ * Takes pictures of every view, light and dark, and the one of the README: `node screenshots.mjs FOLDER [RECORDING]`. Without a recording
+ * `programs/lock_hog.c` is recorded; one that was made before shows it on a machine that was not busy.
+ */
 
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 
 import { browse, goTo, open, recordProgram, serve } from './support.mjs';
 
-const [folder] = process.argv.slice(2);
+const [folder, recording] = process.argv.slice(2);
 mkdirSync(folder, { recursive: true });
 
 /** Name of the picture, and the place of the page. */
@@ -14,7 +17,7 @@ const PLACES = {
   objects: 'objects', object: 'objects?of=object%3Atable_lock', parallelism: 'parallelism?of=procedure%3Ahog', tree: 'tree', flame: 'flame', source: 'source', help: 'help',
 };
 
-const server = await serve(recordProgram('lock_hog', ['--locks']));
+const server = await serve(recording ?? recordProgram('lock_hog', ['--locks']));
 const browser = await browse();
 for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
   const { page, faults } = await open(browser, server.url, { viewport: { width: 1280, height: 800 }, colorScheme });
@@ -33,5 +36,9 @@ for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
   if (faults.length > 0) throw new Error(faults.join('\n'));
   await page.close();
 }
+const { page } = await open(browser, server.url, { viewport: { width: 1000, height: 560 }, colorScheme: 'light' });
+await goTo(page, PLACES.timeline);
+await page.waitForTimeout(400);
+await page.screenshot({ path: path.join(folder, 'readme.png') });
 await browser.close();
 await server.stop();

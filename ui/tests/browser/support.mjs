@@ -36,7 +36,7 @@ export function recordProgram(name, options = []) {
  * @param {string[]} command
  */
 export function record(recording, options, command) {
-  const run = spawnSync(LONGPOLE, ['record', '-q', '-o', recording, ...options, '--', ...command],
+  const run = spawnSync(LONGPOLE, ['record', '-q', '--force', '-o', recording, ...options, '--', ...command],
     { stdio: ['ignore', 'ignore', 'pipe'], encoding: 'utf8' });
   if (run.status !== 0) throw new Error(`longpole record ${command}: ${run.status} ${run.stderr}`);
   return recording;
@@ -56,10 +56,10 @@ export function report(recording, ...options) {
  * Starts `longpole view`.
  * @param {string} recording
  * @param {string[]} [options]
- * @returns {Promise<{url: string, stop: () => Promise<void>}>}
+ * @returns {Promise<{url: string, ended: Promise<number|null>, stop: () => Promise<void>}>} `ended`: the status, when it ends
  */
 export async function serve(recording, options = []) {
-  const server = spawn(LONGPOLE, ['view', recording, '--no-open', ...options], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const server = spawn(LONGPOLE, ['view', recording, '--no-open', '--source-dir', PROGRAMS, ...options], { stdio: ['ignore', 'pipe', 'inherit'] });
   const url = await new Promise((resolve, reject) => {
     let text = '';
     server.stdout.on('data', (chunk) => {
@@ -69,11 +69,12 @@ export async function serve(recording, options = []) {
     });
     server.on('exit', (status) => reject(new Error(`longpole view ended with ${status}`)));
   });
+  const ended = new Promise((resolve) => server.on('exit', resolve));
   const stop = () => new Promise((resolve) => {
     server.on('exit', () => resolve(undefined));
     server.kill('SIGINT');
   });
-  return { url, stop };
+  return { url, ended, stop };
 }
 
 /** @returns {Promise<import('playwright-core').Browser>} */

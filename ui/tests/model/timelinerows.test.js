@@ -30,9 +30,10 @@ test('a process of one thread is one row', () => {
 
 test('rows shrink with their number, within limits', () => {
   assert.equal(rowHeight(3, 500), 18);
-  assert.equal(rowHeight(50, 500), 10);
-  assert.equal(rowHeight(1000, 500), 4);
-  assert.equal(rowHeight(1000, 500, true), 14);
+  assert.equal(rowHeight(30, 500), 16);
+  assert.equal(rowHeight(65, 500), 14, 'a name has room in each row');
+  assert.equal(rowHeight(50, 500, true), 10);
+  assert.equal(rowHeight(1000, 500, true), 4);
 });
 
 test('rows follow each other without gaps', () => {

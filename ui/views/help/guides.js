@@ -4,7 +4,7 @@
 export const GUIDES = [
   { view: 'overview', title: 'Overview', text: [
     'Read the sentence at the top first: it names what the run would gain most from. The list below it merges what all metrics say: each change alone, from the most careful to the boldest estimate, errors included. A long bar that begins at zero is a hope; a short bar far from zero is a promise.',
-    'If busy threads are few for most of the run, more processors do not help. “Which ranking to trust” says which of the metrics suits this program, and why; cautions say what makes the numbers less certain than they look. What moves with the program shows series from outside that rise or fall with it, each beside its curve: a hint where to look, not a cause.'] },
+    'If busy threads are few for most of the run, more processors do not help. “Which ranking to trust” says which of the metrics suits this program, and why; cautions say what makes the numbers less certain than they look; smaller notes on their accuracy unfold on demand. What moves with the program shows series from outside that rise or fall with it, each beside its curve: a hint where to look, not a cause.'] },
   { view: 'timeline', title: 'Timeline', text: [
     'A row is a thread, time goes to the right, the colour is the thread’s state. The line through the rows is the critical path: where it goes from one row to another, one thread waited for the other. Drag over a part of the run, and every view answers for that part alone.',
     'Above the rows any metric can be drawn over time: of the threads, from outside (the machine, the process, exporters, the program’s own), or defined by a formula while looking. Two units have an axis each; a gap is a time without any value.'] },

@@ -35,7 +35,7 @@ function change(row, context) {
   const lead = leadsOf(row)[0];
   const seconds = rangeText(row.gain_low_seconds, row.gain_high_seconds, time);
   const share = rangeText(row.gain_low_percent, row.gain_high_percent, percent);
-  const text = name === nameOf(row) ? shorten(name, 70) : element('span', null, ...sentence(name, row, context));
+  const text = name === nameOf(row) ? shorten(name, 70) : element('span', null, ...(row.spans ? sentence(row.spans, context) : [name]));
   return element('li.change', { 'data-row': name },
     element('span.rank', { title: 'place in the ranking; equal places differ by no more than chance' }, String(row.rank ?? '')),
     element('span.what', null,
@@ -43,5 +43,5 @@ function change(row, context) {
       linksOf(row, context), element('span.remedy', null, row.remedy)),
     element('span.gain', null, element('strong', null, seconds), ` ${share}`),
     element('span.range', null, interval(row.gain_low_percent, row.gain_high_percent, `gain ${seconds}, ${share} of the run`)),
-    row.about && element('span.about', null, ...sentence(row.about, row, context)));
+    row.about && element('span.about', null, ...sentence(row.about_spans, context)));
 }

@@ -6,7 +6,7 @@ import { shorten } from '../../model/names.js';
 import { answers } from '../../widgets/catalogue.js';
 import { element } from '../../widgets/element.js';
 import { empty, panel } from '../../widgets/panel.js';
-import { sentence } from './answer.js';
+import { note } from './answer.js';
 
 /**
  * @param {HTMLElement} root
@@ -24,7 +24,7 @@ export async function drawMoves(root, context) {
   panel(body, () => context.report('correlation'), (report) => {
     const { groups, said } = movesOf(report.rows);
     if (groups.length === 0) body.append(empty(said.join(' ') || 'No series from outside moves with low parallelism or with waiting more than chance does.'));
-    else body.append(...groups.map((group) => drawGroup(group, context)), ...said.map((text) => element('p.faint', null, ...sentence(text, null, context))));
+    else body.append(...groups.map((group) => drawGroup(group, context)), ...said.map((text) => element('p.faint', null, ...note(text))));
   });
 }
 
@@ -38,5 +38,5 @@ function drawGroup({ target, title, rows }, context) {
       element('span', null, element('a', { href: context.link({ view: 'timeline', curves: curvesOf(row) }), title: 'Both curves over time' }, row.title ?? row.metric),
         ' ', element('span.faint', null, row.node === 'program' || !row.node ? 'of the program' : `of ${shorten(row.node, 40)}`)),
       element('span.strength', { title: 'Strength from −1 to 1: correlation of ranks. Then which comes first, and over how many bins' }, strengthText(row)),
-      element('span', null, contrastText(row), row.trivial && element('span.faint', null, ' – the same thing, measured otherwise')), row.text && !contrastText(row) && element('span.said', null, ...sentence(row.text, row, context))))));
+      element('span', null, contrastText(row), row.trivial && element('span.faint', null, ' – the same thing, measured otherwise')), row.text && !contrastText(row) && element('span.said', null, ...note(row.text))))));
 }

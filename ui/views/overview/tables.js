@@ -1,7 +1,8 @@
 /** Procedures by three metrics side by side, threads with what they did, and the longest waits. */
 
 import { leadsOf } from '../../model/links.js';
-import { explanationOf, withErrors } from '../../model/summary.js';
+import { callersLink, drawCallers, foldChoice } from './callers.js';
+import { explanationOf, sectionsOf, withErrors } from '../../model/summary.js';
 import { stack } from '../../widgets/meters.js';
 import { element } from '../../widgets/element.js';
 import { empty, panel } from '../../widgets/panel.js';
@@ -18,17 +19,19 @@ const ERRORS = { npt_error_percent: 'npt', cpu_error_percent: 'profile' };
  */
 export function drawProcedures(root, report, rows, context) {
   const body = element('div');
-  root.append(body);
+  root.append(foldChoice(context), body);
+  const { fold } = context.place;
   const draw = (/** @type {any[]} */ rows) => body.replaceChildren(table({ ...report, rows }, {
     name: 'procedure', own: 'procedures', links: true, href: (row) => href(row, context),
-    columns: ['critical_path_percent', 'critical_path_inclusive_percent', 'npt_percent', 'npt_inclusive_percent', 'cpu_percent', 'cpu_inclusive_percent'],
+    columns: ['callers', 'critical_path_percent', 'critical_path_inclusive_percent', 'npt_percent', 'npt_inclusive_percent', 'cpu_percent', 'cpu_inclusive_percent'],
     bar: ['critical_path_percent', 'npt_percent', 'cpu_percent'],
     cells: {
+      callers: (row) => callersLink(row, context),
       critical_path_percent: (row) => share(row.critical_path_percent, row.critical_path_error_percent),
       npt_percent: (row) => share(row.npt_percent, row.npt_error_percent),
       cpu_percent: (row) => share(row.cpu_percent, row.cpu_error_percent),
     },
-    titles: { critical_path_inclusive_percent: 'inclusive', npt_inclusive_percent: 'inclusive', cpu_inclusive_percent: 'inclusive' },
+    titles: { callers: '', critical_path_inclusive_percent: 'inclusive', npt_inclusive_percent: 'inclusive', cpu_inclusive_percent: 'inclusive' },
     empty: 'No procedure was seen running.', caption: 'procedures by critical path, NPT and CPU time',
   }, context));
   draw(rows);
@@ -36,6 +39,11 @@ export function drawProcedures(root, report, rows, context) {
   root.append(element('p.faint', null, '± is one standard error. All procedures: ',
     element('a', { href: context.link({ view: 'path' }) }, 'critical path'), ', ',
     element('a', { href: context.link({ view: 'parallelism' }) }, 'NPT'), ', ', element('a', { href: context.link({ view: 'tree' }) }, 'tree'), '.'));
+  drawCallers(root, context);
+  if (fold) {
+    context.report('summary', { fold }).then((unfolded) => !context.signal.aborted && draw(sectionsOf(unfolded.rows).procedure), () => {});
+    return;
+  }
   // The table stands without these errors, too.
   Promise.all(Object.entries(ERRORS).map(async ([key, view]) => [key, (await context.report(view)).rows])).then((found) => {
     if (!context.signal.aborted) draw(withErrors(rows, Object.fromEntries(found)));

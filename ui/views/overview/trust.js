@@ -4,6 +4,7 @@ import { isAgainst, ledgerOf } from '../../model/evidence.js';
 import { placeOfCommand } from '../../model/links.js';
 import { element } from '../../widgets/element.js';
 import { panel } from '../../widgets/panel.js';
+import { unfold } from '../../widgets/unfold.js';
 import { sentence } from './answer.js';
 
 /**
@@ -12,11 +13,11 @@ import { sentence } from './answer.js';
  * @param {import('../../main.js').Context} context
  */
 export function drawTrust(root, rows, context) {
-  root.append(...rows.map((row) => element('p', null, ...sentence(row.text, row, context))));
+  root.append(...rows.map((row) => element('p', null, ...sentence(row.spans, context))));
   unfold(root, 'guidance', 'Why, and what of the other rankings', context, (body) => panel(body, () => context.report('guidance'), (report) => {
     const of = (/** @type {string} */ section) => report.rows.filter((/** @type {any} */ row) => row.section === section);
     body.append(
-      ...of('answer').slice(rows.length > 0 ? 1 : 0).map((/** @type {any} */ row) => element('p', null, ...sentence(row.text, row, context))),
+      ...of('answer').slice(rows.length > 0 ? 1 : 0).map((/** @type {any} */ row) => element('p', null, ...sentence(row.spans, context))),
       ledger(['Ranking', 'Verdict', 'Because'], of('ranking').map((/** @type {any} */ row) => ({ ...row, mark: row.value === 'misleads' })), context),
       element('h3', null, 'What the program is like'),
       ledger(['Measure', 'Value', 'Meaning'], of('measure'), context),
@@ -58,30 +59,3 @@ function ledger(titles, rows, { link }) {
         element('td', null, row.about));
     }))));
 }
-
-/**
- * A part that is shown on demand; the URL keeps that it is.
- * @param {HTMLElement} root
- * @param {string} name
- * @param {string} title
- * @param {import('../../main.js').Context} context
- * @param {(body: HTMLElement) => void} draw
- */
-function unfold(root, name, title, { place, note }, draw) {
-  const body = element('div');
-  const others = () => /** @type {string[]} */ (openNow.filter((each) => each !== name));
-  openNow = place.open ?? [];
-  let isDrawn = false;
-  const details = element('details', { 'data-part': name, open: openNow.includes(name), ontoggle: () => {
-    if (details.open && !isDrawn) {
-      isDrawn = true;
-      draw(body);
-    }
-    openNow = details.open ? [...others(), name] : others();
-    note({ open: openNow });
-  } }, element('summary', null, title), body);
-  root.append(details);
-}
-
-/** @type {string[]} the parts that are open now */
-let openNow = [];

@@ -7,7 +7,7 @@ import { predictionOf } from '../../model/what-if.js';
 import { element } from '../../widgets/element.js';
 
 /** What a prediction does not know. */
-const LIMITS = 'The path is that of useful CPU time. The elapsed time keeps all time without a CPU, on devices, and in waits that no thread explains. '
+const LIMITS = 'The path is that of useful CPU time. The elapsed time is that of the run executed again on its CPUs; time on devices and in waits that no thread explains stays. '
   + 'Everything happens in the recorded order; in the changed run, locks may change hands in another. ± is one standard error of the sampling alone.';
 
 /**

@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::Result;
 
 use super::child::measure;
-use super::figures::{Figures, Page};
+use super::measurements::{Measurements, ResultPage};
 use super::recording::Setting;
 
 /// Ways to have the agent in the program: beside the kernel's collector, and alone.
@@ -19,16 +19,20 @@ impl Setting {
             return measure(Command::new(program).arg(argument))?.number(key);
         }
         let mut record = Command::new(&self.longpole);
-        record.args(["record", "--quiet", "--collector"]).args(way).arg("-o").arg(self.recording());
+        record
+            .args(["record", "--quiet", "--force", "--collector"])
+            .args(way)
+            .arg("-o")
+            .arg(self.recording());
         measure(record.arg("--").arg(program).arg(argument))?.number(key)
     }
 
     /// Time added to a pair of lock and unlock that nobody contends for, by one thread.
-    pub fn agent_locks(&self, page: &mut Page) -> Result<()> {
+    pub fn agent_locks(&self, page: &mut ResultPage) -> Result<()> {
         let program = self.build_with("benches/lock_pair.c", "-fno-omit-frame-pointer")?;
-        let (mut bare, mut mutex) = (Figures::default(), [(); 2].map(|()| Figures::default()));
+        let (mut bare, mut mutex) = (Measurements::default(), [(); 2].map(|()| Measurements::default()));
         let others = ["rwlock", "spin", "semaphore", "once", "c11"];
-        let mut other = others.map(|_| Figures::default());
+        let mut other = others.map(|_| Measurements::default());
         for _ in 0..self.rounds {
             let alone = self.number(&[], &program, "mutex", "nanoseconds")?;
             bare.push(alone);
@@ -51,9 +55,9 @@ impl Setting {
     }
 
     /// Time added to the creation and join of a thread; beside the kernel's collector, by the agent alone.
-    pub fn agent_threads(&self, page: &mut Page) -> Result<()> {
+    pub fn agent_threads(&self, page: &mut ResultPage) -> Result<()> {
         let program = self.build_with("benches/thread_pair.c", "-fno-omit-frame-pointer")?;
-        let (mut bare, mut beside, mut alone) = <(Figures, Figures, Figures)>::default();
+        let (mut bare, mut beside, mut alone) = <(Measurements, Measurements, Measurements)>::default();
         for _ in 0..2 * self.rounds {
             let time = |way: &[&str]| self.number(way, &program, "", "microseconds");
             let (without, by_bpf) = (time(&[])?, time(&["bpf"])?);
@@ -68,10 +72,10 @@ impl Setting {
     }
 
     /// Elapsed time of threads that contend for a lock.
-    pub fn agent_contended(&self, page: &mut Page) -> Result<()> {
+    pub fn agent_contended(&self, page: &mut ResultPage) -> Result<()> {
         let program = self.build_with("benches/contended.c", "-fno-omit-frame-pointer")?;
         for percent in ["10", "50"] {
-            let (mut beside, mut alone) = <(Figures, Figures)>::default();
+            let (mut beside, mut alone) = <(Measurements, Measurements)>::default();
             // Some per cent are looked for: each recorded run stands between two others.
             for _ in 0..3 * self.rounds {
                 let time = |way: &[&str]| self.number(way, &program, percent, "seconds");

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 use super::child::measure;
-use super::figures::{Figures, Page};
+use super::measurements::{Measurements, ResultPage};
 use super::recording::Setting;
 
 /// Threads, and calls of each: a quarter of a second or so without a recorder's help.
@@ -14,25 +14,25 @@ const RUNS: [(u32, &str); 2] = [(1, "1x10000000"), (8, "8x2500000")];
 
 /// What one way of recording came to.
 #[derive(Default)]
-struct Outcome {
-    added: Figures,
-    lost: Figures,
-    bytes: Figures,
+struct CallsOutcome {
+    added: Measurements,
+    lost: Measurements,
+    bytes: Measurements,
 }
 
 impl Setting {
     /// Added time per call (entry and exit) of threads that do nothing else, and how much of it all was lost.
-    pub fn agent_calls(&self, page: &mut Page) -> Result<()> {
+    pub fn agent_calls(&self, page: &mut ResultPage) -> Result<()> {
         let program = self.build_with("benches/instrumented_calls.c", "-finstrument-functions")?;
         for (threads, argument) in RUNS {
-            let mut bare = Figures::default();
-            let (mut states, mut calls) = (Outcome::default(), Outcome::default());
+            let mut bare = Measurements::default();
+            let (mut states, mut calls) = (CallsOutcome::default(), CallsOutcome::default());
             for _ in 0..self.rounds {
                 let alone = measure(Command::new(&program).arg(argument))?.number("nanoseconds_per_call")?;
                 bare.push(alone);
                 for (option, outcome) in [("--locks", &mut states), ("--calls", &mut calls)] {
                     let mut record = Command::new(&self.longpole);
-                    record.args(["record", "--quiet", option, "-o"]).arg(self.recording());
+                    record.args(["record", "--quiet", "--force", option, "-o"]).arg(self.recording());
                     let usage = measure(record.arg("--").arg(&program).arg(argument))?;
                     outcome.added.push(usage.number("nanoseconds_per_call")? - alone);
                     outcome.lost.push(self.evidence("lost_calls").unwrap_or(0.0));

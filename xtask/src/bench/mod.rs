@@ -3,7 +3,7 @@
 mod agent;
 mod calls;
 mod child;
-mod figures;
+mod measurements;
 mod recording;
 mod reporting;
 mod unprivileged;
@@ -15,10 +15,10 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail};
 
 use crate::steps::{cargo, root, succeed};
-use figures::Page;
+use measurements::ResultPage;
 use recording::Setting;
 
-type Benchmark = fn(&Setting, &mut Page) -> Result<()>;
+type Benchmark = fn(&Setting, &mut ResultPage) -> Result<()>;
 
 const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("ping-pong", Setting::ping_pong),
@@ -45,7 +45,7 @@ pub fn run(rounds: u32, only: &[String]) -> Result<ExitCode> {
     let folder = target.join("bench");
     fs::create_dir_all(&folder).context("create the folder of the benchmarks")?;
     let setting = Setting { longpole: target.join("release/longpole"), folder, rounds };
-    let mut page = Page::default();
+    let mut page = ResultPage::default();
     for (name, benchmark) in BENCHMARKS {
         if only.is_empty() || only.iter().any(|chosen| chosen == name) {
             benchmark(&setting, &mut page).with_context(|| format!("run the benchmark {name}"))?;
@@ -59,7 +59,7 @@ pub fn run(rounds: u32, only: &[String]) -> Result<ExitCode> {
 }
 
 /// Writes the page below `benches/runs`.
-fn keep(page: &Page, rounds: u32) -> Result<()> {
+fn keep(page: &ResultPage, rounds: u32) -> Result<()> {
     let date = output(Command::new("date").arg("+%F"))?;
     let kernel = output(Command::new("uname").arg("-r"))?;
     let cpus = std::thread::available_parallelism().context("count the processors")?;

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use longpole_recording::Folder;
+use longpole_recording::RecordingFolder;
 
 use super::child::{Usage, measure};
-use super::figures::{Figures, Page};
+use super::measurements::{Measurements, ResultPage};
 use super::unprivileged::Unprivileged;
 use crate::steps::{root, succeed};
 use crate::tools::find;
@@ -21,7 +21,7 @@ pub struct Setting {
 
 /// A way to run a program.
 #[derive(Clone, Copy, PartialEq)]
-enum Way {
+enum RunMode {
     Bare,
     Bpf,
     Perf,
@@ -29,12 +29,12 @@ enum Way {
     PerfSched,
 }
 
-impl Way {
-    const RECORDED: [(Way, &str); 4] = [
-        (Way::Bpf, "longpole record"),
-        (Way::Perf, "longpole record --collector perf"),
-        (Way::Process, "longpole record as nobody (process)"),
-        (Way::PerfSched, "perf sched record -g"),
+impl RunMode {
+    const RECORDED: [(RunMode, &str); 4] = [
+        (RunMode::Bpf, "longpole record"),
+        (RunMode::Perf, "longpole record --collector perf"),
+        (RunMode::Process, "longpole record as nobody (process)"),
+        (RunMode::PerfSched, "perf sched record -g"),
     ];
 }
 
@@ -62,21 +62,21 @@ impl Setting {
 
     /// Size of the recording that was made last.
     pub(super) fn recorded_bytes(&self) -> Result<f64> {
-        let (folder, _) = Folder::open(&self.recording())?;
+        let (folder, _) = RecordingFolder::open(&self.recording())?;
         Ok(folder.size_bytes() as f64)
     }
 
-    fn run(&self, way: Way, program: &Path, argument: &str) -> Result<Usage> {
+    fn run(&self, way: RunMode, program: &Path, argument: &str) -> Result<Usage> {
         let mut command = match way {
-            Way::Bare => return measure(Command::new(program).arg(argument)),
-            Way::Process => return Unprivileged::prepare(&self.longpole, program)?.run(argument),
-            Way::Bpf | Way::Perf => {
+            RunMode::Bare => return measure(Command::new(program).arg(argument)),
+            RunMode::Process => return Unprivileged::prepare(&self.longpole, program)?.run(argument),
+            RunMode::Bpf | RunMode::Perf => {
                 let mut record = Command::new(&self.longpole);
-                let collector = if way == Way::Bpf { "bpf" } else { "perf" };
-                record.args(["record", "--collector", collector, "-o"]).arg(self.recording());
+                let collector = if way == RunMode::Bpf { "bpf" } else { "perf" };
+                record.args(["record", "--force", "--collector", collector, "-o"]).arg(self.recording());
                 record
             }
-            Way::PerfSched => {
+            RunMode::PerfSched => {
                 let mut perf = Command::new("perf");
                 perf.args(["sched", "record", "-g", "-o"]).arg(self.folder.join("perf.data"));
                 perf
@@ -86,29 +86,30 @@ impl Setting {
     }
 
     /// Added time per context switch, and bytes on disk per switch.
-    pub fn ping_pong(&self, page: &mut Page) -> Result<()> {
+    pub fn ping_pong(&self, page: &mut ResultPage) -> Result<()> {
         let program = self.build("programs/ping_pong.c")?;
         let chained = self.build_with("programs/ping_pong.c", "-fno-omit-frame-pointer")?;
-        let (mut bare, mut with_chain) = <(Figures, Figures)>::default();
-        let mut added = [(); 4].map(|()| Figures::default());
+        let (mut bare, mut with_chain) = <(Measurements, Measurements)>::default();
+        let mut added = [(); 4].map(|()| Measurements::default());
         let mut ratio = added.clone();
-        let mut bytes = Figures::default();
+        let mut bytes = Measurements::default();
         for _ in 0..self.rounds {
-            let alone = self.run(Way::Bare, &program, "150000")?.number("nanoseconds_per_switch")?;
+            let alone = self.run(RunMode::Bare, &program, "150000")?.number("nanoseconds_per_switch")?;
             bare.push(alone);
-            let alone_chained = self.run(Way::Bare, &chained, "150000")?.number("nanoseconds_per_switch")?;
-            let usage = self.run(Way::Bpf, &chained, "150000")?;
+            let alone_chained =
+                self.run(RunMode::Bare, &chained, "150000")?.number("nanoseconds_per_switch")?;
+            let usage = self.run(RunMode::Bpf, &chained, "150000")?;
             with_chain.push(usage.number("nanoseconds_per_switch")? - alone_chained);
-            for (index, (way, _)) in Way::RECORDED.into_iter().enumerate() {
-                if way == Way::PerfSched && find("perf").is_none() {
+            for (index, (way, _)) in RunMode::RECORDED.into_iter().enumerate() {
+                if way == RunMode::PerfSched && find("perf").is_none() {
                     continue;
                 }
                 let usage = self.run(way, &program, "150000")?;
                 let time = usage.number("nanoseconds_per_switch")?;
                 added[index].push(time - alone);
                 ratio[index].push(time / alone);
-                if way == Way::Bpf {
-                    let (folder, _) = Folder::open(&self.recording())?;
+                if way == RunMode::Bpf {
+                    let (folder, _) = RecordingFolder::open(&self.recording())?;
                     bytes.push(folder.size_bytes() as f64 / usage.number("switches")?);
                 }
             }
@@ -119,7 +120,7 @@ impl Setting {
         page.add("ping-pong, bare: time per switch", "ns", bare, None);
         let name = "ping-pong with frame pointers, longpole record: added";
         page.add(name, "ns", with_chain, Some(limit));
-        for (index, (_, name)) in Way::RECORDED.iter().enumerate() {
+        for (index, (_, name)) in RunMode::RECORDED.iter().enumerate() {
             let goal = (index == 0).then_some(limit);
             page.add(&format!("ping-pong, {name}: added per switch"), "ns", added[index].clone(), goal);
             page.add(&format!("ping-pong, {name}: recorded : bare"), "ratio", ratio[index].clone(), None);
@@ -129,16 +130,16 @@ impl Setting {
     }
 
     /// CPU time of a program that only computes.
-    pub fn fixed_work(&self, page: &mut Page) -> Result<()> {
+    pub fn fixed_work(&self, page: &mut ResultPage) -> Result<()> {
         let program = self.build("benches/fixed_work.c")?;
-        let (mut bpf, mut perf) = (Figures::default(), Figures::default());
+        let (mut bpf, mut perf) = (Measurements::default(), Measurements::default());
         // A per cent is looked for: twice the rounds, and each recorded run between two bare ones.
         for _ in 0..2 * self.rounds {
-            let before = self.run(Way::Bare, &program, "500")?.number("cpu_seconds")?;
-            let by_bpf = self.run(Way::Bpf, &program, "500")?.number("cpu_seconds")?;
-            let between = self.run(Way::Bare, &program, "500")?.number("cpu_seconds")?;
-            let by_perf = self.run(Way::Perf, &program, "500")?.number("cpu_seconds")?;
-            let after = self.run(Way::Bare, &program, "500")?.number("cpu_seconds")?;
+            let before = self.run(RunMode::Bare, &program, "500")?.number("cpu_seconds")?;
+            let by_bpf = self.run(RunMode::Bpf, &program, "500")?.number("cpu_seconds")?;
+            let between = self.run(RunMode::Bare, &program, "500")?.number("cpu_seconds")?;
+            let by_perf = self.run(RunMode::Perf, &program, "500")?.number("cpu_seconds")?;
+            let after = self.run(RunMode::Bare, &program, "500")?.number("cpu_seconds")?;
             bpf.push(by_bpf / f64::midpoint(before, between));
             perf.push(by_perf / f64::midpoint(between, after));
         }
@@ -148,17 +149,18 @@ impl Setting {
     }
 
     /// Time from the start of the command to the program's `main`.
-    pub fn start_up(&self, page: &mut Page) -> Result<()> {
+    pub fn start_up(&self, page: &mut ResultPage) -> Result<()> {
         let program = self.build("benches/started.c")?;
-        let (mut bare, mut added, mut whole) = (Figures::default(), Figures::default(), Figures::default());
+        let (mut bare, mut added, mut whole) =
+            (Measurements::default(), Measurements::default(), Measurements::default());
         for _ in 0..2 * self.rounds {
             let until_main = |way| -> Result<(f64, f64)> {
                 let begin = monotonic_nanoseconds();
                 let usage = self.run(way, &program, "")?;
                 Ok(((usage.number("started")? - begin) / 1e6, 1e3 * usage.seconds))
             };
-            let (alone, alone_whole) = until_main(Way::Bare)?;
-            let (recorded, recorded_whole) = until_main(Way::Bpf)?;
+            let (alone, alone_whole) = until_main(RunMode::Bare)?;
+            let (recorded, recorded_whole) = until_main(RunMode::Bpf)?;
             bare.push(alone);
             added.push(recorded - alone);
             whole.push(recorded_whole - alone_whole);
@@ -170,14 +172,23 @@ impl Setting {
     }
 
     /// Share of a processor that the agent's sampling thread takes at 1 kHz with 64 threads.
-    pub fn agent_sampler(&self, page: &mut Page) -> Result<()> {
+    pub fn agent_sampler(&self, page: &mut ResultPage) -> Result<()> {
         let program = self.build_with("benches/many_threads.c", "-finstrument-functions")?;
-        let mut share = Figures::default();
+        let mut share = Measurements::default();
         for _ in 0..self.rounds {
             let mut record = Command::new(&self.longpole);
-            record.args(["record", "--quiet", "--collector", "agent", "--frequency", "1000", "-o"]);
+            record.args([
+                "record",
+                "--quiet",
+                "--force",
+                "--collector",
+                "agent",
+                "--frequency",
+                "1000",
+                "-o",
+            ]);
             measure(record.arg(self.recording()).arg("--").arg(&program).arg("3"))?;
-            let (_, manifest) = Folder::open(&self.recording())?;
+            let (_, manifest) = RecordingFolder::open(&self.recording())?;
             let cost = manifest.machines.first().and_then(|machine| machine.cost);
             let seconds =
                 cost.and_then(|cost| cost.sampler_cpu_seconds).context("find the sampler's cost")?;
@@ -190,14 +201,14 @@ impl Setting {
     }
 
     /// Largest memory of the recorder, for a short and a long run.
-    pub fn memory(&self, page: &mut Page) -> Result<()> {
+    pub fn memory(&self, page: &mut ResultPage) -> Result<()> {
         let program = self.build("programs/ping_pong.c")?;
-        let bare = self.run(Way::Bare, &program, "100000")?.number("nanoseconds_per_switch")?;
+        let bare = self.run(RunMode::Bare, &program, "100000")?.number("nanoseconds_per_switch")?;
         for seconds in [2.0, 20.0] {
             let round_trips = (seconds * 1e9 / bare / 2.0).round();
-            let mut peak = Figures::default();
-            self.run(Way::Bpf, &program, &round_trips.to_string())?;
-            let (_, manifest) = Folder::open(&self.recording())?;
+            let mut peak = Measurements::default();
+            self.run(RunMode::Bpf, &program, &round_trips.to_string())?;
+            let (_, manifest) = RecordingFolder::open(&self.recording())?;
             let cost = manifest.machines.first().and_then(|machine| machine.cost);
             let bytes = cost.context("find the recorder's cost in the manifest")?.recorder_peak_bytes;
             peak.push(bytes as f64 / f64::from(1 << 20));

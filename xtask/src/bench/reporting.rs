@@ -5,19 +5,20 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use super::child::measure;
-use super::figures::{Figures, Page};
+use super::measurements::{Measurements, ResultPage};
 use super::recording::Setting;
 use crate::synthetic;
 
 impl Setting {
     /// `report` on synthetic recordings of 10^5, 10^6 and 10^7 scheduling events.
-    pub fn reports(&self, page: &mut Page) -> Result<()> {
+    pub fn reports(&self, page: &mut ResultPage) -> Result<()> {
         let mut per_event = Vec::new();
         for power in [5, 6, 7] {
             let events = 10_u64.pow(power);
             let path = self.folder.join(format!("synthetic-{power}.longpole"));
             synthetic::write(&path, events)?;
-            let (mut seconds, mut memory, mut nanoseconds) = <(Figures, Figures, Figures)>::default();
+            let (mut seconds, mut memory, mut nanoseconds) =
+                <(Measurements, Measurements, Measurements)>::default();
             for _ in 0..self.rounds {
                 let usage = measure(Command::new(&self.longpole).arg("report").arg(&path))?;
                 seconds.push(usage.seconds);
@@ -32,7 +33,7 @@ impl Setting {
             page.add(&format!("{name}: memory"), "MiB", memory, is_largest.then_some(1024.0));
             page.add(&format!("{name}: time per event"), "ns", nanoseconds, None);
         }
-        let mut growth = Figures::default();
+        let mut growth = Measurements::default();
         growth.push(per_event[2] / per_event[0]);
         page.add("report: time per event, 10^7 : 10^5", "ratio", growth, Some(1.3));
         Ok(())
@@ -40,7 +41,7 @@ impl Setting {
 
     /// Every view of a synthetic recording of 10^7 scheduling events with 1,000 procedures, each by itself, then all for
     /// one reading of it.
-    pub fn views(&self, page: &mut Page) -> Result<()> {
+    pub fn views(&self, page: &mut ResultPage) -> Result<()> {
         let path = self.folder.join("synthetic-views.longpole");
         synthetic::write(&path, 10_000_000)?;
         for view in views(&self.longpole)?.into_iter().chain(["all".to_owned()]) {
@@ -48,11 +49,16 @@ impl Setting {
             let usage = measure(command.arg("report").arg(&path).args(["--view", &view]))?;
             let mebibytes = usage.peak_bytes as f64 / f64::from(1 << 20);
             let goal = |goal: f64| (view == "all").then_some(goal);
-            page.add(&format!("view {view}, 10^7 events: time"), "s", Figures::of(usage.seconds), goal(60.0));
+            page.add(
+                &format!("view {view}, 10^7 events: time"),
+                "s",
+                Measurements::of(usage.seconds),
+                goal(60.0),
+            );
             page.add(
                 &format!("view {view}, 10^7 events: memory"),
                 "MiB",
-                Figures::of(mebibytes),
+                Measurements::of(mebibytes),
                 goal(2048.0),
             );
         }

@@ -40,7 +40,9 @@ impl Unprivileged {
             command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "--inh-caps", "-all"]);
             command.arg(&self.longpole);
         }
-        command.args(["record", "--collector", "process", "-o"]).arg(self.folder.join("bench.longpole"));
+        command
+            .args(["record", "--force", "--collector", "process", "-o"])
+            .arg(self.folder.join("bench.longpole"));
         measure(command.current_dir(&self.folder).arg("--").arg(&self.program).arg(argument))
     }
 }

@@ -6,6 +6,7 @@
 mod outcome;
 mod postgres;
 mod suites;
+mod surroundings;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -15,18 +16,18 @@ use anyhow::{Context, Result, bail};
 
 use crate::steps::{Steps, cargo, root, succeed};
 use crate::tools;
-use outcome::Outcome;
+use outcome::SuiteOutcome;
 use suites::{SUITES, Suite};
 
 /// Runs a suite's command as it is, or under the recorder.
-pub struct Way<'a> {
+pub struct SuiteRunner<'a> {
     /// The recorder; `None` for a bare run.
     longpole: Option<&'a Path>,
     /// A folder of this run's own.
     folder: &'a Path,
 }
 
-impl Way<'_> {
+impl SuiteRunner<'_> {
     /// A command that runs `program` this way.
     fn command(&self, program: &str) -> Command {
         let mut command = match self.longpole {
@@ -117,29 +118,29 @@ fn compare(suite: &Suite, longpole: &Path) -> Result<()> {
     bail!("pass {} under the agent: {difference}", suite.name)
 }
 
-fn once(suite: &Suite, longpole: Option<&Path>) -> Result<Outcome> {
-    let folder = Folder::new(suite.name)?;
+fn once(suite: &Suite, longpole: Option<&Path>) -> Result<SuiteOutcome> {
+    let folder = SuiteFolder::new(suite.name)?;
     let begin = Instant::now();
-    let mut outcome = (suite.run)(&Way { longpole, folder: &folder.0 })?;
+    let mut outcome = (suite.run)(&SuiteRunner { longpole, folder: &folder.0 })?;
     outcome.seconds = begin.elapsed().as_secs_f64();
     Ok(outcome)
 }
 
 /// A folder that everybody may enter, removed with this value.
-struct Folder(PathBuf);
+struct SuiteFolder(PathBuf);
 
-impl Folder {
-    fn new(name: &str) -> Result<Folder> {
+impl SuiteFolder {
+    fn new(name: &str) -> Result<SuiteFolder> {
         use std::os::unix::fs::PermissionsExt;
         let path = std::env::temp_dir().join(format!("longpole-foreign-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir(&path).with_context(|| format!("create {}", path.display()))?;
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o777)).context("open the folder")?;
-        Ok(Folder(path))
+        Ok(SuiteFolder(path))
     }
 }
 
-impl Drop for Folder {
+impl Drop for SuiteFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }

@@ -5,7 +5,7 @@ use std::fmt;
 
 /// Counts, and the names of what failed.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct SuiteOutcome {
     /// Tests that passed.
     pub passed: usize,
     /// Tests that failed.
@@ -16,26 +16,26 @@ pub struct Outcome {
     pub seconds: f64,
 }
 
-impl Outcome {
+impl SuiteOutcome {
     /// Reads the verbose output of Python's unittest.
-    pub fn of_unittest(output: &str, status: Option<i32>) -> Outcome {
+    pub fn of_unittest(output: &str, status: Option<i32>) -> SuiteOutcome {
         let passed = output.lines().filter(|line| line.ends_with("... ok") || *line == "ok").count();
         let failed = |line: &&str| line.starts_with("FAIL: ") || line.starts_with("ERROR: ");
         let failed = output.lines().filter(failed).map(str::to_owned).collect();
-        Outcome { passed, failed, status, seconds: 0.0 }
+        SuiteOutcome { passed, failed, status, seconds: 0.0 }
     }
 
     /// Reads one line a test: `NAME passed` or anything else.
-    pub fn of_lines(output: &str, status: Option<i32>) -> Outcome {
+    pub fn of_lines(output: &str, status: Option<i32>) -> SuiteOutcome {
         let lines: Vec<&str> = output.lines().filter(|line| !line.is_empty()).collect();
         let is_passed = |line: &&&str| line.ends_with(" passed");
         let passed = lines.iter().filter(is_passed).count();
         let failed = lines.iter().filter(|line| !is_passed(line)).map(|&line| line.to_owned()).collect();
-        Outcome { passed, failed, status, seconds: 0.0 }
+        SuiteOutcome { passed, failed, status, seconds: 0.0 }
     }
 
     /// What fails here and not in the other run; empty where nothing does.
-    pub fn beyond(&self, other: &Outcome) -> String {
+    pub fn beyond(&self, other: &SuiteOutcome) -> String {
         let mut lines: Vec<String> = self.failed.difference(&other.failed).cloned().collect();
         if self.status != other.status {
             lines.push(format!("status {:?} instead of {:?}", self.status, other.status));
@@ -44,7 +44,7 @@ impl Outcome {
     }
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for SuiteOutcome {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{} passed, {} failed in {:.1} s", self.passed, self.failed.len(), self.seconds)
     }
@@ -57,10 +57,10 @@ mod tests {
     #[test]
     fn only_what_fails_more_counts() {
         let bare =
-            Outcome::of_unittest("test_a (x) ... ok\ntest_b (x) ... FAIL\nFAIL: test_b (x)\n", Some(2));
+            SuiteOutcome::of_unittest("test_a (x) ... ok\ntest_b (x) ... FAIL\nFAIL: test_b (x)\n", Some(2));
         let same =
-            Outcome::of_unittest("test_b (x) ... FAIL\ntest_a (x) ... ok\nFAIL: test_b (x)\n", Some(2));
-        let worse = Outcome::of_unittest("ERROR: test_a (x)\nFAIL: test_b (x)\n", Some(3));
+            SuiteOutcome::of_unittest("test_b (x) ... FAIL\ntest_a (x) ... ok\nFAIL: test_b (x)\n", Some(2));
+        let worse = SuiteOutcome::of_unittest("ERROR: test_a (x)\nFAIL: test_b (x)\n", Some(3));
         assert_eq!((bare.passed, same.beyond(&bare).as_str()), (1, ""));
         assert_eq!(worse.beyond(&bare), "ERROR: test_a (x); status Some(3) instead of Some(2)");
     }

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use super::Way;
-use super::outcome::Outcome;
+use super::SuiteRunner;
+use super::outcome::SuiteOutcome;
 use super::suites::succeed;
 use crate::tools::find;
 
@@ -19,7 +19,7 @@ const SUMS: &str = "select case when (select sum(abalance) from pgbench_accounts
     and (select count(*) from pgbench_history) = 4000 then 'sums passed' else 'sums differ' end";
 
 /// Runs server and clients.
-pub fn run(way: &Way<'_>) -> Result<Outcome> {
+pub fn run(way: &SuiteRunner<'_>) -> Result<SuiteOutcome> {
     let data = way.folder.join("data");
     let socket = way.folder.to_str().context("name the folder")?.to_owned();
     succeed(&mut as_other_user(&program("initdb")?, &["-A", "trust", "-U", "tester", "-D", &path(&data)?]))?;
@@ -35,7 +35,7 @@ pub fn run(way: &Way<'_>) -> Result<Outcome> {
     stop(&data)?;
     let status = server.wait().context("wait for the server")?;
     way.finish()?;
-    Ok(Outcome::of_lines(&result?, status.code()))
+    Ok(SuiteOutcome::of_lines(&result?, status.code()))
 }
 
 /// What a server refuses to do without.

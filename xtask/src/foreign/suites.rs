@@ -7,8 +7,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use super::outcome::Outcome;
-use super::{Way, postgres};
+use super::outcome::SuiteOutcome;
+use super::{SuiteRunner, postgres, surroundings};
 use crate::steps::root;
 use crate::tools::find;
 
@@ -23,11 +23,13 @@ pub struct Suite {
     /// Whether it is installed.
     pub is_here: fn() -> bool,
     /// Runs it.
-    pub run: fn(&Way<'_>) -> Result<Outcome>,
+    pub run: fn(&SuiteRunner<'_>) -> Result<SuiteOutcome>,
 }
 
 const PYTHON: &str = "/usr/bin/python3";
-const PYTHON_PACKAGES: &[&str] = &["python3", "libpython3-testsuite"];
+/// Where the suite has no package for all versions, it has one for the version.
+const PYTHON_PACKAGES: &[&str] =
+    &["python3", "libpython3-testsuite", "libpython3.11-testsuite", "libpython3.13-testsuite"];
 
 /// All of them.
 pub const SUITES: &[Suite] = &[
@@ -38,12 +40,36 @@ pub const SUITES: &[Suite] = &[
     python("python-subprocess", false, |way| unittest(way, "test_subprocess")),
     python("python-faulthandler", false, |way| unittest(way, "test_faulthandler")),
     python("python-queue", false, |way| unittest(way, "test_queue")),
+    python("python-fork", false, |way| unittest(way, "test_fork1")),
+    python("python-posix", false, |way| unittest(way, "test_posix")),
+    python("python-asyncio", false, |way| unittest(way, "test_asyncio")),
+    Suite {
+        name: "surroundings",
+        packages: &["gcc", "libjemalloc2", "libmimalloc2.0"],
+        is_quick: true,
+        is_here: surroundings::is_here,
+        run: surroundings::run,
+    },
+    Suite {
+        name: "redis",
+        packages: &["redis-server", "redis-tools"],
+        is_quick: false,
+        is_here: || find("redis-server").is_some() && find("redis-benchmark").is_some(),
+        run: surroundings::redis,
+    },
+    Suite {
+        name: "node",
+        packages: &["nodejs"],
+        is_quick: false,
+        is_here: || find("node").is_some(),
+        run: surroundings::node,
+    },
     Suite {
         name: "stress-ng",
         packages: &["stress-ng"],
         is_quick: true,
         is_here: || find("stress-ng").is_some(),
-        run: |way| stress(way, &["pthread", "mutex", "sem", "futex"]),
+        run: |way| stress(way, &["pthread", "mutex", "sem", "futex", "seccomp"]),
     },
     Suite {
         name: "stress-ng-more",
@@ -96,7 +122,6 @@ const MORE_STRESSORS: &[&str] = &[
     "longjmp",
     "bad-altstack",
     "sigsegv",
-    "seccomp",
     "eventfd",
     "fifo",
     "flock",
@@ -108,7 +133,11 @@ const MORE_STRESSORS: &[&str] = &[
     "membarrier",
 ];
 
-const fn python(name: &'static str, is_quick: bool, run: fn(&Way<'_>) -> Result<Outcome>) -> Suite {
+const fn python(
+    name: &'static str,
+    is_quick: bool,
+    run: fn(&SuiteRunner<'_>) -> Result<SuiteOutcome>,
+) -> Suite {
     Suite { name, packages: PYTHON_PACKAGES, is_quick, is_here: has_python_tests, run }
 }
 
@@ -117,16 +146,16 @@ fn has_python_tests() -> bool {
     Command::new(PYTHON).args(["-c", script]).output().is_ok_and(|output| output.status.success())
 }
 
-fn unittest(way: &Way<'_>, module: &str) -> Result<Outcome> {
+fn unittest(way: &SuiteRunner<'_>, module: &str) -> Result<SuiteOutcome> {
     let output =
         way.command(PYTHON).args(["-m", "test", "--verbose", module]).output().context("run python")?;
     way.finish()?;
     let text = [output.stdout, output.stderr].concat();
-    Ok(Outcome::of_unittest(&String::from_utf8_lossy(&text), output.status.code()))
+    Ok(SuiteOutcome::of_unittest(&String::from_utf8_lossy(&text), output.status.code()))
 }
 
 /// Each stressor checks what it computes (`--verify`).
-fn stress(way: &Way<'_>, stressors: &[&str]) -> Result<Outcome> {
+fn stress(way: &SuiteRunner<'_>, stressors: &[&str]) -> Result<SuiteOutcome> {
     let mut lines = String::new();
     for stressor in stressors {
         let mut command = way.command("stress-ng");
@@ -138,18 +167,18 @@ fn stress(way: &Way<'_>, stressors: &[&str]) -> Result<Outcome> {
         lines += &format!("{stressor} {}\n", if is_well { "passed" } else { "failed" });
         way.finish()?;
     }
-    Ok(Outcome::of_lines(&lines, None))
+    Ok(SuiteOutcome::of_lines(&lines, None))
 }
 
-fn java(way: &Way<'_>) -> Result<Outcome> {
+fn java(way: &SuiteRunner<'_>) -> Result<SuiteOutcome> {
     let source = root().join("xtask/src/foreign/Locks.java");
     succeed(Command::new("javac").arg("-d").arg(way.folder).arg(source))?;
     let output = way.command("java").args(["-cp", ".", "Locks"]).output().context("run java")?;
     way.finish()?;
-    Ok(Outcome::of_lines(&String::from_utf8_lossy(&output.stdout), output.status.code()))
+    Ok(SuiteOutcome::of_lines(&String::from_utf8_lossy(&output.stdout), output.status.code()))
 }
 
-fn openmp(way: &Way<'_>, compiler: &str) -> Result<Outcome> {
+fn openmp(way: &SuiteRunner<'_>, compiler: &str) -> Result<SuiteOutcome> {
     let program = way.folder.join("openmp");
     let source = root().join("xtask/src/foreign/openmp.c");
     succeed(Command::new(compiler).args(["-O2", "-fopenmp", "-o"]).arg(&program).arg(source))?;
@@ -165,7 +194,7 @@ fn openmp(way: &Way<'_>, compiler: &str) -> Result<Outcome> {
         status = status.max(output.status.code());
         way.finish()?;
     }
-    Ok(Outcome::of_lines(&lines, status))
+    Ok(SuiteOutcome::of_lines(&lines, status))
 }
 
 /// Runs what only prepares.

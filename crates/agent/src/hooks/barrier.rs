@@ -7,7 +7,7 @@ use core::ffi::{c_int, c_void};
 
 use longpole_ring::WaitKind;
 
-use crate::thread::Me;
+use crate::thread::CurrentThread;
 use crate::{frame, hooks};
 
 const KIND: WaitKind = WaitKind::Barrier;
@@ -15,7 +15,7 @@ const KIND: WaitKind = WaitKind::Barrier;
 hooks! {
     /// Arrives, and waits for the others.
     fn pthread_barrier_wait(barrier: *mut c_void) -> c_int, else libc::ENOSYS, |real| {
-        let Some(me) = Me::get() else { return unsafe { real(barrier) } };
+        let Some(me) = CurrentThread::get() else { return unsafe { real(barrier) } };
         let (at, subject) = (frame!(), barrier as u64);
         me.releases(KIND, subject, 0, at);
         me.waits(KIND, subject, 0, at);

@@ -7,7 +7,7 @@ use longpole_ring::WaitKind;
 
 use super::{acquire, release, try_to_acquire};
 use crate::hooks;
-use crate::real::Real;
+use crate::real::NextFunction;
 
 /// `thrd_busy`.
 const BUSY: c_int = 1;
@@ -18,11 +18,11 @@ const KIND: WaitKind = WaitKind::Mutex;
 
 #[inline(always)]
 unsafe fn attempt(mutex: *mut c_void) -> c_int {
-    type Try = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
+    type C11TryLock = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
     #[cfg_attr(feature = "preload", unsafe(link_section = "longpole_real"))]
-    static TRY: Real = Real::new(c"mtx_trylock");
+    static TRY: NextFunction = NextFunction::new(c"mtx_trylock");
     // SAFETY: the type is the function's own, and the caller gives a mutex.
-    unsafe { TRY.function::<Try>().map_or(BUSY, |attempt| attempt(mutex)) }
+    unsafe { TRY.function::<C11TryLock>().map_or(BUSY, |attempt| attempt(mutex)) }
 }
 
 hooks! {

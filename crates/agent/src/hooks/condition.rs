@@ -1,39 +1,51 @@
 //! Condition variables.
 //!
-//! A wait releases the mutex and acquires it again: its hold ends before the wait and begins anew after it. What of
-//! the wait was for the mutex only the kernel could tell.
+//! A wait releases the mutex and acquires it again: its hold ends before the wait and begins again after it, while the
+//! critical section goes on. What of the wait was for the mutex only the kernel could tell.
+//!
+//! Every signal is an event, and every critical section of a mutex with which threads wait: a signal lets others go on
+//! that come to their condition later.
 
 use core::ffi::{c_int, c_void};
 
 use libc::timespec;
-use longpole_ring::WaitKind;
+use longpole_ring::{RingEventKind, WaitKind};
 
 use super::c11::ERROR;
-use crate::stack::Frame;
-use crate::thread::Me;
-use crate::{frame, hooks};
+use crate::stack::HookFrame;
+use crate::thread::CurrentThread;
+use crate::{frame, hooks, monitors};
 
 const KIND: WaitKind = WaitKind::Condition;
 
 /// Before a wait: the mutex is about to be released.
 #[inline(never)]
-fn before(me: Me, condition: *mut c_void, mutex: *mut c_void, at: Frame) {
-    me.gives(mutex as u64);
+fn before(me: CurrentThread, condition: *mut c_void, mutex: *mut c_void, at: HookFrame) {
+    me.monitors(mutex as u64);
+    me.ends_hold(mutex as u64);
     me.releases_if_awaited(WaitKind::Mutex, mutex as u64, 0, at);
     me.waits(KIND, condition as u64, 0, at);
 }
 
 /// After a wait: the mutex is held again.
 #[inline(never)]
-fn after(me: Me, condition: *mut c_void, mutex: *mut c_void, at: Frame, result: c_int) {
+fn after(me: CurrentThread, condition: *mut c_void, mutex: *mut c_void, at: HookFrame, result: c_int) {
     me.goes_on(condition as u64, result == 0);
-    me.took(WaitKind::Mutex, mutex as u64, at.caller(), false);
+    me.begins_hold(WaitKind::Mutex, mutex as u64, at.caller(), false);
+    me.tell::<4>(RingEventKind::Waited, condition as u64, &[mutex as u64, u64::from(result == 0)]);
 }
 
 /// A signal (to one) or a broadcast (to all, 0).
 #[inline(always)]
-fn signals(condition: *mut c_void, most: u64, at: Frame) {
-    if let Some(me) = Me::get() {
+fn signals(condition: *mut c_void, most: u64, at: HookFrame) {
+    if let Some(me) = CurrentThread::get() {
+        let mutex = me.area().holds.innermost(WaitKind::Mutex as u8);
+        if let Some(mutex) = mutex {
+            me.monitors(mutex);
+        }
+        if !mutex.is_some_and(monitors::is_given_up) {
+            me.tell::<3>(RingEventKind::Signals, condition as u64, &[u64::from(most == 0)]);
+        }
         me.releases_if_awaited(KIND, condition as u64, most, at);
     }
 }
@@ -41,7 +53,7 @@ fn signals(condition: *mut c_void, most: u64, at: Frame) {
 /// The body of a hook that waits.
 macro_rules! wait_with {
     ($condition:expr, $mutex:expr, $wait:expr) => {{
-        let Some(me) = Me::get() else { return unsafe { $wait } };
+        let Some(me) = CurrentThread::get() else { return unsafe { $wait } };
         let at = frame!();
         before(me, $condition, $mutex, at);
         let result = unsafe { $wait };

@@ -9,11 +9,11 @@ use libc::{iovec, off64_t, size_t, ssize_t};
 use longpole_ring::WaitKind;
 
 use super::{missing, wait_outside};
-use crate::thread::Me;
+use crate::thread::CurrentThread;
 use crate::{hooks, memory, system};
 
 /// Whether a call that needs these events of the descriptor would wait now.
-pub fn may_wait(descriptor: c_int, events: c_short) -> impl FnOnce(Me) -> bool {
+pub fn may_wait(descriptor: c_int, events: c_short) -> impl FnOnce(CurrentThread) -> bool {
     move |_| {
         // A filter that lets the call pass need not let the question pass.
         if memory::is_confined() {
@@ -82,19 +82,19 @@ mod tests {
     use std::os::fd::AsRawFd;
 
     use super::*;
-    use crate::thread::Me;
+    use crate::thread::CurrentThread;
 
     #[test]
     fn only_what_is_not_ready_is_waited_for() {
-        fn asks(wait: impl FnOnce(Me) -> bool) -> impl FnOnce(Me) -> bool {
+        fn asks(wait: impl FnOnce(CurrentThread) -> bool) -> impl FnOnce(CurrentThread) -> bool {
             wait
         }
         let (reader, writer) = std::io::pipe().unwrap();
         let (from, to) = (reader.as_raw_fd(), writer.as_raw_fd());
         let area = longpole_ring::Area::new();
-        let header = longpole_ring::Header::new();
+        let header = longpole_ring::AgentHeader::new();
         let (area, header) = (Box::leak(Box::new(area)), Box::leak(Box::new(header)));
-        let me = Me::new(header, area);
+        let me = CurrentThread::new(header, area);
         assert!(asks(may_wait(from, libc::POLLIN))(me));
         assert!(!asks(may_wait(to, libc::POLLOUT))(me));
         assert!(!asks(may_wait(-1, libc::POLLIN))(me));

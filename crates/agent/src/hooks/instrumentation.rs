@@ -7,12 +7,12 @@ use core::ffi::c_void;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-use longpole_ring::{EntryPlace, Kind, call_event};
+use longpole_ring::{EntryPlace, RingEventKind, call_event};
 
 use crate::frame;
-use crate::real::Real;
-use crate::stack::Frame;
-use crate::thread::Me;
+use crate::real::NextFunction;
+use crate::stack::HookFrame;
+use crate::thread::CurrentThread;
 
 type Hook = unsafe extern "C-unwind" fn(*mut c_void, *mut c_void);
 
@@ -37,7 +37,7 @@ const TRIAL_AMID_WORK: *mut c_void = ptr::without_provenance_mut(1);
 #[cfg_attr(feature = "preload", unsafe(no_mangle))]
 #[inline(never)]
 pub unsafe extern "C-unwind" fn __cyg_profile_func_enter(procedure: *mut c_void, site: *mut c_void) {
-    if let Some(me) = Me::get() {
+    if let Some(me) = CurrentThread::get() {
         enter(me, procedure as u64, site as u64, frame!());
     }
     let other = OTHER_ENTER.load(Ordering::Relaxed);
@@ -59,18 +59,18 @@ pub unsafe extern "C-unwind" fn __cyg_profile_func_exit(procedure: *mut c_void, 
         // SAFETY: the address of a procedure of this type, and the caller's arguments.
         unsafe { core::mem::transmute::<*mut c_void, Hook>(other)(procedure, site) };
     }
-    if let Some(me) = Me::get() {
+    if let Some(me) = CurrentThread::get() {
         exit(me, procedure as u64);
     }
 }
 
 #[inline(always)]
-fn enter(me: Me, procedure: u64, site: u64, at: Frame) {
+fn enter(me: CurrentThread, procedure: u64, site: u64, at: HookFrame) {
     if me.header().tells_calls() {
         let now = me.now();
         me.with(|area| {
             let depth = area.profile.enter_each(procedure, place(area, site, at));
-            area.push(&call_event(Kind::Calls, procedure, now, depth));
+            area.push(&call_event(RingEventKind::Calls, procedure, now, depth));
         });
     } else {
         me.with(|area| area.profile.enter(procedure, place(area, site, at)));
@@ -78,7 +78,7 @@ fn enter(me: Me, procedure: u64, site: u64, at: Frame) {
 }
 
 #[inline(always)]
-fn place(area: &longpole_ring::Area, site: u64, at: Frame) -> EntryPlace {
+fn place(area: &longpole_ring::Area, site: u64, at: HookFrame) -> EntryPlace {
     let (bottom, top) = area.stack();
     // On another stack (a signal handler's, a coroutine's) heights say nothing.
     if at.frame > bottom && at.frame + 2 * WORD <= top {
@@ -97,7 +97,7 @@ const WORD: u64 = 8;
 ///   | rbp | return to f | f's frame …        | site | f's caller's frame …
 /// ```
 #[inline(always)]
-fn height(site: u64, at: Frame, top: u64) -> u64 {
+fn height(site: u64, at: HookFrame, top: u64) -> u64 {
     /// Larger frames without a frame pointer are taken to be small.
     const MOST_WORDS: u64 = 40;
     let lowest = at.frame + 2 * WORD;
@@ -120,12 +120,12 @@ fn height(site: u64, at: Frame, top: u64) -> u64 {
 }
 
 #[inline(always)]
-fn exit(me: Me, procedure: u64) {
+fn exit(me: CurrentThread, procedure: u64) {
     if me.header().tells_calls() {
         let now = me.now();
         me.with(|area| {
             if let Some(depth) = area.profile.leave(procedure) {
-                area.push(&call_event(Kind::Returns, procedure, now, depth));
+                area.push(&call_event(RingEventKind::Returns, procedure, now, depth));
             }
         });
     } else {
@@ -134,11 +134,11 @@ fn exit(me: Me, procedure: u64) {
 }
 
 /// Prepares for a new program, whose only thread calls this.
-pub fn begin(me: Me) {
+pub fn begin(me: CurrentThread) {
     #[cfg_attr(feature = "preload", unsafe(link_section = "longpole_real"))]
-    static ENTER: Real = Real::new(c"__cyg_profile_func_enter");
+    static ENTER: NextFunction = NextFunction::new(c"__cyg_profile_func_enter");
     #[cfg_attr(feature = "preload", unsafe(link_section = "longpole_real"))]
-    static EXIT: Real = Real::new(c"__cyg_profile_func_exit");
+    static EXIT: NextFunction = NextFunction::new(c"__cyg_profile_func_exit");
     OTHER_ENTER.store(outside_libc(ENTER.address()), Ordering::Relaxed);
     OTHER_EXIT.store(outside_libc(EXIT.address()), Ordering::Relaxed);
     if me.header().tells_calls() {
@@ -146,7 +146,7 @@ pub fn begin(me: Me) {
             try_call(TRIAL);
         }
         let ticks = ticks_amid_work(me);
-        me.tell::<3>(Kind::Trial, ticks, &[TRIAL_CALLS_PER_ROUND]);
+        me.tell::<3>(RingEventKind::Trial, ticks, &[TRIAL_CALLS_PER_ROUND]);
     }
 }
 
@@ -162,7 +162,7 @@ fn try_call(address: *mut c_void) {
 }
 
 /// Ticks that the calls of one round take beyond the work that they stand in, of which each step needs the one before.
-fn ticks_amid_work(me: Me) -> u64 {
+fn ticks_amid_work(me: CurrentThread) -> u64 {
     const STEPS: usize = 48;
     let work = |mut value: u64| {
         for _ in 0..STEPS {

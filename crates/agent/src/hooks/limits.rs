@@ -3,7 +3,7 @@
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 use super::missing;
-use crate::thread::Me;
+use crate::thread::CurrentThread;
 use crate::{hooks, memory};
 
 /// The agent's part of the address space is given back, if that is what will be limited.
@@ -13,19 +13,26 @@ fn before_limit(resource: c_uint, limit: *const c_void) {
     }
 }
 
-fn before_prctl(option: c_int, value: usize) {
+/// What `prctl` is about to do to the process, called by its name or by its number.
+pub fn before_prctl(option: c_int, value: usize, filter: usize) {
     match option {
         // Reading the time-stamp counter is one of the things that are forbidden then.
         libc::PR_SET_SECCOMP if value == libc::SECCOMP_MODE_STRICT as usize => memory::leave(),
         libc::PR_SET_TSC if value == libc::PR_TSC_SIGSEGV as usize => memory::leave(),
-        libc::PR_SET_SECCOMP | libc::PR_SET_NO_NEW_PRIVS => memory::confine(),
+        // Without a filter, programs ask whether there are any.
+        libc::PR_SET_SECCOMP if filter != 0 => memory::filter(),
+        libc::PR_SET_NO_NEW_PRIVS => memory::confine(),
         _ => {}
     }
 }
 
-/// The same where the system call is made by its number.
-pub fn before_seccomp(operation: usize) {
-    if operation == libc::SECCOMP_SET_MODE_STRICT as usize { memory::leave() } else { memory::confine() }
+/// The same of `seccomp`. With arguments that the kernel refuses, programs ask what there is.
+pub fn before_seccomp(operation: usize, flags: usize, filter: usize) {
+    match u32::try_from(operation) {
+        Ok(libc::SECCOMP_SET_MODE_STRICT) if flags == 0 && filter == 0 => memory::leave(),
+        Ok(libc::SECCOMP_SET_MODE_FILTER) if filter != 0 => memory::filter(),
+        _ => {}
+    }
 }
 
 hooks! {
@@ -70,9 +77,9 @@ hooks! {
 
     /// Among much else, puts filters on system calls, forbids to read the time, and names the calling thread.
     fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize) -> c_int, else missing(), |real| {
-        before_prctl(option, a);
+        before_prctl(option, a, b);
         let result = unsafe { real(option, a, b, c, d) };
-        if option == libc::PR_SET_NAME && result == 0 && let Some(me) = Me::get() {
+        if option == libc::PR_SET_NAME && result == 0 && let Some(me) = CurrentThread::get() {
             // SAFETY: the kernel has read the name.
             me.is_named(unsafe { CStr::from_ptr(a as *const c_char) });
         }

@@ -9,6 +9,7 @@ pub mod c11;
 pub mod children;
 pub mod condition;
 pub mod descriptors;
+pub mod executions;
 pub mod futex;
 pub mod instrumentation;
 pub mod limits;
@@ -27,7 +28,7 @@ use core::ffi::c_int;
 
 use libc::timespec;
 
-use crate::thread::Me;
+use crate::thread::CurrentThread;
 
 /// Tries a lock, waits for it where it is taken, and notes the hold: the body of a hook.
 ///
@@ -35,7 +36,7 @@ use crate::thread::Me;
 /// The wait, which may unwind, stands in the hook itself.
 macro_rules! acquire {
     ($kind:expr, $lock:expr, busy $busy:expr, try $attempt:expr, wait $wait:expr) => {{
-        let Some(me) = $crate::thread::Me::get() else { return unsafe { $wait } };
+        let Some(me) = $crate::thread::CurrentThread::get() else { return unsafe { $wait } };
         let (at, subject) = ($crate::frame!(), $lock as u64);
         let mut result = unsafe { $attempt };
         let contended = result == $busy;
@@ -56,7 +57,7 @@ macro_rules! try_to_acquire {
     ($kind:expr, $lock:expr, $attempt:expr) => {{
         let result = unsafe { $attempt };
         if $crate::lifecycle::is_acquired(result)
-            && let Some(me) = $crate::thread::Me::get()
+            && let Some(me) = $crate::thread::CurrentThread::get()
         {
             me.took($kind, $lock as u64, $crate::frame!().caller(), false);
         }
@@ -67,7 +68,7 @@ macro_rules! try_to_acquire {
 /// The end of a hold, told where somebody waits for it: the body of a hook.
 macro_rules! release {
     ($kind:expr, $lock:expr, $release:expr) => {{
-        if let Some(me) = $crate::thread::Me::get() {
+        if let Some(me) = $crate::thread::CurrentThread::get() {
             let subject = $lock as u64;
             me.gives(subject);
             me.releases_if_awaited($kind, subject, 0, $crate::frame!());
@@ -79,7 +80,7 @@ macro_rules! release {
 /// A wait for something that threads of the program give each other: the body of a hook.
 macro_rules! wait {
     ($kind:expr, $subject:expr, $detail:expr, $wait:expr, granted $granted:expr) => {{
-        let Some(me) = $crate::thread::Me::get() else { return unsafe { $wait } };
+        let Some(me) = $crate::thread::CurrentThread::get() else { return unsafe { $wait } };
         let subject = $subject as u64;
         me.waits($kind, subject, $detail, $crate::frame!());
         let result = unsafe { $wait };
@@ -107,11 +108,11 @@ pub(crate) use {acquire, release, try_to_acquire, wait, wait_outside};
 /// The calling thread, where waits for what the kernel gives are to be told.
 #[inline]
 #[must_use]
-pub fn told_waits() -> Option<Me> {
+pub fn told_waits() -> Option<CurrentThread> {
     if !crate::memory::header()?.mode().waits {
         return None;
     }
-    Me::get()
+    CurrentThread::get()
 }
 
 /// Sets `errno` to say that there is no such function, and gives the result that says so.

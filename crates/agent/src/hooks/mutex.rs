@@ -7,19 +7,19 @@ use longpole_ring::WaitKind;
 
 use super::{acquire, is_clock, release, try_to_acquire};
 use crate::hooks;
-use crate::real::Real;
+use crate::real::NextFunction;
 
 const KIND: WaitKind = WaitKind::Mutex;
 
-type Try = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
+type MutexTryLock = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
 
 /// Tries the lock; `EBUSY` where it has to be waited for.
 #[inline(always)]
 unsafe fn attempt(mutex: *mut c_void) -> c_int {
     #[cfg_attr(feature = "preload", unsafe(link_section = "longpole_real"))]
-    static TRY: Real = Real::new(c"pthread_mutex_trylock");
+    static TRY: NextFunction = NextFunction::new(c"pthread_mutex_trylock");
     // SAFETY: the type is the function's own, and the caller gives a mutex.
-    unsafe { TRY.function::<Try>().map_or(libc::EBUSY, |attempt| attempt(mutex)) }
+    unsafe { TRY.function::<MutexTryLock>().map_or(libc::EBUSY, |attempt| attempt(mutex)) }
 }
 
 hooks! {

@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use longpole_ring::WaitKind;
 
 use super::wait;
-use crate::thread::Me;
+use crate::thread::CurrentThread;
 use crate::tls::{self, Initialisation};
 use crate::{frame, hooks};
 
@@ -33,7 +33,7 @@ unsafe extern "C-unwind" fn run() {
     let Some(Initialisation { routine, control }) = tls::slot().initialisation.take() else { return };
     // SAFETY: what the program gave.
     unsafe { routine() };
-    if let Some(me) = Me::get() {
+    if let Some(me) = CurrentThread::get() {
         me.releases_if_awaited(KIND, control, 0, frame!());
     }
 }
@@ -46,7 +46,7 @@ macro_rules! once {
         if progress == IN_PROGRESS {
             return wait!(KIND, control, 0, $real(control, routine), granted | _ | true);
         }
-        let is_recorded = progress != DONE && Me::get().is_some();
+        let is_recorded = progress != DONE && CurrentThread::get().is_some();
         let Some(routine) = routine.filter(|_| is_recorded) else {
             return unsafe { $real(control, routine) };
         };

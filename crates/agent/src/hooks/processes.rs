@@ -1,36 +1,29 @@
 //! Processes that are made past `fork`, which tells its handlers.
 //!
-//! `vfork`, `posix_spawn` and `exec` need nothing: a child of `vfork` is its parent's thread until it executes a program,
-//! and a program that is executed connects anew.
+//! `vfork` needs nothing: its child is its parent's thread until it executes a program, and a program that is executed
+//! connects anew.
 
 use core::ffi::{c_int, c_void};
 
-use crate::thread::Me;
-use crate::{hooks, lifecycle, memory, system};
+use crate::thread::CurrentThread;
+use crate::{hooks, lifecycle, system};
 
 /// What a clone begins with.
-type Start = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
+type CloneFunction = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
 
 /// What the first procedure of a copied process is to do. It lies on the stack of the thread that clones, which the copy
 /// has too.
-struct Errand {
-    start: Start,
+struct CloneArguments {
+    start: CloneFunction,
     argument: *mut c_void,
 }
 
 unsafe extern "C-unwind" fn begin(errand: *mut c_void) -> c_int {
     lifecycle::begin_copy();
     // SAFETY: the hook passed its own errand.
-    let Errand { start, argument } = unsafe { errand.cast::<Errand>().read() };
+    let CloneArguments { start, argument } = unsafe { errand.cast::<CloneArguments>().read() };
     // SAFETY: what the program asked for.
     unsafe { start(argument) }
-}
-
-/// Tells of the end, unless this is a child of `vfork`, which is its parent's thread in all but this.
-fn end_process() {
-    if system::pid() == memory::pid() {
-        lifecycle::end_process();
-    }
 }
 
 hooks! {
@@ -47,30 +40,30 @@ hooks! {
 
     /// Ends the process at once.
     fn _exit(status: c_int), else system::exit(status), |real| {
-        end_process();
+        lifecycle::end_process_at_once();
         unsafe { real(status) }
     }
 
     #[allow(non_snake_case)]
     /// The same by its C name.
     fn _Exit(status: c_int), else system::exit(status), |real| {
-        end_process();
+        lifecycle::end_process_at_once();
         unsafe { real(status) }
     }
 
     /// Makes a process, or a thread that libc knows nothing of.
     fn clone(
-        start: Start, stack: *mut c_void, flags: c_int, argument: *mut c_void, parent: usize, tls: usize, child: usize,
+        start: CloneFunction, stack: *mut c_void, flags: c_int, argument: *mut c_void, parent: usize, tls: usize, child: usize,
     ) -> c_int, else super::missing(), |real| {
         if flags & libc::CLONE_VM == 0 {
             lifecycle::announce_copy();
-            let mut errand = Errand { start, argument };
+            let mut errand = CloneArguments { start, argument };
             let errand = (&raw mut errand).cast();
             return unsafe { real(begin, stack, flags, errand, parent, tls, child) };
         }
         // The two threads would share the one slot of the agent's, and with it one ring of events.
         let shares_slot = flags & (libc::CLONE_SETTLS | libc::CLONE_VFORK) == 0;
-        if shares_slot && let Some(me) = Me::get() {
+        if shares_slot && let Some(me) = CurrentThread::get() {
             me.header().count_thread_without_area();
             me.ends();
         }

@@ -9,27 +9,27 @@ use longpole_ring::WaitKind;
 
 use super::{acquire, is_clock, is_time, release, try_to_acquire};
 use crate::hooks;
-use crate::real::Real;
+use crate::real::NextFunction;
 
 const READ: WaitKind = WaitKind::ReadLock;
 const WRITE: WaitKind = WaitKind::WriteLock;
 
-type Try = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
+type RwlockTryLock = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
 
 #[inline(always)]
 unsafe fn attempt_to_read(lock: *mut c_void) -> c_int {
     #[cfg_attr(feature = "preload", unsafe(link_section = "longpole_real"))]
-    static TRY: Real = Real::new(c"pthread_rwlock_tryrdlock");
+    static TRY: NextFunction = NextFunction::new(c"pthread_rwlock_tryrdlock");
     // SAFETY: the type is the function's own, and the caller gives a lock.
-    unsafe { TRY.function::<Try>().map_or(libc::EBUSY, |attempt| attempt(lock)) }
+    unsafe { TRY.function::<RwlockTryLock>().map_or(libc::EBUSY, |attempt| attempt(lock)) }
 }
 
 #[inline(always)]
 unsafe fn attempt_to_write(lock: *mut c_void) -> c_int {
     #[cfg_attr(feature = "preload", unsafe(link_section = "longpole_real"))]
-    static TRY: Real = Real::new(c"pthread_rwlock_trywrlock");
+    static TRY: NextFunction = NextFunction::new(c"pthread_rwlock_trywrlock");
     // SAFETY: as above.
-    unsafe { TRY.function::<Try>().map_or(libc::EBUSY, |attempt| attempt(lock)) }
+    unsafe { TRY.function::<RwlockTryLock>().map_or(libc::EBUSY, |attempt| attempt(lock)) }
 }
 
 hooks! {

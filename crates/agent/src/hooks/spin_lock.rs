@@ -6,17 +6,17 @@ use longpole_ring::WaitKind;
 
 use super::{acquire, release, try_to_acquire};
 use crate::hooks;
-use crate::real::Real;
+use crate::real::NextFunction;
 
 const KIND: WaitKind = WaitKind::SpinLock;
 
 #[inline(always)]
 unsafe fn attempt(lock: *mut c_void) -> c_int {
-    type Try = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
+    type SpinTryLock = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
     #[cfg_attr(feature = "preload", unsafe(link_section = "longpole_real"))]
-    static TRY: Real = Real::new(c"pthread_spin_trylock");
+    static TRY: NextFunction = NextFunction::new(c"pthread_spin_trylock");
     // SAFETY: the type is the function's own, and the caller gives a lock.
-    unsafe { TRY.function::<Try>().map_or(libc::EBUSY, |attempt| attempt(lock)) }
+    unsafe { TRY.function::<SpinTryLock>().map_or(libc::EBUSY, |attempt| attempt(lock)) }
 }
 
 hooks! {

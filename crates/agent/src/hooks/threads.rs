@@ -5,42 +5,42 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use libc::timespec;
-use longpole_ring::{Kind, WaitKind};
+use longpole_ring::{RingEventKind, WaitKind};
 
 use super::c11::ERROR;
 use super::wait;
-use crate::thread::Me;
+use crate::thread::CurrentThread;
 use crate::{frame, hooks, lifecycle};
 
-type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
+type ThreadFunction = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 
 /// What a new thread is to do.
 #[derive(Clone, Copy, Debug)]
-struct Errand {
-    start: Start,
+struct ThreadStartArguments {
+    start: ThreadFunction,
     argument: *mut c_void,
     key: u64,
     stack_bytes: u64,
 }
 
 /// Room for the errand of one thread that has been created and has not begun.
-struct Desk {
+struct StartArgumentsSlot {
     is_taken: AtomicU32,
-    errand: UnsafeCell<Option<Errand>>,
+    errand: UnsafeCell<Option<ThreadStartArguments>>,
 }
 
 // SAFETY: `is_taken` gives the desk to one thread at a time, and creating a thread orders its accesses.
-unsafe impl Sync for Desk {}
+unsafe impl Sync for StartArgumentsSlot {}
 
 /// Threads that can be about to begin at a time; further ones go their way without a word of their creator.
 const DESKS: usize = 1024;
 
-static DESK: [Desk; DESKS] =
-    [const { Desk { is_taken: AtomicU32::new(0), errand: UnsafeCell::new(None) } }; DESKS];
+static DESK: [StartArgumentsSlot; DESKS] =
+    [const { StartArgumentsSlot { is_taken: AtomicU32::new(0), errand: UnsafeCell::new(None) } }; DESKS];
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
 /// Puts an errand on a free desk.
-fn leave(errand: Errand) -> Option<&'static Desk> {
+fn leave(errand: ThreadStartArguments) -> Option<&'static StartArgumentsSlot> {
     const ATTEMPTS: usize = 64;
     for _ in 0..ATTEMPTS {
         let desk = &DESK[NEXT.fetch_add(1, Ordering::Relaxed) % DESKS];
@@ -57,9 +57,9 @@ fn leave(errand: Errand) -> Option<&'static Desk> {
 ///
 /// # Safety
 /// `desk` is one that [`leave`] gave, and nobody else takes from it.
-unsafe fn take(desk: *mut c_void) -> Option<Errand> {
+unsafe fn take(desk: *mut c_void) -> Option<ThreadStartArguments> {
     // SAFETY: the caller's.
-    let desk = unsafe { &*desk.cast::<Desk>() };
+    let desk = unsafe { &*desk.cast::<StartArgumentsSlot>() };
     // SAFETY: the desk is ours until it is given back.
     let errand = unsafe { (*desk.errand.get()).take() };
     desk.is_taken.store(0, Ordering::Release);
@@ -75,7 +75,7 @@ unsafe extern "C-unwind" fn begin(desk: *mut c_void) -> *mut c_void {
     unsafe { (errand.start)(errand.argument) }
 }
 
-/// A [`Start`] as C11 has it, whose result is a number.
+/// A [`ThreadFunction`] as C11 has it, whose result is a number.
 type StartC11 = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
 
 /// The same for a thread that was created by its C11 name.
@@ -84,25 +84,20 @@ unsafe extern "C-unwind" fn begin_c11(desk: *mut c_void) -> c_int {
     let Some(errand) = (unsafe { take(desk) }) else { return 0 };
     lifecycle::begin_thread(errand.key, frame!().frame, errand.stack_bytes);
     // SAFETY: the hook kept the program's function, which is of this type.
-    let start = unsafe { core::mem::transmute::<Start, StartC11>(errand.start) };
+    let start = unsafe { core::mem::transmute::<ThreadFunction, StartC11>(errand.start) };
     // SAFETY: what the program asked for.
     unsafe { start(errand.argument) }
 }
 
 /// Size of the stack of a thread with these attributes.
 fn stack_bytes(attributes: *const libc::pthread_attr_t) -> u64 {
-    let mut bytes = 0;
-    // SAFETY: the program gave the attributes; without any, the defaults are read from the limits, as the system does.
-    unsafe {
-        if !attributes.is_null() {
-            libc::pthread_attr_getstacksize(attributes, &raw mut bytes);
-            return bytes as u64;
-        }
-        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        libc::getrlimit(libc::RLIMIT_STACK, &raw mut limit);
-        const DEFAULT: u64 = 2 << 20;
-        if limit.rlim_cur == libc::RLIM_INFINITY { DEFAULT } else { limit.rlim_cur }
+    if attributes.is_null() {
+        return lifecycle::default_stack();
     }
+    let mut bytes = 0;
+    // SAFETY: the program gave the attributes.
+    unsafe { libc::pthread_attr_getstacksize(attributes, &raw mut bytes) };
+    bytes as u64
 }
 
 /// The kernel's number of a thread that has not ended; 0 where that is not known.
@@ -114,11 +109,12 @@ unsafe fn tid_of(thread: libc::pthread_t) -> u64 {
 /// Creates a thread that begins in `$begin`: the body of a hook.
 macro_rules! create {
     ($start:expr, $argument:expr, $stack_bytes:expr, plain $plain:expr, through $begin:ident as $desk:ident $create:expr) => {{
-        let Some(me) = Me::get() else { return unsafe { $plain } };
+        let Some(me) = CurrentThread::get() else { return unsafe { $plain } };
         let key = me.header().key();
-        let errand = Errand { start: $start, argument: $argument, key, stack_bytes: $stack_bytes };
+        let errand =
+            ThreadStartArguments { start: $start, argument: $argument, key, stack_bytes: $stack_bytes };
         let Some(left) = leave(errand) else { return unsafe { $plain } };
-        me.tell_with_stack::<3>(Kind::Creates, key, &mut [0], frame!());
+        me.tell_with_stack::<3>(RingEventKind::Creates, key, &mut [0], frame!());
         let $desk = core::ptr::from_ref(left).cast_mut().cast();
         let result = unsafe { $create };
         if result != 0 {
@@ -141,7 +137,7 @@ hooks! {
     fn pthread_create(
         thread: *mut libc::pthread_t,
         attributes: *const libc::pthread_attr_t,
-        start: Start,
+        start: ThreadFunction,
         argument: *mut c_void,
     ) -> c_int, else libc::ENOSYS, |real| {
         create!(start, argument, stack_bytes(attributes),
@@ -152,7 +148,7 @@ hooks! {
     /// Creates a thread, by its C11 name.
     fn thrd_create(thread: *mut libc::pthread_t, start: StartC11, argument: *mut c_void) -> c_int, else ERROR, |real| {
         // SAFETY: both are functions of one pointer; it is called as what it is.
-        let kept = unsafe { core::mem::transmute::<StartC11, Start>(start) };
+        let kept = unsafe { core::mem::transmute::<StartC11, ThreadFunction>(start) };
         create!(kept, argument, stack_bytes(core::ptr::null()),
             plain real(thread, start, argument),
             through begin_c11 as desk real(thread, begin_c11, desk))
@@ -182,7 +178,7 @@ hooks! {
     fn pthread_setname_np(thread: libc::pthread_t, name: *const c_char) -> c_int, else libc::ENOSYS, |real| {
         let result = unsafe { real(thread, name) };
         // SAFETY: the call succeeded, so the name is one; no arguments.
-        if result == 0 && thread == unsafe { libc::pthread_self() } && let Some(me) = Me::get() {
+        if result == 0 && thread == unsafe { libc::pthread_self() } && let Some(me) = CurrentThread::get() {
             // SAFETY: as above.
             me.is_named(unsafe { CStr::from_ptr(name) });
         }

@@ -13,7 +13,7 @@ use libc::Dl_info;
 
 /// An entry point.
 #[derive(Debug)]
-pub struct Entry {
+pub struct EntryPoint {
     name: &'static CStr,
     /// Null where nobody has looked; [`ELSEWHERE`] where it is not behind the agent.
     address: AtomicPtr<c_void>,
@@ -58,9 +58,9 @@ unsafe fn dladdr1(
     }
 }
 
-impl Entry {
+impl EntryPoint {
     pub(super) const fn new(name: &'static CStr) -> Self {
-        Entry {
+        EntryPoint {
             name,
             address: AtomicPtr::new(ptr::null_mut()),
             calls: [const { (AtomicU64::new(0), AtomicPtr::new(ptr::null_mut())) }; CALLS],
@@ -81,13 +81,13 @@ impl Entry {
         if marked.is_null() {
             return None;
         }
-        union Cast<F: Copy> {
+        union EntryPointCast<F: Copy> {
             address: *mut c_void,
             function: ManuallyDrop<F>,
         }
         let address = marked.map_addr(|address| address & !IS_GCC);
         // SAFETY: both are one pointer wide; the caller vouches for the type.
-        Some((unsafe { *Cast { address }.function }, marked.addr() & IS_GCC != 0))
+        Some((unsafe { *EntryPointCast { address }.function }, marked.addr() & IS_GCC != 0))
     }
 
     #[cold]
@@ -189,12 +189,12 @@ macro_rules! entries {
         #[inline(never)]
         pub unsafe extern "C-unwind" fn $name($($argument: $kind),*) $(-> $result)? {
             type Function = unsafe extern "C-unwind" fn($($kind),*) $(-> $result)?;
-            static ENTRY: $crate::openmp::entry::Entry =
-                $crate::openmp::entry::Entry::new($crate::real::text(concat!(stringify!($name), "\0")));
+            static ENTRY: $crate::openmp::entry::EntryPoint =
+                $crate::openmp::entry::EntryPoint::new($crate::real::text(concat!(stringify!($name), "\0")));
             let caller = $crate::frame!().caller();
             // SAFETY: the type is the function's own.
             let Some(($real, is_gcc)) = (unsafe { ENTRY.find::<Function>(caller) }) else { return $missing };
-            let $me = if is_gcc { $crate::thread::Me::get() } else { None };
+            let $me = if is_gcc { $crate::thread::CurrentThread::get() } else { None };
             $body
         }
     )*};
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_function_of_libc_is_found_behind_the_agent_and_from_where_it_is_called() {
-        static ENTRY: Entry = Entry::new(c"getpid");
+        static ENTRY: EntryPoint = EntryPoint::new(c"getpid");
         type Function = unsafe extern "C" fn() -> c_int;
         // SAFETY: the type is the function's own.
         let (function, is_gcc) = unsafe { ENTRY.find::<Function>(0) }.expect("libc has it");

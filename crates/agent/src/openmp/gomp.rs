@@ -9,16 +9,16 @@ use core::ffi::{c_long, c_uint, c_void};
 use core::sync::atomic::AtomicU8;
 
 use super::entry::entries;
-use super::{Goal, REGION, Team};
+use super::{REGION, Team, TeamWaitGoal};
 use crate::frame;
-use crate::stack::Frame;
-use crate::thread::Me;
+use crate::stack::HookFrame;
+use crate::thread::CurrentThread;
 
-type Body = unsafe extern "C-unwind" fn(*mut c_void);
+type RegionBody = unsafe extern "C-unwind" fn(*mut c_void);
 
 /// A parallel region, on its master's stack while it lasts.
-struct Region {
-    body: Body,
+struct ParallelRegion {
+    body: RegionBody,
     data: *mut c_void,
     key: u64,
     team: Team,
@@ -26,26 +26,26 @@ struct Region {
 
 /// The body of every region: one thread's part of it.
 unsafe extern "C-unwind" fn begin(region: *mut c_void) {
-    let &Region { body, data, key, team } = unsafe { &*region.cast::<Region>() };
+    let &ParallelRegion { body, data, key, team } = unsafe { &*region.cast::<ParallelRegion>() };
     let at = frame!();
-    let outer = Me::get().map(|me| {
+    let outer = CurrentThread::get().map(|me| {
         me.leaves_off_waiting();
         unsafe { me.runs(key, REGION.as_ptr(), at) };
         me.joins(team)
     });
     unsafe { body(data) };
-    let Some(me) = Me::get() else { return };
+    let Some(me) = CurrentThread::get() else { return };
     me.leaves();
     me.rejoins(outer);
     if team == Team::of(me) {
-        me.waits_for(Goal::End, team, at);
+        me.waits_for(TeamWaitGoal::End, team, at);
     } else {
-        me.releases_goal(Goal::End, team, at);
-        me.waits_for(Goal::Next, team, at);
+        me.ends_part(team, at);
+        me.waits_for(TeamWaitGoal::Next, team, at);
     }
 }
 
-impl Me {
+impl CurrentThread {
     /// The thread works in this team from now on; gives what it worked in before.
     fn joins(self, team: Team) -> u64 {
         self.area().state.change_team(u64::from(team.0) + 1)
@@ -61,11 +61,11 @@ impl Me {
     }
 
     /// The thread opens a region.
-    fn opens(self, body: Body, data: *mut c_void, at: Frame) -> Region {
+    fn opens(self, body: RegionBody, data: *mut c_void, at: HookFrame) -> ParallelRegion {
         let team = Team::of(self);
         let key = self.spawns(at);
-        self.releases_goal(Goal::Next, team, at);
-        Region { body, data, key, team }
+        self.releases_goal(TeamWaitGoal::Next, team, at);
+        ParallelRegion { body, data, key, team }
     }
 }
 
@@ -74,7 +74,7 @@ macro_rules! region {
     ($me:ident, $body:ident, $data:ident, $real:expr) => {{
         let Some(me) = $me else { return unsafe { $real } };
         let region = me.opens($body, $data, frame!());
-        let ($body, $data): (Body, _) = (begin, (&raw const region).cast_mut().cast());
+        let ($body, $data): (RegionBody, _) = (begin, (&raw const region).cast_mut().cast());
         let result = unsafe { $real };
         // Its own part of the region ended with a wait for the others.
         me.leaves_off_waiting();
@@ -120,99 +120,99 @@ static UPDATE: AtomicU8 = AtomicU8::new(0);
 
 entries! {
     /// A parallel region.
-    fn GOMP_parallel(body: Body, data: *mut c_void, threads: c_uint, flags: c_uint), else (), |real, me| {
+    fn GOMP_parallel(body: RegionBody, data: *mut c_void, threads: c_uint, flags: c_uint), else (), |real, me| {
         region!(me, body, data, real(body, data, threads, flags))
     }
 
     /// A parallel region with a reduction over tasks.
-    fn GOMP_parallel_reductions(body: Body, data: *mut c_void, threads: c_uint, flags: c_uint) -> c_uint, else 0, |real, me| {
+    fn GOMP_parallel_reductions(body: RegionBody, data: *mut c_void, threads: c_uint, flags: c_uint) -> c_uint, else 0, |real, me| {
         region!(me, body, data, real(body, data, threads, flags))
     }
 
     /// A parallel region of sections.
-    fn GOMP_parallel_sections(body: Body, data: *mut c_void, threads: c_uint, count: c_uint, flags: c_uint), else (), |real, me| {
+    fn GOMP_parallel_sections(body: RegionBody, data: *mut c_void, threads: c_uint, count: c_uint, flags: c_uint), else (), |real, me| {
         region!(me, body, data, real(body, data, threads, count, flags))
     }
 
     /// A parallel loop with a static schedule.
-    fn GOMP_parallel_loop_static(body: Body, data: *mut c_void, threads: c_uint, start: c_long, end: c_long, step: c_long, chunk: c_long, flags: c_uint), else (), |real, me| {
+    fn GOMP_parallel_loop_static(body: RegionBody, data: *mut c_void, threads: c_uint, start: c_long, end: c_long, step: c_long, chunk: c_long, flags: c_uint), else (), |real, me| {
         region!(me, body, data, real(body, data, threads, start, end, step, chunk, flags))
     }
 
     /// A parallel loop with a dynamic schedule.
-    fn GOMP_parallel_loop_dynamic(body: Body, data: *mut c_void, threads: c_uint, start: c_long, end: c_long, step: c_long, chunk: c_long, flags: c_uint), else (), |real, me| {
+    fn GOMP_parallel_loop_dynamic(body: RegionBody, data: *mut c_void, threads: c_uint, start: c_long, end: c_long, step: c_long, chunk: c_long, flags: c_uint), else (), |real, me| {
         region!(me, body, data, real(body, data, threads, start, end, step, chunk, flags))
     }
 
     /// A parallel loop with a guided schedule.
-    fn GOMP_parallel_loop_guided(body: Body, data: *mut c_void, threads: c_uint, start: c_long, end: c_long, step: c_long, chunk: c_long, flags: c_uint), else (), |real, me| {
+    fn GOMP_parallel_loop_guided(body: RegionBody, data: *mut c_void, threads: c_uint, start: c_long, end: c_long, step: c_long, chunk: c_long, flags: c_uint), else (), |real, me| {
         region!(me, body, data, real(body, data, threads, start, end, step, chunk, flags))
     }
 
     /// A parallel loop with a dynamic schedule, in any order.
-    fn GOMP_parallel_loop_nonmonotonic_dynamic(body: Body, data: *mut c_void, threads: c_uint, start: c_long, end: c_long, step: c_long, chunk: c_long, flags: c_uint), else (), |real, me| {
+    fn GOMP_parallel_loop_nonmonotonic_dynamic(body: RegionBody, data: *mut c_void, threads: c_uint, start: c_long, end: c_long, step: c_long, chunk: c_long, flags: c_uint), else (), |real, me| {
         region!(me, body, data, real(body, data, threads, start, end, step, chunk, flags))
     }
 
     /// A parallel loop with a guided schedule, in any order.
-    fn GOMP_parallel_loop_nonmonotonic_guided(body: Body, data: *mut c_void, threads: c_uint, start: c_long, end: c_long, step: c_long, chunk: c_long, flags: c_uint), else (), |real, me| {
+    fn GOMP_parallel_loop_nonmonotonic_guided(body: RegionBody, data: *mut c_void, threads: c_uint, start: c_long, end: c_long, step: c_long, chunk: c_long, flags: c_uint), else (), |real, me| {
         region!(me, body, data, real(body, data, threads, start, end, step, chunk, flags))
     }
 
     /// A parallel loop with a schedule that is chosen when it begins.
-    fn GOMP_parallel_loop_runtime(body: Body, data: *mut c_void, threads: c_uint, start: c_long, end: c_long, step: c_long, flags: c_uint), else (), |real, me| {
+    fn GOMP_parallel_loop_runtime(body: RegionBody, data: *mut c_void, threads: c_uint, start: c_long, end: c_long, step: c_long, flags: c_uint), else (), |real, me| {
         region!(me, body, data, real(body, data, threads, start, end, step, flags))
     }
 
     /// The same, in any order.
-    fn GOMP_parallel_loop_nonmonotonic_runtime(body: Body, data: *mut c_void, threads: c_uint, start: c_long, end: c_long, step: c_long, flags: c_uint), else (), |real, me| {
+    fn GOMP_parallel_loop_nonmonotonic_runtime(body: RegionBody, data: *mut c_void, threads: c_uint, start: c_long, end: c_long, step: c_long, flags: c_uint), else (), |real, me| {
         region!(me, body, data, real(body, data, threads, start, end, step, flags))
     }
 
     /// The same, in an order that is chosen too.
-    fn GOMP_parallel_loop_maybe_nonmonotonic_runtime(body: Body, data: *mut c_void, threads: c_uint, start: c_long, end: c_long, step: c_long, flags: c_uint), else (), |real, me| {
+    fn GOMP_parallel_loop_maybe_nonmonotonic_runtime(body: RegionBody, data: *mut c_void, threads: c_uint, start: c_long, end: c_long, step: c_long, flags: c_uint), else (), |real, me| {
         region!(me, body, data, real(body, data, threads, start, end, step, flags))
     }
 
     /// A barrier.
     fn GOMP_barrier(), else (), |real, me| {
-        wait!(me, Goal::Barrier, real())
+        wait!(me, TeamWaitGoal::Barrier, real())
     }
 
     /// A barrier of a region that can be cancelled.
     fn GOMP_barrier_cancel() -> bool, else false, |real, me| {
-        wait!(me, Goal::Barrier, real())
+        wait!(me, TeamWaitGoal::Barrier, real())
     }
 
     /// The end of a shared loop.
     fn GOMP_loop_end(), else (), |real, me| {
-        wait!(me, Goal::Barrier, real())
+        wait!(me, TeamWaitGoal::Barrier, real())
     }
 
     /// The end of shared sections.
     fn GOMP_sections_end(), else (), |real, me| {
-        wait!(me, Goal::Barrier, real())
+        wait!(me, TeamWaitGoal::Barrier, real())
     }
 
     /// A wait for the tasks that this one made.
     fn GOMP_taskwait(), else (), |real, me| {
-        wait!(me, Goal::Tasks, real())
+        wait!(me, TeamWaitGoal::Tasks, real())
     }
 
     /// A wait for the tasks of a group.
     fn GOMP_taskgroup_end(), else (), |real, me| {
-        wait!(me, Goal::Tasks, real())
+        wait!(me, TeamWaitGoal::Tasks, real())
     }
 
     /// A part of a loop's body that is done in the order of the loop.
     fn GOMP_ordered_start(), else (), |real, me| {
-        wait!(me, Goal::Turn, real())
+        wait!(me, TeamWaitGoal::Turn, real())
     }
 
     /// Its end: the next may go on.
     fn GOMP_ordered_end(), else (), |real, me| {
         if let Some((me, team)) = me.and_then(|me| Some((me, me.team()?))) {
-            me.releases_goal(Goal::Turn, team, frame!());
+            me.releases_goal(TeamWaitGoal::Turn, team, frame!());
         }
         unsafe { real() }
     }

@@ -11,19 +11,19 @@
 use core::ffi::{c_int, c_long, c_uint, c_ulong, c_void};
 
 use super::entry::entries;
-use super::{Goal, TASK, Team};
+use super::{TASK, Team, TeamWaitGoal};
 use crate::frame;
-use crate::stack::Frame;
-use crate::thread::Me;
+use crate::stack::HookFrame;
+use crate::thread::CurrentThread;
 
-type Body = unsafe extern "C-unwind" fn(*mut c_void);
+type TaskBody = unsafe extern "C-unwind" fn(*mut c_void);
 type Copy = unsafe extern "C-unwind" fn(*mut c_void, *mut c_void);
 
 /// What is kept before the data of a task.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Task {
-    body: Body,
+struct OpenMpTask {
+    body: TaskBody,
     key: u64,
     team: Team,
     /// Where the task's own data begins.
@@ -33,37 +33,37 @@ struct Task {
 /// What is kept before the data of a part of a loop.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Part {
+struct LoopPart {
     bounds: [u64; 2],
-    task: Task,
+    task: OpenMpTask,
 }
 
 /// Tasks that are about to be made.
 #[repr(C)]
-struct Errand {
+struct NewTasks {
     /// A copy of what the runtime itself reads of a loop's data: the bounds, and where its reductions are.
     head: [u64; 3],
-    task: Task,
+    task: OpenMpTask,
     copy: Option<Copy>,
     data: *mut c_void,
     bytes: usize,
 }
 
-impl Errand {
+impl NewTasks {
     /// Tasks of this body, with `before` bytes before their own data; and their alignment.
     fn new<Before>(
-        me: Me,
-        body: Body,
+        me: CurrentThread,
+        body: TaskBody,
         (copy, data, bytes): (Option<Copy>, *mut c_void, c_long),
         alignment: c_long,
-        at: Frame,
-    ) -> (Errand, c_long) {
+        at: HookFrame,
+    ) -> (NewTasks, c_long) {
         let key = me.spawns(at);
         let team = me.team().unwrap_or(Team::of(me));
         let alignment = alignment.max(align_of::<Before>() as c_long);
         let offset = size_of::<Before>().next_multiple_of(alignment as usize);
-        let task = Task { body, key, team, offset };
-        (Errand { head: [0; 3], task, copy, data, bytes: bytes as usize }, alignment)
+        let task = OpenMpTask { body, key, team, offset };
+        (NewTasks { head: [0; 3], task, copy, data, bytes: bytes as usize }, alignment)
     }
 
     fn size(&self) -> c_long {
@@ -84,25 +84,25 @@ impl Errand {
 
 /// Copies a task's data to where it is kept, behind what the agent needs to know.
 unsafe extern "C-unwind" fn copy_task(to: *mut c_void, errand: *mut c_void) {
-    let errand = unsafe { &*errand.cast::<Errand>() };
+    let errand = unsafe { &*errand.cast::<NewTasks>() };
     unsafe {
-        to.cast::<Task>().write(errand.task);
+        to.cast::<OpenMpTask>().write(errand.task);
         errand.fill(to);
     }
 }
 
 /// The same of a part of a loop.
 unsafe extern "C-unwind" fn copy_part(to: *mut c_void, errand: *mut c_void) {
-    let errand = unsafe { &*errand.cast::<Errand>() };
+    let errand = unsafe { &*errand.cast::<NewTasks>() };
     unsafe {
-        to.cast::<Part>().write(Part { bounds: [0; 2], task: errand.task });
+        to.cast::<LoopPart>().write(LoopPart { bounds: [0; 2], task: errand.task });
         errand.fill(to);
     }
 }
 
 /// The body of every task.
 unsafe extern "C-unwind" fn do_task(data: *mut c_void) {
-    let task = unsafe { *data.cast::<Task>() };
+    let task = unsafe { *data.cast::<OpenMpTask>() };
     let at = frame!();
     unsafe { run(task, data, at) };
 }
@@ -110,7 +110,7 @@ unsafe extern "C-unwind" fn do_task(data: *mut c_void) {
 /// The body of every part of a loop.
 unsafe extern "C-unwind" fn do_part(data: *mut c_void) {
     let at = frame!();
-    let Part { bounds, task } = unsafe { *data.cast::<Part>() };
+    let LoopPart { bounds, task } = unsafe { *data.cast::<LoopPart>() };
     unsafe {
         data.byte_add(task.offset).cast::<[u64; 2]>().write(bounds);
         run(task, data, at);
@@ -118,16 +118,16 @@ unsafe extern "C-unwind" fn do_part(data: *mut c_void) {
 }
 
 #[inline(always)]
-unsafe fn run(task: Task, data: *mut c_void, at: Frame) {
-    let waited = Me::get().and_then(|me| {
+unsafe fn run(task: OpenMpTask, data: *mut c_void, at: HookFrame) {
+    let waited = CurrentThread::get().and_then(|me| {
         let waited = me.leaves_off_waiting();
         unsafe { me.runs(task.key, TASK.as_ptr(), at) };
         waited
     });
     unsafe { (task.body)(data.byte_add(task.offset)) };
-    let Some(me) = Me::get() else { return };
+    let Some(me) = CurrentThread::get() else { return };
     me.leaves();
-    me.releases_goal(Goal::Tasks, task.team, at);
+    me.releases_goal(TeamWaitGoal::Tasks, task.team, at);
     if let Some((goal, team)) = waited {
         me.waits_for(goal, team, at);
     }
@@ -141,10 +141,10 @@ macro_rules! task_loop {
             return unsafe { $real };
         };
         let (mut errand, $alignment) =
-            Errand::new::<Part>(me, $body, ($copy, $data, $size), $alignment, frame!());
+            NewTasks::new::<LoopPart>(me, $body, ($copy, $data, $size), $alignment, frame!());
         let words = errand.head.len().min(errand.bytes / size_of::<u64>());
         unsafe { core::ptr::copy_nonoverlapping($data.cast::<u64>(), errand.head.as_mut_ptr(), words) };
-        let ($body, $copy, $size): (Body, Option<Copy>, _) = (do_part, Some(copy_part), errand.size());
+        let ($body, $copy, $size): (TaskBody, Option<Copy>, _) = (do_part, Some(copy_part), errand.size());
         let $data: *mut c_void = (&raw mut errand).cast();
         unsafe { $real }
     }};
@@ -153,7 +153,7 @@ macro_rules! task_loop {
 entries! {
     /// A task. It has had up to ten arguments since gcc 4.4; more than the caller gave are read and passed on unused.
     fn GOMP_task(
-        body: Body,
+        body: TaskBody,
         data: *mut c_void,
         copy: Option<Copy>,
         size: c_long,
@@ -167,14 +167,14 @@ entries! {
         let Some(me) = me else {
             return unsafe { real(body, data, copy, size, alignment, is_deferred, flags, depends, priority, detach) };
         };
-        let (errand, alignment) = Errand::new::<Task>(me, body, (copy, data, size), alignment, frame!());
+        let (errand, alignment) = NewTasks::new::<OpenMpTask>(me, body, (copy, data, size), alignment, frame!());
         let (size, data) = (errand.size(), (&raw const errand).cast_mut().cast());
         unsafe { real(do_task, data, Some(copy_task), size, alignment, is_deferred, flags, depends, priority, detach) }
     }
 
     /// A loop whose parts are tasks.
     fn GOMP_taskloop(
-        body: Body,
+        body: TaskBody,
         data: *mut c_void,
         copy: Option<Copy>,
         size: c_long,
@@ -192,7 +192,7 @@ entries! {
 
     /// The same with an unsigned variable.
     fn GOMP_taskloop_ull(
-        body: Body,
+        body: TaskBody,
         data: *mut c_void,
         copy: Option<Copy>,
         size: c_long,

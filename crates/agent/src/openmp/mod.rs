@@ -22,8 +22,8 @@ use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 use longpole_ring::{TEAM_RELEASE, WaitKind};
 
-use crate::stack::Frame;
-use crate::thread::Me;
+use crate::stack::HookFrame;
+use crate::thread::CurrentThread;
 
 /// The name of a parallel region. It stands above the region's own procedure.
 const REGION: &CStr = c"parallel region";
@@ -36,7 +36,7 @@ const TEAMS: usize = 4096;
 /// What the members of a team wait for.
 #[repr(u8)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Goal {
+enum TeamWaitGoal {
     /// The next parallel region of the same master.
     Next = 0,
     /// The end of the others' bodies.
@@ -49,7 +49,8 @@ enum Goal {
     Turn = 4,
 }
 
-const GOALS: [Goal; 5] = [Goal::Next, Goal::End, Goal::Barrier, Goal::Tasks, Goal::Turn];
+const GOALS: [TeamWaitGoal; 5] =
+    [TeamWaitGoal::Next, TeamWaitGoal::End, TeamWaitGoal::Barrier, TeamWaitGoal::Tasks, TeamWaitGoal::Turn];
 
 /// A word for each team and goal. Nobody reads or writes them: their addresses are what is waited for.
 static WORDS: [[AtomicU8; TEAMS]; GOALS.len()] = [const { [const { AtomicU8::new(0) }; TEAMS] }; GOALS.len()];
@@ -60,18 +61,18 @@ struct Team(u16);
 
 impl Team {
     /// The team of the regions that the thread opens.
-    fn of(me: Me) -> Team {
+    fn of(me: CurrentThread) -> Team {
         Team((me.tid() as usize % TEAMS) as u16)
     }
 
-    fn subject(self, goal: Goal) -> u64 {
+    fn subject(self, goal: TeamWaitGoal) -> u64 {
         &raw const WORDS[goal as usize][usize::from(self.0)] as u64
     }
 }
 
-impl Goal {
+impl TeamWaitGoal {
     /// The goal that a wait is for.
-    fn of(subject: u64) -> Option<(Goal, Team)> {
+    fn of(subject: u64) -> Option<(TeamWaitGoal, Team)> {
         let index = (subject as usize).checked_sub(&raw const WORDS as usize)?;
         let goal = *GOALS.get(index / TEAMS)?;
         Some((goal, Team((index % TEAMS) as u16)))
@@ -79,33 +80,43 @@ impl Goal {
 
     const fn detail(self) -> u64 {
         match self {
-            Goal::Barrier => 0,
-            Goal::Next | Goal::End | Goal::Tasks | Goal::Turn => TEAM_RELEASE,
+            TeamWaitGoal::Barrier => 0,
+            TeamWaitGoal::Next | TeamWaitGoal::End | TeamWaitGoal::Tasks | TeamWaitGoal::Turn => TEAM_RELEASE,
         }
     }
 }
 
-impl Me {
-    fn waits_for(self, goal: Goal, team: Team, at: Frame) {
+impl CurrentThread {
+    fn waits_for(self, goal: TeamWaitGoal, team: Team, at: HookFrame) {
         name_goals(self);
         self.waits_as_told(WaitKind::Team, team.subject(goal), goal.detail(), at);
     }
 
-    fn releases_goal(self, goal: Goal, team: Team, at: Frame) {
+    fn releases_goal(self, goal: TeamWaitGoal, team: Team, at: HookFrame) {
         self.releases_if_awaited(WaitKind::Team, team.subject(goal), 0, at);
     }
 
+    /// The thread has done its part of a region. Its master depends on that, whether or not it waits for it already.
+    fn ends_part(self, team: Team, at: HookFrame) {
+        let end = team.subject(TeamWaitGoal::End);
+        if self.is_awaited(end) {
+            self.releases(WaitKind::Team, end, 0, at);
+        } else {
+            self.arrives(WaitKind::Team, end);
+        }
+    }
+
     /// What the thread waits for, where that is another one of its team: it is about to do something else.
-    fn leaves_off_waiting(self) -> Option<(Goal, Team)> {
+    fn leaves_off_waiting(self) -> Option<(TeamWaitGoal, Team)> {
         let (kind, subject, _) = self.area().state.read()?;
-        let goal = Goal::of(subject).filter(|_| kind == WaitKind::Team)?;
+        let goal = TeamWaitGoal::of(subject).filter(|_| kind == WaitKind::Team)?;
         self.goes_on_as_told();
         Some(goal)
     }
 }
 
 /// Tells once in each process what the words are called.
-fn name_goals(me: Me) {
+fn name_goals(me: CurrentThread) {
     static NAMED: AtomicU32 = AtomicU32::new(0);
     if NAMED.load(Ordering::Relaxed) == me.pid() {
         return;
@@ -127,9 +138,9 @@ fn held(subject: u64) -> &'static AtomicU32 {
     &HELD[(subject.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as usize]
 }
 
-impl Me {
+impl CurrentThread {
     /// The thread asks for a lock of the runtime's.
-    fn asks_for(self, subject: u64, at: Frame) {
+    fn asks_for(self, subject: u64, at: HookFrame) {
         if held(subject).load(Ordering::Relaxed) != 0 {
             self.waits_as_told(WaitKind::Mutex, subject, 0, at);
         }
@@ -148,7 +159,7 @@ impl Me {
     }
 
     /// It is about to give it back, or has just done so.
-    fn gives_back(self, subject: u64, at: Frame) {
+    fn gives_back(self, subject: u64, at: HookFrame) {
         // Where the beginning was not seen there is nothing to take back.
         let _ =
             held(subject).fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| count.checked_sub(1));
@@ -165,10 +176,10 @@ mod tests {
     fn every_goal_of_every_team_has_a_word_of_its_own() {
         for goal in GOALS {
             for team in [0, 1, TEAMS as u16 - 1].map(Team) {
-                assert_eq!(Goal::of(team.subject(goal)), Some((goal, team)));
+                assert_eq!(TeamWaitGoal::of(team.subject(goal)), Some((goal, team)));
             }
         }
-        assert_eq!(Goal::of(&raw const WORDS as u64 - 1), None);
-        assert_eq!(Goal::of(Team(TEAMS as u16 - 1).subject(Goal::Turn) + 1), None);
+        assert_eq!(TeamWaitGoal::of(&raw const WORDS as u64 - 1), None);
+        assert_eq!(TeamWaitGoal::of(Team(TEAMS as u16 - 1).subject(TeamWaitGoal::Turn) + 1), None);
     }
 }

@@ -7,11 +7,11 @@ use core::ffi::{c_char, c_int, c_uint, c_void};
 use core::mem::transmute;
 
 use super::entry::symbol;
-use super::{GOALS, Goal, REGION, TASK, Team};
+use super::{GOALS, REGION, TASK, Team, TeamWaitGoal};
 use crate::frame;
 use crate::memory;
-use crate::stack::Frame;
-use crate::thread::Me;
+use crate::stack::HookFrame;
+use crate::thread::CurrentThread;
 
 /// A word of the runtime's that belongs to a region or task, for the tool to use (`ompt_data_t`).
 type Data = u64;
@@ -22,7 +22,7 @@ type SetCallback = unsafe extern "C" fn(event: c_int, callback: *const c_void) -
 /// What a tool tells the runtime of itself (`ompt_start_tool_result_t`).
 #[repr(C)]
 #[derive(Debug)]
-pub struct Tool {
+pub struct OmptTool {
     initialise: unsafe extern "C" fn(lookup: Lookup, device: c_int, tool: *mut Data) -> c_int,
     finalise: unsafe extern "C" fn(tool: *mut Data),
     data: Data,
@@ -30,12 +30,12 @@ pub struct Tool {
 
 /// The runtime takes a pointer to it and changes its data only.
 #[repr(transparent)]
-struct Shared(core::cell::UnsafeCell<Tool>);
+struct SharedTool(core::cell::UnsafeCell<OmptTool>);
 
 // SAFETY: nobody but the runtime, while it begins, looks at it.
-unsafe impl Sync for Shared {}
+unsafe impl Sync for SharedTool {}
 
-static TOOL: Shared = Shared(core::cell::UnsafeCell::new(Tool { initialise, finalise, data: 0 }));
+static TOOL: SharedTool = SharedTool(core::cell::UnsafeCell::new(OmptTool { initialise, finalise, data: 0 }));
 
 const SCOPE_BEGIN: c_int = 1;
 const TASK_COMPLETE: c_int = 1;
@@ -57,12 +57,12 @@ const MUTEX_TEST_NEST_LOCK: c_int = 4;
 /// # Safety
 /// As OpenMP asks for it.
 #[cfg_attr(feature = "preload", unsafe(no_mangle))]
-pub unsafe extern "C" fn ompt_start_tool(version: c_uint, runtime: *const c_char) -> *mut Tool {
-    type Start = unsafe extern "C" fn(c_uint, *const c_char) -> *mut Tool;
+pub unsafe extern "C" fn ompt_start_tool(version: c_uint, runtime: *const c_char) -> *mut OmptTool {
+    type StartTool = unsafe extern "C" fn(c_uint, *const c_char) -> *mut OmptTool;
     let other = symbol(libc::RTLD_NEXT, c"ompt_start_tool");
     if !other.is_null() {
         // SAFETY: the type is the function's own, and the arguments are the caller's.
-        let tool = unsafe { transmute::<*mut c_void, Start>(other)(version, runtime) };
+        let tool = unsafe { transmute::<*mut c_void, StartTool>(other)(version, runtime) };
         if !tool.is_null() {
             return tool;
         }
@@ -112,16 +112,16 @@ unsafe extern "C" fn finalise(_: *mut Data) {}
 ///   is inside:1  waits:1  goal:2  team:12  key of the region or task:48
 /// ```
 #[derive(Clone, Copy)]
-struct Kept(u64);
+struct PackedTaskData(u64);
 
-impl Kept {
+impl PackedTaskData {
     const KEY_BITS: u32 = 48;
     const KEY: u64 = (1 << Self::KEY_BITS) - 1;
     const WAITS: u64 = 1 << 62;
     const INSIDE: u64 = 1 << 63;
 
-    fn new(key: u64, team: Team) -> Kept {
-        Kept((key & Self::KEY) | u64::from(team.0) << Self::KEY_BITS)
+    fn new(key: u64, team: Team) -> PackedTaskData {
+        PackedTaskData((key & Self::KEY) | u64::from(team.0) << Self::KEY_BITS)
     }
 
     fn key(self) -> u64 {
@@ -133,27 +133,27 @@ impl Kept {
     }
 
     /// The same, inside, and with what its thread waited for before.
-    fn begun(self, waited: Option<(Goal, Team)>) -> Kept {
+    fn begun(self, waited: Option<(TeamWaitGoal, Team)>) -> PackedTaskData {
         match waited {
-            Some((goal, team)) => Kept(
-                Kept::new(self.key(), team).0
+            Some((goal, team)) => PackedTaskData(
+                PackedTaskData::new(self.key(), team).0
                     | Self::INSIDE
                     | Self::WAITS
                     | (goal as u64) << (Self::KEY_BITS + 12),
             ),
-            None => Kept(self.0 | Self::INSIDE),
+            None => PackedTaskData(self.0 | Self::INSIDE),
         }
     }
 
-    fn ended(self) -> Kept {
-        Kept(self.0 & !Self::INSIDE)
+    fn ended(self) -> PackedTaskData {
+        PackedTaskData(self.0 & !Self::INSIDE)
     }
 
     fn is_inside(self) -> bool {
         self.0 & Self::INSIDE != 0
     }
 
-    fn waited(self) -> Option<(Goal, Team)> {
+    fn waited(self) -> Option<(TeamWaitGoal, Team)> {
         // Tasks are done in these waits only, not in those for a turn.
         let goal = GOALS[(self.0 >> 60) as usize & 3];
         (self.0 & Self::WAITS != 0).then_some((goal, self.team()))
@@ -161,9 +161,9 @@ impl Kept {
 }
 
 /// What is kept in a word; `None` where there is no word.
-unsafe fn kept(data: *const Data) -> Option<Kept> {
+unsafe fn kept(data: *const Data) -> Option<PackedTaskData> {
     // SAFETY: the caller gives null or a word of the runtime's.
-    unsafe { data.as_ref() }.map(|&data| Kept(data))
+    unsafe { data.as_ref() }.map(|&data| PackedTaskData(data))
 }
 
 /// The calling thread opens a parallel region.
@@ -175,13 +175,13 @@ unsafe extern "C" fn parallel_begin(
     _: c_int,
     _: *const c_void,
 ) {
-    let Some(me) = Me::get() else { return };
+    let Some(me) = CurrentThread::get() else { return };
     let at = frame!();
     let team = Team::of(me);
     let key = me.spawns(at);
-    me.releases_goal(Goal::Next, team, at);
+    me.releases_goal(TeamWaitGoal::Next, team, at);
     // SAFETY: the runtime gives a word for the tool.
-    unsafe { *region = Kept::new(key, team).0 };
+    unsafe { *region = PackedTaskData::new(key, team).0 };
 }
 
 /// The calling thread begins or ends its part of a region.
@@ -193,7 +193,7 @@ unsafe extern "C" fn implicit_task(
     _: c_uint,
     flags: c_int,
 ) {
-    let Some(me) = Me::get() else { return };
+    let Some(me) = CurrentThread::get() else { return };
     let at = frame!();
     // SAFETY: null or words of the runtime's, both.
     let (region, own) = unsafe { (kept(region), kept(task)) };
@@ -206,8 +206,8 @@ unsafe extern "C" fn implicit_task(
         // SAFETY: the name is a literal.
         unsafe { me.runs(region.key(), REGION.as_ptr(), at) };
         // SAFETY: the runtime gives a word for the tool.
-        unsafe { *task = Kept::new(region.key(), region.team()).begun(None).0 };
-    } else if own.is_some_and(Kept::is_inside) {
+        unsafe { *task = PackedTaskData::new(region.key(), region.team()).begun(None).0 };
+    } else if own.is_some_and(PackedTaskData::is_inside) {
         me.leaves();
         // SAFETY: it is not null.
         unsafe { *task = 0 };
@@ -225,7 +225,7 @@ unsafe extern "C" fn sync_region_wait(
     if kind == SYNC_REDUCTION {
         return;
     }
-    let Some(me) = Me::get() else { return };
+    let Some(me) = CurrentThread::get() else { return };
     let at = frame!();
     if endpoint != SCOPE_BEGIN {
         me.leaves_off_waiting();
@@ -238,8 +238,8 @@ unsafe extern "C" fn sync_region_wait(
     let is_end =
         kind == BARRIER_PARALLEL || (kind == BARRIER_IMPLICIT && (code.is_null() || team == Team::of(me)));
     let goal = match kind {
-        SYNC_TASKWAIT | SYNC_TASKGROUP => Goal::Tasks,
-        _ if !is_end => Goal::Barrier,
+        SYNC_TASKWAIT | SYNC_TASKGROUP => TeamWaitGoal::Tasks,
+        _ if !is_end => TeamWaitGoal::Barrier,
         // SAFETY: `task` is not null.
         _ => return unsafe { end_of_region(me, own, task, at) },
     };
@@ -247,7 +247,7 @@ unsafe extern "C" fn sync_region_wait(
 }
 
 /// The calling thread has done its part of a region.
-unsafe fn end_of_region(me: Me, own: Kept, task: *mut Data, at: Frame) {
+unsafe fn end_of_region(me: CurrentThread, own: PackedTaskData, task: *mut Data, at: HookFrame) {
     let team = own.team();
     if own.is_inside() {
         me.leaves();
@@ -255,10 +255,10 @@ unsafe fn end_of_region(me: Me, own: Kept, task: *mut Data, at: Frame) {
         unsafe { *task = own.ended().0 };
     }
     if team == Team::of(me) {
-        me.waits_for(Goal::End, team, at);
+        me.waits_for(TeamWaitGoal::End, team, at);
     } else {
-        me.releases_goal(Goal::End, team, at);
-        me.waits_for(Goal::Next, team, at);
+        me.ends_part(team, at);
+        me.waits_for(TeamWaitGoal::Next, team, at);
     }
 }
 
@@ -274,17 +274,18 @@ unsafe extern "C" fn task_create(
     if flags & FLAG_EXPLICIT == 0 {
         return;
     }
-    let Some(me) = Me::get() else { return };
+    let Some(me) = CurrentThread::get() else { return };
     let key = me.spawns(frame!());
     // SAFETY: null or a word of the runtime's.
-    let team = unsafe { kept(encountering) }.filter(|own| own.0 != 0).map_or(Team::of(me), Kept::team);
+    let team =
+        unsafe { kept(encountering) }.filter(|own| own.0 != 0).map_or(Team::of(me), PackedTaskData::team);
     // SAFETY: the runtime gives a word for the tool.
-    unsafe { *task = Kept::new(key, team).0 };
+    unsafe { *task = PackedTaskData::new(key, team).0 };
 }
 
 /// The calling thread goes from one task to another.
 unsafe extern "C" fn task_schedule(prior: *mut Data, status: c_int, next: *mut Data) {
-    let Some(me) = Me::get() else { return };
+    let Some(me) = CurrentThread::get() else { return };
     let at = frame!();
     // SAFETY: null or words of the runtime's, both.
     let (before, after) = unsafe { (kept(prior), kept(next)) };
@@ -295,7 +296,7 @@ unsafe extern "C" fn task_schedule(prior: *mut Data, status: c_int, next: *mut D
             // SAFETY: it is not null.
             unsafe { *prior = 0 };
             if let Some((goal, team)) = before.waited() {
-                me.releases_goal(Goal::Tasks, team, at);
+                me.releases_goal(TeamWaitGoal::Tasks, team, at);
                 me.waits_for(goal, team, at);
             }
         }
@@ -315,7 +316,7 @@ unsafe extern "C" fn task_schedule(prior: *mut Data, status: c_int, next: *mut D
 unsafe extern "C" fn mutex_acquire(kind: c_int, _: c_uint, _: c_uint, lock: u64, _: *const c_void) {
     if kind != MUTEX_TEST_LOCK
         && kind != MUTEX_TEST_NEST_LOCK
-        && let Some(me) = Me::get()
+        && let Some(me) = CurrentThread::get()
     {
         me.asks_for(lock, frame!());
     }
@@ -323,14 +324,14 @@ unsafe extern "C" fn mutex_acquire(kind: c_int, _: c_uint, _: c_uint, lock: u64,
 
 /// It has got it.
 unsafe extern "C" fn mutex_acquired(_: c_int, lock: u64, code: *const c_void) {
-    if let Some(me) = Me::get() {
+    if let Some(me) = CurrentThread::get() {
         me.gets(lock, code as u64);
     }
 }
 
 /// It has given it back.
 unsafe extern "C" fn mutex_released(_: c_int, lock: u64, _: *const c_void) {
-    if let Some(me) = Me::get() {
+    if let Some(me) = CurrentThread::get() {
         me.gives_back(lock, frame!());
     }
 }
@@ -341,10 +342,10 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_found_again() {
-        let kept = Kept::new(0x1234_5678, Team(4095));
+        let kept = PackedTaskData::new(0x1234_5678, Team(4095));
         assert!(!kept.is_inside() && kept.waited().is_none());
         assert_eq!((kept.key(), kept.team()), (0x1234_5678, Team(4095)));
-        for goal in [Goal::Next, Goal::End, Goal::Barrier, Goal::Tasks] {
+        for goal in [TeamWaitGoal::Next, TeamWaitGoal::End, TeamWaitGoal::Barrier, TeamWaitGoal::Tasks] {
             let begun = kept.begun(Some((goal, Team(7))));
             assert!(begun.is_inside() && !begun.ended().is_inside());
             assert_eq!((begun.key(), begun.waited()), (0x1234_5678, Some((goal, Team(7)))));

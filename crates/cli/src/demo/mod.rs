@@ -6,11 +6,12 @@ mod program;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use longpole_record::{Options, Target};
+use longpole_record::{RecordOptions, RecordTarget};
 
 pub use program::run_program;
 
 use crate::arguments::Demo;
+use crate::destination::destination;
 use crate::record;
 
 /// The argument that makes this binary be the sample program.
@@ -19,19 +20,12 @@ pub const PROGRAM_ARGUMENT: &str = "demo-program";
 /// Runs the command.
 pub fn run(options: Demo) -> Result<ExitCode> {
     let binary = std::env::current_exe().context("find this binary")?;
-    let options = Options {
-        output: options.output.unwrap_or_else(|| "demo.longpole".into()),
-        target: Target::Command(vec![binary.into(), PROGRAM_ARGUMENT.into()]),
+    let output = destination(options.output, options.force, || "demo.longpole".into());
+    let target = RecordTarget::Command(vec![binary.into(), PROGRAM_ARGUMENT.into()]);
+    let options = RecordOptions {
         collector: record::choice(options.collector),
-        locks: false,
-        calls: false,
-        sampler_cpus: Vec::new(),
-        hertz: None,
-        stack_bytes: None,
-        sources: false,
-        duration: None,
-        outside: longpole_collect::Options::default(),
-        metric_files: Vec::new(),
+        outside: longpole_collect::CollectionOptions::default(),
+        ..RecordOptions::new(output, target)
     };
     record::record(&options, false)
 }

@@ -1,28 +1,30 @@
 //! The outside series as one table: a row for each value that was recorded.
 
-use std::io::{self, Write};
-
 use anyhow::{Context, Result};
 use longpole_answer::Recording;
+use longpole_report::CellText;
 use longpole_series::Outside;
-use longpole_tables::{Column, Kind, Schema, Value};
+use longpole_tables::{CellValue, ColumnKind, Schema, TableColumn};
 
-use super::tables::{Tables, column};
+use super::tables::{ExportedTables, column};
 use crate::answer::refused;
+use crate::terminal;
 
 /// Writes every value, series after series, each in the order of time. What could not be placed is said on standard error.
-pub fn write(recording: &Recording, tables: &mut Tables) -> Result<()> {
+pub fn write(recording: &Recording, tables: &mut ExportedTables) -> Result<()> {
     let trace = recording.trace().map_err(refused)?;
     let program = trace.program();
     let outside = Outside::read(recording.folder(), recording.manifest(), program)
         .with_context(|| format!("read the series of {}", recording.folder().path().display()))?;
+    let cells = tables.cells();
     let mut table = tables.table(schema())?;
+    let words = |text: &str| words(text, cells);
     for series in &outside.series {
         let place = series.node.place(program);
-        let text = |text: &'static str| Value::Text(text.into());
+        let text = |text: &'static str| CellValue::Text(text.into());
         for &(time, value) in &series.values {
             table.row([
-                place.machine.map_or(Value::Nothing, words),
+                place.machine.map_or(CellValue::Nothing, words),
                 words(&series.collector),
                 words(&series.metric),
                 words(&series.unit),
@@ -30,27 +32,23 @@ pub fn write(recording: &Recording, tables: &mut Tables) -> Result<()> {
                 words(&place.node),
                 words(place.name),
                 words(&series.label),
-                Value::Number(time.nanoseconds() as f64 / 1e9),
-                Value::Number(value),
+                CellValue::Number(time.nanoseconds() as f64 / 1e9),
+                CellValue::Number(value),
             ])?;
         }
     }
     table.finish()?;
-    let mut stderr = io::stderr().lock();
-    for note in &outside.notes {
-        // Nothing can be done about a closed standard error.
-        let _ = writeln!(stderr, "longpole: {note}");
-    }
+    outside.notes.iter().for_each(|note| terminal::remark(note));
     Ok(())
 }
 
 /// Words, where there are some.
-fn words(text: &str) -> Value<'_> {
-    if text.is_empty() { Value::Nothing } else { Value::Text(text.into()) }
+fn words(text: &str, cells: CellText) -> CellValue<'static> {
+    if text.is_empty() { CellValue::Nothing } else { CellValue::Text(cells.of(text).into()) }
 }
 
 fn schema() -> Schema {
-    use Kind::{Number, Text};
+    use ColumnKind::{Number, Text};
     let columns = [
         ("machine", Text, "Machine", "Name of the machine; absent for values of the whole program."),
         ("collector", Text, "Collector", "What collected the value."),
@@ -74,7 +72,7 @@ fn schema() -> Schema {
         ("value", Number, "Value", "The value as it was recorded."),
     ];
     let typed = |(name, kind, title, explanation)| column(name, kind, title, explanation);
-    let mut columns: Vec<Column> = columns.map(typed).to_vec();
+    let mut columns: Vec<TableColumn> = columns.map(typed).to_vec();
     for column in columns.iter_mut().filter(|column| column.name == "time_seconds") {
         column.unit = "s".to_owned();
     }

@@ -3,31 +3,38 @@
 use std::path::Path;
 
 use anyhow::Result;
-use longpole_tables::{Column, Error, Folder, Form, Kind, Schema, Table, Value};
+use longpole_report::CellText;
+use longpole_tables::{CellValue, ColumnKind, Error, Schema, TableColumn, TableFile, TableFolder, TableForm};
 
 use crate::failure::Failure;
 
 /// Tables that are written into a folder.
-pub struct Tables {
-    folder: Folder,
-    columns: Table,
+pub struct ExportedTables {
+    folder: TableFolder,
+    columns: TableFile,
+    cells: CellText,
 }
 
-impl Tables {
-    pub fn create(path: &Path, form: Form) -> Result<Tables> {
-        let folder = Folder::create(path, form).map_err(told)?;
+impl ExportedTables {
+    pub fn create(path: &Path, form: TableForm, cells: CellText) -> Result<ExportedTables> {
+        let folder = TableFolder::create(path, form).map_err(told)?;
         let columns = folder.table(columns())?;
-        Ok(Tables { folder, columns })
+        Ok(ExportedTables { folder, columns, cells })
+    }
+
+    /// How texts are written.
+    pub fn cells(&self) -> CellText {
+        self.cells
     }
 
     /// Begins a table, whose columns are noted.
-    pub fn table(&mut self, schema: Schema) -> Result<Table> {
+    pub fn table(&mut self, schema: Schema) -> Result<TableFile> {
         let text = |text: &str| match text {
-            "" => Value::Nothing,
-            text => Value::Text(text.to_owned().into()),
+            "" => CellValue::Nothing,
+            text => CellValue::Text(text.to_owned().into()),
         };
         for column in &schema.columns {
-            let Column { name, kind, unit, title, explanation } = column;
+            let TableColumn { name, kind, unit, title, explanation } = column;
             let cells = [&schema.name, name, kind.name(), unit, title, explanation];
             self.columns.row(cells.map(text))?;
         }
@@ -42,7 +49,7 @@ impl Tables {
 
 /// The table of the columns.
 fn columns() -> Schema {
-    let column = |(name, title, explanation)| column(name, Kind::Text, title, explanation);
+    let column = |(name, title, explanation)| column(name, ColumnKind::Text, title, explanation);
     let columns = [
         ("table", "Table", "Name of the table: a view's, or `series`."),
         ("column", "Column", "Key of the column in its table."),
@@ -59,8 +66,8 @@ fn columns() -> Schema {
 }
 
 /// A column without a unit.
-pub fn column(name: &str, kind: Kind, title: &str, explanation: &str) -> Column {
-    Column {
+pub fn column(name: &str, kind: ColumnKind, title: &str, explanation: &str) -> TableColumn {
+    TableColumn {
         name: name.to_owned(),
         kind,
         unit: String::new(),

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use longpole_event::{Event, EventKind, MachineId, Samples, Series, SeriesNode, ThreadId, Time};
-use longpole_recording::{Folder, LogBuilder, LogName};
+use longpole_event::{Event, EventKind, MachineId, SeriesDefinition, SeriesKind, SeriesNode, ThreadId, Time};
+use longpole_recording::{LogBuilder, LogName, RecordingFolder};
 use longpole_testkit::Drawing;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -77,15 +77,15 @@ fn views(recording: &Path) -> Vec<String> {
 
 /// Series of two numbers of two nodes, and one of a process that there never was.
 fn add_series(recording: &Path, count: u64) {
-    let (folder, _) = Folder::open(recording).unwrap();
+    let (folder, _) = RecordingFolder::open(recording).unwrap();
     let mut log = LogBuilder::new(folder.create_log(MachineId(0), LogName::Series).unwrap());
     let mut define = |metric: &str, unit: &str, samples, node, label: &str| {
         let [name, unit, label] = [metric, unit, label].map(|text| log.text(text).unwrap());
         let collector = log.text("drawn").unwrap();
-        log.series(Series { name, unit, samples, node, label, collector }).unwrap()
+        log.series(SeriesDefinition { name, unit, samples, node, label, collector }).unwrap()
     };
-    let faults = define("faults", "faults", Samples::Counter, SeriesNode::Process { pid: 100 }, "");
-    let load = define("load, \"mean\"", "", Samples::Gauge, SeriesNode::Machine, "cpu0");
+    let faults = define("faults", "faults", SeriesKind::Counter, SeriesNode::Process { pid: 100 }, "");
+    let load = define("load, \"mean\"", "", SeriesKind::Gauge, SeriesNode::Machine, "cpu0");
     for at in 0..count {
         let time = Time::from_nanoseconds(at * 200_000_000 / count);
         for (series, value) in [(faults, at as f64), (load, at as f64 / 3.0 - 1.0)] {
@@ -182,7 +182,7 @@ fn a_folder_that_cannot_be_made_is_named() {
     fs::write(folder.path().join("x.csv"), "a file").unwrap();
     let run = export(&recording, "csv");
     assert_eq!(run.status.code(), Some(1));
-    assert!(run.stdout.is_empty() && run.stderr.contains("failed to create"), "{}", run.stderr);
+    assert!(run.stdout.is_empty() && run.stderr.contains("failed to write tables into"), "{}", run.stderr);
     assert!(run.stderr.contains("x.csv"), "{}", run.stderr);
 }
 
@@ -224,6 +224,9 @@ mod with_parquet {
 
     /// Asserts that the value is the report's, or, of what Parquet has as words alone, the CSV's.
     fn assert_same(field: &Field, of_report: Option<&Value>, of_csv: &str, place: &str) {
+        // Only CSV marks texts that are like formulas.
+        let marked = of_csv.strip_prefix('\'').filter(|text| text.starts_with(['=', '+', '-', '@']));
+        let of_csv = marked.unwrap_or(of_csv);
         let is_same = match (field, of_report) {
             (Field::Null, None) => true,
             (Field::Str(text), Some(Value::String(told))) => text == told,
@@ -275,4 +278,37 @@ mod with_parquet {
             assert!(of_csv.next().is_none() && count >= least, "{table}: {count}");
         }
     }
+}
+
+#[test]
+fn no_text_is_a_formula_of_a_spreadsheet() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.longpole");
+    let names = "A = =cmd|'/c calc'!A1\nB = @SUM(A1)\nC = plain\nmain AAAAAABBBBCC";
+    Drawing::parse(names).unwrap().write(&path).unwrap();
+    let cells = |text: &str| -> Vec<String> {
+        let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
+        reader.records().flat_map(|row| row.unwrap().iter().map(str::to_owned).collect::<Vec<_>>()).collect()
+    };
+    let is_formula =
+        |cell: &String| cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && cell.parse::<f64>().is_err();
+    let report = cells(&printed(&path, "profile", "csv"));
+    assert!(
+        report.contains(&"'=cmd|'/c calc'!A1".to_owned()) && !report.iter().any(is_formula),
+        "{report:?}"
+    );
+    let tables = exported(&path, "csv");
+    for entry in fs::read_dir(&tables).unwrap() {
+        let table = entry.unwrap().path();
+        let odd: Vec<String> = lines(&table).into_iter().flatten().filter(is_formula).collect();
+        assert!(odd.is_empty(), "{}: {odd:?}", table.display());
+    }
+    let raw = run(longpole().arg("report").arg(&path).args([
+        "--view",
+        "profile",
+        "--format",
+        "csv",
+        "--raw-cells",
+    ]));
+    assert!(cells(&raw.stdout).contains(&"=cmd|'/c calc'!A1".to_owned()), "{}", raw.stdout);
 }

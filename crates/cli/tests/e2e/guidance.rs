@@ -48,8 +48,8 @@ fn a_phase_is_answered_for_alone_and_halves_make_the_whole() {
         };
         let (said, found) =
             (&row["procedure_percent"], npt.sum("procedure", procedure.as_str().unwrap(), "percent"));
-        // The argument is rounded.
-        assert!((said.as_f64().unwrap() - found).abs() < 2.0, "{row:?}: {found}");
+        // The argument is rounded, and the view divides the work at the phase's borders by samples of the phase alone.
+        assert!((said.as_f64().unwrap() - found).abs() < 3.0, "{row:?}: {found}");
     }
 }
 
@@ -60,7 +60,7 @@ fn a_phase_or_a_name_that_is_none_is_answered_with_what_there_is() {
     for (phase, told) in [
         ("50s..60s", "it begins after the end of the run; the run is"),
         ("60%..20%", "it ends before it begins; the run is"),
-        ("raed_input", "the nearest names are procedure:read_input"),
+        ("raed_input", "did you mean procedure:read_input"),
         ("_", "tell which of"),
     ] {
         let run = reported(&recording, &["--phase", phase]);
@@ -69,7 +69,7 @@ fn a_phase_or_a_name_that_is_none_is_answered_with_what_there_is() {
     }
 }
 
-/// Without its reading the program takes 0.6 s less; on a busy machine more than that.
+/// Reading takes 0.6 s on one processor; spread over all of them the part of one. On a busy machine it takes longer.
 #[test]
 fn the_summary_predicts_what_a_procedure_is_worth() {
     let session = Session::start();
@@ -82,7 +82,10 @@ fn the_summary_predicts_what_a_procedure_is_worth() {
     let (low, high) = (gain("gain_low_seconds"), gain("gain_high_seconds"));
     let profile = recording.report("profile", "procedure");
     let ready = profile.sum("procedure", "read_input", "ready_seconds");
-    assert!(low <= 0.63 + ready && high >= 0.57, "{low} to {high} s, {ready} s without a processor");
+    let processors = summary.value["recording"]["cpus"].as_f64().unwrap();
+    let truth = 0.6 * (1.0 - 1.0 / processors);
+    let is_right = low <= 1.05 * truth + ready && high >= 0.95 * truth;
+    assert!(is_right, "{low} to {high} s for {truth} s, {ready} s without a processor");
     assert!(summary.rows().any(|row| row["section"] == "trust"));
 }
 

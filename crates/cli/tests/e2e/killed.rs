@@ -14,11 +14,11 @@ const MOMENTS: [u64; 4] = [10, 60, 400, 1300];
 /// From this moment on the recorder writes, once a second.
 const WRITTEN: u64 = 1300;
 /// Bytes of a log in which nothing is yet.
-const EMPTY_LOG: u64 = 16;
+const EMPTY_LOG: u64 = longpole_recording::LOG_HEADER_BYTES as u64;
 
 fn start(session: &Session, options: &[&str], output: &Path, script: &str) -> Child {
     let mut record = longpole();
-    record.current_dir(session.path()).args(["record", "-o"]).arg(output).args(options);
+    record.current_dir(session.path()).args(["record", "--force", "-o"]).arg(output).args(options);
     record.args(["--", "/bin/sh", "-c", script]);
     record.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     go_first(&mut record).spawn().unwrap()

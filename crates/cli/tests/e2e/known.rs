@@ -34,7 +34,7 @@ macro_rules! answers {
 }
 
 answers! {
-    nobody_else: lock_hog_stripped, two_processes_pipe, sleep_and_io;
+    nobody_else: lock_hog_stripped, two_processes_pipe, sleep_and_io, spin_count, spin_barrier;
     // Nothing is preloaded into a static program.
     process: lock_hog_static;
     agent: fork_exec_tree, rust_channel;
@@ -249,6 +249,51 @@ fn spinner(collector: Collector) {
     let waiting = recording.report("profile", "procedure").sum("procedure", "wait_for_flag", "seconds");
     assert!(waiting > 0.2, "wait_for_flag runs {waiting} s");
     assert!((spinning / waiting - 1.0).abs() < 0.05, "of {waiting} s in wait_for_flag {spinning} s are spun");
+}
+
+/// Of the CPU time of procedures, the share that spins.
+fn spun(recording: &Recording, procedures: &[&str]) -> f64 {
+    let profile = recording.report("profile", "procedure");
+    let sum = |column| procedures.iter().map(|name| profile.sum("procedure", name, column)).sum::<f64>();
+    let seconds = sum("seconds");
+    assert!(seconds > 0.05, "{procedures:?} run {seconds} s\n{}", profile.table("procedure"));
+    sum("spin_seconds") / seconds
+}
+
+fn spin_count(collector: Collector) {
+    let session = Session::start();
+    let recording = or_skip!(record(&session, collector, "spin_count.c", flags(collector)));
+    let critical = recording.report("critical-path", "procedure");
+    critical.assert_percent("produce", 80.0, CLOSE);
+    critical.assert_percent("use_product", 20.0, CLOSE);
+    for waits in [&["await_count"][..], &["await_calls", "pending_of"]] {
+        // A chain of frame pointers has no caller of a function that puts no frame up.
+        if collector == Collector::Import && waits.len() > 1 {
+            continue;
+        }
+        let share = spun(&recording, waits);
+        assert!(share > 0.95, "{waits:?}: {share}");
+    }
+    let share = spun(&recording, &["produce", "use_product"]);
+    assert!(share < 0.02, "work: {share}");
+}
+
+fn spin_barrier(collector: Collector) {
+    let session = Session::start();
+    let recording = or_skip!(record(&session, collector, "spin_barrier.c", flags(collector)));
+    let share = spun(&recording, &["wait_for_round", "lock_barrier", "pthread_mutex_trylock"]);
+    assert!(share > 0.9, "the barrier: {share}");
+    let share = spun(&recording, &["compute"]);
+    assert!(share < 0.02, "work: {share}");
+    let profile = recording.report("profile", "procedure");
+    if profile.number("recording", "spin_seconds") < 0.5 * profile.number("recording", "cpu_seconds") {
+        eprintln!("the machine let the workers run one after the other: the answer need not blame spinning");
+        return;
+    }
+    let summary = recording.report("summary", "procedure");
+    let remedies: Vec<&str> = summary.rows().filter_map(|row| row.get("remedy")?.as_str()).collect();
+    assert!(remedies.contains(&"block instead of spinning, or balance"), "{remedies:?}");
+    assert!(!remedies.contains(&"more CPUs"), "{remedies:?}");
 }
 
 fn pure_computation(collector: Collector) {

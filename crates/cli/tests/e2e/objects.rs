@@ -128,7 +128,8 @@ fn holds_and_orders_of_free_locks_are_counted_exactly() {
     for options in [&["--collector", "agent"][..], &["--collector", "bpf", "--locks"]] {
         let path = session.path().join("x.longpole");
         let mut record = longpole();
-        let run = session.run(record.args(["record", "-o"]).arg(&path).args(options).arg("--").arg(&program));
+        let run = session
+            .run(record.args(["record", "--force", "-o"]).arg(&path).args(options).arg("--").arg(&program));
         assert!(run.status.success(), "{}", run.stderr);
         let recording = Recording::at(&path);
         let all = recording.report_with("objects", "object", &["--all"]);

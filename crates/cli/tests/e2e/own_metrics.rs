@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use longpole_event::{Samples, SeriesNode};
+use longpole_event::{SeriesKind, SeriesNode};
 
 use crate::support::{Run, Series, Session, longpole, or_skip, series};
 
@@ -23,7 +23,7 @@ fn c_example(session: &Session, name: &str) -> PathBuf {
 fn record(session: &Session, options: &[String], program: &[&str]) -> (Run, Vec<Series>, PathBuf) {
     let path = session.path().join("own.longpole");
     let mut command = longpole();
-    command.args(["record", "-q", "--collector", "agent", "-o"]).arg(&path).args(options);
+    command.args(["record", "-q", "--force", "--collector", "agent", "-o"]).arg(&path).args(options);
     let run = session.run(command.arg("--").args(program));
     assert!(run.status.success(), "{}{}", run.stdout, run.stderr);
     let series = series(&path);
@@ -49,7 +49,7 @@ fn assert_transactions(program: &Path) {
     for metric in ["commits", "aborts"] {
         let counted = one(&all, metric);
         assert_eq!(counted.last(), printed(&run, metric), "{counted:?}");
-        assert_eq!((counted.samples, counted.unit.as_str()), (Samples::Counter, "transactions"));
+        assert_eq!((counted.samples, counted.unit.as_str()), (SeriesKind::Counter, "transactions"));
         assert!(matches!(counted.node, SeriesNode::Process { .. }), "{counted:?}");
         assert_eq!(counted.collector, "program");
         // Some 0.2 s in all: it grew look by look.

@@ -15,7 +15,7 @@ fn record(session: &Session, options: &[&str], program: &PathBuf) -> Result<Reco
     }
     let path = session.path().join("told.longpole");
     let mut command = longpole();
-    command.args(["record", "-q", "-o"]).arg(&path).args(options).arg("--").arg(program);
+    command.args(["record", "-q", "--force", "-o"]).arg(&path).args(options).arg("--").arg(program);
     let run = session.run(&mut command);
     assert!(run.status.success(), "{}{}", run.stdout, run.stderr);
     Ok(Recording { path, run })

@@ -19,7 +19,7 @@ fn record(session: &Session, options: &[&str], program: &[&str]) -> Result<Recor
     }
     let path = session.path().join("series.longpole");
     let mut command = longpole();
-    command.args(["record", "-q", "-o"]).arg(&path).args(options);
+    command.args(["record", "-q", "--force", "-o"]).arg(&path).args(options);
     let run = session.run(command.arg("--").args(program));
     assert!(run.status.success(), "{run:?}");
     Ok(Recording { path, run })

@@ -1,6 +1,7 @@
 //! `longpole view` and `longpole export --to html`: what the page is answered, who is refused, and what bad luck does.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -175,6 +176,74 @@ fn who_lacks_the_token_or_the_address_gets_nothing() {
 }
 
 #[test]
+fn a_header_without_end_and_a_body_are_refused() {
+    let (_folder, recording) = drawn("x.longpole");
+    let page = Page::of(&recording, &[]);
+    let head = format!("GET /{}/api/recording HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n", page.token, page.port);
+    for (rest, status) in [
+        (format!("X: {}\r\n\r\n", "a".repeat(1 << 20)), "431"),
+        ("Content-Length: 1000000000\r\n\r\nabc".to_owned(), "413"),
+        ("Transfer-Encoding: chunked\r\n\r\nfff\r\nabc".to_owned(), "413"),
+    ] {
+        let reply = page.exchange(&format!("{head}{rest}"));
+        // Where the rest was not read any more, the reply can be lost with the connection.
+        assert!(reply.is_empty() || reply.starts_with(&format!("HTTP/1.1 {status}")), "{status}: {reply}");
+        assert!(!reply.contains("drawn"), "{reply}");
+    }
+    assert_eq!(page.answer("api/recording")["name"], "x.longpole");
+}
+
+#[test]
+fn the_token_is_not_in_the_command_line_of_the_browser() {
+    let (folder, recording) = drawn("x.longpole");
+    let (browser, seen) = (folder.path().join("browser"), folder.path().join("seen"));
+    // Writes its arguments, then what a browser finds at the address and who may read it.
+    let script = format!(
+        "#!/bin/sh\nfile=${{1#file://}}\n{{ echo \"$@\"; stat -c %a \"$file\"; cat \"$file\"; }} > {0}.new\nmv {0}.new {0}\n",
+        seen.display()
+    );
+    fs::write(&browser, script).unwrap();
+    fs::set_permissions(&browser, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut page = Page::in_browser(&recording, &browser, folder.path());
+    let told = until(|| fs::read_to_string(&seen).ok());
+    let mut lines = told.lines();
+    let argument = lines.next().unwrap();
+    assert!(argument.starts_with("file:///") && !argument.contains(&page.token), "{argument}");
+    assert_eq!(lines.next(), Some("600"));
+    let address = format!("http://127.0.0.1:{}/{}/", page.port, page.token);
+    assert!(lines.any(|line| line.contains(&format!("url={address}\""))), "{told}");
+    // SAFETY: plain system call on the process that was just started.
+    unsafe { libc::kill(page.child.id().cast_signed(), libc::SIGINT) };
+    assert_eq!(page.child.wait().unwrap().code(), Some(0));
+    assert!(!Path::new(argument.strip_prefix("file://").unwrap()).exists());
+}
+
+#[test]
+fn a_session_ends_with_its_page_where_that_is_asked_for() {
+    let (_folder, recording) = drawn("x.longpole");
+    let mut page = Page::of(&recording, &["--idle-exit=3"]);
+    let head = page.answer("api/recording");
+    assert_eq!(head["keep_alive_seconds"], 1.0, "{head}");
+    assert_eq!(page.child.wait().unwrap().code(), Some(0));
+    let page = Page::of(&recording, &[]);
+    assert!(page.answer("api/recording").get("keep_alive_seconds").is_none());
+    let refused = view(&recording, &["--idle-exit=0"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", refused.stderr);
+}
+
+/// What there is after a while.
+fn until<T>(mut found: impl FnMut() -> Option<T>) -> T {
+    let begin = Instant::now();
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(begin.elapsed() < Duration::from_secs(60), "nothing after a minute");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
 fn no_file_is_served_but_those_of_the_page() {
     let (_folder, recording) = drawn("x.longpole");
     let page = Page::of(&recording, &[]);
@@ -239,7 +308,7 @@ fn sources_are_served_by_the_names_that_the_recording_has() {
     drop(page);
     let page = Page::of(&recording, &[]);
     let (status, text) = page.refusal("api/source?file=drawn.c");
-    assert!(status == 404 && text.contains("looked for") && text.contains("--source-dir"), "{text}");
+    assert!(status == 404 && text.contains("not included") && text.contains("--source-dir"), "{text}");
     let refused = view(&recording, &["--source-dir", "/no/such/folder"]);
     assert!(!refused.status.success() && refused.stderr.contains("/no/such/folder"), "{}", refused.stderr);
 }

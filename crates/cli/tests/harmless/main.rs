@@ -5,6 +5,8 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod absent;
+mod hostile;
+mod roots;
 mod run;
 
 use std::path::{Path, PathBuf};
@@ -41,6 +43,12 @@ fn before_main_after_main_thread_ends_and_libraries_that_come_and_go() {
 #[test]
 fn small_limits_and_filters() {
     assert_same(&build("limits.c"), &[]);
+}
+
+/// Under a filter that ends the process at the first call of somebody else's.
+#[test]
+fn filters_that_end_the_process() {
+    assert_same(&build("filters.c"), &[]);
 }
 
 #[test]

@@ -16,18 +16,18 @@ pub(super) fn mark() -> String {
 
 /// The processes of one command.
 #[derive(Debug)]
-pub(super) struct Family {
+pub(super) struct CommandProcesses {
     pid: libc::pid_t,
     is_reaped: bool,
     /// The entry of the environment, as it stands there.
     mark: Vec<u8>,
 }
 
-impl Family {
+impl CommandProcesses {
     /// Of the command whose first process is our child and leads its group.
-    pub(super) fn new(pid: u32, mark: String) -> Family {
+    pub(super) fn new(pid: u32, mark: String) -> CommandProcesses {
         let pid = libc::pid_t::try_from(pid).expect("a pid fits");
-        Family { pid, is_reaped: false, mark: format!("{VARIABLE}={mark}").into_bytes() }
+        CommandProcesses { pid, is_reaped: false, mark: format!("{VARIABLE}={mark}").into_bytes() }
     }
 
     /// Status of the first process, and CPU time of it and all it waited for, once it has ended.

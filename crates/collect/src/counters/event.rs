@@ -9,26 +9,26 @@ use perf_event_open_sys::bindings::{
 };
 use perf_event_open_sys::perf_event_open;
 
-use super::selection::Choice;
+use super::selection::CounterChoice;
 
 /// A perf event of a task and of what it creates.
 #[derive(Debug)]
-pub(super) struct Event {
+pub(super) struct CounterEvent {
     file: File,
     is_user_only: bool,
 }
 
 /// What it counted, and the times in nanoseconds in which it should have and did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Count {
+pub(super) struct CounterReading {
     pub(super) value: u64,
     pub(super) enabled: u64,
     pub(super) running: u64,
 }
 
-impl Event {
+impl CounterEvent {
     /// Opens it for a task; of user code only, where more is not allowed.
-    pub(super) fn open(choice: &Choice, tid: i32) -> io::Result<Event> {
+    pub(super) fn open(choice: &CounterChoice, tid: i32) -> io::Result<CounterEvent> {
         match open(choice, tid, false) {
             Err(error) if matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM)) => {
                 open(choice, tid, true)
@@ -41,7 +41,7 @@ impl Event {
         self.is_user_only
     }
 
-    pub(super) fn read(&self) -> io::Result<Count> {
+    pub(super) fn read(&self) -> io::Result<CounterReading> {
         let mut bytes = [0; 24];
         (&self.file).read_exact(&mut bytes)?;
         let word = |at: usize| {
@@ -49,11 +49,11 @@ impl Event {
             word.copy_from_slice(&bytes[8 * at..8 * at + 8]);
             u64::from_ne_bytes(word)
         };
-        Ok(Count { value: word(0), enabled: word(1), running: word(2) })
+        Ok(CounterReading { value: word(0), enabled: word(1), running: word(2) })
     }
 }
 
-fn open(choice: &Choice, tid: i32, is_user_only: bool) -> io::Result<Event> {
+fn open(choice: &CounterChoice, tid: i32, is_user_only: bool) -> io::Result<CounterEvent> {
     let mut attribute = perf_event_attr {
         type_: choice.kind,
         size: u32::try_from(size_of::<perf_event_attr>()).expect("the attribute block is small"),
@@ -70,5 +70,5 @@ fn open(choice: &Choice, tid: i32, is_user_only: bool) -> io::Result<Event> {
         return Err(io::Error::last_os_error());
     }
     // SAFETY: the kernel has just made this descriptor and nobody else owns it.
-    Ok(Event { file: unsafe { File::from_raw_fd(fd) }, is_user_only })
+    Ok(CounterEvent { file: unsafe { File::from_raw_fd(fd) }, is_user_only })
 }

@@ -12,7 +12,7 @@ use perf_event_open_sys::bindings::{
 
 /// A counter that can be asked for.
 #[derive(Debug, PartialEq)]
-pub(super) struct Choice {
+pub(super) struct CounterChoice {
     pub(super) name: &'static str,
     pub(super) unit: &'static str,
     /// What the kernel calls it: type and configuration.
@@ -22,32 +22,32 @@ pub(super) struct Choice {
     pub(super) scale: f64,
 }
 
-impl Choice {
+impl CounterChoice {
     pub(super) fn is_hardware(&self) -> bool {
         self.kind != PERF_TYPE_SOFTWARE
     }
 }
 
-const fn software(name: &'static str, unit: &'static str, config: u32) -> Choice {
-    Choice { name, unit, kind: PERF_TYPE_SOFTWARE, config: config as u64, scale: 1.0 }
+const fn software(name: &'static str, unit: &'static str, config: u32) -> CounterChoice {
+    CounterChoice { name, unit, kind: PERF_TYPE_SOFTWARE, config: config as u64, scale: 1.0 }
 }
 
-const fn hardware(name: &'static str, unit: &'static str, config: u32) -> Choice {
-    Choice { name, unit, kind: PERF_TYPE_HARDWARE, config: config as u64, scale: 1.0 }
+const fn hardware(name: &'static str, unit: &'static str, config: u32) -> CounterChoice {
+    CounterChoice { name, unit, kind: PERF_TYPE_HARDWARE, config: config as u64, scale: 1.0 }
 }
 
 /// Reads of a cache; those that missed have result 1.
-const fn cache(name: &'static str, unit: &'static str, cache: u32, result: u64) -> Choice {
-    Choice { name, unit, kind: PERF_TYPE_HW_CACHE, config: cache as u64 | result << 16, scale: 1.0 }
+const fn cache(name: &'static str, unit: &'static str, cache: u32, result: u64) -> CounterChoice {
+    CounterChoice { name, unit, kind: PERF_TYPE_HW_CACHE, config: cache as u64 | result << 16, scale: 1.0 }
 }
 
-const CHOICES: &[Choice] = &[
+const CHOICES: &[CounterChoice] = &[
     software("page_faults", "faults", PERF_COUNT_SW_PAGE_FAULTS),
     software("minor_faults", "faults", PERF_COUNT_SW_PAGE_FAULTS_MIN),
     software("major_faults", "faults", PERF_COUNT_SW_PAGE_FAULTS_MAJ),
     software("context_switches", "switches", PERF_COUNT_SW_CONTEXT_SWITCHES),
     software("cpu_migrations", "migrations", PERF_COUNT_SW_CPU_MIGRATIONS),
-    Choice { scale: 1e-9, ..software("task_clock", "s", PERF_COUNT_SW_TASK_CLOCK) },
+    CounterChoice { scale: 1e-9, ..software("task_clock", "s", PERF_COUNT_SW_TASK_CLOCK) },
     software("alignment_faults", "faults", PERF_COUNT_SW_ALIGNMENT_FAULTS),
     software("emulation_faults", "faults", PERF_COUNT_SW_EMULATION_FAULTS),
     hardware("cycles", "cycles", PERF_COUNT_HW_CPU_CYCLES),
@@ -70,7 +70,7 @@ pub(super) fn names() -> String {
 }
 
 /// The counters of these names, of none all; and the names that are none.
-pub(super) fn selected(names: &[String]) -> (Vec<&'static Choice>, Vec<String>) {
+pub(super) fn selected(names: &[String]) -> (Vec<&'static CounterChoice>, Vec<String>) {
     if names.is_empty() {
         return (CHOICES.iter().collect(), Vec::new());
     }

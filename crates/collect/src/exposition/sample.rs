@@ -13,7 +13,7 @@ const NO_SAMPLE: &str = "a line that is not `name{labels} value [time]`";
 
 /// A sample, as it is written.
 #[derive(Debug, PartialEq)]
-pub(super) struct Sample<'a> {
+pub(super) struct ExpositionSample<'a> {
     pub(super) name: &'a str,
     /// `a="b",c="d"`, without spaces.
     pub(super) label: Cow<'a, str>,
@@ -21,8 +21,8 @@ pub(super) struct Sample<'a> {
     pub(super) time: Option<f64>,
 }
 
-impl<'a> Sample<'a> {
-    pub(super) fn parse(text: &'a str) -> Result<Sample<'a>, &'static str> {
+impl<'a> ExpositionSample<'a> {
+    pub(super) fn parse(text: &'a str) -> Result<ExpositionSample<'a>, &'static str> {
         let end = text.find([' ', '\t', '{']).ok_or(NO_SAMPLE)?;
         let (name, rest) = text.split_at(end);
         if !is_name(name) {
@@ -42,7 +42,7 @@ impl<'a> Sample<'a> {
         if words.next().is_some() {
             return Err(NO_SAMPLE);
         }
-        Ok(Sample { name, label, value, time })
+        Ok(ExpositionSample { name, label, value, time })
     }
 }
 

@@ -2,18 +2,18 @@ use proptest::prelude::*;
 
 use super::*;
 
-const MOMENT: Moment =
-    Moment { now: Time::from_nanoseconds(5_000_000_000_000), unix_nanoseconds: 1_790_000_000_500_000_000 };
+const MOMENT: ReadTime =
+    ReadTime { now: Time::from_nanoseconds(5_000_000_000_000), unix_nanoseconds: 1_790_000_000_500_000_000 };
 
 /// What was found, a line each: `metric [unit] samples {label} value time-now`, or `! trouble`.
 fn read_as(is_openmetrics: bool, page: &[u8]) -> Vec<String> {
     let mut faults = Faults::default();
     let mut exposition = Exposition::new(is_openmetrics, &mut faults);
     let mut found = Vec::new();
-    let mut take = |taken: Taken<'_>| {
+    let mut take = |taken: ParsedItem<'_>| {
         found.push(match taken {
-            Taken::Trouble(what) => format!("! {what}"),
-            Taken::Value { key, time, value } => {
+            ParsedItem::Trouble(what) => format!("! {what}"),
+            ParsedItem::Value { key, time, value } => {
                 assert_eq!(key.node, SeriesNode::Machine);
                 let since = time.nanoseconds() as i64 - MOMENT.now.nanoseconds() as i64;
                 format!(
@@ -112,7 +112,7 @@ fn long_labels_are_cut_and_still_told_apart() {
     let page = format!("a{{x=\"{long}1\"}} 1\na{{x=\"{long}2\"}} 1\n");
     let mut exposition = Exposition::new(false, &mut faults);
     let went_on = exposition.take(page.as_bytes(), MOMENT, &mut |taken| {
-        let Taken::Value { key, .. } = taken else { panic!("{taken:?}") };
+        let ParsedItem::Value { key, .. } = taken else { panic!("{taken:?}") };
         labels.push(key.label.to_owned());
     });
     assert!(went_on && labels[0] != labels[1], "{labels:?}");
@@ -157,8 +157,8 @@ fn a_page_of_a_million_values_is_kept_up_to_a_bound() {
     for index in 0..1_000_000 {
         let line = format!("a{{i=\"{index}\"}} 1\n");
         let goes_on = exposition.take(line.as_bytes(), MOMENT, &mut |taken| match taken {
-            Taken::Value { .. } => values += 1,
-            Taken::Trouble(what) => troubles.push(what.to_owned()),
+            ParsedItem::Value { .. } => values += 1,
+            ParsedItem::Trouble(what) => troubles.push(what.to_owned()),
         });
         if !goes_on {
             break;

@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use super::{Out, Part};
+use super::{KernelOutput, KernelPart};
 use crate::kept_file::{lines, number, numbers, words};
-use crate::known::{self, Known};
+use crate::known::{self, KnownMetric};
 use crate::track::Track;
 
 /// Bytes of a sector in `/proc/diskstats`, whatever the disk's are.
 const SECTOR: f64 = 512.0;
 
 /// The columns of a disk's line after its name that are read, and what one of them is in our unit.
-const DISK: [(usize, &Known, f64); 6] = [
+const DISK: [(usize, &KnownMetric, f64); 6] = [
     (0, known::SYS_DISK_READS, 1.0),
     (2, known::SYS_DISK_READ_BYTES, SECTOR),
     (4, known::SYS_DISK_WRITES, 1.0),
@@ -20,7 +20,7 @@ const DISK: [(usize, &Known, f64); 6] = [
     (9, known::SYS_DISK_BUSY_TIME, 1e-3),
 ];
 
-const NETWORK: [&Known; 5] = [
+const NETWORK: [&KnownMetric; 5] = [
     known::SYS_RECEIVED_BYTES,
     known::SYS_RECEIVED_PACKETS,
     known::SYS_SENT_BYTES,
@@ -59,8 +59,8 @@ pub(super) struct Disks {
     disks: Vec<Device<{ DISK.len() }>>,
 }
 
-impl Part for Disks {
-    fn read(&mut self, text: &[u8], out: &mut Out<'_, '_>) {
+impl KernelPart for Disks {
+    fn read(&mut self, text: &[u8], out: &mut KernelOutput<'_, '_>) {
         for (at, line) in lines(text).enumerate() {
             let Some(name) = words(line).nth(2) else { continue };
             let disk = device(&mut self.disks, at, name, |name| is_disk(name, Path::new("/sys/block")));
@@ -91,8 +91,8 @@ pub(super) struct Networks {
     networks: Vec<Device<{ NETWORK.len() }>>,
 }
 
-impl Part for Networks {
-    fn read(&mut self, text: &[u8], out: &mut Out<'_, '_>) {
+impl KernelPart for Networks {
+    fn read(&mut self, text: &[u8], out: &mut KernelOutput<'_, '_>) {
         for (at, line) in lines(text).enumerate() {
             let Some(colon) = line.iter().position(|&byte| byte == b':') else { continue };
             let mut columns = [0; 12];

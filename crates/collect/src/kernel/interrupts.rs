@@ -1,6 +1,6 @@
 //! `/proc/interrupts`: how often each interrupt came, on all processors together.
 
-use super::{Out, Part};
+use super::{KernelOutput, KernelPart};
 use crate::kept_file::{lines, number, words};
 use crate::known;
 use crate::track::Track;
@@ -38,8 +38,8 @@ struct Name {
     track: Track,
 }
 
-impl Part for Interrupts {
-    fn read(&mut self, text: &[u8], out: &mut Out<'_, '_>) {
+impl KernelPart for Interrupts {
+    fn read(&mut self, text: &[u8], out: &mut KernelOutput<'_, '_>) {
         let mut all = lines(text);
         let processors = all.next().map_or(0, |header| words(header).count());
         self.names.iter_mut().for_each(|name| name.sum = 0);

@@ -1,15 +1,15 @@
 //! `/proc/stat`: what each processor did, switches, new tasks.
 
-use super::{Out, Part};
+use super::{KernelOutput, KernelPart};
 use crate::kept_file::{lines, number, numbers, words};
-use crate::known::{self, Known};
+use crate::known::{self, KnownMetric};
 use crate::track::Track;
 
 /// Ticks in a second: `USER_HZ`, which is the same on every machine that this runs on.
 const TICKS: f64 = 100.0;
 
 /// The columns of a processor's line, in order. What guests used is in the first two as well.
-const TIMES: [&Known; 8] = [
+const TIMES: [&KnownMetric; 8] = [
     known::SYS_USER_TIME,
     known::SYS_NICE_TIME,
     known::SYS_SYSTEM_TIME,
@@ -36,8 +36,8 @@ struct Processor {
     times: [Track; TIMES.len()],
 }
 
-impl Part for Processors {
-    fn read(&mut self, text: &[u8], out: &mut Out<'_, '_>) {
+impl KernelPart for Processors {
+    fn read(&mut self, text: &[u8], out: &mut KernelOutput<'_, '_>) {
         for line in lines(text) {
             let mut rest = words(line);
             let name = rest.next().unwrap_or_default();

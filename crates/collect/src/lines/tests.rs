@@ -3,20 +3,20 @@ use proptest::prelude::*;
 use super::*;
 
 const NOW: u64 = 5_000_000_000_000;
-const MOMENT: Moment =
-    Moment { now: Time::from_nanoseconds(NOW), unix_nanoseconds: 1_790_000_000_500_000_000 };
+const MOMENT: ReadTime =
+    ReadTime { now: Time::from_nanoseconds(NOW), unix_nanoseconds: 1_790_000_000_500_000_000 };
 
-fn later(seconds: u64) -> Moment {
+fn later(seconds: u64) -> ReadTime {
     let later = seconds * 1_000_000_000;
-    Moment { now: Time::from_nanoseconds(NOW + later), unix_nanoseconds: MOMENT.unix_nanoseconds + later }
+    ReadTime { now: Time::from_nanoseconds(NOW + later), unix_nanoseconds: MOMENT.unix_nanoseconds + later }
 }
 
 /// What was found, a line each: `metric unit samples node label value time-now`, or `! trouble`.
-fn told(taken: Taken<'_>) -> String {
+fn told(taken: ParsedItem<'_>) -> String {
     match taken {
-        Taken::Trouble(what) => format!("! {what}"),
-        Taken::Value { key, time, value } => {
-            let Key { metric, unit, samples, node, label } = key;
+        ParsedItem::Trouble(what) => format!("! {what}"),
+        ParsedItem::Value { key, time, value } => {
+            let SeriesKey { metric, unit, samples, node, label } = key;
             let since = time.nanoseconds() as i64 - NOW as i64;
             format!("{metric} {unit} {} {node:?} {label} {value} {since}", samples.name())
         }
@@ -24,9 +24,9 @@ fn told(taken: Taken<'_>) -> String {
 }
 
 fn read_pieces(pieces: &[&[u8]]) -> Vec<String> {
-    let mut lines = Lines::new(MOMENT.now);
+    let mut lines = LineReader::new(MOMENT.now);
     let mut found = Vec::new();
-    let mut take = |taken: Taken<'_>| found.push(told(taken));
+    let mut take = |taken: ParsedItem<'_>| found.push(told(taken));
     pieces.iter().for_each(|piece| lines.take(piece, MOMENT, &mut take));
     lines.end(MOMENT, &mut take);
     found
@@ -139,13 +139,13 @@ fn bytes_that_are_no_text_are_refused_and_the_next_line_is_read() {
 
 #[test]
 fn a_flood_is_kept_up_to_a_rate_and_the_rest_is_counted() {
-    let mut lines = Lines::new(MOMENT.now);
+    let mut lines = LineReader::new(MOMENT.now);
     let flood = "a program 1\n".repeat(25_000);
-    let mut count = |moment: Moment| {
+    let mut count = |moment: ReadTime| {
         let (mut kept, mut refused) = (0, 0);
         lines.take(flood.as_bytes(), moment, &mut |taken| match taken {
-            Taken::Value { .. } => kept += 1,
-            Taken::Trouble(what) => {
+            ParsedItem::Value { .. } => kept += 1,
+            ParsedItem::Trouble(what) => {
                 assert!(what.contains("10,000 a second"), "{what}");
                 refused += 1;
             }
@@ -161,7 +161,7 @@ fn a_flood_is_kept_up_to_a_rate_and_the_rest_is_counted() {
 proptest! {
     #[test]
     fn arbitrary_bytes_are_read(pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..3000), 0..8)) {
-        let mut lines = Lines::new(MOMENT.now);
+        let mut lines = LineReader::new(MOMENT.now);
         for piece in &pieces {
             lines.take(piece, MOMENT, &mut |_| ());
         }

@@ -6,14 +6,14 @@ use longpole_event::{SeriesNode, Time};
 
 use super::stat::Stat;
 use super::task_file::TaskFile;
-use super::thread::{COMMON, Glance, Thread, common, tracks};
-use super::{View, named};
+use super::thread::{COMMON, MemberThread, SchedulerReading, common, tracks};
+use super::{ProcessPoll, named};
 use crate::clock;
-use crate::known::{self, Known};
-use crate::track::{Look, Of, Track};
+use crate::known::{self, KnownMetric};
+use crate::track::{PollTime, Track, TrackSubject};
 
-const LEVELS: [&Known; 2] = [known::RESIDENT_MEMORY, known::PROCESS_THREADS];
-const IO: [(&Known, &[u8]); 6] = [
+const LEVELS: [&KnownMetric; 2] = [known::RESIDENT_MEMORY, known::PROCESS_THREADS];
+const IO: [(&KnownMetric, &[u8]); 6] = [
     (known::READ_BYTES, b"rchar:"),
     (known::WRITTEN_BYTES, b"wchar:"),
     (known::READ_CALLS, b"syscr:"),
@@ -29,7 +29,7 @@ pub(super) struct Member {
     pub(super) folder: PathBuf,
     stat: TaskFile,
     io: TaskFile,
-    threads: Vec<Thread>,
+    threads: Vec<MemberThread>,
     /// As the kernel counted them at the last look.
     thread_count: Option<u64>,
     /// It never had more than its first thread, so that its counts are that thread's.
@@ -69,7 +69,7 @@ impl Member {
 
     pub(super) fn add(&mut self, tid: u32) {
         self.is_single &= tid == self.pid;
-        self.threads.push(Thread::new(&self.folder.join("task"), tid));
+        self.threads.push(MemberThread::new(&self.folder.join("task"), tid));
     }
 
     /// Whether it has other threads than those that are known.
@@ -78,18 +78,18 @@ impl Member {
     }
 
     /// Looks at it and its threads; `false` when it has ended.
-    pub(super) fn look(&mut self, view: &mut View<'_, '_>) -> bool {
+    pub(super) fn look(&mut self, view: &mut ProcessPoll<'_, '_>) -> bool {
         let mut ran = Vec::new();
         self.threads.retain_mut(|thread| match thread.glance(view) {
-            Glance::Same => {
+            SchedulerReading::Same => {
                 thread.rested(view.look.now);
                 true
             }
-            Glance::Ran(counts) => {
+            SchedulerReading::Ran(counts) => {
                 ran.push((thread.tid, counts));
                 true
             }
-            Glance::Ended => {
+            SchedulerReading::Ended => {
                 thread.end(view);
                 false
             }
@@ -114,7 +114,7 @@ impl Member {
         true
     }
 
-    fn take(&mut self, stat: &Stat, is_first: bool, view: &mut View<'_, '_>) {
+    fn take(&mut self, stat: &Stat, is_first: bool, view: &mut ProcessPoll<'_, '_>) {
         let node = SeriesNode::Process { pid: self.pid };
         if self.thread_count.is_none() {
             let zero = view.zero(stat.start, is_first);
@@ -125,40 +125,40 @@ impl Member {
         }
         self.thread_count = Some(stat.threads);
         for ((track, known), value) in self.common.iter_mut().zip(COMMON).zip(common(stat)) {
-            track.put(Of { known, node, label: "" }, view.look, value, view.sink);
+            track.put(TrackSubject { known, node, label: "" }, view.look, value, view.sink);
         }
         let levels = [stat.resident_pages as f64 * self.page_bytes, stat.threads as f64];
         for ((track, known), value) in self.levels.iter_mut().zip(LEVELS).zip(levels) {
-            track.put(Of { known, node, label: "" }, view.look, value, view.sink);
+            track.put(TrackSubject { known, node, label: "" }, view.look, value, view.sink);
         }
         // Another user's program may be looked at, but not at its I/O.
         let Ok(text) = self.io.read(view.room, view.buffer) else { return };
         let values = IO.map(|(_, name)| named(text, name));
         for ((track, (known, _)), value) in self.io_tracks.iter_mut().zip(IO).zip(values) {
             if let Some(value) = value {
-                track.put(Of { known, node, label: "" }, view.look, value as f64, view.sink);
+                track.put(TrackSubject { known, node, label: "" }, view.look, value as f64, view.sink);
             }
         }
     }
 
     /// The first process has a number of every metric, if it is 0.
-    fn begin(&mut self, zero: Time, view: &mut View<'_, '_>) {
-        let look = Look { now: zero, before: None, is_last: false };
+    fn begin(&mut self, zero: Time, view: &mut ProcessPoll<'_, '_>) {
+        let look = PollTime { now: zero, before: None, is_last: false };
         let node = SeriesNode::Process { pid: self.pid };
         (self.common, self.io_tracks) = (tracks(None), tracks(None));
         let io = self.io_tracks.iter_mut().zip(IO.map(|(known, _)| known));
         for (track, known) in self.common.iter_mut().zip(COMMON).chain(io) {
-            track.put(Of { known, node, label: "" }, look, 0.0, view.sink);
+            track.put(TrackSubject { known, node, label: "" }, look, 0.0, view.sink);
         }
     }
 
     /// It has ended: what was seen last is written.
-    fn end(&mut self, view: &mut View<'_, '_>) {
+    fn end(&mut self, view: &mut ProcessPoll<'_, '_>) {
         let node = SeriesNode::Process { pid: self.pid };
         let io = self.io_tracks.iter_mut().zip(IO.map(|(known, _)| known));
         let levels = self.levels.iter_mut().zip(LEVELS);
         for (track, known) in self.common.iter_mut().zip(COMMON).chain(levels).chain(io) {
-            track.end(Of { known, node, label: "" }, view.look.before, view.sink);
+            track.end(TrackSubject { known, node, label: "" }, view.look.before, view.sink);
         }
         for thread in &mut self.threads {
             thread.end(view);

@@ -12,30 +12,30 @@ const MOST_KEPT: usize = 8192;
 
 /// Room for open files.
 #[derive(Clone, Debug)]
-pub(super) struct Room(Arc<AtomicUsize>);
+pub(super) struct OpenFileLimit(Arc<AtomicUsize>);
 
-impl Room {
+impl OpenFileLimit {
     /// Half of what this process may open: the rest is the recorder's.
-    pub(super) fn of_this_process() -> Room {
+    pub(super) fn of_this_process() -> OpenFileLimit {
         let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
         // SAFETY: the kernel writes into `limit` only.
         let failed = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) };
         let most = if failed == 0 { usize::try_from(limit.rlim_cur).unwrap_or(MOST_KEPT) / 2 } else { 0 };
-        Room(Arc::new(AtomicUsize::new(most.min(MOST_KEPT))))
+        OpenFileLimit(Arc::new(AtomicUsize::new(most.min(MOST_KEPT))))
     }
 
-    fn seat(&self) -> Option<Seat> {
+    fn slot(&self) -> Option<OpenFileSlot> {
         let less = |left: usize| left.checked_sub(1);
         let taken = self.0.try_update(Ordering::Relaxed, Ordering::Relaxed, less);
-        taken.is_ok().then(|| Seat(Arc::clone(&self.0)))
+        taken.is_ok().then(|| OpenFileSlot(Arc::clone(&self.0)))
     }
 }
 
 /// Room for one of them.
 #[derive(Debug)]
-struct Seat(Arc<AtomicUsize>);
+struct OpenFileSlot(Arc<AtomicUsize>);
 
-impl Drop for Seat {
+impl Drop for OpenFileSlot {
     fn drop(&mut self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
@@ -45,7 +45,7 @@ impl Drop for Seat {
 #[derive(Debug)]
 pub(super) struct TaskFile {
     path: PathBuf,
-    kept: Option<(KeptFile, Seat)>,
+    kept: Option<(KeptFile, OpenFileSlot)>,
 }
 
 impl TaskFile {
@@ -57,14 +57,14 @@ impl TaskFile {
     ///
     /// # Errors
     /// When the task has ended, or the file may not be read.
-    pub(super) fn read<'a>(&mut self, room: &Room, buffer: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
+    pub(super) fn read<'a>(&mut self, room: &OpenFileLimit, buffer: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
         if let Some((file, _)) = &self.kept {
             return file.read_record(buffer);
         }
         let file = KeptFile::open(&self.path)?;
         let text = file.read_record(buffer)?;
         // Without room it is opened again at the next look.
-        self.kept = room.seat().map(|seat| (file, seat));
+        self.kept = room.slot().map(|slot| (file, slot));
         Ok(text)
     }
 }
@@ -78,7 +78,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         std::fs::write(&path, "12").unwrap();
-        let room = Room(Arc::new(AtomicUsize::new(1)));
+        let room = OpenFileLimit(Arc::new(AtomicUsize::new(1)));
         let mut files = [TaskFile::new(path.clone()), TaskFile::new(path)];
         let mut buffer = Vec::new();
         for file in &mut files {

@@ -43,13 +43,13 @@ fn at(milliseconds: u64) -> Time {
 }
 
 /// Process 10 with its first thread, started by this process.
-fn program() -> (Folder, Process, Log) {
+fn program() -> (Folder, ProcessSource, Log) {
     let folder = Folder::new();
     let ours = std::process::id();
     folder.task("10", ours, 0, 1, "");
     folder.task("10/task/10", ours, 0, 1, "0 0 0\n");
     folder.children("10/task/10", "");
-    let mut process = Process::at(folder.path().to_owned());
+    let mut process = ProcessSource::at(folder.path().to_owned());
     process.watch(10, at(0));
     (folder, process, Log::new())
 }
@@ -117,7 +117,7 @@ fn what_ran_before_us_counts_from_the_first_look() {
     folder.task("10", 1, 5000, 1, "");
     folder.task("10/task/10", 1, 5000, 1, "9 0 1\n");
     folder.children("10/task/10", "");
-    let mut process = Process::at(folder.path().to_owned());
+    let mut process = ProcessSource::at(folder.path().to_owned());
     process.watch(10, at(0));
     let mut log = Log::new();
     process.look(at(1), &mut log.sink("process")).unwrap();

@@ -7,22 +7,22 @@ use longpole_event::{SeriesNode, Time};
 
 use super::stat::Stat;
 use super::task_file::TaskFile;
-use super::{TICK, View, named};
+use super::{ProcessPoll, TICK, named};
 use crate::kept_file::numbers;
-use crate::known::{self, Known};
-use crate::track::{Look, Of, Track};
+use crate::known::{self, KnownMetric};
+use crate::track::{PollTime, Track, TrackSubject};
 
 /// The kinds of switches stand in a file that is dear to read: at most this often.
 const SWITCHES_EVERY: Duration = Duration::from_millis(100);
 
 /// What the scheduler counts of every look.
-const SCHEDULER: [&Known; 3] = [known::RUN_TIME, known::RUN_QUEUE_TIME, known::CONTEXT_SWITCHES];
-const SWITCHES: [(&Known, &[u8]); 2] = [
+const SCHEDULER: [&KnownMetric; 3] = [known::RUN_TIME, known::RUN_QUEUE_TIME, known::CONTEXT_SWITCHES];
+const SWITCHES: [(&KnownMetric, &[u8]); 2] = [
     (known::VOLUNTARY_SWITCHES, b"voluntary_ctxt_switches:"),
     (known::INVOLUNTARY_SWITCHES, b"nonvoluntary_ctxt_switches:"),
 ];
 /// What a process and a thread have in common.
-pub(super) const COMMON: [&Known; 4] =
+pub(super) const COMMON: [&KnownMetric; 4] =
     [known::PAGE_FAULTS, known::MAJOR_PAGE_FAULTS, known::USER_TIME, known::SYSTEM_TIME];
 
 /// The values of [`COMMON`].
@@ -39,7 +39,7 @@ pub(super) fn tracks<const N: usize>(zero: Option<Time>) -> [Track; N] {
 
 /// What is remembered of a thread.
 #[derive(Debug)]
-pub(super) struct Thread {
+pub(super) struct MemberThread {
     pub(super) tid: u32,
     schedstat: TaskFile,
     stat: TaskFile,
@@ -57,7 +57,7 @@ pub(super) struct Thread {
 
 /// What a look at the scheduler's counts of a thread told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Glance {
+pub(super) enum SchedulerReading {
     /// It has not run since the last look.
     Same,
     /// It has, and these are the counts.
@@ -66,10 +66,10 @@ pub(super) enum Glance {
     Ended,
 }
 
-impl Thread {
-    pub(super) fn new(task: &Path, tid: u32) -> Thread {
+impl MemberThread {
+    pub(super) fn new(task: &Path, tid: u32) -> MemberThread {
         let file = |name: &str| TaskFile::new(task.join(format!("{tid}/{name}")));
-        Thread {
+        MemberThread {
             tid,
             schedstat: file("schedstat"),
             stat: file("stat"),
@@ -85,18 +85,18 @@ impl Thread {
     }
 
     /// Whether it has run.
-    pub(super) fn glance(&mut self, view: &mut View<'_, '_>) -> Glance {
-        let Ok(text) = self.schedstat.read(view.room, view.buffer) else { return Glance::Ended };
+    pub(super) fn glance(&mut self, view: &mut ProcessPoll<'_, '_>) -> SchedulerReading {
+        let Ok(text) = self.schedstat.read(view.room, view.buffer) else { return SchedulerReading::Ended };
         let mut counts = [0; 3];
         counts.iter_mut().zip(numbers(text)).for_each(|(count, value)| *count = value);
         match self.seen {
-            Some(seen) if seen == counts && !view.look.is_last => Glance::Same,
-            _ => Glance::Ran(counts),
+            Some(seen) if seen == counts && !view.look.is_last => SchedulerReading::Same,
+            _ => SchedulerReading::Ran(counts),
         }
     }
 
     /// The thread's own file.
-    pub(super) fn stat(&mut self, view: &mut View<'_, '_>) -> Option<Stat> {
+    pub(super) fn stat(&mut self, view: &mut ProcessPoll<'_, '_>) -> Option<Stat> {
         Stat::parse(self.stat.read(view.room, view.buffer).ok()?)
     }
 
@@ -108,7 +108,13 @@ impl Thread {
     }
 
     /// Takes the counts of a look at which it had run.
-    pub(super) fn take(&mut self, counts: [u64; 3], stat: &Stat, is_first: bool, view: &mut View<'_, '_>) {
+    pub(super) fn take(
+        &mut self,
+        counts: [u64; 3],
+        stat: &Stat,
+        is_first: bool,
+        view: &mut ProcessPoll<'_, '_>,
+    ) {
         if self.seen.is_none() {
             let zero = view.zero(stat.start, is_first);
             (self.scheduler, self.common, self.switches) = (tracks(zero), tracks(zero), tracks(zero));
@@ -118,15 +124,15 @@ impl Thread {
         let [run, ready, switches] = counts.map(|count| count as f64);
         let values = [run / 1e9, ready / 1e9, switches];
         for ((track, known), value) in self.scheduler.iter_mut().zip(SCHEDULER).zip(values) {
-            track.put(Of { known, node, label: "" }, view.look, value, view.sink);
+            track.put(TrackSubject { known, node, label: "" }, view.look, value, view.sink);
         }
         for ((track, known), value) in self.common.iter_mut().zip(COMMON).zip(common(stat)) {
-            track.put(Of { known, node, label: "" }, view.look, value, view.sink);
+            track.put(TrackSubject { known, node, label: "" }, view.look, value, view.sink);
         }
         self.take_switches(view);
     }
 
-    fn take_switches(&mut self, view: &mut View<'_, '_>) {
+    fn take_switches(&mut self, view: &mut ProcessPoll<'_, '_>) {
         let now = view.look.now;
         let since = |time: Time| now.nanoseconds().saturating_sub(time.nanoseconds());
         let is_due = self.switches_read.is_none_or(|read| since(read) >= SWITCHES_EVERY.as_nanos() as u64);
@@ -136,11 +142,11 @@ impl Thread {
         }
         let Ok(text) = self.status.read(view.room, view.buffer) else { return };
         let values = SWITCHES.map(|(_, name)| named(text, name));
-        let look = Look { before: self.switches_known, ..view.look };
+        let look = PollTime { before: self.switches_known, ..view.look };
         let node = SeriesNode::Thread { tid: self.tid };
         for ((track, (known, _)), value) in self.switches.iter_mut().zip(SWITCHES).zip(values) {
             if let Some(value) = value {
-                track.put(Of { known, node, label: "" }, look, value as f64, view.sink);
+                track.put(TrackSubject { known, node, label: "" }, look, value as f64, view.sink);
             }
         }
         (self.switches_known, self.switches_read) = (Some(now), Some(now));
@@ -148,14 +154,14 @@ impl Thread {
     }
 
     /// It has ended: what was seen last is written.
-    pub(super) fn end(&mut self, view: &mut View<'_, '_>) {
+    pub(super) fn end(&mut self, view: &mut ProcessPoll<'_, '_>) {
         let node = SeriesNode::Thread { tid: self.tid };
         let own = self.scheduler.iter_mut().zip(SCHEDULER).chain(self.common.iter_mut().zip(COMMON));
         for (track, known) in own {
-            track.end(Of { known, node, label: "" }, view.look.before, view.sink);
+            track.end(TrackSubject { known, node, label: "" }, view.look.before, view.sink);
         }
         for (track, (known, _)) in self.switches.iter_mut().zip(SWITCHES) {
-            track.end(Of { known, node, label: "" }, self.switches_known, view.sink);
+            track.end(TrackSubject { known, node, label: "" }, self.switches_known, view.sink);
         }
     }
 }

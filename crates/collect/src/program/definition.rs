@@ -4,33 +4,33 @@ use std::io;
 use std::sync::atomic::AtomicU8;
 use std::sync::atomic::Ordering::Relaxed;
 
-use longpole_event::{Samples, SeriesNode};
-use longpole_runtime::interface::series::Slot;
+use longpole_event::{SeriesKind, SeriesNode};
+use longpole_runtime::interface::series::SeriesSlot;
 
-use crate::sink::Key;
+use crate::sink::SeriesKey;
 
 /// What a series is, as it was when it was first seen: whoever changes it later is not heard.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Definition {
+pub(super) struct ProgramSeriesDefinition {
     pub(super) metric: String,
     unit: String,
     label: String,
-    pub(super) samples: Samples,
+    pub(super) samples: SeriesKind,
     node: SeriesNode,
 }
 
-impl Definition {
+impl ProgramSeriesDefinition {
     /// Reads a slot, or says what is wrong with it.
-    pub(super) fn read(slot: &Slot) -> Result<Definition, String> {
+    pub(super) fn read(slot: &SeriesSlot) -> Result<ProgramSeriesDefinition, String> {
         let metric = text(&slot.name);
         if !is_name(&metric) {
             return Err(format!("`{}` is no name of a metric", metric.escape_debug()));
         }
         let wrong = |what: &str| format!("`{metric}` has no {what}");
         let samples = match slot.samples.load(Relaxed) {
-            0 => Samples::Gauge,
-            1 => Samples::Counter,
-            2 => Samples::Amount,
+            0 => SeriesKind::Gauge,
+            1 => SeriesKind::Counter,
+            2 => SeriesKind::Amount,
             _ => return Err(wrong("known way to read its numbers")),
         };
         let node = match (slot.node.load(Relaxed), slot.id.load(Relaxed)) {
@@ -40,12 +40,18 @@ impl Definition {
             (3, tid) if tid != 0 => SeriesNode::Thread { tid },
             _ => return Err(wrong("known node")),
         };
-        Ok(Definition { unit: printable(&slot.unit), label: printable(&slot.label), metric, samples, node })
+        Ok(ProgramSeriesDefinition {
+            unit: printable(&slot.unit),
+            label: printable(&slot.label),
+            metric,
+            samples,
+            node,
+        })
     }
 
-    pub(super) fn key(&self) -> Key<'_> {
-        let Definition { metric, unit, label, samples, node } = self;
-        Key { metric, unit, samples: *samples, node: *node, label }
+    pub(super) fn key(&self) -> SeriesKey<'_> {
+        let ProgramSeriesDefinition { metric, unit, label, samples, node } = self;
+        SeriesKey { metric, unit, samples: *samples, node: *node, label }
     }
 
     /// Whether the process or thread is gone.
@@ -60,7 +66,7 @@ impl Definition {
     }
 
     /// Whether the numbers of both would be one series.
-    pub(super) fn is_same_series(&self, other: &Definition) -> bool {
+    pub(super) fn is_same_series(&self, other: &ProgramSeriesDefinition) -> bool {
         (&self.metric, self.node, &self.label) == (&other.metric, other.node, &other.label)
     }
 }

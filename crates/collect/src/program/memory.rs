@@ -7,32 +7,32 @@ use std::os::unix::ffi::OsStringExt;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
-use super::door::Door;
+use super::memory_socket::MemorySocket;
 use longpole_runtime::interface::series::{self as layout, FILE, MAGIC, VARIABLE, VERSION};
 
 /// A file without a name in any folder, mapped. It can neither shrink nor grow: a program that would cut it off would
 /// end the recorder.
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(super) struct MappedSeriesMemory {
     /// Closed before the descriptor that is handed out there; none where the system has no such sockets.
-    _door: Option<Door>,
+    _door: Option<MemorySocket>,
     place: String,
     _descriptor: OwnedFd,
-    base: NonNull<layout::Memory>,
+    base: NonNull<layout::SeriesMemory>,
 }
 
 // SAFETY: the mapping belongs to no thread, and all its words are atomic.
-unsafe impl Send for Memory {}
+unsafe impl Send for MappedSeriesMemory {}
 
-impl Memory {
+impl MappedSeriesMemory {
     /// Makes it, empty.
     ///
     /// # Errors
     /// Where the system has no such files, or no room.
-    pub(super) fn new() -> io::Result<Memory> {
+    pub(super) fn new() -> io::Result<MappedSeriesMemory> {
         let descriptor = sealed_file()?;
         let access = libc::PROT_READ | libc::PROT_WRITE;
-        let bytes = size_of::<layout::Memory>();
+        let bytes = size_of::<layout::SeriesMemory>();
         let (none, file) = (std::ptr::null_mut(), descriptor.as_raw_fd());
         // SAFETY: a new mapping at an address of the kernel's choice; the file is as long as the mapping.
         let base = unsafe { libc::mmap(none, bytes, access, libc::MAP_SHARED, file, 0) };
@@ -43,8 +43,8 @@ impl Memory {
         let path = format!("/proc/{}/fd/{file}", std::process::id());
         let name = format!("longpole-series-{}-{file}", std::process::id());
         let place = format!("{path}:{name}:{}", secret()?);
-        let door = Door::open(&name, place.clone(), file).ok();
-        let memory = Memory { _door: door, place, _descriptor: descriptor, base };
+        let door = MemorySocket::open(&name, place.clone(), file).ok();
+        let memory = MappedSeriesMemory { _door: door, place, _descriptor: descriptor, base };
         let header = &memory.words().header;
         header.recorder.store(std::process::id(), Relaxed);
         header.size.store(u32::try_from(bytes).expect("about a megabyte"), Relaxed);
@@ -59,16 +59,16 @@ impl Memory {
     }
 
     /// All of it. Other processes write there whatever they like.
-    pub(super) fn words(&self) -> &layout::Memory {
+    pub(super) fn words(&self) -> &layout::SeriesMemory {
         // SAFETY: the mapping is page-aligned, as long as this, and lives as long as `self`; all words are atomic.
         unsafe { self.base.as_ref() }
     }
 }
 
-impl Drop for Memory {
+impl Drop for MappedSeriesMemory {
     fn drop(&mut self) {
         // SAFETY: nobody borrows from the mapping any more.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), size_of::<layout::Memory>()) };
+        unsafe { libc::munmap(self.base.as_ptr().cast(), size_of::<layout::SeriesMemory>()) };
     }
 }
 
@@ -85,7 +85,7 @@ fn secret() -> io::Result<String> {
 
 fn sealed_file() -> io::Result<OwnedFd> {
     let check = |result: libc::c_int| if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) };
-    let length = i64::try_from(size_of::<layout::Memory>()).expect("about a megabyte");
+    let length = i64::try_from(size_of::<layout::SeriesMemory>()).expect("about a megabyte");
     let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
     // SAFETY: the name is a terminated text; the kernel makes the descriptor.
     unsafe {

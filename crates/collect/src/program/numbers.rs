@@ -1,12 +1,12 @@
 //! From what a slot holds at each look to the numbers of its series.
 
-use longpole_event::{Samples, Time};
-use longpole_runtime::interface::series::{Slot, UNSET};
+use longpole_event::{SeriesKind, Time};
+use longpole_runtime::interface::series::{SeriesSlot, UNSET};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 /// What a slot holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Held {
+pub(super) enum SlotValue {
     /// Neither set nor added to.
     Nothing,
     /// What was added, never set: it grew from zero.
@@ -15,16 +15,16 @@ pub(super) enum Held {
     Set(f64),
 }
 
-impl Held {
+impl SlotValue {
     /// Looks at a slot.
-    pub(super) fn by(slot: &Slot) -> Held {
+    pub(super) fn by(slot: &SeriesSlot) -> SlotValue {
         // In this order a value is never seen with an older count than the one that it was made with.
         let value = slot.value.load(Acquire);
         let count = slot.count.load(Relaxed) as f64;
         match value {
-            UNSET if count == 0.0 => Held::Nothing,
-            UNSET => Held::Added(count),
-            bits => Held::Set(f64::from_bits(bits) + count),
+            UNSET if count == 0.0 => SlotValue::Nothing,
+            UNSET => SlotValue::Added(count),
+            bits => SlotValue::Set(f64::from_bits(bits) + count),
         }
     }
 }
@@ -37,8 +37,8 @@ impl Held {
 /// gauge            3    3    8    8     numbers: 3 at the second look, 8 at the fourth
 /// ```
 #[derive(Debug)]
-pub(super) struct Numbers {
-    samples: Samples,
+pub(super) struct SlotNumbers {
+    samples: SeriesKind,
     created: Time,
     /// What it held at the last look.
     held: Option<f64>,
@@ -48,20 +48,20 @@ pub(super) struct Numbers {
     given: Option<Time>,
 }
 
-impl Numbers {
-    pub(super) fn new(samples: Samples, created: Time) -> Numbers {
-        Numbers { samples, created, held: None, looked: created, given: None }
+impl SlotNumbers {
+    pub(super) fn new(samples: SeriesKind, created: Time) -> SlotNumbers {
+        SlotNumbers { samples, created, held: None, looked: created, given: None }
     }
 
     /// The numbers that a look gives, in order. The last look gives the total of a counter that never changed.
-    pub(super) fn look(&mut self, now: Time, held: Held, is_last: bool, mut put: impl FnMut(Time, f64)) {
+    pub(super) fn look(&mut self, now: Time, held: SlotValue, is_last: bool, mut put: impl FnMut(Time, f64)) {
         let looked = std::mem::replace(&mut self.looked, now);
-        let is_gauge = self.samples == Samples::Gauge;
+        let is_gauge = self.samples == SeriesKind::Gauge;
         let total = match held {
-            Held::Added(total) | Held::Set(total) => total,
+            SlotValue::Added(total) | SlotValue::Set(total) => total,
             // Added to, it can come back to zero; a counter that nobody added to is known to be zero in the end.
-            Held::Nothing if self.held.is_some() || (is_last && !is_gauge) => 0.0,
-            Held::Nothing => return,
+            SlotValue::Nothing if self.held.is_some() || (is_last && !is_gauge) => 0.0,
+            SlotValue::Nothing => return,
         };
         let before = self.held.replace(total);
         if is_gauge {
@@ -71,7 +71,7 @@ impl Numbers {
             return;
         }
         // The first total that is set is only where it begins.
-        let begin = before.or((!matches!(held, Held::Set(_))).then_some(0.0));
+        let begin = before.or((!matches!(held, SlotValue::Set(_))).then_some(0.0));
         if begin != Some(total) || is_last {
             self.grown(looked, now, begin, total, &mut put);
             self.given = Some(now);
@@ -88,7 +88,7 @@ impl Numbers {
         total: f64,
         put: &mut impl FnMut(Time, f64),
     ) {
-        let is_counter = self.samples == Samples::Counter;
+        let is_counter = self.samples == SeriesKind::Counter;
         let Some(begin) = begin else {
             return put(now, if is_counter { total } else { 0.0 });
         };
@@ -109,9 +109,9 @@ mod tests {
     use super::*;
 
     /// The numbers of a slot made at 1 and looked at at 10, 20, ...; the last look is the last.
-    fn numbers(samples: Samples, looks: &[Held]) -> Vec<(u64, f64)> {
+    fn numbers(samples: SeriesKind, looks: &[SlotValue]) -> Vec<(u64, f64)> {
         let at = Time::from_nanoseconds;
-        let mut numbers = Numbers::new(samples, at(1));
+        let mut numbers = SlotNumbers::new(samples, at(1));
         let mut given = Vec::new();
         for (index, &held) in looks.iter().enumerate() {
             let now = at(10 * (index as u64 + 1));
@@ -121,35 +121,42 @@ mod tests {
         given
     }
 
-    const NOTHING: Held = Held::Nothing;
+    const NOTHING: SlotValue = SlotValue::Nothing;
 
     #[test]
     fn a_counter_grows_between_the_looks_that_saw_it_grow() {
-        let added = |total| Held::Added(total);
+        let added = |total| SlotValue::Added(total);
         let looks = [NOTHING, NOTHING, added(7.0), added(9.0), added(9.0), added(9.0), added(10.0)];
         let expected = [(1, 0.0), (20, 0.0), (30, 7.0), (40, 9.0), (60, 9.0), (70, 10.0)];
-        assert_eq!(numbers(Samples::Counter, &looks), expected);
+        assert_eq!(numbers(SeriesKind::Counter, &looks), expected);
         let amounts = [(1, 0.0), (20, 0.0), (30, 7.0), (40, 2.0), (60, 0.0), (70, 1.0)];
-        assert_eq!(numbers(Samples::Amount, &looks), amounts);
+        assert_eq!(numbers(SeriesKind::Amount, &looks), amounts);
     }
 
     #[test]
     fn a_counter_that_never_changed_is_zero_all_along() {
-        assert_eq!(numbers(Samples::Counter, &[NOTHING; 3]), [(1, 0.0), (20, 0.0), (30, 0.0)]);
-        assert_eq!(numbers(Samples::Gauge, &[NOTHING; 3]), []);
+        assert_eq!(numbers(SeriesKind::Counter, &[NOTHING; 3]), [(1, 0.0), (20, 0.0), (30, 0.0)]);
+        assert_eq!(numbers(SeriesKind::Gauge, &[NOTHING; 3]), []);
     }
 
     #[test]
     fn a_counter_that_is_set_begins_at_its_first_total() {
-        let set = |total| Held::Set(total);
+        let set = |total| SlotValue::Set(total);
         let looks = [set(500.0), set(500.0), set(530.0)];
-        assert_eq!(numbers(Samples::Counter, &looks), [(10, 500.0), (20, 500.0), (30, 530.0)]);
-        assert_eq!(numbers(Samples::Amount, &looks), [(10, 0.0), (20, 0.0), (30, 30.0)]);
+        assert_eq!(numbers(SeriesKind::Counter, &looks), [(10, 500.0), (20, 500.0), (30, 530.0)]);
+        assert_eq!(numbers(SeriesKind::Amount, &looks), [(10, 0.0), (20, 0.0), (30, 30.0)]);
     }
 
     #[test]
     fn a_gauge_is_told_when_it_changes_and_comes_back_to_zero() {
-        let looks = [NOTHING, Held::Added(3.0), Held::Added(3.0), NOTHING, Held::Set(-1.0), Held::Set(-1.0)];
-        assert_eq!(numbers(Samples::Gauge, &looks), [(20, 3.0), (40, 0.0), (50, -1.0)]);
+        let looks = [
+            NOTHING,
+            SlotValue::Added(3.0),
+            SlotValue::Added(3.0),
+            NOTHING,
+            SlotValue::Set(-1.0),
+            SlotValue::Set(-1.0),
+        ];
+        assert_eq!(numbers(SeriesKind::Gauge, &looks), [(20, 3.0), (40, 0.0), (50, -1.0)]);
     }
 }

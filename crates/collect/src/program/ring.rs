@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use longpole_event::Time;
-use longpole_runtime::interface::series::{ENTRIES, Memory};
+use longpole_runtime::interface::series::{ENTRIES, SeriesMemory};
 
 use crate::sink::Sink;
 
@@ -12,7 +12,7 @@ const PATIENCE_NANOSECONDS: u64 = 1_000_000_000;
 
 /// How far the ring was read. What the memory says of that is for the writers, and not believed.
 #[derive(Debug, Default)]
-pub(super) struct Ring {
+pub(super) struct SeriesRing {
     taken: u64,
     /// Since when the next entry is waited for.
     waiting: Option<Time>,
@@ -20,22 +20,22 @@ pub(super) struct Ring {
 
 /// A value with its time.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Sample {
+pub(super) struct RingSample {
     /// Of which slot, as it says.
     pub(super) slot: usize,
     pub(super) time: Time,
     pub(super) value: f64,
 }
 
-impl Ring {
+impl SeriesRing {
     /// Takes what there is, at most as much as there is room for.
     pub(super) fn take(
         &mut self,
-        memory: &Memory,
+        memory: &SeriesMemory,
         now: Time,
         is_last: bool,
         sink: &mut Sink<'_>,
-    ) -> Vec<Sample> {
+    ) -> Vec<RingSample> {
         let tickets = memory.header.tickets.0.load(Acquire);
         let mut samples = Vec::new();
         if tickets.wrapping_sub(self.taken) > ENTRIES as u64 {
@@ -45,7 +45,7 @@ impl Ring {
         while self.taken != tickets {
             let entry = &memory.entries[self.taken as usize % ENTRIES];
             if entry.sequence.load(Acquire) == self.taken.wrapping_add(1) {
-                samples.push(Sample {
+                samples.push(RingSample {
                     slot: usize::try_from(entry.slot.load(Relaxed)).unwrap_or(usize::MAX),
                     time: Time::from_nanoseconds(entry.time.load(Relaxed)),
                     value: f64::from_bits(entry.value.load(Relaxed)),

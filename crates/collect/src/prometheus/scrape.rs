@@ -3,13 +3,13 @@
 use std::io::Read;
 use std::time::Duration;
 
-use longpole_event::{Samples, Time};
+use longpole_event::{SeriesKind, Time};
 use ureq::Agent;
 use ureq::http::StatusCode;
 
 use crate::clock;
 use crate::exposition::{Exposition, Faults};
-use crate::lines::Taken;
+use crate::lines::ParsedItem;
 
 /// Bytes of a page.
 const MOST_BYTES: u64 = 64 << 20;
@@ -18,8 +18,8 @@ const ACCEPT: &str = "text/plain;version=0.0.4, application/openmetrics-text;ver
 
 /// What a scrape gave.
 #[derive(Debug, Default)]
-pub(super) struct Page {
-    pub(super) values: Vec<Value>,
+pub(super) struct ScrapedPage {
+    pub(super) values: Vec<ScrapedValue>,
     pub(super) troubles: Vec<String>,
     /// It is the one at the end.
     pub(super) is_last: bool,
@@ -27,10 +27,10 @@ pub(super) struct Page {
 
 /// A value, on its way to the collection's thread.
 #[derive(Debug)]
-pub(super) struct Value {
+pub(super) struct ScrapedValue {
     pub(super) metric: String,
     pub(super) unit: String,
-    pub(super) samples: Samples,
+    pub(super) samples: SeriesKind,
     pub(super) label: String,
     pub(super) time: Time,
     pub(super) value: f64,
@@ -58,15 +58,15 @@ impl Scraper {
     }
 
     /// The page as it is now.
-    pub(super) fn scrape(&mut self, timeout: Duration) -> Page {
-        let mut page = Page::default();
+    pub(super) fn scrape(&mut self, timeout: Duration) -> ScrapedPage {
+        let mut page = ScrapedPage::default();
         if let Err(what) = self.read(timeout, &mut page) {
             page.troubles.push(what);
         }
         page
     }
 
-    fn read(&mut self, timeout: Duration, page: &mut Page) -> Result<(), String> {
+    fn read(&mut self, timeout: Duration, page: &mut ScrapedPage) -> Result<(), String> {
         let request = self.agent.get(&self.url).header("Accept", ACCEPT);
         let answer = request.config().timeout_global(Some(timeout)).build().call();
         let mut answer = answer.map_err(describe)?;
@@ -95,10 +95,10 @@ impl Scraper {
     }
 }
 
-impl Page {
-    fn take(&mut self, taken: Taken<'_>) {
+impl ScrapedPage {
+    fn take(&mut self, taken: ParsedItem<'_>) {
         match taken {
-            Taken::Value { key, time, value } => self.values.push(Value {
+            ParsedItem::Value { key, time, value } => self.values.push(ScrapedValue {
                 metric: key.metric.to_owned(),
                 unit: key.unit.to_owned(),
                 samples: key.samples,
@@ -106,7 +106,7 @@ impl Page {
                 time,
                 value,
             }),
-            Taken::Trouble(what) => self.troubles.push(what.to_owned()),
+            ParsedItem::Trouble(what) => self.troubles.push(what.to_owned()),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! A log for tests: what was put is read back from the file.
 
 use longpole_event::{Decoder, EventKind, Record, SeriesNode, Time};
-use longpole_recording::{LogBuilder, LogReader, LogWriter, OutsideAccount, Tables};
+use longpole_recording::{DefinitionTables, LogBuilder, LogReader, LogWriter, OutsideAccount};
 
-use super::{Ledger, Sink};
+use super::{Sink, SourceLedger};
 
 /// A value, read back.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +26,7 @@ impl Value {
 pub(crate) struct Log {
     folder: tempfile::TempDir,
     builder: std::cell::RefCell<LogBuilder>,
-    ledger: Ledger,
+    ledger: SourceLedger,
     broken: Option<longpole_recording::Error>,
 }
 
@@ -35,7 +35,7 @@ impl Log {
         let folder = tempfile::tempdir().unwrap();
         let writer = LogWriter::create(&folder.path().join("series.log")).unwrap();
         let builder = LogBuilder::new(writer).into();
-        Log { folder, builder, ledger: Ledger::default(), broken: None }
+        Log { folder, builder, ledger: SourceLedger::default(), broken: None }
     }
 
     /// Takes the values of a collector of this name.
@@ -47,7 +47,7 @@ impl Log {
     pub(crate) fn values(&self) -> Vec<Value> {
         self.builder.borrow_mut().flush().unwrap();
         let mut reader = LogReader::open(&self.folder.path().join("series.log")).unwrap();
-        let (mut tables, mut values) = (Tables::default(), Vec::new());
+        let (mut tables, mut values) = (DefinitionTables::default(), Vec::new());
         while let Some(chunk) = reader.next_chunk().unwrap() {
             for record in Decoder::new(chunk.bytes) {
                 let event = match record.unwrap() {
@@ -86,7 +86,7 @@ impl Log {
 }
 
 /// A look at a time in nanoseconds, after one at another.
-pub(crate) fn look(before: Option<u64>, now: u64) -> crate::track::Look {
+pub(crate) fn look(before: Option<u64>, now: u64) -> crate::track::PollTime {
     let before = before.map(Time::from_nanoseconds);
-    crate::track::Look { now: Time::from_nanoseconds(now), before, is_last: false }
+    crate::track::PollTime { now: Time::from_nanoseconds(now), before, is_last: false }
 }

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use longpole_collect::{Choice, Collection, Options};
+use longpole_collect::{CollectionOptions, SeriesCollection, SeriesSourceChoice};
 use longpole_event::{Decoder, EventKind, Record, SeriesNode, Time};
-use longpole_recording::{LogBuilder, LogReader, LogWriter, OutsideAccount, Tables};
+use longpole_recording::{DefinitionTables, LogBuilder, LogReader, LogWriter, OutsideAccount};
 
 /// A series, read back.
 #[derive(Debug)]
@@ -45,16 +45,16 @@ impl Collected {
 
 /// Collects what is asked for until `during` has ended.
 #[allow(dead_code, reason = "not every test is without a program")]
-pub fn collect(choice: Choice, during: impl FnOnce()) -> Collected {
+pub fn collect(choice: SeriesSourceChoice, during: impl FnOnce()) -> Collected {
     collect_of(choice, None, during)
 }
 
 /// Collects what is asked for, with the process of this pid as the program, until `during` has ended.
-pub fn collect_of(choice: Choice, pid: Option<u32>, during: impl FnOnce()) -> Collected {
+pub fn collect_of(choice: SeriesSourceChoice, pid: Option<u32>, during: impl FnOnce()) -> Collected {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("series.log");
-    let options = Options { choices: vec![choice], interval: Duration::from_millis(10) };
-    let collection = Collection::start(&options, LogBuilder::new(LogWriter::create(&path).unwrap()));
+    let options = CollectionOptions { choices: vec![choice], interval: Duration::from_millis(10) };
+    let collection = SeriesCollection::start(&options, LogBuilder::new(LogWriter::create(&path).unwrap()));
     if let Some(pid) = pid {
         collection.program(pid);
     }
@@ -67,7 +67,7 @@ pub fn collect_of(choice: Choice, pid: Option<u32>, during: impl FnOnce()) -> Co
 }
 
 fn read_back(path: &Path) -> Vec<Series> {
-    let (mut tables, mut events) = (Tables::default(), Vec::new());
+    let (mut tables, mut events) = (DefinitionTables::default(), Vec::new());
     let mut reader = LogReader::open(path).unwrap();
     while let Some(chunk) = reader.next_chunk().unwrap() {
         for record in Decoder::new(chunk.bytes) {
@@ -77,7 +77,7 @@ fn read_back(path: &Path) -> Vec<Series> {
             }
         }
     }
-    let read = |series: &longpole_event::Series| Series {
+    let read = |series: &longpole_event::SeriesDefinition| Series {
         metric: tables.text(series.name).to_owned(),
         unit: tables.text(series.unit).to_owned(),
         samples: series.samples.name(),

@@ -2,12 +2,13 @@
 
 use std::fmt;
 
-use super::tag;
+use super::tag::{self, extended};
 use crate::id::{CallId, FrameId, ModuleId, PrimitiveId, ProcessId, SeriesId, StackId, TextId, ThreadId};
 use crate::record::{
-    Blocking, Call, Callee, Event, EventKind, File, FileKind, Frame, LossKind, Module, ModuleKind, Primitive,
-    PrimitiveKind, Process, Record, Samples, Series, SeriesNode, Stack, Symbol, SymbolPlace, Thread,
-    Variable, Waker, Word,
+    Blocking, CallDefinition, Callee, Event, EventKind, FileDefinition, FileKind, FrameDefinition, LossKind,
+    ModuleDefinition, ModuleKind, Primitive, PrimitiveKind, ProcessDefinition, Record, SeriesDefinition,
+    SeriesKind, SeriesNode, StackDefinition, Symbol, SymbolPlace, ThreadDefinition, VariableDefinition,
+    Waker, WordDefinition,
 };
 use crate::time::Time;
 
@@ -48,6 +49,7 @@ pub struct Decoder<'a> {
     offset: usize,
     start: usize,
     previous: u64,
+    unknown: u64,
 }
 
 type Result<T> = std::result::Result<T, DecodeError>;
@@ -56,33 +58,52 @@ impl<'a> Decoder<'a> {
     /// A decoder at the start of a block.
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Self {
-        Decoder { bytes, offset: 0, start: 0, previous: 0 }
+        Decoder { bytes, offset: 0, start: 0, previous: 0, unknown: 0 }
     }
 
-    fn record(&mut self) -> Result<Record> {
+    /// Events so far of kinds that a later version writes; they are passed over.
+    #[must_use]
+    pub fn unknown(&self) -> u64 {
+        self.unknown
+    }
+
+    fn record(&mut self) -> Result<Option<Record>> {
         let byte = self.byte()?;
         let flags = byte >> tag::KIND_BITS;
-        Ok(match byte & tag::KIND_MASK {
+        match byte & tag::KIND_MASK {
+            tag::EXTENDED => self.extended(flags),
+            kind => self.plain(kind, flags).map(Some),
+        }
+    }
+
+    fn plain(&mut self, kind: u8, flags: u8) -> Result<Record> {
+        Ok(match kind {
             tag::TEXT => Record::Text(self.text()?),
-            tag::MODULE => Record::Module(Module {
+            tag::MODULE => Record::Module(ModuleDefinition {
                 kind: self.choose(MODULE_KINDS, flags, "module kind")?,
                 path: TextId(self.id()?),
                 build_id: self.slice()?.to_vec(),
                 process: self.optional()?.map(ProcessId),
             }),
-            tag::FRAME => Record::Frame(Frame { module: ModuleId(self.id()?), address: self.number()? }),
-            tag::STACK => {
-                Record::Stack(Stack { caller: self.optional()?.map(StackId), frame: FrameId(self.id()?) })
+            tag::FRAME => {
+                Record::Frame(FrameDefinition { module: ModuleId(self.id()?), address: self.number()? })
             }
-            tag::CALL => Record::Call(Call {
+            tag::STACK => Record::Stack(StackDefinition {
+                caller: self.optional()?.map(StackId),
+                frame: FrameId(self.id()?),
+            }),
+            tag::CALL => Record::Call(CallDefinition {
                 file: self.choose(FILE_KINDS, flags, "file kind")?,
                 number: (i64::from(self.id()?) - 1) as i32,
                 arguments: [self.number()?, self.number()?, self.number()?],
             }),
-            tag::PROCESS => {
-                Record::Process(Process { pid: self.id()?, parent: self.optional()?.map(ProcessId) })
+            tag::PROCESS => Record::Process(ProcessDefinition {
+                pid: self.id()?,
+                parent: self.optional()?.map(ProcessId),
+            }),
+            tag::THREAD => {
+                Record::Thread(ThreadDefinition { process: ProcessId(self.id()?), tid: self.id()? })
             }
-            tag::THREAD => Record::Thread(Thread { process: ProcessId(self.id()?), tid: self.id()? }),
             tag::SERIES => {
                 let samples = self.choose(SAMPLES, flags, "way to read values")?;
                 let (name, unit) = (TextId(self.id()?), TextId(self.id()?));
@@ -93,16 +114,16 @@ impl<'a> Decoder<'a> {
                     (_, tid) => SeriesNode::Thread { tid },
                 };
                 let (label, collector) = (TextId(self.id()?), TextId(self.id()?));
-                Record::Series(Series { name, unit, samples, node, label, collector })
+                Record::Series(SeriesDefinition { name, unit, samples, node, label, collector })
             }
             tag::SYMBOL => Record::Symbol(self.symbol(flags)?),
-            tag::WORD => Record::Word(Word {
+            tag::WORD => Record::Word(WordDefinition {
                 process: ProcessId(self.id()?),
                 address: self.number()?,
                 module: ModuleId(self.id()?),
                 file_address: self.number()?,
             }),
-            tag::VARIABLE => Record::Variable(Variable {
+            tag::VARIABLE => Record::Variable(VariableDefinition {
                 module: ModuleId(self.id()?),
                 file_address: self.number()?,
                 name: TextId(self.id()?),
@@ -111,7 +132,7 @@ impl<'a> Decoder<'a> {
             tag::CALLEE => {
                 Record::Callee(Callee { frame: FrameId(self.id()?), procedure: TextId(self.id()?) })
             }
-            tag::FILE => Record::File(File { number: self.number()?, name: TextId(self.id()?) }),
+            tag::FILE => Record::File(FileDefinition { number: self.number()?, name: TextId(self.id()?) }),
             tag::PRIMITIVE => Record::Primitive(Primitive {
                 kind: self.choose(PRIMITIVE_KINDS, flags, "kind of a primitive")?,
                 process: ProcessId(self.id()?),
@@ -138,16 +159,83 @@ impl<'a> Decoder<'a> {
                 })
             })
             .collect::<Result<_>>()?;
-        Ok(Symbol { frame, places, spins: flags & 1 != 0 })
+        Ok(Symbol { frame, places, waiting: tag::waiting_of(flags) })
     }
 
-    fn event(&mut self, kind: u8, flags: u8) -> Result<Event> {
+    /// An event whose kind has a byte of its own; `None` where this version does not know the kind.
+    fn extended(&mut self, flags: u8) -> Result<Option<Record>> {
+        let kind = self.byte()?;
+        let (time, cpu, thread) = self.moment()?;
+        let length = usize::from(self.byte()?);
+        let end = self.offset + length;
+        if end > self.bytes.len() {
+            return Err(DecodeError::Ends { offset: self.start });
+        }
+        let mut rest = Decoder { bytes: &self.bytes[..end], ..self.clone() };
+        self.offset = end;
+        if kind == extended::NUMBER {
+            return Ok(Some(Record::Number(rest.id()?)));
+        }
+        let kind = rest.extended_kind(kind, flags)?;
+        self.unknown += u64::from(kind.is_none());
+        Ok(kind.map(|kind| Record::Event(Event { time, cpu, thread, kind })))
+    }
+
+    fn extended_kind(&mut self, kind: u8, flags: u8) -> Result<Option<EventKind>> {
+        if kind > extended::CONTINUE {
+            return Ok(None);
+        }
+        let stack = self.optional()?.map(StackId);
+        let mut numbers = [0; 3];
+        for number in &mut numbers {
+            if self.offset < self.bytes.len() {
+                *number = self.number()?;
+            }
+        }
+        let [first, second, third] = numbers;
+        let id = |number: u64| u32::try_from(number).map_err(|_| self.invalid("id"));
+        let primitive = |number| id(number).map(PrimitiveId);
+        Ok(Some(match kind {
+            extended::JOINED => EventKind::Joined { ended: ThreadId(id(first)?) },
+            extended::POST => EventKind::Post { primitive: primitive(first)?, count: second },
+            extended::TAKE => EventKind::Take { primitive: primitive(first)? },
+            extended::LOCK => EventKind::Lock { mutex: primitive(first)?, stack },
+            extended::UNLOCK => EventKind::Unlock { mutex: primitive(first)? },
+            extended::WAITED => EventKind::Waited {
+                condition: primitive(first)?,
+                mutex: primitive(second)?,
+                granted: flags & 1 != 0,
+                stack,
+            },
+            extended::SIGNAL => {
+                EventKind::Signal { condition: primitive(first)?, broadcast: flags & 1 != 0, stack }
+            }
+            extended::WRITE => EventKind::Write { channel: first, position: second, bytes: third },
+            extended::READ => EventKind::Read { channel: first, position: second, bytes: third },
+            extended::ARRIVE => EventKind::Arrive { primitive: primitive(first)? },
+            extended::DEPART => EventKind::Depart { primitive: primitive(first)? },
+            extended::INITIALISE => EventKind::Initialise { primitive: primitive(first)?, count: second },
+            extended::TITLE => EventKind::Title { title: TextId(id(first)?) },
+            extended::OWNER => EventKind::Owner { owner: ThreadId(id(first)?) },
+            _ => EventKind::Continue {
+                creator: first.checked_sub(1).map(id).transpose()?.map(ThreadId),
+                stack,
+                is_alive: flags & 1 != 0,
+            },
+        }))
+    }
+
+    fn moment(&mut self) -> Result<(Time, u16, ThreadId)> {
         let difference = self.number()?;
         let difference = (difference >> 1) ^ (difference & 1).wrapping_neg();
         self.previous = self.previous.wrapping_add(difference);
         let time = Time::from_nanoseconds(self.previous);
         let cpu = u16::try_from(self.number()?).map_err(|_| self.invalid("processor number"))?;
-        let thread = ThreadId(self.id()?);
+        Ok((time, cpu, ThreadId(self.id()?)))
+    }
+
+    fn event(&mut self, kind: u8, flags: u8) -> Result<Event> {
+        let (time, cpu, thread) = self.moment()?;
         let kind = match kind {
             tag::START => EventKind::Start {
                 creator: self.optional()?.map(ThreadId),
@@ -178,7 +266,11 @@ impl<'a> Decoder<'a> {
                     stack: self.optional()?.map(StackId),
                 }
             }
-            tag::SAMPLE => EventKind::Sample { stack: self.optional()?.map(StackId), kernel: flags & 1 != 0 },
+            tag::SAMPLE => EventKind::Sample {
+                stack: self.optional()?.map(StackId),
+                kernel: flags & tag::IN_KERNEL != 0,
+                gap: if flags & tag::HAS_GAP == 0 { 0 } else { self.id()? },
+            },
             tag::SEND => EventKind::Send { key: self.number()? },
             tag::RECEIVE => EventKind::Receive { key: self.number()? },
             tag::VALUE => EventKind::Value { series: SeriesId(self.id()?), value: self.float()? },
@@ -277,15 +369,17 @@ impl Iterator for Decoder<'_> {
     type Item = Result<Record>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.offset >= self.bytes.len() {
-            return None;
+        while self.offset < self.bytes.len() {
+            self.start = self.offset;
+            let record = self.record();
+            if record.is_err() {
+                self.offset = self.bytes.len();
+            }
+            if let Some(record) = record.transpose() {
+                return Some(record);
+            }
         }
-        self.start = self.offset;
-        let record = self.record();
-        if record.is_err() {
-            self.offset = self.bytes.len();
-        }
-        Some(record)
+        None
     }
 }
 
@@ -307,7 +401,7 @@ pub(super) const PRIMITIVE_KINDS: &[PrimitiveKind] = &[
     PrimitiveKind::Once,
     PrimitiveKind::Futex,
 ];
-pub(super) const SAMPLES: &[Samples] = &[Samples::Gauge, Samples::Counter, Samples::Amount];
+pub(super) const SAMPLES: &[SeriesKind] = &[SeriesKind::Gauge, SeriesKind::Counter, SeriesKind::Amount];
 pub(super) const FILE_KINDS: &[FileKind] = &[
     FileKind::None,
     FileKind::Regular,

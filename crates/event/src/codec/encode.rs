@@ -1,6 +1,7 @@
 //! Records to bytes.
 
-use super::tag;
+use super::tag::{self, extended};
+use crate::id::StackId;
 use crate::record::{Event, EventKind, Record, SeriesNode, Symbol, Waker};
 
 /// Turns records into bytes.
@@ -97,8 +98,21 @@ impl Encoder {
                 self.number(primitive.address);
                 self.optional(primitive.name.map(|id| id.0));
             }
+            Record::Number(number) => self.definition_number(*number),
             Record::Event(event) => self.event(event),
         }
+    }
+
+    /// Has the form of an extended event, so that a version that does not know it passes it over.
+    fn definition_number(&mut self, number: u32) {
+        self.tag(tag::EXTENDED, 0);
+        // No time has passed since the event before, on processor 0, for thread 0.
+        self.bytes.extend([extended::NUMBER, 0, 0, 0]);
+        let length_at = self.bytes.len();
+        self.bytes.push(0);
+        self.number(number.into());
+        let length = self.bytes.len() - length_at - 1;
+        self.bytes[length_at] = u8::try_from(length).expect("a number of at most five bytes");
     }
 
     /// Bytes encoded since the last [`take`](Self::take).
@@ -121,7 +135,7 @@ impl Encoder {
     }
 
     fn symbol(&mut self, symbol: &Symbol) {
-        self.tag(tag::SYMBOL, u8::from(symbol.spins));
+        self.tag(tag::SYMBOL, tag::waiting_flag(symbol.waiting));
         self.number(symbol.frame.0.into());
         self.number(symbol.places.len() as u64);
         for place in &symbol.places {
@@ -166,9 +180,13 @@ impl Encoder {
                 self.optional(call.map(|id| id.0));
                 self.optional(stack.map(|id| id.0));
             }
-            EventKind::Sample { stack, kernel } => {
-                self.head(tag::SAMPLE, u8::from(kernel), event);
+            EventKind::Sample { stack, kernel, gap } => {
+                let flags = tag::sample_flags(kernel, gap);
+                self.head(tag::SAMPLE, flags, event);
                 self.optional(stack.map(|id| id.0));
+                if flags & tag::HAS_GAP != 0 {
+                    self.number(gap.into());
+                }
             }
             EventKind::Send { key } => {
                 self.head(tag::SEND, 0, event);
@@ -218,11 +236,77 @@ impl Encoder {
                 self.head(tag::OVERHEAD, 0, event);
                 self.number(nanoseconds);
             }
+            EventKind::Joined { .. }
+            | EventKind::Post { .. }
+            | EventKind::Initialise { .. }
+            | EventKind::Take { .. }
+            | EventKind::Lock { .. }
+            | EventKind::Unlock { .. }
+            | EventKind::Waited { .. }
+            | EventKind::Signal { .. }
+            | EventKind::Write { .. }
+            | EventKind::Read { .. }
+            | EventKind::Arrive { .. }
+            | EventKind::Depart { .. }
+            | EventKind::Title { .. }
+            | EventKind::Owner { .. }
+            | EventKind::Continue { .. } => self.extended(event),
         }
+    }
+
+    /// An event whose kind has a byte of its own.
+    fn extended(&mut self, event: &Event) {
+        let none = None::<StackId>;
+        let (kind, flags, numbers, stack) = match event.kind {
+            EventKind::Joined { ended } => (extended::JOINED, 0, [ended.0.into(), 0, 0], none),
+            EventKind::Post { primitive, count } => (extended::POST, 0, [primitive.0.into(), count, 0], none),
+            EventKind::Initialise { primitive, count } => {
+                (extended::INITIALISE, 0, [primitive.0.into(), count, 0], none)
+            }
+            EventKind::Take { primitive } => (extended::TAKE, 0, [primitive.0.into(), 0, 0], none),
+            EventKind::Lock { mutex, stack } => (extended::LOCK, 0, [mutex.0.into(), 0, 0], stack),
+            EventKind::Unlock { mutex } => (extended::UNLOCK, 0, [mutex.0.into(), 0, 0], none),
+            EventKind::Waited { condition, mutex, granted, stack } => {
+                (extended::WAITED, granted.into(), [condition.0.into(), mutex.0.into(), 0], stack)
+            }
+            EventKind::Signal { condition, broadcast, stack } => {
+                (extended::SIGNAL, broadcast.into(), [condition.0.into(), 0, 0], stack)
+            }
+            EventKind::Write { channel, position, bytes } => {
+                (extended::WRITE, 0, [channel, position, bytes], none)
+            }
+            EventKind::Read { channel, position, bytes } => {
+                (extended::READ, 0, [channel, position, bytes], none)
+            }
+            EventKind::Arrive { primitive } => (extended::ARRIVE, 0, [primitive.0.into(), 0, 0], none),
+            EventKind::Depart { primitive } => (extended::DEPART, 0, [primitive.0.into(), 0, 0], none),
+            EventKind::Title { title } => (extended::TITLE, 0, [title.0.into(), 0, 0], none),
+            EventKind::Owner { owner } => (extended::OWNER, 0, [owner.0.into(), 0, 0], none),
+            EventKind::Continue { creator, stack, is_alive } => {
+                let creator = creator.map_or(0, |id| u64::from(id.0) + 1);
+                (extended::CONTINUE, is_alive.into(), [creator, 0, 0], stack)
+            }
+            _ => return,
+        };
+        self.tag(tag::EXTENDED, flags);
+        self.bytes.push(kind);
+        self.moment(event);
+        let length_at = self.bytes.len();
+        self.bytes.push(0);
+        // What is 0 at the end need not be written: it is read as 0.
+        let numbers = &numbers[..numbers.iter().rposition(|&number| number != 0).map_or(0, |last| last + 1)];
+        self.optional(stack.map(|id| id.0));
+        numbers.iter().for_each(|&number| self.number(number));
+        let length = self.bytes.len() - length_at - 1;
+        self.bytes[length_at] = u8::try_from(length).expect("four numbers of at most ten bytes");
     }
 
     fn head(&mut self, kind: u8, flags: u8, event: &Event) {
         self.tag(kind, flags);
+        self.moment(event);
+    }
+
+    fn moment(&mut self, event: &Event) {
         let time = event.time.nanoseconds();
         let difference = time.wrapping_sub(self.previous).cast_signed();
         self.number(((difference << 1) ^ (difference >> 63)).cast_unsigned());

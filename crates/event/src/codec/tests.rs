@@ -10,35 +10,44 @@ fn all_kinds() -> Vec<Record> {
     };
     let mut records = vec![
         Record::Text("naïve\n".into()),
-        Record::Frame(Frame { module: ModuleId(1), address: u64::MAX }),
-        Record::Stack(Stack { caller: None, frame: FrameId(0) }),
-        Record::Stack(Stack { caller: Some(StackId(0)), frame: FrameId(u32::MAX) }),
-        Record::Process(Process { pid: 1, parent: None }),
-        Record::Process(Process { pid: 2, parent: Some(ProcessId(0)) }),
-        Record::Thread(Thread { process: ProcessId(1), tid: 77 }),
+        Record::Frame(FrameDefinition { module: ModuleId(1), address: u64::MAX }),
+        Record::Stack(StackDefinition { caller: None, frame: FrameId(0) }),
+        Record::Stack(StackDefinition { caller: Some(StackId(0)), frame: FrameId(u32::MAX) }),
+        Record::Process(ProcessDefinition { pid: 1, parent: None }),
+        Record::Process(ProcessDefinition { pid: 2, parent: Some(ProcessId(0)) }),
+        Record::Thread(ThreadDefinition { process: ProcessId(1), tid: 77 }),
         Record::Symbol(Symbol {
             frame: FrameId(4),
             places: vec![
                 SymbolPlace { procedure: TextId(1), file: Some(TextId(0)), line: 12 },
                 SymbolPlace { procedure: TextId(2), file: None, line: 0 },
             ],
-            spins: true,
+            waiting: BusyWaiting::Spins,
         }),
-        Record::Word(Word {
+        Record::Word(WordDefinition {
             process: ProcessId(1),
             address: u64::MAX,
             module: ModuleId(2),
             file_address: 0x4040,
         }),
-        Record::Variable(Variable { module: ModuleId(2), file_address: 0x4040, name: TextId(1), offset: 40 }),
-        Record::File(File { number: u64::MAX, name: TextId(0) }),
+        Record::Variable(VariableDefinition {
+            module: ModuleId(2),
+            file_address: 0x4040,
+            name: TextId(1),
+            offset: 40,
+        }),
+        Record::File(FileDefinition { number: u64::MAX, name: TextId(0) }),
         Record::Callee(Callee { frame: FrameId(7), procedure: TextId(1) }),
+        Record::Number(0),
+        Record::Number(u32::MAX),
         event(5_000_000_000, EventKind::Start { creator: Some(ThreadId(0)), stack: None }),
         event(4_999_999_999, EventKind::Name { name: TextId(0) }),
         event(u64::MAX, EventKind::Exec { program: TextId(1) }),
         event(0, EventKind::Exit),
         event(1, EventKind::In),
-        event(2, EventKind::Sample { stack: Some(StackId(1)), kernel: true }),
+        event(2, EventKind::Sample { stack: Some(StackId(1)), kernel: true, gap: 0 }),
+        event(2, EventKind::Sample { stack: None, kernel: false, gap: 1 }),
+        event(2, EventKind::Sample { stack: Some(StackId(1)), kernel: true, gap: u32::MAX }),
         event(3, EventKind::Send { key: u64::MAX }),
         event(3, EventKind::Receive { key: 0 }),
         event(4, EventKind::Value { series: SeriesId(0), value: -0.5 }),
@@ -63,8 +72,9 @@ fn all_kinds() -> Vec<Record> {
         event(9, EventKind::Spawn { task: 7, stack: None }),
         event(9, EventKind::Overhead { nanoseconds: 40 }),
     ];
+    records.extend(extended_kinds().into_iter().map(|kind| event(10, kind)));
     records.extend(MODULE_KINDS.iter().map(|&kind| {
-        Record::Module(Module { path: TextId(0), build_id: vec![1, 2, 255], kind, process: None })
+        Record::Module(ModuleDefinition { path: TextId(0), build_id: vec![1, 2, 255], kind, process: None })
     }));
     records.extend(PRIMITIVE_KINDS.iter().map(|&kind| {
         let name = (kind == PrimitiveKind::Mutex).then_some(TextId(1));
@@ -75,10 +85,12 @@ fn all_kinds() -> Vec<Record> {
         [SeriesNode::Program, SeriesNode::Machine, SeriesNode::Process { pid }, SeriesNode::Thread { tid }];
     records.extend(SAMPLES.iter().cycle().zip(nodes).map(|(&samples, node)| {
         let (name, unit, label, collector) = (TextId(0), TextId(1), TextId(2), TextId(3));
-        Record::Series(Series { name, unit, samples, node, label, collector })
+        Record::Series(SeriesDefinition { name, unit, samples, node, label, collector })
     }));
     records.extend(
-        FILE_KINDS.iter().map(|&file| Record::Call(Call { number: -1, arguments: [u64::MAX, 0, 7], file })),
+        FILE_KINDS
+            .iter()
+            .map(|&file| Record::Call(CallDefinition { number: -1, arguments: [u64::MAX, 0, 7], file })),
     );
     records.extend(BLOCKINGS.iter().map(|&blocking| {
         event(9, EventKind::Out { blocking, call: Some(CallId(0)), stack: Some(StackId(0)) })
@@ -95,6 +107,33 @@ fn all_kinds() -> Vec<Record> {
         wakers.iter().map(|&waker| event(9, EventKind::Wake { waker, call: None, stack: Some(StackId(1)) })),
     );
     records
+}
+
+fn extended_kinds() -> Vec<EventKind> {
+    let (primitive, condition, mutex) = (PrimitiveId(4), PrimitiveId(0), PrimitiveId(u32::MAX));
+    let (none, stack) = (None, Some(StackId(u32::MAX - 1)));
+    let (channel, position, bytes) = (u64::MAX, 1 << 40, u64::MAX);
+    vec![
+        EventKind::Title { title: TextId(3) },
+        EventKind::Owner { owner: ThreadId(9) },
+        EventKind::Continue { creator: Some(ThreadId(0)), stack, is_alive: true },
+        EventKind::Continue { creator: None, stack: none, is_alive: false },
+        EventKind::Joined { ended: ThreadId(0) },
+        EventKind::Joined { ended: ThreadId(7) },
+        EventKind::Post { primitive, count: u64::MAX },
+        EventKind::Initialise { primitive, count: 3 },
+        EventKind::Take { primitive },
+        EventKind::Lock { mutex, stack },
+        EventKind::Unlock { mutex },
+        EventKind::Waited { condition, mutex, granted: true, stack },
+        EventKind::Waited { condition, mutex: condition, granted: false, stack: none },
+        EventKind::Signal { condition, broadcast: true, stack },
+        EventKind::Signal { condition, broadcast: false, stack: none },
+        EventKind::Write { channel, position, bytes },
+        EventKind::Read { channel: 0, position: 0, bytes: 0 },
+        EventKind::Arrive { primitive },
+        EventKind::Depart { primitive },
+    ]
 }
 
 fn encode(records: &[Record]) -> Vec<u8> {
@@ -144,5 +183,41 @@ fn any_changed_byte_decodes_or_fails_without_panic() {
                 drop(record);
             }
         }
+    }
+}
+
+#[test]
+fn an_event_of_a_later_version_is_passed_over_and_counted() {
+    let kind = EventKind::Take { primitive: PrimitiveId(300) };
+    let event =
+        |time| Record::Event(Event { time: Time::from_nanoseconds(time), cpu: 1, thread: ThreadId(2), kind });
+    let records = [event(5), event(1_000), event(1_001)];
+    let mut bytes = encode(&records);
+    let second = encode(&records[..1]).len();
+    assert_eq!(bytes[second..][..2], [31, 2], "an extended event and its kind");
+    bytes[second + 1] = 200;
+    let mut decoder = Decoder::new(&bytes);
+    let decoded: Vec<_> = decoder.by_ref().map(|record| record.expect("nothing is damaged")).collect();
+    assert_eq!(decoded, [records[0].clone(), records[2].clone()], "times go on after it");
+    assert_eq!(decoder.unknown(), 1);
+}
+
+#[test]
+fn what_a_symbol_says_of_waiting_is_kept() {
+    for waiting in [BusyWaiting::Work, BusyWaiting::Polls, BusyWaiting::MayWait, BusyWaiting::Spins] {
+        let symbol = Record::Symbol(Symbol { frame: FrameId(1), places: vec![], waiting });
+        let mut encoder = Encoder::default();
+        encoder.push(&symbol);
+        let records: Vec<Record> = Decoder::new(&encoder.take()).collect::<Result<_, _>>().unwrap();
+        assert_eq!(records, [symbol]);
+    }
+}
+
+#[test]
+fn symbols_of_the_first_format_spin_or_work() {
+    // The tag of a symbol is 8; its lowest flag said that it spins. Frame 3 has no places.
+    for (tag, waiting) in [(8, BusyWaiting::Work), (8 | 1 << 5, BusyWaiting::Spins)] {
+        let records: Vec<Record> = Decoder::new(&[tag, 3, 0]).collect::<Result<_, _>>().unwrap();
+        assert_eq!(records, [Record::Symbol(Symbol { frame: FrameId(3), places: vec![], waiting })]);
     }
 }

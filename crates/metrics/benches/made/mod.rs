@@ -6,8 +6,8 @@ use std::convert::Infallible;
 
 use longpole_event::{MachineId, ProcessId, ThreadId, Time};
 use longpole_trace::{
-    Cause, DependenceKind, Item, Machine, Object, ObjectId, ObjectKind, Objects, PathId, Paths, Place,
-    Procedure, Process, Program, State, Thread, Timelines, What,
+    Cause, CodePlace, DependenceKind, Item, ItemKind, Machine, Object, ObjectId, ObjectKind, Objects,
+    ObservationKind, PathId, Paths, Procedure, Process, Program, State, Thread, Timelines,
 };
 
 pub const THREADS: u32 = 64;
@@ -15,7 +15,7 @@ const RUNNING: u32 = 8;
 const PATHS: u64 = 1000;
 
 /// Takes an item: its time, its thread, and what it is.
-pub type Emit<'a> = &'a mut dyn FnMut(u64, u32, What);
+pub type Emit<'a> = &'a mut dyn FnMut(u64, u32, ItemKind);
 
 /// A run of one process.
 pub struct Made {
@@ -36,7 +36,7 @@ impl Made {
             let name = format!("procedure_{}", number % procedures);
             let procedure = Procedure { name, module: "bench".into(), file: "bench.c".into() };
             let procedure = paths.procedure(procedure);
-            let place = paths.place(Place { procedure, line: number as u32 });
+            let place = paths.place(CodePlace { procedure, line: number as u32 });
             let caller = known.get(number as usize / 3).copied().unwrap_or(Paths::ROOT);
             known.push(paths.path(caller, place));
         }
@@ -56,8 +56,15 @@ impl Made {
         let program = Program {
             command: vec!["bench".into()],
             machines: vec![Machine { name: "bench".into(), cpus: RUNNING }],
-            processes: vec![Process { machine: MachineId(0), pid: 1, name: "bench".into(), parent: None }],
+            processes: vec![Process {
+                machine: MachineId(0),
+                pid: 1,
+                name: "bench".into(),
+                title: String::new(),
+                parent: None,
+            }],
             threads: (0..THREADS).map(thread).collect(),
+            owners: Vec::new(),
             begin_nanoseconds: 0,
             // The slowest way of waiting has five items in a microsecond.
             elapsed_nanoseconds: items * 200 + 1000,
@@ -76,7 +83,7 @@ impl Made {
 pub fn relay(made: &Made, emit: Emit<'_>) {
     let blocked = State::Blocked(Cause::Lock);
     for thread in 0..THREADS {
-        emit(0, thread, What::State(if thread < RUNNING { State::Running } else { blocked }));
+        emit(0, thread, ItemKind::State(if thread < RUNNING { State::Running } else { blocked }));
     }
     let mut random = Random::default();
     let objects = made.objects.all().len() as u32;
@@ -84,19 +91,23 @@ pub fn relay(made: &Made, emit: Emit<'_>) {
         let time = step * 1000 + random.below(1000);
         let from = (step % u64::from(THREADS)) as u32;
         let to = (from + RUNNING) % THREADS;
-        emit(time, from, What::Observe(made.path(&mut random)));
+        emit(time, from, ItemKind::Observe { path: made.path(&mut random), kind: ObservationKind::Site });
         emit(time, to, depend(from, time, DependenceKind::Unlock));
-        emit(time, to, What::State(State::Ready));
-        emit(time + 100, to, What::State(State::Running));
-        emit(time + 200, from, What::Observe(made.path(&mut random)));
-        emit(time + 200, from, What::Await(ObjectId(from % objects)));
-        emit(time + 200, from, What::State(blocked));
+        emit(time, to, ItemKind::State(State::Ready));
+        emit(time + 100, to, ItemKind::State(State::Running));
+        emit(
+            time + 200,
+            from,
+            ItemKind::Observe { path: made.path(&mut random), kind: ObservationKind::Site },
+        );
+        emit(time + 200, from, ItemKind::Await(ObjectId(from % objects)));
+        emit(time + 200, from, ItemKind::State(blocked));
     }
 }
 
 /// That a thread was enabled by another, just then.
-pub fn depend(source: u32, time: u64, kind: DependenceKind) -> What {
-    What::Depend { source: ThreadId(source), source_time: Time::from_nanoseconds(time), kind }
+pub fn depend(source: u32, time: u64, kind: DependenceKind) -> ItemKind {
+    ItemKind::Depend { source: ThreadId(source), source_time: Time::from_nanoseconds(time), kind }
 }
 
 /// Numbers that are the same each time.

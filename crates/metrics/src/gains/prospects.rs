@@ -3,30 +3,44 @@
 //! By CPU weight: by elapsed weight a thread that sleeps beside the work (a timer, a monitor) would make every gain
 //! nothing. Procedures with at least 2 % of the critical path, of
 //! the normalised processor time or of the CPU time, the largest 32; objects for which threads waited for at least 1 %
-//! of the run, the 16 most waited for.
+//! of the run, the 16 most waited for; what synchronising takes, where it is at least 2 % of the CPU time.
 //!
-//! Time: a sweep with at most 144 lanes.
+//! Time: a sweep with at most 144 lanes, and executions of the run.
 
 use longpole_trace::Timelines;
 
-use super::{Candidate, Gains, GainsOf, candidates, gains_among};
-use crate::analysis::{Analysis, By, Measures, Options, Weight};
+use super::{GainCandidate, Gains, GainsOf, candidates, gains_among};
+use crate::analyse::at_once;
+use crate::analysis::{Analysis, By, Measures, MetricOptions, Weight};
 use crate::contention::Contention;
-use crate::foresight::Foresight;
+use crate::execution::{Executions, executions};
+use crate::lookahead::LaneLookahead;
+use crate::synchronisation::SynchronisationCost;
 
 /// Shares from which on a procedure and an object are large.
 const LARGE: (f64, f64) = (0.02, 0.01);
 /// Procedures and objects at most.
 const MOST: (usize, usize) = (32, 16);
 
+/// What the large things are found among.
+pub(crate) struct Large<'a> {
+    pub analysis: &'a Analysis,
+    pub contention: &'a Contention,
+    /// Those that are large get their gains.
+    pub costs: &'a mut [SynchronisationCost],
+}
+
 /// Computes the gains of what is large.
-pub(crate) fn prospects<T: Timelines>(
+pub(crate) fn prospects<T>(
     timelines: &T,
-    options: &Options,
-    analysis: &Analysis,
-    foresight: &Foresight,
-    contention: &Contention,
-) -> Result<Gains, T::Error> {
+    options: &MetricOptions,
+    foresight: &LaneLookahead,
+    Large { analysis, contention, costs }: Large<'_>,
+) -> Result<(Gains, Option<Executions>), T::Error>
+where
+    T: Timelines + Sync,
+    T::Error: Send,
+{
     let of = GainsOf { by: By::Procedure, weight: Weight::Cpu };
     let path = &analysis.critical_cpu;
     let (procedures, _) = candidates(timelines, of, analysis, path);
@@ -37,27 +51,36 @@ pub(crate) fn prospects<T: Timelines>(
             .max(part(own.npt(), total.npt()))
             .max(part(own.running as f64, total.running as f64))
     };
-    let own = |candidate: &Candidate| candidate.row.as_ref().map_or(0.0, |row| share(&row.own));
+    let own = |candidate: &GainCandidate| candidate.row.as_ref().map_or(0.0, |row| share(&row.own));
     let procedures = largest(procedures, own, LARGE.0, MOST.0);
     let (objects, _) = candidates(timelines, GainsOf { by: By::Object, ..of }, analysis, path);
-    let waited = |candidate: &Candidate| {
+    let waited = |candidate: &GainCandidate| {
         let of = |object: &longpole_trace::ObjectId| contention.objects[object.index()].waited();
         candidate.objects.iter().map(of).sum::<u64>() as f64 / analysis.elapsed.max(1) as f64
     };
     let objects = largest(objects, waited, LARGE.1, MOST.1);
-    let nodes: Vec<Candidate> = procedures.into_iter().chain(objects).collect();
-    let gains = gains_among(timelines, options, (of, path), foresight, &nodes)?;
-    Ok(Gains { by: of.by, weight: of.weight, length: path.length, gains, left_out: 0, smallest: 0.0 })
+    let nodes: Vec<GainCandidate> = procedures.into_iter().chain(objects).collect();
+    let named: Vec<_> = nodes.iter().map(|candidate| (candidate.node, candidate.objects.clone())).collect();
+    let share = |cost: &SynchronisationCost| (cost.running + cost.spinning) / total.cpu().max(1) as f64;
+    let costs = costs.iter_mut().filter(|cost| share(cost) >= LARGE.0).take(MOST.1).collect();
+    let (gains, executions) = at_once(
+        || gains_among(timelines, options, (of, analysis), foresight, &nodes),
+        || executions(timelines, (analysis, foresight), &named, costs),
+    );
+    let (gains, executions) = (gains?, executions?);
+    let gains =
+        Gains { by: of.by, weight: of.weight, length: path.length, gains, left_out: 0, smallest: 0.0 };
+    Ok((gains, executions))
 }
 
 /// Those of at least so large a share, at most so many.
 fn largest(
-    candidates: Vec<Candidate>,
-    share: impl Fn(&Candidate) -> f64,
+    candidates: Vec<GainCandidate>,
+    share: impl Fn(&GainCandidate) -> f64,
     least: f64,
     most: usize,
-) -> Vec<Candidate> {
-    let mut sized: Vec<(f64, Candidate)> =
+) -> Vec<GainCandidate> {
+    let mut sized: Vec<(f64, GainCandidate)> =
         candidates.into_iter().map(|candidate| (share(&candidate), candidate)).collect();
     sized.retain(|&(share, _)| share >= least);
     sized.sort_by(|(one, a), (other, b)| other.total_cmp(one).then(a.node.cmp(&b.node)));
@@ -70,19 +93,19 @@ mod tests {
     use longpole_testkit::random_timelines;
     use proptest::prelude::*;
 
-    use crate::{By, Demand, GainsOf, Options, Weight, analyse, details};
+    use crate::{By, DetailsDemand, GainsOf, MetricOptions, Weight, analyse, details};
 
     proptest! {
         /// What is large has the gain that it has among all.
         #[test]
         fn gains_are_those_of_the_whole_table(made in random_timelines(4, 60)) {
-            let options = Options::default();
+            let options = MetricOptions::default();
             let Ok(analysis) = analyse(&made, &options);
-            let gains = |demand: Demand| { let Ok(details) = details(&made, &options, &demand, &analysis); details };
-            let few = gains(Demand { prospects: true, ..Demand::default() }).prospects.expect("demanded");
+            let gains = |demand: DetailsDemand| { let Ok(details) = details(&made, &options, &demand, &analysis); details };
+            let few = gains(DetailsDemand { prospects: true, ..DetailsDemand::default() }).prospects.expect("demanded");
             let of = |by| {
                 let of = Some(GainsOf { by, weight: Weight::Cpu });
-                gains(Demand { gains: of, ..Demand::default() }).gains.expect("demanded").gains
+                gains(DetailsDemand { gains: of, ..DetailsDemand::default() }).gains.expect("demanded").gains
             };
             let all: Vec<_> = of(By::Procedure).into_iter().chain(of(By::Object)).collect();
             for gain in few.gains {

@@ -1,102 +1,134 @@
 //! Numbers of slack, zeroing and what-if.
 
-use super::{Group, Metric, Unit};
+use super::{MetricDefinition, MetricGroup, MetricUnit};
 
-pub(super) const METRICS: &[Metric] = &[
-    Metric {
+pub(super) const METRICS: &[MetricDefinition] = &[
+    MetricDefinition {
         name: "zeroing_seconds",
         title: "Zeroing",
-        unit: Unit::Seconds,
-        group: Group::Gains,
+        unit: MetricUnit::Seconds,
+        group: MetricGroup::Gains,
         explanation: "By how much the critical path would be shorter if the row's own work took no time, wherever it is: the length less the longest path without that work. For objects: if nobody had to wait for them. Threads still do everything in the recorded order.",
         source: "§5, M §2.5",
     },
-    Metric {
+    MetricDefinition {
         name: "zeroing_percent",
         title: "Zeroing %",
-        unit: Unit::Percent,
-        group: Group::Gains,
+        unit: MetricUnit::Percent,
+        group: MetricGroup::Gains,
         explanation: "Zeroing as a share of the critical path's length.",
         source: "§5, M §2.5",
     },
-    Metric {
+    MetricDefinition {
         name: "slack_seconds",
         title: "Slack",
-        unit: Unit::Seconds,
-        group: Group::Gains,
+        unit: MetricUnit::Seconds,
+        group: MetricGroup::Gains,
         explanation: "By how much the critical path would be shorter if the row's own work on it alone took no time: how far the row can be improved before another path is the longest. Nothing where another path is as long, as in balanced programs.",
         source: "§5, M §2.4",
     },
-    Metric {
+    MetricDefinition {
         name: "slack_percent",
         title: "Slack %",
-        unit: Unit::Percent,
-        group: Group::Gains,
+        unit: MetricUnit::Percent,
+        group: MetricGroup::Gains,
         explanation: "Slack as a share of the critical path's length.",
         source: "§5, M §2.4",
     },
-    Metric {
+    MetricDefinition {
         name: "change",
         title: "Change",
-        unit: Unit::Text,
-        group: Group::Gains,
+        unit: MetricUnit::Text,
+        group: MetricGroup::Gains,
         explanation: "What was changed, or `all together`.",
         source: "§5",
     },
-    Metric {
+    MetricDefinition {
         name: "factor",
         title: "Factor",
-        unit: Unit::Count,
-        group: Group::Gains,
+        unit: MetricUnit::Count,
+        group: MetricGroup::Gains,
         explanation: "What the time of the work is multiplied by: 0 leaves it out, 0.5 halves it, 1 changes nothing, 2 doubles it.",
         source: "§5",
     },
-    Metric {
+    MetricDefinition {
         name: "path_after_seconds",
         title: "Path after",
-        unit: Unit::Seconds,
-        group: Group::Gains,
+        unit: MetricUnit::Seconds,
+        group: MetricGroup::Gains,
         explanation: "Length of the critical path by CPU time after the change.",
         source: "§5, I §2.1",
     },
-    Metric {
+    MetricDefinition {
         name: "path_gain_seconds",
         title: "Path gain",
-        unit: Unit::Seconds,
-        group: Group::Gains,
+        unit: MetricUnit::Seconds,
+        group: MetricGroup::Gains,
         explanation: "By how much the critical path by CPU time becomes shorter; negative where it becomes longer.",
         source: "§5, I §2.1",
     },
-    Metric {
+    MetricDefinition {
         name: "path_gain_percent",
         title: "Path gain %",
-        unit: Unit::Percent,
-        group: Group::Gains,
+        unit: MetricUnit::Percent,
+        group: MetricGroup::Gains,
         explanation: "Path gain as a share of the path's length before.",
         source: "§5, I §2.1",
     },
-    Metric {
+    MetricDefinition {
         name: "elapsed_after_seconds",
         title: "Elapsed after",
-        unit: Unit::Seconds,
-        group: Group::Gains,
+        unit: MetricUnit::Seconds,
+        group: MetricGroup::Gains,
         explanation: "Predicted elapsed time after the change: time without a CPU, on devices and in waits that no other thread explains stays as it was.",
         source: "§5",
     },
-    Metric {
+    MetricDefinition {
         name: "elapsed_gain_seconds",
         title: "Elapsed gain",
-        unit: Unit::Seconds,
-        group: Group::Gains,
+        unit: MetricUnit::Seconds,
+        group: MetricGroup::Gains,
         explanation: "By how much the predicted elapsed time is shorter; negative where it is longer.",
         source: "§5",
     },
-    Metric {
+    MetricDefinition {
         name: "elapsed_gain_percent",
         title: "Elapsed gain %",
-        unit: Unit::Percent,
-        group: Group::Gains,
+        unit: MetricUnit::Percent,
+        group: MetricGroup::Gains,
         explanation: "Elapsed gain as a share of the elapsed time.",
+        source: "§5",
+    },
+    MetricDefinition {
+        name: "speedup",
+        title: "Speed-up",
+        unit: MetricUnit::Count,
+        group: MetricGroup::Gains,
+        explanation: "The recorded elapsed time as a multiple of the replayed one.",
+        source: "§5",
+    },
+    MetricDefinition {
+        name: "processors_busy_percent",
+        title: "CPUs busy %",
+        unit: MetricUnit::Percent,
+        group: MetricGroup::Gains,
+        explanation: "The part of the processors' time that has a thread of the program in the replayed run.",
+        source: "§5",
+    },
+    MetricDefinition {
+        name: "lock_held_percent",
+        title: "Lock held %",
+        unit: MetricUnit::Percent,
+        group: MetricGroup::Gains,
+        explanation: "The part of the replayed run for which the lock is held that is held longest. Near 100 it limits the run, and more processors do not help.",
+        source: "§5",
+    },
+    MetricDefinition {
+        name: "replayed_order",
+        title: "Order",
+        unit: MetricUnit::Text,
+        group: MetricGroup::Gains,
+        explanation: "To whom the lock goes in the replayed run: `first to come`, or as recorded, with the reason.",
         source: "§5",
     },
 ];

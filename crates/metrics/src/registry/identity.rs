@@ -1,125 +1,133 @@
 //! What a row is about.
 
-use super::{Group, Metric, Unit};
+use super::{MetricDefinition, MetricGroup, MetricUnit};
 
-pub(super) const METRICS: &[Metric] = &[
-    Metric {
+pub(super) const METRICS: &[MetricDefinition] = &[
+    MetricDefinition {
         name: "procedure",
         title: "Procedure",
-        unit: Unit::Text,
-        group: Group::Identity,
+        unit: MetricUnit::Text,
+        group: MetricGroup::Identity,
         explanation: "A procedure, by its demangled name; inlined procedures count as procedures. Where a module has no symbols it is the module's file name and an address, and [unknown] where not even the module is known.",
         source: "§1, I §2.1",
     },
-    Metric {
+    MetricDefinition {
         name: "module",
         title: "Module",
-        unit: Unit::Text,
-        group: Group::Identity,
+        unit: MetricUnit::Text,
+        group: MetricGroup::Identity,
         explanation: "File name of the program or library that holds the procedure; [kernel] for the kernel.",
         source: "§1",
     },
-    Metric {
+    MetricDefinition {
         name: "file",
         title: "File",
-        unit: Unit::Text,
-        group: Group::Identity,
+        unit: MetricUnit::Text,
+        group: MetricGroup::Identity,
         explanation: "Source file of the procedure; empty without line information.",
         source: "§1",
     },
-    Metric {
+    MetricDefinition {
         name: "line",
         title: "Line",
-        unit: Unit::Count,
-        group: Group::Identity,
+        unit: MetricUnit::Count,
+        group: MetricGroup::Identity,
         explanation: "Source line within the file; 0 where it is not known.",
         source: "§1",
     },
-    Metric {
+    MetricDefinition {
         name: "object",
         title: "Object",
-        unit: Unit::Text,
-        group: Group::Identity,
+        unit: MetricUnit::Text,
+        group: MetricGroup::Identity,
         explanation: "A synchronisation object (lock, barrier, queue), named by the place that made or first used it.",
         source: "§3",
     },
-    Metric {
+    MetricDefinition {
         name: "kind",
         title: "Kind",
-        unit: Unit::Text,
-        group: Group::Identity,
+        unit: MetricUnit::Text,
+        group: MetricGroup::Identity,
         explanation: "What kind of thing the row is about, where a view mixes several: machine, process, thread, procedure, cause of a wait.",
         source: "§1",
     },
-    Metric {
+    MetricDefinition {
         name: "machine",
         title: "Machine",
-        unit: Unit::Text,
-        group: Group::Identity,
+        unit: MetricUnit::Text,
+        group: MetricGroup::Identity,
         explanation: "Host name of the machine.",
         source: "§1",
     },
-    Metric {
+    MetricDefinition {
         name: "process",
         title: "Process",
-        unit: Unit::Text,
-        group: Group::Identity,
+        unit: MetricUnit::Text,
+        group: MetricGroup::Identity,
         explanation: "Name of the process: the file name of the program it executed last.",
         source: "§1",
     },
-    Metric {
+    MetricDefinition {
+        name: "process_title",
+        title: "Process title",
+        unit: MetricUnit::Text,
+        group: MetricGroup::Identity,
+        explanation: "What a person would call the process, from its arguments: the name of its program and the first argument that names a file or what is run (`cc1 f3.c`). Options and what may be secret are left out; absent where no argument says anything.",
+        source: "§1",
+    },
+    MetricDefinition {
         name: "pid",
         title: "PID",
-        unit: Unit::Count,
-        group: Group::Identity,
+        unit: MetricUnit::Count,
+        group: MetricGroup::Identity,
         explanation: "Process id on its machine.",
         source: "§1",
     },
-    Metric {
+    MetricDefinition {
         name: "thread",
         title: "Thread",
-        unit: Unit::Text,
-        group: Group::Identity,
+        unit: MetricUnit::Text,
+        group: MetricGroup::Identity,
         explanation: "The thread's last name.",
         source: "§1",
     },
-    Metric {
+    MetricDefinition {
         name: "tid",
         title: "TID",
-        unit: Unit::Count,
-        group: Group::Identity,
+        unit: MetricUnit::Count,
+        group: MetricGroup::Identity,
         explanation: "Thread id on its machine.",
         source: "§1",
     },
-    Metric {
+    MetricDefinition {
         name: "id",
         title: "Id",
-        unit: Unit::Count,
-        group: Group::Identity,
+        unit: MetricUnit::Count,
+        group: MetricGroup::Identity,
         explanation: "Number of the row in its tree, from 0. Rows stand in the order of their numbers, each behind the one that it is below.",
         source: "§1",
     },
-    Metric {
+    MetricDefinition {
         name: "parent",
         title: "Parent",
-        unit: Unit::Count,
-        group: Group::Identity,
+        unit: MetricUnit::Count,
+        group: MetricGroup::Identity,
         explanation: "Number of the row that this one is below; absent at the root.",
         source: "§1",
     },
-    Metric {
+    MetricDefinition {
         name: "depth",
         title: "Depth",
-        unit: Unit::Count,
-        group: Group::Identity,
+        unit: MetricUnit::Count,
+        group: MetricGroup::Identity,
         explanation: "How many rows this one is below: 0 at the root.",
         source: "§1",
     },
-    Metric {
+    MetricDefinition {
         name: "created_by",
         title: "Created by",
-        unit: Unit::Text,
-        group: Group::Identity,
+        unit: MetricUnit::Text,
+        group: MetricGroup::Identity,
         explanation: "The thread that created this one, and the procedure in which it did.",
         source: "§1",
     },

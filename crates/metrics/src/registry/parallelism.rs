@@ -1,133 +1,133 @@
 //! Numbers of parallelism.
 
-use super::{Group, Metric, Unit};
+use super::{MetricDefinition, MetricGroup, MetricUnit};
 
-pub(super) const METRICS: &[Metric] = &[
-    Metric {
+pub(super) const METRICS: &[MetricDefinition] = &[
+    MetricDefinition {
         name: "effective_parallelism",
         title: "Effective parallelism",
-        unit: Unit::Threads,
-        group: Group::Parallelism,
+        unit: MetricUnit::Threads,
+        group: MetricGroup::Parallelism,
         explanation: "U: the mean number of busy threads over the run. Busy is running, and waiting for a device or a page unless that is turned off; spinning is not.",
         source: "§1, Q §3",
     },
-    Metric {
+    MetricDefinition {
         name: "nominal_parallelism",
         title: "Nominal parallelism",
-        unit: Unit::Threads,
-        group: Group::Parallelism,
+        unit: MetricUnit::Threads,
+        group: MetricGroup::Parallelism,
         explanation: "N: the mean number of threads over the run that were running, spinning or ready.",
         source: "§1, Q §3",
     },
-    Metric {
+    MetricDefinition {
         name: "level",
         title: "Threads",
-        unit: Unit::Count,
-        group: Group::Parallelism,
+        unit: MetricUnit::Count,
+        group: MetricGroup::Parallelism,
         explanation: "A number of threads; the row tells how long so many were busy (U) and how long so many were runnable (N).",
         source: "§1, Q §3",
     },
-    Metric {
+    MetricDefinition {
         name: "effective_seconds",
         title: "Busy (U)",
-        unit: Unit::Seconds,
-        group: Group::Parallelism,
+        unit: MetricUnit::Seconds,
+        group: MetricGroup::Parallelism,
         explanation: "Time in which the number of busy threads was the row's.",
         source: "§1, Q §3",
     },
-    Metric {
+    MetricDefinition {
         name: "effective_percent",
         title: "Busy (U) %",
-        unit: Unit::Percent,
-        group: Group::Parallelism,
+        unit: MetricUnit::Percent,
+        group: MetricGroup::Parallelism,
         explanation: "Share of the elapsed time in which the number of busy threads was the row's.",
         source: "§1, Q §3",
     },
-    Metric {
+    MetricDefinition {
         name: "nominal_seconds",
         title: "Runnable (N)",
-        unit: Unit::Seconds,
-        group: Group::Parallelism,
+        unit: MetricUnit::Seconds,
+        group: MetricGroup::Parallelism,
         explanation: "Time in which the number of runnable threads was the row's.",
         source: "§1, Q §3",
     },
-    Metric {
+    MetricDefinition {
         name: "nominal_percent",
         title: "Runnable (N) %",
-        unit: Unit::Percent,
-        group: Group::Parallelism,
+        unit: MetricUnit::Percent,
+        group: MetricGroup::Parallelism,
         explanation: "Share of the elapsed time in which the number of runnable threads was the row's.",
         source: "§1, Q §3",
     },
-    Metric {
+    MetricDefinition {
         name: "state",
         title: "State",
-        unit: Unit::Text,
-        group: Group::Parallelism,
+        unit: MetricUnit::Text,
+        group: MetricGroup::Parallelism,
         explanation: "What the row is about was running, spinning, ready or blocked; of an object: threads were blocked for it, or it was wanted: one thread or more waited for it.",
         source: "§1, §3",
     },
-    Metric {
+    MetricDefinition {
         name: "state_percent",
         title: "% of own time",
-        unit: Unit::Percent,
-        group: Group::Parallelism,
+        unit: MetricUnit::Percent,
+        group: MetricGroup::Parallelism,
         explanation: "Share of the state in the time of all states of the row's procedure, thread or object.",
         source: "§3",
     },
-    Metric {
+    MetricDefinition {
         name: "mean_nominal",
         title: "Mean N",
-        unit: Unit::Threads,
-        group: Group::Parallelism,
+        unit: MetricUnit::Threads,
+        group: MetricGroup::Parallelism,
         explanation: "Mean number of threads that could run (running, spinning or ready) while the row was in the state.",
         source: "§3, Q table 1",
     },
-    Metric {
+    MetricDefinition {
         name: "nominal_p10",
         title: "N, 10 %",
-        unit: Unit::Count,
-        group: Group::Parallelism,
+        unit: MetricUnit::Count,
+        group: MetricGroup::Parallelism,
         explanation: "For a tenth of the time in the state no more threads than this could run.",
         source: "§3, Q table 1",
     },
-    Metric {
+    MetricDefinition {
         name: "nominal_p50",
         title: "N, 50 %",
-        unit: Unit::Count,
-        group: Group::Parallelism,
+        unit: MetricUnit::Count,
+        group: MetricGroup::Parallelism,
         explanation: "For half of the time in the state no more threads than this could run.",
         source: "§3, Q table 1",
     },
-    Metric {
+    MetricDefinition {
         name: "nominal_p90",
         title: "N, 90 %",
-        unit: Unit::Count,
-        group: Group::Parallelism,
+        unit: MetricUnit::Count,
+        group: MetricGroup::Parallelism,
         explanation: "For nine tenths of the time in the state no more threads than this could run.",
         source: "§3, Q table 1",
     },
-    Metric {
+    MetricDefinition {
         name: "mean_effective",
         title: "Mean U",
-        unit: Unit::Threads,
-        group: Group::Parallelism,
+        unit: MetricUnit::Threads,
+        group: MetricGroup::Parallelism,
         explanation: "Mean number of busy threads while the row was in the state.",
         source: "§3, Q table 1",
     },
-    Metric {
+    MetricDefinition {
         name: "nominal_level_seconds",
         title: "Time by N",
-        unit: Unit::Seconds,
-        group: Group::Parallelism,
+        unit: MetricUnit::Seconds,
+        group: MetricGroup::Parallelism,
         explanation: "Time in the state while 0, 1, 2, … threads could run.",
         source: "§3, Q table 1",
     },
-    Metric {
+    MetricDefinition {
         name: "effective_level_seconds",
         title: "Time by U",
-        unit: Unit::Seconds,
-        group: Group::Parallelism,
+        unit: MetricUnit::Seconds,
+        group: MetricGroup::Parallelism,
         explanation: "Time in the state while 0, 1, 2, … threads were busy.",
         source: "§3, Q table 1",
     },

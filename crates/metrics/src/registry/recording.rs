@@ -1,61 +1,61 @@
 //! Numbers of the run as a whole.
 
-use super::{Group, Metric, Unit};
+use super::{MetricDefinition, MetricGroup, MetricUnit};
 
-pub(super) const METRICS: &[Metric] = &[
-    Metric {
+pub(super) const METRICS: &[MetricDefinition] = &[
+    MetricDefinition {
         name: "command",
         title: "Command",
-        unit: Unit::Text,
-        group: Group::Recording,
+        unit: MetricUnit::Text,
+        group: MetricGroup::Recording,
         explanation: "The command line that was recorded.",
         source: "§1",
     },
-    Metric {
+    MetricDefinition {
         name: "machines",
         title: "Machines",
-        unit: Unit::Count,
-        group: Group::Recording,
+        unit: MetricUnit::Count,
+        group: MetricGroup::Recording,
         explanation: "Machines in the recording.",
         source: "§1",
     },
-    Metric {
+    MetricDefinition {
         name: "processes",
         title: "Processes",
-        unit: Unit::Count,
-        group: Group::Recording,
+        unit: MetricUnit::Count,
+        group: MetricGroup::Recording,
         explanation: "Processes that were seen.",
         source: "§1",
     },
-    Metric {
+    MetricDefinition {
         name: "threads",
         title: "Threads",
-        unit: Unit::Count,
-        group: Group::Recording,
+        unit: MetricUnit::Count,
+        group: MetricGroup::Recording,
         explanation: "Threads that were seen, of all processes.",
         source: "§1",
     },
-    Metric {
+    MetricDefinition {
         name: "cpus",
         title: "CPUs",
-        unit: Unit::Count,
-        group: Group::Recording,
+        unit: MetricUnit::Count,
+        group: MetricGroup::Recording,
         explanation: "Processors of all machines together.",
         source: "§1",
     },
-    Metric {
+    MetricDefinition {
         name: "elapsed_seconds",
         title: "Elapsed",
-        unit: Unit::Seconds,
-        group: Group::Recording,
+        unit: MetricUnit::Seconds,
+        group: MetricGroup::Recording,
         explanation: "Length of the run on the clock.",
         source: "§1",
     },
-    Metric {
+    MetricDefinition {
         name: "phase",
         title: "Phase",
-        unit: Unit::Text,
-        group: Group::Recording,
+        unit: MetricUnit::Text,
+        group: MetricGroup::Recording,
         explanation: "The part of the run that the answer is about; all of it unless one was chosen.",
         source: "§8",
     },

@@ -53,6 +53,12 @@ pub const TOPICS: &[Topic] = &[
         source: "§5, I §2.1",
     },
     Topic {
+        name: "replay",
+        title: "Replay",
+        explanation: "The recorded run executed again, with some work, locks or processors changed: `longpole what-if --replay --set procedure:NAME=0.5`, `--set object:LOCK=0`, `--cpus 1,2,4,8`. Locks go to whoever comes first in the new timing, processors by turns as long as the recorded ones. The unchanged run has to come out as recorded within 2 %, or the replay is refused. Gains are ranges over the ways in which locks can be handed on.",
+        source: "§5",
+    },
+    Topic {
         name: "npt",
         title: "Normalised processor time",
         explanation: "Processor time weighted by how alone it was: while U threads are busy, each is charged 1/U of the time that passes. It tells serial work from parallel work: a procedure with little CPU time that runs while everyone else waits ranks high. It sees no dependences, so it undervalues work that runs beside other work and is waited for later. The critical path sees those; where both agree, trust them.",
@@ -79,7 +85,7 @@ pub const TOPICS: &[Topic] = &[
     Topic {
         name: "error",
         title: "Errors of estimated shares",
-        explanation: "Shares estimated from n observations carry the standard error sqrt(p (1 − p) / n). Observations are charged unequal times w; they count as n = (Σw)² / Σw² equal ones. Rows within the error of their difference are tied: their order may be chance.",
+        explanation: "Totals of CPU time are exact; their division among procedures and lines is estimated from timer samples, stratum by stratum. The standard error of a row is what the samples' spread within the strata gives. A row that expects fewer than 5 samples has none. Rows whose difference is within its error are tied: their order may be chance.",
         source: "§1",
     },
     Topic {
@@ -97,13 +103,13 @@ pub const TOPICS: &[Topic] = &[
     Topic {
         name: "remedies",
         title: "What to change, and how",
-        explanation: "The summary leads with one list of changes, each with the range of what the run would gain from it alone. Parallelise: a procedure runs alone most of its time. Shorten: it runs in company, less work helps. Hold the lock shorter: it works with a lock that others wait for. Split the lock: many short holders. Balance the work: threads wait for the slowest at barriers. Overlap the io: the critical path waits for devices. Wait for the event: it sleeps. More CPUs, or free the CPUs: it waits for processors.",
+        explanation: "The summary has one list of changes, each with the range of what the run would gain from it alone; the first is what its answer is about. Nothing is promised below the run's own noise (2 %, 1 ms), and no procedure is advised from fewer than 30 observations. Parallelise: a procedure runs alone most of its time. Shorten: it runs in company, less work helps. Hold the lock shorter: it works with a lock that others wait for. Split the lock: many short holders. Balance the work: threads wait for the slowest at barriers. Overlap the io: the critical path waits for devices. Wait for the event: it sleeps. More CPUs, or free the CPUs: it waits for processors.",
         source: "§12, Q §3.1–3.2",
     },
     Topic {
         name: "trust",
         title: "Which metric to trust",
-        explanation: "No metric is the best for every program. Balanced threads that seldom wait: critical path, normalised processor time and CPU time agree, slack says nothing, zeroing gives the size of gains. Much waiting for each other: the critical path. Processors always busy: CPU time. Much waiting for devices and pages: normalised processor time or the path by elapsed time. Spinning: gprof misleads. Few observations: places within the error are ties. The view `guidance` measures the program and says which holds.",
+        explanation: "No metric is the best for every program. What leads the summary's answer decides which ranking to follow. Balanced threads that seldom wait: critical path, normalised processor time and CPU time agree, slack says nothing, zeroing gives the size of gains. Much waiting for each other: the critical path. Processors always busy: CPU time. Much waiting for devices and pages: the path by elapsed time. Spinning: times of threads, gprof misleads. Other programs on the CPUs: CPU time. Few observations: places within the error are ties. The view `guidance` measures the program and says which holds.",
         source: "§11, M §4.4",
     },
     Topic {

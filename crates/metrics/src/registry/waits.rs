@@ -1,109 +1,109 @@
 //! Explained waits.
 
-use super::{Group, Metric, Unit};
+use super::{MetricDefinition, MetricGroup, MetricUnit};
 
-pub(super) const METRICS: &[Metric] = &[
-    Metric {
+pub(super) const METRICS: &[MetricDefinition] = &[
+    MetricDefinition {
         name: "wanted",
         title: "Wanted",
-        unit: Unit::Text,
-        group: Group::Waits,
+        unit: MetricUnit::Text,
+        group: MetricGroup::Waits,
         explanation: "Whether anybody wants the row's waits explained. Not wanted are waits for the end of what one has started, waits that something outside the program ended, waits of spare threads, and waits until the end.",
         source: "§6",
     },
-    Metric {
+    MetricDefinition {
         name: "unwanted_because",
         title: "Unwanted because",
-        unit: Unit::Text,
-        group: Group::Waits,
+        unit: MetricUnit::Text,
+        group: MetricGroup::Waits,
         explanation: "Why nobody wants the row's waits explained: join, outside, spare or end.",
         source: "§6",
     },
-    Metric {
+    MetricDefinition {
         name: "class",
         title: "Class",
-        unit: Unit::Text,
-        group: Group::Waits,
+        unit: MetricUnit::Text,
+        group: MetricGroup::Waits,
         explanation: "The kind of cause that has the largest part of the row's waiting: load imbalance (those who ended the waits ran the same procedures as those who waited, for longer), insufficient parallelism (they ran what the waiting threads had no part in), communication and contention (locks, messages, devices, pages, processors). Absent where nothing is known. Of a metric, where it comes from: `built-in`, `external` or `derived`.",
         source: "§6, C §3.4",
     },
-    Metric {
+    MetricDefinition {
         name: "load_imbalance_percent",
         title: "Load imbalance %",
-        unit: Unit::Percent,
-        group: Group::Waits,
+        unit: MetricUnit::Percent,
+        group: MetricGroup::Waits,
         explanation: "Part of the causes that are load imbalance: procedures that the waiting thread ran too since both last synchronised, for less time.",
         source: "§6, C §3.4",
     },
-    Metric {
+    MetricDefinition {
         name: "insufficient_parallelism_percent",
         title: "Insufficient parallelism %",
-        unit: Unit::Percent,
-        group: Group::Waits,
+        unit: MetricUnit::Percent,
+        group: MetricGroup::Waits,
         explanation: "Part of the causes that are insufficient parallelism: procedures that the waiting thread had no part in since both last synchronised.",
         source: "§6, C §3.4",
     },
-    Metric {
+    MetricDefinition {
         name: "contention_percent",
         title: "Communication and contention %",
-        unit: Unit::Percent,
-        group: Group::Waits,
+        unit: MetricUnit::Percent,
+        group: MetricGroup::Waits,
         explanation: "Part of the causes that are communication and contention: locks, messages, devices, pages, processors.",
         source: "§6, C §3.4",
     },
-    Metric {
+    MetricDefinition {
         name: "unexplained_percent",
         title: "Unexplained %",
-        unit: Unit::Percent,
-        group: Group::Waits,
+        unit: MetricUnit::Percent,
+        group: MetricGroup::Waits,
         explanation: "Part of the causes that is not known: nobody was seen to end the wait, or who did was not seen before.",
         source: "§6",
     },
-    Metric {
+    MetricDefinition {
         name: "explanations",
         title: "Explanations",
-        unit: Unit::Text,
-        group: Group::Waits,
+        unit: MetricUnit::Text,
+        group: MetricGroup::Waits,
         explanation: "Of one row in full: the kinds of explanation that its waits have, the largest 50, each with its seconds, its share of the row's waiting, its number of waits, its class, causes and root causes.",
         source: "§6, C §3.4",
     },
-    Metric {
+    MetricDefinition {
         name: "causes",
         title: "Causes",
-        unit: Unit::Text,
-        group: Group::Waits,
+        unit: MetricUnit::Text,
+        group: MetricGroup::Waits,
         explanation: "What the threads that ended the waits did meanwhile (side positive), and what the waiting threads did beyond that (side negative): who, what, where, seconds, and percent of the row's waiting. The positive causes less the negative ones are the row's seconds.",
         source: "§6, C §2.1",
     },
-    Metric {
+    MetricDefinition {
         name: "root_causes",
         title: "Root causes",
-        unit: Unit::Text,
-        group: Group::Waits,
+        unit: MetricUnit::Text,
+        group: MetricGroup::Waits,
         explanation: "The causes, with every wait among them replaced by its own causes, down to work, devices and timers.",
         source: "§6, C §2.1",
     },
-    Metric {
+    MetricDefinition {
         name: "side",
         title: "Side",
-        unit: Unit::Text,
-        group: Group::Waits,
+        unit: MetricUnit::Text,
+        group: MetricGroup::Waits,
         explanation: "Of a cause: positive for what made the waiting thread wait longer, negative for what kept it busy itself.",
         source: "§6, C §3.4",
     },
-    Metric {
+    MetricDefinition {
         name: "what",
         title: "What",
-        unit: Unit::Text,
-        group: Group::Waits,
+        unit: MetricUnit::Text,
+        group: MetricGroup::Waits,
         explanation: "Of a cause: what was done in the procedure: running, spinning, ready, the cause of a wait, hand-over, released later, or other steps.",
         source: "§6",
     },
-    Metric {
+    MetricDefinition {
         name: "by_threads",
         title: "By threads",
-        unit: Unit::Text,
-        group: Group::Waits,
+        unit: MetricUnit::Text,
+        group: MetricGroup::Waits,
         explanation: "Of a cause: the threads that did it, created at the same place: their name, or the procedure that they start with.",
         source: "§6",
     },

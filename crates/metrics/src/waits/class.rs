@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::explanation::Explained;
 use super::limits::Limits;
-use super::step::{Category, Deed, StepId, StepTable};
+use super::step::{Category, StepAction, StepId, StepTable};
 use super::verdict::Unwanted;
 
 /// What kinds of cause a positive side holds, nanoseconds (C §3.4).
@@ -56,7 +56,7 @@ impl Split {
     }
 
     /// Adds a step of the positive side that is no explained wait; the waiting thread did it too or not.
-    pub(super) fn add_step(&mut self, deed: &Deed, amount: f64, is_shared: bool) {
+    pub(super) fn add_step(&mut self, deed: &StepAction, amount: f64, is_shared: bool) {
         match deed.category {
             Category::Running if is_shared => self.imbalance += amount,
             Category::Running | Category::Released => self.insufficient += amount,
@@ -71,16 +71,18 @@ impl Split {
 
 /// What a class of waits is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum WaitKind {
+pub enum WaitClassKind {
     /// Off the processor, for this cause.
     Blocked(Cause),
     /// Busy-waiting.
     Spinning,
+    /// Ended before the last of the threads that were joined with it: its processor has nothing to do for the program.
+    EndedEarly,
 }
 
 /// Whose waits a class holds, where classes are kept by that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Source {
+pub struct WaitClassSource {
     /// The waiting thread, where classes are by thread; of a process or machine, one of its threads.
     pub thread: Option<ThreadId>,
     /// Where it waited.
@@ -93,9 +95,9 @@ pub struct Source {
 #[derive(Clone, Debug)]
 pub struct WaitClass {
     /// Where, and for what.
-    pub source: Source,
+    pub source: WaitClassSource,
     /// How.
-    pub kind: WaitKind,
+    pub kind: WaitClassKind,
     /// Why nobody wants it explained, if so.
     pub unwanted: Option<Unwanted>,
     /// Waits.
@@ -105,41 +107,48 @@ pub struct WaitClass {
     /// Kinds of cause.
     pub split: Split,
     /// What whoever ended the waits did meanwhile, in the order of the steps.
-    pub direct: Vec<Share>,
+    pub direct: Vec<StepShare>,
     /// The same with waits replaced by what explains them.
-    pub roots: Vec<Share>,
+    pub roots: Vec<StepShare>,
+    /// Where the comparison of paths was given up, and `direct` is what whoever ended the waits did during them: the
+    /// difference of the paths. Else empty.
+    pub difference: Vec<StepShare>,
 }
 
 /// A step's part in the waits of a class; nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Share {
+pub struct StepShare {
     /// The step.
     pub step: StepId,
     /// On the side of those who ended the waits.
     pub positive: f64,
     /// On the side of the waiting threads.
     pub negative: f64,
+    /// Waits in which it occurs.
+    pub count: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Subject {
-    pub source: Source,
-    pub kind: WaitKind,
+pub(super) struct WaitClassSubject {
+    pub source: WaitClassSource,
+    pub kind: WaitClassKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Key {
-    subject: Subject,
+struct WaitClassKey {
+    subject: WaitClassSubject,
     unwanted: Option<Unwanted>,
     /// Of the set of scopes; 0 for all those that are not told apart.
     signature: u64,
+    /// The comparison of paths was given up.
+    is_given_up: bool,
 }
 
 /// A wait of a subject, explained.
 #[derive(Clone, Debug)]
-pub(super) struct Finished {
+pub(super) struct FinishedWait {
     pub thread: ThreadId,
-    pub subject: Subject,
+    pub subject: WaitClassSubject,
     pub count: u64,
     pub time: u64,
     pub explained: Explained,
@@ -150,19 +159,28 @@ pub(super) struct Finished {
 }
 
 #[derive(Debug, Default)]
-struct Sums {
+struct WaitClassSums {
     count: u64,
     time: u64,
     split: Split,
-    direct: FxHashMap<StepId, (f64, f64)>,
-    roots: FxHashMap<StepId, (f64, f64)>,
+    direct: Sides,
+    roots: Sides,
+    difference: Sides,
+}
+
+/// Amounts on the positive and the negative side, and waits in which the step occurs.
+type Sides = FxHashMap<StepId, (f64, f64, u64)>;
+
+fn add(sides: &mut Sides, step: StepId, (positive, negative): (f64, f64), count: u64) {
+    let sum = sides.entry(step).or_default();
+    *sum = (sum.0 + positive, sum.1 + negative, sum.2 + count);
 }
 
 /// All classes.
 #[derive(Debug, Default)]
 pub(super) struct Classes {
-    ids: FxHashMap<Key, usize>,
-    all: Vec<(Key, Sums)>,
+    ids: FxHashMap<WaitClassKey, usize>,
+    all: Vec<(WaitClassKey, WaitClassSums)>,
     /// Explanations for which not all was known.
     pub cut: u64,
     /// Waits whose explanations are in no class of their own.
@@ -178,14 +196,15 @@ impl Classes {
     /// Adds a wait.
     pub(super) fn add(
         &mut self,
-        finished: &Finished,
+        finished: &FinishedWait,
         unwanted: Option<Unwanted>,
         table: &mut StepTable,
         limits: Limits,
     ) {
-        let Finished { subject, count, time, explained, .. } = finished;
+        let FinishedWait { subject, count, time, explained, .. } = finished;
         let signature = signature(explained, *time, table);
-        let mut key = Key { subject: *subject, unwanted, signature };
+        let is_given_up = explained.difference.is_some();
+        let mut key = WaitClassKey { subject: *subject, unwanted, signature, is_given_up };
         if self.all.len() >= limits.classes && !self.ids.contains_key(&key) {
             key.signature = 0;
             self.merged += 1;
@@ -193,7 +212,7 @@ impl Classes {
         let next = self.all.len();
         let id = *self.ids.entry(key).or_insert(next);
         if id == next {
-            self.all.push((key, Sums::default()));
+            self.all.push((key, WaitClassSums::default()));
         }
         let sums = &mut self.all[id].1;
         sums.count += count;
@@ -201,29 +220,31 @@ impl Classes {
         sums.split.add_all(&explained.roots.split, 1.0);
         self.cut += u64::from(explained.is_cut);
         for &(step, positive, negative) in &explained.direct {
-            let sum = sums.direct.entry(step).or_default();
-            *sum = (sum.0 + positive, sum.1 + negative);
+            add(&mut sums.direct, step, (positive, negative), *count);
         }
         for &(step, amount) in &explained.roots.entries {
-            let sum = sums.roots.entry(step).or_default();
-            *sum = (sum.0 + amount.max(0.0), sum.1 + (-amount).max(0.0));
+            add(&mut sums.roots, step, (amount.max(0.0), (-amount).max(0.0)), *count);
+        }
+        for &(step, positive, negative) in explained.difference.iter().flatten() {
+            add(&mut sums.difference, step, (positive, negative), *count);
         }
         let kept = (limits.shares / (next + 1)).max(LEAST_SHARES);
-        keep_largest(&mut sums.direct, kept, table);
-        keep_largest(&mut sums.roots, kept, table);
+        for sides in [&mut sums.direct, &mut sums.roots, &mut sums.difference] {
+            keep_largest(sides, kept, table);
+        }
     }
 
     /// The classes, in the order in which they were met.
     pub(super) fn into_classes(self) -> Vec<WaitClass> {
-        let shares = |sums: FxHashMap<StepId, (f64, f64)>| {
-            let mut shares: Vec<Share> = sums
+        let shares = |sums: Sides| {
+            let mut shares: Vec<StepShare> = sums
                 .into_iter()
-                .map(|(step, (positive, negative))| Share { step, positive, negative })
+                .map(|(step, (positive, negative, count))| StepShare { step, positive, negative, count })
                 .collect();
             shares.sort_by_key(|share| share.step);
             shares
         };
-        let class = |(key, sums): (Key, Sums)| WaitClass {
+        let class = |(key, sums): (WaitClassKey, WaitClassSums)| WaitClass {
             source: key.subject.source,
             kind: key.subject.kind,
             unwanted: key.unwanted,
@@ -232,6 +253,7 @@ impl Classes {
             split: sums.split,
             direct: shares(sums.direct),
             roots: shares(sums.roots),
+            difference: shares(sums.difference),
         };
         self.all.into_iter().map(class).collect()
     }
@@ -239,23 +261,21 @@ impl Classes {
 
 /// Once there are twice as many shares as are kept, the smaller ones are put together; so each share is looked at a
 /// constant number of times.
-fn keep_largest(sums: &mut FxHashMap<StepId, (f64, f64)>, kept: usize, table: &mut StepTable) {
+fn keep_largest(sums: &mut Sides, kept: usize, table: &mut StepTable) {
     if sums.len() <= 2 * kept {
         return;
     }
     let rest = table.intern(None, Category::Rest, None);
-    let mut all: Vec<(StepId, (f64, f64))> = sums.drain().collect();
+    let mut all: Vec<(StepId, (f64, f64, u64))> = sums.drain().collect();
     all.select_nth_unstable_by(kept, |one, other| {
-        let size = |sides: (f64, f64)| sides.0 + sides.1;
+        let size = |sides: (f64, f64, u64)| sides.0 + sides.1;
         size(other.1).total_cmp(&size(one.1)).then(one.0.cmp(&other.0))
     });
-    for (_, (positive, negative)) in all.drain(kept..) {
-        let sum = sums.entry(rest).or_default();
-        *sum = (sum.0 + positive, sum.1 + negative);
+    for (_, (positive, negative, count)) in all.drain(kept..) {
+        add(sums, rest, (positive, negative), count);
     }
-    for (step, (positive, negative)) in all {
-        let sum = sums.entry(step).or_default();
-        *sum = (sum.0 + positive, sum.1 + negative);
+    for (step, (positive, negative, count)) in all {
+        add(sums, step, (positive, negative), count);
     }
     sums.shrink_to(2 * kept);
 }

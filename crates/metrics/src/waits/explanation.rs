@@ -10,10 +10,11 @@
 
 use longpole_event::ThreadId;
 use longpole_trace::{Cause, Program};
+use rustc_hash::FxHashMap;
 
-use super::history::{History, Release, Roots};
-use super::profile::Profile;
-use super::step::{Category, Sides, StepId, StepTable};
+use super::history::{History, Roots, WaitRelease};
+use super::profile::IntervalProfile;
+use super::step::{Category, StepAction, StepId, StepSums, StepTable};
 use super::synchronisation::last_common;
 use super::{Limits, Split};
 
@@ -26,17 +27,19 @@ pub(super) struct Explained {
     pub roots: Roots,
     /// Not all was known.
     pub is_cut: bool,
+    /// Where the comparison of paths says nothing and `direct` is what happened during the wait: that comparison.
+    pub difference: Option<Vec<(StepId, f64, f64)>>,
 }
 
 /// A wait to be explained.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Question {
+pub(super) struct WaitQuestion {
     pub thread: ThreadId,
     pub from: u64,
     pub to: u64,
     pub cause: Cause,
     /// Who ended it.
-    pub release: Option<Release>,
+    pub release: Option<WaitRelease>,
 }
 
 /// Finds explanations; keeps what it needs for that from one to the next.
@@ -44,13 +47,13 @@ pub(super) struct Question {
 pub(super) struct Explainer {
     limits: Limits,
     /// By deed: both sides of a comparison.
-    deeds: Sides,
+    deeds: StepSums,
     /// By step: what holders did.
-    held: Sides,
+    held: StepSums,
     /// By step: both sides of the explanation to the roots.
-    roots: Sides,
+    roots: StepSums,
     /// What the thread that ended the last compared wait did.
-    profile: Profile,
+    profile: IntervalProfile,
     /// Steps that may be looked at; grows with the steps that are made, which bounds the time of all explanations.
     credit: usize,
 }
@@ -70,8 +73,8 @@ fn is_alone(cause: Cause) -> bool {
 
 impl Explainer {
     pub(super) fn new(limits: Limits) -> Self {
-        let (deeds, held, roots) = (Sides::default(), Sides::default(), Sides::default());
-        Explainer { limits, deeds, held, roots, profile: Profile::default(), credit: limits.credit }
+        let (deeds, held, roots) = (StepSums::default(), StepSums::default(), StepSums::default());
+        Explainer { limits, deeds, held, roots, profile: IntervalProfile::default(), credit: limits.credit }
     }
 
     /// A step was made.
@@ -82,7 +85,7 @@ impl Explainer {
     /// Explains a wait.
     pub(super) fn explain(
         &mut self,
-        question: &Question,
+        question: &WaitQuestion,
         threads: &[History],
         (table, program): (&mut StepTable, &Program),
     ) -> Explained {
@@ -103,11 +106,11 @@ impl Explainer {
     /// The stretches to compare; `None` if nothing is known of the thread that ended the wait.
     fn stretch(
         &mut self,
-        question: &Question,
-        release: &Release,
+        question: &WaitQuestion,
+        release: &WaitRelease,
         threads: &[History],
         program: &Program,
-    ) -> Option<Stretch> {
+    ) -> Option<ComparedIntervals> {
         let (own, other) = (&threads[question.thread.index()], threads.get(release.source.index())?);
         let most = (question.from, release.source_time);
         let (own_begin, other_begin) = (own.begin?, other.begin.filter(|&begin| begin <= most.1)?);
@@ -125,21 +128,25 @@ impl Explainer {
         let is_known = own_known <= own_from && other_known <= other_from;
         if is_known && asked <= self.credit {
             self.credit -= asked;
-            return Some(Stretch { own: own_from.min(most.0), other: other_from.min(most.1), is_cut: false });
+            return Some(ComparedIntervals {
+                own: own_from.min(most.0),
+                other: other_from.min(most.1),
+                is_cut: false,
+            });
         }
         let mut cut = own_known.max(other_known).max(own_from.min(other_from));
         if asked > self.credit {
             let fewest = self.limits.steps_without_credit;
             cut = cut.max(own.begin_of_last(fewest)).max(other.begin_of_last(fewest));
         }
-        Some(Stretch { own: cut.min(most.0), other: cut.min(most.1), is_cut: true })
+        Some(ComparedIntervals { own: cut.min(most.0), other: cut.min(most.1), is_cut: true })
     }
 
     /// What the thread that ended the wait did since the last common synchronisation, less what the waiting one did.
     fn by_comparison(
         &mut self,
-        question: &Question,
-        (release, stretch): (&Release, Stretch),
+        question: &WaitQuestion,
+        (release, stretch): (&WaitRelease, ComparedIntervals),
         threads: &[History],
         table: &mut StepTable,
     ) -> Explained {
@@ -162,27 +169,29 @@ impl Explainer {
         for (category, amount) in [(Category::UnderWay, under_way as i64), (category, later)] {
             if amount != 0 {
                 let step = table.intern(None, category, None);
-                let side = if amount > 0 { Sides::gain_step } else { Sides::lose_step };
+                let side = if amount > 0 { StepSums::gain_step } else { StepSums::lose_step };
                 side(&mut self.deeds, table.deed_of(step), amount.unsigned_abs() as f64, step);
             }
         }
         let mut split = Split::default();
         let (deeds, roots) = (&self.deeds, &mut self.roots);
-        let left = |deed: u32| {
-            let (positive, negative) = deeds.get(deed);
+        let sides = sides_by_procedure(deeds, table);
+        let of_procedure =
+            |step: StepId| sides.get(&table.step(step).deed.of_procedure()).copied().unwrap_or_default();
+        let left = |(positive, negative): (f64, f64)| {
             if positive > negative { (positive - negative) / positive } else { 0.0 }
         };
         for part in self.profile.parts.iter().filter(|part| part.is_plain) {
-            let amount = part.amount * left(part.deed);
-            split.add_step(&table.step(part.step).deed, amount, deeds.get(part.deed).1 > 0.0);
+            let both = of_procedure(part.step);
+            split.add_step(&table.step(part.step).deed, part.amount * left(both), both.1 > 0.0);
             roots.gain(part.step.0, part.amount);
         }
         for part in &self.profile.roots {
             roots.gain(part.step.0, part.positive);
             roots.lose(part.step.0, part.negative);
         }
-        for (deed, of_waits) in &self.profile.splits {
-            split.add_all(of_waits, left(*deed));
+        for (deed, of_waits) in self.profile.splits.iter().filter(|(deed, _)| deeds.get(*deed).0 > 0.0) {
+            split.add_all(of_waits, left(of_procedure(deeds.steps(*deed).0)));
         }
         let mut direct = Vec::with_capacity(deeds.touched().len());
         for &deed in deeds.touched() {
@@ -202,7 +211,7 @@ impl Explainer {
         }
         let roots = self.finish_roots(split, table);
         self.within_reason(
-            Explained { direct, roots, is_cut: stretch.is_cut },
+            Explained { direct, roots, is_cut: stretch.is_cut, difference: None },
             (question, release),
             threads,
             table,
@@ -214,7 +223,7 @@ impl Explainer {
     fn within_reason(
         &mut self,
         mut explained: Explained,
-        (question, release): (&Question, &Release),
+        (question, release): (&WaitQuestion, &WaitRelease),
         threads: &[History],
         table: &mut StepTable,
     ) -> Explained {
@@ -227,9 +236,9 @@ impl Explainer {
         }
         self.held.clear();
         self.roots.clear();
-        let during = self.by_holders(question, &Release { object: None, ..*release }, threads, table);
+        let during = self.by_holders(question, &WaitRelease { object: None, ..*release }, threads, table);
         if is_direct_far {
-            explained.direct = during.direct;
+            explained.difference = Some(std::mem::replace(&mut explained.direct, during.direct));
         }
         if is_far(of_roots(&explained.roots)) {
             explained.roots.entries = during.roots.entries;
@@ -249,8 +258,8 @@ impl Explainer {
     /// What those who held the object did from the request on, the last holder first.
     fn by_holders(
         &mut self,
-        question: &Question,
-        release: &Release,
+        question: &WaitQuestion,
+        release: &WaitRelease,
         threads: &[History],
         table: &mut StepTable,
     ) -> Explained {
@@ -290,7 +299,7 @@ impl Explainer {
         let direct = self.held.touched().iter().map(|&step| (StepId(step), self.held.get(step).0, 0.0));
         let direct = direct.collect();
         let split = Split::contention((question.to - question.from) as f64);
-        Explained { direct, roots: self.finish_roots(split, table), is_cut }
+        Explained { direct, roots: self.finish_roots(split, table), is_cut, difference: None }
     }
 
     fn hold(&mut self, step: StepId, amount: u64) {
@@ -332,20 +341,20 @@ impl Explainer {
 
 /// The stretches of two paths that are compared: from here to the wait, and to the release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stretch {
+struct ComparedIntervals {
     own: u64,
     other: u64,
     is_cut: bool,
 }
 
 /// The wait is its own explanation: a device, a timer, or nobody who is known.
-fn by_itself(question: &Question, threads: &[History]) -> Explained {
+fn by_itself(question: &WaitQuestion, threads: &[History]) -> Explained {
     let length = (question.to - question.from) as f64;
     let split = if is_alone(question.cause) { Split::contention(length) } else { Split::unexplained(length) };
     let step = threads[question.thread.index()].waiting_step();
     let entries: Box<[(StepId, f64)]> = step.into_iter().map(|step| (step, length)).collect();
     let direct = entries.iter().map(|&(step, amount)| (step, amount, 0.0)).collect();
-    Explained { direct, roots: Roots { entries, split }, is_cut: false }
+    Explained { direct, roots: Roots { entries, split }, is_cut: false, difference: None }
 }
 
 fn is_nobodys(category: Category) -> bool {
@@ -354,7 +363,7 @@ fn is_nobodys(category: Category) -> bool {
 
 /// Adds a step to the roots, to the negative side if the amount is negative: a wait that was explained by its own roots, in
 /// proportion.
-fn add_roots(roots: &mut Sides, (step, amount): (StepId, f64), explained: Option<&Roots>, whole: u64) {
+fn add_roots(roots: &mut StepSums, (step, amount): (StepId, f64), explained: Option<&Roots>, whole: u64) {
     let mut add = |step: StepId, amount: f64| {
         if amount > 0.0 { roots.gain(step.0, amount) } else { roots.lose(step.0, -amount) }
     };
@@ -364,4 +373,18 @@ fn add_roots(roots: &mut Sides, (step, amount): (StepId, f64), explained: Option
         }
         None => add(step, amount),
     }
+}
+
+/// Both sides of a comparison by procedure. Classes are of procedures where lines are compared, too: who did less of other lines of
+/// the same procedure had a part in it.
+fn sides_by_procedure(deeds: &StepSums, table: &StepTable) -> FxHashMap<StepAction, (f64, f64)> {
+    let mut sides: FxHashMap<StepAction, (f64, f64)> = FxHashMap::default();
+    for &deed in deeds.touched() {
+        let (positive, negative) = deeds.get(deed);
+        let (gained, lost) = deeds.steps(deed);
+        let step = if positive > 0.0 { gained } else { lost };
+        let sum = sides.entry(table.step(step).deed.of_procedure()).or_default();
+        *sum = (sum.0 + positive, sum.1 + negative);
+    }
+    sides
 }

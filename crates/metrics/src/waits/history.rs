@@ -10,9 +10,9 @@
 use std::collections::VecDeque;
 
 use longpole_event::{ThreadId, Time};
-use longpole_trace::{Cause, ObjectId, PathId, Place};
+use longpole_trace::{Cause, CodePlace, ObjectId, PathId};
 
-use super::class::Finished;
+use super::class::FinishedWait;
 use super::step::{Category, GroupId, StepId, StepTable};
 
 /// What ended a wait, to its roots: signed amounts of steps, nanoseconds; they add up to the wait.
@@ -25,14 +25,14 @@ pub(super) struct Roots {
 }
 
 #[derive(Clone, Debug)]
-struct Past {
+struct PastStep {
     from: u64,
     step: StepId,
     roots: Option<Box<Roots>>,
 }
 
 #[derive(Clone, Debug)]
-struct Piece {
+struct HistoryPiece {
     from: u64,
     category: Category,
     /// Known for waits at once.
@@ -42,7 +42,7 @@ struct Piece {
 
 /// An act of a thread that releases others: releases by one act differ in nothing but microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Act {
+pub(super) struct ReleaseAct {
     /// When it began.
     pub begin: u64,
     /// Whose.
@@ -51,8 +51,8 @@ pub(super) struct Act {
 
 /// The thread was released.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Release {
-    pub act: Act,
+pub(super) struct WaitRelease {
+    pub act: ReleaseAct,
     pub source: ThreadId,
     pub source_time: u64,
     /// When it arrived.
@@ -63,7 +63,7 @@ pub(super) struct Release {
 
 /// A wait that goes on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pending {
+pub(super) struct OngoingWait {
     pub since: u64,
     pub cause: Cause,
     pub object: Option<ObjectId>,
@@ -80,26 +80,26 @@ pub(super) struct History {
     pub group: Option<GroupId>,
     /// When it was first there.
     pub begin: Option<u64>,
-    past: VecDeque<Past>,
-    tail: Vec<Piece>,
+    past: VecDeque<PastStep>,
+    tail: Vec<HistoryPiece>,
     /// Where it was seen last.
     pub path: PathId,
-    pub scope: Option<Place>,
+    pub scope: Option<CodePlace>,
     /// Newest releases, by act.
-    releases: VecDeque<Release>,
+    releases: VecDeque<WaitRelease>,
     /// The last act, and when it last released somebody.
-    act: Option<(Act, u64)>,
-    pub pending: Option<Pending>,
+    act: Option<(ReleaseAct, u64)>,
+    pub pending: Option<OngoingWait>,
     /// The wait that it is in it told of itself: it may be on a processor.
     pub is_told: bool,
     /// What it is about to wait for.
     pub object: Option<ObjectId>,
     /// The newest release that arrived.
-    pub released: Option<Release>,
+    pub released: Option<WaitRelease>,
     /// It is no more.
     pub has_ended: bool,
     /// A wait of most of the run, until it is known whether it was for being told to end.
-    pub last_wait: Option<Box<Finished>>,
+    pub last_wait: Option<Box<FinishedWait>>,
     /// Times it began to busy-wait since the last look.
     pub spins: u64,
 }
@@ -109,7 +109,7 @@ const LONGEST_TAIL: usize = 16;
 
 impl History {
     /// Nothing is known yet of a thread but where it was created.
-    pub(super) fn new(path: PathId, scope: Option<Place>) -> Self {
+    pub(super) fn new(path: PathId, scope: Option<CodePlace>) -> Self {
         History {
             group: None,
             begin: None,
@@ -148,7 +148,7 @@ impl History {
             Category::Running | Category::Spinning => None,
             _ => Some(steps.intern(self.group, category, self.scope)),
         };
-        self.tail.push(Piece { from, category, step, roots: None });
+        self.tail.push(HistoryPiece { from, category, step, roots: None });
     }
 
     /// The wait that is the newest piece was explained.
@@ -173,12 +173,12 @@ impl History {
     }
 
     /// A look at the thread at this time: what it worked since the last one was in `scope`.
-    pub(super) fn look(&mut self, time: u64, scope: Option<Place>, steps: &mut StepTable, most: usize) {
+    pub(super) fn look(&mut self, time: u64, scope: Option<CodePlace>, steps: &mut StepTable, most: usize) {
         self.scope = scope;
         let Some(open) = self.tail.pop() else { return };
         let is_work = matches!(open.category, Category::Running | Category::Spinning);
         let from = if is_work { open.from.max(time) } else { open.from };
-        let rest = Piece { from, ..open.clone() };
+        let rest = HistoryPiece { from, ..open.clone() };
         if open.from < from {
             self.tail.push(open);
         }
@@ -189,11 +189,11 @@ impl History {
     /// Moves the tail to the past, its work in the scope that is now known.
     fn settle(&mut self, steps: &mut StepTable, most: usize) {
         let (group, scope) = (self.group, self.scope);
-        for Piece { from, category, step, roots } in self.tail.drain(..) {
+        for HistoryPiece { from, category, step, roots } in self.tail.drain(..) {
             let step = step.unwrap_or_else(|| steps.intern(group, category, scope));
             match self.past.back() {
                 Some(last) if last.step == step && last.roots.is_none() && roots.is_none() => {}
-                _ => self.past.push_back(Past { from, step, roots }),
+                _ => self.past.push_back(PastStep { from, step, roots }),
             }
         }
         while self.past.len() > most {
@@ -225,8 +225,8 @@ impl History {
     }
 
     /// When the object was last handed to the thread, before this time.
-    pub(super) fn handed(&self, object: ObjectId, before: u64) -> Option<&Release> {
-        let fits = |release: &&Release| release.object == Some(object) && release.time < before;
+    pub(super) fn handed(&self, object: ObjectId, before: u64) -> Option<&WaitRelease> {
+        let fits = |release: &&WaitRelease| release.object == Some(object) && release.time < before;
         self.releases.iter().filter(fits).max_by_key(|release| release.time)
     }
 
@@ -279,15 +279,15 @@ impl History {
     }
 
     /// The thread releases somebody at this time.
-    pub(super) fn release(&mut self, source: ThreadId, time: u64, tolerance: u64) -> Act {
+    pub(super) fn release(&mut self, source: ThreadId, time: u64, tolerance: u64) -> ReleaseAct {
         match &mut self.act {
             Some((act, last)) if act.begin <= time && time <= *last + tolerance => {
                 *last = time.max(*last);
                 *act
             }
-            Some((_, last)) if time < *last => Act { begin: time, source },
+            Some((_, last)) if time < *last => ReleaseAct { begin: time, source },
             _ => {
-                let act = Act { begin: time, source };
+                let act = ReleaseAct { begin: time, source };
                 self.act = Some((act, time));
                 act
             }
@@ -300,7 +300,7 @@ impl History {
     }
 
     /// The thread was released.
-    pub(super) fn receive(&mut self, release: Release, most: usize) {
+    pub(super) fn receive(&mut self, release: WaitRelease, most: usize) {
         self.released = Some(release);
         let after = self.releases.iter().rposition(|other| other.act <= release.act).map_or(0, |at| at + 1);
         self.releases.insert(after, release);
@@ -310,7 +310,7 @@ impl History {
     }
 
     /// Its newest releases, the oldest act first.
-    pub(super) fn releases(&self) -> &VecDeque<Release> {
+    pub(super) fn releases(&self) -> &VecDeque<WaitRelease> {
         &self.releases
     }
 

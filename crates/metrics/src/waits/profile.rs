@@ -17,8 +17,7 @@ const NEAR: usize = 8;
 
 /// An amount of a step; negative where a patch takes it away.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Part {
-    pub deed: u32,
+pub(super) struct ProfilePart {
     pub step: StepId,
     pub amount: f64,
     /// It is no wait that was explained.
@@ -36,16 +35,16 @@ pub(super) struct RootPart {
 
 /// The profile of a stretch.
 #[derive(Debug, Default)]
-pub(super) struct Profile {
+pub(super) struct IntervalProfile {
     /// Whose it is, and of which stretch, if that does not change any more.
     of: Option<(ThreadId, u64, u64)>,
-    pub parts: Vec<Part>,
+    pub parts: Vec<ProfilePart>,
     pub roots: Vec<RootPart>,
     /// How the waits of a deed split.
     pub splits: Vec<(u32, Split)>,
 }
 
-impl Profile {
+impl IntervalProfile {
     /// How many steps have to be looked at to make the profile of this stretch.
     pub(super) fn cost(&self, thread: ThreadId, history: &History, (from, to): (u64, u64)) -> usize {
         match self.patches(thread, history, (from, to)) {
@@ -98,10 +97,10 @@ impl Profile {
         (from, to): (u64, u64),
         sign: f64,
     ) {
-        let Profile { parts, roots, splits, .. } = self;
+        let IntervalProfile { parts, roots, splits, .. } = self;
         history.walk((from, to), work, |step, part, whole, explained| {
             let (deed, amount) = (table.deed_of(step), part as f64 * sign);
-            parts.push(Part { deed, step, amount, is_plain: explained.is_none() });
+            parts.push(ProfilePart { step, amount, is_plain: explained.is_none() });
             let Some(Roots { entries, split }) = explained else { return };
             let factor = amount / whole as f64;
             roots.extend(entries.iter().map(|&(step, amount)| {

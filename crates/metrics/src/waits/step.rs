@@ -1,7 +1,7 @@
 //! The steps that explanations are made of: what a group of threads did, and in which scope.
 
 use longpole_event::{ProcessId, ThreadId};
-use longpole_trace::{Cause, PathId, Paths, Place, Procedure, ProcedureId, Program};
+use longpole_trace::{Cause, CodePlace, PathId, Paths, Procedure, ProcedureId, Program};
 use rustc_hash::FxHashMap;
 
 /// What a thread did in a step.
@@ -37,21 +37,29 @@ pub struct StepId(pub u32);
 
 /// What is done in a step, by whomever: steps of two threads with the same deed cancel out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Deed {
+pub struct StepAction {
     /// What.
     pub category: Category,
     /// In which procedure; with line 0 where procedures are compared, and not lines. `None` where no procedure is known, and for
     /// being ready, which is the same everywhere.
-    pub scope: Option<Place>,
+    pub scope: Option<CodePlace>,
+}
+
+impl StepAction {
+    /// The same at any line of its procedure.
+    pub(super) fn of_procedure(self) -> StepAction {
+        let scope = self.scope.map(|place| CodePlace { line: 0, ..place });
+        StepAction { scope, ..self }
+    }
 }
 
 /// A step: who does what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct WaitStep {
     /// Whose; `None` where it is nobody's, or of threads of which it is not yet known how they start.
     pub group: Option<GroupId>,
     /// What.
-    pub deed: Deed,
+    pub deed: StepAction,
 }
 
 /// A group of threads.
@@ -66,11 +74,11 @@ pub struct ThreadGroup {
 /// All steps and groups that were met.
 #[derive(Clone, Debug, Default)]
 pub struct StepTable {
-    steps: Vec<Step>,
+    steps: Vec<WaitStep>,
     groups: Vec<ThreadGroup>,
     deed_numbers: Vec<u32>,
-    step_ids: FxHashMap<(Option<GroupId>, Deed), StepId>,
-    deed_ids: FxHashMap<Deed, u32>,
+    step_ids: FxHashMap<(Option<GroupId>, StepAction), StepId>,
+    deed_ids: FxHashMap<StepAction, u32>,
     group_ids: FxHashMap<(PathId, ProcedureId, Option<ProcessId>), GroupId>,
 }
 
@@ -103,16 +111,16 @@ impl StepTable {
         &mut self,
         group: Option<GroupId>,
         category: Category,
-        scope: Option<Place>,
+        scope: Option<CodePlace>,
     ) -> StepId {
         let scope = scope.filter(|_| !matches!(category, Category::Ready | Category::Overhead));
-        let deed = Deed { category, scope };
+        let deed = StepAction { category, scope };
         let next = StepId(self.steps.len() as u32);
         let id = *self.step_ids.entry((group, deed)).or_insert(next);
         if id == next {
             let next_deed = self.deed_ids.len() as u32;
             self.deed_numbers.push(*self.deed_ids.entry(deed).or_insert(next_deed));
-            self.steps.push(Step { group, deed });
+            self.steps.push(WaitStep { group, deed });
         }
         id
     }
@@ -124,7 +132,7 @@ impl StepTable {
 
     /// The step.
     #[must_use]
-    pub fn step(&self, id: StepId) -> Step {
+    pub fn step(&self, id: StepId) -> WaitStep {
         self.steps[id.0 as usize]
     }
 
@@ -146,14 +154,14 @@ fn is_own(procedure: &Procedure) -> bool {
 
 /// Two sums per number, emptied in constant time.
 #[derive(Debug, Default)]
-pub(super) struct Sides {
-    slots: Vec<Slot>,
+pub(super) struct StepSums {
+    slots: Vec<StepSlot>,
     touched: Vec<u32>,
     epoch: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Slot {
+struct StepSlot {
     epoch: u32,
     positive: f64,
     negative: f64,
@@ -161,13 +169,13 @@ struct Slot {
     steps: (StepId, StepId),
 }
 
-impl Default for Slot {
+impl Default for StepSlot {
     fn default() -> Self {
-        Slot { epoch: 0, positive: 0.0, negative: 0.0, steps: (StepId(0), StepId(0)) }
+        StepSlot { epoch: 0, positive: 0.0, negative: 0.0, steps: (StepId(0), StepId(0)) }
     }
 }
 
-impl Sides {
+impl StepSums {
     pub(super) fn clear(&mut self) {
         self.touched.clear();
         self.epoch = self.epoch.wrapping_add(1);
@@ -177,15 +185,15 @@ impl Sides {
         }
     }
 
-    fn slot(&mut self, index: u32) -> &mut Slot {
+    fn slot(&mut self, index: u32) -> &mut StepSlot {
         let at = index as usize;
         if at >= self.slots.len() {
-            self.slots.resize(at + 1, Slot::default());
+            self.slots.resize(at + 1, StepSlot::default());
         }
         let epoch = self.epoch;
         let slot = &mut self.slots[at];
         if slot.epoch != epoch {
-            *slot = Slot { epoch, ..Slot::default() };
+            *slot = StepSlot { epoch, ..StepSlot::default() };
             self.touched.push(index);
         }
         slot

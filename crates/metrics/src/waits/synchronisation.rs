@@ -1,7 +1,7 @@
 //! The last common synchronisation of two threads before a wait.
 
-use super::explanation::Question;
-use super::history::{History, Release};
+use super::explanation::WaitQuestion;
+use super::history::{History, WaitRelease};
 
 /// The begins of both paths after the last common synchronisation: the one whose earlier end is the latest.
 ///
@@ -14,8 +14,8 @@ use super::history::{History, Release};
 ///                                   B ───────●─────
 /// ```
 pub(super) fn last_common(
-    question: &Question,
-    release: &Release,
+    question: &WaitQuestion,
+    release: &WaitRelease,
     (own, other): (&History, &History),
 ) -> Option<(u64, u64)> {
     let mut best: Option<(u64, u64)> = None;

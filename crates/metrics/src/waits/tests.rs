@@ -1,6 +1,7 @@
 //! Waits of drawings, worked by hand; laws; agreement with the slow oracle.
 
 use longpole_testkit::{MemoryTimelines, draw};
+use longpole_trace::ItemKind;
 
 use super::explanation::Explained;
 use super::*;
@@ -11,12 +12,12 @@ pub(super) struct Logged {
     pub thread: ThreadId,
     pub from: u64,
     pub to: u64,
-    pub direct: Vec<(Step, f64)>,
-    pub roots: Vec<(Step, f64)>,
+    pub direct: Vec<(WaitStep, f64)>,
+    pub roots: Vec<(WaitStep, f64)>,
 }
 
 impl Logged {
-    pub(super) fn new(question: &Question, explained: &Explained, steps: &StepTable) -> Logged {
+    pub(super) fn new(question: &WaitQuestion, explained: &Explained, steps: &StepTable) -> Logged {
         let direct = explained
             .direct
             .iter()
@@ -56,7 +57,7 @@ fn case(text: &str) -> Case {
 }
 
 impl Case {
-    fn words(&self, steps: &[(Step, f64)]) -> Vec<String> {
+    fn words(&self, steps: &[(WaitStep, f64)]) -> Vec<String> {
         let mut words: Vec<String> = steps
             .iter()
             .map(|(step, amount)| {
@@ -143,7 +144,7 @@ fn pipeline_of_three_stages() {
 fn a_wait_that_begins_with_a_told_spin_is_for_the_same_object() {
     let case = case("1 = mutex m\nL = hold\nT1 LLLL__\nT2 ¹111LL\nT1@4 -> T2 unlock");
     assert_eq!(case.direct("T2", 0), ["hold of T1+T2 +4"]);
-    let blocked = case.waits.classes.iter().find(|class| class.kind == WaitKind::Blocked(Cause::Lock));
+    let blocked = case.waits.classes.iter().find(|class| class.kind == WaitClassKind::Blocked(Cause::Lock));
     assert!(blocked.is_some_and(|class| class.source.object.is_some()), "{:?}", case.waits.classes);
 }
 
@@ -305,7 +306,7 @@ fn a_poll_that_another_thread_ends_is_wanted() {
 fn busy_waiting_is_a_wait_that_nobody_is_known_to_have_ended() {
     let case = case("T1 AAAAA\nT2 B~~~B");
     let class = &case.waits.classes[0];
-    assert_eq!((class.kind, class.count, class.time), (WaitKind::Spinning, 1, 3));
+    assert_eq!((class.kind, class.count, class.time), (WaitClassKind::Spinning, 1, 3));
     assert_eq!(class.split.unexplained, 3.0);
 }
 
@@ -339,6 +340,22 @@ fn paths_with_little_in_common_are_not_compared() {
     assert_eq!(case.roots("T1", 20), ["B of T2 +1"]);
 }
 
+/// L does the first line of the work that H does: with lines, H's second is one in which L had no part.
+#[test]
+fn classes_are_those_of_procedures_where_lines_are_compared() {
+    let made = draw("A = work:1\nB = work:2\nH AABBBBBBW\nL AbbbbbbbW\nH@8 -> L barrier");
+    let classes = |by: By| {
+        let mut sweep = Explanations::new(&made.program, &made.paths, &made.objects, (by, exact()));
+        let Ok(()) = longpole_graph::sweep(&made, false, &mut sweep);
+        let classes = sweep.into_waits().classes;
+        classes
+            .iter()
+            .fold((0.0, 0.0), |sum, class| (sum.0 + class.split.imbalance, sum.1 + class.split.insufficient))
+    };
+    assert_eq!(classes(By::Procedure), (7.0, 0.0));
+    assert_eq!(classes(By::Line), classes(By::Procedure));
+}
+
 #[test]
 fn lines_of_a_procedure_are_told_apart_when_asked_for() {
     let made = draw("A = work:3\nB = work:7\nT1 AAAcccc\nT2 AAABBBB\nT2@7 -> T1 signal");
@@ -370,13 +387,13 @@ mod laws {
 
     use super::*;
 
-    fn sum(steps: &[(Step, f64)]) -> f64 {
+    fn sum(steps: &[(WaitStep, f64)]) -> f64 {
         steps.iter().map(|(_, amount)| amount).sum()
     }
 
     /// Time of all threads blocked, spinning, ready.
     fn times(made: &MemoryTimelines) -> [u64; 3] {
-        let Ok(analysis) = crate::analyse(made, &crate::Options::default());
+        let Ok(analysis) = crate::analyse(made, &crate::MetricOptions::default());
         let sum = |of: fn(&crate::ThreadStates) -> u64| analysis.threads.iter().map(of).sum();
         [sum(|states| states.blocked.iter().sum()), sum(|states| states.spinning), sum(|states| states.ready)]
     }
@@ -418,17 +435,44 @@ mod laws {
         fn all_waiting_is_in_some_class(made in random_timelines(5, 120)) {
             let waited: u64 = explained_waits(&made).iter().map(|wait| wait.to - wait.from).sum();
             let case = case_of(made, Limits::DEFAULT);
-            let blocked_classes = case.waits.classes.iter().filter(|class| class.kind != WaitKind::Spinning);
+            let blocked_classes = case.waits.classes.iter().filter(|class| class.kind != WaitClassKind::Spinning);
             prop_assert_eq!(blocked_classes.map(|class| class.time).sum::<u64>(), waited);
             // What was spun without a word, and, while it was waited, without a processor.
             let all: u64 = case.waits.classes.iter().map(|class| class.time).sum();
             let [blocked, spun, ready] = times(&case.made);
             prop_assert!(blocked + spun <= all && all <= blocked + spun + ready, "{all} {blocked} {spun} {ready}");
             for class in &case.waits.classes {
-                let sum = |shares: &[Share]| shares.iter().map(|share| share.positive - share.negative).sum::<f64>();
+                let sum = |shares: &[StepShare]| shares.iter().map(|share| share.positive - share.negative).sum::<f64>();
                 prop_assert!((sum(&class.direct) - class.time as f64).abs() < 1e-6);
                 prop_assert!((sum(&class.roots) - class.time as f64).abs() < 1e-6);
             }
         }
     }
+}
+
+#[test]
+fn a_thread_that_ends_before_the_others_of_its_fork_is_load_imbalance() {
+    let mut made =
+        draw("T1 AjjjjjjjjA\nT2 _WWWWWWWW_\nT3 _WWW______\nT1@1 -> T2, T3 create\nT2@9 -> T1 join");
+    let mut insert = |at: u64, thread: u32, what: ItemKind| {
+        let time = Time::from_nanoseconds(at);
+        let after = made.items.partition_point(|item| item.time <= time);
+        made.items.insert(after, longpole_trace::Item { time, thread: ThreadId(thread), what });
+    };
+    let joined = |token| {
+        let token = TokenId(token);
+        ItemKind::Acquire(Acquisition { token, kind: DependenceKind::Join, object: None, last: true })
+    };
+    insert(4, 2, ItemKind::Release(TokenId(0)));
+    insert(9, 1, ItemKind::Release(TokenId(1)));
+    insert(9, 0, joined(1));
+    insert(9, 0, joined(0));
+    let case = case_of(made, exact());
+    let early: Vec<_> =
+        case.waits.classes.iter().filter(|class| class.kind == WaitClassKind::EndedEarly).collect();
+    let [class] = early[..] else { panic!("{early:?}") };
+    assert_eq!((class.count, class.time, class.unwanted), (1, 5, None));
+    let expected = Split { imbalance: 5.0, ..Split::default() };
+    assert!((class.split.imbalance - expected.imbalance).abs() < 1e-9, "{:?}", class.split);
+    assert_eq!(class.direct.iter().map(|share| share.count).collect::<Vec<_>>(), [1]);
 }

@@ -11,7 +11,7 @@ pub enum Unwanted {
     Outside,
     /// Another thread waited for the same work all the time.
     Spare,
-    /// It lasted until the thread's end, or the run's.
+    /// It lasted until the thread's end, or the run's, and was not for a lock.
     End,
 }
 

@@ -23,7 +23,7 @@
 use longpole_ring::DEEPEST_CALL;
 
 use super::ticks::Ticks;
-use crate::raw::{RawMark, RawPlace, RawStack};
+use crate::raw::{RawMark, RawScope, RawStack};
 
 /// Calls are put together within this time, nanoseconds.
 const WINDOW: u64 = 20_000;
@@ -40,7 +40,7 @@ const FIRST_PROCEDURE: u64 = 4096;
 
 /// An event of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Call {
+pub(super) struct CallEvent {
     /// The procedure; below [`FIRST_PROCEDURE`] for a trial.
     pub(super) procedure: u64,
     pub(super) ticks: u64,
@@ -50,7 +50,7 @@ pub(super) struct Call {
 
 /// What telling of a call or return costs its thread, in ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Cost {
+struct CallCost {
     /// Amid other work.
     least: f64,
     /// One after the other: the mean of the middle half of the trials.
@@ -58,22 +58,22 @@ struct Cost {
 }
 
 /// Where marks go, with their times in ticks.
-pub(super) type Out<'a> = &'a mut dyn FnMut(u64, RawMark);
+pub(super) type MarkOutput<'a> = &'a mut dyn FnMut(u64, RawMark);
 
 /// Follows the calls of all threads.
 #[derive(Debug)]
 pub(super) struct Calls {
     /// By area.
-    nestings: Vec<Nesting>,
+    nestings: Vec<ScopeNesting>,
     /// Ticks of [`WINDOW`].
     window: u64,
-    cost: Cost,
-    tally: Tally,
+    cost: CallCost,
+    tally: CallTally,
 }
 
 /// What came to pass.
 #[derive(Debug, Default)]
-struct Tally {
+struct CallTally {
     /// Calls that were told of.
     calls: u64,
     /// Procedures that were left without a word.
@@ -84,12 +84,12 @@ struct Tally {
 
 /// Which procedures, regions and tasks a thread is in.
 #[derive(Debug, Default)]
-struct Nesting {
-    entries: Vec<Entry>,
+struct ScopeNesting {
+    entries: Vec<EntryKind>,
     /// The call that was told of last, while nothing else was; it has no entry yet.
-    open: Option<Open>,
+    open: Option<OpenCall>,
     /// Calls of the innermost entry that are over.
-    leaves: Vec<Leaf>,
+    leaves: Vec<LeafCalls>,
     /// When the last of them was.
     leaves_end: u64,
     /// The last event.
@@ -102,7 +102,7 @@ struct Nesting {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Entry {
+enum EntryKind {
     Region,
     Procedure,
     /// It must have been entered: something deeper was.
@@ -111,14 +111,14 @@ enum Entry {
 
 /// A call, and how much of the time before it was the agent's, nanoseconds.
 #[derive(Clone, Copy, Debug)]
-struct Open {
-    call: Call,
+struct OpenCall {
+    call: CallEvent,
     overhead: u64,
 }
 
 /// Calls of one procedure that made none themselves.
 #[derive(Clone, Copy, Debug)]
-struct Leaf {
+struct LeafCalls {
     procedure: u64,
     count: u64,
     /// When the first was.
@@ -135,16 +135,11 @@ impl Calls {
     /// Nobody's calls yet. `window`: the ticks of [`WINDOW`].
     pub(super) fn new(ticks: &Ticks) -> Calls {
         let window = ticks.of_nanoseconds(WINDOW);
-        Calls { nestings: Vec::new(), window, cost: Cost::default(), tally: Tally::default() }
-    }
-
-    /// Calls that were told of.
-    pub(super) fn told(&self) -> u64 {
-        self.tally.calls
+        Calls { nestings: Vec::new(), window, cost: CallCost::default(), tally: CallTally::default() }
     }
 
     /// The thread of this area entered a procedure.
-    pub(super) fn call(&mut self, area: usize, call: Call, ticks: &Ticks, out: Out<'_>) {
+    pub(super) fn call(&mut self, area: usize, call: CallEvent, ticks: &Ticks, out: MarkOutput<'_>) {
         let Some(overhead) = self.begin(area, call, ticks) else { return };
         self.tally.calls += 1;
         let nesting = &mut self.nestings[area];
@@ -155,16 +150,17 @@ impl Calls {
         if call.depth < DEEPEST_CALL && nesting.entries.len() != depth {
             nesting.settle(out);
             self.tally.unsaid += nesting.leave_to(depth, call.ticks, out);
-            nesting.entries.resize(depth, Entry::Lost);
+            nesting.entries.resize(depth, EntryKind::Lost);
         }
-        nesting.open = Some(Open { call, overhead });
+        nesting.open = Some(OpenCall { call, overhead });
     }
 
     /// The thread left a procedure.
-    pub(super) fn returns(&mut self, area: usize, call: Call, ticks: &Ticks, out: Out<'_>) {
+    pub(super) fn returns(&mut self, area: usize, call: CallEvent, ticks: &Ticks, out: MarkOutput<'_>) {
         let Some(overhead) = self.begin(area, call, ticks) else { return };
         let nesting = &mut self.nestings[area];
-        let is_its = |open: &mut Open| open.call.procedure == call.procedure && open.call.depth == call.depth;
+        let is_its =
+            |open: &mut OpenCall| open.call.procedure == call.procedure && open.call.depth == call.depth;
         if let Some(open) = nesting.open.take_if(is_its) {
             nesting.over(open, call.ticks, overhead);
             let begin = nesting.leaves.first().map_or(call.ticks, |leaf| leaf.begin);
@@ -185,17 +181,17 @@ impl Calls {
     }
 
     /// The thread entered a region or began a task, which is said elsewhere.
-    pub(super) fn enters_region(&mut self, area: usize, out: Out<'_>) {
+    pub(super) fn enters_region(&mut self, area: usize, out: MarkOutput<'_>) {
         let nesting = self.nesting(area);
         nesting.settle(out);
-        nesting.entries.push(Entry::Region);
+        nesting.entries.push(EntryKind::Region);
     }
 
     /// The thread left a region or task.
-    pub(super) fn leaves_region(&mut self, area: usize, now: u64, out: Out<'_>) {
+    pub(super) fn leaves_region(&mut self, area: usize, now: u64, out: MarkOutput<'_>) {
         let nesting = self.nesting(area);
         nesting.settle(out);
-        if let Some(depth) = nesting.entries.iter().rposition(|&entry| entry == Entry::Region) {
+        if let Some(depth) = nesting.entries.iter().rposition(|&entry| entry == EntryKind::Region) {
             let unsaid = nesting.leave_to(depth + 1, now, out);
             nesting.leave_to(depth, now, out);
             self.tally.unsaid += unsaid;
@@ -209,13 +205,13 @@ impl Calls {
         if let Some(most) = middle_of(std::mem::take(&mut nesting.trials)) {
             // A call is two events.
             let least = ticks as f64 / (2 * calls.max(1)) as f64;
-            self.cost = Cost { least: least.min(most), most };
+            self.cost = CallCost { least: least.min(most), most };
         }
     }
 
     /// So many events were lost before this moment. What the thread was in meanwhile is known as far as procedures that
     /// it had entered and made calls from.
-    pub(super) fn lost(&mut self, area: usize, count: u64, now: u64, out: Out<'_>) {
+    pub(super) fn lost(&mut self, area: usize, count: u64, now: u64, out: MarkOutput<'_>) {
         self.cut(area, out);
         let nesting = self.nesting(area);
         nesting.unseen += count;
@@ -223,7 +219,7 @@ impl Calls {
     }
 
     /// Hands on what was held back, where the next events were lost: how long the last call was is not known.
-    pub(super) fn cut(&mut self, area: usize, out: Out<'_>) {
+    pub(super) fn cut(&mut self, area: usize, out: MarkOutput<'_>) {
         let nesting = self.nesting(area);
         if let Some(open) = nesting.open.take() {
             nesting.over(open, open.call.ticks, 0);
@@ -232,7 +228,7 @@ impl Calls {
     }
 
     /// Hands on what was held back: nothing else was told for now.
-    pub(super) fn settle(&mut self, area: usize, out: Out<'_>) {
+    pub(super) fn settle(&mut self, area: usize, out: MarkOutput<'_>) {
         if let Some(nesting) = self.nestings.get_mut(area) {
             nesting.settle(out);
         }
@@ -241,19 +237,19 @@ impl Calls {
     /// The area's thread is gone.
     pub(super) fn end(&mut self, area: usize) {
         if let Some(nesting) = self.nestings.get_mut(area) {
-            *nesting = Nesting::default();
+            *nesting = ScopeNesting::default();
         }
     }
 
-    fn nesting(&mut self, area: usize) -> &mut Nesting {
+    fn nesting(&mut self, area: usize) -> &mut ScopeNesting {
         if self.nestings.len() <= area {
-            self.nestings.resize_with(area + 1, Nesting::default);
+            self.nestings.resize_with(area + 1, ScopeNesting::default);
         }
         &mut self.nestings[area]
     }
 
     /// How much of the time before the event was the agent's, nanoseconds; `None` where it is no event of the program.
-    fn begin(&mut self, area: usize, call: Call, ticks: &Ticks) -> Option<u64> {
+    fn begin(&mut self, area: usize, call: CallEvent, ticks: &Ticks) -> Option<u64> {
         let cost = self.cost;
         let nesting = self.nesting(area);
         let events = 1 + std::mem::take(&mut nesting.unseen);
@@ -273,7 +269,7 @@ impl Calls {
 
     /// What a reader has to know of this run, where calls were asked for.
     pub(super) fn findings(&self, ticks: &Ticks) -> Vec<String> {
-        let Tally { calls, unsaid, overhead } = self.tally;
+        let CallTally { calls, unsaid, overhead } = self.tally;
         if calls == 0 {
             return vec![
                 "no call of an instrumented procedure was seen: --calls is for programs that are compiled with \
@@ -283,7 +279,7 @@ impl Calls {
         }
         let mut finding = format!("{calls} calls of instrumented procedures");
         if self.cost.most > 0.0 {
-            let Cost { least, most } = self.cost;
+            let CallCost { least, most } = self.cost;
             let [least, middle, most] =
                 [least, self.cost.middle(), most].map(|cost| 2.0 * ticks.nanoseconds(cost));
             let seconds = overhead as f64 / 1e9;
@@ -303,10 +299,10 @@ impl Calls {
     }
 }
 
-impl Nesting {
+impl ScopeNesting {
     /// The call is over, and made none itself.
-    fn over(&mut self, open: Open, end: u64, inner: u64) {
-        let Open { call: Call { procedure, ticks: begin, .. }, overhead: outer } = open;
+    fn over(&mut self, open: OpenCall, end: u64, inner: u64) {
+        let OpenCall { call: CallEvent { procedure, ticks: begin, .. }, overhead: outer } = open;
         let ticks = end.saturating_sub(begin);
         self.leaves_end = end;
         match self.leaves.iter_mut().find(|leaf| leaf.procedure == procedure) {
@@ -316,12 +312,12 @@ impl Nesting {
                 leaf.inner += inner;
                 leaf.outer += outer;
             }
-            None => self.leaves.push(Leaf { procedure, count: 1, begin, ticks, inner, outer }),
+            None => self.leaves.push(LeafCalls { procedure, count: 1, begin, ticks, inner, outer }),
         }
     }
 
     /// Hands on what was held back. The call that is open gets an entry.
-    fn settle(&mut self, out: Out<'_>) {
+    fn settle(&mut self, out: MarkOutput<'_>) {
         let is_exact = self.leaves.iter().all(|leaf| leaf.count == 1);
         let mut now = self.leaves.first().map_or(0, |leaf| leaf.begin);
         // What the agent took between calls that are put together is found after them.
@@ -344,18 +340,18 @@ impl Nesting {
         overhead(later, self.leaves_end, out);
         if let Some(open) = self.open.take() {
             enter(open.call.procedure, open.call.ticks, open.overhead, out);
-            self.entries.push(Entry::Procedure);
+            self.entries.push(EntryKind::Procedure);
         }
     }
 
     /// Leaves what is deeper; returns how many procedures that were.
-    fn leave_to(&mut self, depth: usize, now: u64, out: Out<'_>) -> u64 {
+    fn leave_to(&mut self, depth: usize, now: u64, out: MarkOutput<'_>) -> u64 {
         let mut procedures = 0;
         while self.entries.len() > depth {
             match self.entries.pop() {
-                Some(Entry::Lost) | None => {}
-                Some(Entry::Region) => out(now, RawMark::Leave),
-                Some(Entry::Procedure) => {
+                Some(EntryKind::Lost) | None => {}
+                Some(EntryKind::Region) => out(now, RawMark::Leave),
+                Some(EntryKind::Procedure) => {
                     procedures += 1;
                     out(now, RawMark::Leave);
                 }
@@ -374,18 +370,18 @@ impl Nesting {
     }
 }
 
-fn enter(procedure: u64, now: u64, before: u64, out: Out<'_>) {
+fn enter(procedure: u64, now: u64, before: u64, out: MarkOutput<'_>) {
     overhead(before, now, out);
-    out(now, RawMark::Enter { place: RawPlace::Procedure(procedure), stack: RawStack::None, task: None });
+    out(now, RawMark::Enter { place: RawScope::Procedure(procedure), stack: RawStack::None, task: None });
 }
 
-fn overhead(nanoseconds: u64, now: u64, out: Out<'_>) {
+fn overhead(nanoseconds: u64, now: u64, out: MarkOutput<'_>) {
     if nanoseconds > 0 {
         out(now, RawMark::Overhead(nanoseconds));
     }
 }
 
-impl Cost {
+impl CallCost {
     fn middle(self) -> f64 {
         self.least.midpoint(self.most)
     }
@@ -403,18 +399,18 @@ fn middle_of(mut trials: Vec<u64>) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use longpole_ring::Clock;
+    use longpole_ring::EventClock;
 
     use super::*;
 
     /// Runs events, one every 100 ns, written as `+f1` (f is entered, depth 1), `-f1`, `[` and `]` (a region), `.` (time
     /// passes), `|` (the end of a round), and says what they mean, with times in hundreds of nanoseconds.
     fn meaning(events: &str) -> String {
-        let ticks = Ticks::new(Clock::Monotonic);
+        let ticks = Ticks::new(EventClock::Monotonic);
         let mut calls = Calls::new(&ticks);
         let mut said = Vec::new();
         let mut out = |time: u64, mark| match mark {
-            RawMark::Enter { place: RawPlace::Procedure(address), .. } => {
+            RawMark::Enter { place: RawScope::Procedure(address), .. } => {
                 said.push(format!("{}+{}", time / 100, char::from((address - 0x1000) as u8)));
             }
             RawMark::Leave => said.push(format!("{}-", time / 100)),
@@ -423,7 +419,7 @@ mod tests {
         for (time, event) in events.split_whitespace().enumerate() {
             let procedure = 0x1000 + event.as_bytes().get(1).copied().map_or(0, u64::from);
             let depth = event.get(2..).and_then(|depth| depth.parse().ok()).unwrap_or(0);
-            let call = Call { procedure, ticks: 100 * time as u64, depth };
+            let call = CallEvent { procedure, ticks: 100 * time as u64, depth };
             match event.as_bytes()[0] {
                 b'+' => calls.call(7, call, &ticks, &mut out),
                 b'-' => calls.returns(7, call, &ticks, &mut out),
@@ -500,7 +496,7 @@ mod tests {
 
     #[test]
     fn what_trials_cost_is_taken_from_the_intervals_between_calls() {
-        let ticks = Ticks::new(Clock::Monotonic);
+        let ticks = Ticks::new(EventClock::Monotonic);
         let mut calls = Calls::new(&ticks);
         let mut overheads = Vec::new();
         let mut out = |time: u64, mark| {
@@ -512,14 +508,19 @@ mod tests {
         for trial in 0..200 {
             // One in ten is slow.
             now += if trial % 10 == 0 { 500 } else { 20 + trial % 2 };
-            calls.call(1, Call { procedure: 0, ticks: now, depth: 1 }, &ticks, &mut out);
+            calls.call(1, CallEvent { procedure: 0, ticks: now, depth: 1 }, &ticks, &mut out);
         }
         // 9 for each event amid other work, and 20.7 one after the other: 14.8 are the middle.
         calls.tried(1, 100, 1_800);
         now = 10_000;
         for (depth, interval) in [300, 100, 5, 100, 100].into_iter().enumerate() {
             now += interval;
-            calls.call(1, Call { procedure: 0x9000, ticks: now, depth: 1 + depth as u32 }, &ticks, &mut out);
+            calls.call(
+                1,
+                CallEvent { procedure: 0x9000, ticks: now, depth: 1 + depth as u32 },
+                &ticks,
+                &mut out,
+            );
         }
         calls.settle(1, &mut out);
         // The short interval's rest is found in the next.
@@ -532,13 +533,13 @@ mod tests {
 
     #[test]
     fn the_agents_time_is_found_where_calls_are_put_together() {
-        let ticks = Ticks::new(Clock::Monotonic);
+        let ticks = Ticks::new(EventClock::Monotonic);
         let mut calls = Calls::new(&ticks);
-        calls.cost = Cost { least: 8.0, most: 12.0 };
+        calls.cost = CallCost { least: 8.0, most: 12.0 };
         let mut said = Vec::new();
         let mut out =
             |time: u64, mark| said.push((time, if let RawMark::Overhead(time) = mark { time } else { 0 }));
-        let call = |procedure: u64, ticks, depth| Call { procedure: 0x1000 + procedure, ticks, depth };
+        let call = |procedure: u64, ticks, depth| CallEvent { procedure: 0x1000 + procedure, ticks, depth };
         calls.call(1, call(1, 1_000, 1), &ticks, &mut out);
         for begin in [1_100, 1_200, 1_300] {
             calls.call(1, call(2, begin, 2), &ticks, &mut out);

@@ -10,22 +10,22 @@
 
 use std::time::Duration;
 
-use longpole_event::{Blocking, Call, Time};
+use longpole_event::{Blocking, CallDefinition, Time};
 use longpole_ring::WaitKind;
 use rustc_hash::FxHashMap;
 
-use super::releases::{Release, Releases};
+use super::agent_event::{AgentEvent, AgentWait, call};
+use super::releases::{AgentRelease, RecentReleases};
 use super::reorder::Reorder;
-use super::told::{Told, Wait, call};
-use crate::raw::{RawEvent, RawKind, RawStack, RawWaker, Task};
+use crate::raw::{KernelTask, RawEvent, RawKind, RawStack, RawWaker};
 
 /// Between the agent's word of a release and the release itself passes less than this.
 const BEFORE_RELEASE: Duration = Duration::from_micros(200);
 
 /// What a thread waits for, by its own word.
 #[derive(Debug)]
-struct Waiting {
-    wait: Wait,
+struct DeclaredWait {
+    wait: AgentWait,
     since: Time,
     stack: RawStack,
 }
@@ -40,33 +40,39 @@ struct Blocked {
 
 /// Follows all threads of a recording.
 #[derive(Debug, Default)]
-pub(super) struct Causes {
+pub(super) struct CauseInterpreter {
     /// A thread that is woken and has no processor for longer than this goes back is told to have been woken so long
     /// before.
     reorder: Reorder,
-    waiting: FxHashMap<u32, Waiting>,
+    waiting: FxHashMap<u32, DeclaredWait>,
     blocked: FxHashMap<u32, Blocked>,
-    releases: Releases,
+    releases: RecentReleases,
     /// Where threads are that are about to create one.
     creating: FxHashMap<u32, RawStack>,
 }
 
-impl Causes {
+impl CauseInterpreter {
     /// The agent's word.
-    pub(super) fn take(&mut self, time: Time, task: Task, told: Told, out: &mut impl FnMut(RawEvent)) {
+    pub(super) fn take(
+        &mut self,
+        time: Time,
+        task: KernelTask,
+        told: AgentEvent,
+        out: &mut impl FnMut(RawEvent),
+    ) {
         self.reorder.go_to(time, out);
         match told {
-            Told::Waits { wait, stack } => {
-                self.waiting.insert(task.tid, Waiting { wait, since: time, stack });
+            AgentEvent::Waits { wait, stack } => {
+                self.waiting.insert(task.tid, DeclaredWait { wait, since: time, stack });
             }
-            Told::Done { .. } | Told::Gap | Told::Ended => {
+            AgentEvent::Done { .. } | AgentEvent::Gap | AgentEvent::Ended => {
                 self.waiting.remove(&task.tid);
             }
-            Told::Releases { wait, stack } => self.releases.add(time, task, wait, stack),
-            Told::Creates { stack, .. } | Told::Forks { stack, .. } => {
+            AgentEvent::Releases { wait, stack } => self.releases.add(time, task, wait, stack),
+            AgentEvent::Creates { stack, .. } | AgentEvent::Forks { stack, .. } => {
                 self.creating.insert(task.tid, stack);
             }
-            Told::Began { .. } => {
+            AgentEvent::Began { .. } => {
                 self.waiting.remove(&task.tid);
                 self.releases.forget(task.pid);
             }
@@ -119,7 +125,12 @@ impl Causes {
     }
 
     /// The thread leaves its processor: what it waits for, and where.
-    fn leave(&mut self, time: Time, task: Task, blocking: Blocking) -> Option<(Call, RawStack)> {
+    fn leave(
+        &mut self,
+        time: Time,
+        task: KernelTask,
+        blocking: Blocking,
+    ) -> Option<(CallDefinition, RawStack)> {
         if matches!(blocking, Blocking::Runnable | Blocking::Dead) {
             self.blocked.remove(&task.tid);
             return None;
@@ -130,17 +141,17 @@ impl Causes {
     }
 
     /// The thread gets a processor: somebody has woken it, if it had blocked.
-    fn come(&mut self, time: Time, cpu: u16, task: Task) {
+    fn come(&mut self, time: Time, cpu: u16, task: KernelTask) {
         let Some(blocked) = self.blocked.remove(&task.tid).filter(|blocked| !blocked.is_woken) else {
             return;
         };
-        let Some(&Waiting { wait, since, .. }) = self.waiting.get(&task.tid) else { return };
+        let Some(&DeclaredWait { wait, since, .. }) = self.waiting.get(&task.tid) else { return };
         let earliest = since.max(blocked.since - BEFORE_RELEASE.as_nanos() as u64);
         let release = self.releases.releaser(task, wait, earliest, time);
         // One before the wait began was for others: this thread stopped waiting for another reason.
         let release = release.filter(|release| release.time >= since);
         let (woken, waker, stack) = match release {
-            Some(Release { time: released, task, stack, .. }) => {
+            Some(AgentRelease { time: released, task, stack, .. }) => {
                 (released.max(blocked.since), RawWaker::Task(task, String::new()), stack)
             }
             None if wait.kind == WaitKind::Sleep => (time, RawWaker::Interrupt, RawStack::None),
@@ -155,18 +166,18 @@ impl Causes {
 mod tests {
     use longpole_event::FileKind;
 
-    use super::super::files::File;
+    use super::super::files::DescriptorFile;
     use super::*;
 
-    const LOCK: Wait = Wait {
+    const LOCK: AgentWait = AgentWait {
         kind: WaitKind::Mutex,
         subject: 0x40,
         detail: 0,
-        file: File { kind: FileKind::None, number: 0 },
+        file: DescriptorFile { kind: FileKind::None, number: 0 },
     };
 
-    fn task(tid: u32) -> Task {
-        Task { pid: 1, tid }
+    fn task(tid: u32) -> KernelTask {
+        KernelTask { pid: 1, tid }
     }
 
     fn at(time: u64) -> Time {
@@ -183,21 +194,21 @@ mod tests {
         RawEvent { time: at(time), cpu: 0, kind }
     }
 
-    fn waits(causes: &mut Causes, time: u64, tid: u32, wait: Wait) {
-        let told = Told::Waits { wait, stack: RawStack::Known(tid.into()) };
+    fn waits(causes: &mut CauseInterpreter, time: u64, tid: u32, wait: AgentWait) {
+        let told = AgentEvent::Waits { wait, stack: RawStack::Known(tid.into()) };
         causes.take(at(time), task(tid), told, &mut |_| panic!("too early"));
     }
 
-    fn releases(causes: &mut Causes, time: u64, tid: u32, wait: Wait) {
-        let told = Told::Releases { wait, stack: RawStack::Known(tid.into()) };
+    fn releases(causes: &mut CauseInterpreter, time: u64, tid: u32, wait: AgentWait) {
+        let told = AgentEvent::Releases { wait, stack: RawStack::Known(tid.into()) };
         causes.take(at(time), task(tid), told, &mut |_| panic!("too early"));
     }
 
-    fn pass(causes: &mut Causes, event: RawEvent) {
+    fn pass(causes: &mut CauseInterpreter, event: RawEvent) {
         causes.pass(event, &mut |_| panic!("too early"));
     }
 
-    fn all(mut causes: Causes) -> Vec<RawEvent> {
+    fn all(mut causes: CauseInterpreter) -> Vec<RawEvent> {
         let mut out = Vec::new();
         causes.finish(&mut |event| out.push(event));
         assert!(out.is_sorted_by_key(|event| event.time));
@@ -205,7 +216,7 @@ mod tests {
     }
 
     /// Times, wakees and wakers.
-    fn wakes(causes: Causes) -> Vec<(u64, u32, u32)> {
+    fn wakes(causes: CauseInterpreter) -> Vec<(u64, u32, u32)> {
         let wake = |event: RawEvent| match event.kind {
             RawKind::Wake { wakee, waker: RawWaker::Task(waker, _), .. } => {
                 Some((event.time.nanoseconds(), wakee.tid, waker.tid))
@@ -217,7 +228,7 @@ mod tests {
 
     #[test]
     fn a_wait_for_a_lock_has_its_call_its_place_and_its_waker() {
-        let mut causes = Causes::default();
+        let mut causes = CauseInterpreter::default();
         waits(&mut causes, 10, 7, LOCK);
         pass(&mut causes, out_at(12, 7));
         releases(&mut causes, 50, 8, LOCK);
@@ -233,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_has_to_wait_for_the_lock_again_is_woken_again() {
-        let mut causes = Causes::default();
+        let mut causes = CauseInterpreter::default();
         waits(&mut causes, 10, 7, LOCK);
         for (out, release, come) in [(12, 50, 60), (70, 90, 95)] {
             pass(&mut causes, out_at(out, 7));
@@ -245,7 +256,7 @@ mod tests {
 
     #[test]
     fn what_the_kernel_told_is_left_alone() {
-        let mut causes = Causes::default();
+        let mut causes = CauseInterpreter::default();
         waits(&mut causes, 10, 7, LOCK);
         pass(&mut causes, out_at(12, 7));
         releases(&mut causes, 50, 8, LOCK);
@@ -258,12 +269,12 @@ mod tests {
 
     #[test]
     fn a_wait_that_nobody_is_known_to_have_ended_has_no_waker() {
-        let mut causes = Causes::default();
+        let mut causes = CauseInterpreter::default();
         releases(&mut causes, 5, 8, LOCK);
         waits(&mut causes, 10, 7, LOCK);
         pass(&mut causes, out_at(12, 7));
         pass(&mut causes, in_at(60, 7));
-        let told = Told::Done { granted: false };
+        let told = AgentEvent::Done { granted: false };
         causes.take(at(61), task(7), told, &mut |_| panic!("too early"));
         // Outside of any wait nothing is known at all.
         pass(&mut causes, out_at(70, 7));
@@ -274,9 +285,9 @@ mod tests {
 
     #[test]
     fn a_wait_whose_end_was_lost_explains_no_later_one() {
-        let mut causes = Causes::default();
+        let mut causes = CauseInterpreter::default();
         waits(&mut causes, 10, 7, LOCK);
-        causes.take(at(20), task(7), Told::Gap, &mut |_| panic!("too early"));
+        causes.take(at(20), task(7), AgentEvent::Gap, &mut |_| panic!("too early"));
         pass(&mut causes, out_at(30, 7));
         let events = all(causes);
         assert!(matches!(events[0].kind, RawKind::Switch { call: None, .. }), "{events:?}");
@@ -284,8 +295,8 @@ mod tests {
 
     #[test]
     fn a_signal_before_the_thread_blocked_again_did_not_end_that_wait() {
-        const CONDITION: Wait = Wait { kind: WaitKind::Condition, subject: 0x80, ..LOCK };
-        let mut causes = Causes::default();
+        const CONDITION: AgentWait = AgentWait { kind: WaitKind::Condition, subject: 0x80, ..LOCK };
+        let mut causes = CauseInterpreter::default();
         waits(&mut causes, 0, 7, CONDITION);
         pass(&mut causes, out_at(1_000_000, 7));
         releases(&mut causes, 2_000_000, 8, CONDITION);
@@ -298,8 +309,8 @@ mod tests {
 
     #[test]
     fn a_new_thread_begins_where_its_creator_called() {
-        let mut causes = Causes::default();
-        let told = Told::Creates { key: 1, stack: RawStack::Known(3) };
+        let mut causes = CauseInterpreter::default();
+        let told = AgentEvent::Creates { key: 1, stack: RawStack::Known(3) };
         causes.take(at(5), task(7), told, &mut |_| panic!("too early"));
         let kind = RawKind::Fork { parent: task(7), child: task(8), stack: RawStack::None };
         pass(&mut causes, RawEvent { time: at(6), cpu: 0, kind });
@@ -309,7 +320,7 @@ mod tests {
 
     #[test]
     fn events_are_handed_on_when_nothing_can_come_before_them() {
-        let mut causes = Causes::default();
+        let mut causes = CauseInterpreter::default();
         pass(&mut causes, out_at(10, 7));
         let mut out = Vec::new();
         causes.pass(out_at(1_000_000_000, 8), &mut |event| out.push(event));

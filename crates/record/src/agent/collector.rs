@@ -9,10 +9,10 @@ use longpole_event::Time;
 use longpole_ring::Mode;
 
 use super::library::Library;
-use super::reader::Reader;
+use super::reader::AgentReader;
 use super::sampler::{Samplers, Sampling};
 use crate::collector::{Collector, KernelCost};
-use crate::raw::{RawEvent, Task};
+use crate::raw::{KernelTask, RawEvent};
 
 /// The rings of threads that wait and release without pause fill in a few of these.
 const ROUND: Duration = Duration::from_millis(5);
@@ -37,7 +37,7 @@ fn sanitizer_options(own: Option<OsString>) -> OsString {
 
 /// Reads what agents in the program's processes tell.
 pub(crate) struct AgentCollector {
-    reader: Reader,
+    reader: AgentReader,
     library: Library,
     samplers: Option<Samplers>,
     round: Duration,
@@ -48,7 +48,7 @@ impl AgentCollector {
     /// Makes the memory, puts the library where programs can load it, and starts to sample if that is asked for.
     pub(crate) fn open(mode: Mode, sampling: Option<&Sampling>) -> io::Result<AgentCollector> {
         let library = Library::place()?;
-        let reader = Reader::new(mode)?;
+        let reader = AgentReader::new(mode)?;
         let samplers = sampling.map(|sampling| Samplers::start(reader.memory(), sampling)).transpose()?;
         let round = if mode.calls { CALLS_ROUND } else { ROUND };
         Ok(AgentCollector { reader, library, samplers, round, is_stopped: false })
@@ -66,7 +66,7 @@ impl AgentCollector {
 
 impl Collector for AgentCollector {
     /// Agents announce themselves.
-    fn track(&mut self, _: Task) -> io::Result<()> {
+    fn track(&mut self, _: KernelTask) -> io::Result<()> {
         Ok(())
     }
 
@@ -91,7 +91,11 @@ impl Collector for AgentCollector {
     }
 
     fn round(&self) -> Option<Duration> {
-        Some(if self.reader.is_pressed() { Duration::ZERO } else { self.round })
+        /// Readings take at most one part in so many of the recorder's time, unless a ring fills up.
+        const SHARE: u32 = 10;
+        const LONGEST: Duration = Duration::from_millis(100);
+        let spared = (self.reader.took() * SHARE).min(LONGEST);
+        Some(if self.reader.is_pressed() { Duration::ZERO } else { self.round.max(spared) })
     }
 
     fn sampler_cpu(&self) -> Option<Duration> {
@@ -127,7 +131,7 @@ pub(crate) struct WithAgent {
 }
 
 impl Collector for WithAgent {
-    fn track(&mut self, task: Task) -> io::Result<()> {
+    fn track(&mut self, task: KernelTask) -> io::Result<()> {
         self.kernel.track(task)
     }
 
@@ -138,6 +142,10 @@ impl Collector for WithAgent {
 
     fn behind(&self) -> Option<Time> {
         self.kernel.behind()
+    }
+
+    fn kept_back(&self) -> Option<Time> {
+        self.kernel.kept_back()
     }
 
     fn stop(&mut self) {

@@ -14,7 +14,7 @@ const MOST_DESCRIPTORS: usize = 10_000;
 
 /// What a descriptor is open to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct File {
+pub struct DescriptorFile {
     /// Its kind; none where it is not known.
     pub kind: FileKind,
     /// A number that both ends of a pipe have, and no other file.
@@ -23,13 +23,13 @@ pub struct File {
 
 /// The descriptors of one process.
 #[derive(Debug, Default)]
-pub(super) struct Files {
-    known: FxHashMap<u64, (Time, File)>,
+pub(super) struct ProcessDescriptors {
+    known: FxHashMap<u64, (Time, DescriptorFile)>,
 }
 
-impl Files {
+impl ProcessDescriptors {
     /// The file behind a descriptor of the process at this time, which is not long ago.
-    pub(super) fn behind(&mut self, pid: u32, descriptor: u64, time: Time) -> File {
+    pub(super) fn behind(&mut self, pid: u32, descriptor: u64, time: Time) -> DescriptorFile {
         if let Some(&(looked, file)) = self.known.get(&descriptor)
             && time.since(looked) < FRESH_NANOSECONDS
         {
@@ -46,10 +46,10 @@ impl Files {
 }
 
 /// The file that the system names so.
-fn named(target: &str) -> File {
+fn named(target: &str) -> DescriptorFile {
     let numbered = |kind, rest: &str| {
         let number = rest.trim_end_matches(']').parse().unwrap_or(0);
-        File { kind, number }
+        DescriptorFile { kind, number }
     };
     if let Some(rest) = target.strip_prefix("pipe:[") {
         return numbered(FileKind::Pipe, rest);
@@ -64,7 +64,7 @@ fn named(target: &str) -> File {
         // Only a file that is a named pipe lets its readers wait.
         _ => FileKind::Pipe,
     };
-    File { kind, number: 0 }
+    DescriptorFile { kind, number: 0 }
 }
 
 #[cfg(test)]
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn both_ends_of_a_pipe_are_one_file() {
         let (reader, writer) = std::io::pipe().unwrap();
-        let mut files = Files::default();
+        let mut files = ProcessDescriptors::default();
         let mut look = |descriptor: i32| {
             let time = Time::from_nanoseconds(1);
             files.behind(std::process::id(), descriptor.try_into().unwrap(), time)
@@ -90,19 +90,19 @@ mod tests {
     fn a_descriptor_is_looked_at_again_after_a_while() {
         let (reader, _writer) = std::io::pipe().unwrap();
         let descriptor = reader.as_raw_fd().try_into().unwrap();
-        let mut files = Files::default();
+        let mut files = ProcessDescriptors::default();
         let at = |nanoseconds| Time::from_nanoseconds(nanoseconds);
         let before = files.behind(std::process::id(), descriptor, at(1));
         drop(reader);
         assert_eq!(files.behind(std::process::id(), descriptor, at(2)), before);
         let later = files.behind(u32::MAX, descriptor, at(2 + FRESH_NANOSECONDS));
-        assert_eq!(later, File::default());
+        assert_eq!(later, DescriptorFile::default());
     }
 
     #[test]
     fn kinds_are_told_by_the_name() {
         let kind = |target| named(target).kind;
-        assert_eq!(named("socket:[77]"), File { kind: FileKind::Socket, number: 77 });
+        assert_eq!(named("socket:[77]"), DescriptorFile { kind: FileKind::Socket, number: 77 });
         assert_eq!(kind("anon_inode:[eventfd]"), FileKind::Anonymous);
         assert_eq!(kind("/dev/pts/3"), FileKind::Character);
         assert_eq!(kind("/tmp/queue"), FileKind::Pipe);

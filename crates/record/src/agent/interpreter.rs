@@ -4,15 +4,16 @@ use longpole_event::Time;
 use longpole_ring::WaitKind;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::causes::Causes;
-use super::states::States;
+use super::agent_event::{AgentEvent, primitive};
+use super::causes::CauseInterpreter;
+use super::passages::Passages;
+use super::states::StateInterpreter;
 use super::teams::Teams;
-use super::told::{Told, primitive};
-use crate::raw::{RawEvent, RawKind, RawMark, RawPlace, RawStack, TakenStack, Task};
+use crate::raw::{KernelTask, RawEvent, RawKind, RawMark, RawScope, RawStack, TakenStack};
 
 /// What of a recording is the agent's to tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum AgentScope {
     /// The kernel tells states, causes and wakers: the agent adds what happens without the kernel.
     Locks,
     /// The kernel tells states only: causes, places and wakers are the agent's.
@@ -22,31 +23,32 @@ pub(crate) enum Part {
 }
 
 /// What follows the agent's word on waits, by the part that is the agent's to tell.
-enum Beside {
+enum WaitInterpreter {
     /// Nothing does.
     Locks,
-    Causes(Causes),
-    Alone(States),
+    Causes(CauseInterpreter),
+    Alone(StateInterpreter),
 }
 
 /// Turns told events into raw events; others pass.
 pub(crate) struct Interpreter {
-    beside: Beside,
+    wait_interpreter: WaitInterpreter,
     /// Threads whose wait was told on.
-    waiting: FxHashSet<Task>,
+    waiting: FxHashSet<KernelTask>,
     handles: Handles,
+    passages: Passages,
     teams: Teams,
 }
 
 impl Interpreter {
-    pub(crate) fn new(part: Part) -> Interpreter {
-        let beside = match part {
-            Part::Locks => Beside::Locks,
-            Part::Causes => Beside::Causes(Causes::default()),
-            Part::All => Beside::Alone(States::default()),
+    pub(crate) fn new(part: AgentScope) -> Interpreter {
+        let wait_interpreter = match part {
+            AgentScope::Locks => WaitInterpreter::Locks,
+            AgentScope::Causes => WaitInterpreter::Causes(CauseInterpreter::default()),
+            AgentScope::All => WaitInterpreter::Alone(StateInterpreter::default()),
         };
-        let (waiting, handles, teams) = Default::default();
-        Interpreter { beside, waiting, handles, teams }
+        let (waiting, handles, passages, teams) = Default::default();
+        Interpreter { wait_interpreter, waiting, handles, passages, teams }
     }
 
     /// Takes the next event in time order.
@@ -60,69 +62,105 @@ impl Interpreter {
         if let Some(kind) = self.teams.follow(time, task, &told) {
             self.pass(RawEvent { time, cpu, kind }, out);
         }
+        if let Some(mark) = self.passages.follow(task, &told) {
+            self.pass(RawEvent { time, cpu, kind: RawKind::Inside { task, mark } }, out);
+        }
         let mark = self.mark(task, &told);
         let is_marked = mark.is_some();
         if let Some(mark) = mark {
             self.pass(RawEvent { time, cpu, kind: mark }, out);
         }
-        match &mut self.beside {
-            Beside::Alone(states) if !is_marked => states.take(time, task, told, out),
-            Beside::Causes(causes) => causes.take(time, task, told, out),
+        match &mut self.wait_interpreter {
+            WaitInterpreter::Alone(states) if !is_marked => states.take(time, task, told, out),
+            WaitInterpreter::Causes(causes) => causes.take(time, task, told, out),
             _ => {}
         }
     }
 
     /// Hands on what was held back.
     pub(crate) fn finish(&mut self, end: Time, out: &mut impl FnMut(RawEvent)) {
-        match &mut self.beside {
-            Beside::Locks => {}
-            Beside::Causes(causes) => causes.finish(out),
-            Beside::Alone(states) => states.finish(end, out),
+        match &mut self.wait_interpreter {
+            WaitInterpreter::Locks => {}
+            WaitInterpreter::Causes(causes) => causes.finish(out),
+            WaitInterpreter::Alone(states) => states.finish(end, out),
         }
     }
 
     /// What a reader has to know of this run.
     pub(crate) fn findings(&self) -> Vec<String> {
-        match &self.beside {
-            Beside::Alone(states) => states.findings(),
+        match &self.wait_interpreter {
+            WaitInterpreter::Alone(states) => states.findings(),
             _ => Vec::new(),
         }
     }
 
     fn pass(&mut self, event: RawEvent, out: &mut impl FnMut(RawEvent)) {
-        match &mut self.beside {
-            Beside::Locks => out(event),
-            Beside::Causes(causes) => causes.pass(event, out),
-            Beside::Alone(states) => states.pass(event, out),
+        match &mut self.wait_interpreter {
+            WaitInterpreter::Locks => out(event),
+            WaitInterpreter::Causes(causes) => causes.pass(event, out),
+            WaitInterpreter::Alone(states) => states.pass(event, out),
         }
     }
 
     /// What means the same whoever else tells.
-    fn mark(&mut self, task: Task, told: &Told) -> Option<RawKind> {
-        let is_alone = matches!(self.beside, Beside::Alone(_));
+    fn mark(&mut self, task: KernelTask, told: &AgentEvent) -> Option<RawKind> {
+        let is_alone = matches!(self.wait_interpreter, WaitInterpreter::Alone(_));
         let mark = match told {
-            Told::Waits { wait, stack } if may_spin(wait.kind, is_alone) => {
+            AgentEvent::Waits { wait, stack } if may_spin(wait.kind, is_alone) => {
                 self.waiting.insert(task);
                 RawMark::Await { primitive: primitive(wait.kind, wait.subject), stack: stack.clone() }
             }
-            Told::Done { .. } | Told::Gap if self.waiting.remove(&task) => RawMark::Proceed,
-            &Told::Held { kind, subject, place, outer, acquisitions, contended, nanoseconds, longest } => {
+            AgentEvent::Done { .. } | AgentEvent::Gap if self.waiting.remove(&task) => RawMark::Proceed,
+            &AgentEvent::Held {
+                kind,
+                subject,
+                place,
+                outer,
+                acquisitions,
+                contended,
+                nanoseconds,
+                longest,
+            } => {
                 let outer = outer.and_then(|(subject, kind)| primitive(kind, subject));
                 let primitive = primitive(kind, subject)?;
                 let stack = TakenStack { chain: vec![place], ..TakenStack::default() };
                 let stack = RawStack::Taken(Box::new(stack));
                 RawMark::Held { primitive, stack, outer, acquisitions, contended, nanoseconds, longest }
             }
-            Told::Enters { name, stack } => {
-                RawMark::Enter { place: RawPlace::Region(name.clone()), stack: stack.clone(), task: None }
+            &AgentEvent::Posts { subject, count } => {
+                RawMark::Post { primitive: primitive(WaitKind::Semaphore, subject)?, count }
             }
-            Told::Runs { task, name, stack } => RawMark::Enter {
-                place: RawPlace::Region(name.clone()),
+            &AgentEvent::Takes { subject } => RawMark::Take(primitive(WaitKind::Semaphore, subject)?),
+            &AgentEvent::Initialises { subject, count } => {
+                RawMark::Initialise { primitive: primitive(WaitKind::Semaphore, subject)?, count }
+            }
+            &AgentEvent::Locks { subject, place } => {
+                let taken = || TakenStack { chain: vec![place], ..TakenStack::default() };
+                let stack = if place == 0 { RawStack::None } else { RawStack::Taken(Box::new(taken())) };
+                RawMark::Lock { mutex: primitive(WaitKind::Mutex, subject)?, stack }
+            }
+            &AgentEvent::Unlocks { subject } => RawMark::Unlock(primitive(WaitKind::Mutex, subject)?),
+            &AgentEvent::Waited { subject, mutex, granted } => RawMark::Waited {
+                condition: primitive(WaitKind::Condition, subject)?,
+                mutex: primitive(WaitKind::Mutex, mutex)?,
+                granted,
+                stack: RawStack::None,
+            },
+            &AgentEvent::Signals { subject, broadcast } => RawMark::Signal {
+                condition: primitive(WaitKind::Condition, subject)?,
+                broadcast,
+                stack: RawStack::None,
+            },
+            AgentEvent::Enters { name, stack } => {
+                RawMark::Enter { place: RawScope::Region(name.clone()), stack: stack.clone(), task: None }
+            }
+            AgentEvent::Runs { task, name, stack } => RawMark::Enter {
+                place: RawScope::Region(name.clone()),
                 stack: stack.clone(),
                 task: Some(*task),
             },
-            Told::Spawns { task, stack } => RawMark::Spawn { task: *task, stack: stack.clone() },
-            &Told::NamesObject { subject, bytes, ref name } => {
+            AgentEvent::Spawns { task, stack } => RawMark::Spawn { task: *task, stack: stack.clone() },
+            &AgentEvent::NamesObject { subject, bytes, ref name } => {
                 let (pid, address, name) = (task.pid, subject, name.clone());
                 return Some(RawKind::NamePrimitive { pid, address, bytes, name });
             }
@@ -138,11 +176,11 @@ struct Handles(FxHashMap<(u32, u64), u32>);
 
 impl Handles {
     /// Follows what is told of handles, and completes a join by its thread's tid.
-    fn follow(&mut self, task: Task, told: &mut Told) {
+    fn follow(&mut self, task: KernelTask, told: &mut AgentEvent) {
         match told {
-            Told::Created { handle, .. } => _ = self.0.insert((task.pid, *handle), task.tid),
-            Told::Began { .. } => self.0.retain(|(pid, _), _| *pid != task.pid),
-            Told::Waits { wait, .. } if wait.kind == WaitKind::Join => {
+            AgentEvent::Created { handle, .. } => _ = self.0.insert((task.pid, *handle), task.tid),
+            AgentEvent::Began { .. } => self.0.retain(|(pid, _), _| *pid != task.pid),
+            AgentEvent::Waits { wait, .. } if wait.kind == WaitKind::Join => {
                 if let Some(&tid) = self.0.get(&(task.pid, wait.subject)) {
                     wait.detail = u64::from(tid);
                 }
@@ -166,21 +204,21 @@ fn may_spin(kind: WaitKind, is_alone: bool) -> bool {
 mod tests {
     use longpole_event::Blocking;
 
-    use super::super::told::Wait;
+    use super::super::agent_event::AgentWait;
     use super::*;
 
-    const FIRST: Task = Task { pid: 1, tid: 7 };
-    const SECOND: Task = Task { pid: 1, tid: 8 };
+    const FIRST: KernelTask = KernelTask { pid: 1, tid: 7 };
+    const SECOND: KernelTask = KernelTask { pid: 1, tid: 8 };
 
     fn at(time: u64, kind: RawKind) -> RawEvent {
         RawEvent { time: Time::from_nanoseconds(time), cpu: 0, kind }
     }
 
-    fn told(time: u64, task: Task, told: Told) -> RawEvent {
+    fn told(time: u64, task: KernelTask, told: AgentEvent) -> RawEvent {
         at(time, RawKind::Told { task, told: Box::new(told) })
     }
 
-    fn interpreted(part: Part, events: Vec<RawEvent>) -> Vec<RawEvent> {
+    fn interpreted(part: AgentScope, events: Vec<RawEvent>) -> Vec<RawEvent> {
         let (mut interpreter, mut out) = (Interpreter::new(part), Vec::new());
         let end = events.last().expect("some events").time;
         events.into_iter().for_each(|event| interpreter.take(event, &mut |event| out.push(event)));
@@ -190,13 +228,14 @@ mod tests {
 
     #[test]
     fn a_join_names_the_thread_by_its_handle() {
-        let wait = Wait { kind: WaitKind::Join, subject: 0x700, detail: 0, file: Default::default() };
-        let created = told(5, SECOND, Told::Created { key: 1, handle: 0x700 });
-        let waits = told(10, FIRST, Told::Waits { wait, stack: RawStack::None });
+        let wait = AgentWait { kind: WaitKind::Join, subject: 0x700, detail: 0, file: Default::default() };
+        let created = told(5, SECOND, AgentEvent::Created { key: 1, handle: 0x700 });
+        let waits = told(10, FIRST, AgentEvent::Waits { wait, stack: RawStack::None });
         let leaves = at(12, RawKind::switch(Some(FIRST), Blocking::Interruptible, None));
-        for (part, events) in
-            [(Part::Causes, vec![created.clone(), waits.clone(), leaves]), (Part::All, vec![created, waits])]
-        {
+        for (part, events) in [
+            (AgentScope::Causes, vec![created.clone(), waits.clone(), leaves]),
+            (AgentScope::All, vec![created, waits]),
+        ] {
             let out = interpreted(part, events);
             let joined = out.iter().find_map(|event| match &event.kind {
                 RawKind::Switch { previous: Some(FIRST), call: Some(call), .. } => Some(call.arguments[2]),

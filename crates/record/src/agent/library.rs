@@ -8,6 +8,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use crate::launch::caller_s;
+
 /// The library, as the build made it.
 static BYTES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/longpole-agent.so"));
 
@@ -40,7 +42,7 @@ impl Library {
     /// The value of `LD_PRELOAD` that loads it before what is loaded anyway.
     pub(crate) fn preload(&self) -> OsString {
         let mut value = self.path.clone().into_os_string();
-        if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
+        if let Some(others) = caller_s("LD_PRELOAD").filter(|others| !others.is_empty()) {
             value.push(":");
             value.push(others);
         }
@@ -64,7 +66,7 @@ impl Drop for Library {
 
 /// Folders for files of this session first; the loader knows no way to write a blank or a colon.
 fn folders() -> impl Iterator<Item = PathBuf> {
-    let own = ["XDG_RUNTIME_DIR", "TMPDIR"].into_iter().filter_map(std::env::var_os).map(PathBuf::from);
+    let own = ["XDG_RUNTIME_DIR", "TMPDIR"].into_iter().filter_map(caller_s).map(PathBuf::from);
     let common = ["/tmp", "/dev/shm", "/var/tmp"].into_iter().map(PathBuf::from);
     own.chain(common).chain(std::env::current_dir()).filter(|folder| {
         let bytes = folder.as_os_str().as_bytes();

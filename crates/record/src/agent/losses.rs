@@ -4,18 +4,18 @@ use longpole_ring::Area;
 
 /// Events of an area that found no room.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Lost {
+pub(super) struct LostEvents {
     /// Calls of instrumented procedures, and returns.
     pub(super) calls: u64,
     /// All others.
     pub(super) others: u64,
 }
 
-impl Lost {
+impl LostEvents {
     /// What the area has lost by now. Calls that are lost while this looks are not taken for others.
-    pub(super) fn now(self, area: &Area) -> Lost {
+    pub(super) fn now(self, area: &Area) -> LostEvents {
         let all = area.lost();
         let calls = area.lost_calls();
-        Lost { calls: calls.max(self.calls), others: all.saturating_sub(calls).max(self.others) }
+        LostEvents { calls: calls.max(self.calls), others: all.saturating_sub(calls).max(self.others) }
     }
 }

@@ -2,91 +2,99 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use longpole_event::{LossKind, Time};
-use longpole_ring::{Area, Event, HoldRow, Kind, Mode, Owner, Status, WaitKind};
+use longpole_ring::{Area, AreaStatus, HoldRow, Mode, RingEvent, RingEventKind, WaitKind};
 use longpole_symbols::{Mapping, Registers, maps_of};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::calls::{Call, Calls, Out};
-use super::files::{File, Files};
-use super::losses::Lost;
-use super::memory::Memory;
+use super::agent_event::{AgentEvent, AgentWait};
+use super::bounds::RoundBounds;
+use super::calls::{CallEvent, Calls, MarkOutput};
+use super::files::ProcessDescriptors;
+use super::losses::LostEvents;
+use super::memory::AgentMemory;
+use super::roll_call::{RollCall, is_gone};
 use super::ticks::{self, Ticks};
-use super::told::{Told, Wait};
 use crate::clock::now;
-use crate::raw::{RawEvent, RawKind, RawStack, TakenStack, Task};
+use crate::raw::{KernelTask, RawEvent, RawKind, RawStack, TakenStack};
 
 /// Time after which the holds of a lock at one place are handed over, though they go on.
 const ROW_AGE_NANOSECONDS: u64 = 20_000_000;
-/// Time between two looks for threads that ended without a word.
-const ROLL_CALL_NANOSECONDS: u64 = 500_000_000;
 /// Time between two looks at the mappings of a process, unless it became another program.
 const MAPS_NANOSECONDS: u64 = 50_000_000;
 
 /// Reads rings and areas.
-pub(super) struct Reader {
-    memory: Arc<Memory>,
+pub(super) struct AgentReader {
+    memory: Arc<AgentMemory>,
     ticks: Ticks,
     /// What areas lost, as far as it was told.
-    lost: FxHashMap<usize, Lost>,
-    processes: FxHashMap<u32, Known>,
+    lost: FxHashMap<usize, LostEvents>,
+    processes: FxHashMap<u32, KnownProcess>,
     calls: Calls,
     /// Calls of instrumented procedures are wanted.
     wants_calls: bool,
-    /// Calls that the last reading found.
-    found: u64,
-    last_roll_call: Time,
+    /// Some ring was filling up at the last reading.
+    is_pressed: bool,
+    /// How long the last reading took.
+    took: Duration,
+    roll_call: RollCall,
+    last_reading: Time,
 }
 
 /// What is known of a process.
 #[derive(Debug, Default)]
-struct Known {
+struct KnownProcess {
     texts: FxHashMap<u64, String>,
     /// Keys of stacks that were told.
     stacks: FxHashSet<u64>,
     /// Instrumented procedures that were called.
     procedures: FxHashSet<u64>,
     last_procedure: u64,
-    files: Files,
+    files: ProcessDescriptors,
     mappings: Vec<Mapping>,
     last_look: Time,
 }
 
 /// What one ring's events are read with.
-struct Context<'a> {
-    task: Task,
+struct RingReadContext<'a> {
+    task: KernelTask,
     area: usize,
     ticks: Ticks,
     /// When reading began.
     now: u64,
-    known: &'a mut Known,
+    /// What a thread can tell.
+    bounds: RoundBounds,
+    known: &'a mut KnownProcess,
     calls: &'a mut Calls,
     into: &'a mut Vec<RawEvent>,
 }
 
-impl Reader {
-    pub(super) fn new(mode: Mode) -> io::Result<Reader> {
-        let memory = Arc::new(Memory::new(mode)?);
+impl AgentReader {
+    pub(super) fn new(mode: Mode) -> io::Result<AgentReader> {
+        let memory = Arc::new(AgentMemory::new(mode)?);
         let clock = ticks::choose();
         let ticks = Ticks::new(clock);
         memory.header().open(mode, clock, ticks.of_nanoseconds(ROW_AGE_NANOSECONDS));
-        let last_roll_call = now();
+        let last_reading = now();
         let (lost, processes, calls) = (FxHashMap::default(), FxHashMap::default(), Calls::new(&ticks));
-        Ok(Reader {
+        Ok(AgentReader {
             memory,
             ticks,
             lost,
             processes,
             calls,
             wants_calls: mode.calls,
-            found: 0,
-            last_roll_call,
+            is_pressed: false,
+            took: Duration::ZERO,
+            roll_call: RollCall::new(last_reading),
+            last_reading,
         })
     }
 
     /// The memory.
-    pub(super) fn memory(&self) -> &Arc<Memory> {
+    pub(super) fn memory(&self) -> &Arc<AgentMemory> {
         &self.memory
     }
 
@@ -108,9 +116,12 @@ impl Reader {
 
     /// Whether there is so much to read that the rings may be full when the next round comes.
     pub(super) fn is_pressed(&self) -> bool {
-        /// A fraction of what a long ring holds.
-        const MANY: u64 = 16 * 1024;
-        self.found >= MANY
+        self.is_pressed
+    }
+
+    /// How long the last reading took: with very many threads that is long, though they tell little.
+    pub(super) fn took(&self) -> Duration {
+        self.took
     }
 
     /// Agents fall silent.
@@ -123,57 +134,53 @@ impl Reader {
     pub(super) fn drain(&mut self, is_last: bool, into: &mut Vec<RawEvent>) {
         self.ticks.calibrate();
         self.memory.header().set_coarse_time(self.ticks.last());
-        let told_before = self.calls.told();
         let time = now();
-        let calls_roll = is_last || time.since(self.last_roll_call) >= ROLL_CALL_NANOSECONDS;
-        if calls_roll {
-            self.last_roll_call = time;
-        }
-        for (index, area) in self.memory.areas() {
+        let bounds = RoundBounds::new(&self.ticks, time.since(self.last_reading));
+        let before_this = std::mem::replace(&mut self.last_reading, time);
+        self.roll_call.begin(time);
+        self.is_pressed = false;
+        let memory = Arc::clone(&self.memory);
+        for (index, area) in memory.areas() {
             let (owner, has_ended) = match area.status() {
-                Status::Free => continue,
-                Status::Live(owner) => (owner, calls_roll && is_gone(owner)),
-                Status::Ended(owner) => (owner, true),
+                AreaStatus::Free => continue,
+                AreaStatus::Live(owner) => {
+                    (owner, (is_last || self.roll_call.calls(index)) && is_gone(owner))
+                }
+                AreaStatus::Ended(owner) => (owner, true),
             };
-            let task = Task { pid: owner.pid, tid: owner.tid };
-            let was_silent = has_ended && matches!(area.status(), Status::Live(_));
+            let task = KernelTask { pid: owner.pid, tid: owner.tid };
+            let was_silent = has_ended && matches!(area.status(), AreaStatus::Live(_));
             let known = self.processes.entry(task.pid).or_default();
             let (ticks, now, calls) = (self.ticks, self.ticks.now(), &mut self.calls);
-            let mut context = Context { task, area: index, ticks, now, known, calls, into };
-            context.read(area);
+            let mut context = RingReadContext { task, area: index, ticks, now, bounds, known, calls, into };
+            self.is_pressed |= memory.is_filling(area);
+            if has_ended {
+                // Before its end, which it can have told since the last reading.
+                area.holds.rows().for_each(|row| context.held(row, before_this));
+            }
+            context.read(&memory, area);
             let before = self.lost.get(&index).copied().unwrap_or_default();
             let lost = before.now(area);
             self.lost.insert(index, lost);
-            context.lost(LossKind::Calls, lost.calls - before.calls, time);
-            context.lost(LossKind::Events, lost.others - before.others, time);
+            context.lost(LossKind::Calls, bounds.losses(lost.calls - before.calls), time);
+            context.lost(LossKind::Events, bounds.losses(lost.others - before.others), time);
             if was_silent {
-                for row in area.holds.rows() {
-                    context.held(row, time);
-                }
-                context.tell(time, Told::Ended);
+                context.tell(time, AgentEvent::Ended);
             }
             if has_ended {
                 self.lost.remove(&index);
                 self.calls.end(index);
-                area.reset();
-                self.memory.header().pool.give_back(index);
+                memory.take_back(index, area);
             }
         }
-        self.found = self.calls.told() - told_before;
+        self.roll_call.end(memory.header().pool.used());
+        self.took = Duration::from_nanos(now().since(time));
     }
 }
 
-/// Whether a thread is no longer there, or only as an entry that nobody has waited for.
-fn is_gone(owner: Owner) -> bool {
-    let status = std::fs::read(format!("/proc/{}/task/{}/stat", owner.pid, owner.tid)).unwrap_or_default();
-    // PID (NAME) STATE …, where the name may hold anything.
-    let state = status.iter().rposition(|&byte| byte == b')').and_then(|end| status.get(end + 2));
-    matches!(state, None | Some(b'Z' | b'X'))
-}
-
-impl Context<'_> {
-    fn read(&mut self, area: &Area) {
-        let is_intact = area.drain(&mut |words| {
+impl RingReadContext<'_> {
+    fn read(&mut self, memory: &AgentMemory, area: &Area) {
+        let is_intact = memory.drain(area, &mut |words| {
             if let Some(event) = words.event() {
                 self.take(&event);
             }
@@ -185,43 +192,48 @@ impl Context<'_> {
         }
     }
 
-    fn take(&mut self, event: &Event<'_>) {
-        if let Kind::Calls | Kind::Returns = event.kind {
+    fn take(&mut self, event: &RingEvent<'_>) {
+        if let RingEventKind::Calls | RingEventKind::Returns = event.kind {
             return self.call(event);
         }
-        let time = self.ticks.time(event.time);
+        let ticks = self.bounds.moment(event.time);
+        let time = self.ticks.time(ticks);
         let told = match event.kind {
-            Kind::Began => {
-                *self.known = Known::default();
+            RingEventKind::Began => {
+                *self.known = KnownProcess::default();
                 let program = std::fs::read_link(format!("/proc/{}/exe", self.task.pid));
                 let program = program.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
-                self.tell(time, Told::Began { program });
+                self.tell(time, AgentEvent::Began { program });
                 let name =
                     std::fs::read_to_string(format!("/proc/{}/comm", self.task.pid)).unwrap_or_default();
                 self.name(time, name.trim_end().to_owned());
                 self.look_at_mappings(time);
                 return;
             }
-            Kind::Creates => Told::Creates { key: event.subject, stack: self.stack(event.word(0)) },
-            Kind::Created => Told::Created { key: event.subject, handle: event.word(0) },
-            Kind::Forks => Told::Forks { key: event.subject, stack: self.stack(event.word(0)) },
-            Kind::Forked => Told::Forked { key: event.subject },
-            Kind::Ends => Told::Ended,
-            Kind::Exits => Told::Exits,
-            Kind::Stack => return self.take_stack(event, time),
-            Kind::Waits => {
-                let Some(mut wait) = wait(event) else { return };
+            RingEventKind::Creates => {
+                AgentEvent::Creates { key: event.subject, stack: self.stack(event.word(0)) }
+            }
+            RingEventKind::Created => AgentEvent::Created { key: event.subject, handle: event.word(0) },
+            RingEventKind::Forks => {
+                AgentEvent::Forks { key: event.subject, stack: self.stack(event.word(0)) }
+            }
+            RingEventKind::Forked => AgentEvent::Forked { key: event.subject },
+            RingEventKind::Ends => AgentEvent::Ended,
+            RingEventKind::Exits => AgentEvent::Exits,
+            RingEventKind::Stack => return self.take_stack(event, time),
+            RingEventKind::Waits => {
+                let Some(mut wait) = AgentWait::of(event) else { return };
                 if wait.is_on_descriptor() {
                     wait.file = self.known.files.behind(self.task.pid, wait.detail, time);
                 }
-                Told::Waits { wait, stack: self.stack(event.word(1)) }
+                AgentEvent::Waits { wait, stack: self.stack(event.word(1)) }
             }
-            Kind::Done => Told::Done { granted: event.word(0) != 0 },
-            Kind::Releases => {
-                let Some(wait) = wait(event) else { return };
-                Told::Releases { wait, stack: self.stack(event.word(1)) }
+            RingEventKind::Done => AgentEvent::Done { granted: event.word(0) != 0 },
+            RingEventKind::Releases => {
+                let Some(wait) = AgentWait::of(event) else { return };
+                AgentEvent::Releases { wait, stack: self.stack(event.word(1)) }
             }
-            Kind::Held => {
+            RingEventKind::Held => {
                 let words: [u64; 7] = std::array::from_fn(|index| event.word(index));
                 let [place, kind, acquisitions, contended, ticks, longest, outer] = words;
                 let (subject, last) = (event.subject, event.time);
@@ -229,50 +241,71 @@ impl Context<'_> {
                     HoldRow { subject, place, kind, outer, acquisitions, contended, ticks, longest, last };
                 return self.held(row, time);
             }
-            Kind::Enters => {
+            RingEventKind::Posts => AgentEvent::Posts { subject: event.subject, count: event.word(0) },
+            RingEventKind::Takes => AgentEvent::Takes { subject: event.subject },
+            RingEventKind::Initialises => {
+                AgentEvent::Initialises { subject: event.subject, count: event.word(0) }
+            }
+            RingEventKind::Locks => AgentEvent::Locks { subject: event.subject, place: event.word(0) },
+            RingEventKind::Unlocks => AgentEvent::Unlocks { subject: event.subject },
+            RingEventKind::Waited => {
+                let (mutex, granted) = (event.word(0), event.word(1) != 0);
+                AgentEvent::Waited { subject: event.subject, mutex, granted }
+            }
+            RingEventKind::Signals => {
+                AgentEvent::Signals { subject: event.subject, broadcast: event.word(0) != 0 }
+            }
+            RingEventKind::Enters => {
                 self.mark(|calls, area, _, out| calls.enters_region(area, out));
-                Told::Enters { name: self.text(event.subject), stack: self.stack(event.word(0)) }
+                AgentEvent::Enters { name: self.text(event.subject), stack: self.stack(event.word(0)) }
             }
-            Kind::Leaves => {
-                return self.mark(|calls, area, _, out| calls.leaves_region(area, event.time, out));
+            RingEventKind::Leaves => {
+                return self.mark(|calls, area, _, out| calls.leaves_region(area, ticks, out));
             }
-            Kind::Spawns => Told::Spawns { task: event.subject, stack: self.stack(event.word(0)) },
-            Kind::Runs => {
+            RingEventKind::Spawns => {
+                AgentEvent::Spawns { task: event.subject, stack: self.stack(event.word(0)) }
+            }
+            RingEventKind::Runs => {
                 self.mark(|calls, area, _, out| calls.enters_region(area, out));
                 let (name, stack) = (self.text(event.word(0)), self.stack(event.word(1)));
-                Told::Runs { task: event.subject, name, stack }
+                AgentEvent::Runs { task: event.subject, name, stack }
             }
-            Kind::Text => {
+            RingEventKind::Text => {
                 self.known.texts.insert(event.subject, text(event, 0));
                 return;
             }
-            Kind::NamesObject => {
-                Told::NamesObject { subject: event.subject, bytes: event.word(0), name: text(event, 1) }
+            RingEventKind::NamesObject => {
+                AgentEvent::NamesObject { subject: event.subject, bytes: event.word(0), name: text(event, 1) }
             }
-            Kind::Named => {
+            RingEventKind::Named => {
                 return self.name(time, text(event, 0));
             }
             // How many events were lost is read from the area.
-            Kind::Lost => {
+            RingEventKind::Lost => {
                 let (now, _) = event.call(self.now);
-                self.tell(self.ticks.time(now), Told::Gap);
+                let now = self.bounds.moment(now);
+                self.tell(self.ticks.time(now), AgentEvent::Gap);
                 return self.mark(|calls, area, _, out| calls.lost(area, event.subject, now, out));
             }
-            Kind::Trial => return self.calls.tried(self.area, event.word(0), event.subject),
-            Kind::Calls | Kind::Returns => return,
+            RingEventKind::Trial => {
+                let (count, ticks) = self.bounds.trial(event.word(0), event.subject);
+                return self.calls.tried(self.area, count, ticks);
+            }
+            RingEventKind::Calls | RingEventKind::Returns => return,
         };
         self.tell(time, told);
     }
 
-    fn call(&mut self, event: &Event<'_>) {
+    fn call(&mut self, event: &RingEvent<'_>) {
         let (ticks, depth) = event.call(self.now);
+        let ticks = self.bounds.moment(ticks);
         let procedure = event.subject;
         if procedure != self.known.last_procedure {
             self.known.last_procedure = procedure;
             self.meet(procedure, ticks);
         }
-        let call = Call { procedure, ticks, depth };
-        let is_call = event.kind == Kind::Calls;
+        let call = CallEvent { procedure, ticks, depth };
+        let is_call = event.kind == RingEventKind::Calls;
         self.mark(|calls, area, ticks, out| match is_call {
             true => calls.call(area, call, ticks, out),
             false => calls.returns(area, call, ticks, out),
@@ -290,8 +323,8 @@ impl Context<'_> {
     }
 
     /// Has the thread's calls followed, and takes the marks that come of it.
-    fn mark(&mut self, follow: impl FnOnce(&mut Calls, usize, &Ticks, Out<'_>)) {
-        let Context { task, area, ticks, calls, into, .. } = self;
+    fn mark(&mut self, follow: impl FnOnce(&mut Calls, usize, &Ticks, MarkOutput<'_>)) {
+        let RingReadContext { task, area, ticks, calls, into, .. } = self;
         let (task, ticks) = (*task, &*ticks);
         follow(calls, *area, ticks, &mut |now, mark| {
             let kind = RawKind::Inside { task, mark };
@@ -301,7 +334,8 @@ impl Context<'_> {
 
     fn held(&mut self, row: HoldRow, time: Time) {
         let Some(kind) = WaitKind::of(row.kind as u8) else { return };
-        let told = Told::Held {
+        let row = self.bounds.row(row);
+        let told = AgentEvent::Held {
             kind,
             subject: row.subject,
             place: row.place,
@@ -314,7 +348,7 @@ impl Context<'_> {
         self.tell(time, told);
     }
 
-    fn take_stack(&mut self, event: &Event<'_>, time: Time) {
+    fn take_stack(&mut self, event: &RingEvent<'_>, time: Time) {
         let [key, ip, sp, bp, chained] = std::array::from_fn(|index| event.word(index));
         let rest = event.rest.get(5..).unwrap_or_default();
         let (chain, memory) = rest.split_at((chained as usize).min(rest.len()));
@@ -333,6 +367,7 @@ impl Context<'_> {
             memory: memory.iter().flat_map(|word| word.to_le_bytes()).collect(),
             chain,
             procedures: Vec::new(),
+            at_call: None,
         };
         self.known.stacks.insert(key);
         self.push(time, RawKind::Stack { pid: self.task.pid, taken: Box::new(taken) });
@@ -382,7 +417,7 @@ impl Context<'_> {
         }
     }
 
-    fn tell(&mut self, time: Time, told: Told) {
+    fn tell(&mut self, time: Time, told: AgentEvent) {
         self.push(time, RawKind::Told { task: self.task, told: Box::new(told) });
     }
 
@@ -391,12 +426,92 @@ impl Context<'_> {
     }
 }
 
-fn wait(event: &Event<'_>) -> Option<Wait> {
-    let word = event.word(0);
-    let file = File::default();
-    Some(Wait { kind: WaitKind::of(word as u8)?, subject: event.subject, detail: word >> 8, file })
+fn text(event: &RingEvent<'_>, from: usize) -> String {
+    String::from_utf8_lossy(&event.bytes(from).collect::<Vec<_>>()).into_owned()
 }
 
-fn text(event: &Event<'_>, from: usize) -> String {
-    String::from_utf8_lossy(&event.bytes(from).collect::<Vec<_>>()).into_owned()
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+
+    use longpole_ring::{HEADER_BYTES, stride};
+
+    use super::super::interpreter::{AgentScope, Interpreter};
+    use super::*;
+
+    /// A number from the one before (xorshift).
+    fn draw(state: &mut u64) -> u64 {
+        *state ^= *state << 13;
+        *state ^= *state >> 7;
+        *state ^= *state << 17;
+        *state
+    }
+
+    fn value(state: &mut u64, now: u64) -> u64 {
+        let kind = draw(state) % 24;
+        match draw(state) % 9 {
+            0 => 0,
+            1 => u64::MAX,
+            2 => draw(state) % 4096,
+            3 => u64::from(std::process::id()) << 32 | u64::from(std::process::id()),
+            4 => 1 << (draw(state) % 64),
+            5 => kind | (2 + draw(state) % 8) << 6 | (draw(state) % 64) << 16,
+            6 => kind | (draw(state) % 1024) << 6 | draw(state) << 16,
+            7 => now.wrapping_sub(draw(state) % 1_000_000),
+            _ => draw(state),
+        }
+    }
+
+    /// Rounds of writes all over the memory, each read and interpreted: nothing overflows, nothing is read past its end,
+    /// and no more comes out than the rings hold.
+    fn scribble(mode: Mode, part: AgentScope, seed: u64) {
+        const ROUNDS: u64 = 20;
+        const WRITES: u64 = 4_000;
+        const AREAS: u64 = 3;
+        let mut reader = AgentReader::new(mode).unwrap();
+        let mut interpreter = Interpreter::new(part);
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let (header, stride) = (HEADER_BYTES as u64 / 8, stride(mode) as u64 / 8);
+        let mut out = 0;
+        for round in 0..ROUNDS {
+            let memory = Arc::clone(reader.memory());
+            let words = memory.words();
+            let now = reader.ticks.now();
+            for _ in 0..WRITES {
+                let area = draw(&mut state) % (AREAS + 1);
+                // One in four the last area: what lies behind it is nobody's.
+                let begin = if area == AREAS { words.len() as u64 - stride } else { header + area * stride };
+                let within = if draw(&mut state).is_multiple_of(2) { 64 } else { stride };
+                let at = match draw(&mut state) % 16 {
+                    0 => draw(&mut state) % header,
+                    _ => begin + draw(&mut state) % within,
+                };
+                words[at as usize].store(value(&mut state, now), Ordering::Relaxed);
+            }
+            // All of them in the end, the last one too.
+            let pool = &memory.header().pool;
+            let claims = if round + 1 == ROUNDS { longpole_ring::AREAS as u64 } else { AREAS };
+            (0..claims).for_each(|_| _ = pool.claim());
+            let mut events = Vec::new();
+            reader.drain(round + 1 == ROUNDS, &mut events);
+            events.sort_by_key(|event| event.time);
+            for event in events {
+                interpreter.take(event, &mut |_| out += 1);
+            }
+        }
+        interpreter.finish(now(), &mut |_| out += 1);
+        reader.findings();
+        assert!(out > 0, "what was written was never read");
+    }
+
+    #[test]
+    fn nothing_that_a_program_writes_into_the_memory_hurts_its_reader() {
+        let mode = |waits, calls| Mode { waits, calls, frame_pointers: true, stack_bytes: 1024 };
+        for seed in 1..=4 {
+            scribble(mode(true, false), AgentScope::All, seed);
+            scribble(mode(true, true), AgentScope::All, seed);
+            scribble(mode(true, false), AgentScope::Causes, seed);
+            scribble(mode(false, false), AgentScope::Locks, seed);
+        }
+    }
 }

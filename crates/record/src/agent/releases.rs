@@ -6,8 +6,8 @@ use longpole_event::Time;
 use longpole_ring::WaitKind;
 use rustc_hash::FxHashMap;
 
-use super::told::Wait;
-use crate::raw::{RawStack, Task};
+use super::agent_event::AgentWait;
+use crate::raw::{KernelTask, RawStack};
 
 /// Releases of one thing that are remembered.
 const MOST_RELEASES: usize = 64;
@@ -16,9 +16,9 @@ const MOST_SUBJECTS: usize = 100_000;
 
 /// Somebody let somebody go on.
 #[derive(Clone, Debug)]
-pub(super) struct Release {
+pub(super) struct AgentRelease {
     pub(super) time: Time,
-    pub(super) task: Task,
+    pub(super) task: KernelTask,
     pub(super) stack: RawStack,
     /// How many more threads it may let go on.
     left: u64,
@@ -26,12 +26,12 @@ pub(super) struct Release {
 
 /// The last releases of each thing, by process and address.
 #[derive(Debug, Default)]
-pub(super) struct Releases {
-    of: FxHashMap<(u32, u64), VecDeque<Release>>,
+pub(super) struct RecentReleases {
+    of: FxHashMap<(u32, u64), VecDeque<AgentRelease>>,
 }
 
-impl Releases {
-    pub(super) fn add(&mut self, time: Time, task: Task, wait: Wait, stack: RawStack) {
+impl RecentReleases {
+    pub(super) fn add(&mut self, time: Time, task: KernelTask, wait: AgentWait, stack: RawStack) {
         if self.of.len() >= MOST_SUBJECTS {
             self.of.clear();
         }
@@ -40,7 +40,7 @@ impl Releases {
             of_subject.pop_front();
         }
         let left = if wait.detail == 0 { u64::MAX } else { wait.detail };
-        of_subject.push_back(Release { time, task, stack, left });
+        of_subject.push_back(AgentRelease { time, task, stack, left });
     }
 
     /// The process is another program from now on.
@@ -49,9 +49,15 @@ impl Releases {
     }
 
     /// Who let the thread go on, that waited from `since` until `done`.
-    pub(super) fn releaser(&mut self, task: Task, wait: Wait, since: Time, done: Time) -> Option<Release> {
+    pub(super) fn releaser(
+        &mut self,
+        task: KernelTask,
+        wait: AgentWait,
+        since: Time,
+        done: Time,
+    ) -> Option<AgentRelease> {
         let releases = self.of.get_mut(&(task.pid, wait.subject))?;
-        let fits = |release: &Release| release.task != task && release.time <= done && release.left > 0;
+        let fits = |release: &AgentRelease| release.task != task && release.time <= done && release.left > 0;
         match wait.kind {
             // A lock may be taken by another in between: who released it last let this one have it.
             WaitKind::Mutex

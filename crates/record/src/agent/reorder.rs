@@ -19,7 +19,7 @@ pub(super) fn horizon(now: Time) -> Time {
 /// Holds events back for a while, so that one that is known late can still go before them.
 #[derive(Debug, Default)]
 pub(super) struct Reorder {
-    held: BinaryHeap<Held>,
+    held: BinaryHeap<BufferedEvent>,
     next: u64,
     /// Everything before this time has been handed on.
     horizon: Time,
@@ -28,7 +28,7 @@ pub(super) struct Reorder {
 }
 
 #[derive(Debug)]
-struct Held {
+struct BufferedEvent {
     event: RawEvent,
     number: u64,
 }
@@ -39,7 +39,7 @@ impl Reorder {
             event.time = self.horizon;
             self.late += 1;
         }
-        self.held.push(Held { event, number: self.next });
+        self.held.push(BufferedEvent { event, number: self.next });
         self.next += 1;
     }
 
@@ -60,33 +60,33 @@ impl Reorder {
 }
 
 /// The earliest is the greatest; of one time, the one that came first.
-impl Ord for Held {
+impl Ord for BufferedEvent {
     fn cmp(&self, other: &Self) -> Ordering {
         (other.event.time, other.number).cmp(&(self.event.time, self.number))
     }
 }
 
-impl PartialOrd for Held {
+impl PartialOrd for BufferedEvent {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Held {
+impl PartialEq for BufferedEvent {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Held {}
+impl Eq for BufferedEvent {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::raw::{RawKind, Task};
+    use crate::raw::{KernelTask, RawKind};
 
     fn at(time: u64, tid: u32) -> RawEvent {
-        let kind = RawKind::Exit { task: Task { pid: 1, tid } };
+        let kind = RawKind::Exit { task: KernelTask { pid: 1, tid } };
         RawEvent { time: Time::from_nanoseconds(time), cpu: 0, kind }
     }
 

@@ -14,13 +14,14 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use longpole_event::Time;
-use longpole_ring::{Area, Owner, Status};
+use longpole_ring::{Area, AreaStatus, Owner};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
-use super::memory::Memory;
-use super::told::Told;
+use super::agent_event::AgentEvent;
+use super::memory::AgentMemory;
 use crate::clock::now;
-use crate::raw::{RawEvent, RawKind, RawStack, TakenStack, Task};
+use crate::jitter::Intervals;
+use crate::raw::{KernelTask, RawEvent, RawKind, RawStack, TakenStack};
 
 /// Time between two looks at the kernel's accounts of a thread.
 const ACCOUNT_NANOSECONDS: u64 = 10_000_000;
@@ -55,7 +56,7 @@ pub(super) struct Samplers {
 }
 
 impl Samplers {
-    pub(super) fn start(memory: &Arc<Memory>, sampling: &Sampling) -> io::Result<Samplers> {
+    pub(super) fn start(memory: &Arc<AgentMemory>, sampling: &Sampling) -> io::Result<Samplers> {
         let mut samplers = Samplers {
             stop: Arc::default(),
             found: Arc::default(),
@@ -71,16 +72,16 @@ impl Samplers {
                 stop: Arc::clone(&samplers.stop),
                 found: Arc::clone(&samplers.found),
                 accounts: FxHashMap::default(),
-                stacks: Stacks::default(),
+                stacks: ProfileStacks::default(),
                 share: (number, count),
             };
-            let period = Duration::from_secs(1) / sampling.hertz.max(1);
+            let intervals = Intervals::new(sampling.hertz);
             let cpu_time = Arc::clone(&samplers.cpu);
             let work = move || {
                 if let Some(cpu) = cpu {
                     stay_on(cpu);
                 }
-                sampler.run(period);
+                sampler.run(intervals);
                 cpu_time.fetch_add(thread_cpu_nanoseconds(), Ordering::Relaxed);
             };
             samplers.threads.push(thread::Builder::new().name("sampler".into()).spawn(work)?);
@@ -115,17 +116,17 @@ impl Drop for Samplers {
 }
 
 struct Sampler {
-    memory: Arc<Memory>,
+    memory: Arc<AgentMemory>,
     stop: Arc<AtomicBool>,
     found: Arc<Mutex<Vec<RawEvent>>>,
-    accounts: FxHashMap<usize, Account>,
-    stacks: Stacks,
+    accounts: FxHashMap<usize, SchedulerAccount>,
+    stacks: ProfileStacks,
     /// Which of how many samplers this is: each looks at its own areas.
     share: (usize, usize),
 }
 
 /// What the kernel says of a thread's time.
-struct Account {
+struct SchedulerAccount {
     owner: Owner,
     file: Option<File>,
     last: Time,
@@ -135,46 +136,49 @@ struct Account {
 }
 
 impl Sampler {
-    fn run(&mut self, period: Duration) {
-        let period = u64::try_from(period.as_nanos()).unwrap_or(u64::MAX);
-        let mut next = now() + period;
+    fn run(&mut self, mut intervals: Intervals) {
+        let mut last = now();
+        let mut next = last + intervals.draw();
         let mut events = Vec::new();
         while !self.stop.load(Ordering::Relaxed) {
             sleep_until(next);
             let time = now();
             // A look that comes too late is left out, not made up for.
-            next = (next + period).max(time);
-            self.look(time, &mut events);
+            next = (next + intervals.draw()).max(time);
+            let gap = (time.since(last) + next.since(time)) / 2;
+            last = time;
+            self.look(time, gap, &mut events);
             let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
             if found.len() < MOST_WAITING {
                 found.append(&mut events);
             } else {
                 // What was to be told of stacks is gone too.
-                self.stacks = Stacks::default();
+                self.stacks = ProfileStacks::default();
             }
             events.clear();
         }
     }
 
-    fn look(&mut self, time: Time, events: &mut Vec<RawEvent>) {
+    /// Looks at all threads; the look stands for so many nanoseconds of each.
+    fn look(&mut self, time: Time, gap: u64, events: &mut Vec<RawEvent>) {
         let memory = Arc::clone(&self.memory);
         let (number, count) = self.share;
         for (index, area) in memory.areas().skip(number).step_by(count) {
-            let Status::Live(owner) = area.status() else {
+            let AreaStatus::Live(owner) = area.status() else {
                 self.accounts.remove(&index);
                 continue;
             };
             if area.state.read().is_some() || self.is_gone(index, owner) {
                 continue;
             }
-            let task = Task { pid: owner.pid, tid: owner.tid };
+            let task = KernelTask { pid: owner.pid, tid: owner.tid };
             let mut push = |kind| events.push(RawEvent { time, cpu: 0, kind });
             if let Some(stack) = self.stacks.find(index, owner.pid, area) {
                 // Apart from the sample, which may come to nothing.
                 if let Some(taken) = self.stacks.new.take() {
                     push(RawKind::Stack { pid: owner.pid, taken });
                 }
-                push(RawKind::Sample { task, kernel: false, stack });
+                push(RawKind::Sample { task, kernel: false, stack, gap });
             }
             if let Some(told) = self.account(index, owner, time) {
                 push(RawKind::Told { task, told: Box::new(told) });
@@ -183,13 +187,13 @@ impl Sampler {
     }
 
     /// What the kernel's account of the thread has to say since the last look.
-    fn account(&mut self, index: usize, owner: Owner, time: Time) -> Option<Told> {
+    fn account(&mut self, index: usize, owner: Owner, time: Time) -> Option<AgentEvent> {
         if self.accounts.len() >= MOST_ACCOUNTS && !self.accounts.contains_key(&index) {
             return None;
         }
-        let account = self.accounts.entry(index).or_insert_with(|| Account::open(owner, time));
+        let account = self.accounts.entry(index).or_insert_with(|| SchedulerAccount::open(owner, time));
         if account.owner != owner {
-            *account = Account::open(owner, time);
+            *account = SchedulerAccount::open(owner, time);
         }
         if account.is_gone || account.file.is_none() || time.since(account.last) < ACCOUNT_NANOSECONDS {
             return None;
@@ -197,14 +201,14 @@ impl Sampler {
         account.last = time;
         let Some(ready) = account.read() else {
             account.is_gone = true;
-            return Some(Told::Ended);
+            return Some(AgentEvent::Ended);
         };
         let nanoseconds = ready.saturating_sub(account.ready);
         if nanoseconds < SHORTEST_READY_NANOSECONDS {
             return None;
         }
         account.ready = ready;
-        Some(Told::WasReady { nanoseconds })
+        Some(AgentEvent::WasReady { nanoseconds })
     }
 
     /// Whether the thread ended without a word.
@@ -213,10 +217,10 @@ impl Sampler {
     }
 }
 
-impl Account {
-    fn open(owner: Owner, time: Time) -> Account {
+impl SchedulerAccount {
+    fn open(owner: Owner, time: Time) -> SchedulerAccount {
         let file = File::open(format!("/proc/{}/task/{}/schedstat", owner.pid, owner.tid)).ok();
-        let mut account = Account { owner, file, last: time, ready: 0, is_gone: false };
+        let mut account = SchedulerAccount { owner, file, last: time, ready: 0, is_gone: false };
         account.ready = account.read().unwrap_or(0);
         account
     }
@@ -232,7 +236,7 @@ impl Account {
 
 /// The profile stacks that were seen.
 #[derive(Default)]
-struct Stacks {
+struct ProfileStacks {
     /// Of each area: the process, the stack's changes so far, and the key.
     last: FxHashMap<usize, (u32, u64, Option<u64>)>,
     told: FxHashSet<u64>,
@@ -241,7 +245,7 @@ struct Stacks {
     entries: Vec<(u64, bool)>,
 }
 
-impl Stacks {
+impl ProfileStacks {
     /// The thread's profile stack; `None` where it has none, or changed it under our eyes.
     fn find(&mut self, index: usize, pid: u32, area: &Area) -> Option<RawStack> {
         if area.profile.depth() == 0 {

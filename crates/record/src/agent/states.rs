@@ -10,10 +10,11 @@ use longpole_event::{Blocking, Time};
 use longpole_ring::WaitKind;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::releases::Releases;
+use super::agent_event::{AgentEvent, AgentWait, call, primitive};
+use super::releases::RecentReleases;
 use super::reorder::{Reorder, horizon};
-use super::told::{Told, Wait, call, primitive};
-use crate::raw::{RawEvent, RawKind, RawStack, RawWaker, Task};
+use crate::process_title::title_of_running;
+use crate::raw::{KernelTask, RawEvent, RawKind, RawStack, RawWaker};
 
 /// Time without a processor that can be put into its place.
 const LONGEST_READY: Duration = Duration::from_millis(80);
@@ -22,8 +23,8 @@ const SHORTEST_DEVICE_WAIT: Duration = Duration::from_micros(3);
 
 /// A thread's wait.
 #[derive(Debug)]
-struct Waiting {
-    wait: Wait,
+struct ThreadWait {
+    wait: AgentWait,
     since: Time,
     stack: RawStack,
     /// The switch-out was handed on.
@@ -32,9 +33,9 @@ struct Waiting {
 
 /// A thread or process that was announced.
 #[derive(Debug)]
-struct Announced {
+struct AnnouncedTask {
     time: Time,
-    task: Task,
+    task: KernelTask,
     stack: RawStack,
 }
 
@@ -42,10 +43,10 @@ struct Announced {
 ///
 /// A sample says that a thread works, not that it has a processor: one from such a time says nothing.
 #[derive(Debug, Default)]
-struct Ready(FxHashMap<Task, VecDeque<(Time, Time)>>);
+struct ReadyTimes(FxHashMap<KernelTask, VecDeque<(Time, Time)>>);
 
-impl Ready {
-    fn note(&mut self, task: Task, begin: Time, end: Time) {
+impl ReadyTimes {
+    fn note(&mut self, task: KernelTask, begin: Time, end: Time) {
         let times = self.0.entry(task).or_default();
         forget(times, horizon(end));
         times.push_back((begin, end));
@@ -85,24 +86,24 @@ fn forget(times: &mut VecDeque<(Time, Time)>, time: Time) {
 
 /// Follows all threads of a recording.
 #[derive(Debug, Default)]
-pub(super) struct States {
+pub(super) struct StateInterpreter {
     reorder: Reorder,
-    threads: FxHashMap<Task, Option<Waiting>>,
+    threads: FxHashMap<KernelTask, Option<ThreadWait>>,
     /// Since when a thread has been seen to run.
-    running: FxHashMap<Task, Time>,
+    running: FxHashMap<KernelTask, Time>,
     /// Threads that wait, in the order in which they began to; some no longer do.
-    queue: VecDeque<(Time, Task)>,
-    announced: FxHashMap<u64, Announced>,
-    releases: Releases,
+    queue: VecDeque<(Time, KernelTask)>,
+    announced: FxHashMap<u64, AnnouncedTask>,
+    releases: RecentReleases,
     /// Processes that are ending: what they still tell comes from their last moments.
     ending: FxHashSet<u32>,
     /// Time without a processor that has not found its place: the kernel may account for it late.
-    owed: FxHashMap<Task, u64>,
+    owed: FxHashMap<KernelTask, u64>,
     /// When threads were ready without a processor.
-    ready: Ready,
+    ready: ReadyTimes,
 }
 
-impl States {
+impl StateInterpreter {
     /// An event that is not the agent's word on states.
     pub(super) fn pass(&mut self, event: RawEvent, out: &mut impl FnMut(RawEvent)) {
         self.go_to(event.time, out);
@@ -114,45 +115,52 @@ impl States {
         self.reorder.push(event);
     }
 
-    pub(super) fn take(&mut self, time: Time, task: Task, told: Told, out: &mut impl FnMut(RawEvent)) {
+    pub(super) fn take(
+        &mut self,
+        time: Time,
+        task: KernelTask,
+        told: AgentEvent,
+        out: &mut impl FnMut(RawEvent),
+    ) {
         self.go_to(time, out);
-        if matches!(told, Told::Began { .. } | Told::Forked { .. }) {
+        if matches!(told, AgentEvent::Began { .. } | AgentEvent::Forked { .. }) {
             self.ending.remove(&task.pid);
         } else if self.ending.contains(&task.pid) {
             return;
         }
         match told {
-            Told::Created { key, .. } | Told::Forked { key } => self.begin(time, task, key),
-            Told::Began { program } => {
+            AgentEvent::Created { key, .. } | AgentEvent::Forked { key } => self.begin(time, task, key),
+            AgentEvent::Began { program } => {
                 self.threads.retain(|other, _| other.pid != task.pid || other.tid == task.tid);
                 self.releases.forget(task.pid);
-                self.push(time, RawKind::Exec { task, program });
+                let title = title_of_running(task.pid, &program);
+                self.push(time, RawKind::Exec { task, program, title });
                 self.appear(time, task);
             }
-            Told::Creates { key, stack } | Told::Forks { key, stack } => {
+            AgentEvent::Creates { key, stack } | AgentEvent::Forks { key, stack } => {
                 self.appear(time, task);
-                self.announced.insert(key, Announced { time, task, stack });
+                self.announced.insert(key, AnnouncedTask { time, task, stack });
             }
-            Told::Ended => self.end(time, task),
-            Told::Exits => self.exit(time, task.pid),
-            Told::Waits { wait, stack } => {
+            AgentEvent::Ended => self.end(time, task),
+            AgentEvent::Exits => self.exit(time, task.pid),
+            AgentEvent::Waits { wait, stack } => {
                 self.appear(time, task);
-                self.threads.insert(task, Some(Waiting { wait, since: time, stack, is_out: false }));
+                self.threads.insert(task, Some(ThreadWait { wait, since: time, stack, is_out: false }));
                 self.queue.push_back((time, task));
             }
-            Told::Done { granted } => self.done(time, task, granted),
-            Told::Gap => self.done(time, task, true),
-            Told::Releases { wait, stack } => {
+            AgentEvent::Done { granted } => self.done(time, task, granted),
+            AgentEvent::Gap => self.done(time, task, true),
+            AgentEvent::Releases { wait, stack } => {
                 self.appear(time, task);
                 self.releases.add(time, task, wait, stack);
             }
-            Told::WasReady { nanoseconds } => self.was_ready(time, task, nanoseconds),
+            AgentEvent::WasReady { nanoseconds } => self.was_ready(time, task, nanoseconds),
             _ => {}
         }
     }
 
     /// The thread worked on without a processor; when, in the time that can still be told of, is not known.
-    fn was_ready(&mut self, time: Time, task: Task, nanoseconds: u64) {
+    fn was_ready(&mut self, time: Time, task: KernelTask, nanoseconds: u64) {
         let owed = self.owed.entry(task).or_default();
         *owed += nanoseconds;
         let Some(None) = self.threads.get(&task) else { return };
@@ -194,14 +202,14 @@ impl States {
 
     /// Waits that began before the horizon are real ones; at the end all are.
     fn hand_out_waits(&mut self, horizon: Option<Time>) {
-        let is_due = |&mut (since, _): &mut (Time, Task)| horizon.is_none_or(|horizon| since < horizon);
+        let is_due = |&mut (since, _): &mut (Time, KernelTask)| horizon.is_none_or(|horizon| since < horizon);
         while let Some((since, task)) = self.queue.pop_front_if(is_due) {
             self.hand_out(since, task);
         }
     }
 
     /// Hands on that the thread left its processor, if it still waits since then and nobody was told.
-    fn hand_out(&mut self, since: Time, task: Task) {
+    fn hand_out(&mut self, since: Time, task: KernelTask) {
         let Some(Some(waiting)) = self.threads.get_mut(&task) else { return };
         if waiting.is_out || waiting.since != since {
             return;
@@ -212,14 +220,14 @@ impl States {
     }
 
     /// The thread left its processor, to wait.
-    fn leave(&mut self, time: Time, task: Task, wait: Wait, stack: RawStack) {
+    fn leave(&mut self, time: Time, task: KernelTask, wait: AgentWait, stack: RawStack) {
         let (previous, blocking, call) = (Some(task), Blocking::Interruptible, Some(call(wait)));
         self.push(time, RawKind::Switch { previous, blocking, call, stack, next: None });
     }
 
     /// A thread that was created or forked begins.
-    fn begin(&mut self, time: Time, task: Task, key: u64) {
-        if let Some(Announced { time: announced, task: parent, stack }) = self.announced.remove(&key) {
+    fn begin(&mut self, time: Time, task: KernelTask, key: u64) {
+        if let Some(AnnouncedTask { time: announced, task: parent, stack }) = self.announced.remove(&key) {
             // The creator may have gone on, and waits already.
             self.push(announced, RawKind::Fork { parent, child: task, stack });
         }
@@ -228,7 +236,7 @@ impl States {
     }
 
     /// A thread that is not known runs from now on.
-    fn appear(&mut self, time: Time, task: Task) {
+    fn appear(&mut self, time: Time, task: KernelTask) {
         if self.threads.contains_key(&task) {
             return;
         }
@@ -236,13 +244,14 @@ impl States {
         self.run(time, task);
     }
 
-    fn run(&mut self, time: Time, task: Task) {
+    fn run(&mut self, time: Time, task: KernelTask) {
         self.running.insert(task, time);
         self.push(time, RawKind::switch(None, Blocking::Runnable, Some(task)));
     }
 
     fn exit(&mut self, time: Time, pid: u32) {
-        let mut threads: Vec<Task> = self.threads.keys().copied().filter(|task| task.pid == pid).collect();
+        let mut threads: Vec<KernelTask> =
+            self.threads.keys().copied().filter(|task| task.pid == pid).collect();
         threads.sort_unstable_by_key(|task| task.tid);
         for task in threads {
             self.end(time, task);
@@ -250,7 +259,7 @@ impl States {
         self.ending.insert(pid);
     }
 
-    fn end(&mut self, time: Time, task: Task) {
+    fn end(&mut self, time: Time, task: KernelTask) {
         self.running.remove(&task);
         self.owed.remove(&task);
         if self.threads.remove(&task).is_none() {
@@ -260,9 +269,9 @@ impl States {
         self.push(time, RawKind::switch(Some(task), Blocking::Dead, None));
     }
 
-    fn done(&mut self, time: Time, task: Task, granted: bool) {
+    fn done(&mut self, time: Time, task: KernelTask, granted: bool) {
         let Some(waiting) = self.threads.get_mut(&task).and_then(Option::take) else { return };
-        let Waiting { wait, since, stack, is_out } = waiting;
+        let ThreadWait { wait, since, stack, is_out } = waiting;
         if !is_out {
             let is_short = Duration::from_nanos(time.since(since)) < SHORTEST_DEVICE_WAIT;
             if is_short && (wait.is_on_descriptor() || wait.kind == WaitKind::Poll) {
@@ -293,31 +302,31 @@ impl States {
 mod tests {
     use super::*;
 
-    const TASK: Task = Task { pid: 1, tid: 7 };
+    const TASK: KernelTask = KernelTask { pid: 1, tid: 7 };
 
     fn at(milliseconds: u64) -> Time {
         Time::from_nanoseconds(milliseconds * 1_000_000)
     }
 
-    fn sample(milliseconds: u64, task: Task) -> RawEvent {
-        let kind = RawKind::Sample { task, kernel: false, stack: RawStack::None };
+    fn sample(milliseconds: u64, task: KernelTask) -> RawEvent {
+        let kind = RawKind::Sample { task, kernel: false, stack: RawStack::None, gap: 0 };
         RawEvent { time: at(milliseconds), cpu: 0, kind }
     }
 
     #[test]
     fn samples_from_times_without_a_processor_are_denied() {
-        let mut ready = Ready::default();
+        let mut ready = ReadyTimes::default();
         ready.note(TASK, at(10), at(20));
         ready.note(TASK, at(30), at(40));
         let denied = |time| ready.denies(&sample(time, TASK));
         assert_eq!([5, 15, 25, 35, 45].map(denied), [false, true, false, true, false]);
         ready.note(TASK, at(50), at(60));
-        assert!(!ready.denies(&sample(55, Task { tid: 8, ..TASK })));
+        assert!(!ready.denies(&sample(55, KernelTask { tid: 8, ..TASK })));
     }
 
     #[test]
     fn times_that_no_sample_can_come_from_are_forgotten() {
-        let mut ready = Ready::default();
+        let mut ready = ReadyTimes::default();
         for second in 0..1_000 {
             ready.note(TASK, at(1_000 * second), at(1_000 * second + 10));
         }

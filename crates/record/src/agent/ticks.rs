@@ -3,21 +3,21 @@
 use std::fs;
 
 use longpole_event::Time;
-use longpole_ring::Clock;
+use longpole_ring::EventClock;
 
 use crate::clock::now;
 
 /// Which clock agents are to use: the time-stamp counter where it runs evenly on all processors, which the kernel
 /// itself then keeps time with.
-pub(super) fn choose() -> Clock {
+pub(super) fn choose() -> EventClock {
     let source = fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
     let is_even = source.is_ok_and(|source| source.trim() == "tsc");
-    if is_even { Clock::TimeStampCounter } else { Clock::Monotonic }
+    if is_even { EventClock::TimeStampCounter } else { EventClock::Monotonic }
 }
 
 /// Both clocks at one moment.
 #[derive(Clone, Copy, Debug)]
-struct Pair {
+struct ClockPair {
     ticks: u64,
     time: Time,
 }
@@ -25,17 +25,17 @@ struct Pair {
 /// Converts ticks to times.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ticks {
-    clock: Clock,
-    first: Pair,
-    last: Pair,
+    clock: EventClock,
+    first: ClockPair,
+    last: ClockPair,
     nanoseconds_per_tick: f64,
 }
 
 impl Ticks {
-    pub(super) fn new(clock: Clock) -> Ticks {
+    pub(super) fn new(clock: EventClock) -> Ticks {
         let first = pair();
         let mut ticks = Ticks { clock, first, last: first, nanoseconds_per_tick: 1.0 };
-        if clock == Clock::TimeStampCounter {
+        if clock == EventClock::TimeStampCounter {
             // The rate has to be known to a few parts in a thousand before the first reading.
             std::thread::sleep(std::time::Duration::from_millis(1));
             ticks.calibrate();
@@ -45,7 +45,7 @@ impl Ticks {
 
     /// Looks at both clocks again: the longer the recording, the better the rate is known.
     pub(super) fn calibrate(&mut self) {
-        if self.clock == Clock::Monotonic {
+        if self.clock == EventClock::Monotonic {
             return;
         }
         self.last = pair();
@@ -58,8 +58,16 @@ impl Ticks {
     /// Now, or when the clocks were looked at last.
     pub(super) fn last(&self) -> u64 {
         match self.clock {
-            Clock::Monotonic => now().nanoseconds(),
-            Clock::TimeStampCounter => self.last.ticks,
+            EventClock::Monotonic => now().nanoseconds(),
+            EventClock::TimeStampCounter => self.last.ticks,
+        }
+    }
+
+    /// When the recording began.
+    pub(super) fn first(&self) -> u64 {
+        match self.clock {
+            EventClock::Monotonic => self.first.time.nanoseconds(),
+            EventClock::TimeStampCounter => self.first.ticks,
         }
     }
 
@@ -70,7 +78,7 @@ impl Ticks {
 
     /// When this was.
     pub(super) fn time(&self, ticks: u64) -> Time {
-        if self.clock == Clock::Monotonic {
+        if self.clock == EventClock::Monotonic {
             return Time::from_nanoseconds(ticks);
         }
         let before = self.last.ticks.wrapping_sub(ticks).cast_signed();
@@ -81,38 +89,38 @@ impl Ticks {
     /// How long this is, nanoseconds and parts of them.
     pub(super) fn nanoseconds(&self, ticks: f64) -> f64 {
         match self.clock {
-            Clock::Monotonic => ticks,
-            Clock::TimeStampCounter => ticks * self.nanoseconds_per_tick,
+            EventClock::Monotonic => ticks,
+            EventClock::TimeStampCounter => ticks * self.nanoseconds_per_tick,
         }
     }
 
     /// A moment of now.
     pub(super) fn now(&self) -> u64 {
         match self.clock {
-            Clock::Monotonic => now().nanoseconds(),
+            EventClock::Monotonic => now().nanoseconds(),
             // SAFETY: every x86-64 processor has the counter.
-            Clock::TimeStampCounter => unsafe { core::arch::x86_64::_rdtsc() },
+            EventClock::TimeStampCounter => unsafe { core::arch::x86_64::_rdtsc() },
         }
     }
 
     /// How long this is, nanoseconds.
     pub(super) fn duration(&self, ticks: u64) -> u64 {
         match self.clock {
-            Clock::Monotonic => ticks,
-            Clock::TimeStampCounter => (ticks as f64 * self.nanoseconds_per_tick) as u64,
+            EventClock::Monotonic => ticks,
+            EventClock::TimeStampCounter => (ticks as f64 * self.nanoseconds_per_tick) as u64,
         }
     }
 }
 
 /// The closest of a few readings: between two looks at the one clock lies a look at the other.
-fn pair() -> Pair {
+fn pair() -> ClockPair {
     let read = || {
         // SAFETY: every x86-64 processor has the counter.
         let (before, time, after) =
             unsafe { (core::arch::x86_64::_rdtsc(), now(), core::arch::x86_64::_rdtsc()) };
         (
             after.wrapping_sub(before),
-            Pair { ticks: before.wrapping_add(after.wrapping_sub(before) / 2), time },
+            ClockPair { ticks: before.wrapping_add(after.wrapping_sub(before) / 2), time },
         )
     };
     let readings: [_; 8] = std::array::from_fn(|_| read());
@@ -125,7 +133,7 @@ mod tests {
 
     #[test]
     fn ticks_of_now_are_now_and_the_past_is_where_it_was() {
-        let mut ticks = Ticks::new(Clock::TimeStampCounter);
+        let mut ticks = Ticks::new(EventClock::TimeStampCounter);
         let early = pair();
         std::thread::sleep(std::time::Duration::from_millis(20));
         ticks.calibrate();

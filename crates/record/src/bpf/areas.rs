@@ -32,22 +32,22 @@ struct Areas {
     program: Option<Range<u64>>,
     libraries: Option<Range<u64>>,
     generated: Option<Range<u64>>,
-    recent: Vec<(Time, Range<u64>, Class)>,
+    recent: Vec<(Time, Range<u64>, MappingClass)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Class {
+enum MappingClass {
     Program,
     Library,
     Generated,
 }
 
 impl Areas {
-    fn add(&mut self, range: &Range<u64>, class: Class) {
+    fn add(&mut self, range: &Range<u64>, class: MappingClass) {
         let area = match class {
-            Class::Program => &mut self.program,
-            Class::Library => &mut self.libraries,
-            Class::Generated => &mut self.generated,
+            MappingClass::Program => &mut self.program,
+            MappingClass::Library => &mut self.libraries,
+            MappingClass::Generated => &mut self.generated,
         };
         *area = Some(match area {
             Some(area) => area.start.min(range.start)..area.end.max(range.end),
@@ -55,7 +55,7 @@ impl Areas {
         });
     }
 
-    fn map(&mut self, time: Time, range: Range<u64>, class: Class) {
+    fn map(&mut self, time: Time, range: Range<u64>, class: MappingClass) {
         self.add(&range, class);
         if self.recent.len() < MOST_RECENT {
             self.recent.push((time, range, class));
@@ -86,7 +86,7 @@ impl Areas {
     }
 }
 
-fn classify(mapping: &Mapping) -> Option<Class> {
+fn classify(mapping: &Mapping) -> Option<MappingClass> {
     let path = mapping.path.as_os_str().as_encoded_bytes();
     if path.starts_with(b"[v") {
         // vdso, vsyscall: they lie beside the stack, and nothing returns into them.
@@ -97,9 +97,9 @@ fn classify(mapping: &Mapping) -> Option<Class> {
             .iter()
             .any(|start| path.starts_with(start));
     Some(match (is_file, mapping.start >= HIGH) {
-        (false, _) => Class::Generated,
-        (true, true) => Class::Library,
-        (true, false) => Class::Program,
+        (false, _) => MappingClass::Generated,
+        (true, true) => MappingClass::Library,
+        (true, false) => MappingClass::Program,
     })
 }
 
@@ -125,6 +125,11 @@ impl ExecutableAreas {
             }
         }
         self.changed.insert(pid);
+    }
+
+    /// The recorded processes.
+    pub(super) fn pids(&self) -> impl Iterator<Item = u32> + '_ {
+        self.processes.keys().copied()
     }
 
     /// Learns from an event.
@@ -191,7 +196,7 @@ fn parse_executable(line: &str) -> Option<Mapping> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::raw::{RawStack, Task};
+    use crate::raw::{KernelTask, RawStack};
 
     const PROGRAM: u64 = 0x5555_0000_0000;
     const LIBRARY: u64 = 0x7fff_0000_0000;
@@ -207,7 +212,7 @@ mod tests {
     }
 
     fn fork(parent: u32, child: u32) -> RawEvent {
-        let task = |pid| Task { pid, tid: pid };
+        let task = |pid| KernelTask { pid, tid: pid };
         at(0, RawKind::Fork { parent: task(parent), child: task(child), stack: RawStack::None })
     }
 
@@ -242,11 +247,11 @@ mod tests {
     #[test]
     fn an_execution_forgets_the_old_program_and_keeps_its_own() {
         let second = 1_000_000_000;
-        let task = Task { pid: 1, tid: 1 };
+        let task = KernelTask { pid: 1, tid: 1 };
         let areas = learnt(&[
             map(second, 1, LIBRARY, "/lib/old.so"),
             map(9 * second, 1, PROGRAM, "/bin/new"),
-            at(9 * second + 1000, RawKind::Exec { task, program: "/bin/new".into() }),
+            at(9 * second + 1000, RawKind::Exec { task, program: "/bin/new".into(), title: None }),
         ]);
         assert_eq!(areas.processes[&1].to_wire(), [PROGRAM, 0x1000, 0, 0, 0, 0]);
     }

@@ -17,7 +17,7 @@
 use longpole_event::{Blocking, Time};
 use rustc_hash::FxHashMap;
 
-use crate::raw::{RawEvent, RawKind, RawStack, RawWaker, Task};
+use crate::raw::{KernelTask, RawEvent, RawKind, RawStack, RawWaker};
 
 /// A thread that is about to block can be woken before it has left its processor: a wake that seems to be earlier than the
 /// wait by no more than this has ended it.
@@ -25,7 +25,7 @@ const WAKING_NANOSECONDS: u64 = 100_000;
 
 /// What the kernel's account of a task that has a processor says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Account {
+pub(crate) struct TaskAccount {
     /// When it got that processor, where the kernel says it.
     pub(crate) arrived: Option<Time>,
     /// How long it was ready without a processor, in all its life; nanoseconds.
@@ -36,15 +36,15 @@ pub(crate) struct Account {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Accounts {
     /// Of the task that left its processor, or was found on it.
-    pub(crate) on: Account,
+    pub(crate) on: TaskAccount,
     /// How long the task that got the processor was ready without one, in all its life; nanoseconds.
     pub(crate) next_waited: u64,
 }
 
 /// A recorded thread.
 #[derive(Clone, Copy, Debug)]
-struct Thread {
-    state: State,
+struct RecordedTask {
+    state: TaskState,
     /// When it got its last processor.
     came: Time,
     /// When it was told last to be in this state.
@@ -58,7 +58,7 @@ struct Thread {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum TaskState {
     Running,
     Ready,
     Blocked,
@@ -67,7 +67,7 @@ enum State {
 /// The recorded threads as their events tell of them.
 #[derive(Debug, Default)]
 pub(crate) struct Arrivals {
-    threads: FxHashMap<u32, Thread>,
+    threads: FxHashMap<u32, RecordedTask>,
     /// Beginnings of this round, the one before and the one before that: up to the last all has been handed on.
     rounds: [Time; 3],
     /// How often records were lost.
@@ -124,20 +124,20 @@ impl Arrivals {
                     thread.woken = thread.woken.max(time);
                 }
             }
-            RawKind::Fork { child, .. } => self.set(child.tid, State::Ready, time, Some(0)),
-            RawKind::Exec { task, .. } => self.set(task.tid, State::Running, time, None),
+            RawKind::Fork { child, .. } => self.set(child.tid, TaskState::Ready, time, Some(0)),
+            RawKind::Exec { task, .. } => self.set(task.tid, TaskState::Running, time, None),
             _ => {}
         }
         into.push(event);
     }
 
     /// The thread has a processor: if it was not told how it came, it got it when the kernel's account says.
-    fn find(&mut self, task: Task, at: (Time, u16), account: Account, into: &mut Vec<RawEvent>) {
+    fn find(&mut self, task: KernelTask, at: (Time, u16), account: TaskAccount, into: &mut Vec<RawEvent>) {
         let (time, cpu) = at;
         let Some(thread) = self.threads.get_mut(&task.tid) else {
-            return self.set(task.tid, State::Running, time, Some(account.waited));
+            return self.set(task.tid, TaskState::Running, time, Some(account.waited));
         };
-        if thread.state == State::Running {
+        if thread.state == TaskState::Running {
             thread.told = time;
             thread.waited = Some(account.waited);
             return;
@@ -151,26 +151,32 @@ impl Arrivals {
             cpu,
             kind: RawKind::switch(None, Blocking::Runnable, Some(task)),
         });
-        self.set(task.tid, State::Running, time, Some(account.waited));
+        self.set(task.tid, TaskState::Running, time, Some(account.waited));
         self.come(task.tid, arrived);
     }
 
     /// The thread gets a processor.
-    fn arrive(&mut self, task: Task, at: (Time, u16), waited: u64, into: &mut Vec<RawEvent>) {
+    fn arrive(&mut self, task: KernelTask, at: (Time, u16), waited: u64, into: &mut Vec<RawEvent>) {
         match self.threads.get(&task.tid).map(|thread| thread.state) {
-            Some(State::Blocked) => self.wake_unseen(task, at, waited, into),
-            Some(State::Running) => self.leave_unseen(task, at, waited, into),
-            Some(State::Ready) | None => {}
+            Some(TaskState::Blocked) => self.wake_unseen(task, at, waited, into),
+            Some(TaskState::Running) => self.leave_unseen(task, at, waited, into),
+            Some(TaskState::Ready) | None => {}
         }
-        self.set(task.tid, State::Running, at.0, Some(waited));
+        self.set(task.tid, TaskState::Running, at.0, Some(waited));
         self.come(task.tid, at.0);
     }
 
     /// The thread gets a processor: if it waited and nobody was seen to wake it, it was woken when it became ready.
-    fn wake_unseen(&mut self, task: Task, (time, cpu): (Time, u16), waited: u64, into: &mut Vec<RawEvent>) {
+    fn wake_unseen(
+        &mut self,
+        task: KernelTask,
+        (time, cpu): (Time, u16),
+        waited: u64,
+        into: &mut Vec<RawEvent>,
+    ) {
         let Some(thread) = self.threads.get(&task.tid) else { return };
         let is_woken = thread.woken > thread.came && thread.woken + WAKING_NANOSECONDS >= thread.told;
-        if thread.state != State::Blocked || is_woken {
+        if thread.state != TaskState::Blocked || is_woken {
             return;
         }
         let ready = thread.waited.map_or(0, |before| waited.saturating_sub(before));
@@ -183,7 +189,13 @@ impl Arrivals {
     }
 
     /// The thread gets a processor and was not seen to leave the one it had: it was without one at least while it was ready.
-    fn leave_unseen(&mut self, task: Task, (time, cpu): (Time, u16), waited: u64, into: &mut Vec<RawEvent>) {
+    fn leave_unseen(
+        &mut self,
+        task: KernelTask,
+        (time, cpu): (Time, u16),
+        waited: u64,
+        into: &mut Vec<RawEvent>,
+    ) {
         let Some(thread) = self.threads.get(&task.tid) else { return };
         let ready = thread.waited.map_or(0, |before| waited.saturating_sub(before));
         let left = (time - ready).max(thread.told).max(self.rounds[2]).min(time);
@@ -193,9 +205,9 @@ impl Arrivals {
 
     fn leave(&mut self, tid: u32, time: Time, blocking: Blocking, waited: u64) {
         match blocking {
-            Blocking::Runnable => self.set(tid, State::Ready, time, Some(waited)),
+            Blocking::Runnable => self.set(tid, TaskState::Ready, time, Some(waited)),
             Blocking::Dead => drop(self.threads.remove(&tid)),
-            _ => self.set(tid, State::Blocked, time, Some(waited)),
+            _ => self.set(tid, TaskState::Blocked, time, Some(waited)),
         }
     }
 
@@ -205,11 +217,11 @@ impl Arrivals {
         }
     }
 
-    fn set(&mut self, tid: u32, state: State, told: Time, waited: Option<u64>) {
+    fn set(&mut self, tid: u32, state: TaskState, told: Time, waited: Option<u64>) {
         let losses = self.losses;
-        let new = Thread { state, came: told, told, woken: Time::ZERO, waited, losses };
+        let new = RecordedTask { state, came: told, told, woken: Time::ZERO, waited, losses };
         let thread = self.threads.entry(tid).or_insert(new);
-        *thread = Thread { state, told, waited, losses, ..*thread };
+        *thread = RecordedTask { state, told, waited, losses, ..*thread };
     }
 }
 
@@ -217,8 +229,8 @@ impl Arrivals {
 mod tests {
     use super::*;
 
-    const THREAD: Task = Task { pid: 1, tid: 7 };
-    const OTHER: Task = Task { pid: 1, tid: 8 };
+    const THREAD: KernelTask = KernelTask { pid: 1, tid: 7 };
+    const OTHER: KernelTask = KernelTask { pid: 1, tid: 8 };
 
     fn time(nanoseconds: u64) -> Time {
         Time::from_nanoseconds(nanoseconds)
@@ -245,25 +257,25 @@ mod tests {
             self.arrivals.take(RawEvent { time: time(at), cpu: 3, kind }, accounts, &mut self.out);
         }
 
-        fn fork(&mut self, at: u64, child: Task) {
+        fn fork(&mut self, at: u64, child: KernelTask) {
             let kind = RawKind::Fork { parent: OTHER, child, stack: RawStack::None };
             self.push(at, kind, Accounts::default());
         }
 
-        fn switch_to(&mut self, at: u64, task: Task, next_waited: u64) {
+        fn switch_to(&mut self, at: u64, task: KernelTask, next_waited: u64) {
             let kind = RawKind::switch(None, Blocking::Runnable, Some(task));
             self.push(at, kind, Accounts { next_waited, ..Accounts::default() });
         }
 
         fn leave(&mut self, at: u64, blocking: Blocking, arrived: u64, waited: u64) {
-            let on = Account { arrived: (arrived > 0).then(|| time(arrived)), waited };
+            let on = TaskAccount { arrived: (arrived > 0).then(|| time(arrived)), waited };
             let kind = RawKind::switch(Some(THREAD), blocking, None);
             self.push(at, kind, Accounts { on, ..Accounts::default() });
         }
 
         fn sample(&mut self, at: u64, arrived: u64, waited: u64) {
-            let on = Account { arrived: Some(time(arrived)), waited };
-            let kind = RawKind::Sample { task: THREAD, kernel: false, stack: RawStack::None };
+            let on = TaskAccount { arrived: Some(time(arrived)), waited };
+            let kind = RawKind::Sample { task: THREAD, kernel: false, stack: RawStack::None, gap: 0 };
             self.push(at, kind, Accounts { on, ..Accounts::default() });
         }
 

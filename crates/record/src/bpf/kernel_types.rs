@@ -6,7 +6,7 @@
 //!
 //! **Accounts.** When a task got its processor and how long it waited for one the kernel notes for itself, where it is built so.
 //!
-//! **Tracepoints.** A program is attached to the type of its tracepoint, by number. The loader takes numbers
+//! **Tracepoints and functions.** A program is attached to the type of its tracepoint or function, by number. The loader takes numbers
 //! from a parsed copy of the type information, which costs tens of milliseconds and megabytes; it is
 //! handed one that holds nothing but these types, under their numbers.
 
@@ -55,24 +55,27 @@ pub(crate) fn has_accounts(btf: &[u8]) -> bool {
     Types::parse(btf).is_some_and(has_all)
 }
 
-/// Type information in which the typedefs of `tracepoints` have the numbers that they have in `btf`, and
-/// everything before and between is empty.
-pub(crate) fn tracepoints_only(btf: &[u8], tracepoints: &[&str]) -> Option<Vec<u8>> {
+/// Type information in which the typedefs of `tracepoints`, and those of `functions` that the kernel has, have the
+/// numbers that they have in `btf`, and everything before and between is empty. `None` where a tracepoint is missing.
+pub(crate) fn attachable_only(btf: &[u8], tracepoints: &[&str], functions: &[&str]) -> Option<Vec<u8>> {
     let types = Types::parse(btf)?;
-    let names: Vec<String> = tracepoints.iter().map(|name| format!("btf_trace_{name}")).collect();
-    let mut found: Vec<(usize, &String)> = Vec::new();
+    let typedefs = tracepoints.iter().map(|name| (TYPEDEF, format!("btf_trace_{name}")));
+    let names: Vec<_> = typedefs.chain(functions.iter().map(|name| (FUNCTION, (*name).to_owned()))).collect();
+    let mut found: Vec<(usize, &(u32, String))> = Vec::new();
     for (id, &at) in types.starts.iter().enumerate().skip(1) {
-        if types.kind_at(at)? == TYPEDEF
-            && let Some(name) = names.iter().find(|name| types.is_named(at, name))
+        let kind = types.kind_at(at)?;
+        if matches!(kind, TYPEDEF | FUNCTION)
+            && let Some(named) = names.iter().find(|(of, name)| *of == kind && types.is_named(at, name))
         {
-            found.push((id, name));
+            found.push((id, named));
         }
     }
-    let last = found.last().filter(|_| found.len() == names.len())?.0;
+    let traced = found.iter().filter(|(_, (kind, _))| *kind == TYPEDEF).count();
+    let last = found.last().filter(|_| traced == tracepoints.len())?.0;
     let mut strings = vec![0];
     let mut words = [0, FORWARD << 24, 0].repeat(last);
-    for (id, name) in found {
-        words[3 * (id - 1)..][..3].copy_from_slice(&[u32::try_from(strings.len()).ok()?, TYPEDEF << 24, 0]);
+    for (id, (kind, name)) in found {
+        words[3 * (id - 1)..][..3].copy_from_slice(&[u32::try_from(strings.len()).ok()?, kind << 24, 0]);
         strings.extend(name.bytes().chain([0]));
     }
     let types_length = u32::try_from(words.len() * 4).ok()?;
@@ -86,6 +89,7 @@ const STRUCT: u32 = 4;
 const UNION: u32 = 5;
 const FORWARD: u32 = 7;
 const TYPEDEF: u32 = 8;
+const FUNCTION: u32 = 12;
 const VARIABLE: u32 = 14;
 const SECTION: u32 = 15;
 
@@ -261,18 +265,17 @@ mod tests {
             return longpole_testkit::skipped("this kernel has no type information");
         };
         let names = ["sched_switch", "sched_waking"];
-        let thin = tracepoints_only(&bytes, &names).unwrap();
+        let thin = attachable_only(&bytes, &names, &["eventfd_read"]).unwrap();
         let (whole, thin) = (Types::parse(&bytes).unwrap(), Types::parse(&thin).unwrap());
         let id = |types: &Types<'_>, name: &str| {
-            types.starts[1..]
-                .iter()
-                .position(|&at| types.kind_at(at) == Some(TYPEDEF) && types.is_named(at, name))
+            let is_kind = |at| matches!(types.kind_at(at), Some(TYPEDEF | FUNCTION));
+            types.starts[1..].iter().position(|&at| is_kind(at) && types.is_named(at, name))
         };
-        for name in ["btf_trace_sched_switch", "btf_trace_sched_waking"] {
+        for name in ["btf_trace_sched_switch", "btf_trace_sched_waking", "eventfd_read"] {
             assert_eq!(id(&whole, name), id(&thin, name));
             assert!(id(&thin, name).is_some());
         }
-        assert_eq!(tracepoints_only(&bytes, &["no_such_tracepoint"]), None);
+        assert_eq!(attachable_only(&bytes, &["no_such_tracepoint"], &[]), None);
     }
 
     #[test]

@@ -1,19 +1,20 @@
 //! The executable mappings that processes make, from the kernel's perf events.
 //!
 //! BPF programs are not told about mappings, so one event a processor that counts nothing delivers them,
-//! for every process of the machine; the assembler picks the recorded ones.
+//! for every process of the machine; the assembler picks the recorded ones. When others map so much that records find
+//! no room, [`super::remaps`] makes up for it.
 
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use longpole_event::{LossKind, Time};
+use longpole_event::Time;
 use longpole_symbols::Mapping;
 use perf_event_open_sys::bindings as perf;
 
 use crate::raw::{RawEvent, RawKind};
-use crate::ring::{PerfEvent, Ring, online_cpus};
+use crate::ring::{PerfEvent, PerfRing, online_cpus};
 
 const PAGES: usize = 64;
 /// Bytes of the ids that end each record: pid and tid, time.
@@ -22,7 +23,7 @@ const TRAILER_BYTES: usize = 16;
 /// One ring a processor.
 #[derive(Debug)]
 pub(crate) struct MappingRings {
-    rings: Vec<(u16, Ring)>,
+    rings: Vec<(u16, PerfRing)>,
 }
 
 impl MappingRings {
@@ -31,23 +32,25 @@ impl MappingRings {
             let with_build_id = PerfEvent::open(&mut attribute(true), -1, i32::from(cpu));
             let event =
                 with_build_id.or_else(|_| PerfEvent::open(&mut attribute(false), -1, i32::from(cpu)))?;
-            Ok((cpu, Ring::map(event, PAGES)?))
+            Ok((cpu, PerfRing::map(event, PAGES)?))
         };
         Ok(MappingRings { rings: online_cpus()?.into_iter().map(open).collect::<io::Result<_>>()? })
     }
 
-    /// Appends the mappings since the last call.
-    pub(crate) fn drain(&mut self, into: &mut Vec<RawEvent>) {
+    /// Appends the mappings since the last call. Whether some may have found no room: of which processes nobody knows.
+    pub(crate) fn drain(&mut self, into: &mut Vec<RawEvent>) -> bool {
+        let mut has_lost = false;
         for (cpu, ring) in &mut self.rings {
-            ring.read(|record| {
-                let decoded = match record.kind {
-                    perf::PERF_RECORD_MMAP2 => decode_mapping(record.misc, record.body),
-                    perf::PERF_RECORD_LOST => decode_loss(record.body),
-                    _ => None,
-                };
-                into.extend(decoded.map(|(time, kind)| RawEvent { time, cpu: *cpu, kind }));
+            let is_full = ring.read(|record| {
+                has_lost |= record.kind == perf::PERF_RECORD_LOST;
+                if record.kind == perf::PERF_RECORD_MMAP2 {
+                    let decoded = decode_mapping(record.misc, record.body);
+                    into.extend(decoded.map(|(time, kind)| RawEvent { time, cpu: *cpu, kind }));
+                }
             });
+            has_lost |= is_full;
         }
+        has_lost
     }
 }
 
@@ -93,13 +96,6 @@ pub(crate) fn decode_mapping(misc: u16, body: &[u8]) -> Option<(Time, RawKind)> 
         build_id,
     };
     Some((time, RawKind::Map { pid: u32_at(0)?, mapping }))
-}
-
-/// Decodes the body of a `PERF_RECORD_LOST`: lost mappings cost the stacks that lie in them.
-fn decode_loss(body: &[u8]) -> Option<(Time, RawKind)> {
-    let count = u64::from_ne_bytes(body.get(8..16)?.try_into().ok()?);
-    let time = u64::from_ne_bytes(body.get(24..32)?.try_into().ok()?);
-    Some((Time::from_nanoseconds(time), RawKind::Lost { kind: LossKind::Stacks, count }))
 }
 
 #[cfg(test)]

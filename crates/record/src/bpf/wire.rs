@@ -3,33 +3,56 @@
 //! In: the bytes of one record. Out: a [`RawEvent`], or a stack that a later record names by its key. A
 //! record of a wrong length is refused, not guessed at.
 
-use longpole_event::{Blocking, Call, FileKind, Time};
+use longpole_event::{Blocking, CallDefinition, FileKind, Time};
 use longpole_symbols::Registers;
 
-use super::arrivals::{Account, Accounts};
-use crate::raw::{RawEvent, RawKind, RawStack, RawWaker, TakenStack, Task};
+use super::arrivals::{Accounts, TaskAccount};
+use crate::process_title::{arguments_of, process_title};
+use crate::raw::{
+    KernelTask, RawEvent, RawJoined, RawKind, RawMark, RawStack, RawTransfer, RawWaker, TakenStack,
+};
 
 const PREVIOUS_TRACKED: u8 = 1;
 const NEXT_TRACKED: u8 = 2;
 const HAS_CALL: u8 = 4;
 const IN_KERNEL: u8 = 8;
 const WAKER_TRACKED: u8 = 16;
+const JOIN_WAITS: u8 = 1;
+const JOIN_CHILD: u8 = 2;
+const IS_WRITE: u8 = 1;
+
+/// Most bytes of a program's arguments.
+const ARGUMENT_BYTES: usize = 1024;
 
 /// One record.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Wire {
-    /// An event, with what the kernel's accounts say of its tasks. A stack it names is [`RawStack::Known`].
+    /// An event, with what the kernel's accounts say of its tasks. A stack it names is [`RawStack::Known`]; the gap of a sample is
+    /// how long ago the timer looked before.
     Event(RawEvent, Accounts),
+    /// A thread or process was created; `handle` is what joins of the thread name it by, 0 where that is not known.
+    Fork { event: RawEvent, handle: u64 },
     /// A stack that is named by `key` from now on.
     Stack { key: u64, stack: Box<TakenStack> },
+    /// The timer looked at the processor and found no recorded task.
+    Look(TimerLook),
+}
+
+/// A look of a processor's timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TimerLook {
+    pub(crate) cpu: u16,
+    pub(crate) time: Time,
+    /// How long ago it looked before, nanoseconds; 0 where that is not known.
+    pub(crate) before: u64,
 }
 
 /// Reads the fields of a record one after the other.
-struct Fields<'a> {
+struct RecordFields<'a> {
     bytes: &'a [u8],
 }
 
-impl<'a> Fields<'a> {
+impl<'a> RecordFields<'a> {
     fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.bytes.split_at_checked(count)?;
         self.bytes = rest;
@@ -72,7 +95,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-struct Head {
+struct RecordHead {
     time: Time,
     kind: u8,
     flags: u8,
@@ -82,8 +105,8 @@ struct Head {
 
 /// Decodes one record; `None` if it is none.
 pub(crate) fn decode(bytes: &[u8]) -> Option<Wire> {
-    let mut fields = Fields { bytes };
-    let head = Head {
+    let mut fields = RecordFields { bytes };
+    let head = RecordHead {
         time: Time::from_nanoseconds(fields.u64()?),
         kind: fields.u8()?,
         flags: fields.u8()?,
@@ -94,25 +117,39 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Wire> {
     let kind = match head.kind {
         1 => switch(&head, &mut fields, &mut accounts)?,
         2 => wake(&head, &mut fields)?,
-        3 => fork(&head, &mut fields)?,
+        3 => {
+            let (kind, handle) = fork(&head, &mut fields)?;
+            return Some(Wire::Fork { event: RawEvent { time: head.time, cpu: head.cpu, kind }, handle });
+        }
         4 => {
-            let task = Task { pid: head.pid, tid: fields.u32()? };
+            let task = KernelTask { pid: head.pid, tid: fields.u32()? };
             fields.u32()?;
-            RawKind::Exec { task, program: fields.text(256)? }
+            let program = fields.text(256)?;
+            let length = usize::try_from(fields.u32()?).ok()?;
+            fields.u32()?;
+            let arguments = fields.bytes(ARGUMENT_BYTES)?.get(..length)?;
+            let title = process_title(&program, &arguments_of(arguments));
+            RawKind::Exec { task, program, title }
         }
         5 => {
-            let task = Task { pid: head.pid, tid: fields.u32()? };
+            let task = KernelTask { pid: head.pid, tid: fields.u32()? };
             RawKind::Name { task, name: fields.text(16)? }
         }
         6 => {
-            let (tid, stack) = stack(&mut fields, &mut accounts)?;
-            let task = Task { pid: head.pid, tid };
+            let StackRecord { tid, before, stack } = stack(&mut fields, &mut accounts)?;
+            let task = KernelTask { pid: head.pid, tid };
             let kernel = head.flags & IN_KERNEL != 0;
-            RawKind::Sample { task, kernel, stack: RawStack::Taken(stack) }
+            RawKind::Sample { task, kernel, stack: RawStack::Taken(stack), gap: before }
+        }
+        9 => join(&head, &mut fields)?,
+        10 => transfer(&head, &mut fields)?,
+        11 => {
+            let (cpu, time) = (head.cpu, head.time);
+            return Some(Wire::Look(TimerLook { cpu, time, before: fields.u64()? }));
         }
         8 => RawKind::File { number: fields.u64()?, name: fields.text(64)? },
         7 => {
-            let (_, stack) = stack(&mut fields, &mut accounts)?;
+            let StackRecord { stack, .. } = stack(&mut fields, &mut accounts)?;
             return Some(Wire::Stack { key: stack.key?, stack });
         }
         _ => return None,
@@ -120,10 +157,10 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Wire> {
     Some(Wire::Event(RawEvent { time: head.time, cpu: head.cpu, kind }, accounts))
 }
 
-fn switch(head: &Head, fields: &mut Fields<'_>, accounts: &mut Accounts) -> Option<RawKind> {
-    let previous = Task { pid: head.pid, tid: fields.u32()? };
+fn switch(head: &RecordHead, fields: &mut RecordFields<'_>, accounts: &mut Accounts) -> Option<RawKind> {
+    let previous = KernelTask { pid: head.pid, tid: fields.u32()? };
     let next_tid = fields.u32()?;
-    let next = Task { pid: fields.u32()?, tid: next_tid };
+    let next = KernelTask { pid: fields.u32()?, tid: next_tid };
     let blocking = match fields.u8()? {
         0 => Blocking::Runnable,
         1 => Blocking::Interruptible,
@@ -145,10 +182,10 @@ fn switch(head: &Head, fields: &mut Fields<'_>, accounts: &mut Accounts) -> Opti
     })
 }
 
-fn wake(head: &Head, fields: &mut Fields<'_>) -> Option<RawKind> {
+fn wake(head: &RecordHead, fields: &mut RecordFields<'_>) -> Option<RawKind> {
     let wakee_tid = fields.u32()?;
-    let wakee = Task { pid: fields.u32()?, tid: wakee_tid };
-    let waker = Task { pid: head.pid, tid: fields.u32()? };
+    let wakee = KernelTask { pid: fields.u32()?, tid: wakee_tid };
+    let waker = KernelTask { pid: head.pid, tid: fields.u32()? };
     let context = fields.u8()?;
     let (file, number) = (file(fields)?, number(fields)?);
     let (call, stack) = call(head, (file, number), fields)?;
@@ -162,15 +199,33 @@ fn wake(head: &Head, fields: &mut Fields<'_>) -> Option<RawKind> {
     Some(RawKind::Wake { wakee, waker, call, stack })
 }
 
-fn fork(head: &Head, fields: &mut Fields<'_>) -> Option<RawKind> {
-    let parent = Task { pid: head.pid, tid: fields.u32()? };
+fn fork(head: &RecordHead, fields: &mut RecordFields<'_>) -> Option<(RawKind, u64)> {
+    let parent = KernelTask { pid: head.pid, tid: fields.u32()? };
     let child_tid = fields.u32()?;
-    let child = Task { pid: fields.u32()?, tid: child_tid };
+    let child = KernelTask { pid: fields.u32()?, tid: child_tid };
     fields.u32()?;
-    Some(RawKind::Fork { parent, child, stack: named(fields.u64()?) })
+    let kind = RawKind::Fork { parent, child, stack: named(fields.u64()?) };
+    Some((kind, fields.u64()?))
 }
 
-fn file(fields: &mut Fields<'_>) -> Option<FileKind> {
+fn join(head: &RecordHead, fields: &mut RecordFields<'_>) -> Option<RawKind> {
+    let task = KernelTask { pid: head.pid, tid: fields.u32()? };
+    let (child, handle) = (fields.u32()?, fields.u64()?);
+    let ended =
+        if head.flags & JOIN_CHILD != 0 { RawJoined::Child(child) } else { RawJoined::Handle(handle) };
+    let waits = head.flags & JOIN_WAITS != 0;
+    Some(RawKind::Inside { task, mark: RawMark::Joined { ended, waits } })
+}
+
+fn transfer(head: &RecordHead, fields: &mut RecordFields<'_>) -> Option<RawKind> {
+    let task = KernelTask { pid: head.pid, tid: fields.u32()? };
+    fields.u32()?;
+    let what = RawTransfer { channel: fields.u64()?, position: fields.u64()?, bytes: fields.u64()? };
+    let mark = if head.flags & IS_WRITE != 0 { RawMark::Write(what) } else { RawMark::Read(what) };
+    Some(RawKind::Inside { task, mark })
+}
+
+fn file(fields: &mut RecordFields<'_>) -> Option<FileKind> {
     Some(match fields.u8()? {
         0 => FileKind::None,
         1 => FileKind::Regular,
@@ -184,36 +239,44 @@ fn file(fields: &mut Fields<'_>) -> Option<FileKind> {
 }
 
 /// The number of a system call.
-fn number(fields: &mut Fields<'_>) -> Option<i32> {
+fn number(fields: &mut RecordFields<'_>) -> Option<i32> {
     fields.array().map(|bytes| i32::from(i16::from_ne_bytes(bytes)))
 }
 
-fn account(fields: &mut Fields<'_>) -> Option<Account> {
+fn account(fields: &mut RecordFields<'_>) -> Option<TaskAccount> {
     let (arrived, waited) = (fields.u64()?, fields.u64()?);
-    Some(Account { arrived: (arrived != 0).then(|| Time::from_nanoseconds(arrived)), waited })
+    Some(TaskAccount { arrived: (arrived != 0).then(|| Time::from_nanoseconds(arrived)), waited })
 }
 
 /// The call part, where there is one.
 fn call(
-    head: &Head,
+    head: &RecordHead,
     (file, number): (FileKind, i32),
-    fields: &mut Fields<'_>,
-) -> Option<(Option<Call>, RawStack)> {
+    fields: &mut RecordFields<'_>,
+) -> Option<(Option<CallDefinition>, RawStack)> {
     if head.flags & HAS_CALL == 0 {
         return Some((None, RawStack::None));
     }
     let arguments = [fields.u64()?, fields.u64()?, fields.u64()?];
-    Some((Some(Call { number, arguments, file }), named(fields.u64()?)))
+    Some((Some(CallDefinition { number, arguments, file }), named(fields.u64()?)))
 }
 
 fn named(key: u64) -> RawStack {
     if key == 0 { RawStack::None } else { RawStack::Known(key) }
 }
 
-fn stack(fields: &mut Fields<'_>, accounts: &mut Accounts) -> Option<(u32, Box<TakenStack>)> {
+struct StackRecord {
+    tid: u32,
+    /// Of a sample: how long ago the timer looked before.
+    before: u64,
+    stack: Box<TakenStack>,
+}
+
+fn stack(fields: &mut RecordFields<'_>, accounts: &mut Accounts) -> Option<StackRecord> {
     let key = fields.u64()?;
     let registers = Registers { ip: fields.u64()?, sp: fields.u64()?, bp: fields.u64()? };
     accounts.on = account(fields)?;
+    let before = fields.u64()?;
     let tid = fields.u32()?;
     let memory_bytes = usize::try_from(fields.u32()?).ok()?;
     let kernel_frames = fields.u32()?;
@@ -225,8 +288,9 @@ fn stack(fields: &mut Fields<'_>, accounts: &mut Accounts) -> Option<(u32, Box<T
         chain: fields.addresses(user_frames)?,
         memory: fields.bytes(memory_bytes)?.to_vec(),
         procedures: Vec::new(),
+        at_call: None,
     };
-    Some((tid, Box::new(stack)))
+    Some(StackRecord { tid, before, stack: Box::new(stack) })
 }
 
 #[cfg(test)]
@@ -258,14 +322,14 @@ mod tests {
         push64(&mut bytes, &[70, 5, 6]);
         push64(&mut bytes, &[1, 2, 3, 99]);
         let expected = RawKind::Switch {
-            previous: Some(Task { pid: 10, tid: 11 }),
+            previous: Some(KernelTask { pid: 10, tid: 11 }),
             blocking: Blocking::Interruptible,
-            call: Some(Call { number: 202, arguments: [1, 2, 3], file: FileKind::Pipe }),
+            call: Some(CallDefinition { number: 202, arguments: [1, 2, 3], file: FileKind::Pipe }),
             stack: RawStack::Known(99),
             next: None,
         };
         let time = Time::from_nanoseconds(77);
-        let on = Account { arrived: Some(Time::from_nanoseconds(70)), waited: 5 };
+        let on = TaskAccount { arrived: Some(Time::from_nanoseconds(70)), waited: 5 };
         let event = RawEvent { time, cpu: 1, kind: expected };
         assert_eq!(decode(&bytes), Some(Wire::Event(event, Accounts { on, next_waited: 6 })));
         for end in 0..bytes.len() {
@@ -281,9 +345,39 @@ mod tests {
         bytes.extend((-1_i16).to_ne_bytes());
         bytes.extend(b"kworker/0:1\0\0\0\0\0");
         let Some(Wire::Event(event, _)) = decode(&bytes) else { panic!() };
-        let waker = RawWaker::Task(Task { pid: 20, tid: 21 }, "kworker/0:1".into());
-        let wakee = Task { pid: 10, tid: 11 };
+        let waker = RawWaker::Task(KernelTask { pid: 20, tid: 21 }, "kworker/0:1".into());
+        let wakee = KernelTask { pid: 10, tid: 11 };
         assert_eq!(event.kind, RawKind::Wake { wakee, waker, call: None, stack: RawStack::None });
+    }
+
+    #[test]
+    fn a_join_names_a_thread_by_its_handle_and_a_child_by_its_number() {
+        let joined = |tid: u32, handle: u64, flags: u8| {
+            let mut bytes = head(9, flags, 10);
+            push32(&mut bytes, &[11, tid]);
+            push64(&mut bytes, &[handle]);
+            let Some(Wire::Event(event, _)) = decode(&bytes) else { panic!() };
+            event.kind
+        };
+        let inside = |ended, waits| RawKind::Inside {
+            task: KernelTask { pid: 10, tid: 11 },
+            mark: RawMark::Joined { ended, waits },
+        };
+        assert_eq!(joined(0, 0x7f00, 0), inside(RawJoined::Handle(0x7f00), false));
+        assert_eq!(joined(77, 0, JOIN_CHILD), inside(RawJoined::Child(77), false));
+    }
+
+    #[test]
+    fn bytes_go_into_a_stream_and_out_of_it() {
+        let what = RawTransfer { channel: 5, position: u64::MAX, bytes: 7 };
+        for (flags, mark) in [(IS_WRITE, RawMark::Write(what)), (0, RawMark::Read(what))] {
+            let mut bytes = head(10, flags, 10);
+            push32(&mut bytes, &[11, 0]);
+            push64(&mut bytes, &[5, u64::MAX, 7]);
+            let Some(Wire::Event(event, _)) = decode(&bytes) else { panic!() };
+            assert_eq!(event.kind, RawKind::Inside { task: KernelTask { pid: 10, tid: 11 }, mark });
+            assert_eq!(decode(&bytes[..bytes.len() - 1]), None);
+        }
     }
 
     #[test]
@@ -301,17 +395,29 @@ mod tests {
     #[test]
     fn a_sample_has_its_thread_s_account() {
         let mut bytes = head(6, IN_KERNEL, 10);
-        push64(&mut bytes, &[0, 0x1000, 0x7000, 0x7010, 60, 5]);
+        push64(&mut bytes, &[0, 0x1000, 0x7000, 0x7010, 60, 5, 2_000_000]);
         push32(&mut bytes, &[11, 0, 0, 0]);
         let Some(Wire::Event(event, accounts)) = decode(&bytes) else { panic!() };
-        assert!(matches!(event.kind, RawKind::Sample { task: Task { pid: 10, tid: 11 }, kernel: true, .. }));
-        assert_eq!(accounts.on, Account { arrived: Some(Time::from_nanoseconds(60)), waited: 5 });
+        assert!(matches!(
+            event.kind,
+            RawKind::Sample { task: KernelTask { pid: 10, tid: 11 }, kernel: true, gap: 2_000_000, .. }
+        ));
+        assert_eq!(accounts.on, TaskAccount { arrived: Some(Time::from_nanoseconds(60)), waited: 5 });
+    }
+
+    #[test]
+    fn a_look_at_another_program_tells_when_the_one_before_was() {
+        let mut bytes = head(11, 0, 0);
+        push64(&mut bytes, &[2_000_000]);
+        let look = TimerLook { cpu: 1, time: Time::from_nanoseconds(77), before: 2_000_000 };
+        assert_eq!(decode(&bytes), Some(Wire::Look(look)));
+        assert_eq!(decode(&bytes[..bytes.len() - 1]), None);
     }
 
     #[test]
     fn a_stack_is_taken_apart_and_a_longer_claim_than_the_record_is_refused() {
         let mut bytes = head(7, 0, 10);
-        push64(&mut bytes, &[5, 0x1000, 0x7000, 0x7010, 0, 0]);
+        push64(&mut bytes, &[5, 0x1000, 0x7000, 0x7010, 0, 0, 0]);
         push32(&mut bytes, &[11, 8, 1, 2]);
         push64(&mut bytes, &[0xffff_ffff_8100_0000, 0x1000, 0x2000, 0xabcd]);
         let Some(Wire::Stack { key: 5, stack }) = decode(&bytes) else { panic!() };

@@ -2,7 +2,7 @@
 
 /// The part of a `perf record` command line that names whose events are in the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Command {
+pub struct PerfCommandLine {
     /// The program that `perf record` ran, with its arguments; empty without one.
     pub program: Vec<String>,
     /// All tasks of the machine were recorded (`-a`, `-C`), not only the program's.
@@ -52,11 +52,11 @@ const WITH_VALUE: &[&str] = &[
     "--mmap-flush",
 ];
 
-impl Command {
+impl PerfCommandLine {
     /// Reads the words of the command line.
     #[must_use]
-    pub fn parse(words: &[String]) -> Command {
-        let mut command = Command::default();
+    pub fn parse(words: &[String]) -> PerfCommandLine {
+        let mut command = PerfCommandLine::default();
         let mut words = words.iter().skip_while(|word| *word != "record").skip(1);
         while let Some(word) = words.next() {
             if word == "--" {
@@ -124,12 +124,12 @@ fn cluster(word: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn parse(line: &str) -> Command {
-        Command::parse(&line.split(' ').map(str::to_owned).collect::<Vec<_>>())
+    fn parse(line: &str) -> PerfCommandLine {
+        PerfCommandLine::parse(&line.split(' ').map(str::to_owned).collect::<Vec<_>>())
     }
 
-    fn command(program: &[&str], is_system_wide: bool) -> Command {
-        Command { program: program.iter().map(|&word| word.to_owned()).collect(), is_system_wide }
+    fn command(program: &[&str], is_system_wide: bool) -> PerfCommandLine {
+        PerfCommandLine { program: program.iter().map(|&word| word.to_owned()).collect(), is_system_wide }
     }
 
     #[test]

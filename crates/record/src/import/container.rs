@@ -15,7 +15,7 @@ use std::io::{Read, Seek, SeekFrom};
 use rustc_hash::FxHashMap;
 use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
 
-use super::error::{Error, Result};
+use super::error::{ImportError, ImportResult};
 use crate::perf::layout::Layout;
 
 const MAGIC: &[u8; 8] = b"PERFILE2";
@@ -75,7 +75,7 @@ pub struct RawRecord {
 
 /// What the reader of the data meets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Entry {
+pub enum PerfDataEntry {
     /// A record of the kernel.
     Record(RawRecord),
     /// `perf record` had read all rings once: nothing later is older than what was read the time before.
@@ -107,19 +107,19 @@ impl<R: Read + Seek> Container<R> {
     /// Reads everything but the data.
     ///
     /// # Errors
-    /// [`Error::NotPerfData`], [`Error::BigEndian`], [`Error::Read`].
-    pub fn open(mut reader: R) -> Result<Self> {
-        let length = reader.seek(SeekFrom::End(0)).map_err(Error::Read)?;
+    /// [`ImportError::NotPerfData`], [`ImportError::BigEndian`], [`ImportError::Read`].
+    pub fn open(mut reader: R) -> ImportResult<Self> {
+        let length = reader.seek(SeekFrom::End(0)).map_err(ImportError::Read)?;
         let header = section(&mut reader, length, 0, HEADER_BYTES as u64)
-            .map_err(Error::Read)?
-            .ok_or(Error::NotPerfData { reason: "it is shorter than a header" })?;
+            .map_err(ImportError::Read)?
+            .ok_or(ImportError::NotPerfData { reason: "it is shorter than a header" })?;
         match header.first_chunk() {
             Some(MAGIC) => {}
-            Some(MAGIC_BIG_ENDIAN) => return Err(Error::BigEndian),
-            _ => return Err(Error::NotPerfData { reason: "it does not begin with PERFILE2" }),
+            Some(MAGIC_BIG_ENDIAN) => return Err(ImportError::BigEndian),
+            _ => return Err(ImportError::NotPerfData { reason: "it does not begin with PERFILE2" }),
         }
         if word(&header, 8) == 16 {
-            return Err(Error::Pipe);
+            return Err(ImportError::Pipe);
         }
         let (data_offset, data_size) = (word(&header, 40), word(&header, 48));
         let (attributes, by_id) = attributes(&mut reader, length, &header)?;
@@ -133,7 +133,7 @@ impl<R: Read + Seek> Container<R> {
         if !is_torn {
             is_torn = !read_features(&mut reader, length, &header, end, &mut features)?;
         }
-        reader.seek(SeekFrom::Start(data_offset.min(length))).map_err(Error::Read)?;
+        reader.seek(SeekFrom::Start(data_offset.min(length))).map_err(ImportError::Read)?;
         Ok(Container {
             reader,
             attributes,
@@ -188,8 +188,8 @@ impl<R: Read + Seek> Container<R> {
     /// The next record or round; `None` at the end of the data.
     ///
     /// # Errors
-    /// [`Error::Read`] when the system cannot read the file.
-    pub fn next_entry(&mut self) -> Result<Option<Entry>> {
+    /// [`ImportError::Read`] when the system cannot read the file.
+    pub fn next_entry(&mut self) -> ImportResult<Option<PerfDataEntry>> {
         loop {
             if let Some(record) = self.next_unpacked() {
                 if let Some(entry) = self.entry(record) {
@@ -197,7 +197,7 @@ impl<R: Read + Seek> Container<R> {
                 }
                 continue;
             }
-            let Some(record) = self.next_stored().map_err(Error::Read)? else {
+            let Some(record) = self.next_stored().map_err(ImportError::Read)? else {
                 self.is_torn |= !self.unpacked.is_empty();
                 return Ok(None);
             };
@@ -220,14 +220,14 @@ impl<R: Read + Seek> Container<R> {
         }
     }
 
-    fn entry(&mut self, record: RawRecord) -> Option<Entry> {
+    fn entry(&mut self, record: RawRecord) -> Option<PerfDataEntry> {
         match record.kind {
-            FINISHED_ROUND => Some(Entry::Round),
+            FINISHED_ROUND => Some(PerfDataEntry::Round),
             FIRST_USER_KIND.. => {
                 self.ignored += 1;
                 None
             }
-            _ => Some(Entry::Record(record)),
+            _ => Some(PerfDataEntry::Record(record)),
         }
     }
 
@@ -308,20 +308,21 @@ fn packed2(body: &[u8]) -> Option<&[u8]> {
 
 type Attributes = (Vec<Attribute>, FxHashMap<u64, usize>);
 
-fn attributes<R: Read + Seek>(reader: &mut R, length: u64, header: &[u8]) -> Result<Attributes> {
-    let damaged = || Error::NotPerfData { reason: "its list of events is damaged" };
+fn attributes<R: Read + Seek>(reader: &mut R, length: u64, header: &[u8]) -> ImportResult<Attributes> {
+    let damaged = || ImportError::NotPerfData { reason: "its list of events is damaged" };
     let (entry_size, offset, size) = (word(header, 16), word(header, 24), word(header, 32));
     if !(SMALLEST_ATTRIBUTE + 16..=64 * 1024).contains(&entry_size) {
         return Err(damaged());
     }
-    let table = section(reader, length, offset, size).map_err(Error::Read)?.ok_or_else(damaged)?;
+    let table = section(reader, length, offset, size).map_err(ImportError::Read)?.ok_or_else(damaged)?;
     let (mut attributes, mut by_id) = (Vec::new(), FxHashMap::default());
     for entry in table.chunks_exact(usize::try_from(entry_size).map_err(|_| damaged())?) {
         let (attribute, ids) = entry.split_at(entry.len() - 16);
         let layout = Layout::from_attribute_bytes(attribute).ok_or_else(damaged)?;
         let flags = word(attribute, 40);
-        let ids =
-            section(reader, length, word(ids, 0), word(ids, 8)).map_err(Error::Read)?.ok_or_else(damaged)?;
+        let ids = section(reader, length, word(ids, 0), word(ids, 8))
+            .map_err(ImportError::Read)?
+            .ok_or_else(damaged)?;
         for id in ids.as_chunks::<8>().0 {
             by_id.insert(u64::from_le_bytes(*id), attributes.len());
         }
@@ -334,7 +335,7 @@ fn attributes<R: Read + Seek>(reader: &mut R, length: u64, header: &[u8]) -> Res
         });
     }
     if attributes.is_empty() {
-        return Err(Error::NotPerfData { reason: "it names no event" });
+        return Err(ImportError::NotPerfData { reason: "it names no event" });
     }
     Ok((attributes, by_id))
 }
@@ -347,17 +348,17 @@ fn read_features<R: Read + Seek>(
     header: &[u8],
     table_offset: u64,
     into: &mut FxHashMap<u32, Vec<u8>>,
-) -> Result<bool> {
+) -> ImportResult<bool> {
     let has = |bit: &u32| word(header, 72 + (*bit as usize / 64) * 8) >> (bit % 64) & 1 != 0;
     let bits: Vec<u32> = (0..256).filter(has).collect();
-    let table = section(reader, length, table_offset, bits.len() as u64 * 16).map_err(Error::Read)?;
+    let table = section(reader, length, table_offset, bits.len() as u64 * 16).map_err(ImportError::Read)?;
     let Some(table) = table else { return Ok(false) };
     let mut is_whole = true;
     for (bit, place) in bits.iter().zip(table.chunks_exact(16)) {
         let (offset, size) = (word(place, 0), word(place, 8));
         is_whole &= offset.checked_add(size).is_some_and(|end| end <= length);
         if feature::USED.contains(bit)
-            && let Some(bytes) = section(reader, length, offset, size).map_err(Error::Read)?
+            && let Some(bytes) = section(reader, length, offset, size).map_err(ImportError::Read)?
         {
             into.insert(*bit, bytes);
         }

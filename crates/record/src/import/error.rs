@@ -6,14 +6,14 @@ use std::path::PathBuf;
 /// An error about a `perf.data` file; completes "failed to …".
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum ImportError {
     /// The import of a file, for one of the other reasons.
     #[error("import {}: failed to {reason}", path.display())]
     File {
         /// The file.
         path: PathBuf,
         /// Why.
-        reason: Box<Error>,
+        reason: Box<ImportError>,
     },
     /// The system could not read the file.
     #[error("read it: {0}")]
@@ -53,4 +53,4 @@ pub enum Error {
 }
 
 /// Result of an import.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type ImportResult<T> = std::result::Result<T, ImportError>;

@@ -1,7 +1,7 @@
 //! Imports what `perf record` wrote.
 //!
 //! In: a `perf.data` file with the scheduler's tracepoints. Out: the raw events of the recorded program,
-//! in time order, as a collector on this machine would have made them, and a [`Summary`] of where they
+//! in time order, as a collector on this machine would have made them, and a [`ImportSummary`] of where they
 //! come from. Nothing is dropped in silence: what could not be read is counted in the notes.
 
 mod command;
@@ -16,13 +16,13 @@ use std::io::{Read, Seek};
 
 use longpole_event::Time;
 
-use crate::perf::layout::{Origin, Record};
-use crate::perf::rounds::Rounds;
+use crate::perf::layout::{PerfRecord, RecordOrigin};
+use crate::perf::rounds::RoundSorter;
 use crate::perf::{Conversion, KernelAddresses, Presence, Scope, Switches, Threads};
 use crate::raw::RawEvent;
-use command::Command;
-use container::{Container, Entry, RawRecord, feature};
-pub use error::{Error, Result};
+use command::PerfCommandLine;
+use container::{Container, PerfDataEntry, RawRecord, feature};
+pub use error::{ImportError, ImportResult};
 use events::Events;
 use kernel::RecordedKernel;
 pub use recording::import;
@@ -32,7 +32,7 @@ pub(crate) const EVENTS_AND_OPTIONS: &str = "sched:sched_switch,sched:sched_waki
 
 /// Where the events of a file come from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
+pub struct ImportSummary {
     /// Command line of the program, or of `perf record` where it ran none.
     pub command: Vec<String>,
     /// Host name.
@@ -56,16 +56,19 @@ pub struct Summary {
 /// Reads a file and hands its events to `sink` in time order.
 ///
 /// # Errors
-/// [`Error`], or what `sink` returned.
-pub fn parse<R: Read + Seek>(file: R, sink: &mut dyn FnMut(RawEvent) -> Result<()>) -> Result<Summary> {
-    Source::open(file)?.events(sink)
+/// [`ImportError`], or what `sink` returned.
+pub fn parse<R: Read + Seek>(
+    file: R,
+    sink: &mut dyn FnMut(RawEvent) -> ImportResult<()>,
+) -> ImportResult<ImportSummary> {
+    ImportSource::open(file)?.events(sink)
 }
 
 /// A file that holds the needed events.
-struct Source<R> {
+struct ImportSource<R> {
     container: Container<R>,
     events: Events,
-    command: Command,
+    command: PerfCommandLine,
     kernel: RecordedKernel,
     conversion: Conversion,
     presence: Presence,
@@ -77,14 +80,15 @@ struct Source<R> {
     late: u64,
     /// Records without a time, until the first that has one.
     initial: Option<Vec<(usize, RawRecord)>>,
-    summary: Summary,
+    summary: ImportSummary,
 }
 
-impl<R: Read + Seek> Source<R> {
-    fn open(file: R) -> Result<Self> {
+impl<R: Read + Seek> ImportSource<R> {
+    fn open(file: R) -> ImportResult<Self> {
         let container = Container::open(file)?;
         let events = Events::find(&container)?;
-        let command = Command::parse(&container.feature_texts(feature::COMMAND_LINE).unwrap_or_default());
+        let command =
+            PerfCommandLine::parse(&container.feature_texts(feature::COMMAND_LINE).unwrap_or_default());
         let scope = match (command.is_system_wide, command.process_name()) {
             (false, _) => Scope::Everything,
             (true, None) => Scope::Machine,
@@ -97,7 +101,7 @@ impl<R: Read + Seek> Source<R> {
             container.feature_text(feature::ARCHITECTURE).is_none_or(|name| name == "x86_64");
         let kernel = RecordedKernel::of(&container);
         let presence = Presence::new(command.is_system_wide, events.period);
-        Ok(Source {
+        Ok(ImportSource {
             container,
             events,
             presence,
@@ -108,16 +112,16 @@ impl<R: Read + Seek> Source<R> {
             kernel,
             conversion,
             initial: Some(Vec::new()),
-            summary: Summary::default(),
+            summary: ImportSummary::default(),
         })
     }
 
     /// Hands over the events.
-    fn events(mut self, sink: &mut dyn FnMut(RawEvent) -> Result<()>) -> Result<Summary> {
-        let mut rounds = Rounds::default();
+    fn events(mut self, sink: &mut dyn FnMut(RawEvent) -> ImportResult<()>) -> ImportResult<ImportSummary> {
+        let mut rounds = RoundSorter::default();
         while let Some(entry) = self.container.next_entry()? {
             match entry {
-                Entry::Record(record) => {
+                PerfDataEntry::Record(record) => {
                     let index = self.container.attribute_of(&record);
                     let layout = &self.container.attributes()[index].layout;
                     match layout.decode(record.kind, record.misc, &record.body) {
@@ -125,7 +129,7 @@ impl<R: Read + Seek> Source<R> {
                         None => self.conversion.damaged += 1,
                     }
                 }
-                Entry::Round => {
+                PerfDataEntry::Round => {
                     let limit = rounds.end_round();
                     while let Some((time, (index, record))) = rounds.pop(limit) {
                         self.record(time, index, record, sink)?;
@@ -148,8 +152,8 @@ impl<R: Read + Seek> Source<R> {
         time: u64,
         index: usize,
         record: RawRecord,
-        sink: &mut dyn FnMut(RawEvent) -> Result<()>,
-    ) -> Result<()> {
+        sink: &mut dyn FnMut(RawEvent) -> ImportResult<()>,
+    ) -> ImportResult<()> {
         if let Some(initial) = &mut self.initial {
             if time == 0 {
                 initial.push((index, record));
@@ -174,7 +178,11 @@ impl<R: Read + Seek> Source<R> {
         self.hand_over(false, sink)
     }
 
-    fn hand_over(&mut self, at_end: bool, sink: &mut dyn FnMut(RawEvent) -> Result<()>) -> Result<()> {
+    fn hand_over(
+        &mut self,
+        at_end: bool,
+        sink: &mut dyn FnMut(RawEvent) -> ImportResult<()>,
+    ) -> ImportResult<()> {
         while let Some(event) = self.presence.pop(at_end) {
             let begin = self.summary.span.map_or(event.time, |(begin, _)| begin);
             self.summary.span = Some((begin, event.time));
@@ -187,13 +195,13 @@ impl<R: Read + Seek> Source<R> {
     /// The first record with a time is there: what was before it is the state at the start.
     fn begin(&mut self, time: u64) {
         let records = self.initial.take().unwrap_or_default();
-        let mut decoded: Vec<(Origin, Record<'_>)> = Vec::new();
+        let mut decoded: Vec<(RecordOrigin, PerfRecord<'_>)> = Vec::new();
         for (index, record) in &records {
             let layout = &self.container.attributes()[*index].layout;
             decoded.extend(layout.decode(record.kind, record.misc, &record.body));
         }
         for (_, record) in &decoded {
-            if let Record::Map { pid: u32::MAX, mapping } = record {
+            if let PerfRecord::Map { pid: u32::MAX, mapping } = record {
                 self.kernel.see(&mapping.path.to_string_lossy(), mapping.start);
             }
         }

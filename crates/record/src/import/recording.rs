@@ -1,35 +1,35 @@
 //! Writes what an import yields as a recording.
 
-use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use longpole_event::MachineId;
 use longpole_recording::{
-    ClockModel, Collector, FORMAT_VERSION, Folder, LogBuilder, LogName, Machine, Manifest, Outcome,
+    ClockModel, CollectorDescription, Destination, FORMAT_VERSION, LogBuilder, LogName, MachineDescription,
+    Manifest, RunOutcome, open_regular,
 };
 
-use super::error::{Error, Result};
-use super::{Source, Summary};
+use super::error::{ImportError, ImportResult};
+use super::{ImportSource, ImportSummary};
 use crate::assembler::Assembler;
-use crate::session::Finished;
+use crate::session::FinishedRecording;
 
 /// Imports the `perf.data` file `file` into the new recording `output`.
 ///
 /// # Errors
-/// [`Error`]; the recording is created only after the file turned out to hold what is needed.
-pub fn import(file: &Path, output: &Path) -> Result<Finished> {
+/// [`ImportError`]; the recording is created only after the file turned out to hold what is needed.
+pub fn import(file: &Path, output: &Destination) -> ImportResult<FinishedRecording> {
     import_file(file, output).map_err(|error| match error {
-        Error::Recording(error) => Error::Recording(error),
-        reason => Error::File { path: file.to_owned(), reason: Box::new(reason) },
+        ImportError::Recording(error) => ImportError::Recording(error),
+        reason => ImportError::File { path: file.to_owned(), reason: Box::new(reason) },
     })
 }
 
-fn import_file(file: &Path, output: &Path) -> Result<Finished> {
-    let opened = File::open(file).map_err(Error::Read)?;
-    let started = opened.metadata().and_then(|metadata| metadata.modified()).map_err(Error::Read)?;
-    let source = Source::open(BufReader::with_capacity(1 << 20, opened))?;
+fn import_file(file: &Path, output: &Destination) -> ImportResult<FinishedRecording> {
+    let opened = open_regular(file).map_err(ImportError::Read)?;
+    let started = opened.metadata().and_then(|metadata| metadata.modified()).map_err(ImportError::Read)?;
+    let source = ImportSource::open(BufReader::with_capacity(1 << 20, opened))?;
     let mut manifest = Manifest {
         format_version: FORMAT_VERSION,
         longpole: env!("CARGO_PKG_VERSION").to_owned(),
@@ -37,8 +37,8 @@ fn import_file(file: &Path, output: &Path) -> Result<Finished> {
         started_unix_seconds: started.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
         ..Manifest::default()
     };
-    let folder = Folder::create(output, &manifest)?;
-    let log = |name| Ok::<_, Error>(LogBuilder::new(folder.create_log(MachineId(0), name)?));
+    let folder = output.create(&manifest)?;
+    let log = |name| Ok::<_, ImportError>(LogBuilder::new(folder.create_log(MachineId(0), name)?));
     let mut assembler = Assembler::new(log(LogName::Events)?);
     let mut is_full = false;
     let summary = source.events(&mut |event| {
@@ -63,30 +63,30 @@ fn import_file(file: &Path, output: &Path) -> Result<Finished> {
     }
     let outcome = describe(&mut manifest, summary, is_full);
     folder.write_manifest(&manifest)?;
-    Ok(Finished { path: folder.path().to_owned(), outcome, manifest, assembled })
+    Ok(FinishedRecording { path: folder.path().to_owned(), outcome, manifest, assembled, going_on: None })
 }
 
-fn describe(manifest: &mut Manifest, mut summary: Summary, is_full: bool) -> Outcome {
+fn describe(manifest: &mut Manifest, mut summary: ImportSummary, is_full: bool) -> RunOutcome {
     if is_full {
         summary.notes.push("the disk became full: the rest of the file is not in the recording".to_owned());
     }
     manifest.command = summary.command;
-    manifest.machines = vec![Machine {
+    manifest.machines = vec![MachineDescription {
         name: summary.host,
         kernel: summary.kernel,
         cpus: summary.cpus,
         clock: ClockModel::default(),
-        collector: Collector {
+        collector: CollectorDescription {
             name: "import".to_owned(),
             sample_hertz: summary.hertz,
             notes: summary.notes,
-            ..Collector::default()
+            ..CollectorDescription::default()
         },
         outside: Vec::new(),
         cost: None,
     }];
     let (begin, end) = summary.span.unwrap_or_default();
-    let outcome = Outcome {
+    let outcome = RunOutcome {
         begin_nanoseconds: begin.nanoseconds(),
         end_nanoseconds: end.nanoseconds(),
         exit_code: None,

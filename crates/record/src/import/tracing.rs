@@ -7,20 +7,20 @@
 //! count:u32 then per system: name "\0" count:u32 then (size:u64 text) per event
 //! ```
 
-use crate::perf::format::Format;
+use crate::perf::format::TracepointFormat;
 
 const MAGIC: &[u8] = b"\x17\x08\x44tracing";
 
 /// The formats of every tracepoint in the section, as far as it can be read.
 #[must_use]
-pub fn formats(section: &[u8]) -> Vec<Format> {
+pub fn formats(section: &[u8]) -> Vec<TracepointFormat> {
     let mut formats = Vec::new();
     // What was read before the section turns out damaged counts.
     let _ = read(section, &mut formats);
     formats
 }
 
-fn read(section: &[u8], formats: &mut Vec<Format>) -> Option<()> {
+fn read(section: &[u8], formats: &mut Vec<TracepointFormat>) -> Option<()> {
     let mut bytes = section.strip_prefix(MAGIC)?;
     string(&mut bytes)?;
     take(&mut bytes, 1 + 1 + 4)?;
@@ -35,7 +35,7 @@ fn read(section: &[u8], formats: &mut Vec<Format>) -> Option<()> {
         string(&mut bytes)?;
         for _ in 0..number(&mut bytes)? {
             let text = sized(&mut bytes)?;
-            formats.extend(Format::parse(&String::from_utf8_lossy(text)));
+            formats.extend(TracepointFormat::parse(&String::from_utf8_lossy(text)));
         }
     }
     Some(())

@@ -4,12 +4,12 @@ use std::io;
 
 use perf_event_open_sys::bindings as perf;
 
-use super::conversion::Meaning;
-use super::format::Format;
+use super::conversion::SampleMeaning;
+use super::format::TracepointFormat;
 use super::futexes::FutexCalls;
 use super::layout::{Layout, sample};
 use super::scheduling::{Creating, Switching, Waking};
-use crate::rungs::Settings;
+use crate::collector_choice::Settings;
 use crate::tracefs;
 
 /// x86-64 user registers: bp, sp, ip.
@@ -25,7 +25,7 @@ pub(crate) struct EventPlan {
     pub(crate) attribute: perf::perf_event_attr,
     /// Condition on the tracepoint's fields, in the kernel's words.
     pub(crate) filter: Option<&'static str>,
-    pub(crate) meaning: Meaning,
+    pub(crate) meaning: SampleMeaning,
 }
 
 /// Of switches the records tell all but why and where a thread waits. Of a wake only the task whose own doing
@@ -36,7 +36,7 @@ const BY_INTERRUPT: &str = "common_pid == 0 || common_flags & 0x48";
 
 /// What samples of the settings hold.
 #[derive(Clone, Copy, Debug)]
-enum Detail {
+enum SampleDetail {
     Nothing,
     Stack,
 }
@@ -61,7 +61,7 @@ pub(crate) fn side_band(ring_bytes: usize, build_ids: bool) -> perf::perf_event_
 
 /// What a user may have of their own threads, and what it goes with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Own {
+pub(crate) struct OwnEvents {
     /// The kernel's part of it too (`perf_event_paranoid` up to 1).
     pub(crate) has_kernel: bool,
     /// There are no other events.
@@ -74,11 +74,11 @@ pub(crate) fn own_clock(
     settings: &Settings,
     ring_bytes: usize,
     build_ids: bool,
-    own: Own,
+    own: OwnEvents,
 ) -> perf::perf_event_attr {
     let mut attribute = side_band(ring_bytes, build_ids);
     attribute.config = perf::PERF_COUNT_SW_TASK_CLOCK.into();
-    attribute.__bindgen_anon_1.sample_period = 1_000_000_000 / u64::from(settings.hertz.max(1));
+    attribute.__bindgen_anon_1.sample_period = crate::jitter::steady(settings.hertz);
     with_stack(&mut attribute, settings);
     of_own_threads(&mut attribute, own.has_kernel);
     // Rings are small here: what needs not be told is left out.
@@ -96,7 +96,7 @@ pub(crate) fn own_leaves(settings: &Settings) -> EventPlan {
     attribute.__bindgen_anon_1.sample_period = 1;
     with_stack(&mut attribute, settings);
     of_own_threads(&mut attribute, true);
-    EventPlan { attribute, filter: None, meaning: Meaning::Leave }
+    EventPlan { attribute, filter: None, meaning: SampleMeaning::Leave }
 }
 
 /// Of a thread and those that it creates. Which processor it is on is known by the ring.
@@ -110,7 +110,7 @@ fn of_own_threads(attribute: &mut perf::perf_event_attr, has_kernel: bool) {
 
 /// The futex calls of one's own threads, where their tracepoints are known to this user.
 pub(crate) fn own_futexes(settings: &Settings) -> Vec<EventPlan> {
-    let read = |name: &str| Format::parse(&tracefs::format(name).ok()?);
+    let read = |name: &str| TracepointFormat::parse(&tracefs::format(name).ok()?);
     let both = read("syscalls/sys_enter_futex").zip(read("syscalls/sys_exit_futex"));
     let Some((enter, exit)) = both else { return Vec::new() };
     let Some(calls) = FutexCalls::new(&enter) else { return Vec::new() };
@@ -119,18 +119,18 @@ pub(crate) fn own_futexes(settings: &Settings) -> Vec<EventPlan> {
         of_own_threads(&mut attribute, false);
         EventPlan { attribute, filter: None, meaning }
     };
-    let mut exit = plan(exit.id, Detail::Nothing, Meaning::FutexExit);
+    let mut exit = plan(exit.id, SampleDetail::Nothing, SampleMeaning::FutexExit);
     exit.attribute.sample_type &= !sample::RAW;
-    vec![plan(enter.id, Detail::Stack, Meaning::FutexEnter(calls)), exit]
+    vec![plan(enter.id, SampleDetail::Stack, SampleMeaning::FutexEnter(calls)), exit]
 }
 
 /// The formats of the tracepoints that are used.
 #[derive(Clone, Debug)]
 pub(crate) struct Tracepoints {
-    switch: Format,
-    waking: Format,
+    switch: TracepointFormat,
+    waking: TracepointFormat,
     /// Only for the places where threads are created.
-    fork: Option<Format>,
+    fork: Option<TracepointFormat>,
 }
 
 impl Tracepoints {
@@ -139,7 +139,7 @@ impl Tracepoints {
         let read = |name: &str| {
             let text = tracefs::format(name)?;
             let unknown = || io::Error::new(io::ErrorKind::InvalidData, format!("format of {name}"));
-            Format::parse(&text).ok_or_else(unknown)
+            TracepointFormat::parse(&text).ok_or_else(unknown)
         };
         let fork = read("sched/sched_process_fork").ok();
         Ok(Tracepoints { switch: read("sched/sched_switch")?, waking: read("sched/sched_waking")?, fork })
@@ -150,13 +150,13 @@ impl Tracepoints {
     }
 
     /// What each of the formats means; `None` where a tracepoint lacks a field.
-    pub(crate) fn meanings(&self) -> Option<Vec<(u64, Meaning)>> {
+    pub(crate) fn meanings(&self) -> Option<Vec<(u64, SampleMeaning)>> {
         let mut meanings = vec![
-            (self.switch.id, Meaning::Switch(Switching::new(&self.switch)?)),
-            (self.waking.id, Meaning::Wake(Waking::new(&self.waking)?)),
+            (self.switch.id, SampleMeaning::Switch(Switching::new(&self.switch)?)),
+            (self.waking.id, SampleMeaning::Wake(Waking::new(&self.waking)?)),
         ];
         if let Some(fork) = &self.fork {
-            meanings.push((fork.id, Meaning::Create(Creating::new(fork)?)));
+            meanings.push((fork.id, SampleMeaning::Create(Creating::new(fork)?)));
         }
         Some(meanings)
     }
@@ -167,16 +167,18 @@ pub(crate) fn plans(settings: &Settings, tracepoints: &Tracepoints) -> Option<Ve
     let mut plans = Vec::new();
     for (id, meaning) in tracepoints.meanings()? {
         let details: &[_] = match meaning {
-            Meaning::Switch(_) => &[(Detail::Stack, Some(BLOCKS))],
-            Meaning::Wake(_) => &[(Detail::Stack, Some(BY_TASK)), (Detail::Nothing, Some(BY_INTERRUPT))],
-            _ => &[(Detail::Stack, None)],
+            SampleMeaning::Switch(_) => &[(SampleDetail::Stack, Some(BLOCKS))],
+            SampleMeaning::Wake(_) => {
+                &[(SampleDetail::Stack, Some(BY_TASK)), (SampleDetail::Nothing, Some(BY_INTERRUPT))]
+            }
+            _ => &[(SampleDetail::Stack, None)],
         };
         for &(detail, filter) in details {
             let attribute = tracepoint(settings, id, detail);
             plans.push(EventPlan { attribute, filter, meaning: meaning.clone() });
         }
     }
-    plans.push(EventPlan { attribute: clock(settings), filter: None, meaning: Meaning::Clock });
+    plans.push(EventPlan { attribute: clock(settings), filter: None, meaning: SampleMeaning::Clock });
     Some(plans)
 }
 
@@ -193,24 +195,36 @@ pub(crate) fn layout(attribute: &perf::perf_event_attr) -> Layout {
     }
 }
 
-fn tracepoint(settings: &Settings, id: u64, detail: Detail) -> perf::perf_event_attr {
+fn tracepoint(settings: &Settings, id: u64, detail: SampleDetail) -> perf::perf_event_attr {
     let mut attribute = base();
     attribute.type_ = perf::PERF_TYPE_TRACEPOINT;
     attribute.config = id;
     attribute.__bindgen_anon_1.sample_period = 1;
     attribute.sample_type |= sample::RAW;
-    if matches!(detail, Detail::Stack) {
+    if matches!(detail, SampleDetail::Stack) {
         with_stack(&mut attribute, settings);
     }
     attribute
 }
 
-fn clock(settings: &Settings) -> perf::perf_event_attr {
+/// A clock of a processor that samples nothing by itself. It also looks at an idle processor: only so the next look knows how
+/// long its interval was.
+pub(crate) fn bare_clock(hertz: u32) -> perf::perf_event_attr {
     let mut attribute = base();
     attribute.type_ = perf::PERF_TYPE_SOFTWARE;
     attribute.config = perf::PERF_COUNT_SW_CPU_CLOCK.into();
-    attribute.set_freq(1);
-    attribute.__bindgen_anon_1.sample_freq = settings.hertz.into();
+    attribute.__bindgen_anon_1.sample_period = crate::jitter::mean(hertz);
+    attribute
+}
+
+/// Whether the event is such a clock, whose interval can be changed.
+pub(crate) fn is_clock(attribute: &perf::perf_event_attr) -> bool {
+    attribute.type_ == perf::PERF_TYPE_SOFTWARE
+        && attribute.config == u64::from(perf::PERF_COUNT_SW_CPU_CLOCK)
+}
+
+fn clock(settings: &Settings) -> perf::perf_event_attr {
+    let mut attribute = bare_clock(settings.hertz);
     attribute.set_exclude_idle(1);
     with_stack(&mut attribute, settings);
     attribute

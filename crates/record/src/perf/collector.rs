@@ -14,17 +14,19 @@ use std::os::fd::{AsRawFd, RawFd};
 use perf_event_open_sys::ioctls;
 
 use super::attributes::{self, EventPlan, Tracepoints};
-use super::conversion::{Conversion, Meaning};
+use super::conversion::{Conversion, SampleMeaning};
 use super::presence::Presence;
-use super::reader::Reader;
+use super::privacy::Privacy;
+use super::reader::PerfReader;
 use super::repeats::Repeats;
-use super::rings::{Refusal, Sizes, open_rings};
+use super::rings::{RingRefusal, Sizes, open_rings};
 use super::switches::Switches;
 use super::threads::{Scope, Threads};
 use crate::collector::Collector;
-use crate::raw::{RawEvent, Task};
+use crate::collector_choice::Settings;
+use crate::jitter::VariedClocks;
+use crate::raw::{KernelTask, RawEvent};
 use crate::ring::{PerfEvent, online_cpus};
-use crate::rungs::Settings;
 
 /// Room in all rings together; a ring is a power of two of it, within the limits below.
 const ALL_RINGS_BYTES: usize = 16 << 20;
@@ -56,7 +58,8 @@ pub(crate) enum PerfError {
 /// The running collector.
 #[derive(Debug)]
 pub(crate) struct PerfCollector {
-    reader: Reader,
+    reader: PerfReader,
+    clocks: VariedClocks,
 }
 
 impl PerfCollector {
@@ -72,52 +75,67 @@ impl PerfCollector {
         conversion.has_creation = tracepoints.has_fork();
         conversion.switches = Some(Switches::new(true));
         conversion.repeats = Some(Repeats::default());
+        conversion.privacy = Privacy::of_caller();
         let side_band = attributes::layout(&attributes::side_band(0, true));
-        let mut kinds = vec![(Meaning::Unused, side_band)];
+        let mut kinds = vec![(SampleMeaning::Unused, side_band)];
         kinds.extend(plans.iter().map(|plan| (plan.meaning.clone(), attributes::layout(&plan.attribute))));
-        let mut reader = Reader::new(kinds, conversion, Presence::new(true, None), true);
+        let mut reader = PerfReader::new(kinds, conversion, Presence::new(true, None), true);
+        let mut clocks = VariedClocks::new(settings.hertz);
         for cpu in &cpus {
-            open_cpu(&mut reader, *cpu, cpus.len(), &plans)?;
+            let clock = open_cpu(&mut reader, *cpu, cpus.len(), &plans)?;
+            clock.into_iter().for_each(|clock| clocks.add(clock));
         }
         reader.enable().map_err(system("start a perf event"))?;
-        Ok(PerfCollector { reader })
+        Ok(PerfCollector { reader, clocks })
     }
 }
 
-fn open_cpu(reader: &mut Reader, cpu: u16, cpu_count: usize, plans: &[EventPlan]) -> Result<(), PerfError> {
+/// Opens the events of a processor; gives its clock.
+fn open_cpu(
+    reader: &mut PerfReader,
+    cpu: u16,
+    cpu_count: usize,
+    plans: &[EventPlan],
+) -> Result<Option<PerfEvent>, PerfError> {
     let sizes = Sizes { largest: ring_bytes(cpu_count), smallest: SMALLEST_RING_BYTES };
     let opened = open_rings(-1, &[cpu], sizes, attributes::side_band).map_err(|error| match error {
-        Refusal::Event(source) => refusal(source),
-        Refusal::Memory(source) | Refusal::Ring(source) => system("map a ring buffer")(source),
+        RingRefusal::Event(source) => refusal(source),
+        RingRefusal::Memory(source) | RingRefusal::Ring(source) => system("map a ring buffer")(source),
     })?;
     let sharing = "let perf events share a ring";
     for (ring, has_build_ids) in opened.rings {
         reader.add_ring(cpu, ring, has_build_ids).map_err(system(sharing))?;
     }
     let ring = reader.ring_count() - 1;
+    let mut clock = None;
     for (index, plan) in plans.iter().enumerate() {
         let event = PerfEvent::open(&mut plan.attribute.clone(), -1, cpu.into()).map_err(refusal)?;
         if let Some(filter) = plan.filter {
             set_filter(&event, filter).map_err(system("filter a tracepoint"))?;
         }
+        if attributes::is_clock(&plan.attribute) {
+            clock = Some(event.try_clone().map_err(system("keep a perf event"))?);
+        }
         reader.add_event(event, index + 1, ring).map_err(system(sharing))?;
     }
-    Ok(())
+    Ok(clock)
 }
 
 impl Collector for PerfCollector {
-    fn track(&mut self, task: Task) -> io::Result<()> {
+    fn track(&mut self, task: KernelTask) -> io::Result<()> {
         self.reader.conversion.threads.track(task);
         Ok(())
     }
 
     fn drain(&mut self, into: &mut Vec<RawEvent>) -> io::Result<()> {
+        self.clocks.vary();
         self.reader.drain(into);
         Ok(())
     }
 
     fn stop(&mut self) {
         self.reader.stop();
+        self.clocks.stop();
     }
 
     fn alarms(&self) -> Vec<RawFd> {
@@ -167,7 +185,7 @@ mod tests {
     use rustc_hash::FxHashSet;
 
     use super::*;
-    use crate::launch::{Command, Suspended};
+    use crate::launch::{ProgramCommand, Suspended};
     use crate::raw::{RawKind, RawStack, RawWaker};
 
     /// Raw events of a command, without losses; `None` where perf events are not permitted.
@@ -197,9 +215,9 @@ mod tests {
             Err(error) => panic!("{error}"),
         };
         let command: Vec<_> = command.iter().map(OsString::from).collect();
-        let suspended = Suspended::launch(&Command::find(&command).unwrap()).unwrap();
+        let suspended = Suspended::launch(&ProgramCommand::find(&command).unwrap()).unwrap();
         let pid = suspended.pid();
-        collector.track(Task { pid, tid: pid }).unwrap();
+        collector.track(KernelTask { pid, tid: pid }).unwrap();
         let mut child = suspended.resume(&[]).unwrap();
         crate::machine::take_precedence();
         let waiting = std::thread::spawn(move || child.wait().unwrap());
@@ -229,7 +247,7 @@ mod tests {
                     assert!(matches!(stack, RawStack::Taken(_)), "a shell forks somewhere");
                     tree.insert(child.tid);
                 }
-                RawKind::Exec { task, program } => {
+                RawKind::Exec { task, program, .. } => {
                     assert!(tree.contains(&task.tid));
                     programs.push(program.rsplit('/').next().unwrap().to_owned());
                 }

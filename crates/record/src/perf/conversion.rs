@@ -6,16 +6,17 @@ use longpole_event::{Blocking, LossKind, Time};
 use rustc_hash::FxHashMap;
 
 use super::futexes::{FutexCalls, Futexes};
-use super::layout::{Origin, Record, Sample};
+use super::layout::{PerfRecord, PerfSample, RecordOrigin};
+use super::privacy::Privacy;
 use super::repeats::{Repeats, key};
-use super::scheduling::{Context, Creating, Switching, Waking};
-use super::switches::{SwitchRecord, Switches, Told};
+use super::scheduling::{Creating, Switching, WakeContext, Waking};
+use super::switches::{RecordedSwitch, SwitchRecord, Switches};
 use super::threads::{self, Threads};
-use crate::raw::{RawEvent, RawKind, RawStack, RawWaker, TakenStack, Task};
+use crate::raw::{KernelTask, RawEvent, RawKind, RawStack, RawWaker, TakenStack};
 
 /// What the samples of an event tell.
 #[derive(Clone, Debug)]
-pub enum Meaning {
+pub enum SampleMeaning {
     /// `sched:sched_switch`.
     Switch(Switching),
     /// `sched:sched_waking`.
@@ -61,11 +62,13 @@ pub struct Conversion {
     pub futexes: Futexes,
     /// Waits and wakes repeat their stacks: with this, one that was handed over before is only named.
     pub repeats: Option<Repeats>,
+    /// Processes whose places are not for the recorder's caller.
+    pub privacy: Option<Privacy>,
     /// Records that did not hold what their event promises.
     pub damaged: u64,
     /// Samples by an event that means nothing here.
     pub unused: u64,
-    forks: FxHashMap<u32, (Task, Task)>,
+    forks: FxHashMap<u32, (KernelTask, KernelTask)>,
     /// Where threads are that are about to leave their processors.
     leaving: FxHashMap<u32, RawStack>,
     out: Vec<RawEvent>,
@@ -83,6 +86,7 @@ impl Conversion {
             switches: None,
             futexes: Futexes::default(),
             repeats: None,
+            privacy: None,
             damaged: 0,
             unused: 0,
             forks: FxHashMap::default(),
@@ -97,70 +101,79 @@ impl Conversion {
     }
 
     /// Converts one record. `time` is the record's, or the start of the source for what was so before.
-    pub fn convert(&mut self, meaning: &Meaning, time: Time, origin: Origin, record: Record<'_>) {
-        let here = Here { time, cpu: origin.cpu.and_then(|cpu| u16::try_from(cpu).ok()) };
+    pub fn convert(
+        &mut self,
+        meaning: &SampleMeaning,
+        time: Time,
+        origin: RecordOrigin,
+        record: PerfRecord<'_>,
+    ) {
+        let here = RecordPlace { time, cpu: origin.cpu.and_then(|cpu| u16::try_from(cpu).ok()) };
         match record {
-            Record::Sample(sample) => self.sample(meaning, here, origin, &sample),
-            Record::Map { pid, mapping } => {
+            PerfRecord::Sample(sample) => self.sample(meaning, here, origin, &sample),
+            PerfRecord::Map { pid, mapping } => {
                 if self.threads.is_recorded_process(pid) {
+                    self.privacy.iter_mut().for_each(|privacy| privacy.map(pid, &mapping.path));
                     self.push(here, pid, RawKind::Map { pid, mapping });
                 }
             }
-            Record::Name { pid, tid, name, is_exec } => self.name(here, Task { pid, tid }, name, is_exec),
-            Record::Fork { child, parent } => {
+            PerfRecord::Name { pid, tid, name, is_exec } => {
+                self.name(here, KernelTask { pid, tid }, name, is_exec)
+            }
+            PerfRecord::Fork { child, parent } => {
                 let (child, parent) =
-                    (Task { pid: child.0, tid: child.1 }, Task { pid: parent.0, tid: parent.1 });
+                    (KernelTask { pid: child.0, tid: child.1 }, KernelTask { pid: parent.0, tid: parent.1 });
                 self.fork(here, parent, child);
             }
-            Record::Exit { pid, tid } => {
+            PerfRecord::Exit { pid, tid } => {
                 self.settle(here, tid);
                 self.futexes.end(tid);
                 self.leaving.remove(&tid);
                 if self.threads.recorded(tid).is_some() {
-                    self.push(here, tid, RawKind::Exit { task: Task { pid, tid } });
+                    self.push(here, tid, RawKind::Exit { task: KernelTask { pid, tid } });
                     if let Some(switches) = &mut self.switches {
                         switches.end(tid);
                     }
                 }
             }
-            Record::Lost { count } => {
+            PerfRecord::Lost { count } => {
                 self.switches.iter_mut().for_each(Switches::lose);
                 self.push(here, 0, RawKind::Lost { kind: LossKind::Events, count });
             }
-            Record::LostSamples { count } => {
+            PerfRecord::LostSamples { count } => {
                 self.push(here, 0, RawKind::Lost { kind: LossKind::Samples, count })
             }
-            Record::Switch(record) => {
-                self.switch_record(here, Task { pid: origin.pid, tid: origin.tid }, record)
+            PerfRecord::Switch(record) => {
+                self.switch_record(here, KernelTask { pid: origin.pid, tid: origin.tid }, record)
             }
-            Record::Other => {}
+            PerfRecord::Other => {}
         }
     }
 
     /// Converts a record about the time before the source began: a thread or mapping that was there.
-    pub fn convert_initial(&mut self, time: Time, record: Record<'_>) {
-        let here = Here { time, cpu: None };
+    pub fn convert_initial(&mut self, time: Time, record: PerfRecord<'_>) {
+        let here = RecordPlace { time, cpu: None };
         match record {
-            Record::Fork { child, parent } => {
+            PerfRecord::Fork { child, parent } => {
                 let (child, parent) =
-                    (Task { pid: child.0, tid: child.1 }, Task { pid: parent.0, tid: parent.1 });
+                    (KernelTask { pid: child.0, tid: child.1 }, KernelTask { pid: parent.0, tid: parent.1 });
                 self.threads.fork(parent, child);
             }
-            Record::Name { pid, tid, name, .. } => {
-                let is_recorded = self.threads.rename_initially(Task { pid, tid }, &name);
+            PerfRecord::Name { pid, tid, name, .. } => {
+                let is_recorded = self.threads.rename_initially(KernelTask { pid, tid }, &name);
                 // Until it executes the program, perf's child has perf's name.
                 if is_recorded && !threads::is_perf(&name) {
-                    self.push(here, tid, RawKind::Name { task: Task { pid, tid }, name });
+                    self.push(here, tid, RawKind::Name { task: KernelTask { pid, tid }, name });
                 }
             }
-            Record::Map { pid, mapping } if self.threads.is_recorded_process(pid) => {
+            PerfRecord::Map { pid, mapping } if self.threads.is_recorded_process(pid) => {
                 self.push(here, pid, RawKind::Map { pid, mapping });
             }
             _ => {}
         }
     }
 
-    fn name(&mut self, here: Here, task: Task, name: String, is_exec: bool) {
+    fn name(&mut self, here: RecordPlace, task: KernelTask, name: String, is_exec: bool) {
         self.settle(here, task.tid);
         if !self.threads.rename(task, &name, is_exec) {
             return;
@@ -170,14 +183,15 @@ impl Conversion {
             if let Some(repeats) = &mut self.repeats {
                 repeats.forget();
             }
-            self.push(here, task.tid, RawKind::Exec { task, program: name });
+            self.push(here, task.tid, RawKind::Exec { task, program: name, title: None });
         }
     }
 
-    fn fork(&mut self, here: Here, parent: Task, child: Task) {
+    fn fork(&mut self, here: RecordPlace, parent: KernelTask, child: KernelTask) {
         if !self.threads.fork(parent, child) {
             return;
         }
+        self.privacy.iter_mut().for_each(|privacy| privacy.fork(parent.pid, child.pid));
         if self.has_creation {
             self.forks.insert(child.tid, (parent, child));
         } else {
@@ -186,7 +200,7 @@ impl Conversion {
     }
 
     /// Hands over a fork whose place is not going to be told.
-    fn settle(&mut self, here: Here, tid: u32) {
+    fn settle(&mut self, here: RecordPlace, tid: u32) {
         if !self.forks.is_empty()
             && let Some((parent, child)) = self.forks.remove(&tid)
         {
@@ -194,30 +208,36 @@ impl Conversion {
         }
     }
 
-    fn sample(&mut self, meaning: &Meaning, here: Here, origin: Origin, sample: &Sample<'_>) {
-        let task = Task { pid: origin.pid, tid: origin.tid };
-        if !matches!(meaning, Meaning::Unused) {
+    fn sample(
+        &mut self,
+        meaning: &SampleMeaning,
+        here: RecordPlace,
+        origin: RecordOrigin,
+        sample: &PerfSample<'_>,
+    ) {
+        let task = KernelTask { pid: origin.pid, tid: origin.tid };
+        if !matches!(meaning, SampleMeaning::Unused) {
             self.threads.see(task, here.cpu);
         }
         let understood = match meaning {
-            Meaning::Switch(switching) => self.switch(switching, here, sample),
-            Meaning::Wake(waking) => self.wake(waking, here, task, sample),
-            Meaning::Create(creating) => self.create(creating, here, sample),
-            Meaning::FutexEnter(calls) => self.futex(calls, here, task, sample),
-            Meaning::Leave => {
+            SampleMeaning::Switch(switching) => self.switch(switching, here, sample),
+            SampleMeaning::Wake(waking) => self.wake(waking, here, task, sample),
+            SampleMeaning::Create(creating) => self.create(creating, here, sample),
+            SampleMeaning::FutexEnter(calls) => self.futex(calls, here, task, sample),
+            SampleMeaning::Leave => {
                 let stack = self.keyed(task.pid, sample);
                 self.leaving.insert(task.tid, stack);
                 Some(())
             }
-            Meaning::FutexExit => {
+            SampleMeaning::FutexExit => {
                 self.futexes.exit(task.tid);
                 Some(())
             }
-            Meaning::Clock => {
+            SampleMeaning::Clock => {
                 self.clock(here, task, sample);
                 Some(())
             }
-            Meaning::Unused => {
+            SampleMeaning::Unused => {
                 self.unused += 1;
                 Some(())
             }
@@ -227,7 +247,7 @@ impl Conversion {
         }
     }
 
-    fn switch(&mut self, switching: &Switching, here: Here, sample: &Sample<'_>) -> Option<()> {
+    fn switch(&mut self, switching: &Switching, here: RecordPlace, sample: &PerfSample<'_>) -> Option<()> {
         let switch = switching.read(sample.raw)?;
         self.settle(here, switch.next);
         let previous = self.threads.recorded(switch.previous);
@@ -254,15 +274,15 @@ impl Conversion {
     }
 
     /// A thread got its processor or left it, which its tracepoint may have told already.
-    fn switch_record(&mut self, here: Here, task: Task, record: SwitchRecord) {
+    fn switch_record(&mut self, here: RecordPlace, task: KernelTask, record: SwitchRecord) {
         let Some(switches) = &mut self.switches else { return };
         if !record.is_out {
             self.threads.see(task, here.cpu);
         }
         let is_recorded = |tid| self.threads.recorded(tid).is_some();
         match switches.take(record, here.cpu, task.tid, is_recorded) {
-            Told::Nothing => {}
-            Told::Out(tid, blocking) => {
+            RecordedSwitch::Nothing => {}
+            RecordedSwitch::Out(tid, blocking) => {
                 let place = self.leaving.remove(&tid);
                 let (call, stack) = match blocking {
                     Blocking::Runnable | Blocking::Dead => (None, RawStack::None),
@@ -274,7 +294,7 @@ impl Conversion {
                     self.threads.forget(tid);
                 }
             }
-            Told::In(tid, waker) => {
+            RecordedSwitch::In(tid, waker) => {
                 self.settle(here, tid);
                 let next = self.threads.recorded(tid);
                 if let (Some(wakee), Some(waker)) = (next, waker) {
@@ -288,7 +308,13 @@ impl Conversion {
         }
     }
 
-    fn wake(&mut self, waking: &Waking, here: Here, current: Task, sample: &Sample<'_>) -> Option<()> {
+    fn wake(
+        &mut self,
+        waking: &Waking,
+        here: RecordPlace,
+        current: KernelTask,
+        sample: &PerfSample<'_>,
+    ) -> Option<()> {
         let wake = waking.read(sample.raw)?;
         // A thread that is woken while it still runs has not stopped.
         if wake.wakee == current.tid {
@@ -300,11 +326,11 @@ impl Conversion {
             switches.wake(wakee.tid);
         }
         let waker = match wake.context {
-            Context::Interrupt => RawWaker::Interrupt,
+            WakeContext::Interrupt => RawWaker::Interrupt,
             // Nothing but interrupts wakes a thread while the processor is idle.
             _ if current.tid == 0 => RawWaker::Interrupt,
-            Context::SoftInterrupt => RawWaker::SoftInterrupt(current),
-            Context::Task => RawWaker::Task(current, self.threads.name(current.tid).to_owned()),
+            WakeContext::SoftInterrupt => RawWaker::SoftInterrupt(current),
+            WakeContext::Task => RawWaker::Task(current, self.threads.name(current.tid).to_owned()),
         };
         let is_of_program = waker != RawWaker::Interrupt && self.threads.recorded(current.tid).is_some();
         let stack = if is_of_program { self.repeated(current.pid, sample) } else { RawStack::None };
@@ -312,38 +338,48 @@ impl Conversion {
         Some(())
     }
 
-    fn create(&mut self, creating: &Creating, here: Here, sample: &Sample<'_>) -> Option<()> {
+    fn create(&mut self, creating: &Creating, here: RecordPlace, sample: &PerfSample<'_>) -> Option<()> {
         let child = creating.read(sample.raw)?;
         if let Some((parent, child)) = self.forks.remove(&child) {
-            let stack = self.stack(sample);
+            let stack = self.stack(parent.pid, sample);
             self.push(here, parent.tid, RawKind::Fork { parent, child, stack });
         }
         Some(())
     }
 
-    fn clock(&mut self, here: Here, task: Task, sample: &Sample<'_>) {
+    fn clock(&mut self, here: RecordPlace, task: KernelTask, sample: &PerfSample<'_>) {
         self.settle(here, task.tid);
         if let Some(task) = self.threads.recorded(task.tid) {
-            let stack = self.stack(sample);
-            self.push(here, task.tid, RawKind::Sample { task, kernel: sample.is_kernel, stack });
+            let stack = self.stack(task.pid, sample);
+            self.push(here, task.tid, RawKind::Sample { task, kernel: sample.is_kernel, stack, gap: 0 });
         }
     }
 
     /// The stack, or its name if it was handed over before.
-    fn repeated(&mut self, pid: u32, sample: &Sample<'_>) -> RawStack {
-        let Some(repeats) = &mut self.repeats else { return self.stack(sample) };
+    fn repeated(&mut self, pid: u32, sample: &PerfSample<'_>) -> RawStack {
+        if self.is_private(pid) {
+            return RawStack::None;
+        }
+        let Some(repeats) = &mut self.repeats else { return self.stack(pid, sample) };
         let key = key(pid, sample);
         if repeats.is_known(key) {
             return RawStack::Known(key);
         }
-        let mut stack = self.stack(sample);
+        let mut stack = self.stack(pid, sample);
         if let RawStack::Taken(taken) = &mut stack {
             taken.key = Some(key);
         }
         stack
     }
 
-    fn stack(&self, sample: &Sample<'_>) -> RawStack {
+    fn is_private(&self, pid: u32) -> bool {
+        self.privacy.as_ref().is_some_and(|privacy| privacy.is_private(pid))
+    }
+
+    fn stack(&self, pid: u32, sample: &PerfSample<'_>) -> RawStack {
+        if self.is_private(pid) {
+            return RawStack::None;
+        }
         let (mut kernel, chain) = sample.split_chain();
         match self.kernel {
             KernelAddresses::Add(difference) => {
@@ -363,11 +399,12 @@ impl Conversion {
             memory,
             chain,
             procedures: Vec::new(),
+            at_call: None,
         }))
     }
 
     /// Appends an event; a record without processor is where its thread was seen last.
-    fn push(&mut self, here: Here, tid: u32, kind: RawKind) {
+    fn push(&mut self, here: RecordPlace, tid: u32, kind: RawKind) {
         let cpu = here.cpu.unwrap_or_else(|| self.threads.cpu(tid));
         self.out.push(RawEvent { time: here.time, cpu, kind });
     }
@@ -375,7 +412,7 @@ impl Conversion {
 
 /// Time and processor of a record.
 #[derive(Clone, Copy, Debug)]
-struct Here {
+struct RecordPlace {
     time: Time,
     cpu: Option<u16>,
 }

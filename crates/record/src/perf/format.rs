@@ -28,7 +28,7 @@ impl Field {
 
 /// The format of one tracepoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Format {
+pub struct TracepointFormat {
     /// Its name, without its system.
     pub name: String,
     /// Its number on the machine that recorded; `config` of the perf event.
@@ -37,11 +37,11 @@ pub struct Format {
     flags: Vec<(u64, String)>,
 }
 
-impl Format {
+impl TracepointFormat {
     /// Reads the text; `None` when it names no tracepoint.
     #[must_use]
-    pub fn parse(text: &str) -> Option<Format> {
-        let mut format = Format::default();
+    pub fn parse(text: &str) -> Option<TracepointFormat> {
+        let mut format = TracepointFormat::default();
         for line in text.lines() {
             if let Some(name) = line.strip_prefix("name: ") {
                 name.trim().clone_into(&mut format.name);
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn fields_are_found_by_name() {
-        let format = Format::parse(TEXT).unwrap();
+        let format = TracepointFormat::parse(TEXT).unwrap();
         assert_eq!((format.name.as_str(), format.id), ("sched_switch", 372));
         let mut raw = vec![0; 28];
         raw[8..12].copy_from_slice(b"ping");
@@ -129,14 +129,14 @@ mod tests {
 
     #[test]
     fn state_letters_come_from_the_text() {
-        let format = Format::parse(TEXT).unwrap();
+        let format = TracepointFormat::parse(TEXT).unwrap();
         assert_eq!((format.flag("S"), format.flag("D"), format.flag("Z")), (Some(1), Some(2), None));
     }
 
     #[test]
     fn a_text_without_name_or_number_is_none() {
-        assert_eq!(Format::parse(""), None);
-        assert_eq!(Format::parse("name: x\n"), None);
-        assert_eq!(Format::parse("name: x\nID: many\n"), None);
+        assert_eq!(TracepointFormat::parse(""), None);
+        assert_eq!(TracepointFormat::parse("name: x\n"), None);
+        assert_eq!(TracepointFormat::parse("name: x\nID: many\n"), None);
     }
 }

@@ -9,11 +9,11 @@
 //!   B                                  sys_enter_futex WAKE x ────┘ a wake of A by B, now
 //! ```
 
-use longpole_event::{Call, FileKind};
+use longpole_event::{CallDefinition, FileKind};
 
-use super::format::{Field, Format};
+use super::format::{Field, TracepointFormat};
 use crate::queues::Queues;
-use crate::raw::{RawStack, Task};
+use crate::raw::{KernelTask, RawStack};
 
 /// System call number.
 const FUTEX: i32 = 202;
@@ -44,7 +44,7 @@ pub struct FutexCall {
 impl FutexCalls {
     /// `None` where the format lacks a field.
     #[must_use]
-    pub fn new(format: &Format) -> Option<Self> {
+    pub fn new(format: &TracepointFormat) -> Option<Self> {
         Some(FutexCalls {
             word: format.field("uaddr")?,
             operation: format.field("op")?,
@@ -69,7 +69,7 @@ impl FutexCalls {
 
 /// What a futex call is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Purpose {
+enum FutexPurpose {
     Wait,
     /// So many who wait can go on.
     Wake(u64),
@@ -81,25 +81,29 @@ enum Purpose {
 }
 
 impl FutexCall {
-    fn purpose(self) -> Purpose {
+    fn purpose(self) -> FutexPurpose {
         match self.operation & OPERATION {
             // FUTEX_WAIT, LOCK_PI, WAIT_BITSET, WAIT_REQUEUE_PI, LOCK_PI2
-            0 | 6 | 9 | 11 | 13 => Purpose::Wait,
+            0 | 6 | 9 | 11 | 13 => FutexPurpose::Wait,
             // FUTEX_WAKE, WAKE_BITSET
-            1 | 10 => Purpose::Wake(self.value),
+            1 | 10 => FutexPurpose::Wake(self.value),
             // FUTEX_REQUEUE, CMP_REQUEUE, CMP_REQUEUE_PI
-            3 | 4 | 12 => Purpose::Move(self.value, self.second_value),
+            3 | 4 | 12 => FutexPurpose::Move(self.value, self.second_value),
             // FUTEX_WAKE_OP
-            5 => Purpose::WakeBoth(self.value, self.second_value),
+            5 => FutexPurpose::WakeBoth(self.value, self.second_value),
             // FUTEX_UNLOCK_PI
-            7 => Purpose::Wake(1),
-            _ => Purpose::Nothing,
+            7 => FutexPurpose::Wake(1),
+            _ => FutexPurpose::Nothing,
         }
     }
 
     /// The call, as it is kept.
-    pub(super) fn call(self) -> Call {
-        Call { number: FUTEX, arguments: [self.word, self.operation, self.value], file: FileKind::None }
+    pub(super) fn call(self) -> CallDefinition {
+        CallDefinition {
+            number: FUTEX,
+            arguments: [self.word, self.operation, self.value],
+            file: FileKind::None,
+        }
     }
 }
 
@@ -108,35 +112,35 @@ impl FutexCall {
 pub struct Futexes {
     /// By process and address.
     queues: Queues<(u32, u64)>,
-    open: rustc_hash::FxHashMap<u32, (Call, RawStack)>,
+    open: rustc_hash::FxHashMap<u32, (CallDefinition, RawStack)>,
     /// The wakes that were told last, by the woken thread: whose they were, if they prove to be another's.
-    last: rustc_hash::FxHashMap<u32, (Task, Call, RawStack)>,
+    last: rustc_hash::FxHashMap<u32, (KernelTask, CallDefinition, RawStack)>,
 }
 
 impl Futexes {
     /// A thread calls; returns the threads that it wakes.
-    pub(super) fn enter(&mut self, task: Task, call: FutexCall, stack: RawStack) -> Vec<u32> {
+    pub(super) fn enter(&mut self, task: KernelTask, call: FutexCall, stack: RawStack) -> Vec<u32> {
         self.exit(task.tid);
         let key = |word| (task.pid, word);
         let (first, second) = (key(call.word), key(call.second_word));
         let woken = match call.purpose() {
-            Purpose::Wait => {
+            FutexPurpose::Wait => {
                 self.queues.ask(task.tid, first);
                 self.open.insert(task.tid, (call.call(), stack.clone()));
                 Vec::new()
             }
-            Purpose::Wake(count) => self.queues.release(first, count),
-            Purpose::WakeBoth(count, more) => {
+            FutexPurpose::Wake(count) => self.queues.release(first, count),
+            FutexPurpose::WakeBoth(count, more) => {
                 let mut woken = self.queues.release(first, count);
                 woken.extend(self.queues.release(second, more));
                 woken
             }
-            Purpose::Move(count, others) => {
+            FutexPurpose::Move(count, others) => {
                 let woken = self.queues.release(first, count);
                 self.queues.transfer(first, second, others);
                 woken
             }
-            Purpose::Nothing => Vec::new(),
+            FutexPurpose::Nothing => Vec::new(),
         };
         for tid in &woken {
             self.last.insert(*tid, (task, call.call(), stack.clone()));
@@ -151,13 +155,13 @@ impl Futexes {
     }
 
     /// A thread blocks: the call that it is in, and where.
-    pub(super) fn block(&mut self, tid: u32) -> Option<(Call, RawStack)> {
+    pub(super) fn block(&mut self, tid: u32) -> Option<(CallDefinition, RawStack)> {
         self.queues.block(tid);
         self.open.get(&tid).cloned()
     }
 
     /// A thread has a processor: the waker of whom nobody was told yet, its call and its place.
-    pub(super) fn run(&mut self, tid: u32) -> Option<(Task, Call, RawStack)> {
+    pub(super) fn run(&mut self, tid: u32) -> Option<(KernelTask, CallDefinition, RawStack)> {
         match self.queues.run(tid) {
             Some(other) => self.last.remove(&other),
             None => {
@@ -178,8 +182,8 @@ impl Futexes {
 mod tests {
     use super::*;
 
-    fn task(tid: u32) -> Task {
-        Task { pid: 1, tid }
+    fn task(tid: u32) -> KernelTask {
+        KernelTask { pid: 1, tid }
     }
 
     fn call(operation: u64, value: u64) -> FutexCall {
@@ -202,7 +206,7 @@ mod tests {
     #[test]
     fn a_wake_is_of_who_waits_for_the_word_in_the_same_process() {
         let mut futexes = waiting(&[7, 8]);
-        let stranger = Task { pid: 2, tid: 9 };
+        let stranger = KernelTask { pid: 2, tid: 9 };
         assert_eq!(futexes.enter(stranger, call(129, 1), RawStack::None), Vec::<u32>::new());
         assert_eq!(futexes.enter(task(9), call(129, 1), RawStack::None), [7]);
         assert_eq!(futexes.run(7), None);
@@ -244,7 +248,7 @@ mod tests {
             \tfield:u32 val;\toffset:32;\tsize:8;\tsigned:0;\n\
             \tfield:const struct __kernel_timespec * utime;\toffset:40;\tsize:8;\tsigned:0;\n\
             \tfield:u32 * uaddr2;\toffset:48;\tsize:8;\tsigned:0;\n";
-        let calls = FutexCalls::new(&Format::parse(text).unwrap()).unwrap();
+        let calls = FutexCalls::new(&TracepointFormat::parse(text).unwrap()).unwrap();
         let raw: Vec<u8> =
             [0_u64, 0, 0x10, 129, 3, 1, 0x20].iter().flat_map(|word| word.to_ne_bytes()).collect();
         assert_eq!(calls.read(&raw), Some(call(129, 3)));

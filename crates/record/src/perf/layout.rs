@@ -92,7 +92,7 @@ pub struct Layout {
 
 /// Where and when a record was made, where its layout says so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Origin {
+pub struct RecordOrigin {
     /// Process; 0 where not recorded.
     pub pid: u32,
     /// Thread; 0 where not recorded.
@@ -107,9 +107,9 @@ pub struct Origin {
 
 /// One record.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Record<'a> {
+pub enum PerfRecord<'a> {
     /// An event happened.
-    Sample(Sample<'a>),
+    Sample(PerfSample<'a>),
     /// Memory was mapped executable.
     Map {
         /// The process; `u32::MAX` for the kernel's own image.
@@ -160,20 +160,20 @@ pub enum Record<'a> {
 
 /// What a sample holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Sample<'a> {
+pub struct PerfSample<'a> {
     /// It was in the kernel.
     pub is_kernel: bool,
     /// The tracepoint's fields.
     pub raw: &'a [u8],
     /// Kernel and user addresses with marks between them.
-    pub chain: Words<'a>,
+    pub chain: UnalignedWords<'a>,
     /// User registers.
     pub registers: Option<Registers>,
     /// User memory from the stack pointer upwards, as much as could be read.
     pub memory: &'a [u8],
 }
 
-impl Sample<'_> {
+impl PerfSample<'_> {
     /// The chain's kernel and user addresses, each innermost first.
     #[must_use]
     pub fn split_chain(&self) -> (Vec<u64>, Vec<u64>) {
@@ -195,9 +195,9 @@ impl Sample<'_> {
 
 /// 64-bit words in the byte order of this machine, unaligned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Words<'a>(&'a [u8]);
+pub struct UnalignedWords<'a>(&'a [u8]);
 
-impl Words<'_> {
+impl UnalignedWords<'_> {
     /// The words.
     pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
         self.0.as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word))
@@ -227,8 +227,8 @@ impl<'a> Cursor<'a> {
         Some(u64::from_ne_bytes(*head))
     }
 
-    fn words(&mut self, count: u64) -> Option<Words<'a>> {
-        self.bytes(count.checked_mul(8)?).map(Words)
+    fn words(&mut self, count: u64) -> Option<UnalignedWords<'a>> {
+        self.bytes(count.checked_mul(8)?).map(UnalignedWords)
     }
 
     /// A string that ends at a zero byte, or with the record.
@@ -272,7 +272,12 @@ impl Layout {
 
     /// Decodes one record; `None` when its body is shorter than its layout demands.
     #[must_use]
-    pub fn decode<'a>(&self, record_kind: u32, misc: u16, body: &'a [u8]) -> Option<(Origin, Record<'a>)> {
+    pub fn decode<'a>(
+        &self,
+        record_kind: u32,
+        misc: u16,
+        body: &'a [u8],
+    ) -> Option<(RecordOrigin, PerfRecord<'a>)> {
         if record_kind == kind::SAMPLE {
             return self.sample(misc, body);
         }
@@ -283,36 +288,41 @@ impl Layout {
             kind::MMAP2 => mmap2(&mut cursor, self.has_build_ids && misc & MISC_MMAP_BUILD_ID != 0)?,
             kind::COMM => {
                 let (pid, tid) = (cursor.u32()?, cursor.u32()?);
-                Record::Name { pid, tid, name: cursor.string(), is_exec: misc & MISC_COMM_EXEC != 0 }
+                PerfRecord::Name { pid, tid, name: cursor.string(), is_exec: misc & MISC_COMM_EXEC != 0 }
             }
             kind::FORK => {
                 let (pid, parent_pid, tid, parent_tid) =
                     (cursor.u32()?, cursor.u32()?, cursor.u32()?, cursor.u32()?);
                 let time = cursor.u64()?;
-                let origin = Origin { time: if origin.time == 0 { time } else { origin.time }, ..origin };
-                return Some((origin, Record::Fork { child: (pid, tid), parent: (parent_pid, parent_tid) }));
+                let origin =
+                    RecordOrigin { time: if origin.time == 0 { time } else { origin.time }, ..origin };
+                return Some((
+                    origin,
+                    PerfRecord::Fork { child: (pid, tid), parent: (parent_pid, parent_tid) },
+                ));
             }
             kind::EXIT => {
                 let (pid, _, tid, _) = (cursor.u32()?, cursor.u32()?, cursor.u32()?, cursor.u32()?);
                 let time = cursor.u64()?;
-                let origin = Origin { time: if origin.time == 0 { time } else { origin.time }, ..origin };
-                return Some((origin, Record::Exit { pid, tid }));
+                let origin =
+                    RecordOrigin { time: if origin.time == 0 { time } else { origin.time }, ..origin };
+                return Some((origin, PerfRecord::Exit { pid, tid }));
             }
             kind::LOST => {
                 cursor.u64()?;
-                Record::Lost { count: cursor.u64()? }
+                PerfRecord::Lost { count: cursor.u64()? }
             }
-            kind::LOST_SAMPLES => Record::LostSamples { count: cursor.u64()? },
-            kind::SWITCH | kind::SWITCH_CPU_WIDE => Record::Switch(switch(misc)),
-            _ => Record::Other,
+            kind::LOST_SAMPLES => PerfRecord::LostSamples { count: cursor.u64()? },
+            kind::SWITCH | kind::SWITCH_CPU_WIDE => PerfRecord::Switch(switch(misc)),
+            _ => PerfRecord::Other,
         };
         Some((origin, record))
     }
 
     /// The fields that a sample begins with, up to the processor.
-    fn sample_origin(&self, cursor: &mut Cursor<'_>) -> Option<Origin> {
+    fn sample_origin(&self, cursor: &mut Cursor<'_>) -> Option<RecordOrigin> {
         let has = |bit: u64| self.sample_type & bit != 0;
-        let mut origin = Origin::default();
+        let mut origin = RecordOrigin::default();
         if has(sample::IDENTIFIER) {
             origin.id = Some(cursor.u64()?);
         }
@@ -345,11 +355,12 @@ impl Layout {
         Some(origin)
     }
 
-    fn sample<'a>(&self, misc: u16, body: &'a [u8]) -> Option<(Origin, Record<'a>)> {
+    fn sample<'a>(&self, misc: u16, body: &'a [u8]) -> Option<(RecordOrigin, PerfRecord<'a>)> {
         let has = |bit: u64| self.sample_type & bit != 0;
         let mut cursor = Cursor(body);
         let origin = self.sample_origin(&mut cursor)?;
-        let mut sample = Sample { is_kernel: misc & MISC_CPU_MODE == MISC_KERNEL, ..Sample::default() };
+        let mut sample =
+            PerfSample { is_kernel: misc & MISC_CPU_MODE == MISC_KERNEL, ..PerfSample::default() };
         if has(sample::READ) {
             self.skip_read(&mut cursor)?;
         }
@@ -379,7 +390,7 @@ impl Layout {
             let filled = if size == 0 { 0 } else { cursor.u64()? };
             sample.memory = &memory[..usize::try_from(filled).ok()?.min(memory.len())];
         }
-        Some((origin, Record::Sample(sample)))
+        Some((origin, PerfRecord::Sample(sample)))
     }
 
     fn skip_read(&self, cursor: &mut Cursor<'_>) -> Option<()> {
@@ -395,7 +406,7 @@ impl Layout {
         cursor.words(words).map(|_| ())
     }
 
-    fn registers(&self, values: Words<'_>) -> Option<Registers> {
+    fn registers(&self, values: UnalignedWords<'_>) -> Option<Registers> {
         let value = |register: u32| {
             let position = (self.user_registers & ((1 << register) - 1)).count_ones() as usize;
             (self.user_registers & (1 << register) != 0).then(|| values.iter().nth(position)).flatten()
@@ -404,8 +415,8 @@ impl Layout {
     }
 
     /// The fields that end each record that is not a sample.
-    fn trailer(&self, body: &[u8]) -> Option<Origin> {
-        let mut origin = Origin::default();
+    fn trailer(&self, body: &[u8]) -> Option<RecordOrigin> {
+        let mut origin = RecordOrigin::default();
         if !self.identifies_all {
             return Some(origin);
         }
@@ -442,31 +453,31 @@ fn switch(misc: u16) -> SwitchRecord {
     SwitchRecord { is_out: has(MISC_SWITCH_OUT), is_preempted: has(MISC_SWITCH_OUT_PREEMPT) }
 }
 
-fn mmap<'a>(cursor: &mut Cursor<'_>, misc: u16) -> Option<Record<'a>> {
+fn mmap<'a>(cursor: &mut Cursor<'_>, misc: u16) -> Option<PerfRecord<'a>> {
     let (pid, _tid) = (cursor.u32()?, cursor.u32()?);
     let (start, length, file_offset) = (cursor.u64()?, cursor.u64()?, cursor.u64()?);
     if misc & MISC_MMAP_DATA != 0 {
-        return Some(Record::Other);
+        return Some(PerfRecord::Other);
     }
     let end = start.saturating_add(length);
     let path = PathBuf::from(cursor.string());
-    Some(Record::Map { pid, mapping: Mapping { start, end, file_offset, path, build_id: Vec::new() } })
+    Some(PerfRecord::Map { pid, mapping: Mapping { start, end, file_offset, path, build_id: Vec::new() } })
 }
 
-fn mmap2<'a>(cursor: &mut Cursor<'_>, has_build_id: bool) -> Option<Record<'a>> {
+fn mmap2<'a>(cursor: &mut Cursor<'_>, has_build_id: bool) -> Option<PerfRecord<'a>> {
     let (pid, _tid) = (cursor.u32()?, cursor.u32()?);
     let (start, length, file_offset) = (cursor.u64()?, cursor.u64()?, cursor.u64()?);
     let identity = cursor.bytes(24)?;
     let (protection, _flags) = (cursor.u32()?, cursor.u32()?);
     if protection & PROTECTION_EXECUTE == 0 {
-        return Some(Record::Other);
+        return Some(PerfRecord::Other);
     }
     // One byte of length, three of padding, then up to twenty of the build id.
     let build_id =
         if has_build_id { identity[4..4 + usize::from(identity[0]).min(20)].to_vec() } else { Vec::new() };
     let end = start.saturating_add(length);
     let path = PathBuf::from(cursor.string());
-    Some(Record::Map { pid, mapping: Mapping { start, end, file_offset, path, build_id } })
+    Some(PerfRecord::Map { pid, mapping: Mapping { start, end, file_offset, path, build_id } })
 }
 
 #[cfg(test)]
@@ -511,8 +522,8 @@ mod tests {
     fn a_sample_is_taken_apart() {
         let body = sample_body();
         let (origin, record) = LAYOUT.decode(kind::SAMPLE, 1, &body).unwrap();
-        assert_eq!(origin, Origin { pid: 10, tid: 11, time: 99, cpu: Some(1), id: Some(7) });
-        let Record::Sample(sample) = record else { panic!("a sample") };
+        assert_eq!(origin, RecordOrigin { pid: 10, tid: 11, time: 99, cpu: Some(1), id: Some(7) });
+        let PerfRecord::Sample(sample) = record else { panic!("a sample") };
         assert!(sample.is_kernel);
         assert_eq!(sample.split_chain(), (vec![0xffff_ffff_8100_0000], vec![0x40_1000, 0x40_2000]));
         assert_eq!(sample.registers, Some(Registers { ip: 1, sp: 5, bp: 0xb }));
@@ -543,7 +554,7 @@ mod tests {
         body.extend(4_u32.to_ne_bytes());
         body.extend(b"abcd");
         let (_, record) = layout.decode(kind::SAMPLE, 0, &body).unwrap();
-        assert!(matches!(record, Record::Sample(Sample { raw: b"abcd", .. })));
+        assert!(matches!(record, PerfRecord::Sample(PerfSample { raw: b"abcd", .. })));
     }
 
     #[test]
@@ -556,13 +567,13 @@ mod tests {
         body.extend(b"/bin/x\0\0");
         let layout = Layout { identifies_all: false, ..LAYOUT };
         let (_, record) = layout.decode(kind::MMAP2, MISC_MMAP_BUILD_ID, &body).unwrap();
-        let Record::Map { pid: 5, mapping } = record else { panic!("a mapping") };
+        let PerfRecord::Map { pid: 5, mapping } = record else { panic!("a mapping") };
         assert_eq!((mapping.start, mapping.end, mapping.file_offset), (0x1000, 0x3000, 0x3000));
         assert_eq!(mapping.build_id, [0xcc; 20]);
         assert_eq!(mapping.path, PathBuf::from("/bin/x"));
         let layout = Layout { has_build_ids: false, ..layout };
         let (_, record) = layout.decode(kind::MMAP2, MISC_MMAP_BUILD_ID, &body).unwrap();
-        assert!(matches!(record, Record::Map { mapping, .. } if mapping.build_id.is_empty()));
+        assert!(matches!(record, PerfRecord::Map { mapping, .. } if mapping.build_id.is_empty()));
     }
 
     #[test]
@@ -570,7 +581,7 @@ mod tests {
         let mut body = words(&[pair(8, 9)]);
         body.extend(words(&[pair(5, 6), 77, pair(1, 0), 12]));
         let read = |misc| match LAYOUT.decode(kind::SWITCH_CPU_WIDE, misc, &body) {
-            Some((origin, Record::Switch(record))) => (origin.tid, origin.cpu, record),
+            Some((origin, PerfRecord::Switch(record))) => (origin.tid, origin.cpu, record),
             other => panic!("{other:?}"),
         };
         let record = |is_out, is_preempted| SwitchRecord { is_out, is_preempted };
@@ -586,8 +597,8 @@ mod tests {
         body.extend(b"worker\0\0");
         body.extend(words(&[pair(5, 6), 77, pair(1, 0), 12]));
         let (origin, record) = LAYOUT.decode(kind::COMM, 0, &body).unwrap();
-        assert_eq!(origin, Origin { pid: 5, tid: 6, time: 77, cpu: Some(1), id: Some(12) });
-        assert_eq!(record, Record::Name { pid: 5, tid: 6, name: "worker".into(), is_exec: false });
+        assert_eq!(origin, RecordOrigin { pid: 5, tid: 6, time: 77, cpu: Some(1), id: Some(12) });
+        assert_eq!(record, PerfRecord::Name { pid: 5, tid: 6, name: "worker".into(), is_exec: false });
         assert_eq!(LAYOUT.identifier(kind::COMM, &body), Some(12));
     }
 }

@@ -17,13 +17,13 @@ use std::collections::VecDeque;
 use longpole_event::{Blocking, Time};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::raw::{RawEvent, RawKind, RawStack, RawWaker, Task};
+use crate::raw::{KernelTask, RawEvent, RawKind, RawStack, RawWaker};
 
 /// Longest time that is taken for a running one without a clock's samples, nanoseconds.
 const WITHOUT_CLOCK: u64 = 1_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum PresenceState {
     Running(Time),
     Ready(Time),
     Blocked(Time),
@@ -38,7 +38,7 @@ pub struct Presence {
     has_every_switch: bool,
     /// A thread's last switch off its processor is told.
     has_last_switch: bool,
-    states: FxHashMap<u32, State>,
+    states: FxHashMap<u32, PresenceState>,
     /// How long each thread is known to have run since its last sample.
     ran: FxHashMap<u32, u64>,
     /// Threads that are rid of their events, where these do not tell of the last switch.
@@ -140,20 +140,22 @@ impl Presence {
     }
 
     /// The thread does something: it has the processor.
-    fn act(&mut self, task: Task, event: &RawEvent) {
+    fn act(&mut self, task: KernelTask, event: &RawEvent) {
         let is_sample = matches!(event.kind, RawKind::Sample { .. });
         let state = self.states.get(&task.tid).copied();
-        if let Some(State::Running(since)) = state {
+        if let Some(PresenceState::Running(since)) = state {
             if is_sample {
                 self.ran.insert(task.tid, 0);
-                self.states.insert(task.tid, State::Running(since.max(event.time)));
+                self.states.insert(task.tid, PresenceState::Running(since.max(event.time)));
             }
             return;
         }
         let mut time = event.time;
         self.missing += u64::from(state.is_some() && self.has_every_switch);
-        if let (Some(State::Ready(since) | State::Blocked(since)), false) = (state, self.has_every_switch) {
-            let is_woken = matches!(state, Some(State::Ready(_)));
+        if let (Some(PresenceState::Ready(since) | PresenceState::Blocked(since)), false) =
+            (state, self.has_every_switch)
+        {
+            let is_woken = matches!(state, Some(PresenceState::Ready(_)));
             let ran = self.ran.get(&task.tid).copied().unwrap_or(0);
             // All but a sample may come early in the period; then only a wake tells of an earlier beginning.
             let unknown = if is_woken || is_sample { self.period.saturating_sub(ran) } else { 0 };
@@ -163,13 +165,13 @@ impl Presence {
             self.estimated += 1;
         }
         self.insert_switch(task, time, event.cpu);
-        self.set(task.tid, State::Running(if is_sample { event.time } else { time }));
+        self.set(task.tid, PresenceState::Running(if is_sample { event.time } else { time }));
         if is_sample {
             self.ran.insert(task.tid, 0);
         }
     }
 
-    fn insert_switch(&mut self, task: Task, time: Time, cpu: u16) {
+    fn insert_switch(&mut self, task: KernelTask, time: Time, cpu: u16) {
         let kind = RawKind::switch(None, Blocking::Runnable, Some(task));
         let position = self.held.partition_point(|held| held.time <= time);
         self.held.insert(position, RawEvent { time, cpu, kind });
@@ -180,31 +182,31 @@ impl Presence {
         match &event.kind {
             RawKind::Switch { previous, blocking, next, .. } => {
                 if let Some(task) = previous {
-                    if let Some(State::Running(since)) = self.states.get(&task.tid) {
+                    if let Some(PresenceState::Running(since)) = self.states.get(&task.tid) {
                         *self.ran.entry(task.tid).or_default() += event.time.since(*since);
                     }
                     match blocking {
-                        Blocking::Runnable => self.set(task.tid, State::Ready(event.time)),
+                        Blocking::Runnable => self.set(task.tid, PresenceState::Ready(event.time)),
                         Blocking::Dead => self.forget(task.tid),
-                        _ => self.set(task.tid, State::Blocked(event.time)),
+                        _ => self.set(task.tid, PresenceState::Blocked(event.time)),
                     }
                     self.left.insert(event.cpu, event.time);
                 }
                 if let Some(task) = next {
-                    self.set(task.tid, State::Running(event.time));
+                    self.set(task.tid, PresenceState::Running(event.time));
                 }
             }
             RawKind::Wake { wakee, .. }
-                if !matches!(self.states.get(&wakee.tid), Some(State::Running(_))) =>
+                if !matches!(self.states.get(&wakee.tid), Some(PresenceState::Running(_))) =>
             {
-                self.set(wakee.tid, State::Ready(event.time));
+                self.set(wakee.tid, PresenceState::Ready(event.time));
             }
-            RawKind::Fork { child, .. } => self.set(child.tid, State::Ready(event.time)),
+            RawKind::Fork { child, .. } => self.set(child.tid, PresenceState::Ready(event.time)),
             _ => {}
         }
     }
 
-    fn set(&mut self, tid: u32, state: State) {
+    fn set(&mut self, tid: u32, state: PresenceState) {
         self.states.insert(tid, state);
     }
 
@@ -215,7 +217,7 @@ impl Presence {
 }
 
 /// The thread that begins with this.
-fn created(kind: &RawKind) -> Option<Task> {
+fn created(kind: &RawKind) -> Option<KernelTask> {
     match kind {
         RawKind::Fork { child, .. } => Some(*child),
         _ => None,
@@ -223,7 +225,7 @@ fn created(kind: &RawKind) -> Option<Task> {
 }
 
 /// The thread that cannot but have the processor for this to happen.
-fn actor(kind: &RawKind) -> Option<Task> {
+fn actor(kind: &RawKind) -> Option<KernelTask> {
     match kind {
         RawKind::Switch { previous, .. } => *previous,
         RawKind::Wake { waker: RawWaker::Task(task, _), stack: RawStack::Taken(_), .. } => Some(*task),
@@ -237,8 +239,8 @@ fn actor(kind: &RawKind) -> Option<Task> {
 mod tests {
     use super::*;
 
-    fn task(tid: u32) -> Task {
-        Task { pid: 1, tid }
+    fn task(tid: u32) -> KernelTask {
+        KernelTask { pid: 1, tid }
     }
 
     fn event(time: u64, cpu: u16, kind: RawKind) -> RawEvent {
@@ -256,7 +258,7 @@ mod tests {
     }
 
     fn sample(time: u64, cpu: u16, tid: u32) -> RawEvent {
-        event(time, cpu, RawKind::Sample { task: task(tid), kernel: false, stack: RawStack::None })
+        event(time, cpu, RawKind::Sample { task: task(tid), kernel: false, stack: RawStack::None, gap: 0 })
     }
 
     /// Times, processors and threads of the switches that were added.
@@ -336,8 +338,9 @@ mod tests {
             presence.push(event);
         }
         let all: Vec<RawEvent> = std::iter::from_fn(|| presence.pop(true)).collect();
-        let gets =
-            |event: &&RawEvent| matches!(event.kind, RawKind::Switch { next: Some(Task { tid: 7, .. }), .. });
+        let gets = |event: &&RawEvent| {
+            matches!(event.kind, RawKind::Switch { next: Some(KernelTask { tid: 7, .. }), .. })
+        };
         let times: Vec<u64> = all.iter().filter(gets).map(|event| event.time.nanoseconds()).collect();
         assert_eq!(times, [10, 70], "{all:?}");
         assert!(!all.iter().any(|event| matches!(event.kind, RawKind::Wake { .. })));

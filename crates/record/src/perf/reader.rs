@@ -13,17 +13,20 @@ use std::os::fd::{AsRawFd, RawFd};
 use longpole_event::{LossKind, Time};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::conversion::{Conversion, Meaning};
-use super::layout::{Layout, Record, kind};
+use super::conversion::{Conversion, SampleMeaning};
+use super::layout::{Layout, PerfRecord, kind};
 use super::presence::Presence;
-use super::rounds::Rounds;
+use super::rounds::RoundSorter;
+use super::shares::EventShares;
 use super::switches::Switches;
+use super::threads::Threads;
+use crate::process_title::title_of_running;
 use crate::raw::{RawEvent, RawKind};
-use crate::ring::{PerfEvent, Ring};
+use crate::ring::{PerfEvent, PerfRing};
 
 /// A record of a ring, undecoded.
 #[derive(Debug)]
-struct Held {
+struct UndecodedRecord {
     event: usize,
     cpu: u16,
     kind: u32,
@@ -33,53 +36,55 @@ struct Held {
 
 /// Reads the events of one collector.
 #[derive(Debug)]
-pub(crate) struct Reader {
+pub(crate) struct PerfReader {
     /// One of each processor.
-    rings: Vec<(u16, Ring)>,
+    rings: Vec<(u16, PerfRing)>,
     events: Vec<PerfEvent>,
-    /// What the events mean and how they are laid out; by `Held::event`.
-    kinds: Vec<(Meaning, Layout)>,
+    /// What the events mean and how they are laid out; by `UndecodedRecord::event`.
+    kinds: Vec<(SampleMeaning, Layout)>,
     by_id: FxHashMap<u64, usize>,
-    rounds: Rounds<Held>,
+    rounds: RoundSorter<UndecodedRecord>,
     pub(crate) conversion: Conversion,
     presence: Presence,
     /// The rings hold records of tasks that are not recorded too.
     is_machine_wide: bool,
     /// Threads created in this round and the one before: recorded or not is not decided yet.
     born: [FxHashSet<u32>; 2],
-    fresh: Vec<(u64, Held)>,
+    fresh: Vec<(u64, UndecodedRecord)>,
     /// Records that could not be read since the last drain.
     unreadable: u64,
+    shares: EventShares,
     is_stopped: bool,
 }
 
-impl Reader {
+impl PerfReader {
     /// A reader without events, of these kinds.
     pub(crate) fn new(
-        kinds: Vec<(Meaning, Layout)>,
+        kinds: Vec<(SampleMeaning, Layout)>,
         conversion: Conversion,
         presence: Presence,
         is_machine_wide: bool,
-    ) -> Reader {
-        Reader {
+    ) -> PerfReader {
+        PerfReader {
             rings: Vec::new(),
             events: Vec::new(),
             kinds,
             by_id: FxHashMap::default(),
-            rounds: Rounds::default(),
+            rounds: RoundSorter::default(),
             conversion,
             presence,
             is_machine_wide,
             born: Default::default(),
             fresh: Vec::new(),
             unreadable: 0,
+            shares: EventShares::default(),
             is_stopped: false,
         }
     }
 
     /// Adds the ring of a processor with its event, which is of the first kind; `has_build_ids` tells whether its
     /// mappings carry them.
-    pub(crate) fn add_ring(&mut self, cpu: u16, ring: Ring, has_build_ids: bool) -> io::Result<()> {
+    pub(crate) fn add_ring(&mut self, cpu: u16, ring: PerfRing, has_build_ids: bool) -> io::Result<()> {
         self.kinds[0].1.has_build_ids &= has_build_ids;
         self.by_id.insert(ring.event().id()?, 0);
         self.rings.push((cpu, ring));
@@ -145,10 +150,18 @@ impl Reader {
             for event in self.conversion.take() {
                 self.presence.push(with_path(event));
             }
-            into.extend(std::iter::from_fn(|| self.presence.pop(true)));
+            let told = std::iter::from_fn(|| self.presence.pop(true));
+            // What the kernel had no room for it counts in records; see below.
+            let told = told.filter(|event| {
+                !matches!(event.kind, RawKind::Lost { kind: LossKind::Events | LossKind::Samples, .. })
+            });
+            let first = into.len();
+            into.extend(told);
+            let (shares, threads) = (&mut self.shares, &self.conversion.threads);
+            into[first..].iter().for_each(|event| shares.tell(events_of(&event.kind, threads)));
         }
-        // What the kernel had no room for is told by records of its own.
-        let mut count = std::mem::take(&mut self.unreadable) + std::mem::take(&mut self.conversion.damaged);
+        let mut count = self.shares.take();
+        count += std::mem::take(&mut self.unreadable) + std::mem::take(&mut self.conversion.damaged);
         count += std::mem::take(&mut self.presence.missing);
         if let Some(switches) = self.conversion.switches.as_mut().filter(|_| self.is_machine_wide) {
             count += std::mem::take(&mut switches.untold);
@@ -166,33 +179,61 @@ impl Reader {
 
     /// Takes everything out of the rings, keeping what may concern recorded threads.
     fn read_rings(&mut self) {
-        let Reader { rings, kinds, by_id, born, fresh, unreadable, .. } = self;
+        let PerfReader { rings, kinds, by_id, born, fresh, unreadable, .. } = self;
         for (cpu, ring) in rings {
             ring.read(|record| {
                 let event = kinds[0].1.identifier(record.kind, record.body).and_then(|id| by_id.get(&id));
                 let event = event.copied().unwrap_or(0);
                 match kinds[event].1.decode(record.kind, record.misc, record.body) {
                     Some((origin, decoded)) => {
-                        if let Record::Fork { child, .. } = decoded {
+                        if let PerfRecord::Fork { child, .. } = decoded {
                             born[0].insert(child.1);
                         }
                         let body = record.body.into();
                         let (kind, misc) = (record.kind, record.misc);
-                        fresh.push((origin.time, Held { event, cpu: *cpu, kind, misc, body }));
+                        fresh.push((origin.time, UndecodedRecord { event, cpu: *cpu, kind, misc, body }));
                     }
                     None => *unreadable += 1,
                 }
             });
         }
+        let (mut records, mut own, mut lost) = (0, 0, 0);
         for (time, held) in std::mem::take(&mut self.fresh) {
+            if let Some(count) = self.lost_by(&held) {
+                lost += count;
+            } else {
+                records += 1;
+                own += u64::from(!self.is_machine_wide || self.is_about_recorded(&held));
+            }
             if !self.is_machine_wide || self.may_concern(&held) {
                 self.rounds.push(time, held);
             }
         }
+        self.shares.end_round(records, own, lost);
+    }
+
+    /// Records that found no room, if this one says how many.
+    fn lost_by(&self, held: &UndecodedRecord) -> Option<u64> {
+        if !matches!(held.kind, kind::LOST | kind::LOST_SAMPLES) {
+            return None;
+        }
+        match self.kinds[held.event].1.decode(held.kind, held.misc, &held.body)? {
+            (_, PerfRecord::Lost { count } | PerfRecord::LostSamples { count }) => Some(count),
+            _ => None,
+        }
+    }
+
+    /// Whether a record of a machine-wide ring is about a recorded thread.
+    fn is_about_recorded(&self, held: &UndecodedRecord) -> bool {
+        if matches!(held.kind, kind::SAMPLE | kind::SWITCH_CPU_WIDE) {
+            return self.may_concern(held);
+        }
+        let decoded = self.kinds[held.event].1.decode(held.kind, held.misc, &held.body);
+        decoded.is_some_and(|(origin, _)| self.conversion.threads.recorded(origin.tid).is_some())
     }
 
     /// Whether a sample or switch is about a thread that is recorded, or was created so recently that it may be.
-    fn may_concern(&self, held: &Held) -> bool {
+    fn may_concern(&self, held: &UndecodedRecord) -> bool {
         if !matches!(held.kind, kind::SAMPLE | kind::SWITCH_CPU_WIDE) {
             return true;
         }
@@ -205,26 +246,39 @@ impl Reader {
                 || self.born.iter().any(|born| born.contains(&tid))
         };
         match (meaning, record) {
-            (Meaning::Wake(waking), Record::Sample(sample)) => {
+            (SampleMeaning::Wake(waking), PerfRecord::Sample(sample)) => {
                 waking.read(sample.raw).is_none_or(|wake| may(wake.wakee))
             }
-            (Meaning::Switch(switching), Record::Sample(sample)) => {
+            (SampleMeaning::Switch(switching), PerfRecord::Sample(sample)) => {
                 switching.read(sample.raw).is_none_or(|switch| may(switch.previous))
             }
             // The switch from a task that has been reaped has no thread id.
-            (_, Record::Switch(_)) => may(origin.tid) || origin.tid == u32::MAX,
+            (_, PerfRecord::Switch(_)) => may(origin.tid) || origin.tid == u32::MAX,
             _ => may(origin.tid),
         }
     }
 }
 
-/// The kernel tells only the name of an executed program; while it runs, its path can be looked up.
+/// Events of the log that come of this one.
+fn events_of(kind: &RawKind, threads: &Threads) -> u64 {
+    match kind {
+        RawKind::Switch { previous, next, .. } => {
+            let tasks = previous.iter().chain(next);
+            tasks.filter(|task| threads.recorded(task.tid).is_some()).count() as u64
+        }
+        RawKind::Wake { .. } | RawKind::Sample { .. } | RawKind::Fork { .. } | RawKind::Exec { .. } => 1,
+        _ => 0,
+    }
+}
+
+/// The kernel tells only the name of an executed program; while it runs, its path and its arguments can be looked up.
 fn with_path(mut event: RawEvent) -> RawEvent {
-    if let RawKind::Exec { task, program } = &mut event.kind
+    if let RawKind::Exec { task, program, title } = &mut event.kind
         && let Ok(path) = std::fs::read_link(format!("/proc/{}/exe", task.pid))
         && is_named(&path, program)
     {
         *program = path.to_string_lossy().into_owned();
+        *title = title_of_running(task.pid, program);
     }
     event
 }

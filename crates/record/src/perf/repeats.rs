@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use longpole_symbols::Registers;
 use rustc_hash::FxHashSet;
 
-use super::layout::Sample;
+use super::layout::PerfSample;
 
 /// The stacks that were handed over lately. The assembler remembers more of them than this.
 #[derive(Debug, Default)]
@@ -38,7 +38,7 @@ impl Repeats {
 }
 
 /// Names a stack by all that unwinding depends on: of the memory only words that can be addresses.
-pub(super) fn key(pid: u32, sample: &Sample<'_>) -> u64 {
+pub(super) fn key(pid: u32, sample: &PerfSample<'_>) -> u64 {
     const LOWEST_ADDRESS: u64 = 0x1_0000;
     const HIGHEST_ADDRESS: u64 = 1 << 47;
     let mut hasher = DefaultHasher::new();

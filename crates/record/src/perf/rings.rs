@@ -4,7 +4,7 @@ use std::io;
 
 use perf_event_open_sys::bindings::perf_event_attr;
 
-use crate::ring::{PerfEvent, Ring};
+use crate::ring::{PerfEvent, PerfRing};
 
 const PAGE_BYTES: usize = 4096;
 
@@ -21,14 +21,14 @@ pub(crate) struct Sizes {
 #[derive(Debug)]
 pub(crate) struct Rings {
     /// In the order of the processors, and whether the mappings in each carry build ids.
-    pub(crate) rings: Vec<(Ring, bool)>,
+    pub(crate) rings: Vec<(PerfRing, bool)>,
     /// The size.
     pub(crate) bytes: usize,
 }
 
 /// Why there are no rings.
 #[derive(Debug)]
-pub(crate) enum Refusal {
+pub(crate) enum RingRefusal {
     /// An event was not opened.
     Event(io::Error),
     /// What this user may lock of the memory is in use.
@@ -55,29 +55,30 @@ pub(crate) fn open_event(
 /// events for rings of a size, with build ids and without. They are not started.
 ///
 /// # Errors
-/// [`Refusal`].
+/// [`RingRefusal`].
 pub(crate) fn open_rings(
     pid: i32,
     cpus: &[u16],
     sizes: Sizes,
     attribute: impl Fn(usize, bool) -> perf_event_attr,
-) -> Result<Rings, Refusal> {
+) -> Result<Rings, RingRefusal> {
     let mut bytes = sizes.largest;
     loop {
         let open = |&cpu: &u16| {
             let event = open_event(pid, cpu, |build_ids| attribute(bytes, build_ids));
-            let (event, has_build_ids) = event.map_err(Refusal::Event)?;
-            let ring = Ring::map(event, bytes / PAGE_BYTES).map_err(|error| match error.raw_os_error() {
-                Some(libc::EPERM) => Refusal::Memory(error),
-                _ => Refusal::Ring(error),
-            })?;
+            let (event, has_build_ids) = event.map_err(RingRefusal::Event)?;
+            let ring =
+                PerfRing::map(event, bytes / PAGE_BYTES).map_err(|error| match error.raw_os_error() {
+                    Some(libc::EPERM) => RingRefusal::Memory(error),
+                    _ => RingRefusal::Ring(error),
+                })?;
             Ok((ring, has_build_ids))
         };
         match cpus.iter().map(open).collect() {
             Ok(rings) => return Ok(Rings { rings, bytes }),
             // What this user may lock is too little, or other recordings have some of it: smaller rings lose more when
             // the recorder is late, and say so.
-            Err(Refusal::Memory(_)) if bytes > sizes.smallest => bytes /= 2,
+            Err(RingRefusal::Memory(_)) if bytes > sizes.smallest => bytes /= 2,
             Err(refusal) => return Err(refusal),
         }
     }

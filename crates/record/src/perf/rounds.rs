@@ -13,52 +13,52 @@ use std::collections::BinaryHeap;
 
 /// Holds back what may yet be preceded.
 #[derive(Debug)]
-pub struct Rounds<T> {
-    heap: BinaryHeap<Reverse<Entry<T>>>,
+pub struct RoundSorter<T> {
+    heap: BinaryHeap<Reverse<HeldBackEntry<T>>>,
     sequence: u64,
     reached: u64,
     ready_to: u64,
 }
 
 #[derive(Debug)]
-struct Entry<T> {
+struct HeldBackEntry<T> {
     time: u64,
     sequence: u64,
     value: T,
 }
 
-impl<T> PartialEq for Entry<T> {
+impl<T> PartialEq for HeldBackEntry<T> {
     fn eq(&self, other: &Self) -> bool {
         (self.time, self.sequence) == (other.time, other.sequence)
     }
 }
 
-impl<T> Eq for Entry<T> {}
+impl<T> Eq for HeldBackEntry<T> {}
 
-impl<T> PartialOrd for Entry<T> {
+impl<T> PartialOrd for HeldBackEntry<T> {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<T> Ord for Entry<T> {
+impl<T> Ord for HeldBackEntry<T> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         (self.time, self.sequence).cmp(&(other.time, other.sequence))
     }
 }
 
-impl<T> Default for Rounds<T> {
+impl<T> Default for RoundSorter<T> {
     fn default() -> Self {
-        Rounds { heap: BinaryHeap::new(), sequence: 0, reached: 0, ready_to: 0 }
+        RoundSorter { heap: BinaryHeap::new(), sequence: 0, reached: 0, ready_to: 0 }
     }
 }
 
-impl<T> Rounds<T> {
+impl<T> RoundSorter<T> {
     /// Adds a record; those of equal time keep their order.
     pub fn push(&mut self, time: u64, value: T) {
         self.reached = self.reached.max(time);
         self.sequence += 1;
-        self.heap.push(Reverse(Entry { time, sequence: self.sequence, value }));
+        self.heap.push(Reverse(HeldBackEntry { time, sequence: self.sequence, value }));
     }
 
     /// Ends a round; returns the time up to which [`pop`](Self::pop) gives records.
@@ -79,13 +79,13 @@ impl<T> Rounds<T> {
 mod tests {
     use super::*;
 
-    fn drain(rounds: &mut Rounds<char>, limit: u64) -> String {
+    fn drain(rounds: &mut RoundSorter<char>, limit: u64) -> String {
         std::iter::from_fn(|| rounds.pop(limit)).map(|(_, value)| value).collect()
     }
 
     #[test]
     fn a_round_goes_out_when_the_next_one_has_ended() {
-        let mut rounds = Rounds::default();
+        let mut rounds = RoundSorter::default();
         for (time, value) in [(1, 'a'), (3, 'c'), (2, 'b'), (4, 'e')] {
             rounds.push(time, value);
         }

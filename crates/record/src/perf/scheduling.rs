@@ -2,7 +2,7 @@
 
 use longpole_event::Blocking;
 
-use super::format::{Field, Format};
+use super::format::{Field, TracepointFormat};
 
 /// Bits of `common_flags`: where in the kernel the tracepoint was hit.
 const FLAG_HARD_INTERRUPT: u64 = 0x08;
@@ -35,7 +35,7 @@ pub struct Switch {
 impl Switching {
     /// `None` where the format lacks a field.
     #[must_use]
-    pub fn new(format: &Format) -> Option<Self> {
+    pub fn new(format: &TracepointFormat) -> Option<Self> {
         let flag = |letter: &str, usual: u64| format.flag(letter).unwrap_or(usual);
         Some(Switching {
             previous: format.field("prev_pid")?,
@@ -78,7 +78,7 @@ pub struct Waking {
 
 /// Where the kernel was when it woke a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Context {
+pub enum WakeContext {
     /// In the current thread's own system call or exception.
     Task,
     /// In a soft interrupt that ran on the current thread's time.
@@ -89,32 +89,32 @@ pub enum Context {
 
 /// One `sched:sched_waking`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wake {
+pub struct SchedWaking {
     /// Thread that can run again.
     pub wakee: u32,
     /// Where it was woken.
-    pub context: Context,
+    pub context: WakeContext,
 }
 
 impl Waking {
     /// `None` where the format lacks a field.
     #[must_use]
-    pub fn new(format: &Format) -> Option<Self> {
+    pub fn new(format: &TracepointFormat) -> Option<Self> {
         Some(Waking { wakee: format.field("pid")?, flags: format.field("common_flags") })
     }
 
     /// `None` where the tracepoint's bytes end early.
     #[must_use]
-    pub fn read(&self, raw: &[u8]) -> Option<Wake> {
+    pub fn read(&self, raw: &[u8]) -> Option<SchedWaking> {
         let flags = self.flags.and_then(|field| field.value(raw)).unwrap_or(0);
         let context = if flags & (FLAG_HARD_INTERRUPT | FLAG_NON_MASKABLE) != 0 {
-            Context::Interrupt
+            WakeContext::Interrupt
         } else if flags & FLAG_SOFT_INTERRUPT != 0 {
-            Context::SoftInterrupt
+            WakeContext::SoftInterrupt
         } else {
-            Context::Task
+            WakeContext::Task
         };
-        Some(Wake { wakee: tid(self.wakee, raw)?, context })
+        Some(SchedWaking { wakee: tid(self.wakee, raw)?, context })
     }
 }
 
@@ -127,7 +127,7 @@ pub struct Creating {
 impl Creating {
     /// `None` where the format lacks a field.
     #[must_use]
-    pub fn new(format: &Format) -> Option<Self> {
+    pub fn new(format: &TracepointFormat) -> Option<Self> {
         Some(Creating { child: format.field("child_pid")? })
     }
 
@@ -151,7 +151,7 @@ mod tests {
             \tfield:pid_t prev_pid;\toffset:0;\tsize:4;\tsigned:1;\n\
             \tfield:long prev_state;\toffset:8;\tsize:8;\tsigned:1;\n\
             \tfield:pid_t next_pid;\toffset:4;\tsize:4;\tsigned:1;\n";
-        Switching::new(&Format::parse(text).unwrap()).unwrap()
+        Switching::new(&TracepointFormat::parse(text).unwrap()).unwrap()
     }
 
     fn raw(state: u64) -> Vec<u8> {
@@ -188,11 +188,11 @@ mod tests {
         let text = "name: sched_waking\nID: 2\n\
             \tfield:unsigned char common_flags;\toffset:0;\tsize:1;\tsigned:0;\n\
             \tfield:pid_t pid;\toffset:4;\tsize:4;\tsigned:1;\n";
-        let waking = Waking::new(&Format::parse(text).unwrap()).unwrap();
+        let waking = Waking::new(&TracepointFormat::parse(text).unwrap()).unwrap();
         let context = |flags| waking.read(&[flags, 0, 0, 0, 5, 0, 0, 0]).unwrap().context;
-        assert_eq!(context(0x01), Context::Task);
-        assert_eq!(context(0x11), Context::SoftInterrupt);
-        assert_eq!(context(0x19), Context::Interrupt);
-        assert_eq!(context(0x40), Context::Interrupt);
+        assert_eq!(context(0x01), WakeContext::Task);
+        assert_eq!(context(0x11), WakeContext::SoftInterrupt);
+        assert_eq!(context(0x19), WakeContext::Interrupt);
+        assert_eq!(context(0x40), WakeContext::Interrupt);
     }
 }

@@ -35,7 +35,7 @@ pub struct SwitchRecord {
 
 /// What a switch record tells that no tracepoint told.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum RecordedSwitch {
     /// Nothing.
     Nothing,
     /// The thread left its processor.
@@ -126,14 +126,14 @@ impl Switches {
         cpu: Option<u16>,
         tid: u32,
         is_recorded: impl Fn(u32) -> bool,
-    ) -> Told {
+    ) -> RecordedSwitch {
         if !record.is_out {
-            return if is_recorded(tid) { self.enter(cpu, tid) } else { Told::Nothing };
+            return if is_recorded(tid) { self.enter(cpu, tid) } else { RecordedSwitch::Nothing };
         }
         let last = self.clear(cpu);
         let tid = if tid == REAPED { last.map_or(REAPED, |(tid, _)| tid) } else { tid };
         if self.announced.remove(&tid) || !is_recorded(tid) {
-            return Told::Nothing;
+            return RecordedSwitch::Nothing;
         }
         let blocking = match record.is_preempted {
             true => Blocking::Runnable,
@@ -147,10 +147,10 @@ impl Switches {
             self.has_mute |= last.is_some_and(|(_, losses)| losses == self.losses);
         }
         self.leave(tid, blocking);
-        Told::Out(tid, blocking)
+        RecordedSwitch::Out(tid, blocking)
     }
 
-    fn enter(&mut self, cpu: Option<u16>, tid: u32) -> Told {
+    fn enter(&mut self, cpu: Option<u16>, tid: u32) -> RecordedSwitch {
         if let Some(cpu) = cpu {
             self.running.insert(cpu, (tid, self.losses));
         }
@@ -162,7 +162,7 @@ impl Switches {
             true => RawWaker::Interrupt,
             false => RawWaker::Unknown,
         });
-        Told::In(tid, waker)
+        RecordedSwitch::In(tid, waker)
     }
 
     fn leave(&mut self, tid: u32, blocking: Blocking) {
@@ -195,7 +195,7 @@ mod tests {
     const IN: SwitchRecord = SwitchRecord { is_out: false, is_preempted: false };
     const PREEMPTED: SwitchRecord = SwitchRecord { is_preempted: true, ..OUT };
 
-    fn take(switches: &mut Switches, record: SwitchRecord, tid: u32) -> Told {
+    fn take(switches: &mut Switches, record: SwitchRecord, tid: u32) -> RecordedSwitch {
         switches.take(record, Some(0), tid, |tid| tid < 100)
     }
 
@@ -203,29 +203,29 @@ mod tests {
     fn a_switch_that_its_tracepoint_told_is_not_told_again() {
         let mut switches = Switches::new(true);
         switches.announce(Some(0), 7, Blocking::Uninterruptible);
-        assert_eq!(take(&mut switches, OUT, 7), Told::Nothing);
+        assert_eq!(take(&mut switches, OUT, 7), RecordedSwitch::Nothing);
         switches.wake(7);
-        assert_eq!(take(&mut switches, IN, 7), Told::In(7, None));
+        assert_eq!(take(&mut switches, IN, 7), RecordedSwitch::In(7, None));
         assert_eq!((switches.untold, switches.unseen_wakes), (0, 0));
     }
 
     #[test]
     fn a_preempted_thread_leaves_runnable_and_nothing_is_missing() {
         let mut switches = Switches::new(true);
-        assert_eq!(take(&mut switches, PREEMPTED, 7), Told::Out(7, Blocking::Runnable));
-        assert_eq!(take(&mut switches, IN, 7), Told::In(7, None));
+        assert_eq!(take(&mut switches, PREEMPTED, 7), RecordedSwitch::Out(7, Blocking::Runnable));
+        assert_eq!(take(&mut switches, IN, 7), RecordedSwitch::In(7, None));
         assert_eq!((switches.untold, switches.unseen_wakes), (0, 0));
     }
 
     #[test]
     fn a_wait_without_a_tracepoint_is_told_and_counted() {
         let mut switches = Switches::new(true);
-        assert_eq!(take(&mut switches, OUT, 7), Told::Out(7, Blocking::Interruptible));
+        assert_eq!(take(&mut switches, OUT, 7), RecordedSwitch::Out(7, Blocking::Interruptible));
         assert_eq!(switches.untold, 1);
     }
 
     /// The waker of a thread that waited while this happened.
-    fn waker_after(happened: impl FnOnce(&mut Switches)) -> Told {
+    fn waker_after(happened: impl FnOnce(&mut Switches)) -> RecordedSwitch {
         let mut switches = Switches::new(true);
         switches.announce(Some(0), 7, Blocking::Interruptible);
         take(&mut switches, OUT, 7);
@@ -237,12 +237,12 @@ mod tests {
 
     #[test]
     fn an_undelivered_wake_was_an_interrupt_s() {
-        assert_eq!(waker_after(|_| ()), Told::In(7, Some(RawWaker::Interrupt)));
+        assert_eq!(waker_after(|_| ()), RecordedSwitch::In(7, Some(RawWaker::Interrupt)));
     }
 
     #[test]
     fn it_may_be_anybody_s_where_records_or_a_thread_s_tracepoints_are_missing() {
-        let unknown = Told::In(7, Some(RawWaker::Unknown));
+        let unknown = RecordedSwitch::In(7, Some(RawWaker::Unknown));
         assert_eq!(waker_after(Switches::lose), unknown);
         let is_untold = |switches: &mut Switches| {
             take(switches, IN, 8);
@@ -260,7 +260,7 @@ mod tests {
         assert_eq!(switches.untold, 1);
         switches.announce(Some(0), 7, Blocking::Interruptible);
         take(&mut switches, OUT, 7);
-        assert_eq!(take(&mut switches, IN, 7), Told::In(7, Some(RawWaker::Interrupt)));
+        assert_eq!(take(&mut switches, IN, 7), RecordedSwitch::In(7, Some(RawWaker::Interrupt)));
     }
 
     #[test]
@@ -268,7 +268,7 @@ mod tests {
         let mut switches = Switches::new(false);
         switches.announce(Some(0), 7, Blocking::Interruptible);
         take(&mut switches, OUT, 7);
-        assert_eq!(take(&mut switches, IN, 7), Told::In(7, None));
+        assert_eq!(take(&mut switches, IN, 7), RecordedSwitch::In(7, None));
         assert_eq!(switches.unseen_wakes, 0);
     }
 
@@ -277,19 +277,19 @@ mod tests {
         let mut switches = Switches::new(true);
         take(&mut switches, IN, 7);
         switches.end(7);
-        assert_eq!(take(&mut switches, OUT, REAPED), Told::Out(7, Blocking::Dead));
+        assert_eq!(take(&mut switches, OUT, REAPED), RecordedSwitch::Out(7, Blocking::Dead));
         // With its tracepoint there is nothing left to tell.
         take(&mut switches, IN, 8);
         switches.end(8);
         switches.announce(Some(0), 8, Blocking::Dead);
-        assert_eq!(take(&mut switches, OUT, REAPED), Told::Nothing);
+        assert_eq!(take(&mut switches, OUT, REAPED), RecordedSwitch::Nothing);
     }
 
     #[test]
     fn other_threads_are_of_no_interest() {
         let mut switches = Switches::new(true);
-        assert_eq!(take(&mut switches, IN, 200), Told::Nothing);
-        assert_eq!(take(&mut switches, OUT, 200), Told::Nothing);
+        assert_eq!(take(&mut switches, IN, 200), RecordedSwitch::Nothing);
+        assert_eq!(take(&mut switches, OUT, 200), RecordedSwitch::Nothing);
         assert_eq!((switches.untold, switches.unseen_wakes), (0, 0));
     }
 }

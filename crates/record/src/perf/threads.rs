@@ -2,7 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::raw::Task;
+use crate::raw::KernelTask;
 
 /// The thread that makes all kernel threads.
 const KERNEL_THREAD_MAKER: u32 = 2;
@@ -23,7 +23,7 @@ pub enum Scope {
 }
 
 #[derive(Clone, Debug)]
-struct Thread {
+struct PerfThread {
     pid: u32,
     name: String,
     cpu: u16,
@@ -37,7 +37,7 @@ struct Thread {
 #[derive(Clone, Debug)]
 pub struct Threads {
     scope: Scope,
-    threads: FxHashMap<u32, Thread>,
+    threads: FxHashMap<u32, PerfThread>,
     /// Whether a process is recorded, by pid; a process outlives its first thread.
     processes: FxHashMap<u32, bool>,
     /// Children of `perf` that had not executed a program when the recording began.
@@ -63,7 +63,7 @@ impl Threads {
     }
 
     /// Records a thread from now on.
-    pub fn track(&mut self, task: Task) {
+    pub fn track(&mut self, task: KernelTask) {
         let thread = self.enter(task);
         (thread.is_recorded, thread.is_root) = (true, true);
         self.processes.insert(task.pid, true);
@@ -71,9 +71,9 @@ impl Threads {
 
     /// The thread, if it is recorded.
     #[must_use]
-    pub fn recorded(&self, tid: u32) -> Option<Task> {
+    pub fn recorded(&self, tid: u32) -> Option<KernelTask> {
         let thread = self.threads.get(&tid).filter(|thread| thread.is_recorded)?;
-        Some(Task { pid: thread.pid, tid })
+        Some(KernelTask { pid: thread.pid, tid })
     }
 
     /// Whether the process is recorded.
@@ -84,8 +84,8 @@ impl Threads {
 
     /// The thread's process, where it is known.
     #[must_use]
-    pub fn task(&self, tid: u32) -> Task {
-        Task { pid: self.threads.get(&tid).map_or(0, |thread| thread.pid), tid }
+    pub fn task(&self, tid: u32) -> KernelTask {
+        KernelTask { pid: self.threads.get(&tid).map_or(0, |thread| thread.pid), tid }
     }
 
     /// The thread's name; empty where it is not known.
@@ -101,7 +101,7 @@ impl Threads {
     }
 
     /// Notes that a thread did something.
-    pub fn see(&mut self, task: Task, cpu: Option<u16>) {
+    pub fn see(&mut self, task: KernelTask, cpu: Option<u16>) {
         // Idle has thread id 0, and one that has just ended has none.
         if task.tid == 0 || task.tid == u32::MAX {
             return;
@@ -120,7 +120,7 @@ impl Threads {
     }
 
     /// A thread was created. Returns whether it is recorded, by its creator's being so.
-    pub fn fork(&mut self, parent: Task, child: Task) -> bool {
+    pub fn fork(&mut self, parent: KernelTask, child: KernelTask) -> bool {
         if let Some(root) = self.threads.get_mut(&child.tid).filter(|thread| thread.is_root) {
             // The record of its creation was still to be read when it was tracked.
             root.is_root = false;
@@ -134,8 +134,10 @@ impl Threads {
             Scope::Tree { .. } => self.recorded(parent.tid).is_some() || self.is_recorded_process(parent.pid),
         };
         let cpu = self.cpu(parent.tid);
-        self.threads
-            .insert(child.tid, Thread { pid: child.pid, name, cpu, is_recorded, is_kernel, is_root: false });
+        self.threads.insert(
+            child.tid,
+            PerfThread { pid: child.pid, name, cpu, is_recorded, is_kernel, is_root: false },
+        );
         if child.pid == child.tid || !self.processes.contains_key(&child.pid) {
             self.processes.insert(child.pid, is_recorded);
         }
@@ -143,7 +145,7 @@ impl Threads {
     }
 
     /// A thread had this name when the recording began. Returns whether it is recorded.
-    pub fn rename_initially(&mut self, task: Task, name: &str) -> bool {
+    pub fn rename_initially(&mut self, task: KernelTask, name: &str) -> bool {
         if name == PERF_CHILD {
             self.waiting.insert(task.tid);
         }
@@ -151,7 +153,7 @@ impl Threads {
     }
 
     /// A thread got a name, maybe by executing another program. Returns whether the thread is recorded.
-    pub fn rename(&mut self, task: Task, name: &str, is_exec: bool) -> bool {
+    pub fn rename(&mut self, task: KernelTask, name: &str, is_exec: bool) -> bool {
         // Another run of the same program may be under way: the one that was recorded is executed by perf's child.
         let before = self.name(task.tid);
         let is_child = self.waiting.is_empty() || self.waiting.contains(&task.tid);
@@ -181,7 +183,7 @@ impl Threads {
     }
 
     /// The entry of a thread; a new one begins without a name.
-    fn enter(&mut self, task: Task) -> &mut Thread {
+    fn enter(&mut self, task: KernelTask) -> &mut PerfThread {
         let is_recorded = match self.scope {
             Scope::Everything => true,
             Scope::Machine => task.pid != 0 && self.processes.get(&task.pid).copied().unwrap_or(true),
@@ -190,7 +192,7 @@ impl Threads {
         if task.pid != 0 {
             self.processes.entry(task.pid).or_insert(is_recorded);
         }
-        let thread = self.threads.entry(task.tid).or_insert_with(|| Thread {
+        let thread = self.threads.entry(task.tid).or_insert_with(|| PerfThread {
             pid: task.pid,
             name: String::new(),
             cpu: 0,
@@ -216,8 +218,8 @@ pub(super) fn is_perf(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn task(pid: u32, tid: u32) -> Task {
-        Task { pid, tid }
+    fn task(pid: u32, tid: u32) -> KernelTask {
+        KernelTask { pid, tid }
     }
 
     #[test]

@@ -5,19 +5,19 @@ use std::path::Path;
 use longpole_event::{
     Blocking, Decoder, Event, EventKind, FrameId, MachineId, Record, StackId, ThreadId, Waker,
 };
-use longpole_recording::{Folder, LogName, Manifest, Tables};
+use longpole_recording::{DefinitionTables, LogName, Manifest, RecordingFolder};
 
 /// A recording in memory.
 pub struct Recorded {
     pub manifest: Manifest,
     pub events: Vec<Event>,
-    pub tables: Tables,
-    symbols: Tables,
+    pub tables: DefinitionTables,
+    symbols: DefinitionTables,
 }
 
 impl Recorded {
     pub fn open(path: &Path) -> Recorded {
-        let (folder, manifest) = Folder::open(path).expect("a recording");
+        let (folder, manifest) = RecordingFolder::open(path).expect("a recording");
         let (tables, events) = read(&folder, LogName::Events);
         let (symbols, _) = read(&folder, LogName::Symbols);
         Recorded { manifest, events, tables, symbols }
@@ -129,8 +129,8 @@ impl Recorded {
     }
 }
 
-fn read(folder: &Folder, log: LogName) -> (Tables, Vec<Event>) {
-    let (mut tables, mut events) = (Tables::default(), Vec::new());
+fn read(folder: &RecordingFolder, log: LogName) -> (DefinitionTables, Vec<Event>) {
+    let (mut tables, mut events) = (DefinitionTables::default(), Vec::new());
     let mut reader = folder.open_log(MachineId(0), log).expect("a readable log").expect("a log");
     while let Some(chunk) = reader.next_chunk().expect("a readable chunk") {
         for record in Decoder::new(chunk.bytes) {

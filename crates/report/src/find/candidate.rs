@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use longpole_event::{ProcessId, ThreadId};
 use longpole_trace::{ObjectId, ProcedureId};
 
-use super::{Found, Kind, Names};
+use super::{FoundNodes, NameKind, RecordingNames};
 use crate::name;
 
 /// Something that has a name.
-pub(super) struct Candidate {
+pub(super) struct NameCandidate {
     /// Its name.
     pub name: String,
     /// Other names, which count only as they stand.
@@ -21,19 +21,19 @@ pub(super) struct Candidate {
     /// A procedure of the program's own module.
     pub is_own: bool,
     /// What it is.
-    pub found: Found,
+    pub found: FoundNodes,
 }
 
 /// Everything of these kinds, kind after kind.
-pub(super) fn candidates(names: &Names<'_>, kinds: &[Kind]) -> Vec<Candidate> {
-    let of = |kind: &Kind| match kind {
-        Kind::Procedure => procedures(names),
-        Kind::Region => regions(names),
-        Kind::Line => lines(names),
-        Kind::File => files(names),
-        Kind::Object => objects(names),
-        Kind::Thread => threads(names),
-        Kind::Process => processes(names),
+pub(super) fn candidates(names: &RecordingNames<'_>, kinds: &[NameKind]) -> Vec<NameCandidate> {
+    let of = |kind: &NameKind| match kind {
+        NameKind::Procedure => procedures(names),
+        NameKind::Region => regions(names),
+        NameKind::Line => lines(names),
+        NameKind::File => files(names),
+        NameKind::Object => objects(names),
+        NameKind::Thread => threads(names),
+        NameKind::Process => processes(names),
     };
     kinds.iter().flat_map(of).collect()
 }
@@ -42,7 +42,7 @@ fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-fn procedures(names: &Names<'_>) -> Vec<Candidate> {
+fn procedures(names: &RecordingNames<'_>) -> Vec<NameCandidate> {
     let main_module = name::program_file(names.program);
     let all = names.paths.procedures();
     let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
@@ -64,28 +64,30 @@ fn procedures(names: &Names<'_>) -> Vec<Candidate> {
         };
         let mut others = vec![name::with_module(name, module, ""), by_module, by_file, label.clone()];
         others.push(format!("{name} ({})", procedure.file));
-        Candidate {
+        let id = ProcedureId(u32::try_from(index).expect("fewer than 2^32 procedures"));
+        others.push(name::procedure(names.paths, names.program, id));
+        NameCandidate {
             name: name.clone(),
             others,
-            label: format!("{}:{label}", Kind::Procedure),
+            label: format!("{}:{label}", NameKind::Procedure),
             is_special: false,
             is_own: !main_module.is_empty() && module == main_module,
-            found: Found::Procedure(ProcedureId(u32::try_from(index).expect("fewer than 2^32 procedures"))),
+            found: FoundNodes::Procedure(id),
         }
     };
     all.iter().enumerate().filter(|(_, procedure)| !procedure.is_region()).map(candidate).collect()
 }
 
-fn regions(names: &Names<'_>) -> Vec<Candidate> {
+fn regions(names: &RecordingNames<'_>) -> Vec<NameCandidate> {
     let all = names.paths.procedures().iter().enumerate().filter(|(_, procedure)| procedure.is_region());
     all.map(|(index, region)| {
         let id = ProcedureId(u32::try_from(index).expect("fewer than 2^32 procedures"));
-        group(Kind::Region, &region.name, Found::Procedure(id))
+        group(NameKind::Region, &region.name, FoundNodes::Procedure(id))
     })
     .collect()
 }
 
-fn lines(names: &Names<'_>) -> Vec<Candidate> {
+fn lines(names: &RecordingNames<'_>) -> Vec<NameCandidate> {
     let mut lines: BTreeMap<(&str, u32), Vec<(ProcedureId, u32)>> = BTreeMap::new();
     for place in names.paths.all_places() {
         let file = names.paths.procedure_named_by(place.procedure).file.as_str();
@@ -100,13 +102,13 @@ fn lines(names: &Names<'_>) -> Vec<Candidate> {
         let short = file_name(file);
         let told = if counts[short] > 1 { file } else { short };
         let others = ends(file).map(|end| format!("{end}:{line}")).collect();
-        Candidate {
+        NameCandidate {
             name: format!("{file}:{line}"),
             others,
-            label: format!("{}:{told}:{line}", Kind::Line),
+            label: format!("{}:{told}:{line}", NameKind::Line),
             is_special: true,
             is_own: false,
-            found: Found::Lines(found),
+            found: FoundNodes::Lines(found),
         }
     };
     lines.into_iter().map(candidate).collect()
@@ -117,64 +119,78 @@ fn ends(file: &str) -> impl Iterator<Item = &str> {
     file.match_indices('/').map(|(at, _)| &file[at + 1..]).filter(|end| !end.is_empty())
 }
 
-fn files(names: &Names<'_>) -> Vec<Candidate> {
+fn files(names: &RecordingNames<'_>) -> Vec<NameCandidate> {
     let all = names.paths.procedures().iter().map(|procedure| procedure.file.as_str());
     let files: BTreeSet<&str> = all.filter(|file| !file.is_empty()).collect();
     let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
     files.iter().for_each(|file| *counts.entry(file_name(file)).or_default() += 1);
     let candidate = |file: &str| {
         let told = if counts[file_name(file)] > 1 { file } else { file_name(file) };
-        Candidate {
+        NameCandidate {
             name: file.to_owned(),
             others: ends(file).map(str::to_owned).collect(),
-            label: format!("{}:{told}", Kind::File),
+            label: format!("{}:{told}", NameKind::File),
             is_special: true,
             is_own: false,
-            found: Found::File(file.to_owned()),
+            found: FoundNodes::File(file.to_owned()),
         }
     };
     files.iter().copied().map(candidate).collect()
 }
 
-fn objects(names: &Names<'_>) -> Vec<Candidate> {
+fn objects(names: &RecordingNames<'_>) -> Vec<NameCandidate> {
     let mut named: BTreeMap<&str, Vec<ObjectId>> = BTreeMap::new();
     for (index, object) in names.objects.all().iter().enumerate() {
         let id = ObjectId(u32::try_from(index).expect("fewer than 2^32 objects"));
         named.entry(&object.name).or_default().push(id);
     }
-    let candidate = |(name, ids)| group(Kind::Object, name, Found::Objects(ids));
+    let candidate = |(name, ids)| group(NameKind::Object, name, FoundNodes::Objects(ids));
     named.into_iter().map(candidate).collect()
 }
 
-fn threads(names: &Names<'_>) -> Vec<Candidate> {
+fn threads(names: &RecordingNames<'_>) -> Vec<NameCandidate> {
     let mut named: BTreeMap<&str, Vec<ThreadId>> = BTreeMap::new();
     let mut single = Vec::new();
     for (index, thread) in names.program.threads.iter().enumerate() {
         let id = ThreadId::from_index(index);
         named.entry(&thread.name).or_default().push(id);
         let others = vec![format!("#{}", thread.tid), name::thread(names.program, id)];
-        single.push(member(Kind::Thread, &thread.name, thread.tid, others, Found::Threads(vec![id])));
+        single.push(member(
+            NameKind::Thread,
+            &thread.name,
+            thread.tid,
+            others,
+            FoundNodes::Threads(vec![id]),
+        ));
     }
-    let groups = named.into_iter().map(|(name, ids)| group(Kind::Thread, name, Found::Threads(ids)));
+    let groups = named.into_iter().map(|(name, ids)| group(NameKind::Thread, name, FoundNodes::Threads(ids)));
     groups.chain(single).collect()
 }
 
-fn processes(names: &Names<'_>) -> Vec<Candidate> {
+fn processes(names: &RecordingNames<'_>) -> Vec<NameCandidate> {
     let mut named: BTreeMap<&str, Vec<ProcessId>> = BTreeMap::new();
     let mut single = Vec::new();
     for (index, process) in names.program.processes.iter().enumerate() {
         let id = ProcessId::from_index(index);
         named.entry(&process.name).or_default().push(id);
-        let others = vec![format!("#{}", process.pid), name::process(names.program, id)];
-        single.push(member(Kind::Process, &process.name, process.pid, others, Found::Processes(vec![id])));
+        let others =
+            vec![format!("#{}", process.pid), name::process(names.program, id), process.title.clone()];
+        single.push(member(
+            NameKind::Process,
+            &process.name,
+            process.pid,
+            others,
+            FoundNodes::Processes(vec![id]),
+        ));
     }
-    let groups = named.into_iter().map(|(name, ids)| group(Kind::Process, name, Found::Processes(ids)));
+    let groups =
+        named.into_iter().map(|(name, ids)| group(NameKind::Process, name, FoundNodes::Processes(ids)));
     groups.chain(single).collect()
 }
 
 /// All things of one name.
-fn group(kind: Kind, name: &str, found: Found) -> Candidate {
-    Candidate {
+fn group(kind: NameKind, name: &str, found: FoundNodes) -> NameCandidate {
+    NameCandidate {
         name: name.to_owned(),
         others: Vec::new(),
         label: format!("{kind}:{name}"),
@@ -185,9 +201,15 @@ fn group(kind: Kind, name: &str, found: Found) -> Candidate {
 }
 
 /// One of the things of a name, by its number.
-fn member(kind: Kind, name: &str, number: u32, mut others: Vec<String>, found: Found) -> Candidate {
+fn member(
+    kind: NameKind,
+    name: &str,
+    number: u32,
+    mut others: Vec<String>,
+    found: FoundNodes,
+) -> NameCandidate {
     others.push(number.to_string());
-    Candidate {
+    NameCandidate {
         name: format!("{name} #{number}"),
         others,
         label: format!("{kind}:{name} #{number}"),

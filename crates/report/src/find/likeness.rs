@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::candidate::Candidate;
+use super::candidate::NameCandidate;
 
 /// Names that an error offers.
 const OFFERED: usize = 3;
@@ -28,7 +28,7 @@ impl Likeness {
         [Likeness::Same, Likeness::WithoutArguments, Likeness::LastPart, Likeness::CaseAside, Likeness::Part];
 
     /// Whether `wanted` is so like the candidate's name.
-    pub(super) fn holds(self, candidate: &Candidate, wanted: &str) -> bool {
+    pub(super) fn holds(self, candidate: &NameCandidate, wanted: &str) -> bool {
         let name = candidate.name.as_str();
         if wanted.is_empty() || name.is_empty() {
             return false;
@@ -92,14 +92,14 @@ pub(crate) fn alike(wanted: &str, known: &str) -> u64 {
 }
 
 /// The candidates that are fewest slips of the pen away; none where there are none.
-pub(super) fn nearest<'a>(wanted: &str, candidates: &'a [Candidate]) -> Vec<&'a Candidate> {
+pub(super) fn nearest<'a>(wanted: &str, candidates: &'a [NameCandidate]) -> Vec<&'a NameCandidate> {
     let slips = |text: &str| alike(wanted, text);
-    let likeness = |candidate: &Candidate| {
+    let likeness = |candidate: &NameCandidate| {
         let label = candidate.label.split_once(':').map_or("", |(_, name)| name);
         [candidate.name.as_str(), last_part(&candidate.name), label].map(slips).into_iter().max()
     };
-    let is_offered = |candidate: &&Candidate| !candidate.name.is_empty();
-    let mut offered: Vec<(Reverse<Option<u64>>, &Candidate)> = candidates
+    let is_offered = |candidate: &&NameCandidate| !candidate.name.is_empty();
+    let mut offered: Vec<(Reverse<Option<u64>>, &NameCandidate)> = candidates
         .iter()
         .filter(is_offered)
         .map(|candidate| (Reverse(likeness(candidate)), candidate))

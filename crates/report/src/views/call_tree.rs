@@ -7,13 +7,13 @@ use longpole_metrics::{CallTree, Measures, Node, Weight, call_tree};
 
 use super::npt::npt;
 use super::{blocked, identity, synchronisation};
-use crate::find::Found;
-use crate::input::{Options, Source};
+use crate::find::FoundNodes;
+use crate::input::{ReportOptions, ReportTables};
 use crate::name;
 use crate::quantity::{count_of, percent};
 use crate::report::{Report, Row};
-use crate::table::{Show, Table, shown};
-use crate::text::Section;
+use crate::table::{Show, TextTable, shown};
+use crate::text::TextSection;
 use crate::view::View;
 
 const COLUMNS: [&str; 21] = [
@@ -63,9 +63,9 @@ const ALIKE: f64 = 0.5;
 const CHILDREN_OF_TEXT: usize = 6;
 
 /// What was charged, by measure, nanoseconds.
-type Amounts = [f64; MEASURES.len()];
+type ChargedAmounts = [f64; MEASURES.len()];
 
-fn amounts(measures: &Measures, weight: Weight) -> Amounts {
+fn amounts(measures: &Measures, weight: Weight) -> ChargedAmounts {
     [
         measures.cpu() as f64,
         npt(measures),
@@ -76,69 +76,69 @@ fn amounts(measures: &Measures, weight: Weight) -> Amounts {
     ]
 }
 
-fn sum(all: impl Iterator<Item = Amounts>) -> Amounts {
-    all.fold(Amounts::default(), |mut sum, amounts| {
+fn sum(all: impl Iterator<Item = ChargedAmounts>) -> ChargedAmounts {
+    all.fold(ChargedAmounts::default(), |mut sum, amounts| {
         sum.iter_mut().zip(amounts).for_each(|(sum, amount)| *sum += amount);
         sum
     })
 }
 
-fn shares(amounts: &Amounts, wholes: &Amounts) -> Amounts {
+fn shares(amounts: &ChargedAmounts, wholes: &ChargedAmounts) -> ChargedAmounts {
     std::array::from_fn(|at| percent(amounts[at], wholes[at]))
 }
 
 /// A row: a path, or the small ones below a path.
-struct Entry {
+struct CallTreeRow {
     parent: Option<usize>,
     depth: usize,
     /// Node of the tree; `None` for small paths together.
     node: Option<usize>,
     /// Small paths that it stands for.
     count: usize,
-    own: Amounts,
-    inclusive: Amounts,
+    own: ChargedAmounts,
+    inclusive: ChargedAmounts,
     children: Vec<usize>,
 }
 
-pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
+pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let mut report = Report::new(View::CallTree, input, options, &COLUMNS);
     let tree = tree(input, options);
     let entries = entries(&tree, options.weight);
     report.rows = entries.iter().enumerate().map(|(id, entry)| row(input, &tree, id, entry)).collect();
     report.drop_empty_columns(&COLUMNS[..4]);
-    report.sections.push(Section::Headline(title(input, options, &tree)));
-    if entries.len() == 1 && entries[0].inclusive == Amounts::default() {
-        report.sections.push(Section::Paragraph("Nothing was charged to any call path.".to_owned()));
+    report.sections.push(TextSection::Headline(title(input, options, &tree)));
+    if entries.len() == 1 && entries[0].inclusive == ChargedAmounts::default() {
+        report.sections.push(TextSection::Paragraph("Nothing was charged to any call path.".to_owned()));
         return report;
     }
-    report.sections.push(Section::Blank);
-    report.sections.push(Section::Table(text(input, &tree, &entries, options)));
+    report.sections.push(TextSection::Blank);
+    report.sections.push(TextSection::Table(text(input, &tree, &entries, options)));
     report
 }
 
 /// The tree that was asked for.
-fn tree(input: &Source<'_>, options: &Options) -> CallTree {
+fn tree(input: &ReportTables<'_>, options: &ReportOptions) -> CallTree {
     let is_chosen = |thread: ThreadId| match &options.of {
-        Some(Found::Threads(threads)) => threads.contains(&thread),
-        Some(Found::Processes(all)) => all.contains(&input.program.threads[thread.index()].process),
+        Some(FoundNodes::Threads(threads)) => threads.contains(&thread),
+        Some(FoundNodes::Processes(all)) => all.contains(&input.program.threads[thread.index()].process),
         _ => true,
     };
     let of = match options.of {
-        Some(Found::Procedure(id)) => Some(id),
+        Some(FoundNodes::Procedure(id)) => Some(id),
         _ => None,
     };
     call_tree(input.analysis, input.paths, of, is_chosen)
 }
 
-fn title(input: &Source<'_>, options: &Options, tree: &CallTree) -> String {
-    let name = |of: &Found| match of {
-        Found::Procedure(id) => Some(name::procedure(input.paths, input.program, *id)),
-        Found::Threads(threads) => threads.first().map(|id| name::thread(input.program, *id)),
-        Found::Processes(all) => all.first().map(|id| name::process(input.program, *id)),
+fn title(input: &ReportTables<'_>, options: &ReportOptions, tree: &CallTree) -> String {
+    let name = |of: &FoundNodes| match of {
+        FoundNodes::Procedure(id) => Some(name::procedure(input.paths, input.program, *id)),
+        FoundNodes::Threads(threads) => threads.first().map(|id| name::thread(input.program, *id)),
+        FoundNodes::Processes(all) => all.first().map(|id| name::process(input.program, *id)),
         _ => None,
     };
     let below = match &options.of {
-        Some(of @ Found::Procedure(_)) => name(of).map(|name| format!(" below `{name}`")),
+        Some(of @ FoundNodes::Procedure(_)) => name(of).map(|name| format!(" below `{name}`")),
         Some(of) => name(of).map(|name| format!(" of `{name}`")),
         None => None,
     };
@@ -147,16 +147,17 @@ fn title(input: &Source<'_>, options: &Options, tree: &CallTree) -> String {
 }
 
 /// The rows, each before those below it; small paths are put together below the path that they go on from.
-fn entries(tree: &CallTree, weight: Weight) -> Vec<Entry> {
-    let own: Vec<Amounts> = tree.nodes.iter().map(|node| amounts(&node.own, weight)).collect();
-    let inclusive: Vec<Amounts> = tree.nodes.iter().map(|node| amounts(&node.inclusive, weight)).collect();
+fn entries(tree: &CallTree, weight: Weight) -> Vec<CallTreeRow> {
+    let own: Vec<ChargedAmounts> = tree.nodes.iter().map(|node| amounts(&node.own, weight)).collect();
+    let inclusive: Vec<ChargedAmounts> =
+        tree.nodes.iter().map(|node| amounts(&node.inclusive, weight)).collect();
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); tree.nodes.len()];
     for (at, node) in tree.nodes.iter().enumerate() {
         node.parent.into_iter().for_each(|parent| children[parent].push(at));
     }
     let wholes = inclusive[0];
     let is_large = |at: usize| shares(&inclusive[at], &wholes).iter().any(|&share| share >= SMALLEST);
-    let mut entries: Vec<Entry> = Vec::new();
+    let mut entries: Vec<CallTreeRow> = Vec::new();
     let mut pending: Vec<(Option<usize>, usize)> = vec![(None, 0)];
     while let Some((parent, node)) = pending.pop() {
         let id = add(&mut entries, parent, Some(node), (own[node], inclusive[node]));
@@ -166,7 +167,7 @@ fn entries(tree: &CallTree, weight: Weight) -> Vec<Entry> {
         let key = |child: &usize| [PATH, CPU, TOLD].map(|measure| inclusive[*child][measure] as u64);
         large.sort_by_key(|child| (key(child), Reverse(*child)));
         let rest = sum(small.iter().map(|&child| inclusive[child]));
-        if rest != Amounts::default() {
+        if rest != ChargedAmounts::default() {
             let others = add(&mut entries, Some(id), None, (rest, rest));
             entries[others].count = small.len();
         }
@@ -176,21 +177,21 @@ fn entries(tree: &CallTree, weight: Weight) -> Vec<Entry> {
 }
 
 fn add(
-    entries: &mut Vec<Entry>,
+    entries: &mut Vec<CallTreeRow>,
     parent: Option<usize>,
     node: Option<usize>,
-    (own, inclusive): (Amounts, Amounts),
+    (own, inclusive): (ChargedAmounts, ChargedAmounts),
 ) -> usize {
     let id = entries.len();
     let depth = parent.map_or(0, |parent| entries[parent].depth + 1);
-    entries.push(Entry { parent, depth, node, count: 0, own, inclusive, children: Vec::new() });
+    entries.push(CallTreeRow { parent, depth, node, count: 0, own, inclusive, children: Vec::new() });
     if let Some(parent) = parent {
         entries[parent].children.push(id);
     }
     id
 }
 
-fn row(input: &Source<'_>, tree: &CallTree, id: usize, entry: &Entry) -> Row {
+fn row(input: &ReportTables<'_>, tree: &CallTree, id: usize, entry: &CallTreeRow) -> Row {
     let node = entry.node.map(|at| &tree.nodes[at]);
     let procedure = node.and_then(|node| node.procedure);
     let kind = match (node, procedure) {
@@ -223,7 +224,12 @@ const SHARES: [&str; TOLD] = ["cpu_share", "npt_share", "path_share", "wait_shar
 const OWN_SHARE: &str = "own_share";
 
 /// The paths of some weight, indented. Paths that only go on are told with the one in which they end.
-fn text(input: &Source<'_>, tree: &CallTree, entries: &[Entry], options: &Options) -> Table {
+fn text(
+    input: &ReportTables<'_>,
+    tree: &CallTree,
+    entries: &[CallTreeRow],
+    options: &ReportOptions,
+) -> TextTable {
     let wholes = entries[0].inclusive;
     let told = |id: usize| {
         let shares = shares(&entries[id].inclusive, &wholes);
@@ -231,11 +237,11 @@ fn text(input: &Source<'_>, tree: &CallTree, entries: &[Entry], options: &Option
     };
     let limit = options.top.unwrap_or(CHILDREN_OF_TEXT);
     let mut rows: Vec<(Row, String)> = Vec::new();
-    let mut pending: Vec<Pending> = vec![Pending::Path { id: 0, indent: 0, before: String::new() }];
+    let mut pending: Vec<PendingText> = vec![PendingText::Path { id: 0, indent: 0, before: String::new() }];
     while let Some(next) = pending.pop() {
         let (id, indent, before) = match next {
-            Pending::Path { id, indent, before } => (id, indent, before),
-            Pending::More { count, indent } => {
+            PendingText::Path { id, indent, before } => (id, indent, before),
+            PendingText::More { count, indent } => {
                 rows.push((Row::default(), format!("{}… {count} more", "  ".repeat(indent))));
                 continue;
             }
@@ -249,32 +255,32 @@ fn text(input: &Source<'_>, tree: &CallTree, entries: &[Entry], options: &Option
             && entry.parent.is_some()
             && are_alike(&entry.inclusive, &entries[only].inclusive, &wholes)
         {
-            pending.push(Pending::Path { id: only, indent, before: format!("{name} › ") });
+            pending.push(PendingText::Path { id: only, indent, before: format!("{name} › ") });
             continue;
         }
         rows.push((text_row(entry, &wholes), format!("{}{name}", "  ".repeat(indent))));
         let indent = indent + 1;
         if children.len() > limit {
-            pending.push(Pending::More { count: children.len() - limit, indent });
+            pending.push(PendingText::More { count: children.len() - limit, indent });
         }
         let shown = children.iter().take(limit).rev();
-        pending.extend(shown.map(|&id| Pending::Path { id, indent, before: String::new() }));
+        pending.extend(shown.map(|&id| PendingText::Path { id, indent, before: String::new() }));
     }
-    Table { columns: text_columns(), name_title: "call path".to_owned(), rows }
+    TextTable { columns: text_columns(), name_title: "call path".to_owned(), rows }
 }
 
 /// Something that text has yet to show.
-enum Pending {
+enum PendingText {
     Path { id: usize, indent: usize, before: String },
     More { count: usize, indent: usize },
 }
 
-fn are_alike(one: &Amounts, other: &Amounts, wholes: &Amounts) -> bool {
+fn are_alike(one: &ChargedAmounts, other: &ChargedAmounts, wholes: &ChargedAmounts) -> bool {
     let [one, other] = [one, other].map(|amounts| shares(amounts, wholes));
     one.iter().zip(other).take(TOLD).all(|(one, other)| (one - other).abs() <= ALIKE)
 }
 
-fn name_of(input: &Source<'_>, tree: &CallTree, entry: &Entry) -> String {
+fn name_of(input: &ReportTables<'_>, tree: &CallTree, entry: &CallTreeRow) -> String {
     let procedure = entry.node.and_then(|at| tree.nodes[at].procedure);
     let command = || name::command(input.program);
     match procedure {
@@ -284,7 +290,7 @@ fn name_of(input: &Source<'_>, tree: &CallTree, entry: &Entry) -> String {
     }
 }
 
-fn text_row(entry: &Entry, wholes: &Amounts) -> Row {
+fn text_row(entry: &CallTreeRow, wholes: &ChargedAmounts) -> Row {
     let all = shares(&entry.inclusive, wholes);
     let row =
         SHARES.into_iter().zip(all).fold(Row::default(), |row, (column, share)| row.percent(column, share));
@@ -308,11 +314,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::fixture::{LOCK_HOG, REGIONS, SERIAL_THEN_PARALLEL, Scene};
+    use crate::fixture::{DrawnRun, LOCK_HOG, REGIONS, SERIAL_THEN_PARALLEL};
     use crate::style::Style;
 
-    fn report(scene: &Scene, of: Option<Found>) -> Report {
-        scene.report(View::CallTree, &Options { of, ..Options::default() })
+    fn report(scene: &DrawnRun, of: Option<FoundNodes>) -> Report {
+        scene.report(View::CallTree, &ReportOptions { of, ..ReportOptions::default() })
     }
 
     /// Rows below others add up to them, in every measure.
@@ -331,12 +337,12 @@ mod tests {
 
     #[test]
     fn the_root_has_what_the_profile_has_in_all() {
-        let scene = Scene::of(SERIAL_THEN_PARALLEL);
+        let scene = DrawnRun::of(SERIAL_THEN_PARALLEL);
         let report = report(&scene, None);
         let root = &report.rows[0];
         assert_eq!((root.words("kind"), root.get("parent")), ("program", None));
         assert_eq!(root.value("cpu_inclusive_seconds"), Some(report.recording.cpu_seconds));
-        let profile = scene.report(View::Profile, &Options::default());
+        let profile = scene.report(View::Profile, &ReportOptions::default());
         let waited: f64 = profile.rows.iter().filter_map(|row| row.value("wait_seconds")).sum();
         assert!((root.value("wait_inclusive_seconds").unwrap() - waited).abs() < 1e-9);
         assert_sums(&report);
@@ -344,8 +350,8 @@ mod tests {
 
     #[test]
     fn the_tree_below_a_procedure_has_its_inclusive_figures() {
-        let scene = Scene::of(LOCK_HOG);
-        let hog = report(&scene, Some(Found::Procedure(scene.timelines.procedure("hog"))));
+        let scene = DrawnRun::of(LOCK_HOG);
+        let hog = report(&scene, Some(FoundNodes::Procedure(scene.timelines.procedure("hog"))));
         let shown: Vec<(&str, Option<f64>, Option<f64>)> = hog
             .rows
             .iter()
@@ -357,11 +363,11 @@ mod tests {
 
     #[test]
     fn regions_are_told_from_procedures_and_threads_can_be_chosen() {
-        let scene = Scene::of(REGIONS);
+        let scene = DrawnRun::of(REGIONS);
         let kinds: Vec<String> =
             report(&scene, None).rows.iter().map(|row| row.words("kind").to_owned()).collect();
         assert_eq!(kinds.iter().filter(|kind| *kind == "region").count(), 2, "{kinds:?}");
-        let pool = report(&scene, Some(Found::Threads(vec![scene.timelines.thread("pool")])));
+        let pool = report(&scene, Some(FoundNodes::Threads(vec![scene.timelines.thread("pool")])));
         assert_eq!(pool.rows[0].value("cpu_inclusive_seconds"), Some(0.14));
         assert_sums(&pool);
     }
@@ -370,7 +376,7 @@ mod tests {
     fn small_paths_are_one_row_below_the_path_that_they_go_on_from() {
         let big = "A".repeat(20_100);
         let text = format!("cpus 1\nA = main > work\nB = main > tiny\nC = main > small > leaf\nmain {big}BC");
-        let scene = Scene::with(longpole_testkit::draw(&text));
+        let scene = DrawnRun::with(longpole_testkit::draw(&text));
         let report = report(&scene, None);
         let others: Vec<&Row> = report.rows.iter().filter(|row| row.words("kind") == "others").collect();
         let [others] = others[..] else { panic!("{others:?}") };
@@ -383,9 +389,10 @@ mod tests {
 
     #[test]
     fn paths_that_only_go_on_are_told_with_their_end() {
-        let text =
-            Scene::of("cpus 1\nA = _start > main > run > work\nB = _start > main > run > log\nmain AAAAABB")
-                .text(View::CallTree, 100);
+        let text = DrawnRun::of(
+            "cpus 1\nA = _start > main > run > work\nB = _start > main > run > log\nmain AAAAABB",
+        )
+        .text(View::CallTree, 100);
         let names: Vec<&str> =
             text.lines().rev().take(3).map(|line| line.rsplit("  ").next().unwrap()).collect();
         assert_eq!(names, ["log", "work", "_start › main › run"], "{text}");
@@ -396,7 +403,7 @@ mod tests {
 
         #[test]
         fn rows_add_up_and_stand_behind_those_that_they_are_below(made in random_timelines(5, 60)) {
-            let report = report(&Scene::with(made), None);
+            let report = report(&DrawnRun::with(made), None);
             assert_sums(&report);
             for (at, row) in report.rows.iter().enumerate() {
                 prop_assert_eq!(row.value("id"), Some(at as f64));

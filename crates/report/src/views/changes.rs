@@ -1,17 +1,18 @@
 //! The list of what to change, as the summary leads with it (metrics.md §12).
 
-use longpole_metrics::Node;
+use longpole_metrics::{By, Measures, Node};
 
 use super::identity;
-use crate::input::Source;
+use crate::findings::{Finding, FindingSubject, Sentence};
+use crate::folded::FoldedWork;
+use crate::input::ReportTables;
 use crate::name::shorten;
 use crate::quantity::percent;
-use crate::recommendation::{Recommendation, Subject};
 use crate::report::{Report, Row};
-use crate::text::Section;
+use crate::text::TextSection;
 
 /// Columns that the list adds to the report.
-pub(super) const COLUMNS: [&str; 9] = [
+pub(super) const COLUMNS: [&str; 11] = [
     "rank",
     "remedy",
     "object",
@@ -21,6 +22,8 @@ pub(super) const COLUMNS: [&str; 9] = [
     "gain_low_percent",
     "gain_high_percent",
     "about",
+    "spans",
+    "about_spans",
 ];
 /// Columns of the gain, and of the screen.
 const GAIN: usize = 26;
@@ -41,32 +44,32 @@ pub(super) const fn changes(entries: usize, explained: usize) -> Changes {
 }
 
 /// Adds the list: all of it to the rows, what there is room for to the text.
-pub(super) fn add_changes(report: &mut Report, input: &Source<'_>, list: &[Recommendation], room: Changes) {
+pub(super) fn add_changes(report: &mut Report, input: &ReportTables<'_>, list: &[&Finding], room: Changes) {
     let rows = list.iter().enumerate().map(|(index, entry)| row(input, index, entry));
     report.rows.extend(rows);
     if list.is_empty() {
         return;
     }
     let title = format!("{:<GAIN$}What to change, each alone (gains overlap):", "Gain, of the run");
-    report.sections.push(Section::Line(title));
+    report.sections.push(TextSection::Line(title));
     for (index, entry) in list.iter().take(room.entries).enumerate() {
-        let share = entry.gain.share_text(input.analysis.elapsed);
-        let gain = format!("{}, {share}", entry.gain.text());
-        let what = format!(": {}", entry.remedy.name());
+        let Some((advice, gain)) = &entry.change else { continue };
+        let gain = format!("{}, {}", gain.text(), gain.share_text(input.analysis.elapsed));
+        let what = format!(": {}", advice.name());
         let width = SCREEN.saturating_sub(GAIN.max(gain.chars().count() + 1) + what.chars().count());
-        let name = shorten(&subject(input, &entry.subject).1, width);
-        report.sections.push(Section::Line(format!("{:<GAIN$}{name}{what}", gain + " ")));
+        let name = shorten(&subject(input, entry).1, width);
+        report.sections.push(TextSection::Line(format!("{:<GAIN$}{name}{what}", gain + " ")));
         if index < room.explained {
             let evidence = fitting(&entry.evidence, SCREEN - GAIN - 2);
-            report.sections.push(Section::Line(format!("{:GAIN$}  {evidence}", "")));
+            report.sections.push(TextSection::Line(format!("{:GAIN$}  {evidence}", "")));
         }
     }
 }
 
 /// As many of the words as fit; at least the first, shortened.
-fn fitting(evidence: &[String], width: usize) -> String {
+fn fitting(evidence: &[Sentence], width: usize) -> String {
     let mut text = String::new();
-    for piece in evidence {
+    for piece in evidence.iter().map(Sentence::text) {
         let gap = if text.is_empty() { "" } else { "; " };
         if !text.is_empty() && text.chars().count() + gap.len() + piece.chars().count() > width {
             continue;
@@ -77,31 +80,48 @@ fn fitting(evidence: &[String], width: usize) -> String {
 }
 
 /// The cells that say what the entry is about, and its name for people.
-fn subject(input: &Source<'_>, subject: &Subject) -> (Row, String) {
-    match subject {
-        Subject::Procedure(id) => identity(input, Node::Procedure(*id)),
-        Subject::Object(kind, name) => {
-            let row = Row::default().text("object", name).text("kind", kind.name());
-            let told =
-                if name.starts_with(kind.name()) { name.clone() } else { format!("{} {name}", kind.name()) };
-            (row, told)
+fn subject(input: &ReportTables<'_>, finding: &Finding) -> (Row, String) {
+    let name = finding.subject.text(input);
+    match &finding.subject {
+        FindingSubject::Procedure(id) => {
+            let node = Node::Procedure(*id);
+            let (row, name) = identity(input, node);
+            let running = |measures: &Measures| measures.running as f64;
+            let rows = input.rows(By::Procedure);
+            let own = rows.iter().find(|row| row.node == node).map_or(0.0, |row| running(&row.own));
+            let folded = FoldedWork::of(input, node, own, &running);
+            (folded.add_to(input, row), name + &folded.suffix())
         }
-        Subject::Waiting(text) => (Row::default(), text.clone()),
+        FindingSubject::Object(id) => (identity(input, Node::Object(*id)).0, name.text().replace('`', "")),
+        FindingSubject::Wait(wait) => {
+            let row = Row::default().text("cause", wait.cause.name()).list("spans", name.rows(input));
+            let of_place = |id| {
+                let (place, _) = identity(input, Node::Procedure(id));
+                let copied =
+                    ["procedure", "module", "file"].map(|column| (column, place.get(column).cloned()));
+                copied.into_iter().fold(row.clone(), |row, (column, cell)| row.copied(column, cell.as_ref()))
+            };
+            (wait.place.map_or(row.clone(), of_place), name.text())
+        }
+        _ => (Row::default(), name.text()),
     }
 }
 
-fn row(input: &Source<'_>, index: usize, entry: &Recommendation) -> Row {
+fn row(input: &ReportTables<'_>, index: usize, finding: &Finding) -> Row {
     let elapsed = input.analysis.elapsed as f64;
-    let (row, name) = subject(input, &entry.subject);
+    let (row, name) = subject(input, finding);
+    let Some((advice, gain)) = &finding.change else { return row };
+    let about = Sentence::joined(finding.evidence.iter().cloned(), "; ");
     row.text("section", "change")
         .count("rank", index as u64 + 1)
         .text("text", name)
-        .text("remedy", entry.remedy.name())
-        .fraction("gain_low_seconds", entry.gain.low)
-        .fraction("gain_high_seconds", entry.gain.high)
-        .percent("gain_low_percent", percent(entry.gain.low, elapsed))
-        .percent("gain_high_percent", percent(entry.gain.high, elapsed))
-        .text("about", entry.evidence.join("; "))
+        .text("remedy", advice.name())
+        .fraction("gain_low_seconds", gain.low)
+        .fraction("gain_high_seconds", gain.high)
+        .percent("gain_low_percent", percent(gain.low, elapsed))
+        .percent("gain_high_percent", percent(gain.high, elapsed))
+        .text("about", about.text())
+        .list("about_spans", about.rows(input))
 }
 
 #[cfg(test)]
@@ -110,9 +130,10 @@ mod tests {
 
     #[test]
     fn evidence_is_told_as_far_as_it_fits() {
-        let evidence = ["holds the lock", "a very long remark that does not fit", "alone"].map(str::to_owned);
+        let evidence =
+            ["holds the lock", "a very long remark that does not fit", "alone"].map(Sentence::from);
         assert_eq!(fitting(&evidence, 30), "holds the lock; alone");
-        assert_eq!(fitting(&["abcdefghij".to_owned()], 7), "ab…ghij");
+        assert_eq!(fitting(&["abcdefghij".into()], 7), "ab…ghij");
         assert_eq!(fitting(&[], 7), "");
     }
 }

@@ -1,14 +1,14 @@
 //! `correlation`: which outside series move with low parallelism, or with waiting (IPS-2 §6.1, the curves one above the
 //! other).
 
-use longpole_series::{Kinship, Kinships};
+use longpole_series::{SeriesCorrelation, SeriesCorrelations};
 
 use crate::amount::amount_text;
-use crate::input::{Options, Source};
+use crate::input::{ReportOptions, ReportTables};
 use crate::quantity::time_text;
 use crate::report::{Report, Row};
-use crate::table::{Show, Table, shown};
-use crate::text::Section;
+use crate::table::{Show, TextTable, shown};
+use crate::text::TextSection;
 use crate::view::View;
 
 const COLUMNS: [&str; 13] = [
@@ -27,21 +27,21 @@ const COLUMNS: [&str; 13] = [
     "text",
 ];
 
-pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
+pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let mut report = Report::new(View::Correlation, input, options, &COLUMNS);
-    let none = Kinships::default();
-    let Kinships { found, notes } = input.beside.kinships.as_ref().unwrap_or(&none);
-    let is_shown = |kinship: &&Kinship| options.all || !kinship.is_trivial;
+    let none = SeriesCorrelations::default();
+    let SeriesCorrelations { found, notes } = input.outside_answers.correlations.as_ref().unwrap_or(&none);
+    let is_shown = |kinship: &&SeriesCorrelation| options.all || !kinship.is_trivial;
     report.rows = found.iter().map(row).collect();
     report.rows.extend(notes.iter().map(|note| Row::default().text("text", note)));
-    let telling: Vec<&Kinship> = found.iter().filter(is_shown).collect();
+    let telling: Vec<&SeriesCorrelation> = found.iter().filter(is_shown).collect();
     let headline = match telling.iter().find(|one| one.there > one.elsewhere) {
         Some(first) => format!("{}: {}", first.moments, told(first)),
         None => {
             "No series from outside is clearly higher while few threads are busy, or many wait".to_owned()
         }
     };
-    report.sections.push(Section::Headline(capitalised(&headline)));
+    report.sections.push(TextSection::Headline(capitalised(&headline)));
     let mut targets: Vec<(&str, &str)> =
         telling.iter().map(|one| (one.target.as_str(), one.moments)).collect();
     targets.dedup();
@@ -59,28 +59,30 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
             shown("first by", Show::Words("lag_seconds")).optional(),
         ];
         let name_title = format!("series {moments}");
-        report.sections.extend([Section::Blank, Section::Table(Table { columns, name_title, rows })]);
+        report
+            .sections
+            .extend([TextSection::Blank, TextSection::Table(TextTable { columns, name_title, rows })]);
     }
-    report.sections.push(Section::Blank);
-    report.sections.extend(notes.iter().map(|note| Section::Remark(note.clone())));
+    report.sections.push(TextSection::Blank);
+    report.sections.extend(notes.iter().map(|note| TextSection::Remark(note.clone())));
     let doubt = "That two things go together does not make one the cause of the other.";
-    report.sections.push(Section::Remark(doubt.to_owned()));
+    report.sections.push(TextSection::Remark(doubt.to_owned()));
     report
 }
 
 /// The sentence of the summary: the first that is not trivial.
-pub(super) fn in_a_line(kinships: &Kinships) -> Option<String> {
-    let first = kinships.found.iter().find(|one| !one.is_trivial && one.there > one.elsewhere)?;
+pub(super) fn in_a_line(correlations: &SeriesCorrelations) -> Option<String> {
+    let first = correlations.found.iter().find(|one| !one.is_trivial && one.there > one.elsewhere)?;
     Some(capitalised(&format!("{}: {} (--view correlation)", first.moments, told(first))))
 }
 
 /// What a series does, in words: `page_faults 5,600 faults/s, otherwise 300 faults/s`.
-pub(super) fn told(kinship: &Kinship) -> String {
-    let Kinship { metric, unit, there, elsewhere, .. } = kinship;
+pub(super) fn told(kinship: &SeriesCorrelation) -> String {
+    let SeriesCorrelation { metric, unit, there, elsewhere, .. } = kinship;
     format!("`{metric}` {}, otherwise {}", amount_text(*there, unit), amount_text(*elsewhere, unit))
 }
 
-fn row(kinship: &Kinship) -> Row {
+fn row(kinship: &SeriesCorrelation) -> Row {
     Row::default()
         .text("target", &kinship.target)
         .text("metric", &kinship.metric)
@@ -98,7 +100,7 @@ fn row(kinship: &Kinship) -> Row {
 }
 
 /// The same with amounts as people read them.
-fn as_text(kinship: &Kinship) -> Row {
+fn as_text(kinship: &SeriesCorrelation) -> Row {
     let lead = kinship.lead_seconds;
     let sign = if lead < 0.0 { "-" } else { "" };
     let lead = match kinship.strength {

@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 use longpole_event::ThreadId;
 use longpole_metrics::{CriticalPath, Measures, Weight};
 
-use super::ranking::{Measure, RANKED, Ranked, longest_first, ranking, table, taken, unattributed};
-use super::{identity_columns, noun};
-use crate::input::{Options, Source};
+use super::identity_columns;
+use super::ranking::{RANKED, RankedRow, RankingMeasure, longest_first, ranking, table, taken, unattributed};
+use crate::input::{ReportOptions, ReportTables};
 use crate::name;
 use crate::quantity::{count_of, percent, percent_text, time_text};
 use crate::report::Report;
+use crate::share::behind_path;
 use crate::table::{Show, Shown, shown};
-use crate::text::Section;
+use crate::text::TextSection;
 use crate::view::View;
 
 const MEASURES: [&str; 4] = [
@@ -24,32 +25,33 @@ const MEASURES: [&str; 4] = [
 /// Kinds of hand-off that are named.
 const HAND_OFFS_TOLD: usize = 4;
 
-pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
+pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let analysis = input.analysis;
     let path = analysis.critical(options.weight);
     let measured = |measures: &Measures| measures.critical(options.weight) as f64;
-    let samples = analysis.effective_samples.critical;
-    let measure = Measure { of: &measured, whole: path.length as f64, samples };
-    let mut ranked = ranking(input, options.by, &measure, |row| row.own.critical_elapsed > 0);
+    let measure = RankingMeasure { of: &measured, whole: path.length as f64, behind: behind_path(analysis) };
+    let mut ranked = ranking(input, options, &measure, |row| row.own.critical_elapsed > 0);
     ranked.iter_mut().for_each(|ranked| add_both_weights(ranked, input));
     let names: Vec<&str> =
         RANKED.iter().chain(&MEASURES).chain(identity_columns(options.by)).copied().collect();
     let mut report = Report::new(View::CriticalPath, input, options, &names);
     report.rows = taken(&ranked, options);
-    report.sections.push(Section::Headline(title(input, options.weight, path)));
+    report.sections.push(TextSection::Headline(title(input, options.weight, path)));
     report.sections.extend(path_sections(input, path));
-    report.sections.push(Section::Blank);
+    report.sections.push(TextSection::Blank);
     if path.length == 0 {
-        report.sections.push(Section::Paragraph("The path is empty: no work was recorded on it.".to_owned()));
+        report
+            .sections
+            .push(TextSection::Paragraph("The path is empty: no work was recorded on it.".to_owned()));
         return report;
     }
-    report.sections.extend(table(&ranked, text_columns(options.weight), noun(options.by), options));
+    report.sections.extend(table(input, &ranked, text_columns(options.weight), options));
     report.sections.extend(unattributed(&ranked, options.by));
     report
 }
 
 /// The row's time on the paths of both weights.
-fn add_both_weights(ranked: &mut Ranked, input: &Source<'_>) {
+fn add_both_weights(ranked: &mut RankedRow, input: &ReportTables<'_>) {
     let own = &ranked.charged.own;
     let share = |time: u64, path: &CriticalPath| percent(time as f64, path.length as f64);
     let cpu = share(own.critical_cpu, &input.analysis.critical_cpu);
@@ -76,7 +78,7 @@ fn text_columns(weight: Weight) -> Vec<Shown> {
     ]
 }
 
-fn title(input: &Source<'_>, weight: Weight, path: &CriticalPath) -> String {
+fn title(input: &ReportTables<'_>, weight: Weight, path: &CriticalPath) -> String {
     let (length, elapsed) = (time_text(path.length), time_text(input.analysis.elapsed));
     match weight {
         Weight::Cpu => {
@@ -90,7 +92,7 @@ fn title(input: &Source<'_>, weight: Weight, path: &CriticalPath) -> String {
 }
 
 /// Where the path runs, and where it changes threads.
-fn path_sections(input: &Source<'_>, path: &CriticalPath) -> Vec<Section> {
+fn path_sections(input: &ReportTables<'_>, path: &CriticalPath) -> Vec<TextSection> {
     let mut sections = Vec::new();
     let mut by_thread: BTreeMap<ThreadId, u64> = BTreeMap::new();
     let mut hand_offs: BTreeMap<(&str, &str), u64> = BTreeMap::new();
@@ -102,7 +104,7 @@ fn path_sections(input: &Source<'_>, path: &CriticalPath) -> Vec<Section> {
         *hand_offs.entry((label(pair[0].thread), label(pair[1].thread))).or_default() += 1;
     }
     if let Some(text) = threads_text(input, by_thread) {
-        sections.push(Section::Remark(text));
+        sections.push(TextSection::Remark(text));
     }
     let total: u64 = hand_offs.values().sum();
     if total > 0 {
@@ -117,12 +119,12 @@ fn path_sections(input: &Source<'_>, path: &CriticalPath) -> Vec<Section> {
         if rest > 0 {
             texts.push(format!("others ({rest})"));
         }
-        sections.push(Section::Remark(format!("{}: {}.", count_of(total, "hand-off"), texts.join(", "))));
+        sections.push(TextSection::Remark(format!("{}: {}.", count_of(total, "hand-off"), texts.join(", "))));
     }
     sections
 }
 
-fn threads_text(input: &Source<'_>, by_thread: BTreeMap<ThreadId, u64>) -> Option<String> {
+fn threads_text(input: &ReportTables<'_>, by_thread: BTreeMap<ThreadId, u64>) -> Option<String> {
     let whole: u64 = by_thread.values().sum();
     let count = by_thread.len();
     let mut threads: Vec<(ThreadId, u64)> = by_thread.into_iter().collect();

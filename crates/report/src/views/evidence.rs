@@ -5,10 +5,11 @@ use longpole_trace::{Evidence, SourceCounts};
 use crate::evidence::{
     outside_percent, overhead_percent, removed_percent, unexplained_wait_percent, unsymbolised, warnings,
 };
-use crate::input::{Options, Source};
+use crate::input::{ReportOptions, ReportTables};
+use crate::name;
 use crate::quantity::{count_of, grouped, percent, percent_text, seconds, time_text};
 use crate::report::{Report, Row};
-use crate::text::{Section, wrap};
+use crate::text::{TextSection, wrap};
 use crate::view::View;
 
 /// Columns of the names and values; the meanings get the rest.
@@ -16,32 +17,32 @@ const NAME_WIDTH: usize = 24;
 const VALUE_WIDTH: usize = 14;
 const MEANING_WIDTH: usize = 40;
 
-pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
+pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let mut report = Report::new(View::Evidence, input, options, &["name", "count", "value", "about"]);
     report.rows = rows(input);
     report.drop_empty_columns(&["name", "count", "value", "about"]);
     report
         .sections
-        .push(Section::Headline("Evidence: what the answers of this recording rest on".to_owned()));
-    report.sections.push(Section::Remark(super::run_line(input)));
+        .push(TextSection::Headline("Evidence: what the answers of this recording rest on".to_owned()));
+    report.sections.push(TextSection::Remark(super::run_line(input)));
     if let Some(span) = options.phase {
         let text = format!(
             "Phase {}: counts are of the whole recording, times and shares of the phase.",
             span.text()
         );
-        report.sections.push(Section::Remark(text));
+        report.sections.push(TextSection::Remark(text));
     }
-    report.sections.push(Section::Blank);
+    report.sections.push(TextSection::Blank);
     for row in &report.rows {
-        report.sections.extend(ledger_lines(row).into_iter().map(Section::Line));
+        report.sections.extend(ledger_lines(row).into_iter().map(TextSection::Line));
     }
     let warnings = warnings(input);
-    report.sections.push(Section::Blank);
+    report.sections.push(TextSection::Blank);
     if warnings.is_empty() {
-        report.sections.push(Section::Paragraph("Nothing speaks against the answers.".to_owned()));
+        report.sections.push(TextSection::Paragraph("Nothing speaks against the answers.".to_owned()));
     }
-    report.sections.extend(warnings.into_iter().map(Section::Warning));
-    let notes = input.evidence.notes.iter().map(|note| Section::Paragraph(format!("Note: {note}")));
+    report.sections.extend(warnings.into_iter().map(TextSection::Warning));
+    let notes = input.evidence.notes.iter().map(|note| TextSection::Paragraph(format!("Note: {note}")));
     report.sections.extend(notes);
     report
 }
@@ -64,7 +65,7 @@ fn count(name: &str, count: u64, about: &str) -> Row {
     words(name, grouped(count), about).count("count", count)
 }
 
-fn rows(input: &Source<'_>) -> Vec<Row> {
+fn rows(input: &ReportTables<'_>) -> Vec<Row> {
     let mut rows = collected(input);
     rows.extend(samples(input));
     rows.extend(missing(input.evidence));
@@ -75,7 +76,7 @@ fn rows(input: &Source<'_>) -> Vec<Row> {
     rows
 }
 
-fn collected(input: &Source<'_>) -> Vec<Row> {
+fn collected(input: &ReportTables<'_>) -> Vec<Row> {
     let evidence = input.evidence;
     let rate = format!("{} Hz", evidence.sample_hertz);
     vec![
@@ -101,7 +102,7 @@ fn collected(input: &Source<'_>) -> Vec<Row> {
     ]
 }
 
-fn samples(input: &Source<'_>) -> Vec<Row> {
+fn samples(input: &ReportTables<'_>) -> Vec<Row> {
     let samples = input.analysis.effective_samples;
     let row = |name: &str, samples: f64, about: &str| words(name, grouped(samples.round() as u64), about);
     vec![
@@ -185,7 +186,7 @@ fn missing(evidence: &Evidence) -> Vec<Row> {
     always.into_iter().chain(seldom.into_iter().filter(did_occur)).collect()
 }
 
-fn understood(input: &Source<'_>) -> Vec<Row> {
+fn understood(input: &ReportTables<'_>) -> Vec<Row> {
     let evidence = input.evidence;
     let share = |name: &str, value: f64, about: &str| words(name, percent_text(value), about);
     let mut outside =
@@ -216,12 +217,37 @@ fn understood(input: &Source<'_>) -> Vec<Row> {
             unsymbolised(input).0,
             "share of CPU time in code without a name: no symbols found",
         ),
+        may_wait(input),
+        words(
+            "spins of unknown end",
+            time_text(input.analysis.spun_for_unknown),
+            "busy-waiting of which nothing tells who ended it: no collector sees stores; gains of what it waited for can be too small",
+        ),
         share(
             "unexplained waiting",
             unexplained_wait_percent(input),
             "share of blocked time of which no cause is known",
         ),
     ]
+}
+
+/// CPU time of which the code does not say whether it is work.
+fn may_wait(input: &ReportTables<'_>) -> Row {
+    let sum: u64 = input.evidence.may_wait.iter().map(|(_, time)| time).sum();
+    let mut about =
+        "CPU time in loops that may be waiting: their code does not decide it, and it counts as work"
+            .to_owned();
+    let most: Vec<String> = input
+        .evidence
+        .may_wait
+        .iter()
+        .take(3)
+        .map(|&(id, time)| format!("{} {}", name::procedure(input.paths, input.program, id), time_text(time)))
+        .collect();
+    if !most.is_empty() {
+        about = format!("{about} (most: {})", most.join(", "));
+    }
+    words("may be waiting", time_text(sum), &about)
 }
 
 /// What is known of the objects that threads waited for.
@@ -245,24 +271,32 @@ fn objects(evidence: &Evidence) -> Vec<Row> {
     ]
 }
 
+/// Source files that were not kept, of which the reasons are shown.
+const REFUSED_SOURCES: usize = 5;
+
 /// What became of the source files, where they were to be kept.
 fn sources(evidence: &Evidence) -> Vec<Row> {
-    let Some(SourceCounts { kept, missing, left_out }) = evidence.sources else { return Vec::new() };
-    let large = (left_out > 0).then(|| {
-        count("sources left out", left_out, "source files that are named and were too large, or no text")
+    let Some(SourceCounts { kept, missing, left_out, refused }) = &evidence.sources else {
+        return Vec::new();
+    };
+    let left_out = (*left_out > 0).then(|| {
+        let about = "source files that are named and were not kept";
+        let shown = refused.iter().take(REFUSED_SOURCES).map(String::as_str).collect::<Vec<_>>().join("; ");
+        let about = if shown.is_empty() { about.to_owned() } else { format!("{about}, such as {shown}") };
+        count("sources left out", *left_out, &about)
     });
     let always = [
-        count("sources kept", kept, "source files that the recording has copies of"),
+        count("sources kept", *kept, "source files that the recording has copies of"),
         count(
             "sources missing",
-            missing,
+            *missing,
             "source files that are named and were not there when the run ended",
         ),
     ];
-    always.into_iter().chain(large).collect()
+    always.into_iter().chain(left_out).collect()
 }
 
-fn cost(input: &Source<'_>) -> Vec<Row> {
+fn cost(input: &ReportTables<'_>) -> Vec<Row> {
     let evidence = input.evidence;
     let overhead = overhead_percent(input).map_or("not measured".to_owned(), percent_text);
     let told = evidence.overhead_nanoseconds;
@@ -298,7 +332,7 @@ fn cost(input: &Source<'_>) -> Vec<Row> {
 }
 
 /// What the outside series cost, and how each of their collectors fared.
-fn outside(input: &Source<'_>) -> Vec<Row> {
+fn outside(input: &ReportTables<'_>) -> Vec<Row> {
     let accounts = &input.evidence.outside;
     if accounts.is_empty() {
         return Vec::new();
@@ -336,26 +370,31 @@ fn outside(input: &Source<'_>) -> Vec<Row> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{LOCK_HOG, Scene};
+    use crate::fixture::{DrawnRun, LOCK_HOG};
     use longpole_trace::{OutsideAccount, Trouble};
 
     #[test]
     fn source_files_are_told_of_where_they_were_to_be_kept() {
-        let mut scene = Scene::of(LOCK_HOG);
-        let count = |scene: &Scene, name: &str| {
-            let rows = scene.report(View::Evidence, &Options::default()).rows;
+        let mut scene = DrawnRun::of(LOCK_HOG);
+        let count = |scene: &DrawnRun, name: &str| {
+            let rows = scene.report(View::Evidence, &ReportOptions::default()).rows;
             rows.iter().find(|row| row.words("name") == name).and_then(|row| row.value("count"))
         };
         assert_eq!(count(&scene, "sources kept"), None);
-        scene.evidence.sources = Some(SourceCounts { kept: 7, missing: 2, left_out: 0 });
+        scene.evidence.sources = Some(SourceCounts { kept: 7, missing: 2, ..SourceCounts::default() });
         assert_eq!((count(&scene, "sources kept"), count(&scene, "sources missing")), (Some(7.0), Some(2.0)));
         assert_eq!(count(&scene, "sources left out"), None);
+        let refused = vec!["/etc/shadow: not the name of a source file".to_owned()];
+        scene.evidence.sources = Some(SourceCounts { left_out: 1, refused, ..SourceCounts::default() });
+        let rows = scene.report(View::Evidence, &ReportOptions::default()).rows;
+        let row = rows.iter().find(|row| row.words("name") == "sources left out").unwrap();
+        assert!(row.words("about").ends_with("such as /etc/shadow: not the name of a source file"));
     }
 
     #[test]
     fn outside_series_say_what_they_cost_and_what_was_refused() {
-        let mut scene = Scene::of(LOCK_HOG);
-        let rows = |scene: &Scene| scene.report(View::Evidence, &Options::default()).rows;
+        let mut scene = DrawnRun::of(LOCK_HOG);
+        let rows = |scene: &DrawnRun| scene.report(View::Evidence, &ReportOptions::default()).rows;
         assert!(!rows(&scene).iter().any(|row| row.words("name").starts_with("outside")));
         let trouble = Trouble { what: "`a` was not a number".to_owned(), count: 2 };
         scene.evidence.outside = vec![OutsideAccount {

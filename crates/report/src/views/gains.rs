@@ -1,111 +1,115 @@
 //! `zeroing` and `slack`: what the run would gain from work that took no time (metrics.md §5).
 
-use longpole_metrics::{By, Gain, Gains, Measures, Row as Charged, Weight};
+use longpole_metrics::{By, Gain, Gains, Measures, NodeRow as Charged, Weight};
 
-use super::ranking::{RANKED, Ranked, mark_ties, placed, table, taken};
+use super::ranking::{RANKED, RankedRow, by_times, mark_ties, placed, table, taken};
 use super::{identity, identity_columns, is_estimated, noun};
-use crate::input::{Options, Source};
+use crate::findings::threshold::PATH_TOO_SHORT;
+use crate::folded::FoldedWork;
+use crate::input::{ReportOptions, ReportTables, Sort};
 use crate::quantity::{count_of, percent, time_text};
 use crate::report::Report;
-use crate::share::places;
+use crate::share::{places, standard_error};
 use crate::table::{Show, Shown, shown};
-use crate::text::Section;
+use crate::text::TextSection;
 use crate::view::View;
 
 const MEASURES: [&str; 4] = ["zeroing_seconds", "slack_seconds", "critical_path_seconds", "running_seconds"];
 
-/// Part of the CPU time from which on time without a processor makes the path by CPU time look too short.
-const CROWDED: f64 = 0.05;
-
 /// Which of the two gains ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum GainKind {
     Zeroing,
     Slack,
 }
 
-impl Kind {
+impl GainKind {
     fn of(self, gain: &Gain) -> (f64, f64) {
         match self {
-            Kind::Zeroing => (gain.zeroing, gain.zeroing_inclusive),
-            Kind::Slack => (gain.slack, gain.slack_inclusive),
+            GainKind::Zeroing => (gain.zeroing, gain.zeroing_inclusive),
+            GainKind::Slack => (gain.slack, gain.slack_inclusive),
         }
     }
 
     fn view(self) -> View {
         match self {
-            Kind::Zeroing => View::Zeroing,
-            Kind::Slack => View::Slack,
+            GainKind::Zeroing => View::Zeroing,
+            GainKind::Slack => View::Slack,
         }
     }
 }
 
-pub(super) fn build(kind: Kind, input: &Source<'_>, options: &Options) -> Report {
+pub(super) fn build(kind: GainKind, input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let names: Vec<&str> =
         RANKED.iter().chain(&MEASURES).chain(identity_columns(options.by)).copied().collect();
     let mut report = Report::new(kind.view(), input, options, &names);
     let Some(gains) = &input.details.gains else { return report };
-    let ranked = ranked(kind, input, gains);
+    let ranked = ranked(kind, input, gains, options.sort);
     report.rows = taken(&ranked, options);
     report.drop_empty_columns(&RANKED);
-    report.sections.push(Section::Headline(title(kind, gains)));
+    report.sections.push(TextSection::Headline(title(kind, gains)));
     if let Some(why) = emptiness(kind, gains, &ranked) {
-        report.sections.push(Section::Blank);
-        report.sections.push(Section::Paragraph(why));
+        report.sections.push(TextSection::Blank);
+        report.sections.push(TextSection::Paragraph(why));
         return report;
     }
-    report.sections.extend(limits(input, gains).map(Section::Remark));
-    report.sections.push(Section::Blank);
-    let telling: Vec<Ranked> = ranked.into_iter().filter(gains_anything).collect();
-    report.sections.extend(table(&telling, text_columns(kind, gains), noun(gains.by), options));
-    report.sections.extend(remarks(gains, telling.len()).map(Section::Remark));
+    report.sections.extend(limits(input, gains).map(TextSection::Remark));
+    report.sections.push(TextSection::Blank);
+    let telling: Vec<RankedRow> = ranked.into_iter().filter(gains_anything).collect();
+    report.sections.extend(table(input, &telling, text_columns(kind, gains), options));
+    report.sections.extend(remarks(gains, telling.len()).map(TextSection::Remark));
     report
 }
 
-fn gains_anything(ranked: &Ranked) -> bool {
+fn gains_anything(ranked: &RankedRow) -> bool {
     let is_positive = |name: &str| ranked.row.value(name).is_some_and(|value| value > 0.0);
     is_positive("seconds") || is_positive("inclusive_seconds")
 }
 
-fn ranked(kind: Kind, input: &Source<'_>, gains: &Gains) -> Vec<Ranked> {
+fn ranked(kind: GainKind, input: &ReportTables<'_>, gains: &Gains, sort: Sort) -> Vec<RankedRow> {
     let charged = input.rows(gains.by);
     let mut sorted: Vec<&Gain> = gains.gains.iter().collect();
-    sorted.sort_by(|a, b| {
-        let ((own_a, all_a), (own_b, all_b)) = (kind.of(a), kind.of(b));
-        own_b.total_cmp(&own_a).then(all_b.total_cmp(&all_a)).then(a.node.cmp(&b.node))
-    });
-    let share = |time: f64| percent(time, gains.length as f64);
-    let shares: Vec<f64> = sorted.iter().map(|gain| share(kind.of(gain).0)).collect();
+    sorted.sort_by(|a, b| by_times(sort, kind.of(a), kind.of(b)).then(a.node.cmp(&b.node)));
+    let ranking = |gain: &&Gain| {
+        let (own, inclusive) = kind.of(gain);
+        percent(*sort.of(&own, &inclusive), gains.length as f64)
+    };
+    let shares: Vec<f64> = sorted.iter().map(ranking).collect();
     let samples = is_estimated(gains.by).then_some(input.analysis.effective_samples.critical);
     let places = places(&shares, samples);
-    let rank = |((gain, percent), place): ((&Gain, f64), u64)| {
+    let rank = |(gain, place): (&Gain, u64)| {
         let (row, name) = identity(input, gain.node);
         let length = gains.length as f64;
-        let row = placed(row, (percent, place), kind.of(gain), length, samples)
+        let error = samples.and_then(|samples| standard_error(percent(kind.of(gain).0, length), samples));
+        let row = placed(row, (sort, place, error), kind.of(gain), length)
             .fraction("zeroing_seconds", gain.zeroing);
         let found = charged.binary_search_by_key(&gain.node, |row| row.node);
         match found {
             Ok(at) => {
                 let charged = charged[at].clone();
-                let row = row
+                let running = charged.own.running as f64;
+                let folded = FoldedWork::of(input, gain.node, running, &|measures| measures.running as f64);
+                let name = name + &folded.suffix();
+                let row = folded
+                    .add_to(input, row)
                     .fraction("slack_seconds", gain.slack)
                     .time("critical_path_seconds", charged.own.critical(gains.weight))
                     .time("running_seconds", charged.own.running);
-                Ranked { charged, row, name }
+                RankedRow { charged, row, name }
             }
             Err(_) => {
                 let none = Measures::default;
                 let charged = Charged { node: gain.node, own: none(), inclusive: none() };
-                Ranked { charged, row, name }
+                RankedRow { charged, row, name }
             }
         }
     };
-    let mut ranked: Vec<Ranked> = sorted.into_iter().zip(shares).zip(places).map(rank).collect();
+    let mut ranked: Vec<RankedRow> = sorted.into_iter().zip(places).map(rank).collect();
     mark_ties(&mut ranked);
     ranked
 }
 
-fn title(kind: Kind, gains: &Gains) -> String {
+fn title(kind: GainKind, gains: &Gains) -> String {
     let length = time_text(gains.length);
     let noun = noun(gains.by);
     let whole = match gains.weight {
@@ -113,20 +117,20 @@ fn title(kind: Kind, gains: &Gains) -> String {
         Weight::Elapsed => format!("the elapsed time ({length})"),
     };
     match (kind, gains.by) {
-        (Kind::Zeroing, By::Object) => {
+        (GainKind::Zeroing, By::Object) => {
             format!("Zeroing: by how much {whole} would be shorter if nobody had to wait for one {noun}")
         }
-        (Kind::Zeroing, _) => {
+        (GainKind::Zeroing, _) => {
             format!("Zeroing: by how much {whole} would be shorter if the work of one {noun} took no time")
         }
-        (Kind::Slack, _) => format!(
+        (GainKind::Slack, _) => format!(
             "Slack: by how much {whole} would be shorter if the work of one {noun} on it alone took no time"
         ),
     }
 }
 
 /// What the numbers cannot promise.
-fn limits(input: &Source<'_>, gains: &Gains) -> impl Iterator<Item = String> {
+fn limits(input: &ReportTables<'_>, gains: &Gains) -> impl Iterator<Item = String> {
     let order = "Everything still happens in the recorded order; in the shorter run, locks may change hands in another.";
     let stays = match gains.weight {
         Weight::Cpu => " Waits for devices and for CPUs count for nothing: `--weight elapsed` keeps them.",
@@ -136,7 +140,7 @@ fn limits(input: &Source<'_>, gains: &Gains) -> impl Iterator<Item = String> {
     };
     let totals = input.totals();
     let (ready, work) = (totals.ready as f64, totals.running as f64);
-    let is_crowded = gains.weight == Weight::Cpu && work > 0.0 && ready > CROWDED * work;
+    let is_crowded = gains.weight == Weight::Cpu && percent(ready, work) > PATH_TOO_SHORT;
     let crowded = is_crowded.then(|| {
         format!(
             "Threads were ready without a CPU for {} in all: with no more CPUs than now the gain is of CPU time, not all of it of elapsed time.",
@@ -147,7 +151,7 @@ fn limits(input: &Source<'_>, gains: &Gains) -> impl Iterator<Item = String> {
 }
 
 /// Why there is nothing to show.
-fn emptiness(kind: Kind, gains: &Gains, ranked: &[Ranked]) -> Option<String> {
+fn emptiness(kind: GainKind, gains: &Gains, ranked: &[RankedRow]) -> Option<String> {
     if ranked.iter().any(gains_anything) {
         return None;
     }
@@ -161,16 +165,16 @@ fn emptiness(kind: Kind, gains: &Gains, ranked: &[Ranked]) -> Option<String> {
                 .to_owned()
         }
         _ if ranked.is_empty() => "No work was recorded.".to_owned(),
-        (Kind::Zeroing, _) => {
+        (GainKind::Zeroing, _) => {
             format!("Nothing: whichever {noun} is left out, another path is as long.")
         }
-        (Kind::Slack, _) => format!(
+        (GainKind::Slack, _) => format!(
             "Nothing: whichever {noun} on the critical path is improved, another path is as long, as in every balanced program. `--view zeroing` leaves the work out on all paths."
         ),
     })
 }
 
-fn text_columns(kind: Kind, gains: &Gains) -> Vec<Shown> {
+fn text_columns(kind: GainKind, gains: &Gains) -> Vec<Shown> {
     let mut columns = vec![
         shown("#", Show::Rank),
         shown("gain %", Show::Estimate("percent", "error_percent")),
@@ -184,8 +188,8 @@ fn text_columns(kind: Kind, gains: &Gains) -> Vec<Shown> {
     }
     columns.push(shown("on path", Show::Time("critical_path_seconds")));
     columns.push(match kind {
-        Kind::Zeroing => shown("slack", Show::Time("slack_seconds")).optional(),
-        Kind::Slack => shown("zeroing", Show::Time("zeroing_seconds")).optional(),
+        GainKind::Zeroing => shown("slack", Show::Time("slack_seconds")).optional(),
+        GainKind::Slack => shown("zeroing", Show::Time("zeroing_seconds")).optional(),
     });
     columns.push(shown("CPU", Show::Time("running_seconds")).optional());
     columns

@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use longpole_trace::ObjectId;
 
-use crate::input::Source;
+use crate::input::ReportTables;
 use crate::quantity::count_of;
 use crate::report::Row;
-use crate::table::{Show, Table, shown};
+use crate::table::{Show, TextTable, shown};
 
 /// Pairs of locks that are told of.
 const MOST: usize = 3;
 
 /// The locks that were acquired in both orders, a sentence each: threads that do so at once wait for ever.
-pub(super) fn inversions(input: &Source<'_>) -> Vec<String> {
+pub(super) fn inversions(input: &ReportTables<'_>) -> Vec<String> {
     let Some(holds) = &input.details.holds else { return Vec::new() };
     let name = |id: ObjectId| input.objects.get(id).name.as_str();
     let in_both = holds.orders.keys().filter(|(outer, inner)| {
@@ -39,7 +39,7 @@ pub(super) fn inversions(input: &Source<'_>) -> Vec<String> {
 }
 
 /// What threads held already when they acquired one of these, and what they acquired while they held it.
-pub(super) fn with_others(input: &Source<'_>, ids: &[ObjectId]) -> Option<(&'static str, Table)> {
+pub(super) fn with_others(input: &ReportTables<'_>, ids: &[ObjectId]) -> Option<(&'static str, TextTable)> {
     let holds = input.details.holds.as_ref()?;
     let mut sums: BTreeMap<(&str, String), u64> = BTreeMap::new();
     let name = |id: ObjectId| input.objects.get(id).name.clone();
@@ -63,6 +63,6 @@ pub(super) fn with_others(input: &Source<'_>, ids: &[ObjectId]) -> Option<(&'sta
     };
     let columns = vec![shown("", Show::Words("words")), shown("times", Show::Count("acquisitions"))];
     let rows: Vec<_> = sums.into_iter().map(row).collect();
-    let table = (!rows.is_empty()).then(|| Table { columns, name_title: "lock".to_owned(), rows })?;
+    let table = (!rows.is_empty()).then(|| TextTable { columns, name_title: "lock".to_owned(), rows })?;
     Some(("Locks that the same thread held with it:", table))
 }

@@ -1,14 +1,14 @@
 //! `metrics`: every metric of a node, those from outside and the derived ones first (metrics.md §8; I §3–5).
 
-use longpole_series::{Class, Figure, Figures};
+use longpole_series::{MetricClass, MetricValue, NodeMetrics};
 
 use crate::amount::amount_text;
-use crate::input::{Options, Source};
+use crate::input::{ReportOptions, ReportTables};
 use crate::quantity::count_of;
 use crate::report::{Report, Row};
 use crate::sparkline::sparkline;
-use crate::table::{Show, Table, shown};
-use crate::text::Section;
+use crate::table::{Show, TextTable, shown};
+use crate::text::TextSection;
 use crate::view::View;
 
 const COLUMNS: [&str; 14] = [
@@ -30,22 +30,24 @@ const COLUMNS: [&str; 14] = [
 /// Characters of a curve.
 const WIDTH: usize = 40;
 
-pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
+pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let mut report = Report::new(View::Metrics, input, options, &COLUMNS);
-    let nodes = &input.beside.figures;
-    let is_shown = |figure: &Figure| options.all || is_telling(figure);
-    let of_node = |of: &Figures| of.figures.iter().map(|figure| row(of, figure)).collect::<Vec<_>>();
+    let nodes = &input.outside_answers.figures;
+    let is_shown = |figure: &MetricValue| options.all || is_telling(figure);
+    let of_node = |of: &NodeMetrics| of.figures.iter().map(|figure| row(of, figure)).collect::<Vec<_>>();
     report.rows = nodes.iter().flat_map(of_node).collect();
-    report.sections.push(Section::Headline(headline(nodes)));
+    report.sections.push(TextSection::Headline(headline(nodes)));
     if report.rows.is_empty() {
         let why = "There is no metric with a value: `longpole record` collects series from outside unless it is told `--collect none`.";
-        report.sections.push(Section::Paragraph(why.to_owned()));
+        report.sections.push(TextSection::Paragraph(why.to_owned()));
     }
     let (tables, left_out) = match nodes.as_slice() {
         [one] => (by_class(one, is_shown), one.figures.iter().filter(|figure| !is_shown(figure)).count()),
         several => (by_metric(several), 0),
     };
-    report.sections.extend(tables.into_iter().flat_map(|table| [Section::Blank, Section::Table(table)]));
+    report
+        .sections
+        .extend(tables.into_iter().flat_map(|table| [TextSection::Blank, TextSection::Table(table)]));
     let left_out = (left_out > 0).then(|| {
         format!(
             "{} that were 0 throughout are left out (--all shows them).",
@@ -53,8 +55,8 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
         )
     });
     let curves = "Curves go from the begin to the end, each from 0 to its own largest value.".to_owned();
-    report.sections.push(Section::Blank);
-    report.sections.extend(left_out.into_iter().chain([curves]).map(Section::Remark));
+    report.sections.push(TextSection::Blank);
+    report.sections.extend(left_out.into_iter().chain([curves]).map(TextSection::Remark));
     let mut notes: Vec<&String> = nodes
         .iter()
         .flat_map(|of| of.notes.iter().chain(of.figures.iter().flat_map(|figure| &figure.notes)))
@@ -62,14 +64,14 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
     notes.sort_unstable();
     notes.dedup();
     report.evidence.notes.extend(notes.iter().map(|&note| note.clone()));
-    report.sections.extend(notes.into_iter().map(|note| Section::Warning(note.clone())));
+    report.sections.extend(notes.into_iter().map(|note| TextSection::Warning(note.clone())));
     report
 }
 
 /// Tables of one node's metrics.
-fn by_class(of: &Figures, is_shown: impl Fn(&Figure) -> bool) -> Vec<Table> {
-    let classes = [Class::Derived, Class::External, Class::BuiltIn];
-    let table_of = |class: Class| {
+fn by_class(of: &NodeMetrics, is_shown: impl Fn(&MetricValue) -> bool) -> Vec<TextTable> {
+    let classes = [MetricClass::Derived, MetricClass::External, MetricClass::BuiltIn];
+    let table_of = |class: MetricClass| {
         let shown = of.figures.iter().filter(|figure| figure.class == class && is_shown(figure));
         let rows: Vec<_> = shown.map(|figure| (as_text(of, figure), figure.metric.clone())).collect();
         (!rows.is_empty()).then(|| table(format!("{} metric", class.name()), rows))
@@ -78,7 +80,7 @@ fn by_class(of: &Figures, is_shown: impl Fn(&Figure) -> bool) -> Vec<Table> {
 }
 
 /// A table for each metric with the nodes below each other.
-fn by_metric(nodes: &[Figures]) -> Vec<Table> {
+fn by_metric(nodes: &[NodeMetrics]) -> Vec<TextTable> {
     let mut metrics: Vec<&str> = Vec::new();
     for figure in nodes.iter().flat_map(|of| &of.figures) {
         if !metrics.contains(&figure.metric.as_str()) {
@@ -95,25 +97,25 @@ fn by_metric(nodes: &[Figures]) -> Vec<Table> {
     metrics.into_iter().map(table_of).collect()
 }
 
-fn headline(nodes: &[Figures]) -> String {
-    let [Figures { name, figures, .. }] = nodes else {
+fn headline(nodes: &[NodeMetrics]) -> String {
+    let [NodeMetrics { name, figures, .. }] = nodes else {
         return format!("Metrics of {} of the tree", count_of(nodes.len() as u64, "node"));
     };
     let count = |class| figures.iter().filter(|figure| figure.class == class).count();
     format!(
         "Metrics of {name}: {} derived, {} from outside, {} built in",
-        count(Class::Derived),
-        count(Class::External),
-        count(Class::BuiltIn)
+        count(MetricClass::Derived),
+        count(MetricClass::External),
+        count(MetricClass::BuiltIn)
     )
 }
 
 /// Whether the metric ever was anything but 0.
-fn is_telling(figure: &Figure) -> bool {
-    figure.class == Class::Derived || figure.range().is_some_and(|range| range != (0.0, 0.0))
+fn is_telling(figure: &MetricValue) -> bool {
+    figure.class == MetricClass::Derived || figure.range().is_some_and(|range| range != (0.0, 0.0))
 }
 
-fn row(of: &Figures, figure: &Figure) -> Row {
+fn row(of: &NodeMetrics, figure: &MetricValue) -> Row {
     let row = Row::default()
         .text("metric", &figure.metric)
         .text("title", &figure.title)
@@ -132,7 +134,7 @@ fn row(of: &Figures, figure: &Figure) -> Row {
 }
 
 /// The same with amounts as people read them.
-fn as_text(of: &Figures, figure: &Figure) -> Row {
+fn as_text(of: &NodeMetrics, figure: &MetricValue) -> Row {
     let text =
         |value: Option<f64>, unit: &str| value.map_or("—".to_owned(), |value| amount_text(value, unit));
     let most = figure.range().map(|range| range.1);
@@ -141,12 +143,12 @@ fn as_text(of: &Figures, figure: &Figure) -> Row {
         .text("maximum", text(most, &figure.course_unit))
 }
 
-fn table(name_title: String, rows: Vec<(Row, String)>) -> Table {
+fn table(name_title: String, rows: Vec<(Row, String)>) -> TextTable {
     let columns = vec![
         shown("value", Show::Words("value")),
         shown("", Show::Words("calculation")).optional(),
         shown("at most", Show::Words("maximum")).optional(),
         shown("curve", Show::Words("curve")),
     ];
-    Table { columns, name_title, rows }
+    TextTable { columns, name_title, rows }
 }

@@ -2,13 +2,14 @@
 
 use longpole_metrics::Measures;
 
-use super::ranking::{Measure, RANKED, ranking, table, taken, unattributed};
-use super::{identity_columns, noun};
-use crate::input::{Options, Source};
+use super::identity_columns;
+use super::ranking::{RANKED, RankingMeasure, ranking, table, taken, unattributed};
+use crate::input::{ReportOptions, ReportTables};
 use crate::quantity::{percent, percent_text, time_text};
 use crate::report::Report;
+use crate::share::behind_npt;
 use crate::table::{Show, shown};
-use crate::text::Section;
+use crate::text::TextSection;
 use crate::view::View;
 
 const MEASURES: [&str; 6] = [
@@ -42,10 +43,10 @@ fn terms(measures: &Measures, from: usize, to: usize) -> f64 {
         .sum()
 }
 
-pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
+pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let whole = npt(input.totals());
-    let measure = Measure { of: &npt, whole, samples: input.analysis.effective_samples.npt };
-    let mut ranked = ranking(input, options.by, &measure, |_| false);
+    let measure = RankingMeasure { of: &npt, whole, behind: behind_npt(input.analysis) };
+    let mut ranked = ranking(input, options, &measure, |_| false);
     for ranked in &mut ranked {
         let mut row = std::mem::take(&mut ranked.row);
         for (key, _, from, to) in TERMS {
@@ -61,9 +62,13 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
     let mut report = Report::new(View::Npt, input, options, &names);
     report.rows = taken(&ranked, options);
     report.sections.extend(head(input, whole, options.io_idle));
-    report.sections.push(Section::Blank);
+    report.sections.push(TextSection::Blank);
     if ranked.is_empty() {
-        report.sections.push(Section::Paragraph("No thread was busy: nothing was charged.".to_owned()));
+        let why = match whole > 0.0 {
+            true => "Too few samples to tell which procedures that was: `--by thread` is exact.",
+            false => "No thread was busy: nothing was charged.",
+        };
+        report.sections.push(TextSection::Paragraph(why.to_owned()));
         return report;
     }
     let mut columns = vec![
@@ -77,12 +82,12 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
     if input.totals().idle_blame > 0 {
         columns.push(shown("blame", Show::Time("idle_blame_seconds")).optional());
     }
-    report.sections.extend(table(&ranked, columns, noun(options.by), options));
+    report.sections.extend(table(input, &ranked, columns, options));
     report.sections.extend(unattributed(&ranked, options.by));
     report
 }
 
-fn head(input: &Source<'_>, whole: f64, io_idle: bool) -> Vec<Section> {
+fn head(input: &ReportTables<'_>, whole: f64, io_idle: bool) -> Vec<TextSection> {
     let elapsed = input.analysis.elapsed;
     let idle = input.analysis.busy.first().copied().unwrap_or(0);
     let busy = time_text(whole.round() as u64);
@@ -96,5 +101,5 @@ fn head(input: &Source<'_>, whole: f64, io_idle: bool) -> Vec<Section> {
     let remark = format!(
         "While U threads are busy each is charged 1/U of the time: what runs alone is charged in full (U=1). Waits for devices and pages {io} as busy."
     );
-    vec![Section::Headline(title), Section::Remark(remark)]
+    vec![TextSection::Headline(title), TextSection::Remark(remark)]
 }

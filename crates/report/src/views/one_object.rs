@@ -3,18 +3,20 @@
 use std::collections::BTreeMap;
 
 use longpole_event::ThreadId;
-use longpole_metrics::{Contended, Contention, Handover, Held, Lengths, Node, Pair};
+use longpole_metrics::{
+    ContendedObject, Contention, Handover, LengthHistogram, LockHoldSums, Node, WaiterPair,
+};
 use longpole_trace::{ObjectId, PlaceId};
 
 use super::identity;
 use super::lock_order;
 use super::objects::{HOLDS, is_held, seen, with_holds};
 use crate::bar::bar;
-use crate::input::{Options, Source};
+use crate::input::{ReportOptions, ReportTables};
 use crate::quantity::{count_of, grouped, percent, percent_text, time_text};
 use crate::report::{Report, Row};
-use crate::table::{Show, Shown, Table, shown};
-use crate::text::Section;
+use crate::table::{Show, Shown, TextTable, shown};
+use crate::text::TextSection;
 use crate::view::View;
 
 const MEASURES: [&str; 17] = [
@@ -58,10 +60,10 @@ const BAR: usize = 24;
 /// Edges of the ranges of lengths, in nanoseconds from 1 µs: three to each power of ten.
 const STEPS: [u64; 2] = [1, 3];
 
-pub(super) fn build(input: &Source<'_>, options: &Options, ids: &[ObjectId]) -> Report {
+pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions, ids: &[ObjectId]) -> Report {
     let mut report = Report::new(View::Objects, input, options, &[&MEASURES[..], &HOLDS, &NAMES].concat());
     let Some(contention) = &input.details.contention else { return report };
-    let mut sum = Contended::default();
+    let mut sum = ContendedObject::default();
     for id in ids {
         sum.add(&contention.objects[id.index()], input.analysis.elapsed);
     }
@@ -78,28 +80,32 @@ pub(super) fn build(input: &Source<'_>, options: &Options, ids: &[ObjectId]) -> 
     for (title, table) in tables.into_iter().flatten() {
         report.rows.extend(table.rows.iter().map(|(row, _)| row.clone()));
         let hidden = table.rows.len().saturating_sub(ROWS);
-        let table = Table { rows: table.rows.into_iter().take(ROWS).collect(), ..table };
-        report.sections.extend([Section::Blank, Section::Remark(title.to_owned()), Section::Table(table)]);
+        let table = TextTable { rows: table.rows.into_iter().take(ROWS).collect(), ..table };
+        report.sections.extend([
+            TextSection::Blank,
+            TextSection::Remark(title.to_owned()),
+            TextSection::Table(table),
+        ]);
         if hidden > 0 {
             let more = format!("{} in JSON and CSV", count_of(hidden as u64, "more row"));
-            report.sections.push(Section::Remark(more));
+            report.sections.push(TextSection::Remark(more));
         }
     }
     report
 }
 
-fn head(input: &Source<'_>, ids: &[ObjectId], sum: &Contended) -> Vec<Section> {
+fn head(input: &ReportTables<'_>, ids: &[ObjectId], sum: &ContendedObject) -> Vec<TextSection> {
     let object = ids.first().map(|id| input.objects.get(*id));
     let (name, kind) = object.map_or(("", ""), |object| (&object.name, object.kind.name()));
     let number = match ids.len() {
         1 => kind.to_owned(),
         several => format!("{several} of kind {kind}"),
     };
-    let Contended { lengths, .. } = sum;
-    let told = held_in_words(input, ids).map(Section::Paragraph);
+    let ContendedObject { lengths, .. } = sum;
+    let told = held_in_words(input, ids).map(TextSection::Paragraph);
     if lengths.count() == 0 {
         let none = format!("`{name}` ({number}): nobody waited for it.");
-        return std::iter::once(Section::Headline(none)).chain(told).collect();
+        return std::iter::once(TextSection::Headline(none)).chain(told).collect();
     }
     let title = format!(
         "`{name}` ({number}): {} took {} in all, {} on average, at most {}",
@@ -109,12 +115,12 @@ fn head(input: &Source<'_>, ids: &[ObjectId], sum: &Contended) -> Vec<Section> {
         time_text(lengths.largest()),
     );
     let remark = format!("{} What holders did is seen only while others waited.", seen(input));
-    std::iter::once(Section::Headline(title)).chain(told).chain([Section::Remark(remark)]).collect()
+    std::iter::once(TextSection::Headline(title)).chain(told).chain([TextSection::Remark(remark)]).collect()
 }
 
 /// How the objects were held, all together.
-fn held(input: &Source<'_>, ids: &[ObjectId]) -> Held {
-    let mut sum = Held::default();
+fn held(input: &ReportTables<'_>, ids: &[ObjectId]) -> LockHoldSums {
+    let mut sum = LockHoldSums::default();
     let holds = input.details.holds.as_ref();
     for held in ids.iter().filter_map(|id| holds?.objects.get(id.index())) {
         sum.add(held);
@@ -123,7 +129,7 @@ fn held(input: &Source<'_>, ids: &[ObjectId]) -> Held {
 }
 
 /// `Taken 120 times, 117 of them (98 %) after a wait; held for 93 % of the run, 4.1 ms on average, at most 9.0 ms.`
-fn held_in_words(input: &Source<'_>, ids: &[ObjectId]) -> Option<String> {
+fn held_in_words(input: &ReportTables<'_>, ids: &[ObjectId]) -> Option<String> {
     let held = held(input, ids);
     let share = |part: u64, whole: u64| percent_text(percent(part as f64, whole as f64));
     (held.acquisitions > 0).then(|| {
@@ -140,8 +146,8 @@ fn held_in_words(input: &Source<'_>, ids: &[ObjectId]) -> Option<String> {
 }
 
 /// Where it was acquired.
-fn acquisitions(input: &Source<'_>, ids: &[ObjectId]) -> Option<Titled> {
-    let mut sums: BTreeMap<Option<PlaceId>, Held> = BTreeMap::new();
+fn acquisitions(input: &ReportTables<'_>, ids: &[ObjectId]) -> Option<Titled> {
+    let mut sums: BTreeMap<Option<PlaceId>, LockHoldSums> = BTreeMap::new();
     let places = &input.details.holds.as_ref()?.places;
     for ((_, place), held) in places.iter().filter(|((id, _), _)| ids.contains(id)) {
         sums.entry(*place).or_default().add(held);
@@ -149,7 +155,7 @@ fn acquisitions(input: &Source<'_>, ids: &[ObjectId]) -> Option<Titled> {
     let mut sums: Vec<_> = sums.into_iter().collect();
     sums.sort_by_key(|(place, held)| (std::cmp::Reverse(held.held), *place));
     let whole: u64 = sums.iter().map(|(_, held)| held.held).sum();
-    let row = |(place, held): (Option<PlaceId>, Held)| {
+    let row = |(place, held): (Option<PlaceId>, LockHoldSums)| {
         let name = place_name(input, place);
         let row = place_cells(input, place)
             .text("section", "acquisition")
@@ -157,7 +163,7 @@ fn acquisitions(input: &Source<'_>, ids: &[ObjectId]) -> Option<Titled> {
             .percent("percent", percent(held.held as f64, whole as f64))
             .text("mean", time_text(held.mean().round() as u64))
             .text("longest", time_text(held.longest));
-        (with_holds(row, &held), name)
+        (with_holds(row, &held, None), name)
     };
     let columns = vec![
         shown("% of holding", Show::Percent("percent")),
@@ -170,14 +176,14 @@ fn acquisitions(input: &Source<'_>, ids: &[ObjectId]) -> Option<Titled> {
     Some(("Where it was acquired, with all its holds:", table(columns, "place", rows)?))
 }
 
-type Titled = (&'static str, Table);
+type Titled = (&'static str, TextTable);
 
-fn table(columns: Vec<Shown>, name_title: &str, rows: Vec<(Row, String)>) -> Option<Table> {
-    (!rows.is_empty()).then(|| Table { columns, name_title: name_title.to_owned(), rows })
+fn table(columns: Vec<Shown>, name_title: &str, rows: Vec<(Row, String)>) -> Option<TextTable> {
+    (!rows.is_empty()).then(|| TextTable { columns, name_title: name_title.to_owned(), rows })
 }
 
 /// How many waited at a time.
-fn queue(input: &Source<'_>, sum: &Contended) -> Option<Titled> {
+fn queue(input: &ReportTables<'_>, sum: &ContendedObject) -> Option<Titled> {
     let elapsed = input.analysis.elapsed as f64;
     let row = |(length, &time): (usize, &u64)| {
         let share = percent(time as f64, elapsed);
@@ -214,7 +220,7 @@ fn range_of(length: u64) -> (u64, u64) {
 }
 
 /// How long waits were.
-fn lengths(lengths: &Lengths) -> Option<Titled> {
+fn lengths(lengths: &LengthHistogram) -> Option<Titled> {
     let mut ranges: BTreeMap<(u64, u64), (u64, u64)> = BTreeMap::new();
     for (count, sum) in lengths.buckets() {
         let range = ranges.entry(range_of(sum / count.max(1))).or_default();
@@ -253,20 +259,20 @@ fn short(nanoseconds: u64) -> String {
 }
 
 /// A place as people read it.
-fn place_name(input: &Source<'_>, place: Option<PlaceId>) -> String {
+fn place_name(input: &ReportTables<'_>, place: Option<PlaceId>) -> String {
     let Some(id) = place else { return "not known".to_owned() };
     let place = input.paths.all_places()[id.0 as usize];
     identity(input, Node::Line(place.procedure, place.line)).1
 }
 
 /// The cells that say which place it is; none where it is not known.
-fn place_cells(input: &Source<'_>, place: Option<PlaceId>) -> Row {
+fn place_cells(input: &ReportTables<'_>, place: Option<PlaceId>) -> Row {
     let place = place.map(|id| input.paths.all_places()[id.0 as usize]);
     place.map_or(Row::default(), |place| identity(input, Node::Line(place.procedure, place.line)).0)
 }
 
 /// What held it.
-fn holders(input: &Source<'_>, ids: &[ObjectId], contention: &Contention) -> Option<Titled> {
+fn holders(input: &ReportTables<'_>, ids: &[ObjectId], contention: &Contention) -> Option<Titled> {
     let is_lock = ids.first().is_some_and(|id| is_held(input.objects.get(*id).kind));
     let mut sums: BTreeMap<Option<PlaceId>, Handover> = BTreeMap::new();
     for ((_, place), handover) in contention.handovers.iter().filter(|((id, _), _)| ids.contains(id)) {
@@ -289,7 +295,7 @@ fn holders(input: &Source<'_>, ids: &[ObjectId], contention: &Contention) -> Opt
     };
     let columns = vec![
         shown("% of holding", Show::Percent("percent")),
-        shown("held", Show::Time("held_seconds")),
+        shown("while wanted", Show::Time("held_seconds")),
         shown("CPU", Show::Time("holder_cpu_seconds")),
         shown("NPT", Show::Time("holder_npt_seconds")),
         shown("hand-overs", Show::Count("handovers")).optional(),
@@ -302,18 +308,18 @@ fn holders(input: &Source<'_>, ids: &[ObjectId], contention: &Contention) -> Opt
 }
 
 /// Who waited and who ended the waits, for people and as cells, with what was between them.
-struct Relation {
+struct WaiterRelation {
     waiting: (String, Row),
     ended_by: (String, Row),
-    pair: Pair,
+    pair: WaiterPair,
 }
 
 /// Who waited for whom, the longest first.
-fn pairs(section: &'static str, mut pairs: Vec<Relation>) -> Vec<(Row, String)> {
-    let names = |relation: &Relation| (relation.waiting.0.clone(), relation.ended_by.0.clone());
+fn pairs(section: &'static str, mut pairs: Vec<WaiterRelation>) -> Vec<(Row, String)> {
+    let names = |relation: &WaiterRelation| (relation.waiting.0.clone(), relation.ended_by.0.clone());
     pairs.sort_by_cached_key(|relation| (std::cmp::Reverse(relation.pair.waited), names(relation)));
     let whole: u64 = pairs.iter().map(|relation| relation.pair.waited).sum();
-    let row = |Relation { waiting, ended_by, pair }: Relation| {
+    let row = |WaiterRelation { waiting, ended_by, pair }: WaiterRelation| {
         let mut row = waiting.1;
         for (from, to) in ENDED_BY {
             row = row.copied(to, ended_by.1.get(from));
@@ -348,12 +354,10 @@ fn pair_columns() -> Vec<Shown> {
     ]
 }
 
-fn places(input: &Source<'_>, contention: &Contention) -> Option<Titled> {
+fn places(input: &ReportTables<'_>, contention: &Contention) -> Option<Titled> {
     let of = |place: Option<PlaceId>| (place_name(input, place), place_cells(input, place));
-    let named = |(&(waiting, ender), &pair): (&(Option<PlaceId>, Option<PlaceId>), &Pair)| Relation {
-        waiting: of(waiting),
-        ended_by: of(ender),
-        pair,
+    let named = |(&(waiting, ender), &pair): (&(Option<PlaceId>, Option<PlaceId>), &WaiterPair)| {
+        WaiterRelation { waiting: of(waiting), ended_by: of(ender), pair }
     };
     let rows = pairs("places", contention.places.iter().map(named).collect());
     Some(("Which code waited for which (waits that a thread of the program ended):", {
@@ -361,13 +365,13 @@ fn places(input: &Source<'_>, contention: &Contention) -> Option<Titled> {
     }))
 }
 
-fn threads(input: &Source<'_>, contention: &Contention) -> Option<Titled> {
+fn threads(input: &ReportTables<'_>, contention: &Contention) -> Option<Titled> {
     let of = |thread: ThreadId| {
         let (row, name) = identity(input, Node::Thread(thread));
         (name, row)
     };
     let nobody = || ("nobody in the program".to_owned(), Row::default());
-    let named = |(&(waiting, ender), &pair): (&(ThreadId, Option<ThreadId>), &Pair)| Relation {
+    let named = |(&(waiting, ender), &pair): (&(ThreadId, Option<ThreadId>), &WaiterPair)| WaiterRelation {
         waiting: of(waiting),
         ended_by: ender.map_or_else(nobody, of),
         pair,
@@ -379,14 +383,14 @@ fn threads(input: &Source<'_>, contention: &Contention) -> Option<Titled> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::find::Found;
-    use crate::fixture::{LOCK_HOG, LOCK_HOG_TOLD, Scene};
+    use crate::find::FoundNodes;
+    use crate::fixture::{DrawnRun, LOCK_HOG, LOCK_HOG_TOLD};
     use crate::style::Style;
 
     fn report() -> Report {
-        let scene = Scene::of(LOCK_HOG);
-        let of = Some(Found::Objects(vec![scene.timelines.object("table_lock")]));
-        scene.report(View::Objects, &Options { of, ..Options::default() })
+        let scene = DrawnRun::of(LOCK_HOG);
+        let of = Some(FoundNodes::Objects(vec![scene.timelines.object("table_lock")]));
+        scene.report(View::Objects, &ReportOptions { of, ..ReportOptions::default() })
     }
 
     #[test]
@@ -399,13 +403,13 @@ mod tests {
 
     #[test]
     fn what_threads_told_of_a_lock_is_shown() {
-        let scene = Scene::of(LOCK_HOG_TOLD);
+        let scene = DrawnRun::of(LOCK_HOG_TOLD);
         for width in [80, 120] {
             let text = scene.text(View::Objects, width);
             insta::assert_snapshot!(format!("lock_hog_told_{width}"), text);
         }
-        let of = Some(Found::Objects(vec![scene.timelines.object("table_lock")]));
-        let report = scene.report(View::Objects, &Options { of, ..Options::default() });
+        let of = Some(FoundNodes::Objects(vec![scene.timelines.object("table_lock")]));
+        let report = scene.report(View::Objects, &ReportOptions { of, ..ReportOptions::default() });
         insta::assert_snapshot!("lock_hog_told_one_object", report.text(&Style::plain(80)));
         let rows: Vec<_> = report.rows.iter().filter(|row| row.words("section") == "acquisition").collect();
         let sum = |column: &str| -> f64 { rows.iter().filter_map(|row| row.value(column)).sum() };
@@ -415,9 +419,9 @@ mod tests {
 
     #[test]
     fn a_lock_that_nobody_waits_for_is_shown_when_asked_for() {
-        let scene = Scene::of(LOCK_HOG_TOLD);
+        let scene = DrawnRun::of(LOCK_HOG_TOLD);
         let names = |all| -> Vec<String> {
-            let report = scene.report(View::Objects, &Options { all, ..Options::default() });
+            let report = scene.report(View::Objects, &ReportOptions { all, ..ReportOptions::default() });
             report.rows.iter().map(|row| row.words("object").to_owned()).collect()
         };
         assert_eq!(names(false), ["table_lock"]);

@@ -1,14 +1,14 @@
 //! `parallelism`: how much of the run so many threads were busy, and who ran when few were (metrics.md §1, §3).
 
-use longpole_metrics::{By, Row as Charged};
+use longpole_metrics::{By, NodeRow as Charged};
 
 use super::{identity, is_estimated};
 use crate::bar::bar;
-use crate::input::{Options, Source};
+use crate::input::{ReportOptions, ReportTables};
 use crate::quantity::{percent, percent_text, time_text};
 use crate::report::{Report, Row};
-use crate::table::{Show, Table, shown};
-use crate::text::Section;
+use crate::table::{Show, TextTable, shown};
+use crate::text::TextSection;
 use crate::view::View;
 
 const COLUMNS: [&str; 8] = [
@@ -25,13 +25,13 @@ const COLUMNS: [&str; 8] = [
 const SERIAL_ROWS: usize = 8;
 const BAR: usize = 16;
 
-pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
+pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let analysis = input.analysis;
     let charged = input.rows(By::Procedure);
     let mut report = Report::new(View::Parallelism, input, options, &COLUMNS);
     let levels = analysis.busy.len().max(analysis.nominal.len());
     let whole = analysis.elapsed as f64;
-    let mut table = Table {
+    let mut table = TextTable {
         columns: vec![
             shown("threads", Show::Count("level")),
             shown("busy %", Show::Percent("effective_percent")),
@@ -63,8 +63,8 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
         report.rows.push(row);
     }
     report.sections.extend(head(input));
-    report.sections.push(Section::Blank);
-    report.sections.push(Section::Table(table));
+    report.sections.push(TextSection::Blank);
+    report.sections.push(TextSection::Table(table));
     report.sections.extend(serial(input, charged));
     report
 }
@@ -81,7 +81,7 @@ pub(super) fn most_charged(charged: &[Charged], level: usize) -> Option<(longpol
     (level > 0 && whole > 0.0).then(|| (most.node, percent(term(most), whole)))
 }
 
-fn head(input: &Source<'_>) -> Vec<Section> {
+fn head(input: &ReportTables<'_>) -> Vec<TextSection> {
     let cpus = input.program.cpus();
     let title = format!(
         "Parallelism: {:.2} threads busy on average, {:.2} runnable, {cpus} CPUs, {} elapsed",
@@ -90,11 +90,11 @@ fn head(input: &Source<'_>) -> Vec<Section> {
         time_text(input.analysis.elapsed),
     );
     let remark = "Busy: doing useful work. Runnable: running, spinning, or ready and without a CPU. Each column adds up to the elapsed time.";
-    vec![Section::Headline(title), Section::Remark(remark.to_owned())]
+    vec![TextSection::Headline(title), TextSection::Remark(remark.to_owned())]
 }
 
 /// Who ran while one thread was busy.
-fn serial(input: &Source<'_>, charged: &[Charged]) -> Vec<Section> {
+fn serial(input: &ReportTables<'_>, charged: &[Charged]) -> Vec<TextSection> {
     let term = |row: &Charged| row.own.npt_terms.get(1).copied().unwrap_or(0.0);
     let whole: f64 = charged.iter().map(term).sum();
     let mut rows: Vec<&Charged> = charged.iter().filter(|row| term(row) > 0.0).collect();
@@ -110,7 +110,7 @@ fn serial(input: &Source<'_>, charged: &[Charged]) -> Vec<Section> {
         let cells = Row::default().fraction("seconds", term(row)).percent("percent", share);
         (cells.percent_if("error_percent", error), identity(input, row.node).1)
     });
-    let table = Table {
+    let table = TextTable {
         columns: vec![
             shown("% of serial time", Show::Estimate("percent", "error_percent")),
             shown("self", Show::Time("seconds")),
@@ -119,7 +119,7 @@ fn serial(input: &Source<'_>, charged: &[Charged]) -> Vec<Section> {
         rows: rows.collect(),
     };
     let text = format!("While only one thread was busy ({}):", time_text(whole.round() as u64));
-    vec![Section::Blank, Section::Paragraph(text), Section::Table(table)]
+    vec![TextSection::Blank, TextSection::Paragraph(text), TextSection::Table(table)]
 }
 
 fn npt_whole(charged: &[Charged]) -> f64 {

@@ -1,16 +1,16 @@
 //! `phases`: parallelism over time, and the parts of the run between which it changes (metrics.md §8).
 
-use longpole_metrics::{Bin, Curve, MarkedRegion, Node, Phases, ProposedPhase};
+use longpole_metrics::{Bin, MarkedRegion, Node, ParallelismCurve, Phases, ProposedPhase};
 use longpole_trace::Procedure;
 
 use super::{ROWS_OF_TEXT, identity};
-use crate::input::{Options, Source};
+use crate::input::{ReportOptions, ReportTables};
 use crate::phase::argument;
 use crate::quantity::{count_of, percent, percent_text, time_text};
 use crate::report::{Report, Row};
 use crate::sparkline::upwards;
-use crate::table::{Show, Table, shown};
-use crate::text::Section;
+use crate::table::{Show, TextTable, shown};
+use crate::text::TextSection;
 use crate::view::View;
 
 const COLUMNS: [&str; 14] = [
@@ -33,7 +33,7 @@ const COLUMNS: [&str; 14] = [
 const HEIGHT: usize = 5;
 const WIDTH: usize = 64;
 
-pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
+pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let mut report = Report::new(View::Phases, input, options, &COLUMNS);
     let Some(Phases { curve, phases, regions }) = &input.details.phases else { return report };
     // A phase of a phase counts from the begin of the run.
@@ -47,17 +47,17 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
     let marked = marked(input, regions, (base, curve.elapsed));
     report.rows.extend(marked.iter().map(|(row, _)| row.clone()));
     report.rows.extend(bins(curve, base));
-    report.sections.push(Section::Headline(headline(phases, curve)));
+    report.sections.push(TextSection::Headline(headline(phases, curve)));
     if phases.is_empty() {
         return report;
     }
-    report.sections.push(Section::Remark(
+    report.sections.push(TextSection::Remark(
         "U is the number of threads that do useful work; it is nearly the same throughout a phase."
             .to_owned(),
     ));
-    report.sections.push(Section::Blank);
-    report.sections.extend(drawing(curve, phases).into_iter().map(Section::Line));
-    report.sections.push(Section::Blank);
+    report.sections.push(TextSection::Blank);
+    report.sections.extend(drawing(curve, phases).into_iter().map(TextSection::Line));
+    report.sections.push(TextSection::Blank);
     let columns = vec![
         shown("phase", Show::Count("rank")),
         shown("begin", Show::Time("start_seconds")).optional(),
@@ -67,20 +67,20 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
         shown("N", Show::Number("nominal_parallelism")).optional(),
         shown("--phase", Show::Words("argument")),
     ];
-    report.sections.push(Section::Table(Table {
+    report.sections.push(TextSection::Table(TextTable {
         columns,
         name_title: "most of its NPT".to_owned(),
         rows: rows.into_iter().take(options.top.unwrap_or(usize::MAX)).collect(),
     }));
     report.sections.extend(regions_table(marked, options));
-    report.sections.push(Section::Blank);
+    report.sections.push(TextSection::Blank);
     let advice =
         "Any view can be had of one phase alone, for example: longpole report --view npt --phase A..B";
-    report.sections.push(Section::Remark(advice.to_owned()));
+    report.sections.push(TextSection::Remark(advice.to_owned()));
     report
 }
 
-fn headline(phases: &[ProposedPhase], curve: &Curve) -> String {
+fn headline(phases: &[ProposedPhase], curve: &ParallelismCurve) -> String {
     let elapsed = time_text(curve.elapsed);
     match phases {
         [] => "Phases: the run has no length.".to_owned(),
@@ -96,9 +96,9 @@ fn headline(phases: &[ProposedPhase], curve: &Curve) -> String {
 }
 
 fn row(
-    input: &Source<'_>,
-    options: &Options,
-    (base, curve): (u64, &Curve),
+    input: &ReportTables<'_>,
+    options: &ReportOptions,
+    (base, curve): (u64, &ParallelismCurve),
     (index, phase): (usize, &ProposedPhase),
 ) -> (Row, String) {
     let length = phase.to - phase.from;
@@ -126,7 +126,11 @@ fn row(
 }
 
 /// What the program itself marked.
-fn marked(input: &Source<'_>, regions: &[MarkedRegion], (base, elapsed): (u64, u64)) -> Vec<(Row, String)> {
+fn marked(
+    input: &ReportTables<'_>,
+    regions: &[MarkedRegion],
+    (base, elapsed): (u64, u64),
+) -> Vec<(Row, String)> {
     let row = |region: &MarkedRegion| {
         let name = &input.paths.procedure_named_by(region.region).name;
         let row = Row::default()
@@ -144,7 +148,7 @@ fn marked(input: &Source<'_>, regions: &[MarkedRegion], (base, elapsed): (u64, u
     regions.iter().map(row).collect()
 }
 
-fn regions_table(rows: Vec<(Row, String)>, options: &Options) -> Vec<Section> {
+fn regions_table(rows: Vec<(Row, String)>, options: &ReportOptions) -> Vec<TextSection> {
     if rows.is_empty() {
         return Vec::new();
     }
@@ -159,14 +163,14 @@ fn regions_table(rows: Vec<(Row, String)>, options: &Options) -> Vec<Section> {
     ];
     let title = "Regions and tasks that the program marked, from the first begin to the last end; `--phase NAME` shows one alone:";
     let rows = rows.into_iter().take(limit).collect();
-    let table = Table { columns, name_title: "region".to_owned(), rows };
-    let more = Section::Remark(format!("{} (--top)", count_of(hidden as u64, "more region")));
-    let shown = [Section::Blank, Section::Remark(title.to_owned()), Section::Table(table)];
+    let table = TextTable { columns, name_title: "region".to_owned(), rows };
+    let more = TextSection::Remark(format!("{} (--top)", count_of(hidden as u64, "more region")));
+    let shown = [TextSection::Blank, TextSection::Remark(title.to_owned()), TextSection::Table(table)];
     shown.into_iter().chain((hidden > 0).then_some(more)).collect()
 }
 
 /// The curve, for programs that draw it.
-fn bins(curve: &Curve, base: u64) -> impl Iterator<Item = Row> {
+fn bins(curve: &ParallelismCurve, base: u64) -> impl Iterator<Item = Row> {
     curve.bins.iter().enumerate().map(move |(index, bin)| {
         let begin = base + index as u64 * curve.width;
         Row::default()
@@ -180,7 +184,7 @@ fn bins(curve: &Curve, base: u64) -> impl Iterator<Item = Row> {
 }
 
 /// U over time as columns, the numbers of the phases below.
-fn drawing(curve: &Curve, phases: &[ProposedPhase]) -> Vec<String> {
+fn drawing(curve: &ParallelismCurve, phases: &[ProposedPhase]) -> Vec<String> {
     let columns: Vec<f64> = (0..WIDTH).map(|column| mean(curve, column)).collect();
     let most = columns.iter().fold(0.0, |most, &mean| f64::max(most, mean)).ceil().max(1.0);
     let cell = |mean: f64, line: usize| {
@@ -211,7 +215,7 @@ fn drawing(curve: &Curve, phases: &[ProposedPhase]) -> Vec<String> {
 }
 
 /// Mean of U in one column of the drawing.
-fn mean(curve: &Curve, column: usize) -> f64 {
+fn mean(curve: &ParallelismCurve, column: usize) -> f64 {
     let at = |column: usize| column as f64 * curve.elapsed as f64 / WIDTH as f64;
     let (from, to) = (at(column), at(column + 1));
     let part = |(index, bin): (usize, &Bin)| {
@@ -224,14 +228,14 @@ fn mean(curve: &Curve, column: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use crate::fixture::{CROWDED, REGIONS, SERIAL_THEN_PARALLEL, Scene};
-    use crate::input::Options;
+    use crate::fixture::{CROWDED, DrawnRun, REGIONS, SERIAL_THEN_PARALLEL};
+    use crate::input::ReportOptions;
     use crate::phase::Span;
     use crate::view::View;
 
     #[test]
     fn each_phase_has_its_procedure_and_its_argument() {
-        let report = Scene::of(SERIAL_THEN_PARALLEL).report(View::Phases, &Options::default());
+        let report = DrawnRun::of(SERIAL_THEN_PARALLEL).report(View::Phases, &ReportOptions::default());
         let phases: Vec<_> = report
             .rows
             .iter()
@@ -249,8 +253,8 @@ mod tests {
 
     #[test]
     fn regions_of_the_program_are_listed() {
-        let scene = Scene::of(REGIONS);
-        let report = scene.report(View::Phases, &Options::default());
+        let scene = DrawnRun::of(REGIONS);
+        let report = scene.report(View::Phases, &ReportOptions::default());
         let regions: Vec<_> = report.rows.iter().filter(|row| row.words("kind") == "region").collect();
         let told = |column| regions.iter().map(|row| row.value(column)).collect::<Vec<_>>();
         assert_eq!(told("entries"), [Some(1.0), Some(2.0)]);
@@ -260,16 +264,17 @@ mod tests {
 
     #[test]
     fn a_run_without_changes_is_one_phase() {
-        let text = Scene::of(CROWDED).text(View::Phases, 80);
+        let text = DrawnRun::of(CROWDED).text(View::Phases, 80);
         assert!(text.contains("Phases: one."), "{text}");
     }
 
     #[test]
     fn phases_of_a_phase_count_from_the_begin_of_the_run() {
-        let scene = Scene::of(SERIAL_THEN_PARALLEL);
+        let scene = DrawnRun::of(SERIAL_THEN_PARALLEL);
         let of = scene.timelines.program.elapsed_nanoseconds;
         let span = Span::new("", of / 4, of * 3 / 4, of).unwrap();
-        let report = scene.report(View::Phases, &Options { phase: Some(span), ..Options::default() });
+        let report =
+            scene.report(View::Phases, &ReportOptions { phase: Some(span), ..ReportOptions::default() });
         let first = &report.rows[0];
         assert_eq!(first.value("start_seconds"), Some(span.from as f64 / 1e9));
         assert!(first.words("argument").starts_with("102.5ms.."), "{}", first.words("argument"));

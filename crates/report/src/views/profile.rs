@@ -3,13 +3,14 @@
 use longpole_metrics::Measures;
 use longpole_trace::Cause;
 
-use super::ranking::{Measure, RANKED, Ranked, longest_first, ranking, table, taken, unattributed};
+use super::ranking::{RANKED, RankedRow, RankingMeasure, longest_first, ranking, table, taken, unattributed};
 use super::{blocked, blocked_names, identity_columns, noun, synchronisation, with_waits};
-use crate::input::{Options, Source};
+use crate::input::{ReportOptions, ReportTables};
 use crate::quantity::{percent, percent_text, time_text};
 use crate::report::{Report, Row};
-use crate::table::{Show, Table, shown};
-use crate::text::Section;
+use crate::share::behind_cpu;
+use crate::table::{Show, TextTable, shown};
+use crate::text::TextSection;
 use crate::view::View;
 
 const MEASURES: [&str; 5] =
@@ -21,10 +22,10 @@ fn cpu(measures: &Measures) -> f64 {
     (measures.running + measures.spinning) as f64
 }
 
-pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
+pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let totals = input.totals();
-    let measure = Measure { of: &cpu, whole: cpu(totals), samples: input.analysis.effective_samples.cpu };
-    let mut ranked = ranking(input, options.by, &measure, |row| blocked(&row.own) + row.own.ready > 0);
+    let measure = RankingMeasure { of: &cpu, whole: cpu(totals), behind: behind_cpu(input.analysis) };
+    let mut ranked = ranking(input, options, &measure, |row| blocked(&row.own) + row.own.ready > 0);
     for ranked in &mut ranked {
         let own = &ranked.charged.own;
         let row = std::mem::take(&mut ranked.row)
@@ -45,10 +46,10 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
     let mut report = Report::new(View::Profile, input, options, &names);
     report.rows = taken(&ranked, options);
     report.drop_empty_columns(&[&RANKED[..], &MEASURES, identity_columns(options.by)].concat());
-    report.sections.push(Section::Headline(title(totals)));
-    report.sections.push(Section::Blank);
+    report.sections.push(TextSection::Headline(title(totals)));
+    report.sections.push(TextSection::Blank);
     if ranked.is_empty() {
-        report.sections.push(Section::Paragraph("No CPU time and no waiting was recorded.".to_owned()));
+        report.sections.push(TextSection::Paragraph("No CPU time and no waiting was recorded.".to_owned()));
         return report;
     }
     let mut columns = vec![
@@ -62,7 +63,7 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
         columns.push(shown("spinning", Show::Time("spin_seconds")));
     }
     columns.push(shown("sync wait", Show::Time("synchronisation_wait_seconds")));
-    report.sections.extend(table(&ranked, columns, noun(options.by), options));
+    report.sections.extend(table(input, &ranked, columns, options));
     report.sections.extend(unattributed(&ranked, options.by));
     report.sections.extend(waits(&ranked, options));
     report
@@ -81,7 +82,7 @@ fn title(totals: &Measures) -> String {
 }
 
 /// The longest waits: what for, and where they were suffered.
-fn waits(ranked: &[Ranked], options: &Options) -> Vec<Section> {
+fn waits(ranked: &[RankedRow], options: &ReportOptions) -> Vec<TextSection> {
     let mut longest: Vec<((usize, Option<Cause>), u64)> = Vec::new();
     for (at, ranked) in ranked.iter().enumerate() {
         let own = &ranked.charged.own;
@@ -109,8 +110,8 @@ fn waits(ranked: &[Ranked], options: &Options) -> Vec<Section> {
     ];
     let title = format!("suffered in {}", noun(options.by));
     vec![
-        Section::Blank,
-        Section::Remark("Longest waits, of all threads together; waiting for a CPU included:".to_owned()),
-        Section::Table(Table { columns, name_title: title, rows: rows.collect() }),
+        TextSection::Blank,
+        TextSection::Remark("Longest waits, of all threads together; waiting for a CPU included:".to_owned()),
+        TextSection::Table(TextTable { columns, name_title: title, rows: rows.collect() }),
     ]
 }

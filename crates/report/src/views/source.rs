@@ -5,15 +5,15 @@ use std::cmp::Reverse;
 use longpole_metrics::{Measures, Node, SourceLine, source_lines};
 
 use super::npt::npt;
-use super::wholes::Wholes;
+use super::wholes::RunTotals;
 use super::{ROWS_OF_TEXT, blocked, identity, synchronisation};
-use crate::find::Found;
-use crate::input::{Options, Source};
+use crate::find::FoundNodes;
+use crate::input::{ReportOptions, ReportTables};
 use crate::quantity::{count_of, percent, percent_text};
 use crate::report::{Report, Row};
 use crate::share::standard_error;
-use crate::table::{Show, Table, shown};
-use crate::text::Section;
+use crate::table::{Show, TextTable, shown};
+use crate::text::TextSection;
 use crate::view::View;
 
 const COLUMNS: [&str; 20] = [
@@ -41,24 +41,24 @@ const COLUMNS: [&str; 20] = [
 /// Shares below this in every column are not shown in text, percent.
 const SMALLEST: f64 = 0.05;
 
-pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
+pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let mut report = Report::new(View::Source, input, options, &COLUMNS);
-    let wholes = Wholes::of(input, options.weight);
+    let wholes = RunTotals::of(input, options.weight);
     let mut lines = source_lines(input.analysis, input.paths, |_| true);
-    if let Some(Found::File(file)) = &options.of {
+    if let Some(FoundNodes::File(file)) = &options.of {
         lines.retain(|line| input.paths.procedure_named_by(line.procedure).file == *file);
     }
     // What has no line stands behind the lines of equal weight.
     let key = |line: &SourceLine| {
         let own = &line.own;
-        [wholes.on_path(own), own.cpu(), suffered(own), own.idle_blame, wholes.on_path(&line.inclusive)]
+        [wholes.on_path(own), own.cpu(), suffered(own), own.caused_wait, wholes.on_path(&line.inclusive)]
     };
     lines.sort_by_key(|line| (Reverse(key(line)), line.line == 0));
     let rows: Vec<(Row, String)> = lines.iter().map(|line| row(input, &wholes, line)).collect();
     report.rows = rows.iter().take(options.top.unwrap_or(usize::MAX)).map(|(row, _)| row.clone()).collect();
     report.drop_empty_columns(&COLUMNS[..6]);
-    report.sections.push(Section::Headline(title(input, options, &lines)));
-    report.sections.push(Section::Blank);
+    report.sections.push(TextSection::Headline(title(input, options, &lines)));
+    report.sections.push(TextSection::Blank);
     report.sections.extend(text(rows, options));
     report
 }
@@ -69,7 +69,7 @@ fn suffered(measures: &Measures) -> u64 {
 }
 
 /// The cells of a line, and its name for people.
-fn row(input: &Source<'_>, wholes: &Wholes, line: &SourceLine) -> (Row, String) {
+fn row(input: &ReportTables<'_>, wholes: &RunTotals, line: &SourceLine) -> (Row, String) {
     let SourceLine { procedure, line, own, inclusive } = line;
     let (row, procedure) = identity(input, Node::Procedure(*procedure));
     let file = row.words("file").rsplit('/').next().unwrap_or("").to_owned();
@@ -96,17 +96,17 @@ fn row(input: &Source<'_>, wholes: &Wholes, line: &SourceLine) -> (Row, String) 
         .time("wait_seconds", blocked(own))
         .time("synchronisation_wait_seconds", synchronisation(&own.blocked))
         .time("suffered_seconds", suffered(own))
-        .time("caused_seconds", own.idle_blame)
+        .time("caused_seconds", own.caused_wait)
         .count("observations", own.observations);
     (row, name)
 }
 
-fn title(input: &Source<'_>, options: &Options, lines: &[SourceLine]) -> String {
+fn title(input: &ReportTables<'_>, options: &ReportOptions, lines: &[SourceLine]) -> String {
     let count = count_of(lines.iter().filter(|line| line.line > 0).count() as u64, "line");
     let cpu = |of: &mut dyn Iterator<Item = &SourceLine>| of.map(|line| line.own.cpu()).sum::<u64>() as f64;
     let whole = input.totals().cpu() as f64;
     match &options.of {
-        Some(Found::File(file)) => {
+        Some(FoundNodes::File(file)) => {
             let share = percent_text(percent(cpu(&mut lines.iter()), whole));
             format!("Source of {file}: {count} with {share} of the CPU time")
         }
@@ -118,7 +118,7 @@ fn title(input: &Source<'_>, options: &Options, lines: &[SourceLine]) -> String 
 }
 
 /// The hottest lines.
-fn text(rows: Vec<(Row, String)>, options: &Options) -> Vec<Section> {
+fn text(rows: Vec<(Row, String)>, options: &ReportOptions) -> Vec<TextSection> {
     let all = rows.len();
     let is_told = |row: &Row| {
         let shares = ["critical_path_percent", "npt_percent", "cpu_percent"];
@@ -129,7 +129,7 @@ fn text(rows: Vec<(Row, String)>, options: &Options) -> Vec<Section> {
     let limit = options.top.unwrap_or(ROWS_OF_TEXT);
     let rows: Vec<(Row, String)> = rows.into_iter().filter(|(row, _)| is_told(row)).take(limit).collect();
     if rows.is_empty() {
-        return vec![Section::Paragraph("No line was charged anything.".to_owned())];
+        return vec![TextSection::Paragraph("No line was charged anything.".to_owned())];
     }
     let hidden = all - rows.len();
     let columns = vec![
@@ -139,10 +139,10 @@ fn text(rows: Vec<(Row, String)>, options: &Options) -> Vec<Section> {
         shown("suffered", Show::Time("suffered_seconds")).optional(),
         shown("caused", Show::Time("caused_seconds")).optional(),
     ];
-    let mut sections = vec![Section::Table(Table { columns, name_title: "line".to_owned(), rows })];
+    let mut sections = vec![TextSection::Table(TextTable { columns, name_title: "line".to_owned(), rows })];
     if hidden > 0 {
         let more = count_of(hidden as u64, "more row");
-        sections.push(Section::Remark(format!("{more} with less (--top {all})")));
+        sections.push(TextSection::Remark(format!("{more} with less (--top {all})")));
     }
     sections
 }
@@ -150,10 +150,10 @@ fn text(rows: Vec<(Row, String)>, options: &Options) -> Vec<Section> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{LOCK_HOG, PROCESSES, SPINNER, Scene};
+    use crate::fixture::{DrawnRun, LOCK_HOG, PROCESSES, SPINNER};
 
-    fn report(scene: &Scene, of: Option<Found>) -> Report {
-        scene.report(View::Source, &Options { of, ..Options::default() })
+    fn report(scene: &DrawnRun, of: Option<FoundNodes>) -> Report {
+        scene.report(View::Source, &ReportOptions { of, ..ReportOptions::default() })
     }
 
     fn sum(report: &Report, column: &str) -> f64 {
@@ -163,9 +163,9 @@ mod tests {
     #[test]
     fn lines_add_up_to_the_profile_and_the_other_tables() {
         for drawing in [LOCK_HOG, PROCESSES, SPINNER] {
-            let scene = Scene::of(drawing);
+            let scene = DrawnRun::of(drawing);
             let lines = report(&scene, None);
-            let other = |view| scene.report(view, &Options::default());
+            let other = |view| scene.report(view, &ReportOptions::default());
             let (profile, npt, path) = (other(View::Profile), other(View::Npt), other(View::CriticalPath));
             for (column, table, same) in [
                 ("cpu_seconds", &profile, "seconds"),
@@ -173,7 +173,6 @@ mod tests {
                 ("wait_seconds", &profile, "wait_seconds"),
                 ("synchronisation_wait_seconds", &profile, "synchronisation_wait_seconds"),
                 ("npt_seconds", &npt, "seconds"),
-                ("caused_seconds", &npt, "idle_blame_seconds"),
                 ("critical_path_seconds", &path, "seconds"),
                 ("critical_path_percent", &path, "percent"),
             ] {
@@ -187,12 +186,12 @@ mod tests {
 
     #[test]
     fn the_lines_of_one_file_are_those_that_all_lines_have_of_it() {
-        let mut scene = Scene::of(LOCK_HOG);
+        let mut scene = DrawnRun::of(LOCK_HOG);
         scene.move_to_file("update", "/src/hog.c");
         scene.move_to_file("hog", "/src/hog.c");
         scene.move_to_file("short_update", "/src/polite.c");
         let all = report(&scene, None);
-        let one = report(&scene, Some(Found::File("/src/hog.c".into())));
+        let one = report(&scene, Some(FoundNodes::File("/src/hog.c".into())));
         let of_file: Vec<Row> =
             all.rows.into_iter().filter(|row| row.words("file") == "/src/hog.c").collect();
         assert_eq!(one.rows, of_file);

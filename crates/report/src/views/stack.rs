@@ -8,13 +8,13 @@ use longpole_trace::{ObjectId, PathId, ProcedureId};
 
 use super::objects::procedure_of;
 use super::{identity, npt};
-use crate::find::Found;
-use crate::input::{Options, Source};
+use crate::find::FoundNodes;
+use crate::input::{ReportOptions, ReportTables};
 use crate::name;
 use crate::quantity::{percent, percent_text, time_text};
 use crate::report::{Report, Row};
-use crate::table::{Show, Table, shown};
-use crate::text::Section;
+use crate::table::{Show, TextTable, shown};
+use crate::text::TextSection;
 use crate::view::View;
 
 const COLUMNS: [&str; 7] = ["level", "seconds", "percent", "part", "procedure", "module", "file"];
@@ -28,56 +28,56 @@ const BAR: usize = 50;
 const LINES: usize = 16;
 
 /// A part of the whole, with its time by the number of busy threads.
-struct Part {
+struct StackPart {
     /// The procedure that it is of; `None`: not known, or nobody.
     procedure: Option<ProcedureId>,
     is_self: bool,
     times: Vec<f64>,
 }
 
-impl Part {
+impl StackPart {
     fn whole(&self) -> f64 {
         self.times.iter().sum()
     }
 }
 
 /// What is stacked.
-struct Stack {
+struct ParallelismStack {
     title: String,
     remark: &'static str,
     /// How parts that are not self come in.
     word: &'static str,
-    parts: Vec<Part>,
+    parts: Vec<StackPart>,
 }
 
-pub(super) fn build(input: &Source<'_>, options: &Options, of: &Found) -> Report {
+pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions, of: &FoundNodes) -> Report {
     let mut report = Report::new(View::Parallelism, input, options, &COLUMNS);
     let stack = match of {
-        Found::Procedure(id) => of_procedure(input, *id),
-        Found::Threads(ids) => of_threads(input, ids),
-        Found::Objects(ids) => of_objects(input, ids),
-        Found::Lines(_) | Found::File(_) | Found::Processes(_) => return report,
+        FoundNodes::Procedure(id) => of_procedure(input, *id),
+        FoundNodes::Threads(ids) => of_threads(input, ids),
+        FoundNodes::Objects(ids) => of_objects(input, ids),
+        FoundNodes::Lines(_) | FoundNodes::File(_) | FoundNodes::Processes(_) => return report,
     };
-    let whole: f64 = stack.parts.iter().map(Part::whole).sum();
+    let whole: f64 = stack.parts.iter().map(StackPart::whole).sum();
     report.rows = rows(input, &stack, whole);
-    report.sections.push(Section::Headline(stack.title.clone()));
-    report.sections.push(Section::Remark(stack.remark.to_owned()));
-    report.sections.push(Section::Blank);
+    report.sections.push(TextSection::Headline(stack.title.clone()));
+    report.sections.push(TextSection::Remark(stack.remark.to_owned()));
+    report.sections.push(TextSection::Blank);
     if whole == 0.0 {
         let none = "No time was charged: it never ran, or nobody waited for it.";
-        report.sections.push(Section::Paragraph(none.to_owned()));
+        report.sections.push(TextSection::Paragraph(none.to_owned()));
         return report;
     }
-    report.sections.extend(graph(&stack).into_iter().map(Section::Line));
-    report.sections.push(Section::Blank);
+    report.sections.extend(graph(&stack).into_iter().map(TextSection::Line));
+    report.sections.push(TextSection::Blank);
     report.sections.push(legend(input, &stack, whole));
     report
 }
 
 /// Sums times by part, the largest first, self before all.
-fn parts(sums: BTreeMap<(bool, Option<ProcedureId>), Vec<f64>>) -> Vec<Part> {
-    let part = |((is_self, procedure), times)| Part { procedure, is_self, times };
-    let mut parts: Vec<Part> = sums.into_iter().map(part).filter(|part| part.whole() > 0.0).collect();
+fn parts(sums: BTreeMap<(bool, Option<ProcedureId>), Vec<f64>>) -> Vec<StackPart> {
+    let part = |((is_self, procedure), times)| StackPart { procedure, is_self, times };
+    let mut parts: Vec<StackPart> = sums.into_iter().map(part).filter(|part| part.whole() > 0.0).collect();
     parts.sort_by(|a, b| {
         b.is_self.cmp(&a.is_self).then(b.whole().total_cmp(&a.whole())).then(a.procedure.cmp(&b.procedure))
     });
@@ -93,7 +93,7 @@ fn add(sums: &mut Vec<f64>, times: &[f64]) {
 
 /// What the last call of the procedure on the path called, or started by way of the C library; the procedure itself
 /// where the path ends in it.
-fn child(input: &Source<'_>, path: PathId, of: ProcedureId) -> Option<(bool, ProcedureId)> {
+fn child(input: &ReportTables<'_>, path: PathId, of: ProcedureId) -> Option<(bool, ProcedureId)> {
     let (mut inner, mut starter) = (None, None);
     for place in input.paths.places_of(path) {
         if place.procedure == of {
@@ -108,7 +108,7 @@ fn child(input: &Source<'_>, path: PathId, of: ProcedureId) -> Option<(bool, Pro
     None
 }
 
-fn of_procedure(input: &Source<'_>, id: ProcedureId) -> Stack {
+fn of_procedure(input: &ReportTables<'_>, id: ProcedureId) -> ParallelismStack {
     let mut sums: BTreeMap<(bool, Option<ProcedureId>), Vec<f64>> = BTreeMap::new();
     let mut of_path: BTreeMap<PathId, Option<(bool, ProcedureId)>> = BTreeMap::new();
     for charge in input.analysis.charges.iter().filter(|charge| !charge.measures.npt_terms.is_empty()) {
@@ -118,19 +118,19 @@ fn of_procedure(input: &Source<'_>, id: ProcedureId) -> Stack {
         }
     }
     let parts = parts(sums);
-    let whole: f64 = parts.iter().map(Part::whole).sum();
+    let whole: f64 = parts.iter().map(StackPart::whole).sum();
     let title = format!(
         "`{}` with all it called and started: {} of normalised processor time, {} of the run's",
         name::procedure(input.paths, input.program, id),
         time_text(whole.round() as u64),
         percent_text(percent(whole, npt::npt(input.totals()))),
     );
-    Stack { title, remark: NPT_REMARK, word: "called", parts }
+    ParallelismStack { title, remark: NPT_REMARK, word: "called", parts }
 }
 
 const NPT_REMARK: &str = "Each line: normalised processor time while so many threads were busy. Time at U=1 is serial: parallelise it, or run it beside other work. Time at many: do less work.";
 
-fn of_threads(input: &Source<'_>, ids: &[ThreadId]) -> Stack {
+fn of_threads(input: &ReportTables<'_>, ids: &[ThreadId]) -> ParallelismStack {
     let mut sums: BTreeMap<(bool, Option<ProcedureId>), Vec<f64>> = BTreeMap::new();
     for charge in input.analysis.charges.iter().filter(|charge| ids.contains(&charge.thread)) {
         let place = input.paths.innermost(charge.path);
@@ -138,7 +138,7 @@ fn of_threads(input: &Source<'_>, ids: &[ThreadId]) -> Stack {
         add(sums.entry(key).or_default(), &charge.measures.npt_terms);
     }
     let parts = parts(sums);
-    let whole: f64 = parts.iter().map(Part::whole).sum();
+    let whole: f64 = parts.iter().map(StackPart::whole).sum();
     let who = match ids {
         [one] => format!("`{}`", name::thread(input.program, *one)),
         several => format!(
@@ -152,10 +152,10 @@ fn of_threads(input: &Source<'_>, ids: &[ThreadId]) -> Stack {
         time_text(whole.round() as u64),
         percent_text(percent(whole, npt::npt(input.totals()))),
     );
-    Stack { title, remark: NPT_REMARK, word: "in", parts }
+    ParallelismStack { title, remark: NPT_REMARK, word: "in", parts }
 }
 
-fn of_objects(input: &Source<'_>, ids: &[ObjectId]) -> Stack {
+fn of_objects(input: &ReportTables<'_>, ids: &[ObjectId]) -> ParallelismStack {
     let mut sums: BTreeMap<(bool, Option<ProcedureId>), Vec<f64>> = BTreeMap::new();
     for (&place, spread) in input.details.contention.iter().flat_map(|contention| &contention.wanted) {
         let times = sums.entry((false, procedure_of(input, place))).or_default();
@@ -166,7 +166,7 @@ fn of_objects(input: &Source<'_>, ids: &[ObjectId]) -> Stack {
         }
     }
     let parts = parts(sums);
-    let whole: f64 = parts.iter().map(Part::whole).sum();
+    let whole: f64 = parts.iter().map(StackPart::whole).sum();
     let object = ids.first().map(|id| input.objects.get(*id));
     let title = format!(
         "`{}` ({}): threads waited for it during {} of the run's {}",
@@ -176,10 +176,10 @@ fn of_objects(input: &Source<'_>, ids: &[ObjectId]) -> Stack {
         time_text(input.analysis.elapsed),
     );
     let remark = "Each line: elapsed time for which one thread or more waited for it while so many others were busy, by the procedure that then ended a wait.";
-    Stack { title, remark, word: "handed over", parts }
+    ParallelismStack { title, remark, word: "handed over", parts }
 }
 
-fn rows(input: &Source<'_>, stack: &Stack, whole: f64) -> Vec<Row> {
+fn rows(input: &ReportTables<'_>, stack: &ParallelismStack, whole: f64) -> Vec<Row> {
     let mut rows = Vec::new();
     for part in &stack.parts {
         for (level, &time) in part.times.iter().enumerate().filter(|(_, time)| **time > 0.0) {
@@ -199,16 +199,16 @@ fn rows(input: &Source<'_>, stack: &Stack, whole: f64) -> Vec<Row> {
     rows
 }
 
-fn word_of(stack: &Stack, part: &Part) -> &'static str {
+fn word_of(stack: &ParallelismStack, part: &StackPart) -> &'static str {
     match part {
-        Part { is_self: true, .. } => "self",
-        Part { procedure: None, .. } => "nobody",
+        StackPart { is_self: true, .. } => "self",
+        StackPart { procedure: None, .. } => "nobody",
         _ => stack.word,
     }
 }
 
 /// The mark of a part, by its place.
-fn mark(parts: &[Part], at: usize) -> char {
+fn mark(parts: &[StackPart], at: usize) -> char {
     let has_self = parts.first().is_some_and(|part| part.is_self);
     match at.checked_sub(usize::from(has_self)) {
         None => SELF,
@@ -217,14 +217,14 @@ fn mark(parts: &[Part], at: usize) -> char {
 }
 
 /// A line per number of busy threads, or per several where they are many.
-fn graph(stack: &Stack) -> Vec<String> {
+fn graph(stack: &ParallelismStack) -> Vec<String> {
     let levels = stack.parts.iter().map(|part| part.times.len()).max().unwrap_or(0);
     let first =
         usize::from(stack.parts.iter().all(|part| part.times.first().is_none_or(|&time| time == 0.0)));
     let step = levels.saturating_sub(first).div_ceil(LINES).max(1);
     let begins: Vec<usize> = (first..levels).step_by(step).collect();
     let sums = |begin: usize| -> Vec<f64> {
-        let of_part = |part: &Part| part.times.iter().skip(begin).take(step).sum();
+        let of_part = |part: &StackPart| part.times.iter().skip(begin).take(step).sum();
         stack.parts.iter().map(of_part).collect()
     };
     let largest =
@@ -243,7 +243,7 @@ fn graph(stack: &Stack) -> Vec<String> {
 }
 
 /// One bar: each part as long as its share, rounded so that the bar is as long as the sum.
-fn stacked(parts: &[Part], sums: &[f64], largest: f64) -> String {
+fn stacked(parts: &[StackPart], sums: &[f64], largest: f64) -> String {
     let mut bar = String::new();
     let (mut end, mut drawn) = (0.0, 0);
     for (at, sum) in sums.iter().enumerate() {
@@ -255,7 +255,7 @@ fn stacked(parts: &[Part], sums: &[f64], largest: f64) -> String {
     bar
 }
 
-fn legend(input: &Source<'_>, stack: &Stack, whole: f64) -> Section {
+fn legend(input: &ReportTables<'_>, stack: &ParallelismStack, whole: f64) -> TextSection {
     let lettered = LETTERS.len() + usize::from(stack.parts.first().is_some_and(|part| part.is_self));
     let row = |mark: char, time: f64, word: &str| {
         Row::default()
@@ -275,7 +275,7 @@ fn legend(input: &Source<'_>, stack: &Stack, whole: f64) -> Section {
             (row(mark(&stack.parts, at), part.whole(), word_of(stack, part)), name)
         })
         .collect();
-    let rest: f64 = stack.parts.iter().skip(lettered).map(Part::whole).sum();
+    let rest: f64 = stack.parts.iter().skip(lettered).map(StackPart::whole).sum();
     if rest > 0.0 {
         rows.push((row(OTHERS, rest, stack.word), format!("{} others", stack.parts.len() - lettered)));
     }
@@ -285,13 +285,13 @@ fn legend(input: &Source<'_>, stack: &Stack, whole: f64) -> Section {
         shown("time", Show::Time("seconds")),
         shown("", Show::Words("part")),
     ];
-    Section::Table(Table { columns, name_title: "procedure".to_owned(), rows })
+    TextSection::Table(TextTable { columns, name_title: "procedure".to_owned(), rows })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{LOCK_HOG, Scene};
+    use crate::fixture::{DrawnRun, LOCK_HOG};
     use crate::style::Style;
 
     /// `main` runs `load` alone for 4, then `work` in two threads for 4: at U = 2 for 3, then alone for 1.
@@ -306,13 +306,13 @@ two  ____WWWW_
 boss@4 -> one, two create
 one@9 -> boss join";
 
-    fn report(drawing: &str, of: Found) -> Report {
-        let scene = Scene::of(drawing);
-        scene.report(View::Parallelism, &Options { of: Some(of), ..Options::default() })
+    fn report(drawing: &str, of: FoundNodes) -> Report {
+        let scene = DrawnRun::of(drawing);
+        scene.report(View::Parallelism, &ReportOptions { of: Some(of), ..ReportOptions::default() })
     }
 
-    fn procedure(drawing: &str, name: &str) -> Found {
-        Found::Procedure(Scene::of(drawing).timelines.procedure(name))
+    fn procedure(drawing: &str, name: &str) -> FoundNodes {
+        FoundNodes::Procedure(DrawnRun::of(drawing).timelines.procedure(name))
     }
 
     #[test]
@@ -341,8 +341,8 @@ one@9 -> boss join";
 
     #[test]
     fn the_lines_of_an_object_add_up_to_the_time_it_was_wanted() {
-        let object = Scene::of(LOCK_HOG).timelines.object("table_lock");
-        let report = report(LOCK_HOG, Found::Objects(vec![object]));
+        let object = DrawnRun::of(LOCK_HOG).timelines.object("table_lock");
+        let report = report(LOCK_HOG, FoundNodes::Objects(vec![object]));
         let sum: f64 = report.rows.iter().filter_map(|row| row.value("seconds")).sum();
         // Wanted 1..8, 11..16, 19..24, 27..32; nobody handed over after 24.
         assert!((sum - 0.22).abs() < 1e-9, "{sum}");
@@ -357,8 +357,8 @@ one@9 -> boss join";
 
     #[test]
     fn the_parts_of_a_thread_are_its_procedures() {
-        let thread = Scene::of(LOCK_HOG).timelines.thread("polite1");
-        let report = report(LOCK_HOG, Found::Threads(vec![thread]));
+        let thread = DrawnRun::of(LOCK_HOG).timelines.thread("polite1");
+        let report = report(LOCK_HOG, FoundNodes::Threads(vec![thread]));
         assert!(report.rows.iter().any(|row| row.words("procedure") == "independent"));
         assert!(report.rows.iter().all(|row| row.words("procedure") != "update"));
     }

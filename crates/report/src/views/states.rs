@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use longpole_metrics::{By, Condition, Node, Spread, Spreads, StateRow, States};
+use longpole_metrics::{By, Condition, Node, Spread, Spreads, StateRow, StateTable};
 
 use super::{ROWS_OF_TEXT, identity, identity_columns, noun};
-use crate::input::{Options, Source};
+use crate::input::{ReportOptions, ReportTables};
 use crate::quantity::{percent, time_text};
 use crate::report::{Report, Row};
 use crate::sparkline::upwards;
-use crate::table::{Show, Table, shown};
-use crate::text::Section;
+use crate::table::{Show, TextTable, shown};
+use crate::text::TextSection;
 use crate::view::View;
 
 const MEASURES: [&str; 13] = [
@@ -36,24 +36,24 @@ const LEAST: f64 = 0.000_5;
 const DRAWN: usize = 9;
 
 /// A node with its own normalised processor time and its states.
-struct Ranked<'a> {
+struct RankedStates<'a> {
     node: Node,
     npt: f64,
     time: u64,
     states: &'a StateRow,
 }
 
-fn ranked<'a>(input: &Source<'_>, states: &'a States, by: By) -> Vec<Ranked<'a>> {
+fn ranked<'a>(input: &ReportTables<'_>, states: &'a StateTable, by: By) -> Vec<RankedStates<'a>> {
     let npt: BTreeMap<Node, f64> = match by {
         By::Object => BTreeMap::new(),
         by => input.rows(by).iter().map(|row| (row.node, row.own.npt())).collect(),
     };
-    let mut ranked: Vec<Ranked<'a>> = states
+    let mut ranked: Vec<RankedStates<'a>> = states
         .rows
         .iter()
         .map(|(&node, states)| {
             let npt = npt.get(&node).copied().unwrap_or(0.0);
-            Ranked { node, npt, time: time_of(states), states }
+            RankedStates { node, npt, time: time_of(states), states }
         })
         .collect();
     ranked.sort_by(|a, b| {
@@ -63,7 +63,7 @@ fn ranked<'a>(input: &Source<'_>, states: &'a States, by: By) -> Vec<Ranked<'a>>
     ranked
 }
 
-impl Ranked<'_> {
+impl RankedStates<'_> {
     fn inclusive(&self) -> u64 {
         self.states.inclusive.values().map(|spreads| spreads.nominal.time()).sum()
     }
@@ -75,7 +75,7 @@ fn time_of(states: &StateRow) -> u64 {
     states.own.iter().filter(is_thread_time).map(|(_, spreads)| spreads.nominal.time()).sum()
 }
 
-pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
+pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let names: Vec<&str> = MEASURES.iter().chain(identity_columns(options.by)).copied().collect();
     let mut report = Report::new(View::States, input, options, &names);
     let Some(states) = &input.details.states else { return report };
@@ -102,9 +102,9 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
     report.rows.truncate(options.top.unwrap_or(usize::MAX));
     report.drop_empty_columns(&names[..2]);
     report.sections.extend(head(options.by));
-    report.sections.push(Section::Blank);
+    report.sections.push(TextSection::Blank);
     if shown_rows.is_empty() {
-        report.sections.push(Section::Paragraph(nothing(input, options.by)));
+        report.sections.push(TextSection::Paragraph(nothing(input, options.by)));
         return report;
     }
     report.sections.extend(table(shown_rows, options));
@@ -119,7 +119,7 @@ fn by_time(states: &StateRow) -> Vec<(Condition, &Spreads)> {
     by_time
 }
 
-fn row(identity: Row, ranked: &Ranked<'_>, condition: Condition, spreads: &Spreads) -> Row {
+fn row(identity: Row, ranked: &RankedStates<'_>, condition: Condition, spreads: &Spreads) -> Row {
     let Spreads { nominal, effective } = spreads;
     let inclusive = ranked.states.inclusive.get(&condition).map_or(0, |spreads| spreads.nominal.time());
     let cause = match condition {
@@ -172,7 +172,7 @@ fn drawn(spread: &Spread) -> String {
     shares.iter().map(bar).collect()
 }
 
-fn head(by: By) -> Vec<Section> {
+fn head(by: By) -> Vec<TextSection> {
     let title = format!(
         "States of each {}, and how many threads could run (N) and were busy (U) meanwhile",
         noun(by)
@@ -185,10 +185,10 @@ fn head(by: By) -> Vec<Section> {
             "A cause stands for blocked time. Bars: shares of the state's time with 0, 1, 2 … 8 and more threads. In the order of normalised processor time."
         }
     };
-    vec![Section::Headline(title), Section::Remark(remark.to_owned())]
+    vec![TextSection::Headline(title), TextSection::Remark(remark.to_owned())]
 }
 
-fn table(rows: Vec<(Row, String)>, options: &Options) -> Vec<Section> {
+fn table(rows: Vec<(Row, String)>, options: &ReportOptions) -> Vec<TextSection> {
     let columns = vec![
         shown("state", Show::Words("condition")),
         shown("time", Show::Time("seconds")),
@@ -201,14 +201,15 @@ fn table(rows: Vec<(Row, String)>, options: &Options) -> Vec<Section> {
     let limit = options.top.unwrap_or(ROWS_OF_TEXT);
     let all = rows.len();
     let rows: Vec<_> = rows.into_iter().take(limit).collect();
-    let mut sections = vec![Section::Table(Table { columns, name_title: noun(options.by).to_owned(), rows })];
+    let mut sections =
+        vec![TextSection::Table(TextTable { columns, name_title: noun(options.by).to_owned(), rows })];
     if all > limit {
-        sections.push(Section::Remark(format!("{} more rows (--top {all})", all - limit)));
+        sections.push(TextSection::Remark(format!("{} more rows (--top {all})", all - limit)));
     }
     sections
 }
 
-fn nothing(input: &Source<'_>, by: By) -> String {
+fn nothing(input: &ReportTables<'_>, by: By) -> String {
     let elapsed = time_text(input.analysis.elapsed);
     match by {
         By::Object => format!("In {elapsed} no thread waited for an object that the recording names."),
@@ -219,10 +220,10 @@ fn nothing(input: &Source<'_>, by: By) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{LOCK_HOG, Scene};
+    use crate::fixture::{DrawnRun, LOCK_HOG};
 
     fn rows(by: By) -> Vec<Row> {
-        Scene::of(LOCK_HOG).report(View::States, &Options { by, ..Options::default() }).rows
+        DrawnRun::of(LOCK_HOG).report(View::States, &ReportOptions { by, ..ReportOptions::default() }).rows
     }
 
     #[test]

@@ -1,28 +1,28 @@
 //! `summary`: the answer on one screen of 24 lines.
 
 use longpole_event::ThreadId;
-use longpole_metrics::{By, Measures, Node, Row as Charged};
+use longpole_metrics::{By, Measures, Node, NodeRow as Charged};
 use longpole_trace::Cause;
 
 use super::changes::{self, Changes, add_changes, changes};
 use super::npt::npt;
 use super::parallelism::most_charged;
-use super::{causes_text, census, identity};
+use super::{causes_text, census, identity, with_sentence};
 use crate::bar::bar;
-use crate::diagnosis::{Diagnosis, GUIDANCE, Next, RankedBy, diagnose};
-use crate::evidence::warnings;
-use crate::guidance::{Guidance, guidance};
-use crate::input::{Options, Source};
-use crate::lack::lacks;
-use crate::mention::add_mentions;
+use crate::evidence::{kept_part, leading_warning, lost_percent, warnings};
+use crate::findings::{
+    Finding, Findings, GUIDANCE, Guidance, LeadingAnswer, NextCommand, RankedWork, Sentence,
+};
+use crate::folded::FoldedWork;
+use crate::input::{ReportOptions, ReportTables};
 use crate::name;
+use crate::needs::lacks;
 use crate::quantity::{percent, percent_text, time_text};
-use crate::recommendation::{Recommendation, recommendations};
 use crate::report::{Report, Row};
-use crate::share::standard_error;
+use crate::share::{Estimate, behind_path};
 use crate::style::Style;
-use crate::table::{Show, Shown, Table, shown};
-use crate::text::Section;
+use crate::table::{Show, Shown, TextTable, shown};
+use crate::text::TextSection;
 use crate::view::View;
 
 const COLUMNS: [&str; 21] = [
@@ -63,19 +63,19 @@ const SMALLEST: f64 = 0.5;
 
 /// How much of each part there is room for.
 #[derive(Clone, Copy)]
-struct Room {
+struct SummaryLimits {
     reasons: usize,
     changes: Changes,
     procedures: usize,
     doubts: usize,
 }
 
-const fn room(reasons: usize, changes: Changes, procedures: usize, doubts: usize) -> Room {
-    Room { reasons, changes, procedures, doubts }
+const fn room(reasons: usize, changes: Changes, procedures: usize, doubts: usize) -> SummaryLimits {
+    SummaryLimits { reasons, changes, procedures, doubts }
 }
 
 /// From what one would like to see down to what must be said.
-const ROOMS: [Room; 9] = [
+const ROOMS: [SummaryLimits; 9] = [
     room(3, changes(6, 6), 5, 2),
     room(2, changes(5, 3), 5, 2),
     room(2, changes(4, 3), 3, 2),
@@ -87,10 +87,12 @@ const ROOMS: [Room; 9] = [
     room(1, changes(2, 0), 0, 1),
 ];
 
-pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
+pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let (lines, width) = SCREEN;
     let fits = |report: &Report| report.text(&Style::plain(width)).lines().count() <= lines;
-    let parts = Parts { list: recommendations(input), guidance: guidance(input), diagnosis: diagnose(input) };
+    let findings = Findings::of(input);
+    let parts =
+        SummaryParts { list: findings.changes(), guidance: findings.guidance(), answer: findings.answer() };
     let mut reports = ROOMS.into_iter().map(|room| with_room(input, options, &parts, room));
     let mut report = reports.next().expect("there is a first room");
     while !fits(&report) {
@@ -99,67 +101,78 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
             None => break,
         }
     }
-    add_mentions(&mut report, input);
     report
 }
 
-/// What the summary is made of.
-struct Parts {
-    diagnosis: Diagnosis,
-    list: Vec<Recommendation>,
+/// What the summary is made of: selections of the same findings.
+struct SummaryParts<'f> {
+    answer: LeadingAnswer,
+    list: Vec<&'f Finding>,
     guidance: Guidance,
 }
 
-fn with_room(input: &Source<'_>, options: &Options, parts: &Parts, room: Room) -> Report {
-    let diagnosis = &parts.diagnosis;
+fn with_room(
+    input: &ReportTables<'_>,
+    options: &ReportOptions,
+    parts: &SummaryParts<'_>,
+    room: SummaryLimits,
+) -> Report {
+    let answer = &parts.answer;
     let names: Vec<&str> = COLUMNS.iter().chain(&changes::COLUMNS).copied().collect();
     let mut report = Report::new(View::Summary, input, options, &names);
-    report.sections.extend(options.phase.map(|span| Section::Remark(super::phase_line(span))));
-    add_answer(&mut report, diagnosis);
+    report.sections.extend(leading_warning(input).map(TextSection::Warning));
+    report.sections.extend(kept_part(input).map(TextSection::Remark));
+    report.sections.extend(options.phase.map(|span| TextSection::Remark(super::phase_line(span))));
+    add_answer(&mut report, input, answer);
     add_changes(&mut report, input, &parts.list, room.changes);
-    add_reasons(&mut report, parts, room.reasons);
-    if diagnosis.ranked_by != RankedBy::Nothing || input.analysis.elapsed > 0 {
-        report.sections.push(Section::Blank);
-        report.sections.push(Section::Paragraph(run_text(input, options)));
+    add_reasons(&mut report, input, parts, room.reasons);
+    if answer.ranked_by.is_some() || input.analysis.elapsed > 0 {
+        report.sections.push(TextSection::Blank);
+        report.sections.push(TextSection::Paragraph(run_text(input, options)));
         add_parallelism(&mut report, input);
         add_outside(&mut report, input, room.procedures > 0);
     }
-    match diagnosis.ranked_by {
-        RankedBy::Nothing => add_threads(&mut report, input, room.procedures),
-        by => add_procedures(&mut report, input, by, room.procedures),
+    match answer.ranked_by {
+        None => add_threads(&mut report, input, room.procedures),
+        Some(ranked) => add_procedures(&mut report, input, ranked, room.procedures),
     }
     // The list says what the waits mean; where it has next to nothing, they stand for themselves.
     add_waits(&mut report, input, if parts.list.len() < 2 { room.procedures.min(WAITS) } else { 0 });
     add_doubts(&mut report, input, options, room.doubts);
-    add_next(&mut report, diagnosis);
+    add_next(&mut report, answer);
     report.drop_empty_columns(&["section", "text"]);
     report
 }
 
 /// What goes on outside the threads when few are busy; in the rows always, in the text where there is room.
-fn add_outside(report: &mut Report, input: &Source<'_>, is_shown: bool) {
-    let Some(text) = input.beside.kinships.as_ref().and_then(super::correlation::in_a_line) else { return };
+fn add_outside(report: &mut Report, input: &ReportTables<'_>, is_shown: bool) {
+    let Some(text) = input.outside_answers.correlations.as_ref().and_then(super::correlation::in_a_line)
+    else {
+        return;
+    };
     report.rows.push(Row::default().text("section", "outside").text("text", &text));
-    report.sections.extend(is_shown.then_some(Section::Paragraph(text)));
+    report.sections.extend(is_shown.then_some(TextSection::Paragraph(text)));
 }
 
-fn add_answer(report: &mut Report, diagnosis: &Diagnosis) {
-    report.sections.push(Section::Headline(diagnosis.headline.clone()));
-    let sentences = std::iter::once(&diagnosis.headline).chain(&diagnosis.reasons);
-    report.rows.extend(sentences.map(|text| Row::default().text("section", "answer").text("text", text)));
+fn add_answer(report: &mut Report, input: &ReportTables<'_>, answer: &LeadingAnswer) {
+    report.sections.push(TextSection::Headline(answer.headline.text()));
+    let sentences = std::iter::once(&answer.headline).chain(&answer.reasons);
+    let row = |sentence| with_sentence(Row::default().text("section", "answer"), input, sentence);
+    report.rows.extend(sentences.map(row));
 }
 
 /// Why, and which ranking to trust.
-fn add_reasons(report: &mut Report, parts: &Parts, most: usize) {
+fn add_reasons(report: &mut Report, input: &ReportTables<'_>, parts: &SummaryParts<'_>, most: usize) {
     let lead = &parts.guidance.lead;
-    let is_told = parts.diagnosis.ranked_by != RankedBy::Nothing;
-    if is_told {
-        report.rows.push(Row::default().text("section", "trust").text("text", lead));
+    let is_ranked = parts.answer.ranked_by.is_some();
+    if is_ranked {
+        report.rows.push(with_sentence(Row::default().text("section", "trust"), input, lead));
     }
-    let reasons = parts.diagnosis.reasons.iter().take(most);
-    let text: Vec<&str> = reasons.map(String::as_str).chain(is_told.then(|| first_sentence(lead))).collect();
+    let reasons = parts.answer.reasons.iter().take(most).map(Sentence::text);
+    let lead = lead.text();
+    let text: Vec<String> = reasons.chain(is_ranked.then(|| first_sentence(&lead).to_owned())).collect();
     if !text.is_empty() {
-        report.sections.push(Section::Paragraph(text.join(" ")));
+        report.sections.push(TextSection::Paragraph(text.join(" ")));
     }
 }
 
@@ -168,7 +181,7 @@ fn first_sentence(text: &str) -> &str {
     text.find(". ").map_or(text, |end| &text[..=end])
 }
 
-fn run_text(input: &Source<'_>, options: &Options) -> String {
+fn run_text(input: &ReportTables<'_>, options: &ReportOptions) -> String {
     let totals = input.totals();
     let program = input.program;
     let disks = [Cause::Io, Cause::PageFault].map(|cause| totals.blocked_for(cause)).iter().sum::<u64>();
@@ -200,7 +213,7 @@ fn ranges(levels: usize) -> Vec<(usize, usize)> {
     }
 }
 
-fn add_parallelism(report: &mut Report, input: &Source<'_>) {
+fn add_parallelism(report: &mut Report, input: &ReportTables<'_>) {
     let busy = &input.analysis.busy;
     let charged = input.rows(By::Procedure);
     let levels = busy.iter().rposition(|&time| time > 0).map_or(0, |last| last + 1);
@@ -220,18 +233,19 @@ fn add_parallelism(report: &mut Report, input: &Source<'_>) {
             continue;
         }
         let line = format!("  {label:>5} busy {:>8}  {:30} {who}", percent_text(share), bar(share, BAR));
-        report.sections.push(Section::Line(line));
+        report.sections.push(TextSection::Line(line));
     }
 }
 
-fn add_procedures(report: &mut Report, input: &Source<'_>, ranked_by: RankedBy, most: usize) {
+fn add_procedures(report: &mut Report, input: &ReportTables<'_>, ranked: RankedWork, most: usize) {
     let totals = input.totals();
     let length = input.analysis.critical_cpu.length as f64;
     let cpu = |measures: &Measures| (measures.running + measures.spinning) as f64;
     let path = |measures: &Measures| measures.critical_cpu as f64;
-    let key = |row: &Charged| match ranked_by {
-        RankedBy::Cpu => [cpu(&row.own), path(&row.own)],
-        _ => [path(&row.own), cpu(&row.own)],
+    let key = |row: &Charged| match ranked {
+        RankedWork::Cpu => [cpu(&row.own), path(&row.own)],
+        RankedWork::Npt => [npt(&row.own), cpu(&row.own)],
+        RankedWork::CriticalPath => [path(&row.own), cpu(&row.own)],
     };
     let is_large = |row: &&Charged| {
         let shares = [percent(cpu(&row.own), cpu(totals)), percent(path(&row.own), length)];
@@ -242,11 +256,14 @@ fn add_procedures(report: &mut Report, input: &Source<'_>, ranked_by: RankedBy, 
         let ([a1, a2], [b1, b2]) = (key(a), key(b));
         b1.total_cmp(&a1).then(b2.total_cmp(&a2)).then(a.node.cmp(&b.node))
     });
+    let estimate = Estimate::of(input, By::Procedure, behind_path(input.analysis), length);
     let mut rows = Vec::new();
     for charged in charged.iter().take(PROCEDURES) {
         let (identity, name) = identity(input, charged.node);
+        let folded = FoldedWork::of(input, charged.node, cpu(&charged.own), &cpu);
+        let (identity, name) = (folded.add_to(input, identity), name + &folded.suffix());
         let share = percent(path(&charged.own), length);
-        let error = standard_error(share, input.analysis.effective_samples.critical);
+        let error = estimate.as_ref().and_then(|estimate| estimate.error(charged.node, share));
         let row = identity
             .text("section", "procedure")
             .percent("critical_path_percent", share)
@@ -266,8 +283,8 @@ fn add_procedures(report: &mut Report, input: &Source<'_>, ranked_by: RankedBy, 
     if rows.is_empty() {
         return;
     }
-    report.sections.push(Section::Blank);
-    report.sections.push(Section::Table(Table {
+    report.sections.push(TextSection::Blank);
+    report.sections.push(TextSection::Table(TextTable {
         columns: columns_of_procedures(),
         name_title: "procedure".to_owned(),
         rows,
@@ -286,7 +303,7 @@ fn columns_of_procedures() -> Vec<Shown> {
 }
 
 /// What is exact when no procedure is known: the threads.
-fn add_threads(report: &mut Report, input: &Source<'_>, most: usize) {
+fn add_threads(report: &mut Report, input: &ReportTables<'_>, most: usize) {
     let mut threads: Vec<(usize, u64)> = input
         .analysis
         .threads
@@ -311,11 +328,11 @@ fn add_threads(report: &mut Report, input: &Source<'_>, most: usize) {
     report.rows.extend(rows.iter().map(|(row, _)| row.clone()));
     rows.truncate(most);
     let columns = vec![shown("CPU", Show::Time("seconds")), shown("blocked for", Show::Words("cause"))];
-    report.sections.push(Section::Blank);
-    report.sections.push(Section::Table(Table { columns, name_title: "thread".to_owned(), rows }));
+    report.sections.push(TextSection::Blank);
+    report.sections.push(TextSection::Table(TextTable { columns, name_title: "thread".to_owned(), rows }));
 }
 
-fn add_waits(report: &mut Report, input: &Source<'_>, most: usize) {
+fn add_waits(report: &mut Report, input: &ReportTables<'_>, most: usize) {
     let mut waits: Vec<((Option<Cause>, Node), u64)> = Vec::new();
     for row in input.working_rows() {
         waits.push(((None, row.node), row.own.ready));
@@ -343,34 +360,42 @@ fn add_waits(report: &mut Report, input: &Source<'_>, most: usize) {
     }
     let columns =
         vec![shown("thread time", Show::Time("seconds")), shown("waiting for", Show::Words("cause"))];
-    report.sections.push(Section::Blank);
-    report.sections.push(Section::Table(Table { columns, name_title: "in procedure".to_owned(), rows }));
+    report.sections.push(TextSection::Blank);
+    report.sections.push(TextSection::Table(TextTable {
+        columns,
+        name_title: "in procedure".to_owned(),
+        rows,
+    }));
 }
 
-fn add_doubts(report: &mut Report, input: &Source<'_>, options: &Options, most: usize) {
+fn add_doubts(report: &mut Report, input: &ReportTables<'_>, options: &ReportOptions, most: usize) {
     let lacks = lacks(View::Summary, input, options).into_iter().map(str::to_owned);
-    for (at, doubt) in lacks.chain(warnings(input)).enumerate() {
+    let has_led = leading_warning(input).is_some();
+    let mut warnings = warnings(input);
+    // What was lost comes before what the collector never sees.
+    let losses = if lost_percent(input.evidence) > 0.0 { warnings.drain(..1).collect() } else { Vec::new() };
+    for (at, doubt) in losses.into_iter().chain(lacks).chain(warnings).enumerate() {
         report.rows.push(Row::default().text("section", "warning").text("text", &doubt));
-        if at < most {
-            report.sections.push(Section::Warning(doubt));
+        if at < most + usize::from(has_led) && !(has_led && at == 0) {
+            report.sections.push(TextSection::Warning(doubt));
         }
     }
 }
 
-fn add_next(report: &mut Report, diagnosis: &Diagnosis) {
-    report.sections.push(Section::Blank);
-    report.sections.push(Section::Line("Next:".to_owned()));
-    let mut next = diagnosis.next.clone();
-    if diagnosis.ranked_by != RankedBy::Nothing {
+fn add_next(report: &mut Report, answer: &LeadingAnswer) {
+    report.sections.push(TextSection::Blank);
+    report.sections.push(TextSection::Line("Next:".to_owned()));
+    let mut next = answer.next.clone();
+    if answer.ranked_by.is_some() {
         next.truncate(2);
         next.push(GUIDANCE);
     }
-    let length = |next: &Next| next.command.chars().count();
+    let length = |next: &NextCommand| next.command.chars().count();
     let width = next.iter().map(length).filter(|&length| length <= COMMAND).max().unwrap_or(0);
     for next in next {
         let shows = if length(&next) <= COMMAND { next.shows } else { "" };
         report.rows.push(Row::default().text("section", "next").text("text", next.command.as_ref()));
         let command = format!("{:width$}", next.command);
-        report.sections.push(Section::Command { command, shows: shows.to_owned() });
+        report.sections.push(TextSection::Command { command, shows: shows.to_owned() });
     }
 }

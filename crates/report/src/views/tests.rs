@@ -8,9 +8,10 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use crate::fixture::{
-    BARRIER, CROWDED, LOCK_HOG, PIPE, PROCESSES, SERIAL_THEN_PARALLEL, SHORT, SPINNER, Scene, WAITING,
+    BARRIER, CROWDED, DrawnRun, LOCK_HOG, PIPE, PROCESSES, SERIAL_THEN_PARALLEL, SHORT, SPINNER, WAITING,
 };
-use crate::input::{Beside, Input, Options};
+use crate::input::{OutsideAnswers, ReportInput, ReportOptions};
+use crate::spreadsheet::CellText;
 use crate::style::Style;
 use crate::view::View;
 
@@ -29,7 +30,7 @@ const SCENES: &[(&str, &str)] = &[
 #[test]
 fn the_summary_names_the_long_pole_of_every_drawn_run() {
     for (name, drawing) in SCENES {
-        insta::assert_snapshot!(format!("summary_{name}"), Scene::of(drawing).text(View::Summary, 80));
+        insta::assert_snapshot!(format!("summary_{name}"), DrawnRun::of(drawing).text(View::Summary, 80));
     }
 }
 
@@ -37,7 +38,7 @@ fn the_summary_names_the_long_pole_of_every_drawn_run() {
 fn every_view_is_drawn_at_two_widths() {
     for &view in View::ALL {
         for width in [80, 120] {
-            let text = Scene::of(LOCK_HOG).text(view, width);
+            let text = DrawnRun::of(LOCK_HOG).text(view, width);
             insta::assert_snapshot!(format!("lock_hog_{view}_{width}"), text);
         }
     }
@@ -48,7 +49,7 @@ fn no_line_of_any_view_is_wider_than_the_terminal() {
     for (name, drawing) in SCENES {
         for &view in View::ALL {
             for width in [80, 120] {
-                let text = Scene::of(drawing).text(view, width);
+                let text = DrawnRun::of(drawing).text(view, width);
                 assert!(
                     text.lines().all(|line| line.chars().count() <= width),
                     "{name} {view} {width}:\n{text}"
@@ -61,7 +62,7 @@ fn no_line_of_any_view_is_wider_than_the_terminal() {
 #[test]
 fn the_summary_leaves_a_line_of_the_screen_for_the_prompt() {
     for (name, drawing) in SCENES {
-        let mut scene = Scene::of(drawing);
+        let mut scene = DrawnRun::of(drawing);
         scene.evidence.lost_events = 700;
         scene.evidence.truncated = true;
         scene.evidence.attached = true;
@@ -73,7 +74,7 @@ fn the_summary_leaves_a_line_of_the_screen_for_the_prompt() {
 #[test]
 fn json_is_the_object_that_was_promised() {
     for &view in View::ALL {
-        let report = Scene::of(LOCK_HOG).report(view, &Options::default());
+        let report = DrawnRun::of(LOCK_HOG).report(view, &ReportOptions::default());
         let json: Value = serde_json::from_str(&report.json()).unwrap();
         let keys: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
         assert_eq!(keys, ["columns", "evidence", "longpole", "recording", "rows", "view"]);
@@ -109,16 +110,16 @@ fn json_is_the_object_that_was_promised() {
 
 #[test]
 fn json_and_csv_of_a_view_stay_as_they_are() {
-    let report = Scene::of(LOCK_HOG).report(View::CriticalPath, &Options::default());
+    let report = DrawnRun::of(LOCK_HOG).report(View::CriticalPath, &ReportOptions::default());
     insta::assert_snapshot!("lock_hog_critical-path.json", report.json());
-    insta::assert_snapshot!("lock_hog_critical-path.csv", report.csv());
+    insta::assert_snapshot!("lock_hog_critical-path.csv", report.csv(CellText::Plain));
 }
 
 #[test]
 fn csv_has_a_line_per_row_and_a_cell_per_column() {
     for &view in View::ALL {
-        let report = Scene::of(PROCESSES).report(view, &Options::default());
-        let text = report.csv();
+        let report = DrawnRun::of(PROCESSES).report(view, &ReportOptions::default());
+        let text = report.csv(CellText::Plain);
         let mut reader = csv::Reader::from_reader(text.as_bytes());
         assert_eq!(reader.headers().unwrap().len(), report.columns.len());
         assert_eq!(reader.records().map(Result::unwrap).count(), report.rows.len());
@@ -129,7 +130,8 @@ fn csv_has_a_line_per_row_and_a_cell_per_column() {
 fn shares_add_up_to_the_whole_at_every_level() {
     for by in [By::Procedure, By::Line, By::Thread, By::Process, By::Machine] {
         for view in [View::CriticalPath, View::Npt, View::Profile] {
-            let report = Scene::of(PROCESSES).report(view, &Options { by, ..Options::default() });
+            let report =
+                DrawnRun::of(PROCESSES).report(view, &ReportOptions { by, ..ReportOptions::default() });
             let sum: f64 = report.rows.iter().filter_map(|row| row.value("percent")).sum();
             assert!((sum - 100.0).abs() < 0.01, "{view} {by:?}: {sum}");
         }
@@ -139,7 +141,8 @@ fn shares_add_up_to_the_whole_at_every_level() {
 #[test]
 fn shares_of_threads_have_no_error_and_those_of_procedures_do() {
     let error = |by| {
-        let report = Scene::of(PIPE).report(View::CriticalPath, &Options { by, ..Options::default() });
+        let report =
+            DrawnRun::of(PIPE).report(View::CriticalPath, &ReportOptions { by, ..ReportOptions::default() });
         report.rows[0].value("error_percent")
     };
     assert_eq!(error(By::Thread), None);
@@ -149,15 +152,15 @@ fn shares_of_threads_have_no_error_and_those_of_procedures_do() {
 
 #[test]
 fn the_path_by_elapsed_time_is_as_long_as_the_run() {
-    let options = Options { weight: Weight::Elapsed, ..Options::default() };
-    let report = Scene::of(WAITING).report(View::CriticalPath, &options);
+    let options = ReportOptions { weight: Weight::Elapsed, ..ReportOptions::default() };
+    let report = DrawnRun::of(WAITING).report(View::CriticalPath, &options);
     let sum: f64 = report.rows.iter().filter_map(|row| row.value("seconds")).sum();
     assert!((sum - report.recording.elapsed_seconds).abs() < 1e-6, "{sum}");
 }
 
 #[test]
 fn the_tree_adds_up_from_its_leaves() {
-    let report = Scene::of(PROCESSES).report(View::Tree, &Options::default());
+    let report = DrawnRun::of(PROCESSES).report(View::Tree, &ReportOptions::default());
     let of = |kind: &str| -> f64 {
         let rows = report.rows.iter().filter(|row| row.words("kind") == kind);
         rows.filter_map(|row| row.value("cpu_seconds")).sum()
@@ -182,8 +185,8 @@ fn explanations_of_a_wait_add_up_to_it_and_each_to_its_causes() {
         _ => Vec::new(),
     };
     for drawing in [LOCK_HOG, BARRIER, PIPE, PROCESSES] {
-        let report =
-            Scene::of(drawing).report(View::Waits, &Options { explain: Some(1), ..Options::default() });
+        let report = DrawnRun::of(drawing)
+            .report(View::Waits, &ReportOptions { explain: Some(1), ..ReportOptions::default() });
         let row = &report.rows[0];
         let explanations = list(row, "explanations");
         let sum =
@@ -209,14 +212,15 @@ fn explanations_of_a_wait_add_up_to_it_and_each_to_its_causes() {
 
 #[test]
 fn a_limit_keeps_the_largest_rows() {
-    let report = |top| Scene::of(LOCK_HOG).report(View::Npt, &Options { top, ..Options::default() });
+    let report =
+        |top| DrawnRun::of(LOCK_HOG).report(View::Npt, &ReportOptions { top, ..ReportOptions::default() });
     let (all, two) = (report(None), report(Some(2)));
     assert_eq!(two.rows, all.rows[..2]);
 }
 
 #[test]
 fn colours_are_only_where_they_are_wanted() {
-    let report = Scene::of(LOCK_HOG).report(View::Summary, &Options::default());
+    let report = DrawnRun::of(LOCK_HOG).report(View::Summary, &ReportOptions::default());
     assert!(!report.text(&Style::plain(80)).contains('\x1b'));
     let coloured = report.text(&Style { colour: true, ..Style::plain(80) });
     assert!(coloured.starts_with("\x1b[1mThe long pole"));
@@ -227,36 +231,61 @@ fn an_empty_recording_says_why_it_is_empty() {
     let evidence = Evidence { lost_events: 12, ..Evidence::default() };
     let (program, paths, analysis) = (Program::default(), Paths::default(), Analysis::default());
     let (objects, details) = (Objects::default(), Details::default());
-    let input = Input {
+    let folding = longpole_trace::Folding::default();
+    let input = ReportInput {
         program: &program,
         paths: &paths,
+        folding: &folding,
         objects: &objects,
         analysis: &analysis,
         details: &details,
         evidence: &evidence,
-        beside: &Beside::default(),
+        outside_answers: &OutsideAnswers::default(),
     };
-    let text = crate::build(View::Summary, &input, &Options::default()).text(&Style::plain(80));
+    let text = crate::build(View::Summary, &input, &ReportOptions::default()).text(&Style::plain(80));
     assert!(text.contains("12 events were lost, and none arrived"), "{text}");
     for &view in View::ALL {
-        assert!(!crate::build(view, &input, &Options::default()).text(&Style::plain(80)).is_empty());
+        assert!(!crate::build(view, &input, &ReportOptions::default()).text(&Style::plain(80)).is_empty());
     }
 }
 
 #[test]
 fn losses_are_told_in_every_view() {
-    let mut scene = Scene::of(LOCK_HOG);
+    let mut scene = DrawnRun::of(LOCK_HOG);
     scene.evidence.lost_events = 700;
     for &view in View::ALL {
         let text = scene.text(view, 200);
-        assert!(text.contains("Caution: 700 events lost (12 %)"), "{view}:\n{text}");
+        // The evidence is the ledger itself.
+        let leads = text.starts_with("Caution: 12 % of the events were lost (700 events)");
+        assert!(leads || view == View::Evidence, "{view}:\n{text}");
+        assert_eq!(text.matches("Caution: 12 %").count(), 1, "{view}:\n{text}");
     }
 }
 
 #[test]
+fn small_losses_are_told_before_what_is_never_seen() {
+    let mut scene = DrawnRun::of(LOCK_HOG);
+    scene.evidence.lost_events = 200;
+    for &view in View::ALL {
+        let text = scene.text(view, 200);
+        assert!(text.contains("Caution: 200 events lost (3.8 %)"), "{view}:\n{text}");
+        assert!(!text.starts_with("Caution"), "{view}:\n{text}");
+    }
+}
+
+#[test]
+fn no_share_of_losses_is_above_all() {
+    let mut scene = DrawnRun::of(LOCK_HOG);
+    (scene.evidence.lost_stacks, scene.evidence.lost_events) = (37_903_000, 5_000_000);
+    let text = scene.text(View::Evidence, 200);
+    let shares = text.split(" %").filter_map(|before| before.rsplit(['(', ' ']).next()?.parse::<f64>().ok());
+    assert!(shares.clone().count() > 2 && shares.clone().all(|share| share <= 100.0), "{text}");
+}
+
+#[test]
 fn a_thread_has_its_span_and_its_creator() {
-    let scene = Scene::of(SERIAL_THEN_PARALLEL);
-    let report = scene.report(View::Threads, &Options::default());
+    let scene = DrawnRun::of(SERIAL_THEN_PARALLEL);
+    let report = scene.report(View::Threads, &ReportOptions::default());
     let worker = report.rows.iter().find(|row| row.words("thread") == "worker2").unwrap();
     assert_eq!(worker.value("start_seconds"), Some(0.2));
     assert!(worker.words("created_by").starts_with("main #"));
@@ -267,10 +296,10 @@ fn a_thread_has_its_span_and_its_creator() {
 #[test]
 fn machines_stand_in_the_tree_and_can_be_rows() {
     let drawing = "A = main > send\nB = main > receive\nleft:a/one AAAAAAAA\nright:b/two mmmmmmmmBBBB\none@8 -> two message";
-    let scene = Scene::of(drawing);
+    let scene = DrawnRun::of(drawing);
     let tree = scene.text(View::Tree, 100);
     assert!(tree.contains("    left\n") && tree.contains("    right\n"), "{tree}");
-    let options = Options { by: By::Machine, ..Options::default() };
+    let options = ReportOptions { by: By::Machine, ..ReportOptions::default() };
     let report = scene.report(View::CriticalPath, &options);
     let rows: Vec<(&str, Option<f64>)> =
         report.rows.iter().map(|row| (row.words("machine"), row.value("seconds"))).collect();
@@ -281,27 +310,30 @@ fn machines_stand_in_the_tree_and_can_be_rows() {
 #[test]
 fn the_collector_s_own_time_is_shown_apart_and_in_no_other_number() {
     // 4 of 40 columns on the CPU are the collector's.
-    let mut scene = Scene::of("cpus 2\nA = work:1\none AAAAAAAAAAAAAAAA%%%%\ntwo AAAAAAAAAAAAAAAAAAAA");
+    let mut scene = DrawnRun::of("cpus 2\nA = work:1\none AAAAAAAAAAAAAAAA%%%%\ntwo AAAAAAAAAAAAAAAAAAAA");
     scene.evidence.overhead_nanoseconds = 40_000_000;
     let text = scene.text(View::Evidence, 100);
     let line = text.lines().find(|line| line.starts_with("overhead removed")).unwrap();
     assert!(line.contains(" 10 %"), "{line}");
     assert!(text.contains("10 % of the threads' CPU time was the collector's"), "{text}");
-    let report = scene.report(View::Threads, &Options::default());
+    let report = scene.report(View::Threads, &ReportOptions::default());
     let of = |column| -> f64 { report.rows.iter().filter_map(|row| row.value(column)).sum() };
     assert!((of("overhead_seconds") - 0.04).abs() < 1e-9 && (of("seconds") - 0.36).abs() < 1e-9);
     assert!((of("npt_seconds") - 0.20).abs() < 1e-9, "the other thread was busy alone meanwhile");
-    let other = Scene::of("cpus 1\nA = work:1\none AAAA");
+    let other = DrawnRun::of("cpus 1\nA = work:1\none AAAA");
     assert!(!other.text(View::Evidence, 100).contains("overhead removed"));
-    assert!(other.report(View::Threads, &Options::default()).rows[0].value("overhead_seconds").is_none());
+    assert!(
+        other.report(View::Threads, &ReportOptions::default()).rows[0].value("overhead_seconds").is_none()
+    );
 }
 
 #[test]
-fn a_library_procedure_is_named_with_the_procedure_that_called_it() {
+fn a_library_procedure_is_named_behind_the_procedure_that_called_it() {
     let drawing =
         "cpus 2\nR = main > parse > core::intrinsics::rotate:7\nM = main > merge\nmain RRRRRRRRRMRRRRRRRRR";
-    let text = Scene::of(drawing).text(View::Summary, 200);
-    assert!(text.contains("`core::intrinsics::rotate` does that for `parse` (100 %)."), "{text}");
+    let text = DrawnRun::of(drawing).text(View::Summary, 200);
+    assert!(text.starts_with("The long pole: `parse`, in the standard library — 95 %"), "{text}");
+    assert!(text.contains("100 % of it is in `core::intrinsics::rotate`."), "{text}");
 }
 
 proptest! {
@@ -309,9 +341,9 @@ proptest! {
 
     #[test]
     fn any_run_has_every_view_and_shares_that_add_up(timelines in random_timelines(5, 60)) {
-        let scene = Scene::with(timelines);
+        let scene = DrawnRun::with(timelines);
         for &view in View::ALL {
-            let report = scene.report(view, &Options::default());
+            let report = scene.report(view, &ReportOptions::default());
             let text = report.text(&Style::plain(80));
             prop_assert!(text.lines().all(|line| line.chars().count() <= 80), "{view}:\n{text}");
             serde_json::from_str::<Value>(&report.json()).unwrap();
@@ -327,8 +359,8 @@ proptest! {
 #[test]
 fn a_run_on_an_unknown_number_of_processors_is_not_called_bound_by_them() {
     let drawing = "cpus 1\nA = work:1\nB = wait_long:2\none AAAAAAAAAAAAAAAAAAAA\ntwo B------------------B";
-    let mut scene = Scene::of(drawing);
-    let headline = |scene: &Scene| scene.text(View::Summary, 200).lines().next().unwrap().to_owned();
+    let mut scene = DrawnRun::of(drawing);
+    let headline = |scene: &DrawnRun| scene.text(View::Summary, 200).lines().next().unwrap().to_owned();
     assert!(headline(&scene).contains("CPU time"), "{}", headline(&scene));
     scene.timelines.program.machines[0].cpus = 0;
     assert!(!headline(&scene).contains("CPU time"), "{}", headline(&scene));
@@ -337,11 +369,11 @@ fn a_run_on_an_unknown_number_of_processors_is_not_called_bound_by_them() {
 
 #[test]
 fn every_view_of_a_phase_says_so_and_is_of_it_alone() {
-    let scene = Scene::of(SERIAL_THEN_PARALLEL);
+    let scene = DrawnRun::of(SERIAL_THEN_PARALLEL);
     let of = scene.timelines.program.elapsed_nanoseconds;
     // The second half, in which only the workers run.
     let span = crate::Span::new("50%..97%", of / 2, of * 97 / 100, of).unwrap();
-    let options = Options { phase: Some(span), ..Options::default() };
+    let options = ReportOptions { phase: Some(span), ..ReportOptions::default() };
     for &view in View::ALL {
         let report = scene.report(view, &options);
         assert_eq!(report.recording.phase, Some([span.from as f64 / 1e9, span.to as f64 / 1e9]), "{view}");

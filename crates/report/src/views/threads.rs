@@ -5,13 +5,13 @@ use longpole_metrics::{By, Node, ThreadStates};
 use longpole_trace::Cause;
 
 use super::{ROWS_OF_TEXT, blocked_names, identity, identity_columns, with_waits};
-use crate::input::{Options, Source};
+use crate::input::{ReportOptions, ReportTables};
 use crate::name;
 use crate::quantity::{percent, time_text};
 use crate::report::{Report, Row};
 use crate::share::places;
-use crate::table::{Show, Table, shown};
-use crate::text::Section;
+use crate::table::{Show, TextTable, shown};
+use crate::text::TextSection;
 use crate::view::View;
 
 const MEASURES: [&str; 14] = [
@@ -34,13 +34,13 @@ const MEASURES: [&str; 14] = [
 /// Shown where the collector took any.
 const OVERHEAD: &str = "overhead_seconds";
 
-struct Entry {
+struct ThreadRow {
     row: Row,
     name: String,
     cpu: u64,
 }
 
-pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
+pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let mut entries = entries(input);
     entries.sort_by_key(|entry| std::cmp::Reverse(entry.cpu));
     let whole: u64 = entries.iter().map(|entry| entry.cpu).sum();
@@ -66,17 +66,17 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
     } else {
         "all times are exact"
     };
-    report.sections.push(Section::Headline(format!("Threads: {} of CPU time; {how}", time_text(whole))));
-    report.sections.push(Section::Blank);
+    report.sections.push(TextSection::Headline(format!("Threads: {} of CPU time; {how}", time_text(whole))));
+    report.sections.push(TextSection::Blank);
     report.sections.extend(table(&entries, options));
     report
 }
 
-fn entries(input: &Source<'_>) -> Vec<Entry> {
+fn entries(input: &ReportTables<'_>) -> Vec<ThreadRow> {
     let charged = input.rows(By::Thread);
     let totals = input.totals();
     let npt_whole = super::npt::npt(totals);
-    let mut entries: Vec<Entry> =
+    let mut entries: Vec<ThreadRow> =
         (0..input.program.threads.len()).map(|at| entry(input, ThreadId::from_index(at))).collect();
     for row in charged {
         let Node::Thread(id) = row.node else { continue };
@@ -95,7 +95,7 @@ fn entries(input: &Source<'_>) -> Vec<Entry> {
     entries
 }
 
-fn entry(input: &Source<'_>, id: ThreadId) -> Entry {
+fn entry(input: &ReportTables<'_>, id: ThreadId) -> ThreadRow {
     let thread = &input.program.threads[id.index()];
     let nothing = ThreadStates::default();
     let states = input.analysis.threads.get(id.index()).unwrap_or(&nothing);
@@ -123,7 +123,7 @@ fn entry(input: &Source<'_>, id: ThreadId) -> Entry {
     if let Some(creator) = thread.creator {
         row = row.text("created_by", name::thread(input.program, creator));
     }
-    Entry { row: with_waits(row, &states.blocked), name, cpu }
+    ThreadRow { row: with_waits(row, &states.blocked), name, cpu }
 }
 
 /// What the thread was blocked for most.
@@ -134,7 +134,7 @@ fn longest_cause(blocked: &[u64]) -> &'static str {
         .map_or("", |(cause, _)| cause.name())
 }
 
-fn table(entries: &[Entry], options: &Options) -> Vec<Section> {
+fn table(entries: &[ThreadRow], options: &ReportOptions) -> Vec<TextSection> {
     let limit = options.top.unwrap_or(ROWS_OF_TEXT);
     let has = |column: &str| entries.iter().any(|entry| entry.row.value(column) > Some(0.0));
     let mut columns = vec![
@@ -155,11 +155,11 @@ fn table(entries: &[Entry], options: &Options) -> Vec<Section> {
     columns.push(shown("most for", Show::Words("cause")));
     columns.push(shown("switches", Show::Count("switches")).optional());
     let rows = entries.iter().take(limit).map(|entry| (entry.row.clone(), entry.name.clone())).collect();
-    let mut sections = vec![Section::Table(Table { columns, name_title: "thread".to_owned(), rows })];
+    let mut sections = vec![TextSection::Table(TextTable { columns, name_title: "thread".to_owned(), rows })];
     if entries.len() > limit {
         let rest: u64 = entries[limit..].iter().map(|entry| entry.cpu).sum();
         let (count, rest) = (entries.len() - limit, time_text(rest));
-        sections.push(Section::Remark(format!(
+        sections.push(TextSection::Remark(format!(
             "{count} more threads with {rest} of CPU time in all (--top {})",
             entries.len()
         )));

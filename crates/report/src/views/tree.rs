@@ -6,14 +6,14 @@ use longpole_event::{MachineId, ProcessId, ThreadId};
 use longpole_metrics::{Measures, Node, Weight};
 
 use super::npt::npt;
-use super::wholes::Wholes;
+use super::wholes::RunTotals;
 use super::{blocked, identity, synchronisation};
-use crate::input::{Options, Source};
+use crate::input::{ReportOptions, ReportTables};
 use crate::name;
 use crate::quantity::{count_of, percent};
 use crate::report::{Report, Row};
-use crate::table::{Show, Table, shown};
-use crate::text::Section;
+use crate::table::{Show, TextTable, shown};
+use crate::text::TextSection;
 use crate::view::View;
 
 const COLUMNS: [&str; 21] = [
@@ -49,19 +49,19 @@ const ALIKE: usize = 3;
 
 /// A node with what is below it.
 #[derive(Clone)]
-struct Branch {
+struct TreeBranch {
     row: Row,
     name: String,
     totals: Measures,
-    children: Vec<Branch>,
+    children: Vec<TreeBranch>,
 }
 
-pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
+pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let mut report = Report::new(View::Tree, input, options, &COLUMNS);
     let mut root = program(input);
-    let wholes = Wholes::of(input, options.weight);
+    let wholes = RunTotals::of(input, options.weight);
     finish(&mut root, &wholes);
-    let mut table = Table {
+    let mut table = TextTable {
         columns: text_columns(),
         name_title: "process › thread › procedure".to_owned(),
         rows: Vec::new(),
@@ -76,27 +76,34 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
         Weight::Cpu => "CPU",
         Weight::Elapsed => "elapsed",
     };
-    report.sections.push(Section::Headline(format!("Tree, by time on the critical path ({weight} weight)")));
-    report.sections.push(Section::Blank);
-    report.sections.push(Section::Table(table));
+    report
+        .sections
+        .push(TextSection::Headline(format!("Tree, by time on the critical path ({weight} weight)")));
+    report.sections.push(TextSection::Blank);
+    report.sections.push(TextSection::Table(table));
     report
 }
 
-fn branch(input: &Source<'_>, node: Node, level: &'static str, children: Vec<Branch>) -> Branch {
+fn branch(
+    input: &ReportTables<'_>,
+    node: Node,
+    level: &'static str,
+    children: Vec<TreeBranch>,
+) -> TreeBranch {
     let (row, name) = identity(input, node);
     let mut totals = Measures::default();
     children.iter().for_each(|child| totals.add(&child.totals));
-    Branch { row: row.text("kind", level), name, totals, children }
+    TreeBranch { row: row.text("kind", level), name, totals, children }
 }
 
-fn program(input: &Source<'_>) -> Branch {
-    let mut machines: BTreeMap<MachineId, Vec<Branch>> = BTreeMap::new();
+fn program(input: &ReportTables<'_>) -> TreeBranch {
+    let mut machines: BTreeMap<MachineId, Vec<TreeBranch>> = BTreeMap::new();
     for (process, threads) in threads(input) {
         let machine = input.program.processes[process.index()].machine;
         let branch = branch(input, Node::Process(process), "process", threads);
         machines.entry(machine).or_default().push(branch);
     }
-    let machines: Vec<Branch> = machines
+    let machines: Vec<TreeBranch> = machines
         .into_iter()
         .map(|(machine, processes)| branch(input, Node::Machine(machine), "machine", processes))
         .collect();
@@ -106,11 +113,11 @@ fn program(input: &Source<'_>) -> Branch {
         command if command.is_empty() => "program".to_owned(),
         command => command,
     };
-    Branch { row: Row::default().text("kind", "program"), name, totals, children: machines }
+    TreeBranch { row: Row::default().text("kind", "program"), name, totals, children: machines }
 }
 
-fn threads(input: &Source<'_>) -> BTreeMap<ProcessId, Vec<Branch>> {
-    let mut processes: BTreeMap<ProcessId, Vec<Branch>> = BTreeMap::new();
+fn threads(input: &ReportTables<'_>) -> BTreeMap<ProcessId, Vec<TreeBranch>> {
+    let mut processes: BTreeMap<ProcessId, Vec<TreeBranch>> = BTreeMap::new();
     let mut charges = input.analysis.charges.as_slice();
     while let Some(first) = charges.first() {
         // Charges stand in the order of their threads.
@@ -123,7 +130,7 @@ fn threads(input: &Source<'_>) -> BTreeMap<ProcessId, Vec<Branch>> {
     processes
 }
 
-fn thread(input: &Source<'_>, id: ThreadId, charges: &[longpole_metrics::Charge]) -> Branch {
+fn thread(input: &ReportTables<'_>, id: ThreadId, charges: &[longpole_metrics::Charge]) -> TreeBranch {
     let mut totals = Measures::default();
     charges.iter().for_each(|charge| totals.add(&charge.measures));
     let mut procedures: BTreeMap<_, Measures> = BTreeMap::new();
@@ -142,14 +149,14 @@ fn thread(input: &Source<'_>, id: ThreadId, charges: &[longpole_metrics::Charge]
             for column in ["procedure", "module", "file"] {
                 child = child.text(column, cells.words(column));
             }
-            Branch { row: child, name, totals: own, children: Vec::new() }
+            TreeBranch { row: child, name, totals: own, children: Vec::new() }
         })
         .collect();
-    Branch { row: identity_row.text("kind", "thread"), name, totals, children }
+    TreeBranch { row: identity_row.text("kind", "thread"), name, totals, children }
 }
 
 /// Fills in the measures and sorts the children.
-fn finish(branch: &mut Branch, wholes: &Wholes) {
+fn finish(branch: &mut TreeBranch, wholes: &RunTotals) {
     let totals = &branch.totals;
     let (path, cpu) = (wholes.on_path(totals), totals.running + totals.spinning);
     branch.row = std::mem::take(&mut branch.row)
@@ -171,7 +178,7 @@ fn finish(branch: &mut Branch, wholes: &Wholes) {
 }
 
 /// All branches, each before its children; with the number and the depth of the one that it is below.
-fn list(branch: &Branch, parent: Option<(u64, u64)>, rows: &mut Vec<Row>) {
+fn list(branch: &TreeBranch, parent: Option<(u64, u64)>, rows: &mut Vec<Row>) {
     let (id, depth) = (rows.len() as u64, parent.map_or(0, |(_, depth)| depth + 1));
     let row = branch.row.clone().count("id", id).count("depth", depth);
     rows.push(match parent {
@@ -193,8 +200,8 @@ fn text_columns() -> Vec<crate::table::Shown> {
 
 /// The tree with processes of one name, and threads of one name in a process, as one branch each, where there are
 /// many; and without the level of threads where a process has only one.
-fn folded(branch: Branch) -> Branch {
-    let mut alike: BTreeMap<String, Vec<Branch>> = BTreeMap::new();
+fn folded(branch: TreeBranch) -> TreeBranch {
+    let mut alike: BTreeMap<String, Vec<TreeBranch>> = BTreeMap::new();
     let mut order: Vec<String> = Vec::new();
     for child in branch.children {
         let label = match child.row.words("kind") {
@@ -211,28 +218,28 @@ fn folded(branch: Branch) -> Branch {
         count if count >= ALIKE && group[0].row.words("kind") != "procedure" => vec![merged(group)],
         _ => group.into_iter().map(folded).collect(),
     });
-    let mut children: Vec<Branch> = children.collect();
-    let is_only_thread = |child: &Branch| child.row.get("tid").is_some();
+    let mut children: Vec<TreeBranch> = children.collect();
+    let is_only_thread = |child: &TreeBranch| child.row.get("tid").is_some();
     if branch.row.words("kind") == "process" && children.len() == 1 && is_only_thread(&children[0]) {
         children = children.remove(0).children;
     }
-    Branch { children, ..branch }
+    TreeBranch { children, ..branch }
 }
 
 /// Branches of one name as one, with all their procedures.
-fn merged(branches: Vec<Branch>) -> Branch {
+fn merged(branches: Vec<TreeBranch>) -> TreeBranch {
     let kind = branches[0].row.words("kind").to_owned();
     let label = branches[0].row.words(&kind).to_owned();
     let name = format!("{label} ({})", count_of(branches.len() as u64, &kind));
     let mut totals = Measures::default();
     branches.iter().for_each(|branch| totals.add(&branch.totals));
-    let mut procedures: BTreeMap<String, Branch> = BTreeMap::new();
+    let mut procedures: BTreeMap<String, TreeBranch> = BTreeMap::new();
     branches.iter().for_each(|branch| gather(branch, &mut procedures));
     let row = Row::default().text("kind", kind.as_str());
-    Branch { row, name, totals, children: procedures.into_values().collect() }
+    TreeBranch { row, name, totals, children: procedures.into_values().collect() }
 }
 
-fn gather(branch: &Branch, procedures: &mut BTreeMap<String, Branch>) {
+fn gather(branch: &TreeBranch, procedures: &mut BTreeMap<String, TreeBranch>) {
     branch.children.iter().for_each(|child| gather(child, procedures));
     if branch.row.words("kind") != "procedure" {
         return;
@@ -246,17 +253,17 @@ fn gather(branch: &Branch, procedures: &mut BTreeMap<String, Branch>) {
 }
 
 /// The branches that text shows, indented.
-fn draw(branch: &Branch, depth: usize, limit: usize, has_machines: bool, rows: &mut Vec<(Row, String)>) {
+fn draw(branch: &TreeBranch, depth: usize, limit: usize, has_machines: bool, rows: &mut Vec<(Row, String)>) {
     let is_hidden = !has_machines && branch.row.words("kind") == "machine";
     if !is_hidden {
         rows.push((branch.row.clone(), format!("{}{}", "  ".repeat(depth), branch.name)));
     }
     let depth = depth + usize::from(!is_hidden);
-    let is_large = |child: &&Branch| {
+    let is_large = |child: &&TreeBranch| {
         let share = |column| child.row.value(column).unwrap_or(0.0);
         share("percent") >= SMALLEST || share("cpu_percent") >= SMALLEST || share("npt_percent") >= SMALLEST
     };
-    let shown: Vec<&Branch> = branch.children.iter().filter(is_large).take(limit).collect();
+    let shown: Vec<&TreeBranch> = branch.children.iter().filter(is_large).take(limit).collect();
     shown.iter().for_each(|child| draw(child, depth, limit, has_machines, rows));
     let rest = branch.children.len() - shown.len();
     let has_procedures = branch.children.iter().any(|child| child.row.words("kind") == "procedure");

@@ -4,20 +4,20 @@ mod causes;
 mod sides;
 mod sources;
 
-use longpole_metrics::{Share, Unwanted, WaitClass, Waits};
+use longpole_metrics::{StepShare, Unwanted, WaitClass, Waits};
 
 use super::ROWS_OF_TEXT;
-use crate::input::{Options, Source};
-use crate::quantity::{count_of, percent, time_text};
+use crate::input::{ReportOptions, ReportTables};
+use crate::quantity::{count_of, percent, percent_text, time_text};
 use crate::report::{Report, Row};
 use crate::share::places;
-use crate::table::{Show, Table, shown};
-use crate::text::Section;
+use crate::table::{Show, TextTable, shown};
+use crate::text::TextSection;
 use crate::view::View;
-use causes::{Causes, class_name};
-use sources::{WaitSource, sources};
+use causes::{WaitCauses, class_name};
+use sources::{Shares, WaitSource, sources};
 
-const COLUMNS: [&str; 25] = [
+const COLUMNS: [&str; 27] = [
     "rank",
     "seconds",
     "percent",
@@ -40,8 +40,10 @@ const COLUMNS: [&str; 25] = [
     "unexplained_percent",
     "wanted",
     "unwanted_because",
+    "given_up_count",
     "causes",
     "root_causes",
+    "differences",
     "explanations",
 ];
 /// Rows that name all their causes but the smallest, of each side; those of less waiting name few.
@@ -50,12 +52,14 @@ const CAUSES_IN_DETAIL: usize = 200;
 const CAUSES: usize = 8;
 /// Kinds of explanation that a row in full has.
 const EXPLANATIONS: usize = 50;
+/// Causes over all waits that are named.
+const CAUSES_OVER_ALL: usize = 6;
 /// Causes that the map names of each place.
 const CAUSES_TOLD: usize = 3;
 /// Places with less than this part of the waiting are not in the map unless asked for.
 const LEAST_TOLD: f64 = 0.001;
 
-pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
+pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let mut report = Report::new(View::Waits, input, options, &COLUMNS);
     let Some(waits) = &input.details.waits else { return report };
     let sources = sources(input, waits, options.by);
@@ -78,6 +82,7 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
     } else {
         let listed: Vec<(&Row, &WaitSource)> = rows.iter().zip(&sources).collect();
         report.sections.extend(map(input, waits, &listed, options));
+        report.sections.extend(over_all(input, waits, &sources));
         report.sections.extend(left_out(input, &sources, options));
         report.sections.extend(doubts(waits, &sources));
         report.rows = rows;
@@ -88,7 +93,7 @@ pub(super) fn build(input: &Source<'_>, options: &Options) -> Report {
 }
 
 fn row(
-    input: &Source<'_>,
+    input: &ReportTables<'_>,
     waits: &Waits,
     (source, causes): (&WaitSource, usize),
     ranked: Option<(u64, f64)>,
@@ -109,8 +114,19 @@ fn row(
         .percent("unexplained_percent", part(split.unexplained))
         .flag("wanted", source.unwanted.is_none())
         .text("unwanted_because", source.unwanted.map_or("", because));
-    row.list("causes", Causes::of(&source.direct, source.time, input, waits).rows(input, waits, causes))
-        .list("root_causes", Causes::of(&source.roots, source.time, input, waits).rows(input, waits, causes))
+    let (given_up, given_up_time) = source.given_up;
+    let row = match given_up {
+        0 => row,
+        count => row.count("given_up_count", count).list(
+            "differences",
+            WaitCauses::of(&source.difference, given_up_time, input, waits).rows(input, waits, causes),
+        ),
+    };
+    row.list("causes", WaitCauses::of(&source.direct, source.time, input, waits).rows(input, waits, causes))
+        .list(
+            "root_causes",
+            WaitCauses::of(&source.roots, source.time, input, waits).rows(input, waits, causes),
+        )
 }
 
 fn because(unwanted: Unwanted) -> &'static str {
@@ -123,23 +139,30 @@ fn because(unwanted: Unwanted) -> &'static str {
 }
 
 /// The table, each row with a line of its causes.
-fn map(input: &Source<'_>, waits: &Waits, rows: &[(&Row, &WaitSource)], options: &Options) -> Vec<Section> {
+fn map(
+    input: &ReportTables<'_>,
+    waits: &Waits,
+    rows: &[(&Row, &WaitSource)],
+    options: &ReportOptions,
+) -> Vec<TextSection> {
     let wanted: Vec<&(&Row, &WaitSource)> =
         rows.iter().filter(|(_, source)| source.unwanted.is_none()).collect();
     let time: u64 = wanted.iter().map(|(_, source)| source.time).sum();
     let count: u64 = wanted.iter().map(|(_, source)| source.count).sum();
     if rows.is_empty() {
-        return vec![Section::Paragraph("No thread waited: none was blocked or busy-waiting.".to_owned())];
+        return vec![TextSection::Paragraph(
+            "No thread waited: none was blocked or busy-waiting.".to_owned(),
+        )];
     }
     let mut sections = Vec::new();
     if wanted.is_empty() {
         let none = "No wait needs an explanation: all were of the kinds that nobody wants explained.";
-        sections.push(Section::Paragraph(none.to_owned()));
+        sections.push(TextSection::Paragraph(none.to_owned()));
     } else {
         let title = format!("Waits: threads waited {} in {}", time_text(time), count_of(count, "wait"));
-        sections.push(Section::Headline(title));
+        sections.push(TextSection::Headline(title));
         let reading = "Below each place its root causes: what those did who ended the waits, in % of the row's waiting. LI: load imbalance, IP: insufficient parallelism, CC: communication and contention.";
-        sections.push(Section::Remark(reading.to_owned()));
+        sections.push(TextSection::Remark(reading.to_owned()));
     }
     let listed: Vec<&(&Row, &WaitSource)> = if options.all { rows.iter().collect() } else { wanted };
     if listed.is_empty() {
@@ -153,8 +176,14 @@ fn map(input: &Source<'_>, waits: &Waits, rows: &[(&Row, &WaitSource)], options:
         if let Some(unwanted) = source.unwanted {
             lines.push((Row::default(), format!("    not wanted: {}", because(unwanted))));
         }
-        let causes = Causes::of(&source.roots, source.time, input, waits).texts(input, waits, CAUSES_TOLD);
+        let causes =
+            WaitCauses::of(&source.roots, source.time, input, waits).texts(input, waits, CAUSES_TOLD);
         lines.extend(causes.into_iter().map(|cause| (Row::default(), format!("    {cause}"))));
+        if source.given_up.0 > 0 {
+            let share = percent_text(percent(source.given_up.1 as f64, source.time as f64));
+            let text = format!("    {share} by what was done during the wait");
+            lines.push((Row::default(), text));
+        }
     }
     let columns = vec![
         shown("#", Show::Rank),
@@ -163,16 +192,42 @@ fn map(input: &Source<'_>, waits: &Waits, rows: &[(&Row, &WaitSource)], options:
         shown("waits", Show::Count("count")),
         shown("LI/IP/CC", Show::Words(CLASSES)).optional(),
     ];
-    sections.push(Section::Blank);
+    sections.push(TextSection::Blank);
     let name_title = "where: for what".to_owned();
-    sections.push(Section::Table(Table { columns, name_title, rows: lines }));
+    sections.push(TextSection::Table(TextTable { columns, name_title, rows: lines }));
     let rest = &listed[shown_rows.min(listed.len())..];
     if !rest.is_empty() {
         let time: u64 = rest.iter().map(|(_, source)| source.time).sum();
         let more = count_of(rest.len() as u64, "more place");
-        sections.push(Section::Remark(format!("{more}, {} in all; `--top` shows them.", time_text(time))));
+        sections
+            .push(TextSection::Remark(format!("{more}, {} in all; `--top` shows them.", time_text(time))));
     }
     sections
+}
+
+/// Root causes over all wanted waits, the one that explains most first.
+fn over_all(input: &ReportTables<'_>, waits: &Waits, all: &[WaitSource]) -> Vec<TextSection> {
+    let wanted: Vec<&WaitSource> = all.iter().filter(|source| source.unwanted.is_none()).collect();
+    if wanted.len() < 2 {
+        return Vec::new();
+    }
+    let mut roots = Shares::new();
+    for (&step, &(positive, negative, count)) in wanted.iter().flat_map(|source| &source.roots) {
+        let sum = roots.entry(step).or_default();
+        *sum = (sum.0 + positive, sum.1 + negative, sum.2 + count);
+    }
+    let time: u64 = wanted.iter().map(|source| source.time).sum();
+    let causes = WaitCauses::of(&roots, time, input, waits).counted(input, waits, CAUSES_OVER_ALL);
+    let table = TextTable {
+        columns: vec![
+            shown("explains %", Show::Percent("percent")),
+            shown("time", Show::Time("seconds")),
+            shown("waits", Show::Count("count")),
+        ],
+        name_title: "root cause, over all waits".to_owned(),
+        rows: causes,
+    };
+    vec![TextSection::Blank, TextSection::Table(table)]
 }
 
 /// Cell of the classes' shares; of the text only.
@@ -189,7 +244,7 @@ fn with_classes(row: Row) -> Row {
 }
 
 /// How much was left out, and why.
-fn left_out(input: &Source<'_>, sources: &[WaitSource], options: &Options) -> Vec<Section> {
+fn left_out(input: &ReportTables<'_>, sources: &[WaitSource], options: &ReportOptions) -> Vec<TextSection> {
     let outside = match input.evidence.unmatched_wakes {
         0 => "ended from outside the program or by a timer",
         _ => "ended from outside the program, by a timer, or by nobody who was seen",
@@ -211,32 +266,33 @@ fn left_out(input: &Source<'_>, sources: &[WaitSource], options: &Options) -> Ve
     }
     let (verb, hint) = if options.all { ("Not counted", "") } else { ("Left out", "; `--all` shows them") };
     let text = format!("{verb}, as nobody wants them explained: {}{hint}.", texts.join(", "));
-    vec![Section::Blank, Section::Remark(text)]
+    vec![TextSection::Blank, TextSection::Remark(text)]
 }
 
 /// What the explanations lack.
-fn doubts(waits: &Waits, sources: &[WaitSource]) -> Vec<Section> {
+fn doubts(waits: &Waits, sources: &[WaitSource]) -> Vec<TextSection> {
     let wanted: Vec<&WaitSource> = sources.iter().filter(|source| source.unwanted.is_none()).collect();
     let count: u64 = wanted.iter().map(|source| source.count).sum();
     let mut doubts = Vec::new();
     let split: f64 = wanted.iter().map(|source| source.split.sum()).sum();
     let unknown: f64 = wanted.iter().map(|source| source.split.unexplained).sum();
     if unknown > 0.05 * split {
-        let share = crate::quantity::percent_text(percent(unknown, split));
+        let share = percent_text(percent(unknown, split));
         doubts.push(format!("{share} of the waiting has no known cause: nobody was seen to end it, or who did was not seen before"));
     }
     if waits.cut > count / 20 {
         doubts.push(format!("{} explained from the last steps only", count_of(waits.cut, "wait")));
     }
-    doubts.into_iter().map(|doubt| Section::Remark(format!("{doubt}."))).collect()
+    doubts.into_iter().map(|doubt| TextSection::Remark(format!("{doubt}."))).collect()
 }
 
 /// The kinds of explanation that the source's waits have, the one with most waiting first.
-fn explanations(input: &Source<'_>, waits: &Waits, source: &WaitSource) -> Vec<Row> {
+fn explanations(input: &ReportTables<'_>, waits: &Waits, source: &WaitSource) -> Vec<Row> {
     let row = |class: &&WaitClass| {
-        let sides = |shares: &[Share]| {
-            let sums = shares.iter().map(|share| (share.step, (share.positive, share.negative))).collect();
-            Causes::of(&sums, class.time, input, waits).rows(input, waits, CAUSES_IN_DETAIL)
+        let sides = |shares: &[StepShare]| {
+            let sums = shares.iter().map(|share| (share.step, (share.positive, share.negative, share.count)));
+            let sums = sums.collect();
+            WaitCauses::of(&sums, class.time, input, waits).rows(input, waits, CAUSES_IN_DETAIL)
         };
         Row::default()
             .time("seconds", class.time)
@@ -251,7 +307,7 @@ fn explanations(input: &Source<'_>, waits: &Waits, source: &WaitSource) -> Vec<R
 
 /// One row in full.
 fn explain(
-    input: &Source<'_>,
+    input: &ReportTables<'_>,
     waits: &Waits,
     (sources, rows, number): (&[WaitSource], &[Row], usize),
     report: &mut Report,
@@ -262,7 +318,7 @@ fn explain(
             1 => "`waits` has only row 1".to_owned(),
             last => format!("`waits` has the rows 1 to {last}"),
         };
-        report.sections.push(Section::Paragraph(format!("There is no row {number}: {known}.")));
+        report.sections.push(TextSection::Paragraph(format!("There is no row {number}: {known}.")));
         return;
     };
     report.rows = vec![row.clone().list("explanations", explanations(input, waits, source))];

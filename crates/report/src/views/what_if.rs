@@ -1,15 +1,15 @@
 //! `longpole what-if`: the run with some work made shorter or longer (metrics.md §5).
 
-use longpole_metrics::{Analysis, By, Saved, WhatIf};
+use longpole_metrics::{Analysis, By, PredictedGain, WhatIf};
 
 use super::{add_frame, identity};
 use crate::change::NamedChange;
-use crate::input::{Input, Options, Source};
-use crate::quantity::{percent, percent_with_error, time_text};
+use crate::input::{ReportInput, ReportOptions, ReportTables};
+use crate::quantity::{count_of, percent, percent_text, percent_with_error, time_text};
 use crate::report::{Report, Row};
 use crate::share::standard_error;
-use crate::table::{Show, Table, shown};
-use crate::text::Section;
+use crate::table::{Show, TextTable, shown};
+use crate::text::TextSection;
 
 /// The name of the report in JSON.
 const NAME: &str = "what-if";
@@ -37,21 +37,22 @@ const PROCEDURES: usize = 10;
 /// Builds the report of these changes; `found` is what became of the run.
 #[must_use]
 pub fn build_what_if(
-    input: &Input<'_>,
-    options: &Options,
+    input: &ReportInput<'_>,
+    options: &ReportOptions,
     changes: &[NamedChange],
     found: &WhatIf,
 ) -> Report {
-    let input = &Source::new(*input);
-    let mut report = Report::named(NAME, input, &Options { by: By::Procedure, ..options.clone() }, &COLUMNS);
+    let input = &ReportTables::new(*input);
+    let mut report =
+        Report::named(NAME, input, &ReportOptions { by: By::Procedure, ..options.clone() }, &COLUMNS);
     let lines = lines(input, changes, found);
     let path = path_rows(input, found);
     report.rows = lines.iter().chain(&path).map(|(row, _)| row.clone()).collect();
-    report.sections.push(Section::Headline(headline(input, changes, found)));
-    report.sections.push(Section::Remark(LIMITS.to_owned()));
-    report.sections.push(Section::Blank);
+    report.sections.push(TextSection::Headline(headline(input, changes, found)));
+    report.sections.push(TextSection::Remark(limits(input, found)));
+    report.sections.push(TextSection::Blank);
     let shown_lines = if changes.len() == 1 { lines[..1].to_vec() } else { lines };
-    report.sections.push(Section::Table(Table {
+    report.sections.push(TextSection::Table(TextTable {
         columns: vec![
             shown("path gain %", Show::Estimate("path_gain_percent", "error_percent")),
             shown("path gain", Show::Time("path_gain_seconds")),
@@ -61,38 +62,61 @@ pub fn build_what_if(
         name_title: "change".to_owned(),
         rows: shown_lines,
     }));
-    report.sections.extend(without_effect(changes, found).map(Section::Remark));
+    report.sections.extend(without_effect(changes, found).map(TextSection::Remark));
     report.sections.extend(path_sections(found, path, options));
     add_frame(&mut report, input, options);
     report
 }
 
-const LIMITS: &str = "The path is that of useful CPU time. The elapsed time keeps all time without a CPU, on devices, and in waits that no thread explains. Everything happens in the recorded order; in the changed run, locks may change hands in another.";
+/// What the predictions rest on.
+fn limits(input: &ReportTables<'_>, found: &WhatIf) -> String {
+    const ORDER: &str =
+        "Everything happens in the recorded order; in the changed run, locks may change hands in another.";
+    let Some(error) = found.execution_error else {
+        return format!(
+            "The path is that of useful CPU time. The recording is too large to be executed again: the elapsed time keeps all time without a CPU, on devices, and in waits that no thread explains. {ORDER}"
+        );
+    };
+    let off = percent_text(100.0 * error.abs());
+    let cpus = count_of(input.program.cpus().into(), "CPU");
+    let busy = if error.abs() < MISSED {
+        String::new()
+    } else {
+        " Other programs, a quota or waits that were not seen took the rest; read the elapsed time as a proportion.".to_owned()
+    };
+    format!(
+        "The path is that of useful CPU time. The elapsed time is that of the run executed again on {cpus}; unchanged, that is {off} off the recorded time.{busy} {ORDER}"
+    )
+}
+
+/// Part of the recorded time that an unchanged execution may miss without a word.
+const MISSED: f64 = 0.1;
 
 /// Error of a gain as a share of the path, where the changed work is known from samples.
-fn error(input: &Source<'_>, is_estimated: bool, percent: f64) -> Option<f64> {
+fn error(input: &ReportTables<'_>, is_estimated: bool, percent: f64) -> Option<f64> {
     let samples = input.analysis.effective_samples.critical;
     is_estimated.then(|| standard_error(percent.abs(), samples)).flatten()
 }
 
 /// A row for each change alone, and one for all of them.
-fn lines(input: &Source<'_>, changes: &[NamedChange], found: &WhatIf) -> Vec<(Row, String)> {
-    let line = |section: &'static str, name: &str, factor: Option<f64>, saved: Saved, is_estimated: bool| {
-        let (path, elapsed) = (found.before.path as f64, found.before.elapsed as f64);
-        let share = percent(saved.path, path);
-        let row = Row::default().text("section", section).text("change", name);
-        let row = match factor {
-            Some(factor) => row.mean("factor", factor),
-            None => row,
+fn lines(input: &ReportTables<'_>, changes: &[NamedChange], found: &WhatIf) -> Vec<(Row, String)> {
+    let line =
+        |section: &'static str, name: &str, factor: Option<f64>, saved: PredictedGain, is_estimated: bool| {
+            let (path, elapsed) = (found.before.path as f64, found.before.elapsed as f64);
+            let share = percent(saved.path, path);
+            let row = Row::default().text("section", section).text("change", name);
+            let row = match factor {
+                Some(factor) => row.mean("factor", factor),
+                None => row,
+            };
+            row.fraction("path_after_seconds", path - saved.path)
+                .fraction("path_gain_seconds", saved.path)
+                .percent("path_gain_percent", share)
+                .percent_if("error_percent", error(input, is_estimated, share))
+                .fraction("elapsed_after_seconds", elapsed - saved.elapsed)
+                .fraction("elapsed_gain_seconds", saved.elapsed)
+                .percent("elapsed_gain_percent", percent(saved.elapsed, elapsed))
         };
-        row.fraction("path_after_seconds", path - saved.path)
-            .fraction("path_gain_seconds", saved.path)
-            .percent("path_gain_percent", share)
-            .percent_if("error_percent", error(input, is_estimated, share))
-            .fraction("elapsed_after_seconds", elapsed - saved.elapsed)
-            .fraction("elapsed_gain_seconds", saved.elapsed)
-            .percent("elapsed_gain_percent", percent(saved.elapsed, elapsed))
-    };
     let alone = changes.iter().zip(&found.alone).map(|(change, &saved)| {
         let factor = Some(change.change.factor);
         (line("change", &change.name, factor, saved, change.is_estimated()), change.label())
@@ -103,14 +127,16 @@ fn lines(input: &Source<'_>, changes: &[NamedChange], found: &WhatIf) -> Vec<(Ro
     alone.chain([together]).collect()
 }
 
-fn headline(input: &Source<'_>, changes: &[NamedChange], found: &WhatIf) -> String {
+fn headline(input: &ReportTables<'_>, changes: &[NamedChange], found: &WhatIf) -> String {
     let labels: Vec<String> = changes.iter().map(NamedChange::label).collect();
     let is_estimated = changes.iter().any(NamedChange::is_estimated);
-    let Saved { path, elapsed } = found.together;
-    let becomes = |what: &str, before: u64, gain: f64, is_estimated: bool| {
+    let PredictedGain { path, elapsed } = found.together;
+    // An execution that misses the unchanged run can be off by as much.
+    let off = 100.0 * found.execution_error.unwrap_or(0.0).abs();
+    let becomes = |what: &str, before: u64, gain: f64, off: f64| {
         let after = time_text((before as f64 - gain).round().max(0.0) as u64);
         let share = percent(gain, before as f64);
-        let error = error(input, is_estimated, share);
+        let error = error(input, is_estimated, share).map(|error| error.hypot(off.min(share.abs())));
         let change = match share {
             share if share.abs() < 0.005 => return format!("{what} stays at {}", time_text(before)),
             share if share > 0.0 => format!("{} less", percent_with_error(share, error)),
@@ -121,14 +147,14 @@ fn headline(input: &Source<'_>, changes: &[NamedChange], found: &WhatIf) -> Stri
     format!(
         "What if {}: {}, {}",
         labels.join(", "),
-        becomes("the critical path", found.before.path, path, is_estimated),
-        becomes("the elapsed time", found.before.elapsed, elapsed, is_estimated)
+        becomes("the critical path", found.before.path, path, 0.0),
+        becomes("the elapsed time", found.before.elapsed, elapsed, off)
     )
 }
 
 /// Changes that alone gain nothing, and why that can be.
 fn without_effect(changes: &[NamedChange], found: &WhatIf) -> Option<String> {
-    let is_idle = |saved: &Saved| saved.path.abs() < 0.5 && saved.elapsed.abs() < 0.5;
+    let is_idle = |saved: &PredictedGain| saved.path.abs() < 0.5 && saved.elapsed.abs() < 0.5;
     let names: Vec<String> = changes
         .iter()
         .zip(&found.alone)
@@ -144,13 +170,13 @@ fn without_effect(changes: &[NamedChange], found: &WhatIf) -> Option<String> {
 }
 
 /// Procedures on the path after all changes.
-fn path_rows(input: &Source<'_>, found: &WhatIf) -> Vec<(Row, String)> {
+fn path_rows(input: &ReportTables<'_>, found: &WhatIf) -> Vec<(Row, String)> {
     let charged = Analysis { charges: found.path.clone(), ..Analysis::default() };
     let mut rows = longpole_metrics::rows(&charged, input.program, input.paths, By::Procedure, |_| true);
     rows.retain(|row| row.own.critical_cpu > 0);
     rows.sort_by_key(|row| (std::cmp::Reverse(row.own.critical_cpu), row.node));
     let whole: u64 = found.path.iter().map(|charge| charge.measures.critical_cpu).sum();
-    let row = |charged: &longpole_metrics::Row| {
+    let row = |charged: &longpole_metrics::NodeRow| {
         let (row, name) = identity(input, charged.node);
         let row = row
             .text("section", "path")
@@ -162,25 +188,26 @@ fn path_rows(input: &Source<'_>, found: &WhatIf) -> Vec<(Row, String)> {
     rows.iter().map(row).collect()
 }
 
-fn path_sections(found: &WhatIf, path: Vec<(Row, String)>, options: &Options) -> Vec<Section> {
+fn path_sections(found: &WhatIf, path: Vec<(Row, String)>, options: &ReportOptions) -> Vec<TextSection> {
     let length = (found.before.path as f64 - found.together.path).round().max(0.0) as u64;
     let shown_rows = options.top.unwrap_or(PROCEDURES);
     let hidden = path.len().saturating_sub(shown_rows);
-    let mut sections = vec![Section::Blank];
+    let mut sections = vec![TextSection::Blank];
     if path.is_empty() {
         let none = "After that there is no useful CPU time left on any path.";
-        sections.push(Section::Paragraph(none.to_owned()));
+        sections.push(TextSection::Paragraph(none.to_owned()));
         return sections;
     }
     let head = format!("The critical path after that ({} of CPU time):", time_text(length));
-    sections.push(Section::Paragraph(head));
-    sections.push(Section::Table(Table {
+    sections.push(TextSection::Paragraph(head));
+    sections.push(TextSection::Table(TextTable {
         columns: vec![shown("% of path", Show::Percent("percent")), shown("self", Show::Time("seconds"))],
         name_title: "procedure".to_owned(),
         rows: path.into_iter().take(shown_rows).collect(),
     }));
     if hidden > 0 {
-        sections.push(Section::Remark(format!("{hidden} more procedures (--top {})", hidden + shown_rows)));
+        sections
+            .push(TextSection::Remark(format!("{hidden} more procedures (--top {})", hidden + shown_rows)));
     }
     sections
 }
@@ -191,19 +218,22 @@ mod tests {
     use longpole_trace::Timelines;
 
     use super::*;
-    use crate::find::Names;
-    use crate::fixture::{LOCK_HOG, Scene};
+    use crate::find::RecordingNames;
+    use crate::fixture::{DrawnRun, LOCK_HOG};
     use crate::style::Style;
 
     fn report(texts: &[&str]) -> Report {
-        let scene = Scene::of(LOCK_HOG);
+        let scene = DrawnRun::of(LOCK_HOG);
         let made = &scene.timelines;
-        let names = Names { program: made.program(), paths: made.paths(), objects: made.objects() };
+        let names = RecordingNames { program: made.program(), paths: made.paths(), objects: made.objects() };
         let changes: Vec<NamedChange> =
             texts.iter().map(|text| NamedChange::parse(text, &names).unwrap()).collect();
         let plain: Vec<_> = changes.iter().map(|change| change.change.clone()).collect();
-        let Ok(found) = what_if(made, &longpole_metrics::Options::default(), &plain);
-        scene.with_source(|input| build_what_if(input, &Options::default(), &changes, &found))
+        let folding = longpole_trace::Folding::new(&made.paths, longpole_trace::Fold::default());
+        let choices = longpole_metrics::MetricOptions::default();
+        let Ok(analysis) = longpole_metrics::analyse(made, &choices);
+        let Ok(found) = what_if(made, &choices, &analysis, &plain, &folding);
+        scene.with_source(|input| build_what_if(input, &ReportOptions::default(), &changes, &found))
     }
 
     #[test]

@@ -3,10 +3,10 @@
 use longpole_metrics::{Measures, Weight};
 
 use super::npt::npt;
-use crate::input::Source;
+use crate::input::ReportTables;
 
 /// The run's own sums, nanoseconds.
-pub(super) struct Wholes {
+pub(super) struct RunTotals {
     weight: Weight,
     /// Length of the critical path of that weight.
     pub path: f64,
@@ -16,11 +16,11 @@ pub(super) struct Wholes {
     pub cpu: f64,
 }
 
-impl Wholes {
-    pub(super) fn of(input: &Source<'_>, weight: Weight) -> Wholes {
+impl RunTotals {
+    pub(super) fn of(input: &ReportTables<'_>, weight: Weight) -> RunTotals {
         let totals = input.totals();
         let path = input.analysis.critical(weight).length as f64;
-        Wholes { weight, path, npt: npt(totals), cpu: totals.cpu() as f64 }
+        RunTotals { weight, path, npt: npt(totals), cpu: totals.cpu() as f64 }
     }
 
     /// Time on that path.

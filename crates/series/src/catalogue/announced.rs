@@ -1,35 +1,35 @@
 //! What series say of themselves.
 
-use longpole_event::Samples;
+use longpole_event::SeriesKind;
 
-use crate::{Aggregation, Level, Series};
+use crate::{Aggregation, Series, TreeLevel};
 
 /// What a series says of its metric.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Announced {
+pub struct SeriesAnnouncement {
     /// The metric's name.
     pub metric: String,
     /// Its unit, empty where it has none.
     pub unit: String,
     /// How its numbers are to be read.
-    pub samples: Samples,
+    pub samples: SeriesKind,
     /// The level of its node.
-    pub level: Level,
+    pub level: TreeLevel,
     /// How its values go up the tree, where its collector knows.
     pub aggregation: Option<Aggregation>,
     /// Its name in headings, where its collector has one.
     pub title: Option<String>,
 }
 
-impl Announced {
+impl SeriesAnnouncement {
     /// What this series says.
     #[must_use]
-    pub fn of(series: &Series) -> Announced {
-        Announced {
+    pub fn of(series: &Series) -> SeriesAnnouncement {
+        SeriesAnnouncement {
             metric: series.metric.clone(),
             unit: series.unit.clone(),
             samples: series.samples,
-            level: Level::from(series.node),
+            level: TreeLevel::from(series.node),
             aggregation: None,
             title: None,
         }
@@ -37,7 +37,7 @@ impl Announced {
 
     /// What several series of one metric say together: the deepest level; of what they differ in, the first says it, and
     /// `notes` get a sentence.
-    pub(super) fn joined(all: &[&Announced], notes: &mut Vec<String>) -> Announced {
+    pub(super) fn joined(all: &[&SeriesAnnouncement], notes: &mut Vec<String>) -> SeriesAnnouncement {
         let mut joined = all[0].clone();
         for other in &all[1..] {
             joined.level = joined.level.max(other.level);

@@ -3,8 +3,10 @@
 use rustc_hash::FxHashSet;
 
 use super::Catalogue;
-use super::metric::{Metric, table_label};
-use crate::{Aggregation, Class, Description, Level, StatedUnit, TableCalculation, TextError, Unit};
+use super::metric::{CatalogueMetric, table_label};
+use crate::{
+    Aggregation, Description, MetricClass, StatedUnit, TableCalculation, TextError, TreeLevel, Unit,
+};
 
 /// The metric that the description derives, and what is to be said of it. `refused` are metrics that were described
 /// but are not there.
@@ -15,9 +17,9 @@ pub fn derive(
     catalogue: &Catalogue,
     described: &Description,
     refused: &FxHashSet<String>,
-) -> Result<(Metric, Option<String>), TextError> {
+) -> Result<(CatalogueMetric, Option<String>), TextError> {
     let formula = described.formula.as_ref().expect("what is derived has a formula");
-    let mut level = Level::Program;
+    let mut level = TreeLevel::Program;
     for operand in formula.operands() {
         match catalogue.metric(operand) {
             Some(metric) => level = level.max(metric.level),
@@ -28,9 +30,9 @@ pub fn derive(
     let found = found.map_err(|error| described.formula_error(&error.at, error.message))?;
     let (unit, unit_label, note) = held_against(found, described)?;
     let calculation = described.calculation.unwrap_or(TableCalculation::Average);
-    let metric = Metric {
+    let metric = CatalogueMetric {
         name: described.name.clone(),
-        class: Class::Derived,
+        class: MetricClass::Derived,
         level: described.level.unwrap_or(level),
         aggregation: described.aggregation.unwrap_or(Aggregation::Average),
         calculation,

@@ -1,9 +1,9 @@
 //! A metric of a catalogue.
 
-use longpole_event::Samples;
+use longpole_event::SeriesKind;
 
-use super::announced::Announced;
-use crate::{Aggregation, Class, Description, Formula, Level, TableCalculation, Unit};
+use super::announced::SeriesAnnouncement;
+use crate::{Aggregation, Description, Formula, MetricClass, TableCalculation, TreeLevel, Unit};
 
 /// A built-in metric that has curves.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,13 +20,13 @@ pub struct BuiltIn {
 
 /// A metric: what its name means, how it is added up and called.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Metric {
+pub struct CatalogueMetric {
     /// Its name.
     pub name: String,
     /// Where its numbers come from.
-    pub class: Class,
+    pub class: MetricClass,
     /// Below which level of the tree it has no value.
-    pub level: Level,
+    pub level: TreeLevel,
     /// How values go up the tree; a derived metric is computed anew at every node and does not use it.
     pub aggregation: Aggregation,
     /// How a curve becomes the number of a table.
@@ -44,20 +44,20 @@ pub struct Metric {
     /// Unit of its number in tables, as it is shown.
     pub table_unit_label: String,
     /// How the numbers of its series are to be read, of an external metric.
-    pub samples: Option<Samples>,
+    pub samples: Option<SeriesKind>,
     /// The metric that its series name, of an external metric that has some; it differs from the name when that was taken.
     pub series: Option<String>,
     /// What it is computed of, of a derived metric.
     pub formula: Option<Formula>,
 }
 
-impl Metric {
-    pub(super) fn built_in(from: &BuiltIn) -> Metric {
+impl CatalogueMetric {
+    pub(super) fn built_in(from: &BuiltIn) -> CatalogueMetric {
         let unit = Unit::parse(&from.unit).ok();
-        Metric {
+        CatalogueMetric {
             name: from.name.clone(),
-            class: Class::BuiltIn,
-            level: Level::Procedure,
+            class: MetricClass::BuiltIn,
+            level: TreeLevel::Procedure,
             aggregation: Aggregation::Sum,
             calculation: from.calculation,
             title: from.title.clone(),
@@ -73,21 +73,25 @@ impl Metric {
     }
 
     /// An external metric: what its description says, else what its series say.
-    pub(super) fn external(name: &str, said: Option<&Announced>, described: Option<&Description>) -> Metric {
+    pub(super) fn external(
+        name: &str,
+        said: Option<&SeriesAnnouncement>,
+        described: Option<&Description>,
+    ) -> CatalogueMetric {
         let samples = described.and_then(|one| one.samples).or(said.map(|said| said.samples));
-        let samples = samples.unwrap_or(Samples::Gauge);
+        let samples = samples.unwrap_or(SeriesKind::Gauge);
         let (aggregation, calculation) = match samples {
-            Samples::Gauge => (Aggregation::Average, TableCalculation::Average),
-            Samples::Counter | Samples::Amount => (Aggregation::Sum, TableCalculation::Total),
+            SeriesKind::Gauge => (Aggregation::Average, TableCalculation::Average),
+            SeriesKind::Counter | SeriesKind::Amount => (Aggregation::Sum, TableCalculation::Total),
         };
         let stated = described.and_then(|one| one.aggregation).or(said.and_then(|said| said.aggregation));
         let level = described.and_then(|one| one.level).or(said.map(|said| said.level));
         let calculation = described.and_then(|one| one.calculation).unwrap_or(calculation);
         let units = ExternalUnits::of(said, described, samples, calculation);
-        let metric = Metric {
+        let metric = CatalogueMetric {
             name: name.to_owned(),
-            class: Class::External,
-            level: level.unwrap_or(Level::Thread).min(Level::Thread),
+            class: MetricClass::External,
+            level: level.unwrap_or(TreeLevel::Thread).min(TreeLevel::Thread),
             aggregation: stated.unwrap_or(aggregation),
             calculation,
             title: said.and_then(|said| said.title.clone()).unwrap_or_else(|| name.to_owned()),
@@ -104,7 +108,7 @@ impl Metric {
     }
 
     /// With the titles of its description; those that are not said are the title.
-    pub(super) fn titled(mut self, described: Option<&Description>) -> Metric {
+    pub(super) fn titled(mut self, described: Option<&Description>) -> CatalogueMetric {
         let said = |title: fn(&Description) -> &Option<String>| described.and_then(|one| title(one).clone());
         if let Some(title) = said(|one| &one.title) {
             self.title = title;
@@ -125,9 +129,9 @@ struct ExternalUnits {
 impl ExternalUnits {
     /// Of the unit that its description states for its numbers, else of that of its series.
     fn of(
-        said: Option<&Announced>,
+        said: Option<&SeriesAnnouncement>,
         described: Option<&Description>,
-        samples: Samples,
+        samples: SeriesKind,
         calculation: TableCalculation,
     ) -> ExternalUnits {
         let (unit, label) = match (described.and_then(|one| one.unit.as_ref()), said) {
@@ -135,7 +139,7 @@ impl ExternalUnits {
             (None, Some(said)) => (Unit::parse(&said.unit).ok(), said.unit.clone()),
             (None, None) => (None, String::new()),
         };
-        if samples == Samples::Gauge {
+        if samples == SeriesKind::Gauge {
             let table_label = table_label(calculation, unit.as_ref(), &label);
             return ExternalUnits { curve: unit, curve_label: label, table_label };
         }

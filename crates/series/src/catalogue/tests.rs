@@ -1,11 +1,11 @@
 use std::convert::Infallible;
 
-use longpole_event::{Samples, Time};
+use longpole_event::{SeriesKind, Time};
 use proptest::prelude::*;
 
 use super::*;
 use crate::description::tests::{FIGURE_2, FIGURE_3};
-use crate::{Aggregation, Level, TableCalculation};
+use crate::{Aggregation, TableCalculation, TreeLevel};
 
 fn built_in() -> Vec<BuiltIn> {
     let time = |name: &str| BuiltIn {
@@ -17,18 +17,18 @@ fn built_in() -> Vec<BuiltIn> {
     vec![time("cpu_seconds"), time("running_seconds"), time("spin_seconds")]
 }
 
-fn series(metric: &str, unit: &str, samples: Samples, level: Level) -> Announced {
+fn series(metric: &str, unit: &str, samples: SeriesKind, level: TreeLevel) -> SeriesAnnouncement {
     let (metric, unit) = (metric.to_owned(), unit.to_owned());
-    Announced { metric, unit, samples, level, aggregation: None, title: None }
+    SeriesAnnouncement { metric, unit, samples, level, aggregation: None, title: None }
 }
 
-fn outside() -> Vec<Announced> {
+fn outside() -> Vec<SeriesAnnouncement> {
     vec![
-        series("sys_user_time", "s", Samples::Counter, Level::Machine),
-        series("page_faults", "faults", Samples::Counter, Level::Process),
-        series("page_faults", "faults", Samples::Counter, Level::Thread),
-        series("resident", "bytes", Samples::Gauge, Level::Process),
-        series("idle", "%", Samples::Gauge, Level::Machine),
+        series("sys_user_time", "s", SeriesKind::Counter, TreeLevel::Machine),
+        series("page_faults", "faults", SeriesKind::Counter, TreeLevel::Process),
+        series("page_faults", "faults", SeriesKind::Counter, TreeLevel::Thread),
+        series("resident", "bytes", SeriesKind::Gauge, TreeLevel::Process),
+        series("idle", "%", SeriesKind::Gauge, TreeLevel::Machine),
     ]
 }
 
@@ -61,13 +61,13 @@ fn figures_2_and_3_load_and_share_is_computed() {
     let bus = catalogue.metric("prod_bus_util").unwrap();
     assert_eq!(
         (bus.class, bus.level, bus.unit_label.as_str()),
-        (Class::External, Level::Machine, "percent_bus")
+        (MetricClass::External, TreeLevel::Machine, "percent_bus")
     );
     assert_eq!((bus.calculation, bus.aggregation), (TableCalculation::Average, Aggregation::Sum));
     let share = catalogue.metric("share").unwrap();
     assert_eq!(
         (share.class, share.level, share.calculation),
-        (Class::Derived, Level::Machine, TableCalculation::Average)
+        (MetricClass::Derived, TreeLevel::Machine, TableCalculation::Average)
     );
     assert_eq!((share.title.as_str(), share.table_title.as_str()), ("Share of User Time", "Average Share"));
     assert_eq!((share.unit_label.as_str(), share.table_unit_label.as_str()), ("percent_cpu", "percent_cpu"));
@@ -75,7 +75,7 @@ fn figures_2_and_3_load_and_share_is_computed() {
     // Threads that compute, threads that spin, processors in user mode:
     //   (1.5 + 0.5) / 2 = 1     (1 + 0) / 4 = 0.25     (0 + 0) / 0 = no value     (3 + 1) / 3.2 = 1.25
     let mut asked = Vec::new();
-    let mut course = |metric: &Metric| {
+    let mut course = |metric: &CatalogueMetric| {
         asked.push(metric.name.clone());
         Ok::<_, Infallible>(match metric.name.as_str() {
             "running_seconds" => vec![1.5, 1.0, 0.0, 3.0],
@@ -97,7 +97,7 @@ fn metrics_without_description_are_what_their_series_say() {
     let faults = catalogue.metric("page_faults").unwrap();
     assert_eq!(
         (faults.level, faults.aggregation, faults.calculation),
-        (Level::Thread, Aggregation::Sum, TableCalculation::Total)
+        (TreeLevel::Thread, Aggregation::Sum, TableCalculation::Total)
     );
     assert_eq!((faults.unit_label.as_str(), faults.table_unit_label.as_str()), ("faults/s", "faults"));
     let resident = catalogue.metric("resident").unwrap();
@@ -121,7 +121,7 @@ fn descriptions_win_over_what_series_say() {
     );
     let resident = catalogue.metric("resident").unwrap();
     assert_eq!((resident.title.as_str(), resident.axis_title.as_str()), ("Memory", "Memory"));
-    assert_eq!((resident.aggregation, resident.level), (Aggregation::Sum, Level::Machine));
+    assert_eq!((resident.aggregation, resident.level), (Aggregation::Sum, TreeLevel::Machine));
     assert_eq!((resident.unit_label.as_str(), resident.table_unit_label.as_str()), ("kB", "kB*s"));
     assert_eq!(catalogue.metric("page_faults").unwrap().unit_label, "faults");
     assert_eq!(notes, ["resident is described in kB, its series are in bytes: nothing is converted"]);
@@ -142,12 +142,12 @@ fn derived_metrics_stand_after_their_operands_whatever_the_order_of_the_file() {
             && place("c") < place("e")
     );
     let e = catalogue.metric("e").unwrap();
-    assert_eq!((e.unit_label.as_str(), e.level), ("faults/s", Level::Procedure));
+    assert_eq!((e.unit_label.as_str(), e.level), ("faults/s", TreeLevel::Procedure));
     let sources: Vec<_> = catalogue.sources("e").iter().map(|metric| metric.name.as_str()).collect();
     assert_eq!(sources, ["running_seconds", "page_faults"]);
     // a = 12 / 4 = 3, b = 6, c = 12, d = 3, e = 3 − 12.
     let mut course =
-        |metric: &Metric| Ok::<_, ()>(vec![if metric.name == "page_faults" { 12.0 } else { 4.0 }]);
+        |metric: &CatalogueMetric| Ok::<_, ()>(vec![if metric.name == "page_faults" { 12.0 } else { 4.0 }]);
     assert_eq!(catalogue.evaluate("e", &window(1), &mut course).unwrap().unwrap().values, [-9.0]);
     assert_eq!(catalogue.evaluate("no", &window(1), &mut course), Ok(None));
     assert_eq!(catalogue.evaluate("e", &window(1), &mut |_| Err("gone")), Err("gone"));
@@ -182,8 +182,8 @@ fn names_mean_one_thing_and_the_rest_is_said() {
                 metric idle { formula 1; }\nmetric idle { formula 2; }\nmetric page_faults { }\n\
                 metric page_faults { formula 1; }";
     let mut outside = outside();
-    outside.push(series("spin_seconds", "s", Samples::Counter, Level::Machine));
-    outside.push(series("spin_seconds_external", "s", Samples::Gauge, Level::Machine));
+    outside.push(series("spin_seconds", "s", SeriesKind::Counter, TreeLevel::Machine));
+    outside.push(series("spin_seconds_external", "s", SeriesKind::Gauge, TreeLevel::Machine));
     let defines = ["resident = 1".to_owned(), "x = ".to_owned()];
     let (catalogue, notes) = Catalogue::new(&built_in(), &outside, vec![file(text)], &defines);
     let notes: Vec<_> = notes.iter().map(Note::to_string).collect();
@@ -202,8 +202,8 @@ fn names_mean_one_thing_and_the_rest_is_said() {
     );
     let renamed = catalogue.metric("idle_external").unwrap();
     assert_eq!((renamed.series.as_deref(), renamed.unit_label.as_str()), (Some("idle"), "%"));
-    assert_eq!(catalogue.metric("idle").unwrap().class, Class::Derived);
-    assert_eq!(catalogue.metric("spin_seconds_external").unwrap().samples, Some(Samples::Gauge));
+    assert_eq!(catalogue.metric("idle").unwrap().class, MetricClass::Derived);
+    assert_eq!(catalogue.metric("spin_seconds_external").unwrap().samples, Some(SeriesKind::Gauge));
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn definitions_at_any_time_say_what_is_wrong_and_where() {
     assert_eq!(wrong("x = (1").1, "expected an operator or ), found the end");
     assert_eq!(catalogue.metrics().len(), before);
     let metric = catalogue.define("busy = 1 - idle / 100%").unwrap();
-    assert_eq!((metric.level, metric.unit_label.as_str()), (Level::Machine, ""));
+    assert_eq!((metric.level, metric.unit_label.as_str()), (TreeLevel::Machine, ""));
     assert_eq!(catalogue.define("twice = busy * 2").unwrap().name, "twice");
     assert!(catalogue.define("busy = 2").is_err());
 }
@@ -258,9 +258,9 @@ fn stated_units_of_derived_metrics_are_checked() {
 #[test]
 fn series_that_disagree_are_said() {
     let outside = [
-        series("m", "kB", Samples::Gauge, Level::Machine),
-        series("m", "bytes", Samples::Counter, Level::Process),
-        series("odd", "per cent of it", Samples::Gauge, Level::Machine),
+        series("m", "kB", SeriesKind::Gauge, TreeLevel::Machine),
+        series("m", "bytes", SeriesKind::Counter, TreeLevel::Process),
+        series("odd", "per cent of it", SeriesKind::Gauge, TreeLevel::Machine),
     ];
     let (catalogue, notes) = Catalogue::new(&[], &outside, vec![], &["twice = odd * 2".to_owned()]);
     let notes: Vec<_> = notes.iter().map(Note::to_string).collect();
@@ -272,7 +272,7 @@ fn series_that_disagree_are_said() {
             "odd: its unit \"per cent of it\" is shown, but no formula can check it",
         ]
     );
-    assert_eq!(catalogue.metric("m").unwrap().level, Level::Process);
+    assert_eq!(catalogue.metric("m").unwrap().level, TreeLevel::Process);
     assert_eq!(catalogue.metric("odd").unwrap().unit_label, "per cent of it");
     assert_eq!(catalogue.metric("twice").unwrap().unit, None);
     // Without the built-in metrics there are no aliases for them either.
@@ -291,7 +291,7 @@ fn a_long_chain_costs_no_depth() {
         .collect();
     let (catalogue, notes) = Catalogue::new(&built_in(), &[], vec![], &defines);
     assert_eq!(notes, []);
-    let mut course = |_: &Metric| Ok::<_, Infallible>(vec![1.0]);
+    let mut course = |_: &CatalogueMetric| Ok::<_, Infallible>(vec![1.0]);
     assert_eq!(catalogue.evaluate("m4999", &window(1), &mut course).unwrap().unwrap().values, [5_000.0]);
 }
 
@@ -320,8 +320,8 @@ fn the_formulas_of_the_documentation_can_be_defined() {
     let mut built_in = built_in();
     built_in.push(BuiltIn { name: "wait_seconds".to_owned(), ..built_in[0].clone() });
     let mut outside = outside();
-    outside.push(series("resident_memory", "B", Samples::Gauge, Level::Process));
-    outside.push(series("queue_fill", "%", Samples::Gauge, Level::Process));
+    outside.push(series("resident_memory", "B", SeriesKind::Gauge, TreeLevel::Process));
+    outside.push(series("queue_fill", "%", SeriesKind::Gauge, TreeLevel::Process));
     let (mut catalogue, _) = Catalogue::new(&built_in, &outside, vec![], &[]);
     let units: Vec<_> = documented("formulas")[0]
         .lines()

@@ -17,16 +17,16 @@
 /// A curve made ready: its values within 0 and 1 without their straight line, `NaN` where it has none, and what it
 /// says of itself.
 #[derive(Clone, Debug)]
-pub(super) struct Ready {
+pub(super) struct PreparedCurve {
     values: Vec<f64>,
     autocorrelation: Vec<f64>,
     /// Bins with another than the most frequent value.
     distinct: usize,
 }
 
-impl Ready {
+impl PreparedCurve {
     /// Of a curve; `None` when it is constant or a straight line, but for a twentieth of its bins.
-    pub(super) fn of(curve: &[f64]) -> Option<Ready> {
+    pub(super) fn of(curve: &[f64]) -> Option<PreparedCurve> {
         let (mut values, distinct) = clipped(curve)?;
         take_out_line(&mut values);
         let known = || values.iter().filter(|value| !value.is_nan());
@@ -36,17 +36,17 @@ impl Ready {
         }
         let lags = 1..=values.len() / 4;
         let autocorrelation = lags.map(|lag| at_lag(&values, &values, lag.cast_signed()).0).collect();
-        Some(Ready { values, autocorrelation, distinct })
+        Some(PreparedCurve { values, autocorrelation, distinct })
     }
 
     /// Correlation with a curve that is moved `lag` bins back, and how many bins have both: what `other` does at
     /// `bin + lag` belongs to what this one does at `bin`.
-    pub(super) fn with(&self, other: &Ready, lag: isize) -> (f64, usize) {
+    pub(super) fn with(&self, other: &PreparedCurve, lag: isize) -> (f64, usize) {
         at_lag(&self.values, &other.values, lag)
     }
 
     /// How many independent samples the bins are worth.
-    pub(super) fn effective(&self, other: &Ready, bins: usize) -> f64 {
+    pub(super) fn effective(&self, other: &PreparedCurve, bins: usize) -> f64 {
         let n = bins as f64;
         let both = self.autocorrelation.iter().zip(&other.autocorrelation).enumerate();
         let sum: f64 =

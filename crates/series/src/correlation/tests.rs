@@ -39,12 +39,12 @@ impl Random {
     }
 }
 
-fn low(values: &[f64]) -> Target<'_> {
-    Target { values, interest: Interest::Low }
+fn low(values: &[f64]) -> TargetCurve<'_> {
+    TargetCurve { values, interest: TargetBins::Low }
 }
 
-fn candidates(all: &[Vec<f64>]) -> Vec<Candidate<'_>> {
-    all.iter().map(|values| Candidate { values, is_trivial: false }).collect()
+fn candidates(all: &[Vec<f64>]) -> Vec<CandidateSeries<'_>> {
+    all.iter().map(|values| CandidateSeries { values, is_trivial: false }).collect()
 }
 
 #[test]
@@ -127,9 +127,9 @@ fn curves_that_cannot_tell_are_left_out_and_counted() {
     assert!(found.found[0].strength > 0.999_999);
     let silent = |target: &[f64]| correlate(low(target), &candidates(&all), 3).silence;
     assert_eq!(silent(&target), None);
-    assert_eq!(silent(&[2.0; 100]), Some(Silence::Constant));
-    assert_eq!(silent(&target[..19]), Some(Silence::TooFewBins));
-    assert_eq!(silent(&[]), Some(Silence::TooFewBins));
+    assert_eq!(silent(&[2.0; 100]), Some(NoCorrelation::Constant));
+    assert_eq!(silent(&target[..19]), Some(NoCorrelation::TooFewBins));
+    assert_eq!(silent(&[]), Some(NoCorrelation::TooFewBins));
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn missing_bins_are_not_compared() {
 fn what_is_trivial_stands_apart_and_takes_no_part_in_the_count() {
     let mut random = Random(13);
     let target = random.white(100);
-    let own = Candidate { values: &target, is_trivial: true };
+    let own = CandidateSeries { values: &target, is_trivial: true };
     let found = correlate(low(&target), &[own], 3);
     assert_eq!((found.found.len(), found.trivial.len(), found.tried), (0, 1, 0));
 }
@@ -171,7 +171,7 @@ fn comparisons_are_of_the_bins_that_ask() {
     let found = compare(target, &values).unwrap();
     assert_eq!((found.there, found.elsewhere), (15.0, 2.0));
     assert_eq!((found.bins_there, found.bins_elsewhere), (2, 3));
-    let high = Target { values: &[9.0, 9.0, 1.0, 1.0, 1.0, 1.0], interest: Interest::High };
+    let high = TargetCurve { values: &[9.0, 9.0, 1.0, 1.0, 1.0, 1.0], interest: TargetBins::High };
     assert_eq!(compare(high, &values), Some(Comparison { limit: 5.0, ..found }));
     let noisy = compare(low(&[3.0, 3.1, 3.5, 3.4, 4.0, 3.6]), &values).unwrap();
     assert_eq!((noisy.limit, noisy.there, noisy.bins_there), (3.5, 15.0, 2));

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// A metric of a file.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct DescriptionEntry {
     /// Its name.
     pub name: Text,
     /// Names and values of its fields, in their order.

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use longpole_event::Samples;
+use longpole_event::SeriesKind;
 
-use super::entry::{Entry, Text};
-use super::{Class, Description, Level, Source, StatedUnit};
+use super::entry::{DescriptionEntry, Text};
+use super::{Description, DescriptionText, MetricClass, StatedUnit, TreeLevel};
 use crate::{Aggregation, Formula, TableCalculation, TextError, Unit, nearest};
 
 /// The fields; figure 3 of the paper writes the one for tables with a letter too many.
@@ -26,13 +26,17 @@ const FIGURE_3: &str = "tablettitle";
 const LONGEST_NAME: usize = 200;
 
 /// Makes a description of an entry, and says in `notes` what it took for something else.
-pub fn describe(entry: Entry, source: &Source, notes: &mut Vec<String>) -> Result<Description, TextError> {
-    let fields = Fields::of(&entry, source, notes)?;
+pub fn describe(
+    entry: DescriptionEntry,
+    source: &DescriptionText,
+    notes: &mut Vec<String>,
+) -> Result<Description, TextError> {
+    let fields = MetricFields::of(&entry, source, notes)?;
     check_name(&entry.name, source)?;
     let formula = fields.formula()?;
     let description = Description {
         class: fields.class(formula.is_some())?,
-        level: fields.choice("level", &choices(Level::ALL.map(|level| (level.name(), level))))?,
+        level: fields.choice("level", &choices(TreeLevel::ALL.map(|level| (level.name(), level))))?,
         aggregation: fields.choice("aggregation", &choices(Aggregation::ALL.map(|one| (one.name(), one))))?,
         calculation: fields.choice("tablecalc", &calculations())?,
         title: fields.text("title"),
@@ -50,7 +54,7 @@ pub fn describe(entry: Entry, source: &Source, notes: &mut Vec<String>) -> Resul
         let told = "a derived metric has no samples: they say how the numbers of a series are read";
         return Err(source.error(&text.at, told));
     }
-    if description.class == Class::External && description.level == Some(Level::Procedure) {
+    if description.class == MetricClass::External && description.level == Some(TreeLevel::Procedure) {
         notes.push(format!(
             "{} is described for procedures ({}): outside series reach down to threads, a procedure has no value",
             description.name,
@@ -60,7 +64,7 @@ pub fn describe(entry: Entry, source: &Source, notes: &mut Vec<String>) -> Resul
     Ok(description)
 }
 
-fn check_name(name: &Text, source: &Source) -> Result<(), TextError> {
+fn check_name(name: &Text, source: &DescriptionText) -> Result<(), TextError> {
     let length = name.value.chars().count();
     if (1..=LONGEST_NAME).contains(&length) && !name.value.contains(|c: char| c == '"' || c.is_control()) {
         return Ok(());
@@ -70,18 +74,18 @@ fn check_name(name: &Text, source: &Source) -> Result<(), TextError> {
 }
 
 /// The fields of one metric, each known and each once.
-struct Fields<'entry> {
+struct MetricFields<'entry> {
     name: &'entry Text,
     fields: Vec<(&'static str, &'entry Text)>,
-    source: &'entry Source,
+    source: &'entry DescriptionText,
 }
 
-impl<'entry> Fields<'entry> {
+impl<'entry> MetricFields<'entry> {
     fn of(
-        entry: &'entry Entry,
-        source: &'entry Source,
+        entry: &'entry DescriptionEntry,
+        source: &'entry DescriptionText,
         notes: &mut Vec<String>,
-    ) -> Result<Fields<'entry>, TextError> {
+    ) -> Result<MetricFields<'entry>, TextError> {
         let mut fields: Vec<(&'static str, &Text)> = Vec::new();
         for (field, value) in &entry.fields {
             let mut wanted = field.value.as_str();
@@ -90,7 +94,7 @@ impl<'entry> Fields<'entry> {
                 notes.push(format!("{FIGURE_3} is read as tabletitle ({})", source.place(&field.at)));
             }
             let Some(known) = FIELDS.into_iter().find(|known| *known == wanted) else {
-                let hint = nearest::hint(wanted, FIELDS);
+                let hint = nearest::did_you_mean(wanted, FIELDS);
                 let told = format!("expected one of {}, found `{wanted}`{hint}", FIELDS.join(", "));
                 return Err(source.error(&field.at, told));
             };
@@ -99,7 +103,7 @@ impl<'entry> Fields<'entry> {
             }
             fields.push((known, value));
         }
-        Ok(Fields { name: &entry.name, fields, source })
+        Ok(MetricFields { name: &entry.name, fields, source })
     }
 
     fn get(&self, wanted: &str) -> Option<&'entry Text> {
@@ -116,15 +120,16 @@ impl<'entry> Fields<'entry> {
         let found = choices.iter().find(|(name, _)| *name == text.value);
         let told = || {
             let names: Vec<_> = choices.iter().map(|(name, _)| *name).collect();
-            let hint = nearest::hint(&text.value, names.iter().copied());
+            let hint = nearest::did_you_mean(&text.value, names.iter().copied());
             format!("expected {}, found `{}`{hint}", names.join(", "), text.value)
         };
         found.map(|(_, choice)| Some(*choice)).ok_or_else(|| self.source.error(&text.at, told()))
     }
 
-    fn class(&self, has_formula: bool) -> Result<Class, TextError> {
-        let stated = self.choice("class", &[("external", Class::External), ("derived", Class::Derived)])?;
-        let class = if has_formula { Class::Derived } else { Class::External };
+    fn class(&self, has_formula: bool) -> Result<MetricClass, TextError> {
+        let stated =
+            self.choice("class", &[("external", MetricClass::External), ("derived", MetricClass::Derived)])?;
+        let class = if has_formula { MetricClass::Derived } else { MetricClass::External };
         if stated.is_none_or(|stated| stated == class) {
             return Ok(class);
         }
@@ -171,6 +176,8 @@ fn calculations() -> Vec<(&'static str, TableCalculation)> {
     names
 }
 
-fn samples() -> Vec<(&'static str, Samples)> {
-    choices([Samples::Gauge, Samples::Counter, Samples::Amount].map(|samples| (samples.name(), samples)))
+fn samples() -> Vec<(&'static str, SeriesKind)> {
+    choices(
+        [SeriesKind::Gauge, SeriesKind::Counter, SeriesKind::Amount].map(|samples| (samples.name(), samples)),
+    )
 }

@@ -12,14 +12,14 @@ use winnow::stream::{Location, Stream};
 use winnow::token::{any, literal, none_of, take_while};
 use winnow::{LocatingSlice, Parser};
 
-use super::entry::{Entry, Text};
-use super::source::Source;
+use super::entry::{DescriptionEntry, Text};
+use super::source::DescriptionText;
 use crate::TextError;
 use crate::expected::Expected;
 
-type Input<'text> = LocatingSlice<&'text str>;
+type Ips2Input<'text> = LocatingSlice<&'text str>;
 
-pub fn read(source: &Source) -> Result<Vec<Entry>, TextError> {
+pub fn read(source: &DescriptionText) -> Result<Vec<DescriptionEntry>, TextError> {
     let told = |expected: Expected, text: &str| source.error(&expected.place(text), expected.told(text));
     let text = without_comments(source.text()).map_err(|expected| told(expected, source.text()))?;
     let mut input = LocatingSlice::new(text.as_str());
@@ -73,7 +73,7 @@ fn quoted_length(rest: &str) -> usize {
     rest.len()
 }
 
-fn metric(input: &mut Input<'_>) -> Result<Option<Entry>, Expected> {
+fn metric(input: &mut Ips2Input<'_>) -> Result<Option<DescriptionEntry>, Expected> {
     blanks(input)?;
     if input.is_empty() {
         return Ok(None);
@@ -92,13 +92,13 @@ fn metric(input: &mut Input<'_>) -> Result<Option<Entry>, Expected> {
         blanks(input)?;
         if opt(literal::<_, _, Expected>("}")).parse_next(input)?.is_some() {
             opt(preceded(blanks, literal::<_, _, Expected>(";"))).parse_next(input)?;
-            return Ok(Some(Entry { name, fields }));
+            return Ok(Some(DescriptionEntry { name, fields }));
         }
         fields.push(field(input)?);
     }
 }
 
-fn field(input: &mut Input<'_>) -> Result<(Text, Text), Expected> {
+fn field(input: &mut Ips2Input<'_>) -> Result<(Text, Text), Expected> {
     let name = opt(take_while(1.., is_name).with_span()).parse_next(input)?;
     let Some((name, at)) = name else { return Err(here(input, "a field or }")) };
     let name = Text { value: String::from(name), at };
@@ -109,7 +109,7 @@ fn field(input: &mut Input<'_>) -> Result<(Text, Text), Expected> {
 }
 
 /// Everything up to the semicolon, names in quotation marks taken whole.
-fn formula(input: &mut Input<'_>) -> Result<Text, Expected> {
+fn formula(input: &mut Ips2Input<'_>) -> Result<Text, Expected> {
     let start = input.current_token_start();
     let text = **input;
     let mut end = 0;
@@ -120,7 +120,7 @@ fn formula(input: &mut Input<'_>) -> Result<Text, Expected> {
     Ok(Text { value: taken.to_owned(), at: start..start + taken.len() })
 }
 
-fn value(input: &mut Input<'_>, what: &'static str) -> Result<Text, Expected> {
+fn value(input: &mut Ips2Input<'_>, what: &'static str) -> Result<Text, Expected> {
     let start = input.current_token_start();
     if opt(literal::<_, _, Expected>("\"")).parse_next(input)?.is_some() {
         return quoted(input, start);
@@ -135,7 +135,7 @@ fn value(input: &mut Input<'_>, what: &'static str) -> Result<Text, Expected> {
 }
 
 /// What stands between quotation marks; `\"` and `\\` are what follows the backslash.
-fn quoted(input: &mut Input<'_>, start: usize) -> Result<Text, Expected> {
+fn quoted(input: &mut Ips2Input<'_>, start: usize) -> Result<Text, Expected> {
     let mut value = String::new();
     let escaped = || preceded(literal::<_, _, Expected>("\\"), alt((literal("\""), literal("\\"))));
     loop {
@@ -159,7 +159,7 @@ fn quoted(input: &mut Input<'_>, start: usize) -> Result<Text, Expected> {
     }
 }
 
-fn expect(input: &mut Input<'_>, sign: &'static str) -> Result<(), Expected> {
+fn expect(input: &mut Ips2Input<'_>, sign: &'static str) -> Result<(), Expected> {
     blanks(input)?;
     match opt(literal::<_, _, Expected>(sign)).parse_next(input)? {
         Some(_) => Ok(()),
@@ -171,10 +171,10 @@ fn is_name(character: char) -> bool {
     character.is_alphanumeric() || matches!(character, '_' | '-')
 }
 
-fn blanks(input: &mut Input<'_>) -> Result<(), Expected> {
+fn blanks(input: &mut Ips2Input<'_>) -> Result<(), Expected> {
     take_while(0.., char::is_whitespace).void().parse_next(input)
 }
 
-fn here(input: &Input<'_>, what: &'static str) -> Expected {
+fn here(input: &Ips2Input<'_>, what: &'static str) -> Expected {
     Expected::here(input.current_token_start(), what)
 }

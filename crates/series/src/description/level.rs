@@ -2,7 +2,7 @@
 
 /// Below which level of the program's tree a metric has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Level {
+pub enum TreeLevel {
     /// The program.
     Program,
     /// Its machines.
@@ -15,44 +15,44 @@ pub enum Level {
     Procedure,
 }
 
-impl Level {
+impl TreeLevel {
     /// All of them, from the top.
-    pub const ALL: [Level; 5] =
-        [Level::Program, Level::Machine, Level::Process, Level::Thread, Level::Procedure];
+    pub const ALL: [TreeLevel; 5] =
+        [TreeLevel::Program, TreeLevel::Machine, TreeLevel::Process, TreeLevel::Thread, TreeLevel::Procedure];
 
     /// Its name, as users write it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Level::Program => "program",
-            Level::Machine => "machine",
-            Level::Process => "process",
-            Level::Thread => "thread",
-            Level::Procedure => "procedure",
+            TreeLevel::Program => "program",
+            TreeLevel::Machine => "machine",
+            TreeLevel::Process => "process",
+            TreeLevel::Thread => "thread",
+            TreeLevel::Procedure => "procedure",
         }
     }
 
     /// The one of this name.
     #[must_use]
-    pub fn named(name: &str) -> Option<Level> {
+    pub fn named(name: &str) -> Option<TreeLevel> {
         Self::ALL.into_iter().find(|level| level.name() == name)
     }
 }
 
-impl From<crate::Node> for Level {
-    fn from(node: crate::Node) -> Level {
+impl From<crate::OutsideNode> for TreeLevel {
+    fn from(node: crate::OutsideNode) -> TreeLevel {
         match node {
-            crate::Node::Program => Level::Program,
-            crate::Node::Machine(_) => Level::Machine,
-            crate::Node::Process(_) => Level::Process,
-            crate::Node::Thread(_) => Level::Thread,
+            crate::OutsideNode::Program => TreeLevel::Program,
+            crate::OutsideNode::Machine(_) => TreeLevel::Machine,
+            crate::OutsideNode::Process(_) => TreeLevel::Process,
+            crate::OutsideNode::Thread(_) => TreeLevel::Thread,
         }
     }
 }
 
 /// Where a metric's numbers come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Class {
+pub enum MetricClass {
     /// The program's own events.
     BuiltIn,
     /// A series from outside.
@@ -61,14 +61,14 @@ pub enum Class {
     Derived,
 }
 
-impl Class {
+impl MetricClass {
     /// Its name in machine-readable output.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Class::BuiltIn => "built-in",
-            Class::External => "external",
-            Class::Derived => "derived",
+            MetricClass::BuiltIn => "built-in",
+            MetricClass::External => "external",
+            MetricClass::Derived => "derived",
         }
     }
 }

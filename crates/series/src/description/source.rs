@@ -7,14 +7,14 @@ use crate::TextError;
 
 /// A text and where it comes from.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Source {
+pub(crate) struct DescriptionText {
     origin: Arc<str>,
     text: Arc<str>,
 }
 
-impl Source {
-    pub fn new(origin: &str, text: &str) -> Source {
-        Source { origin: origin.into(), text: text.into() }
+impl DescriptionText {
+    pub fn new(origin: &str, text: &str) -> DescriptionText {
+        DescriptionText { origin: origin.into(), text: text.into() }
     }
 
     pub fn text(&self) -> &str {

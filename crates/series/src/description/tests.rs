@@ -25,8 +25,8 @@ fn one(text: &str) -> Description {
 #[test]
 fn figure_2_loads_letter_by_letter() {
     let read = one(FIGURE_2);
-    assert_eq!((read.name.as_str(), read.class), ("prod_bus_util", Class::External));
-    assert_eq!((read.level, read.aggregation), (Some(Level::Machine), Some(Aggregation::Sum)));
+    assert_eq!((read.name.as_str(), read.class), ("prod_bus_util", MetricClass::External));
+    assert_eq!((read.level, read.aggregation), (Some(TreeLevel::Machine), Some(Aggregation::Sum)));
     assert_eq!(read.calculation, Some(TableCalculation::Average));
     assert_eq!(read.title.as_deref(), Some("Productive Bus Utilization"));
     assert_eq!(read.axis_title.as_deref(), Some("(Prod. Bus Util.)"));
@@ -40,7 +40,7 @@ fn figure_3_loads_with_its_typing_error_and_says_so() {
     let read = Descriptions::parse(FIGURE_3, "share.metrics").unwrap();
     assert_eq!(read.notes, ["tablettitle is read as tabletitle (share.metrics, line 9)"]);
     let share = &read.descriptions[0];
-    assert_eq!((share.class, share.table_title.as_deref()), (Class::Derived, Some("Average Share")));
+    assert_eq!((share.class, share.table_title.as_deref()), (MetricClass::Derived, Some("Average Share")));
     let formula = share.formula.as_ref().unwrap();
     assert_eq!(formula.operands(), ["cpu_time", "busy_waits", "sys_user_time"]);
     assert_eq!(formula.to_string(), "(cpu_time + busy_waits) / sys_user_time");
@@ -85,7 +85,7 @@ fn comments_and_any_number_of_metrics() {
                 metric \"b c\" { title \"a \\\"b\\\" /* # */\"; # three ; }\n formula a /* four; */ / \"x;y\"; };\n";
     let read = Descriptions::parse(text, "f").unwrap();
     let [a, b] = &read.descriptions[..] else { panic!("{read:?}") };
-    assert_eq!((a.name.as_str(), a.samples), ("a", Some(Samples::Amount)));
+    assert_eq!((a.name.as_str(), a.samples), ("a", Some(SeriesKind::Amount)));
     assert_eq!((b.name.as_str(), b.title.as_deref()), ("b c", Some("a \"b\" /* # */")));
     assert_eq!(b.formula.as_ref().unwrap().operands(), ["a", "x;y"]);
     for empty in ["", "\n# nothing\n", "/* nothing */"] {
@@ -179,7 +179,7 @@ fn fields_that_contradict_or_that_nobody_knows_are_refused() {
 #[test]
 fn definitions_are_names_and_formulas() {
     let read = Description::define(" busy=cpu_time + spin_time ", "--define").unwrap();
-    assert_eq!((read.name.as_str(), read.class), ("busy", Class::Derived));
+    assert_eq!((read.name.as_str(), read.class), ("busy", MetricClass::Derived));
     assert_eq!(read.formula.unwrap().to_string(), "cpu_time + spin_time");
     assert_eq!(Description::define("\"a b\" = 1 == 1", "--define").unwrap().name, "a b");
     let wrong = |text| Description::define(text, "--define").unwrap_err();

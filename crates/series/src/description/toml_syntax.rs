@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use toml::de::{DeTable, DeValue};
 
-use super::entry::{Entry, Text};
-use super::source::Source;
+use super::entry::{DescriptionEntry, Text};
+use super::source::DescriptionText;
 use crate::TextError;
 
 /// What is said where something else than a metric stands.
 const EXPECTED: &str = "expected a table [metric.NAME]";
 
-pub fn read(source: &Source) -> Result<Vec<Entry>, TextError> {
+pub fn read(source: &DescriptionText) -> Result<Vec<DescriptionEntry>, TextError> {
     let text = source.text();
     let table = DeTable::parse(text).map_err(|error| {
         let at = error.span().unwrap_or(text.len()..text.len());
@@ -23,14 +23,14 @@ pub fn read(source: &Source) -> Result<Vec<Entry>, TextError> {
             return Err(source.error(&key.span(), EXPECTED));
         };
         if key.get_ref() != "metric" {
-            let hint = crate::nearest::hint(key.get_ref(), ["metric"]);
+            let hint = crate::nearest::did_you_mean(key.get_ref(), ["metric"]);
             return Err(source.error(&key.span(), format!("{EXPECTED}{hint}")));
         }
         for (name, value) in metrics {
             let DeValue::Table(fields) = value.get_ref() else {
                 return Err(source.error(&name.span(), EXPECTED));
             };
-            entries.push(Entry {
+            entries.push(DescriptionEntry {
                 name: placed(text, name.get_ref(), name.span()),
                 fields: texts(source, fields)?,
             });
@@ -40,7 +40,7 @@ pub fn read(source: &Source) -> Result<Vec<Entry>, TextError> {
     Ok(entries)
 }
 
-fn texts(source: &Source, table: &DeTable<'_>) -> Result<Vec<(Text, Text)>, TextError> {
+fn texts(source: &DescriptionText, table: &DeTable<'_>) -> Result<Vec<(Text, Text)>, TextError> {
     let mut fields = Vec::new();
     for (key, value) in table {
         let field = placed(source.text(), key.get_ref(), key.span());

@@ -4,8 +4,8 @@
 //! has no value.
 
 use super::Formula;
-use super::function::Function;
-use super::step::{Operator, Step};
+use super::function::FormulaFunction;
+use super::step::{FormulaStep, Operator};
 use crate::Window;
 
 /// What came of a formula.
@@ -18,7 +18,7 @@ pub struct Evaluated {
 }
 
 /// The stack, and what was seen on the way.
-struct Machine {
+struct FormulaMachine {
     stack: Vec<Vec<f64>>,
     by_zero: Vec<bool>,
     width_seconds: f64,
@@ -41,15 +41,15 @@ impl Formula {
             values.resize(window.bins, f64::NAN);
             operands.push(values);
         }
-        let mut machine = Machine {
+        let mut machine = FormulaMachine {
             stack: Vec::new(),
             by_zero: vec![false; window.bins],
             width_seconds: window.width_seconds(),
         };
         for placed in &self.steps {
             match &placed.step {
-                Step::Number(value, _) => machine.stack.push(vec![*value; window.bins]),
-                Step::Metric(index) => machine.stack.push(operands[*index].clone()),
+                FormulaStep::Number(value, _) => machine.stack.push(vec![*value; window.bins]),
+                FormulaStep::Metric(index) => machine.stack.push(operands[*index].clone()),
                 step => machine.apply(step),
             }
         }
@@ -57,17 +57,19 @@ impl Formula {
     }
 }
 
-impl Machine {
-    fn apply(&mut self, step: &Step) {
+impl FormulaMachine {
+    fn apply(&mut self, step: &FormulaStep) {
         match step {
-            Step::Negate => self.top().iter_mut().for_each(|value| *value = -*value),
-            Step::Binary(operator) => self.binary(*operator),
-            Step::Call(function, 1) => {
+            FormulaStep::Negate => self.top().iter_mut().for_each(|value| *value = -*value),
+            FormulaStep::Binary(operator) => self.binary(*operator),
+            FormulaStep::Call(function, 1) => {
                 let width = self.width_seconds;
                 function.over_time(self.top(), width);
             }
-            Step::Call(function, arguments) => (1..*arguments).for_each(|_| self.bin_by_bin(*function)),
-            Step::Number(..) | Step::Metric(_) => {}
+            FormulaStep::Call(function, arguments) => {
+                (1..*arguments).for_each(|_| self.bin_by_bin(*function))
+            }
+            FormulaStep::Number(..) | FormulaStep::Metric(_) => {}
         }
         for value in self.top().iter_mut().filter(|value| value.is_infinite()) {
             *value = f64::NAN;
@@ -87,7 +89,7 @@ impl Machine {
         }
     }
 
-    fn bin_by_bin(&mut self, function: Function) {
+    fn bin_by_bin(&mut self, function: FormulaFunction) {
         let right = self.pop();
         for (left, right) in self.top().iter_mut().zip(right) {
             *left = function.of_two(*left, right);

@@ -10,7 +10,7 @@
 
 /// A function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Function {
+pub enum FormulaFunction {
     /// The total over time.
     Sum,
     /// The mean over time.
@@ -25,44 +25,44 @@ pub enum Function {
     Delta,
 }
 
-impl Function {
+impl FormulaFunction {
     /// All of them.
-    pub const ALL: [Function; 6] = [
-        Function::Sum,
-        Function::Mean,
-        Function::Minimum,
-        Function::Maximum,
-        Function::Rate,
-        Function::Delta,
+    pub const ALL: [FormulaFunction; 6] = [
+        FormulaFunction::Sum,
+        FormulaFunction::Mean,
+        FormulaFunction::Minimum,
+        FormulaFunction::Maximum,
+        FormulaFunction::Rate,
+        FormulaFunction::Delta,
     ];
 
     /// Its name in formulas.
     pub fn name(self) -> &'static str {
         match self {
-            Function::Sum => "sum",
-            Function::Mean => "mean",
-            Function::Minimum => "min",
-            Function::Maximum => "max",
-            Function::Rate => "rate",
-            Function::Delta => "delta",
+            FormulaFunction::Sum => "sum",
+            FormulaFunction::Mean => "mean",
+            FormulaFunction::Minimum => "min",
+            FormulaFunction::Maximum => "max",
+            FormulaFunction::Rate => "rate",
+            FormulaFunction::Delta => "delta",
         }
     }
 
     /// The one of this name.
-    pub fn named(name: &str) -> Option<Function> {
+    pub fn named(name: &str) -> Option<FormulaFunction> {
         Self::ALL.into_iter().find(|function| function.name() == name)
     }
 
     /// Whether it takes more than one argument, bin by bin.
     pub fn takes_several(self) -> bool {
-        matches!(self, Function::Minimum | Function::Maximum)
+        matches!(self, FormulaFunction::Minimum | FormulaFunction::Maximum)
     }
 
     /// What comes of two values in one bin, for functions that take several.
     pub fn of_two(self, left: f64, right: f64) -> f64 {
         if left.is_nan() || right.is_nan() {
             f64::NAN
-        } else if self == Function::Minimum {
+        } else if self == FormulaFunction::Minimum {
             left.min(right)
         } else {
             left.max(right)
@@ -72,9 +72,12 @@ impl Function {
     /// What comes of all bins of one argument, in place.
     pub fn over_time(self, values: &mut [f64], width_seconds: f64) {
         match self {
-            Function::Rate => change(values, width_seconds),
-            Function::Delta => change(values, 1.0),
-            Function::Sum | Function::Mean | Function::Minimum | Function::Maximum => {
+            FormulaFunction::Rate => change(values, width_seconds),
+            FormulaFunction::Delta => change(values, 1.0),
+            FormulaFunction::Sum
+            | FormulaFunction::Mean
+            | FormulaFunction::Minimum
+            | FormulaFunction::Maximum => {
                 let one = self.summary(values, width_seconds);
                 values.fill(one);
             }
@@ -86,9 +89,9 @@ impl Function {
         let count = there().count();
         match self {
             _ if count == 0 => f64::NAN,
-            Function::Minimum => there().fold(f64::INFINITY, f64::min),
-            Function::Maximum => there().fold(f64::NEG_INFINITY, f64::max),
-            Function::Mean => there().sum::<f64>() / count as f64,
+            FormulaFunction::Minimum => there().fold(f64::INFINITY, f64::min),
+            FormulaFunction::Maximum => there().fold(f64::NEG_INFINITY, f64::max),
+            FormulaFunction::Mean => there().sum::<f64>() / count as f64,
             _ => there().sum::<f64>() * width_seconds,
         }
     }

@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use super::function::Function;
-use super::step::{Operator, Step};
+use super::function::FormulaFunction;
+use super::step::{FormulaStep, Operator};
 use super::{Formula, FormulaError};
 use crate::Unit;
 
 /// What is known of an expression's unit.
 #[derive(Clone, Debug, PartialEq)]
-enum Measure {
+enum ExpressionUnit {
     /// It fits whatever it stands beside: a bare number, a metric whose unit nobody told.
     Any,
     /// It has this one.
@@ -17,7 +17,7 @@ enum Measure {
 }
 
 /// An expression on the stack: its unit, its place in the text.
-type Term = (Measure, Range<usize>);
+type Term = (ExpressionUnit, Range<usize>);
 
 impl Formula {
     /// The unit of what the formula computes, of the units of its operands; `None` where that is not known, be it that an
@@ -29,65 +29,79 @@ impl Formula {
         let mut stack: Vec<Term> = Vec::new();
         for placed in &self.steps {
             let measure = match &placed.step {
-                Step::Number(_, unit) => unit.clone().map_or(Measure::Any, Measure::Of),
-                Step::Metric(index) => operand(&self.operands[*index]).map_or(Measure::Any, Measure::Of),
-                Step::Negate => take(&mut stack, 1).remove(0).0,
-                Step::Binary(operator) => self.of_two(*operator, &take(&mut stack, 2))?,
-                Step::Call(function, count) => self.of_call(*function, take(&mut stack, *count))?,
+                FormulaStep::Number(_, unit) => unit.clone().map_or(ExpressionUnit::Any, ExpressionUnit::Of),
+                FormulaStep::Metric(index) => {
+                    operand(&self.operands[*index]).map_or(ExpressionUnit::Any, ExpressionUnit::Of)
+                }
+                FormulaStep::Negate => take(&mut stack, 1).remove(0).0,
+                FormulaStep::Binary(operator) => self.of_two(*operator, &take(&mut stack, 2))?,
+                FormulaStep::Call(function, count) => self.of_call(*function, take(&mut stack, *count))?,
             };
             stack.push((measure, placed.at.clone()));
         }
         match take(&mut stack, 1).remove(0).0 {
-            Measure::Any => Ok(None),
-            Measure::Of(unit) => Ok(Some(unit)),
+            ExpressionUnit::Any => Ok(None),
+            ExpressionUnit::Of(unit) => Ok(Some(unit)),
         }
     }
 
-    fn of_two(&self, operator: Operator, terms: &[Term]) -> Result<Measure, FormulaError> {
+    fn of_two(&self, operator: Operator, terms: &[Term]) -> Result<ExpressionUnit, FormulaError> {
         let (left, right) = (&terms[0].0, &terms[1].0);
         Ok(match operator {
             Operator::Multiply => match (left, right) {
-                (Measure::Of(left), Measure::Of(right)) => Measure::Of(left.times(right)),
-                (Measure::Any, other) | (other, Measure::Any) => other.clone(),
+                (ExpressionUnit::Of(left), ExpressionUnit::Of(right)) => {
+                    ExpressionUnit::Of(left.times(right))
+                }
+                (ExpressionUnit::Any, other) | (other, ExpressionUnit::Any) => other.clone(),
             },
             Operator::Divide => match (left, right) {
-                (Measure::Of(left), Measure::Of(right)) => Measure::Of(left.over(right)),
-                (Measure::Any, Measure::Of(right)) => Measure::Of(Unit::none().over(right)),
-                (left, Measure::Any) => left.clone(),
+                (ExpressionUnit::Of(left), ExpressionUnit::Of(right)) => ExpressionUnit::Of(left.over(right)),
+                (ExpressionUnit::Any, ExpressionUnit::Of(right)) => {
+                    ExpressionUnit::Of(Unit::none().over(right))
+                }
+                (left, ExpressionUnit::Any) => left.clone(),
             },
             Operator::Add | Operator::Subtract => self.alike(operator.sign(), terms)?,
             _ => {
                 self.alike(operator.sign(), terms)?;
-                Measure::Of(Unit::none())
+                ExpressionUnit::Of(Unit::none())
             }
         })
     }
 
-    fn of_call(&self, function: Function, mut terms: Vec<Term>) -> Result<Measure, FormulaError> {
+    fn of_call(
+        &self,
+        function: FormulaFunction,
+        mut terms: Vec<Term>,
+    ) -> Result<ExpressionUnit, FormulaError> {
         if terms.len() > 1 {
             return self.alike(function.name(), &terms);
         }
         let measure = terms.remove(0).0;
         Ok(match (function, measure) {
-            (Function::Sum, Measure::Of(unit)) => Measure::Of(unit.times(&Unit::seconds())),
-            (Function::Rate, Measure::Of(unit)) => Measure::Of(unit.over(&Unit::seconds())),
+            (FormulaFunction::Sum, ExpressionUnit::Of(unit)) => {
+                ExpressionUnit::Of(unit.times(&Unit::seconds()))
+            }
+            (FormulaFunction::Rate, ExpressionUnit::Of(unit)) => {
+                ExpressionUnit::Of(unit.over(&Unit::seconds()))
+            }
             (_, measure) => measure,
         })
     }
 
     /// The one unit of all terms.
-    fn alike(&self, operation: &str, terms: &[Term]) -> Result<Measure, FormulaError> {
+    fn alike(&self, operation: &str, terms: &[Term]) -> Result<ExpressionUnit, FormulaError> {
         let mut found: Option<(&Unit, &Range<usize>)> = None;
         for (measure, at) in terms {
             match (measure, found) {
-                (Measure::Of(unit), None) => found = Some((unit, at)),
-                (Measure::Of(unit), Some((first, first_at))) if unit != first => {
+                (ExpressionUnit::Of(unit), None) => found = Some((unit, at)),
+                (ExpressionUnit::Of(unit), Some((first, first_at))) if unit != first => {
                     return Err(self.unlike(operation, (first, first_at), (unit, at)));
                 }
                 _ => {}
             }
         }
-        Ok(found.map_or(Measure::Any, |(unit, _)| Measure::Of(unit.clone())))
+        Ok(found.map_or(ExpressionUnit::Any, |(unit, _)| ExpressionUnit::Of(unit.clone())))
     }
 
     fn unlike(

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::Formula;
-use super::step::{Binding, Operator, Step};
+use super::step::{Binding, FormulaStep, Operator};
 use super::syntax::is_bare_name;
 
 /// An expression as text, and how tightly it holds together.
@@ -14,15 +14,17 @@ impl fmt::Display for Formula {
         let mut stack: Vec<Printed> = Vec::new();
         for placed in &self.steps {
             let printed = match &placed.step {
-                Step::Number(value, None) => (format!("{value}"), Binding::Operand),
-                Step::Number(value, Some(unit)) => (format!("{value}[{unit}]"), Binding::Operand),
-                Step::Metric(index) => (name(&self.operands[*index]), Binding::Operand),
-                Step::Negate => (format!("-{}", within(pop(&mut stack), Binding::Sign)), Binding::Sign),
-                Step::Binary(operator) => {
+                FormulaStep::Number(value, None) => (format!("{value}"), Binding::Operand),
+                FormulaStep::Number(value, Some(unit)) => (format!("{value}[{unit}]"), Binding::Operand),
+                FormulaStep::Metric(index) => (name(&self.operands[*index]), Binding::Operand),
+                FormulaStep::Negate => {
+                    (format!("-{}", within(pop(&mut stack), Binding::Sign)), Binding::Sign)
+                }
+                FormulaStep::Binary(operator) => {
                     let right = pop(&mut stack);
                     binary(pop(&mut stack), *operator, right)
                 }
-                Step::Call(function, count) => {
+                FormulaStep::Call(function, count) => {
                     let first = stack.len() - count;
                     let arguments: Vec<_> =
                         stack.split_off(first).into_iter().map(|(text, _)| text).collect();

@@ -2,21 +2,21 @@
 
 use std::ops::Range;
 
-use super::function::Function;
+use super::function::FormulaFunction;
 use crate::Unit;
 
 /// A step, and the part of the text that it computes.
 #[derive(Clone, Debug)]
-pub struct Placed {
+pub struct PlacedStep {
     /// What to do.
-    pub step: Step,
+    pub step: FormulaStep,
     /// The bytes of the whole expression, operands and all.
     pub at: Range<usize>,
 }
 
 /// What to do with the stack.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Step {
+pub enum FormulaStep {
     /// Put a number; one without a unit has that of what it stands beside.
     Number(f64, Option<Unit>),
     /// Put the metric of this place in the operands.
@@ -26,7 +26,7 @@ pub enum Step {
     /// Take two, put what comes of them.
     Binary(Operator),
     /// Take so many, put what comes of them.
-    Call(Function, usize),
+    Call(FormulaFunction, usize),
 }
 
 /// An operator between two operands.

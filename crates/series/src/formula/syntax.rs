@@ -9,8 +9,8 @@ use winnow::stream::Location;
 use winnow::token::{literal, one_of, take_till, take_while};
 use winnow::{LocatingSlice, Parser, Stateful};
 
-use super::function::Function;
-use super::step::{Binding, Operator, Placed, Step};
+use super::function::FormulaFunction;
+use super::step::{Binding, FormulaStep, Operator, PlacedStep};
 use super::{Formula, FormulaError};
 use crate::Unit;
 use crate::expected::Expected;
@@ -19,12 +19,12 @@ use crate::expected::Expected;
 const DEEPEST: usize = 60;
 
 /// What is being read, and what was read.
-type Input<'text> = Stateful<LocatingSlice<&'text str>, Read>;
+type FormulaInput<'text> = Stateful<LocatingSlice<&'text str>, ParsedFormula>;
 
 /// What was read so far.
 #[derive(Debug, Default)]
-struct Read {
-    steps: Vec<Placed>,
+struct ParsedFormula {
+    steps: Vec<PlacedStep>,
     operands: Vec<String>,
     /// Places in `operands` by name.
     places: FxHashMap<String, usize>,
@@ -32,10 +32,10 @@ struct Read {
 }
 
 /// The bytes of an expression whose steps were put.
-type Place = Result<Range<usize>, Expected>;
+type StepRange = Result<Range<usize>, Expected>;
 
 pub(super) fn read(text: &str) -> Result<Formula, FormulaError> {
-    let mut input = Input { input: LocatingSlice::new(text), state: Read::default() };
+    let mut input = FormulaInput { input: LocatingSlice::new(text), state: ParsedFormula::default() };
     let whole = comparison(&mut input).and_then(|_| end(&mut input));
     whole.map_err(|expected| FormulaError { at: expected.place(text), message: expected.told(text) })?;
     Ok(Formula { text: text.to_owned(), steps: input.state.steps, operands: input.state.operands })
@@ -55,16 +55,16 @@ fn continues_name(character: char) -> bool {
     character.is_alphanumeric() || matches!(character, '_' | '.' | ':')
 }
 
-fn end(input: &mut Input<'_>) -> Result<(), Expected> {
+fn end(input: &mut FormulaInput<'_>) -> Result<(), Expected> {
     blanks(input)?;
     if input.is_empty() { Ok(()) } else { Err(expected(input, "an operator or the formula's end")) }
 }
 
-fn comparison(input: &mut Input<'_>) -> Place {
+fn comparison(input: &mut FormulaInput<'_>) -> StepRange {
     let mut at = chain(input, Binding::Sum)?;
     if let Some(operator) = operator(input, Binding::Comparison)? {
         at.end = chain(input, Binding::Sum)?.end;
-        put(input, Step::Binary(operator), &at);
+        put(input, FormulaStep::Binary(operator), &at);
         blanks(input)?;
         let from = input.current_token_start();
         if self::operator(input, Binding::Comparison)?.is_some() {
@@ -78,21 +78,21 @@ fn comparison(input: &mut Input<'_>) -> Place {
 }
 
 /// Operands with operators of one binding between them, taken from the left.
-fn chain(input: &mut Input<'_>, binding: Binding) -> Place {
-    let next = |input: &mut Input<'_>| match binding {
+fn chain(input: &mut FormulaInput<'_>, binding: Binding) -> StepRange {
+    let next = |input: &mut FormulaInput<'_>| match binding {
         Binding::Sum => chain(input, Binding::Product),
         _ => factor(input),
     };
     let mut at = next(input)?;
     while let Some(operator) = operator(input, binding)? {
         at.end = next(input)?.end;
-        put(input, Step::Binary(operator), &at);
+        put(input, FormulaStep::Binary(operator), &at);
     }
     Ok(at)
 }
 
 /// Signs and what they stand before.
-fn factor(input: &mut Input<'_>) -> Place {
+fn factor(input: &mut FormulaInput<'_>) -> StepRange {
     let mut signs = Vec::new();
     blanks(input)?;
     while let Some(at) = opt(literal::<_, _, Expected>("-").span()).parse_next(input)? {
@@ -102,12 +102,12 @@ fn factor(input: &mut Input<'_>) -> Place {
     let mut at = operand(input)?;
     for start in signs.into_iter().rev() {
         at.start = start;
-        put(input, Step::Negate, &at);
+        put(input, FormulaStep::Negate, &at);
     }
     Ok(at)
 }
 
-fn operand(input: &mut Input<'_>) -> Place {
+fn operand(input: &mut FormulaInput<'_>) -> StepRange {
     if let Some(at) = opt(literal::<_, _, Expected>("(").span()).parse_next(input)? {
         let (_, end) = nested(input, at.start, 1)?;
         return Ok(at.start..end);
@@ -126,23 +126,23 @@ fn operand(input: &mut Input<'_>) -> Place {
 }
 
 /// A metric, or a function where a parenthesis follows.
-fn named(input: &mut Input<'_>, name: &str, at: Range<usize>) -> Place {
+fn named(input: &mut FormulaInput<'_>, name: &str, at: Range<usize>) -> StepRange {
     if opt(preceded(blanks, literal::<_, _, Expected>("("))).parse_next(input)?.is_none() {
         return Ok(metric(input, name, at));
     }
-    let Some(function) = Function::named(name) else {
-        let all = Function::ALL.map(Function::name).join(", ");
+    let Some(function) = FormulaFunction::named(name) else {
+        let all = FormulaFunction::ALL.map(FormulaFunction::name).join(", ");
         return Err(Expected::wrong_in(at, format!("no function has this name: there are {all}")));
     };
     let most = if function.takes_several() { usize::MAX } else { 1 };
     let (count, end) = nested(input, at.start, most)?;
     let at = at.start..end;
-    put(input, Step::Call(function, count), &at);
+    put(input, FormulaStep::Call(function, count), &at);
     Ok(at)
 }
 
 /// What stands behind an opening parenthesis, up to the closing one: how many expressions, and where it ends.
-fn nested(input: &mut Input<'_>, from: usize, most: usize) -> Result<(usize, usize), Expected> {
+fn nested(input: &mut FormulaInput<'_>, from: usize, most: usize) -> Result<(usize, usize), Expected> {
     input.state.depth += 1;
     if input.state.depth > DEEPEST {
         return Err(Expected::wrong(from, format!("more than {DEEPEST} parentheses within each other")));
@@ -166,17 +166,17 @@ fn nested(input: &mut Input<'_>, from: usize, most: usize) -> Result<(usize, usi
     }
 }
 
-fn metric(input: &mut Input<'_>, name: &str, at: Range<usize>) -> Range<usize> {
-    let Read { operands, places, .. } = &mut input.state;
+fn metric(input: &mut FormulaInput<'_>, name: &str, at: Range<usize>) -> Range<usize> {
+    let ParsedFormula { operands, places, .. } = &mut input.state;
     let index = *places.entry(name.to_owned()).or_insert_with(|| {
         operands.push(name.to_owned());
         operands.len() - 1
     });
-    put(input, Step::Metric(index), &at);
+    put(input, FormulaStep::Metric(index), &at);
     at
 }
 
-fn quoted<'text>(input: &mut Input<'text>) -> Result<&'text str, Expected> {
+fn quoted<'text>(input: &mut FormulaInput<'text>) -> Result<&'text str, Expected> {
     literal("\"").parse_next(input)?;
     let name = take_till(1.., ['"', '\n']).parse_next(input)?;
     literal("\"").parse_next(input)?;
@@ -184,7 +184,7 @@ fn quoted<'text>(input: &mut Input<'text>) -> Result<&'text str, Expected> {
 }
 
 /// Digits, a fraction, an exponent.
-fn number<'text>(input: &mut Input<'text>) -> Result<&'text str, Expected> {
+fn number<'text>(input: &mut FormulaInput<'text>) -> Result<&'text str, Expected> {
     let digits = || take_while(1.., |character: char| character.is_ascii_digit());
     let fraction = || (literal("."), digits());
     let exponent = (one_of(['e', 'E']), opt(one_of(['+', '-'])), digits());
@@ -192,25 +192,25 @@ fn number<'text>(input: &mut Input<'text>) -> Result<&'text str, Expected> {
     (mantissa, opt(exponent)).take().parse_next(input)
 }
 
-fn number_with_unit(input: &mut Input<'_>, text: &str, at: Range<usize>) -> Place {
+fn number_with_unit(input: &mut FormulaInput<'_>, text: &str, at: Range<usize>) -> StepRange {
     let value: f64 = text.parse().ok().filter(|value: &f64| value.is_finite()).ok_or_else(|| {
         Expected::wrong_in(at.clone(), "this number is too large: expected one below 1.8e308".to_owned())
     })?;
     let brackets = (literal("["), take_till(0.., [']', '\n']), literal("]"));
     let unit = alt((literal::<_, _, Expected>("%"), brackets.map(|(_, unit, _)| unit)));
     let Some((unit, unit_at)) = opt(unit.with_span()).parse_next(input)? else {
-        put(input, Step::Number(value, None), &at);
+        put(input, FormulaStep::Number(value, None), &at);
         return Ok(at);
     };
     let read =
         Unit::parse(unit).map_err(|bad| Expected::wrong_in(unit_at.clone(), bad.expectation().to_owned()))?;
     let at = at.start..unit_at.end;
-    put(input, Step::Number(value, Some(read)), &at);
+    put(input, FormulaStep::Number(value, Some(read)), &at);
     Ok(at)
 }
 
 /// The operator that comes next, if it is of this binding.
-fn operator(input: &mut Input<'_>, binding: Binding) -> Result<Option<Operator>, Expected> {
+fn operator(input: &mut FormulaInput<'_>, binding: Binding) -> Result<Option<Operator>, Expected> {
     blanks(input)?;
     let found = Operator::ALL.into_iter().find(|operator| input.input.starts_with(operator.sign()));
     let found = found.filter(|operator| operator.binding() == binding);
@@ -220,14 +220,14 @@ fn operator(input: &mut Input<'_>, binding: Binding) -> Result<Option<Operator>,
     Ok(found)
 }
 
-fn blanks(input: &mut Input<'_>) -> Result<(), Expected> {
+fn blanks(input: &mut FormulaInput<'_>) -> Result<(), Expected> {
     take_while(0.., char::is_whitespace).void().parse_next(input)
 }
 
-fn put(input: &mut Input<'_>, step: Step, at: &Range<usize>) {
-    input.state.steps.push(Placed { step, at: at.clone() });
+fn put(input: &mut FormulaInput<'_>, step: FormulaStep, at: &Range<usize>) {
+    input.state.steps.push(PlacedStep { step, at: at.clone() });
 }
 
-fn expected(input: &Input<'_>, what: &'static str) -> Expected {
+fn expected(input: &FormulaInput<'_>, what: &'static str) -> Expected {
     Expected::here(input.current_token_start(), what)
 }

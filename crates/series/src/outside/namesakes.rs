@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use longpole_event::Samples;
+use longpole_event::SeriesKind;
 
 use super::Series;
 
@@ -14,7 +14,7 @@ fn is_own(collector: &str) -> bool {
 /// Keeps a name for the series that agree with the first of longpole's own collectors that has it, else with the first
 /// at all; the others are renamed `NAME_external`. What was renamed is told.
 pub(super) fn part(series: &mut [Series]) -> Vec<String> {
-    let mut first: BTreeMap<String, (bool, Samples, String)> = BTreeMap::new();
+    let mut first: BTreeMap<String, (bool, SeriesKind, String)> = BTreeMap::new();
     for one in series.iter() {
         let own = is_own(&one.collector);
         let kind = || (own, one.samples, one.unit.clone());
@@ -48,14 +48,14 @@ mod tests {
     use longpole_event::MachineId;
 
     use super::*;
-    use crate::Node;
+    use crate::OutsideNode;
 
-    fn series(metric: &str, collector: &str, samples: Samples, unit: &str) -> Series {
+    fn series(metric: &str, collector: &str, samples: SeriesKind, unit: &str) -> Series {
         Series {
             metric: metric.to_owned(),
             unit: unit.to_owned(),
             samples,
-            node: Node::Machine(MachineId(0)),
+            node: OutsideNode::Machine(MachineId(0)),
             label: String::new(),
             collector: collector.to_owned(),
             end: None,
@@ -66,10 +66,10 @@ mod tests {
     #[test]
     fn a_namesake_of_another_unit_does_not_hide_the_metric() {
         let mut all = [
-            series("page_faults", "cmd:x", Samples::Gauge, "pages"),
-            series("page_faults", "process", Samples::Counter, "faults"),
-            series("page_faults", "counters", Samples::Counter, "faults"),
-            series("mine", "cmd:x", Samples::Gauge, ""),
+            series("page_faults", "cmd:x", SeriesKind::Gauge, "pages"),
+            series("page_faults", "process", SeriesKind::Counter, "faults"),
+            series("page_faults", "counters", SeriesKind::Counter, "faults"),
+            series("mine", "cmd:x", SeriesKind::Gauge, ""),
         ];
         let notes = part(&mut all);
         let names: Vec<&str> = all.iter().map(|one| one.metric.as_str()).collect();

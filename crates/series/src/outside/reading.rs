@@ -5,26 +5,26 @@
 //!   by pid   |A A A|~|B B|           ──►  a series of A, a series of B; ~ is counted
 //! ```
 
-use longpole_event::{Event, EventKind, MachineId, Samples, SeriesId, SeriesNode, TextId, Time};
-use longpole_recording::{Defects, Folder, LogName, Manifest, Tables};
+use longpole_event::{Event, EventKind, MachineId, SeriesId, SeriesKind, SeriesNode, TextId, Time};
+use longpole_recording::{Defects, DefinitionTables, LogName, Manifest, RecordingFolder};
 use longpole_trace::{Axis, LogStream, Program};
 use rustc_hash::FxHashMap;
 
-use super::lives::Lives;
-use super::oddities::Oddities;
-use super::{Node, Outside, Series};
+use super::anomalies::SeriesAnomalies;
+use super::lifetimes::OwnerLifetimes;
+use super::{Outside, OutsideNode, Series};
 
 /// What stands for a text that was lost with its block.
 const LOST: &str = "[lost]";
 
 /// All series of all machines.
 pub(super) fn read(
-    folder: &Folder,
+    folder: &RecordingFolder,
     manifest: &Manifest,
     program: &Program,
 ) -> longpole_trace::Result<Outside> {
     let mut outside = Outside::default();
-    let mut oddities = Oddities::default();
+    let mut oddities = SeriesAnomalies::default();
     for (index, machine) in manifest.machines.iter().enumerate().take(program.machines.len()) {
         let id = MachineId::from_index(index);
         let mut stream = match LogStream::open(folder, id, LogName::Series) {
@@ -41,10 +41,10 @@ pub(super) fn read(
             Err(error) => return Err(error),
         };
         let mut intake = Intake::new(Axis::new(machine.clock, program.begin_nanoseconds));
-        let mut tables = Tables::default();
+        let mut tables = DefinitionTables::default();
         stream.read_all(&mut tables, &mut |event| intake.take(event))?;
         outside.notes.extend(damage(&machine.name, stream.defects()));
-        let places = Places { tables: &tables, machine: id, lives: Lives::of(program, id) };
+        let places = Places { tables: &tables, machine: id, lives: OwnerLifetimes::of(program, id) };
         for (series, raw) in intake.into_ordered() {
             places.place(series, raw, &mut outside.series, &mut oddities);
         }
@@ -69,16 +69,16 @@ pub(super) fn read(
 /// What a process, a thread or the program did, it did before it ended, though it was looked at later.
 fn end_with_owner(series: &mut Series, elapsed: Time) {
     let end = match series.node {
-        Node::Machine(_) => return,
-        Node::Program => elapsed,
-        Node::Process(_) | Node::Thread(_) => series.end.unwrap_or(elapsed),
+        OutsideNode::Machine(_) => return,
+        OutsideNode::Program => elapsed,
+        OutsideNode::Process(_) | OutsideNode::Thread(_) => series.end.unwrap_or(elapsed),
     };
     series.values.iter_mut().for_each(|(time, _)| *time = end.min(*time));
 }
 
 /// What is wrong with a log, as a sentence.
 fn damage(machine: &str, defects: Defects) -> Option<String> {
-    let Defects { torn_bytes, damaged_chunks, undecodable_chunks } = defects;
+    let Defects { torn_bytes, damaged_chunks, undecodable_chunks, orphans: _ } = defects;
     let damaged = damaged_chunks + undecodable_chunks;
     (!defects.is_none()).then(|| {
         format!(
@@ -89,7 +89,7 @@ fn damage(machine: &str, defects: Defects) -> Option<String> {
 
 /// Values of one series as they come.
 #[derive(Debug, Default)]
-struct Raw {
+struct RawSeries {
     /// The last one before the run, and how long before.
     before: Option<(u64, f64)>,
     values: Vec<(Time, f64)>,
@@ -98,21 +98,21 @@ struct Raw {
     unreadable: u64,
 }
 
-impl Raw {
+impl RawSeries {
     /// The values with what was before the run at time zero.
-    fn into_values(self, samples: Samples) -> Vec<(Time, f64)> {
-        let Raw { before, mut values, .. } = self;
+    fn into_values(self, samples: SeriesKind) -> Vec<(Time, f64)> {
+        let RawSeries { before, mut values, .. } = self;
         let Some((ahead, last)) = before else { return values };
         let first = values.first().copied();
         // The share of what came between the two that came before the run.
         let earlier = first.map_or(1.0, |(time, _)| ahead as f64 / (ahead + time.nanoseconds()) as f64);
         let at_begin = match (samples, first) {
-            (Samples::Gauge, _) | (Samples::Counter, None) => last,
-            (Samples::Counter, Some((_, value))) if value >= last => last + (value - last) * earlier,
-            (Samples::Counter, Some((_, value))) => value * earlier,
-            (Samples::Amount, _) => 0.0,
+            (SeriesKind::Gauge, _) | (SeriesKind::Counter, None) => last,
+            (SeriesKind::Counter, Some((_, value))) if value >= last => last + (value - last) * earlier,
+            (SeriesKind::Counter, Some((_, value))) => value * earlier,
+            (SeriesKind::Amount, _) => 0.0,
         };
-        if let (Samples::Amount, Some(first)) = (samples, values.first_mut()) {
+        if let (SeriesKind::Amount, Some(first)) = (samples, values.first_mut()) {
             first.1 *= 1.0 - earlier;
         }
         if first.is_none_or(|(time, _)| time > Time::ZERO) {
@@ -126,7 +126,7 @@ impl Raw {
 #[derive(Debug)]
 struct Intake {
     axis: Axis,
-    raw: FxHashMap<SeriesId, Raw>,
+    raw: FxHashMap<SeriesId, RawSeries>,
 }
 
 impl Intake {
@@ -150,7 +150,7 @@ impl Intake {
         }
     }
 
-    fn into_ordered(self) -> Vec<(SeriesId, Raw)> {
+    fn into_ordered(self) -> Vec<(SeriesId, RawSeries)> {
         let mut all: Vec<_> = self.raw.into_iter().collect();
         all.sort_unstable_by_key(|&(series, _)| series);
         all
@@ -159,13 +159,13 @@ impl Intake {
 
 /// Where series of one machine have their places.
 struct Places<'a> {
-    tables: &'a Tables,
+    tables: &'a DefinitionTables,
     machine: MachineId,
-    lives: Lives,
+    lives: OwnerLifetimes,
 }
 
 impl Places<'_> {
-    fn place(&self, id: SeriesId, raw: Raw, into: &mut Vec<Series>, oddities: &mut Oddities) {
+    fn place(&self, id: SeriesId, raw: RawSeries, into: &mut Vec<Series>, oddities: &mut SeriesAnomalies) {
         let count = raw.values.len() as u64 + u64::from(raw.before.is_some());
         let Some(defined) = self.tables.series.get(id.index()) else {
             oddities.undefined += count;
@@ -185,7 +185,7 @@ impl Places<'_> {
             metric: metric.to_owned(),
             unit: self.text(defined.unit).to_owned(),
             samples: defined.samples,
-            node: Node::Machine(self.machine),
+            node: OutsideNode::Machine(self.machine),
             label: self.text(defined.label).to_owned(),
             collector: self.text(defined.collector).to_owned(),
             end: None,
@@ -201,21 +201,27 @@ impl Places<'_> {
     }
 
     /// Who has the node's number at the time, and when that ends.
-    fn owner(&self, node: SeriesNode, time: Time) -> Option<(Node, Option<Time>)> {
+    fn owner(&self, node: SeriesNode, time: Time) -> Option<(OutsideNode, Option<Time>)> {
         match node {
-            SeriesNode::Program => Some((Node::Program, None)),
-            SeriesNode::Machine => Some((Node::Machine(self.machine), None)),
+            SeriesNode::Program => Some((OutsideNode::Program, None)),
+            SeriesNode::Machine => Some((OutsideNode::Machine(self.machine), None)),
             SeriesNode::Process { pid } => {
-                self.lives.process(pid, time).map(|life| (Node::Process(life.id), life.end))
+                self.lives.process(pid, time).map(|life| (OutsideNode::Process(life.id), life.end))
             }
             SeriesNode::Thread { tid } => {
-                self.lives.thread(tid, time).map(|life| (Node::Thread(life.id), life.end))
+                self.lives.thread(tid, time).map(|life| (OutsideNode::Thread(life.id), life.end))
             }
         }
     }
 
     /// Gives each owner its part.
-    fn split(&self, mut whole: Series, node: SeriesNode, into: &mut Vec<Series>, oddities: &mut Oddities) {
+    fn split(
+        &self,
+        mut whole: Series,
+        node: SeriesNode,
+        into: &mut Vec<Series>,
+        oddities: &mut SeriesAnomalies,
+    ) {
         let mut all = std::mem::take(&mut whole.values);
         let mut begin = 0;
         while let Some(&(first, _)) = all.get(begin) {

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
-use longpole_event::{Event, EventKind, MachineId, ProcessId, Samples, SeriesId, SeriesNode, ThreadId, Time};
-use longpole_recording::{ClockModel, Folder, LogBuilder, LogName, Manifest};
+use longpole_event::{
+    Event, EventKind, MachineId, ProcessId, SeriesId, SeriesKind, SeriesNode, ThreadId, Time,
+};
+use longpole_recording::{ClockModel, LogBuilder, LogName, Manifest, RecordingFolder};
 use longpole_trace::{Machine, Paths, Process, Program, Thread};
 use proptest::prelude::*;
 
@@ -21,15 +23,17 @@ fn at(seconds: f64) -> Time {
 struct Log(LogBuilder);
 
 impl Log {
-    fn new(folder: &Folder, machine: u32) -> Self {
+    fn new(folder: &RecordingFolder, machine: u32) -> Self {
         Log(LogBuilder::new(folder.create_log(MachineId(machine), LogName::Series).unwrap()))
     }
 
-    fn series(&mut self, metric: &str, samples: Samples, node: SeriesNode) -> SeriesId {
+    fn series(&mut self, metric: &str, samples: SeriesKind, node: SeriesNode) -> SeriesId {
         let name = self.0.text(metric).unwrap();
         let (unit, label) = (self.0.text("things").unwrap(), self.0.text("").unwrap());
         let collector = self.0.text("test").unwrap();
-        self.0.series(longpole_event::Series { name, unit, samples, node, label, collector }).unwrap()
+        self.0
+            .series(longpole_event::SeriesDefinition { name, unit, samples, node, label, collector })
+            .unwrap()
     }
 
     fn put(&mut self, series: SeriesId, seconds: f64, value: f64) {
@@ -44,9 +48,9 @@ impl Log {
 }
 
 fn manifest(machines: usize) -> Manifest {
-    let machine = |index| longpole_recording::Machine {
+    let machine = |index| longpole_recording::MachineDescription {
         name: format!("m{index}"),
-        ..longpole_recording::Machine::default()
+        ..longpole_recording::MachineDescription::default()
     };
     Manifest { machines: (0..machines).map(machine).collect(), ..Manifest::default() }
 }
@@ -65,8 +69,13 @@ fn thread(process: u32, tid: u32, start: f64, end: Option<f64>) -> Thread {
 
 /// Processes 0 (pid 7, to 10 s) and 1 (pid 7 again, from 20 s) on the first machine, 2 (pid 7) on the second.
 fn program() -> Program {
-    let process =
-        |machine| Process { machine: MachineId(machine), pid: 7, name: String::new(), parent: None };
+    let process = |machine| Process {
+        machine: MachineId(machine),
+        pid: 7,
+        name: String::new(),
+        title: String::new(),
+        parent: None,
+    };
     Program {
         machines: vec![Machine::default(); 2],
         processes: [0, 0, 1].map(process).to_vec(),
@@ -82,15 +91,15 @@ fn program() -> Program {
     }
 }
 
-fn read(folder: &Folder, manifest: &Manifest) -> Outside {
+fn read(folder: &RecordingFolder, manifest: &Manifest) -> Outside {
     Outside::read(folder, manifest, &program()).unwrap()
 }
 
-fn with_folder<T>(machines: usize, test: impl FnOnce(&Folder, &Manifest, &Path) -> T) -> T {
+fn with_folder<T>(machines: usize, test: impl FnOnce(&RecordingFolder, &Manifest, &Path) -> T) -> T {
     let temporary = tempfile::tempdir().unwrap();
     let path = temporary.path().join("run.longpole");
     let manifest = manifest(machines);
-    let folder = Folder::create(&path, &manifest).unwrap();
+    let folder = RecordingFolder::create(&path, &manifest).unwrap();
     test(&folder, &manifest, &path)
 }
 
@@ -98,9 +107,9 @@ fn with_folder<T>(machines: usize, test: impl FnOnce(&Folder, &Manifest, &Path) 
 fn a_pid_that_came_back_splits_its_series() {
     with_folder(1, |folder, manifest, _| {
         let mut log = Log::new(folder, 0);
-        let faults = log.series("faults", Samples::Counter, SeriesNode::Process { pid: 7 });
-        let thread = log.series("faults", Samples::Counter, SeriesNode::Thread { tid: 8 });
-        let stranger = log.series("faults", Samples::Counter, SeriesNode::Process { pid: 99 });
+        let faults = log.series("faults", SeriesKind::Counter, SeriesNode::Process { pid: 7 });
+        let thread = log.series("faults", SeriesKind::Counter, SeriesNode::Thread { tid: 8 });
+        let stranger = log.series("faults", SeriesKind::Counter, SeriesNode::Process { pid: 99 });
         log.put_all(faults, &[(1.0, 1.0), (9.0, 5.0), (10.5, 6.0), (15.0, 3.0), (20.0, 0.0), (21.0, 9.0)]);
         log.put_all(thread, &[(2.0, 1.0)]);
         log.put_all(stranger, &[(1.0, 1.0), (2.0, 1.0)]);
@@ -114,9 +123,9 @@ fn a_pid_that_came_back_splits_its_series() {
         assert_eq!(
             found,
             [
-                (Node::Process(ProcessId(0)), Some(at(10.0)), 3),
-                (Node::Process(ProcessId(1)), None, 2),
-                (Node::Thread(ThreadId(1)), Some(at(4.0)), 1),
+                (OutsideNode::Process(ProcessId(0)), Some(at(10.0)), 3),
+                (OutsideNode::Process(ProcessId(1)), None, 2),
+                (OutsideNode::Thread(ThreadId(1)), Some(at(4.0)), 1),
             ]
         );
         assert_eq!(outside.series[1].values, [(at(20.0), 0.0), (at(21.0), 9.0)]);
@@ -138,11 +147,11 @@ fn machines_have_clocks_and_pids_of_their_own() {
             ClockModel { offset_nanoseconds: -(SECOND as i64), ..ClockModel::default() };
         for machine in 0..2 {
             let mut log = Log::new(folder, machine);
-            let load = log.series("load", Samples::Gauge, SeriesNode::Machine);
+            let load = log.series("load", SeriesKind::Gauge, SeriesNode::Machine);
             log.put(load, 3.0, 0.5);
-            let own = log.series("own", Samples::Gauge, SeriesNode::Process { pid: 7 });
+            let own = log.series("own", SeriesKind::Gauge, SeriesNode::Process { pid: 7 });
             log.put(own, 3.0, 0.5);
-            let all = log.series("power", Samples::Gauge, SeriesNode::Program);
+            let all = log.series("power", SeriesKind::Gauge, SeriesNode::Program);
             log.put(all, 3.0, 0.5);
             log.0.flush().unwrap();
         }
@@ -151,12 +160,12 @@ fn machines_have_clocks_and_pids_of_their_own() {
         assert_eq!(
             places,
             [
-                (Node::Machine(MachineId(0)), at(3.0)),
-                (Node::Machine(MachineId(1)), at(2.0)),
-                (Node::Process(ProcessId(0)), at(3.0)),
-                (Node::Process(ProcessId(2)), at(2.0)),
-                (Node::Program, at(2.0)),
-                (Node::Program, at(3.0)),
+                (OutsideNode::Machine(MachineId(0)), at(3.0)),
+                (OutsideNode::Machine(MachineId(1)), at(2.0)),
+                (OutsideNode::Process(ProcessId(0)), at(3.0)),
+                (OutsideNode::Process(ProcessId(2)), at(2.0)),
+                (OutsideNode::Program, at(2.0)),
+                (OutsideNode::Program, at(3.0)),
             ]
         );
         assert_eq!(outside.metrics().map(<[Series]>::len).collect::<Vec<_>>(), [2, 2, 2]);
@@ -168,11 +177,11 @@ fn machines_have_clocks_and_pids_of_their_own() {
 fn what_was_before_the_run_is_one_value_at_its_begin() {
     with_folder(1, |folder, manifest, _| {
         let mut log = Log::new(folder, 0);
-        let counter = log.series("counter", Samples::Counter, SeriesNode::Machine);
-        let fallen = log.series("fallen", Samples::Counter, SeriesNode::Machine);
-        let gauge = log.series("gauge", Samples::Gauge, SeriesNode::Machine);
-        let amount = log.series("amount", Samples::Amount, SeriesNode::Machine);
-        let early = log.series("early", Samples::Gauge, SeriesNode::Machine);
+        let counter = log.series("counter", SeriesKind::Counter, SeriesNode::Machine);
+        let fallen = log.series("fallen", SeriesKind::Counter, SeriesNode::Machine);
+        let gauge = log.series("gauge", SeriesKind::Gauge, SeriesNode::Machine);
+        let amount = log.series("amount", SeriesKind::Amount, SeriesNode::Machine);
+        let early = log.series("early", SeriesKind::Gauge, SeriesNode::Machine);
         for series in [counter, fallen, gauge, amount] {
             log.put_all(series, &[(-2.0, 50.0), (-1.0, 100.0)]);
         }
@@ -196,7 +205,7 @@ fn what_was_before_the_run_is_one_value_at_its_begin() {
 fn bad_values_are_counted_and_the_rest_stands() {
     with_folder(1, |folder, manifest, _| {
         let mut log = Log::new(folder, 0);
-        let odd = log.series("odd", Samples::Counter, SeriesNode::Machine);
+        let odd = log.series("odd", SeriesKind::Counter, SeriesNode::Machine);
         log.put_all(odd, &[(1.0, 1.0), (2.0, f64::NAN), (3.0, 5.0), (2.0, 4.0), (-1.0, 0.0), (4.0, 2.0)]);
         log.put(SeriesId(77), 1.0, 1.0);
         log.0.flush().unwrap();
@@ -219,7 +228,7 @@ fn damaged(change: impl FnOnce(&mut Vec<u8>)) -> Outside {
     with_folder(1, |folder, manifest, path| {
         let mut log = Log::new(folder, 0);
         for block in 0..3 {
-            let series = log.series(&format!("metric{block}"), Samples::Amount, SeriesNode::Machine);
+            let series = log.series(&format!("metric{block}"), SeriesKind::Amount, SeriesNode::Machine);
             for value in 0..10 {
                 log.put(series, f64::from(block * 10 + value), 1.0);
             }
@@ -287,7 +296,7 @@ fn a_million_values_are_read() {
         let mut log = Log::new(folder, 0);
         let ids: Vec<_> = (0..10)
             .map(|index| {
-                log.series(&format!("metric{index}"), Samples::Counter, SeriesNode::Process { pid: 7 })
+                log.series(&format!("metric{index}"), SeriesKind::Counter, SeriesNode::Process { pid: 7 })
             })
             .collect();
         for step in 0..100_000_u32 {
@@ -322,7 +331,7 @@ proptest! {
                 SeriesNode::Thread { tid: 8 },
             ];
             for (index, node) in nodes.into_iter().enumerate() {
-                let samples = [Samples::Gauge, Samples::Counter, Samples::Amount][index % 3];
+                let samples = [SeriesKind::Gauge, SeriesKind::Counter, SeriesKind::Amount][index % 3];
                 log.series(["one", "two"][index % 2], samples, node);
             }
             for &(series, time, value) in &events {
@@ -341,7 +350,7 @@ proptest! {
             assert!(kept <= events.len());
             let window = crate::Window { from: at(0.0), to: at(30.0), bins: 7 };
             for (series, aggregation) in outside.metrics().zip(crate::Aggregation::ALL.into_iter().cycle()) {
-                let course = crate::course(series, &program(), (Node::Program, None), aggregation, window);
+                let course = crate::course(series, &program(), (OutsideNode::Program, None), aggregation, window);
                 assert_eq!(course.values.len(), 7);
             }
         });

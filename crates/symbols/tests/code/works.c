@@ -46,4 +46,75 @@ void work_sieve(char *p, int n) { for (int i = 2; i * i < n; i++) if (!p[i]) for
 int work_chase(const int *next, int i, int n) { while (n-- > 0) i = next[i]; return i; }
 double work_integral(long n) { double s = 0; for (long i = 0; i < n; i++) { double x = (i + 0.5) / n; s += 4 / (1 + x * x); } return s; }
 
+// They look at a flag, and work.
+uint64_t work_random_until_stopped(uint64_t x) { while (!stop) x = x * 6364136223846793005u + 1442695040888963407u; return x; }
+uint64_t work_xorshift_until_stopped(uint64_t x) { while (!stop) { x ^= x << 13; x ^= x >> 7; x ^= x << 17; } return x; }
+uint64_t work_hash_until_stopped(uint64_t h, uint64_t d) { while (!stop) { h ^= d; h *= 1099511628211u; h = (h << 31) | (h >> 33); } return h; }
+double work_series_until_stopped(void) { double s = 0, k = 1; while (!stop) { s += 1 / (k * k); k += 1; } return s; }
+long work_primes_until_stopped(void) {
+  long found = 0;
+  for (long n = 2; !stop && found < 1000; n++) { long d = 2; while (d * d <= n && n % d) d++; if (d * d > n) found++; }
+  return found;
+}
+uint64_t work_fibonacci_until_stopped(void) { uint64_t a = 0, b = 1; while (!stop) { uint64_t c = a + b; a = b; b = c; } return a; }
+int work_search_until_stopped(const int *a, int v) { int i = 0; while (!stop && a[i] != v) i++; return i; }
+long work_sum_until_stopped(const int *a, long n) { long s = 0; for (long i = 0; i < n && !stop; i++) s += a[i]; return s; }
+struct list *work_walk_until_stopped(struct list *l) { while (l && !stop) l = l->next; return l; }
+void work_statistics(void) { extern long rounds; while (!stop) rounds++; }
+long rounds;
+void work_publish(int *to, const volatile int *from) { while (!stop) *to = *from; }
+void work_fill_until_stopped(void) { int i = 0; while (!stop) table[i++ & 255] = i; }
+int work_volatile_burn(void) { volatile uint64_t x = 1; while (!stop) x = x * 3 + 1; return (int)x; }
+long work_sample(const volatile int *p) { long s = 0; while (!stop) s += *p; return s; }
+long work_array_until_stopped(const int *a) { long s = 0; while (!stop) { s = 0; for (long i = 0; i < 1000; i++) s += a[i]; } return s; }
+
+// They burn processor time up to an amount of it.
+#include <time.h>
+void work_cpu_time(long until) {
+  struct timespec now;
+  do clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now); while (now.tv_sec * 1000000000L + now.tv_nsec < until);
+}
+
+// They call what works.
+extern long total;
+long total;
+__attribute__((noinline)) static void step_total(int x) { total += x; }
+__attribute__((noinline)) static long next_of(long x) { return x * 3 + 1; }
+__attribute__((noinline)) static int value_at(int i) { return table[i]; }
+void work_calls(void) { while (!stop) step_total(3); }
+long work_calls_of_pure(long x) { while (!stop) x = next_of(x); return x; }
+int work_find_by_calls(int v) { int i = 0; while (value_at(i) != v) i++; return i; }
+int work_sum_by_calls(int n) { int s = 0; for (int i = 0; i < n; i++) s += value_at(i); return s; }
+
+// A sequence lock: what it reads lives on.
+atomic_uint sequence;
+long work_sequence_lock(const volatile int *a) {
+  unsigned before;
+  long s;
+  do { before = atomic_load(&sequence); s = 0; for (int i = 0; i < 20; i++) s += a[i]; } while (before != atomic_load(&sequence));
+  return s;
+}
+int work_contains(struct list *head, int v) {
+  unsigned before;
+  do {
+    before = atomic_load(&sequence);
+    struct list *l = head;
+    do if (l->value == v) return 1; while ((l = l->next) != 0);
+  } while (before != atomic_load(&sequence));
+  return 0;
+}
+void work_rounds_of_ready(volatile int *ready, int *out, const int *in, int n) {
+  for (int i = 0; i < n; i++) { while (!ready[i]) __builtin_ia32_pause(); for (int k = 0; k < 100; k++) out[i] += in[i] * k; }
+}
+
+// A store through what a function returned, in a register that once held an address of the frame.
+extern int *place(int *);
+__attribute__((noinline)) int *place(int *hint) { hint[0]++; return &table[hint[0] & 7]; }
+int work_store_to_result(void) {
+  int hint[4] = {0};
+  int *at = place(hint);
+  while (!stop) *at = hint[1];
+  return hint[0];
+}
+
 int main(void) { return 0; }

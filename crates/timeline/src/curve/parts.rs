@@ -1,22 +1,22 @@
 //! The sums by bins of each measure, of threads, paths and objects.
 
 use longpole_event::ThreadId;
-use longpole_report::Names;
+use longpole_report::RecordingNames;
 use longpole_trace::{PathId, Paths};
 
+use super::interval_edges::IntervalEdges;
 use super::is_running;
-use super::sums::Sums;
-use super::turns::Turns;
-use crate::bins::Bins;
-use crate::code::States;
+use super::sums::BinSums;
+use crate::bins::TimeBins;
+use crate::code::StateSet;
 use crate::index::Index;
-use crate::lane::Lane;
+use crate::lane::ThreadLane;
 use crate::workers::share;
 
 impl Index {
     /// Time in which any thread is busy: what the normalised processor time of all threads adds up to.
-    pub(super) fn busy_time<'a>(&self, bins: &'a Bins) -> Sums<'a> {
-        let mut sums = Sums::new(bins);
+    pub(super) fn busy_time<'a>(&self, bins: &'a TimeBins) -> BinSums<'a> {
+        let mut sums = BinSums::new(bins);
         self.levels.busy(bins.from(), bins.to(), |from, to| sums.add(from, to));
         sums
     }
@@ -25,9 +25,9 @@ impl Index {
     pub(super) fn time_of_threads<'a>(
         &self,
         threads: &[ThreadId],
-        states: States,
-        bins: &'a Bins,
-    ) -> Sums<'a> {
+        states: StateSet,
+        bins: &'a TimeBins,
+    ) -> BinSums<'a> {
         shared(bins, threads, |thread, sums| {
             let mut walk = self.lanes[thread.index()].walk(bins.from());
             for bin in 0..bins.count() {
@@ -40,7 +40,12 @@ impl Index {
     }
 
     /// Normalised processor time of the threads.
-    pub(super) fn npt_of_threads<'a>(&self, threads: &[ThreadId], busy: States, bins: &'a Bins) -> Sums<'a> {
+    pub(super) fn npt_of_threads<'a>(
+        &self,
+        threads: &[ThreadId],
+        busy: StateSet,
+        bins: &'a TimeBins,
+    ) -> BinSums<'a> {
         self.charged(bins, threads, |thread, turns| {
             self.lanes[thread.index()].stretches((bins.from(), bins.to()), |(from, to), code, _| {
                 if busy.has(code) {
@@ -51,7 +56,7 @@ impl Index {
     }
 
     /// Useful work of the threads on the critical path.
-    pub(super) fn path_of_threads<'a>(&self, threads: &[ThreadId], bins: &'a Bins) -> Sums<'a> {
+    pub(super) fn path_of_threads<'a>(&self, threads: &[ThreadId], bins: &'a TimeBins) -> BinSums<'a> {
         shared(bins, threads, |thread, sums| {
             let mut walk = self.lanes[thread.index()].walk(bins.from());
             self.cpu_route.walk(thread, bins.from()).go(bins.from(), bins.to(), |from, to| {
@@ -68,10 +73,10 @@ impl Index {
     /// Time in these states that is charged to the marked paths.
     pub(super) fn time_of_paths<'a>(
         &self,
-        names: &Names<'_>,
-        (paths, states): (&[bool], States),
-        bins: &'a Bins,
-    ) -> Sums<'a> {
+        names: &RecordingNames<'_>,
+        (paths, states): (&[bool], StateSet),
+        bins: &'a TimeBins,
+    ) -> BinSums<'a> {
         shared(bins, &self.threads(), |thread, sums| {
             let (lane, prefix) = self.lane_of(names, thread);
             lane.pieces(prefix, sums.span(), |piece| {
@@ -85,10 +90,10 @@ impl Index {
     /// Normalised processor time that is charged to the marked paths.
     pub(super) fn npt_of_paths<'a>(
         &self,
-        names: &Names<'_>,
-        (paths, busy): (&[bool], States),
-        bins: &'a Bins,
-    ) -> Sums<'a> {
+        names: &RecordingNames<'_>,
+        (paths, busy): (&[bool], StateSet),
+        bins: &'a TimeBins,
+    ) -> BinSums<'a> {
         self.charged(bins, &self.threads(), |thread, turns| {
             let (lane, prefix) = self.lane_of(names, thread);
             lane.pieces(prefix, (bins.from(), bins.to()), |piece| {
@@ -100,7 +105,12 @@ impl Index {
     }
 
     /// Useful work on the critical path that is charged to the marked paths.
-    pub(super) fn path_of_paths<'a>(&self, names: &Names<'_>, paths: &[bool], bins: &'a Bins) -> Sums<'a> {
+    pub(super) fn path_of_paths<'a>(
+        &self,
+        names: &RecordingNames<'_>,
+        paths: &[bool],
+        bins: &'a TimeBins,
+    ) -> BinSums<'a> {
         shared(bins, &self.threads(), |thread, sums| {
             let (lane, prefix) = self.lane_of(names, thread);
             let mut route = self.cpu_route.walk(thread, bins.from());
@@ -115,9 +125,9 @@ impl Index {
     /// Time in these states in which threads wait for the marked objects.
     pub(super) fn time_of_objects<'a>(
         &self,
-        (objects, states): (&[bool], States),
-        bins: &'a Bins,
-    ) -> Sums<'a> {
+        (objects, states): (&[bool], StateSet),
+        bins: &'a TimeBins,
+    ) -> BinSums<'a> {
         shared(bins, &self.threads(), |thread, sums| {
             self.lanes[thread.index()].stretches(sums.span(), |(from, to), code, object| {
                 let is_marked = object.is_some_and(|object| objects.get(object.index()) == Some(&true));
@@ -131,12 +141,12 @@ impl Index {
     /// Normalised processor time of the stretches that `add` adds for each thread.
     fn charged<'a>(
         &self,
-        bins: &'a Bins,
+        bins: &'a TimeBins,
         threads: &[ThreadId],
-        add: impl Fn(ThreadId, &mut Turns) + Sync,
-    ) -> Sums<'a> {
-        let parts = share(threads, Turns::default, |_, &thread, turns| add(thread, turns));
-        let (mut turns, mut sums) = (Turns::default(), Sums::new(bins));
+        add: impl Fn(ThreadId, &mut IntervalEdges) + Sync,
+    ) -> BinSums<'a> {
+        let parts = share(threads, IntervalEdges::default, |_, &thread, turns| add(thread, turns));
+        let (mut turns, mut sums) = (IntervalEdges::default(), BinSums::new(bins));
         parts.into_iter().for_each(|part| turns.append(part));
         turns.charge(&self.levels, &mut sums);
         sums
@@ -147,7 +157,7 @@ impl Index {
     }
 
     /// A thread's lane, and the path at which it was created.
-    fn lane_of(&self, names: &Names<'_>, thread: ThreadId) -> (&Lane, PathId) {
+    fn lane_of(&self, names: &RecordingNames<'_>, thread: ThreadId) -> (&ThreadLane, PathId) {
         let known = names.program.threads.get(thread.index());
         (&self.lanes[thread.index()], known.map_or(Paths::ROOT, |known| known.prefix))
     }
@@ -159,12 +169,12 @@ fn is_marked(paths: &[bool], path: PathId) -> bool {
 
 /// The sums over the threads.
 fn shared<'a>(
-    bins: &'a Bins,
+    bins: &'a TimeBins,
     threads: &[ThreadId],
-    add: impl Fn(ThreadId, &mut Sums<'a>) + Sync,
-) -> Sums<'a> {
-    let parts = share(threads, || Sums::new(bins), |_, &thread, sums| add(thread, sums));
-    let mut sums = Sums::new(bins);
+    add: impl Fn(ThreadId, &mut BinSums<'a>) + Sync,
+) -> BinSums<'a> {
+    let parts = share(threads, || BinSums::new(bins), |_, &thread, sums| add(thread, sums));
+    let mut sums = BinSums::new(bins);
     parts.iter().for_each(|part| sums.merge(part));
     sums
 }

@@ -1,19 +1,19 @@
 //! What a metric came to in each bin.
 
-use crate::bins::Bins;
+use crate::bins::TimeBins;
 
 /// Nanoseconds by bin.
 #[derive(Clone, Debug)]
-pub(super) struct Sums<'a> {
-    bins: &'a Bins,
+pub(super) struct BinSums<'a> {
+    bins: &'a TimeBins,
     sums: Vec<f64>,
     /// The bin that was added to last.
     at: usize,
 }
 
-impl<'a> Sums<'a> {
-    pub fn new(bins: &'a Bins) -> Sums<'a> {
-        Sums { bins, sums: vec![0.0; bins.count()], at: 0 }
+impl<'a> BinSums<'a> {
+    pub fn new(bins: &'a TimeBins) -> BinSums<'a> {
+        BinSums { bins, sums: vec![0.0; bins.count()], at: 0 }
     }
 
     /// The window.
@@ -64,7 +64,7 @@ impl<'a> Sums<'a> {
     }
 
     /// Adds what others came to in the same bins.
-    pub fn merge(&mut self, other: &Sums<'_>) {
+    pub fn merge(&mut self, other: &BinSums<'_>) {
         self.sums.iter_mut().zip(&other.sums).for_each(|(sum, other)| *sum += other);
     }
 
@@ -82,14 +82,14 @@ mod tests {
 
     use super::*;
 
-    fn bins(from: u64, to: u64, count: u32) -> Bins {
-        Bins::new(Time::from_nanoseconds(from), Time::from_nanoseconds(to), count, 1000)
+    fn bins(from: u64, to: u64, count: u32) -> TimeBins {
+        TimeBins::new(Time::from_nanoseconds(from), Time::from_nanoseconds(to), count, 1000)
     }
 
     #[test]
     fn time_goes_to_the_bins_that_it_lies_in() {
         let bins = bins(10, 20, 4);
-        let mut sums = Sums::new(&bins);
+        let mut sums = BinSums::new(&bins);
         sums.add(11, 16);
         sums.add(19, 20);
         sums.add(10, 11);
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn bins_without_length_get_nothing() {
         let bins = bins(0, 3, 7);
-        let mut sums = Sums::new(&bins);
+        let mut sums = BinSums::new(&bins);
         sums.add(0, 3);
         sums.add(2, 3);
         assert_eq!(sums.sums.iter().sum::<f64>(), 4.0);

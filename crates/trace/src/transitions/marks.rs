@@ -13,12 +13,11 @@
 use longpole_event::{FrameId, StackId, ThreadId, Time};
 use rustc_hash::FxHashMap;
 
-use super::Transitions;
-use crate::observer::{Observer, Oddity};
-use crate::path_cache::{Beneath, Prefix, PrefixId};
+use super::{StackReason, Transitions};
+use crate::observer::{Observer, ReplayAnomaly};
+use crate::path_cache::{OuterPart, Prefix, PrefixId};
 use crate::paths::{PathId, Paths, PlaceId};
-use crate::stacks::Cut;
-use crate::timeline::{DependenceKind, What};
+use crate::timeline::{DependenceKind, ItemKind, ObservationKind};
 
 /// Marks that a thread can be in at a time; further ones are passed over.
 const DEEPEST: usize = 4096;
@@ -35,14 +34,14 @@ pub(super) struct Entered {
     /// Its own path.
     path: PathId,
     /// In the place of what part of stacks its path stands.
-    beneath: Beneath,
+    beneath: OuterPart,
     /// Entered while there was no room for more, and not left: so many.
     passed_over: u32,
 }
 
 /// Where a task was made.
 #[derive(Clone, Copy, Debug)]
-struct Making {
+struct TaskCreation {
     path: PathId,
     thread: ThreadId,
     time: Time,
@@ -52,12 +51,12 @@ struct Making {
 /// Tasks by key, in two generations.
 #[derive(Debug, Default)]
 pub(super) struct Spawned {
-    young: FxHashMap<u64, Making>,
-    old: FxHashMap<u64, Making>,
+    young: FxHashMap<u64, TaskCreation>,
+    old: FxHashMap<u64, TaskCreation>,
 }
 
 impl Spawned {
-    fn insert(&mut self, task: u64, making: Making) {
+    fn insert(&mut self, task: u64, making: TaskCreation) {
         if self.young.len() >= MOST_TASKS {
             self.old = std::mem::take(&mut self.young);
         }
@@ -65,9 +64,9 @@ impl Spawned {
     }
 
     /// Where the task was made, and whether it begins for the first time.
-    fn begin(&mut self, task: u64) -> Option<Making> {
+    fn begin(&mut self, task: u64) -> Option<TaskCreation> {
         let making = self.young.remove(&task).or_else(|| self.old.remove(&task))?;
-        self.insert(task, Making { has_begun: true, ..making });
+        self.insert(task, TaskCreation { has_begun: true, ..making });
         Some(making)
     }
 }
@@ -82,7 +81,7 @@ impl Transitions<'_> {
         observer: &mut impl Observer,
     ) {
         let Some(place) = self.sources.stacks.names().outermost(frame) else {
-            observer.count(Oddity::Contradiction);
+            observer.count(ReplayAnomaly::Contradiction);
             return;
         };
         self.speak(thread, time, observer);
@@ -95,7 +94,7 @@ impl Transitions<'_> {
         let (outer, before) = (live.prefix, live.entered.last().copied());
         let stack = self.sources.stacks.checked(stack);
         let at = match (stack, before) {
-            (Some(_), _) => Some(self.observe(thread, time, (stack, Cut::Stripped), observer)),
+            (Some(_), _) => Some(self.observe(thread, time, (stack, StackReason::Acting), observer)),
             (None, Some(before)) => Some(self.known(thread, time, before.path, observer)),
             (None, None) => None,
         };
@@ -120,16 +119,16 @@ impl Transitions<'_> {
         &self,
         (place, stack, before): (PlaceId, Option<StackId>, Option<Entered>),
         observer: &impl Observer,
-    ) -> Beneath {
+    ) -> OuterPart {
         let procedure = observer.paths().all_places()[place.0 as usize].procedure;
         let is_region = observer.paths().procedure_named_by(procedure).is_region();
         match stack {
-            _ if !is_region => Beneath::Procedure(procedure),
+            _ if !is_region => OuterPart::Procedure(procedure),
             Some(stack) => {
                 let (node, dropped) = self.sources.stacks.own_part(stack);
-                Beneath::Stack(node, dropped)
+                OuterPart::Stack(node, dropped)
             }
-            None => before.map_or(Beneath::Nothing, |before| before.beneath),
+            None => before.map_or(OuterPart::Nothing, |before| before.beneath),
         }
     }
 
@@ -162,20 +161,26 @@ impl Transitions<'_> {
         let live = &self.threads[thread.index()];
         let path = match (stack, live.entered.last()) {
             (Some(_), _) if live.state.is_on_cpu() => {
-                self.observe(thread, time, (stack, Cut::Stripped), observer)
+                self.observe(thread, time, (stack, StackReason::Acting), observer)
             }
             (_, Some(entered)) => entered.path,
             _ => live.path,
         };
-        self.spawned.insert(task, Making { path, thread, time, has_begun: false });
+        self.spawned.insert(task, TaskCreation { path, thread, time, has_begun: false });
     }
 
     /// A task that runs for the first time was enabled by the thread that made it.
-    fn begun(&mut self, thread: ThreadId, time: Time, making: Option<Making>, observer: &mut impl Observer) {
-        let Some(Making { thread: maker, time: made, has_begun: false, .. }) = making else { return };
+    fn begun(
+        &mut self,
+        thread: ThreadId,
+        time: Time,
+        making: Option<TaskCreation>,
+        observer: &mut impl Observer,
+    ) {
+        let Some(TaskCreation { thread: maker, time: made, has_begun: false, .. }) = making else { return };
         if maker != thread {
             let (source, kind) = (self.global(maker), DependenceKind::Spawn);
-            self.emit(thread, time, What::Depend { source, source_time: made, kind }, observer);
+            self.emit(thread, time, ItemKind::Depend { source, source_time: made, kind }, observer);
         }
     }
 
@@ -186,11 +191,8 @@ impl Transitions<'_> {
         let live = &mut self.threads[thread.index()];
         live.observed = true;
         live.path = path;
-        let worked = observer.worked(thread, path);
-        if worked != path {
-            self.emit(thread, time, What::Observe(worked), observer);
-        }
-        self.emit(thread, time, What::Observe(path), observer);
+        self.show_worked(thread, time, path, observer);
+        self.look(thread, time, (path, ObservationKind::Boundary), observer);
         path
     }
 }

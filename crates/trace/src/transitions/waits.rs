@@ -3,12 +3,12 @@
 use longpole_event::{ThreadId, Time};
 
 use super::Transitions;
-use crate::census::{Identity, Wait};
+use crate::census::{BegunWait, Identity};
 use crate::observer::Observer;
 use crate::paths::PathId;
 use crate::state::Cause;
-use crate::subject::{Subject, Which, is_for_something};
-use crate::timeline::What;
+use crate::subject::{SubjectIdentity, WaitSubject, is_for_something};
+use crate::timeline::ItemKind;
 
 impl Transitions<'_> {
     /// The thread is about to wait for this.
@@ -16,7 +16,7 @@ impl Transitions<'_> {
         &mut self,
         thread: ThreadId,
         time: Time,
-        (cause, wait, path): (Cause, Option<Wait>, Option<PathId>),
+        (cause, wait, path): (Cause, Option<BegunWait>, Option<PathId>),
         observer: &mut impl Observer,
     ) {
         self.threads[thread.index()].awaits = None;
@@ -24,30 +24,30 @@ impl Transitions<'_> {
             && let Some(object) = observer.awaited(wait, path)
         {
             self.threads[thread.index()].awaits = wait.map(|wait| (object, wait.writes));
-            self.emit(thread, time, What::Await(object), observer);
+            self.emit(thread, time, ItemKind::Await(object), observer);
         }
     }
 
     /// What the thread waits for, in the ids of the recording.
-    pub(super) fn wait(&self, thread: ThreadId, time: Time, subject: Subject) -> Wait {
+    pub(super) fn wait(&self, thread: ThreadId, time: Time, subject: WaitSubject) -> BegunWait {
         let process = self.sources.processes[thread.index()];
-        let tenants = self.sources.tenants;
+        let id_owners = self.sources.id_owners;
         let told = match subject.which {
-            Which::Word(word) => self.sources.primitives.at(process, word),
+            SubjectIdentity::Word(word) => self.sources.primitives.at(process, word),
             _ => None,
         };
-        if let Some(wait) = told.and_then(Wait::told) {
+        if let Some(wait) = told.and_then(BegunWait::told) {
             return wait;
         }
         let identity = match subject.which {
-            Which::Word(address) => Some(Identity::Word(process, address)),
-            Which::Thread(tid) => tenants.thread(process, tid, time).map(Identity::Thread),
-            Which::Process(pid) => tenants.process(pid, time).map(Identity::Process),
-            Which::File(number) => Some(Identity::File(number)),
-            Which::Queue(number) => Some(Identity::Queue(number)),
-            Which::Memory => Some(Identity::Memory(process)),
-            Which::Place => None,
+            SubjectIdentity::Word(address) => Some(Identity::Word(process, address)),
+            SubjectIdentity::Thread(tid) => id_owners.thread(process, tid, time).map(Identity::Thread),
+            SubjectIdentity::Process(pid) => id_owners.process(pid, time).map(Identity::Process),
+            SubjectIdentity::File(number) => Some(Identity::File(number)),
+            SubjectIdentity::Queue(number) => Some(Identity::Queue(number)),
+            SubjectIdentity::Memory => Some(Identity::Memory(process)),
+            SubjectIdentity::Place => None,
         };
-        Wait { process, kind: subject.kind, identity, writes: subject.writes, is_told: false }
+        BegunWait { process, kind: subject.kind, identity, writes: subject.writes, is_told: false }
     }
 }

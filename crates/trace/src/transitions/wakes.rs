@@ -2,12 +2,11 @@
 
 use longpole_event::{CallId, StackId, ThreadId, Time, Waker};
 
-use super::{Live, Transitions};
+use super::{LiveThread, StackReason, Transitions};
 use crate::cause::{dependence, sends};
-use crate::observer::{Observer, Oddity};
-use crate::stacks::Cut;
+use crate::observer::{Observer, ReplayAnomaly};
 use crate::state::{Cause, State};
-use crate::timeline::{DependenceKind, What};
+use crate::timeline::{DependenceKind, ItemKind};
 
 impl Transitions<'_> {
     /// The thread was made runnable.
@@ -38,8 +37,10 @@ impl Transitions<'_> {
         let source = source.filter(|&waker| waker != thread && waker.index() < self.threads.len());
         match (source, waker) {
             (Some(source), _) => self.depend(thread, time, (source, stack, cause), observer),
-            (None, Waker::Interrupt | Waker::SoftInterrupt(_)) => observer.count(Oddity::InterruptWake),
-            (None, Waker::Outside(_)) => observer.count(Oddity::OutsideWake),
+            (None, Waker::Interrupt | Waker::SoftInterrupt(_)) => {
+                observer.count(ReplayAnomaly::InterruptWake)
+            }
+            (None, Waker::Outside(_)) => observer.count(ReplayAnomaly::OutsideWake),
             (None, _) => self.woken_unseen(thread, time, observer),
         }
         self.interrupt_inside(thread);
@@ -51,14 +52,16 @@ impl Transitions<'_> {
         if self.enabled_inside(thread, time, observer) {
             return;
         }
-        let Live { state: State::Blocked(cause), since, .. } = self.threads[thread.index()] else { return };
+        let LiveThread { state: State::Blocked(cause), since, .. } = self.threads[thread.index()] else {
+            return;
+        };
         let process = self.sources.processes[thread.index()];
         match self.ends.since(cause, process, since) {
             Some((source, source_time)) if source != thread => {
                 let (source, kind) = (self.global(source), DependenceKind::Join);
-                self.emit(thread, time, What::Depend { source, source_time, kind }, observer);
+                self.emit(thread, time, ItemKind::Depend { source, source_time, kind }, observer);
             }
-            _ => observer.count(Oddity::UnmatchedWake),
+            _ => observer.count(ReplayAnomaly::UnmatchedWake),
         }
     }
 
@@ -70,12 +73,16 @@ impl Transitions<'_> {
         observer: &mut impl Observer,
     ) {
         if self.threads[source.index()].state.is_on_cpu() {
-            self.observe(source, time, (stack, Cut::Stripped), observer);
+            self.observe(source, time, (stack, StackReason::Acting), observer);
         }
         if let Some((object, writes)) = self.threads[thread.index()].awaits {
             observer.provided(object, writes, self.sources.processes[source.index()]);
         }
-        let (source, kind) = (self.global(source), dependence(cause));
-        self.emit(thread, time, What::Depend { source, source_time: time, kind }, observer);
+        let (waker, kind) = (source, dependence(cause));
+        let source = self.global(waker);
+        self.emit(thread, time, ItemKind::Depend { source, source_time: time, kind }, observer);
+        if cause == Cause::Barrier {
+            self.wake_at_barrier(thread, time, waker, observer);
+        }
     }
 }

@@ -5,12 +5,12 @@
 use std::path::Path;
 
 use longpole_event::{
-    Blocking, Call, Event, EventKind, FileKind, Frame, FrameId, MachineId, Module, ModuleKind, Primitive,
-    PrimitiveId, PrimitiveKind, Process, ProcessId, Stack, StackId, Symbol, SymbolPlace, Thread, ThreadId,
-    Time, Waker,
+    Blocking, BusyWaiting, CallDefinition, Event, EventKind, FileKind, FrameDefinition, FrameId, MachineId,
+    ModuleDefinition, ModuleKind, Primitive, PrimitiveId, PrimitiveKind, ProcessDefinition, ProcessId,
+    StackDefinition, StackId, Symbol, SymbolPlace, ThreadDefinition, ThreadId, Time, Waker,
 };
-use longpole_recording::{Folder, LogBuilder, LogName, Machine, Manifest, Outcome};
-use longpole_trace::{Hold, Item, State, Trace, What};
+use longpole_recording::{LogBuilder, LogName, MachineDescription, Manifest, RecordingFolder, RunOutcome};
+use longpole_trace::{Item, ItemKind, LockHold, State, Trace};
 use tempfile::TempDir;
 
 /// One machine's log under construction. Every procedure is a frame of its own.
@@ -21,32 +21,38 @@ pub struct Log {
 }
 
 impl Log {
-    pub fn new(folder: &Folder, machine: u32) -> Self {
+    pub fn new(folder: &RecordingFolder, machine: u32) -> Self {
         let builder = |log| LogBuilder::new(folder.create_log(MachineId(machine), log).unwrap());
         Log { events: builder(LogName::Events), symbols: builder(LogName::Symbols), next_address: 0x1000 }
     }
 
     pub fn process(&mut self, pid: u32, parent: Option<ProcessId>) -> ProcessId {
-        self.events.process(Process { pid, parent }).unwrap()
+        self.events.process(ProcessDefinition { pid, parent }).unwrap()
     }
 
     pub fn thread(&mut self, process: ProcessId, tid: u32) -> ThreadId {
-        self.events.thread(Thread { process, tid }).unwrap()
+        self.events.thread(ThreadDefinition { process, tid }).unwrap()
     }
 
     /// A frame of `module` with these procedures, innermost inlined one first.
     pub fn frame(&mut self, module: &str, procedures: &[&str], spins: bool) -> FrameId {
+        let waiting = if spins { BusyWaiting::Spins } else { BusyWaiting::Work };
+        self.waiting_frame(module, procedures, waiting)
+    }
+
+    /// A frame at which a thread waits, or not.
+    pub fn waiting_frame(&mut self, module: &str, procedures: &[&str], waiting: BusyWaiting) -> FrameId {
         let path = self.events.text(module).unwrap();
         let kind = if module == "[kernel]" { ModuleKind::Kernel } else { ModuleKind::File };
-        let module = Module { path, build_id: vec![], kind, process: None };
+        let module = ModuleDefinition { path, build_id: vec![], kind, process: None };
         let module = self.events.module(module).unwrap();
         self.next_address += 1;
-        let frame = self.events.frame(Frame { module, address: self.next_address }).unwrap();
+        let frame = self.events.frame(FrameDefinition { module, address: self.next_address }).unwrap();
         let places = procedures
             .iter()
             .map(|name| SymbolPlace { procedure: self.symbols.text(name).unwrap(), file: None, line: 0 })
             .collect();
-        self.symbols.symbol(Symbol { frame, places, spins }).unwrap();
+        self.symbols.symbol(Symbol { frame, places, waiting }).unwrap();
         frame
     }
 
@@ -54,7 +60,7 @@ impl Log {
     pub fn stack(&mut self, frames: &[FrameId]) -> StackId {
         let mut caller = None;
         for &frame in frames {
-            caller = Some(self.events.stack(Stack { caller, frame }).unwrap());
+            caller = Some(self.events.stack(StackDefinition { caller, frame }).unwrap());
         }
         caller.unwrap()
     }
@@ -85,7 +91,7 @@ impl Log {
     }
 
     pub fn futex_at(&mut self, time: u64, thread: ThreadId, stack: StackId, address: u64) {
-        let call = Call { number: 202, arguments: [address, 128, 0], file: FileKind::None };
+        let call = CallDefinition { number: 202, arguments: [address, 128, 0], file: FileKind::None };
         let call = Some(self.events.call(call).unwrap());
         let (blocking, stack) = (Blocking::Interruptible, Some(stack));
         self.event(time, thread, EventKind::Out { blocking, call, stack });
@@ -97,15 +103,15 @@ impl Log {
     }
 
     pub fn sample(&mut self, time: u64, thread: ThreadId, stack: StackId) {
-        self.event(time, thread, EventKind::Sample { stack: Some(stack), kernel: false });
+        self.event(time, thread, EventKind::Sample { stack: Some(stack), kernel: false, gap: 0 });
     }
 
     /// What stands for a region or a task of this name.
     pub fn mark(&mut self, name: &str) -> FrameId {
         let path = self.events.text(name).unwrap();
-        let module = Module { path, build_id: vec![], kind: ModuleKind::Region, process: None };
+        let module = ModuleDefinition { path, build_id: vec![], kind: ModuleKind::Region, process: None };
         let module = self.events.module(module).unwrap();
-        self.events.frame(Frame { module, address: 0 }).unwrap()
+        self.events.frame(FrameDefinition { module, address: 0 }).unwrap()
     }
 
     /// A primitive of the process, named where `name` is not empty.
@@ -145,9 +151,13 @@ impl Log {
 }
 
 /// A recording of `machines` machines whose logs `write` fills; the run is from 0 to `end`.
-pub fn recording(machines: Vec<Machine>, end: u64, write: impl FnOnce(&mut [Log])) -> (TempDir, Trace) {
+pub fn recording(
+    machines: Vec<MachineDescription>,
+    end: u64,
+    write: impl FnOnce(&mut [Log]),
+) -> (TempDir, Trace) {
     let temporary = tempfile::tempdir().unwrap();
-    let outcome = Outcome {
+    let outcome = RunOutcome {
         begin_nanoseconds: 0,
         end_nanoseconds: end,
         exit_code: Some(0),
@@ -162,7 +172,7 @@ pub fn recording(machines: Vec<Machine>, end: u64, write: impl FnOnce(&mut [Log]
         ..Manifest::default()
     };
     let path = temporary.path().join("r.longpole");
-    let folder = Folder::create(&path, &manifest).unwrap();
+    let folder = RecordingFolder::create(&path, &manifest).unwrap();
     let mut logs: Vec<_> =
         (0..manifest.machines.len()).map(|machine| Log::new(&folder, machine as u32)).collect();
     write(&mut logs);
@@ -194,16 +204,18 @@ pub fn drawn(trace: &Trace) -> Vec<String> {
     let mut lines = Vec::new();
     let mut draw = |item: &Item| {
         let what = match item.what {
-            What::State(State::Blocked(cause)) => format!("blocked: {cause}"),
-            What::State(state) => format!("{state:?}").to_lowercase(),
-            What::Await(object) => format!("for {}", trace.objects().get(object).name),
-            What::Held(hold) => {
-                let Hold { object, path, acquisitions, outer: _, contended, nanoseconds, longest } = hold;
+            ItemKind::State(State::Blocked(cause)) => format!("blocked: {cause}"),
+            ItemKind::State(state) => format!("{state:?}").to_lowercase(),
+            ItemKind::Await(object) => format!("for {}", trace.objects().get(object).name),
+            ItemKind::Release(token) => format!("releases {}", token.0),
+            ItemKind::Acquire(acquisition) => format!("acquires {}", acquisition.token.0),
+            ItemKind::Held(hold) => {
+                let LockHold { object, path, acquisitions, outer: _, contended, nanoseconds, longest } = hold;
                 let (name, place) = (&trace.objects().get(object).name, path_text(trace, path));
                 format!("held {name} {acquisitions}/{contended} for {nanoseconds}/{longest} at {place}")
             }
-            What::Observe(path) => format!("at {}", path_text(trace, path)),
-            What::Depend { source, source_time, kind } => {
+            ItemKind::Observe { path, .. } => format!("at {}", path_text(trace, path)),
+            ItemKind::Depend { source, source_time, kind } => {
                 format!("after T{}@{} ({kind:?})", source.0, source_time.nanoseconds())
             }
         };
@@ -230,8 +242,8 @@ fn path_text(trace: &Trace, path: longpole_trace::PathId) -> String {
 }
 
 /// One machine with a clock of its own.
-pub fn machine(name: &str, offset: i64) -> Machine {
-    let mut machine = Machine { name: name.into(), cpus: 2, ..Machine::default() };
+pub fn machine(name: &str, offset: i64) -> MachineDescription {
+    let mut machine = MachineDescription { name: name.into(), cpus: 2, ..MachineDescription::default() };
     machine.clock.offset_nanoseconds = offset;
     machine
 }

@@ -33,37 +33,37 @@ pub const NAME_BYTES: usize = 64;
 /// Bytes of a unit, with the zero at the end.
 pub const UNIT_BYTES: usize = 32;
 
-/// [`Slot::state`]: nobody has it, nor any after it.
+/// [`SeriesSlot::state`]: nobody has it, nor any after it.
 pub const FREE: u32 = 0;
-/// [`Slot::state`]: somebody writes what it is. One who is killed then leaves it so for ever.
+/// [`SeriesSlot::state`]: somebody writes what it is. One who is killed then leaves it so for ever.
 pub const MAKING: u32 = 1;
-/// [`Slot::state`]: it is a series; what it is does not change any more.
+/// [`SeriesSlot::state`]: it is a series; what it is does not change any more.
 pub const READY: u32 = 2;
 
-/// [`Slot::value`]: never set. A number that is no number.
+/// [`SeriesSlot::value`]: never set. A number that is no number.
 pub const UNSET: u64 = 0x7ff8_6c6f_6e67_706f;
 
 /// All of the memory.
 #[repr(C, align(4096))]
 #[derive(Debug)]
-pub struct Memory {
+pub struct SeriesMemory {
     /// What it is.
-    pub header: Header,
+    pub header: SeriesHeader,
     /// The series, in the order in which they were made.
-    pub slots: [Slot; SLOTS],
+    pub slots: [SeriesSlot; SLOTS],
     /// Values with times: ticket `t` is in entry `t % ENTRIES`.
-    pub entries: [Entry; ENTRIES],
+    pub entries: [TimedValue; ENTRIES],
 }
 
 /// The first part of the memory.
 #[repr(C, align(4096))]
 #[derive(Debug)]
-pub struct Header {
+pub struct SeriesHeader {
     /// [`MAGIC`].
     pub magic: AtomicU64,
     /// [`VERSION`].
     pub version: AtomicU32,
-    /// Bytes of [`Memory`].
+    /// Bytes of [`SeriesMemory`].
     pub size: AtomicU32,
     /// Pid of the recorder: collectors end when it does.
     pub recorder: AtomicU32,
@@ -74,15 +74,15 @@ pub struct Header {
     /// Values with times for which there was no room.
     pub refused_values: AtomicU64,
     /// Tickets that were given to writers of values with times.
-    pub tickets: Line<AtomicU64>,
+    pub tickets: CacheLine<AtomicU64>,
     /// Tickets whose values the recorder has taken: a ticket is only given while it is less than `ENTRIES` ahead.
-    pub taken: Line<AtomicU64>,
+    pub taken: CacheLine<AtomicU64>,
 }
 
 /// Something in a cache line of its own.
 #[repr(C, align(64))]
 #[derive(Debug)]
-pub struct Line<T>(pub T);
+pub struct CacheLine<T>(pub T);
 
 /// A series. Its value is `value + count`, just `count` where `value` is [`UNSET`]: adding is one atomic addition.
 ///
@@ -90,7 +90,7 @@ pub struct Line<T>(pub T);
 /// acquire, and so never sees a new `value` with an older `count` than the one that it was made with.
 #[repr(C, align(256))]
 #[derive(Debug)]
-pub struct Slot {
+pub struct SeriesSlot {
     /// What was added.
     pub count: AtomicI64,
     /// What was set, less what had been added by then: an `f64`.
@@ -118,7 +118,7 @@ pub struct Slot {
 /// A value with a time of its own.
 #[repr(C, align(32))]
 #[derive(Debug)]
-pub struct Entry {
+pub struct TimedValue {
     /// The ticket and 1; stored last, with release.
     pub sequence: AtomicU64,
     /// Which slot.
@@ -129,4 +129,6 @@ pub struct Entry {
     pub time: AtomicU64,
 }
 
-const _: () = assert!(size_of::<Header>() == 4096 && size_of::<Slot>() == 256 && size_of::<Entry>() == 32);
+const _: () = assert!(
+    size_of::<SeriesHeader>() == 4096 && size_of::<SeriesSlot>() == 256 && size_of::<TimedValue>() == 32
+);

@@ -20,9 +20,9 @@ extern "C" fn tell(_: libc::c_int) {
 ///
 /// ```no_run
 /// use core::time::Duration;
-/// use longpole_runtime::{Looks, Metric, Node};
+/// use longpole_runtime::{Looks, Metric, MetricNode};
 ///
-/// let load = Metric::gauge(c"load").at(Node::Machine);
+/// let load = Metric::gauge(c"load").at(MetricNode::Machine);
 /// for _ in Looks::every(Duration::from_millis(100)) {
 ///     let text = std::fs::read_to_string("/proc/loadavg").unwrap();
 ///     load.set(text.split(' ').next().unwrap().parse().unwrap());

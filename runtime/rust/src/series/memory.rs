@@ -3,11 +3,11 @@
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
-use super::door;
-use crate::interface::series::{LINK, MAGIC, Memory, VARIABLE, VERSION};
+use super::memory_request;
+use crate::interface::series::{LINK, MAGIC, SeriesMemory, VARIABLE, VERSION};
 
 /// The answer: null where nobody has looked yet, [`absent`] where there is no recorder.
-static ANSWER: AtomicPtr<Memory> = AtomicPtr::new(core::ptr::null_mut());
+static ANSWER: AtomicPtr<SeriesMemory> = AtomicPtr::new(core::ptr::null_mut());
 
 /// What stands for "there is none".
 pub(super) const fn absent<T>() -> *mut T {
@@ -15,7 +15,7 @@ pub(super) const fn absent<T>() -> *mut T {
 }
 
 /// The memory, where a recorder takes metrics.
-pub(super) fn memory() -> Option<&'static Memory> {
+pub(super) fn memory() -> Option<&'static SeriesMemory> {
     let mut answer = ANSWER.load(Relaxed);
     if answer.is_null() {
         answer = look();
@@ -27,7 +27,7 @@ pub(super) fn memory() -> Option<&'static Memory> {
 }
 
 #[cold]
-fn look() -> *mut Memory {
+fn look() -> *mut SeriesMemory {
     // SAFETY: errno is thread-local and always there.
     let errno = unsafe { libc::__errno_location() };
     // SAFETY: as above.
@@ -52,7 +52,7 @@ fn file(variable: &CStr) -> Option<libc::c_int> {
     let text = variable.to_bytes();
     let mut parts = text.split(|&byte| byte == b':');
     let (path, door) = (parts.next()?, parts.next());
-    open(path).or_else(|| door::ask(door?, text))
+    open(path).or_else(|| memory_request::ask(door?, text))
 }
 
 /// Opens the file by its path; `None` where this process may not.
@@ -75,7 +75,7 @@ fn open(path: &[u8]) -> Option<libc::c_int> {
 }
 
 /// Maps the file, which it closes, if it is what it should be.
-fn mapped(descriptor: libc::c_int) -> Option<*mut Memory> {
+fn mapped(descriptor: libc::c_int) -> Option<*mut SeriesMemory> {
     // SAFETY: a new mapping, as long as the file; the descriptor is ours.
     let memory = unsafe {
         let memory = if is_whole(descriptor) { map(descriptor) } else { libc::MAP_FAILED };
@@ -86,10 +86,10 @@ fn mapped(descriptor: libc::c_int) -> Option<*mut Memory> {
         return None;
     }
     // SAFETY: a mapping of this size, page-aligned, of words that are all atomic.
-    let header = unsafe { &(*memory.cast::<Memory>()).header };
+    let header = unsafe { &(*memory.cast::<SeriesMemory>()).header };
     let is_known = header.magic.load(Relaxed) == MAGIC
         && header.version.load(Relaxed) == VERSION
-        && header.size.load(Relaxed) as usize == size_of::<Memory>();
+        && header.size.load(Relaxed) as usize == size_of::<SeriesMemory>();
     is_known.then_some(memory.cast())
 }
 
@@ -99,13 +99,13 @@ fn is_whole(descriptor: libc::c_int) -> bool {
     unsafe {
         let mut status: libc::stat = core::mem::zeroed();
         libc::fstat(descriptor, &raw mut status) == 0
-            && usize::try_from(status.st_size).is_ok_and(|size| size >= size_of::<Memory>())
+            && usize::try_from(status.st_size).is_ok_and(|size| size >= size_of::<SeriesMemory>())
     }
 }
 
 unsafe fn map(descriptor: libc::c_int) -> *mut libc::c_void {
     let access = libc::PROT_READ | libc::PROT_WRITE;
-    let bytes = size_of::<Memory>();
+    let bytes = size_of::<SeriesMemory>();
     // SAFETY: a new mapping at an address of the kernel's choice.
     unsafe { libc::mmap(core::ptr::null_mut(), bytes, access, libc::MAP_SHARED, descriptor, 0) }
 }

@@ -4,25 +4,25 @@ use core::ffi::CStr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU8, AtomicU32};
 
-use super::{Node, Samples, now};
-use crate::interface::series::{FREE, MAKING, Memory, READY, Slot, UNSET};
+use super::{MetricNode, Samples, now};
+use crate::interface::series::{FREE, MAKING, READY, SeriesMemory, SeriesSlot, UNSET};
 
 /// How often one who finds a slot in the making gives way, before it takes its maker for dead.
 const PATIENCE: u32 = 10_000;
 
 /// What a series is.
 #[derive(Clone, Copy)]
-pub(super) struct Key<'a> {
+pub(super) struct SlotKey<'a> {
     pub name: &'a CStr,
     pub unit: &'a CStr,
     pub label: &'a CStr,
     pub samples: Samples,
-    /// As in [`Slot::node`] and [`Slot::id`].
+    /// As in [`SeriesSlot::node`] and [`SeriesSlot::id`].
     pub node: (u32, u32),
 }
 
 /// The slot of this series; `None`, and counted, where there is no room for it.
-pub(super) fn find_or_make(memory: &'static Memory, key: &Key<'_>) -> Option<&'static Slot> {
+pub(super) fn find_or_make(memory: &'static SeriesMemory, key: &SlotKey<'_>) -> Option<&'static SeriesSlot> {
     for slot in &memory.slots {
         // Slots are taken in order, so whoever makes the same series at the same time meets us here.
         let is_free = slot.state.load(Relaxed) == FREE;
@@ -38,7 +38,7 @@ pub(super) fn find_or_make(memory: &'static Memory, key: &Key<'_>) -> Option<&'s
     None
 }
 
-fn make(slot: &Slot, key: &Key<'_>) {
+fn make(slot: &SeriesSlot, key: &SlotKey<'_>) {
     slot.count.store(0, Relaxed);
     slot.value.store(UNSET, Relaxed);
     slot.samples.store(key.samples as u32, Relaxed);
@@ -63,7 +63,7 @@ fn is_settled(state: &AtomicU32) -> bool {
     false
 }
 
-fn is_same(slot: &Slot, key: &Key<'_>) -> bool {
+fn is_same(slot: &SeriesSlot, key: &SlotKey<'_>) -> bool {
     (slot.node.load(Relaxed), slot.id.load(Relaxed)) == key.node
         && is_text(&slot.name, key.name)
         && is_text(&slot.label, key.label)
@@ -83,14 +83,14 @@ fn is_text(place: &[AtomicU8], text: &CStr) -> bool {
 }
 
 /// The node as the recorder's `/proc` numbers it: in a pid namespace, `getpid` would not.
-pub(super) fn numbered(node: Node) -> (u32, u32) {
+pub(super) fn numbered(node: MetricNode) -> (u32, u32) {
     match node {
-        Node::Program => (0, 0),
-        Node::Machine => (1, 0),
-        Node::ThisProcess => (2, own_number(c"/proc/self")),
-        Node::Process(pid) => (2, pid),
-        Node::ThisThread => (3, own_number(c"/proc/thread-self")),
-        Node::Thread(tid) => (3, tid),
+        MetricNode::Program => (0, 0),
+        MetricNode::Machine => (1, 0),
+        MetricNode::ThisProcess => (2, own_number(c"/proc/self")),
+        MetricNode::Process(pid) => (2, pid),
+        MetricNode::ThisThread => (3, own_number(c"/proc/thread-self")),
+        MetricNode::Thread(tid) => (3, tid),
     }
 }
 

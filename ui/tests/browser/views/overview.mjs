@@ -12,6 +12,19 @@ export const checks = {
       assert.equal((await changes(page)).filter((name) => name !== 'waiting for a CPU')[0], 'hog_table');
       assert.match(await page.innerText('ol.changes [data-row="hog_table"]'), /hold the lock shorter[\s\S]*table_lock/);
     },
+    'the cautions of the command line are in sight, other notes on demand in one line': async (page, recording) => {
+      const { rows, evidence } = report(recording, '--view', 'summary');
+      const cautions = rows.filter((row) => row.section === 'warning').map((row) => row.text);
+      const shown = await page.$$eval('[data-part="caution"]', (all) => all.map((each) => each.lastChild?.textContent));
+      assert.deepEqual(shown.map((text) => text?.trim()), cautions);
+      const notes = [...new Set(evidence.notes)].filter((note) => !cautions.includes(note));
+      assert.ok(notes.length > 0, 'the program is compiled without frame pointers, which is noted');
+      assert.equal(await page.innerText('[data-part="notes"]'), `${notes.length} note${notes.length === 1 ? '' : 's'} on this recording's accuracy`);
+      await page.click('[data-part="notes"] > summary');
+      await page.waitForSelector('[data-part="notes"] li');
+      assert.deepEqual(await page.$$eval('[data-part="notes"] li', (all) => all.map((each) => each.textContent)), notes.map((note) => note.replaceAll('`', '')));
+      assert.match(page.url(), /open=notes/);
+    },
     'a click on a row leads on, and back leads back': async (page) => {
       await page.click('ol.changes [data-row="hog_table"] a.thing');
       await page.waitForFunction(() => !location.hash.startsWith('#overview'));
@@ -37,6 +50,21 @@ export const checks = {
       await page.click('[data-part="menu"] a:last-child');
       await page.waitForSelector('[data-part="predicted-elapsed"]');
       assert.match(decodeURIComponent(page.url()), /#path\?set=procedure:hog_table \(lock_hog\)=0.5$/);
+    },
+    'a procedure unfolds to its callers and callees, as the command line has them': async (page, recording) => {
+      await page.click('[data-part="procedures"] [data-callers-of="hog_table"]');
+      await page.waitForSelector('[data-part="callers"] tbody [data-row]');
+      assert.match(page.url(), /callers=hog_table/);
+      const told = report(recording, '--view', 'callers', '--of', 'hog_table').rows.filter((row) => row.relation !== 'self' && row.procedure);
+      const shown = await page.$$eval('[data-part="callers"] tbody [data-row]', (all) => all.map((row) => row.getAttribute('data-row')));
+      assert.ok(shown.length > 0);
+      told.slice(0, 1).forEach((row) => assert.ok(shown.includes(row.procedure), `${shown}, not ${row.procedure}`));
+    },
+    'kernel and libraries can be charged to themselves': async (page, recording) => {
+      await page.click('[data-part="procedures"] [data-choice="none"]');
+      await page.waitForFunction(() => location.hash.includes('fold=none'));
+      const first = report(recording, '--view', 'summary', '--fold', 'none').rows.find((row) => row.section === 'procedure').procedure;
+      await page.waitForSelector(`[data-part="procedures"] [data-row="${first}"]`);
     },
     'which ranking to trust is told in full on demand, and the URL keeps that': async (page, recording) => {
       await page.click('[data-part="guidance"] > summary');

@@ -68,7 +68,7 @@ impl Answer {
         );
     }
 
-    fn share(&self, key: &str, name: &str) -> f64 {
+    pub fn share(&self, key: &str, name: &str) -> f64 {
         self.sum(key, name, if key == "procedure" { "inclusive_percent" } else { "percent" })
     }
 

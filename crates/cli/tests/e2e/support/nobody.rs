@@ -73,7 +73,7 @@ impl<'a> Nobody<'a> {
     pub fn record<P: AsRef<OsStr>>(&self, options: &[&str], command: &[P]) -> Recording {
         let path = self.home.join("own.longpole");
         let mut record = self.longpole();
-        record.args(["record", "-o"]).arg(&path).args(options).arg("--").args(command);
+        record.args(["record", "--force", "-o"]).arg(&path).args(options).arg("--").args(command);
         let run = self.run(&mut record);
         let made = path.join("recording.json").is_file();
         assert!(made, "no recording; stdout:\n{}\nstderr:\n{}", run.stdout, run.stderr);

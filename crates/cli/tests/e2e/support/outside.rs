@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use longpole_event::{EventKind, MachineId};
-use longpole_recording::{Folder, LogName, OutsideAccount, Tables};
+use longpole_recording::{DefinitionTables, LogName, OutsideAccount, RecordingFolder};
 use longpole_trace::LogStream;
 
 /// One series.
@@ -30,9 +30,9 @@ pub struct Outside {
 impl Outside {
     /// Of the recording in this folder.
     pub fn of(path: &Path) -> Outside {
-        let (folder, manifest) = Folder::open(path).unwrap();
+        let (folder, manifest) = RecordingFolder::open(path).unwrap();
         let mut log = LogStream::open(&folder, MachineId(0), LogName::Series).unwrap().unwrap();
-        let (mut tables, mut values) = (Tables::default(), Vec::new());
+        let (mut tables, mut values) = (DefinitionTables::default(), Vec::new());
         log.read_all(&mut tables, &mut |event| {
             let EventKind::Value { series, value } = event.kind else { panic!("{event:?}") };
             values.push((series, event.time.nanoseconds() as f64 / 1e9, value));

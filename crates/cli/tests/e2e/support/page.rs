@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -30,6 +30,18 @@ impl Page {
     pub fn of(recording: &Path, options: &[&str]) -> Page {
         let mut command = longpole();
         command.arg("view").arg(recording).args(["--no-open"]).args(options);
+        Page::started(command)
+    }
+
+    /// Serves the recording, and starts this browser; its files are in a folder for temporary ones.
+    pub fn in_browser(recording: &Path, browser: &Path, temporary: &Path) -> Page {
+        let mut command = longpole();
+        command.arg("view").arg(recording).env("BROWSER", browser).env("TMPDIR", temporary);
+        command.env_remove("XDG_RUNTIME_DIR");
+        Page::started(command)
+    }
+
+    fn started(mut command: Command) -> Page {
         let mut child =
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut url = String::new();
@@ -60,6 +72,16 @@ impl Page {
         let head = String::from_utf8_lossy(&bytes[..end]).to_lowercase();
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap();
         Reply { status, head, body: bytes[end + 4..].to_vec() }
+    }
+
+    /// Sends exactly this, and takes what comes back until the connection ends.
+    pub fn exchange(&self, request: &str) -> String {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let _ = stream.write_all(request.as_bytes());
+        let mut bytes = Vec::new();
+        let _ = stream.read_to_end(&mut bytes);
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 
     /// The answer to a question that has one.

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use longpole_event::{Decoder, EventKind, MachineId, Record, Samples, SeriesNode};
-use longpole_recording::{Folder, LogName, Tables};
+use longpole_event::{Decoder, EventKind, MachineId, Record, SeriesKind, SeriesNode};
+use longpole_recording::{DefinitionTables, LogName, RecordingFolder};
 
 /// A series of a recording.
 #[derive(Clone, Debug)]
@@ -12,7 +12,7 @@ pub struct Series {
     pub unit: String,
     pub label: String,
     pub collector: String,
-    pub samples: Samples,
+    pub samples: SeriesKind,
     pub node: SeriesNode,
     /// Nanoseconds and values.
     pub values: Vec<(u64, f64)>,
@@ -27,9 +27,9 @@ impl Series {
 
 /// All series of the recording's first machine.
 pub fn series(recording: &Path) -> Vec<Series> {
-    let (folder, _) = Folder::open(recording).unwrap();
+    let (folder, _) = RecordingFolder::open(recording).unwrap();
     let mut reader = folder.open_log(MachineId(0), LogName::Series).unwrap().expect("a log of series");
-    let (mut tables, mut values) = (Tables::default(), Vec::new());
+    let (mut tables, mut values) = (DefinitionTables::default(), Vec::new());
     while let Some(chunk) = reader.next_chunk().unwrap() {
         for record in Decoder::new(chunk.bytes) {
             match record.unwrap() {

@@ -76,7 +76,7 @@ pub enum Collector {
 }
 
 impl Collector {
-    fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Collector::Bpf => "bpf",
             Collector::Perf => "perf",
@@ -87,7 +87,7 @@ impl Collector {
     }
 
     /// Whether this machine lets it.
-    fn permitted(self) -> Result<(), String> {
+    pub fn permitted(self) -> Result<(), String> {
         if !is_root() {
             return Err(format!("the collector {} needs root", self.name()));
         }
@@ -165,7 +165,7 @@ impl Session {
             Collector::Bpf | Collector::Perf | Collector::Process => {
                 let mut record = longpole();
                 record
-                    .args(["record", "--collector", collector.name(), "-o"])
+                    .args(["record", "--force", "--collector", collector.name(), "-o"])
                     .arg(&path)
                     .arg("--")
                     .args(command);
@@ -189,7 +189,7 @@ impl Session {
         perf.args(["sched:sched_switch,sched:sched_waking,cpu-clock", "-o"]);
         let run = self.run(perf.arg(&data).arg("--").args(command));
         assert!(data.is_file(), "perf made nothing: {}", run.stderr);
-        let imported = self.run(longpole().arg("import").arg(&data).arg("-o").arg(path));
+        let imported = self.run(longpole().args(["import", "--force"]).arg(&data).arg("-o").arg(path));
         assert!(imported.status.success(), "import failed: {}", imported.stderr);
         Ok(Run { stderr: run.stderr + &imported.stderr, ..run })
     }
@@ -207,6 +207,12 @@ impl Recording {
     pub fn at(path: &Path) -> Recording {
         let run = Run { status: ExitStatus::default(), stdout: String::new(), stderr: String::new() };
         Recording { path: path.to_owned(), run }
+    }
+
+    /// Seconds that threads were ready without a processor, all together, as a part of the run.
+    pub fn lacked_processors(&self) -> f64 {
+        let threads = self.report("threads", "thread");
+        threads.sum_of("ready_seconds") / threads.number("recording", "elapsed_seconds")
     }
 
     /// Whether more than one event in a hundred is lost, by its own evidence.

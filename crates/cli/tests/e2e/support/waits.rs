@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
 
-use longpole_trace::{Cause, Item, PathId, Paths, Program, State, Timelines, Trace, What};
+use longpole_trace::{Cause, Item, ItemKind, PathId, Paths, Program, State, Timelines, Trace};
 
 use super::answer::is;
 
@@ -108,15 +108,15 @@ fn follow(item: &Item, program: &Program, paths: &Paths, threads: &mut [Thread],
     };
     let thread = &mut threads[item.thread.index()];
     match item.what {
-        What::Observe(path) => thread.path = path,
-        What::Await(_) | What::Held(_) => {}
-        What::Depend { source, .. } => thread.source = Some(name(source)),
-        What::State(state) => {
+        ItemKind::Observe { path, .. } => thread.path = path,
+        ItemKind::Await(_) | ItemKind::Held(_) | ItemKind::Release(_) | ItemKind::Acquire(_) => {}
+        ItemKind::Depend { source, .. } => thread.source = Some(name(source)),
+        ItemKind::State(state) => {
             let now = item.time.nanoseconds();
             if let State::Blocked(cause) = thread.state {
                 let (thread_name, process) = name(item.thread);
                 let procedure =
-                    |place: longpole_trace::Place| paths.procedure_named_by(place.procedure).name.clone();
+                    |place: longpole_trace::CodePlace| paths.procedure_named_by(place.procedure).name.clone();
                 waits.all.push(Wait {
                     thread: thread_name,
                     process,

@@ -1,12 +1,13 @@
 //! Causes of waits: the steps of one side, the largest first.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
-use longpole_metrics::{Category, Deed, GroupId, Node, Split, Step, StepId, Waits};
-use longpole_trace::Place;
+use longpole_metrics::{Category, GroupId, Node, Split, StepAction, StepId, WaitStep, Waits};
+use longpole_trace::CodePlace;
 
 use super::super::identity;
-use crate::input::Source;
+use super::sources::Shares;
+use crate::input::ReportTables;
 use crate::quantity::{percent, percent_text};
 use crate::report::Row;
 
@@ -17,19 +18,21 @@ const LEAST_TOLD: f64 = 4.95;
 
 /// The two sides of an explanation.
 #[derive(Debug)]
-pub(super) struct Causes {
+pub(super) struct WaitCauses {
     /// The largest first.
-    pub positive: Vec<Cause>,
-    pub negative: Vec<Cause>,
+    pub positive: Vec<ExplainedStep>,
+    pub negative: Vec<ExplainedStep>,
 }
 
 /// A step with its part of the waiting; `None` for many small ones.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cause {
+pub(super) struct ExplainedStep {
     pub step: Option<StepId>,
     /// Nanoseconds.
     pub time: f64,
     pub percent: f64,
+    /// Waits in which it occurs; 0 where that is not told.
+    pub count: u64,
 }
 
 /// The class that has the largest part.
@@ -43,35 +46,35 @@ pub(super) fn class_name(split: &Split) -> Option<&'static str> {
     most.filter(|&(amount, _)| amount > 0.0 && amount >= split.unexplained).map(|(_, name)| name)
 }
 
-impl Causes {
-    pub(super) fn of(
-        shares: &BTreeMap<StepId, (f64, f64)>,
-        time: u64,
-        input: &Source<'_>,
-        waits: &Waits,
-    ) -> Causes {
+impl WaitCauses {
+    pub(super) fn of(shares: &Shares, time: u64, input: &ReportTables<'_>, waits: &Waits) -> WaitCauses {
         // Threads of several groups may be called the same, such as the processes of a server.
-        let mut alike: HashMap<(Deed, String), StepId> = HashMap::new();
-        let mut sums: BTreeMap<StepId, (f64, f64)> = BTreeMap::new();
+        let mut alike: HashMap<(StepAction, String), StepId> = HashMap::new();
+        let mut sums = Shares::new();
         for (&id, share) in shares {
-            let Step { group, deed } = waits.steps.step(id);
+            let WaitStep { group, deed } = waits.steps.step(id);
             let by = group.map_or(String::new(), |group| threads(input, waits, group));
             let sum = sums.entry(*alike.entry((deed, by)).or_insert(id)).or_default();
-            *sum = (sum.0 + share.0, sum.1 + share.1);
+            // Groups that are called the same mostly stand in the same wait once.
+            *sum = (sum.0 + share.0, sum.1 + share.1, sum.2 + share.2);
         }
-        Causes { positive: side(&sums, time, |share| share.0), negative: side(&sums, time, |share| share.1) }
+        WaitCauses {
+            positive: side(&sums, time, |share| share.0),
+            negative: side(&sums, time, |share| share.1),
+        }
     }
 
     /// As rows within a row, the largest `most` of each side apart.
-    pub(super) fn rows(&self, input: &Source<'_>, waits: &Waits, most: usize) -> Vec<Row> {
-        let side = |causes: &[Cause], side: &'static str| -> Vec<Row> {
+    pub(super) fn rows(&self, input: &ReportTables<'_>, waits: &Waits, most: usize) -> Vec<Row> {
+        let side = |causes: &[ExplainedStep], side: &'static str| -> Vec<Row> {
             let most = most.min(causes.len());
             let rest = &causes[most..];
-            let sum = |of: fn(&Cause) -> f64| rest.iter().map(of).sum();
-            let rest = (!rest.is_empty()).then(|| Cause {
+            let sum = |of: fn(&ExplainedStep) -> f64| rest.iter().map(of).sum();
+            let rest = (!rest.is_empty()).then(|| ExplainedStep {
                 step: None,
                 time: sum(|cause| cause.time),
                 percent: sum(|cause| cause.percent),
+                count: 0,
             });
             let told = causes[..most].iter().chain(&rest);
             told.map(|cause| row(input, waits, cause).text("side", side)).collect()
@@ -82,10 +85,10 @@ impl Causes {
     }
 
     /// The largest of the positive side in words, at most so many.
-    pub(super) fn texts(&self, input: &Source<'_>, waits: &Waits, most: usize) -> Vec<String> {
+    pub(super) fn texts(&self, input: &ReportTables<'_>, waits: &Waits, most: usize) -> Vec<String> {
         let told = self.positive.iter().filter(|cause| cause.step.is_some());
         let told = told.take_while(|cause| cause.percent >= LEAST_TOLD).take(most);
-        let text = |cause: &Cause| {
+        let text = |cause: &ExplainedStep| {
             let (did, by) = words(input, waits, cause, false);
             let by = if by.is_empty() { by } else { format!(" in {by}") };
             format!("{} {did}{by}", percent_text(cause.percent))
@@ -93,29 +96,42 @@ impl Causes {
         let texts: Vec<String> = told.map(text).collect();
         if texts.is_empty() { vec!["many small causes".to_owned()] } else { texts }
     }
+    /// The largest of the positive side as cells and words, at most so many.
+    pub(super) fn counted(&self, input: &ReportTables<'_>, waits: &Waits, most: usize) -> Vec<(Row, String)> {
+        let told = self.positive.iter().filter(|cause| cause.step.is_some()).take(most);
+        let line = |cause: &ExplainedStep| {
+            let (did, by) = words(input, waits, cause, true);
+            let by = if by.is_empty() { by } else { format!(" in {by}") };
+            let row = Row::default().fraction("seconds", cause.time).percent("percent", cause.percent);
+            (row.count("count", cause.count), format!("{did}{by}"))
+        };
+        told.map(line).collect()
+    }
 }
 
-fn side(shares: &BTreeMap<StepId, (f64, f64)>, time: u64, of: fn(&(f64, f64)) -> f64) -> Vec<Cause> {
-    let cause = |(step, share): (&StepId, &(f64, f64))| Cause {
+fn side(shares: &Shares, time: u64, of: fn(&(f64, f64, u64)) -> f64) -> Vec<ExplainedStep> {
+    let cause = |(step, share): (&StepId, &(f64, f64, u64))| ExplainedStep {
         step: Some(*step),
         time: of(share),
         percent: percent(of(share), time as f64),
+        count: share.2,
     };
-    let mut causes: Vec<Cause> = shares.iter().map(cause).filter(|cause| cause.time > 0.0).collect();
+    let mut causes: Vec<ExplainedStep> = shares.iter().map(cause).filter(|cause| cause.time > 0.0).collect();
     causes.sort_by(|one, other| other.time.total_cmp(&one.time).then(one.step.cmp(&other.step)));
     let large = causes.iter().take_while(|cause| cause.percent >= LEAST_PERCENT).count();
     let small = causes.split_off(large);
     let rest: f64 = small.iter().map(|cause| cause.time).sum();
     if rest > 0.0 {
-        causes.push(Cause { step: None, time: rest, percent: percent(rest, time as f64) });
+        causes.push(ExplainedStep { step: None, time: rest, percent: percent(rest, time as f64), count: 0 });
     }
     causes
 }
 
-fn row(input: &Source<'_>, waits: &Waits, cause: &Cause) -> Row {
+fn row(input: &ReportTables<'_>, waits: &Waits, cause: &ExplainedStep) -> Row {
     let row = Row::default().fraction("seconds", cause.time).percent("percent", cause.percent);
     let Some(step) = cause.step else { return row.text("what", "other steps") };
-    let Step { group, deed } = waits.steps.step(step);
+    let row = row.count("count", cause.count);
+    let WaitStep { group, deed } = waits.steps.step(step);
     let mut row = row.text("what", what(deed.category));
     if let Some(place) = deed.scope {
         let (named, _) = identity(input, Node::Procedure(place.procedure));
@@ -128,7 +144,7 @@ fn row(input: &Source<'_>, waits: &Waits, cause: &Cause) -> Row {
     row.text("by_threads", group.map_or(String::new(), |group| threads(input, waits, group)))
 }
 
-fn line(waits: &Waits, place: Place) -> u32 {
+fn line(waits: &Waits, place: CodePlace) -> u32 {
     if place.line > 0 {
         return place.line;
     }
@@ -150,9 +166,14 @@ fn what(category: Category) -> &'static str {
 }
 
 /// A cause in words, and whose it is: what was done, with its line if wanted.
-pub(super) fn words(input: &Source<'_>, waits: &Waits, cause: &Cause, with_line: bool) -> (String, String) {
+pub(super) fn words(
+    input: &ReportTables<'_>,
+    waits: &Waits,
+    cause: &ExplainedStep,
+    with_line: bool,
+) -> (String, String) {
     let Some(step) = cause.step else { return ("other steps".to_owned(), String::new()) };
-    let Step { group, deed } = waits.steps.step(step);
+    let WaitStep { group, deed } = waits.steps.step(step);
     let place = match deed.scope {
         Some(place) if with_line => identity(input, Node::Line(place.procedure, line(waits, place))).1,
         Some(place) => identity(input, Node::Procedure(place.procedure)).1,
@@ -173,7 +194,7 @@ pub(super) fn words(input: &Source<'_>, waits: &Waits, cause: &Cause, with_line:
 }
 
 /// What the threads of a group are called: their name, or what they start with.
-pub(super) fn threads(input: &Source<'_>, waits: &Waits, group: GroupId) -> String {
+pub(super) fn threads(input: &ReportTables<'_>, waits: &Waits, group: GroupId) -> String {
     let group = waits.steps.group(group);
     let names: Vec<&str> =
         group.threads.iter().map(|thread| input.program.threads[thread.index()].name.as_str()).collect();

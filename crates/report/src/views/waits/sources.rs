@@ -2,33 +2,42 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use longpole_metrics::{By, Deed, Node, Share, Split, StepId, Unwanted, WaitClass, WaitKind, Waits};
+use longpole_metrics::{
+    By, Node, Split, StepAction, StepId, StepShare, Unwanted, WaitClass, WaitClassKind, Waits,
+};
 use longpole_trace::{ObjectId, PlaceId, ProcedureId};
 
 use super::super::identity;
-use crate::input::Source;
+use crate::input::ReportTables;
 use crate::report::Row;
+
+/// Amounts on the positive and the negative side by step, nanoseconds, and the waits in which the step occurs.
+pub(super) type Shares = BTreeMap<StepId, (f64, f64, u64)>;
 
 /// A source of waiting.
 #[derive(Debug)]
 pub(super) struct WaitSource<'a> {
-    key: Key,
+    key: WaitSourceKey,
     /// The line of the place at which most was waited.
     line: u32,
     pub unwanted: Option<Unwanted>,
-    pub kind: WaitKind,
+    pub kind: WaitClassKind,
     pub count: u64,
     pub time: u64,
     pub split: Split,
-    pub direct: BTreeMap<StepId, (f64, f64)>,
-    pub roots: BTreeMap<StepId, (f64, f64)>,
+    pub direct: Shares,
+    pub roots: Shares,
+    /// Waits of which the comparison of paths was given up, and their time.
+    pub given_up: (u64, u64),
+    /// The difference of the paths of these.
+    pub difference: Shares,
     /// Its classes, the one with most time first.
     pub classes: Vec<&'a WaitClass>,
 }
 
 /// What tells sources apart; what does not apply is absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
+struct WaitSourceKey {
     node: Option<Node>,
     procedure: Option<ProcedureId>,
     line: Option<u32>,
@@ -37,25 +46,26 @@ struct Key {
     kind: usize,
 }
 
-fn kind_number(kind: WaitKind) -> usize {
+fn kind_number(kind: WaitClassKind) -> usize {
     match kind {
-        WaitKind::Blocked(cause) => cause.index() + 1,
-        WaitKind::Spinning => usize::MAX,
+        WaitClassKind::Blocked(cause) => cause.index() + 1,
+        WaitClassKind::Spinning => usize::MAX,
+        WaitClassKind::EndedEarly => usize::MAX - 1,
     }
 }
 
-fn key(input: &Source<'_>, class: &WaitClass, by: By) -> Key {
+fn key(input: &ReportTables<'_>, class: &WaitClass, by: By) -> WaitSourceKey {
     let place = class.source.place.map(|PlaceId(id)| input.paths.all_places()[id as usize]);
-    let nothing = Key { node: None, procedure: None, line: None, object: None, kind: 0 };
+    let nothing = WaitSourceKey { node: None, procedure: None, line: None, object: None, kind: 0 };
     let node = class.source.thread.map(|thread| match by {
         By::Process => Node::Process(input.program.threads[thread.index()].process),
         By::Machine => Node::Machine(input.program.machine_of(thread)),
         _ => Node::Thread(thread),
     });
     match by {
-        By::Thread | By::Process | By::Machine => Key { node, ..nothing },
-        By::Object => Key { object: class.source.object, kind: kind_number(class.kind), ..nothing },
-        By::Procedure | By::Line => Key {
+        By::Thread | By::Process | By::Machine => WaitSourceKey { node, ..nothing },
+        By::Object => WaitSourceKey { object: class.source.object, kind: kind_number(class.kind), ..nothing },
+        By::Procedure | By::Line => WaitSourceKey {
             procedure: place.map(|place| place.procedure),
             line: place.filter(|_| by == By::Line).map(|place| place.line),
             object: class.source.object,
@@ -66,9 +76,9 @@ fn key(input: &Source<'_>, class: &WaitClass, by: By) -> Key {
 }
 
 /// All sources: the wanted ones first, the one with most waiting first.
-pub(super) fn sources<'a>(input: &Source<'_>, waits: &'a Waits, by: By) -> Vec<WaitSource<'a>> {
-    let mut sources: BTreeMap<(Option<Unwanted>, Key), WaitSource<'a>> = BTreeMap::new();
-    let mut lines: BTreeMap<(Option<Unwanted>, Key), BTreeMap<u32, u64>> = BTreeMap::new();
+pub(super) fn sources<'a>(input: &ReportTables<'_>, waits: &'a Waits, by: By) -> Vec<WaitSource<'a>> {
+    let mut sources: BTreeMap<(Option<Unwanted>, WaitSourceKey), WaitSource<'a>> = BTreeMap::new();
+    let mut lines: BTreeMap<(Option<Unwanted>, WaitSourceKey), BTreeMap<u32, u64>> = BTreeMap::new();
     for class in &waits.classes {
         let key = key(input, class, by);
         let source = sources.entry((class.unwanted, key)).or_insert_with(|| WaitSource {
@@ -81,6 +91,8 @@ pub(super) fn sources<'a>(input: &Source<'_>, waits: &'a Waits, by: By) -> Vec<W
             split: Split::default(),
             direct: BTreeMap::new(),
             roots: BTreeMap::new(),
+            given_up: (0, 0),
+            difference: BTreeMap::new(),
             classes: Vec::new(),
         });
         source.add(class);
@@ -97,6 +109,7 @@ pub(super) fn sources<'a>(input: &Source<'_>, waits: &'a Waits, by: By) -> Vec<W
         source.classes.sort_by_key(|class| std::cmp::Reverse(class.time));
         take_common(&mut source.direct, waits);
         take_common(&mut source.roots, waits);
+        take_common(&mut source.difference, waits);
         all.push(source);
     }
     all.retain(|source| source.time > 0);
@@ -111,11 +124,15 @@ impl<'a> WaitSource<'a> {
         self.split.add(&class.split);
         add_shares(&mut self.direct, &class.direct);
         add_shares(&mut self.roots, &class.roots);
+        if !class.difference.is_empty() {
+            self.given_up = (self.given_up.0 + class.count, self.given_up.1 + class.time);
+            add_shares(&mut self.difference, &class.difference);
+        }
         self.classes.push(class);
     }
 
     /// The cells that say what the source is.
-    pub(super) fn identity(&self, input: &Source<'_>) -> Row {
+    pub(super) fn identity(&self, input: &ReportTables<'_>) -> Row {
         if let Some(node) = self.key.node {
             return identity(input, node).0;
         }
@@ -133,16 +150,17 @@ impl<'a> WaitSource<'a> {
         }
     }
 
-    fn kind_name(&self, input: &Source<'_>) -> &'static str {
+    fn kind_name(&self, input: &ReportTables<'_>) -> &'static str {
         match (self.key.object, self.kind) {
             (Some(object), _) => input.objects.get(object).kind.name(),
-            (None, WaitKind::Blocked(cause)) => cause.name(),
-            (None, WaitKind::Spinning) => "spinning",
+            (None, WaitClassKind::Blocked(cause)) => cause.name(),
+            (None, WaitClassKind::Spinning) => "spinning",
+            (None, WaitClassKind::EndedEarly) => "ended early",
         }
     }
 
     /// What is waited for, for people.
-    pub(super) fn object(&self, input: &Source<'_>) -> String {
+    pub(super) fn object(&self, input: &ReportTables<'_>) -> String {
         match self.key.object {
             Some(object) => {
                 let object = input.objects.get(object);
@@ -155,7 +173,7 @@ impl<'a> WaitSource<'a> {
     }
 
     /// Where the wait is suffered, for people.
-    pub(super) fn place(&self, input: &Source<'_>) -> String {
+    pub(super) fn place(&self, input: &ReportTables<'_>) -> String {
         match (self.key.node, self.key.procedure) {
             (Some(node), _) => identity(input, node).1,
             (None, Some(procedure)) => identity(input, Node::Line(procedure, self.line)).1,
@@ -164,7 +182,7 @@ impl<'a> WaitSource<'a> {
     }
 
     /// What the source is, for people.
-    pub(super) fn name(&self, input: &Source<'_>) -> String {
+    pub(super) fn name(&self, input: &ReportTables<'_>) -> String {
         match (self.key.node, self.key.procedure) {
             (Some(_), _) => self.place(input),
             (None, None) if self.key.object.is_some() => self.object(input),
@@ -175,9 +193,9 @@ impl<'a> WaitSource<'a> {
 
 /// Over many waits, what one of them has on its positive side another may have on its negative one: what both sides did
 /// over all of them is taken from both.
-fn take_common(shares: &mut BTreeMap<StepId, (f64, f64)>, waits: &Waits) {
-    let mut sides: HashMap<Deed, (f64, f64)> = HashMap::new();
-    for (&step, &(positive, negative)) in shares.iter() {
+fn take_common(shares: &mut Shares, waits: &Waits) {
+    let mut sides: HashMap<StepAction, (f64, f64)> = HashMap::new();
+    for (&step, &(positive, negative, _)) in shares.iter() {
         let side = sides.entry(waits.steps.step(step).deed).or_default();
         *side = (side.0 + positive, side.1 + negative);
     }
@@ -186,14 +204,14 @@ fn take_common(shares: &mut BTreeMap<StepId, (f64, f64)>, waits: &Waits) {
         let common = positive.min(negative);
         let part =
             |amount: f64, whole: f64| if whole > 0.0 { amount * (whole - common) / whole } else { 0.0 };
-        *share = (part(share.0, positive), part(share.1, negative));
+        *share = (part(share.0, positive), part(share.1, negative), share.2);
     }
     shares.retain(|_, share| share.0 + share.1 > 0.0);
 }
 
-fn add_shares(sums: &mut BTreeMap<StepId, (f64, f64)>, shares: &[Share]) {
+pub(super) fn add_shares(sums: &mut Shares, shares: &[StepShare]) {
     for share in shares {
         let sum = sums.entry(share.step).or_default();
-        *sum = (sum.0 + share.positive, sum.1 + share.negative);
+        *sum = (sum.0 + share.positive, sum.1 + share.negative, sum.2 + share.count);
     }
 }

@@ -1,0 +1,107 @@
+//! The time of the processors is divided without rest, and what threads leave idle that end early is load imbalance.
+
+use serde_json::{Map, Value};
+
+use crate::support::{Answer, Collector, Session, or_skip};
+
+/// Times are written with nine digits; so many of them may be off in a sum.
+const ROUNDING: f64 = 1e-6;
+
+fn number(row: &Map<String, Value>, key: &str) -> f64 {
+    row.get(key).and_then(Value::as_f64).unwrap_or_default()
+}
+
+/// Time of all processors, or of one, that went to this.
+fn seconds(answer: &Answer, processor: Option<u64>, is_it: impl Fn(&str, &str) -> bool) -> f64 {
+    let of_processor = |row: &&Map<String, Value>| row.get("processor").and_then(Value::as_u64) == processor;
+    let text = |row: &Map<String, Value>, key: &str| {
+        row.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    let rows = answer.rows().filter(of_processor);
+    rows.filter(|row| is_it(&text(row, "activity"), &text(row, "cause")))
+        .map(|row| number(row, "seconds"))
+        .sum()
+}
+
+#[test]
+fn processors_times_elapsed_are_divided_without_rest() {
+    let session = Session::start();
+    let program = or_skip!(session.build("fork_join_imbalance.c", &[]));
+    let recording = or_skip!(session.record(Collector::Bpf, &[&program]));
+    let answer = recording.report("processors", "procedure");
+    let elapsed = answer.number("recording", "elapsed_seconds");
+    let cpus: Vec<u64> = answer.rows().filter_map(|row| row.get("processor")?.as_u64()).collect();
+    let count = cpus.iter().max().map_or(0, |most| most + 1);
+    for processor in 0..count {
+        let whole = seconds(&answer, Some(processor), |_, _| true);
+        assert!((whole - elapsed).abs() < ROUNDING, "CPU {processor} has {whole} of {elapsed} s");
+    }
+    let whole = seconds(&answer, None, |_, _| true);
+    assert!((whole - elapsed * count as f64).abs() < ROUNDING * count as f64, "{whole} s in all");
+    // What the program did on them is its CPU time: 290 ms of `work`, and what the kernel did for it.
+    let own = seconds(&answer, None, |activity, _| ["useful", "kernel", "spinning"].contains(&activity));
+    let profile = recording.report("profile", "thread");
+    let cpu = profile.sum_of("seconds");
+    assert!((own - cpu).abs() < 0.001, "{own} s on processors, {cpu} s of CPU time");
+    assert!((0.29..0.36).contains(&own), "{own} s of work");
+}
+
+#[test]
+fn a_program_that_waits_leaves_its_processors_to_what_it_waits_for() {
+    let session = Session::start();
+    let program = or_skip!(session.build("sleep_and_io.c", &[]));
+    // Without the kernel's accounts other programs' time is not known: what is free is divided by causes alone.
+    let path = session.path().join("alone.longpole");
+    let mut record = crate::support::longpole();
+    record.args(["record", "--force", "--collect", "none", "-o"]).arg(&path).arg("--").arg(&program);
+    let run = session.run(&mut record);
+    assert!(run.status.success(), "{}", run.stderr);
+    let recording = crate::support::Recording::at(&path);
+    let answer = recording.report("processors", "procedure");
+    let elapsed = answer.number("recording", "elapsed_seconds");
+    // One thread: while it sleeps, all processors are idle for that.
+    let threads = recording.report("states", "thread");
+    let count =
+        answer.rows().filter_map(|row| row.get("processor")?.as_u64()).max().map_or(0, |most| most + 1);
+    let slept = threads.sum("cause", "sleep", "seconds");
+    let idle = seconds(&answer, None, |activity, cause| activity == "idle" && cause == "sleeping");
+    assert!(slept > 0.1 * elapsed, "it sleeps {slept} of {elapsed} s");
+    let whole = slept * count as f64;
+    assert!(
+        (idle - whole).abs() < 0.02 * whole + 0.002,
+        "{idle} s idle for its sleep of {slept} s on {count} CPUs"
+    );
+}
+
+#[test]
+fn threads_of_a_fork_that_end_early_are_load_imbalance() {
+    let session = Session::start();
+    let program = or_skip!(session.build("fork_join_imbalance.c", &[]));
+    let recording = or_skip!(session.record(Collector::Bpf, &[&program]));
+    for by in ["procedure", "line", "thread"] {
+        let waits = recording.report("waits", by);
+        let is_early = |row: &&Map<String, Value>| {
+            row.get("kind").is_some_and(|kind| kind == "ended early") || by == "thread"
+        };
+        let rows: Vec<_> = waits
+            .rows()
+            .filter(|row| row.get("wanted").is_some_and(|wanted| wanted == true))
+            .filter(is_early)
+            .collect();
+        assert!(!rows.is_empty(), "by {by}: {}", waits.value);
+        if by != "thread" {
+            // Three of the first fork; three of the second, which end nearly together. Who is slow to end is in neither.
+            assert!((4.0..=6.0).contains(&number(rows[0], "count")), "{:?}", rows[0]);
+            assert_eq!(rows[0]["procedure"], "fork_and_join", "{:?}", rows[0]);
+        }
+        let causes = rows[0]["causes"].as_array().unwrap();
+        let work = causes.iter().filter(|cause| cause["side"] == "positive" && cause["procedure"] == "work");
+        let split = |name: &str| number(rows[0], name);
+        // On a busy machine the long one mostly waits for a processor, and the rest may go unmentioned.
+        let ready = causes.iter().filter(|cause| cause["what"] == "ready");
+        let is_crowded = ready.filter_map(|cause| cause["percent"].as_f64()).sum::<f64>() > 80.0;
+        assert!(is_crowded || work.count() > 0, "by {by}: {:?}", rows[0]);
+        assert!(is_crowded || split("load_imbalance_percent") > 2.0, "by {by}: {:?}", rows[0]);
+        assert!(split("insufficient_parallelism_percent") < 10.0, "by {by}: {:?}", rows[0]);
+    }
+}

@@ -1,0 +1,91 @@
+//! Replay of real programs: what becomes of them when locks go to whoever comes first.
+
+use std::path::Path;
+
+use crate::support::{Answer, Collector, Recording, Session, longpole, or_skip};
+
+/// How often a program is recorded until other programs leave it alone enough to be reproduced.
+const ATTEMPTS: usize = 6;
+
+/// The replay of a recording with this changed; `None` where it is refused.
+fn replay(recording: &Path, change: &str) -> Option<Answer> {
+    let output = longpole()
+        .args(["what-if", "--replay", "--format", "json", "--set", change])
+        .arg(recording)
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    if output.status.success() {
+        return Some(Answer::new("replay", &String::from_utf8(output.stdout).unwrap()));
+    }
+    // Nothing else may go wrong, and a refusal says by how much.
+    assert!(told.contains("failed to replay the run: unchanged") && told.contains('%'), "{told}");
+    None
+}
+
+/// Low, middle and high end of what the change gains, per cent.
+fn gain(answer: &Answer) -> [f64; 3] {
+    let row = answer.rows().find(|row| row["section"] == "change").unwrap();
+    ["gain_low_percent", "elapsed_gain_percent", "gain_high_percent"].map(|key| row[key].as_f64().unwrap())
+}
+
+/// Whether all locks go to whoever comes first: none had to keep its recorded order.
+fn is_arbitrated(answer: &Answer) -> bool {
+    answer.rows().filter(|row| row["section"] == "lock").all(|row| row["replayed_order"] == "first to come")
+}
+
+/// A recording of the program that is reproduced with locks that go to whoever comes first.
+fn reproduced(session: &Session, source: &str) -> Result<Option<Recording>, String> {
+    Collector::Bpf.permitted()?;
+    let program = session.build(source, &[])?;
+    let path = session.path().join("replayed.longpole");
+    for _ in 0..ATTEMPTS {
+        let mut record = longpole();
+        record.args(["record", "--quiet", "--force", "--collector", "bpf", "--locks"]);
+        // Procedures that take turns on one thread are told apart by samples alone: as many as make their error small.
+        record.args(["--frequency", "4999", "-o"]).arg(&path);
+        let run = session.run(record.arg("--").arg(&program));
+        assert!(run.status.success(), "{}", run.stderr);
+        if replay(&path, "self:main=1").is_some_and(|answer| is_arbitrated(&answer)) {
+            return Ok(Some(Recording::at(&path)));
+        }
+    }
+    Ok(None)
+}
+
+#[test]
+fn a_thread_that_comes_back_at_once_keeps_the_lock() {
+    let session = Session::start();
+    let Some(recording) = or_skip!(reproduced(&session, "busy_lock.c")) else {
+        println!("skipped: other programs took too much of each run");
+        return;
+    };
+    let of = |change: &str| gain(&replay(&recording.path, change).unwrap());
+    // 240 of 380 ms without A. On a busy machine what others took is a part of the run, too.
+    let [low, _, high] = of("self:A=0");
+    assert!(low > 25.0 && high < 45.0, "A: {low} to {high} %");
+    // In the recorded order U is nearly nothing; executed anew without it, the program takes 440 ms instead of 380.
+    let [_, middle, _] = of("self:U=0");
+    assert!(middle < -4.0, "U: {middle} %");
+    let order = replay(&recording.path, "object:lock=0").unwrap();
+    let lock = order.rows().find(|row| row["section"] == "lock").unwrap();
+    assert_eq!(lock["replayed_order"], "first to come");
+}
+
+#[test]
+fn a_crowded_program_is_limited_by_processors_and_then_by_its_lock() {
+    let session = Session::start();
+    let Some(recording) = or_skip!(reproduced(&session, "crowded_lock.c")) else {
+        println!("skipped: other programs took too much of each run");
+        return;
+    };
+    let of = |change: &str| gain(&replay(&recording.path, change).unwrap());
+    // Of each 6 ms prepare is 2, look_up 1, digest 3; the lock costs nothing, as the processors have other work.
+    let parts = [("self:prepare=0", 100.0 / 3.0), ("self:look_up=0", 100.0 / 6.0), ("self:digest=0", 50.0)];
+    for (change, truth) in parts {
+        let [_, middle, _] = of(change);
+        assert!((middle - truth).abs() < 8.0, "{change}: {middle} %, not {truth}");
+    }
+    let [_, middle, _] = of("object:table_lock=0");
+    assert!(middle.abs() < 6.0, "table_lock: {middle} %");
+}

@@ -1,0 +1,69 @@
+//! What synchronising itself costs is what the program without it saves.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::{Collector, Recording, Session, longpole, or_skip};
+
+/// CPU time of a run of `counted_lock`, seconds, by its own word; the least of three.
+fn cpu_seconds(program: &Path) -> f64 {
+    let run = |_| {
+        let output = Command::new(program).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.split_whitespace().next().unwrap().parse::<f64>().unwrap()
+    };
+    (0..3).map(run).fold(f64::INFINITY, f64::min)
+}
+
+#[test]
+fn calls_of_a_lock_cost_what_the_program_without_them_saves() {
+    let session = Session::start();
+    let without = session.path().join("without");
+    let flags = ["-DWITHOUT_LOCK", "-o", without.to_str().unwrap()];
+    or_skip!(session.build("counted_lock.c", &flags));
+    let with = or_skip!(session.build("counted_lock.c", &[]));
+    let truth = 1.0 - cpu_seconds(&without) / cpu_seconds(&with);
+    let recording = or_skip!(session.record(Collector::Bpf, &[&with]));
+
+    let objects = recording.report("objects", "object");
+    let rows = objects.rows().filter(|row| row["kind"] == "mutex");
+    let calls: f64 = rows.filter_map(|row| row.get("call_cpu_seconds")?.as_f64()).sum();
+    let share = calls / objects.number("recording", "cpu_seconds");
+    // Processors charge a part of what an atomic instruction takes to the instructions behind it, in the caller.
+    let told = format!("the calls are {share:.2} of the CPU time, without them {truth:.2} less");
+    assert!(share > truth / 2.0 && share < truth + 0.1, "{told}");
+
+    let summary = recording.report("summary", "procedure");
+    let advice = |row: &&serde_json::Map<String, serde_json::Value>| {
+        row.get("remedy").is_some_and(|remedy| remedy == "synchronise less often")
+    };
+    let entry = summary.rows().find(advice).unwrap_or_else(|| panic!("{:#}", summary.value["rows"]));
+    assert!(entry["gain_high_seconds"].as_f64() > Some(0.0), "{entry:#?}");
+}
+
+/// Records a program that tells of its calls, and asks who calls `nap` in it.
+#[test]
+fn calls_are_counted_where_threads_tell_of_them() {
+    let session = Session::start();
+    let program = or_skip!(session.build("call_counts.c", &["-finstrument-functions"]));
+    let path = session.path().join("x.longpole");
+    let mut record = longpole();
+    let options = ["record", "--force", "--calls", "-o"];
+    let run = session.run(record.args(options).arg(&path).arg("--").arg(&program));
+    assert!(run.status.success(), "{}", run.stderr);
+    let report = Recording::at(&path).report_with("callers", "procedure", &["--of", "shared"]);
+    let calls = |relation: &str, name: &str| {
+        let is_it = |row: &&serde_json::Map<String, serde_json::Value>| {
+            row["relation"] == relation && row["procedure"] == name
+        };
+        let row = report.rows().find(is_it).unwrap_or_else(|| panic!("{name}: {:#}", report.value["rows"]));
+        row.get("calls").and_then(serde_json::Value::as_u64)
+    };
+    assert_eq!(calls("caller", "often"), Some(30));
+    assert_eq!(calls("caller", "seldom"), Some(5));
+    assert_eq!(calls("callee", "leaf"), Some(70));
+    assert_eq!(calls("self", "shared"), Some(35));
+    // The work of `leaf` is 30 : 5 for its callers' callers.
+    let share = |name: &str| report.sum("procedure", name, "percent");
+    assert!((share("often") - 100.0 * 30.0 / 35.0).abs() < 10.0, "{:#}", report.value["rows"]);
+}

@@ -1,0 +1,190 @@
+//! Fair charges for sweeps that follow threads through time (metrics.md §1, §5): how the work of each piece is divided, so that all
+//! pieces together are divided as the tables have it.
+//!
+//! Tables divide the time of a stratum by its samples, wherever they are. A longest path has to know which piece of work is
+//! shorter without a procedure. In each *group* (the pieces between two sites, by critical paths) it is so:
+//! 1. Samples claim the time next to them ([`crate::pieces`]). A path whose samples claim more than the table gives it has its
+//!    claims cut by one factor.
+//! 2. What nobody claims is divided alike in all pieces of the group: by what the table gives each path beyond its claims.
+//!
+//! ```text
+//!   group: 100 ms, table A 60, B 40      claims A 30, B 15      unclaimed 55: A 30/55, B 25/55
+//! ```
+//! Both together are the table's division, whatever the samples claim, and no piece has more than its length.
+//!
+//! Long pieces are told by their own samples, so that a thread that does other work than its neighbours, or the run's beginning,
+//! stays different. Short pieces, of which most have no sample, are all divided by the same shares. To give each of them one path, drawn
+//! in proportion, would be as true in the mean; but it adds noise, tables then disagree by chance, and pieces of several
+//! procedures would seem to differ more than they do. The price of equal shares: where each piece is all of one procedure, and few of
+//! them lie between two synchronisations, the threads seem more alike than they are, and gains come out too large.
+//!
+//! Memory: a number per (group, pool), (group, sampled path), (pool, sampled path).
+
+use longpole_trace::{PathId, stored};
+use rustc_hash::FxHashMap;
+
+use crate::on_path::Membership;
+use crate::pieces::{NOWHERE, StratumCell, WorkPieceOfThread};
+use crate::strata::Collected;
+
+/// Number of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct ChargeGroupId(pub u32);
+
+/// How the work of a run is divided.
+#[derive(Clone, Debug, Default)]
+pub struct Charging {
+    groups: FxHashMap<(StratumCell, Membership), ChargeGroupId>,
+    of_group: Vec<ChargeGroup>,
+    /// Shares of the time of each pool, by path.
+    pub(crate) pools: Vec<Vec<(PathId, f64)>>,
+    /// What is left of the claims of these samples; of all others all.
+    kept: FxHashMap<(ChargeGroupId, PathId), f64>,
+    /// Gap of samples of which it is not recorded, nanoseconds.
+    interval: u64,
+}
+
+/// How unclaimed time of a group is divided.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ChargeGroup {
+    /// Pools with their parts of it.
+    pub pools: Vec<(u32, f64)>,
+    /// What paths have claimed already, as a part of all unclaimed time.
+    pub claimed: Vec<(PathId, f64)>,
+}
+
+/// Part of a piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum ChargePart {
+    /// Time at a path.
+    At(PathId),
+    /// Time that is divided as a group's unclaimed time is.
+    Of(ChargeGroupId),
+}
+
+stored!(ids: ChargeGroupId);
+stored! {
+    Charging { groups, of_group, pools, kept, interval }
+    ChargeGroup { pools, claimed }
+}
+
+impl Charging {
+    /// Whether all that it names is there.
+    pub(crate) fn is_sound(&self) -> bool {
+        let has_group = |group: ChargeGroupId| (group.0 as usize) < self.of_group.len();
+        let has_pools =
+            |group: &ChargeGroup| group.pools.iter().all(|&(pool, _)| (pool as usize) < self.pools.len());
+        self.groups.values().copied().all(has_group)
+            && self.kept.keys().all(|&(group, _)| has_group(group))
+            && self.of_group.iter().all(has_pools)
+    }
+
+    /// Of strata that are divided by these pools; `of` is the pool of each stratum.
+    pub(crate) fn new(collected: &Collected, pools: Vec<Vec<(PathId, f64)>>, of: &[usize]) -> Charging {
+        let interval = collected.interval;
+        let mut charging = Charging { pools, interval, ..Charging::default() };
+        let mut wholes: Vec<f64> = Vec::new();
+        for (stratum, &pool) in collected.strata.iter().zip(of) {
+            let next = ChargeGroupId(charging.of_group.len() as u32);
+            let group = *charging.groups.entry((stratum.cell, stratum.on)).or_insert(next);
+            if group == next {
+                charging.of_group.push(ChargeGroup::default());
+                wholes.push(0.0);
+            }
+            let (pools, time) = (&mut charging.of_group[group.0 as usize].pools, stratum.time as f64);
+            wholes[group.0 as usize] += time;
+            match pools.iter_mut().find(|(known, _)| *known == pool as u32) {
+                Some((_, sum)) => *sum += time,
+                None => pools.push((pool as u32, time)),
+            }
+        }
+        for claims in collected.claims.chunk_by(|one, other| one.0 == other.0) {
+            if let Some(&group) = charging.groups.get(&claims[0].0) {
+                charging.claim(group, claims);
+            }
+        }
+        for (group, whole) in charging.of_group.iter_mut().zip(wholes) {
+            let claimed: f64 = group.claimed.iter().map(|(_, time)| time).sum();
+            // Of nothing unclaimed nothing is ever asked but what rounding leaves.
+            let unclaimed = if whole - claimed >= 1.0 { whole - claimed } else { f64::INFINITY };
+            group.pools.iter_mut().for_each(|(_, time)| *time /= unclaimed);
+            group.claimed.iter_mut().for_each(|(_, time)| *time /= unclaimed);
+        }
+        charging
+    }
+
+    /// What a sample with this gap stands for, nanoseconds; 0: its gap is not recorded.
+    pub(crate) fn gap(&self, gap: u32) -> u64 {
+        if gap == 0 { self.interval } else { gap.into() }
+    }
+
+    fn claim(&mut self, group: ChargeGroupId, claims: &[((StratumCell, Membership), PathId, u64)]) {
+        for &(_, path, claimed) in claims.iter().filter(|claim| claim.2 > 0) {
+            let of_table: f64 = self.of_group[group.0 as usize]
+                .pools
+                .iter()
+                .map(|&(pool, time)| time * share(&self.pools[pool as usize], path))
+                .sum();
+            let kept = (of_table / claimed as f64).min(1.0);
+            if kept < 1.0 {
+                self.kept.insert((group, path), kept);
+            }
+            self.of_group[group.0 as usize].claimed.push((path, kept * claimed as f64));
+        }
+    }
+
+    /// How unclaimed time of the group is divided.
+    pub(crate) fn group(&self, group: ChargeGroupId) -> &ChargeGroup {
+        &self.of_group[group.0 as usize]
+    }
+
+    /// The group of such pieces.
+    fn group_of(&self, cell: StratumCell, on: Membership) -> Option<ChargeGroupId> {
+        let untold = StratumCell { begin: NOWHERE, end: NOWHERE, ..cell };
+        self.groups.get(&(cell, on)).or_else(|| self.groups.get(&(untold, on))).copied()
+    }
+
+    /// Gives each part of the piece, with the time of it that lies on paths so.
+    pub(crate) fn divide(
+        &self,
+        cell: StratumCell,
+        piece: &WorkPieceOfThread,
+        mut charge: impl FnMut(ChargePart, Membership, f64),
+    ) {
+        for (index, &work) in piece.work.iter().enumerate().filter(|&(_, &work)| work > 0) {
+            let on = Membership::of_index(index);
+            let mut rest = work as f64;
+            let Some(group) = self.group_of(cell, on) else {
+                // It was not there when the work was collected.
+                let place = if cell.end == NOWHERE { cell.prefix } else { cell.end };
+                charge(ChargePart::At(place), on, rest);
+                continue;
+            };
+            for claim in piece.claims.iter().filter(|claim| claim.on == on && claim.time > 0) {
+                let kept = if self.kept.is_empty() { None } else { self.kept.get(&(group, claim.path)) };
+                let time = claim.time as f64 * kept.copied().unwrap_or(1.0);
+                charge(ChargePart::At(claim.path), on, time);
+                rest -= time;
+            }
+            if rest > 0.0 {
+                charge(ChargePart::Of(group), on, rest);
+            }
+        }
+    }
+
+    /// The share of each path of the group's unclaimed time; a path may come up several times, also with less than 0 where the
+    /// other times more than make up for it.
+    pub(crate) fn shares(&self, group: ChargeGroupId) -> impl Iterator<Item = (PathId, f64)> {
+        let ChargeGroup { pools, claimed } = self.group(group);
+        let of_pool = |&(pool, part): &(u32, f64)| {
+            self.pools[pool as usize].iter().map(move |&(path, share)| (path, part * share))
+        };
+        pools.iter().flat_map(of_pool).chain(claimed.iter().map(|&(path, part)| (path, -part)))
+    }
+}
+
+/// The share of the path; shares are in the order of paths.
+fn share(shares: &[(PathId, f64)], path: PathId) -> f64 {
+    let found = shares.binary_search_by_key(&path, |&(path, _)| path);
+    found.map_or(0.0, |index| shares[index].1)
+}

@@ -1,0 +1,190 @@
+//! The program activity graph, executed on the machine's processors (metrics.md §1, §5): what a change does to the elapsed time
+//! where processors are few.
+//!
+//! ```text
+//!   recorded on 2     T1  AAAA--BB        as a plan     T1  A 4, release x, B 2
+//!                     T2  CCCCCC                        T2  C 6
+//!                     T3  ..--DDDD                      T3  wait x, D 4
+//!   C made free: the path stays 8, but D no longer queues behind C: the run takes 8 instead of 10.
+//! ```
+//! A *plan* has each thread's steps: work, time off the processors that nothing in the program explains (timers,
+//! devices), releases, and waits for releases. Ready time is not in it: that is what executing it anew brings about.
+//! Processors are shared evenly among the threads that can run, as a fair scheduler does in the long run.
+//!
+//! Every dependence of the graph holds, so the order of events is the recorded one: locks go to whom they went to.
+//! The recorded run executed anew must take as long as it took; by how much it does not is the plan's error.
+//!
+//! *Replay* ([`crate::replay`]) executes the same kind of plan, in which threads ask for locks and give them back
+//! ([`arbitration`]): locks then go to whoever comes first ([`replayer`]).
+//!
+//! Time: n log t for n steps and t threads. Memory: 16 bytes a step.
+
+mod arbitration;
+mod compiler;
+mod ends;
+mod plan;
+mod planned_waits;
+mod prospects;
+mod replayer;
+mod scheduler;
+
+use longpole_event::ThreadId;
+use longpole_graph::sweep;
+use longpole_trace::{ObjectId, PathId, Timelines, Unfolded};
+use rustc_hash::FxHashMap;
+
+use crate::analysis::Analysis;
+use crate::charging::{ChargeGroup, ChargeGroupId, ChargePart, Charging};
+use crate::lock_uses::LockUses;
+use crate::lookahead::LaneLookahead;
+use arbitration::Arbitration;
+use compiler::Compiler;
+pub(crate) use plan::ExecutionPlan;
+use plan::Factors;
+pub(crate) use prospects::executions;
+pub use prospects::{ExecutedGain, Executions};
+pub use replayer::LockPolicy;
+pub(crate) use replayer::{ReplayConditions, ReplayedRun};
+
+/// Steps that a plan may have; larger recordings are not executed.
+const MOST_STEPS: usize = 8 << 20;
+
+/// What times of a thread at a path are multiplied by.
+pub(crate) struct PlaceFactors<W, S> {
+    /// Of work.
+    pub work: W,
+    /// Of busy-waits that nothing is known to have ended.
+    pub spinning: S,
+    /// Whether work has another one for other threads at the same path.
+    pub tells_threads_apart: bool,
+}
+
+impl ExecutionPlan {
+    /// The plan of a run, whose analysis this is; `None` where it has too many steps.
+    ///
+    /// # Errors
+    /// What the timelines say when they cannot be read.
+    pub fn of<T: Timelines>(
+        timelines: &T,
+        analysis: &Analysis,
+        foresight: &LaneLookahead,
+    ) -> Result<Option<ExecutionPlan>, T::Error> {
+        if foresight.steps > MOST_STEPS {
+            return Ok(None);
+        }
+        let tree = (timelines.program(), timelines.paths());
+        let mut compiler = Compiler::new(tree, analysis, foresight, MOST_STEPS);
+        sweep(&Unfolded(timelines), false, &mut compiler)?;
+        Ok(compiler.into_plan())
+    }
+
+    /// The plan of a run in which locks go to whoever comes first, as far as these uses know of them; `foresight` knows them too.
+    ///
+    /// # Errors
+    /// What the timelines say when they cannot be read.
+    pub fn arbitrated<T: Timelines>(
+        timelines: &T,
+        analysis: &Analysis,
+        foresight: &LaneLookahead,
+        uses: &LockUses,
+    ) -> Result<Option<ExecutionPlan>, T::Error> {
+        let tree = (timelines.program(), timelines.paths());
+        let mut compiler = Compiler::new(tree, analysis, foresight, MOST_STEPS);
+        compiler.plan.objects = timelines.objects().all().len();
+        compiler.arbitration = Some(Arbitration::new(uses, timelines.program()));
+        sweep(&Unfolded(timelines), false, &mut compiler)?;
+        Ok(compiler.into_steps())
+    }
+
+    /// Executes the plan with locks that go to whoever comes first.
+    pub fn replay<W, S>(
+        &self,
+        changed: &PlaceFactors<W, S>,
+        is_free: impl Fn(ObjectId) -> bool,
+        conditions: ReplayConditions,
+    ) -> ReplayedRun
+    where
+        W: Fn(ThreadId, PathId) -> f64,
+        S: Fn(ThreadId, PathId) -> f64,
+    {
+        replayer::replay(self, &self.factors(changed), &is_free, conditions)
+    }
+
+    /// How much less time the recorded run would have taken, nanoseconds, if times were multiplied
+    /// by these factors, and waits for the objects for which `is_free` holds took none. In proportion to what the plan by itself
+    /// takes, so that what it does not reproduce is no gain.
+    pub fn gain<W, S>(&self, factors: &PlaceFactors<W, S>, is_free: impl Fn(ObjectId) -> bool) -> f64
+    where
+        W: Fn(ThreadId, PathId) -> f64,
+        S: Fn(ThreadId, PathId) -> f64,
+    {
+        if self.unchanged == 0.0 {
+            return 0.0;
+        }
+        self.elapsed as f64 * (1.0 - self.execute(factors, is_free) / self.unchanged)
+    }
+
+    /// How long the changed plan takes, nanoseconds.
+    fn execute<W: Fn(ThreadId, PathId) -> f64, S: Fn(ThreadId, PathId) -> f64>(
+        &self,
+        changed: &PlaceFactors<W, S>,
+        is_free: impl Fn(ObjectId) -> bool,
+    ) -> f64 {
+        let factors = self.factors(changed);
+        let least = self.locks.least_length(&changed.work, &is_free);
+        scheduler::execute(self, &factors, &is_free).max(least)
+    }
+
+    /// The factors of all places.
+    fn factors<W: Fn(ThreadId, PathId) -> f64, S: Fn(ThreadId, PathId) -> f64>(
+        &self,
+        changed: &PlaceFactors<W, S>,
+    ) -> Factors {
+        let mut divided =
+            DividedFactors { charging: &self.charging, factors: changed, of_pool: FxHashMap::default() };
+        let spinning = |&(thread, part): &(ThreadId, ChargePart)| match part {
+            ChargePart::At(path) => (changed.spinning)(thread, path),
+            ChargePart::Of(_) => 1.0,
+        };
+        Factors {
+            work: self.places.iter().map(|&(thread, part)| divided.of_part(thread, part)).collect(),
+            spinning: self.places.iter().map(spinning).collect(),
+        }
+    }
+}
+
+/// The factors of divided work.
+struct DividedFactors<'a, W, S> {
+    charging: &'a Charging,
+    factors: &'a PlaceFactors<W, S>,
+    of_pool: FxHashMap<(ThreadId, u32), f64>,
+}
+
+impl<W: Fn(ThreadId, PathId) -> f64, S> DividedFactors<'_, W, S> {
+    fn of_part(&mut self, thread: ThreadId, part: ChargePart) -> f64 {
+        match part {
+            ChargePart::At(path) => (self.factors.work)(thread, path),
+            ChargePart::Of(group) => self.of_group(thread, group),
+        }
+    }
+
+    fn of_group(&mut self, thread: ThreadId, group: ChargeGroupId) -> f64 {
+        let ChargeGroup { pools, claimed } = self.charging.group(group);
+        let of_pools: f64 = pools.iter().map(|&(pool, part)| part * self.of_pool(thread, pool)).sum();
+        let of_claims =
+            claimed.iter().map(|&(path, part)| part * (self.factors.work)(thread, path)).sum::<f64>();
+        (of_pools - of_claims).max(0.0)
+    }
+
+    fn of_pool(&mut self, thread: ThreadId, pool: u32) -> f64 {
+        let key = if self.factors.tells_threads_apart { thread } else { ThreadId(0) };
+        let (charging, factors) = (self.charging, self.factors);
+        *self.of_pool.entry((key, pool)).or_insert_with(|| {
+            let shares = charging.pools[pool as usize].iter();
+            shares.map(|&(path, share)| share * (factors.work)(thread, path)).sum()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

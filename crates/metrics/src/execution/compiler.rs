@@ -1,0 +1,381 @@
+//! The sweep that makes a plan of a recording.
+//!
+//! ```text
+//!   states       running | blocked ....... | ready | running
+//!   wake at                    x           |
+//!   steps        work      wait x    away            work
+//! ```
+//! What a thread was blocked or spun for up to a dependence is a wait for that; what it was blocked for longer, or without
+//! any, passes as it did. A dependence of a source that was itself waiting explains nothing.
+
+use longpole_event::{ThreadId, Time};
+use longpole_graph::{Arc, Dependence, ParallelismLevel, Sweep};
+use longpole_trace::{Acquisition, LockHold, ObservationKind, PathId, Paths, Program, State, TokenId};
+use rustc_hash::FxHashMap;
+
+use super::PlaceFactors;
+use super::arbitration::{ArbitratedThread, Arbitration};
+use super::ends::ThreadEnds;
+use super::plan::{CompactObjectId, ExecutionPlan, NodeId, PlanStep};
+use crate::analysis::Analysis;
+use crate::charging::ChargePart;
+use crate::lookahead::LaneLookahead;
+use crate::on_path::{Membership, OnPaths};
+use crate::pieces::{PieceEnd, Pieces};
+
+/// Where a thread is, and what of its time has no step yet.
+#[derive(Clone, Debug)]
+pub(super) struct PlannedThread {
+    pub state: State,
+    has_begun: bool,
+    /// Where it was seen last.
+    pub path: PathId,
+    /// Whether its last work was on the critical paths.
+    on: Membership,
+    busy: u64,
+    pub spun: u64,
+    pub away: u64,
+    /// When a busy-wait ended that nothing explains, until the thread is seen next.
+    pub spun_until: Option<Time>,
+    /// For how long no thread could run before it was blocked, nanoseconds.
+    pub idle_before: u64,
+    pub arbitrated: ArbitratedThread,
+}
+
+pub(super) struct Compiler<'a> {
+    foresight: &'a LaneLookahead,
+    pub plan: ExecutionPlan,
+    /// Where locks go to whoever comes first.
+    pub arbitration: Option<Arbitration<'a>>,
+    on_paths: OnPaths<'a>,
+    pieces: Pieces<'a>,
+    pub threads: Vec<PlannedThread>,
+    ends: ThreadEnds,
+    places: FxHashMap<(ThreadId, ChargePart), u32>,
+    /// Parts of the present piece.
+    parts: Vec<(ChargePart, u64)>,
+    tokens: FxHashMap<TokenId, (NodeId, u32)>,
+    /// Nodes that were released for what arrives later.
+    departed: FxHashMap<(ThreadId, Time), NodeId>,
+    next_departure: usize,
+    /// Whether threads take goroutines from a queue that they share.
+    pub has_goroutines: bool,
+    /// For how long no thread could run up to now, nanoseconds.
+    pub idle: u64,
+    steps: usize,
+    most_steps: usize,
+}
+
+impl<'a> Compiler<'a> {
+    pub fn new(
+        (program, paths): (&Program, &'a Paths),
+        analysis: &'a Analysis,
+        foresight: &'a LaneLookahead,
+        most_steps: usize,
+    ) -> Self {
+        let mut plan = ExecutionPlan {
+            charging: std::sync::Arc::clone(&analysis.charging),
+            elapsed: program.elapsed_nanoseconds,
+            processors: program.machines.iter().map(|machine| machine.cpus.max(1)).collect(),
+            ..ExecutionPlan::default()
+        };
+        plan.threads.resize_with(program.threads.len(), Default::default);
+        for (planned, thread) in plan.threads.iter_mut().zip(&program.threads) {
+            planned.machine = program.processes[thread.process.index()].machine.index();
+        }
+        let thread = |thread: &longpole_trace::Thread| PlannedThread {
+            state: State::Absent,
+            has_begun: false,
+            path: thread.prefix,
+            on: Membership::NONE,
+            busy: 0,
+            spun: 0,
+            away: 0,
+            spun_until: None,
+            idle_before: 0,
+            arbitrated: ArbitratedThread::default(),
+        };
+        Compiler {
+            foresight,
+            plan,
+            arbitration: None,
+            on_paths: OnPaths::of(analysis),
+            pieces: Pieces::new(program, paths),
+            threads: program.threads.iter().map(thread).collect(),
+            ends: ThreadEnds::new(program),
+            places: FxHashMap::default(),
+            parts: Vec::new(),
+            tokens: FxHashMap::default(),
+            departed: FxHashMap::default(),
+            next_departure: 0,
+            has_goroutines: paths.procedures().iter().any(|procedure| is_of_go(&procedure.name)),
+            idle: 0,
+            steps: 0,
+            most_steps,
+        }
+    }
+
+    /// The plan's steps; `None` where they are too many.
+    pub fn into_steps(mut self) -> Option<ExecutionPlan> {
+        self.ends.let_go_of_killed(&mut self.plan);
+        (self.steps <= self.most_steps).then_some(self.plan)
+    }
+
+    pub fn into_plan(mut self) -> Option<ExecutionPlan> {
+        if self.steps > self.most_steps {
+            return None;
+        }
+        self.plan.locks = self.foresight.locks.clone();
+        self.ends.let_go_of_killed(&mut self.plan);
+        let unchanged = PlaceFactors { work: |_, _| 1.0, spinning: |_, _| 1.0, tells_threads_apart: false };
+        self.plan.unchanged = self.plan.execute(&unchanged, |_| false);
+        Some(self.plan)
+    }
+
+    pub fn push(&mut self, thread: ThreadId, step: PlanStep) {
+        self.steps += 1;
+        if self.steps <= self.most_steps {
+            self.plan.threads[thread.index()].steps.push(step);
+        }
+    }
+
+    fn node(&mut self) -> NodeId {
+        self.plan.nodes += 1;
+        NodeId(self.plan.nodes as u32 - 1)
+    }
+
+    /// Makes steps of the thread's work so far, of a piece that ends so.
+    fn charge(&mut self, thread: ThreadId, end: PieceEnd) {
+        self.pieces.cut(thread);
+        let busy = std::mem::take(&mut self.threads[thread.index()].busy);
+        let has_work = self.pieces.piece(thread).work != [0; Membership::ALL];
+        let displaced = if has_work || busy > 0 { self.resume(thread) } else { 0 };
+        if busy > 0 {
+            self.push(thread, PlanStep::Busy(busy));
+        }
+        let cell = self.pieces.cell(thread, end);
+        let mut parts = std::mem::take(&mut self.parts);
+        // Parts are rounded so that their sum is the piece.
+        let (mut sum, mut given) = (0.0, 0);
+        self.plan.charging.divide(cell, self.pieces.piece(thread), |part, _, time| {
+            sum += time;
+            let up_to = sum.round() as u64;
+            parts.push((part, up_to - std::mem::replace(&mut given, up_to)));
+        });
+        for (part, time) in parts.drain(..).filter(|&(_, time)| time > 0) {
+            self.work(thread, part, time);
+            let part = displaced as f64 * time as f64 / given as f64;
+            if part >= 1.0 {
+                let place = self.place_of_last_work(thread);
+                self.push(thread, PlanStep::Displaced { place, time: part.round() as u64 });
+            }
+        }
+        self.parts = parts;
+    }
+
+    fn work(&mut self, thread: ThreadId, part: ChargePart, work: u64) {
+        let place = self.place(thread, part);
+        if let Some(PlanStep::Work { place: last, time }) = self.plan.threads[thread.index()].steps.last_mut()
+            && *last == place
+        {
+            *time += work;
+            return;
+        }
+        self.push(thread, PlanStep::Work { place, time: work });
+    }
+
+    /// The place of the plan for this part of the thread's work, or for its spins at a path.
+    pub fn place(&mut self, thread: ThreadId, part: ChargePart) -> u32 {
+        let next = self.plan.places.len() as u32;
+        let place = *self.places.entry((thread, part)).or_insert(next);
+        if place == next {
+            self.plan.places.push((thread, part));
+        }
+        place
+    }
+
+    /// A node of the graph: makes steps of the thread's work up to it.
+    pub fn cut(&mut self, thread: ThreadId, time: Time) {
+        self.pieces.cut(thread);
+        let has_work = self.pieces.piece(thread).work != [0; Membership::ALL];
+        if has_work || self.threads[thread.index()].busy > 0 {
+            self.charge(thread, self.foresight.piece_end(thread, time));
+            self.pieces.piece(thread).clear();
+        }
+    }
+
+    /// The thread works.
+    pub fn run(&mut self, thread: ThreadId, from: Time, to: Time) {
+        if from < to {
+            let (times, on) = self.on_paths.split(thread, from, to);
+            self.threads[thread.index()].on = on;
+            self.pieces.work(thread, &times);
+        }
+    }
+}
+
+/// Whether a program with such a procedure runs goroutines.
+fn is_of_go(procedure: &str) -> bool {
+    matches!(procedure, "runtime.goexit" | "runtime.main" | "runtime.mcall" | "runtime.mstart")
+}
+
+impl Sweep for Compiler<'_> {
+    fn pass(&mut self, from: Time, to: Time, level: ParallelismLevel) {
+        if let Some(arbitration) = &mut self.arbitration {
+            arbitration.pass(to.since(from));
+        }
+        if level.nominal == 0 {
+            self.idle += to.since(from);
+        }
+        while let Some(departure) = self.foresight.departures.get(self.next_departure)
+            && departure.time < to
+        {
+            let (thread, time) = (departure.thread, departure.time);
+            self.cut(thread, time);
+            let node = self.node();
+            self.push(thread, PlanStep::Release(node));
+            self.departed.insert((thread, time), node);
+            self.next_departure += 1;
+        }
+    }
+
+    fn arc(&mut self, arc: Arc) {
+        self.ends.live(&arc);
+        if self.arbitration.is_some() && self.follow(arc) {
+            return;
+        }
+        let planned = &mut self.threads[arc.thread.index()];
+        let of_state = match arc.state {
+            State::Running => return self.run(arc.thread, arc.from, arc.to),
+            State::Overhead => &mut planned.busy,
+            State::Spinning => &mut planned.spun,
+            State::Blocked(_) => &mut planned.away,
+            State::Ready | State::Absent => return,
+        };
+        *of_state += arc.length();
+    }
+
+    fn enter(&mut self, thread: ThreadId, time: Time, before: State, state: State) {
+        if before == State::Absent && !self.threads[thread.index()].has_begun {
+            self.threads[thread.index()].has_begun = true;
+            if self.plan.threads[thread.index()].steps.is_empty() && time > Time::ZERO {
+                self.push(thread, PlanStep::Away { time: time.nanoseconds(), io: false });
+            }
+        }
+        if before == State::Running && state != State::Ready {
+            self.cut(thread, time);
+        }
+        match (before, state) {
+            // Cut off: nobody knows how long it would have waited.
+            (_, State::Absent) => {
+                (self.threads[thread.index()].spun, self.threads[thread.index()].away) = (0, 0);
+                self.ends.end(thread);
+            }
+            (State::Blocked(_), _) | (_, State::Running | State::Overhead) => {
+                self.pass_waits(thread, time);
+            }
+            _ => {}
+        }
+        if matches!(state, State::Blocked(_)) {
+            self.ends.block(thread);
+            self.threads[thread.index()].idle_before = self.idle;
+        }
+        if let Some(arbitration) = &mut self.arbitration {
+            let resumed_at = self.plan.threads[thread.index()].steps.len();
+            let taken = arbitration.enter(thread, before, state);
+            self.threads[thread.index()].arbitrated.enter((before, state), taken, resumed_at);
+        }
+        self.threads[thread.index()].state = state;
+    }
+
+    fn observe(&mut self, thread: ThreadId, time: Time, path: PathId, kind: ObservationKind) {
+        self.place_spin(thread, time, path);
+        self.threads[thread.index()].path = path;
+        if let Some(end) = PieceEnd::of(path, kind) {
+            self.charge(thread, end);
+            self.pieces.end(thread, end);
+        } else if let ObservationKind::Sample { gap } = kind {
+            let PlannedThread { state, on, .. } = self.threads[thread.index()];
+            if state == State::Running {
+                self.pieces.sample(thread, (path, on), self.plan.charging.gap(gap));
+            }
+        }
+    }
+
+    fn depend(&mut self, dependence: Dependence) {
+        let Dependence { source, source_time, thread, time, object, .. } = dependence;
+        if source_time == time {
+            self.pieces.cut(source);
+        }
+        self.pieces.cut(thread);
+        if source == thread || !self.waits(thread) {
+            return;
+        }
+        self.ends.enable(source, Some(thread));
+        self.cut(thread, time);
+        if self.threads[thread.index()].arbitrated.asks(time)
+            || !self.foresight.hand_offs.are_order(&dependence)
+        {
+            let planned = &mut self.threads[thread.index()];
+            (planned.spun, planned.away) = (0, 0);
+            return;
+        }
+        let node = if source_time < time {
+            let Some(&node) = self.departed.get(&(source, source_time)) else { return };
+            node
+        } else {
+            if matches!(self.threads[source.index()].state, State::Blocked(_)) {
+                return;
+            }
+            self.cut(source, time);
+            let node = self.node();
+            self.push(source, PlanStep::Release(node));
+            node
+        };
+        self.ends.wait(thread, source, self.plan.threads[thread.index()].steps.len());
+        self.wait(thread, (node, 1), object);
+    }
+
+    fn release(&mut self, thread: ThreadId, time: Time, token: TokenId) {
+        self.pieces.cut(thread);
+        if !self.foresight.acquisitions.contains_key(&token) {
+            return;
+        }
+        self.ends.enable(thread, None);
+        self.cut(thread, time);
+        let fresh = NodeId(self.plan.nodes as u32);
+        let (node, releases) = self.tokens.entry(token).or_insert((fresh, 0));
+        *releases += 1;
+        let node = *node;
+        self.plan.nodes += usize::from(node == fresh);
+        self.push(thread, PlanStep::Release(node));
+    }
+
+    fn acquire(&mut self, thread: ThreadId, time: Time, acquisition: Acquisition) {
+        self.cut(thread, time);
+        let Some(&token) = self.tokens.get(&acquisition.token) else { return };
+        if acquisition.last {
+            self.tokens.remove(&acquisition.token);
+        }
+        let object = acquisition.object.and_then(CompactObjectId::new);
+        let step = PlanStep::Wait { node: token.0, releases: token.1, object, spins: false };
+        match self.arbitration {
+            Some(_) => self.insert_wait(thread, acquisition.kind, step),
+            None => self.push(thread, step),
+        }
+    }
+
+    fn hold(&mut self, thread: ThreadId, time: Time, hold: LockHold) {
+        if self.arbitration.is_some() {
+            self.give_back(thread, time, hold);
+        }
+    }
+
+    fn finish(&mut self, _end: Time) {
+        for index in 0..self.threads.len() {
+            let thread = ThreadId::from_index(index);
+            let is_sampled = self.pieces.piece(thread).is_sampled;
+            self.charge(thread, PieceEnd::Nothing { is_sampled });
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Threads that end since their process does.
+//!
+//! ```text
+//!   first thread   work work work exit
+//!   ticker         . sleep . sleep . sleep (killed)       its sleeps hold nothing up
+//! ```
+//! When a process ends, threads that still sleep or wait are killed. However long they slept, the run doesn't wait for
+//! them, so a shorter run ends when the first thread of each process does. A thread counts as killed if the first one did
+//! next to nothing between that thread's end and its own, or that thread did next to nothing after the first one's end.
+//! Threads that work for a good part of their lives are kept: what they did was wanted, though it is not known for what.
+
+use longpole_event::ThreadId;
+use longpole_graph::Arc;
+use longpole_trace::Program;
+
+use super::plan::{ExecutionPlan, PlanStep, ThreadPlan};
+
+/// CPU time that ending takes at most, nanoseconds.
+const ENDING: u64 = 1_000_000;
+/// A thread works for a good part of its life from one part in so many on.
+const GOOD_PART: u64 = 5;
+
+/// What is known of how one thread ends.
+#[derive(Clone, Copy, Debug, Default)]
+struct EndingThread {
+    /// The first thread of its process, where that is another one.
+    first: Option<ThreadId>,
+    /// CPU time up to now.
+    used: u64,
+    /// Time since it began.
+    lived: u64,
+    has_ended: bool,
+    /// CPU time of the first thread when this one ended, if that was earlier.
+    firsts_at_end: Option<u64>,
+    /// CPU time of this thread when the first one ended, if that was earlier.
+    used_at_firsts_end: Option<u64>,
+    /// Whether it waited after the first one's end.
+    waited_later: bool,
+    /// The step in which it waits for its process to end, and its CPU time then.
+    last_wait: Option<(usize, u64)>,
+}
+
+/// How the threads of a run end.
+#[derive(Debug, Default)]
+pub(super) struct ThreadEnds(Vec<EndingThread>);
+
+impl ThreadEnds {
+    pub fn new(program: &Program) -> ThreadEnds {
+        let first = |process: longpole_event::ProcessId| {
+            let pid = program.processes[process.index()].pid;
+            let is_first = |thread: &longpole_trace::Thread| thread.process == process && thread.tid == pid;
+            program.threads.iter().position(is_first).map(ThreadId::from_index)
+        };
+        let firsts: Vec<_> = (0..program.processes.len())
+            .map(|process| first(longpole_event::ProcessId::from_index(process)))
+            .collect();
+        let ending = program.threads.iter().enumerate().map(|(index, thread)| {
+            let first = firsts[thread.process.index()].filter(|first| first.index() != index);
+            EndingThread { first, ..EndingThread::default() }
+        });
+        ThreadEnds(ending.collect())
+    }
+
+    /// The thread went along this arc.
+    pub fn live(&mut self, arc: &Arc) {
+        let ending = &mut self.0[arc.thread.index()];
+        ending.lived += arc.length();
+        if arc.state.is_on_cpu() {
+            ending.used += arc.length();
+        }
+    }
+
+    /// The thread waits from now on.
+    pub fn block(&mut self, thread: ThreadId) {
+        let ending = &mut self.0[thread.index()];
+        ending.waited_later |= ending.used_at_firsts_end.is_some();
+        ending.last_wait = None;
+    }
+
+    /// Step `step` of the thread is a wait that another one ended.
+    pub fn wait(&mut self, thread: ThreadId, source: ThreadId, step: usize) {
+        if self.process(thread) == self.process(source) {
+            let ending = &mut self.0[thread.index()];
+            ending.last_wait = Some((step, ending.used));
+        }
+    }
+
+    /// The thread enables others of its own process, or may.
+    pub fn enable(&mut self, thread: ThreadId, other: Option<ThreadId>) {
+        if other.is_none_or(|other| self.process(other) == self.process(thread)) {
+            self.0[thread.index()].last_wait = None;
+        }
+    }
+
+    /// The thread ended.
+    pub fn end(&mut self, thread: ThreadId) {
+        self.0[thread.index()].has_ended = true;
+        let Some(first) = self.0[thread.index()].first else {
+            let of_process =
+                self.0.iter_mut().filter(|other| other.first == Some(thread) && !other.has_ended);
+            of_process.for_each(|other| other.used_at_firsts_end = Some(other.used));
+            return;
+        };
+        if !self.0[first.index()].has_ended {
+            self.0[thread.index()].firsts_at_end = Some(self.0[first.index()].used);
+        }
+    }
+
+    /// The first thread of the process stands for it.
+    fn process(&self, thread: ThreadId) -> ThreadId {
+        self.0[thread.index()].first.unwrap_or(thread)
+    }
+
+    fn is_killed(&self, ending: &EndingThread) -> bool {
+        let Some(first) = ending.first.map(|first| self.0[first.index()]) else { return false };
+        if ending.used * GOOD_PART > ending.lived {
+            return false;
+        }
+        match (ending.used_at_firsts_end, ending.firsts_at_end) {
+            (Some(then), _) => !ending.waited_later && ending.used - then <= ENDING,
+            (None, Some(then)) => first.has_ended && first.used - then <= ENDING,
+            (None, None) => false,
+        }
+    }
+
+    /// The run does not wait for threads that were killed, and what ends them comes whenever it does: the steps after that
+    /// are as those of another thread.
+    pub fn let_go_of_killed(&self, plan: &mut ExecutionPlan) {
+        for (index, ending) in self.0.iter().enumerate().filter(|(_, ending)| self.is_killed(ending)) {
+            plan.threads[index].is_killed = true;
+            let machine = plan.threads[index].machine;
+            let killed = ending.last_wait.filter(|&(_, used)| ending.used - used <= ENDING);
+            let steps: Vec<PlanStep> = match killed {
+                Some((step, _)) => plan.threads[index].steps.split_off(step),
+                None => continue,
+            };
+            plan.threads.push(ThreadPlan { steps, machine, is_killed: true });
+        }
+    }
+}

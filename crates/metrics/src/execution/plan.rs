@@ -1,0 +1,151 @@
+//! Plans: what each thread does, without when.
+
+use std::sync::Arc;
+
+use longpole_event::ThreadId;
+use longpole_trace::ObjectId;
+
+use crate::charging::{ChargePart, Charging};
+
+use crate::lock_loads::LockLoads;
+
+/// A node of the graph that threads release and wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NodeId(pub u32);
+
+/// One step of a thread.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum PlanStep {
+    /// So many nanoseconds on a processor, at a place of [`ExecutionPlan::places`].
+    Work { place: u32, time: u64 },
+    /// So many nanoseconds of a busy-wait that nothing is known to have ended, at a place of [`ExecutionPlan::places`].
+    Spin { place: u32, time: u64 },
+    /// On a processor for so long, whatever changes.
+    Busy(u64),
+    /// Off the processors for so long, whatever changes; `io`: for a device.
+    Away { time: u64, io: bool },
+    /// Ready for so long though this program's threads did not have all processors: others had them, or the thread was on its way to
+    /// one. It has its part in what becomes of the work at `place`; at [`NO_PLACE`] it is the latency after a wait. No part of the recorded
+    /// order.
+    Displaced { place: u32, time: u64 },
+    /// Lets go on whoever waits for the node.
+    Release(NodeId),
+    /// Takes the lock, or waits for it; only where locks go to whoever comes first ([`super::replayer`]).
+    Lock(CompactObjectId),
+    /// Gives it back.
+    Unlock(CompactObjectId),
+    /// Waits until the node was released so often; on a processor where `spins`.
+    Wait { node: NodeId, releases: u32, object: Option<CompactObjectId>, spins: bool },
+}
+
+/// An object in two bytes less than an id: 0 is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CompactObjectId(std::num::NonZeroU32);
+
+/// No place of a plan.
+pub(crate) const NO_PLACE: u32 = u32::MAX;
+
+impl CompactObjectId {
+    pub fn new(object: ObjectId) -> Option<CompactObjectId> {
+        std::num::NonZeroU32::new(object.0.wrapping_add(1)).map(CompactObjectId)
+    }
+
+    pub fn object(self) -> ObjectId {
+        ObjectId(self.0.get() - 1)
+    }
+}
+
+/// What one thread does.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ThreadPlan {
+    /// In order.
+    pub steps: Vec<PlanStep>,
+    /// Position of its machine.
+    pub machine: usize,
+    /// Whether it ends since its process does: the run does not wait for it.
+    pub is_killed: bool,
+}
+
+/// A run as what its threads do.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ExecutionPlan {
+    /// Threads, by id; then the last steps of those that were killed.
+    pub threads: Vec<ThreadPlan>,
+    /// Whose work, and how it is divided.
+    pub places: Vec<(ThreadId, ChargePart)>,
+    /// Shares of divided work.
+    pub charging: Arc<Charging>,
+    /// Number of nodes.
+    pub nodes: usize,
+    /// Number of objects of the recording.
+    pub objects: usize,
+    /// Processors of each machine.
+    pub processors: Vec<u32>,
+    /// Busy-waits that nothing is known to have ended, of all threads, nanoseconds.
+    pub unexplained: u64,
+    /// What was done while locks were held.
+    pub locks: LockLoads,
+    /// As recorded, nanoseconds.
+    pub elapsed: u64,
+    /// What the plan takes by itself, nanoseconds.
+    pub unchanged: f64,
+}
+
+/// What the times at each place of a plan are multiplied by.
+#[derive(Clone, Debug)]
+pub(crate) struct Factors {
+    /// Of work.
+    pub work: Vec<f64>,
+    /// Of busy-waits that nothing is known to have ended.
+    pub spinning: Vec<f64>,
+}
+
+impl ExecutionPlan {
+    /// Number of steps of all threads.
+    pub fn steps(&self) -> usize {
+        self.threads.iter().map(|thread| thread.steps.len()).sum()
+    }
+
+    /// How much shorter the run would be if its work filled all processors, nanoseconds.
+    pub fn idle(&self) -> f64 {
+        let work = |step: &PlanStep| match *step {
+            PlanStep::Work { time, .. } | PlanStep::Spin { time, .. } | PlanStep::Busy(time) => time,
+            _ => 0,
+        };
+        let mut of_machine = vec![0; self.processors.len()];
+        for thread in &self.threads {
+            of_machine[thread.machine] += thread.steps.iter().map(work).sum::<u64>();
+        }
+        let least =
+            of_machine.iter().zip(&self.processors).map(|(&work, &cpus)| work as f64 / f64::from(cpus));
+        (self.elapsed as f64 - least.fold(0.0, f64::max)).max(0.0)
+    }
+
+    /// The usual latency of a thread that waited: the median, nanoseconds; 0 where none is recorded.
+    pub fn latency(&self) -> u64 {
+        let steps = self.threads.iter().flat_map(|thread| &thread.steps);
+        let mut latencies: Vec<u64> = steps
+            .filter_map(|step| match *step {
+                PlanStep::Displaced { place: NO_PLACE, time } => Some(time),
+                _ => None,
+            })
+            .collect();
+        let middle = latencies.len() / 2;
+        if latencies.is_empty() { 0 } else { *latencies.select_nth_unstable(middle).1 }
+    }
+
+    /// Time for which threads were displaced, of all threads, nanoseconds.
+    pub fn displaced(&self) -> u64 {
+        let steps = self.threads.iter().flat_map(|thread| &thread.steps);
+        let displaced = |step: &PlanStep| match *step {
+            PlanStep::Displaced { time, .. } => time,
+            _ => 0,
+        };
+        steps.map(displaced).sum()
+    }
+
+    /// By what part of the recorded time the plan by itself takes longer or shorter.
+    pub fn error(&self) -> f64 {
+        if self.elapsed == 0 { 0.0 } else { self.unchanged / self.elapsed as f64 - 1.0 }
+    }
+}

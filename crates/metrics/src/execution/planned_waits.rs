@@ -1,0 +1,63 @@
+//! Steps for what threads wait for.
+
+use longpole_event::{ThreadId, Time};
+use longpole_trace::{Cause, ObjectId, PathId, State};
+
+use super::compiler::Compiler;
+use super::plan::{CompactObjectId, NodeId, PlanStep};
+use crate::charging::ChargePart;
+
+impl Compiler<'_> {
+    /// What the thread waited and nothing explained passes as it did.
+    pub(super) fn pass_waits(&mut self, thread: ThreadId, time: Time) {
+        let planned = &mut self.threads[thread.index()];
+        let path = planned.path;
+        let (spun, mut away) = (std::mem::take(&mut planned.spun), std::mem::take(&mut planned.away));
+        if self.has_goroutines && matches!(planned.state, State::Blocked(Cause::Park | Cause::Poll)) {
+            // A thread without a goroutine holds up none while others run them.
+            away = away.min(self.idle - planned.idle_before);
+        }
+        if spun > 0 {
+            self.plan.unexplained += spun;
+            let place = self.place(thread, ChargePart::At(path));
+            self.push(thread, PlanStep::Spin { place, time: spun });
+            self.threads[thread.index()].spun_until = Some(time);
+        }
+        if away > 0 {
+            let io =
+                matches!(self.threads[thread.index()].state, State::Blocked(Cause::Io | Cause::PageFault));
+            self.push(thread, PlanStep::Away { time: away, io });
+        }
+    }
+
+    /// The busy-wait that was over at this moment was at the path that was found then.
+    pub(super) fn place_spin(&mut self, thread: ThreadId, time: Time, path: PathId) {
+        if self.threads[thread.index()].spun_until.take() != Some(time) {
+            return;
+        }
+        let found = self.place(thread, ChargePart::At(path));
+        if let Some(PlanStep::Spin { place, .. }) = self.plan.threads[thread.index()].steps.last_mut() {
+            *place = found;
+        }
+    }
+
+    pub(super) fn wait(
+        &mut self,
+        thread: ThreadId,
+        (node, releases): (NodeId, u32),
+        object: Option<ObjectId>,
+    ) {
+        let planned = &mut self.threads[thread.index()];
+        let spins = planned.state == State::Spinning && planned.away == 0;
+        (planned.spun, planned.away) = (0, 0);
+        let object = object.and_then(CompactObjectId::new);
+        planned.arbitrated.waits(self.plan.threads[thread.index()].steps.len());
+        self.push(thread, PlanStep::Wait { node, releases, object, spins });
+    }
+
+    /// Whether the thread waits, or did until now.
+    pub(super) fn waits(&self, thread: ThreadId) -> bool {
+        let planned = &self.threads[thread.index()];
+        matches!(planned.state, State::Absent | State::Blocked(_) | State::Spinning) || planned.spun > 0
+    }
+}

@@ -1,0 +1,115 @@
+//! What each of a few things gains on the processors that there are.
+
+use std::collections::BTreeMap;
+
+use longpole_event::ThreadId;
+use longpole_trace::{ObjectId, PathId, ProcedureId, Timelines};
+
+use super::{ExecutionPlan, PlaceFactors};
+use crate::analysis::{Analysis, Node};
+use crate::lookahead::LaneLookahead;
+use crate::synchronisation::SynchronisationCost;
+
+/// Steps that all executions together may have: about two seconds of one processor.
+const MOST_EXECUTED: usize = 32 << 20;
+
+/// Gains of the run executed anew, nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Executions {
+    /// By what part of its time the run executed anew without a change is off.
+    pub error: f64,
+    /// Busy-waits that nothing is known to have ended, of all threads, as a part of the run.
+    pub unexplained: f64,
+    /// By procedure, or by the first object of an object's name.
+    pub gains: BTreeMap<Node, ExecutedGain>,
+}
+
+/// What a thing gains.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ExecutedGain {
+    /// With its own work, or the waits for it, made free.
+    pub free: f64,
+    /// With its own work spread over all processors of the machine; the work stays.
+    pub spread: f64,
+}
+
+/// Gains of these nodes with their objects, as many of the first as can be executed in a few seconds.
+pub(crate) fn executions<T: Timelines>(
+    timelines: &T,
+    (analysis, foresight): (&Analysis, &LaneLookahead),
+    nodes: &[(Node, Vec<ObjectId>)],
+    costs: Vec<&mut SynchronisationCost>,
+) -> Result<Option<Executions>, T::Error> {
+    let Some(plan) = ExecutionPlan::of(timelines, analysis, foresight)? else { return Ok(None) };
+    let most = MOST_EXECUTED / (2 * plan.steps()).max(1);
+    let nodes = &nodes[..most.min(nodes.len())];
+    let most = most - nodes.len();
+    let costs = costs.into_iter().take(most / 2);
+    costs.for_each(|cost| {
+        cost.gain = Some(gain_without(timelines, &plan, cost, false));
+        cost.gain_with_sections = Some(gain_without(timelines, &plan, cost, true));
+    });
+    let workers = std::thread::available_parallelism().map_or(1, usize::from).min(nodes.len().max(1));
+    let own = own_procedures(timelines);
+    let gains = std::thread::scope(|scope| {
+        let (plan, procedures) = (&plan, &own);
+        let worker = |first: usize| {
+            let own = nodes.iter().skip(first).step_by(workers);
+            scope.spawn(move || {
+                own.map(|(node, objects)| (*node, gain(plan, procedures, *node, objects))).collect::<Vec<_>>()
+            })
+        };
+        let running: Vec<_> = (0..workers).map(worker).collect();
+        let done = running.into_iter().map(|worker| worker.join());
+        done.flat_map(|gains| gains.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    });
+    let unexplained = plan.unexplained as f64 / (plan.elapsed as f64).max(1.0);
+    Ok(Some(Executions { error: plan.error(), unexplained, gains }))
+}
+
+/// What the run gains without the calls and the waits of this cost; with `sections` also without what is done with the lock.
+fn gain_without<T: Timelines>(
+    timelines: &T,
+    plan: &ExecutionPlan,
+    cost: &SynchronisationCost,
+    sections: bool,
+) -> f64 {
+    let part = |path: PathId| cost.parts.get(&timelines.owner(path)).copied().unwrap_or_default();
+    let factors = PlaceFactors {
+        work: |_: ThreadId, path: PathId| match part(path) {
+            part if sections && part.is_section() => 0.0,
+            part => 1.0 - part.running,
+        },
+        spinning: |_: ThreadId, path: PathId| 1.0 - part(path).spinning,
+        tells_threads_apart: false,
+    };
+    plan.gain(&factors, |object| cost.objects.contains(&object))
+}
+
+/// The procedure to which work at each path belongs.
+fn own_procedures<T: Timelines>(timelines: &T) -> Vec<Option<ProcedureId>> {
+    let paths = timelines.paths();
+    let owner = |index: usize| paths.innermost(timelines.owner(PathId(index as u32)));
+    (0..paths.len()).map(|index| owner(index).map(|place| place.procedure)).collect()
+}
+
+fn gain(
+    plan: &ExecutionPlan,
+    procedures: &[Option<ProcedureId>],
+    node: Node,
+    objects: &[ObjectId],
+) -> ExecutedGain {
+    let at = |factor: f64| {
+        let work = move |_: ThreadId, path: PathId| {
+            let procedure = procedures.get(path.0 as usize).copied().flatten();
+            let is_own = procedure.is_some_and(|procedure| Node::Procedure(procedure) == node);
+            if is_own { factor } else { 1.0 }
+        };
+        let factor = PlaceFactors { work, spinning: |_, _| 1.0, tells_threads_apart: false };
+        plan.gain(&factor, |object| objects.contains(&object))
+    };
+    let free = at(0.0);
+    let processors = plan.processors.iter().copied().max().unwrap_or(1);
+    let spread = if objects.is_empty() { at(1.0 / f64::from(processors)) } else { free };
+    ExecutedGain { free, spread: spread.min(plan.idle()) }
+}

@@ -1,0 +1,128 @@
+//! What a thread does on its processor, step by step.
+
+use std::cmp::Reverse;
+
+use longpole_trace::ObjectId;
+
+use super::{PlanReplayer, ReplayStatus, scaled};
+use crate::execution::plan::{NO_PLACE, NodeId, PlanStep};
+
+impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
+    /// Does the thread's steps up to one that takes time, or makes it wait.
+    pub(super) fn advance(&mut self, thread: u32) {
+        loop {
+            let Some(&step) = self.upcoming(thread, 0) else {
+                self.open -= usize::from(!self.plan.threads[thread as usize].is_killed);
+                return self.leave(thread);
+            };
+            self.threads[thread as usize].next += 1;
+            if self.does(thread, step) {
+                return;
+            }
+        }
+    }
+
+    /// The thread's next step, or one behind it.
+    pub(super) fn upcoming(&self, thread: u32, behind: usize) -> Option<&PlanStep> {
+        let index = thread as usize;
+        self.plan.threads[index].steps.get(self.threads[index].next + behind)
+    }
+
+    /// Does the step; whether it takes time, or makes the thread wait.
+    fn does(&mut self, thread: u32, step: PlanStep) -> bool {
+        match step {
+            PlanStep::Work { place, time } => {
+                if self.pays_latency(thread, self.conditions.latency) {
+                    // The work comes after it.
+                    self.threads[thread as usize].next -= 1;
+                    return true;
+                }
+                let time = self.work(thread, (place, time));
+                self.works(thread, time)
+            }
+            PlanStep::Spin { place, time } => {
+                self.works(thread, scaled(time, self.factors.spinning[place as usize]))
+            }
+            PlanStep::Busy(time) => self.works(thread, time),
+            PlanStep::Away { time, io } => {
+                let factor = if io { self.conditions.io } else { 1.0 };
+                self.threads[thread as usize].owes_latency = true;
+                self.goes_away(thread, scaled(time, factor))
+            }
+            PlanStep::Displaced { place: NO_PLACE, time } => self.pays_latency(thread, time),
+            PlanStep::Displaced { place, time } => {
+                self.works(thread, scaled(time, self.factors.work[place as usize]))
+            }
+            PlanStep::Release(node) => {
+                self.release(node);
+                false
+            }
+            PlanStep::Wait { object: Some(object), .. } if (self.is_free)(object.object()) => false,
+            PlanStep::Wait { node, releases, spins, .. } => self.waits(thread, (node, releases), spins),
+            PlanStep::Lock(lock) => !(self.is_free)(lock.object()) && !self.takes(thread, lock),
+            PlanStep::Unlock(lock) => {
+                if !(self.is_free)(lock.object()) {
+                    self.gives_back(thread, lock);
+                }
+                false
+            }
+        }
+    }
+
+    /// The time of a piece of work with those that follow at once: where a piece ends nothing happens.
+    fn work(&mut self, thread: u32, (place, time): (u32, u64)) -> u64 {
+        let mut sum = self.piece(thread, place, time);
+        while let Some(&PlanStep::Work { place, time }) = self.upcoming(thread, 0) {
+            self.threads[thread as usize].next += 1;
+            sum += self.piece(thread, place, time);
+        }
+        sum
+    }
+
+    pub(super) fn works(&mut self, thread: u32, time: u64) -> bool {
+        let own = &mut self.threads[thread as usize];
+        own.until = self.now.saturating_add(time);
+        time > 0
+    }
+
+    fn goes_away(&mut self, thread: u32, time: u64) -> bool {
+        if time > 0 {
+            self.leave(thread);
+            self.timers.push(Reverse((self.now.saturating_add(time), thread)));
+        }
+        time > 0
+    }
+
+    fn waits(&mut self, thread: u32, (node, releases): (NodeId, u32), spins: bool) -> bool {
+        let node = &mut self.nodes[node.0 as usize];
+        if node.releases >= releases {
+            return false;
+        }
+        node.waiting.push((thread, releases));
+        if spins {
+            self.threads[thread as usize].until = u64::MAX;
+        } else {
+            self.threads[thread as usize].owes_latency = true;
+            self.leave(thread);
+        }
+        true
+    }
+
+    fn release(&mut self, node: NodeId) {
+        let node = &mut self.nodes[node.0 as usize];
+        node.releases += 1;
+        let releases = node.releases;
+        let mut let_go = std::mem::take(&mut self.let_go);
+        let_go.extend(node.waiting.extract_if(.., |waiting| waiting.1 <= releases).map(|waiting| waiting.0));
+        for thread in let_go.drain(..) {
+            let own = &mut self.threads[thread as usize];
+            match own.status {
+                ReplayStatus::Off => self.enqueue(thread),
+                // It waited on its processor, or in the queue for one.
+                ReplayStatus::Queued => own.left = 0,
+                ReplayStatus::OnProcessor => own.until = self.now,
+            }
+        }
+        self.let_go = let_go;
+    }
+}

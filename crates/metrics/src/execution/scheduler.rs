@@ -1,0 +1,196 @@
+//! Executes a plan: events in the order of time, processors shared evenly.
+//!
+//! ```text
+//!   3 threads can run on 2 processors: each runs at 2/3 of full speed. All run equally fast, so one clock of *service*
+//!   is enough: a thread that comes at service s with work w has finished when the clock shows s + w.
+//! ```
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+use longpole_trace::ObjectId;
+
+use super::plan::{ExecutionPlan, Factors, NodeId, PlanStep};
+
+/// A moment that comes for a thread.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct SchedulerEvent {
+    at: f64,
+    thread: usize,
+}
+
+impl Eq for SchedulerEvent {}
+
+impl Ord for SchedulerEvent {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.at.total_cmp(&other.at).then(self.thread.cmp(&other.thread))
+    }
+}
+
+impl PartialOrd for SchedulerEvent {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The processors of one machine.
+#[derive(Debug, Default)]
+struct ProcessorPool {
+    processors: f64,
+    /// How much a thread that ran from the begin would have got, nanoseconds.
+    service: f64,
+    working: BinaryHeap<Reverse<SchedulerEvent>>,
+    spinning: usize,
+}
+
+impl ProcessorPool {
+    fn speed(&self) -> f64 {
+        let threads = (self.working.len() + self.spinning) as f64;
+        if threads > self.processors { self.processors / threads } else { 1.0 }
+    }
+
+    /// When the first of those that work has finished.
+    fn next(&self, now: f64) -> Option<f64> {
+        let Reverse(first) = self.working.peek()?;
+        Some(now + (first.at - self.service).max(0.0) / self.speed())
+    }
+}
+
+#[derive(Debug, Default)]
+struct TokenNode {
+    releases: u32,
+    /// Threads that wait, and for how many releases.
+    waiting: Vec<(u32, u32)>,
+}
+
+struct Scheduler<'a, F> {
+    plan: &'a ExecutionPlan,
+    factors: &'a Factors,
+    is_free: &'a F,
+    now: f64,
+    next: Vec<u32>,
+    spins: Vec<bool>,
+    nodes: Vec<TokenNode>,
+    pools: Vec<ProcessorPool>,
+    away: BinaryHeap<Reverse<SchedulerEvent>>,
+    /// Threads that can go on now.
+    going: Vec<usize>,
+    end: f64,
+}
+
+/// How long the plan takes, nanoseconds, with these factors of its places.
+pub(super) fn execute(plan: &ExecutionPlan, factors: &Factors, is_free: &impl Fn(ObjectId) -> bool) -> f64 {
+    let pool =
+        |&processors: &u32| ProcessorPool { processors: f64::from(processors), ..ProcessorPool::default() };
+    let mut scheduler = Scheduler {
+        plan,
+        factors,
+        is_free,
+        now: 0.0,
+        next: vec![0; plan.threads.len()],
+        spins: vec![false; plan.threads.len()],
+        nodes: std::iter::repeat_with(TokenNode::default).take(plan.nodes).collect(),
+        pools: plan.processors.iter().map(pool).collect(),
+        away: BinaryHeap::new(),
+        going: (0..plan.threads.len()).rev().collect(),
+        end: 0.0,
+    };
+    scheduler.run();
+    scheduler.end
+}
+
+impl<F: Fn(ObjectId) -> bool> Scheduler<'_, F> {
+    fn run(&mut self) {
+        loop {
+            while let Some(thread) = self.going.pop() {
+                self.advance(thread);
+            }
+            let pools = self.pools.iter().enumerate();
+            let first = pools.filter_map(|(index, pool)| Some((pool.next(self.now)?, Some(index))));
+            let away = self.away.peek().map(|Reverse(moment)| (moment.at, None));
+            let Some((at, pool)) = first.chain(away).min_by(|a, b| a.0.total_cmp(&b.0)) else { return };
+            self.pass(at);
+            let moment = match pool {
+                Some(index) => {
+                    let moment = self.pools[index].working.pop();
+                    if let Some(Reverse(moment)) = moment {
+                        self.pools[index].service = self.pools[index].service.max(moment.at);
+                    }
+                    moment
+                }
+                None => self.away.pop(),
+            };
+            self.going.extend(moment.map(|Reverse(moment)| moment.thread));
+        }
+    }
+
+    fn pass(&mut self, to: f64) {
+        for pool in &mut self.pools {
+            pool.service += (to - self.now) * pool.speed();
+        }
+        self.now = to;
+    }
+
+    /// Does the thread's steps up to one that takes time.
+    fn advance(&mut self, thread: usize) {
+        let machine = self.plan.threads[thread].machine;
+        while let Some(&step) = self.plan.threads[thread].steps.get(self.next[thread] as usize) {
+            self.next[thread] += 1;
+            let on_processor = match step {
+                PlanStep::Work { place, time } => time as f64 * self.factors.work[place as usize],
+                PlanStep::Spin { place, time } => time as f64 * self.factors.spinning[place as usize],
+                PlanStep::Busy(time) => time as f64,
+                // Others' part in the run is no part of this order.
+                PlanStep::Displaced { .. } | PlanStep::Lock(_) | PlanStep::Unlock(_) => continue,
+                PlanStep::Away { time, .. } => {
+                    let at = self.now + time as f64;
+                    self.away.push(Reverse(SchedulerEvent { at, thread }));
+                    return;
+                }
+                PlanStep::Release(node) => {
+                    self.release(node);
+                    continue;
+                }
+                PlanStep::Wait { object: Some(object), .. } if (self.is_free)(object.object()) => continue,
+                PlanStep::Wait { node, releases, spins, .. } => {
+                    let node = &mut self.nodes[node.0 as usize];
+                    if node.releases >= releases {
+                        continue;
+                    }
+                    node.waiting.push((thread as u32, releases));
+                    self.spins[thread] = spins;
+                    self.pools[machine].spinning += usize::from(spins);
+                    return;
+                }
+            };
+            if on_processor > 0.0 {
+                let pool = &mut self.pools[machine];
+                pool.working.push(Reverse(SchedulerEvent { at: pool.service + on_processor, thread }));
+                return;
+            }
+        }
+        if !self.plan.threads[thread].is_killed {
+            self.end = self.end.max(self.now);
+        }
+    }
+
+    fn release(&mut self, node: NodeId) {
+        let node = &mut self.nodes[node.0 as usize];
+        node.releases += 1;
+        let releases = node.releases;
+        let mut let_go = Vec::new();
+        node.waiting.retain(|&(thread, wanted)| {
+            let stays = wanted > releases;
+            if !stays {
+                let_go.push(thread as usize);
+            }
+            stays
+        });
+        for thread in let_go {
+            if std::mem::take(&mut self.spins[thread]) {
+                self.pools[self.plan.threads[thread].machine].spinning -= 1;
+            }
+            self.going.push(thread);
+        }
+    }
+}

@@ -1,0 +1,143 @@
+use longpole_testkit::script::{Conditions, Script, random_script};
+
+use super::*;
+use crate::{MetricOptions, analyse};
+
+fn plan(script: &Script, conditions: &Conditions) -> ExecutionPlan {
+    let timelines = script.timelines(conditions);
+    let Ok(foresight) = LaneLookahead::of(&timelines, crate::Order::default());
+    let Ok(analysis) = analyse(&timelines, &MetricOptions::default());
+    let Ok(plan) = ExecutionPlan::of(&timelines, &analysis, &foresight);
+    plan.expect("few steps")
+}
+
+fn without(plan: &ExecutionPlan, procedure: u32, factor: f64) -> f64 {
+    // Each procedure of a script has the path after its own number; 0 is the root.
+    plan.execute(&changed(procedure, factor), |_| false)
+}
+
+type NothingSpins = fn(ThreadId, PathId) -> f64;
+
+fn changed(procedure: u32, factor: f64) -> PlaceFactors<impl Fn(ThreadId, PathId) -> f64, NothingSpins> {
+    let work = move |_: ThreadId, path: PathId| if path.0 == procedure + 1 { factor } else { 1.0 };
+    PlaceFactors { work, spinning: |_, _| 1.0, tells_threads_apart: false }
+}
+
+#[test]
+fn a_step_is_16_bytes() {
+    assert_eq!(size_of::<plan::PlanStep>(), 16);
+}
+
+#[test]
+fn on_enough_processors_it_is_the_program_executed_anew() {
+    for seed in 0..500 {
+        let script = random_script(seed, 12 + (seed % 50) as usize);
+        let conditions = Conditions::unlimited();
+        let plan = plan(&script, &conditions);
+        assert!((plan.unchanged - plan.elapsed as f64).abs() < 1e-3, "program {seed}:\n{}", script.text());
+        let procedure = seed as usize % script.procedures.len();
+        for factor in [0.0, 3.0] {
+            let truth = script.execute(&conditions.clone().with(procedure, factor)).elapsed as f64;
+            let found = without(&plan, procedure as u32, factor);
+            assert!(
+                (found - truth).abs() < 1e-3,
+                "program {seed}: P{procedure} at {factor}: {truth}, not {found}:\n{}",
+                script.text()
+            );
+        }
+    }
+}
+
+/// A path that is not the longest still costs time where processors are few.
+#[test]
+fn work_beside_the_critical_path_counts_on_one_processor() {
+    let script = Script::parse("main: fork W, A 30, join W\nW: B 20");
+    let one = Conditions { processors: 1, quantum: 5, ..Conditions::unlimited() };
+    let plan = plan(&script, &one);
+    assert_eq!(plan.unchanged, 50.0);
+    assert_eq!(plan.execute(&changed(1, 0.0), |_| false), 30.0);
+}
+
+#[test]
+fn crowded_programs_are_predicted_within_a_few_points() {
+    let (mut off, mut base, mut judged) = (0.0, 0.0, 0);
+    for seed in 0..300 {
+        let script = random_script(seed, 60);
+        let two = Conditions { processors: 2, quantum: 3, ..Conditions::unlimited() };
+        let plan = plan(&script, &two);
+        base += plan.error().abs();
+        let elapsed = plan.elapsed as f64;
+        for procedure in 0..script.procedures.len() {
+            let truth = script.execute(&two.clone().with(procedure, 0.0)).elapsed as f64;
+            let found = plan.gain(&changed(procedure as u32, 0.0), |_| false);
+            off += (found - (elapsed - truth)).abs() / elapsed;
+            judged += 1;
+        }
+    }
+    let (off, base) = (off / f64::from(judged), base / 300.0);
+    println!("mean error of {judged} predictions: {off:.4}; of unchanged runs: {base:.4}");
+    assert!(off < 0.02 && base < 0.02, "{off:.4} {base:.4}");
+}
+
+/// The plan of a drawn run, and which path is its procedure.
+fn drawn_plan(text: &str) -> (ExecutionPlan, longpole_testkit::MemoryTimelines) {
+    let timelines = longpole_testkit::draw(text);
+    let Ok(foresight) = LaneLookahead::of(&timelines, crate::Order::default());
+    let Ok(analysis) = analyse(&timelines, &MetricOptions::default());
+    let Ok(plan) = ExecutionPlan::of(&timelines, &analysis, &foresight);
+    (plan.expect("few steps"), timelines)
+}
+
+/// How long the plan takes without the procedure's work, milliseconds.
+fn milliseconds_without(text: &str, name: &str) -> (f64, f64) {
+    let (plan, timelines) = drawn_plan(text);
+    let procedure = timelines.procedure(name);
+    let paths = timelines.paths();
+    let is_it = |path| paths.innermost(path).is_some_and(|place| place.procedure == procedure);
+    let work = |_: ThreadId, path: PathId| if is_it(path) { 0.0 } else { 1.0 };
+    let changed = PlaceFactors { work, spinning: |_, _| 1.0, tells_threads_apart: false };
+    (plan.unchanged / 1e6, plan.execute(&changed, |_| false) / 1e6)
+}
+
+/// The thread of a runtime that looks after the others every now and then, until the process ends.
+#[test]
+fn the_run_does_not_wait_for_threads_that_are_killed() {
+    let blocked = "unit 500000\nT1 AAAABBBBBBBBBBBBBBBB\nT2 CzzzzzzzzzCzzzzzzzzz";
+    assert_eq!(milliseconds_without(blocked, "A"), (10.0, 8.0));
+    // What kills it wakes it; its end lets a process go on that waits for all of this one.
+    let woken = "unit 500000
+        q/T1 AAAABBBBBBBBBBBBBBBB
+        q/T2 CzzzzzzzzzCzzzzzzzzzC
+        p/T3 DjjjjjjjjjjjjjjjjjjjjD
+        T1@20 -> T2 signal
+        T2@21 -> T3 join";
+    assert_eq!(milliseconds_without(woken, "A"), (11.0, 9.0));
+}
+
+#[test]
+fn the_run_waits_for_threads_that_outlive_the_first() {
+    let works = "unit 500000\nT1 AAAABBBB____________\nT2 CzzzzzzzzzzzzzzzzCCC";
+    assert_eq!(milliseconds_without(works, "A"), (10.0, 10.0));
+    // Who still wants a lock when the first thread ends has worked, too.
+    let worker = "unit 500000\nT1 AAAABBBBAAAABBBBAAAA\nT2 CCCCCCCCCCllCCCCCCll";
+    assert_eq!(milliseconds_without(worker, "A"), (10.0, 9.0));
+    // A worker that is joined last ends when the first thread does, and that one waits for it.
+    let joined = "unit 500000
+        T1 AAAAjjjjjjjjB
+        T2 CzzzCCCCCCCC_
+        T2@12 -> T1 join";
+    assert_eq!(milliseconds_without(joined, "C"), (6.5, 2.5));
+}
+
+#[test]
+fn a_thread_without_a_goroutine_holds_up_none_while_others_run_them() {
+    let go = "unit 1000000\ncpus 2\nM = runtime.mcall > main.work\n";
+    let idle = format!("{go}T1 AAAAAAAAAAAA\nT2 MMxxxxxxxxxxMM");
+    assert_eq!(milliseconds_without(&idle, "A"), (12.0, 4.0));
+    // While none runs, they wait for something else.
+    let asleep = format!("{go}T1 AAAAAooooAAA\nT2 MMxxxxxxxxxxMM");
+    assert_eq!(milliseconds_without(&asleep, "A"), (12.0, 8.0));
+    // Threads of other programs have work of their own.
+    let other = "unit 1000000\ncpus 2\nM = work\nT1 AAAAAAAAAAAA\nT2 MMxxxxxxxxxxMM";
+    assert_eq!(milliseconds_without(other, "A"), (14.0, 14.0));
+}

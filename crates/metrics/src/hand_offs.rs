@@ -1,0 +1,46 @@
+//! Which hand-offs between threads are arcs of the graph (metrics.md §1).
+//!
+//! ```text
+//!   A  ==mm====mm==        A waited at the end for B's hold of m. That B came first is no rule of the program: without
+//!   B  mm==mmmmm===        the work before it, A comes first. The wait is explained by the hold, and yet no arc leads on.
+//! ```
+//! Exclusion is not order. Yet where a lock is held for much of the run, its holds queue behind each other in any order, and
+//! recorded hand-offs say more than none: they are arcs from a third of the run on. Tables of waits and of those who
+//! caused them know no such rule, nor does the critical path by elapsed time: they say what happened.
+//!
+//! Where tokens say which signal of a condition each thread goes on by, wakes are no arcs either: who was woken may have come
+//! too late for the item of that signal, and have waited on for another.
+
+use longpole_graph::Dependence;
+use longpole_trace::{ObjectId, Objects, Signals};
+
+use crate::analysis::Order;
+
+/// The part of the run from which on a lock that is held so long has arcs.
+const BUSY: f64 = 1.0 / 3.0;
+
+/// Tells hand-offs that are arcs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HandOffs {
+    /// Objects whose hand-offs are no arcs.
+    are_none: Vec<bool>,
+}
+
+impl HandOffs {
+    /// Those between threads that wait for these objects.
+    pub fn new(objects: &Objects, order: Order) -> Self {
+        let are_none = |(index, object): (usize, &longpole_trace::Object)| {
+            let id = ObjectId(index as u32);
+            let is_busy = objects.exclusion(id) > BUSY;
+            objects.signals(id) == Signals::Numbered
+                || order == Order::Busy && object.kind.excludes() && !is_busy
+        };
+        HandOffs { are_none: objects.all().iter().enumerate().map(are_none).collect() }
+    }
+
+    /// Whether the dependence is an arc.
+    pub fn are_order(&self, dependence: &Dependence) -> bool {
+        let excludes = |object: ObjectId| self.are_none.get(object.index()).copied().unwrap_or(false);
+        !dependence.object.is_some_and(excludes)
+    }
+}

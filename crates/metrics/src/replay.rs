@@ -1,0 +1,346 @@
+//! Replay (metrics.md §5): the recorded run executed again, with some work, locks or processors changed.
+//!
+//! ```text
+//!   recorded    T1  ==mmmm====      T2  ....mmm==        without T1's work before m, T2 has it first
+//!   replayed    T1  mmmm====        T2  ==..mmm==
+//! ```
+//! Each thread is its list of work and synchronisation ([`crate::execution`]). Where what-if keeps the recorded order of locks, replay
+//! lets them go to whoever comes first in the new timing; conditions, barriers, semaphores and joins by the tokens of the graph;
+//! devices and timers as long as recorded; processors by turns as long as the recorded ones.
+//!
+//! The unchanged run has to come out as recorded, within 2 %. Where it does not, the locks at fault keep their recorded order, which is
+//! said; where that does not help, the replay is refused. Gains are in proportion to what the replay itself takes, and ranges over
+//! executions whose work is varied by 1 % and whose latencies are by half, so that others come first to their locks.
+//!
+//! Time: three readings and the executions, which run in parallel. Memory: 16 bytes a step.
+//!
+//! It cannot see locks of which the program does not tell (that needs the agent, `--locks`), nor to whom an item of a queue would
+//! go: it goes to the thread that took it in the recording.
+
+use longpole_event::ThreadId;
+use longpole_graph::sweep;
+use longpole_trace::{Folding, ObjectId, PathId, Timelines, Unfolded};
+
+use crate::analysis::{Analysis, MetricOptions};
+use crate::execution::{ExecutionPlan, LockPolicy, PlaceFactors, ReplayConditions, ReplayedRun};
+use crate::lock_uses::{LockUses, ReplayedOrder};
+use crate::lookahead::LaneLookahead;
+use crate::turns::TurnCollector;
+use crate::what_if::{ChangeRules, ChangeSubject, WorkChange};
+
+/// The part of the recorded time by which the unchanged run may be missed.
+pub const MOST_MISSED: f64 = 0.02;
+/// Locks that are tried one by one where the unchanged run is missed.
+const MOST_SUSPECTS: usize = 4;
+/// How often the run is executed with varied work and latencies.
+const VARIED: u64 = 6;
+
+/// The part of a gain that no execution knows: caches, memory, the machine.
+const UNKNOWN: f64 = 0.1;
+
+/// What is to be replayed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReplayDemand {
+    /// Changes of work; objects are left out whatever their factor.
+    pub changes: Vec<WorkChange>,
+    /// Devices take no time.
+    pub io_is_free: bool,
+    /// Numbers of processors for which the run is replayed with all changes.
+    pub processors: Vec<u32>,
+    /// The longest turn of a thread whose processor others want, nanoseconds; as recorded where it is none.
+    pub quantum: Option<u64>,
+    /// To whom locks go; where it is none, to whoever takes them first, as those of C and Rust do, if that reproduces the run.
+    pub policy: Option<LockPolicy>,
+}
+
+/// A gain, nanoseconds; less than 0 where the run becomes longer.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ReplayedGain {
+    /// The least of all executions, less what they do not know.
+    pub low: f64,
+    /// The median.
+    pub middle: f64,
+    /// The most, likewise.
+    pub high: f64,
+}
+
+impl ReplayedGain {
+    /// Of what several executions gain, some at least, where the unchanged run is off by `missed`.
+    fn of(mut gains: Vec<f64>, missed: f64) -> ReplayedGain {
+        gains.sort_by(f64::total_cmp);
+        let middle = gains[gains.len() / 2];
+        let margin = UNKNOWN * middle.abs() + missed;
+        ReplayedGain { low: gains[0] - margin, middle, high: gains[gains.len() - 1] + margin }
+    }
+}
+
+/// The run on another number of processors.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ProcessorsPoint {
+    /// How many each machine has.
+    pub processors: u32,
+    /// What it gains.
+    pub gain: ReplayedGain,
+    /// The part of the processors' time that has a thread.
+    pub busy: f64,
+    /// The lock that is held longest, and the part of the run for which it is.
+    pub lock: Option<(ObjectId, f64)>,
+}
+
+/// A run replayed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Replay {
+    /// As recorded, nanoseconds.
+    pub elapsed: u64,
+    /// By what part of the recorded time the unchanged run is off.
+    pub error: f64,
+    /// Locks with the order of their holds; those that threads waited for longest come first.
+    pub locks: Vec<(ObjectId, ReplayedOrder)>,
+    /// To whom they go.
+    pub policy: LockPolicy,
+    /// For how long threads were ready while processors had other programs' threads, or were on their way to one, of all threads,
+    /// nanoseconds.
+    pub displaced: u64,
+    /// The turn of a thread whose processor others want, nanoseconds.
+    pub quantum: u64,
+    /// Steps of all threads.
+    pub steps: usize,
+    /// Gain of each change alone.
+    pub alone: Vec<ReplayedGain>,
+    /// Gain of all of them, with what else is changed.
+    pub together: ReplayedGain,
+    /// The run with all changes on these processors.
+    pub curve: Vec<ProcessorsPoint>,
+}
+
+/// Why a run cannot be replayed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ReplayRefusal {
+    /// It has too many steps.
+    TooLong,
+    /// The unchanged run is off by this part of the recorded time.
+    Missed(f64),
+    /// So many threads of the unchanged run wait for ever.
+    Stuck(usize),
+}
+
+/// A plan with what is needed to execute it.
+struct ReplayablePlan {
+    plan: ExecutionPlan,
+    uses: LockUses,
+    quantum: u64,
+    latency: u64,
+    policy: LockPolicy,
+    /// What the unchanged run takes, nanoseconds.
+    unchanged: u64,
+}
+
+/// Replays the run whose analysis this is. A procedure's own work is what `folding` gives it.
+///
+/// # Errors
+/// What the timelines say when they cannot be read.
+pub fn replay<T: Timelines>(
+    timelines: &T,
+    options: &MetricOptions,
+    analysis: &Analysis,
+    demand: &ReplayDemand,
+    folding: &Folding,
+) -> Result<Result<Replay, ReplayRefusal>, T::Error> {
+    let plan = match ReplayablePlan::of(timelines, options, analysis, demand)? {
+        Ok(plan) => plan,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    let rules = ChangeRules::new(timelines, &demand.changes, folding);
+    let executions = Executed::new(&plan, &rules, demand);
+    Ok(Ok(Replay {
+        elapsed: plan.plan.elapsed,
+        error: off(plan.unchanged, plan.plan.elapsed),
+        locks: plan.uses.orders(),
+        policy: plan.policy,
+        displaced: plan.plan.displaced(),
+        quantum: plan.quantum,
+        steps: plan.plan.steps(),
+        alone: (0..demand.changes.len()).map(|change| executions.gain(Some(change), None).0).collect(),
+        together: executions.gain(None, None).0,
+        curve: demand.processors.iter().map(|&processors| executions.point(processors)).collect(),
+    }))
+}
+
+/// By what part of the recorded time another one is longer.
+fn off(replayed: u64, elapsed: u64) -> f64 {
+    if elapsed == 0 { 0.0 } else { replayed as f64 / elapsed as f64 - 1.0 }
+}
+
+impl ReplayablePlan {
+    fn of<T: Timelines>(
+        timelines: &T,
+        options: &MetricOptions,
+        analysis: &Analysis,
+        demand: &ReplayDemand,
+    ) -> Result<Result<ReplayablePlan, ReplayRefusal>, T::Error> {
+        let uses = LockUses::of(timelines)?;
+        let mut turns = TurnCollector::new(timelines.program());
+        sweep(&Unfolded(timelines), false, &mut turns)?;
+        let quantum = demand.quantum.unwrap_or_else(|| turns.into_quantum()).max(1);
+        let mut refusal = ReplayRefusal::TooLong;
+        for uses in attempts(&uses) {
+            let foresight = LaneLookahead::with(timelines, options.order, &uses)?;
+            let Some(plan) = ExecutionPlan::arbitrated(timelines, analysis, &foresight, &uses)? else {
+                return Ok(Err(ReplayRefusal::TooLong));
+            };
+            let latency = plan.latency();
+            let mut attempt =
+                ReplayablePlan { plan, uses, quantum, latency, policy: LockPolicy::Barging, unchanged: 0 };
+            for &policy in policies(&attempt.uses, demand.policy) {
+                match attempt.try_policy(policy) {
+                    Ok(()) => return Ok(Ok(attempt)),
+                    Err(found) => refusal = better(refusal, found),
+                }
+            }
+        }
+        Ok(Err(refusal))
+    }
+
+    /// Takes the policy if it reproduces the run; else says how far that is missed.
+    fn try_policy(&mut self, policy: LockPolicy) -> Result<(), ReplayRefusal> {
+        self.policy = policy;
+        let factors = PlaceFactors { work: |_, _| 1.0, spinning: |_, _| 1.0, tells_threads_apart: false };
+        let run = self.plan.replay(&factors, |_| false, self.conditions());
+        self.unchanged = run.elapsed;
+        let missed = off(run.elapsed, self.plan.elapsed);
+        match run.stuck {
+            0 if missed.abs() <= MOST_MISSED => Ok(()),
+            0 => Err(ReplayRefusal::Missed(missed)),
+            stuck => Err(ReplayRefusal::Stuck(stuck)),
+        }
+    }
+
+    fn conditions(&self) -> ReplayConditions {
+        let &ReplayablePlan { quantum, latency, policy, .. } = self;
+        ReplayConditions { processors: None, quantum, latency, policy, io: 1.0, seed: 0, draws: None }
+    }
+}
+
+/// To whom locks can go.
+fn policies(uses: &LockUses, wanted: Option<LockPolicy>) -> &'static [LockPolicy] {
+    let is_arbitrated = uses.orders().iter().any(|own| own.1 == ReplayedOrder::Arbitrated);
+    match wanted {
+        Some(LockPolicy::HandOver) => &[LockPolicy::HandOver],
+        None if is_arbitrated => &[LockPolicy::Barging, LockPolicy::HandOver],
+        _ => &[LockPolicy::Barging],
+    }
+}
+
+/// Which locks are arbitrated: all; all but one of those that threads waited for longest; none.
+fn attempts(uses: &LockUses) -> Vec<LockUses> {
+    let orders = uses.orders();
+    let arbitrated = orders.iter().filter(|own| own.1 == ReplayedOrder::Arbitrated).map(|own| own.0);
+    let suspects: Vec<ObjectId> = arbitrated.take(MOST_SUSPECTS).collect();
+    let mut attempts = vec![uses.clone()];
+    if suspects.len() > 1 {
+        attempts.extend(suspects.iter().map(|&suspect| uses.without(|lock| lock == suspect)));
+    }
+    if !suspects.is_empty() {
+        attempts.push(uses.without(|_| true));
+    }
+    attempts
+}
+
+/// The refusal that says more: the one that comes nearest to the recorded run.
+fn better(one: ReplayRefusal, other: ReplayRefusal) -> ReplayRefusal {
+    let rank = |refusal: ReplayRefusal| match refusal {
+        ReplayRefusal::Missed(missed) => missed.abs(),
+        ReplayRefusal::Stuck(_) => f64::MAX,
+        ReplayRefusal::TooLong => f64::INFINITY,
+    };
+    if rank(other) < rank(one) { other } else { one }
+}
+
+/// Executions of a plan with changes.
+struct Executed<'a> {
+    plan: &'a ReplayablePlan,
+    rules: &'a ChangeRules<'a>,
+    demand: &'a ReplayDemand,
+    /// What the unchanged run takes, by seed, nanoseconds: each gain is that of one seed.
+    before: Vec<u64>,
+}
+
+impl<'a> Executed<'a> {
+    fn new(plan: &'a ReplayablePlan, rules: &'a ChangeRules<'a>, demand: &'a ReplayDemand) -> Executed<'a> {
+        let mut executed = Executed { plan, rules, demand, before: Vec::new() };
+        executed.before = executed.varied(None, plan.conditions()).iter().map(|run| run.elapsed).collect();
+        executed
+    }
+
+    /// Executions under these conditions, one for each seed.
+    fn varied(&self, changed: Option<Option<usize>>, conditions: ReplayConditions) -> Vec<ReplayedRun> {
+        std::thread::scope(|scope| {
+            let of_seed =
+                |seed| scope.spawn(move || self.execute(changed, ReplayConditions { seed, ..conditions }));
+            let running: Vec<_> = (0..=VARIED).map(of_seed).collect();
+            let done = running.into_iter().map(|run| run.join());
+            done.map(|run| run.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        })
+    }
+
+    /// The gain of one change, or of all with this number of processors; and the first execution.
+    fn gain(&self, change: Option<usize>, processors: Option<u32>) -> (ReplayedGain, ReplayedRun) {
+        let io = if self.demand.io_is_free && change.is_none() { 0.0 } else { 1.0 };
+        let draws = self.drawn_factor(change);
+        let conditions = ReplayConditions { processors, io, draws, ..self.plan.conditions() };
+        let runs = self.varied(Some(change), conditions);
+        let gain = |(after, &before): (&ReplayedRun, &u64)| {
+            self.plan.plan.elapsed as f64 * (1.0 - after.elapsed as f64 / before.max(1) as f64)
+        };
+        let gains: Vec<f64> = runs.iter().zip(&self.before).map(gain).collect();
+        let range = ReplayedGain::of(gains, self.plan.unchanged.abs_diff(self.plan.plan.elapsed) as f64);
+        let first = runs.into_iter().next().unwrap_or_default();
+        (range, first)
+    }
+
+    /// The one factor that the meant changes of work have.
+    fn drawn_factor(&self, change: Option<usize>) -> Option<f64> {
+        let is_meant = |&(index, own): &(usize, &WorkChange)| {
+            change.is_none_or(|only| only == index) && !matches!(own.subject, ChangeSubject::Objects(_))
+        };
+        let mut factors = self.demand.changes.iter().enumerate().filter(is_meant).map(|(_, own)| own.factor);
+        let first = factors.next()?;
+        factors.all(|factor| factor == first).then_some(first)
+    }
+
+    /// Without a change, with this one, or with all.
+    fn execute(&self, changed: Option<Option<usize>>, conditions: ReplayConditions) -> ReplayedRun {
+        let changes = &self.demand.changes;
+        let is_meant = |index: usize| changed.is_some_and(|only| only.is_none_or(|only| only == index));
+        let factors = PlaceFactors {
+            work: |thread: ThreadId, path: PathId| self.rules.factor_of(thread, path, is_meant),
+            spinning: |_: ThreadId, _: PathId| 1.0,
+            tells_threads_apart: self.rules.tells_threads_apart(),
+        };
+        let is_free = |object: ObjectId| {
+            let has = |(index, change): (usize, &WorkChange)| {
+                is_meant(index)
+                    && matches!(&change.subject, ChangeSubject::Objects(of) if of.contains(&object))
+            };
+            changes.iter().enumerate().any(has)
+        };
+        self.plan.plan.replay(&factors, is_free, conditions)
+    }
+
+    fn point(&self, processors: u32) -> ProcessorsPoint {
+        let (gain, run) = self.gain(None, Some(processors));
+        let all = run.elapsed as f64 * f64::from(processors) * self.plan.plan.processors.len() as f64;
+        let locks = run.locks.iter().enumerate();
+        let longest = locks.max_by_key(|(_, lock)| lock.held).filter(|(_, lock)| lock.held > 0);
+        ProcessorsPoint {
+            processors,
+            gain,
+            busy: run.busy as f64 / all.max(1.0),
+            lock: longest
+                .map(|(index, lock)| (ObjectId(index as u32), lock.held as f64 / run.elapsed.max(1) as f64)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

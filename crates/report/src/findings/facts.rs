@@ -1,0 +1,385 @@
+//! The facts of a run that findings are made from, computed once.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use longpole_metrics::{By, Measures, Node, ThreadStates};
+use longpole_trace::{Cause, ProcedureId};
+
+use super::sentence::{Sentence, sentence};
+use super::threshold::{
+    CPU_BOUND, CROWDED, CROWDED_WAIT, FEWEST_OBSERVATIONS, OWN_CROWD, SERIAL, SHORT_PATH, SOME_WAITING,
+    SPINNING, UNMATCHED,
+};
+use crate::evidence::{lost_percent, overhead_percent};
+use crate::input::ReportTables;
+use crate::quantity::percent;
+use crate::share::{is_tied, standard_error};
+
+/// A wait: for what, and in which procedure it was suffered.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PlacedWait {
+    /// The cause.
+    pub cause: Cause,
+    /// The procedure, where it is known.
+    pub place: Option<ProcedureId>,
+    /// How long, all threads together, nanoseconds.
+    pub time: u64,
+}
+
+impl PlacedWait {
+    /// The procedure's name, or that it is not known.
+    pub(crate) fn place(&self, input: &ReportTables<'_>) -> Sentence {
+        match self.place {
+            Some(id) => Sentence::name(input, Node::Procedure(id)),
+            None => "an unknown place".into(),
+        }
+    }
+
+    /// The wait as what is waited for, and where.
+    pub(crate) fn text(&self, input: &ReportTables<'_>) -> Sentence {
+        sentence![waiting_for(self.cause), " in ", self.place(input)]
+    }
+}
+
+/// Sums over the run; times in nanoseconds, shares in percent.
+#[derive(Clone, Debug)]
+pub(crate) struct RunFacts {
+    /// Length of the run.
+    pub elapsed: u64,
+    /// Processors; 0 where their number is not known.
+    pub cpus: u32,
+    /// Useful CPU time.
+    pub cpu: u64,
+    /// CPU time spent spinning.
+    pub spinning: u64,
+    /// Where most of that is spent.
+    pub most_spinning: Option<Node>,
+    /// Thread time spent ready.
+    pub ready: u64,
+    /// The part of it for which more threads could run than there are processors.
+    pub ready_in_crowd: u64,
+    /// Thread time spent blocked.
+    pub blocked: u64,
+    /// Length of the CPU-weighted critical path.
+    pub path: u64,
+    /// Time in which no thread ran, spun, or was ready.
+    pub idle: u64,
+    /// Waits on the elapsed-weighted critical path, the longest first.
+    pub path_waits: Vec<PlacedWait>,
+    /// Time without a processor on that path.
+    pub path_ready: u64,
+    /// Waits of threads that work, the longest first.
+    pub waits: Vec<PlacedWait>,
+    /// Share of the run with one busy thread.
+    pub serial_percent: f64,
+    /// Share of the run in which more threads could run than ran, spinning left out.
+    pub starved_percent: f64,
+    /// Share of the run in which as many threads could run as there are processors.
+    pub crowded_percent: f64,
+    /// Threads that used any CPU time worth naming (0.5 % of all).
+    pub workers: usize,
+    /// How much shorter the longest thread's work would be if all had the same.
+    pub imbalance: f64,
+    /// Standard deviation of the working threads' useful CPU time, of its mean.
+    pub variation: f64,
+    /// Mean of U, of what the working threads and the processors allow.
+    pub efficiency: f64,
+    /// Waits that began per second of the working threads' time.
+    pub waits_per_second: f64,
+    /// Waiting of working threads for each other, of their time; for the end of others left out.
+    pub waiting: f64,
+    /// Waits of which it is not known who ended them, of all.
+    pub unmatched: f64,
+    /// CPU time in the kernel, of all.
+    pub system: f64,
+    /// Effective observations behind the critical path.
+    pub samples: f64,
+    /// Effective observations behind CPU time.
+    pub cpu_samples: f64,
+    /// Observations that the program itself reported: where it entered and left what is marked. They are exact.
+    pub reported: u64,
+    /// Standard error of a share of 10 % of the critical path, percentage points.
+    pub sample_error: f64,
+    /// Whether the two largest procedures on the critical path are within the error of each other.
+    pub is_tied: bool,
+    /// Whether the timer was in step with the program, so that the division of CPU time is not reliable.
+    pub is_in_step: bool,
+    /// Events lost, of all.
+    pub lost: f64,
+    /// Cost of collecting, of the CPU time, where it was measured.
+    pub overhead: f64,
+}
+
+impl RunFacts {
+    pub(crate) fn of(input: &ReportTables<'_>) -> RunFacts {
+        let analysis = input.analysis;
+        let sum = |of: fn(&ThreadStates) -> u64| analysis.threads.iter().map(of).sum::<u64>();
+        let (all, on_path) = waits_of(input);
+        let balance = analysis.balance();
+        let (cpu, spinning) = (sum(|states| states.running), sum(|states| states.spinning));
+        let cpus = input.program.cpus();
+        let allowed = if cpus == 0 { balance.workers } else { balance.workers.min(cpus as usize) };
+        let (life, waiting) = time_of_workers(input);
+        let blocks: u64 = working_charges(input).map(|measures| measures.blocks).sum();
+        let samples = analysis.effective_samples.critical;
+        let unmatched = input.evidence.unmatched_wakes as f64;
+        let serial = analysis.busy.get(1).copied().unwrap_or(0);
+        RunFacts {
+            elapsed: analysis.elapsed,
+            cpus,
+            cpu,
+            spinning,
+            most_spinning: most_spinning(input),
+            ready: sum(|states| states.ready),
+            ready_in_crowd: ready_in_crowd(&analysis.nominal, cpus as usize),
+            blocked: sum(|states| states.blocked.iter().sum()),
+            path: analysis.critical_cpu.length,
+            idle: analysis.nominal.first().copied().unwrap_or(0),
+            path_ready: on_path.iter().filter(|((cause, _), _)| cause.is_none()).map(|(_, &time)| time).sum(),
+            path_waits: ranked(on_path),
+            waits: ranked(all),
+            serial_percent: percent(serial as f64, analysis.elapsed as f64),
+            starved_percent: starved_percent(input),
+            crowded_percent: match cpus {
+                // A cut import does not say how many there were: nothing is known about too few.
+                0 => 0.0,
+                cpus => share_from(input, &analysis.nominal, cpus as usize),
+            },
+            workers: balance.workers,
+            imbalance: 100.0 * balance.imbalance(),
+            variation: 100.0 * balance.variation,
+            efficiency: percent(input.effective_parallelism(), allowed as f64).min(100.0),
+            waits_per_second: if life > 0 { blocks as f64 * 1e9 / life as f64 } else { 0.0 },
+            waiting: percent(waiting as f64, life as f64),
+            unmatched: percent(unmatched, input.evidence.wakes as f64 + unmatched),
+            system: percent(system(input) as f64, (cpu + spinning) as f64),
+            samples,
+            cpu_samples: analysis.effective_samples.cpu,
+            reported: input.evidence.told_observations,
+            sample_error: standard_error(10.0, samples).unwrap_or(100.0),
+            is_tied: is_first_tied(input),
+            is_in_step: analysis.timer.is_in_step(),
+            lost: lost_percent(input.evidence),
+            overhead: overhead_percent(input).unwrap_or(0.0),
+        }
+    }
+
+    /// Whether there are enough observations to name procedures: those of a timer, of equal weight, and exact ones.
+    pub(crate) fn has_observations(&self) -> bool {
+        self.cpu_samples + self.reported as f64 >= FEWEST_OBSERVATIONS
+    }
+
+    /// A time as a share of the run.
+    pub(crate) fn of_run(&self, time: u64) -> f64 {
+        percent(time as f64, self.elapsed as f64)
+    }
+
+    /// CPU time spent spinning, of all.
+    pub(crate) fn spinning_percent(&self) -> f64 {
+        percent(self.spinning as f64, (self.cpu + self.spinning) as f64)
+    }
+
+    /// Waits for devices and pages on the elapsed-weighted critical path, of its length.
+    pub(crate) fn devices_percent(&self) -> f64 {
+        let waits = self.path_waits.iter().filter(|wait| is_device(wait.cause));
+        self.of_run(waits.map(|wait| wait.time).sum())
+    }
+
+    /// Whether more of the CPU time waits than works.
+    pub(crate) fn mostly_spins(&self) -> bool {
+        self.spinning > self.cpu
+    }
+
+    /// Whether spinning holds the run: most of the CPU time waits, and the path of useful work is short beside what all
+    /// CPU time takes on the processors. What other programs took of these is no part of it.
+    pub(crate) fn is_held_by_spinning(&self) -> bool {
+        let used = (self.cpu + self.spinning) as f64 / f64::from(self.cpus.max(1));
+        self.mostly_spins() && percent(self.path as f64, used) < SHORT_PATH
+    }
+
+    /// Share of the processors' time that the program used.
+    pub(crate) fn used_percent(&self) -> f64 {
+        let capacity = self.elapsed as f64 * f64::from(self.cpus);
+        percent((self.cpu + self.spinning) as f64, capacity).min(100.0)
+    }
+
+    /// Share of the processors' time that did useful work.
+    pub(crate) fn useful_percent(&self) -> f64 {
+        percent(self.cpu as f64, self.elapsed as f64 * f64::from(self.cpus)).min(100.0)
+    }
+
+    /// Whether threads waited for a CPU since more of them could run than there are.
+    pub(crate) fn is_own_crowd(&self) -> bool {
+        percent(self.ready_in_crowd as f64, self.ready as f64) >= OWN_CROWD
+    }
+
+    /// Whether threads could run nearly always and did not get the processors that they could use.
+    pub(crate) fn is_crowded_out(&self) -> bool {
+        self.crowded_percent >= CROWDED
+            && self.of_run(self.ready) > CROWDED_WAIT
+            && self.spinning_percent() < SPINNING
+    }
+
+    /// Whether the processors are the limit.
+    pub(crate) fn is_cpu_bound(&self) -> bool {
+        self.useful_percent() >= CPU_BOUND || self.is_crowded_out()
+    }
+
+    /// Whether who ended most waits is unknown, so that the critical path ends at each of them.
+    pub(crate) fn is_path_in_pieces(&self) -> bool {
+        self.workers > 1 && self.waiting >= SOME_WAITING && self.unmatched >= UNMATCHED
+    }
+
+    /// Whether one thread alone was busy for much of the run, and not for want of processors.
+    pub(crate) fn is_serial(&self) -> bool {
+        self.cpus > 1 && self.serial_percent - self.starved_percent >= SERIAL
+    }
+}
+
+/// Whether a device or memory, not another thread, ends the wait.
+pub(crate) fn is_device(cause: Cause) -> bool {
+    matches!(cause, Cause::Io | Cause::PageFault)
+}
+
+/// Whether threads wait for each other. Waits for the end of others are left out: a thread that has handed its work out
+/// waits so, which says nothing by itself.
+pub(crate) fn is_for_each_other(cause: Cause) -> bool {
+    cause.is_synchronisation() && !matches!(cause, Cause::Join | Cause::Child | Cause::Poll)
+}
+
+/// Share of the run at this level of a histogram or above.
+fn share_from(input: &ReportTables<'_>, times: &[u64], level: usize) -> f64 {
+    let time: u64 = times.iter().skip(level).sum();
+    percent(time as f64, input.analysis.elapsed as f64)
+}
+
+/// Time of all threads for which a processor was missing even if the program had all of them, by the time with so many
+/// runnable threads.
+fn ready_in_crowd(nominal: &[u64], cpus: usize) -> u64 {
+    let too_many = nominal.iter().enumerate().skip(cpus);
+    too_many.map(|(runnable, time)| (runnable - cpus) as u64 * time).sum()
+}
+
+/// Time with several runnable threads that was not time with several busy ones, nor spinning.
+fn starved_percent(input: &ReportTables<'_>) -> f64 {
+    let analysis = input.analysis;
+    let spinning: u64 = analysis.threads.iter().map(|states| states.spinning).sum();
+    let spinning = percent(spinning as f64, analysis.elapsed as f64);
+    (share_from(input, &analysis.nominal, 2) - share_from(input, &analysis.busy, 2) - spinning).max(0.0)
+}
+
+/// The procedure in which threads spin most.
+fn most_spinning(input: &ReportTables<'_>) -> Option<Node> {
+    let rows = input.rows(By::Procedure).iter().filter(|row| row.own.spinning > 0);
+    rows.max_by_key(|row| (row.own.spinning, Reverse(row.node))).map(|row| row.node)
+}
+
+/// Waits by cause (`None`: for a processor) and procedure.
+type WaitTimes = BTreeMap<(Option<Cause>, Option<ProcedureId>), u64>;
+
+/// All waits of working threads, and those of any thread on the elapsed-weighted critical path.
+///
+/// What a charge has on that path beyond its CPU time is waiting; it is divided among the charge's
+/// causes as its waits are.
+fn waits_of(input: &ReportTables<'_>) -> (WaitTimes, WaitTimes) {
+    let (mut all, mut on_path) = (WaitTimes::new(), WaitTimes::new());
+    let working = input.analysis.working_threads();
+    for charge in &input.analysis.charges {
+        let measures = &charge.measures;
+        let place = input.paths.innermost(charge.path).map(|place| place.procedure);
+        let waiting = measures.critical_elapsed.saturating_sub(measures.running + measures.spinning);
+        let whole = measures.ready + measures.blocked.iter().sum::<u64>();
+        for (cause, time) in causes(measures) {
+            if working.get(charge.thread.index()) == Some(&true) {
+                *all.entry((cause, place)).or_default() += time;
+            }
+            let part = (waiting as f64 * time as f64 / whole as f64).round() as u64;
+            *on_path.entry((cause, place)).or_default() += part;
+        }
+    }
+    (all, on_path)
+}
+
+/// The waits of a charge, those for a processor first.
+fn causes(measures: &Measures) -> impl Iterator<Item = (Option<Cause>, u64)> + '_ {
+    let blocked = measures.blocked.iter().zip(Cause::ALL).map(|(&time, &cause)| (Some(cause), time));
+    std::iter::once((None, measures.ready)).chain(blocked).filter(|&(_, time)| time > 0)
+}
+
+fn ranked(waits: WaitTimes) -> Vec<PlacedWait> {
+    let mut waits: Vec<_> = waits.into_iter().filter(|&(_, time)| time > 0).collect();
+    waits.sort_by_key(|&(key, time)| (Reverse(time), key));
+    let placed = |((cause, place), time)| Some(PlacedWait { cause: cause?, place, time });
+    waits.into_iter().filter_map(placed).collect()
+}
+
+/// Charges of the working threads.
+fn working_charges<'a>(input: &ReportTables<'a>) -> impl Iterator<Item = &'a Measures> {
+    let working = input.analysis.working_threads();
+    let charges = input.analysis.charges.iter();
+    charges
+        .filter(move |charge| working.get(charge.thread.index()) == Some(&true))
+        .map(|charge| &charge.measures)
+}
+
+/// Time of the working threads in any state, and waiting for each other.
+fn time_of_workers(input: &ReportTables<'_>) -> (u64, u64) {
+    let working = input.analysis.working_threads();
+    let threads = input.analysis.threads.iter().zip(working).filter(|(_, works)| *works);
+    threads.fold((0, 0), |(life, waiting), (states, _)| {
+        let blocked: u64 = states.blocked.iter().sum();
+        let counted = states.blocked.iter().zip(Cause::ALL).filter(|(_, cause)| is_for_each_other(**cause));
+        let counted: u64 = counted.map(|(time, _)| time).sum();
+        (life + states.running + states.spinning + states.ready + blocked, waiting + counted)
+    })
+}
+
+/// CPU time whose innermost procedure is the kernel's.
+fn system(input: &ReportTables<'_>) -> u64 {
+    let is_kernel = |path| {
+        let place = input.paths.innermost(path);
+        place.is_some_and(|place| input.paths.procedure_named_by(place.procedure).module == "[kernel]")
+    };
+    let charges = input.analysis.charges.iter().filter(|charge| is_kernel(charge.path));
+    charges.map(|charge| charge.measures.cpu()).sum()
+}
+
+fn is_first_tied(input: &ReportTables<'_>) -> bool {
+    let length = input.analysis.critical_cpu.length as f64;
+    let mut times: Vec<u64> = input.rows(By::Procedure).iter().map(|row| row.own.critical_cpu).collect();
+    times.sort_unstable_by(|a, b| b.cmp(a));
+    match times[..] {
+        [first, second, ..] if second > 0 => {
+            let [first, second] = [first, second].map(|time| percent(time as f64, length));
+            is_tied(first, second, input.analysis.effective_samples.critical)
+        }
+        _ => false,
+    }
+}
+
+/// A cause as what is waited for.
+pub(crate) fn waiting_for(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Lock => "waiting for a lock",
+        Cause::Condition => "waiting for a condition to be signalled",
+        Cause::Barrier => "waiting at a barrier",
+        Cause::Join => "waiting for a thread to end",
+        Cause::Child => "waiting for a child process to end",
+        Cause::Semaphore => "waiting for a semaphore",
+        Cause::Message => "waiting for a message",
+        Cause::Io => "waiting for a file or disk",
+        Cause::Pipe => "waiting for a pipe",
+        Cause::Socket => "waiting for a socket",
+        Cause::Terminal => "waiting for the terminal",
+        Cause::Poll => "waiting for descriptors (poll)",
+        Cause::PageFault => "waiting for a page of memory",
+        Cause::Sleep => "sleeping",
+        Cause::Signal => "waiting for a signal",
+        Cause::Stopped => "being stopped",
+        Cause::Park => "parked until another thread unparks it",
+        Cause::Kernel => "waiting for a lock of the kernel",
+        Cause::Futex => "waiting for a lock or condition (futex)",
+        Cause::Other => "waiting for something unknown",
+    }
+}

@@ -1,0 +1,216 @@
+//! What a finding is: its subject, what to do about it, what that would gain, and what it rests on.
+
+use longpole_metrics::Node;
+use longpole_trace::{ObjectId, ObjectKind, ProcedureId};
+
+use super::facts::{PlacedWait, RunFacts};
+use super::gain::{GainBounds, GainRange};
+use super::leading::RankedWork;
+use super::next::NextCommand;
+use super::sentence::{Sentence, sentence};
+use crate::input::ReportTables;
+
+/// What findings are made from.
+pub(crate) struct FindingBasis<'s, 'a> {
+    pub input: &'s ReportTables<'a>,
+    pub facts: RunFacts,
+    pub bounds: GainBounds,
+}
+
+impl<'s, 'a> FindingBasis<'s, 'a> {
+    pub(crate) fn of(input: &'s ReportTables<'a>) -> FindingBasis<'s, 'a> {
+        let facts = RunFacts::of(input);
+        FindingBasis { input, bounds: GainBounds::of(&facts), facts }
+    }
+}
+
+/// What limits the run if a finding leads the answer: it decides which ranking to follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Limit {
+    /// Work of the program.
+    Work,
+    /// Nothing can be said of procedures.
+    Unknown,
+    /// Waits that no thread of the program ends: for a clock, a user, another program.
+    Idle,
+    /// Devices and pages.
+    Devices,
+    /// Processors, all of which the program uses.
+    Processors,
+    /// Processors that it does not get.
+    OtherPrograms,
+    /// Busy waits.
+    Spinning,
+}
+
+/// What a finding is about.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum FindingSubject {
+    /// A procedure.
+    Procedure(ProcedureId),
+    /// Objects of one kind and name, by the first of them.
+    Object(ObjectId),
+    /// Calls from this procedure about objects of this kind that are not known.
+    Calls(ObjectKind, ProcedureId),
+    /// A kind of waiting at a place.
+    Wait(PlacedWait),
+    /// The lack of processors.
+    Processors,
+    /// Busy waits at an unknown place.
+    Spinning,
+    /// All work.
+    Work,
+}
+
+impl FindingSubject {
+    /// The subject in the list of changes.
+    pub(crate) fn text(&self, input: &ReportTables<'_>) -> Sentence {
+        match self {
+            FindingSubject::Procedure(id) => Sentence::name(input, Node::Procedure(*id)),
+            FindingSubject::Object(id) => {
+                let object = input.objects.get(*id);
+                let kind = object.kind.name();
+                let of_kind = if object.name.starts_with(kind) { String::new() } else { format!("{kind} ") };
+                sentence![of_kind, Sentence::name(input, Node::Object(*id))]
+            }
+            FindingSubject::Calls(kind, id) => {
+                sentence![kind.name(), " in ", Sentence::name(input, Node::Procedure(*id))]
+            }
+            FindingSubject::Wait(wait) => sentence![wait.cause.name(), " in ", wait.place(input)],
+            FindingSubject::Processors => "waiting for a CPU".into(),
+            FindingSubject::Spinning => "spinning".into(),
+            FindingSubject::Work => "all work".into(),
+        }
+    }
+}
+
+/// The kind of change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Advice {
+    /// It runs alone: divide it among threads, or do other work meanwhile.
+    Parallelise,
+    /// Less work.
+    Shorten,
+    /// It is done with a lock that others want: less of it, or less with the lock.
+    HoldShorter,
+    /// Many want a lock: several locks, or none.
+    SplitLock,
+    /// Locking or waiting at a barrier itself takes the time: less often, or by cheaper means.
+    SynchroniseLess,
+    /// Threads wait for the slowest: even shares.
+    Balance,
+    /// Waits for devices: other work meanwhile.
+    OverlapIo,
+    /// Waits for the clock: wait for what it is really about.
+    AwaitEvent,
+    /// Threads spin: let them block, or have nothing to wait for.
+    Block,
+    /// More can run than there are processors.
+    MoreProcessors,
+    /// Threads could run, but others, a quota or pinning keep them from it.
+    FreeProcessors,
+}
+
+impl Advice {
+    /// The kind of change in reports.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Advice::Parallelise => "parallelise",
+            Advice::Shorten => "shorten",
+            Advice::HoldShorter => "hold the lock shorter",
+            Advice::SplitLock => "split the lock",
+            Advice::SynchroniseLess => "synchronise less often",
+            Advice::Balance => "balance the work",
+            Advice::OverlapIo => "overlap the io",
+            Advice::AwaitEvent => "wait for the event",
+            Advice::Block => "block instead of spinning, or balance",
+            Advice::MoreProcessors => "more CPUs",
+            Advice::FreeProcessors => "free the CPUs",
+        }
+    }
+}
+
+/// A kind of finding: an entry of the table.
+#[derive(Debug)]
+pub(crate) struct FindingKind {
+    /// What it is about, as the definitions name it.
+    pub what: &'static str,
+    /// When there is one, and what it would gain, as the definitions say it.
+    pub when: &'static str,
+    /// The kinds of change that it advises, as the definitions say it.
+    pub advice: &'static str,
+    /// All of the kind in a run.
+    pub find: fn(&FindingBasis<'_, '_>) -> Vec<Finding>,
+    /// The answer where it leads.
+    pub answer: fn(&FindingBasis<'_, '_>, &Finding) -> LeadingAnswer,
+}
+
+/// A finding.
+#[derive(Clone, Debug)]
+pub(crate) struct Finding {
+    pub kind: &'static FindingKind,
+    pub limit: Limit,
+    pub subject: FindingSubject,
+    /// What to do, and what the run would gain; `None` where nothing can be advised, and the answer says why.
+    pub change: Option<(Advice, GainRange)>,
+    /// What the finding is worth, nanoseconds: the largest leads.
+    pub weight: f64,
+    /// Whether it goes before those that do not, whatever their weight.
+    pub leads: bool,
+    /// In a few words each, the weightiest first.
+    pub evidence: Vec<Sentence>,
+}
+
+impl Finding {
+    /// A finding with a change, where something is promised of it. `is_divided`: its gain rests on the division of CPU time
+    /// among procedures.
+    pub(crate) fn advised(
+        basis: &FindingBasis<'_, '_>,
+        (kind, limit): (&'static FindingKind, Limit),
+        subject: FindingSubject,
+        (advice, gain): (Advice, GainRange),
+        is_divided: bool,
+    ) -> Option<Finding> {
+        let gain = basis.bounds.promised(gain, is_divided)?;
+        Some(Finding {
+            kind,
+            limit,
+            subject,
+            change: Some((advice, gain)),
+            weight: gain.middle(),
+            leads: false,
+            evidence: Vec::new(),
+        })
+    }
+
+    /// A finding about so much of the run, about which nothing can be advised; `None` for what is lost in noise.
+    pub(crate) fn without_advice(
+        basis: &FindingBasis<'_, '_>,
+        (kind, limit): (&'static FindingKind, Limit),
+        subject: FindingSubject,
+        time: u64,
+    ) -> Option<Finding> {
+        let gain = basis.bounds.promised(GainRange::up_to(time as f64, &basis.bounds), false)?;
+        let weight = gain.middle();
+        Some(Finding { kind, limit, subject, change: None, weight, leads: false, evidence: Vec::new() })
+    }
+
+    /// With this evidence.
+    pub(crate) fn with(mut self, evidence: Vec<Sentence>) -> Finding {
+        self.evidence = evidence;
+        self
+    }
+}
+
+/// The answer of the summary.
+#[derive(Clone, Debug)]
+pub(crate) struct LeadingAnswer {
+    /// The answer in one sentence.
+    pub headline: Sentence,
+    /// Why, a sentence each, the weightiest first.
+    pub reasons: Vec<Sentence>,
+    /// What procedures are ranked by; `None` where none is known.
+    pub ranked_by: Option<RankedWork>,
+    /// Commands that show more, the best first.
+    pub next: Vec<NextCommand>,
+}

@@ -1,0 +1,14 @@
+//! The kinds of findings, a file each.
+
+pub(super) mod barriers;
+pub(super) mod devices;
+mod held_locks;
+pub(super) mod locks;
+pub(super) mod outside;
+pub(super) mod procedures;
+pub(super) mod processors;
+pub(super) mod sleep;
+pub(super) mod spinning;
+pub(super) mod stuck;
+pub(super) mod synchronisation;
+pub(super) mod work;

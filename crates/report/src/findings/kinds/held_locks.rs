@@ -1,0 +1,87 @@
+//! Which procedures work with a lock that others wait for.
+//!
+//! A hand-over says where a lock was let go, how long it was held while it was wanted, and the CPU time of its holder
+//! meanwhile; not which procedures had that time. The procedure h that lets go has the inclusive CPU time R, of which c
+//! was with the lock; a procedure p has r of R. What is not p's in R is R − r; if all of that were with the lock, p would
+//! still have had it for c − (R − r). So much is sure.
+//!
+//! ```text
+//!   h        |-- p --|- q -|-- p --|      R = 10, r = 8
+//!   lock       =================          c = 8: of p at least 8 − (10 − 8) = 6
+//! ```
+
+use std::collections::BTreeMap;
+
+use longpole_metrics::Handover;
+use longpole_trace::{ObjectId, ProcedureId};
+
+use super::locks::is_lock;
+use crate::input::ReportTables;
+
+/// What a procedure surely did with a lock that others wanted; nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct SureHold {
+    pub object: ObjectId,
+    /// For how long those held it while others wanted it who let it go on whose behalf the procedure works.
+    pub held: u64,
+    /// Useful CPU time of the procedure with it, at least.
+    pub cpu: u64,
+}
+
+/// The lock with which each procedure surely worked longest.
+pub(super) fn held_locks(input: &ReportTables<'_>) -> BTreeMap<ProcedureId, SureHold> {
+    let handed = handovers(input);
+    let shares = shares(input, &handed);
+    let mut most: BTreeMap<ProcedureId, SureHold> = BTreeMap::new();
+    for (&(releaser, object), handover) in &handed {
+        let Some((whole, parts)) = shares.get(&releaser) else { continue };
+        for (&procedure, &part) in parts {
+            let cpu = handover.cpu.min(*whole).saturating_sub(whole - part);
+            let held = SureHold { object, held: handover.held, cpu };
+            let kept = most.entry(procedure).or_insert(held);
+            if cpu > kept.cpu {
+                *kept = held;
+            }
+        }
+    }
+    most.retain(|_, held| held.cpu > 0);
+    most
+}
+
+/// Hand-overs by the procedure that lets go and the lock.
+fn handovers(input: &ReportTables<'_>) -> BTreeMap<(ProcedureId, ObjectId), Handover> {
+    let mut sums: BTreeMap<(ProcedureId, ObjectId), Handover> = BTreeMap::new();
+    let handovers = input.input().details.contention.iter().flat_map(|contention| &contention.handovers);
+    for (&(object, place), handover) in handovers {
+        if let Some(place) = place.filter(|_| is_lock(input.input().objects.get(object).kind)) {
+            let procedure = input.paths.all_places()[place.0 as usize].procedure;
+            sums.entry((procedure, object)).or_default().add(handover);
+        }
+    }
+    sums
+}
+
+/// Useful CPU time on behalf of each procedure that lets go of a lock, and whose it is.
+type LockWorkShares = BTreeMap<ProcedureId, (u64, BTreeMap<ProcedureId, u64>)>;
+
+fn shares(input: &ReportTables<'_>, handed: &BTreeMap<(ProcedureId, ObjectId), Handover>) -> LockWorkShares {
+    let mut shares: LockWorkShares =
+        handed.keys().map(|&(releaser, _)| (releaser, Default::default())).collect();
+    if shares.is_empty() {
+        return shares;
+    }
+    for charge in input.analysis.charges.iter().filter(|charge| charge.measures.running > 0) {
+        let mut on_path: Vec<ProcedureId> =
+            input.paths.places_of(charge.path).map(|place| place.procedure).collect();
+        let Some(&own) = on_path.first() else { continue };
+        on_path.sort_unstable();
+        on_path.dedup();
+        for procedure in on_path {
+            if let Some((whole, parts)) = shares.get_mut(&procedure) {
+                *whole += charge.measures.running;
+                *parts.entry(own).or_default() += charge.measures.running;
+            }
+        }
+    }
+    shares
+}

@@ -1,0 +1,142 @@
+//! Locks: waits that would not be if the lock were divided, or held shorter.
+//!
+//! Predictions: zeroing of the object (no thread ever waits for it), and what the processors leave of
+//! that, since work that waited for the lock has to be done beside other work.
+
+use std::collections::BTreeMap;
+
+use longpole_metrics::{ContendedObject, Handover, LockHoldSums, Node};
+use longpole_trace::{Cause, ObjectId, ObjectKind, ProcedureId};
+
+use crate::findings::finding::{
+    Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit,
+};
+use crate::findings::gain::{GainRange, executed};
+use crate::findings::sentence::{Sentence, ShareInWords, TimeInWords, sentence};
+use crate::findings::threshold::{CONTENDED, LONG_HOLD, ONE_HOLDER};
+use crate::findings::{with_work, work_answer};
+use crate::input::ReportTables;
+use crate::quantity::{count_of, grouped, percent};
+
+/// The entry of the table.
+pub(crate) static KIND: FindingKind = FindingKind {
+    what: "a lock",
+    when: "threads waited for it: zeroing of the object (no thread ever waits for it), and what the processors leave of that; up to the time for which it was wanted where the unchanged execution is more than 10 % off",
+    advice: "*hold the lock shorter* if one procedure does at least 80 % of the holding, 1 ms or more at a time; else *split the lock*",
+    find,
+    answer,
+};
+
+/// Whether one thread holds such an object while others wait.
+pub(super) fn is_lock(kind: ObjectKind) -> bool {
+    matches!(kind.cause(), Cause::Lock | Cause::Kernel)
+}
+
+struct NamedLock {
+    /// Of all that have the name, waited for or not: whom gains are predicted of.
+    first: ObjectId,
+    contended: ContendedObject,
+    held: LockHoldSums,
+    holders: BTreeMap<ProcedureId, Handover>,
+}
+
+fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
+    locks(basis.input).values().filter_map(|lock| finding(basis, lock)).collect()
+}
+
+/// The locks that were waited for, those of one kind and name together.
+fn locks<'a>(input: &ReportTables<'a>) -> BTreeMap<(ObjectKind, &'a str), NamedLock> {
+    let mut locks: BTreeMap<(ObjectKind, &'a str), NamedLock> = BTreeMap::new();
+    let Some(contention) = &input.input().details.contention else { return locks };
+    let all = input.input().objects.all();
+    let holds = input.input().details.holds.as_ref();
+    for (index, (object, contended)) in all.iter().zip(&contention.objects).enumerate() {
+        if is_lock(object.kind) {
+            let first = ObjectId(u32::try_from(index).expect("fewer than 2^32 objects"));
+            let new = || NamedLock {
+                first,
+                contended: ContendedObject::default(),
+                held: LockHoldSums::default(),
+                holders: BTreeMap::new(),
+            };
+            let lock = locks.entry((object.kind, &object.name)).or_insert_with(new);
+            lock.contended.add(contended, input.analysis.elapsed);
+            if let Some(held) = holds.and_then(|holds| holds.objects.get(index)) {
+                lock.held.add(held);
+            }
+        }
+    }
+    for (&(id, place), handover) in &contention.handovers {
+        let object = &all[id.index()];
+        if let Some(place) = place
+            && let Some(lock) = locks.get_mut(&(object.kind, object.name.as_str()))
+        {
+            let procedure = input.paths.all_places()[place.0 as usize].procedure;
+            lock.holders.entry(procedure).or_default().add(handover);
+        }
+    }
+    locks.retain(|_, lock| lock.contended.waits() > 0);
+    locks
+}
+
+/// How the object was held, as far as threads reported it.
+pub(super) fn holds_of(input: &ReportTables<'_>, object: ObjectId) -> LockHoldSums {
+    let holds = input.input().details.holds.as_ref();
+    holds.and_then(|holds| holds.objects.get(object.index())).copied().unwrap_or_default()
+}
+
+/// How long the lock is held, where that is why others wait for it: `held 93 % of the run; mean hold 4.1 ms; 120
+/// acquisitions, 117 contended`.
+pub(super) fn holding(input: &ReportTables<'_>, held: &LockHoldSums) -> Option<Sentence> {
+    let contended = percent(held.contended as f64, held.acquisitions as f64);
+    (held.acquisitions > 0 && contended >= CONTENDED).then(|| {
+        let of_run = percent(held.held as f64, input.analysis.elapsed as f64);
+        let acquisitions = count_of(held.acquisitions, "acquisition");
+        let counts = format!("; {acquisitions}, {} contended", grouped(held.contended));
+        let mean = TimeInWords(held.mean().round() as u64);
+        sentence!["held ", ShareInWords(of_run), " of the run; mean hold ", mean, counts]
+    })
+}
+
+fn finding(basis: &FindingBasis<'_, '_>, lock: &NamedLock) -> Option<Finding> {
+    let FindingBasis { input, bounds, .. } = basis;
+    let node = Node::Object(lock.first);
+    let zeroed = input.details.prospects.as_ref()?.gains.iter().find(|gain| gain.node == node)?.zeroing;
+    let lengths = &lock.contended.lengths;
+    let held: u64 = lock.holders.values().map(|handover| handover.held).sum();
+    let longest = lock.holders.iter().max_by_key(|(id, handover)| (handover.held, std::cmp::Reverse(*id)));
+    let share = longest.map_or(0.0, |(_, handover)| percent(handover.held as f64, held as f64));
+    let each = held as f64 / lock.contended.handed.count.max(1) as f64;
+    let is_one = share >= ONE_HOLDER && each >= LONG_HOLD;
+    let advice = if is_one { Advice::HoldShorter } else { Advice::SplitLock };
+    // What the processors leave: the work that waited has to be done beside other work.
+    let gain = match executed(input, node) {
+        Some(executed) if executed.misses() => {
+            let wanted: u64 = lock.contended.queue.iter().skip(1).sum();
+            let most = GainRange::up_to((wanted as f64).min(bounds.without(0.0)), bounds);
+            GainRange::around(executed.gain.free, 0.0, &executed, bounds).or(most)
+        }
+        Some(executed) => GainRange::around(executed.gain.free, 0.0, &executed, bounds),
+        None => GainRange::of(&[zeroed.min(bounds.without(0.0)), zeroed], 0.0, bounds, bounds.elapsed),
+    };
+    let subject = FindingSubject::Object(lock.first);
+    let found = Finding::advised(basis, (&KIND, Limit::Work), subject, (advice, gain), false)?;
+    let waits = count_of(lengths.count(), "wait");
+    let mean = TimeInWords(lengths.mean().round() as u64);
+    let mut evidence = vec![sentence![waits, " of ", mean, " on average"]];
+    if let Some((&holder, _)) = longest {
+        let holder = Sentence::name(input, Node::Procedure(holder));
+        evidence.push(sentence!["held by ", holder, " for ", ShareInWords(share), " of that"]);
+    }
+    evidence.extend(holding(input, &lock.held));
+    Some(found.with(evidence))
+}
+
+fn answer(basis: &FindingBasis<'_, '_>, finding: &Finding) -> LeadingAnswer {
+    let lock = finding.subject.text(basis.input);
+    let why = Sentence::joined(finding.evidence.iter().take(2).cloned(), ", ");
+    with_work(
+        basis,
+        work_answer(basis, sentence!["The long pole: the ", lock, ", wanted by several threads: ", why, "."]),
+    )
+}

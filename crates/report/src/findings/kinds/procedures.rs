@@ -1,0 +1,205 @@
+//! Procedures: work that the run waits for.
+//!
+//! Predictions, of the procedure's own work made free: the run executed anew without it. Where the recording is too large
+//! for that: its time on the CPU-weighted critical path, its normalised
+//! processor time without its waits for devices, and, where they were computed, zeroing and slack. Slack not
+//! where several threads do the same amount of it: there it is 0 whatever the procedure is worth (M §2.4).
+
+use std::collections::BTreeMap;
+
+use longpole_event::ThreadId;
+use longpole_metrics::{By, Measures, Node, NodeRow, standard_error};
+use longpole_trace::{Cause, ProcedureId};
+
+use super::held_locks::{SureHold, held_locks};
+use super::locks::{holding, holds_of};
+use crate::findings::finding::{
+    Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit,
+};
+use crate::findings::gain::{GainRange, executed};
+use crate::findings::sentence::{Sentence, ShareInWords, TimeInWords, sentence};
+use crate::findings::threshold::{ALONE, BALANCED, BLAMED, FEWEST_OF_ROW, HELD, UNEXPLAINED_SPINS};
+use crate::findings::{RankedWork, is_named, largest_caller, procedure_answer};
+use crate::folded::{FoldedWork, callers, callers_text};
+use crate::input::ReportTables;
+use crate::quantity::percent;
+
+/// The entry of the table.
+pub(crate) static KIND: FindingKind = FindingKind {
+    what: "a procedure",
+    when: "the run rests on at least 30 observations, those included that the program itself reports, and without these the procedure on at least 5: the run executed without its work; or its time on the critical path, its normalised processor time (waits for devices left out), zeroing, and slack unless several threads do it evenly (imbalance below 10 %)",
+    advice: "*hold the lock shorter* if it surely spends at least 30 % of its CPU time with a lock that others wait for; *parallelise* if it surely runs alone (U = 1, and no other thread lacks a processor) for at least half of its time; else *shorten*",
+    find,
+    answer,
+};
+
+/// What the predictions of all procedures depend on.
+struct WorkOfThreads {
+    held: BTreeMap<ProcedureId, SureHold>,
+    /// Useful CPU time of each procedure by the threads that have any.
+    spread: BTreeMap<ProcedureId, BTreeMap<ThreadId, u64>>,
+    /// Time with one busy thread in which others lacked a processor, nanoseconds.
+    starved: f64,
+}
+
+impl WorkOfThreads {
+    fn of(basis: &FindingBasis<'_, '_>) -> WorkOfThreads {
+        WorkOfThreads {
+            held: held_locks(basis.input),
+            spread: spread(basis.input),
+            starved: basis.facts.starved_percent / 100.0 * basis.facts.elapsed as f64,
+        }
+    }
+
+    /// Whether several threads do the same amount of it: then slack says nothing.
+    fn is_even(&self, id: ProcedureId) -> bool {
+        let Some(threads) = self.spread.get(&id).filter(|threads| threads.len() > 1) else { return false };
+        let most = threads.values().copied().max().unwrap_or(0) as f64;
+        let mean = threads.values().sum::<u64>() as f64 / threads.len() as f64;
+        100.0 * (1.0 - mean / most) < BALANCED
+    }
+}
+
+fn spread(input: &ReportTables<'_>) -> BTreeMap<ProcedureId, BTreeMap<ThreadId, u64>> {
+    let mut spread: BTreeMap<ProcedureId, BTreeMap<ThreadId, u64>> = BTreeMap::new();
+    for charge in input.analysis.charges.iter().filter(|charge| charge.measures.running > 0) {
+        if let Some(place) = input.paths.innermost(charge.path) {
+            let threads = spread.entry(place.procedure).or_default();
+            *threads.entry(charge.thread).or_default() += charge.measures.running;
+        }
+    }
+    spread
+}
+
+fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
+    if !basis.facts.has_observations() {
+        return Vec::new();
+    }
+    let work = WorkOfThreads::of(basis);
+    let rows = basis.input.rows(By::Procedure).iter();
+    rows.filter_map(|row| finding(basis, &work, row)).collect()
+}
+
+fn finding(basis: &FindingBasis<'_, '_>, work: &WorkOfThreads, row: &NodeRow) -> Option<Finding> {
+    let FindingBasis { input, facts, .. } = basis;
+    let Node::Procedure(id) = row.node else { return None };
+    let own = &row.own;
+    // What spins most of its time only waits: that is a finding of its own.
+    if own.running == 0 || own.spinning > own.running || !is_named(input, row.node) {
+        return None;
+    }
+    let share = own.running as f64 / (input.totals().running as f64).max(1.0);
+    if facts.reported == 0 && share * facts.cpu_samples < FEWEST_OF_ROW {
+        return None;
+    }
+    // A thread that lacked a processor may have lacked it then: the rest is surely alone.
+    let alone = percent((own.npt_while(1..=1) - work.starved).max(0.0), own.running as f64).min(100.0);
+    let lock = work.held.get(&id).filter(|held| percent(held.cpu as f64, own.running as f64) >= HELD);
+    let advice = match lock {
+        Some(_) => Advice::HoldShorter,
+        None if alone >= ALONE && input.program.cpus() > 1 && !is_kernel(input, id) => Advice::Parallelise,
+        None => Advice::Shorten,
+    };
+    let gain = gain(basis, work, (id, row, advice));
+    let subject = FindingSubject::Procedure(id);
+    let found = Finding::advised(basis, (&KIND, Limit::Work), subject, (advice, gain), true)?;
+    Some(found.with(evidence(basis, row, lock, alone)))
+}
+
+/// What speaks for it, the weightiest first.
+fn evidence(
+    basis: &FindingBasis<'_, '_>,
+    row: &NodeRow,
+    lock: Option<&SureHold>,
+    alone: f64,
+) -> Vec<Sentence> {
+    let FindingBasis { input, facts, .. } = basis;
+    let (own, Node::Procedure(id)) = (&row.own, row.node) else { return Vec::new() };
+    let running = |measures: &Measures| measures.running as f64;
+    let mut evidence = Vec::new();
+    if let Some((caller, share)) = largest_caller(input, row, running) {
+        evidence.push(sentence!["works for ", caller, " (", ShareInWords(share), ")"]);
+    }
+    let folded = FoldedWork::of(input, row.node, running(own), &running);
+    evidence.extend(folded.evidence().map(Sentence::from));
+    let callers = callers(input, id, &running);
+    evidence.extend((!callers.is_empty()).then(|| callers_text(&callers)));
+    if let Some(held) = lock {
+        let name = Sentence::name(input, Node::Object(held.object));
+        evidence.push(sentence!["holds ", name, ", wanted ", TimeInWords(held.held)]);
+        evidence.extend(holding(input, &holds_of(input, held.object)));
+    }
+    if facts.of_run(own.caused_wait) >= BLAMED {
+        evidence.push(sentence!["others waited ", TimeInWords(own.caused_wait), " for it"]);
+    }
+    if alone >= ALONE {
+        evidence.push(sentence!["alone on the CPUs ", ShareInWords(alone), " of its time"]);
+    }
+    let path = percent(own.critical_cpu as f64, facts.path as f64);
+    evidence.push(sentence![ShareInWords(path), " of the critical path"]);
+    let cpu = percent(own.cpu() as f64, input.totals().cpu() as f64);
+    evidence.push(sentence![ShareInWords(cpu), " of the CPU time"]);
+    evidence
+}
+
+/// Whether it is the kernel's: its callers can do no more than ask for less.
+fn is_kernel(input: &ReportTables<'_>, id: ProcedureId) -> bool {
+    input.paths.procedure_named_by(id).module == "[kernel]"
+}
+
+fn gain(
+    basis: &FindingBasis<'_, '_>,
+    work: &WorkOfThreads,
+    (id, row, advice): (ProcedureId, &NodeRow, Advice),
+) -> GainRange {
+    let FindingBasis { input, bounds, facts } = basis;
+    let own = &row.own;
+    let predictions = predictions(input, work, (id, row));
+    let limit = bounds.without(own.running as f64);
+    let Some(executed) = executed(input, row.node) else {
+        let share = (own.npt() / bounds.elapsed.max(1.0)).clamp(0.0, 1.0);
+        let samples = input.analysis.effective_samples.npt;
+        let error = if samples > 0.0 { standard_error(share, samples) * bounds.elapsed } else { 0.0 };
+        return GainRange::of(&predictions, error, bounds, limit);
+    };
+    let gain = if advice == Advice::Parallelise { executed.gain.spread } else { executed.gain.free };
+    let share = own.running as f64 / (input.totals().running as f64).max(1.0);
+    let error = standard_error(share, facts.cpu_samples) / share * gain;
+    let range = GainRange::around(gain, error, &executed, bounds);
+    // Work that stays has to be done by the processors that there are, too; and while it neither ran nor was ready to, the
+    // run does not get shorter without it. An execution that misses the unchanged run may say otherwise.
+    let stays = if advice == Advice::Parallelise { bounds.without(0.0) } else { limit };
+    let high = range.high.min(stays.max(gain)).min((own.running + own.ready) as f64);
+    let range = GainRange { low: range.low.min(high), high };
+    // Who ended those waits is not known, so work that others waited for may be worth more than the execution shows.
+    if executed.unexplained > UNEXPLAINED_SPINS {
+        return range.or(GainRange::of(&predictions, error, bounds, limit));
+    }
+    range
+}
+
+/// What metrics say that need no execution: of its own work made free.
+fn predictions(
+    input: &ReportTables<'_>,
+    work: &WorkOfThreads,
+    (id, row): (ProcedureId, &NodeRow),
+) -> Vec<f64> {
+    let own = &row.own;
+    let devices: u64 = [Cause::Io, Cause::PageFault].map(|cause| own.blocked_for(cause)).iter().sum();
+    let computing = own.running as f64 / (own.running + devices).max(1) as f64;
+    let mut predictions = vec![own.critical_cpu as f64, own.npt() * computing];
+    let prospects = input.details.prospects.as_ref();
+    let gain = prospects.and_then(|gains| gains.gains.iter().find(|gain| gain.node == row.node));
+    if let Some(gain) = gain {
+        predictions.push(gain.zeroing);
+        if !work.is_even(id) {
+            predictions.push(gain.slack);
+        }
+    }
+    predictions
+}
+
+fn answer(basis: &FindingBasis<'_, '_>, finding: &Finding) -> LeadingAnswer {
+    let FindingSubject::Procedure(id) = finding.subject else { unreachable!("procedures lead with one") };
+    procedure_answer(basis, RankedWork::of(&basis.facts), Node::Procedure(id))
+}

@@ -1,0 +1,79 @@
+//! Sleep: waits for the clock on the elapsed-weighted critical path. The run gains at most their length, if what is really
+//! waited for comes earlier.
+
+use longpole_trace::Cause;
+
+use crate::findings::RankedWork;
+use crate::findings::facts::PlacedWait;
+use crate::findings::finding::{
+    Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit,
+};
+use crate::findings::gain::GainRange;
+use crate::findings::next::{PATH_WITH_WAITS, PROFILE, WAITS};
+use crate::findings::sentence::{Sentence, ShareInWords, TimeInWords, sentence};
+use crate::findings::threshold::{IDLE, OTHER_WAITS};
+
+/// The entry of the table.
+pub(crate) static KIND: FindingKind = FindingKind {
+    what: "sleep",
+    when: "it is on the elapsed-weighted critical path: up to its time on it",
+    advice: "*wait for the event* instead",
+    find,
+    answer: waiting_answer,
+};
+
+fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
+    let facts = &basis.facts;
+    let waits = facts.path_waits.iter().filter(|wait| wait.cause == Cause::Sleep);
+    let found = waits.filter_map(|wait| {
+        let gain = GainRange::up_to(wait.time as f64, &basis.bounds);
+        let subject = FindingSubject::Wait(wait.clone());
+        let found =
+            Finding::advised(basis, (&KIND, Limit::Idle), subject, (Advice::AwaitEvent, gain), false)?;
+        let share = ShareInWords(facts.of_run(wait.time));
+        Some(found.with(vec![sentence![share, " of the critical path by elapsed time"]]))
+    });
+    found.collect()
+}
+
+/// The answer where a wait leads: how much of the run it is, and what computing there is.
+pub(super) fn waiting_answer(basis: &FindingBasis<'_, '_>, finding: &Finding) -> LeadingAnswer {
+    let FindingBasis { input, facts, .. } = basis;
+    let FindingSubject::Wait(led) = &finding.subject else { unreachable!("waits lead with a wait") };
+    let idle = facts.of_run(facts.idle);
+    let headline = if idle >= IDLE {
+        let all = sentence![
+            TimeInWords(facts.idle),
+            " of ",
+            TimeInWords(facts.elapsed),
+            " elapsed (",
+            ShareInWords(idle),
+            ")"
+        ];
+        let most = sentence![led.text(input), " (", TimeInWords(led.time), ")"];
+        sentence![
+            "The long pole is waiting, not work: for ",
+            all,
+            " no thread could run; most of it ",
+            most,
+            "."
+        ]
+    } else {
+        let share =
+            sentence![TimeInWords(led.time), ", ", ShareInWords(facts.of_run(led.time)), " of the run"];
+        sentence!["The long pole: ", led.text(input), " — ", share, "."]
+    };
+    let is_other = |wait: &&PlacedWait| *wait != led && facts.of_run(wait.time) >= OTHER_WAITS;
+    let others = facts.path_waits.iter().filter(is_other).take(2);
+    let others: Vec<Sentence> =
+        others.map(|wait| sentence![wait.text(input), " (", TimeInWords(wait.time), ")"]).collect();
+    let mut reasons = Vec::new();
+    if !others.is_empty() {
+        reasons.push(sentence!["Also ", Sentence::joined(others, " and "), "."]);
+    }
+    let computing =
+        sentence![TimeInWords(facts.path), " of the run (", ShareInWords(facts.of_run(facts.path)), ")"];
+    reasons.push(sentence!["Computing is ", computing, ": faster code gains no more than that."]);
+    let next = vec![WAITS, PATH_WITH_WAITS, PROFILE];
+    LeadingAnswer { headline, reasons, ranked_by: Some(RankedWork::CriticalPath), next }
+}

@@ -1,0 +1,83 @@
+//! The cost of synchronising itself: a lock or barrier whose calls take processor time.
+//!
+//! Prediction: the run executed without the calls and without the waits (metrics.md §12). At most, what short procedures do with the
+//! lock goes, too: a thread that does it alone has its data at hand.
+
+use longpole_metrics::SynchronisationCost;
+use longpole_trace::Cause;
+
+use crate::findings::finding::{
+    Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit,
+};
+use crate::findings::gain::{GainRange, executed_run};
+use crate::findings::sentence::{Sentence, ShareInWords, TimeInWords, sentence};
+use crate::findings::threshold::CALLS_COST;
+use crate::findings::{with_work, work_answer};
+use crate::quantity::percent;
+
+/// The entry of the table.
+pub(crate) static KIND: FindingKind = FindingKind {
+    what: "a lock or barrier whose calls cost",
+    when: "its calls take at least 5 % of the CPU time, and at a barrier no less than the waits: the run executed without the calls and without the waits, up to that without all of procedures that do little beside (calls at least 10 % of their own CPU time); stands for the entry about the lock's waits where it gains more",
+    advice: "*synchronise less often*",
+    find,
+    answer,
+};
+
+fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
+    let details = basis.input.input().details;
+    details.synchronisation.iter().filter_map(|cost| finding(basis, cost)).collect()
+}
+
+fn finding(basis: &FindingBasis<'_, '_>, cost: &SynchronisationCost) -> Option<Finding> {
+    let FindingBasis { input, bounds, .. } = basis;
+    let cpu = input.totals().cpu() as f64;
+    let calls = cost.running + cost.spinning;
+    let share = percent(calls, cpu);
+    // Threads that spin or block at a barrier wait for each other: that is to be balanced, not to be done less often.
+    let is_wait = cost.kind.cause() == Cause::Barrier && cost.spinning + cost.waited as f64 > cost.running;
+    if share < CALLS_COST || is_wait {
+        return None;
+    }
+    let (gain, executed) = (cost.gain?, executed_run(input)?);
+    let sampling = longpole_metrics::standard_error(calls / cpu, input.analysis.effective_samples.cpu);
+    let around = |gain: f64| GainRange::around(gain, sampling / (calls / cpu) * gain, &executed, bounds);
+    let range = around(gain).or(around(cost.gain_with_sections.unwrap_or(gain).max(gain)));
+    let subject = match (cost.objects.first(), cost.site) {
+        (Some(&object), _) => FindingSubject::Object(object),
+        (None, Some(site)) => {
+            FindingSubject::Calls(cost.kind, input.paths.all_places()[site.0 as usize].procedure)
+        }
+        (None, None) => return None,
+    };
+    let change = (Advice::SynchroniseLess, range);
+    let found = Finding::advised(basis, (&KIND, Limit::Work), subject, change, true)?;
+    let mut evidence = vec![sentence!["its calls take ", ShareInWords(share), " of the CPU time"]];
+    if cost.waited > 0 {
+        evidence.push(sentence!["threads waited ", TimeInWords(cost.waited), " for it"]);
+    }
+    Some(found.with(evidence))
+}
+
+/// Leaves out findings about the waits for a lock whose calls are worth more: one entry for a lock.
+pub(crate) fn stand_for_waits(findings: &mut Vec<Finding>) {
+    let costs: Vec<(FindingSubject, f64)> = findings
+        .iter()
+        .filter(|finding| std::ptr::eq(finding.kind, &raw const KIND))
+        .map(|finding| (finding.subject.clone(), finding.weight))
+        .collect();
+    findings.retain(|finding| {
+        let is_cost = std::ptr::eq(finding.kind, &raw const KIND);
+        let is_less = |(subject, weight): &(FindingSubject, f64)| {
+            *subject == finding.subject && finding.weight <= *weight
+        };
+        is_cost || !costs.iter().any(is_less)
+    });
+}
+
+fn answer(basis: &FindingBasis<'_, '_>, finding: &Finding) -> LeadingAnswer {
+    let subject = finding.subject.text(basis.input);
+    let why = Sentence::joined(finding.evidence.iter().cloned(), ", ");
+    let headline = sentence!["The long pole: synchronising by the ", subject, ": ", why, "."];
+    with_work(basis, work_answer(basis, headline))
+}

@@ -1,0 +1,91 @@
+//! Commands that show more of what the answer says.
+
+use std::borrow::Cow;
+
+use longpole_trace::ProcedureId;
+
+use crate::find::RecordingNames;
+use crate::input::ReportTables;
+
+/// A command, and what it shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NextCommand {
+    pub command: Cow<'static, str>,
+    pub shows: &'static str,
+}
+
+const fn next(command: &'static str, shows: &'static str) -> NextCommand {
+    NextCommand { command: Cow::Borrowed(command), shows }
+}
+
+pub(crate) const PATH_BY_LINE: NextCommand =
+    next("longpole report --view critical-path --by line", "the path by line");
+pub(crate) const PATH_WITH_WAITS: NextCommand =
+    next("longpole report --view critical-path --weight elapsed", "the waits on it");
+pub(crate) const PROFILE: NextCommand = next("longpole report --view profile", "CPU time, and all waits");
+pub(crate) const THREADS: NextCommand = next("longpole report --view threads", "each thread's time");
+pub(crate) const PARALLELISM: NextCommand = next("longpole report --view parallelism", "who ran alone");
+pub(crate) const WAITS: NextCommand = next("longpole report --view waits", "why threads waited");
+pub(crate) const EVIDENCE: NextCommand = next("longpole report --view evidence", "what this rests on");
+pub(crate) const DOCTOR: NextCommand = next("longpole doctor", "what can be recorded on this machine");
+pub(crate) const LINES: NextCommand = next("longpole report --view profile --by line", "CPU time by line");
+pub(crate) const TREE: NextCommand = next("longpole report --view tree", "by process and thread");
+/// What tells which ranking to follow.
+pub(crate) const GUIDANCE: NextCommand = next("longpole report --view guidance", "which ranking to trust");
+
+/// Characters of the longest command: it stands on one line.
+const LONGEST: usize = 78;
+
+/// What half of a procedure's work would gain; `None` where its name is too long for a line.
+pub(crate) fn what_if(input: &ReportTables<'_>, procedure: ProcedureId) -> Option<NextCommand> {
+    let names = RecordingNames { program: input.program, paths: input.paths, objects: input.objects };
+    let change = format!("{}=0.5", names.label(procedure)?);
+    let command = format!("longpole what-if --set {}", in_shell(&change));
+    let is_short = command.chars().count() <= LONGEST;
+    is_short.then_some(NextCommand { command: Cow::Owned(command), shows: "if it took half as long" })
+}
+
+/// The text as one word of a shell.
+fn in_shell(text: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_alphanumeric() || "_-+=.,:/@%".contains(c);
+    match text.chars().all(is_plain) {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(format!("'{}'", text.replace('\'', r"'\''"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use longpole_testkit::draw;
+
+    use super::*;
+    use crate::change::NamedChange;
+    use crate::fixture::DrawnRun;
+
+    #[test]
+    fn the_change_that_is_offered_is_understood() {
+        let long = "A".repeat(60);
+        let drawing =
+            format!("A = main:1 > queue::push(int, char const*):2\nB = lock:3\nC = {long}:4\nlock ABC");
+        let scene = DrawnRun::with(draw(&drawing));
+        let id = |name: &str| scene.timelines.procedure(name);
+        let offered = |name: &str| scene.with_source(|input| what_if(input, id(name)));
+        let push = offered("queue::push(int, char const*)").expect("it is short enough");
+        assert_eq!(push.command, "longpole what-if --set 'procedure:queue::push(int, char const*)=0.5'");
+        // There is a thread of that name too.
+        assert_eq!(offered("lock").expect("short").command, "longpole what-if --set procedure:lock=0.5");
+        assert_eq!(offered(&long), None);
+        scene.with_source(|input| {
+            let names = RecordingNames { program: input.program, paths: input.paths, objects: input.objects };
+            let change = NamedChange::parse("procedure:queue::push(int, char const*)=0.5", &names);
+            let subject = longpole_metrics::ChangeSubject::Inclusive(id("queue::push(int, char const*)"));
+            assert_eq!(change.map(|change| change.change.subject).ok(), Some(subject));
+        });
+    }
+
+    #[test]
+    fn quotes_within_a_name_stay_what_they_are() {
+        assert_eq!(in_shell("<impl Read<'a>>::read"), r"'<impl Read<'\''a>>::read'");
+        assert_eq!(in_shell("kitchen::Stove::cook=0.5"), "kitchen::Stove::cook=0.5");
+    }
+}

@@ -1,0 +1,127 @@
+//! Why the run is as long as it is: a sentence for each thing that keeps the processors from sharing the work.
+
+use longpole_trace::Cause;
+
+use super::facts::{RunFacts, is_for_each_other, waiting_for};
+use super::finding::FindingBasis;
+use super::sentence::{Sentence, ShareInWords, TimeInWords, sentence};
+use super::threshold::{CPU_BOUND, LONG_WAITS, READY, SPINNING};
+use crate::views::most_charged_while;
+
+/// That the processors are the limit.
+pub(super) fn cpu_bound(facts: &RunFacts) -> Sentence {
+    let used = ShareInWords(facts.used_percent());
+    if facts.useful_percent() < CPU_BOUND && facts.is_crowded_out() {
+        let crowded = ShareInWords(facts.crowded_percent);
+        let available =
+            " of the run at least as many threads could run as there are CPUs, of which the program got ";
+        return sentence!["For ", crowded, available, used];
+    }
+    let cpus = match facts.cpus {
+        1 => "the only CPU was".to_owned(),
+        2 => "both CPUs were".to_owned(),
+        cpus => format!("all {cpus} CPUs were"),
+    };
+    sentence!["The program is CPU-bound (", cpus, " in use for ", used, " of the run)"]
+}
+
+/// CPU time that only waits.
+pub(super) fn spinning(basis: &FindingBasis<'_, '_>) -> Option<Sentence> {
+    let facts = &basis.facts;
+    let share = facts.spinning_percent();
+    let most = most_spinning(basis);
+    let time = TimeInWords(facts.spinning);
+    (share >= SPINNING).then(|| {
+        let waits = ") only waits for memory to change";
+        sentence!["Threads spin: ", time, " of CPU time (", ShareInWords(share), waits, most, "."]
+    })
+}
+
+/// Where threads spin most.
+pub(super) fn most_spinning(basis: &FindingBasis<'_, '_>) -> Sentence {
+    match basis.facts.most_spinning {
+        Some(node) => sentence![", most in ", Sentence::name(basis.input, node)],
+        None => Sentence::default(),
+    }
+}
+
+/// CPU time that counts as work and may be waiting.
+pub(super) fn may_wait(basis: &FindingBasis<'_, '_>) -> Option<Sentence> {
+    let (input, facts) = (basis.input, &basis.facts);
+    let sum: u64 = input.evidence.may_wait.iter().map(|(_, time)| time).sum();
+    let &(most, time) = input.evidence.may_wait.first()?;
+    let share = crate::quantity::percent(sum as f64, (facts.cpu + facts.spinning) as f64);
+    (share >= SPINNING).then(|| {
+        let name = Sentence::name(input, longpole_metrics::Node::Procedure(most));
+        let why = ". Its loop changes nothing that others see; whether it works, its code does not say.";
+        sentence!["May be waiting: ", name, ", ", TimeInWords(time), why]
+    })
+}
+
+/// Time in which one thread was busy and the others were not.
+pub(super) fn serial(basis: &FindingBasis<'_, '_>) -> Option<Sentence> {
+    let (input, facts) = (basis.input, &basis.facts);
+    if !facts.is_serial() {
+        return None;
+    }
+    if facts.workers == 1 {
+        let others = if facts.cpus == 2 { "the other CPU" } else { "the other CPUs" };
+        return Some(sentence!["One thread does all the work; ", others, " had nothing to do."]);
+    }
+    let serial = TimeInWords(input.analysis.busy.get(1).copied().unwrap_or(0));
+    let who = most_charged_while(input, 1).map(|(node, share)| {
+        sentence![", most of that in ", Sentence::name(input, node), " (", ShareInWords(share), ")"]
+    });
+    let of_run = ShareInWords(facts.serial_percent);
+    Some(sentence!["Only one thread was busy for ", serial, " (", of_run, " of the run)", who, "."])
+}
+
+/// The longest waits of threads for each other.
+pub(super) fn waiting(basis: &FindingBasis<'_, '_>) -> Option<Sentence> {
+    let (input, facts) = (basis.input, &basis.facts);
+    let mut sums: Vec<(Cause, u64)> = Vec::new();
+    for wait in facts.waits.iter().filter(|wait| is_for_each_other(wait.cause)) {
+        match sums.iter_mut().find(|(cause, _)| *cause == wait.cause) {
+            Some((_, sum)) => *sum += wait.time,
+            None => sums.push((wait.cause, wait.time)),
+        }
+    }
+    let &(cause, sum) = sums.iter().max_by_key(|&&(cause, sum)| (sum, std::cmp::Reverse(cause)))?;
+    if facts.of_run(sum) < LONG_WAITS {
+        return None;
+    }
+    let longest = facts.waits.iter().find(|wait| wait.cause == cause)?;
+    let most = if 2 * longest.time > sum { ", most in " } else { ", the longest in " };
+    let split = input.barrier_split().filter(|_| cause == Cause::Barrier);
+    let uneven = match split {
+        Some(split) if split.imbalance > split.insufficient => ": the work between barriers is uneven",
+        Some(split) if split.insufficient > 0.0 => ": meanwhile others did what these had no part in",
+        _ => "",
+    };
+    let place = longest.place(input);
+    Some(sentence![
+        "Threads spent ",
+        TimeInWords(sum),
+        " in all ",
+        waiting_for(cause),
+        most,
+        place,
+        uneven,
+        "."
+    ])
+}
+
+/// Time of threads that could have run.
+pub(super) fn ready(facts: &RunFacts) -> Option<Sentence> {
+    if facts.of_run(facts.ready) < READY {
+        return None;
+    }
+    let used = facts.used_percent();
+    let waited = sentence!["Threads waited ", TimeInWords(facts.ready), " in all for a CPU"];
+    Some(if facts.is_own_crowd() {
+        sentence![waited, ": more of them could run than there are CPUs."]
+    } else {
+        let others = " of the CPUs: other programs used them, or it is pinned or has a quota.";
+        sentence![waited, ", yet the program used only ", ShareInWords(used), others]
+    })
+}

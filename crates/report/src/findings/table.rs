@@ -1,0 +1,21 @@
+//! The table of findings: an entry a kind. What a kind finds, advises and says stands in its own file below `kinds/`.
+
+use super::finding::FindingKind;
+use super::kinds::{
+    barriers, devices, locks, outside, procedures, processors, sleep, spinning, stuck, synchronisation, work,
+};
+
+/// Every kind of finding. Of findings that are worth the same the one of the earlier kind goes first.
+pub(crate) const KINDS: &[&FindingKind] = &[
+    &stuck::KIND,
+    &spinning::KIND,
+    &procedures::KIND,
+    &locks::KIND,
+    &synchronisation::KIND,
+    &barriers::KIND,
+    &devices::KIND,
+    &sleep::KIND,
+    &processors::KIND,
+    &outside::KIND,
+    &work::KIND,
+];

@@ -1,0 +1,236 @@
+//! The list of changes of drawn runs.
+
+use crate::findings::finding::Advice;
+use crate::findings::gain::GainRange;
+use crate::findings::{Finding, FindingSubject, Findings};
+use crate::fixture::{
+    BARRIER, CROWDED, DrawnRun, LOCK_HOG, LOCK_HOG_TOLD, SERIAL_THEN_PARALLEL, SPINNER, WAITING,
+};
+use crate::input::{ReportOptions, ReportTables};
+use crate::view::View;
+
+fn list_of(scene: &DrawnRun) -> Vec<(String, Finding)> {
+    let demand = View::Summary.demand(&ReportOptions::default());
+    let named = |input: &ReportTables<'_>, finding: &Finding| match &finding.subject {
+        FindingSubject::Procedure(id) => (input.paths.procedure_named_by(*id).name.clone(), finding.clone()),
+        FindingSubject::Object(id) => (input.objects.get(*id).name.clone(), finding.clone()),
+        subject => (subject.text(input).text(), finding.clone()),
+    };
+    scene.with_details(&demand, |input| {
+        Findings::of(input).changes().into_iter().map(|finding| named(input, finding)).collect()
+    })
+}
+
+/// The change of this.
+fn entry(drawing: &str, what: &str) -> (Advice, GainRange, Vec<String>) {
+    let list = list_of(&DrawnRun::of(drawing));
+    let found = list.iter().find(|(name, _)| name == what);
+    let finding = &found.unwrap_or_else(|| panic!("{what} is not among {list:?}")).1;
+    let (advice, gain) = finding.change.expect("changes have advice");
+    (advice, gain, finding.evidence.iter().map(|sentence| sentence.text()).collect())
+}
+
+fn advice(finding: &Finding) -> Option<Advice> {
+    finding.change.map(|(advice, _)| advice)
+}
+
+fn milliseconds(range: GainRange) -> (f64, f64) {
+    ((range.low / 1e6).round(), (range.high / 1e6).round())
+}
+
+#[test]
+fn what_runs_alone_is_to_be_parallelised() {
+    let (advice, gain, evidence) = entry(SERIAL_THEN_PARALLEL, "load");
+    assert_eq!(advice, Advice::Parallelise);
+    assert!(evidence[0].contains("alone on the CPUs 100 %"), "{evidence:?}");
+    // 200 ms alone; spread over two processors they take 100.
+    let (low, high) = milliseconds(gain);
+    assert!((85.0..100.0).contains(&low) && (100.0..115.0).contains(&high), "{low} {high}");
+}
+
+#[test]
+fn what_works_with_a_wanted_lock_is_to_hold_it_shorter() {
+    let list = list_of(&DrawnRun::of(LOCK_HOG));
+    assert_eq!((list[0].0.as_str(), advice(&list[0].1)), ("update", Some(Advice::HoldShorter)));
+    let evidence = list[0].1.evidence[0].text();
+    assert!(evidence.contains("holds `table_lock`"), "{evidence}");
+}
+
+#[test]
+fn a_lock_that_threads_tell_of_is_explained_by_its_holds() {
+    // 31 of 32 columns held, by 9 acquisitions, 6 of which found it taken.
+    let (_, _, evidence) = entry(LOCK_HOG_TOLD, "update");
+    let told = "held 97 % of the run; mean hold 34.4 ms; 9 acquisitions, 6 contended";
+    assert!(evidence.contains(&told.to_owned()), "{evidence:?}");
+    let (_, _, evidence) = entry(LOCK_HOG, "update");
+    assert!(evidence.iter().all(|line| !line.contains("acquisitions")), "{evidence:?}");
+}
+
+#[test]
+fn a_procedure_called_with_the_lock_held_is_found_though_its_caller_lets_go() {
+    // `hog` unlocks; of its 34 columns `table` has 24, and 28 are with the wanted lock: 28 − 10 of 24 are sure.
+    let drawing = "\
+cpus 4
+1 = mutex table_lock
+H = hog
+T = hog > table
+I = independent
+hog  HHTTTTTTTTTTTTHHHHTTTTTTTTTTTTHHHH
+one  II11111111111111II11111111111111II
+hog@16 -> one unlock
+hog@32 -> one unlock";
+    let table = entry(drawing, "table");
+    assert_eq!(table.0, Advice::HoldShorter, "{table:?}");
+    // Where `hog` itself works longer, nothing is sure.
+    let other = entry(&drawing.replace("TTTTTTTT", "HHHHHHHH"), "table");
+    assert_ne!(other.0, Advice::HoldShorter, "{other:?}");
+}
+
+#[test]
+fn alone_for_want_of_processors_is_not_alone() {
+    let drawing = "cpus 2\nA = grind\none AA--AA--AA--\ntwo --AA--AA--AA";
+    assert_eq!(entry(drawing, "grind").0, Advice::Shorten);
+}
+
+#[test]
+fn a_lock_of_many_short_holders_is_to_be_split() {
+    // Each holds the lock for a column in turn; without it all three would run side by side.
+    let drawing = "\
+cpus 4
+1 = mutex rows
+A = get
+B = put
+C = count
+one   AAA11A11A11A11A11A
+two   B11B11B11B11B11B11
+three 1C11C11C11C11C11C1
+one@3 -> two unlock
+two@4 -> three unlock";
+    let turns = "\
+three@2 -> two unlock
+one@6 -> two unlock
+two@7 -> three unlock
+three@5 -> one unlock
+three@8 -> one unlock
+one@9 -> two unlock
+two@10 -> three unlock
+three@11 -> one unlock
+one@12 -> two unlock
+two@13 -> three unlock
+three@14 -> one unlock
+one@15 -> two unlock
+two@16 -> three unlock
+three@17 -> one unlock";
+    let drawing = drawing.lines().filter(|line| !line.contains("->")).chain(turns.lines());
+    let lock = entry(&drawing.collect::<Vec<_>>().join("\n"), "rows");
+    assert_eq!(lock.0, Advice::SplitLock);
+    assert!(lock.1.high > 0.0 && lock.2[0].contains("waits of"), "{lock:?}");
+}
+
+#[test]
+fn uneven_rounds_are_to_be_balanced() {
+    // The light one waits 210 ms; even shares gain half of that, as two threads take part.
+    let barrier = entry(BARRIER, "barrier in `compute`");
+    assert_eq!((barrier.0, milliseconds(barrier.1)), (Advice::Balance, (84.0, 231.0)));
+}
+
+#[test]
+fn to_spin_at_a_barrier_is_to_wait_there() {
+    // 300 ms beside 90 ms: even shares gain 105. Calls of the barrier are 18 % of the CPU time, and only wait.
+    let drawing = "\
+cpus 2
+A = rounds:8 > compute:30
+G = rounds:9 > pthread_barrier_wait
+heavy AAAAAAAAAAAAAAAAAAAAAAAAAAAAAA
+light AAAG~~~~~~AAAG~~~~~~AAAG~~~~~~";
+    let list = list_of(&DrawnRun::of(drawing));
+    assert!(list.iter().all(|(_, entry)| advice(entry) != Some(Advice::SynchroniseLess)), "{list:?}");
+    let (advice, gain, evidence) = entry(drawing, "barrier in `rounds`");
+    assert_eq!(advice, Advice::Balance);
+    assert!(gain.low < 105e6 && 105e6 < gain.high && gain.low > 50e6, "{gain:?}");
+    assert!(evidence[0].contains("100 % spinning"), "{evidence:?}");
+}
+
+#[test]
+fn what_one_thread_alone_does_between_barriers_is_not_to_be_balanced() {
+    // The other waits for serial work, in which it has no part, not for a larger share of the same.
+    let drawing = "\
+1 = barrier b
+S = serial
+W = work
+main SSSSSSSSWWSSSSSSSSWW
+one  W1111111WWW1111111WW
+main@8 -> one barrier
+main@18 -> one barrier";
+    let list = list_of(&DrawnRun::of(drawing));
+    let balance = list.iter().find(|(_, entry)| advice(entry) == Some(Advice::Balance));
+    assert!(balance.is_none(), "{list:?}");
+    assert_eq!((list[0].0.as_str(), advice(&list[0].1)), ("serial", Some(Advice::Parallelise)));
+}
+
+#[test]
+fn waits_for_devices_are_to_be_overlapped_and_sleep_to_be_left() {
+    let sleep = entry(WAITING, "sleep in `pause`");
+    assert_eq!((sleep.0, milliseconds(sleep.1)), (Advice::AwaitEvent, (0.0, 220.0)));
+    let io = entry(WAITING, "io in `write_journal`");
+    assert_eq!((io.0, milliseconds(io.1)), (Advice::OverlapIo, (0.0, 80.0)));
+    // Of 410 ms it computes for 20, and its waits are no computing.
+    let list = list_of(&DrawnRun::of(WAITING));
+    let journal = list.iter().find(|(name, _)| name == "write_journal");
+    assert!(
+        journal.is_none_or(|(_, entry)| entry.change.is_none_or(|(_, gain)| gain.high < 50e6)),
+        "{journal:?}"
+    );
+}
+
+#[test]
+fn where_processors_are_few_work_is_to_be_less_or_processors_more() {
+    assert_eq!(entry(CROWDED, "grind").0, Advice::Shorten);
+    let processors = entry(CROWDED, "waiting for a CPU");
+    assert_eq!((processors.0, milliseconds(processors.1)), (Advice::MoreProcessors, (0.0, 120.0)));
+    // On four processors of which it had two, others used them.
+    let crowded = CROWDED.replace("cpus 2", "cpus 4");
+    assert_eq!(entry(&crowded, "waiting for a CPU").0, Advice::FreeProcessors);
+}
+
+#[test]
+fn what_others_spin_for_gains_what_it_takes() {
+    let (low, high) = milliseconds(entry(SPINNER, "compute_result").1);
+    // Who ended the spin was not seen: from nothing, as it was recorded, to all of its 240 ms.
+    assert!(low == 0.0 && high > 230.0, "{low} {high}");
+}
+
+/// Three threads on two processors: two spin nearly always, while the one that they wait for is often ready.
+const CROWDED_OUT: &str = "\
+cpus 2
+C = compute:10
+W = await_round:20
+a C--C--C--C--C--C--C--C--C--C--
+b W~~~~-~~~~~-~~~~~-~~~~~-~~~~~-
+c W~-~~~~~-~~~~~-~~~~~-~~~~~-~~~";
+
+#[test]
+fn those_who_spin_are_to_block_and_not_to_have_more_processors() {
+    let spinning = entry(CROWDED_OUT, "await_round");
+    assert_eq!(spinning.0, Advice::Block);
+    let list = list_of(&DrawnRun::of(CROWDED_OUT));
+    assert!(list.iter().all(|(_, entry)| advice(entry) != Some(Advice::MoreProcessors)), "{list:?}");
+    assert_eq!(list[0].0, "await_round", "{list:?}");
+    // 300 ms; the useful 120 ms, compute and the first looks, take 60 on both processors.
+    let (low, high) = milliseconds(spinning.1);
+    assert!(low > 0.0 && low < high && high <= 240.0, "{low} {high}");
+}
+
+#[test]
+fn a_spin_with_processors_to_spare_gains_nothing_for_sure() {
+    let spinning = entry(SPINNER, "wait_for_flag");
+    assert_eq!(spinning.0, Advice::Block);
+    // 230 ms on one of two processors: shared evenly, the work takes 115 ms less.
+    let (low, high) = milliseconds(spinning.1);
+    assert!(low == 0.0 && (100.0..=116.0).contains(&high), "{low} {high}");
+}
+
+#[test]
+fn nothing_is_recommended_where_nothing_is_known() {
+    assert!(list_of(&DrawnRun::of("cpus 2\nmain kkkkkkkk")).is_empty());
+}

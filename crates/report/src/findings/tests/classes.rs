@@ -1,0 +1,175 @@
+//! The headline of each class of program is the one that an engineer would give, and changes and guidance go with it.
+
+use crate::findings::finding::Advice;
+use crate::findings::{Findings, Ranking, Verdict};
+use crate::fixture::{BARRIER, CROWDED, DrawnRun, LOCK_HOG, SERIAL_THEN_PARALLEL, SPINNER, WAITING};
+use crate::input::ReportOptions;
+use crate::view::View;
+
+/// What is said of a run.
+struct SaidOfRun {
+    headline: String,
+    reasons: String,
+    advice: Option<Advice>,
+    /// The rankings to follow.
+    follow: Vec<Ranking>,
+}
+
+fn said(scene: &DrawnRun) -> SaidOfRun {
+    scene.with_details(&View::Summary.demand(&ReportOptions::default()), |input| {
+        let findings = Findings::of(input);
+        let answer = findings.answer();
+        let reasons: Vec<String> = answer.reasons.iter().map(|reason| reason.text()).collect();
+        let verdicts = findings.guidance().verdicts;
+        let follow = verdicts.iter().filter(|(_, verdict, _)| *verdict == Verdict::Follow);
+        SaidOfRun {
+            headline: answer.headline.text(),
+            reasons: reasons.join(" "),
+            advice: findings.changes().first().and_then(|first| first.change).map(|(advice, _)| advice),
+            follow: follow.map(|(ranking, ..)| *ranking).collect(),
+        }
+    })
+}
+
+/// Asserts the begin of the headline, the first advice and the ranking to follow.
+#[track_caller]
+fn assert_said(drawing: &str, headline: &str, advice: Option<Advice>, follow: Ranking) {
+    let said = said(&DrawnRun::of(drawing));
+    assert!(said.headline.starts_with(headline), "{}", said.headline);
+    assert_eq!(said.advice, advice, "{}", said.headline);
+    assert!(said.follow.contains(&follow), "{}: {:?}", said.headline, said.follow);
+}
+
+#[test]
+fn a_program_bound_by_a_disk_is_told_so() {
+    let drawing = "cpus 2\nC = main > compute\nW = main > write_record\nmain CC::::::W::::::CC::::::W::::::";
+    let headline = "The long pole is waiting, not work: for 240 ms of 300 ms elapsed (80 %) no thread could run; most of it waiting for a file or disk in";
+    assert_said(drawing, headline, Some(Advice::OverlapIo), Ranking::Elapsed);
+}
+
+#[test]
+fn a_disk_that_is_less_than_half_of_the_run_can_lead_too() {
+    // 45 % of the run waits for the disk, in one place; the work is in three procedures.
+    let drawing = "cpus 2\nmain AAAAAAAAAAAAAAAA:::::::::::::::::::::::::BBBBBBBBBBBBBBBBCCCCCCCCCCCCCCCC";
+    let said = said(&DrawnRun::of(drawing));
+    assert_eq!(said.headline, "The long pole: waiting for a file or disk in `A` — 250 ms, 34 % of the run.");
+    assert_eq!(said.advice, Some(Advice::OverlapIo));
+}
+
+#[test]
+fn an_idle_program_waits_for_the_clock_or_for_others() {
+    assert_said(WAITING, "The long pole is waiting, not work", Some(Advice::AwaitEvent), Ranking::Elapsed);
+    let polls = "cpus 2\nH = main > handle\nmain HooooooooooooooHooooooooooooooH";
+    let said = said(&DrawnRun::of(polls));
+    assert!(said.headline.starts_with("The long pole is waiting, not work"), "{}", said.headline);
+    assert!(said.reasons.contains("not in the recording"), "{}", said.reasons);
+    assert_ne!(said.advice, Some(Advice::AwaitEvent));
+}
+
+#[test]
+fn a_crowded_program_is_bound_by_the_processors() {
+    assert_said(CROWDED, "The long pole: CPU time.", Some(Advice::Shorten), Ranking::Profile);
+}
+
+#[test]
+fn a_program_whose_processors_others_use_waits_for_them() {
+    let drawing = "cpus 2\nC = compute\nD = drain\nmain CC------CC------DD------DD------CC------";
+    let start =
+        "The long pole: waiting for a CPU — 75 % of the run, though the program used only 12 % of the CPUs";
+    assert_said(drawing, start, Some(Advice::FreeProcessors), Ranking::Profile);
+    let reasons = said(&DrawnRun::of(drawing)).reasons;
+    assert!(!reasons.contains("had nothing to do"), "{reasons}");
+}
+
+#[test]
+fn threads_that_crowd_each_other_for_a_while_blame_nobody_else() {
+    // 63 % of the processors' time is used, and yet nobody else took any: b and c stand in each other's way.
+    let drawing = "\
+cpus 2
+A = compute
+B = read
+C = write
+a AAAAAAAAAAAAAAAAAAAAAAAAAAAAAA
+b BB--BB--
+c --CC--CC";
+    let reasons = said(&DrawnRun::of(drawing)).reasons;
+    assert!(
+        reasons.contains("80.0 ms in all for a CPU: more of them could run than there are CPUs"),
+        "{reasons}"
+    );
+}
+
+#[test]
+fn an_execution_that_misses_the_run_does_not_decide() {
+    // It sleeps to the end, which an execution does not see: without `compute` it would be over at once.
+    let said = said(&DrawnRun::of("cpus 2\nC = compute\nmain CCCCCCzzzzzzzzzzzzzzzzzzzz"));
+    assert!(said.headline.starts_with("The long pole is waiting, not work: for 200 ms"), "{}", said.headline);
+}
+
+#[test]
+fn a_program_that_spins_has_to_block() {
+    let drawing = "\
+cpus 2
+C = compute:10
+W = await_round:20
+a C--C--C--C--C--C--C--C--C--C--
+b W~~~~-~~~~~-~~~~~-~~~~~-~~~~~-
+c W~-~~~~~-~~~~~-~~~~~-~~~~~-~~~";
+    assert_said(drawing, "The long pole is spinning, not work", Some(Advice::Block), Ranking::Threads);
+    // A spin with processors to spare is not what the run waits for.
+    assert_said(SPINNER, "The long pole: `compute_result`", Some(Advice::Parallelise), Ranking::CriticalPath);
+}
+
+#[test]
+fn a_serial_program_is_told_what_runs_alone() {
+    let drawing = "cpus 4\nA = main > prepare\nB = main > share\nmain AAAAAAAAAABAAAAAAAAAAB\none __________B__________B";
+    assert_said(drawing, "The long pole: `prepare` — 91 %", Some(Advice::Parallelise), Ranking::CriticalPath);
+    let one = said(&DrawnRun::of("cpus 4\nmain AAAAAAAAAAAAAAAAAABB"));
+    assert!(one.headline.starts_with("The long pole: `A` — 90 %"), "{}", one.headline);
+    assert!(one.reasons.contains("One thread does all the work"), "{}", one.reasons);
+    let said = said(&DrawnRun::of(SERIAL_THEN_PARALLEL));
+    assert_eq!(said.advice, Some(Advice::Shorten), "{}", said.headline);
+}
+
+#[test]
+fn a_lock_and_a_barrier_are_named() {
+    assert_said(LOCK_HOG, "The long pole: `update`", Some(Advice::HoldShorter), Ranking::CriticalPath);
+    assert_said(BARRIER, "The long pole: uneven work.", Some(Advice::Balance), Ranking::CriticalPath);
+}
+
+#[test]
+fn a_balanced_program_on_full_processors_needs_less_work() {
+    let drawing = "cpus 2\none AAAAAAAAAAAAAAAABBBB\ntwo AAAAAAAAAAAAAAAABBBB";
+    let headline = "The long pole: CPU time. The program is CPU-bound (both CPUs were in use for 100 % of the run); its CPU time goes to `A` — 80 %";
+    assert_said(drawing, headline, Some(Advice::Shorten), Ranking::Profile);
+}
+
+#[test]
+fn a_handful_of_observations_names_no_procedure() {
+    let mut scene = DrawnRun::of("cpus 2\nmain AABA");
+    scene.looks = 5.0;
+    let said = said(&scene);
+    assert_eq!(
+        said.headline,
+        "No procedure can be named: 20 observations of 40.0 ms of CPU time are too few."
+    );
+    assert!(said.reasons.contains("record -F 10000"), "{}", said.reasons);
+    assert_eq!((said.advice, said.follow), (None, vec![Ranking::Threads]));
+}
+
+#[test]
+fn what_the_program_itself_reports_counts() {
+    let mut scene = DrawnRun::of("cpus 2\nmain AABA");
+    scene.looks = 1.0;
+    scene.evidence.told_observations = 26;
+    let said = said(&scene);
+    assert!(said.headline.starts_with("The long pole: `A` — 75 %"), "{}", said.headline);
+    assert!(said.advice.is_some());
+}
+
+#[test]
+fn a_run_without_anything_says_so() {
+    let said = said(&DrawnRun::of("cpus 2\nmain ________"));
+    assert!(said.headline.starts_with("Nothing was recorded"), "{}", said.headline);
+    assert_eq!(said.advice, None);
+}

@@ -1,0 +1,53 @@
+//! The folders in which a program was built, as its debug information names them (`DW_AT_comp_dir`).
+//!
+//! They are what a compiler, or an attacker, wrote into the file: a reader decides what they open.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use gimli::{Dwarf, DwarfSections, EndianSlice, LittleEndian};
+
+use crate::elf_names::{debug_files, reopened};
+use crate::image::{Bytes, Image};
+use crate::module::CodeModule;
+
+/// The folders in which the units of a module were compiled; none where it has no debug information.
+#[must_use]
+pub fn build_folders(module: &CodeModule) -> BTreeSet<PathBuf> {
+    let own = module.image().cloned().or_else(|| reopened(module).map(Arc::new));
+    let separate = debug_files(&module.build_id).into_iter().filter_map(|path| Image::open(&path).ok());
+    own.into_iter().chain(separate.map(Arc::new)).flat_map(|image| folders_of(&image)).collect()
+}
+
+fn folders_of(image: &Image) -> BTreeSet<PathBuf> {
+    let load = |id: gimli::SectionId| -> Result<Bytes, ()> {
+        Ok(image.section(id.name()).map(|section| section.bytes).unwrap_or_default())
+    };
+    let mut folders = BTreeSet::new();
+    let Ok(sections) = DwarfSections::load(load) else { return folders };
+    let dwarf: Dwarf<EndianSlice<'_, LittleEndian>> =
+        sections.borrow(|bytes| EndianSlice::new(bytes, LittleEndian));
+    let mut headers = dwarf.units();
+    while let Ok(Some(header)) = headers.next() {
+        let folder = dwarf.unit(header).ok().and_then(|unit| unit.comp_dir);
+        folders.extend(folder.map(|folder| PathBuf::from(OsStr::from_bytes(folder.slice()))));
+    }
+    folders
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn this_test_was_built_in_the_workspace() {
+        let module = CodeModule::of_file(&std::env::current_exe().unwrap()).unwrap();
+        let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+        assert!(build_folders(&module).contains(workspace), "{:?}", build_folders(&module));
+    }
+}

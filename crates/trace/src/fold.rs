@@ -1,0 +1,206 @@
+//! Folding: work of the kernel and of libraries is charged to the procedure of the program that asked for it
+//! (metrics.md §1).
+//!
+//! ```text
+//!   path                main → encode_frame → memset → asm_exc_page_fault → clear_page_erms
+//!   --fold none                                                             └ owner
+//!   --fold kernel                             └ owner
+//!   --fold libraries           └ owner          action: "zeroing pages"
+//! ```
+//! Folding goes outwards to the first procedure that is the program's own, and never past the begin of the thread's
+//! own stack: what a thread's creator did is not what the thread does. A stack without a procedure of the program
+//! belongs to the outermost procedure of the runtime that does more than start the thread.
+//!
+//! A procedure without a name (`cc1+0x81e250`, in a stripped file) belongs to its nearest caller with a name in the same file, where
+//! there is one.
+//!
+//! A procedure that a compiler inlined into two or more others is a helper: it is folded too, so that its work is divided
+//! among those who use it.
+//!
+//! In: the tree of paths. Out: an owner for each path, found once. Time: constant for each path.
+
+mod actions;
+mod code_owner;
+
+use crate::objects::Objects;
+use crate::paths::{PathId, Paths, ProcedureId};
+use crate::program::Program;
+use crate::timeline::{Item, ItemKind, LockHold, Placement, Timelines};
+use actions::action;
+pub(crate) use code_owner::is_thread_start;
+use code_owner::{CodeOwner, code_owner};
+
+/// Which procedures are folded into their callers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Fold {
+    /// None: each path belongs to its innermost procedure.
+    None,
+    /// Those of the kernel.
+    Kernel,
+    /// Those of the kernel, the C library, allocators, runtimes of languages, and inlined helpers.
+    #[default]
+    Libraries,
+}
+
+/// To whom each call path belongs.
+#[derive(Clone, Debug, Default)]
+pub struct Folding {
+    fold: Fold,
+    owners: Vec<PathId>,
+    is_folded: Vec<bool>,
+    actions: Vec<Option<&'static str>>,
+}
+
+impl Folding {
+    /// The owners of all paths.
+    #[must_use]
+    pub fn new(paths: &Paths, fold: Fold) -> Folding {
+        let procedures = paths.procedures();
+        let folds = |(index, procedure): (usize, &crate::Procedure)| match fold {
+            Fold::None => false,
+            Fold::Kernel => code_owner(procedure) == CodeOwner::Kernel,
+            Fold::Libraries => {
+                code_owner(procedure) != CodeOwner::Program
+                    || paths.is_inlined_helper(ProcedureId(index as u32))
+            }
+        };
+        let mut folding = Folding {
+            fold,
+            owners: Vec::with_capacity(paths.len()),
+            is_folded: procedures.iter().enumerate().map(folds).collect(),
+            actions: procedures.iter().map(action).collect(),
+        };
+        folding.find_owners(paths);
+        folding
+    }
+
+    fn find_owners(&mut self, paths: &Paths) {
+        let starts: Vec<bool> = paths.procedures().iter().map(is_thread_start).collect();
+        // Whether there is a procedure of the program between the thread's begin and the path's end.
+        let mut has_program = vec![false];
+        self.owners.push(Paths::ROOT);
+        for path in (1..paths.len()).map(|index| PathId(index as u32)) {
+            let place = paths.innermost(path).expect("only the root has no place");
+            let caller = paths.caller(path).expect("only the root has no caller");
+            let is_begin = caller == Paths::ROOT || paths.begins_thread(path);
+            let owner = self.owners[caller.0 as usize];
+            let is_part =
+                !is_begin && has_program[caller.0 as usize] && self.is_unnamed_part(paths, path, owner);
+            let is_program = !self.is_folded[place.procedure.0 as usize] && !is_part;
+            let only_starts =
+                || paths.innermost(owner).is_some_and(|place| starts[place.procedure.0 as usize]);
+            let is_own = is_program || is_begin || (!has_program[caller.0 as usize] && only_starts());
+            self.owners.push(if is_own { path } else { owner });
+            has_program.push(is_program || (!is_begin && has_program[caller.0 as usize]));
+        }
+    }
+
+    /// Whether the path ends in a procedure without a name, and the owner of its caller has one in the same file.
+    fn is_unnamed_part(&self, paths: &Paths, path: PathId, owner: PathId) -> bool {
+        let procedure =
+            |path: PathId| paths.innermost(path).map(|place| paths.procedure_named_by(place.procedure));
+        let (Some(inner), Some(outer)) = (procedure(path), procedure(owner)) else { return false };
+        self.fold == Fold::Libraries
+            && is_unnamed(inner)
+            && !is_unnamed(outer)
+            && inner.module == outer.module
+    }
+
+    /// What it folds.
+    #[must_use]
+    pub fn fold(&self) -> Fold {
+        self.fold
+    }
+
+    /// The path to which the work at this path belongs: it, or one that leads to it.
+    #[must_use]
+    pub fn owner(&self, path: PathId) -> PathId {
+        self.owners.get(path.0 as usize).copied().unwrap_or(path)
+    }
+
+    /// Whether the procedure is folded into its callers.
+    #[must_use]
+    pub fn is_folded(&self, procedure: ProcedureId) -> bool {
+        self.is_folded.get(procedure.0 as usize).copied().unwrap_or(false)
+    }
+
+    /// What the folded part of a path does, in words that follow a name (`zeroing pages`): the innermost procedure says it
+    /// that is known for something, else the outermost one by the library that it is of. `None` where nothing is folded.
+    #[must_use]
+    pub fn action(&self, paths: &Paths, path: PathId) -> Option<&'static str> {
+        let owner = self.owner(path);
+        let folded = || {
+            std::iter::successors(Some(path), |&path| paths.caller(path))
+                .take_while(|&path| path != owner)
+                .filter_map(|path| paths.innermost(path))
+        };
+        let known = folded().find_map(|place| self.actions[place.procedure.0 as usize]);
+        known.or_else(|| {
+            let outermost = folded().map(|place| paths.procedure_named_by(place.procedure));
+            outermost.filter_map(actions::in_general).last()
+        })
+    }
+}
+
+/// Whether the procedure is known by its address only.
+fn is_unnamed(procedure: &crate::Procedure) -> bool {
+    let rest = procedure.name.strip_prefix(procedure.module.as_str());
+    rest.is_some_and(|rest| rest.starts_with("+0x"))
+}
+
+/// Timelines whose observations are at the owners of their paths.
+#[derive(Clone, Copy, Debug)]
+pub struct FoldedTimelines<'a, T> {
+    timelines: &'a T,
+    folding: &'a Folding,
+}
+
+impl<'a, T: Timelines> FoldedTimelines<'a, T> {
+    /// The timelines, folded.
+    pub fn new(timelines: &'a T, folding: &'a Folding) -> Self {
+        FoldedTimelines { timelines, folding }
+    }
+}
+
+impl<T: Timelines> Timelines for FoldedTimelines<'_, T> {
+    type Error = T::Error;
+
+    fn program(&self) -> &Program {
+        self.timelines.program()
+    }
+
+    fn paths(&self) -> &Paths {
+        self.timelines.paths()
+    }
+
+    fn objects(&self) -> &Objects {
+        self.timelines.objects()
+    }
+
+    fn for_each(&self, visit: &mut dyn FnMut(&Item)) -> Result<(), T::Error> {
+        let owner = |path: PathId| self.folding.owner(path);
+        self.timelines.for_each(&mut |item| {
+            let what = match item.what {
+                ItemKind::Observe { path, kind } => ItemKind::Observe { path: owner(path), kind },
+                ItemKind::Held(hold) => ItemKind::Held(LockHold { path: owner(hold.path), ..hold }),
+                other => other,
+            };
+            visit(&Item { what, ..*item });
+        })
+    }
+
+    fn for_each_unfolded(&self, visit: &mut dyn FnMut(&Item)) -> Result<(), T::Error> {
+        self.timelines.for_each_unfolded(visit)
+    }
+
+    fn owner(&self, path: PathId) -> PathId {
+        self.folding.owner(self.timelines.owner(path))
+    }
+
+    fn placements(&self) -> Result<Vec<Placement>, T::Error> {
+        self.timelines.placements()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,340 @@
+//! Whose code a procedure is: the table of modules and names that folding goes by.
+//!
+//! A library that is not in the table (zlib, a codec, a solver) is the program's own: the program chose it, and its names say
+//! something. Only what every program has, or what a language brings along, is folded.
+
+use crate::paths::Procedure;
+use crate::waiting_frames::AGENT;
+
+/// Whose code a procedure is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CodeOwner {
+    /// The program's, or of a library that it chose.
+    Program,
+    /// The C library's, an allocator's, a language's.
+    Runtime,
+    /// The kernel's.
+    Kernel,
+}
+
+/// Modules whose every procedure is a runtime's, by the begin of their file name.
+const RUNTIME_MODULES: &[&str] = &[
+    AGENT,
+    "[vdso]",
+    "ld-linux",
+    "ld-musl",
+    "libBlocksRuntime.so",
+    "libasan.so",
+    "libc++.so",
+    "libc++abi.so",
+    "libc-2.",
+    "libc.musl",
+    "libc.so",
+    "libclang_rt",
+    "libcoreclr.so",
+    "libdl",
+    "libgcc_s",
+    "libgfortran.so",
+    "libgomp.so",
+    "libiomp5.so",
+    "libjemalloc.so",
+    "libjli.so",
+    "libjvm.so",
+    "libm-2.",
+    "libm.so",
+    "libmimalloc.so",
+    "libomp.so",
+    "libpthread",
+    "librt-",
+    "librt.so",
+    "libstdc++.so",
+    "libtcmalloc",
+    "libtsan.so",
+    "libubsan.so",
+    "libunwind.so",
+    "libunwind-",
+];
+
+/// Procedures of a runtime in whichever module, as in a static program: names that a standard reserves, or that only a
+/// runtime has. With a trailing `*` by their begin.
+const RUNTIME_C_NAMES: &[&str] = &[
+    "aligned_alloc",
+    "calloc",
+    "free",
+    "malloc",
+    "malloc_consolidate",
+    "memalign",
+    "posix_memalign",
+    "realloc",
+    "sysmalloc",
+    "xcalloc",
+    "xmalloc",
+    "xrealloc",
+    "xstrdup",
+    "g_malloc",
+    "g_malloc0",
+    "g_free",
+    "unlink_chunk",
+    "_int_free*",
+    "_int_malloc",
+    "_int_realloc",
+    "__libc_*",
+    "__GI_*",
+    "_IO_*",
+    "_dl_*",
+    "__tls_get_addr*",
+    "memchr",
+    "memcmp",
+    "memcpy",
+    "memmove",
+    "memset",
+    "__mem*",
+    "strcat",
+    "strchr",
+    "strcmp",
+    "strcpy",
+    "strlen",
+    "strncmp",
+    "strncpy",
+    "strtod",
+    "strtol",
+    "__str*",
+    "printf",
+    "__printf_*",
+    "vfprintf",
+    "__vfprintf_internal",
+    "pthread_*",
+    "__pthread_*",
+    "___pthread_*",
+    "__lll_lock*",
+    "__nptl_*",
+    "__futex_*",
+    "__cxa_*",
+    "_Unwind_*",
+    "__gxx_personality*",
+    "gomp_*",
+    "GOMP_*",
+    "__kmp_*",
+    "__kmpc_*",
+    "__restore_rt",
+    "_start",
+    "clone",
+    "clone3",
+    "__clone*",
+    "start_thread",
+];
+
+/// Procedures of C++'s and Go's runtimes, by the begin of the name.
+const RUNTIME_NAMES: &[&str] = &[
+    "std::",
+    "void std::",
+    "bool std::",
+    "__gnu_cxx::",
+    "__cxxabiv1::",
+    "__gthread",
+    "operator new",
+    "operator delete",
+    "runtime.",
+    "runtime/",
+    "internal/runtime",
+    "internal/bytealg.",
+    "internal/sync.",
+    "sync.(*",
+    "sync.runtime_",
+    "sync/atomic.",
+    "syscall.Syscall",
+    "syscall.RawSyscall",
+    "aeshashbody",
+    "memeqbody",
+    "cmpbody",
+    "indexbytebody",
+    "gogo",
+];
+
+/// Rust's libraries, by the begin of the name. C++ has namespaces of such names too, but its names have arguments.
+const RUST_NAMES: &[&str] = &[
+    "core::",
+    "alloc::",
+    "<core::",
+    "<alloc::",
+    "<std::",
+    "hashbrown::",
+    "<hashbrown::",
+    "compiler_builtins::",
+    "__rust_",
+    "__rdl_",
+    "__rg_",
+];
+
+/// Names of procedures that only start a program or a thread, or switch its stack; they are nobody's work. With a trailing `*` by
+/// their begin, C names without leading underscores.
+const STARTS: &[&str] = &[
+    "start",
+    "clone",
+    "clone3",
+    "start_thread",
+    "thread_start",
+    "libc_start*",
+    "libc_main*",
+    "entry_SYSCALL*",
+    "do_syscall_64",
+    "x64_sys_*",
+    "ret_from_fork*",
+    "runtime.goexit*",
+    "runtime.main",
+    "runtime.mstart*",
+    "runtime.rt0_go*",
+    "rt0_*",
+    "runtime.mcall",
+    "runtime.systemstack*",
+    "runtime.asmcgocall*",
+    "runtime.cgocall*",
+    "std::rt::*",
+    "std::panicking::*",
+    "std::panic::*",
+    "std::sys::backtrace::*",
+    "std::sys_common::backtrace::*",
+    "std::thread::*",
+    "std::sys::thread::*",
+    "std::sys::pal::unix::thread::*",
+    "core::ops::function::*",
+    "<alloc::boxed::Box*",
+    "<core::panic::*",
+    "alloc::boxed::*",
+    "std::execute_native_thread_routine*",
+    "execute_native_thread_routine*",
+    "std::__invoke*",
+    "std::_Bind*",
+    "gomp_thread_start",
+    "kmp_launch_worker*",
+    "kmp_launch_thread*",
+    "thread_native_entry",
+    "Thread::call_run*",
+    "JavaThread::*",
+    "JavaMain",
+    "ThreadJavaMain",
+    "ContinueInNewThread*",
+    "CallJavaMainInNewThread*",
+    "JLI_*",
+    "JavaCalls::*",
+    "call_stub",
+    "StubRoutines*",
+    "jni_*",
+    "Py_BytesMain",
+    "Py_Main",
+    "Py_RunMain",
+    "pymain_*",
+    "thread_run*",
+    "pythread_wrapper*",
+    "PyThread_*",
+];
+
+/// What a Java virtual machine and CPython run on behalf of frames that a perf map names.
+const INTERPRETER_NAMES: &[&str] =
+    &["PyEval_*", "PyObject_*", "PyFunction_*", "Py*", "method_vectorcall*", "Interpreter"];
+
+/// Whose code this is.
+pub(super) fn code_owner(procedure: &Procedure) -> CodeOwner {
+    let Procedure { name, module, .. } = procedure;
+    if module == "[kernel]" {
+        return CodeOwner::Kernel;
+    }
+    if procedure.is_region() || is_placeholder(name, module) {
+        return CodeOwner::Program;
+    }
+    let begins = |table: &[&str]| table.iter().any(|prefix| name.starts_with(prefix));
+    let is_runtime = RUNTIME_MODULES.iter().any(|prefix| module.starts_with(prefix))
+        || begins(RUNTIME_NAMES)
+        || (begins(RUST_NAMES) && !has_arguments(name))
+        || is_in(RUNTIME_C_NAMES, name.split('@').next().unwrap_or(name))
+        || (is_interpreter(module) && (is_in(INTERPRETER_NAMES, c_name(name)) || is_start_name(name)));
+    if is_runtime { CodeOwner::Runtime } else { CodeOwner::Program }
+}
+
+/// Whether a procedure only leads to what a thread does.
+pub(crate) fn is_thread_start(procedure: &Procedure) -> bool {
+    is_start_name(&procedure.name)
+}
+
+fn is_start_name(name: &str) -> bool {
+    is_in(STARTS, name) || is_in(STARTS, c_name(name))
+}
+
+/// Whether the module is CPython's: its own procedures are named only where no procedure of Python is known.
+fn is_interpreter(module: &str) -> bool {
+    module.starts_with("python3") || module.starts_with("libpython3")
+}
+
+/// What stands for a place that is not known is no library.
+fn is_placeholder(name: &str, module: &str) -> bool {
+    module == "[unknown]" || matches!(name, "[no stack]" | "[unknown]" | "[lost]" | "[missing frames]")
+}
+
+/// Whether the name is of C++, with its arguments.
+fn has_arguments(name: &str) -> bool {
+    name.ends_with(')') || name.ends_with(") const")
+}
+
+/// The name without leading underscores, arguments and version.
+fn c_name(name: &str) -> &str {
+    let plain = name.split(['(', '@', '.']).next().unwrap_or(name);
+    plain.trim_start_matches('_')
+}
+
+fn is_in(table: &[&str], name: &str) -> bool {
+    table.iter().any(|pattern| match pattern.strip_suffix('*') {
+        Some(prefix) => name.starts_with(prefix),
+        None => name == *pattern,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn owner(name: &str, module: &str) -> CodeOwner {
+        code_owner(&Procedure { name: name.into(), module: module.into(), file: String::new() })
+    }
+
+    #[test]
+    fn what_every_program_has_is_a_runtime_s() {
+        for (name, module) in [
+            ("__memmove_avx_unaligned_erms", "libc.so.6"),
+            ("__memmove_avx_unaligned_erms", "static_program"),
+            ("_int_malloc", "static_program"),
+            ("operator new(unsigned long)", "app"),
+            ("std::vector<int, std::allocator<int> >::push_back(int const&)", "app"),
+            ("core::ptr::drop_in_place<app::Node>", "app"),
+            ("<alloc::vec::Vec<u8> as core::clone::Clone>::clone", "app"),
+            ("runtime.mallocgc", "server"),
+            ("[libm.so.6]", "libm.so.6"),
+            ("G1ParScanThreadState::trim_queue", "libjvm.so"),
+            ("_PyEval_EvalFrameDefault", "python3.11"),
+        ] {
+            assert_eq!(owner(name, module), CodeOwner::Runtime, "{name}");
+        }
+        assert_eq!(owner("clear_page_erms", "[kernel]"), CodeOwner::Kernel);
+    }
+
+    #[test]
+    fn what_the_program_chose_is_its_own() {
+        for (name, module) in [
+            ("inflate", "libz.so.1"),
+            ("[libx264.so.164]", "libx264.so.164"),
+            ("app::runtime::poll", "app"),
+            ("free_list_push", "app"),
+            ("memory_pool_take", "app"),
+            ("start_workers", "app"),
+            ("memcpy_fast", "app"),
+            ("core::Engine::run(int)", "app"),
+            ("dl_list_push", "app"),
+            ("crypto/sha256.block", "server"),
+            ("py::compute:/src/train.py", "[jit]"),
+            ("sha256_block", "python3.11"),
+            ("[no stack]", "[unknown]"),
+            ("load tables", Procedure::REGION),
+        ] {
+            assert_eq!(owner(name, module), CodeOwner::Program, "{name}");
+        }
+    }
+}

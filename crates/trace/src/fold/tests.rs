@@ -1,0 +1,106 @@
+use super::*;
+use crate::paths::{CodePlace, Procedure};
+
+/// Paths of a program `app` that is told by `name` or `name|module`.
+fn path(paths: &mut Paths, from: PathId, names: &str) -> PathId {
+    names.split(" > ").fold(from, |caller, told| {
+        let (name, module) = told.split_once('|').unwrap_or((told, "app"));
+        let procedure = Procedure { name: name.into(), module: module.into(), file: String::new() };
+        let procedure = paths.procedure(procedure);
+        let place = paths.place(CodePlace { procedure, line: 0 });
+        paths.path(caller, place)
+    })
+}
+
+fn name(paths: &Paths, path: PathId) -> &str {
+    &paths.procedure_named_by(paths.innermost(path).expect("not the root").procedure).name
+}
+
+const ENCODE: &str = "_start > main > encode_frame > memset|libc.so.6 > asm_exc_page_fault|[kernel] > clear_page_erms|[kernel]";
+
+#[test]
+fn leaves_belong_to_the_procedure_of_the_program_that_called_them() {
+    let mut paths = Paths::default();
+    let leaf = path(&mut paths, Paths::ROOT, ENCODE);
+    for (fold, owner, action) in [
+        (Fold::None, "clear_page_erms", None),
+        (Fold::Kernel, "memset", Some("zeroing pages")),
+        (Fold::Libraries, "encode_frame", Some("zeroing pages")),
+    ] {
+        let folding = Folding::new(&paths, fold);
+        assert_eq!(name(&paths, folding.owner(leaf)), owner, "{fold:?}");
+        assert_eq!(folding.action(&paths, leaf), action, "{fold:?}");
+    }
+}
+
+#[test]
+fn what_a_library_calls_back_is_the_program_s() {
+    let mut paths = Paths::default();
+    let leaf = path(&mut paths, Paths::ROOT, "main > qsort|libc.so.6 > by_name > strcmp|libc.so.6");
+    let folding = Folding::new(&paths, Fold::Libraries);
+    assert_eq!(name(&paths, folding.owner(leaf)), "by_name");
+}
+
+#[test]
+fn a_thread_without_code_of_the_program_keeps_the_outermost_procedure_of_its_runtime() {
+    let mut paths = Paths::default();
+    let creator = path(&mut paths, Paths::ROOT, "_start > main > start_workers");
+    let worker = path(
+        &mut paths,
+        creator,
+        "clone3|libc.so.6 > start_thread|libc.so.6 > gomp_thread_start|libgomp.so.1 > gomp_team_barrier_wait|libgomp.so.1 > do_futex|[kernel]",
+    );
+    let begin = std::iter::successors(Some(worker), |&path| paths.caller(path))
+        .take_while(|&path| path != creator)
+        .last()
+        .expect("below its creator");
+    paths.begin_thread(begin);
+    let folding = Folding::new(&paths, Fold::Libraries);
+    assert_eq!(
+        name(&paths, folding.owner(worker)),
+        "gomp_team_barrier_wait",
+        "not start_workers, not clone3"
+    );
+}
+
+#[test]
+fn a_stack_that_was_cut_off_in_a_library_is_not_its_creator_s_work() {
+    let mut paths = Paths::default();
+    let creator = path(&mut paths, Paths::ROOT, "main > start_workers");
+    let cut_off = path(&mut paths, creator, "memcpy|libc.so.6");
+    paths.begin_thread(cut_off);
+    let folding = Folding::new(&paths, Fold::Libraries);
+    assert_eq!(name(&paths, folding.owner(cut_off)), "memcpy");
+}
+
+#[test]
+fn a_procedure_without_a_name_belongs_to_its_nearest_caller_with_one_in_the_file() {
+    let mut paths = Paths::default();
+    let part = path(&mut paths, Paths::ROOT, "main|cc1 > pass|cc1 > cc1+0x10|cc1 > cc1+0x20|cc1");
+    let other = path(&mut paths, Paths::ROOT, "main|cc1 > libz.so.1+0x10|libz.so.1");
+    let stripped = path(&mut paths, Paths::ROOT, "__libc_start_main|libc.so.6 > app+0x10|app > app+0x20|app");
+    let folding = Folding::new(&paths, Fold::Libraries);
+    assert_eq!(name(&paths, folding.owner(part)), "pass");
+    assert_eq!(name(&paths, folding.owner(other)), "libz.so.1+0x10");
+    assert_eq!(name(&paths, folding.owner(stripped)), "app+0x20", "no name is lost where there is none");
+    assert_eq!(name(&paths, Folding::new(&paths, Fold::Kernel).owner(part)), "cc1+0x20");
+}
+
+#[test]
+fn a_procedure_inlined_into_several_is_divided_among_them() {
+    let mut paths = Paths::default();
+    let extra = path(&mut paths, Paths::ROOT, "main > extra_step > burn");
+    let common = path(&mut paths, Paths::ROOT, "main > common_step > burn");
+    let procedure = |paths: &Paths, path: PathId| paths.innermost(path).expect("not the root").procedure;
+    let caller = |paths: &Paths, path: PathId| procedure(paths, paths.caller(path).expect("has one"));
+    let (burn, outer) = (procedure(&paths, extra), caller(&paths, extra));
+    paths.inlined(burn, outer);
+    let once = Folding::new(&paths, Fold::Libraries);
+    assert_eq!(name(&paths, once.owner(extra)), "burn", "inlined into one: a part that has a name");
+    let outer = caller(&paths, common);
+    paths.inlined(burn, outer);
+    let folding = Folding::new(&paths, Fold::Libraries);
+    assert_eq!(name(&paths, folding.owner(extra)), "extra_step");
+    assert_eq!(name(&paths, folding.owner(common)), "common_step");
+    assert_eq!(name(&paths, Folding::new(&paths, Fold::Kernel).owner(common)), "burn");
+}

@@ -1,0 +1,184 @@
+//! What is kept of an opened recording in its folder `cache/`: the columns of its items, and beside them all that
+//! [`Trace`] tells without reading its logs.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use longpole_event::{ThreadId, Time};
+use longpole_recording::{Defects, Manifest, OutsideAccount, RecordingFolder, Trouble};
+
+use crate::columns::{ColumnsWriter, IdCounts, ItemCache, ItemColumns};
+use crate::error::Result;
+use crate::evidence::{Evidence, SourceCounts};
+use crate::log_items::LogItem;
+use crate::objects::Objects;
+use crate::paths::{Paths, ProcedureId};
+use crate::program::{Machine, Ownership, Process, Program, Thread};
+use crate::stored;
+use crate::stored::{Stored, restored};
+use crate::trace::Trace;
+
+stored! {
+    Program { command, machines, processes, threads, owners, begin_nanoseconds, elapsed_nanoseconds }
+    Machine { name, cpus }
+    Process { machine, pid, name, title, parent }
+    Thread { process, tid, name, start, end, creator, prefix }
+    Ownership { time, waiter, owner }
+    Evidence {
+        collector, sample_hertz, events, switches, wakes, samples, lost_events, lost_samples, lost_stacks, lost_threads,
+        lost_calls, unmatched_wakes, interrupt_wakes, outside_wakes, outside_wakers, waits_for_objects, waits_by_place,
+        waits_without_object, contradictions, disordered, observations, told_observations, without_stack, may_wait,
+        defects, lost_definitions, overhead_nanoseconds, recorder_cpu_seconds, kernel_seconds, recorder_peak_bytes,
+        recording_bytes, sources, outside, truncated, killed_by, attached, dropped_nanoseconds, notes,
+    }
+    SourceCounts { kept, missing, left_out, refused }
+    Defects { torn_bytes, damaged_chunks, undecodable_chunks, orphans }
+    OutsideAccount { collector, series, values, cpu_seconds, interval_seconds, troubles }
+    Trouble { what, count }
+}
+
+/// What a recording has besides its items.
+struct KeptTrace {
+    program: Program,
+    paths: Paths,
+    objects: Objects,
+    evidence: Evidence,
+    end: Time,
+}
+
+impl KeptTrace {
+    /// What these bytes tell; `None` where one of them names something that is not there.
+    fn of(bytes: &[u8]) -> Option<(KeptTrace, IdCounts)> {
+        let (program, (paths, objects, evidence, end)) =
+            restored::<(Program, (Paths, Objects, Evidence, Time))>(bytes, IdCounts::ANY)?;
+        let kept = KeptTrace { program, paths, objects, evidence, end };
+        let ids = ids_of(&kept.program, &kept.paths, &kept.objects);
+        kept.is_sound(&ids).then_some((kept, ids))
+    }
+
+    fn is_sound(&self, ids: &IdCounts) -> bool {
+        let Program { machines, processes, threads, owners, .. } = &self.program;
+        let has_thread = |thread: ThreadId| thread.index() < ids.threads;
+        let procedures = self.paths.procedures().len();
+        processes.iter().all(|process| {
+            process.machine.index() < machines.len()
+                && process.parent.is_none_or(|parent| parent.index() < processes.len())
+        }) && threads.iter().all(|thread| {
+            thread.process.index() < processes.len()
+                && thread.creator.is_none_or(has_thread)
+                && (thread.prefix.0 as usize) < ids.paths
+        }) && owners.iter().all(|owned| has_thread(owned.waiter) && has_thread(owned.owner))
+            && self.evidence.may_wait.iter().all(|&(ProcedureId(id), _)| (id as usize) < procedures)
+    }
+}
+
+fn ids_of(program: &Program, paths: &Paths, objects: &Objects) -> IdCounts {
+    IdCounts {
+        threads: program.threads.len(),
+        paths: paths.len(),
+        objects: objects.all().len(),
+        procedures: paths.procedures().len(),
+        places: paths.all_places().len(),
+    }
+}
+
+/// The columns of a recording's items, made when they are first asked for.
+#[derive(Debug, Default)]
+pub(crate) struct LazyColumns(Mutex<ColumnsState>);
+
+#[derive(Debug, Default)]
+enum ColumnsState {
+    #[default]
+    NotMade,
+    /// Kept from an earlier question; perhaps damaged since.
+    Kept(ItemColumns),
+    Made(Arc<ItemColumns>),
+    /// There is no room for them.
+    TooLarge,
+}
+
+impl LazyColumns {
+    fn of(columns: ItemColumns) -> LazyColumns {
+        LazyColumns(Mutex::new(ColumnsState::Kept(columns)))
+    }
+
+    /// The columns; `None` where there is no room for them. Who asks while they are made waits for that.
+    pub(crate) fn get_or(
+        &self,
+        make: impl FnOnce() -> Result<Option<ItemColumns>>,
+    ) -> Result<Option<Arc<ItemColumns>>> {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = match std::mem::take(&mut *state) {
+            ColumnsState::Made(columns) => Some(columns),
+            ColumnsState::Kept(columns) if columns.are_whole() => Some(Arc::new(columns)),
+            ColumnsState::Kept(_) | ColumnsState::NotMade => make()?.map(Arc::new),
+            ColumnsState::TooLarge => None,
+        };
+        *state = made.clone().map_or(ColumnsState::TooLarge, ColumnsState::Made);
+        Ok(made)
+    }
+}
+
+impl Trace {
+    /// The recording as it is kept in the cache.
+    pub(crate) fn kept(folder: RecordingFolder, manifest: Manifest, cache: &ItemCache) -> Option<Trace> {
+        let (kept, columns) = cache.open(KeptTrace::of)?;
+        let KeptTrace { program, paths, objects, mut evidence, end } = kept;
+        // What can change without a change of what was recorded.
+        evidence.recording_bytes = folder.size_bytes();
+        Some(Trace {
+            folder,
+            manifest,
+            program,
+            paths,
+            objects,
+            evidence,
+            machines: Vec::new(),
+            sent: Default::default(),
+            end,
+            is_kept: true,
+            cache: Some(cache.clone()),
+            columns: LazyColumns::of(columns),
+        })
+    }
+
+    /// How many ids of each kind there are.
+    #[must_use]
+    pub fn ids(&self) -> IdCounts {
+        ids_of(&self.program, &self.paths, &self.objects)
+    }
+
+    /// The items as columns; `None` where there is no room for them.
+    pub(crate) fn columns(&self) -> Result<Option<Arc<ItemColumns>>> {
+        self.columns.get_or(|| {
+            if !self.is_kept {
+                return self.make_columns();
+            }
+            // Damaged: the logs give the same items again, under the same ids.
+            Trace::read(self.folder.clone(), self.manifest.clone(), self.cache.clone())?.make_columns()
+        })
+    }
+
+    fn make_columns(&self) -> Result<Option<ItemColumns>> {
+        let cache = self.cache.as_ref().filter(|cache| cache.is_for(self.evidence.events));
+        let mut writer = ColumnsWriter::new(self.ids(), cache);
+        self.decode(&mut |found| match found {
+            LogItem::Item(item) => writer.item(item),
+            LogItem::Placed(placement) => writer.placement(placement),
+        })?;
+        Ok(writer.finish(&self.kept_bytes()))
+    }
+
+    /// All but the items, as [`KeptTrace`] reads it.
+    fn kept_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.program.store(&mut bytes);
+        self.paths.store(&mut bytes);
+        self.objects.store(&mut bytes);
+        self.evidence.store(&mut bytes);
+        self.end.store(&mut bytes);
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,42 @@
+//! Conditions: critical sections that let others go on which come to their condition later.
+
+use longpole_event::{EventKind, ThreadId, Time};
+
+use super::Transitions;
+use crate::census::BegunWait;
+use crate::conditions::MonitorToken;
+use crate::dependences::monitor_step;
+use crate::observer::Observer;
+use crate::timeline::{Acquisition, DependenceKind, ItemKind};
+
+impl Transitions<'_> {
+    /// The thread acquires or releases a mutex with which threads wait for conditions, has waited, or signals.
+    pub(super) fn monitor(
+        &mut self,
+        thread: ThreadId,
+        time: Time,
+        kind: EventKind,
+        observer: &mut impl Observer,
+    ) {
+        let rules = &self.sources.dependences.conditions;
+        if let EventKind::Waited { condition, .. } = kind
+            && let Some(known) = self.sources.primitives.get(condition).and_then(BegunWait::told)
+        {
+            observer.signals_seen(known, rules.signals(condition.0));
+        }
+        let Some(step) = monitor_step(kind) else { return };
+        let mut done = Vec::new();
+        let (monitors, tokens) = (&mut self.monitors, &mut self.tokens);
+        monitors.take(thread, step, &mut || tokens.make(), &mut done);
+        for token in done {
+            let what = match token {
+                MonitorToken::Release(token) => ItemKind::Release(token),
+                MonitorToken::Acquire(token, last) => {
+                    let kind = DependenceKind::Signal;
+                    ItemKind::Acquire(Acquisition { token, kind, object: None, last })
+                }
+            };
+            self.emit(thread, time, what, observer);
+        }
+    }
+}

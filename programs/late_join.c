@@ -1,0 +1,37 @@
+/* A thread and a child process are joined long after they ended: nobody waits.
+ *
+ *   worker  A 100 |
+ *   child   C 60 |
+ *   main    sleep 700 ............ | join, waitpid | D 100
+ *
+ * Critical path (CPU): A 100, D 100 = 200 ms. Logical zeroing: A 40 (then C's 60 ms are the longest), C 0, D 100.
+ * A at 0: 160 ms.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "work.h"
+
+NOINLINE void A(void) { BURN(100); }
+NOINLINE void C(void) { BURN(60); }
+NOINLINE void D(void) { BURN(100); }
+
+static void *worker(void *unused) { A(); return unused; }
+
+int main(void)
+{
+    pthread_t thread;
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        C();
+        _exit(0);
+    }
+    CHECK(pthread_create(&thread, NULL, worker, NULL) == 0);
+    usleep(700000);
+    CHECK(pthread_join(thread, NULL) == 0);
+    CHECK(waitpid(child, NULL, 0) == child);
+    D();
+    return 0;
+}
