@@ -99,7 +99,8 @@ pub enum RawKind {
         kernel: bool,
         /// Where.
         stack: RawStack,
-        /// Half the timer's interval before it and half of that after it, nanoseconds; 0 where that is not known.
+        /// For how long it stands, nanoseconds: half the timer's interval before it and half of that after it, or all of that before it;
+        /// 0 where that is not known.
         gap: u64,
     },
     /// A number stands for this file in calls from now on.

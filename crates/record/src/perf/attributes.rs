@@ -225,7 +225,6 @@ pub(crate) fn is_clock(attribute: &perf::perf_event_attr) -> bool {
 
 fn clock(settings: &Settings) -> perf::perf_event_attr {
     let mut attribute = bare_clock(settings.hertz);
-    attribute.set_exclude_idle(1);
     with_stack(&mut attribute, settings);
     attribute
 }

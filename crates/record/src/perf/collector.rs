@@ -181,7 +181,7 @@ mod tests {
     use std::ffi::OsString;
     use std::time::Duration;
 
-    use longpole_event::Blocking;
+    use longpole_event::{Blocking, Time};
     use rustc_hash::FxHashSet;
 
     use super::*;
@@ -276,6 +276,28 @@ mod tests {
         assert!(blocked);
         let woken = |event: &&RawEvent| matches!(&event.kind, RawKind::Wake { wakee, waker: RawWaker::Interrupt, .. } if wakee.pid == pid);
         assert!(events.iter().filter(woken).count() >= 1);
+    }
+
+    #[test]
+    fn samples_stand_for_the_time_since_the_look_before() {
+        let Some((pid, events)) = record(&["sh", "-c", "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done"])
+        else {
+            return;
+        };
+        let samples = events.iter().filter_map(|event| match event.kind {
+            RawKind::Sample { task, gap, .. } if task.pid == pid => Some((event.time, event.cpu, gap)),
+            _ => None,
+        });
+        let mut last: Vec<Option<Time>> = vec![None; 1024];
+        let mut known = 0;
+        for (time, cpu, gap) in samples {
+            // Whatever else was sampled there meanwhile makes it shorter.
+            if let Some(before) = last[usize::from(cpu)].replace(time) {
+                assert!(gap > 0 && gap <= time.since(before), "{gap} ns at {time:?}, after {before:?}");
+                known += 1;
+            }
+        }
+        assert!(known > 0 || events.is_empty(), "no processor found the loop twice");
     }
 
     #[test]

@@ -234,7 +234,7 @@ impl Conversion {
                 Some(())
             }
             SampleMeaning::Clock => {
-                self.clock(here, task, sample);
+                self.clock(here, task, origin.interval, sample);
                 Some(())
             }
             SampleMeaning::Unused => {
@@ -347,11 +347,15 @@ impl Conversion {
         Some(())
     }
 
-    fn clock(&mut self, here: RecordPlace, task: KernelTask, sample: &PerfSample<'_>) {
+    fn clock(&mut self, here: RecordPlace, task: KernelTask, interval: u64, sample: &PerfSample<'_>) {
         self.settle(here, task.tid);
         if let Some(task) = self.threads.recorded(task.tid) {
             let stack = self.stack(task.pid, sample);
-            self.push(here, task.tid, RawKind::Sample { task, kernel: sample.is_kernel, stack, gap: 0 });
+            self.push(
+                here,
+                task.tid,
+                RawKind::Sample { task, kernel: sample.is_kernel, stack, gap: interval },
+            );
         }
     }
 

@@ -103,6 +103,9 @@ pub struct RecordOrigin {
     pub cpu: Option<u32>,
     /// Id of the event.
     pub id: Option<u64>,
+    /// Of a clock of a processor, how long before this the clock had looked there: for so long its sample stands. The clock is late
+    /// where something else kept the processor, and what ran there meanwhile is what it then finds. Nanoseconds; 0 where not known.
+    pub interval: u64,
 }
 
 /// One record.
@@ -522,7 +525,10 @@ mod tests {
     fn a_sample_is_taken_apart() {
         let body = sample_body();
         let (origin, record) = LAYOUT.decode(kind::SAMPLE, 1, &body).unwrap();
-        assert_eq!(origin, RecordOrigin { pid: 10, tid: 11, time: 99, cpu: Some(1), id: Some(7) });
+        assert_eq!(
+            origin,
+            RecordOrigin { pid: 10, tid: 11, time: 99, cpu: Some(1), id: Some(7), interval: 0 }
+        );
         let PerfRecord::Sample(sample) = record else { panic!("a sample") };
         assert!(sample.is_kernel);
         assert_eq!(sample.split_chain(), (vec![0xffff_ffff_8100_0000], vec![0x40_1000, 0x40_2000]));
@@ -597,7 +603,10 @@ mod tests {
         body.extend(b"worker\0\0");
         body.extend(words(&[pair(5, 6), 77, pair(1, 0), 12]));
         let (origin, record) = LAYOUT.decode(kind::COMM, 0, &body).unwrap();
-        assert_eq!(origin, RecordOrigin { pid: 5, tid: 6, time: 77, cpu: Some(1), id: Some(12) });
+        assert_eq!(
+            origin,
+            RecordOrigin { pid: 5, tid: 6, time: 77, cpu: Some(1), id: Some(12), interval: 0 }
+        );
         assert_eq!(record, PerfRecord::Name { pid: 5, tid: 6, name: "worker".into(), is_exec: false });
         assert_eq!(LAYOUT.identifier(kind::COMM, &body), Some(12));
     }

@@ -32,13 +32,24 @@ struct UndecodedRecord {
     kind: u32,
     misc: u16,
     body: Box<[u8]>,
+    /// See [`RecordOrigin::interval`].
+    interval: u64,
+}
+
+/// The ring of a processor.
+#[derive(Debug)]
+struct ProcessorRing {
+    cpu: u16,
+    ring: PerfRing,
+    /// When its clock looked last, nanoseconds; `None` where nothing is known since a loss.
+    last_look: Option<u64>,
 }
 
 /// Reads the events of one collector.
 #[derive(Debug)]
 pub(crate) struct PerfReader {
     /// One of each processor.
-    rings: Vec<(u16, PerfRing)>,
+    rings: Vec<ProcessorRing>,
     events: Vec<PerfEvent>,
     /// What the events mean and how they are laid out; by `UndecodedRecord::event`.
     kinds: Vec<(SampleMeaning, Layout)>,
@@ -87,13 +98,13 @@ impl PerfReader {
     pub(crate) fn add_ring(&mut self, cpu: u16, ring: PerfRing, has_build_ids: bool) -> io::Result<()> {
         self.kinds[0].1.has_build_ids &= has_build_ids;
         self.by_id.insert(ring.event().id()?, 0);
-        self.rings.push((cpu, ring));
+        self.rings.push(ProcessorRing { cpu, ring, last_look: None });
         Ok(())
     }
 
     /// Adds an event of kind `kind` that writes into the ring number `ring`.
     pub(crate) fn add_event(&mut self, event: PerfEvent, kind: usize, ring: usize) -> io::Result<()> {
-        event.write_into(&self.rings[ring].1)?;
+        event.write_into(&self.rings[ring].ring)?;
         self.by_id.insert(event.id()?, kind);
         self.events.push(event);
         Ok(())
@@ -126,11 +137,11 @@ impl PerfReader {
 
     /// Descriptors that become readable when a ring is close to full.
     pub(crate) fn alarms(&self) -> Vec<RawFd> {
-        self.rings.iter().map(|(_, ring)| ring.event().as_raw_fd()).collect()
+        self.rings.iter().map(|one| one.ring.event().as_raw_fd()).collect()
     }
 
     fn all(&self) -> impl Iterator<Item = &PerfEvent> {
-        self.rings.iter().map(|(_, ring)| ring.event()).chain(&self.events)
+        self.rings.iter().map(|one| one.ring.event()).chain(&self.events)
     }
 
     /// Appends what can be told by now, in time order, and what was lost.
@@ -145,6 +156,7 @@ impl PerfReader {
             let time = Time::from_nanoseconds(time);
             if let Some((mut origin, record)) = layout.decode(held.kind, held.misc, &held.body) {
                 origin.cpu = origin.cpu.or(Some(held.cpu.into()));
+                origin.interval = held.interval;
                 self.conversion.convert(meaning, time, origin, record);
             }
             for event in self.conversion.take() {
@@ -179,19 +191,32 @@ impl PerfReader {
 
     /// Takes everything out of the rings, keeping what may concern recorded threads.
     fn read_rings(&mut self) {
-        let PerfReader { rings, kinds, by_id, born, fresh, unreadable, .. } = self;
-        for (cpu, ring) in rings {
+        let PerfReader { rings, kinds, by_id, born, fresh, unreadable, is_machine_wide, .. } = self;
+        for ProcessorRing { cpu, ring, last_look } in rings {
             ring.read(|record| {
                 let event = kinds[0].1.identifier(record.kind, record.body).and_then(|id| by_id.get(&id));
                 let event = event.copied().unwrap_or(0);
-                match kinds[event].1.decode(record.kind, record.misc, record.body) {
+                let (meaning, layout) = &kinds[event];
+                match layout.decode(record.kind, record.misc, record.body) {
                     Some((origin, decoded)) => {
                         if let PerfRecord::Fork { child, .. } = decoded {
                             born[0].insert(child.1);
                         }
                         let body = record.body.into();
                         let (kind, misc) = (record.kind, record.misc);
-                        fresh.push((origin.time, UndecodedRecord { event, cpu: *cpu, kind, misc, body }));
+                        let mut interval = 0;
+                        match decoded {
+                            PerfRecord::Sample(_)
+                                if *is_machine_wide && matches!(meaning, SampleMeaning::Clock) =>
+                            {
+                                let before = last_look.replace(origin.time);
+                                interval = before.map_or(0, |before| origin.time.saturating_sub(before));
+                            }
+                            PerfRecord::Lost { .. } | PerfRecord::LostSamples { .. } => *last_look = None,
+                            _ => {}
+                        }
+                        let held = UndecodedRecord { event, cpu: *cpu, kind, misc, body, interval };
+                        fresh.push((origin.time, held));
                     }
                     None => *unreadable += 1,
                 }
