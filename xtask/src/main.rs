@@ -17,6 +17,7 @@ mod soak;
 mod steps;
 mod synthetic;
 mod tools;
+mod unsteady;
 
 use std::process::ExitCode;
 
