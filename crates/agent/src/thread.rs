@@ -184,10 +184,31 @@ impl CurrentThread {
     }
 
     /// Whoever waits for the subject can go on, or try again: at most so many, 0 for all.
-    #[cold]
+    #[inline(always)]
     pub fn releases(self, kind: WaitKind, subject: u64, most: u64, at: HookFrame) {
+        if self.tells_releases(kind) {
+            self.tells_release(kind, subject, most, at);
+        }
+    }
+
+    /// Tells of a release, if somebody waits for it.
+    #[inline(always)]
+    pub fn releases_if_awaited(self, kind: WaitKind, subject: u64, most: u64, at: HookFrame) {
+        if self.tells_releases(kind) && self.is_awaited(subject) {
+            self.tells_release(kind, subject, most, at);
+        }
+    }
+
+    /// Whether anybody needs to know of such releases: where the kernel tells who wakes whom, only those of teams, whose threads spin.
+    #[inline(always)]
+    fn tells_releases(self, kind: WaitKind) -> bool {
+        matches!(kind, WaitKind::Team) || self.header.tells_waits()
+    }
+
+    #[cold]
+    fn tells_release(self, kind: WaitKind, subject: u64, most: u64, at: HookFrame) {
         let kind = kind as u64 | most << 8;
-        if self.mode().waits {
+        if self.header.tells_waits() {
             self.tell_with_stack::<4>(RingEventKind::Releases, subject, &mut [kind, 0], at);
         } else {
             self.tell::<4>(RingEventKind::Releases, subject, &[kind, 0]);
@@ -198,14 +219,6 @@ impl CurrentThread {
     #[cold]
     pub fn arrives(self, kind: WaitKind, subject: u64) {
         self.tell::<4>(RingEventKind::Releases, subject, &[kind as u64, 0]);
-    }
-
-    /// Tells of a release, if somebody waits for it.
-    #[inline(always)]
-    pub fn releases_if_awaited(self, kind: WaitKind, subject: u64, most: u64, at: HookFrame) {
-        if self.is_awaited(subject) {
-            self.releases(kind, subject, most, at);
-        }
     }
 
     /// The thread begins to wait. `detail` is a descriptor, a tid or the like, 0 where there is none.
@@ -249,7 +262,7 @@ impl CurrentThread {
         let now = self.now();
         let mut rest = [kind as u64 | detail << 8, 0];
         self.with(|area| {
-            if self.header.mode().waits {
+            if self.header.tells_waits() {
                 rest[1] = stack::tell(area, self.header, now, at);
             }
             area.state.wait(kind, subject, now);

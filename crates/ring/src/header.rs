@@ -128,6 +128,13 @@ impl AgentHeader {
         }
     }
 
+    /// Whether waits, and who ends them, are the agent's to tell.
+    #[must_use]
+    #[inline]
+    pub fn tells_waits(&self) -> bool {
+        self.mode.load(Ordering::Relaxed) & WAITS != 0
+    }
+
     /// Whether every call of an instrumented procedure is to be told.
     #[must_use]
     #[inline]

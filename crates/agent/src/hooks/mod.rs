@@ -109,7 +109,7 @@ pub(crate) use {acquire, release, try_to_acquire, wait, wait_outside};
 #[inline]
 #[must_use]
 pub fn told_waits() -> Option<CurrentThread> {
-    if !crate::memory::header()?.mode().waits {
+    if !crate::memory::header()?.tells_waits() {
         return None;
     }
     CurrentThread::get()
