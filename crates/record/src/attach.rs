@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::path::PathBuf;
 
 use rustc_hash::FxHashMap;
 
@@ -87,6 +88,11 @@ fn title(pid: u32) -> Option<String> {
 
 fn numbers_in(folder: &str) -> io::Result<Vec<u32>> {
     Ok(fs::read_dir(folder)?.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
+}
+
+/// A link to the file of the program that the process executes.
+pub(crate) fn program(pid: u32) -> PathBuf {
+    PathBuf::from(format!("/proc/{pid}/exe"))
 }
 
 /// The command line of a process, its name where it has none.

@@ -168,7 +168,8 @@ fn record_command(
         }
         RecordTarget::Process(_) => Vec::new(),
     };
-    let (folder, mut manifest, mut assembler) = prepare(options, words, &opened, &settings, false)?;
+    let (folder, mut manifest, mut assembler) =
+        prepare(options, (words, command.file()), &opened, &settings, false)?;
     manifest.machines[0].collector.notes.extend(opened.look_at(command.file()));
     let collection = collection(options, &folder)?;
     let task = crate::raw::KernelTask { pid: suspended.pid(), tid: suspended.pid() };
@@ -208,7 +209,7 @@ fn record_process(
     let sampling = sampling(options, &settings);
     let mut opened = collector_choice::open(options.collector, &settings, AgentUse::Never, &sampling)?;
     let (folder, manifest, mut assembler) =
-        prepare(options, attach::command_line(pid), &opened, &settings, true)?;
+        prepare(options, (attach::command_line(pid), &attach::program(pid)), &opened, &settings, true)?;
     let collection = collection(options, &folder)?;
     collection.program(pid);
     let begin = now();
@@ -303,7 +304,7 @@ fn track_all(
 /// The folder, the manifest as it stands while the program runs, and the log.
 fn prepare(
     options: &RecordOptions,
-    command: Vec<String>,
+    (command, file): (Vec<String>, &Path),
     opened: &Opened,
     settings: &Settings,
     attached: bool,
@@ -325,6 +326,7 @@ fn prepare(
         format_version: longpole_recording::FORMAT_VERSION,
         longpole: env!("CARGO_PKG_VERSION").to_owned(),
         command,
+        program_file: file.canonicalize().map(|file| file.display().to_string()).unwrap_or_default(),
         working_directory: std::env::current_dir().unwrap_or_default().display().to_string(),
         started_unix_seconds: started,
         machines: vec![machine],

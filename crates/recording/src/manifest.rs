@@ -24,6 +24,9 @@ pub struct Manifest {
     pub longpole: String,
     /// The command that was run, or how the recording came about (`import perf.data`).
     pub command: Vec<String>,
+    /// The program's file, without links; empty where it is not known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub program_file: String,
     /// Folder in which it was run.
     #[serde(default)]
     pub working_directory: String,

@@ -15,6 +15,7 @@ pub(crate) fn is_starter(procedure: &str) -> bool {
 /// File name of the program that was run, as modules are named.
 pub(crate) fn program_file(program: &Program) -> &str {
     let command = program.command.first().map_or("", String::as_str);
+    let command = if program.file.is_empty() { command } else { &program.file };
     command.rsplit('/').next().unwrap_or(command)
 }
 
@@ -84,5 +85,14 @@ mod tests {
         assert_eq!(with_module("[no stack]", "[unknown]", "app"), "[no stack]");
         assert_eq!(with_module("libc.so.6+0x12", "libc.so.6", "app"), "libc.so.6+0x12");
         assert_eq!(with_module("[libx264.so.164]", "libx264.so.164", "app"), "[libx264.so.164]");
+    }
+
+    #[test]
+    fn a_program_that_is_a_link_has_the_name_of_its_file() {
+        let command = vec!["/usr/bin/redis-server".to_owned(), "--port".to_owned()];
+        let mut program = Program { command, ..Program::default() };
+        assert_eq!(program_file(&program), "redis-server");
+        program.file = "/usr/bin/redis-check-rdb".to_owned();
+        assert_eq!(program_file(&program), "redis-check-rdb");
     }
 }

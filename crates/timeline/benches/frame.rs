@@ -56,6 +56,7 @@ impl Relay {
         let thread = |tid| Thread { process, tid, name: "relay".into(), start, end, creator, prefix };
         let program = Program {
             command: vec!["relay".into()],
+            file: String::new(),
             machines: vec![Machine { name: "bench".into(), cpus: RUNNING }],
             processes: vec![Process {
                 machine: MachineId(0),

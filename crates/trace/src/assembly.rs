@@ -40,6 +40,7 @@ pub(crate) fn run_of(manifest: &Manifest, inventories: &[Inventory]) -> RunBound
 pub(crate) fn tree_of(manifest: &Manifest, inventories: &[Inventory], run: RunBounds) -> Program {
     let mut program = Program {
         command: manifest.command.clone(),
+        file: manifest.program_file.clone(),
         begin_nanoseconds: run.begin,
         elapsed_nanoseconds: run.end.nanoseconds(),
         ..Program::default()

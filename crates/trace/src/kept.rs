@@ -18,7 +18,7 @@ use crate::stored::{Stored, restored};
 use crate::trace::Trace;
 
 stored! {
-    Program { command, machines, processes, threads, owners, begin_nanoseconds, elapsed_nanoseconds }
+    Program { command, file, machines, processes, threads, owners, begin_nanoseconds, elapsed_nanoseconds }
     Machine { name, cpus }
     Process { machine, pid, name, title, parent }
     Thread { process, tid, name, start, end, creator, prefix }

@@ -193,6 +193,7 @@ where
         let elapsed = self.to.map_or(whole.elapsed_nanoseconds, Time::nanoseconds);
         self.program = Program {
             command: whole.command.clone(),
+            file: whole.file.clone(),
             machines: whole.machines.clone(),
             processes: kept.iter().map(process).collect(),
             threads,

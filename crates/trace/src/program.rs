@@ -10,6 +10,8 @@ use crate::paths::PathId;
 pub struct Program {
     /// The command line.
     pub command: Vec<String>,
+    /// The program's file, without links; empty where it is not known.
+    pub file: String,
     /// Machines.
     pub machines: Vec<Machine>,
     /// Processes, in the order of their start within a machine.

@@ -55,6 +55,7 @@ impl Made {
         };
         let program = Program {
             command: vec!["bench".into()],
+            file: String::new(),
             machines: vec![Machine { name: "bench".into(), cpus: RUNNING }],
             processes: vec![Process {
                 machine: MachineId(0),
