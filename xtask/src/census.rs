@@ -16,7 +16,8 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::steps::{cargo, root, succeed};
+use crate::built::{self, BuildProfile};
+use crate::steps::root;
 use sources::ProductionFile;
 use type_names::TypeNames;
 
@@ -32,8 +33,7 @@ pub fn run(list: bool) -> Result<ExitCode> {
     let files = sources::production(&root)?;
     print_names(&TypeNames::of(&files), list);
     print_lines(&root, &files)?;
-    succeed(&mut cargo(&["build", "--package", "longpole", "--locked", "--quiet"]))?;
-    let longpole = root.join("target/debug/longpole");
+    let longpole = built::longpole(BuildProfile::Dev)?;
     let mentions = mentions::count(&root, &files, &metric_definitions(&longpole)?)?;
     print_counts("files that name a metric", &mentions.metrics, list);
     print_counts("files that name a view", &mentions.views, list);

@@ -9,8 +9,9 @@ use std::process::{Command, ExitCode, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
+use crate::built::{self, BuildProfile};
 use crate::programs;
-use crate::steps::{cargo, root, succeed};
+use crate::steps::root;
 
 /// What a program's first comment says of a name, percent.
 struct KnownAnswer {
@@ -109,10 +110,9 @@ impl Answer {
 
 /// Records every program in every way and writes the table. Fails where an answer of the kernel's collectors is off.
 pub fn run() -> Result<ExitCode> {
-    let folder = root().join("target/collectors");
+    let folder = built::target().join("collectors");
     fs::create_dir_all(&folder).context("create the folder of the recordings")?;
-    succeed(&mut cargo(&["build", "--release", "--package", "longpole", "--locked"]))?;
-    let longpole = root().join("target/release/longpole");
+    let longpole = built::longpole(BuildProfile::Release)?;
     let mut answers: Vec<Vec<Option<Answer>>> = TRUTHS.iter().map(|_| Vec::new()).collect();
     let mut recorded: Option<(&str, PathBuf)>;
     for way in &WAYS {

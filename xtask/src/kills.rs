@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::built::{self, BuildProfile};
 use crate::programs;
-use crate::steps::{cargo, root, succeed};
 
 /// Every way to collect.
 const WAYS: [(&str, &[&str]); 6] = [
@@ -66,7 +66,7 @@ impl Draws {
 
 /// Kills so many runs; the first remainder that neither opens nor says why ends it, and is kept.
 pub fn run(times: u32, seed: u64) -> Result<ExitCode> {
-    succeed(&mut cargo(&["build", "--package", "longpole", "--locked"]))?;
+    let longpole = built::longpole(BuildProfile::Dev)?;
     let folder = tempfile::tempdir().context("make a folder")?;
     let program = programs::build(folder.path(), "lock_hog", &[])?;
     let mut draws = Draws(seed);
@@ -75,7 +75,14 @@ pub fn run(times: u32, seed: u64) -> Result<ExitCode> {
         let (way, options) = WAYS[number as usize % WAYS.len()];
         let victim = if draws.below(2) == 0 { Victim::Recorder } else { Victim::Program };
         let moment = Duration::from_micros(draws.below(LATEST_MILLISECONDS * 1000));
-        let run = KilledRun { folder: folder.path(), program: &program, options, victim, moment };
+        let run = KilledRun {
+            longpole: &longpole,
+            folder: folder.path(),
+            program: &program,
+            options,
+            victim,
+            moment,
+        };
         let into = counts.entry((way, victim)).or_default();
         if let Err(error) = run.judge(into) {
             let kept = folder.keep();
@@ -92,6 +99,7 @@ pub fn run(times: u32, seed: u64) -> Result<ExitCode> {
 
 /// One run that is killed.
 struct KilledRun<'a> {
+    longpole: &'a Path,
     folder: &'a Path,
     program: &'a Path,
     options: &'a [&'a str],
@@ -122,7 +130,7 @@ impl KilledRun<'_> {
     }
 
     fn start(&self, recording: &Path) -> Result<Child> {
-        let mut command = Command::new(root().join("target/debug/longpole"));
+        let mut command = Command::new(self.longpole);
         command.args(["record", "--quiet", "--force", "--output"]).arg(recording).args(self.options);
         command.args(["--", "/bin/sh", "-c", "echo $$ > pid; exec \"$0\""]).arg(self.program);
         command.current_dir(self.folder).process_group(0);
@@ -131,7 +139,7 @@ impl KilledRun<'_> {
     }
 
     fn read(&self, recording: &Path, counts: &mut KillCounts) -> Result<()> {
-        let output = report(recording)?;
+        let output = report(self.longpole, recording)?;
         ensure!(output.status.code() != Some(TIMED_OUT), "report within {PATIENCE:?}");
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         ensure!(!said.contains("panicked"), "report without a panic: {said}");
@@ -157,9 +165,9 @@ fn kill(pid: i32) {
     unsafe { libc::kill(pid, libc::SIGKILL) };
 }
 
-fn report(recording: &Path) -> Result<Output> {
+fn report(longpole: &Path, recording: &Path) -> Result<Output> {
     let mut command = Command::new("timeout");
-    command.arg(PATIENCE.as_secs().to_string()).arg(root().join("target/debug/longpole"));
+    command.arg(PATIENCE.as_secs().to_string()).arg(longpole);
     command.arg("report").arg(recording).stdin(Stdio::null());
     command.output().context("start a report")
 }

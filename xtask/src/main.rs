@@ -4,6 +4,7 @@
 
 mod bench;
 mod bpf;
+mod built;
 mod census;
 mod checks;
 mod collectors;

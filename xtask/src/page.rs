@@ -6,7 +6,8 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 
-use crate::steps::{Steps, cargo, root, succeed};
+use crate::built::{self, BuildProfile};
+use crate::steps::{Steps, root, succeed};
 use crate::tools;
 
 /// The steps of `cargo xtask test` that are about the page. Without Node or a browser they are skipped, which is added to `skipped`.
@@ -80,6 +81,5 @@ fn install() -> Result<()> {
 
 /// The binary that the browser tests drive; built if it is not.
 fn binary() -> Result<PathBuf> {
-    succeed(&mut cargo(&["build", "--package", "longpole", "--locked", "--quiet"]))?;
-    Ok(root().join("target/debug/longpole"))
+    built::longpole(BuildProfile::Dev)
 }

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+use crate::built::{self, BuildProfile};
 use crate::programs;
-use crate::steps::{Steps, cargo, root, succeed};
+use crate::steps::{Steps, succeed};
 
 /// Bytes of the recording that `--max-size` permits, in its notation and as a number.
 const LIMIT: (&str, u64) = ("64M", 64 << 20);
@@ -39,7 +40,7 @@ struct Footprint {
 
 /// Runs the loads; prints a table.
 pub fn run(sizes: &SoakSizes) -> Result<ExitCode> {
-    succeed(&mut cargo(&["build", "--release", "--package", "longpole", "--locked"]))?;
+    let longpole = built::longpole(BuildProfile::Release)?;
     let folder = tempfile::tempdir().context("make a folder")?;
     let mut steps = Steps::new();
     let mut table = String::from(
@@ -48,7 +49,7 @@ pub fn run(sizes: &SoakSizes) -> Result<ExitCode> {
     for (title, command) in loads(folder.path(), sizes)? {
         steps.step(&title, || {
             let begin = Instant::now();
-            let footprints = watch(folder.path(), &command)?;
+            let footprints = watch(&longpole, folder.path(), &command)?;
             let row = row(&title, begin.elapsed(), &footprints)?;
             writeln!(table, "{row}").expect("a string takes all");
             judge(&footprints)
@@ -80,9 +81,9 @@ fn loads(folder: &Path, sizes: &SoakSizes) -> Result<Vec<(String, Vec<String>)>>
 }
 
 /// Records a command with a limit of disk, and looks at the recorder until it ends.
-fn watch(folder: &Path, command: &[String]) -> Result<Vec<Footprint>> {
+fn watch(longpole: &Path, folder: &Path, command: &[String]) -> Result<Vec<Footprint>> {
     let recording = folder.join("soaked.longpole");
-    let mut recorder = Command::new(root().join("target/release/longpole"));
+    let mut recorder = Command::new(longpole);
     recorder.args(["record", "--quiet", "--force", "--max-size", LIMIT.0, "--output"]).arg(&recording);
     recorder.arg("--").args(command).stdin(Stdio::null()).stdout(Stdio::null());
     let mut recorder = recorder.spawn().context("start longpole")?;
@@ -97,12 +98,7 @@ fn watch(folder: &Path, command: &[String]) -> Result<Vec<Footprint>> {
     if !status.success() {
         bail!("record: {status}");
     }
-    succeed(
-        Command::new(root().join("target/release/longpole"))
-            .arg("report")
-            .arg(&recording)
-            .stdout(Stdio::null()),
-    )?;
+    succeed(Command::new(longpole).arg("report").arg(&recording).stdout(Stdio::null()))?;
     Ok(footprints)
 }
 

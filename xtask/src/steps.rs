@@ -27,6 +27,15 @@ pub fn succeed(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
+/// The same for what only prepares: what it prints is shown where it fails.
+pub fn succeed_silently(command: &mut Command) -> Result<()> {
+    let output = command.output().with_context(|| format!("start {command:?}"))?;
+    if !output.status.success() {
+        bail!("run {command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(())
+}
+
 /// The steps done so far.
 pub struct Steps {
     begin: Instant,

@@ -14,7 +14,8 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 
-use crate::steps::{cargo, root, succeed};
+use crate::built::{self, BuildProfile};
+use crate::steps::root;
 use measurements::ResultPage;
 use recording::Setting;
 
@@ -40,11 +41,10 @@ pub fn run(rounds: u32, only: &[String]) -> Result<ExitCode> {
         let known: Vec<&str> = BENCHMARKS.iter().map(|(name, _)| *name).collect();
         bail!("find the benchmark {name}; there are {}", known.join(", "));
     }
-    succeed(&mut cargo(&["build", "--release", "--package", "longpole", "--locked"]))?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), Into::into);
-    let folder = target.join("bench");
+    let longpole = built::longpole(BuildProfile::Release)?;
+    let folder = built::target().join("bench");
     fs::create_dir_all(&folder).context("create the folder of the benchmarks")?;
-    let setting = Setting { longpole: target.join("release/longpole"), folder, rounds };
+    let setting = Setting { longpole, folder, rounds };
     let mut page = ResultPage::default();
     for (name, benchmark) in BENCHMARKS {
         if only.is_empty() || only.iter().any(|chosen| chosen == name) {

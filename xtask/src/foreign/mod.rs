@@ -14,7 +14,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::steps::{Steps, cargo, root, succeed};
+use crate::built::{self, BuildProfile};
+use crate::steps::Steps;
 use crate::tools;
 use outcome::SuiteOutcome;
 use suites::{SUITES, Suite};
@@ -82,9 +83,7 @@ pub fn run_quick(install: bool, steps: &mut Steps, skipped: &mut Vec<String>) ->
 }
 
 fn run_all(suites: &[&Suite], install: bool, steps: &mut Steps, skipped: &mut Vec<String>) -> Result<()> {
-    succeed(&mut cargo(&["build", "--package", "longpole", "--locked"]))?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), Into::into);
-    let longpole = target.join("debug/longpole");
+    let longpole = built::longpole(BuildProfile::Dev)?;
     for suite in suites {
         if install && !(suite.is_here)() {
             tools::install(suite.packages);

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 
 use super::SuiteRunner;
 use super::outcome::SuiteOutcome;
-use super::suites::succeed;
+use crate::steps::succeed_silently;
 use crate::tools::find;
 
 const SUMS: &str = "select case when (select sum(abalance) from pgbench_accounts) = (select sum(delta) from pgbench_history) \
@@ -22,7 +22,10 @@ const SUMS: &str = "select case when (select sum(abalance) from pgbench_accounts
 pub fn run(way: &SuiteRunner<'_>) -> Result<SuiteOutcome> {
     let data = way.folder.join("data");
     let socket = way.folder.to_str().context("name the folder")?.to_owned();
-    succeed(&mut as_other_user(&program("initdb")?, &["-A", "trust", "-U", "tester", "-D", &path(&data)?]))?;
+    succeed_silently(&mut as_other_user(
+        &program("initdb")?,
+        &["-A", "trust", "-U", "tester", "-D", &path(&data)?],
+    ))?;
     let server = ["-D", &path(&data)?, "-k", &socket, "-h", "", "-F"];
     // The recorder too is the other user: only his processes can share his memory.
     let command = way.command(&program("postgres")?);

@@ -5,11 +5,11 @@
 
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use super::outcome::SuiteOutcome;
 use super::{SuiteRunner, postgres, surroundings};
-use crate::steps::root;
+use crate::steps::{root, succeed_silently};
 use crate::tools::find;
 
 /// A test suite of somebody else's.
@@ -172,7 +172,7 @@ fn stress(way: &SuiteRunner<'_>, stressors: &[&str]) -> Result<SuiteOutcome> {
 
 fn java(way: &SuiteRunner<'_>) -> Result<SuiteOutcome> {
     let source = root().join("xtask/src/foreign/Locks.java");
-    succeed(Command::new("javac").arg("-d").arg(way.folder).arg(source))?;
+    succeed_silently(Command::new("javac").arg("-d").arg(way.folder).arg(source))?;
     let output = way.command("java").args(["-cp", ".", "Locks"]).output().context("run java")?;
     way.finish()?;
     Ok(SuiteOutcome::of_lines(&String::from_utf8_lossy(&output.stdout), output.status.code()))
@@ -181,7 +181,7 @@ fn java(way: &SuiteRunner<'_>) -> Result<SuiteOutcome> {
 fn openmp(way: &SuiteRunner<'_>, compiler: &str) -> Result<SuiteOutcome> {
     let program = way.folder.join("openmp");
     let source = root().join("xtask/src/foreign/openmp.c");
-    succeed(Command::new(compiler).args(["-O2", "-fopenmp", "-o"]).arg(&program).arg(source))?;
+    succeed_silently(Command::new(compiler).args(["-O2", "-fopenmp", "-o"]).arg(&program).arg(source))?;
     let mut lines = String::new();
     let mut status = None;
     for policy in ["passive", "active"] {
@@ -195,13 +195,4 @@ fn openmp(way: &SuiteRunner<'_>, compiler: &str) -> Result<SuiteOutcome> {
         way.finish()?;
     }
     Ok(SuiteOutcome::of_lines(&lines, status))
-}
-
-/// Runs what only prepares.
-pub fn succeed(command: &mut Command) -> Result<()> {
-    let output = command.output().with_context(|| format!("start {command:?}"))?;
-    if !output.status.success() {
-        bail!("run {command:?}: {}", String::from_utf8_lossy(&output.stderr));
-    }
-    Ok(())
 }
