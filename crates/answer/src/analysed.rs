@@ -5,7 +5,8 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use longpole_metrics::{
-    Analysis, ChangeSubject, Details, DetailsDemand, ReplayDemand, WorkChange, details, replay, what_if,
+    Analysis, By, ChangeSubject, Details, DetailsDemand, NoRowReplays, ReplayDemand, RowReplays, WorkChange,
+    details, replay, row_replays, what_if,
 };
 use longpole_report::{
     NamedChange, OutsideAnswers, Report, ReportInput, ReportOptions, View, build, build_replay,
@@ -20,6 +21,9 @@ use crate::run::Run;
 
 /// Sets of details that are kept of a run. One of them is what the summary needs.
 const DETAILS_KEPT: usize = 6;
+
+/// Events of the longest recording that is replayed row by row unasked.
+const MOST_REPLAYED: u64 = 1_000_000;
 
 /// Ways to fold.
 const FOLDS: usize = 3;
@@ -188,8 +192,28 @@ impl Analysed {
         folded.details.get_or(demand.clone(), || {
             let timelines = FoldedTimelines::new(&*self.run, &folded.folding);
             let details = details(&timelines, &self.choices, demand, &folded.analysis);
-            details.map(Arc::new).map_err(self.unreadable())
+            let mut details = details.map_err(self.unreadable())?;
+            if let Some(by) = demand.replays {
+                details.replays = Some(self.row_replays(folded, (by, demand.replays_all), &details)?);
+            }
+            Ok(Arc::new(details))
         })
+    }
+
+    fn row_replays(
+        &self,
+        folded: &Folded,
+        (by, replays_all): (By, bool),
+        details: &Details,
+    ) -> Result<std::result::Result<RowReplays, NoRowReplays>> {
+        match self.evidence.events {
+            _ if self.run.span().is_some() => return Ok(Err(NoRowReplays::Part)),
+            events if events > MOST_REPLAYED && !replays_all => return Ok(Err(NoRowReplays::Long(events))),
+            _ => {}
+        }
+        let analyses = (&self.analysis, &folded.analysis, &folded.folding);
+        let of = (by, details.contention.as_ref());
+        row_replays(&*self.run, &self.choices, analyses, of).map_err(self.unreadable())
     }
 
     fn unreadable(&self) -> impl FnOnce(longpole_trace::Error) -> Error + use<> {

@@ -56,6 +56,7 @@ pub struct ReportArgs {
     #[arg(long, value_enum, default_value_t)]
     pub order: LockOrder,
     /// In `waits`: also those that nobody wants explained. In `objects`: also locks that nobody waited for.
+    /// In `rankings`: the replay also of recordings with more than a million events.
     #[arg(long)]
     pub all: bool,
     /// One row of the view `waits`, by its place, in full.

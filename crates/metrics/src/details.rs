@@ -1,7 +1,9 @@
 //! What only some views need: each part is a sweep of its own, made when it is asked for.
 
+use std::collections::BTreeMap;
+
 use longpole_graph::sweep;
-use longpole_trace::{Cause, ObjectId, Timelines};
+use longpole_trace::{Cause, ObjectId, PathId, Timelines, Unfolded};
 
 use crate::analysis::{Analysis, By, MetricOptions, ThreadStates};
 use crate::callers::{CallCounter, CallCounts};
@@ -11,8 +13,10 @@ use crate::gains::{Gains, GainsOf, Large, gains, prospects};
 use crate::holds::{HoldSums, LockHolds};
 use crate::lookahead::LaneLookahead;
 use crate::object_states::ObjectStateSweep;
+use crate::path_waits::{PathWaitTimes, PathWaits};
 use crate::phases::{Phases, phases};
 use crate::processors::{ProcessorSweep, ProcessorTime};
+use crate::row_replays::{NoRowReplays, RowReplays};
 use crate::states::{StateSweep, StateTable};
 use crate::synchronisation::{CostSources, SynchronisationCost};
 use crate::waits::{Explanations, Limits, Waits};
@@ -32,6 +36,12 @@ pub struct DetailsDemand {
     pub states: Option<By>,
     /// [`Details::gains`].
     pub gains: Option<GainsOf>,
+    /// [`Details::path_waits`].
+    pub path_waits: bool,
+    /// [`Details::replays`], and what a row of them is; [`row_replays`](crate::row_replays) makes them.
+    pub replays: Option<By>,
+    /// That however long the recording is.
+    pub replays_all: bool,
     /// [`Details::prospects`], and with it [`Details::contention`].
     pub prospects: bool,
     /// [`Details::processors`].
@@ -53,6 +63,9 @@ impl DetailsDemand {
             contended: if self.contended.is_empty() { other.contended } else { self.contended },
             states: self.states.or(other.states),
             gains: self.gains.or(other.gains),
+            path_waits: self.path_waits || other.path_waits,
+            replays: self.replays.or(other.replays),
+            replays_all: self.replays_all || other.replays_all,
             prospects: self.prospects || other.prospects,
             processors: self.processors || other.processors,
             waits: self.waits.or(other.waits),
@@ -78,6 +91,10 @@ pub struct Details {
     pub states: Option<StateTable>,
     /// Slack and zeroing.
     pub gains: Option<Gains>,
+    /// What of the path by elapsed time is no useful work, by call path.
+    pub path_waits: Option<BTreeMap<PathId, PathWaitTimes>>,
+    /// The run replayed without each of its largest rows, or why it was not.
+    pub replays: Option<Result<RowReplays, NoRowReplays>>,
     /// Gains, by CPU weight, of the procedures and objects that are large.
     pub prospects: Option<Gains>,
     /// The same gains on the processors that there are, where the recording is not too large for that.
@@ -178,6 +195,11 @@ fn times<T: Timelines>(
         let mut processors = ProcessorSweep::new(timelines.program(), &timelines.placements()?);
         sweep(timelines, options.io_idle, &mut processors)?;
         details.processors = Some(processors.into_times());
+    }
+    if demand.path_waits {
+        let mut waits = PathWaits::new(timelines.program(), &analysis.critical_elapsed.segments);
+        sweep(&Unfolded(timelines), options.io_idle, &mut waits)?;
+        details.path_waits = Some(waits.into_kinds(|path| timelines.owner(path)));
     }
     if demand.phases {
         details.phases = Some(phases(timelines, options, analysis)?);

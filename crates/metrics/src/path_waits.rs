@@ -11,20 +11,48 @@
 //!
 //! Time: constant per item and segment. Memory: a number per segment and thread.
 
+use std::collections::BTreeMap;
+
 use longpole_event::{ThreadId, Time};
 use longpole_graph::{Arc, Sweep};
-use longpole_trace::{ObservationKind, PathId, Program, State};
+use longpole_trace::{Cause, ObservationKind, PathId, Program, State};
 
 use crate::analysis::PathSegment;
-use crate::charges::{ChargeEntry, ChargeLedger};
+use crate::charges::{ChargeAccount, ChargeEntry, ChargeLedger};
 
 /// No further segment.
 const NONE: u32 = u32::MAX;
 
+/// What a piece of the path by elapsed time is, where it is no useful work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PathWaitKind {
+    /// Ready without a processor.
+    Ready,
+    /// Busy-waiting.
+    Spinning,
+    /// In the collector's own code.
+    Overhead,
+    /// Off the processor, for this cause: a device, a timer, or what no other thread explains.
+    Blocked(Cause),
+    /// Between two threads: a message or a wake under way; and before the first and after the last event of the path.
+    UnderWay,
+}
+
+/// Nanoseconds of the path by what they are.
+pub type PathWaitTimes = BTreeMap<PathWaitKind, u64>;
+
+impl ChargeAccount<PathWaitTimes> for PathWaitTimes {
+    fn take(&mut self, pending: &mut PathWaitTimes) {
+        for (kind, time) in std::mem::take(pending) {
+            *self.entry(kind).or_default() += time;
+        }
+    }
+}
+
 /// The sweep that charges the path.
 #[derive(Debug)]
 pub(crate) struct PathWaits<'a> {
-    ledger: ChargeLedger<u64, u64>,
+    ledger: ChargeLedger<PathWaitTimes, PathWaitTimes>,
     segments: &'a [PathSegment],
     /// The next segment of the same thread.
     next: Vec<u32>,
@@ -48,7 +76,30 @@ impl<'a> PathWaits<'a> {
 
     /// What each path of each thread got.
     pub fn into_charges(self) -> Vec<ChargeEntry<u64>> {
-        self.ledger.into_entries()
+        let sum = |entry: ChargeEntry<PathWaitTimes>| {
+            let ChargeEntry { thread, path, value } = entry;
+            ChargeEntry { thread, path, value: value.values().sum() }
+        };
+        self.ledger.into_entries().into_iter().map(sum).collect()
+    }
+
+    /// What each path got of all threads, by what it is; `owner` gives the path that it belongs to.
+    pub fn into_kinds(self, owner: impl Fn(PathId) -> PathId) -> BTreeMap<PathId, PathWaitTimes> {
+        let mut kinds: BTreeMap<PathId, PathWaitTimes> = BTreeMap::new();
+        for mut entry in self.ledger.into_entries() {
+            kinds.entry(owner(entry.path)).or_default().take(&mut entry.value);
+        }
+        kinds
+    }
+
+    /// Adds to what the path of the thread's last observation waited.
+    fn wait(&mut self, thread: ThreadId, kind: PathWaitKind, time: u64) {
+        *self.ledger.wait(thread).entry(kind).or_default() += time;
+    }
+
+    /// Adds to what goes to the thread's next observation.
+    fn work(&mut self, thread: ThreadId, kind: PathWaitKind, time: u64) {
+        *self.ledger.work(thread).entry(kind).or_default() += time;
     }
 
     /// Charges the way to the thread's segments that begin before `time`.
@@ -59,7 +110,7 @@ impl<'a> PathWaits<'a> {
                 (arriving as usize).checked_sub(1).map_or(Time::ZERO, |index| self.segments[index].to);
             let way = segment.from.since(before);
             if way > 0 {
-                *self.ledger.wait(thread) += way;
+                self.wait(thread, PathWaitKind::UnderWay, way);
             }
             arriving = self.next[arriving as usize];
         }
@@ -95,9 +146,11 @@ impl Sweep for PathWaits<'_> {
         }
         match arc.state {
             // What it spun for by its own word it waited for.
-            State::Spinning if arc.object.is_some() => *self.ledger.wait(arc.thread) += length,
-            State::Spinning | State::Overhead => *self.ledger.work(arc.thread) += length,
-            State::Ready | State::Blocked(_) => *self.ledger.wait(arc.thread) += length,
+            State::Spinning if arc.object.is_some() => self.wait(arc.thread, PathWaitKind::Spinning, length),
+            State::Spinning => self.work(arc.thread, PathWaitKind::Spinning, length),
+            State::Overhead => self.work(arc.thread, PathWaitKind::Overhead, length),
+            State::Ready => self.wait(arc.thread, PathWaitKind::Ready, length),
+            State::Blocked(cause) => self.wait(arc.thread, PathWaitKind::Blocked(cause), length),
             State::Running | State::Absent => {}
         }
     }
@@ -111,7 +164,7 @@ impl Sweep for PathWaits<'_> {
             self.arrive(ThreadId::from_index(index), end + 1);
         }
         if let Some(last) = self.segments.last().filter(|last| last.to < end) {
-            *self.ledger.wait(last.thread) += end.since(last.to);
+            self.wait(last.thread, PathWaitKind::UnderWay, end.since(last.to));
         }
     }
 }

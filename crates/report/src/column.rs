@@ -59,6 +59,12 @@ structure! {
     "about_spans" Text "Spans of the meaning" "The same of the sentence in `about`.";
     "rank" Count "Rank" "Place in the ranking. Rows whose shares differ by no more than the standard error of their difference share a place (`2=` in text).";
     "cause" Text "Cause" "What threads waited for.";
+    "disagreement" Text "Disagreement" "The two metrics that are furthest apart about the row, with its shares of them, where they are too far apart (`docs/metrics.md` §13).";
+    "gprof_error_percent" PercentagePoints "gprof ±" "One standard error of `gprof_percent`.";
+    "ips2_error_percent" PercentagePoints "ips2 ±" "One standard error of `ips2_percent`.";
+    "npt_error_percent" PercentagePoints "NPT ±" "One standard error of `npt_percent`.";
+    "slack_error_percent" PercentagePoints "Slack ±" "One standard error of `slack_percent`.";
+    "zeroing_error_percent" PercentagePoints "Zeroing ±" "One standard error of `zeroing_percent`.";
     "critical_path_error_percent" PercentagePoints "Critical path ±" "One standard error of `critical_path_percent`.";
     "procedure_percent" Percent "Procedure's share" "Share that the named procedure has in the work done while so many threads were busy, or in the phase's normalised processor time.";
     "start_seconds" Seconds "Start" "When the thread was first seen, or the phase begins, counted from the begin of the run.";

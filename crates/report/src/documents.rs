@@ -47,6 +47,7 @@ fn reading(view: View) -> &'static str {
         View::Phases => include_str!("documents/phases.md"),
         View::Metrics => include_str!("documents/metrics.md"),
         View::Correlation => include_str!("documents/correlation.md"),
+        View::Rankings => include_str!("documents/rankings.md"),
         View::Guidance => include_str!("documents/guidance.md"),
         View::Evidence => include_str!("documents/evidence.md"),
     }

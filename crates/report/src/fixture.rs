@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::fmt::Write;
 
-use longpole_metrics::{Analysis, DetailsDemand, analyse, details};
+use longpole_metrics::{Analysis, DetailsDemand, NoRowReplays, analyse, details, row_replays};
 use longpole_series::{MetricClass, MetricValue, NodeMetrics, SeriesCorrelation, SeriesCorrelations};
 use longpole_testkit::{MemoryTimelines, draw};
 use longpole_trace::{
@@ -87,7 +87,15 @@ impl DrawnRun {
         let folding = Folding::new(timelines.paths(), view.fold(None));
         let analysis = analysis.folded(timelines.paths(), &folding);
         let folded = FoldedTimelines::new(timelines, &folding);
-        let Ok(details) = details(&folded, &choices, &view.demand(options), &analysis);
+        let demand = view.demand(options);
+        let Ok(mut details) = details(&folded, &choices, &demand, &analysis);
+        if let Some(by) = demand.replays {
+            let Ok(unfolded) = analyse(timelines, &choices);
+            let of = (by, details.contention.as_ref());
+            let Ok(replays) = row_replays(timelines, &choices, (&unfolded, &analysis, &folding), of);
+            let is_whole = options.phase.is_none();
+            details.replays = Some(if is_whole { replays } else { Err(NoRowReplays::Part) });
+        }
         let folding = &folding;
         let (program, paths, objects) = (timelines.program(), timelines.paths(), timelines.objects());
         let (analysis, evidence) = (&analysis, &self.evidence);

@@ -25,6 +25,22 @@ const FOLDED: &str = "folded";
 /// A measure of work.
 pub(crate) type MeasureOf<'a> = &'a dyn Fn(&Measures) -> f64;
 
+/// CPU time of the kernel's procedures, nanoseconds: those that no procedure of the program asked for, and those that are folded
+/// into the procedures that did.
+pub(crate) fn kernel_time(input: &ReportTables<'_>) -> u64 {
+    let is_kernel = |procedure| input.paths.procedure_named_by(procedure).module == "[kernel]";
+    let charges =
+        input.analysis.charges.iter().filter(|charge| {
+            input.paths.innermost(charge.path).is_some_and(|place| is_kernel(place.procedure))
+        });
+    let leaves = input.analysis.folded.iter().filter(|leaf| {
+        // What the kernel has of its own is among the charges.
+        is_kernel(leaf.leaf) && !is_kernel(leaf.owner.procedure)
+    });
+    charges.map(|charge| charge.measures.cpu()).sum::<u64>()
+        + leaves.map(|leaf| leaf.measures.cpu()).sum::<u64>()
+}
+
 /// What was folded into a row: the leaves and their kinds of work as shares of the row's own, the largest first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FoldedWork {

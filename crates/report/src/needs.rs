@@ -83,10 +83,15 @@ impl RecordingNeed {
 /// What the view cannot say without.
 fn needs(view: View, options: &ReportOptions) -> &'static [RecordingNeed] {
     match view {
-        View::CriticalPath | View::Zeroing | View::Slack if options.by == By::Object => {
+        View::CriticalPath | View::Zeroing | View::Slack | View::Rankings if options.by == By::Object => {
             &[RecordingNeed::Switches, RecordingNeed::Wakes, RecordingNeed::Objects]
         }
-        View::CriticalPath | View::Zeroing | View::Slack | View::Guidance | View::Summary => {
+        View::CriticalPath
+        | View::Zeroing
+        | View::Slack
+        | View::Rankings
+        | View::Guidance
+        | View::Summary => {
             &[RecordingNeed::Switches, RecordingNeed::Wakes, RecordingNeed::Samples, RecordingNeed::Marks]
         }
         View::Npt | View::Profile | View::Source | View::Tree | View::CallTree | View::Callers => {

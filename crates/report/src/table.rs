@@ -14,6 +14,8 @@ pub(crate) enum Show {
     Rank,
     /// A time, in the unit that suits the column's largest.
     Time(&'static str),
+    /// A time in this unit, which the title does not say.
+    TimeIn(&'static str, Scale),
     /// A share, one decimal.
     Percent(&'static str),
     /// A share with the standard error beside it.
@@ -109,6 +111,10 @@ impl TextTable {
                     .into_iter()
                     .map(|value| value.map_or(String::new(), |value| scale.cell(value)))
                     .collect()
+            }
+            Show::TimeIn(name, scale) => {
+                let text = |value: Option<f64>| value.map_or(String::new(), |value| scale.cell(value));
+                values(name).into_iter().map(text).collect()
             }
             Show::Percent(name) => values(name).into_iter().map(share).collect(),
             Show::Estimate(name, error) => values(name)

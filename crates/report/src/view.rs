@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use longpole_metrics::{DetailsDemand, GainsOf};
+use longpole_metrics::{By, DetailsDemand, GainsOf};
 use longpole_series::did_you_mean;
 use longpole_trace::Fold;
 
@@ -78,6 +78,8 @@ views! {
     Metrics => "metrics",
     /// Which outside series move with low parallelism, or with waiting.
     Correlation => "correlation",
+    /// The metrics side by side on one scale, and where they disagree.
+    Rankings => "rankings",
     /// Which ranking to follow for this program, which one misleads, and why.
     Guidance => "guidance",
     /// What the answers rest on: events, samples, losses, and the cost of collecting.
@@ -129,14 +131,16 @@ impl View {
     /// What the view needs beside the [`Analysis`](longpole_metrics::Analysis).
     #[must_use]
     pub fn demand(self, options: &ReportOptions) -> DetailsDemand {
-        let gains = matches!(self, View::Zeroing | View::Slack)
+        let gains = matches!(self, View::Zeroing | View::Slack | View::Rankings)
             .then_some(GainsOf { by: options.by, weight: options.weight });
         let chosen = match &options.of {
             Some(FoundNodes::Objects(ids)) => ids.clone(),
             _ => Vec::new(),
         };
         DetailsDemand {
-            contention: self == View::Objects || (self == View::Parallelism && !chosen.is_empty()),
+            contention: self == View::Objects
+                || (self == View::Rankings && options.by == By::Object)
+                || (self == View::Parallelism && !chosen.is_empty()),
             contended: chosen,
             states: (self == View::States).then_some(options.by),
             calls: self == View::Callers,
@@ -146,6 +150,9 @@ impl View {
             waits: (self == View::Waits).then_some(options.by),
             barriers: self.has_findings(),
             gains,
+            path_waits: false,
+            replays: (self == View::Rankings).then_some(options.by),
+            replays_all: self == View::Rankings && options.all,
         }
     }
 }

@@ -19,6 +19,7 @@ mod phases;
 mod processors;
 mod profile;
 mod ranking;
+mod rankings;
 mod replay;
 mod source;
 mod stack;
@@ -83,6 +84,7 @@ pub fn build(view: View, input: &ReportInput<'_>, options: &ReportOptions) -> Re
         View::Phases => phases::build(input, options),
         View::Metrics => metrics::build(input, options),
         View::Correlation => correlation::build(input, options),
+        View::Rankings => rankings::build(input, options),
         View::Guidance => guidance::build(input, options),
         View::Evidence => evidence::build(input, options),
     };

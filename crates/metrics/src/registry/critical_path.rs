@@ -16,7 +16,7 @@ pub(super) const METRICS: &[MetricDefinition] = &[
         title: "Critical path %",
         unit: MetricUnit::Percent,
         group: MetricGroup::CriticalPath,
-        explanation: "Critical path seconds as a share of the path's length.",
+        explanation: "Critical path seconds as a share of the path's length; in `rankings`, of the sum over all rows.",
         source: "§4, I §2.1, M §2.2",
     },
     MetricDefinition {

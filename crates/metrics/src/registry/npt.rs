@@ -16,7 +16,7 @@ pub(super) const METRICS: &[MetricDefinition] = &[
         title: "NPT %",
         unit: MetricUnit::Percent,
         group: MetricGroup::Npt,
-        explanation: "Normalised processor time as a share of the time in which any thread was busy.",
+        explanation: "Normalised processor time as a share of the time in which any thread was busy; in `rankings`, of the sum over all rows.",
         source: "§3, Q eq. 1",
     },
     MetricDefinition {

@@ -4,6 +4,46 @@ use super::{MetricDefinition, MetricGroup, MetricUnit};
 
 pub(super) const METRICS: &[MetricDefinition] = &[
     MetricDefinition {
+        name: "gprof_seconds",
+        title: "gprof",
+        unit: MetricUnit::Seconds,
+        group: MetricGroup::Profile,
+        explanation: "CPU time of the row itself, busy-waiting included, as a profile of each thread has it that knows nothing of the others.",
+        source: "§2, M §2.1",
+    },
+    MetricDefinition {
+        name: "gprof_percent",
+        title: "gprof %",
+        unit: MetricUnit::Percent,
+        group: MetricGroup::Profile,
+        explanation: "CPU time of the row as a share of the sum over all rows.",
+        source: "§2, M §2.1",
+    },
+    MetricDefinition {
+        name: "ips2_seconds",
+        title: "ips2",
+        unit: MetricUnit::Seconds,
+        group: MetricGroup::Profile,
+        explanation: "CPU time of the row itself without busy-waiting: useful work only.",
+        source: "§2, M §2.1",
+    },
+    MetricDefinition {
+        name: "ips2_percent",
+        title: "ips2 %",
+        unit: MetricUnit::Percent,
+        group: MetricGroup::Profile,
+        explanation: "Useful CPU time of the row as a share of the sum over all rows.",
+        source: "§2, M §2.1",
+    },
+    MetricDefinition {
+        name: "wait_percent",
+        title: "Waited %",
+        unit: MetricUnit::Percent,
+        group: MetricGroup::Profile,
+        explanation: "Time that threads waited for the row as a share of the sum over all rows.",
+        source: "§3",
+    },
+    MetricDefinition {
         name: "cpu_seconds",
         title: "CPU",
         unit: MetricUnit::Seconds,

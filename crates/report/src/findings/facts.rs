@@ -12,6 +12,7 @@ use super::threshold::{
     SPINNING, UNMATCHED,
 };
 use crate::evidence::{lost_percent, overhead_percent};
+use crate::folded::kernel_time;
 use crate::input::ReportTables;
 use crate::quantity::percent;
 use crate::share::{is_tied, standard_error};
@@ -153,7 +154,7 @@ impl RunFacts {
             waits_per_second: if life > 0 { blocks as f64 * 1e9 / life as f64 } else { 0.0 },
             waiting: percent(waiting as f64, life as f64),
             unmatched: percent(unmatched, input.evidence.wakes as f64 + unmatched),
-            system: percent(system(input) as f64, (cpu + spinning) as f64),
+            system: percent(kernel_time(input) as f64, (cpu + spinning) as f64),
             samples,
             cpu_samples: analysis.effective_samples.cpu,
             reported: input.evidence.told_observations,
@@ -333,16 +334,6 @@ fn time_of_workers(input: &ReportTables<'_>) -> (u64, u64) {
         let counted: u64 = counted.map(|(time, _)| time).sum();
         (life + states.running + states.spinning + states.ready + blocked, waiting + counted)
     })
-}
-
-/// CPU time whose innermost procedure is the kernel's.
-fn system(input: &ReportTables<'_>) -> u64 {
-    let is_kernel = |path| {
-        let place = input.paths.innermost(path);
-        place.is_some_and(|place| input.paths.procedure_named_by(place.procedure).module == "[kernel]")
-    };
-    let charges = input.analysis.charges.iter().filter(|charge| is_kernel(charge.path));
-    charges.map(|charge| charge.measures.cpu()).sum()
 }
 
 fn is_first_tied(input: &ReportTables<'_>) -> bool {

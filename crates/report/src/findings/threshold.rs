@@ -73,6 +73,9 @@ thresholds! {
     LONG_HOLD = 1_000_000.0 "ns": "Mean hold from which on a lock is not a matter of many users.";
     CONTENDED = 10.0 "%": "Part of a lock's acquisitions that found it taken from which on its holds are said.";
     UNEXPLAINED_SPINS = 1.0 "%": "Busy waits with an unknown end, as a part of the run, from which on executions understate gains.";
+    // Metrics side by side.
+    DISAGREEMENT = 10.0 "%": "Difference of a row's shares by two metrics from which on they disagree about it, if they also differ by the factor below and by more than two standard errors.";
+    DISAGREEMENT_FACTOR = 2.0 "": "Factor by which those shares have to differ.";
     // Evidence.
     LOSSES = 1.0 "%": "Part of the events (or stacks) lost from which on times and waits are wrong by about as much.";
     LOSSES_LEAD = 10.0 "%": "Part of the events lost with which an answer begins.";

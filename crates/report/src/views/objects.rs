@@ -102,6 +102,25 @@ fn named<'a>(
     named
 }
 
+/// How long threads waited for the objects of this one's kind and name, and the normalised processor time of those that held them
+/// meanwhile, where they are held; nanoseconds.
+pub(super) fn waiting_of_objects(
+    input: &ReportTables<'_>,
+    contention: &Contention,
+    node: Node,
+) -> (f64, Option<f64>) {
+    let Node::Object(id) = node else { return (0.0, None) };
+    let wanted = input.objects.get(id);
+    let same = input.objects.all().iter().zip(&contention.objects);
+    let same = same.filter(|(object, _)| object.kind == wanted.kind && object.name == wanted.name);
+    let (mut waited, mut npt) = (0.0, 0.0);
+    for (_, contended) in same {
+        waited += contended.waited() as f64;
+        npt += contended.handed.npt;
+    }
+    (waited, is_held(wanted.kind).then_some(npt))
+}
+
 pub(super) fn procedure_of(input: &ReportTables<'_>, place: Option<PlaceId>) -> Option<ProcedureId> {
     place.map(|place| input.paths.all_places()[place.0 as usize].procedure)
 }

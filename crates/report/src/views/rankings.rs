@@ -1,0 +1,508 @@
+//! `rankings`: the metrics of one run side by side on one scale, and where they disagree (metrics.md §5; M §4).
+//!
+//! ```text
+//!   gprof  ips2  path   NPT   row          each column adds up to 100: a metric's seconds as a share of the sum of its rows
+//!    60.0  75.0  91.0  84.0   update       gprof counts spinning
+//!    40.0  25.0   9.0  16.0 ≠ prepare      more than 10 points apart, by a factor of 2, and beyond their errors
+//! ```
+
+use longpole_metrics::{By, MOST_ROWS, Measures, NoRowReplays, Node, NodeRow, RowReplays};
+
+use super::npt::npt;
+use super::objects::waiting_of_objects;
+use super::{ROWS_OF_TEXT, identity, identity_columns, is_estimated, noun};
+use crate::findings::threshold::{DISAGREEMENT, DISAGREEMENT_FACTOR, LEAST_GAIN};
+use crate::input::{ReportOptions, ReportTables};
+use crate::quantity::{Scale, count_of, grouped, percent, percent_text, time_text};
+use crate::report::{Report, Row};
+use crate::share::{Estimate, PrecisionBehind, behind_cpu, behind_npt, behind_path, standard_error};
+use crate::table::{Show, Shown, TextTable, shown};
+use crate::text::TextSection;
+use crate::view::View;
+use crate::views::refusal_text;
+
+/// A metric of the comparison: its title, and its columns for the share, the seconds and the error of the share.
+struct RankingColumns {
+    title: &'static str,
+    percent: &'static str,
+    seconds: &'static str,
+    error: Option<&'static str>,
+}
+
+macro_rules! ranking_columns {
+    ($($name:ident: $title:literal $percent:literal $seconds:literal $error:expr;)*) => {
+        $(const $name: RankingColumns =
+            RankingColumns { title: $title, percent: $percent, seconds: $seconds, error: $error };)*
+        const ALL: [&RankingColumns; 8] = [$(&$name),*];
+    };
+}
+
+ranking_columns! {
+    GPROF: "gprof" "gprof_percent" "gprof_seconds" Some("gprof_error_percent");
+    IPS2: "ips2" "ips2_percent" "ips2_seconds" Some("ips2_error_percent");
+    PATH: "path" "critical_path_percent" "critical_path_seconds" Some("critical_path_error_percent");
+    NPT: "NPT" "npt_percent" "npt_seconds" Some("npt_error_percent");
+    WAITED: "waited" "wait_percent" "wait_seconds" None;
+    SLACK: "slack" "slack_percent" "slack_seconds" Some("slack_error_percent");
+    ZEROING: "zeroing" "zeroing_percent" "zeroing_seconds" Some("zeroing_error_percent");
+    REPLAY: "replay" "replay_percent" "replay_seconds" None;
+}
+
+/// The mark of rows about which metrics disagree; of the text only.
+const MARK: &str = "mark";
+/// Share below which a row is left out of the text, percent.
+const SMALLEST: f64 = 0.05;
+/// Disagreements that the text spells out.
+const NAMED: usize = 3;
+
+/// One metric of all rows.
+struct MetricColumn {
+    columns: &'static RankingColumns,
+    /// Seconds and standard error of each row, nanoseconds; `None` where the metric says nothing of the row.
+    values: Vec<Option<(f64, Option<f64>)>>,
+    /// Whether it says too little for its shares to be compared: nearly no gain at all.
+    is_negligible: bool,
+}
+
+impl MetricColumn {
+    fn sum(&self) -> f64 {
+        self.values.iter().flatten().map(|&(value, _)| value.max(0.0)).sum()
+    }
+
+    /// Share and error of a row, percent of the metric's sum.
+    fn share(&self, row: usize, sum: f64) -> Option<(f64, Option<f64>)> {
+        let (value, error) = self.values[row]?;
+        (sum > 0.0).then(|| (100.0 * value / sum, error.map(|error| 100.0 * error / sum)))
+    }
+}
+
+pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
+    let identity = identity_columns(options.by).iter().copied();
+    let names = ["rank"].into_iter().chain(columns_of_all()).chain(identity).chain(["disagreement"]);
+    let names: Vec<&str> = names.collect();
+    let mut report = Report::new(View::Rankings, input, options, &names);
+    let nodes = nodes(input, options.by);
+    let metrics: Vec<MetricColumn> = metrics(input, options, &nodes);
+    report.sections.push(TextSection::Headline(headline(options.by, &metrics)));
+    report.sections.push(TextSection::Remark(run(input)));
+    let mut rows: Vec<(Row, String)> = (0..nodes.len())
+        .map(|row| ranking_row(input, nodes[row], &metrics, row))
+        .filter(|(row, _)| ALL.iter().any(|columns| row.value(columns.percent).is_some_and(|v| v != 0.0)))
+        .collect();
+    if rows.is_empty() {
+        report.sections.extend([TextSection::Blank, TextSection::Paragraph(nothing(input, options.by))]);
+        return report;
+    }
+    let leader = leader(&metrics);
+    sort(&mut rows, leader);
+    report.rows = rows.iter().take(options.top.unwrap_or(usize::MAX)).map(|(row, _)| row.clone()).collect();
+    report.drop_empty_columns(&["rank"]);
+    report.sections.push(TextSection::Remark(reading(leader)));
+    report.sections.push(TextSection::Blank);
+    report.sections.extend(tables(&rows, &metrics, options));
+    report.sections.extend(remarks(input, &rows, &metrics).into_iter().map(TextSection::Remark));
+    report
+}
+
+fn columns_of_all() -> impl Iterator<Item = &'static str> {
+    let of = |columns: &&RankingColumns| {
+        let range: &[&str] =
+            if columns.title == REPLAY.title { &["gain_low_seconds", "gain_high_seconds"] } else { &[] };
+        [Some(columns.percent), Some(columns.seconds), columns.error]
+            .into_iter()
+            .flatten()
+            .chain(range.iter().copied())
+    };
+    ALL.iter().flat_map(of)
+}
+
+/// What rows are about, in the order of the nodes.
+fn nodes(input: &ReportTables<'_>, by: By) -> Vec<Node> {
+    match (by, &input.details.gains) {
+        (By::Object, Some(gains)) => gains.gains.iter().map(|gain| gain.node).collect(),
+        _ => input.rows(by).iter().map(|row| row.node).collect(),
+    }
+}
+
+/// The metrics that there are of rows of this kind.
+fn metrics(input: &ReportTables<'_>, options: &ReportOptions, nodes: &[Node]) -> Vec<MetricColumn> {
+    let analysis = input.analysis;
+    let (by, weight) = (options.by, options.weight);
+    let mut metrics = Vec::new();
+    if by == By::Object {
+        metrics.extend(of_objects(input, nodes));
+    } else {
+        let path = behind_path(analysis);
+        metrics.extend([
+            of_rows(input, by, &GPROF, (&|own| own.cpu() as f64, behind_cpu(analysis))),
+            of_rows(input, by, &IPS2, (&|own| own.running as f64, behind_cpu(analysis))),
+            of_rows(input, by, &PATH, (&|own| own.critical(weight) as f64, path)),
+            of_rows(input, by, &NPT, (&npt, behind_npt(analysis))),
+        ]);
+    }
+    metrics.extend(of_gains(input, by, nodes));
+    metrics.extend(of_replays(input, nodes));
+    metrics
+}
+
+/// A metric that is charged to rows.
+fn of_rows(
+    input: &ReportTables<'_>,
+    by: By,
+    columns: &'static RankingColumns,
+    (of, behind): (&dyn Fn(&Measures) -> f64, PrecisionBehind<'_>),
+) -> MetricColumn {
+    let whole = of(input.totals());
+    let estimate = Estimate::of(input, by, behind, whole);
+    let value = |row: &NodeRow| {
+        let value = of(&row.own);
+        let error = estimate.as_ref().and_then(|estimate| estimate.error(row.node, percent(value, whole)));
+        Some((value, error.filter(|_| value > 0.0).map(|error| error / 100.0 * whole)))
+    };
+    MetricColumn { columns, values: input.rows(by).iter().map(value).collect(), is_negligible: false }
+}
+
+/// What the recording knows of objects without a graph.
+fn of_objects(input: &ReportTables<'_>, nodes: &[Node]) -> Vec<MetricColumn> {
+    let Some(contention) = &input.details.contention else { return Vec::new() };
+    let of: Vec<(f64, Option<f64>)> =
+        nodes.iter().map(|&node| waiting_of_objects(input, contention, node)).collect();
+    let column = |columns, values| MetricColumn { columns, values, is_negligible: false };
+    vec![
+        column(&NPT, of.iter().map(|&(_, npt)| Some((npt?, None))).collect()),
+        column(&WAITED, of.iter().map(|&(waited, _)| Some((waited, None))).collect()),
+    ]
+}
+
+/// Slack and zeroing; what has no lane gains nothing.
+fn of_gains(input: &ReportTables<'_>, by: By, nodes: &[Node]) -> Vec<MetricColumn> {
+    let Some(gains) = input.details.gains.as_ref().filter(|gains| gains.by == by) else { return Vec::new() };
+    let length = gains.length as f64;
+    let samples = is_estimated(by).then_some(input.analysis.effective_samples.critical);
+    let column = |columns, of: fn(&longpole_metrics::Gain) -> f64| {
+        let value = |node: &Node| {
+            let at = gains.gains.binary_search_by_key(node, |gain| gain.node);
+            let value = at.map_or(0.0, |at| of(&gains.gains[at]));
+            let error = samples.and_then(|samples| standard_error(percent(value, length), samples));
+            Some((value, error.filter(|_| value > 0.0).map(|error| error / 100.0 * length)))
+        };
+        let values: Vec<_> = nodes.iter().map(value).collect();
+        let mut column = MetricColumn { columns, values, is_negligible: false };
+        column.is_negligible = percent(column.sum(), length) < LEAST_GAIN;
+        column
+    };
+    let slack = (by != By::Object).then(|| column(&SLACK, |gain| gain.slack));
+    slack.into_iter().chain([column(&ZEROING, |gain| gain.zeroing)]).collect()
+}
+
+fn of_replays(input: &ReportTables<'_>, nodes: &[Node]) -> Option<MetricColumn> {
+    let RowReplays { gains, .. } = replays(input)?;
+    let value = |node: &Node| {
+        let (_, gain) = gains.iter().find(|(other, _)| other == node)?;
+        // The range is what the executions differ by, so a half of it stands for two standard errors.
+        Some((gain.middle, Some((gain.high - gain.low) / 4.0)))
+    };
+    let values: Vec<_> = nodes.iter().map(value).collect();
+    let mut column = MetricColumn { columns: &REPLAY, values, is_negligible: false };
+    column.is_negligible = percent(column.sum(), input.analysis.elapsed as f64) < LEAST_GAIN;
+    Some(column)
+}
+
+fn replays<'a>(input: &'a ReportTables<'_>) -> Option<&'a RowReplays> {
+    input.details.replays.as_ref()?.as_ref().ok()
+}
+
+/// A row with its share of each metric, and what disagrees about it.
+fn ranking_row(input: &ReportTables<'_>, node: Node, metrics: &[MetricColumn], at: usize) -> (Row, String) {
+    let (mut row, name) = identity(input, node);
+    let mut compared: Vec<(&'static str, f64, f64)> = Vec::new();
+    for metric in metrics {
+        let Some((value, _)) = metric.values[at] else { continue };
+        row = row.fraction(metric.columns.seconds, value);
+        let Some((share, error)) = metric.share(at, metric.sum()) else { continue };
+        row = row.percent(metric.columns.percent, share);
+        if let Some(column) = metric.columns.error {
+            row = row.percent_if(column, error);
+        }
+        if !metric.is_negligible {
+            compared.push((metric.columns.title, share, error.unwrap_or(0.0)));
+        }
+    }
+    if let Some((_, gain)) = replays(input).and_then(|found| found.gains.iter().find(|(own, _)| *own == node))
+    {
+        row = row.fraction("gain_low_seconds", gain.low).fraction("gain_high_seconds", gain.high);
+    }
+    let row = match disagreement(&compared) {
+        Some(text) => row.text("disagreement", text).text(MARK, "≠"),
+        None => row,
+    };
+    (row, name)
+}
+
+/// The metrics that are furthest apart, where they are too far apart.
+fn disagreement(shares: &[(&'static str, f64, f64)]) -> Option<String> {
+    let least = shares.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
+    // Of several that are equal the first one is named.
+    let most = shares.iter().rev().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let apart = most.1 - least.1;
+    let is_far = apart >= DISAGREEMENT
+        && most.1 >= DISAGREEMENT_FACTOR * least.1
+        && apart > 2.0 * most.2.hypot(least.2);
+    is_far.then(|| format!("{} {}, {} {}", most.0, share_text(most.1), least.0, share_text(least.1)))
+}
+
+fn share_text(share: f64) -> String {
+    if share.abs() < SMALLEST { "0 %".to_owned() } else { format!("{share:.1} %") }
+}
+
+/// The metric that sorts: of those that say anything, the one that predicts best.
+fn leader(metrics: &[MetricColumn]) -> &'static RankingColumns {
+    let order = [&REPLAY, &ZEROING, &PATH, &NPT, &WAITED];
+    let says = |columns: &&&'static RankingColumns| {
+        let is_it = |metric: &&MetricColumn| metric.columns.title == columns.title;
+        metrics.iter().find(is_it).is_some_and(|metric| !metric.is_negligible && metric.sum() > 0.0)
+    };
+    order.iter().find(says).copied().unwrap_or(&GPROF)
+}
+
+/// Sorts by the leading metric, then by the critical path, then by CPU time.
+fn sort(rows: &mut [(Row, String)], leader: &RankingColumns) {
+    let keys = [leader.seconds, ZEROING.seconds, PATH.seconds, GPROF.seconds, WAITED.seconds];
+    let values = |row: &Row| keys.map(|key| row.value(key).unwrap_or(f64::MIN));
+    rows.sort_by(|(a, one), (b, other)| {
+        let (a, b) = (values(a), values(b));
+        let by_value = b.iter().zip(&a).map(|(b, a)| b.total_cmp(a)).find(|order| order.is_ne());
+        by_value.unwrap_or_else(|| one.cmp(other))
+    });
+    for (at, (row, _)) in rows.iter_mut().enumerate() {
+        *row = std::mem::take(row).count("rank", at as u64 + 1);
+    }
+}
+
+fn headline(by: By, metrics: &[MetricColumn]) -> String {
+    let count = metrics.len();
+    let rows = count_of(2, noun(by));
+    let rows = rows.trim_start_matches("2 ");
+    format!("Rankings: {count} metrics of the same {rows}, each in % of its own sum")
+}
+
+/// The run as a whole: what the shares are shares of.
+fn run(input: &ReportTables<'_>) -> String {
+    let totals = input.totals();
+    let elapsed = input.analysis.elapsed;
+    let cpu = totals.running + totals.spinning;
+    let system = crate::folded::kernel_time(input);
+    let ratio = if elapsed > 0 { totals.running as f64 / elapsed as f64 } else { 0.0 };
+    format!(
+        "{} elapsed; speed-up {ratio:.2} on {} (useful CPU time ÷ elapsed); {} user and {} system time.",
+        time_text(elapsed),
+        count_of(input.program.cpus().into(), "CPU"),
+        time_text(cpu.saturating_sub(system)),
+        time_text(system),
+    )
+}
+
+fn reading(leader: &RankingColumns) -> String {
+    format!(
+        "Sorted by {}. ≠: two metrics are at least {DISAGREEMENT:.0} points and a factor of {DISAGREEMENT_FACTOR:.0} apart, and more than two standard errors.",
+        leader.title
+    )
+}
+
+fn nothing(input: &ReportTables<'_>, by: By) -> String {
+    match by {
+        By::Object if super::blocked(input.totals()) == 0 => {
+            "No thread waited for a lock or another object.".to_owned()
+        }
+        By::Object => {
+            "Threads waited, but the recording does not say for which objects: `--view waits` has the places."
+                .to_owned()
+        }
+        _ if input.totals().cpu() == 0 => "No CPU time was recorded, so no metric has a value.".to_owned(),
+        _ => "Too few samples to divide the CPU time among rows: `--by thread` is exact.".to_owned(),
+    }
+}
+
+/// Shares, and the same rows in seconds.
+fn tables(rows: &[(Row, String)], metrics: &[MetricColumn], options: &ReportOptions) -> Vec<TextSection> {
+    let limit = options.top.unwrap_or(ROWS_OF_TEXT);
+    let is_shown = |(row, _): &&(Row, String)| {
+        let share = |metric: &MetricColumn| row.value(metric.columns.percent).unwrap_or(0.0).abs();
+        options.top.is_some() || metrics.iter().any(|metric| share(metric) >= SMALLEST)
+    };
+    let listed: Vec<(Row, String)> = rows.iter().filter(is_shown).take(limit).cloned().collect();
+    let used: Vec<&'static RankingColumns> =
+        metrics.iter().filter(|metric| metric.sum() > 0.0).map(|metric| metric.columns).collect();
+    let mut shares: Vec<Shown> =
+        used.iter().map(|columns| shown(columns.title, Show::Percent(columns.percent))).collect();
+    if listed.iter().any(|(row, _)| !row.words(MARK).is_empty()) {
+        shares.push(shown("", Show::Words(MARK)));
+    }
+    let scale = Scale::of(metrics.iter().map(MetricColumn::sum).fold(0.0, f64::max) / 1e9);
+    let times = used.iter().map(|columns| shown(columns.title, Show::TimeIn(columns.seconds, scale)));
+    let table = |columns, title: &str, rows| {
+        TextSection::Table(TextTable { columns, name_title: title.to_owned(), rows })
+    };
+    let sums =
+        metrics.iter().fold(Row::default(), |row, metric| row.fraction(metric.columns.seconds, metric.sum()));
+    let in_seconds = listed.iter().cloned().chain([(sums, "sum".to_owned())]).collect();
+    let mut sections = vec![table(shares, noun(options.by), listed.clone())];
+    let hidden = rows.len() - listed.len();
+    if hidden > 0 {
+        let all = rows.len();
+        sections.push(TextSection::Remark(format!("{} more (--top {all}).", count_of(hidden as u64, "row"))));
+    }
+    sections.extend([
+        TextSection::Blank,
+        table(times.collect(), &format!("the same in {}", scale.unit), in_seconds),
+    ]);
+    sections
+}
+
+/// Where metrics disagree, what has no column and why, and how sure the shares are.
+fn remarks(input: &ReportTables<'_>, rows: &[(Row, String)], metrics: &[MetricColumn]) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let disagreeing: Vec<&(Row, String)> =
+        rows.iter().filter(|(row, _)| !row.words("disagreement").is_empty()).collect();
+    let named: Vec<String> = disagreeing
+        .iter()
+        .take(NAMED)
+        .map(|(row, name)| format!("`{name}` ({})", row.words("disagreement")))
+        .collect();
+    match disagreeing.len() {
+        0 => remarks.push("The metrics do not disagree about any row.".to_owned()),
+        count => {
+            let more = if count > NAMED { format!(", and {} more", count - NAMED) } else { String::new() };
+            remarks.push(format!(
+                "They disagree about {}{more}; `--view guidance` says which metric to trust.",
+                named.join(", ")
+            ));
+        }
+    }
+    let silent = |metric: &MetricColumn| match (metric.is_negligible, metric.sum() > 0.0) {
+        (_, false) => Some(format!("{} has no value: no row gains anything", metric.columns.title)),
+        (true, true) => {
+            let sum = time_text(metric.sum().round() as u64);
+            Some(format!("{} is not compared: it sums to {sum} only", metric.columns.title))
+        }
+        _ => None,
+    };
+    if metrics.iter().filter(|metric| !metric.is_negligible && metric.sum() > 0.0).count() < 2 {
+        remarks.clear();
+    }
+    remarks.extend(metrics.iter().filter_map(silent).map(|text| format!("{text}.")));
+    remarks.extend(replay_remark(input));
+    remarks.extend(largest_error(rows, metrics));
+    remarks
+}
+
+/// What the replay is of, or why there is none.
+fn replay_remark(input: &ReportTables<'_>) -> Option<String> {
+    let why = match input.details.replays.as_ref()? {
+        Ok(RowReplays { gains, error }) => {
+            let most = if gains.len() == MOST_ROWS {
+                format!(" the {MOST_ROWS} largest rows only;")
+            } else {
+                String::new()
+            };
+            let off = percent_text(100.0 * error.abs());
+            return Some(format!(
+                "replay is of{most} the elapsed time; unchanged, it is {off} off the recording. Its ranges are in --format json."
+            ));
+        }
+        Err(NoRowReplays::Refused(refusal)) => refusal_text(refusal),
+        Err(NoRowReplays::Part) => "a part of a run is not replayed".to_owned(),
+        Err(NoRowReplays::Long(events)) => {
+            format!("the recording has {} events; `--all` replays it", grouped(*events))
+        }
+        Err(NoRowReplays::Kind) => "machines are not left out".to_owned(),
+    };
+    Some(format!("No replay: {why}."))
+}
+
+fn largest_error(rows: &[(Row, String)], metrics: &[MetricColumn]) -> Option<String> {
+    let of = |row: &Row| {
+        let errors = metrics.iter().filter_map(|metric| row.value(metric.columns.error?));
+        errors.fold(0.0, f64::max)
+    };
+    let largest = rows.iter().map(|(row, _)| of(row)).fold(0.0, f64::max);
+    (largest >= SMALLEST)
+        .then(|| format!("One standard error of a share is at most {largest:.1} points here."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{DrawnRun, LOCK_HOG, SPINNER};
+    use crate::style::Style;
+
+    fn report(drawing: &str, by: By) -> Report {
+        DrawnRun::of(drawing).report(View::Rankings, &ReportOptions { by, ..ReportOptions::default() })
+    }
+
+    #[test]
+    fn every_metric_adds_up_to_a_hundred() {
+        for by in [By::Procedure, By::Line, By::Thread, By::Process] {
+            let report = report(LOCK_HOG, by);
+            for columns in ALL {
+                let shares: Vec<f64> =
+                    report.rows.iter().filter_map(|row| row.value(columns.percent)).collect();
+                let sum: f64 = shares.iter().map(|share| share.max(0.0)).sum();
+                assert!(shares.is_empty() || (sum - 100.0).abs() < 0.01, "{by:?} {}: {sum}", columns.title);
+            }
+        }
+    }
+
+    #[test]
+    fn figure_2_of_the_paper_has_its_numbers() {
+        // A 36 then B 36 and a signal; C 36 beside A on two threads, which then wait (M figure 2).
+        let drawing = "cpus 4\nA = A:1\nB = B:1\nC = C:1\nT1 AAABBB\nT2 CCCccc\nT3 CCCccc\nT1@6 -> T2 signal\nT1@6 -> T3 signal";
+        let report = report(drawing, By::Procedure);
+        let of = |name: &str, column: &str| {
+            let row = report.rows.iter().find(|row| row.words("procedure") == name).unwrap();
+            row.value(column).unwrap()
+        };
+        let shares = |column: &str| ["A", "B", "C"].map(|name| of(name, column).round());
+        assert_eq!(shares("critical_path_percent"), [50.0, 50.0, 0.0]);
+        assert_eq!(shares("npt_percent"), [17.0, 50.0, 33.0]);
+        assert_eq!(shares("gprof_percent"), [25.0, 25.0, 50.0]);
+        assert_eq!(shares("zeroing_percent"), [50.0, 50.0, 0.0]);
+        let c = report.rows.iter().find(|row| row.words("procedure") == "C").unwrap();
+        assert!(c.words("disagreement").starts_with("gprof 50"), "{c:?}");
+    }
+
+    #[test]
+    fn spinning_counts_for_gprof_and_not_for_ips2() {
+        let report = report(SPINNER, By::Procedure);
+        let sum = |column: &str| -> f64 { report.rows.iter().filter_map(|row| row.value(column)).sum() };
+        let (gprof, ips2) = (sum("gprof_seconds"), sum("ips2_seconds"));
+        let spun = report.recording.spin_seconds;
+        assert!(spun > 0.0 && (gprof - ips2 - spun).abs() < 1e-6, "{gprof} {ips2} {spun}");
+    }
+
+    #[test]
+    fn objects_are_ranked_by_what_threads_wait_for() {
+        let report = report(LOCK_HOG, By::Object);
+        let row = report.rows.iter().find(|row| row.words("object") == "table_lock").unwrap();
+        assert!(row.value("wait_seconds").unwrap() > 0.0);
+        assert!(row.get("gprof_percent").is_none());
+    }
+
+    #[test]
+    fn an_empty_answer_says_why() {
+        let text = report("cpus 1\nA = work:1\none AAAA", By::Object).text(&Style::plain(80));
+        assert!(text.contains("No thread waited for a lock"), "{text}");
+        assert!(report("cpus 1\none ....", By::Procedure).text(&Style::plain(80)).contains("No CPU time"));
+    }
+
+    #[test]
+    fn the_rule_of_disagreement_needs_points_a_factor_and_errors() {
+        let of = |one: f64, other: f64, error: f64| {
+            disagreement(&[("gprof", one, error), ("path", other, error)]).is_some()
+        };
+        assert!(of(30.0, 12.0, 1.0));
+        assert!(!of(18.0, 9.0, 1.0), "fewer than ten points");
+        assert!(!of(60.0, 40.0, 1.0), "less than twice as much");
+        assert!(!of(30.0, 12.0, 7.0), "within two errors");
+    }
+}
