@@ -9,8 +9,8 @@ use longpole_metrics::{
     details, replay, row_replays, what_if,
 };
 use longpole_report::{
-    NamedChange, OutsideAnswers, Report, ReportInput, ReportOptions, View, build, build_replay,
-    build_what_if, refusal_text,
+    NamedChange, OutsideAnswers, Report, ReportInput, ReportOptions, View, build, build_diff, build_replay,
+    build_what_if, diff_demand, refusal_text,
 };
 use longpole_trace::{Evidence, Fold, FoldedTimelines, Folding, Timelines};
 
@@ -156,6 +156,24 @@ impl Analysed {
             build_replay(input, options, (&changes, question.io_is_free), &found)
         };
         Ok(self.build((&folded, &Details::default(), &OutsideAnswers::default()), &options, build))
+    }
+
+    /// What changed from this run to another one.
+    pub(crate) fn diff(&self, after: &Analysed, question: &Question) -> Result<Report> {
+        let fold = question.fold.unwrap_or_default();
+        let ready = |analysed: &Analysed| {
+            let folded = analysed.folded(fold);
+            let details = analysed.details(&folded, &diff_demand())?;
+            Ok::<_, Error>((folded, details))
+        };
+        let ((folded, details), (folded_after, details_after)) = (ready(self)?, ready(after)?);
+        let options = question.options(None);
+        let none = OutsideAnswers::default();
+        let build = |before: &ReportInput<'_>, options: &ReportOptions| {
+            let build = |after: &ReportInput<'_>, options: &ReportOptions| build_diff(before, after, options);
+            after.build((&folded_after, &details_after, &none), options, build)
+        };
+        Ok(self.build((&folded, &details, &none), &options, build))
     }
 
     fn build(

@@ -176,6 +176,16 @@ impl Recording {
         self.analysed(None, MetricOptions::default())?.replay(question)
     }
 
+    /// What changed from this recording to another one, and why the elapsed time differs.
+    ///
+    /// # Errors
+    /// All of [`Error`](crate::Error).
+    pub fn diff(&self, after: &Recording, question: &Question) -> Result<Report> {
+        let before = self.analysed(None, question.choices())?;
+        let after = after.analysed(None, question.choices())?;
+        before.diff(&after, question)
+    }
+
     /// The recording, or the phase of it that `phase` names, analysed.
     ///
     /// # Errors

@@ -35,6 +35,8 @@ pub enum CliCommand {
     Report(crate::report::ReportArgs),
     /// Predict what a change of some work would do to the recorded run
     WhatIf(crate::what_if::WhatIfArgs),
+    /// Compare two recordings, before and after a change: what changed, and why the elapsed time differs
+    Diff(crate::diff::DiffArgs),
     /// Look at a recording in the browser: a page that this machine serves to itself
     View(crate::view::ViewArgs),
     /// Write a recording's answers into files that need no longpole: a page, CSV, Parquet

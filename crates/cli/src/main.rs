@@ -8,6 +8,7 @@ mod curve;
 mod definitions;
 mod demo;
 mod destination;
+mod diff;
 mod doctor;
 mod export;
 mod failure;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         }
         CliCommand::Report(options) => report::run(&options).map(|()| ExitCode::SUCCESS),
         CliCommand::WhatIf(options) => what_if::run(&options).map(|()| ExitCode::SUCCESS),
+        CliCommand::Diff(options) => diff::run(&options).map(|()| ExitCode::SUCCESS),
         CliCommand::View(options) => view::run(&options).map(|()| ExitCode::SUCCESS),
         CliCommand::Export(options) => export::run(&options).map(|()| ExitCode::SUCCESS),
         CliCommand::Snapshot(options) => snapshot::run(&options).map(|()| ExitCode::SUCCESS),

@@ -71,5 +71,5 @@ pub use sparkline::sparkline;
 pub use spreadsheet::CellText;
 pub use style::Style;
 pub use view::View;
-pub use views::{build, build_replay, build_what_if, name_of, refusal_text};
+pub use views::{build, build_diff, build_replay, build_what_if, diff_demand, name_of, refusal_text};
 pub use visible::{visible, visible_excerpt, visible_json, visible_output};

@@ -236,6 +236,8 @@ pub struct Report {
     pub by: By,
     /// The run.
     pub recording: RecordingNumbers,
+    /// The run that it is compared with, where it compares two.
+    pub before: Option<RecordingNumbers>,
     /// What the answer rests on, as JSON shows it.
     pub evidence: Facts,
     /// The columns of the rows.
@@ -267,6 +269,7 @@ impl Report {
             view,
             by: options.by,
             recording: RecordingNumbers::of(input, options),
+            before: None,
             evidence: Facts::of(input),
             columns: columns(names),
             rows: Vec::new(),
@@ -334,10 +337,13 @@ impl Serialize for Row {
 
 impl Serialize for Report {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(6))?;
+        let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("longpole", env!("CARGO_PKG_VERSION"))?;
         map.serialize_entry("view", self.view)?;
         map.serialize_entry("recording", &self.recording)?;
+        if let Some(before) = &self.before {
+            map.serialize_entry("before", before)?;
+        }
         map.serialize_entry("evidence", &self.evidence)?;
         map.serialize_entry("columns", &self.columns)?;
         let rows: Vec<RowOf<'_>> =

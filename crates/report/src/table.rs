@@ -16,6 +16,9 @@ pub(crate) enum Show {
     Time(&'static str),
     /// A time in this unit, which the title does not say.
     TimeIn(&'static str, Scale),
+    /// A change of a time, with its sign and its standard error, in the unit that suits the column's largest; `none` where the
+    /// row's verdict is that.
+    Change(&'static str, &'static str),
     /// A share, one decimal.
     Percent(&'static str),
     /// A share with the standard error beside it.
@@ -112,6 +115,15 @@ impl TextTable {
                     .map(|value| value.map_or(String::new(), |value| scale.cell(value)))
                     .collect()
             }
+            Show::Change(name, error) => {
+                let (values, errors) = (values(name), values(error));
+                let scale =
+                    Scale::of(values.iter().flatten().fold(0.0, |most, &value| f64::max(most, value.abs())));
+                title = format!("{title} {}", scale.unit);
+                let verdicts = self.rows.iter().map(|(row, _)| row.words("verdict"));
+                let cells = values.into_iter().zip(errors).zip(verdicts);
+                cells.map(|((value, error), verdict)| change(value, error, verdict, scale)).collect()
+            }
             Show::TimeIn(name, scale) => {
                 let text = |value: Option<f64>| value.map_or(String::new(), |value| scale.cell(value));
                 values(name).into_iter().map(text).collect()
@@ -175,6 +187,19 @@ fn estimate(value: Option<f64>, error: Option<f64>) -> String {
         // Blanks where the error would stand, so that the points are below each other.
         (Some(value), None) => format!("{value:.1}      "),
         (None, _) => String::new(),
+    }
+}
+
+fn change(value: Option<f64>, error: Option<f64>, verdict: &str, scale: Scale) -> String {
+    let Some(value) = value.filter(|_| verdict != "none") else {
+        return if value.is_some() { "none".to_owned() } else { String::new() };
+    };
+    let sign = if value < 0.0 { "−" } else { "+" };
+    let text = scale.cell(value.abs());
+    match error.map(|error| scale.cell(error)) {
+        Some(error) => format!("{sign}{text} ±{error:<5}"),
+        // Blanks where the error would stand, so that the points are below each other.
+        None => format!("{sign}{text}       "),
     }
 }
 

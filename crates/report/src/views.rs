@@ -5,6 +5,7 @@ mod callers;
 mod changes;
 mod correlation;
 mod critical_path;
+mod diff;
 mod evidence;
 mod gains;
 mod guidance;
@@ -31,6 +32,7 @@ mod waits;
 mod what_if;
 mod wholes;
 
+pub use diff::{build_diff, diff_demand};
 pub use replay::{build_replay, refusal_text};
 pub use what_if::build_what_if;
 

@@ -6,6 +6,7 @@ mod charging;
 mod command_line;
 mod demo;
 mod dependences;
+mod diff;
 mod export;
 mod failures;
 mod folders;

@@ -1,6 +1,7 @@
 //! `waits`: the waiting map (metrics.md §6; C §3.4, figure 1b).
 
 mod causes;
+mod compared;
 mod sides;
 mod sources;
 
@@ -14,6 +15,8 @@ use crate::share::places;
 use crate::table::{Show, TextTable, shown};
 use crate::text::TextSection;
 use crate::view::View;
+pub(super) use compared::{ComparedWait, compared_waits};
+
 use causes::{WaitCauses, class_name};
 use sources::{Shares, WaitSource, sources};
 

@@ -150,6 +150,12 @@ impl<'a> WaitSource<'a> {
         }
     }
 
+    /// Where it is, of a source by procedure, and what is waited for: its kind, and its name where it has one.
+    pub(super) fn subject(&self, input: &ReportTables<'_>) -> (Option<ProcedureId>, &'static str, String) {
+        let object = self.key.object.map_or(String::new(), |object| input.objects.get(object).name.clone());
+        (self.key.procedure, self.kind_name(input), object)
+    }
+
     fn kind_name(&self, input: &ReportTables<'_>) -> &'static str {
         match (self.key.object, self.kind) {
             (Some(object), _) => input.objects.get(object).kind.name(),

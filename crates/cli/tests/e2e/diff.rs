@@ -1,0 +1,94 @@
+//! Two recordings compared: programs executed anew with a known difference.
+
+use std::path::Path;
+
+use crate::support::{Answer, Collector, Session, longpole, or_skip, run};
+
+/// Records one of `programs/`, built with these flags, into a folder of this name.
+fn recorded(
+    session: &Session,
+    source: &str,
+    flags: &[&str],
+    name: &str,
+) -> Result<std::path::PathBuf, String> {
+    Collector::Bpf.permitted()?;
+    let program = session.build(source, flags)?;
+    let path = session.path().join(name);
+    let mut record = longpole();
+    record.args(["record", "--quiet", "--force", "--collector", "bpf", "-o"]).arg(&path);
+    let run = session.run(record.arg("--").arg(&program));
+    assert!(run.status.success(), "{}", run.stderr);
+    Ok(path)
+}
+
+fn diff(before: &Path, after: &Path) -> Answer {
+    let run = run(longpole().args(["diff", "--format", "json"]).arg(before).arg(after));
+    assert!(run.status.success(), "{}", run.stderr);
+    Answer::new("diff", &run.stdout)
+}
+
+/// The number of the rows of a section whose procedure and kind are these.
+fn of(answer: &Answer, section: &str, procedure: &str, kind: &str, column: &str) -> f64 {
+    let is = |row: &&serde_json::Map<String, serde_json::Value>| {
+        row["section"] == section
+            && row.get("procedure").is_some_and(|name| name == procedure)
+            && (kind.is_empty() || row["kind"] == kind)
+    };
+    answer.rows().filter(is).filter_map(|row| row.get(column)?.as_f64()).sum()
+}
+
+#[test]
+fn the_procedure_whose_work_doubled_is_named_with_the_right_time() {
+    let session = Session::start();
+    let before = or_skip!(recorded(&session, "serial_then_parallel.c", &[], "before"));
+    let after = or_skip!(recorded(&session, "serial_then_parallel.c", &["-DTRANSFORM=800"], "after"));
+    let answer = diff(&before, &after);
+    // Work is counted in CPU time, so a busy machine changes only the time without a CPU.
+    let near = |section: &str, kind: &str, truth: f64| {
+        let change = of(&answer, section, "transform", kind, "change_seconds");
+        let error = of(&answer, section, "transform", kind, "change_error_seconds");
+        assert!(
+            (change - truth).abs() < 0.05 * truth + 4.0 * error,
+            "{section}: {change} ± {error}, not {truth}"
+        );
+    };
+    near("because", "work", 0.4);
+    near("procedure", "", 0.8);
+    for same in ["read_input", "write_output"] {
+        let row = answer.rows().find(|row| {
+            row["section"] == "procedure" && row.get("procedure").is_some_and(|name| name == same)
+        });
+        assert_eq!(row.unwrap()["verdict"], "none", "{same}");
+    }
+    // The parts add up to the difference of the elapsed times.
+    let elapsed = answer.rows().find(|row| row.get("name").is_some_and(|name| name == "elapsed")).unwrap();
+    let parts: f64 = answer
+        .rows()
+        .filter(|row| row["section"] == "because")
+        .filter_map(|row| row["change_seconds"].as_f64())
+        .sum();
+    assert!((parts - elapsed["change_seconds"].as_f64().unwrap()).abs() < 1e-7, "{parts}");
+    let told = answer.number("recording", "elapsed_seconds") - answer.number("before", "elapsed_seconds");
+    assert!((parts - told).abs() < 1e-7, "{parts} {told}");
+}
+
+#[test]
+fn a_recording_differs_in_nothing_from_itself() {
+    let session = Session::start();
+    let path = or_skip!(recorded(&session, "lock_hog.c", &[], "same"));
+    let answer = diff(&path, &path);
+    assert!(answer.rows().all(|row| row["verdict"] == "none"), "{answer:?}");
+    let text = run(longpole().args(["diff", "--width", "80"]).args([&path, &path]));
+    assert!(text.stdout.contains("No difference in the elapsed time"), "{}", text.stdout);
+}
+
+#[test]
+fn different_programs_are_said_to_be_different() {
+    let session = Session::start();
+    let before = or_skip!(recorded(&session, "lock_hog.c", &[], "hog"));
+    let after = or_skip!(recorded(&session, "spinner.c", &[], "spinner"));
+    let text = run(longpole().args(["diff", "--width", "80"]).args([&before, &after])).stdout;
+    assert!(text.contains("these are different programs, `lock_hog` and `spinner`"), "{text}");
+    assert!(text.contains("hog_table (only before)"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
