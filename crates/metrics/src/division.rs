@@ -26,10 +26,11 @@ use crate::analysis::{EffectiveSamples, Precisions, Weight};
 use crate::charging::Charging;
 use crate::npt::Terms;
 use crate::on_path::{ByMembership, Membership};
-use crate::pieces::{Ground, StratumCell};
+use crate::pieces::Ground;
 use crate::precision::{Precision, SampledPool};
 use crate::probe_effect::{self, Splits};
 use crate::strata::{Collected, Products, SampleTally, Stratum};
+use crate::stratum_groups::{GroupKey, RANKS, StratumFamilies, group_key};
 use crate::timer_check::TimerCheck;
 
 /// Samples that a pool has to expect.
@@ -80,30 +81,6 @@ impl SharePool {
         let tallies = tallies.iter().map(|(&path, &(time, npt))| (path, time, npt)).collect();
         SharePool { shares, tallies }
     }
-}
-
-/// How strata are grouped: by everything, and then by less and less.
-const RANKS: u32 = 6;
-
-/// What a group of strata has in common.
-type GroupKey = (StratumCell, u32, Option<Membership>);
-
-/// What a group of this rank has in common.
-fn key(stratum: &Stratum, splits: Splits, rank: u32) -> GroupKey {
-    const ANY: PathId = PathId(u32::MAX);
-    let Stratum { mut cell, level, on, .. } = *stratum;
-    if rank >= 2 {
-        cell.end = ANY;
-    }
-    if rank >= 3 {
-        cell.begin = ANY;
-    }
-    if rank >= 4 {
-        cell.prefix = ANY;
-        cell.ground = Ground::Thread;
-    }
-    let level = if rank >= 1 || !splits.by_level { u32::MAX } else { level };
-    (cell, level, (rank < 5 && splits.by_path).then_some(on))
 }
 
 /// Divides the time of one figure.
@@ -157,7 +134,7 @@ impl<'a> Division<'a> {
     }
 
     fn key(&self, id: u32, rank: u32) -> GroupKey {
-        key(&self.collected.strata[id as usize], self.splits[id as usize], rank)
+        group_key(&self.collected.strata[id as usize], self.splits[id as usize], rank)
     }
 
     /// Passes each group of these strata, in the order of their keys; within a group strata keep their order.
@@ -207,13 +184,13 @@ impl<'a> Division<'a> {
     }
 
     fn pool_estimated(&mut self) {
-        let all = self.ids(|ground| ground != Ground::Exact);
-        let mut small = all.clone();
+        let mut all = StratumFamilies::of(self.ids(|ground| ground != Ground::Exact));
+        let mut small = all.ids.clone();
         for rank in 0..RANKS {
             let mut left = Vec::new();
             self.grouped(&small, rank, |division, key, strata| {
                 if division.expected(strata) >= FEWEST {
-                    let pool = division.shares_of(&all, strata, rank);
+                    let pool = division.shares_of(&mut all, strata, rank);
                     division.put(strata, pool);
                 } else if rank + 2 == RANKS && key.0.ground == Ground::Marked {
                     division.put(strata, SharePool::only(key.0.prefix));
@@ -224,25 +201,23 @@ impl<'a> Division<'a> {
             small = left;
         }
         if !small.is_empty() {
-            let pool = match self.expected(&all) < FEWEST {
+            let pool = match self.expected(&all.ids) < FEWEST {
                 true => SharePool::only(Paths::ROOT),
                 // Nothing is left to pool them with: few samples of their own are no worse than all those of others.
-                false => self.shares_of(&all, &small, RANKS - 2),
+                false => self.shares_of(&mut all, &small, RANKS - 2),
             };
             self.put(&small, pool);
         }
     }
 
     /// The shares of these strata, or, where they got no sample, those of the next larger group that got one.
-    fn shares_of(&self, all: &[u32], strata: &[u32], rank: u32) -> SharePool {
+    fn shares_of(&self, all: &mut StratumFamilies, strata: &[u32], rank: u32) -> SharePool {
         let own = self.tallied(strata);
         if !own.is_empty() {
             return SharePool::of(&own);
         }
         for rank in rank + 1..RANKS {
-            let wanted = self.key(strata[0], rank);
-            let family: Vec<u32> = all.iter().copied().filter(|&id| self.key(id, rank) == wanted).collect();
-            let tallies = self.tallied(&family);
+            let tallies = self.tallied(all.family(strata[0], rank, |id| self.key(id, rank)));
             if !tallies.is_empty() {
                 return SharePool::of(&tallies);
             }

@@ -60,6 +60,7 @@ mod spin_ends;
 mod spin_waits;
 mod states;
 mod strata;
+mod stratum_groups;
 mod synchronisation;
 mod timer_check;
 mod turns;

@@ -13,11 +13,8 @@
 //! So the samples of each cell (all pieces between the same two places) are compared with its times. Samples that fall on the parts
 //! as their times do may be told apart by them; where they do not, by more than chance explains, the cell is not split in that way.
 
-use rustc_hash::FxHashMap;
-
-use crate::on_path::Membership;
 use crate::pieces::StratumCell;
-use crate::strata::Collected;
+use crate::strata::{Collected, Stratum};
 
 /// Standard deviations beyond which the difference is not chance.
 const NOT_CHANCE: f64 = 4.0;
@@ -31,8 +28,8 @@ pub(crate) struct Splits {
     pub by_path: bool,
 }
 
-/// Time, and samples, of the parts of a cell.
-type Parts<K> = FxHashMap<K, (f64, f64)>;
+/// The parts of a cell: time, and samples, of each.
+type Parts<K> = Vec<(K, f64, f64)>;
 
 /// By what the cell of each stratum may be split.
 pub(crate) fn splits(collected: &Collected) -> Vec<Splits> {
@@ -40,30 +37,36 @@ pub(crate) fn splits(collected: &Collected) -> Vec<Splits> {
     for &(stratum, _, tally) in &collected.tallies {
         counts[stratum as usize] += tally.count;
     }
-    let mut cells: FxHashMap<StratumCell, (Parts<u32>, Parts<Membership>)> = FxHashMap::default();
-    for (stratum, &count) in collected.strata.iter().zip(&counts) {
-        let (levels, paths) = cells.entry(stratum.cell).or_default();
-        add(levels.entry(stratum.level).or_default(), stratum.time, count);
-        add(paths.entry(stratum.on).or_default(), stratum.time, count);
+    let cells = collected.strata.iter().map(|stratum| stratum.cell);
+    let mut by_cell: Vec<(StratumCell, u32)> = cells.zip(0..).collect();
+    by_cell.sort_unstable();
+    let mut splits = vec![Splits { by_level: true, by_path: true }; counts.len()];
+    let (mut levels, mut paths) = (Vec::new(), Vec::new());
+    for cell in by_cell.chunk_by(|one, other| one.0 == other.0) {
+        levels.clear();
+        paths.clear();
+        for &(_, id) in cell {
+            let Stratum { level, on, time, .. } = collected.strata[id as usize];
+            add(&mut levels, level, time, counts[id as usize]);
+            add(&mut paths, on, time, counts[id as usize]);
+        }
+        let of_cell = Splits { by_level: is_fair(&levels), by_path: is_fair(&paths) };
+        cell.iter().for_each(|&(_, id)| splits[id as usize] = of_cell);
     }
-    let judged: FxHashMap<StratumCell, Splits> = cells
-        .into_iter()
-        .map(|(cell, (levels, paths))| {
-            (cell, Splits { by_level: is_fair(&levels), by_path: is_fair(&paths) })
-        })
-        .collect();
-    collected.strata.iter().map(|stratum| judged[&stratum.cell]).collect()
+    splits
 }
 
-fn add(part: &mut (f64, f64), time: u64, count: u64) {
-    part.0 += time as f64;
-    part.1 += count as f64;
+fn add<K: PartialEq>(parts: &mut Parts<K>, of: K, time: u64, count: u64) {
+    match parts.iter_mut().find(|part| part.0 == of) {
+        Some(part) => (part.1, part.2) = (part.1 + time as f64, part.2 + count as f64),
+        None => parts.push((of, time as f64, count as f64)),
+    }
 }
 
 /// Whether samples fall on the parts as their times do, but for chance.
-fn is_fair<K>(parts: &Parts<K>) -> bool {
-    let (time, count) = parts.values().fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
-    parts.values().all(|&(of_time, of_count)| {
+fn is_fair<K>(parts: &[(K, f64, f64)]) -> bool {
+    let (time, count) = parts.iter().fold((0.0, 0.0), |sum, part| (sum.0 + part.1, sum.1 + part.2));
+    parts.iter().all(|&(_, of_time, of_count)| {
         let expected = count * of_time / time.max(1.0);
         let deviation = (expected * (1.0 - of_time / time.max(1.0))).max(1.0).sqrt();
         (of_count - expected).abs() <= NOT_CHANCE * deviation
@@ -76,7 +79,9 @@ mod tests {
 
     #[test]
     fn samples_that_fall_as_time_does_are_fair() {
-        let parts = |parts: [(f64, f64); 2]| parts.into_iter().enumerate().collect::<Parts<usize>>();
+        let parts = |[one, other]: [(f64, f64); 2]| -> Parts<usize> {
+            vec![(0, one.0, one.1), (1, other.0, other.1)]
+        };
         assert!(is_fair(&parts([(1000.0, 10.0), (3000.0, 30.0)])));
         assert!(is_fair(&parts([(1000.0, 17.0), (3000.0, 23.0)])), "chance");
         // As recorded: 16 of 605 ms on the path, with 262 of 334 samples.
