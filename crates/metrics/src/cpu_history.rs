@@ -57,7 +57,11 @@ impl CpuHistory {
 
     /// What it had done at a moment that is not in the future.
     pub fn at(&self, moment: SharePoint) -> WorkDone {
-        let after = self.points.partition_point(|(point, _)| point.time <= moment.time);
+        // Most questions are about now.
+        let after = match self.points.last() {
+            Some((last, _)) if last.time <= moment.time => self.points.len(),
+            _ => self.points.partition_point(|(point, _)| point.time <= moment.time),
+        };
         let Some((from, done)) = after.checked_sub(1).map(|index| self.points[index]) else {
             return WorkDone::default();
         };

@@ -16,7 +16,7 @@
 //!
 //! Memory: one entry per distinct (begin, end, path of a last sample).
 
-use std::collections::BTreeMap;
+use std::ops::Range;
 
 use longpole_event::ThreadId;
 use rustc_hash::FxHashMap;
@@ -56,14 +56,14 @@ impl Burst {
 /// Ranks of pooling.
 const RANKS: usize = 3;
 
-/// Paths with the numbers of last samples there.
-type PathCounts = BTreeMap<PathId, u32>;
+/// How many last samples of a kind of bursts were at a path.
+type LastSampleCount = (Burst, PathId, u32);
 
 /// What the survey collects.
 #[derive(Debug, Default)]
 pub(crate) struct LastSamples {
     per_thread: Vec<BurstThread>,
-    by_burst: FxHashMap<Burst, FxHashMap<PathId, u32>>,
+    counts: FxHashMap<(Burst, PathId), u32>,
 }
 
 /// A thread's present burst.
@@ -89,33 +89,33 @@ impl LastSamples {
         let next = BurstThread { begin: burst.end, sample: None };
         let BurstThread { begin, sample } = std::mem::replace(&mut self.per_thread[thread.index()], next);
         if let Some(path) = sample {
-            *self.by_burst.entry(Burst { begin, ..burst }).or_default().entry(path).or_default() += 1;
+            *self.counts.entry((Burst { begin, ..burst }, path)).or_default() += 1;
         }
     }
 
     /// The shares of all kinds of bursts that were sampled often enough.
     pub(crate) fn into_tails(self) -> Tails {
         let mut tails = Tails::default();
-        let sorted = |counts: FxHashMap<PathId, u32>| counts.into_iter().collect::<PathCounts>();
-        let mut left: BTreeMap<Burst, PathCounts> =
-            self.by_burst.into_iter().map(|(burst, counts)| (burst, sorted(counts))).collect();
-        let all = left.clone();
+        let counts = self.counts.into_iter();
+        let all: Vec<LastSampleCount> = counts.map(|((burst, path), count)| (burst, path, count)).collect();
+        let mut left = all.clone();
         for rank in 0..RANKS {
-            let groups = pooled(&left, rank);
-            left = BTreeMap::new();
-            for (burst, counts) in groups {
-                if counts.values().sum::<u32>() >= FEWEST {
-                    tails.add(burst, &counts);
+            let counts = pooled(left, rank);
+            left = Vec::new();
+            for group in groups(&counts) {
+                if is_enough(group) {
+                    tails.add(group);
                 } else {
-                    left.insert(burst, counts);
+                    left.extend_from_slice(group);
                 }
             }
         }
         // Kinds of bursts of which none was sampled are as all of their end, or of their prefix.
         for rank in 1..RANKS {
-            for (burst, counts) in pooled(&all, rank) {
-                if !tails.by_burst.contains_key(&burst) && counts.values().sum::<u32>() >= FEWEST {
-                    tails.add(burst, &counts);
+            let counts = pooled(all.clone(), rank);
+            for group in groups(&counts).filter(|group| is_enough(group)) {
+                if !tails.by_burst.contains_key(&group[0].0) {
+                    tails.add(group);
                 }
             }
         }
@@ -123,38 +123,51 @@ impl LastSamples {
     }
 }
 
-/// The bursts by what this rank pools.
-fn pooled(bursts: &BTreeMap<Burst, PathCounts>, rank: usize) -> BTreeMap<Burst, PathCounts> {
-    let mut groups: BTreeMap<Burst, PathCounts> = BTreeMap::new();
-    for (burst, counts) in bursts {
-        let sums = groups.entry(burst.pooled(rank)).or_default();
-        counts.iter().for_each(|(&path, count)| *sums.entry(path).or_default() += count);
-    }
-    groups
+/// The counts by what this rank pools, in the order of bursts and of paths.
+fn pooled(mut counts: Vec<LastSampleCount>, rank: usize) -> Vec<LastSampleCount> {
+    counts.iter_mut().for_each(|count| count.0 = count.0.pooled(rank));
+    counts.sort_unstable();
+    counts.dedup_by(|next, sum| {
+        let is_same = (next.0, next.1) == (sum.0, sum.1);
+        sum.2 += if is_same { next.2 } else { 0 };
+        is_same
+    });
+    counts
+}
+
+/// The counts of each kind of bursts.
+fn groups(counts: &[LastSampleCount]) -> impl Iterator<Item = &[LastSampleCount]> {
+    counts.chunk_by(|one, other| one.0 == other.0)
+}
+
+fn is_enough(group: &[LastSampleCount]) -> bool {
+    group.iter().map(|&(_, _, count)| count).sum::<u32>() >= FEWEST
 }
 
 /// Where tails are charged, by kind of burst.
 #[derive(Debug, Default)]
 pub(crate) struct Tails {
-    by_burst: FxHashMap<Burst, usize>,
-    /// Paths with the running sum of their counts.
-    shares: Vec<Vec<(u64, PathId)>>,
+    by_burst: FxHashMap<Burst, u32>,
+    /// Paths with the running sum of their counts, of one kind after the other.
+    shares: Vec<(u32, PathId)>,
+    /// Where the shares of each kind begin and end.
+    places: Vec<Range<u32>>,
 }
 
 impl Tails {
-    fn add(&mut self, burst: Burst, counts: &PathCounts) {
-        let mut sum = 0;
-        let running = |(&path, &count): (&PathId, &u32)| {
-            sum += u64::from(count);
+    fn add(&mut self, group: &[LastSampleCount]) {
+        let (mut sum, first) = (0, self.shares.len() as u32);
+        self.shares.extend(group.iter().map(|&(_, path, count)| {
+            sum += count;
             (sum, path)
-        };
-        self.by_burst.insert(burst, self.shares.len());
-        self.shares.push(counts.iter().map(running).collect());
+        }));
+        self.by_burst.insert(group[0].0, self.places.len() as u32);
+        self.places.push(first..self.shares.len() as u32);
     }
 
     /// Turns for one replay.
     pub(crate) fn turns(&self) -> TailTurns {
-        TailTurns { taken: vec![0; self.shares.len()], begins: Vec::new() }
+        TailTurns { taken: vec![0; self.places.len()], begins: Vec::new() }
     }
 
     /// The path to which the thread's tail is charged, which ends with this burst.
@@ -163,8 +176,9 @@ impl Tails {
         let burst = Burst { begin, ..burst };
         let index = (0..RANKS).find_map(|rank| self.by_burst.get(&burst.pooled(rank)));
         let (Some(&index), Some(end)) = (index, burst.end) else { return burst.end.unwrap_or(burst.prefix) };
-        let shares = &self.shares[index];
-        let turn = &mut turns.taken[index];
+        let Range { start, end: behind } = self.places[index as usize];
+        let shares = &self.shares[start as usize..behind as usize];
+        let turn = &mut turns.taken[index as usize];
         *turn = turn.wrapping_add(1);
         // Multiples of the golden ratio fill the unit interval evenly, however many there are.
         const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -120,8 +120,8 @@ pub(crate) struct Census {
     counts: WaitIdentityCounts,
     /// What is known of conditions' signals.
     signals: FxHashMap<ObjectId, Signals>,
-    /// The place that names a wait at each path.
-    sites: FxHashMap<PathId, Option<PlaceId>>,
+    /// By path: the place that names a wait there, once that was asked for.
+    sites: Vec<Option<Option<PlaceId>>>,
 }
 
 /// The objects of one machine by what tells them apart; of another replay of the same events.
@@ -175,7 +175,10 @@ impl Census {
     }
 
     fn site(&mut self, path: PathId, paths: &Paths) -> Option<PlaceId> {
-        *self.sites.entry(path).or_insert_with(|| site(path, paths))
+        if self.sites.len() <= path.0 as usize {
+            self.sites.resize(paths.len(), None);
+        }
+        *self.sites[path.0 as usize].get_or_insert_with(|| site(path, paths))
     }
 
     /// A wait for the object, of which the path was not known at first, is at this one.

@@ -51,7 +51,10 @@ pub(crate) enum OuterPart {
 pub(crate) struct PathCache {
     prefixes: Vec<Prefix>,
     prefix_ids: FxHashMap<Prefix, PrefixId>,
-    paths: FxHashMap<(PrefixId, StackId, PathCut), PathId>,
+    /// Of whole stacks, also of the callers of others; and of stacks without their waiting frames. Apart, as the former are many
+    /// more and the latter are asked for at every wait and wake.
+    plain: FxHashMap<(PrefixId, StackId), PathId>,
+    stripped: FxHashMap<(PrefixId, StackId), PathId>,
     stackless: FxHashMap<PrefixId, PathId>,
 }
 
@@ -61,7 +64,8 @@ impl Default for PathCache {
         PathCache {
             prefixes: vec![root],
             prefix_ids: FxHashMap::from_iter([(root, PrefixId::ROOT)]),
-            paths: FxHashMap::default(),
+            plain: FxHashMap::default(),
+            stripped: FxHashMap::default(),
             stackless: FxHashMap::default(),
         }
     }
@@ -130,7 +134,7 @@ impl PathCache {
         (stack, cut): (Option<StackId>, PathCut),
     ) -> Option<PathId> {
         let path = match table.checked(stack) {
-            Some(stack) => *self.paths.get(&(prefix, stack, cut))?,
+            Some(stack) => self.known((prefix, stack), cut)?,
             None => self.get(prefix).path,
         };
         if self.tells(prefix, path) { Some(path) } else { self.stackless.get(&prefix).copied() }
@@ -151,7 +155,7 @@ impl PathCache {
         prefix: PrefixId,
         (stack, cut): (StackId, PathCut),
     ) -> PathId {
-        if let Some(&path) = self.paths.get(&(prefix, stack, cut)) {
+        if let Some(path) = self.known((prefix, stack), cut) {
             return path;
         }
         let begin = self.get(prefix);
@@ -178,8 +182,20 @@ impl PathCache {
                 }
             },
         };
-        self.paths.insert((prefix, stack, cut), path);
+        let known = match cut {
+            PathCut::Plain => &mut self.plain,
+            PathCut::Stripped => &mut self.stripped,
+        };
+        known.insert((prefix, stack), path);
         path
+    }
+
+    fn known(&self, of: (PrefixId, StackId), cut: PathCut) -> Option<PathId> {
+        let known = match cut {
+            PathCut::Plain => &self.plain,
+            PathCut::Stripped => &self.stripped,
+        };
+        known.get(&of).copied()
     }
 
     /// The path of a whole stack, and of its callers.
@@ -189,7 +205,7 @@ impl PathCache {
         let mut path = loop {
             let innermost = *missing.last().expect("at least the stack itself");
             let Some(caller) = table.node(innermost).0 else { break self.get(prefix).path };
-            if let Some(&path) = self.paths.get(&(prefix, caller, PathCut::Plain)) {
+            if let Some(&path) = self.plain.get(&(prefix, caller)) {
                 break path;
             }
             missing.push(caller);
@@ -200,7 +216,7 @@ impl PathCache {
             if table.node(stack).0.is_none() {
                 begin_thread(paths, caller, path);
             }
-            self.paths.insert((prefix, stack, PathCut::Plain), path);
+            self.plain.insert((prefix, stack), path);
         }
         path
     }
