@@ -5,9 +5,10 @@ use longpole_series::{
     CandidateSeries, CatalogueMetric, Comparison, Correlation, MetricClass, NoCorrelation, OutsideNode,
     SeriesCorrelation, SeriesCorrelations, TargetBins, TargetCurve, Window, compare, correlate,
 };
+use longpole_timeline::{ProgramCurves, program_curves};
 
 use crate::error::{Error, Result};
-use crate::evaluator::MetricEvaluator;
+use crate::metric_table::MetricTable;
 
 /// Bins by which a series may come before or after.
 const MOST_LAG: usize = 4;
@@ -29,12 +30,13 @@ struct ComparedSeries<'a> {
 
 /// Those that move with the run between two times.
 pub(crate) fn correlations(
-    evaluator: &MetricEvaluator,
+    metrics: &MetricTable,
     (begin, end): (Time, Time),
     looks_per_second: f64,
+    io_idle: bool,
 ) -> Result<SeriesCorrelations> {
     let window = window(begin, end, looks_per_second);
-    let held = held(evaluator, &window);
+    let held = held(metrics, &window);
     let mut all = SeriesCorrelations::default();
     if held.is_empty() {
         all.notes.push(
@@ -42,19 +44,17 @@ pub(crate) fn correlations(
         );
         return Ok(all);
     }
-    let of_program = |metric: &str| {
-        Ok::<_, Error>(evaluator.course(evaluator.metric(metric)?, "program", window)?.course.values)
-    };
-    let busy = of_program("effective_parallelism")?;
-    let waiting = of_program("synchronisation_wait_seconds")?;
+    let trace = &*metrics.trace;
+    let ProgramCurves { effective_parallelism: busy, synchronisation_wait: waiting } =
+        program_curves(trace, io_idle, (window.from, window.to), window.bins as u32)
+            .map_err(Error::unreadable(trace.path()))?;
     let targets = [
         ("effective_parallelism", "while few threads are busy", TargetBins::Low, busy),
         ("synchronisation_wait_seconds", "while many threads wait", TargetBins::High, waiting),
     ];
     for (target, moments, interest, values) in targets {
         let of = TargetCurve { values: &values, interest };
-        let told =
-            TargetComparison { evaluator, held: &held, target, moments, width: window.width_seconds() };
+        let told = TargetComparison { metrics, held: &held, target, moments, width: window.width_seconds() };
         told.add(of, &mut all);
     }
     all.notes.sort();
@@ -70,7 +70,7 @@ fn window(from: Time, to: Time, looks_per_second: f64) -> Window {
 
 /// What is told of one target.
 struct TargetComparison<'a> {
-    evaluator: &'a MetricEvaluator,
+    metrics: &'a MetricTable,
     held: &'a [ComparedSeries<'a>],
     target: &'static str,
     moments: &'static str,
@@ -125,7 +125,7 @@ impl TargetComparison<'_> {
             moments: self.moments,
             metric: metric.name.clone(),
             title: metric.title.clone(),
-            node: node.place(self.evaluator.trace.program()).node,
+            node: node.place(self.metrics.trace.program()).node,
             unit: metric.unit_label.clone(),
             strength: None,
             lead_seconds: 0.0,
@@ -164,10 +164,10 @@ impl TargetComparison<'_> {
 }
 
 /// Every external metric of the program, and where the machine has it, of the machine.
-fn held<'a>(evaluator: &'a MetricEvaluator, window: &Window) -> Vec<ComparedSeries<'a>> {
-    let program = evaluator.trace.program();
+fn held<'a>(metrics: &'a MetricTable, window: &Window) -> Vec<ComparedSeries<'a>> {
+    let program = metrics.trace.program();
     let of_metric = |metric: &'a CatalogueMetric| {
-        let known = longpole_series::nodes(evaluator.series(metric), program);
+        let known = longpole_series::nodes(metrics.series(metric), program);
         // What every machine has of its own is not the program's.
         let is_of_machines =
             !known.iter().any(|node| matches!(node, OutsideNode::Process(_) | OutsideNode::Thread(_)));
@@ -177,13 +177,12 @@ fn held<'a>(evaluator: &'a MetricEvaluator, window: &Window) -> Vec<ComparedSeri
             _ => false,
         });
         nodes.map(move |node| {
-            let series = evaluator.series(metric);
+            let series = metrics.series(metric);
             let course = longpole_series::course(series, program, (node, None), metric.aggregation, *window);
             ComparedSeries { metric, node, values: course.values }
         })
     };
-    let external =
-        evaluator.catalogue.metrics().iter().filter(|metric| metric.class == MetricClass::External);
+    let external = metrics.catalogue.metrics().iter().filter(|metric| metric.class == MetricClass::External);
     external.flat_map(of_metric).collect()
 }
 

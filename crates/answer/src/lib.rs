@@ -12,6 +12,7 @@ mod error;
 mod evaluator;
 mod memory;
 mod metric_answers;
+mod metric_table;
 mod place;
 mod question;
 mod recording;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use longpole_event::{MachineId, ProcessId, ThreadId, Time};
-use longpole_metrics::{By, registry};
+use longpole_metrics::{By, MetricOptions, registry};
 use longpole_report::{IdleProcessor, OutsideAnswers, View, name_of};
 use longpole_series::{
     Aggregation, CatalogueMetric, MetricClass, MetricValue, NodeMetrics, OutsideNode, TableCalculation,
@@ -14,7 +14,8 @@ use serde::Serialize;
 
 use crate::correlations::correlations;
 use crate::error::Result;
-use crate::evaluator::{MetricEvaluator, NodeCurve};
+use crate::evaluator::NodeCurve;
+use crate::metric_table::MetricTable;
 use crate::place::NodesOfName;
 use crate::question::Question;
 use crate::recording::Recording;
@@ -22,8 +23,6 @@ use crate::timeline;
 
 /// Bins of the courses in tables.
 const BINS: usize = 120;
-/// Events of a run of which the summary looks at outside series too.
-const MOST_EVENTS_OF_SUMMARY: u64 = 1_000_000;
 /// Nodes that a report shows, at most: more is nobody's reading.
 const MOST_NODES: usize = 2_000;
 
@@ -64,10 +63,12 @@ impl Recording {
         if views.contains(&View::Processors) {
             outside_answers.idle_processors = self.idle_processors(question)?;
         }
-        if views.contains(&View::Correlation) || (views.contains(&View::Summary) && self.is_soon_held()?) {
-            let evaluator = self.evaluator(&question.define, question.io_idle)?;
-            let ends = self.ends(question.phase.as_deref(), &evaluator)?;
-            outside_answers.correlations = Some(correlations(&evaluator, ends, self.looks_per_second())?);
+        if views.contains(&View::Correlation) || (views.contains(&View::Summary) && self.has_outside_values())
+        {
+            let metrics = self.metric_table(&question.define)?;
+            let ends = self.ends(question.phase.as_deref(), question.io_idle)?;
+            let found = correlations(&metrics, ends, self.looks_per_second(), question.io_idle)?;
+            outside_answers.correlations = Some(found);
         }
         Ok(outside_answers)
     }
@@ -103,11 +104,10 @@ impl Recording {
             .collect())
     }
 
-    /// Whether the summary may hold outside series against the run: that takes a reading of all events more.
-    fn is_soon_held(&self) -> Result<bool> {
+    /// Whether there are outside series to hold against the run.
+    fn has_outside_values(&self) -> bool {
         let accounts = self.manifest().machines.iter().flat_map(|machine| &machine.outside);
-        let has_values = accounts.map(|account| account.values).sum::<u64>() > 0;
-        Ok(has_values && self.opened()?.evidence().events <= MOST_EVENTS_OF_SUMMARY)
+        accounts.map(|account| account.values).sum::<u64>() > 0
     }
 
     /// How often the slowest collector that looks by itself has looked.
@@ -125,7 +125,7 @@ impl Recording {
     pub fn curve(&self, course: &timeline::CurveRequest) -> Result<CurveAnswer> {
         let evaluator = self.evaluator(&course.define, course.io_idle)?;
         let window = evaluator.window(course.stretch.times(evaluator.index.elapsed()), course.bins as usize);
-        let metric = evaluator.metric(&course.metric)?;
+        let metric = evaluator.metrics.metric(&course.metric)?;
         let found = evaluator.course(metric, &course.node, window)?;
         let seconds = |time: Time| time.nanoseconds() as f64 / 1e9;
         Ok(CurveAnswer {
@@ -144,18 +144,20 @@ impl Recording {
     }
 
     /// Begin and end of a phase, or of the run.
-    fn ends(&self, phase: Option<&str>, evaluator: &MetricEvaluator) -> Result<(Time, Time)> {
-        let end = Time::from_nanoseconds(evaluator.index.elapsed());
+    fn ends(&self, phase: Option<&str>, io_idle: bool) -> Result<(Time, Time)> {
+        let choices = MetricOptions { io_idle, ..MetricOptions::default() };
+        let end = Time::from_nanoseconds(self.analysed(None, choices)?.analysis().elapsed);
         let Some(phase) = phase else { return Ok((Time::ZERO, end)) };
-        let span = self.span(&evaluator.trace, phase)?;
-        Ok((span.begin(), span.end().unwrap_or(end)))
+        let span = self.span(&*self.trace()?, phase)?;
+        Ok((span.begin().min(end), span.end().map_or(end, |to| to.min(end))))
     }
 
     /// Metrics of one node, or of the nodes of the tree down to a level.
     fn figures(&self, question: &Question) -> Result<Vec<NodeMetrics>> {
         let evaluator = self.evaluator(&question.define, question.io_idle)?;
-        let names = evaluator.names();
-        let ends = self.ends(question.phase.as_deref(), &evaluator)?;
+        let metrics = &evaluator.metrics;
+        let names = metrics.names();
+        let ends = self.ends(question.phase.as_deref(), question.io_idle)?;
         let window = evaluator.window(ends, BINS);
         let nodes: Vec<(String, String, usize)> = match (&question.of, levels(question.by)) {
             (Some(of), _) => vec![(of.clone(), format!("`{of}`"), 0)],
@@ -163,12 +165,12 @@ impl Recording {
             (None, levels) => tree(names.program, levels),
         };
         let wanted: Vec<&CatalogueMetric> = if question.metrics.is_empty() {
-            evaluator.catalogue.metrics().iter().collect()
+            metrics.catalogue.metrics().iter().collect()
         } else {
-            question.metrics.iter().map(|name| evaluator.metric(name)).collect::<Result<_>>()?
+            question.metrics.iter().map(|name| metrics.metric(name)).collect::<Result<_>>()?
         };
         if let Some(of) = &question.of {
-            NodesOfName::named(&evaluator.names(), of)?;
+            NodesOfName::named(&names, of)?;
         }
         let is_one = nodes.len() == 1;
         let mut all = Vec::new();
@@ -176,7 +178,7 @@ impl Recording {
             let mut figures = Vec::new();
             for metric in &wanted {
                 match evaluator.course(metric, &node, window) {
-                    Ok(found) => figures.extend(figure(metric, evaluator.origin(metric), found)),
+                    Ok(found) => figures.extend(figure(metric, metrics.origin(metric), found)),
                     // What was asked for by its name has to say why it is not there; of several nodes some have it.
                     Err(error) if is_one && !question.metrics.is_empty() => return Err(error),
                     Err(_) => {}
@@ -184,7 +186,7 @@ impl Recording {
             }
             // Those that the user made first, then those that need no explanation.
             figures.sort_by_key(|figure| std::cmp::Reverse(figure.class));
-            let notes = if all.is_empty() { evaluator.notes.clone() } else { Vec::new() };
+            let notes = if all.is_empty() { metrics.notes.clone() } else { Vec::new() };
             all.push(NodeMetrics { node, name, depth, figures, notes });
         }
         Ok(all)
@@ -239,9 +241,9 @@ impl Recording {
     /// # Errors
     /// All of [`Error`](crate::Error).
     pub fn metrics(&self, define: &[String]) -> Result<MetricList> {
-        let evaluator = self.evaluator(define, false)?;
-        let metrics = evaluator.catalogue.metrics().iter().map(|metric| evaluator.listed(metric)).collect();
-        Ok(MetricList { metrics, notes: evaluator.notes.clone() })
+        let table = self.metric_table(define)?;
+        let metrics = table.catalogue.metrics().iter().map(|metric| table.listed(metric)).collect();
+        Ok(MetricList { metrics, notes: table.notes.clone() })
     }
 }
 
@@ -259,7 +261,7 @@ fn about(metric: &CatalogueMetric) -> String {
     format!("{how}{up}; tables have its {} over time.", metric.calculation.name())
 }
 
-impl MetricEvaluator {
+impl MetricTable {
     /// Collector or formula.
     fn origin(&self, metric: &CatalogueMetric) -> String {
         match &metric.formula {

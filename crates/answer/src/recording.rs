@@ -15,6 +15,7 @@ use crate::cache::Cache;
 use crate::error::{Error, Result};
 use crate::evaluator::MetricEvaluator;
 use crate::memory::{LazyValue, ValueCache};
+use crate::metric_table::MetricTable;
 use crate::question::{Question, ReplayQuestion, WhatIfQuestion};
 use crate::run::{self, Run};
 use crate::version::{FileChange, Version};
@@ -45,7 +46,7 @@ pub struct Recording {
     analysed: ValueCache<(PhaseBounds, MetricOptions), Arc<Analysed>>,
     indexes: ValueCache<bool, Arc<Index>>,
     outside: LazyValue<Arc<Outside>>,
-    evaluator: ValueCache<(Vec<String>, bool), Arc<MetricEvaluator>>,
+    metrics: ValueCache<Vec<String>, Arc<MetricTable>>,
     metric_files: Vec<MetricFile>,
     has_files: bool,
     keeps: bool,
@@ -69,7 +70,7 @@ impl Recording {
             analysed: ValueCache::of(KEPT),
             indexes: ValueCache::of(INDEXES_KEPT),
             outside: LazyValue::default(),
-            evaluator: ValueCache::of(KEPT),
+            metrics: ValueCache::of(KEPT),
             metric_files: folder.metric_files()?,
             folder,
             has_files: false,
@@ -275,13 +276,16 @@ impl Recording {
         })
     }
 
-    /// What computes any metric, with these defined too.
-    pub(crate) fn evaluator(&self, define: &[String], io_idle: bool) -> Result<Arc<MetricEvaluator>> {
-        self.evaluator.get_or((define.to_vec(), io_idle), || {
-            let (trace, outside) = (self.trace()?, self.outside()?);
-            let index = self.index(io_idle)?;
-            MetricEvaluator::new((trace, index, outside), &self.metric_files, define).map(Arc::new)
+    /// Every metric, with these defined too.
+    pub(crate) fn metric_table(&self, define: &[String]) -> Result<Arc<MetricTable>> {
+        self.metrics.get_or(define.to_vec(), || {
+            MetricTable::new((self.trace()?, self.outside()?), &self.metric_files, define).map(Arc::new)
         })
+    }
+
+    /// What computes any metric, with these defined too.
+    pub(crate) fn evaluator(&self, define: &[String], io_idle: bool) -> Result<MetricEvaluator> {
+        Ok(MetricEvaluator { metrics: self.metric_table(define)?, index: self.index(io_idle)? })
     }
 
     /// Where a phase lies.

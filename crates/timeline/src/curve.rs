@@ -23,9 +23,11 @@ use crate::node::CurveNode;
 use crate::quantity::{BinMeasure, Quantity};
 
 mod interval_edges;
+mod of_program;
 mod parts;
 mod sums;
 
+pub use of_program::{ProgramCurves, program_curves};
 use sums::BinSums;
 
 /// What is asked for.

@@ -43,7 +43,7 @@ mod wakes;
 mod workers;
 
 pub use code::{StateKind, StateName, state_names};
-pub use curve::{CurveQuestion, TimelineCurve};
+pub use curve::{CurveQuestion, ProgramCurves, TimelineCurve, program_curves};
 pub use dependences::kind_name;
 pub use error::{Error, Result};
 pub use frame::{FrameThread, FrameWindow, TimelineFrame};
