@@ -9,8 +9,8 @@ use longpole_metrics::{
     details, replay, row_replays, what_if,
 };
 use longpole_report::{
-    NamedChange, OutsideAnswers, Report, ReportInput, ReportOptions, View, build, build_diff, build_replay,
-    build_what_if, diff_demand, refusal_text,
+    Check, CheckCondition, CheckedRecording, NamedChange, OutsideAnswers, Report, ReportInput, ReportOptions,
+    View, build, build_check, build_diff, build_replay, build_what_if, diff_demand, refusal_text,
 };
 use longpole_trace::{Evidence, Fold, FoldedTimelines, Folding, Timelines};
 
@@ -176,12 +176,36 @@ impl Analysed {
         Ok(self.build((&folded, &details, &none), &options, build))
     }
 
-    fn build(
+    /// What the run says of a check's conditions.
+    pub(crate) fn checked(&self, conditions: &[CheckCondition]) -> Result<CheckedRecording> {
+        self.with_check(|input, _| CheckedRecording::of(input, conditions))
+    }
+
+    /// What became of a check of this and other runs.
+    pub(crate) fn check(
+        &self,
+        conditions: &[CheckCondition],
+        sides: (&[CheckedRecording], &[CheckedRecording]),
+    ) -> Result<Check> {
+        self.with_check(|input, _| build_check(input, conditions, sides))
+    }
+
+    fn with_check<R>(
+        &self,
+        ask: impl FnOnce(&ReportInput<'_>, &ReportOptions) -> longpole_report::Result<R>,
+    ) -> Result<R> {
+        let folded = self.folded(Fold::default());
+        let details = self.details(&folded, &CheckedRecording::demand())?;
+        let options = Question::default().options(None);
+        Ok(self.build((&folded, &details, &OutsideAnswers::default()), &options, ask)?)
+    }
+
+    fn build<R>(
         &self,
         (folded, details, outside_answers): (&Folded, &Details, &OutsideAnswers),
         options: &ReportOptions,
-        build: impl FnOnce(&ReportInput<'_>, &ReportOptions) -> Report,
-    ) -> Report {
+        build: impl FnOnce(&ReportInput<'_>, &ReportOptions) -> R,
+    ) -> R {
         let input = ReportInput {
             program: self.run.program(),
             paths: self.run.paths(),

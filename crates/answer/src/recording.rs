@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use longpole_metrics::{Analysis, MetricOptions, analyse};
 use longpole_recording::{Manifest, MetricFile, RecordingFolder};
-use longpole_report::{Report, Span, View};
+use longpole_report::{Check, CheckCondition, CheckedRecording, Report, Span, View};
 use longpole_series::Outside;
 use longpole_timeline::Index;
 use longpole_trace::{ItemCache, LONG_RECORDING, Trace};
@@ -185,6 +185,20 @@ impl Recording {
         let before = self.analysed(None, question.choices())?;
         let after = after.analysed(None, question.choices())?;
         before.diff(&after, question)
+    }
+
+    /// Whether the recordings after have become worse than those before, by these conditions. There is at least one on each side.
+    ///
+    /// # Errors
+    /// All of [`Error`](crate::Error).
+    pub fn check(after: &[Recording], before: &[Recording], conditions: &[CheckCondition]) -> Result<Check> {
+        let analysed = |recording: &Recording| recording.analysed(None, MetricOptions::default());
+        let checked = |side: &[Recording]| -> Result<Vec<CheckedRecording>> {
+            side.iter().map(|recording| analysed(recording)?.checked(conditions)).collect()
+        };
+        let sides = (checked(before)?, checked(after)?);
+        let first = after.first().expect("a check is of at least one recording");
+        analysed(first)?.check(conditions, (&sides.0, &sides.1))
     }
 
     /// The recording, or the phase of it that `phase` names, analysed.

@@ -25,7 +25,8 @@ what follows it belongs to the program. To record a program that has the name of
 Exit status:
   record passes on the program's status; 128+n if signal n ended it, 127 if it was not found,
   126 if it could not be executed, 125 if longpole itself failed before or while recording.
-  Other commands: 0, or 1 if they failed. 2 is a wrong command line.";
+  Other commands: 0, or 1 if they failed. 2 is a wrong command line.
+  check: also 3 if one of its conditions holds.";
 
 #[derive(Debug, Subcommand)]
 pub enum CliCommand {
@@ -37,6 +38,8 @@ pub enum CliCommand {
     WhatIf(crate::what_if::WhatIfArgs),
     /// Compare two recordings, before and after a change: what changed, and why the elapsed time differs
     Diff(crate::diff::DiffArgs),
+    /// Fail if recordings of a program are worse than others, beyond their noise: a gate for continuous integration
+    Check(crate::check::CheckArgs),
     /// Look at a recording in the browser: a page that this machine serves to itself
     View(crate::view::ViewArgs),
     /// Write a recording's answers into files that need no longpole: a page, CSV, Parquet

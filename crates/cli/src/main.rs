@@ -4,6 +4,7 @@
 
 mod answer;
 mod arguments;
+mod check;
 mod curve;
 mod definitions;
 mod demo;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         CliCommand::Report(options) => report::run(&options).map(|()| ExitCode::SUCCESS),
         CliCommand::WhatIf(options) => what_if::run(&options).map(|()| ExitCode::SUCCESS),
         CliCommand::Diff(options) => diff::run(&options).map(|()| ExitCode::SUCCESS),
+        CliCommand::Check(options) => check::run(&options),
         CliCommand::View(options) => view::run(&options).map(|()| ExitCode::SUCCESS),
         CliCommand::Export(options) => export::run(&options).map(|()| ExitCode::SUCCESS),
         CliCommand::Snapshot(options) => snapshot::run(&options).map(|()| ExitCode::SUCCESS),

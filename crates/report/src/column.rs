@@ -64,6 +64,12 @@ structure! {
     "change_seconds" Seconds "Change" "After less before. Those of the section `because` add up to that of the elapsed time.";
     "change_error_seconds" Seconds "Change ±" "One standard error of the change, from the samples of both recordings; absent where times are exact.";
     "change_percent" Percent "Change %" "The change as a share of before.";
+    "condition" Text "Condition" "What fails the check if it holds, as it was written.";
+    "outcome" Text "Outcome" "`passed`, `FAILED`, or `not sure` where noise does not let one say; that is no failure.";
+    "change_margin_seconds" Seconds "Margin" "How far the change may be off: a condition holds, or not, if it does by more than that.";
+    "before_recordings" Count "Recordings before" "Recordings with which those after are compared.";
+    "after_recordings" Count "Recordings after" "Recordings that are checked.";
+    "needed_recordings" Count "Needed" "Recordings of each side with which an outcome that is not sure would be, if they vary as these do.";
     "verdict" Text "Verdict" "`more`, `less`, or `none` where the change is within two standard errors, 1 ms, or 2 % of the larger time.";
     "only_in" Text "Only in" "`before` or `after`, where only one recording has it.";
     "before_count" Count "Waits before" "Number of waits in the first recording.";

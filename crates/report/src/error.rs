@@ -56,6 +56,14 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// A condition of a check that is none, or that cannot be checked.
+    #[error("check `{text}`: {reason}")]
+    BadCondition {
+        /// What was asked for.
+        text: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A phase that is none, or none of this run.
     #[error("use the phase `{text}`: {reason}; the run is {length} long")]
     BadPhase {

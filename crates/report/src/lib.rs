@@ -27,6 +27,7 @@
 mod amount;
 mod bar;
 mod change;
+mod check;
 mod column;
 mod documentation;
 mod error;
@@ -58,6 +59,9 @@ mod fixture;
 
 pub use amount::amount_text;
 pub use change::NamedChange;
+pub use check::{
+    Check, CheckCondition, CheckLimit, CheckMetric, CheckOutcome, CheckedRecording, build_check,
+};
 pub use column::Column;
 pub use documentation::{explain, list_metrics, metrics_markdown, registry_json};
 pub use error::{Error, Result};

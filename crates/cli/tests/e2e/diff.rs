@@ -86,7 +86,7 @@ fn a_recording_differs_in_nothing_from_itself() {
 fn different_programs_are_said_to_be_different() {
     let session = Session::start();
     let before = or_skip!(recorded(&session, "lock_hog.c", &[], "hog"));
-    let after = or_skip!(recorded(&session, "spinner.c", &[], "spinner"));
+    let after = or_skip!(recorded(&session, "spinner.c", &[], "other.longpole"));
     let text = run(longpole().args(["diff", "--width", "80"]).args([&before, &after])).stdout;
     assert!(text.contains("these are different programs, `lock_hog` and `spinner`"), "{text}");
     assert!(text.contains("hog_table (only before)"), "{text}");

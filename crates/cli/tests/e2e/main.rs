@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod charging;
+mod check;
 mod command_line;
 mod demo;
 mod dependences;
@@ -26,6 +27,7 @@ mod own_metrics;
 mod process;
 mod processors;
 mod questions;
+mod rankings;
 mod real;
 mod replay;
 mod runtime;
