@@ -184,13 +184,15 @@ impl<'a> Division<'a> {
     }
 
     fn pool_estimated(&mut self) {
-        let mut all = StratumFamilies::of(self.ids(|ground| ground != Ground::Exact));
-        let mut small = all.ids.clone();
+        let all = self.ids(|ground| ground != Ground::Exact);
+        let is_sampled = |&id: &u32| self.first_tallies[id as usize] < self.first_tallies[id as usize + 1];
+        let mut sampled = StratumFamilies::of(all.iter().copied().filter(is_sampled).collect());
+        let mut small = all.clone();
         for rank in 0..RANKS {
             let mut left = Vec::new();
             self.grouped(&small, rank, |division, key, strata| {
                 if division.expected(strata) >= FEWEST {
-                    let pool = division.shares_of(&mut all, strata, rank);
+                    let pool = division.shares_of(&mut sampled, strata, rank);
                     division.put(strata, pool);
                 } else if rank + 2 == RANKS && key.0.ground == Ground::Marked {
                     division.put(strata, SharePool::only(key.0.prefix));
@@ -201,23 +203,23 @@ impl<'a> Division<'a> {
             small = left;
         }
         if !small.is_empty() {
-            let pool = match self.expected(&all.ids) < FEWEST {
+            let pool = match self.expected(&all) < FEWEST {
                 true => SharePool::only(Paths::ROOT),
                 // Nothing is left to pool them with: few samples of their own are no worse than all those of others.
-                false => self.shares_of(&mut all, &small, RANKS - 2),
+                false => self.shares_of(&mut sampled, &small, RANKS - 2),
             };
             self.put(&small, pool);
         }
     }
 
     /// The shares of these strata, or, where they got no sample, those of the next larger group that got one.
-    fn shares_of(&self, all: &mut StratumFamilies, strata: &[u32], rank: u32) -> SharePool {
+    fn shares_of(&self, sampled: &mut StratumFamilies, strata: &[u32], rank: u32) -> SharePool {
         let own = self.tallied(strata);
         if !own.is_empty() {
             return SharePool::of(&own);
         }
         for rank in rank + 1..RANKS {
-            let tallies = self.tallied(all.family(strata[0], rank, |id| self.key(id, rank)));
+            let tallies = self.tallied(sampled.family(strata[0], rank, |id| self.key(id, rank)));
             if !tallies.is_empty() {
                 return SharePool::of(&tallies);
             }

@@ -34,7 +34,7 @@ pub(crate) fn group_key(stratum: &Stratum, splits: Splits, rank: u32) -> GroupKe
 /// Strata, found by what those of a rank have in common.
 #[derive(Debug)]
 pub(crate) struct StratumFamilies {
-    pub ids: Vec<u32>,
+    ids: Vec<u32>,
     /// By rank, once that was asked for: strata with the same key side by side, each with smaller numbers first.
     by_rank: [Vec<u32>; RANKS as usize],
 }
