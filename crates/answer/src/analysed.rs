@@ -92,6 +92,7 @@ impl Analysed {
         let mut options = question.options(self.run.span());
         let mut demands: BTreeMap<Fold, DetailsDemand> = BTreeMap::new();
         for view in views {
+            view.permit(options.by)?;
             let find = |of: &String| view.find(of, &self.run.names());
             // Nodes of metrics are more than what has a name: the program, machines.
             let of = question.of.as_ref().filter(|_| *view != View::Metrics);

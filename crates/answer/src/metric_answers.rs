@@ -317,7 +317,7 @@ fn levels(by: By) -> usize {
         By::Machine => 1,
         By::Process => 2,
         By::Thread => 3,
-        By::Procedure | By::Line | By::Object => 0,
+        By::Procedure | By::Line | By::Object | By::ProcessProcedure => 0,
     }
 }
 

@@ -109,6 +109,9 @@ pub enum RowKind {
     Machine,
     /// Locks and other objects that threads wait for.
     Object,
+    /// Procedures in each process apart, in the view rankings.
+    #[value(name = "process,procedure")]
+    ProcessProcedure,
 }
 
 /// What ranks rows.
@@ -224,6 +227,7 @@ impl ReportArgs {
             RowKind::Process => By::Process,
             RowKind::Machine => By::Machine,
             RowKind::Object => By::Object,
+            RowKind::ProcessProcedure => By::ProcessProcedure,
         };
         let weight = match self.weight {
             PathWeight::Cpu => Weight::Cpu,

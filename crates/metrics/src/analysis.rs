@@ -247,6 +247,8 @@ pub enum By {
     Machine,
     /// A synchronisation object; objects of one kind and name are one row.
     Object,
+    /// A procedure in each process apart.
+    ProcessProcedure,
 }
 
 /// The thing a row is about.
@@ -264,6 +266,8 @@ pub enum Node {
     Machine(MachineId),
     /// All objects of the kind and name of this one, the first of them.
     Object(ObjectId),
+    /// A procedure in a process.
+    ProcessProcedure(ProcessId, ProcedureId),
 }
 
 /// A row: a node with what it was charged itself, and with what was charged on its behalf.

@@ -136,17 +136,20 @@ impl<F: Fn(PathId) -> PathId> Rules for NodeRules<'_, F> {
     }
 
     fn tell_paths_apart(&self) -> bool {
-        matches!(self.by, By::Procedure | By::Line)
+        matches!(self.by, By::Procedure | By::Line | By::ProcessProcedure)
     }
 
     fn thread_key(&self, thread: ThreadId) -> ThreadId {
-        if self.tell_paths_apart() { ThreadId(0) } else { thread }
+        if matches!(self.by, By::Procedure | By::Line) { ThreadId(0) } else { thread }
     }
 
     fn marks(&self, thread: ThreadId, path: PathId, marks: &mut Vec<Mark>) {
         let path = (self.owner)(path);
         let node = |place: longpole_trace::CodePlace| match self.by {
             By::Line => Node::Line(place.procedure, place.line),
+            By::ProcessProcedure => {
+                Node::ProcessProcedure(self.program.threads[thread.index()].process, place.procedure)
+            }
             _ => Node::Procedure(place.procedure),
         };
         if let Some(node) = node_of_thread(self.program, self.by, thread) {

@@ -57,7 +57,7 @@ pub fn row_replays<T: Timelines>(
     (by, contention): (By, Option<&Contention>),
 ) -> Result<Result<RowReplays, NoRowReplays>, T::Error> {
     let candidates = match by {
-        By::Machine => return Ok(Err(NoRowReplays::Kind)),
+        By::Machine | By::ProcessProcedure => return Ok(Err(NoRowReplays::Kind)),
         By::Object => contended(timelines, contention),
         _ => large(timelines, folded, by),
     };
@@ -96,7 +96,7 @@ fn subject(node: Node) -> Option<ChangeSubject> {
         Node::Line(procedure, line) => Some(ChangeSubject::Lines(vec![(procedure, line)])),
         Node::Thread(thread) => Some(ChangeSubject::Threads(vec![thread])),
         Node::Process(process) => Some(ChangeSubject::Processes(vec![process])),
-        Node::Machine(_) | Node::Object(_) => None,
+        Node::Machine(_) | Node::Object(_) | Node::ProcessProcedure(..) => None,
     }
 }
 

@@ -18,7 +18,7 @@
 
 use std::collections::BTreeMap;
 
-use longpole_event::ThreadId;
+use longpole_event::{ProcessId, ThreadId};
 use longpole_trace::{CodePlace, PathId, Paths, Program};
 
 use crate::analysis::{Analysis, By, Measures, Node, NodeRow};
@@ -65,7 +65,7 @@ pub(crate) fn node_of_thread(program: &Program, by: By, thread: ThreadId) -> Opt
         By::Thread => Some(Node::Thread(thread)),
         By::Process => Some(Node::Process(program.threads[thread.index()].process)),
         By::Machine => Some(Node::Machine(program.machine_of(thread))),
-        By::Procedure | By::Line | By::Object => None,
+        By::Procedure | By::Line | By::Object | By::ProcessProcedure => None,
     }
 }
 
@@ -82,28 +82,36 @@ pub fn rows(
     if by == By::Object {
         return Vec::new();
     }
-    let mut by_path: BTreeMap<PathId, Measures> = BTreeMap::new();
+    // Of procedures in each process apart, the paths of each process; else of all.
+    let mut by_path: BTreeMap<Option<ProcessId>, BTreeMap<PathId, Measures>> = BTreeMap::new();
     for charge in analysis.charges.iter().filter(|charge| select(charge.thread)) {
         match node_of_thread(program, by, charge.thread) {
             Some(node) => table.add(node, &charge.measures),
-            None => by_path.entry(charge.path).or_default().add(&charge.measures),
+            None => {
+                let process = program.threads[charge.thread.index()].process;
+                let part = (by == By::ProcessProcedure).then_some(process);
+                by_path.entry(part).or_default().entry(charge.path).or_default().add(&charge.measures);
+            }
         }
     }
-    let node = |place: CodePlace| match by {
-        By::Line => Node::Line(place.procedure, place.line),
-        _ => Node::Procedure(place.procedure),
-    };
-    for (path, measures) in &by_path {
-        if let Some(place) = paths.innermost(*path) {
-            table.row(node(place)).own.add(measures);
+    for (process, by_path) in by_path {
+        let node = |place: CodePlace| match (by, process) {
+            (By::Line, _) => Node::Line(place.procedure, place.line),
+            (_, Some(process)) => Node::ProcessProcedure(process, place.procedure),
+            _ => Node::Procedure(place.procedure),
+        };
+        for (path, measures) in &by_path {
+            if let Some(place) = paths.innermost(*path) {
+                table.row(node(place)).own.add(measures);
+            }
         }
+        outwards(paths, by_path, |caller, place, measures| {
+            let is_outermost = !paths.places_of(caller).any(|outer| node(outer) == node(place));
+            if is_outermost {
+                table.row(node(place)).inclusive.add(measures);
+            }
+        });
     }
-    outwards(paths, by_path, |caller, place, measures| {
-        let is_outermost = !paths.places_of(caller).any(|outer| node(outer) == node(place));
-        if is_outermost {
-            table.row(node(place)).inclusive.add(measures);
-        }
-    });
     table.rows.into_values().collect()
 }
 
@@ -164,6 +172,22 @@ mod tests {
         let main = drawn.timelines.procedure("main");
         let shown: Vec<_> = rows.iter().map(|row| (row.node, row.own.running)).collect();
         assert_eq!(shown, [(Node::Line(main, 3), 3), (Node::Line(main, 7), 3)]);
+    }
+
+    #[test]
+    fn procedures_of_each_process_add_up_to_those_of_the_program() {
+        let drawn = Drawn::new("A = main\nB = main > work\none/T1 AABB\none/T2 BB..\ntwo/T3 BBBA");
+        let (program, paths) = (drawn.timelines.program(), drawn.timelines.paths());
+        let rows = rows(&drawn.analysis, program, paths, By::ProcessProcedure, |_| true);
+        let work = drawn.timelines.procedure("work");
+        let of_work: Vec<u64> = rows
+            .iter()
+            .filter(|row| matches!(row.node, Node::ProcessProcedure(_, procedure) if procedure == work))
+            .map(|row| row.own.running)
+            .collect();
+        assert_eq!(of_work, [4, 3]);
+        assert!(rows.is_sorted_by_key(|row| row.node));
+        assert_eq!(drawn.procedure("work").0.running, 7);
     }
 
     #[test]

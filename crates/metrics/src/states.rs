@@ -267,7 +267,7 @@ impl StateSweep {
                 By::Thread => Node::Thread(thread),
                 By::Process => Node::Process(program.threads[thread.index()].process),
                 By::Machine => Node::Machine(program.machine_of(thread)),
-                By::Procedure | By::Line | By::Object => continue,
+                By::Procedure | By::Line | By::Object | By::ProcessProcedure => continue,
             };
             let next = watch.accounts.len() as u32;
             let account = *watch.of_nodes.entry(node).or_insert(next);

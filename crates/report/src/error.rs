@@ -28,6 +28,14 @@ pub enum Error {
         /// Views that can be of one thing.
         known: String,
     },
+    /// Rows of a kind that the view does not have.
+    #[error("show `{view}` by process and procedure: that goes with the views {known}")]
+    NotByProcessProcedure {
+        /// The view.
+        view: &'static str,
+        /// Views that can be so.
+        known: String,
+    },
     /// Nothing has this name.
     #[error("find {} {kinds} named `{name}`{}", article(kinds), nearest_text(name, nearest))]
     NoSuchName {

@@ -120,7 +120,7 @@ impl Default for ReportOptions {
 pub(crate) struct ReportTables<'a> {
     input: ReportInput<'a>,
     totals: OnceCell<Measures>,
-    rows: [OnceCell<Vec<NodeRow>>; 6],
+    rows: [OnceCell<Vec<NodeRow>>; 7],
     working: OnceCell<Vec<NodeRow>>,
 }
 

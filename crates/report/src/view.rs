@@ -100,6 +100,24 @@ impl View {
         }
     }
 
+    /// Whether its rows can be procedures in each process apart.
+    const fn has_process_procedures(self) -> bool {
+        matches!(self, View::Rankings)
+    }
+
+    /// Whether its rows can be of this kind. Most views have the rows that they have whatever is asked for.
+    ///
+    /// # Errors
+    /// [`Error::NotByProcessProcedure`].
+    pub fn permit(self, by: By) -> Result<(), Error> {
+        if by != By::ProcessProcedure || self.has_process_procedures() {
+            return Ok(());
+        }
+        let with: Vec<&str> =
+            View::ALL.iter().filter(|view| view.has_process_procedures()).map(|view| view.name()).collect();
+        Err(Error::NotByProcessProcedure { view: self.name(), known: with.join(", ") })
+    }
+
     /// What `wanted` names, where the view can be asked for that alone.
     ///
     /// # Errors

@@ -204,6 +204,15 @@ pub(crate) fn identity(input: &ReportTables<'_>, node: Node) -> (Row, String) {
                 .count("pid", u64::from(process.pid));
             (row, name::process(program, id))
         }
+        Node::ProcessProcedure(process, procedure) => {
+            let (row, name) = identity(input, Node::Procedure(procedure));
+            let of = program.processes[process.index()].clone();
+            let row = row
+                .text("process", &of.name)
+                .text("process_title", &of.title)
+                .count("pid", u64::from(of.pid));
+            (row, format!("{}: {name}", name::process(program, process)))
+        }
         Node::Machine(id) => {
             let machine = program.machines.get(id.index()).map_or("", |machine| machine.name.as_str());
             (Row::default().text("machine", machine), machine.to_owned())
@@ -233,7 +242,7 @@ pub fn name_of(program: &Program, node: longpole_series::OutsideNode) -> String 
 /// What rows are, in a title.
 fn noun(by: By) -> &'static str {
     match by {
-        By::Procedure => "procedure",
+        By::Procedure | By::ProcessProcedure => "procedure",
         By::Line => "line",
         By::Thread => "thread",
         By::Process => "process",
@@ -251,6 +260,7 @@ fn identity_columns(by: By) -> &'static [&'static str] {
         By::Process => &["machine", "process", "process_title", "pid"],
         By::Machine => &["machine"],
         By::Object => &["object", "kind"],
+        By::ProcessProcedure => &["process", "process_title", "pid", "procedure", "module", "file"],
     }
 }
 

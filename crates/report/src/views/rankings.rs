@@ -156,7 +156,13 @@ fn of_rows(
     let estimate = Estimate::of(input, by, behind, whole);
     let value = |row: &NodeRow| {
         let value = of(&row.own);
-        let error = estimate.as_ref().and_then(|estimate| estimate.error(row.node, percent(value, whole)));
+        let share = percent(value, whole);
+        let error = match &estimate {
+            Some(estimate) => estimate.error(row.node, share),
+            // Samples of a call path are not told apart by process: as if they were drawn at random.
+            None if by == By::ProcessProcedure => standard_error(share, behind.1),
+            None => None,
+        };
         Some((value, error.filter(|_| value > 0.0).map(|error| error / 100.0 * whole)))
     };
     MetricColumn { columns, values: input.rows(by).iter().map(value).collect(), is_negligible: false }
@@ -178,7 +184,8 @@ fn of_objects(input: &ReportTables<'_>, nodes: &[Node]) -> Vec<MetricColumn> {
 fn of_gains(input: &ReportTables<'_>, by: By, nodes: &[Node]) -> Vec<MetricColumn> {
     let Some(gains) = input.details.gains.as_ref().filter(|gains| gains.by == by) else { return Vec::new() };
     let length = gains.length as f64;
-    let samples = is_estimated(by).then_some(input.analysis.effective_samples.critical);
+    let is_estimated = is_estimated(by) || by == By::ProcessProcedure;
+    let samples = is_estimated.then_some(input.analysis.effective_samples.critical);
     let column = |columns, of: fn(&longpole_metrics::Gain) -> f64| {
         let value = |node: &Node| {
             let at = gains.gains.binary_search_by_key(node, |gain| gain.node);
@@ -415,7 +422,10 @@ fn replay_remark(input: &ReportTables<'_>) -> Option<String> {
         Err(NoRowReplays::Long(events)) => {
             format!("the recording has {} events; `--all` replays it", grouped(*events))
         }
-        Err(NoRowReplays::Kind) => "machines are not left out".to_owned(),
+        Err(NoRowReplays::Kind) => {
+            "it leaves out procedures, lines, threads, processes and objects, not rows of this kind"
+                .to_owned()
+        }
     };
     Some(format!("No replay: {why}."))
 }
@@ -433,7 +443,7 @@ fn largest_error(rows: &[(Row, String)], metrics: &[MetricColumn]) -> Option<Str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{DrawnRun, LOCK_HOG, SPINNER};
+    use crate::fixture::{DrawnRun, LOCK_HOG, PROCESSES, SPINNER};
     use crate::style::Style;
 
     fn report(drawing: &str, by: By) -> Report {
@@ -469,6 +479,30 @@ mod tests {
         assert_eq!(shares("zeroing_percent"), [50.0, 50.0, 0.0]);
         let c = report.rows.iter().find(|row| row.words("procedure") == "C").unwrap();
         assert!(c.words("disagreement").starts_with("gprof 50"), "{c:?}");
+    }
+
+    #[test]
+    fn procedures_are_ranked_in_each_process_apart() {
+        let report = report(PROCESSES, By::ProcessProcedure);
+        assert!(
+            report.rows.iter().all(|row| row.value("pid").is_some() && !row.words("procedure").is_empty())
+        );
+        for columns in [&GPROF, &PATH, &NPT, &ZEROING] {
+            let sum: f64 = report.rows.iter().filter_map(|row| row.value(columns.percent)).sum();
+            assert!((sum - 100.0).abs() < 0.01, "{}: {sum}", columns.title);
+        }
+        let of_process = |by| {
+            let report = self::report(PROCESSES, by);
+            let mut sums = std::collections::BTreeMap::new();
+            for row in &report.rows {
+                *sums.entry(row.value("pid").unwrap_or(0.0) as u64).or_insert(0.0) +=
+                    row.value("gprof_seconds").unwrap_or(0.0);
+            }
+            sums.into_iter()
+                .map(|(pid, sum): (u64, f64)| (pid, (sum * 1e6).round() as u64))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(of_process(By::ProcessProcedure), of_process(By::Process));
     }
 
     #[test]

@@ -65,7 +65,7 @@ fn key(input: &ReportTables<'_>, class: &WaitClass, by: By) -> WaitSourceKey {
     match by {
         By::Thread | By::Process | By::Machine => WaitSourceKey { node, ..nothing },
         By::Object => WaitSourceKey { object: class.source.object, kind: kind_number(class.kind), ..nothing },
-        By::Procedure | By::Line => WaitSourceKey {
+        By::Procedure | By::Line | By::ProcessProcedure => WaitSourceKey {
             procedure: place.map(|place| place.procedure),
             line: place.filter(|_| by == By::Line).map(|place| place.line),
             object: class.source.object,
