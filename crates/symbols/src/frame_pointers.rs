@@ -22,7 +22,10 @@ pub struct FramePointers {
     /// Share, from 0 to 1, of the program's own functions that keep them, among those that use the stack.
     /// `None` where it has no such function.
     pub program: Option<f64>,
-    /// The same for each library that the program names.
+    /// How many of the program's own functions that were looked at use the stack and keep none. A few are the linker's; many beside others that
+    /// keep them are a part of the program that was compiled without, as Rust's own crates are beside its standard library.
+    pub program_without: u32,
+    /// The share for each library that the program names.
     pub libraries: Vec<(PathBuf, Option<f64>)>,
 }
 
@@ -56,11 +59,12 @@ pub fn has_frame_pointers(program: &Path) -> io::Result<FramePointers> {
         .iter()
         .filter_map(|name| library(name, &image, &program))
         .map(|path| {
-            let share = Image::open(&path).ok().as_ref().and_then(share);
+            let share = Image::open(&path).ok().as_ref().and_then(|image| share(functions(image)));
             (path, share)
         })
         .collect();
-    Ok(FramePointers { program: share(&image), libraries })
+    let own = functions(&image);
+    Ok(FramePointers { program: share(own), program_without: own.1, libraries })
 }
 
 /// The interpreter that a script's first line names.
@@ -89,10 +93,16 @@ fn in_path(name: &str) -> Option<PathBuf> {
 }
 
 /// Share of the functions that keep a frame pointer among those that use the stack.
-fn share(image: &Image) -> Option<f64> {
+fn share((with, without): (u32, u32)) -> Option<f64> {
+    let all = with + without;
+    (all > 0).then(|| f64::from(with) / f64::from(all))
+}
+
+/// How many functions that use the stack keep a frame pointer, and how many none.
+fn functions(image: &Image) -> (u32, u32) {
     // Go keeps frame pointers in all that it compiles, and describes it in a way of its own.
     if is_go(image) {
-        return Some(1.0);
+        return (1, 0);
     }
     let functions = Functions::of(image);
     let starts: Vec<u64> = functions.all_starts();
@@ -107,8 +117,7 @@ fn share(image: &Image) -> Option<f64> {
             Prologue::NoFrame => {}
         }
     }
-    let all = with + without;
-    (all > 0).then(|| f64::from(with) / f64::from(all))
+    (with, without)
 }
 
 enum Prologue {
