@@ -14,6 +14,9 @@
 //!
 //! Time: three readings and the executions, which run in parallel. Memory: 16 bytes a step.
 //!
+//! Nothing tells who ended a busy-wait that ends by a store. Where there are such waits, ranges hold a run in which they are as long as recorded,
+//! one without them, and one in which all work that is saved was done one piece after the other.
+//!
 //! It cannot see locks of which the program does not tell (that needs the agent, `--locks`), nor to whom an item of a queue would
 //! go: it goes to the thread that took it in the recording.
 
@@ -37,6 +40,8 @@ const VARIED: u64 = 6;
 
 /// The part of a gain that no execution knows: caches, memory, the machine.
 const UNKNOWN: f64 = 0.1;
+/// The part of the recorded time up to which busy-waits of unknown end leave the ranges as they are.
+const LITTLE_SPUN: f64 = 0.01;
 
 /// What is to be replayed.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -65,6 +70,17 @@ pub struct ReplayedGain {
 }
 
 impl ReplayedGain {
+    /// The gain where it is not known who ended busy-waits, and so not what work had to follow which: between this one, with these waits as
+    /// long as recorded, that of the run without them, and all the work that is saved, one piece after the other.
+    fn or(self, without_spins: f64, saved_work: f64) -> ReplayedGain {
+        let all = [self.low, self.high, without_spins, saved_work];
+        ReplayedGain {
+            low: all.into_iter().fold(f64::INFINITY, f64::min),
+            middle: f64::midpoint(self.middle, without_spins),
+            high: all.into_iter().fold(f64::NEG_INFINITY, f64::max),
+        }
+    }
+
     /// Of what several executions gain, some at least, where the unchanged run is off by `missed`.
     fn of(mut gains: Vec<f64>, missed: f64) -> ReplayedGain {
         gains.sort_by(f64::total_cmp);
@@ -263,20 +279,27 @@ struct Executed<'a> {
     demand: &'a ReplayDemand,
     /// What the unchanged run takes, by seed, nanoseconds: each gain is that of one seed.
     before: Vec<u64>,
+    /// What it takes without busy-waits of unknown end, where it has many.
+    before_without_spins: Option<u64>,
 }
 
 impl<'a> Executed<'a> {
     fn new(plan: &'a ReplayablePlan, rules: &'a ChangeRules<'a>, demand: &'a ReplayDemand) -> Executed<'a> {
-        let mut executed = Executed { plan, rules, demand, before: Vec::new() };
+        let mut executed = Executed { plan, rules, demand, before: Vec::new(), before_without_spins: None };
         executed.before = executed.varied(None, plan.conditions()).iter().map(|run| run.elapsed).collect();
+        if plan.plan.unexplained as f64 > LITTLE_SPUN * plan.plan.elapsed as f64 {
+            let run = executed.execute(None, plan.conditions(), 0.0);
+            executed.before_without_spins = Some(run.elapsed).filter(|_| run.stuck == 0);
+        }
         executed
     }
 
     /// Executions under these conditions, one for each seed.
     fn varied(&self, changed: Option<Option<usize>>, conditions: ReplayConditions) -> Vec<ReplayedRun> {
         std::thread::scope(|scope| {
-            let of_seed =
-                |seed| scope.spawn(move || self.execute(changed, ReplayConditions { seed, ..conditions }));
+            let of_seed = |seed| {
+                scope.spawn(move || self.execute(changed, ReplayConditions { seed, ..conditions }, 1.0))
+            };
             let running: Vec<_> = (0..=VARIED).map(of_seed).collect();
             let done = running.into_iter().map(|run| run.join());
             done.map(|run| run.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
@@ -293,7 +316,11 @@ impl<'a> Executed<'a> {
             self.plan.plan.elapsed as f64 * (1.0 - after.elapsed as f64 / before.max(1) as f64)
         };
         let gains: Vec<f64> = runs.iter().zip(&self.before).map(gain).collect();
-        let range = ReplayedGain::of(gains, self.plan.unchanged.abs_diff(self.plan.plan.elapsed) as f64);
+        let mut range = ReplayedGain::of(gains, self.plan.unchanged.abs_diff(self.plan.plan.elapsed) as f64);
+        if let Some(before) = &self.before_without_spins {
+            let without_spins = gain((&self.execute(Some(change), conditions, 0.0), before));
+            range = range.or(without_spins, self.plan.plan.saved_work(&self.factors(Some(change), 1.0)));
+        }
         let first = runs.into_iter().next().unwrap_or_default();
         (range, first)
     }
@@ -308,23 +335,36 @@ impl<'a> Executed<'a> {
         factors.all(|factor| factor == first).then_some(first)
     }
 
-    /// Without a change, with this one, or with all.
-    fn execute(&self, changed: Option<Option<usize>>, conditions: ReplayConditions) -> ReplayedRun {
-        let changes = &self.demand.changes;
-        let is_meant = |index: usize| changed.is_some_and(|only| only.is_none_or(|only| only == index));
-        let factors = PlaceFactors {
-            work: |thread: ThreadId, path: PathId| self.rules.factor_of(thread, path, is_meant),
-            spinning: |_: ThreadId, _: PathId| 1.0,
-            tells_threads_apart: self.rules.tells_threads_apart(),
-        };
+    /// Without a change, with this one, or with all; with busy-waits of unknown end so many times as long.
+    fn execute(
+        &self,
+        changed: Option<Option<usize>>,
+        conditions: ReplayConditions,
+        spinning: f64,
+    ) -> ReplayedRun {
+        let is_meant = is_meant(changed);
         let is_free = |object: ObjectId| {
+            let changes = self.demand.changes.iter().enumerate();
             let has = |(index, change): (usize, &WorkChange)| {
                 is_meant(index)
                     && matches!(&change.subject, ChangeSubject::Objects(of) if of.contains(&object))
             };
-            changes.iter().enumerate().any(has)
+            changes.into_iter().any(has)
         };
-        self.plan.plan.replay(&factors, is_free, conditions)
+        self.plan.plan.replay(&self.factors(changed, spinning), is_free, conditions)
+    }
+
+    /// What work is multiplied by without a change, with this one, or with all.
+    fn factors(
+        &self,
+        changed: Option<Option<usize>>,
+        spinning: f64,
+    ) -> PlaceFactors<impl Fn(ThreadId, PathId) -> f64, impl Fn(ThreadId, PathId) -> f64> {
+        PlaceFactors {
+            work: move |thread, path| self.rules.factor_of(thread, path, is_meant(changed)),
+            spinning: move |_, _| spinning,
+            tells_threads_apart: self.rules.tells_threads_apart(),
+        }
     }
 
     fn point(&self, processors: u32) -> ProcessorsPoint {
@@ -340,6 +380,11 @@ impl<'a> Executed<'a> {
                 .map(|(index, lock)| (ObjectId(index as u32), lock.held as f64 / run.elapsed.max(1) as f64)),
         }
     }
+}
+
+/// Whether a change is among those meant: none, one, or all.
+fn is_meant(changed: Option<Option<usize>>) -> impl Fn(usize) -> bool + Copy {
+    move |index| changed.is_some_and(|only| only.is_none_or(|only| only == index))
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use longpole_graph::Arc;
 use longpole_trace::{Cause, DependenceKind, LockHold, ObjectId, Program, State};
 
 use super::compiler::Compiler;
-use super::plan::{CompactObjectId, NO_PLACE, PlanStep};
+use super::plan::{CompactObjectId, NO_PLACE, NodeId, PlanStep};
 use crate::lock_uses::LockUses;
 
 /// Work between a lock and what is said of its condition, nanoseconds: that of the agent.
@@ -244,8 +244,11 @@ impl Compiler<'_> {
             (waited.and_then(|index| steps.get_mut(index)), step)
         {
             // Its token says more than who let it go in this run.
-            let spins = *spun || spins;
-            steps[waited.unwrap_or_default()] = PlanStep::Wait { node, releases, object, spins };
+            let (spins, at) = (*spun || spins, waited.unwrap_or_default());
+            steps[at] = PlanStep::Wait { node, releases, object, spins };
+            if kind == DependenceKind::Barrier {
+                arrive_first(&mut steps[at..], node);
+            }
             return;
         }
         let at = position(steps, resumed, kind);
@@ -254,6 +257,18 @@ impl Compiler<'_> {
         if steps.last() == Some(&step) {
             steps[at..].rotate_right(1);
         }
+    }
+}
+
+/// That a thread arrived at a barrier is known when the first one leaves it, so its arrival stands behind its wait, which is the first of
+/// these steps. It waits for its own arrival too.
+///
+/// ```text
+///   known        wait x, release x, work       executed        release x, wait x, work
+/// ```
+fn arrive_first(steps: &mut [PlanStep], barrier: NodeId) {
+    if let Some(arrival) = steps.iter().position(|step| *step == PlanStep::Release(barrier)) {
+        steps[..=arrival].rotate_right(1);
     }
 }
 
@@ -288,5 +303,24 @@ fn ends(kind: DependenceKind, cause: Cause) -> bool {
         DependenceKind::Post => cause == Cause::Semaphore,
         DependenceKind::Signal => matches!(cause, Cause::Condition | Cause::Park),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_arrival_at_a_barrier_comes_before_the_wait_for_all_arrivals() {
+        let (own, other) = (NodeId(3), NodeId(5));
+        let wait = PlanStep::Wait { node: own, releases: 2, object: None, spins: false };
+        let work = PlanStep::Work { place: 0, time: 7 };
+        let mut steps = [wait, PlanStep::Release(other), PlanStep::Release(own), work];
+        arrive_first(&mut steps, own);
+        assert_eq!(steps, [PlanStep::Release(own), wait, PlanStep::Release(other), work]);
+        // The last to arrive has told of it before.
+        let mut steps = [wait, PlanStep::Release(other), work];
+        arrive_first(&mut steps, own);
+        assert_eq!(steps, [wait, PlanStep::Release(other), work]);
     }
 }

@@ -259,3 +259,12 @@ fn a_run_that_is_not_reproduced_is_refused_with_how_far_it_is_off() {
     let Err(ReplayRefusal::Missed(missed)) = found else { panic!("{found:?}") };
     assert!((missed + 0.5).abs() < 0.01, "{missed}");
 }
+
+#[test]
+fn where_nothing_tells_who_ended_busy_waits_the_range_holds_all_that_may_be() {
+    // As long as recorded the waits hide the gain; without them it is 60; and at most all the work that is saved.
+    let hidden = ReplayedGain { low: -1.0, middle: 0.0, high: 1.0 };
+    assert_eq!(hidden.or(60.0, 140.0), ReplayedGain { low: -1.0, middle: 30.0, high: 140.0 });
+    // Work that is added makes the run longer by no more than itself.
+    assert_eq!(hidden.or(-60.0, -140.0), ReplayedGain { low: -140.0, middle: -30.0, high: 1.0 });
+}
