@@ -7,40 +7,19 @@
  * counts: 20 x (9 + 3) = 240; without B the left one, 20 x (10 + 2) = 240. Without U the holds are still 380 ms.
  * The amounts differ, as compilers merge procedures that are alike.
  *
- * So it is in the recorded order. Executed anew without U (-DNO_U) the left thread has the lock again before the right one is awake:
+ * So it is in the recorded order. Executed anew without U (-DSCALED=\"U\" -DFACTOR=0) the left thread has the lock again before the right one is awake:
  * its 200 ms of holds come first, and then the right one's 240: the run gets longer. Likewise without V: 180, then 240.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include "work.h"
 
-#ifdef NO_A
-#define A_MS 0
-#else
-#define A_MS 10
-#endif
-#ifdef NO_B
-#define B_MS 0
-#else
-#define B_MS 9
-#endif
-#ifdef NO_U
-#define U_MS 0
-#else
-#define U_MS 2
-#endif
-#ifdef NO_V
-#define V_MS 0
-#else
-#define V_MS 3
-#endif
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-NOINLINE void A(void) { if (A_MS) BURN(A_MS); }
-NOINLINE void B(void) { if (B_MS) BURN(B_MS); }
-NOINLINE void U(void) { if (U_MS) BURN(U_MS); }
-NOINLINE void V(void) { if (V_MS) BURN(V_MS); }
+NOINLINE void A(void) { BURN(10); }
+NOINLINE void B(void) { BURN(9); }
+NOINLINE void U(void) { BURN(2); }
+NOINLINE void V(void) { BURN(3); }
 
 static void *left(void *unused)
 {

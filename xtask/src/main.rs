@@ -10,6 +10,7 @@ mod checks;
 mod collectors;
 mod foreign;
 mod fuzz;
+mod judge;
 mod kills;
 mod layering;
 mod page;
@@ -105,6 +106,23 @@ enum XtaskCommand {
         #[arg(long, default_value_t = 30)]
         minutes: u32,
     },
+    /// Compare predictions with true zeroing: programs rebuilt without a procedure and measured; write docs/truth.md.
+    Judge {
+        /// Only these programs.
+        names: Vec<String>,
+        /// Rounds of each program: every version runs once in each.
+        #[arg(long, default_value_t = 9)]
+        rounds: usize,
+        /// The longpole that predicts [default: a release build].
+        #[arg(long)]
+        longpole: Option<std::path::PathBuf>,
+        /// Record and predict anew, and keep the measured runs.
+        #[arg(long)]
+        keep_runs: bool,
+        /// Only write docs/truth.md anew, from what was measured.
+        #[arg(long)]
+        page_only: bool,
+    },
     /// Record programs with known answers by every collector, and write the table of docs/collectors.md.
     Collectors,
     /// Write the generated pages of docs/ anew.
@@ -139,6 +157,15 @@ fn run(command: XtaskCommand) -> Result<ExitCode> {
         XtaskCommand::Kills { times, seed } => kills::run(times, seed),
         XtaskCommand::Soak { processes, threads, minutes } => {
             soak::run(&soak::SoakSizes { processes, threads, minutes })
+        }
+        XtaskCommand::Judge { names, rounds, longpole, keep_runs, page_only } => {
+            judge::run(&judge::JudgeOptions {
+                names,
+                rounds,
+                longpole,
+                keeps_runs: keep_runs,
+                is_page_only: page_only,
+            })
         }
         XtaskCommand::Collectors => collectors::run(),
         XtaskCommand::Docs => checks::docs(),

@@ -5,12 +5,24 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::steps::{root, succeed};
+use crate::steps::{cargo, root, succeed};
 
-/// Compiles `programs/NAME.c` with these flags beside those of every program; the executable stands in `folder`.
+/// Compiles `programs/NAME.c`, or `NAME.cpp` where there is none, with these flags beside those of every program; the
+/// executable stands in `folder`.
 pub fn build(folder: &Path, name: &str, flags: &[&str]) -> Result<PathBuf> {
-    let (source, program) = (root().join("programs").join(name).with_extension("c"), folder.join(name));
-    let mut gcc = Command::new("gcc");
-    succeed(gcc.args(["-O2", "-g", "-pthread", "-o"]).arg(&program).arg(source).args(flags))?;
+    let (mut source, program) = (root().join("programs").join(name).with_extension("c"), folder.join(name));
+    let mut compiler = Command::new("gcc");
+    if !source.exists() {
+        source.set_extension("cpp");
+        compiler = Command::new("g++");
+    }
+    succeed(compiler.args(["-O2", "-g", "-pthread", "-o"]).arg(&program).arg(source).args(flags))?;
     Ok(program)
+}
+
+/// Builds the programs of `programs/crates/` into this target folder.
+pub fn build_crates(target: &Path) -> Result<()> {
+    let mut build =
+        cargo(&["build", "--release", "--locked", "--manifest-path", "programs/crates/Cargo.toml"]);
+    succeed(build.arg("--target-dir").arg(target))
 }

@@ -89,3 +89,18 @@ fn a_crowded_program_is_limited_by_processors_and_then_by_its_lock() {
     let [_, middle, _] = of("object:table_lock=0");
     assert!(middle.abs() < 6.0, "table_lock: {middle} %");
 }
+
+#[test]
+fn threads_that_meet_at_barriers_are_replayed() {
+    let session = Session::start();
+    let Some(recording) = or_skip!(reproduced(&session, "judged_join.c")) else {
+        println!("skipped: other programs took too much of each run");
+        return;
+    };
+    // Of 399 ms create_pool is 90 and alone, partition 70 on the thread that comes last; both do exchange, one after the other.
+    let parts = [("self:create_pool=0", 22.6), ("self:partition=0", 17.5), ("self:exchange=0", 6.0)];
+    for (change, truth) in parts {
+        let [low, _, high] = gain(&replay(&recording.path, change).unwrap());
+        assert!(low - 1.5 < truth && truth < high + 1.5, "{change}: {low} to {high} %, not {truth}");
+    }
+}

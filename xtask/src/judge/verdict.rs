@@ -1,0 +1,183 @@
+//! What was measured and predicted of one program, as it is kept below `benches/runs/judge/`, and what follows from it.
+
+use serde::{Deserialize, Serialize};
+
+use super::statistics::{Interval, median, median_interval};
+
+/// One run of a version of the program, without a recorder.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct JudgedRun {
+    /// From before the program's start until its end was seen.
+    pub elapsed_seconds: f64,
+    /// User and system time of the program and of the children it waited for.
+    pub cpu_seconds: f64,
+    pub page_faults: u64,
+    pub switches: u64,
+}
+
+/// What the metrics say that a change gains, per cent of the run; `None` where a metric says nothing of such a change.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PredictedGain {
+    pub gprof: Option<f64>,
+    pub critical_path: Option<f64>,
+    pub npt: Option<f64>,
+    pub slack: Option<f64>,
+    pub zeroing: Option<f64>,
+    pub what_if: Option<f64>,
+    pub replay: Option<f64>,
+    pub replay_low: Option<f64>,
+    pub replay_high: Option<f64>,
+}
+
+/// A change: what was predicted, and the runs of the program with it, in the order of the rounds.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ChangeVerdict {
+    pub name: String,
+    /// As `longpole what-if --set` takes it.
+    pub set: String,
+    pub predicted: PredictedGain,
+    pub runs: Vec<JudgedRun>,
+}
+
+/// The recording that the predictions are from.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct JudgedRecording {
+    pub elapsed_seconds: f64,
+    /// Why recordings made before it could not be replayed; also why it could not, if none could.
+    pub refusals: Vec<String>,
+    /// Locks that kept their recorded order in the replay, and why.
+    pub kept_orders: Vec<String>,
+}
+
+/// Everything that is known of one judged program.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ProgramVerdict {
+    pub program: String,
+    pub date: String,
+    pub machine: String,
+    /// The commit of longpole that recorded and predicted.
+    pub commit: String,
+    pub recording: JudgedRecording,
+    pub unchanged: Vec<JudgedRun>,
+    pub changes: Vec<ChangeVerdict>,
+}
+
+/// A run that needs this many times the CPU time of its version's median run was slowed down by something else on the machine (its
+/// caches, a shared core), and is not counted.
+pub const DISTURBED: f64 = 1.2;
+
+/// What a change truly gains, per cent of the unchanged run; negative where the run gets longer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrueGain {
+    /// Median over the pairs of runs of one round.
+    pub percent: f64,
+    /// Holds the median of all such pairs with 95 % or more.
+    pub interval: Interval,
+    /// Best run against best run, as the paper has it.
+    pub best_percent: f64,
+    /// Pairs that count, and pairs that were measured: those with a disturbed run do not.
+    pub pairs: usize,
+    pub measured: usize,
+}
+
+impl ProgramVerdict {
+    /// The same predictions with the runs of another verdict, and its date.
+    pub fn with_runs_of(mut self, mut other: ProgramVerdict) -> ProgramVerdict {
+        for change in &mut self.changes {
+            let known = other.changes.iter_mut().find(|known| known.set == change.set);
+            change.runs = known.map(|known| std::mem::take(&mut known.runs)).unwrap_or_default();
+        }
+        ProgramVerdict { unchanged: other.unchanged, date: other.date, ..self }
+    }
+
+    /// The truth of a change; `None` without a single undisturbed pair.
+    pub fn truth(&self, change: &ChangeVerdict) -> Option<TrueGain> {
+        let quiet = |runs: &[JudgedRun]| -> Vec<Option<f64>> {
+            let middle = median(&runs.iter().map(|run| run.cpu_seconds).collect::<Vec<_>>());
+            let most = middle.unwrap_or(0.0) * DISTURBED;
+            runs.iter().map(|run| (run.cpu_seconds <= most).then_some(run.elapsed_seconds)).collect()
+        };
+        let (unchanged, changed) = (quiet(&self.unchanged), quiet(&change.runs));
+        let pairs: Vec<(f64, f64)> = unchanged
+            .iter()
+            .zip(&changed)
+            .filter_map(|(before, after)| Some(((*before)?, (*after)?)))
+            .collect();
+        let gains: Vec<f64> = pairs.iter().map(|(before, after)| 100.0 * (1.0 - after / before)).collect();
+        let best =
+            |side: fn(&(f64, f64)) -> f64| pairs.iter().map(side).min_by(f64::total_cmp).unwrap_or(f64::NAN);
+        Some(TrueGain {
+            percent: median(&gains)?,
+            interval: median_interval(&gains)?,
+            best_percent: 100.0 * (1.0 - best(|pair| pair.1) / best(|pair| pair.0)),
+            pairs: pairs.len(),
+            measured: self.unchanged.len().min(change.runs.len()),
+        })
+    }
+}
+
+impl ChangeVerdict {
+    /// Whether the metrics of procedures speak of it, and in full: it leaves the work of a procedure out.
+    pub fn is_zeroing(&self) -> bool {
+        !self.set.starts_with("object:") && self.set.ends_with("=0")
+    }
+
+    /// Whether the true gain lies inside the predicted range; `None` without a range.
+    pub fn is_inside(&self, truth: &TrueGain) -> Option<bool> {
+        let (low, high) = (self.predicted.replay_low?, self.predicted.replay_high?);
+        Some(low <= truth.percent && truth.percent <= high)
+    }
+}
+
+/// A metric that is judged: its title, and what it predicts.
+pub struct JudgedMetric {
+    pub title: &'static str,
+    pub predicted: fn(&PredictedGain) -> Option<f64>,
+}
+
+/// All of them, in the order of the columns.
+pub const METRICS: [JudgedMetric; 7] = [
+    JudgedMetric { title: "gprof", predicted: |gain| gain.gprof },
+    JudgedMetric { title: "critical path", predicted: |gain| gain.critical_path },
+    JudgedMetric { title: "NPT", predicted: |gain| gain.npt },
+    JudgedMetric { title: "slack", predicted: |gain| gain.slack },
+    JudgedMetric { title: "zeroing", predicted: |gain| gain.zeroing },
+    JudgedMetric { title: "what-if", predicted: |gain| gain.what_if },
+    JudgedMetric { title: "replay", predicted: |gain| gain.replay },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(elapsed_seconds: f64, cpu_seconds: f64) -> JudgedRun {
+        JudgedRun { elapsed_seconds, cpu_seconds, page_faults: 100, switches: 10 }
+    }
+
+    #[test]
+    fn a_pair_with_a_disturbed_run_does_not_count() {
+        let change = ChangeVerdict {
+            name: "A".into(),
+            set: "self:A=0".into(),
+            predicted: PredictedGain {
+                replay_low: Some(40.0),
+                replay_high: Some(60.0),
+                ..PredictedGain::default()
+            },
+            runs: vec![run(0.5, 1.0), run(0.1, 1.3), run(0.9, 1.0), run(0.52, 1.1)],
+        };
+        let verdict = ProgramVerdict {
+            program: "drawn".into(),
+            date: String::new(),
+            machine: String::new(),
+            commit: String::new(),
+            recording: JudgedRecording::default(),
+            unchanged: vec![run(1.0, 2.0), run(1.0, 2.0), run(1.0, 2.5), run(1.0, 2.0)],
+            changes: Vec::new(),
+        };
+        let truth = verdict.truth(&change).unwrap();
+        assert_eq!((truth.pairs, truth.measured), (2, 4));
+        assert!((truth.percent - 49.0).abs() < 1e-9 && (truth.best_percent - 50.0).abs() < 1e-9);
+        assert_eq!(change.is_inside(&truth), Some(true));
+    }
+}
