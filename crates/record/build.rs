@@ -20,20 +20,18 @@ fn main() {
         println!("cargo:rerun-if-changed={}", crates.join(watched).display());
     }
     let out = PathBuf::from(variable("OUT_DIR"));
+    for (features, name) in [("locks", "longpole-agent.so"), ("preload", "longpole-agent-mpi.so")] {
+        build(&crates, &out, features, name);
+    }
+}
+
+/// Builds the library with these features and puts it there under this name.
+fn build(crates: &Path, out: &Path, features: &str, name: &str) {
     let target = out.join("agent");
     let mut cargo = Command::new(variable("CARGO"));
     cargo
-        .args([
-            "rustc",
-            "--lib",
-            "--crate-type",
-            "cdylib",
-            "--profile",
-            "agent",
-            "--features",
-            "preload",
-            "--locked",
-        ])
+        .args(["rustc", "--lib", "--crate-type", "cdylib", "--profile", "agent", "--features", features])
+        .arg("--locked")
         .arg("--manifest-path")
         .arg(crates.join("agent/Cargo.toml"))
         .arg("--target-dir")
@@ -46,7 +44,7 @@ fn main() {
     let status = cargo.status().expect("cargo can be started");
     assert!(status.success(), "the agent could not be built: {status}");
     let built = target.join("agent").join("liblongpole_agent.so");
-    std::fs::copy(built, out.join("longpole-agent.so")).expect("the built agent can be copied");
+    std::fs::copy(built, out.join(name)).expect("the built agent can be copied");
 }
 
 fn variable(name: &str) -> String {

@@ -32,6 +32,8 @@ const TOOLS: &[RequiredTool] = &[
     tool("python3", &["python3"]),
     tool("initdb", &["postgresql"]),
     tool("pgbench", &["postgresql", "postgresql-contrib"]),
+    tool("mpirun", &["openmpi-bin"]),
+    tool("mpicc", &["libopenmpi-dev"]),
     tool("prometheus-node-exporter", &["prometheus-node-exporter"]),
     tool("setpriv", &["util-linux"]),
     tool("musl-gcc", &["musl-tools"]),

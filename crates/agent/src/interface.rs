@@ -19,7 +19,7 @@ const LONGEST: usize = 3 + NAME_WORDS;
 /// The table of functions for programs. It does nothing until the agent is connected.
 ///
 /// The constructors of a program's libraries may ask before the agent's own has run.
-#[cfg_attr(feature = "preload", unsafe(no_mangle))]
+#[cfg_attr(feature = "locks", unsafe(no_mangle))]
 pub extern "C" fn longpole_agent_v1() -> *const Agent {
     static TABLE: Agent = Agent {
         version: VERSION,

@@ -22,6 +22,7 @@ pub mod interface;
 pub mod lifecycle;
 pub mod memory;
 mod monitors;
+pub mod mpi;
 pub mod openmp;
 pub mod real;
 pub mod stack;

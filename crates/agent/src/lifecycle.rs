@@ -33,7 +33,7 @@ static FORK: AtomicU64 = AtomicU64::new(0);
 static INITIALISE: extern "C" fn() = initialise;
 
 extern "C" fn initialise() {
-    #[cfg(all(feature = "preload", not(test)))]
+    #[cfg(all(feature = "locks", not(test)))]
     crate::real::find_all();
     // SAFETY: the library is loaded by a process with one thread; both functions are called once.
     unsafe {

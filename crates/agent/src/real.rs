@@ -89,7 +89,7 @@ fn find_version(name: &CStr, version: &CStr) -> *mut c_void {
 }
 
 /// Finds every function that the agent has a hook for: so that no hook has to, and `dlerror` has nothing to tell.
-#[cfg(all(feature = "preload", not(test)))]
+#[cfg(all(feature = "locks", not(test)))]
 pub fn find_all() {
     unsafe extern "C" {
         // The linker sets these around the section.
@@ -133,11 +133,11 @@ macro_rules! hooks {
         ///
         /// # Safety
         /// As the function of this name.
-        #[cfg_attr(feature = "preload", unsafe(no_mangle))]
+        #[cfg_attr(feature = "locks", unsafe(no_mangle))]
         #[inline(never)]
         pub unsafe extern "C-unwind" fn $name($($argument: $kind),*) $(-> $result)? {
             type Function = unsafe extern "C-unwind" fn($($kind),*) $(-> $result)?;
-            #[cfg_attr(feature = "preload", unsafe(link_section = "longpole_real"))]
+            #[cfg_attr(feature = "locks", unsafe(link_section = "longpole_real"))]
             static REAL: $crate::real::NextFunction = $crate::hooks!(@real $name $($version)?);
             // SAFETY: the type is the function's own.
             let Some($real) = (unsafe { REAL.function::<Function>() }) else { return $missing };

@@ -16,9 +16,9 @@ global_asm!(
     ".globl longpole_agent_slot",
     ".hidden longpole_agent_slot",
     ".type longpole_agent_slot, @object",
-    ".size longpole_agent_slot, 40",
+    ".size longpole_agent_slot, 48",
     "longpole_agent_slot:",
-    ".zero 40",
+    ".zero 48",
     ".popsection",
 );
 
@@ -36,6 +36,8 @@ pub struct ThreadSlot {
     pub rounds: Cell<u32>,
     /// What the thread is about to run in [`crate::hooks::once`].
     pub initialisation: Cell<Option<Initialisation>>,
+    /// Calls of MPI that the thread is in.
+    pub mpi_calls: Cell<u64>,
 }
 
 /// A procedure that is run once.
@@ -47,7 +49,7 @@ pub struct Initialisation {
     pub control: u64,
 }
 
-const _: () = assert!(size_of::<ThreadSlot>() == 40);
+const _: () = assert!(size_of::<ThreadSlot>() == 48);
 
 /// The calling thread's slot.
 #[inline(always)]
@@ -75,6 +77,7 @@ pub fn forget() {
     slot.is_off.set(0);
     slot.rounds.set(0);
     slot.initialisation.set(None);
+    slot.mpi_calls.set(0);
 }
 
 #[cfg(test)]

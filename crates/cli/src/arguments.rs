@@ -79,6 +79,9 @@ pub struct RecordArgs {
     /// See locks from inside too: free acquisitions, how long they are held, by a preloaded library
     #[arg(long, conflicts_with = "pid")]
     pub locks: bool,
+    /// See calls of MPI also where the command is no launcher (mpirun, mpiexec, srun, …) and not linked with MPI
+    #[arg(long, conflicts_with = "pid")]
+    pub mpi: bool,
     /// See every call of procedures that were compiled with -finstrument-functions, by the same library
     #[arg(long, conflicts_with = "pid")]
     pub calls: bool,

@@ -33,6 +33,7 @@ pub fn run(options: RecordArgs) -> Result<ExitCode> {
             target,
             collector: choice(options.collector),
             locks: options.locks,
+            mpi: options.mpi,
             calls: options.calls,
             sampler_cpus: options.sampler_cpus,
             hertz: options.hertz,

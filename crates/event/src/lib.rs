@@ -22,6 +22,7 @@
 
 mod codec;
 mod id;
+mod message;
 mod record;
 mod references;
 mod time;
@@ -30,6 +31,7 @@ pub use codec::{DecodeError, Decoder, Encoder};
 pub use id::{
     CallId, FrameId, MachineId, ModuleId, PrimitiveId, ProcessId, SeriesId, StackId, TextId, ThreadId,
 };
+pub use message::{CollectiveMeeting, CollectiveOrder, MessageEnvelope};
 pub use record::{
     Blocking, BusyWaiting, CallDefinition, Callee, Event, EventKind, FileDefinition, FileKind,
     FrameDefinition, LossKind, ModuleDefinition, ModuleKind, Primitive, PrimitiveKind, ProcessDefinition,

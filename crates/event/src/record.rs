@@ -1,6 +1,7 @@
 //! The records of a log: definitions and events.
 
 use crate::id::{CallId, FrameId, ModuleId, PrimitiveId, ProcessId, SeriesId, StackId, TextId, ThreadId};
+use crate::message::{CollectiveMeeting, MessageEnvelope};
 use crate::time::Time;
 
 /// One record of a log. Definitions of one kind appear in the order of their ids.
@@ -563,6 +564,47 @@ pub enum EventKind {
     Depart {
         /// The barrier.
         primitive: PrimitiveId,
+    },
+    /// The thread enters a call that passes messages: what stands up to the next [`EventKind::Communicated`] is done in it.
+    Communicate {
+        /// Identifies the communicator within the recording; 0 where the call names none.
+        communicator: u64,
+        /// The other end or the root, by its rank in the job, where the call names one.
+        peer: Option<u32>,
+        /// Where the thread is.
+        stack: Option<StackId>,
+    },
+    /// The thread leaves that call.
+    Communicated,
+    /// The thread sends a message; at the time at which it enters the call.
+    MessageSend(MessageEnvelope),
+    /// What the thread sent on a channel is sent: the buffer can be used again.
+    MessageSent {
+        /// The channel.
+        channel: u64,
+        /// How long before this it began to send, nanoseconds.
+        posted: u64,
+    },
+    /// The thread has received a message; at the time at which it leaves the call.
+    MessageReceive {
+        /// The message.
+        message: MessageEnvelope,
+        /// How long before this the receive was posted, nanoseconds.
+        posted: u64,
+    },
+    /// The thread takes part in a collective operation; at the time at which it enters the call.
+    Meet(CollectiveMeeting),
+    /// The thread's process is this rank of a job of processes that pass messages.
+    Rank {
+        /// The rank, from 0.
+        rank: u32,
+    },
+    /// A communicator has a name (the event's thread is of no meaning).
+    CommunicatorName {
+        /// The communicator.
+        communicator: u64,
+        /// The name.
+        name: TextId,
     },
     /// A series has a new value (the event's thread is of no meaning).
     Value {

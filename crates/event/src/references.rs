@@ -137,6 +137,7 @@ impl EventKind {
             }
             EventKind::Name { name } => needed!(numbers, Text name),
             EventKind::Exec { program } => needed!(numbers, Text program),
+            EventKind::CommunicatorName { name, .. } => needed!(numbers, Text name),
             EventKind::Title { title } => needed!(numbers, Text title),
             EventKind::Out { call, stack, .. } => {
                 optional!(numbers, Call * call, Stack * stack);
@@ -147,7 +148,9 @@ impl EventKind {
                 waker.renumber(numbers);
                 true
             }
-            EventKind::Sample { stack, .. } | EventKind::Spawn { stack, .. } => {
+            EventKind::Sample { stack, .. }
+            | EventKind::Spawn { stack, .. }
+            | EventKind::Communicate { stack, .. } => {
                 optional!(numbers, Stack * stack);
                 true
             }
@@ -190,6 +193,12 @@ impl EventKind {
             | EventKind::Leave
             | EventKind::Overhead { .. }
             | EventKind::Send { .. }
+            | EventKind::Communicated
+            | EventKind::MessageSend(_)
+            | EventKind::MessageSent { .. }
+            | EventKind::MessageReceive { .. }
+            | EventKind::Meet(_)
+            | EventKind::Rank { .. }
             | EventKind::Receive { .. }
             | EventKind::Write { .. }
             | EventKind::Read { .. }

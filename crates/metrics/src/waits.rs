@@ -42,13 +42,13 @@ mod step;
 mod synchronisation;
 mod verdict;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
-use longpole_event::{ThreadId, Time};
+use longpole_event::{ProcessId, ThreadId, Time};
 use longpole_graph::{Dependence, Sweep};
 use longpole_trace::{
     Acquisition, Cause, CodePlace, DependenceKind, Object, ObjectId, Objects, ObservationKind, PathId, Paths,
-    Program, State, TokenId,
+    Program, State, TokenId, is_message_library,
 };
 use rustc_hash::FxHashMap;
 
@@ -98,6 +98,8 @@ pub(crate) struct Explanations<'a> {
     names: Vec<ObjectId>,
     /// Why threads wait for each object.
     causes: Vec<Cause>,
+    /// Processes that only start ranks.
+    launchers: BTreeSet<ProcessId>,
     /// Time by place.
     place_times: Vec<u64>,
     #[cfg(test)]
@@ -128,6 +130,7 @@ impl<'a> Explanations<'a> {
             classes: Classes::default(),
             names: objects.all().iter().enumerate().map(name).collect(),
             causes: objects.all().iter().map(|object| object.kind.cause()).collect(),
+            launchers: program.launchers(),
             place_times: vec![0; paths.all_places().len()],
             #[cfg(test)]
             log: Vec::new(),
@@ -236,6 +239,7 @@ impl<'a> Explanations<'a> {
             // Whoever wants a lock wants it: that nobody gave it back is what there is to say.
             false => Some(Unwanted::End).filter(|_| cause != Cause::Lock),
         };
+        let surely = surely.or_else(|| self.serves_messages(thread).then_some(Unwanted::Outside));
         let time = now - since;
         let is_most_of_run = is_most(time, self.program.elapsed_nanoseconds);
         let finished = FinishedWait { thread, subject, count: 1, time, explained, surely, is_most_of_run };
@@ -248,6 +252,21 @@ impl<'a> Explanations<'a> {
         if now > since {
             self.threads[thread.index()].explain_last(roots);
         }
+    }
+
+    /// Whether the thread does nothing of the program: it is of a launcher of ranks, or one that a rank's library of messages has
+    /// made for itself, in which no procedure of the program was ever seen.
+    fn serves_messages(&self, thread: ThreadId) -> bool {
+        let known = &self.program.threads[thread.index()];
+        let process = self.program.process_of(thread);
+        if process.rank.is_some() {
+            let group = self.threads[thread.index()].group.map(|group| self.steps.group(group));
+            return process.pid != known.tid
+                && group.is_none_or(|group| {
+                    is_message_library(&self.paths.procedure_named_by(group.start).module)
+                });
+        }
+        self.launchers.contains(&known.process)
     }
 
     fn add(&mut self, decided: spare_waits::Decided<FinishedWait>) {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use longpole_ring::Mode;
 
-use crate::agent::{AgentCollector, AgentScope, Sampling, WithAgent, obstacle};
+use crate::agent::{AgentCollector, AgentPart, AgentScope, Sampling, WithAgent, obstacle};
 use crate::bpf::{BpfCollector, BpfError};
 use crate::collector::Collector;
 use crate::error::{Error, Result};
@@ -66,7 +66,7 @@ pub struct Settings {
 pub fn probe() -> Vec<CollectorAvailability> {
     let settings = Settings { hertz: 97, stack_bytes: 1024, frame_pointers: true, calls: false };
     let probe = |step: &LadderCollector| step.rung((step.open)(&settings).map(drop));
-    let agent = AgentCollector::open(agent_mode(&settings, true), None).map(drop);
+    let agent = AgentCollector::open(agent_mode(&settings, true), AgentPart::Whole, None).map(drop);
     let agent = agent_rung(agent.map_err(|error| agent_refusal(&error)));
     LADDER.iter().map(probe).chain([agent]).collect()
 }
@@ -78,6 +78,8 @@ pub(crate) enum AgentUse {
     Never,
     /// Where the kernel does not tell why threads wait.
     WhereNeeded,
+    /// Always, as far as it stands in for MPI.
+    Mpi,
     /// Always.
     Always,
 }
@@ -117,7 +119,8 @@ fn open_alone(
             remedy: "start the program with `longpole record -- PROGRAM`".to_owned(),
         });
     }
-    AgentCollector::open(agent_mode(settings, true), Some(sampling)).map_err(|error| agent_refusal(&error))
+    AgentCollector::open(agent_mode(settings, true), AgentPart::Whole, Some(sampling))
+        .map_err(|error| agent_refusal(&error))
 }
 
 /// An open collector.
@@ -139,11 +142,13 @@ impl Opened {
     /// Puts the agent beside the collector where that is wanted. Where it was not asked for, it can also be missing.
     fn with_agent(mut self, inside: AgentUse, settings: &Settings) -> Result<Opened> {
         let tells_causes = self.name == PROCESS;
-        let is_wanted = inside == AgentUse::Always || (inside == AgentUse::WhereNeeded && tells_causes);
-        if !is_wanted {
-            return Ok(self);
-        }
-        match AgentCollector::open(agent_mode(settings, tells_causes), None) {
+        let part = match inside {
+            AgentUse::Always => AgentPart::Whole,
+            AgentUse::WhereNeeded | AgentUse::Mpi if tells_causes => AgentPart::Whole,
+            AgentUse::Mpi => AgentPart::Mpi,
+            AgentUse::WhereNeeded | AgentUse::Never => return Ok(self),
+        };
+        match AgentCollector::open(agent_mode(settings, tells_causes), part, None) {
             Ok(agent) => {
                 self.variables = agent.environment();
                 self.part = Some(if tells_causes { AgentScope::Causes } else { AgentScope::Locks });

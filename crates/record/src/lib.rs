@@ -16,6 +16,7 @@ mod jitter;
 mod launch;
 mod lock_owners;
 mod machine;
+mod mpi;
 mod naming;
 pub mod perf;
 mod process;

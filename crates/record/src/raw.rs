@@ -5,7 +5,7 @@
 //! which collector ran.
 
 use crate::agent::AgentEvent;
-use longpole_event::{Blocking, CallDefinition, LossKind, PrimitiveKind, Time};
+use longpole_event::{Blocking, CallDefinition, EventKind, LossKind, PrimitiveKind, Time};
 
 /// One raw event.
 #[derive(Clone, Debug, PartialEq)]
@@ -269,6 +269,24 @@ pub enum RawMark {
     Write(RawTransfer),
     /// It read from a stream of bytes.
     Read(RawTransfer),
+    /// It enters a call that passes messages.
+    Communicate {
+        /// Identifies the communicator, 0 for none.
+        communicator: u64,
+        /// The other end or the root.
+        peer: Option<u32>,
+        /// Where.
+        stack: RawStack,
+    },
+    /// A communicator has a name.
+    CommunicatorName {
+        /// The communicator.
+        communicator: u64,
+        /// The name.
+        name: String,
+    },
+    /// What it says of messages, in words of which none is an id of the log.
+    Message(EventKind),
     /// It came to a barrier.
     Arrive(RawPrimitive),
     /// It left a barrier.

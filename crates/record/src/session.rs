@@ -25,7 +25,7 @@ use crate::run::{EndedRun, RecordingRun, Started, describe};
 use crate::snapshots::Snapshots;
 use crate::source_copies::{NamedSources, ProgramUser};
 use crate::waits_at_attach::switch_before;
-use crate::{attach, stack_choice};
+use crate::{attach, mpi, stack_choice};
 
 /// Timer samples a second and processor, where nothing else is asked for. A sample costs the program up to 10 µs in
 /// a virtual machine, most of it the timer interrupt itself: at this rate less than 1 % of its CPU time.
@@ -54,6 +54,8 @@ pub struct RecordOptions {
     pub collector: CollectorChoice,
     /// See the program's locks from inside too, through the agent.
     pub locks: bool,
+    /// See the program's calls of MPI, through the agent, whether or not the command looks like one that makes any.
+    pub mpi: bool,
     /// Every call of a procedure that was compiled with `-finstrument-functions`, through the agent.
     pub calls: bool,
     /// Processors for the agent's sampling threads, one for each; one thread anywhere where there are none.
@@ -85,6 +87,7 @@ impl RecordOptions {
             target,
             collector: CollectorChoice::default(),
             locks: false,
+            mpi: false,
             calls: false,
             sampler_cpus: Vec::new(),
             hertz: None,
@@ -159,7 +162,11 @@ fn record_command(
     let user = ProgramUser::of(&options.target);
     let settings = stack_choice::settings(options, command.file());
     let suspended = Suspended::launch(&command)?;
-    let inside = if options.locks || options.calls { AgentUse::Always } else { AgentUse::WhereNeeded };
+    let inside = match options {
+        RecordOptions { locks: true, .. } | RecordOptions { calls: true, .. } => AgentUse::Always,
+        _ if options.mpi || mpi::is_used_by(command.file()) => AgentUse::Mpi,
+        _ => AgentUse::WhereNeeded,
+    };
     let sampling = sampling(options, &settings);
     let mut opened = collector_choice::open(options.collector, &settings, inside, &sampling)?;
     let words = match &options.target {

@@ -10,7 +10,8 @@ use crate::id::RecordingId;
 /// third argument of calls; recordings of version 1 have none of these. 3: the counts of a chunk. 4: [`Manifest::id`], which
 /// the headers of logs carry; recordings of version 3 are read without. 5: logs in segments, [`Manifest::window`]. 6: gaps of
 /// samples ([`longpole_event::EventKind::Sample`]); samples of older recordings have none.
-pub const FORMAT_VERSION: u32 = 6;
+/// 7: what processes that pass messages say of them ([`longpole_event::EventKind::Communicate`] and those behind it).
+pub const FORMAT_VERSION: u32 = 7;
 
 /// The manifest of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

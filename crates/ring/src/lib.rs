@@ -15,6 +15,7 @@ mod atomic;
 mod event;
 mod header;
 mod holds;
+mod mpi;
 mod numbered;
 mod pool;
 mod profile;
@@ -27,6 +28,7 @@ pub use event::{
 };
 pub use header::{AgentHeader, EventClock, MAGIC, Mode, VERSION, WAITER_COUNTERS};
 pub use holds::{HOLD_ROWS, HoldRow, LockAcquisition, MOST_HELD, ThreadHolds, UNTIMED};
+pub use mpi::{MPI_ANY, MPI_NO_PROCESS, MpiCall, rank_and_tag, split_rank_and_tag};
 pub use pool::{AREAS, AreaPool};
 pub use profile::{EntryPlace, MOST_FRAMES, ProfileStack};
 pub use ring::Ring;

@@ -67,6 +67,13 @@ pub fn has_frame_pointers(program: &Path) -> io::Result<FramePointers> {
     Ok(FramePointers { program: share(own), program_without: own.1, libraries })
 }
 
+/// Names of the libraries that a program (or the interpreter of a script) is linked with; none where it is no ELF file.
+#[must_use]
+pub fn needed_libraries(program: &Path) -> Vec<String> {
+    let program = interpreter(program).ok().flatten().unwrap_or_else(|| program.to_owned());
+    Image::open(&program).map(|image| needed(&image)).unwrap_or_default()
+}
+
 /// The interpreter that a script's first line names.
 fn interpreter(program: &Path) -> io::Result<Option<PathBuf>> {
     use std::io::Read;

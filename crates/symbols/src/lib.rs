@@ -45,7 +45,7 @@ mod vdso;
 
 pub use build_folders::build_folders;
 pub use callees::name_callees;
-pub use frame_pointers::{FramePointers, has_frame_pointers};
+pub use frame_pointers::{FramePointers, has_frame_pointers, needed_libraries};
 pub use mapping::{Mapping, Registers};
 pub use maps::maps_of;
 pub use module::CodeModule;

@@ -81,6 +81,7 @@ impl MemoryTimelines {
             name: name.to_owned(),
             title: String::new(),
             parent: None,
+            rank: None,
         });
         id
     }

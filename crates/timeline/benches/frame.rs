@@ -64,6 +64,7 @@ impl Relay {
                 name: "relay".into(),
                 title: String::new(),
                 parent: None,
+                rank: None,
             }],
             threads: (0..threads).map(thread).collect(),
             owners: Vec::new(),

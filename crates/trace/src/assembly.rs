@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::evidence::{Evidence, SourceCounts};
 use crate::inventory::Inventory;
+use crate::messages::{LoggedMessages, PlannedCalls};
 use crate::paths::Paths;
 use crate::program::{Machine, Ownership, Process, Program, Thread};
 use crate::stream::Axis;
@@ -80,11 +81,13 @@ fn add_processes(program: &mut Program, machine: MachineId, inventory: &Inventor
     let tables = &inventory.tables;
     let mut names = vec![String::new(); tables.processes.len()];
     let mut titles = names.clone();
+    let mut ranks = vec![None; names.len()];
     for (found, defined) in inventory.threads.iter().zip(&tables.threads) {
         let Some(name) = names.get_mut(defined.process.index()) else { continue };
         if let Some(title) = titles.get_mut(defined.process.index()).filter(|_| found.title.is_some()) {
             *title = text(inventory, found.title);
         }
+        ranks[defined.process.index()] = ranks[defined.process.index()].or(found.rank);
         if let Some(executed) = found.program {
             let path = tables.text(executed);
             *name = path.rsplit('/').next().unwrap_or(path).to_owned();
@@ -92,9 +95,12 @@ fn add_processes(program: &mut Program, machine: MachineId, inventory: &Inventor
             *name = text(inventory, found.name);
         }
     }
-    for ((process, name), title) in tables.processes.iter().zip(names).zip(titles) {
+    for (((process, name), mut title), rank) in tables.processes.iter().zip(names).zip(titles).zip(ranks) {
         let parent = process.parent.map(|parent| ProcessId(base + parent.0));
-        program.processes.push(Process { machine, pid: process.pid, name, title, parent });
+        if let Some(rank) = rank {
+            title = format!("{}: rank {rank}", if title.is_empty() { &name } else { &title });
+        }
+        program.processes.push(Process { machine, pid: process.pid, name, title, parent, rank });
     }
     // A forked process that becomes no other program goes on under its parent's name.
     for index in base as usize..program.processes.len() {
@@ -109,6 +115,12 @@ fn add_processes(program: &mut Program, machine: MachineId, inventory: &Inventor
 /// A thread that was given no name has its creator's, as in the kernel.
 fn name_threads(program: &mut Program, base: u32) {
     for index in base as usize..program.threads.len() {
+        let Thread { process, tid, .. } = program.threads[index];
+        let process = &program.processes[process.index()];
+        // All ranks have one name; their first threads are told apart.
+        if let Some(rank) = process.rank.filter(|_| process.pid == tid) {
+            program.threads[index].name = format!("rank {rank}");
+        }
         if program.threads[index].name.is_empty() {
             let creator = program.threads[index].creator;
             let inherited = creator.map(|creator| program.threads[creator.index()].name.clone());
@@ -138,6 +150,24 @@ pub(crate) fn sent_of(manifest: &Manifest, inventories: &[Inventory], begin: u64
         base += u32::try_from(inventory.threads.len()).expect("fewer than 2^32 threads");
     }
     sent
+}
+
+/// The calls of all machines that pass messages, on the recording's axis.
+pub(crate) fn planned_calls(manifest: &Manifest, inventories: &mut [Inventory], begin: u64) -> PlannedCalls {
+    let (mut logged, mut names) = (LoggedMessages::default(), FxHashMap::default());
+    let mut base = 0;
+    for (index, inventory) in inventories.iter_mut().enumerate() {
+        let axis = Axis::new(manifest.machines[index].clock, begin);
+        // The replay puts no event before its predecessor.
+        let mut last = Time::ZERO;
+        for (time, thread, kind) in std::mem::take(&mut inventory.messages) {
+            last = axis.place(time).max(last);
+            logged.take(ThreadId(base + thread.0), last, kind);
+        }
+        logged.name(&mut names, |id| inventory.tables.text(id).to_owned());
+        base += u32::try_from(inventory.threads.len()).expect("fewer than 2^32 threads");
+    }
+    logged.plan(names)
 }
 
 /// The ledger as far as the logs and the manifest tell it; the survey adds to it.

@@ -93,12 +93,16 @@ pub(crate) fn dependence(cause: Cause) -> DependenceKind {
     match cause {
         Cause::Lock => DependenceKind::Unlock,
         Cause::Condition | Cause::Park => DependenceKind::Signal,
-        Cause::Barrier => DependenceKind::Barrier,
+        Cause::Barrier | Cause::Collective => DependenceKind::Barrier,
         Cause::Join | Cause::Child => DependenceKind::Join,
         Cause::Semaphore => DependenceKind::Post,
-        Cause::Pipe | Cause::Socket | Cause::Message | Cause::Poll | Cause::Terminal => {
-            DependenceKind::Message
-        }
+        Cause::Pipe
+        | Cause::Socket
+        | Cause::Message
+        | Cause::LateSender
+        | Cause::LateReceiver
+        | Cause::Poll
+        | Cause::Terminal => DependenceKind::Message,
         _ => DependenceKind::Wake,
     }
 }

@@ -38,6 +38,8 @@ pub(crate) enum Identity {
     File(u64),
     /// A set of semaphores or a queue of messages of the machine.
     Queue(u64),
+    /// A communicator, or a member of it by its rank in the job.
+    Messages(u64, Option<u32>),
     /// The map of the process's memory.
     Memory(ProcessId),
     /// The place where threads of the process wait; `None` where that is not known either.
@@ -376,6 +378,7 @@ mod tests {
                 name: name.into(),
                 title: String::new(),
                 parent: None,
+                rank: None,
             });
             ProcessId::from_index(self.program.processes.len() - 1)
         }
@@ -391,6 +394,7 @@ mod tests {
                 files: &files,
                 pids: &pids,
                 primitives: &primitives,
+                communicators: &FxHashMap::default(),
             };
             census.settle(&names, |_, _| 0.0, &mut objects);
             objects.all().iter().map(|object| (object.kind, object.name.clone())).collect()

@@ -20,6 +20,8 @@ pub(crate) struct Inventory {
     pub(crate) threads: Vec<InventoryThread>,
     /// Messages sent: key, thread and time.
     pub(crate) sent: Vec<(u64, ThreadId, Time)>,
+    /// What threads say of messages.
+    pub(crate) messages: Vec<(Time, ThreadId, EventKind)>,
     /// Owners of locks that threads wait for, as they were seen: when, who waits, and who holds the lock.
     pub(crate) owners: Vec<(Time, ThreadId, ThreadId)>,
     pub(crate) first: Option<Time>,
@@ -53,6 +55,8 @@ pub(crate) struct InventoryThread {
     pub(crate) name: Option<TextId>,
     pub(crate) program: Option<TextId>,
     pub(crate) title: Option<TextId>,
+    /// Of its process.
+    pub(crate) rank: Option<u32>,
     has_history: bool,
     pub(crate) known: Foreknowledge,
 }
@@ -131,12 +135,24 @@ impl Inventory {
                 thread.end = (!is_alive).then_some(event.time);
             }
             EventKind::Name { name } => thread.name = Some(name),
-            EventKind::Exec { program } => (thread.program, thread.title) = (Some(program), None),
+            EventKind::Exec { program } => {
+                (thread.program, thread.title, thread.rank) = (Some(program), None, None);
+            }
             EventKind::Title { title } => thread.title = Some(title),
+            EventKind::Rank { rank } => thread.rank = Some(rank),
             EventKind::Exit => thread.end = thread.end.or(Some(event.time)),
             EventKind::Out { blocking: Blocking::Dead, .. } => {
                 thread.end = Some(event.time);
                 thread.known.dies_at_switch = true;
+            }
+            EventKind::Communicate { .. }
+            | EventKind::Communicated
+            | EventKind::MessageSend(_)
+            | EventKind::MessageSent { .. }
+            | EventKind::MessageReceive { .. }
+            | EventKind::Meet(_)
+            | EventKind::CommunicatorName { .. } => {
+                self.messages.push((event.time, event.thread, event.kind));
             }
             EventKind::Send { key } => self.sent.push((key, event.thread, event.time)),
             EventKind::Wake { waker: Waker::Outside(name), .. } => {
@@ -220,6 +236,13 @@ impl InventoryThread {
             | EventKind::Arrive { .. }
             | EventKind::Depart { .. }
             | EventKind::Title { .. }
+            | EventKind::Communicate { .. }
+            | EventKind::Communicated
+            | EventKind::MessageSend(_)
+            | EventKind::MessageSent { .. }
+            | EventKind::MessageReceive { .. }
+            | EventKind::Meet(_)
+            | EventKind::Rank { .. }
             | EventKind::Overhead { .. } => State::Running,
             EventKind::Wake { .. } => State::Blocked(Cause::Other),
             _ => {

@@ -20,7 +20,7 @@ use crate::trace::Trace;
 stored! {
     Program { command, file, machines, processes, threads, owners, begin_nanoseconds, elapsed_nanoseconds }
     Machine { name, cpus }
-    Process { machine, pid, name, title, parent }
+    Process { machine, pid, name, title, parent, rank }
     Thread { process, tid, name, start, end, creator, prefix }
     Ownership { time, waiter, owner }
     Evidence {
@@ -134,6 +134,7 @@ impl Trace {
             evidence,
             machines: Vec::new(),
             sent: Default::default(),
+            calls_planned: Default::default(),
             end,
             is_kept: true,
             cache: Some(cache.clone()),

@@ -24,6 +24,7 @@ mod inventory;
 mod kept;
 mod library_sources;
 mod log_items;
+mod messages;
 mod naming;
 mod object_names;
 mod objects;
@@ -69,3 +70,4 @@ pub use timeline::{
     Unfolded,
 };
 pub use trace::Trace;
+pub use waiting_frames::is_message_library;

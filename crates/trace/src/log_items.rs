@@ -29,7 +29,7 @@ impl Trace {
         if self.is_kept {
             return Trace::read(self.folder.clone(), self.manifest.clone(), None)?.decode(show);
         }
-        let mut replays = transitions_of(&self.machines, &self.sent);
+        let mut replays = transitions_of(&self.machines, (&self.sent, &self.calls_planned));
         let mut turns: Vec<_> = self.machines.iter().map(|machine| machine.tails.turns()).collect();
         let mut merge = self.merge()?;
         let mut finder = PlacementFinder::new(&self.manifest, self.program.threads.len());
@@ -60,12 +60,22 @@ impl Trace {
         time: Time,
         show: &mut dyn FnMut(LogItem<'_>),
     ) {
-        let next = |replay: &Transitions<'_>| replay.next_overhead().filter(|&from| from < time);
+        let next = |replay: &Transitions<'_>| {
+            let next = [replay.next_overhead(), replay.next_release()].into_iter().flatten().min();
+            next.filter(|&from| from < time)
+        };
         while let Some((_, index)) =
             (0..replays.len()).filter_map(|index| Some((next(&replays[index])?, index))).min()
         {
             let (replayed, turns) = (&self.machines[index], &mut turns[index]);
-            replays[index].begin_overhead(&mut Replayer { replayed, paths: &self.paths, turns, show });
+            let observer = &mut Replayer { replayed, paths: &self.paths, turns, show };
+            let release = replays[index].next_release();
+            if release.is_some_and(|release| replays[index].next_overhead().is_none_or(|from| release < from))
+            {
+                replays[index].release_next(observer);
+            } else {
+                replays[index].begin_overhead(observer);
+            }
         }
     }
 }

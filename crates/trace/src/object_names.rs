@@ -37,6 +37,8 @@ pub(crate) struct NameSources<'a> {
     /// Pids of the run.
     pub(crate) pids: &'a FxHashSet<u32>,
     pub(crate) primitives: &'a LogPrimitives,
+    /// Names of communicators.
+    pub(crate) communicators: &'a FxHashMap<u64, String>,
 }
 
 /// Files by the numbers that stand for them in calls.
@@ -87,6 +89,10 @@ pub(crate) fn name(found: &ObjectFindings, names: &NameSources<'_>) -> String {
             None => variable(kind, process, address, names.words)
                 .unwrap_or_else(|| by_site(kind, found.uses(), names.paths)),
         },
+        Identity::Messages(_, Some(rank)) => format!("rank {rank}"),
+        Identity::Messages(communicator, None) => {
+            names.communicators.get(&communicator).cloned().unwrap_or_else(|| kind.name().to_owned())
+        }
         Identity::Thread(thread) => format!("end of thread {}", thread_name(thread, names.program)),
         Identity::Process(process) => format!("end of process {}", process_name(process, names.program)),
         Identity::Memory(process) => format!("memory map of {}", process_name(process, names.program)),

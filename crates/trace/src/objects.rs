@@ -90,6 +90,12 @@ kinds! {
     Poll => "poll", Poll;
     /// A lock inside the kernel.
     KernelLock => "kernel lock", Kernel;
+    /// A process that is to send a message.
+    Sender => "sender", LateSender;
+    /// A process that is to receive a message.
+    Receiver => "receiver", LateReceiver;
+    /// A group of processes that meet in collective operations.
+    Communicator => "communicator", Collective;
     /// A futex whose use could not be told.
     Futex => "futex", Futex;
 }

@@ -1,5 +1,7 @@
 //! The program's tree: machines, processes, threads.
 
+use std::collections::BTreeSet;
+
 use longpole_event::{MachineId, ProcessId, ThreadId, Time};
 
 use crate::paths::PathId;
@@ -44,10 +46,13 @@ pub struct Process {
     pub pid: u32,
     /// File name of the last program it executed, else its main thread's name.
     pub name: String,
-    /// What a person would call it, from its arguments (`cc1 f3.c`); empty where nothing is known of them.
+    /// What a person would call it, from its arguments (`cc1 f3.c`) and its rank (`solver: rank 3`); empty where nothing is
+    /// known of them.
     pub title: String,
     /// The process that created it.
     pub parent: Option<ProcessId>,
+    /// Its rank in a job of processes that pass messages.
+    pub rank: Option<u32>,
 }
 
 /// A thread.
@@ -93,6 +98,25 @@ impl Program {
     #[must_use]
     pub fn machine_of(&self, thread: ThreadId) -> MachineId {
         self.process_of(thread).machine
+    }
+
+    /// Processes that only start the ranks of a job and pass on what they print: the parents of ranks, and the parents of those
+    /// by their names.
+    #[must_use]
+    pub fn launchers(&self) -> BTreeSet<ProcessId> {
+        let is_named = |process: &Process| {
+            ["mpirun", "mpiexec", "orterun", "prterun"].iter().any(|name| process.name.starts_with(name))
+        };
+        let mut launchers = BTreeSet::new();
+        for process in self.processes.iter().filter(|process| process.rank.is_some()) {
+            let Some(parent) = process.parent else { continue };
+            let started = &self.processes[parent.index()];
+            if started.rank.is_none() {
+                launchers.insert(parent);
+                launchers.extend(started.parent.filter(|above| is_named(&self.processes[above.index()])));
+            }
+        }
+        launchers
     }
 
     /// The thread's process.

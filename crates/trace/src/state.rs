@@ -84,7 +84,7 @@ causes! {
     Child => "child process",
     /// A semaphore.
     Semaphore => "semaphore",
-    /// A message: queues of messages, MPI.
+    /// A message: queues of messages.
     Message => "message",
     /// A file on a device.
     Io => "io",
@@ -110,6 +110,12 @@ causes! {
     Kernel => "kernel lock",
     /// A lock or a condition, which of them could not be told (a futex without a known caller).
     Futex => "futex",
+    /// A message that another process had not begun to send.
+    LateSender => "late sender",
+    /// A message that another process was not ready to receive.
+    LateReceiver => "late receiver",
+    /// An operation of several processes to which not all had come.
+    Collective => "collective",
     /// Something else, or not known.
     Other => "other",
 }

@@ -72,6 +72,8 @@ pub(crate) fn subject(cause: Cause, call: Option<&CallDefinition>, hints: StackH
             of(kind, word(kind, call, hints))
         }
         Cause::Sleep | Cause::Signal | Cause::Stopped | Cause::PageFault | Cause::Other => None,
+        // No system call shows them: threads tell.
+        Cause::LateSender | Cause::LateReceiver | Cause::Collective => None,
     }
 }
 

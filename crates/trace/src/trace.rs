@@ -6,7 +6,7 @@ use longpole_event::{CallDefinition, MachineId, ProcessId, Time};
 use longpole_recording::{LogName, Manifest, RecordingFolder};
 use rustc_hash::FxHashMap;
 
-use crate::assembly::{evidence_of, run_of, sent_of, tree_of};
+use crate::assembly::{evidence_of, planned_calls, run_of, sent_of, tree_of};
 use crate::bursts::Tails;
 use crate::census::ObjectIndex;
 use crate::columns::ItemCache;
@@ -17,6 +17,7 @@ use crate::id_owners::IdOwners;
 use crate::inventory::Inventory;
 use crate::kept::LazyColumns;
 use crate::log_items::LogItem;
+use crate::messages::PlannedCalls;
 use crate::naming::{SymbolSource, name_frames};
 use crate::object_names::{FileNames, NameSources, WordNames, file_names};
 use crate::objects::Objects;
@@ -43,6 +44,7 @@ pub struct Trace {
     /// None where the items come from columns that were kept.
     pub(crate) machines: Vec<Surveyed>,
     pub(crate) sent: SentMessages,
+    pub(crate) calls_planned: PlannedCalls,
     pub(crate) end: Time,
     /// It was opened from what was kept, and its logs have not been read.
     pub(crate) is_kept: bool,
@@ -72,7 +74,11 @@ pub(crate) struct Surveyed {
 }
 
 impl Surveyed {
-    fn sources<'a>(&'a self, sent: &'a SentMessages, machine: (u32, u32)) -> ReplaySources<'a> {
+    fn sources<'a>(
+        &'a self,
+        (sent, calls_planned): (&'a SentMessages, &'a PlannedCalls),
+        machine: (u32, u32),
+    ) -> ReplaySources<'a> {
         ReplaySources {
             stacks: &self.stacks,
             calls: &self.calls,
@@ -82,6 +88,7 @@ impl Surveyed {
             id_owners: &self.id_owners,
             primitives: &self.primitives,
             sent,
+            calls_planned,
             has_timer: self.has_timer,
             dependences: &self.dependences,
             machine,
@@ -119,7 +126,7 @@ impl Trace {
         cache: Option<ItemCache>,
     ) -> Result<Self> {
         let path = folder.path();
-        let inventories = (0..manifest.machines.len())
+        let mut inventories = (0..manifest.machines.len())
             .map(|index| Inventory::read(&folder, MachineId::from_index(index)))
             .collect::<Result<Vec<_>>>()?;
         if inventories.iter().all(|inventory| inventory.first.is_none()) {
@@ -133,6 +140,7 @@ impl Trace {
             objects: Objects::default(),
             machines: Vec::new(),
             sent: sent_of(&manifest, &inventories, run.begin),
+            calls_planned: planned_calls(&manifest, &mut inventories, run.begin),
             folder,
             manifest,
             program,
@@ -259,7 +267,7 @@ impl Trace {
         let machines = &self.machines;
         let mut findings: Vec<_> =
             machines.iter().map(|machine| SurveyFindings::new(machine.known.len(), machine.base)).collect();
-        let mut replays = transitions_of(machines, &self.sent);
+        let mut replays = transitions_of(machines, (&self.sent, &self.calls_planned));
         let mut merge = self.merge()?;
         let paths = &mut self.paths;
         let mut end = self.end;
@@ -302,9 +310,17 @@ impl Trace {
         let waits = found.objects.counts();
         let (words, files) = (&machine.words, &machine.files);
         let primitives = &machine.primitives;
+        let communicators = &self.calls_planned.names;
         let pids = self.program.processes.iter().map(|process| process.pid).collect();
-        let names =
-            NameSources { paths: &self.paths, program: &self.program, words, files, pids: &pids, primitives };
+        let names = NameSources {
+            paths: &self.paths,
+            program: &self.program,
+            words,
+            files,
+            pids: &pids,
+            primitives,
+            communicators,
+        };
         let elapsed = self.end.nanoseconds().max(1) as f64;
         let share = |id, kind| found.exclusions.of(id, kind) as f64 / elapsed;
         let objects = found.objects.settle(&names, share, &mut self.objects);
@@ -328,9 +344,13 @@ impl Trace {
 }
 
 /// A replay of each machine, from its beginning.
-pub(crate) fn transitions_of<'a>(machines: &'a [Surveyed], sent: &'a SentMessages) -> Vec<Transitions<'a>> {
+pub(crate) fn transitions_of<'a>(
+    machines: &'a [Surveyed],
+    messages: (&'a SentMessages, &'a PlannedCalls),
+) -> Vec<Transitions<'a>> {
     let count = u32::try_from(machines.len()).expect("fewer than 2^32 machines");
-    (0..count).zip(machines).map(|(index, of)| Transitions::new(of.sources(sent, (index, count)))).collect()
+    let of = |(index, of): (u32, &'a Surveyed)| Transitions::new(of.sources(messages, (index, count)));
+    (0..count).zip(machines).map(of).collect()
 }
 
 impl Timelines for Trace {

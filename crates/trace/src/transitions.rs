@@ -12,6 +12,7 @@
 
 mod announced_waits;
 mod barriers;
+mod communication;
 mod joins;
 mod lock_holds;
 mod marks;
@@ -35,6 +36,7 @@ use crate::dependences::LogDependences;
 use crate::exit_wakes::ExitWakes;
 use crate::id_owners::IdOwners;
 use crate::inferred_wakers::InferredWakers;
+use crate::messages::PlannedCalls;
 use crate::objects::ObjectId;
 use crate::observer::{Observer, ReplayAnomaly};
 use crate::overheads::Overhead;
@@ -48,6 +50,7 @@ use crate::timeline::{DependenceKind, Item, ItemKind, ObservationKind};
 use crate::tokens::TokenNumbers;
 use announced_waits::AnnouncedWait;
 use barriers::Barriers;
+use communication::Communication;
 use joins::Joins;
 use lock_holds::HoldTotals;
 use marks::{Entered, Spawned};
@@ -101,6 +104,7 @@ pub(crate) struct ReplaySources<'a> {
     pub(crate) id_owners: &'a IdOwners,
     pub(crate) primitives: &'a LogPrimitives,
     pub(crate) sent: &'a SentMessages,
+    pub(crate) calls_planned: &'a PlannedCalls,
     /// Samples were taken by a timer; else each is a moment at which the thread's path changed.
     pub(crate) has_timer: bool,
     pub(crate) dependences: &'a LogDependences,
@@ -152,6 +156,7 @@ pub(crate) struct Transitions<'a> {
     streams: Streams,
     counts: SemaphorePosts,
     monitors: Monitors<'a>,
+    communication: Communication,
     next_overhead: usize,
 }
 
@@ -184,6 +189,7 @@ impl<'a> Transitions<'a> {
             streams: Streams::default(),
             counts: SemaphorePosts::default(),
             monitors: Monitors::new(&sources.dependences.conditions),
+            communication: Communication::default(),
             next_overhead: 0,
         }
     }
@@ -198,7 +204,12 @@ impl<'a> Transitions<'a> {
             }
             return;
         }
+        while self.next_release().is_some_and(|release| release < time) {
+            self.release_next(observer);
+        }
         match event.kind {
+            EventKind::Communicate { stack, .. } => self.communicate(thread, time, stack, observer),
+            EventKind::Communicated => self.communicated(thread, time, observer),
             EventKind::Start { creator, stack } => self.start(thread, time, (creator, stack), observer),
             EventKind::Continue { creator, stack, is_alive } => {
                 self.go_on(thread, time, (creator, stack, is_alive), observer);
@@ -261,6 +272,12 @@ impl<'a> Transitions<'a> {
             EventKind::Title { .. } | EventKind::Owner { .. } => {}
             EventKind::Exit
             | EventKind::Name { .. }
+            | EventKind::MessageSend(_)
+            | EventKind::MessageSent { .. }
+            | EventKind::MessageReceive { .. }
+            | EventKind::Meet(_)
+            | EventKind::Rank { .. }
+            | EventKind::CommunicatorName { .. }
             | EventKind::Send { .. }
             | EventKind::Value { .. }
             | EventKind::Lost { .. } => {}
@@ -273,6 +290,9 @@ impl<'a> Transitions<'a> {
 
     /// Ends the timelines of all threads that are still there.
     pub(crate) fn finish(&mut self, time: Time, observer: &mut impl Observer) {
+        while self.next_release().is_some_and(|release| release <= time) {
+            self.release_next(observer);
+        }
         for index in 0..self.threads.len() {
             self.enter(ThreadId::from_index(index), time, State::Absent, observer);
         }
@@ -293,6 +313,7 @@ impl<'a> Transitions<'a> {
             }
         }
         self.threads[thread.index()].came_unseen = false;
+        self.go_on_in_call(thread, time, observer);
         self.enter_processor(thread, time, observer);
     }
 

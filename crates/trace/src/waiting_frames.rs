@@ -48,6 +48,26 @@ pub(crate) fn is_runtime_module(module: &str) -> bool {
         AGENT,
         "[vdso]",
     ];
+    PREFIXES.iter().any(|prefix| module.starts_with(prefix)) || is_message_library(module)
+}
+
+/// A library by which processes pass messages, or one that only such libraries use.
+#[must_use]
+pub fn is_message_library(module: &str) -> bool {
+    const PREFIXES: &[&str] = &[
+        "libmpi",
+        "libopen-rte",
+        "libopen-pal",
+        "libprrte",
+        "libpmix",
+        "libucp",
+        "libuct",
+        "libucs",
+        "libfabric",
+        "libpsm",
+        "libevent_core",
+        "mca_",
+    ];
     PREFIXES.iter().any(|prefix| module.starts_with(prefix))
 }
 

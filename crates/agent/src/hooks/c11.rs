@@ -19,7 +19,7 @@ const KIND: WaitKind = WaitKind::Mutex;
 #[inline(always)]
 unsafe fn attempt(mutex: *mut c_void) -> c_int {
     type C11TryLock = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
-    #[cfg_attr(feature = "preload", unsafe(link_section = "longpole_real"))]
+    #[cfg_attr(feature = "locks", unsafe(link_section = "longpole_real"))]
     static TRY: NextFunction = NextFunction::new(c"mtx_trylock");
     // SAFETY: the type is the function's own, and the caller gives a mutex.
     unsafe { TRY.function::<C11TryLock>().map_or(BUSY, |attempt| attempt(mutex)) }

@@ -148,7 +148,7 @@ macro_rules! execute_listed {
         ///
         /// # Safety
         /// As the function of this name.
-        #[cfg(all(feature = "preload", not(test)))]
+        #[cfg(all(feature = "locks", not(test)))]
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() {

@@ -34,7 +34,7 @@ const TRIAL_AMID_WORK: *mut c_void = ptr::without_provenance_mut(1);
 ///
 /// # Safety
 /// As the compiler calls it: the procedure's address, and the return address of its call.
-#[cfg_attr(feature = "preload", unsafe(no_mangle))]
+#[cfg_attr(feature = "locks", unsafe(no_mangle))]
 #[inline(never)]
 pub unsafe extern "C-unwind" fn __cyg_profile_func_enter(procedure: *mut c_void, site: *mut c_void) {
     if let Some(me) = CurrentThread::get() {
@@ -51,7 +51,7 @@ pub unsafe extern "C-unwind" fn __cyg_profile_func_enter(procedure: *mut c_void,
 ///
 /// # Safety
 /// As for [`__cyg_profile_func_enter`].
-#[cfg_attr(feature = "preload", unsafe(no_mangle))]
+#[cfg_attr(feature = "locks", unsafe(no_mangle))]
 #[inline(never)]
 pub unsafe extern "C-unwind" fn __cyg_profile_func_exit(procedure: *mut c_void, site: *mut c_void) {
     let other = OTHER_EXIT.load(Ordering::Relaxed);
@@ -135,9 +135,9 @@ fn exit(me: CurrentThread, procedure: u64) {
 
 /// Prepares for a new program, whose only thread calls this.
 pub fn begin(me: CurrentThread) {
-    #[cfg_attr(feature = "preload", unsafe(link_section = "longpole_real"))]
+    #[cfg_attr(feature = "locks", unsafe(link_section = "longpole_real"))]
     static ENTER: NextFunction = NextFunction::new(c"__cyg_profile_func_enter");
-    #[cfg_attr(feature = "preload", unsafe(link_section = "longpole_real"))]
+    #[cfg_attr(feature = "locks", unsafe(link_section = "longpole_real"))]
     static EXIT: NextFunction = NextFunction::new(c"__cyg_profile_func_exit");
     OTHER_ENTER.store(outside_libc(ENTER.address()), Ordering::Relaxed);
     OTHER_EXIT.store(outside_libc(EXIT.address()), Ordering::Relaxed);

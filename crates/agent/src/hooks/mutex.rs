@@ -16,7 +16,7 @@ type MutexTryLock = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
 /// Tries the lock; `EBUSY` where it has to be waited for.
 #[inline(always)]
 unsafe fn attempt(mutex: *mut c_void) -> c_int {
-    #[cfg_attr(feature = "preload", unsafe(link_section = "longpole_real"))]
+    #[cfg_attr(feature = "locks", unsafe(link_section = "longpole_real"))]
     static TRY: NextFunction = NextFunction::new(c"pthread_mutex_trylock");
     // SAFETY: the type is the function's own, and the caller gives a mutex.
     unsafe { TRY.function::<MutexTryLock>().map_or(libc::EBUSY, |attempt| attempt(mutex)) }

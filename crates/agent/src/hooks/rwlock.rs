@@ -18,7 +18,7 @@ type RwlockTryLock = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
 
 #[inline(always)]
 unsafe fn attempt_to_read(lock: *mut c_void) -> c_int {
-    #[cfg_attr(feature = "preload", unsafe(link_section = "longpole_real"))]
+    #[cfg_attr(feature = "locks", unsafe(link_section = "longpole_real"))]
     static TRY: NextFunction = NextFunction::new(c"pthread_rwlock_tryrdlock");
     // SAFETY: the type is the function's own, and the caller gives a lock.
     unsafe { TRY.function::<RwlockTryLock>().map_or(libc::EBUSY, |attempt| attempt(lock)) }
@@ -26,7 +26,7 @@ unsafe fn attempt_to_read(lock: *mut c_void) -> c_int {
 
 #[inline(always)]
 unsafe fn attempt_to_write(lock: *mut c_void) -> c_int {
-    #[cfg_attr(feature = "preload", unsafe(link_section = "longpole_real"))]
+    #[cfg_attr(feature = "locks", unsafe(link_section = "longpole_real"))]
     static TRY: NextFunction = NextFunction::new(c"pthread_rwlock_trywrlock");
     // SAFETY: as above.
     unsafe { TRY.function::<RwlockTryLock>().map_or(libc::EBUSY, |attempt| attempt(lock)) }

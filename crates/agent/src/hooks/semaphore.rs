@@ -20,7 +20,7 @@ const KIND: WaitKind = WaitKind::Semaphore;
 #[inline(always)]
 unsafe fn is_positive(semaphore: *mut c_void) -> bool {
     type SemaphoreGetValue = unsafe extern "C-unwind" fn(*mut c_void, *mut c_int) -> c_int;
-    #[cfg_attr(feature = "preload", unsafe(link_section = "longpole_real"))]
+    #[cfg_attr(feature = "locks", unsafe(link_section = "longpole_real"))]
     static VALUE: NextFunction = NextFunction::new(c"sem_getvalue");
     let mut value = 0;
     // SAFETY: the type is the function's own, and the caller gives a semaphore.

@@ -13,7 +13,7 @@ const KIND: WaitKind = WaitKind::SpinLock;
 #[inline(always)]
 unsafe fn attempt(lock: *mut c_void) -> c_int {
     type SpinTryLock = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
-    #[cfg_attr(feature = "preload", unsafe(link_section = "longpole_real"))]
+    #[cfg_attr(feature = "locks", unsafe(link_section = "longpole_real"))]
     static TRY: NextFunction = NextFunction::new(c"pthread_spin_trylock");
     // SAFETY: the type is the function's own, and the caller gives a lock.
     unsafe { TRY.function::<SpinTryLock>().map_or(libc::EBUSY, |attempt| attempt(lock)) }

@@ -59,7 +59,7 @@ unsafe fn dladdr1(
 }
 
 impl EntryPoint {
-    pub(super) const fn new(name: &'static CStr) -> Self {
+    pub(crate) const fn new(name: &'static CStr) -> Self {
         EntryPoint {
             name,
             address: AtomicPtr::new(ptr::null_mut()),
@@ -72,7 +72,7 @@ impl EntryPoint {
     /// # Safety
     /// `F` is a function pointer of the function's type.
     #[inline]
-    pub(super) unsafe fn find<F: Copy>(&self, caller: u64) -> Option<(F, bool)> {
+    pub(crate) unsafe fn find<F: Copy>(&self, caller: u64) -> Option<(F, bool)> {
         const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
         let mut marked = self.address.load(Ordering::Relaxed);
         if marked.is_null() || marked == ELSEWHERE {
@@ -123,7 +123,7 @@ impl EntryPoint {
 }
 
 /// Looks a symbol up; the program finds no failure of ours when it asks for its own.
-pub(super) fn symbol(handle: *mut c_void, name: &CStr) -> *mut c_void {
+pub(crate) fn symbol(handle: *mut c_void, name: &CStr) -> *mut c_void {
     // SAFETY: a handle of the loader's, and a string.
     unsafe {
         let found = libc::dlsym(handle, name.as_ptr());
@@ -185,7 +185,7 @@ macro_rules! entries {
         ///
         /// # Safety
         /// As the function of this name.
-        #[cfg_attr(feature = "preload", unsafe(no_mangle))]
+        #[cfg_attr(feature = "locks", unsafe(no_mangle))]
         #[inline(never)]
         pub unsafe extern "C-unwind" fn $name($($argument: $kind),*) $(-> $result)? {
             type Function = unsafe extern "C-unwind" fn($($kind),*) $(-> $result)?;

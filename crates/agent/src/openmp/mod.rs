@@ -12,7 +12,7 @@
 //! to arrive. Nothing of this needs the memory of the runtime: waits are for words of the agent's own, found by the
 //! master's thread id.
 
-mod entry;
+pub(crate) mod entry;
 pub mod gomp;
 pub mod gomp_tasks;
 pub mod ompt;

@@ -56,7 +56,7 @@ const MUTEX_TEST_NEST_LOCK: c_int = 4;
 ///
 /// # Safety
 /// As OpenMP asks for it.
-#[cfg_attr(feature = "preload", unsafe(no_mangle))]
+#[cfg_attr(feature = "locks", unsafe(no_mangle))]
 pub unsafe extern "C" fn ompt_start_tool(version: c_uint, runtime: *const c_char) -> *mut OmptTool {
     type StartTool = unsafe extern "C" fn(c_uint, *const c_char) -> *mut OmptTool;
     let other = symbol(libc::RTLD_NEXT, c"ompt_start_tool");

@@ -19,6 +19,7 @@ mod hostile_sources;
 mod instrumented;
 mod killed;
 mod known;
+mod mpi;
 mod names;
 mod objects;
 mod openmp;

@@ -74,6 +74,11 @@ fn version_6() {
 }
 
 #[test]
+fn version_7() {
+    assert_answer(7);
+}
+
+#[test]
 fn the_version_that_is_written_has_its_recording() {
     let (_place, path) = recording(&longpole_recording::FORMAT_VERSION.to_string());
     assert!(path.join("recording.json").is_file());

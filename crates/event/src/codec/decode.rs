@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use super::tag::{self, extended};
+use super::tag::{self, MOST_NUMBERS, extended};
 use crate::id::{CallId, FrameId, ModuleId, PrimitiveId, ProcessId, SeriesId, StackId, TextId, ThreadId};
+use crate::message::{CollectiveMeeting, CollectiveOrder, MessageEnvelope};
 use crate::record::{
     Blocking, CallDefinition, Callee, Event, EventKind, FileDefinition, FileKind, FrameDefinition, LossKind,
     ModuleDefinition, ModuleKind, Primitive, PrimitiveKind, ProcessDefinition, Record, SeriesDefinition,
@@ -182,17 +183,17 @@ impl<'a> Decoder<'a> {
     }
 
     fn extended_kind(&mut self, kind: u8, flags: u8) -> Result<Option<EventKind>> {
-        if kind > extended::CONTINUE {
+        if kind > extended::LAST || kind == extended::NUMBER {
             return Ok(None);
         }
         let stack = self.optional()?.map(StackId);
-        let mut numbers = [0; 3];
+        let mut numbers = [0; MOST_NUMBERS];
         for number in &mut numbers {
             if self.offset < self.bytes.len() {
                 *number = self.number()?;
             }
         }
-        let [first, second, third] = numbers;
+        let [first, second, third, ..] = numbers;
         let id = |number: u64| u32::try_from(number).map_err(|_| self.invalid("id"));
         let primitive = |number| id(number).map(PrimitiveId);
         Ok(Some(match kind {
@@ -217,12 +218,48 @@ impl<'a> Decoder<'a> {
             extended::INITIALISE => EventKind::Initialise { primitive: primitive(first)?, count: second },
             extended::TITLE => EventKind::Title { title: TextId(id(first)?) },
             extended::OWNER => EventKind::Owner { owner: ThreadId(id(first)?) },
+            extended::COMMUNICATE => EventKind::Communicate {
+                communicator: first,
+                peer: second.checked_sub(1).map(id).transpose()?,
+                stack,
+            },
+            extended::COMMUNICATED => EventKind::Communicated,
+            extended::MESSAGE_SEND => EventKind::MessageSend(self.envelope(numbers)?),
+            extended::MESSAGE_SENT => EventKind::MessageSent { channel: first, posted: second },
+            extended::MESSAGE_RECEIVE => {
+                EventKind::MessageReceive { message: self.envelope(numbers)?, posted: numbers[5] }
+            }
+            extended::MEET => EventKind::Meet(CollectiveMeeting {
+                communicator: first,
+                round: second,
+                rank: id(third)?,
+                size: id(numbers[3])?,
+                order: self.choose(COLLECTIVE_ORDERS, flags, "order of a collective operation")?,
+                root: id(numbers[4])?,
+            }),
+            extended::RANK => EventKind::Rank { rank: id(first)? },
+            extended::COMMUNICATOR_NAME => {
+                EventKind::CommunicatorName { communicator: first, name: TextId(id(second)?) }
+            }
             _ => EventKind::Continue {
                 creator: first.checked_sub(1).map(id).transpose()?.map(ThreadId),
                 stack,
                 is_alive: flags & 1 != 0,
             },
         }))
+    }
+
+    /// A message out of its numbers.
+    fn envelope(&self, numbers: [u64; MOST_NUMBERS]) -> Result<MessageEnvelope> {
+        let [channel, communicator, peer, tag, bytes, _] = numbers;
+        let tag = (tag >> 1).cast_signed() ^ -((tag & 1).cast_signed());
+        Ok(MessageEnvelope {
+            channel,
+            communicator,
+            peer: u32::try_from(peer).map_err(|_| self.invalid("rank"))?,
+            tag: i32::try_from(tag).map_err(|_| self.invalid("tag"))?,
+            bytes,
+        })
     }
 
     fn moment(&mut self) -> Result<(Time, u16, ThreadId)> {
@@ -383,6 +420,8 @@ impl Iterator for Decoder<'_> {
     }
 }
 
+pub(super) const COLLECTIVE_ORDERS: &[CollectiveOrder] =
+    &[CollectiveOrder::AllToAll, CollectiveOrder::FromRoot, CollectiveOrder::ToRoot, CollectiveOrder::Prefix];
 pub(super) const MODULE_KINDS: &[ModuleKind] = &[
     ModuleKind::File,
     ModuleKind::Kernel,

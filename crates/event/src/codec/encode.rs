@@ -1,7 +1,8 @@
 //! Records to bytes.
 
-use super::tag::{self, extended};
+use super::tag::{self, MOST_NUMBERS, extended};
 use crate::id::StackId;
+use crate::message::{CollectiveMeeting, MessageEnvelope};
 use crate::record::{Event, EventKind, Record, SeriesNode, Symbol, Waker};
 
 /// Turns records into bytes.
@@ -250,7 +251,15 @@ impl Encoder {
             | EventKind::Depart { .. }
             | EventKind::Title { .. }
             | EventKind::Owner { .. }
-            | EventKind::Continue { .. } => self.extended(event),
+            | EventKind::Continue { .. }
+            | EventKind::Communicate { .. }
+            | EventKind::Communicated
+            | EventKind::MessageSend(_)
+            | EventKind::MessageSent { .. }
+            | EventKind::MessageReceive { .. }
+            | EventKind::Meet(_)
+            | EventKind::Rank { .. }
+            | EventKind::CommunicatorName { .. } => self.extended(event),
         }
     }
 
@@ -258,33 +267,63 @@ impl Encoder {
     fn extended(&mut self, event: &Event) {
         let none = None::<StackId>;
         let (kind, flags, numbers, stack) = match event.kind {
-            EventKind::Joined { ended } => (extended::JOINED, 0, [ended.0.into(), 0, 0], none),
-            EventKind::Post { primitive, count } => (extended::POST, 0, [primitive.0.into(), count, 0], none),
-            EventKind::Initialise { primitive, count } => {
-                (extended::INITIALISE, 0, [primitive.0.into(), count, 0], none)
+            EventKind::Joined { ended } => (extended::JOINED, 0, padded([ended.0.into()]), none),
+            EventKind::Post { primitive, count } => {
+                (extended::POST, 0, padded([primitive.0.into(), count]), none)
             }
-            EventKind::Take { primitive } => (extended::TAKE, 0, [primitive.0.into(), 0, 0], none),
-            EventKind::Lock { mutex, stack } => (extended::LOCK, 0, [mutex.0.into(), 0, 0], stack),
-            EventKind::Unlock { mutex } => (extended::UNLOCK, 0, [mutex.0.into(), 0, 0], none),
+            EventKind::Initialise { primitive, count } => {
+                (extended::INITIALISE, 0, padded([primitive.0.into(), count]), none)
+            }
+            EventKind::Take { primitive } => (extended::TAKE, 0, padded([primitive.0.into()]), none),
+            EventKind::Lock { mutex, stack } => (extended::LOCK, 0, padded([mutex.0.into()]), stack),
+            EventKind::Unlock { mutex } => (extended::UNLOCK, 0, padded([mutex.0.into()]), none),
             EventKind::Waited { condition, mutex, granted, stack } => {
-                (extended::WAITED, granted.into(), [condition.0.into(), mutex.0.into(), 0], stack)
+                (extended::WAITED, granted.into(), padded([condition.0.into(), mutex.0.into()]), stack)
             }
             EventKind::Signal { condition, broadcast, stack } => {
-                (extended::SIGNAL, broadcast.into(), [condition.0.into(), 0, 0], stack)
+                (extended::SIGNAL, broadcast.into(), padded([condition.0.into()]), stack)
             }
             EventKind::Write { channel, position, bytes } => {
-                (extended::WRITE, 0, [channel, position, bytes], none)
+                (extended::WRITE, 0, padded([channel, position, bytes]), none)
             }
             EventKind::Read { channel, position, bytes } => {
-                (extended::READ, 0, [channel, position, bytes], none)
+                (extended::READ, 0, padded([channel, position, bytes]), none)
             }
-            EventKind::Arrive { primitive } => (extended::ARRIVE, 0, [primitive.0.into(), 0, 0], none),
-            EventKind::Depart { primitive } => (extended::DEPART, 0, [primitive.0.into(), 0, 0], none),
-            EventKind::Title { title } => (extended::TITLE, 0, [title.0.into(), 0, 0], none),
-            EventKind::Owner { owner } => (extended::OWNER, 0, [owner.0.into(), 0, 0], none),
+            EventKind::Arrive { primitive } => (extended::ARRIVE, 0, padded([primitive.0.into()]), none),
+            EventKind::Depart { primitive } => (extended::DEPART, 0, padded([primitive.0.into()]), none),
+            EventKind::Title { title } => (extended::TITLE, 0, padded([title.0.into()]), none),
+            EventKind::Owner { owner } => (extended::OWNER, 0, padded([owner.0.into()]), none),
             EventKind::Continue { creator, stack, is_alive } => {
                 let creator = creator.map_or(0, |id| u64::from(id.0) + 1);
-                (extended::CONTINUE, is_alive.into(), [creator, 0, 0], stack)
+                (extended::CONTINUE, is_alive.into(), padded([creator]), stack)
+            }
+            EventKind::Communicate { communicator, peer, stack } => (
+                extended::COMMUNICATE,
+                0,
+                padded([communicator, peer.map_or(0, |peer| u64::from(peer) + 1)]),
+                stack,
+            ),
+            EventKind::Communicated => (extended::COMMUNICATED, 0, padded([]), none),
+            EventKind::MessageSend(message) => (extended::MESSAGE_SEND, 0, padded(envelope(message)), none),
+            EventKind::MessageSent { channel, posted } => {
+                (extended::MESSAGE_SENT, 0, padded([channel, posted]), none)
+            }
+            EventKind::MessageReceive { message, posted } => {
+                let [channel, communicator, peer, tag, bytes] = envelope(message);
+                (
+                    extended::MESSAGE_RECEIVE,
+                    0,
+                    padded([channel, communicator, peer, tag, bytes, posted]),
+                    none,
+                )
+            }
+            EventKind::Meet(CollectiveMeeting { communicator, round, rank, size, order, root }) => {
+                let numbers = [communicator, round, rank.into(), size.into(), root.into()];
+                (extended::MEET, order as u8, padded(numbers), none)
+            }
+            EventKind::Rank { rank } => (extended::RANK, 0, padded([rank.into()]), none),
+            EventKind::CommunicatorName { communicator, name } => {
+                (extended::COMMUNICATOR_NAME, 0, padded([communicator, name.0.into()]), none)
             }
             _ => return,
         };
@@ -298,7 +337,7 @@ impl Encoder {
         self.optional(stack.map(|id| id.0));
         numbers.iter().for_each(|&number| self.number(number));
         let length = self.bytes.len() - length_at - 1;
-        self.bytes[length_at] = u8::try_from(length).expect("four numbers of at most ten bytes");
+        self.bytes[length_at] = u8::try_from(length).expect("seven numbers of at most ten bytes");
     }
 
     fn head(&mut self, kind: u8, flags: u8, event: &Event) {
@@ -335,4 +374,16 @@ impl Encoder {
         self.number(bytes.len() as u64);
         self.bytes.extend_from_slice(bytes);
     }
+}
+
+/// A message as numbers.
+fn envelope(message: MessageEnvelope) -> [u64; 5] {
+    let MessageEnvelope { channel, communicator, peer, tag, bytes } = message;
+    let tag = i64::from(tag);
+    [channel, communicator, peer.into(), ((tag << 1) ^ (tag >> 63)).cast_unsigned(), bytes]
+}
+
+/// Numbers with zeroes behind them.
+fn padded<const LENGTH: usize>(numbers: [u64; LENGTH]) -> [u64; MOST_NUMBERS] {
+    std::array::from_fn(|index| numbers.get(index).copied().unwrap_or(0))
 }

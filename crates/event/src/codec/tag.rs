@@ -65,7 +65,20 @@ pub(super) mod extended {
     pub(in super::super) const CONTINUE: u8 = 14;
     /// Of the next definition; no event.
     pub(in super::super) const NUMBER: u8 = 15;
+    pub(in super::super) const COMMUNICATE: u8 = 16;
+    pub(in super::super) const COMMUNICATED: u8 = 17;
+    pub(in super::super) const MESSAGE_SEND: u8 = 18;
+    pub(in super::super) const MESSAGE_SENT: u8 = 19;
+    pub(in super::super) const MESSAGE_RECEIVE: u8 = 20;
+    pub(in super::super) const MEET: u8 = 21;
+    pub(in super::super) const COMMUNICATOR_NAME: u8 = 22;
+    pub(in super::super) const RANK: u8 = 23;
+    /// The highest.
+    pub(in super::super) const LAST: u8 = RANK;
 }
+
+/// Numbers of the longest of these events.
+pub(super) const MOST_NUMBERS: usize = 6;
 
 /// The flags of a sample. Recordings before format version 6 have no gaps.
 pub(super) fn sample_flags(is_in_kernel: bool, gap: u32) -> u8 {

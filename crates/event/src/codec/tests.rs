@@ -1,6 +1,7 @@
 use super::decode::{BLOCKINGS, FILE_KINDS, LOSS_KINDS, MODULE_KINDS, PRIMITIVE_KINDS, SAMPLES};
 use super::{Decoder, Encoder};
 use crate::id::*;
+use crate::message::*;
 use crate::record::*;
 use crate::time::Time;
 
@@ -113,8 +114,27 @@ fn extended_kinds() -> Vec<EventKind> {
     let (primitive, condition, mutex) = (PrimitiveId(4), PrimitiveId(0), PrimitiveId(u32::MAX));
     let (none, stack) = (None, Some(StackId(u32::MAX - 1)));
     let (channel, position, bytes) = (u64::MAX, 1 << 40, u64::MAX);
+    let message = MessageEnvelope { channel, communicator: channel, peer: u32::MAX, tag: i32::MIN, bytes };
+    let meeting = CollectiveMeeting {
+        communicator: u64::MAX,
+        round: u64::MAX,
+        rank: u32::MAX,
+        size: u32::MAX,
+        order: CollectiveOrder::FromRoot,
+        root: u32::MAX,
+    };
     vec![
         EventKind::Title { title: TextId(3) },
+        EventKind::Communicate { communicator: u64::MAX, peer: Some(0), stack },
+        EventKind::Communicate { communicator: 0, peer: None, stack: none },
+        EventKind::Communicated,
+        EventKind::MessageSend(message),
+        EventKind::MessageSent { channel, posted: u64::MAX },
+        EventKind::MessageReceive { message: MessageEnvelope { tag: i32::MAX, ..message }, posted: u64::MAX },
+        EventKind::Meet(meeting),
+        EventKind::Meet(CollectiveMeeting { order: CollectiveOrder::Prefix, ..meeting }),
+        EventKind::Rank { rank: u32::MAX },
+        EventKind::CommunicatorName { communicator: 7, name: TextId(3) },
         EventKind::Owner { owner: ThreadId(9) },
         EventKind::Continue { creator: Some(ThreadId(0)), stack, is_alive: true },
         EventKind::Continue { creator: None, stack: none, is_alive: false },

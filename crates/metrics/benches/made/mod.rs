@@ -63,6 +63,7 @@ impl Made {
                 name: "bench".into(),
                 title: String::new(),
                 parent: None,
+                rank: None,
             }],
             threads: (0..THREADS).map(thread).collect(),
             owners: Vec::new(),

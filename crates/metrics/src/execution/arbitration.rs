@@ -299,7 +299,7 @@ fn position(steps: &[PlanStep], resumed: Option<usize>, kind: DependenceKind) ->
 fn ends(kind: DependenceKind, cause: Cause) -> bool {
     match kind {
         DependenceKind::Join => cause == Cause::Join,
-        DependenceKind::Barrier => cause == Cause::Barrier,
+        DependenceKind::Barrier => matches!(cause, Cause::Barrier | Cause::Collective),
         DependenceKind::Post => cause == Cause::Semaphore,
         DependenceKind::Signal => matches!(cause, Cause::Condition | Cause::Park),
         _ => false,

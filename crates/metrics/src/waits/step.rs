@@ -96,8 +96,9 @@ impl StepTable {
             .take_while(|&path| path != known.prefix);
         let procedures = own.filter_map(|path| paths.innermost(path)).map(|place| place.procedure);
         let start = procedures.filter(|&procedure| is_own(paths.procedure_named_by(procedure))).last()?;
-        // Threads that nobody was seen to create are alike only within their process.
-        let process = known.creator.is_none().then_some(known.process);
+        // Threads that nobody was seen to create are alike only within their process, and ranks are told apart.
+        let is_rank = program.process_of(thread).rank.is_some();
+        let process = (is_rank || known.creator.is_none()).then_some(known.process);
         let next = GroupId(self.groups.len() as u32);
         let group = *self.group_ids.entry((known.prefix, start, process)).or_insert(next);
         if group == next {

@@ -1,7 +1,7 @@
 //! What threads tell through the agent, taken out of its rings.
 
 use longpole_event::{CallDefinition, FileKind, PrimitiveKind};
-use longpole_ring::{RingEvent, WaitKind};
+use longpole_ring::{MpiCall, RingEvent, WaitKind, split_rank_and_tag};
 
 use super::files::DescriptorFile;
 use crate::raw::{RawPrimitive, RawStack};
@@ -30,6 +30,57 @@ impl AgentWait {
     /// Whether it is for one descriptor.
     pub(super) fn is_on_descriptor(&self) -> bool {
         matches!(self.kind, WaitKind::Read | WaitKind::Write | WaitKind::Connect | WaitKind::Accept)
+    }
+}
+
+/// How a call of MPI ended, or a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MpiRequest {
+    /// The request that is complete, or that the call made; 0 for none.
+    pub request: u64,
+    /// It succeeded.
+    pub is_ok: bool,
+    /// Rank of the sender, where something was received.
+    pub source: i32,
+    /// The message's tag, likewise.
+    pub tag: i32,
+    /// Its length, likewise.
+    pub bytes: u64,
+}
+
+impl MpiRequest {
+    pub(super) fn of(event: &RingEvent<'_>) -> MpiRequest {
+        let (source, tag) = split_rank_and_tag(event.word(1));
+        MpiRequest { request: event.subject, is_ok: event.word(0) != 0, source, tag, bytes: event.word(2) }
+    }
+}
+
+/// A communicator, as a member tells of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToldCommunicator {
+    /// The member's handle of it.
+    pub handle: u64,
+    /// The handle of the one that it was made from, 0 for the one of the whole job.
+    pub parent: u64,
+    /// The member's rank in it.
+    pub rank: u32,
+    /// Its size.
+    pub size: u32,
+    /// What tells the job from others.
+    pub job: u64,
+    /// Ranks of its members in the job; empty where they are the same, or too many to tell.
+    pub members: Vec<u32>,
+}
+
+impl ToldCommunicator {
+    pub(super) fn of(event: &RingEvent<'_>) -> ToldCommunicator {
+        let halves = |word: u64| [word as u32, (word >> 32) as u32];
+        let [rank, size] = halves(event.word(1));
+        let mut members: Vec<u32> =
+            event.rest.get(3..).unwrap_or_default().iter().copied().flat_map(halves).collect();
+        members.truncate(size as usize);
+        let (parent, job) = (event.word(0), event.word(2));
+        ToldCommunicator { handle: event.subject, parent, rank, size, job, members }
     }
 }
 
@@ -190,6 +241,27 @@ pub enum AgentEvent {
         /// The name.
         name: String,
     },
+    /// The thread enters a call of MPI.
+    Communicates {
+        /// What it does.
+        call: MpiCall,
+        /// Handle of the communicator.
+        communicator: u64,
+        /// Rank of the other end, or of the root.
+        peer: i32,
+        /// Tag.
+        tag: i32,
+        /// Length of what is sent.
+        bytes: u64,
+        /// Where.
+        stack: RawStack,
+    },
+    /// The thread leaves that call.
+    Communicated(MpiRequest),
+    /// A request is complete, as the call says that the thread is in.
+    Completes(MpiRequest),
+    /// The process has a communicator.
+    Communicator(ToldCommunicator),
     /// The thread was ready without a processor for so long, until now and some time before.
     WasReady {
         /// Nanoseconds.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use longpole_event::Time;
 use longpole_ring::Mode;
 
-use super::library::Library;
+use super::library::{AgentPart, Library};
 use super::reader::AgentReader;
 use super::sampler::{Samplers, Sampling};
 use crate::collector::{Collector, KernelCost};
@@ -46,8 +46,12 @@ pub(crate) struct AgentCollector {
 
 impl AgentCollector {
     /// Makes the memory, puts the library where programs can load it, and starts to sample if that is asked for.
-    pub(crate) fn open(mode: Mode, sampling: Option<&Sampling>) -> io::Result<AgentCollector> {
-        let library = Library::place()?;
+    pub(crate) fn open(
+        mode: Mode,
+        part: AgentPart,
+        sampling: Option<&Sampling>,
+    ) -> io::Result<AgentCollector> {
+        let library = Library::place(part)?;
         let reader = AgentReader::new(mode)?;
         let samplers = sampling.map(|sampling| Samplers::start(reader.memory(), sampling)).transpose()?;
         let round = if mode.calls { CALLS_ROUND } else { ROUND };

@@ -6,6 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::agent_event::{AgentEvent, primitive};
 use super::causes::CauseInterpreter;
+use super::messages::Messages;
 use super::passages::Passages;
 use super::states::StateInterpreter;
 use super::teams::Teams;
@@ -38,6 +39,7 @@ pub(crate) struct Interpreter {
     handles: Handles,
     passages: Passages,
     teams: Teams,
+    messages: Messages,
 }
 
 impl Interpreter {
@@ -47,8 +49,8 @@ impl Interpreter {
             AgentScope::Causes => WaitInterpreter::Causes(CauseInterpreter::default()),
             AgentScope::All => WaitInterpreter::Alone(StateInterpreter::default()),
         };
-        let (waiting, handles, passages, teams) = Default::default();
-        Interpreter { wait_interpreter, waiting, handles, passages, teams }
+        let (waiting, handles, passages, teams, messages) = Default::default();
+        Interpreter { wait_interpreter, waiting, handles, passages, teams, messages }
     }
 
     /// Takes the next event in time order.
@@ -65,6 +67,9 @@ impl Interpreter {
         if let Some(mark) = self.passages.follow(task, &told) {
             self.pass(RawEvent { time, cpu, kind: RawKind::Inside { task, mark } }, out);
         }
+        let mut meant = Vec::new();
+        self.messages.follow(time, task, &told, &mut |kind| meant.push(kind));
+        meant.into_iter().for_each(|kind| self.pass(RawEvent { time, cpu, kind }, out));
         let mark = self.mark(task, &told);
         let is_marked = mark.is_some();
         if let Some(mark) = mark {

@@ -10,8 +10,28 @@ use std::path::{Path, PathBuf};
 
 use crate::launch::caller_s;
 
-/// The library, as the build made it.
-static BYTES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/longpole-agent.so"));
+/// What of the agent is to be in a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AgentPart {
+    /// All of it.
+    Whole,
+    /// What stands in for the functions of MPI.
+    Mpi,
+}
+
+impl AgentPart {
+    /// What files with it are called, and the library as the build made it.
+    fn file(self) -> (&'static str, &'static [u8]) {
+        match self {
+            AgentPart::Whole => {
+                ("longpole-agent", include_bytes!(concat!(env!("OUT_DIR"), "/longpole-agent.so")))
+            }
+            AgentPart::Mpi => {
+                ("longpole-agent-mpi", include_bytes!(concat!(env!("OUT_DIR"), "/longpole-agent-mpi.so")))
+            }
+        }
+    }
+}
 
 /// The library in a folder from which code may be loaded. All recorders of one user and build share one file; the
 /// last one removes it, unless processes of its program may still look for it.
@@ -28,10 +48,10 @@ impl Library {
     ///
     /// # Errors
     /// Where no folder does: the last one's reason.
-    pub(crate) fn place() -> io::Result<Library> {
+    pub(crate) fn place(part: AgentPart) -> io::Result<Library> {
         let mut refusal = io::Error::from(io::ErrorKind::NotFound);
         for folder in folders() {
-            match place_in(&folder) {
+            match place_in(&folder, part) {
                 Ok(library) => return Ok(library),
                 Err(error) => refusal = error,
             }
@@ -74,12 +94,13 @@ fn folders() -> impl Iterator<Item = PathBuf> {
     })
 }
 
-fn place_in(folder: &Path) -> io::Result<Library> {
+fn place_in(folder: &Path, part: AgentPart) -> io::Result<Library> {
     const ATTEMPTS: usize = 8;
-    let (user, build) = (user(), crc32fast::hash(BYTES));
-    let path = folder.join(format!("longpole-agent-{user}-{build:08x}.so"));
+    let (name, bytes) = part.file();
+    let (user, build) = (user(), crc32fast::hash(bytes));
+    let path = folder.join(format!("{name}-{user}-{build:08x}.so"));
     for _ in 0..ATTEMPTS {
-        write_if_missing(&path)?;
+        write_if_missing(&path, bytes)?;
         let Ok(file) = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(&path) else {
             continue;
         };
@@ -88,7 +109,7 @@ fn place_in(folder: &Path) -> io::Result<Library> {
         if !is_at(&file, &path) {
             continue;
         }
-        if file.metadata()?.uid() != user || fs::read(&path)? != BYTES {
+        if file.metadata()?.uid() != user || fs::read(&path)? != bytes {
             return Err(io::Error::other(format!("{} is not ours", path.display())));
         }
         may_be_loaded(&file)?;
@@ -98,7 +119,7 @@ fn place_in(folder: &Path) -> io::Result<Library> {
 }
 
 /// Writes the file beside its place first: nobody finds a part of it.
-fn write_if_missing(path: &Path) -> io::Result<()> {
+fn write_if_missing(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if path.exists() {
         return Ok(());
     }
@@ -106,7 +127,7 @@ fn write_if_missing(path: &Path) -> io::Result<()> {
     let write = || {
         // Programs may run as other users: everybody may read it.
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o755).open(&beside)?;
-        file.write_all(BYTES)?;
+        file.write_all(bytes)?;
         fs::rename(&beside, path)
     };
     let written = write();
@@ -149,27 +170,39 @@ mod tests {
 
     #[test]
     fn the_library_is_there_until_the_last_recorder_drops_it() {
-        let library = Library::place().expect("some folder takes it");
+        let library = Library::place(AgentPart::Whole).expect("some folder takes it");
         let path = library.path.clone();
-        assert_eq!(fs::read(&path).unwrap(), BYTES);
+        assert_eq!(fs::read(&path).unwrap(), AgentPart::Whole.file().1);
         assert!(library.preload().as_bytes().starts_with(path.as_os_str().as_bytes()));
-        let other = Library::place().unwrap();
+        let other = Library::place(AgentPart::Whole).unwrap();
         assert_eq!(other.path, path);
         drop(library);
         assert!(path.exists());
         drop(other);
         // Tests of other processes may use it too.
-        let mut kept = Library::place().unwrap();
+        let mut kept = Library::place(AgentPart::Whole).unwrap();
         kept.keep();
         drop(kept);
         assert!(path.exists());
-        drop(Library::place().unwrap());
+        drop(Library::place(AgentPart::Whole).unwrap());
     }
 
     #[test]
     fn the_library_needs_nothing_but_the_c_library() {
-        let needed = |name: &[u8]| BYTES.windows(name.len()).any(|window| window == name);
-        assert!(needed(b"libc.so.6\0"));
-        assert!(!needed(b"libgcc_s.so.1\0") && !needed(b"libpthread.so.0\0"));
+        for part in [AgentPart::Whole, AgentPart::Mpi] {
+            let needed = |name: &[u8]| part.file().1.windows(name.len()).any(|window| window == name);
+            assert!(needed(b"libc.so.6\0"));
+            assert!(!needed(b"libgcc_s.so.1\0") && !needed(b"libpthread.so.0\0"));
+        }
+    }
+
+    #[test]
+    fn only_the_whole_library_stands_in_for_functions_of_libc() {
+        let has =
+            |part: AgentPart, name: &[u8]| part.file().1.windows(name.len()).any(|window| window == name);
+        for part in [AgentPart::Whole, AgentPart::Mpi] {
+            assert!(has(part, b"\0MPI_Recv\0"));
+            assert_eq!(has(part, b"\0pthread_mutex_lock\0"), part == AgentPart::Whole);
+        }
     }
 }

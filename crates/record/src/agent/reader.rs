@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use longpole_event::{LossKind, Time};
-use longpole_ring::{Area, AreaStatus, HoldRow, Mode, RingEvent, RingEventKind, WaitKind};
+use longpole_ring::{
+    Area, AreaStatus, HoldRow, Mode, MpiCall, RingEvent, RingEventKind, WaitKind, split_rank_and_tag,
+};
 use longpole_symbols::{Mapping, Registers, maps_of};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::agent_event::{AgentEvent, AgentWait};
+use super::agent_event::{AgentEvent, AgentWait, MpiRequest, ToldCommunicator};
 use super::bounds::RoundBounds;
 use super::calls::{CallEvent, Calls, MarkOutput};
 use super::files::ProcessDescriptors;
@@ -255,6 +257,15 @@ impl RingReadContext<'_> {
             RingEventKind::Signals => {
                 AgentEvent::Signals { subject: event.subject, broadcast: event.word(0) != 0 }
             }
+            RingEventKind::Communicates => {
+                let Some(call) = MpiCall::of(event.word(0) as u8) else { return };
+                let (peer, tag) = split_rank_and_tag(event.word(1));
+                let (communicator, bytes, stack) = (event.subject, event.word(2), self.stack(event.word(3)));
+                AgentEvent::Communicates { call, communicator, peer, tag, bytes, stack }
+            }
+            RingEventKind::Communicated => AgentEvent::Communicated(MpiRequest::of(event)),
+            RingEventKind::Completes => AgentEvent::Completes(MpiRequest::of(event)),
+            RingEventKind::Communicator => AgentEvent::Communicator(ToldCommunicator::of(event)),
             RingEventKind::Enters => {
                 self.mark(|calls, area, _, out| calls.enters_region(area, out));
                 AgentEvent::Enters { name: self.text(event.subject), stack: self.stack(event.word(0)) }

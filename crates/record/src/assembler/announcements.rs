@@ -64,6 +64,13 @@ impl Assembler {
                 let Some(frame) = self.place(pid, &place)? else { return Ok(()) };
                 EventKind::Enter { frame, stack: self.stack(pid, &stack)?, task }
             }
+            RawMark::Communicate { communicator, peer, stack } => {
+                EventKind::Communicate { communicator, peer, stack: self.stack(pid, &stack)? }
+            }
+            RawMark::CommunicatorName { communicator, name } => {
+                EventKind::CommunicatorName { communicator, name: self.log.text(&name)? }
+            }
+            RawMark::Message(kind) => kind,
             RawMark::Leave => EventKind::Leave,
             RawMark::Spawn { task, stack } => EventKind::Spawn { task, stack: self.stack(pid, &stack)? },
             RawMark::Overhead(nanoseconds) => EventKind::Overhead { nanoseconds },

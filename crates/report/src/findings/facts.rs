@@ -371,6 +371,9 @@ pub(crate) fn waiting_for(cause: Cause) -> &'static str {
         Cause::Park => "parked until another thread unparks it",
         Cause::Kernel => "waiting for a lock of the kernel",
         Cause::Futex => "waiting for a lock or condition (futex)",
+        Cause::LateSender => "waiting for a late sender",
+        Cause::LateReceiver => "waiting for a late receiver",
+        Cause::Collective => "waiting for others to come to a collective operation",
         Cause::Other => "waiting for something unknown",
     }
 }

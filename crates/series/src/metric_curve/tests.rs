@@ -20,6 +20,7 @@ fn program() -> Program {
         name: String::new(),
         title: String::new(),
         parent: None,
+        rank: None,
     };
     let thread = |index: u32| Thread {
         process: ProcessId(index / 2),

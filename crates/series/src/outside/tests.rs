@@ -75,6 +75,7 @@ fn program() -> Program {
         name: String::new(),
         title: String::new(),
         parent: None,
+        rank: None,
     };
     Program {
         machines: vec![Machine::default(); 2],

@@ -37,9 +37,46 @@ pub(super) struct AnnouncedWait {
     is_first: bool,
     /// Who told last that the thread can go on, while it spun.
     enabled: Option<(ThreadId, Time)>,
+    /// It is in a call that passes messages.
+    in_call: bool,
+    /// What it waits for in that call has come.
+    pub(super) is_released: bool,
 }
 
 impl AnnouncedWait {
+    /// A wait in a call that passes messages.
+    pub(super) fn for_message(since: Time, wait: BegunWait, path: Option<PathId>) -> AnnouncedWait {
+        let (cause, wait) = (wait.kind.cause(), Some(wait));
+        AnnouncedWait {
+            primitive: None,
+            since,
+            cause,
+            wait,
+            path,
+            is_first: true,
+            enabled: None,
+            in_call: true,
+            is_released: false,
+        }
+    }
+
+    /// Whether it is in a call that passes messages.
+    pub(super) fn is_for_message(&self) -> bool {
+        self.in_call
+    }
+
+    pub(super) fn cause(&self) -> Cause {
+        self.cause
+    }
+
+    pub(super) fn wait(&self) -> Option<BegunWait> {
+        self.wait
+    }
+
+    pub(super) fn path(&self) -> Option<PathId> {
+        self.path
+    }
+
     /// The process and the address of what the wait is for.
     fn word(&self) -> Option<(ProcessId, u64)> {
         match self.wait?.identity? {
@@ -58,6 +95,9 @@ impl Transitions<'_> {
         (primitive, stack): (Option<PrimitiveId>, Option<StackId>),
         observer: &mut impl Observer,
     ) {
+        if self.threads[thread.index()].inside.is_some_and(|inside| inside.in_call) {
+            return;
+        }
         if self.threads[thread.index()].inside.is_some() {
             // It lost the end of its wait before.
             self.proceed(thread, time, observer);
@@ -66,8 +106,17 @@ impl Transitions<'_> {
         let path = stack.map(|_| self.observe(thread, time, (stack, StackReason::Acting), observer));
         let (cause, wait) = self.told(thread, time, (primitive, stack));
         self.await_object(thread, time, (cause, wait, path), observer);
-        let inside =
-            AnnouncedWait { primitive, since: time, cause, wait, path, is_first: true, enabled: None };
+        let inside = AnnouncedWait {
+            primitive,
+            since: time,
+            cause,
+            wait,
+            path,
+            is_first: true,
+            enabled: None,
+            in_call: false,
+            is_released: false,
+        };
         self.threads[thread.index()].inside = Some(inside);
         if let Some(word) = inside.word() {
             self.inferred_wakers.wait(word);
@@ -91,6 +140,9 @@ impl Transitions<'_> {
     /// The wait that the thread told of is over.
     pub(super) fn proceed(&mut self, thread: ThreadId, time: Time, observer: &mut impl Observer) {
         self.speak(thread, time, observer);
+        if self.threads[thread.index()].inside.is_some_and(|inside| inside.in_call) {
+            return;
+        }
         let Some(inside) = self.threads[thread.index()].inside else {
             observer.count(ReplayAnomaly::Contradiction);
             return;
@@ -137,6 +189,9 @@ impl Transitions<'_> {
         (blocking, call, stack): (Blocking, Option<&CallDefinition>, Option<StackId>),
     ) -> bool {
         let Some(inside) = self.threads[thread.index()].inside else { return false };
+        if inside.in_call {
+            return blocking == Blocking::Interruptible && call.is_none_or(|call| call.number >= 0);
+        }
         let is_same = match call {
             Some(call) => {
                 futex::word(call).is_some_and(|word| self.is_word_of(thread, &inside, (word, call, stack)))

@@ -29,6 +29,9 @@ impl Transitions<'_> {
             // Woken before it got off its processor, or twice: it was never kept waiting.
             return;
         };
+        if self.wake_in_call(thread, time, observer) {
+            return;
+        }
         let source = match waker {
             Waker::Thread(waker) => Some(waker),
             Waker::SoftInterrupt(waker) if sends(self.call(call)) => Some(waker),
@@ -49,6 +52,9 @@ impl Transitions<'_> {
 
     /// The thread's wait is over, and nobody was seen to end it.
     pub(super) fn woken_unseen(&mut self, thread: ThreadId, time: Time, observer: &mut impl Observer) {
+        if self.wake_in_call(thread, time, observer) {
+            return;
+        }
         if self.enabled_inside(thread, time, observer) {
             return;
         }

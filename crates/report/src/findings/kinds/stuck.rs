@@ -279,6 +279,9 @@ fn is_ended_by_threads(cause: Cause) -> bool {
             | Cause::Park
             | Cause::Futex
             | Cause::Message
+            | Cause::LateSender
+            | Cause::LateReceiver
+            | Cause::Collective
             | Cause::Child
     )
 }

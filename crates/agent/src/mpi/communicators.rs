@@ -1,0 +1,179 @@
+//! Communicators: what tells one from another in all processes of a job, and who is in them.
+//!
+//! All that is asked for here an implementation answers without any other process.
+
+use core::ffi::{CStr, c_char, c_int};
+
+use longpole_ring::{MPI_ANY, RingEventKind, event_in};
+
+use super::Word;
+use super::abi::MpiAbi;
+use super::call::ToldCall;
+use crate::openmp::entry::{EntryPoint, symbol};
+
+/// Members whose ranks are told; of larger communicators only the size is.
+const MOST_MEMBERS: usize = 512;
+const FIXED: usize = 5;
+/// MPICH's number for `MPI_COMM_WORLD`.
+const MPICH_WORLD: Word = 0x4400_0000;
+
+type Ask2 = unsafe extern "C-unwind" fn(Word, *mut Word) -> c_int;
+type Translate = unsafe extern "C-unwind" fn(Word, c_int, *const c_int, Word, *mut c_int) -> c_int;
+type Free = unsafe extern "C-unwind" fn(*mut Word) -> c_int;
+
+/// A function of two arguments that writes one word, as far as it is wide.
+macro_rules! ask {
+    ($caller:expr, $name:literal, $handle:expr) => {{
+        static ENTRY: EntryPoint = EntryPoint::new($name);
+        let mut answer: Word = 0;
+        // SAFETY: all these functions have two arguments, and write at most a word.
+        let asked =
+            unsafe { ENTRY.find::<Ask2>($caller).map(|(function, _)| function($handle, &raw mut answer)) };
+        (asked == Some(0)).then_some(answer)
+    }};
+}
+
+impl ToldCall {
+    /// The communicator of all processes of the job; `None` where it is not found.
+    pub(super) fn world(self) -> Option<Word> {
+        match self.abi {
+            MpiAbi::Mpich => Some(MPICH_WORLD),
+            MpiAbi::OpenMpi => {
+                static WORLD: EntryPoint = EntryPoint::new(c"ompi_mpi_comm_world");
+                object(c"ompi_mpi_comm_world", &WORLD, self.caller)
+            }
+        }
+    }
+
+    /// The process has joined its job.
+    pub(super) fn tell_world(self) {
+        if let Some(world) = self.world() {
+            self.tell_communicator(world, 0);
+        }
+    }
+
+    /// A call has made a communicator of another one: where this process is in it, tell of it.
+    ///
+    /// # Safety
+    /// `made` points to a handle.
+    pub(super) unsafe fn tell_made(self, made: Word, parent: Word) {
+        // SAFETY: the caller's.
+        let handle = unsafe { self.abi.read_handle(made, 0) } as Word;
+        self.tell_communicator(handle, parent);
+    }
+
+    fn tell_communicator(self, handle: Word, parent: Word) {
+        let caller = self.caller;
+        // The handle that stands for none gives an error, which must not reach the program's handler.
+        if self.is_none(handle) {
+            return;
+        }
+        let (Some(rank), Some(size)) =
+            (ask!(caller, c"PMPI_Comm_rank", handle), ask!(caller, c"PMPI_Comm_size", handle))
+        else {
+            return;
+        };
+        let (rank, size) = (rank as u32, size as u32);
+        let mut words = [0_u64; FIXED + MOST_MEMBERS / 2];
+        let members = if parent == 0 { 0 } else { self.members(handle, size as usize, &mut words[FIXED..]) };
+        words[2] = self.abi.handle(parent);
+        words[3] = u64::from(rank) | u64::from(size) << 32;
+        words[4] = job();
+        let length = FIXED + members.div_ceil(2);
+        let me = self.thread();
+        event_in(&mut words, length, RingEventKind::Communicator, self.abi.handle(handle), me.now());
+        me.with(|area| area.push(&words[..length]));
+    }
+
+    fn is_none(self, handle: Word) -> bool {
+        const MPICH_NONE: u64 = 0x0400_0000;
+        match self.abi {
+            MpiAbi::Mpich => self.abi.handle(handle) == MPICH_NONE,
+            MpiAbi::OpenMpi => {
+                static NONE: EntryPoint = EntryPoint::new(c"ompi_mpi_comm_null");
+                handle == 0 || object(c"ompi_mpi_comm_null", &NONE, self.caller) == Some(handle)
+            }
+        }
+    }
+
+    /// The ranks that the members have in the job, two a word. Gives how many.
+    #[inline(never)]
+    fn members(self, handle: Word, size: usize, into: &mut [u64]) -> usize {
+        static TRANSLATE: EntryPoint = EntryPoint::new(c"PMPI_Group_translate_ranks");
+        static FREE: EntryPoint = EntryPoint::new(c"PMPI_Group_free");
+        let caller = self.caller;
+        if size > MOST_MEMBERS {
+            return 0;
+        }
+        let Some(world) = self.world() else { return 0 };
+        let (Some(mut group), Some(mut all)) =
+            (ask!(caller, c"PMPI_Comm_group", handle), ask!(caller, c"PMPI_Comm_group", world))
+        else {
+            return 0;
+        };
+        let own: [c_int; MOST_MEMBERS] = core::array::from_fn(|rank| rank as c_int);
+        let mut ranks = [MPI_ANY; MOST_MEMBERS];
+        // SAFETY: the functions' own types; both arrays are as long as the communicator is large.
+        let translated = unsafe {
+            let translate = TRANSLATE.find::<Translate>(caller);
+            let translated = translate
+                .map(|(translate, _)| translate(group, size as c_int, own.as_ptr(), all, ranks.as_mut_ptr()));
+            if let Some((free, _)) = FREE.find::<Free>(caller) {
+                free(&raw mut group);
+                free(&raw mut all);
+            }
+            translated
+        };
+        if translated != Some(0) {
+            return 0;
+        }
+        for (index, &rank) in ranks[..size].iter().enumerate() {
+            into[index / 2] |= u64::from(rank.cast_unsigned()) << (index % 2 * 32);
+        }
+        size
+    }
+}
+
+/// The address of an object of a library. A program that names it may have it in its own memory, where all others find it
+/// too: so it is looked for in the program first, not behind the agent.
+fn object(name: &CStr, elsewhere: &EntryPoint, caller: u64) -> Option<Word> {
+    let found = symbol(libc::RTLD_DEFAULT, name) as Word;
+    if found != 0 {
+        return Some(found);
+    }
+    // SAFETY: an address, which is not called.
+    unsafe { elsewhere.find::<Word>(caller).map(|(address, _)| address) }
+}
+
+/// What the processes of one job have in common, and no other job has.
+fn job() -> u64 {
+    const NAMES: [&CStr; 3] = [c"PMIX_NAMESPACE", c"SLURM_JOB_ID", c"SLURM_STEP_ID"];
+    let (mut hash, mut is_named) = (FIRST_HASH, false);
+    for name in NAMES {
+        // SAFETY: strings; what the environment holds stays while it is read.
+        let mut at: *const c_char = unsafe { libc::getenv(name.as_ptr()) };
+        if at.is_null() {
+            continue;
+        }
+        is_named = true;
+        // SAFETY: as above.
+        while let byte @ 1.. = unsafe { *at } as u8 {
+            hash = mix(hash, byte);
+            // SAFETY: this was not the end.
+            at = unsafe { at.add(1) };
+        }
+    }
+    if is_named {
+        return hash;
+    }
+    // Processes that one launcher has started on this machine.
+    // SAFETY: no arguments.
+    let parent = unsafe { libc::getppid() };
+    parent.to_le_bytes().into_iter().fold(hash, mix)
+}
+
+const FIRST_HASH: u64 = 0xcbf2_9ce4_8422_2325;
+
+fn mix(hash: u64, byte: u8) -> u64 {
+    (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+}

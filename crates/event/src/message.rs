@@ -1,0 +1,53 @@
+//! What processes that pass messages say of them.
+//!
+//! ```text
+//!   sender     Communicate  MessageSend{channel}  …  MessageSent  Communicated
+//!   receiver   Communicate                        …  MessageReceive{channel, posted}  Communicated
+//! ```
+//! A *channel* is a communicator, a sender, a receiver and a tag. Messages of one channel do not overtake each other: the n-th that
+//! is sent goes to the n-th receive of the channel, in the order in which receives were posted (MPI-4 §3.5).
+
+/// A message, as one of its ends sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MessageEnvelope {
+    /// Identifies the channel within the recording.
+    pub channel: u64,
+    /// Identifies the communicator within the recording.
+    pub communicator: u64,
+    /// The other end, by its rank in the job.
+    pub peer: u32,
+    /// Its tag.
+    pub tag: i32,
+    /// Its length.
+    pub bytes: u64,
+}
+
+/// An operation of all members of a communicator, as one of them sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CollectiveMeeting {
+    /// Identifies the communicator within the recording.
+    pub communicator: u64,
+    /// How many operations there were on it before.
+    pub round: u64,
+    /// The member's rank in the communicator.
+    pub rank: u32,
+    /// Members of the communicator.
+    pub size: u32,
+    /// Who waits for whom.
+    pub order: CollectiveOrder,
+    /// The root's rank in the communicator, where the order has one.
+    pub root: u32,
+}
+
+/// Who waits for whom in a collective operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CollectiveOrder {
+    /// Each for all.
+    AllToAll,
+    /// Each for the root.
+    FromRoot,
+    /// The root for all.
+    ToRoot,
+    /// Each for those of lower ranks.
+    Prefix,
+}

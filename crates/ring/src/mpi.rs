@@ -1,0 +1,48 @@
+//! Calls of MPI, by who depends on whom in them.
+
+use crate::numbered::numbered;
+
+numbered! {
+    /// What a call of MPI does.
+    pub enum MpiCall {
+        /// It sends, and returns when the buffer can be used again.
+        Send = 1,
+        /// It receives.
+        Receive = 2,
+        /// It begins to send.
+        BeginSend = 3,
+        /// It begins to receive.
+        BeginReceive = 4,
+        /// It waits for requests that were begun.
+        Complete = 5,
+        /// It waits until there is something to receive.
+        Probe = 6,
+        /// No process leaves it before all have entered it.
+        AllToAll = 7,
+        /// No process leaves it before the root has entered it.
+        FromRoot = 8,
+        /// The root does not leave it before all have entered it.
+        ToRoot = 9,
+        /// No process leaves it before those of lower ranks have entered it.
+        Prefix = 10,
+    }
+}
+
+/// A rank or tag that is not known, or a wildcard.
+pub const MPI_ANY: i32 = i32::MIN;
+
+/// A rank that stands for no process.
+pub const MPI_NO_PROCESS: i32 = i32::MIN + 1;
+
+/// Packs a rank and a tag into a word.
+#[must_use]
+#[inline]
+pub const fn rank_and_tag(rank: i32, tag: i32) -> u64 {
+    rank.cast_unsigned() as u64 | (tag.cast_unsigned() as u64) << 32
+}
+
+/// The rank and the tag that a word holds.
+#[must_use]
+pub const fn split_rank_and_tag(word: u64) -> (i32, i32) {
+    ((word as u32).cast_signed(), ((word >> 32) as u32).cast_signed())
+}

@@ -1,0 +1,494 @@
+//! Calls that pass messages, from the first reading: who waits in which of them, until when, and on whom the caller depends.
+//!
+//! ```text
+//!   receiver   |Communicate~~~~~~~~~~~~~~~~====MessageReceive|      late sender: from the receiver's entry to the sender's
+//!   sender     ==========|Communicate MessageSend
+//!
+//!   sender     |Communicate~~~~~~~~~~~====MessageSent|              late receiver: from the sender's entry to where the receive
+//!   receiver   ===============|posted                               was posted, if the send was not over before
+//!
+//!   member     |Communicate Meet~~~~~~~~~~====|                     collective: from its entry to that of the last of those whom
+//!   the last   ====================|Meet                            it has to wait for
+//! ```
+//! The rest of a call is work of it. Messages of one channel do not overtake each other: so the n-th send is the one of the n-th
+//! receive, in the order in which they were posted, also where some of them name no source.
+//!
+//! Memory: 24 bytes a message and collective operation while this is found out, and a planned call for each that waits or
+//! depends on another process.
+
+use longpole_event::{CollectiveMeeting, CollectiveOrder, EventKind, ThreadId, Time};
+use rustc_hash::FxHashMap;
+
+use crate::objects::ObjectKind;
+use crate::timeline::DependenceKind;
+
+/// One end of a message, in a call.
+#[derive(Clone, Copy, Debug)]
+struct MessageEnd {
+    /// When it was posted.
+    posted: Time,
+    thread: ThreadId,
+    /// The call in which it was complete; none where that was not seen.
+    call: Option<CallIndex>,
+}
+
+/// The `ordinal`-th call of a thread.
+type CallIndex = (ThreadId, u64);
+
+/// A member's part in a collective operation.
+#[derive(Clone, Copy, Debug)]
+struct MemberEntry {
+    time: Time,
+    rank: u32,
+    call: CallIndex,
+}
+
+/// A collective operation.
+#[derive(Clone, Debug)]
+struct LoggedMeeting {
+    size: u32,
+    order: CollectiveOrder,
+    root: u32,
+    members: Vec<MemberEntry>,
+}
+
+/// A thread's call that is not over.
+#[derive(Clone, Debug, Default)]
+struct CallingThread {
+    /// Calls before this one, and this one.
+    calls: u64,
+    open: Option<(Time, Option<u32>, u64)>,
+}
+
+/// What the calls of all machines say; threads are the recording's.
+#[derive(Debug, Default)]
+pub(crate) struct LoggedMessages {
+    threads: FxHashMap<ThreadId, CallingThread>,
+    /// When calls began and ended, of those in which something was complete.
+    spans: FxHashMap<CallIndex, (Time, Option<Time>)>,
+    sends: FxHashMap<u64, Vec<MessageEnd>>,
+    receives: FxHashMap<u64, Vec<MessageEnd>>,
+    /// The other end and the communicator of each channel, as its sender and its receiver know them.
+    peers: FxHashMap<u64, ChannelEnds>,
+    meetings: FxHashMap<(u64, u64), LoggedMeeting>,
+    names: FxHashMap<u64, longpole_event::TextId>,
+}
+
+/// Who sends on a channel, and who receives.
+#[derive(Clone, Copy, Debug, Default)]
+struct ChannelEnds {
+    communicator: u64,
+    sender: Option<u32>,
+    receiver: Option<u32>,
+}
+
+/// A wait in a call, up to when another process comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MessageWait {
+    /// Whom or what it is for.
+    pub(crate) kind: ObjectKind,
+    pub(crate) communicator: u64,
+    pub(crate) peer: Option<u32>,
+    /// When it is over, and who ended it; none where that never came.
+    pub(crate) release: Option<(Time, ThreadId)>,
+}
+
+/// Something on which a call's caller depends when it leaves it, though it did not wait for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EarlierMessage {
+    pub(crate) source: ThreadId,
+    pub(crate) time: Time,
+    pub(crate) kind: DependenceKind,
+}
+
+/// A call in which something happens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PlannedCall {
+    /// Calls of the thread before it.
+    pub(crate) ordinal: u64,
+    pub(crate) wait: Option<MessageWait>,
+    pub(crate) earlier: Vec<EarlierMessage>,
+}
+
+/// All calls in which threads wait or depend on others, by thread of the recording, in the order of time.
+#[derive(Debug, Default)]
+pub(crate) struct PlannedCalls {
+    calls: FxHashMap<ThreadId, Vec<PlannedCall>>,
+    /// Names of communicators.
+    pub(crate) names: FxHashMap<u64, String>,
+    /// Messages of which one end only was seen, and collective operations of which not all members were.
+    pub(crate) unmatched: u64,
+    /// Messages and collective operations that were matched.
+    pub(crate) matched: u64,
+}
+
+impl PlannedCalls {
+    /// The thread's calls.
+    pub(crate) fn of(&self, thread: ThreadId) -> &[PlannedCall] {
+        self.calls.get(&thread).map_or(&[], Vec::as_slice)
+    }
+}
+
+impl LoggedMessages {
+    /// Takes the next event of a log. `thread` and `time` are the recording's, and so is what `at` makes of a time of the log.
+    pub(crate) fn take(&mut self, thread: ThreadId, time: Time, kind: EventKind) {
+        let posted = |before: u64| Time::from_nanoseconds(time.nanoseconds().saturating_sub(before));
+        match kind {
+            EventKind::Communicate { communicator, peer, .. } => {
+                self.leave(thread, time);
+                let calling = self.threads.entry(thread).or_default();
+                calling.calls += 1;
+                calling.open = Some((time, peer, communicator));
+            }
+            EventKind::Communicated => self.leave(thread, time),
+            EventKind::MessageSend(message) => {
+                let ends = self.peers.entry(message.channel).or_default();
+                (ends.communicator, ends.receiver) = (message.communicator, Some(message.peer));
+                let end = MessageEnd { posted: time, thread, call: None };
+                self.sends.entry(message.channel).or_default().push(end);
+            }
+            EventKind::MessageSent { channel, posted: before } => {
+                let (call, posted) = (self.call(thread), posted(before));
+                let sends = self.sends.get_mut(&channel);
+                // Few are under way: it is one of the last.
+                let send = sends.and_then(|sends| {
+                    sends
+                        .iter_mut()
+                        .rev()
+                        .find(|send| send.call.is_none() && send.thread == thread && send.posted == posted)
+                });
+                if let Some(send) = send {
+                    send.call = call;
+                }
+            }
+            EventKind::MessageReceive { message, posted: before } => {
+                let ends = self.peers.entry(message.channel).or_default();
+                (ends.communicator, ends.sender) = (message.communicator, Some(message.peer));
+                let end = MessageEnd { posted: posted(before), thread, call: self.call(thread) };
+                self.receives.entry(message.channel).or_default().push(end);
+            }
+            EventKind::Meet(meeting) => {
+                let CollectiveMeeting { communicator, round, rank, size, order, root } = meeting;
+                let Some(call) = self.call(thread) else { return };
+                let found = self.meetings.entry((communicator, round)).or_insert_with(|| LoggedMeeting {
+                    size,
+                    order,
+                    root,
+                    members: Vec::new(),
+                });
+                found.members.push(MemberEntry { time, rank, call });
+            }
+            EventKind::CommunicatorName { communicator, name } => {
+                self.names.insert(communicator, name);
+            }
+            _ => {}
+        }
+    }
+
+    /// The names of communicators, out of the texts of a log.
+    pub(crate) fn name(
+        &mut self,
+        into: &mut FxHashMap<u64, String>,
+        text: impl Fn(longpole_event::TextId) -> String,
+    ) {
+        into.extend(self.names.drain().map(|(communicator, name)| (communicator, text(name))));
+    }
+
+    /// The call that the thread is in. Its span is kept from now on.
+    fn call(&mut self, thread: ThreadId) -> Option<CallIndex> {
+        let calling = self.threads.get(&thread)?;
+        let (begin, ..) = calling.open?;
+        let call = (thread, calling.calls - 1);
+        self.spans.entry(call).or_insert((begin, None));
+        Some(call)
+    }
+
+    fn leave(&mut self, thread: ThreadId, time: Time) {
+        let Some(calling) = self.threads.get_mut(&thread) else { return };
+        if calling.open.take().is_some()
+            && let Some(span) = self.spans.get_mut(&(thread, calling.calls - 1))
+        {
+            span.1 = Some(time);
+        }
+    }
+
+    /// Matches both ends of all messages, and plans the calls.
+    pub(crate) fn plan(self, names: FxHashMap<u64, String>) -> PlannedCalls {
+        let mut planner = CallPlanner {
+            spans: self.spans,
+            found: FxHashMap::default(),
+            planned: PlannedCalls { names, ..PlannedCalls::default() },
+        };
+        let mut receives = self.receives;
+        for (channel, sends) in &self.sends {
+            let received = receives.remove(channel).unwrap_or_default();
+            planner.channel(sends, received, self.peers.get(channel).copied().unwrap_or_default());
+        }
+        planner.planned.unmatched += receives.values().map(|received| received.len() as u64).sum::<u64>();
+        for (&(communicator, _), meeting) in &self.meetings {
+            planner.meeting(communicator, meeting);
+        }
+        // Calls that never ended, in which nothing was complete.
+        for (&thread, calling) in &self.threads {
+            let Some((_, peer, communicator)) = calling.open else { continue };
+            let call = (thread, calling.calls - 1);
+            let kind = if peer.is_some() { ObjectKind::Sender } else { ObjectKind::Communicator };
+            let found = planner.found.entry(call).or_default();
+            if found.wait.is_none() {
+                found.wait = Some(MessageWait { kind, communicator, peer, release: None });
+            }
+        }
+        planner.finish()
+    }
+}
+
+#[derive(Debug, Default)]
+struct FoundCall {
+    wait: Option<MessageWait>,
+    earlier: Vec<EarlierMessage>,
+}
+
+struct CallPlanner {
+    spans: FxHashMap<CallIndex, (Time, Option<Time>)>,
+    found: FxHashMap<CallIndex, FoundCall>,
+    planned: PlannedCalls,
+}
+
+impl CallPlanner {
+    /// The messages of one channel.
+    fn channel(&mut self, sends: &[MessageEnd], mut receives: Vec<MessageEnd>, ends: ChannelEnds) {
+        let ChannelEnds { communicator, sender, receiver } = ends;
+        receives.sort_by_key(|receive| receive.posted);
+        self.planned.unmatched += sends.len().abs_diff(receives.len()) as u64;
+        self.planned.matched += sends.len().min(receives.len()) as u64;
+        for (send, receive) in sends.iter().zip(&receives) {
+            let kind = ObjectKind::Sender;
+            self.depend(receive.call, (send.posted, send.thread), (kind, communicator, sender));
+            let Some(call) = send.call else { continue };
+            let is_over =
+                self.spans.get(&call).and_then(|span| span.1).is_some_and(|end| end < receive.posted);
+            // A send that was over before did not need the receive; one that came after it did not wait.
+            if !is_over && self.spans.get(&call).is_some_and(|span| span.0 < receive.posted) {
+                let kind = ObjectKind::Receiver;
+                self.depend(Some(call), (receive.posted, receive.thread), (kind, communicator, receiver));
+            }
+        }
+    }
+
+    fn meeting(&mut self, communicator: u64, meeting: &LoggedMeeting) {
+        let LoggedMeeting { size, order, root, members } = meeting;
+        let is_whole = members.len() == *size as usize;
+        if is_whole {
+            self.planned.matched += 1;
+        } else {
+            self.planned.unmatched += 1;
+        }
+        let last = |among: &dyn Fn(&&MemberEntry) -> bool| {
+            members.iter().filter(among).max_by_key(|member| (member.time, member.rank))
+        };
+        for member in members {
+            let others = |other: &&MemberEntry| other.rank != member.rank;
+            let awaited = match order {
+                CollectiveOrder::AllToAll => last(&others),
+                CollectiveOrder::FromRoot if member.rank == *root => None,
+                CollectiveOrder::FromRoot => last(&|other| other.rank == *root),
+                CollectiveOrder::ToRoot if member.rank == *root => last(&others),
+                CollectiveOrder::ToRoot => None,
+                CollectiveOrder::Prefix => last(&|other| other.rank < member.rank),
+            };
+            let has_ended = self.spans.get(&member.call).is_some_and(|span| span.1.is_some());
+            let subject = (ObjectKind::Communicator, communicator, None);
+            match awaited {
+                Some(awaited) if is_whole => {
+                    self.depend(Some(member.call), (awaited.time, awaited.call.0), subject);
+                }
+                // Somebody never came.
+                _ if !is_whole && !has_ended => {
+                    let found = self.found.entry(member.call).or_default();
+                    found.wait = Some(MessageWait {
+                        kind: ObjectKind::Communicator,
+                        communicator,
+                        peer: None,
+                        release: None,
+                    });
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// What the caller does after the call comes after what `source` did before this time.
+    fn depend(
+        &mut self,
+        call: Option<CallIndex>,
+        (time, source): (Time, ThreadId),
+        (kind, communicator, peer): (ObjectKind, u64, Option<u32>),
+    ) {
+        let Some(call) = call.filter(|call| call.0 != source) else { return };
+        let Some(&(begin, end)) = self.spans.get(&call) else { return };
+        let found = self.found.entry(call).or_default();
+        let dependence = match kind {
+            ObjectKind::Communicator => DependenceKind::Barrier,
+            _ => DependenceKind::Message,
+        };
+        // What came after the call is over, by clocks that differ, came when it was.
+        let time = end.map_or(time, |end| time.min(end));
+        if time <= begin {
+            found.earlier.push(EarlierMessage { source, time, kind: dependence });
+            return;
+        }
+        let is_later = |wait: &MessageWait| wait.release.is_none_or(|(before, _)| before < time);
+        if found.wait.as_ref().is_none_or(is_later) {
+            let before =
+                found.wait.replace(MessageWait { kind, communicator, peer, release: Some((time, source)) });
+            if let Some((time, source)) = before.and_then(|before| before.release) {
+                found.earlier.push(EarlierMessage { source, time, kind: DependenceKind::Message });
+            }
+        } else {
+            found.earlier.push(EarlierMessage { source, time, kind: dependence });
+        }
+    }
+
+    fn finish(self) -> PlannedCalls {
+        let CallPlanner { found, mut planned, .. } = self;
+        for ((thread, ordinal), FoundCall { wait, mut earlier }) in found {
+            earlier.sort_by_key(|message| (message.time, message.source));
+            planned.calls.entry(thread).or_default().push(PlannedCall { ordinal, wait, earlier });
+        }
+        planned.calls.values_mut().for_each(|calls| calls.sort_by_key(|call| call.ordinal));
+        planned
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use longpole_event::MessageEnvelope;
+
+    use super::*;
+
+    fn at(nanoseconds: u64) -> Time {
+        Time::from_nanoseconds(nanoseconds)
+    }
+
+    fn enters() -> EventKind {
+        EventKind::Communicate { communicator: 1, peer: Some(0), stack: None }
+    }
+
+    fn message(channel: u64) -> MessageEnvelope {
+        MessageEnvelope { channel, communicator: 1, peer: 0, tag: 0, bytes: 4 }
+    }
+
+    fn receives(channel: u64, posted: u64) -> EventKind {
+        EventKind::MessageReceive { message: message(channel), posted }
+    }
+
+    /// What is planned of events of threads 0, 1, … at times, in the order of time.
+    fn planned(events: &[(u32, u64, EventKind)]) -> PlannedCalls {
+        let mut logged = LoggedMessages::default();
+        for &(thread, time, kind) in events {
+            logged.take(ThreadId(thread), at(time), kind);
+        }
+        logged.plan(FxHashMap::default())
+    }
+
+    fn waits(calls: &PlannedCalls, thread: u32) -> Vec<(u64, ObjectKind, Option<(Time, ThreadId)>)> {
+        let of = |call: &PlannedCall| call.wait.map(|wait| (call.ordinal, wait.kind, wait.release));
+        calls.of(ThreadId(thread)).iter().filter_map(of).collect()
+    }
+
+    #[test]
+    fn a_receive_waits_until_the_sender_comes() {
+        let calls = planned(&[
+            (0, 10, enters()),
+            (1, 50, enters()),
+            (1, 50, EventKind::MessageSend(message(7))),
+            (1, 51, EventKind::MessageSent { channel: 7, posted: 1 }),
+            (1, 51, EventKind::Communicated),
+            (0, 55, receives(7, 45)),
+            (0, 55, EventKind::Communicated),
+        ]);
+        assert_eq!(waits(&calls, 0), [(0, ObjectKind::Sender, Some((at(50), ThreadId(1))))]);
+        assert_eq!(waits(&calls, 1), [], "the receive was there");
+        assert_eq!((calls.matched, calls.unmatched), (1, 0));
+    }
+
+    #[test]
+    fn a_send_waits_only_where_it_was_not_over_before_the_receive() {
+        let of = |sent: u64| {
+            planned(&[
+                (1, 10, enters()),
+                (1, 10, EventKind::MessageSend(message(7))),
+                (1, sent, EventKind::MessageSent { channel: 7, posted: sent - 10 }),
+                (1, sent, EventKind::Communicated),
+                (0, 40, enters()),
+                (0, 45, receives(7, 5)),
+                (0, 45, EventKind::Communicated),
+            ])
+        };
+        assert_eq!(waits(&of(42), 1), [(0, ObjectKind::Receiver, Some((at(40), ThreadId(0))))]);
+        assert_eq!(waits(&of(11), 1), [], "it was eager");
+        let earlier = &of(11).of(ThreadId(0))[0].earlier.clone();
+        let expected = EarlierMessage { source: ThreadId(1), time: at(10), kind: DependenceKind::Message };
+        assert_eq!(earlier[..], [expected]);
+    }
+
+    #[test]
+    fn receives_of_a_channel_get_its_messages_in_the_order_in_which_they_were_posted() {
+        let calls = planned(&[
+            (1, 30, enters()),
+            (1, 30, EventKind::MessageSend(message(7))),
+            (1, 31, EventKind::Communicated),
+            (1, 60, enters()),
+            (1, 60, EventKind::MessageSend(message(7))),
+            (1, 61, EventKind::Communicated),
+            // The one that was posted at 10 is complete after the one that was posted at 12.
+            (0, 20, enters()),
+            (0, 65, receives(7, 53)),
+            (0, 65, EventKind::Communicated),
+            (0, 66, enters()),
+            (0, 67, receives(7, 57)),
+            (0, 67, EventKind::Communicated),
+        ]);
+        assert_eq!(waits(&calls, 0), [(0, ObjectKind::Sender, Some((at(60), ThreadId(1))))]);
+        assert_eq!(calls.of(ThreadId(0))[1].earlier[0].time, at(30));
+    }
+
+    fn meets(rank: u32, order: CollectiveOrder) -> EventKind {
+        EventKind::Meet(CollectiveMeeting { communicator: 1, round: 0, rank, size: 3, order, root: 1 })
+    }
+
+    /// Who waits until when where rank r comes at 10 (r + 1), and all leave at 50.
+    fn met(order: CollectiveOrder) -> [Option<u64>; 3] {
+        let mut events = Vec::new();
+        for rank in 0..3 {
+            let time = 10 * (u64::from(rank) + 1);
+            events.extend([(rank, time, enters()), (rank, time, meets(rank, order))]);
+        }
+        events.extend((0..3).map(|rank| (rank, 50, EventKind::Communicated)));
+        let calls = planned(&events);
+        [0, 1, 2].map(|rank| {
+            let wait = waits(&calls, rank).first().copied();
+            wait.and_then(|(_, _, release)| release).map(|(time, _)| time.nanoseconds())
+        })
+    }
+
+    #[test]
+    fn members_wait_for_those_whom_the_operation_needs() {
+        assert_eq!(met(CollectiveOrder::AllToAll), [Some(30), Some(30), None]);
+        assert_eq!(met(CollectiveOrder::FromRoot), [Some(20), None, None]);
+        assert_eq!(met(CollectiveOrder::ToRoot), [None, Some(30), None]);
+        assert_eq!(met(CollectiveOrder::Prefix), [None, None, None]);
+    }
+
+    #[test]
+    fn where_one_never_comes_nobody_is_let_go() {
+        let calls = planned(&[
+            (0, 10, enters()),
+            (0, 10, meets(0, CollectiveOrder::AllToAll)),
+            (1, 20, enters()),
+            (1, 20, meets(1, CollectiveOrder::AllToAll)),
+        ]);
+        assert_eq!(waits(&calls, 0), [(0, ObjectKind::Communicator, None)]);
+        assert_eq!((calls.matched, calls.unmatched), (0, 1));
+    }
+}
