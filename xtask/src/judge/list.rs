@@ -1,6 +1,6 @@
 //! The programs that are judged.
 
-use super::program::{ChangedVersion, JudgedChange, JudgedProgram, ProgramKind, ProgramSource};
+use super::program::{ChangedVersion, JudgedChange, JudgedProgram, JudgedSource, ProgramKind};
 
 /// A procedure's own work left out.
 macro_rules! without {
@@ -49,8 +49,8 @@ macro_rules! left_out {
     };
 }
 
-const fn compiled(file: &'static str) -> ProgramSource {
-    ProgramSource::Compiled { file, flags: &[], environment: &[] }
+const fn compiled(file: &'static str) -> JudgedSource {
+    JudgedSource::Compiled { file, flags: &[], environment: &[] }
 }
 
 /// All of them, in the order of the page.
@@ -115,7 +115,7 @@ pub const PROGRAMS: &[JudgedProgram] = &[
         about: "the same with eight threads",
         kinds: &[ProgramKind::Crowded, ProgramKind::Phased],
         why: "",
-        source: ProgramSource::Compiled { file: "judged_join", flags: &["-DTHREADS=8"], environment: &[] },
+        source: JudgedSource::Compiled { file: "judged_join", flags: &["-DTHREADS=8"], environment: &[] },
         changes: &[
             without!("create_pool"),
             without!("make_relation"),
@@ -148,7 +148,7 @@ pub const PROGRAMS: &[JudgedProgram] = &[
         about: "the same with six threads",
         kinds: &[ProgramKind::Crowded, ProgramKind::Spmd],
         why: "",
-        source: ProgramSource::Compiled {
+        source: JudgedSource::Compiled {
             file: "judged_simulator",
             flags: &["-DTHREADS=6"],
             environment: &[],
@@ -184,7 +184,7 @@ pub const PROGRAMS: &[JudgedProgram] = &[
         about: "OpenMP threads that spin while they wait, with a serial part and a critical section",
         kinds: &[ProgramKind::Spinning],
         why: "",
-        source: ProgramSource::Compiled {
+        source: JudgedSource::Compiled {
             file: "openmp_spin",
             flags: &["-fopenmp"],
             environment: &[("OMP_WAIT_POLICY", "active"), ("OMP_NUM_THREADS", "2")],
@@ -247,7 +247,7 @@ pub const PROGRAMS: &[JudgedProgram] = &[
         about: "the same, with a lock that is held for most of the time",
         kinds: &[ProgramKind::Crowded, ProgramKind::LockBound],
         why: "A task stays with the thread that took it in the recording, and so does the order of the lock, as the unchanged run is not reproduced otherwise.",
-        source: ProgramSource::Compiled { file: "judged_pool", flags: &["-DADD_MS=11"], environment: &[] },
+        source: JudgedSource::Compiled { file: "judged_pool", flags: &["-DADD_MS=11"], environment: &[] },
         changes: &[
             without!("make_task"),
             without!("solve_small"),
@@ -301,7 +301,7 @@ pub const PROGRAMS: &[JudgedProgram] = &[
         about: "documents that rayon parses, counts, sorts, compresses and sums (serde_json, flate2, crc32fast), with serial parts around",
         kinds: &[ProgramKind::Real, ProgramKind::Phased],
         why: "",
-        source: ProgramSource::Crate { binary: "archive" },
+        source: JudgedSource::Crate { binary: "archive" },
         changes: &[
             without_calls!("parse_document"),
             without_calls!("count_words"),
@@ -316,7 +316,7 @@ pub const PROGRAMS: &[JudgedProgram] = &[
         about: "six threads that take blocks from a channel, parse, compress and sum them, and enter them into one table",
         kinds: &[ProgramKind::Real, ProgramKind::Crowded, ProgramKind::LockBound],
         why: "What is left out had memory of its own: without enter_words there are 95,000 page faults instead of 118,000, without compress_block 80,000.",
-        source: ProgramSource::Crate { binary: "feed" },
+        source: JudgedSource::Crate { binary: "feed" },
         changes: &[
             without_calls!("parse_block"),
             without_calls!("compress_block"),
@@ -330,7 +330,7 @@ pub const PROGRAMS: &[JudgedProgram] = &[
         about: "a pipeline of xz, tr, tee, md5sum and b2sum; a process that is left out is a cat",
         kinds: &[ProgramKind::Real, ProgramKind::Crowded],
         why: "A cat is not nothing: it hands on small pieces, and the run has up to four times as many context switches (6,900, without md5sum 26,800).",
-        source: ProgramSource::Installed {
+        source: JudgedSource::Installed {
             prepare: "test -f words.xz || (seq 1 12000000 > words && xz -1 -k -T1 words)",
             line: "xz -dc words.xz | tr 1-5 a-e | tee >(md5sum >/dev/null) | b2sum",
         },

@@ -21,11 +21,12 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use self::list::PROGRAMS;
-use self::predict::{Oracle, Replayed};
+use self::predict::{AskedRecording, Replayed};
 use self::program::{BuiltVersion, JudgedProgram};
 use self::quiet::{ShortTurns, make_real_time, processors};
-use self::verdict::{ChangeVerdict, JudgedRecording, PredictedGain, ProgramVerdict};
-use crate::steps::{cargo, root, succeed};
+use self::verdict::{ChangeVerdict, JudgedPrediction, JudgedRecording, ProgramVerdict};
+use crate::built::{BuildProfile, longpole, target};
+use crate::steps::root;
 
 const RESULTS: &str = "benches/runs/judge";
 const PAGE: &str = "docs/truth.md";
@@ -57,10 +58,7 @@ pub fn run(options: &JudgeOptions) -> Result<ExitCode> {
     if !options.is_page_only {
         let longpole = match &options.longpole {
             Some(path) => path.canonicalize().with_context(|| format!("find {}", path.display()))?,
-            None => {
-                succeed(&mut cargo(&["build", "--release", "--package", "longpole", "--locked"]))?;
-                root().join("target/release/longpole")
-            }
+            None => longpole(BuildProfile::Release)?,
         };
         for program in chosen {
             eprintln!("==> {}", program.name);
@@ -90,7 +88,7 @@ fn find(name: &str) -> Result<&'static JudgedProgram> {
 
 /// Records, predicts and measures one program.
 fn judge(program: &JudgedProgram, longpole: &Path, options: &JudgeOptions) -> Result<ProgramVerdict> {
-    let folder = root().join("target/judge").join(program.name);
+    let folder = target().join("judge").join(program.name);
     let (unchanged, changed) = program.build(&folder)?;
     let _turns = ShortTurns::start()?;
     let (recording, predictions) = record(program, &unchanged, &folder, longpole)?;
@@ -153,9 +151,9 @@ fn record(
     version: &BuiltVersion,
     folder: &Path,
     longpole: &Path,
-) -> Result<(JudgedRecording, Vec<PredictedGain>)> {
+) -> Result<(JudgedRecording, Vec<JudgedPrediction>)> {
     let path = folder.join("recording.longpole");
-    let oracle = Oracle { longpole, recording: &path };
+    let oracle = AskedRecording { longpole, recording: &path };
     let mut refusals = Vec::new();
     let replay = loop {
         let mut command = Command::new(longpole);

@@ -5,7 +5,9 @@ use std::fmt::Write;
 use super::predict::FREQUENCY;
 use super::program::{JudgedProgram, ProgramKind};
 use super::quiet::TURN_MILLISECONDS;
-use super::score::{Correlations, JudgedPair, correlations, pairs, ranges, score, without_dominating};
+use super::score::{
+    GuidanceCorrelations, JudgedPair, correlations, pairs, ranges, score, without_dominating,
+};
 use super::verdict::{DISTURBED, METRICS, ProgramVerdict};
 
 /// Written by a person who read the tables below it; the tables are made.
@@ -89,7 +91,7 @@ fn goals(judged: &[(&'static JudgedProgram, ProgramVerdict)], programs: &[Vec<Ju
     let replay = score(programs, &METRICS[6]);
     let zeroing = score(programs, &METRICS[4]);
     let is_reached = |is: bool| if is { "reached" } else { "**missed**" };
-    let lowest = |both: Correlations| both.pearson.unwrap_or(0.0).min(both.spearman.unwrap_or(0.0));
+    let lowest = |both: GuidanceCorrelations| both.pearson.unwrap_or(0.0).min(both.spearman.unwrap_or(0.0));
     let ranges = ranges(programs.iter().flatten());
     let honest = 100.0 * ranges.honest as f64 / ranges.ranges.max(1) as f64;
     let real = judged.iter().filter(|(program, _)| program.kinds.contains(&ProgramKind::Real)).count();
@@ -183,7 +185,7 @@ fn correlation_tables(
             (format!("{} *", program.name), without_dominating(&all)),
         ] {
             let cells = METRICS.iter().map(|metric| {
-                let Correlations { pearson, spearman } = correlations(&chosen, metric);
+                let GuidanceCorrelations { pearson, spearman } = correlations(&chosen, metric);
                 format!("{} / {}", correlation(pearson), correlation(spearman))
             });
             let _ = writeln!(text, "| {title} | {} |", cells.collect::<Vec<_>>().join(" | "));
@@ -260,7 +262,7 @@ fn correlation(value: Option<f64>) -> String {
     value.map_or_else(|| "–".to_owned(), |value| format!("{value:.2}"))
 }
 
-fn both(correlations: Correlations) -> String {
+fn both(correlations: GuidanceCorrelations) -> String {
     format!("{} | {}", correlation(correlations.pearson), correlation(correlations.spearman))
 }
 
@@ -279,8 +281,8 @@ fn range_cell(pair: &JudgedPair) -> String {
 
 #[cfg(test)]
 pub mod tests {
-    use super::super::program::{ChangedVersion, JudgedChange, ProgramSource};
-    use super::super::verdict::{ChangeVerdict, JudgedRecording, JudgedRun, PredictedGain};
+    use super::super::program::{ChangedVersion, JudgedChange, JudgedSource};
+    use super::super::verdict::{ChangeVerdict, JudgedPrediction, JudgedRecording, JudgedRun};
     use super::*;
 
     const fn change(name: &'static str, set: &'static str) -> JudgedChange {
@@ -292,7 +294,7 @@ pub mod tests {
         about: "a program that was never run",
         kinds: &[ProgramKind::Crowded, ProgramKind::Real],
         why: "the drawn range is too low",
-        source: ProgramSource::Compiled { file: "drawn", flags: &[], environment: &[] },
+        source: JudgedSource::Compiled { file: "drawn", flags: &[], environment: &[] },
         changes: &[
             change("large", "self:large=0"),
             change("middle", "self:middle=0"),
@@ -314,7 +316,7 @@ pub mod tests {
             ChangeVerdict {
                 name: change.name.to_owned(),
                 set: change.set.to_owned(),
-                predicted: PredictedGain {
+                predicted: JudgedPrediction {
                     gprof: of(0.5),
                     critical_path: of(2.0),
                     npt: of(1.0),

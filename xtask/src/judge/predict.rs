@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use super::program::{JudgedChange, JudgedRow};
-use super::verdict::PredictedGain;
+use super::verdict::JudgedPrediction;
 
 /// Samples per second: enough that their error is small beside that of the metrics.
 pub const FREQUENCY: &str = "4999";
@@ -16,7 +16,7 @@ pub const FREQUENCY: &str = "4999";
 const VIEWS: &str = "profile,critical-path,npt,slack,zeroing";
 
 /// Answers of a recording.
-pub struct Oracle<'a> {
+pub struct AskedRecording<'a> {
     pub longpole: &'a Path,
     pub recording: &'a Path,
 }
@@ -27,9 +27,9 @@ pub enum Replayed {
     Refused(String),
 }
 
-impl Oracle<'_> {
+impl AskedRecording<'_> {
     /// The predictions for these changes, in their order.
-    pub fn predict(&self, changes: &[JudgedChange], replay: Option<&Value>) -> Result<Vec<PredictedGain>> {
+    pub fn predict(&self, changes: &[JudgedChange], replay: Option<&Value>) -> Result<Vec<JudgedPrediction>> {
         let views = |by| self.answer(&["report", "--view", VIEWS, "--by", by, "--format", "json"]);
         let (procedures, processes) = (views("procedure")?, views("process")?);
         let what_if = read(&mut self.what_if_command(changes, &[]))?;
@@ -40,12 +40,12 @@ impl Oracle<'_> {
         }
         let rows = changes.iter().zip(what_if.iter().zip(&replay));
         rows.map(|(change, (what_if, replay))| {
-            let mut gain = PredictedGain {
+            let mut gain = JudgedPrediction {
                 what_if: what_if["elapsed_gain_percent"].as_f64(),
                 replay: replay["elapsed_gain_percent"].as_f64(),
                 replay_low: replay["gain_low_percent"].as_f64(),
                 replay_high: replay["gain_high_percent"].as_f64(),
-                ..PredictedGain::default()
+                ..JudgedPrediction::default()
             };
             if let Some(row) = change.row() {
                 let views = if row.by == "process" { &processes } else { &procedures };
@@ -105,7 +105,7 @@ fn changed(answer: &Value) -> Vec<&Value> {
 }
 
 /// Adds what the metrics of procedures say: the share of its time that the change takes away from each.
-fn add_shares(gain: &mut PredictedGain, (row, factor): (JudgedRow, f64), views: &Value) -> Result<()> {
+fn add_shares(gain: &mut JudgedPrediction, (row, factor): (JudgedRow, f64), views: &Value) -> Result<()> {
     let JudgedRow { by, share: field, name } = row;
     let taken = 1.0 - factor;
     let share = |view: &str| {
@@ -143,8 +143,8 @@ mod tests {
         ])
     }
 
-    fn shares(share: &'static str, name: &'static str, factor: f64) -> Result<PredictedGain> {
-        let mut gain = PredictedGain::default();
+    fn shares(share: &'static str, name: &'static str, factor: f64) -> Result<JudgedPrediction> {
+        let mut gain = JudgedPrediction::default();
         add_shares(&mut gain, (JudgedRow { by: "procedure", share, name }, factor), &views()).map(|()| gain)
     }
 

@@ -5,8 +5,9 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
+use crate::built::target;
 use crate::programs;
-use crate::steps::{root, succeed};
+use crate::steps::succeed;
 
 /// What makes a program hard to predict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +48,7 @@ impl ProgramKind {
 
 /// Where a program comes from.
 #[derive(Clone, Copy, Debug)]
-pub enum ProgramSource {
+pub enum JudgedSource {
     /// `programs/NAME.c` or `.cpp`, compiled with these flags and run in this environment.
     Compiled {
         file: &'static str,
@@ -100,7 +101,7 @@ pub struct JudgedProgram {
     pub kinds: &'static [ProgramKind],
     /// Why predictions miss, where that is known.
     pub why: &'static str,
-    pub source: ProgramSource,
+    pub source: JudgedSource,
     pub changes: &'static [JudgedChange],
 }
 
@@ -165,11 +166,11 @@ impl JudgedProgram {
     pub fn build(&self, folder: &Path) -> Result<(BuiltVersion, Vec<BuiltVersion>)> {
         std::fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
         match self.source {
-            ProgramSource::Installed { prepare, .. } => {
+            JudgedSource::Installed { prepare, .. } => {
                 succeed(Command::new("sh").args(["-c", prepare]).current_dir(folder))?;
             }
-            ProgramSource::Crate { .. } => programs::build_crates(&crates())?,
-            ProgramSource::Compiled { .. } => {}
+            JudgedSource::Crate { .. } => programs::build_crates(&crates())?,
+            JudgedSource::Compiled { .. } => {}
         }
         let unchanged = self.version(&folder.join("unchanged"), None)?;
         let changed = self
@@ -182,7 +183,7 @@ impl JudgedProgram {
 
     fn version(&self, folder: &Path, change: Option<&JudgedChange>) -> Result<BuiltVersion> {
         match self.source {
-            ProgramSource::Compiled { file, flags, environment } => {
+            JudgedSource::Compiled { file, flags, environment } => {
                 std::fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
                 let mut all: Vec<String> = flags.iter().map(|&flag| flag.to_owned()).collect();
                 all.extend(change.map(JudgedChange::flags).transpose()?.unwrap_or_default());
@@ -191,7 +192,7 @@ impl JudgedProgram {
                 let environment = environment.to_vec();
                 Ok(BuiltVersion { program, arguments: Vec::new(), folder: folder.to_owned(), environment })
             }
-            ProgramSource::Crate { binary } => Ok(BuiltVersion {
+            JudgedSource::Crate { binary } => Ok(BuiltVersion {
                 program: crates().join("release").join(binary),
                 arguments: Vec::new(),
                 folder: folder.parent().context("find the program's folder")?.to_owned(),
@@ -205,7 +206,7 @@ impl JudgedProgram {
                     None => Vec::new(),
                 },
             }),
-            ProgramSource::Installed { line, .. } => {
+            JudgedSource::Installed { line, .. } => {
                 let line = match change.map(|change| change.version) {
                     Some(ChangedVersion::Line(changed)) => changed,
                     _ => line,
@@ -220,5 +221,5 @@ impl JudgedProgram {
 
 /// Where the programs of crates are built.
 fn crates() -> PathBuf {
-    root().join("target/judge/crates")
+    target().join("judge/crates")
 }

@@ -11,7 +11,7 @@ pub struct JudgedPair<'a> {
 
 /// Pearson's and Spearman's correlation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Correlations {
+pub struct GuidanceCorrelations {
     pub pearson: Option<f64>,
     pub spearman: Option<f64>,
 }
@@ -30,10 +30,10 @@ fn guidance(pairs: &[&JudgedPair], metric: &JudgedMetric) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// Correlations of a metric with the truth.
-pub fn correlations(pairs: &[&JudgedPair], metric: &JudgedMetric) -> Correlations {
+/// GuidanceCorrelations of a metric with the truth.
+pub fn correlations(pairs: &[&JudgedPair], metric: &JudgedMetric) -> GuidanceCorrelations {
     let guidance = guidance(pairs, metric);
-    Correlations { pearson: pearson(&guidance), spearman: spearman(&guidance) }
+    GuidanceCorrelations { pearson: pearson(&guidance), spearman: spearman(&guidance) }
 }
 
 /// The pairs without the procedure that is truly worth most, which dominates the others.
@@ -48,11 +48,11 @@ pub fn without_dominating<'a, 'b>(pairs: &[&'a JudgedPair<'b>]) -> Vec<&'a Judge
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MetricScore {
     /// Medians over the programs.
-    pub with: Correlations,
+    pub with: GuidanceCorrelations,
     /// The same without each program's dominating procedure.
-    pub without: Correlations,
+    pub without: GuidanceCorrelations,
     /// Of all procedures of all programs together.
-    pub together: Correlations,
+    pub together: GuidanceCorrelations,
     /// Mean absolute error, percentage points.
     pub error: Option<f64>,
     /// Procedures of which the metric said something.
@@ -62,11 +62,12 @@ pub struct MetricScore {
 /// Scores a metric; one list of pairs a program.
 pub fn score(programs: &[Vec<JudgedPair>], metric: &JudgedMetric) -> MetricScore {
     let each: Vec<Vec<&JudgedPair>> = programs.iter().map(|pairs| pairs.iter().collect()).collect();
-    let middle = |of: &dyn Fn(&[&JudgedPair]) -> Correlations| {
-        let all: Vec<Correlations> = each.iter().map(|pairs| of(pairs)).collect();
-        let over =
-            |side: fn(&Correlations) -> Option<f64>| median(&all.iter().filter_map(side).collect::<Vec<_>>());
-        Correlations { pearson: over(|both| both.pearson), spearman: over(|both| both.spearman) }
+    let middle = |of: &dyn Fn(&[&JudgedPair]) -> GuidanceCorrelations| {
+        let all: Vec<GuidanceCorrelations> = each.iter().map(|pairs| of(pairs)).collect();
+        let over = |side: fn(&GuidanceCorrelations) -> Option<f64>| {
+            median(&all.iter().filter_map(side).collect::<Vec<_>>())
+        };
+        GuidanceCorrelations { pearson: over(|both| both.pearson), spearman: over(|both| both.spearman) }
     };
     let together: Vec<&JudgedPair> = each.iter().flatten().copied().collect();
     let guidance = guidance(&together, metric);

@@ -1,4 +1,4 @@
-//! Correlations, medians and their intervals, over the few values that a program has.
+//! GuidanceCorrelations, medians and their intervals, over the few values that a program has.
 
 /// An interval of values, its ends included.
 #[derive(Clone, Copy, Debug, PartialEq)]

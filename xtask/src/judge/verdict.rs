@@ -17,7 +17,7 @@ pub struct JudgedRun {
 
 /// What the metrics say that a change gains, per cent of the run; `None` where a metric says nothing of such a change.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct PredictedGain {
+pub struct JudgedPrediction {
     pub gprof: Option<f64>,
     pub critical_path: Option<f64>,
     pub npt: Option<f64>,
@@ -35,7 +35,7 @@ pub struct ChangeVerdict {
     pub name: String,
     /// As `longpole what-if --set` takes it.
     pub set: String,
-    pub predicted: PredictedGain,
+    pub predicted: JudgedPrediction,
     pub runs: Vec<JudgedRun>,
 }
 
@@ -132,7 +132,7 @@ impl ChangeVerdict {
 /// A metric that is judged: its title, and what it predicts.
 pub struct JudgedMetric {
     pub title: &'static str,
-    pub predicted: fn(&PredictedGain) -> Option<f64>,
+    pub predicted: fn(&JudgedPrediction) -> Option<f64>,
 }
 
 /// All of them, in the order of the columns.
@@ -159,10 +159,10 @@ mod tests {
         let change = ChangeVerdict {
             name: "A".into(),
             set: "self:A=0".into(),
-            predicted: PredictedGain {
+            predicted: JudgedPrediction {
                 replay_low: Some(40.0),
                 replay_high: Some(60.0),
-                ..PredictedGain::default()
+                ..JudgedPrediction::default()
             },
             runs: vec![run(0.5, 1.0), run(0.1, 1.3), run(0.9, 1.0), run(0.52, 1.1)],
         };
