@@ -20,7 +20,7 @@ use crate::table::{Show, TextTable, shown};
 use crate::text::TextSection;
 
 /// A part of the path: whose, and what it did; the part of which no procedure is known has no name.
-type PathPart = (Option<ProcedureName>, &'static str);
+type ComparedPathPart = (Option<ProcedureName>, &'static str);
 
 /// What is work.
 pub(super) const WORK: &str = "work";
@@ -58,14 +58,14 @@ pub(super) fn because(runs: BothRuns<'_, '_>) -> Vec<(Row, String)> {
         }
     }
     let [before, after] = runs.map(|run| run.analysis.elapsed as f64);
-    let sum = |parts: &BTreeMap<PathPart, ComparedAmount>| -> f64 {
+    let sum = |parts: &BTreeMap<ComparedPathPart, ComparedAmount>| -> f64 {
         parts.values().map(|amount| amount.value).sum()
     };
     let rest = ComparedPair {
         before: ComparedAmount::exact(before - sum(&parts[0])),
         after: ComparedAmount::exact(after - sum(&parts[1])),
     };
-    let row = |((procedure, kind), (pair, only)): (PathPart, (ComparedPair, &'static str))| {
+    let row = |((procedure, kind), (pair, only)): (ComparedPathPart, (ComparedPair, &'static str))| {
         let row = Row::default().text("section", "because").text("kind", kind).text("only_in", only);
         let text = words.get(kind).map_or(kind, String::as_str);
         match &procedure {
@@ -84,10 +84,10 @@ pub(super) fn because(runs: BothRuns<'_, '_>) -> Vec<(Row, String)> {
 }
 
 /// The path's time by procedure and what it did.
-fn parts(run: &ReportTables<'_>) -> BTreeMap<PathPart, ComparedAmount> {
+fn parts(run: &ReportTables<'_>) -> BTreeMap<ComparedPathPart, ComparedAmount> {
     let mut waited: BTreeMap<Option<ProcedureId>, f64> = BTreeMap::new();
-    let mut parts: BTreeMap<PathPart, ComparedAmount> = BTreeMap::new();
-    let mut add = |part: PathPart, amount: ComparedAmount| {
+    let mut parts: BTreeMap<ComparedPathPart, ComparedAmount> = BTreeMap::new();
+    let mut add = |part: ComparedPathPart, amount: ComparedAmount| {
         if amount.value != 0.0 {
             parts.entry(part).or_default().add(amount);
         }
