@@ -20,7 +20,7 @@ const MOST_REQUESTS: usize = 1_000_000;
 
 /// A communicator, as a member of it knows it.
 #[derive(Debug, Default)]
-struct Membership {
+struct MpiMembership {
     id: u64,
     rank: u32,
     size: u32,
@@ -30,7 +30,7 @@ struct Membership {
     rounds: u64,
 }
 
-impl Membership {
+impl MpiMembership {
     /// A member's rank in the job; `None` for a rank that stands for no process, or is not known.
     fn in_job(&self, rank: i32) -> Option<u32> {
         let rank = u32::try_from(rank).ok().filter(|&rank| rank < self.size)?;
@@ -41,13 +41,13 @@ impl Membership {
 /// What a process has begun to send or receive.
 #[derive(Clone, Copy, Debug)]
 struct BegunRequest {
-    call: OpenCall,
+    call: EnteredCall,
     is_send: bool,
 }
 
 /// A call that a thread is in.
 #[derive(Clone, Copy, Debug)]
-struct OpenCall {
+struct EnteredCall {
     call: MpiCall,
     communicator: u64,
     peer: i32,
@@ -58,7 +58,7 @@ struct OpenCall {
 
 #[derive(Debug, Default)]
 struct MpiProcess {
-    communicators: FxHashMap<u64, Membership>,
+    communicators: FxHashMap<u64, MpiMembership>,
     requests: FxHashMap<u64, BegunRequest>,
 }
 
@@ -66,7 +66,7 @@ struct MpiProcess {
 #[derive(Debug, Default)]
 pub(super) struct Messages {
     processes: FxHashMap<u32, MpiProcess>,
-    calls: FxHashMap<KernelTask, OpenCall>,
+    calls: FxHashMap<KernelTask, EnteredCall>,
 }
 
 impl Messages {
@@ -94,7 +94,7 @@ impl Messages {
                 }
             }
             &AgentEvent::Communicates { call, communicator, peer, tag, bytes, ref stack } => {
-                let call = OpenCall { call, communicator, peer, tag, bytes, since: time };
+                let call = EnteredCall { call, communicator, peer, tag, bytes, since: time };
                 self.calls.insert(task, call);
                 self.enter(task, call, stack, &mut mark);
             }
@@ -126,12 +126,18 @@ impl Messages {
             None => return None,
         };
         let ToldCommunicator { handle, rank, size, ref members, .. } = *told;
-        let membership = Membership { id, rank, size, members: members.clone(), rounds: 0 };
+        let membership = MpiMembership { id, rank, size, members: members.clone(), rounds: 0 };
         process.communicators.insert(handle, membership);
         Some(id)
     }
 
-    fn enter(&mut self, task: KernelTask, call: OpenCall, stack: &RawStack, mark: &mut impl FnMut(RawMark)) {
+    fn enter(
+        &mut self,
+        task: KernelTask,
+        call: EnteredCall,
+        stack: &RawStack,
+        mark: &mut impl FnMut(RawMark),
+    ) {
         let membership = self.membership(task, call.communicator);
         let peer = membership.as_ref().and_then(|membership| membership.in_job(call.peer));
         let communicator = membership.as_ref().map_or(0, |membership| membership.id);
@@ -144,7 +150,7 @@ impl Messages {
         } else if let Some(order) = order(call.call) {
             let round = membership.rounds;
             membership.rounds += 1;
-            let Membership { id: communicator, rank, size, .. } = *membership;
+            let MpiMembership { id: communicator, rank, size, .. } = *membership;
             let root = u32::try_from(call.peer).unwrap_or(0);
             let meeting = CollectiveMeeting { communicator, round, rank, size, order, root };
             mark(RawMark::Message(EventKind::Meet(meeting)));
@@ -203,14 +209,14 @@ impl Messages {
         mark(RawMark::Message(EventKind::MessageReceive { message, posted }));
     }
 
-    fn membership(&mut self, task: KernelTask, communicator: u64) -> Option<&mut Membership> {
+    fn membership(&mut self, task: KernelTask, communicator: u64) -> Option<&mut MpiMembership> {
         self.processes.get_mut(&task.pid)?.communicators.get_mut(&communicator)
     }
 }
 
 /// The message of a send; `None` where it goes to no process.
-fn sent(membership: &Membership, call: OpenCall) -> Option<MessageEnvelope> {
-    let OpenCall { peer: to, tag, bytes, .. } = call;
+fn sent(membership: &MpiMembership, call: EnteredCall) -> Option<MessageEnvelope> {
+    let EnteredCall { peer: to, tag, bytes, .. } = call;
     let peer = membership.in_job(to)?;
     let channel = channel(membership.id, (membership.rank.cast_signed(), to), tag);
     Some(MessageEnvelope { channel, communicator: membership.id, peer, tag, bytes })
