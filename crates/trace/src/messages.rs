@@ -391,7 +391,10 @@ mod tests {
         logged.plan(FxHashMap::default())
     }
 
-    fn waits(calls: &PlannedCalls, thread: u32) -> Vec<(u64, ObjectKind, Option<(Time, ThreadId)>)> {
+    /// An ordinal, what the wait is for, and when and by whom it is ended.
+    type TestedWait = (u64, ObjectKind, Option<(Time, ThreadId)>);
+
+    fn waits(calls: &PlannedCalls, thread: u32) -> Vec<TestedWait> {
         let of = |call: &PlannedCall| call.wait.map(|wait| (call.ordinal, wait.kind, wait.release));
         calls.of(ThreadId(thread)).iter().filter_map(of).collect()
     }

@@ -51,14 +51,14 @@ pub(super) fn abi(caller: u64) -> Option<MpiAbi> {
 
 #[cold]
 fn ask(caller: u64) -> u8 {
-    type Function = unsafe extern "C-unwind" fn(*mut c_char, *mut c_int) -> c_int;
+    type GetLibraryVersion = unsafe extern "C-unwind" fn(*mut c_char, *mut c_int) -> c_int;
     static ENTRY: EntryPoint = EntryPoint::new(c"PMPI_Get_library_version");
     let mut text = [0_u8; LONGEST_DESCRIPTION];
     let mut length = 0;
     // SAFETY: the function's own type, and room for what it says.
     let asked = unsafe {
         ENTRY
-            .find::<Function>(caller)
+            .find::<GetLibraryVersion>(caller)
             .map(|(function, _)| function(text.as_mut_ptr().cast(), &raw mut length))
     };
     let found = if asked.is_some() { of_description(&text) } else { UNKNOWN };

@@ -100,12 +100,12 @@ impl ToldCall {
 
     /// Bytes of so many elements.
     pub(super) fn bytes(self, count: Word, datatype: Word) -> u64 {
-        type Function = unsafe extern "C-unwind" fn(Word, *mut c_int) -> c_int;
+        type TypeSize = unsafe extern "C-unwind" fn(Word, *mut c_int) -> c_int;
         static ENTRY: EntryPoint = EntryPoint::new(c"PMPI_Type_size");
         let mut size = 0;
         // SAFETY: the function's own type; the program passes the datatype to the real function too.
         unsafe {
-            if let Some((function, _)) = ENTRY.find::<Function>(self.caller) {
+            if let Some((function, _)) = ENTRY.find::<TypeSize>(self.caller) {
                 function(datatype, &raw mut size);
             }
         }

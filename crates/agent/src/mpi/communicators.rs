@@ -21,15 +21,19 @@ type Ask2 = unsafe extern "C-unwind" fn(Word, *mut Word) -> c_int;
 type Translate = unsafe extern "C-unwind" fn(Word, c_int, *const c_int, Word, *mut c_int) -> c_int;
 type Free = unsafe extern "C-unwind" fn(*mut Word) -> c_int;
 
-/// A function of two arguments that writes one word, as far as it is wide.
+/// What a function of two arguments writes, which is one word at most; `None` where it fails or is not there.
+fn asked(entry: &EntryPoint, caller: u64, handle: Word) -> Option<Word> {
+    let mut answer: Word = 0;
+    // SAFETY: the functions asked have two arguments, and write a word at most.
+    let result = unsafe { entry.find::<Ask2>(caller).map(|(function, _)| function(handle, &raw mut answer)) };
+    (result == Some(0)).then_some(answer)
+}
+
+/// Asks the function of this name.
 macro_rules! ask {
     ($caller:expr, $name:literal, $handle:expr) => {{
         static ENTRY: EntryPoint = EntryPoint::new($name);
-        let mut answer: Word = 0;
-        // SAFETY: all these functions have two arguments, and write at most a word.
-        let asked =
-            unsafe { ENTRY.find::<Ask2>($caller).map(|(function, _)| function($handle, &raw mut answer)) };
-        (asked == Some(0)).then_some(answer)
+        asked(&ENTRY, $caller, $handle)
     }};
 }
 

@@ -100,10 +100,8 @@ impl Messages {
             }
             AgentEvent::Completes(request) => self.complete(time, task, request, &mut mark),
             AgentEvent::Communicated(request) => self.leave(time, task, request, &mut mark),
-            AgentEvent::Gap => {
-                if self.calls.remove(&task).is_some() {
-                    mark(RawMark::Message(EventKind::Communicated));
-                }
+            AgentEvent::Gap if self.calls.remove(&task).is_some() => {
+                mark(RawMark::Message(EventKind::Communicated));
             }
             AgentEvent::Ended => _ = self.calls.remove(&task),
             AgentEvent::Began { .. } | AgentEvent::Forked { .. } => {
