@@ -311,8 +311,9 @@ impl Assembler {
         if child.pid != creator.pid {
             self.end_process(child.pid);
             self.stacks.unwinder.fork(creator.pid, child.pid);
-            self.process(child.pid, Some(creator.pid))?;
         }
+        // A thread that was told of before its creation can have been the last that the process was known by.
+        self.process(child.pid, Some(creator.pid).filter(|&pid| pid != child.pid))?;
         let stack = self.stack(creator.pid, stack)?;
         let state = self.start(at, child, Some(creator.id), stack)?;
         if child.pid != creator.pid {

@@ -1,7 +1,7 @@
 //! The programs of `programs/mpi/`, whose answers are worked out in their first comments, on Debian's Open MPI.
 //!
-//! Ranks compute by their own processor time, so that a busy machine changes none of the least waits: it can only make ranks wait
-//! longer for one that lacks a processor.
+//! Ranks compute by their own processor time. On a busy machine ranks wait longer for one that lacks a processor, and a little
+//! shorter where they lack one themselves before they wait.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -71,9 +71,8 @@ fn waited(recording: &Recording, rank: u32, object: &str) -> f64 {
 fn a_receiver_waits_for_a_late_sender_though_it_polls() {
     let session = Session::start();
     let recording = or_skip!(record(&session, "late_sender", &[], &[]));
-    // Where ranks lack processors the sender comes later, never earlier.
     let seconds = waited(&recording, 0, "rank 1");
-    assert!(seconds > 0.39, "{seconds} s");
+    assert!(seconds > 0.3, "{seconds} s, not at least most of 0.4");
     assert_eq!(waited(&recording, 1, "rank 0"), 0.0, "the sender waits for nobody");
     let profile = recording.report("profile", "procedure");
     let work = |procedure| profile.sum("procedure", procedure, "seconds");
@@ -89,7 +88,7 @@ fn a_synchronous_send_waits_for_a_late_receiver_and_an_eager_one_does_not() {
     let session = Session::start();
     let recording = or_skip!(record(&session, "late_receiver", &[], &[]));
     let seconds = waited(&recording, 1, "rank 0");
-    assert!(seconds > 0.38, "{seconds} s");
+    assert!(seconds > 0.3, "{seconds} s, not at least most of 0.4");
     let recording = or_skip!(record(&session, "late_receiver", &["eager"], &[]));
     let seconds = waited(&recording, 1, "rank 0");
     assert!(seconds < 0.02, "{seconds} s for sends that do not wait");

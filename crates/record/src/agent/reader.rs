@@ -156,11 +156,11 @@ impl AgentReader {
             let (ticks, now, calls) = (self.ticks, self.ticks.now(), &mut self.calls);
             let mut context = RingReadContext { task, area: index, ticks, now, bounds, known, calls, into };
             self.is_pressed |= memory.is_filling(area);
-            if has_ended {
-                // Before its end, which it can have told since the last reading.
-                area.holds.rows().for_each(|row| context.held(row, before_this));
-            }
+            let first = context.into.len();
             context.read(&memory, area);
+            if has_ended {
+                context.held_at_last(area, before_this, first);
+            }
             let before = self.lost.get(&index).copied().unwrap_or_default();
             let lost = before.now(area);
             self.lost.insert(index, lost);
@@ -341,6 +341,24 @@ impl RingReadContext<'_> {
             let kind = RawKind::Inside { task, mark };
             into.push(RawEvent { time: ticks.time(now), cpu: 0, kind });
         });
+    }
+
+    /// Tells what the holds of a thread that has ended came to: after its beginning and before its end, both of which can be among
+    /// what it told since the last reading, from `first` on.
+    fn held_at_last(&mut self, area: &Area, last_reading: Time, first: usize) {
+        let birth = |event: &RawEvent| {
+            let RawKind::Told { told, .. } = &event.kind else { return false };
+            matches!(
+                **told,
+                AgentEvent::Created { .. } | AgentEvent::Forked { .. } | AgentEvent::Began { .. }
+            )
+        };
+        let begun = self.into[first..].iter().position(birth).map_or(first, |position| first + position + 1);
+        let time = self.into[first..begun].last().map_or(last_reading, |event| event.time.max(last_reading));
+        let told = self.into.len();
+        area.holds.rows().for_each(|row| self.held(row, time));
+        let rows = self.into.len() - told;
+        self.into[begun..].rotate_right(rows);
     }
 
     fn held(&mut self, row: HoldRow, time: Time) {

@@ -52,6 +52,10 @@ fn assert_json(recording: &Path, view: &str) -> Value {
             let unit = unit_of(name).unwrap_or_else(|| panic!("{view}: no column {name}: {row}"));
             assert!(!cell.is_null(), "{view}: {name} is no number: {row}");
             let Some(number) = cell.as_f64() else { continue };
+            // Without some work, a run that is executed again can take longer.
+            if view == "rankings" && (name.starts_with("gain_") || name.starts_with("replay_")) {
+                continue;
+            }
             let is_share = *unit == "%";
             assert!(!is_share || (-0.001..=100.001).contains(&number), "{view}: {name} is {number} %: {row}");
             // What comes after its target is below 0.
