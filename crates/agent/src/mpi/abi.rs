@@ -100,6 +100,11 @@ impl MpiAbi {
         }
     }
 
+    /// Where a call is to write its status: where the program wants it, else into `own`.
+    pub(super) fn status_or(self, status: Word, own: *mut OwnStatus) -> Word {
+        if self.is_ignored(status) { own as Word } else { status }
+    }
+
     /// A handle as a number that is the same wherever it comes from.
     pub(super) fn handle(self, word: Word) -> u64 {
         match self {

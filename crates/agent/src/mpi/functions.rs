@@ -74,7 +74,7 @@ macro_rules! mpi {
         let bytes = $told.bytes($count, $datatype);
         let (peer, tag) = ($told.abi.rank($to), $told.abi.tag($sent));
         $told.enters(CallArguments { call: MpiCall::BeginSend, communicator: $communicator, peer, tag, bytes }, $at);
-        let $status = if $told.abi.is_ignored($status) { (&raw mut own) as Word } else { $status };
+        let $status = $told.abi.status_or($status, &raw mut own);
         let result = unsafe { $real($($argument),*) };
         if result == 0 {
             $told.completes(request, unsafe { $told.abi.read_status($status, 0) });
@@ -86,7 +86,7 @@ macro_rules! mpi {
     (@test $told:ident, $at:ident, $real:ident, ($($argument:ident),*), { request: $request:tt, flag: $flag:tt, status: $status:ident }) => {{
         let request = unsafe { $told.abi.read_handle($request, 0) };
         let mut own: OwnStatus = [0; STATUS_WORDS];
-        let $status = if $told.abi.is_ignored($status) { (&raw mut own) as Word } else { $status };
+        let $status = $told.abi.status_or($status, &raw mut own);
         let result = unsafe { $real($($argument),*) };
         if result == 0 && unsafe { *($flag as *const c_int) } != 0 {
             $told.enters(CallArguments::of(MpiCall::Complete, 0), $at);
@@ -101,7 +101,7 @@ macro_rules! mpi {
         let (peer, tag) = ($told.abi.rank($peer), $told.abi.tag($tag));
         $told.enters(CallArguments { call: MpiCall::$call, communicator: $communicator, peer, tag, bytes: 0 }, $at);
         let mut own: OwnStatus = [0; STATUS_WORDS];
-        let $status = if $told.abi.is_ignored($status) { (&raw mut own) as Word } else { $status };
+        let $status = $told.abi.status_or($status, &raw mut own);
         let result = unsafe { $real($($argument),*) };
         $told.leaves(result, 0, unsafe { $told.abi.read_status($status, 0) });
         result
@@ -141,7 +141,7 @@ macro_rules! mpi {
         let request = unsafe { $told.abi.read_handle($request, 0) };
         $told.enters(CallArguments::of(MpiCall::Complete, 0), $at);
         let mut own: OwnStatus = [0; STATUS_WORDS];
-        let $status = if $told.abi.is_ignored($status) { (&raw mut own) as Word } else { $status };
+        let $status = $told.abi.status_or($status, &raw mut own);
         let result = unsafe { $real($($argument),*) };
         if result == 0 {
             $told.completes(request, unsafe { $told.abi.read_status($status, 0) });
@@ -182,7 +182,7 @@ macro_rules! mpi {
         }
         $told.enters(CallArguments::of(MpiCall::Complete, 0), $at);
         let mut own: OwnStatus = [0; STATUS_WORDS];
-        let $status = if $told.abi.is_ignored($status) { (&raw mut own) as Word } else { $status };
+        let $status = $told.abi.status_or($status, &raw mut own);
         let result = unsafe { $real($($argument),*) };
         if let Some(&request) = usize::try_from(unsafe { *($index as *const c_int) })
             .ok()
