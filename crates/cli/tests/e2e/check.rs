@@ -2,24 +2,15 @@
 
 use std::path::PathBuf;
 
-use crate::support::{Answer, Collector, Run, Session, longpole, or_skip, run};
+use crate::support::{Answer, Run, Session, longpole, or_skip, run};
 
 /// Recordings of each side.
 const RUNS: usize = 3;
 
 /// Records one of `programs/`, built with these flags, several times.
 fn recorded(session: &Session, flags: &[&str], name: &str) -> Result<Vec<PathBuf>, String> {
-    Collector::Bpf.permitted()?;
     let program = session.build("serial_then_parallel.c", flags)?;
-    let record = |number: usize| {
-        let path = session.path().join(format!("{name}-{number}"));
-        let mut record = longpole();
-        record.args(["record", "--quiet", "--collector", "bpf", "-o"]).arg(&path);
-        let run = session.run(record.arg("--").arg(&program));
-        assert!(run.status.success(), "{}", run.stderr);
-        path
-    };
-    Ok((0..RUNS).map(record).collect())
+    (0..RUNS).map(|number| session.record_as(&format!("{name}-{number}"), &program)).collect()
 }
 
 fn check(after: &[PathBuf], before: &[PathBuf], options: &[&str]) -> Run {

@@ -1,24 +1,12 @@
 //! Two recordings compared: programs executed anew with a known difference.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::support::{Answer, Collector, Session, longpole, or_skip, run};
+use crate::support::{Answer, Session, longpole, or_skip, run};
 
 /// Records one of `programs/`, built with these flags, into a folder of this name.
-fn recorded(
-    session: &Session,
-    source: &str,
-    flags: &[&str],
-    name: &str,
-) -> Result<std::path::PathBuf, String> {
-    Collector::Bpf.permitted()?;
-    let program = session.build(source, flags)?;
-    let path = session.path().join(name);
-    let mut record = longpole();
-    record.args(["record", "--quiet", "--force", "--collector", "bpf", "-o"]).arg(&path);
-    let run = session.run(record.arg("--").arg(&program));
-    assert!(run.status.success(), "{}", run.stderr);
-    Ok(path)
+fn recorded(session: &Session, source: &str, flags: &[&str], name: &str) -> Result<PathBuf, String> {
+    session.record_as(name, &session.build(source, flags)?)
 }
 
 fn diff(before: &Path, after: &Path) -> Answer {

@@ -158,6 +158,17 @@ impl Session {
         Ok(recording)
     }
 
+    /// Records a built program with `bpf` into a folder of this name, of which there can be several; the program has to succeed.
+    pub fn record_as(&self, name: &str, program: &Path) -> Result<PathBuf, String> {
+        Collector::Bpf.permitted()?;
+        let path = self.path().join(name);
+        let mut record = longpole();
+        record.args(["record", "--quiet", "--collector", "bpf", "-o"]).arg(&path);
+        let run = self.run(record.arg("--").arg(program));
+        assert!(run.status.success(), "{}", run.stderr);
+        Ok(path)
+    }
+
     fn record_once<P: AsRef<OsStr>>(&self, collector: Collector, command: &[P]) -> Result<Recording, String> {
         collector.permitted()?;
         let path = self.path().join(format!("{}.longpole", collector.name()));
