@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use longpole_metrics::Charge;
 use longpole_trace::{Cause, Evidence};
 
 use crate::findings::threshold::{
@@ -116,6 +117,7 @@ pub(crate) fn warnings(input: &ReportTables<'_>) -> Vec<String> {
     warnings.extend(few_samples(input));
     warnings.extend(timer_in_step(input));
     warnings.extend(without_names(input));
+    warnings.extend(python_without_names(input));
     let unexplained = unexplained_wait_percent(input);
     let is_long = 20 * unexplained_wait(input) > input.analysis.elapsed;
     if unexplained > UNKNOWN_WAITS && is_long {
@@ -200,6 +202,23 @@ fn without_names(input: &ReportTables<'_>) -> Option<String> {
             ))
         }
     }
+}
+
+/// CPython runs Python's functions in one loop of its own, which tells nobody whose turn it is.
+fn python_without_names(input: &ReportTables<'_>) -> Option<String> {
+    let is_of_interpreter = |charge: &&Charge| {
+        let place = input.paths.innermost(charge.path);
+        place.is_some_and(|place| input.paths.procedure_named_by(place.procedure).is_of_python())
+    };
+    let charges = input.analysis.charges.iter();
+    let time: u64 = charges.filter(is_of_interpreter).map(|charge| charge.measures.cpu()).sum();
+    let share = percent(time as f64, input.totals().cpu() as f64);
+    (share > UNNAMED).then(|| {
+        format!(
+            "{} of the CPU time is in the Python interpreter, where functions of Python have no names here; Python 3.12 and later name them with `python3 -X perf`",
+            percent_text(share)
+        )
+    })
 }
 
 /// Share of CPU time in procedures without a name, percent, and their modules, the largest first.

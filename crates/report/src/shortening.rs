@@ -5,8 +5,8 @@
 //!   app::Index<…>::insert(…)                                             lists of arguments go first
 //!   app::…::insert(…)    …::insert                                       then whole segments; never the method
 //! ```
-//! Where a name says at its end where the thing is, as in `inflate (libz.so.1)` or `inflate inflate.c:12`, that part gets up
-//! to half of the width.
+//! Where a name says at its end where the thing is, as in `inflate inflate.c:12`, that part gets up to half of the width. A
+//! file in brackets, as in `inflate (libz.so.1)`, stands whole or not at all.
 
 /// Shortens a name to `width` characters.
 pub(crate) fn shorten(name: &str, width: usize) -> String {
@@ -16,11 +16,15 @@ pub(crate) fn shorten(name: &str, width: usize) -> String {
     if let Some((before, action)) = action(name) {
         // What it does goes before the name's own parts do.
         let room = width.saturating_sub(length(action));
+        let before = without_module(before).filter(|_| length(before) > room).unwrap_or(before);
         let shortened = shorten_procedure(before, room);
         let listless = without_lists(before);
         let method = last_segment(listless.strip_suffix("(…)").unwrap_or(&listless));
         let fits = shortened.contains(method) && length(&shortened) <= room;
         return if fits { shortened + action } else { shorten(before, width) };
+    }
+    if let Some(name) = without_module(name) {
+        return shorten_procedure(name, width);
     }
     let Some((head, place)) = parts(name) else { return shorten_procedure(name, width) };
     let room = width.saturating_sub(1);
@@ -53,6 +57,11 @@ fn action(name: &str) -> Option<(&str, &str)> {
         && words.chars().all(|c| c.is_ascii_alphabetic() || " ()'".contains(c))
         && (words.contains("ing ") || words.ends_with("ing") || words.starts_with("in "));
     (is_words && depth_is_even(&name[..at])).then(|| name.split_at(at))
+}
+
+/// The name without the file that it is from: `inflate` of `inflate (libz.so.1)`.
+fn without_module(name: &str) -> Option<&str> {
+    parts(name).filter(|(_, place)| place.starts_with('(')).map(|(head, _)| head)
 }
 
 fn depth_is_even(text: &str) -> bool {
@@ -259,7 +268,9 @@ mod tests {
 
     #[test]
     fn the_place_of_a_thing_gets_its_part_of_a_short_name() {
-        assert_eq!(shorten("_dl_lookup_symbol_x (ld-linux-x86-64.so.2)", 28), "_dl_…_symbol_x (ld-…64.so.2)");
+        assert_eq!(shorten("_dl_lookup_symbol_x (ld-linux-x86-64.so.2)", 28), "_dl_lookup_symbol_x");
+        let in_python = "do_call_core (libpython3.11.so.1.0), in the Python interpreter";
+        assert_eq!(shorten(in_python, 40), "do_call_core, in the Python interpreter");
         assert_eq!(shorten("a_rather_long_procedure main.c:18", 22), "a_r…rocedure main.c:18");
         for width in 0..40 {
             assert!(length(&shorten("a_rather_long_procedure (module.so)", width)) <= width.max(1));

@@ -28,7 +28,7 @@ use crate::program::Program;
 use crate::timeline::{Item, ItemKind, LockHold, Placement, Timelines};
 use actions::action;
 pub(crate) use code_owner::is_thread_start;
-use code_owner::{CodeOwner, code_owner};
+use code_owner::{CodeOwner, code_owner, is_unnamed};
 
 /// Which procedures are folded into their callers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -75,7 +75,12 @@ impl Folding {
     }
 
     fn find_owners(&mut self, paths: &Paths) {
-        let starts: Vec<bool> = paths.procedures().iter().map(is_thread_start).collect();
+        // An address of a runtime says no more than the begin of the thread does.
+        let is_start = |procedure| {
+            is_thread_start(procedure)
+                || (code_owner(procedure) == CodeOwner::Runtime && is_unnamed(procedure))
+        };
+        let starts: Vec<bool> = paths.procedures().iter().map(is_start).collect();
         // Whether there is a procedure of the program between the thread's begin and the path's end.
         let mut has_program = vec![false];
         self.owners.push(Paths::ROOT);
@@ -140,12 +145,6 @@ impl Folding {
             outermost.filter_map(actions::in_general).last()
         })
     }
-}
-
-/// Whether the procedure is known by its address only.
-fn is_unnamed(procedure: &crate::Procedure) -> bool {
-    let rest = procedure.name.strip_prefix(procedure.module.as_str());
-    rest.is_some_and(|rest| rest.starts_with("+0x"))
 }
 
 /// Timelines whose observations are at the owners of their paths.

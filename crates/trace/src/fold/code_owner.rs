@@ -223,15 +223,25 @@ const STARTS: &[&str] = &[
     "Py_BytesMain",
     "Py_Main",
     "Py_RunMain",
+    "PyRun_*",
+    "PyEval_EvalCode*",
+    "PyEval_Vector*",
+    "PyFunction_Vectorcall*",
+    "PyVectorcall_*",
+    "PyObject_Call*",
+    "PyObject_FastCall*",
+    "PyObject_Vectorcall*",
     "pymain_*",
+    "run_eval_code_obj*",
+    "run_mod*",
+    "method_vectorcall*",
     "thread_run*",
     "pythread_wrapper*",
     "PyThread_*",
 ];
 
-/// What a Java virtual machine and CPython run on behalf of frames that a perf map names.
-const INTERPRETER_NAMES: &[&str] =
-    &["PyEval_*", "PyObject_*", "PyFunction_*", "Py*", "method_vectorcall*", "Interpreter"];
+/// What CPython runs on behalf of Python's functions; its other procedures are named where no function of Python is known.
+const INTERPRETER_NAMES: &[&str] = &["Py*", "do_call_core*", "call_function*", "cfunction_*", "slot_tp_*"];
 
 /// Whose code this is.
 pub(super) fn code_owner(procedure: &Procedure) -> CodeOwner {
@@ -247,7 +257,8 @@ pub(super) fn code_owner(procedure: &Procedure) -> CodeOwner {
         || begins(RUNTIME_NAMES)
         || (begins(RUST_NAMES) && !has_arguments(name))
         || is_in(RUNTIME_C_NAMES, name.split('@').next().unwrap_or(name))
-        || (is_interpreter(module) && (is_in(INTERPRETER_NAMES, c_name(name)) || is_start_name(name)));
+        || (procedure.is_of_python()
+            && (is_in(INTERPRETER_NAMES, c_name(name)) || is_start_name(name) || is_unnamed(procedure)));
     if is_runtime { CodeOwner::Runtime } else { CodeOwner::Program }
 }
 
@@ -260,9 +271,19 @@ fn is_start_name(name: &str) -> bool {
     is_in(STARTS, name) || is_in(STARTS, c_name(name))
 }
 
-/// Whether the module is CPython's: its own procedures are named only where no procedure of Python is known.
-fn is_interpreter(module: &str) -> bool {
-    module.starts_with("python3") || module.starts_with("libpython3")
+impl Procedure {
+    /// Whether it is CPython's own, and not a procedure of Python.
+    #[must_use]
+    pub fn is_of_python(&self) -> bool {
+        self.module.starts_with("python3") || self.module.starts_with("libpython3")
+    }
+}
+
+/// Whether the procedure is known by its address only (`cc1+0x81e250`), or not even by that (`[libx264.so.164]`).
+pub(super) fn is_unnamed(procedure: &Procedure) -> bool {
+    let Procedure { name, module, .. } = procedure;
+    let is_address = name.strip_prefix(module.as_str()).is_some_and(|rest| rest.starts_with("+0x"));
+    is_address || name.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')) == Some(module)
 }
 
 /// What stands for a place that is not known is no library.
@@ -310,6 +331,8 @@ mod tests {
             ("[libm.so.6]", "libm.so.6"),
             ("G1ParScanThreadState::trim_queue", "libjvm.so"),
             ("_PyEval_EvalFrameDefault", "python3.11"),
+            ("python3.11+0x4d4890", "python3.11"),
+            ("[python3.11]", "python3.11"),
         ] {
             assert_eq!(owner(name, module), CodeOwner::Runtime, "{name}");
         }
@@ -331,6 +354,7 @@ mod tests {
             ("crypto/sha256.block", "server"),
             ("py::compute:/src/train.py", "[jit]"),
             ("sha256_block", "python3.11"),
+            ("server+0x4d4890", "server"),
             ("[no stack]", "[unknown]"),
             ("load tables", Procedure::REGION),
         ] {

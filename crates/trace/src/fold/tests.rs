@@ -87,6 +87,17 @@ fn a_procedure_without_a_name_belongs_to_its_nearest_caller_with_one_in_the_file
 }
 
 #[test]
+fn a_stripped_interpreter_of_python_is_its_loop_and_not_addresses() {
+    let mut paths = Paths::default();
+    let told = "__libc_start_main|libc.so.6 > python3.11+0x10|python3.11 > _PyRun_AnyFileObject|python3.11 > \
+                _PyEval_EvalFrameDefault|python3.11 > python3.11+0x20|python3.11";
+    let leaf = path(&mut paths, Paths::ROOT, told);
+    let folding = Folding::new(&paths, Fold::Libraries);
+    assert_eq!(name(&paths, folding.owner(leaf)), "_PyEval_EvalFrameDefault");
+    assert_eq!(folding.action(&paths, leaf), Some("in the Python interpreter"));
+}
+
+#[test]
 fn a_procedure_inlined_into_several_is_divided_among_them() {
     let mut paths = Paths::default();
     let extra = path(&mut paths, Paths::ROOT, "main > extra_step > burn");
