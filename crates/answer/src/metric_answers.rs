@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use longpole_event::{MachineId, ProcessId, ThreadId, Time};
 use longpole_metrics::{By, MetricOptions, registry};
-use longpole_report::{IdleProcessor, OutsideAnswers, View, name_of};
+use longpole_report::{IdleProcessor, OutsideAnswerKind, OutsideAnswers, View, name_of};
 use longpole_series::{
     Aggregation, CatalogueMetric, MetricClass, MetricValue, NodeMetrics, OutsideNode, TableCalculation,
     TreeLevel, Window, course,
@@ -57,14 +57,21 @@ impl Recording {
     /// What the views need beside the analysis.
     pub(crate) fn outside_answers(&self, views: &[View], question: &Question) -> Result<OutsideAnswers> {
         let mut outside_answers = OutsideAnswers::default();
-        if views.contains(&View::Metrics) {
+        let mut kinds: Vec<OutsideAnswerKind> =
+            views.iter().flat_map(|view| view.outside()).copied().collect();
+        if self.has_outside_values() {
+            kinds
+                .iter_mut()
+                .filter(|kind| **kind == OutsideAnswerKind::CorrelationsWhereRecorded)
+                .for_each(|kind| *kind = OutsideAnswerKind::Correlations);
+        }
+        if kinds.contains(&OutsideAnswerKind::Figures) {
             outside_answers.figures = self.figures(question)?;
         }
-        if views.contains(&View::Processors) {
+        if kinds.contains(&OutsideAnswerKind::IdleProcessors) {
             outside_answers.idle_processors = self.idle_processors(question)?;
         }
-        if views.contains(&View::Correlation) || (views.contains(&View::Summary) && self.has_outside_values())
-        {
+        if kinds.contains(&OutsideAnswerKind::Correlations) {
             let metrics = self.metric_table(&question.define)?;
             let ends = self.ends(question.phase.as_deref(), question.io_idle)?;
             let found = correlations(&metrics, ends, self.looks_per_second(), question.io_idle)?;

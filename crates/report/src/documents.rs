@@ -26,31 +26,9 @@ pub(crate) fn assert_is_current(name: &str, made: &str) {
 const INTRODUCTION: &str = include_str!("documents/introduction.md");
 
 /// What a reader has to know about a view, after its one sentence.
-fn reading(view: View) -> &'static str {
-    match view {
-        View::Summary => include_str!("documents/summary.md"),
-        View::CriticalPath => include_str!("documents/critical-path.md"),
-        View::Zeroing => include_str!("documents/zeroing.md"),
-        View::Slack => include_str!("documents/slack.md"),
-        View::Npt => include_str!("documents/npt.md"),
-        View::Profile => include_str!("documents/profile.md"),
-        View::Source => include_str!("documents/source.md"),
-        View::Waits => include_str!("documents/waits.md"),
-        View::Objects => include_str!("documents/objects.md"),
-        View::States => include_str!("documents/states.md"),
-        View::Threads => include_str!("documents/threads.md"),
-        View::Tree => include_str!("documents/tree.md"),
-        View::CallTree => include_str!("documents/call-tree.md"),
-        View::Callers => include_str!("documents/callers.md"),
-        View::Parallelism => include_str!("documents/parallelism.md"),
-        View::Processors => include_str!("documents/processors.md"),
-        View::Phases => include_str!("documents/phases.md"),
-        View::Metrics => include_str!("documents/metrics.md"),
-        View::Correlation => include_str!("documents/correlation.md"),
-        View::Rankings => include_str!("documents/rankings.md"),
-        View::Guidance => include_str!("documents/guidance.md"),
-        View::Evidence => include_str!("documents/evidence.md"),
-    }
+fn reading(view: View) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("src/documents/{view}.md"));
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// The text of `docs/reports.md`.

@@ -5,10 +5,11 @@ use std::ops::Deref;
 
 use longpole_event::{MachineId, ThreadId};
 use longpole_metrics::{
-    Analysis, By, Details, FoldedLeaf, Measures, Node, NodeRow, Split, WaitClass, WaitClassKind, Weight,
+    Analysis, By, Details, FoldedLeaf, GainsOf, Measures, Node, NodeRow, Split, WaitClass, WaitClassKind,
+    Weight,
 };
 use longpole_series::{NodeMetrics, SeriesCorrelations};
-use longpole_trace::{Cause, Evidence, Folding, Objects, Paths, Program};
+use longpole_trace::{Cause, Evidence, Folding, ObjectId, Objects, Paths, Program};
 
 use crate::find::FoundNodes;
 use crate::phase::Span;
@@ -30,7 +31,7 @@ pub struct ReportInput<'a> {
     pub analysis: &'a Analysis,
     /// What they rest on.
     pub evidence: &'a Evidence,
-    /// What was computed of outside series, for the views that want it ([`View::wants`](crate::View::wants)).
+    /// What was computed of outside series, for the views that want it ([`View::outside`](crate::View::outside)).
     pub outside_answers: &'a OutsideAnswers,
 }
 
@@ -112,6 +113,21 @@ impl Default for ReportOptions {
             explain: None,
             of: None,
         }
+    }
+}
+
+impl ReportOptions {
+    /// The objects that the report is about, where it is about objects.
+    pub(crate) fn chosen_objects(&self) -> Vec<ObjectId> {
+        match &self.of {
+            Some(FoundNodes::Objects(ids)) => ids.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The gains whose rows are asked for.
+    pub(crate) fn gains(&self) -> GainsOf {
+        GainsOf { by: self.by, weight: self.weight }
     }
 }
 

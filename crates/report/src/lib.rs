@@ -74,6 +74,6 @@ pub use report::{Cell, RecordingNumbers, Report, Row};
 pub use sparkline::sparkline;
 pub use spreadsheet::CellText;
 pub use style::Style;
-pub use view::View;
-pub use views::{build, build_diff, build_replay, build_what_if, diff_demand, name_of, refusal_text};
+pub use view::OutsideAnswerKind;
+pub use views::{View, build, build_diff, build_replay, build_what_if, diff_demand, name_of, refusal_text};
 pub use visible::{visible, visible_excerpt, visible_json, visible_output};

@@ -80,37 +80,25 @@ impl RecordingNeed {
     }
 }
 
-/// What the view cannot say without.
-fn needs(view: View, options: &ReportOptions) -> &'static [RecordingNeed] {
-    match view {
-        View::CriticalPath | View::Zeroing | View::Slack | View::Rankings if options.by == By::Object => {
-            &[RecordingNeed::Switches, RecordingNeed::Wakes, RecordingNeed::Objects]
-        }
-        View::CriticalPath
-        | View::Zeroing
-        | View::Slack
-        | View::Rankings
-        | View::Guidance
-        | View::Summary => {
-            &[RecordingNeed::Switches, RecordingNeed::Wakes, RecordingNeed::Samples, RecordingNeed::Marks]
-        }
-        View::Npt | View::Profile | View::Source | View::Tree | View::CallTree | View::Callers => {
-            &[RecordingNeed::Switches, RecordingNeed::Samples, RecordingNeed::Marks]
-        }
-        View::Waits => {
-            &[RecordingNeed::Switches, RecordingNeed::Wakes, RecordingNeed::Samples, RecordingNeed::Marks]
-        }
-        View::Objects => &[RecordingNeed::Switches, RecordingNeed::Objects],
-        View::Threads | View::States | View::Parallelism | View::Processors | View::Phases => {
-            &[RecordingNeed::Switches]
-        }
-        _ => &[],
+/// What a view of procedures' work needs.
+pub(crate) const WORK_NEEDS: &[RecordingNeed] =
+    &[RecordingNeed::Switches, RecordingNeed::Samples, RecordingNeed::Marks];
+
+/// What a view of work that waits for other work needs.
+pub(crate) const CHAIN_NEEDS: &[RecordingNeed] =
+    &[RecordingNeed::Switches, RecordingNeed::Wakes, RecordingNeed::Samples, RecordingNeed::Marks];
+
+/// The same by rows: objects take the place of samples.
+pub(crate) fn chain_needs(by: By) -> &'static [RecordingNeed] {
+    match by {
+        By::Object => &[RecordingNeed::Switches, RecordingNeed::Wakes, RecordingNeed::Objects],
+        _ => CHAIN_NEEDS,
     }
 }
 
 /// What the view lacks in this recording, a sentence each.
 pub(crate) fn lacks(view: View, input: &ReportTables<'_>, options: &ReportOptions) -> Vec<&'static str> {
-    let needs = needs(view, options);
+    let needs = (view.definition().needs)(options.by);
     let lacking =
         RecordingNeed::ALL.into_iter().filter(|need| needs.contains(need) && need.is_lacking(input));
     lacking.map(RecordingNeed::text).collect()
@@ -150,7 +138,7 @@ mod tests {
         for &view in View::ALL {
             for need in RecordingNeed::ALL {
                 let text = text(view, without(need));
-                let is_needed = needs(view, &ReportOptions::default()).contains(&need);
+                let is_needed = (view.definition().needs)(By::default()).contains(&need);
                 assert_eq!(text.contains(need.text()), is_needed, "{view} {need:?}: {text}");
                 assert!(need.text().contains("`longpole record"), "{need:?}");
             }

@@ -3,106 +3,111 @@
 use std::fmt;
 use std::str::FromStr;
 
-use longpole_metrics::{By, DetailsDemand, GainsOf};
+use longpole_metrics::{By, DetailsDemand};
 use longpole_series::did_you_mean;
 use longpole_trace::Fold;
 
 use crate::error::Error;
 use crate::find::{FoundNodes, NameKind, RecordingNames};
-use crate::input::ReportOptions;
+use crate::input::{ReportOptions, ReportTables};
+use crate::needs::RecordingNeed;
+use crate::report::Report;
+pub use crate::views::View;
 
-macro_rules! views {
-    ($($(#[doc = $doc:literal])* $name:ident => $text:literal),* $(,)?) => {
-        /// What a report is about.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum View {
-            #[default]
-            $($(#[doc = $doc])* $name,)*
-        }
+/// A view: how it is called, what it needs and how it is made. Each one is in its file under `views/`, and has one line in the
+/// list there; help, documents, exports and the page's menu come from that list.
+pub(crate) struct ViewDefinition {
+    /// Its name on the command line and in JSON.
+    pub(crate) name: &'static str,
+    /// One sentence about it.
+    pub(crate) about: &'static str,
+    /// Kinds of thing of which it can be asked for alone (`--of`).
+    pub(crate) kinds: &'static [NameKind],
+    /// What it folds unless the reader says: views of call paths and of source lines show everything.
+    pub(crate) fold: Fold,
+    /// Whether it has rows of each kind (`--by`). Other views have the rows that they have whatever is asked for.
+    pub(crate) has_levels: bool,
+    /// Whether its rows can be procedures in each process apart.
+    pub(crate) has_process_procedures: bool,
+    /// Whether it counts work, so that objects have no rows.
+    pub(crate) counts_work_only: bool,
+    /// Whether the run stands above it, and doubts below.
+    pub(crate) has_frame: bool,
+    /// What it cannot say without.
+    pub(crate) needs: fn(By) -> &'static [RecordingNeed],
+    /// What it needs beside the analysis.
+    pub(crate) demand: fn(&ReportOptions) -> DetailsDemand,
+    /// What it shows of outside series.
+    pub(crate) outside: &'static [OutsideAnswerKind],
+    /// Makes it.
+    pub(crate) build: fn(&ReportTables<'_>, &ReportOptions) -> Report,
+}
 
-        impl View {
-            /// Every view, in the order of the documentation.
-            pub const ALL: &'static [View] = &[$(View::$name),*];
-
-            /// The view's name on the command line and in JSON.
-            #[must_use]
-            pub fn name(self) -> &'static str {
-                match self { $(View::$name => $text,)* }
-            }
-
-            /// One sentence about the view.
-            #[must_use]
-            pub fn about(self) -> &'static str {
-                match self { $(View::$name => concat!($($doc),*).trim_ascii_start(),)* }
-            }
-        }
+impl ViewDefinition {
+    /// What most views have, and no name.
+    pub(crate) const PLAIN: ViewDefinition = ViewDefinition {
+        name: "",
+        about: "",
+        kinds: &[],
+        fold: Fold::Libraries,
+        has_levels: false,
+        has_process_procedures: false,
+        counts_work_only: false,
+        has_frame: true,
+        needs: |_| &[],
+        demand: |_| DetailsDemand::default(),
+        outside: &[],
+        build: |_, _| unreachable!("every view has a builder of its own"),
     };
 }
 
-views! {
-    /// The short answer: what holds the program back, why, how sure that is, and what to do next.
-    Summary => "summary",
-    /// Who is on the longest chain of work that depends on each other.
-    CriticalPath => "critical-path",
-    /// What the run would gain from work that took no time, whichever path it is on.
-    Zeroing => "zeroing",
-    /// How far work on the critical path can be improved before another path is the longest.
-    Slack => "slack",
-    /// Normalised processor time: CPU time that counts for more the fewer others are busy.
-    Npt => "npt",
-    /// CPU time and waiting time: the gprof and the ips2 profile side by side.
-    Profile => "profile",
-    /// Source lines with what they cost, the waiting suffered there, and the waiting that they caused.
-    Source => "source",
-    /// Every wait explained: where threads waited, and what those did for whom they waited.
-    Waits => "waits",
-    /// What threads waited for: each lock, condition, barrier with its waits.
-    Objects => "objects",
-    /// How long procedures, threads or objects were in each state, and how many threads could run meanwhile.
-    States => "states",
-    /// Every thread with the time it spent in each state.
-    Threads => "threads",
-    /// The program's tree: machine, process, thread, procedure.
-    Tree => "tree",
-    /// The tree of call paths with CPU time, critical path and waiting: what flame graphs are drawn from.
-    CallTree => "call-tree",
-    /// One procedure with those that call it and those that it calls.
-    Callers => "callers",
-    /// How much of the run so many threads were busy, and who ran when few were.
-    Parallelism => "parallelism",
-    /// Where the time of the processors went: work, spinning, other programs, and what was waited for while they were idle.
-    Processors => "processors",
-    /// Parallelism over time, and the parts of the run between which it changes.
-    Phases => "phases",
-    /// Every metric of a node over the run: from outside, derived, built in.
-    Metrics => "metrics",
-    /// Which outside series move with low parallelism, or with waiting.
-    Correlation => "correlation",
-    /// The metrics side by side on one scale, and where they disagree.
-    Rankings => "rankings",
-    /// Which ranking to follow for this program, which one misleads, and why.
-    Guidance => "guidance",
-    /// What the answers rest on: events, samples, losses, and the cost of collecting.
-    Evidence => "evidence",
+/// What is computed of outside series for a view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutsideAnswerKind {
+    /// Every metric over the run.
+    Figures,
+    /// The time of idle processors by the kernel's accounts.
+    IdleProcessors,
+    /// Which series move with low parallelism or waiting.
+    Correlations,
+    /// The same, where outside series were recorded.
+    CorrelationsWhereRecorded,
+}
+
+/// The demand of a view that shows what [findings](crate::findings) say.
+pub(crate) fn findings_demand(_: &ReportOptions) -> DetailsDemand {
+    DetailsDemand { prospects: true, barriers: true, ..DetailsDemand::default() }
 }
 
 impl View {
+    /// The view's name on the command line and in JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.definition().name
+    }
+
+    /// One sentence about the view.
+    #[must_use]
+    pub fn about(self) -> &'static str {
+        self.definition().about
+    }
+
     /// Kinds of thing of which the view can be asked for alone (`--of`).
     #[must_use]
     pub fn kinds(self) -> &'static [NameKind] {
-        match self {
-            View::Objects => &[NameKind::Object],
-            View::Source => &[NameKind::File],
-            View::CallTree => &[NameKind::Procedure, NameKind::Region, NameKind::Thread, NameKind::Process],
-            View::Callers => &[NameKind::Procedure, NameKind::Region],
-            View::Parallelism => &[NameKind::Procedure, NameKind::Region, NameKind::Object, NameKind::Thread],
-            _ => &[],
-        }
+        self.definition().kinds
     }
 
-    /// Whether its rows can be procedures in each process apart.
-    const fn has_process_procedures(self) -> bool {
-        matches!(self, View::Rankings)
+    /// Whether it has rows of each kind (`--by`).
+    #[must_use]
+    pub fn has_levels(self) -> bool {
+        self.definition().has_levels
+    }
+
+    /// What it shows of outside series.
+    #[must_use]
+    pub fn outside(self) -> &'static [OutsideAnswerKind] {
+        self.definition().outside
     }
 
     /// Whether its rows can be of this kind. Most views have the rows that they have whatever is asked for.
@@ -110,11 +115,15 @@ impl View {
     /// # Errors
     /// [`Error::NotByProcessProcedure`].
     pub fn permit(self, by: By) -> Result<(), Error> {
-        if by != By::ProcessProcedure || self.has_process_procedures() {
+        if by != By::ProcessProcedure || self.definition().has_process_procedures {
             return Ok(());
         }
-        let with: Vec<&str> =
-            View::ALL.iter().filter(|view| view.has_process_procedures()).map(|view| view.name()).collect();
+        let with: Vec<&str> = View::ALL
+            .iter()
+            .map(|view| view.definition())
+            .filter(|view| view.has_process_procedures)
+            .map(|view| view.name)
+            .collect();
         Err(Error::NotByProcessProcedure { view: self.name(), known: with.join(", ") })
     }
 
@@ -131,47 +140,16 @@ impl View {
         names.find(wanted, self.kinds())
     }
 
-    /// What the view folds, where `asked` for that or not: views of call paths and of source lines show everything.
+    /// What the view folds, where `asked` for that or not.
     #[must_use]
     pub fn fold(self, asked: Option<Fold>) -> Fold {
-        asked.unwrap_or(match self {
-            // The kernel's part is told by the procedures that are its own.
-            View::CallTree | View::Callers | View::Source | View::Processors => Fold::None,
-            _ => Fold::default(),
-        })
-    }
-
-    /// Whether the view shows what [findings](crate::findings) say.
-    fn has_findings(self) -> bool {
-        matches!(self, View::Summary | View::Guidance)
+        asked.unwrap_or(self.definition().fold)
     }
 
     /// What the view needs beside the [`Analysis`](longpole_metrics::Analysis).
     #[must_use]
     pub fn demand(self, options: &ReportOptions) -> DetailsDemand {
-        let gains = matches!(self, View::Zeroing | View::Slack | View::Rankings)
-            .then_some(GainsOf { by: options.by, weight: options.weight });
-        let chosen = match &options.of {
-            Some(FoundNodes::Objects(ids)) => ids.clone(),
-            _ => Vec::new(),
-        };
-        DetailsDemand {
-            contention: self == View::Objects
-                || (self == View::Rankings && options.by == By::Object)
-                || (self == View::Parallelism && !chosen.is_empty()),
-            contended: chosen,
-            states: (self == View::States).then_some(options.by),
-            calls: self == View::Callers,
-            phases: self == View::Phases,
-            prospects: self.has_findings(),
-            processors: self == View::Processors,
-            waits: (self == View::Waits).then_some(options.by),
-            barriers: self.has_findings(),
-            gains,
-            path_waits: false,
-            replays: (self == View::Rankings).then_some(options.by),
-            replays_all: self == View::Rankings && options.all,
-        }
+        (self.definition().demand)(options)
     }
 }
 

@@ -40,7 +40,6 @@ use longpole_metrics::{By, Measures, Node};
 use longpole_trace::{Cause, Program};
 
 use crate::column::blocked_columns;
-use crate::find::FoundNodes;
 use crate::findings::Sentence;
 use crate::input::{ReportInput, ReportOptions, ReportTables};
 use crate::name;
@@ -48,50 +47,70 @@ use crate::phase::Span;
 use crate::quantity::{count_of, time_text};
 use crate::report::{Report, Row};
 use crate::text::TextSection;
-use crate::view::View;
+use crate::view::ViewDefinition;
 
 /// Rows of a table of text, unless the reader asks for more.
 const ROWS_OF_TEXT: usize = 20;
+
+/// Declares the views, in the order of the documentation.
+macro_rules! views {
+    ($($name:ident => $module:ident :: $definition:ident),* $(,)?) => {
+        /// What a report is about.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[allow(missing_docs, reason = "`View::about` says it")]
+        pub enum View {
+            #[default]
+            $($name,)*
+        }
+
+        impl View {
+            /// Every view, in the order of the documentation.
+            pub const ALL: &'static [View] = &[$(View::$name),*];
+
+            pub(crate) fn definition(self) -> &'static ViewDefinition {
+                match self { $(View::$name => &$module::$definition,)* }
+            }
+        }
+    };
+}
+
+views! {
+    Summary => summary::VIEW,
+    CriticalPath => critical_path::VIEW,
+    Zeroing => gains::ZEROING,
+    Slack => gains::SLACK,
+    Npt => npt::VIEW,
+    Profile => profile::VIEW,
+    Source => source::VIEW,
+    Waits => waits::VIEW,
+    Objects => objects::VIEW,
+    States => states::VIEW,
+    Threads => threads::VIEW,
+    Tree => tree::VIEW,
+    CallTree => call_tree::VIEW,
+    Callers => callers::VIEW,
+    Parallelism => parallelism::VIEW,
+    Processors => processors::VIEW,
+    Phases => phases::VIEW,
+    Metrics => metrics::VIEW,
+    Correlation => correlation::VIEW,
+    Rankings => rankings::VIEW,
+    Guidance => guidance::VIEW,
+    Evidence => evidence::VIEW,
+}
 
 /// Builds a view of a recording.
 #[must_use]
 pub fn build(view: View, input: &ReportInput<'_>, options: &ReportOptions) -> Report {
     let input = &ReportTables::new(*input);
-    let mut report = match view {
-        View::CriticalPath | View::Slack | View::Npt | View::Profile if options.by == By::Object => {
-            without_objects(view, input, options)
-        }
-        View::Summary => summary::build(input, options),
-        View::CriticalPath => critical_path::build(input, options),
-        View::Zeroing => gains::build(gains::GainKind::Zeroing, input, options),
-        View::Slack => gains::build(gains::GainKind::Slack, input, options),
-        View::Npt => npt::build(input, options),
-        View::Profile => profile::build(input, options),
-        View::Source => source::build(input, options),
-        View::Callers => callers::build(input, options),
-        View::Waits => waits::build(input, options),
-        View::Objects => match &options.of {
-            Some(FoundNodes::Objects(ids)) => one_object::build(input, options, ids),
-            _ => objects::build(input, options),
-        },
-        View::States => states::build(input, options),
-        View::Threads => threads::build(input, options),
-        View::Tree => tree::build(input, options),
-        View::CallTree => call_tree::build(input, options),
-        View::Parallelism => match &options.of {
-            Some(of) => stack::build(input, options, of),
-            None => parallelism::build(input, options),
-        },
-        View::Processors => processors::build(input, options),
-        View::Phases => phases::build(input, options),
-        View::Metrics => metrics::build(input, options),
-        View::Correlation => correlation::build(input, options),
-        View::Rankings => rankings::build(input, options),
-        View::Guidance => guidance::build(input, options),
-        View::Evidence => evidence::build(input, options),
+    let definition = view.definition();
+    let mut report = if definition.counts_work_only && options.by == By::Object {
+        without_objects(view, input, options)
+    } else {
+        (definition.build)(input, options)
     };
     crate::folded::add_column(&mut report);
-    if !matches!(view, View::Summary | View::Evidence) {
+    if definition.has_frame {
         add_frame(&mut report, input, options);
     }
     let lacks = crate::needs::lacks(view, input, options);

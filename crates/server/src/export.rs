@@ -274,9 +274,8 @@ fn shortened(request: Request) -> Request {
 /// Views whose rows can be of several kinds, with these. Zeroing and slack of one kind are computed together, so they
 /// stand together.
 fn with_levels() -> impl Iterator<Item = (View, By)> {
-    let views =
-        [View::CriticalPath, View::Zeroing, View::Slack, View::Waits, View::Npt, View::Profile, View::States];
-    BY.iter().skip(1).flat_map(move |&(_, by)| views.map(|view| (view, by)))
+    let views = || View::ALL.iter().filter(|view| view.has_levels());
+    BY.iter().skip(1).flat_map(move |&(_, by)| views().map(move |&view| (view, by)))
 }
 
 /// The names by which the page asks for what a row is about.

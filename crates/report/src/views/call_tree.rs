@@ -4,17 +4,19 @@ use std::cmp::Reverse;
 
 use longpole_event::ThreadId;
 use longpole_metrics::{CallTree, Measures, Node, Weight, call_tree};
+use longpole_trace::Fold;
 
 use super::npt::npt;
 use super::{blocked, identity, synchronisation};
-use crate::find::FoundNodes;
+use crate::find::{FoundNodes, NameKind};
 use crate::input::{ReportOptions, ReportTables};
 use crate::name;
+use crate::needs::WORK_NEEDS;
 use crate::quantity::{count_of, percent};
 use crate::report::{Report, Row};
 use crate::table::{Show, TextTable, shown};
 use crate::text::TextSection;
-use crate::view::View;
+use crate::view::{View, ViewDefinition};
 
 const COLUMNS: [&str; 21] = [
     "id",
@@ -100,7 +102,17 @@ struct CallTreeRow {
     children: Vec<usize>,
 }
 
-pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
+pub(super) static VIEW: ViewDefinition = ViewDefinition {
+    name: "call-tree",
+    about: "The tree of call paths with CPU time, critical path and waiting: what flame graphs are drawn from.",
+    kinds: &[NameKind::Procedure, NameKind::Region, NameKind::Thread, NameKind::Process],
+    fold: Fold::None,
+    needs: |_| WORK_NEEDS,
+    build,
+    ..ViewDefinition::PLAIN
+};
+
+fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let mut report = Report::new(View::CallTree, input, options, &COLUMNS);
     let tree = tree(input, options);
     let entries = entries(&tree, options.weight);

@@ -2,17 +2,18 @@
 
 use std::cmp::Reverse;
 
-use longpole_metrics::{By, CallCounts, Neighbour, Node, neighbours};
-use longpole_trace::ProcedureId;
+use longpole_metrics::{By, CallCounts, DetailsDemand, Neighbour, Node, neighbours};
+use longpole_trace::{Fold, ProcedureId};
 
 use super::{ROWS_OF_TEXT, blocked, identity};
-use crate::find::FoundNodes;
+use crate::find::{FoundNodes, NameKind};
 use crate::input::{ReportOptions, ReportTables};
+use crate::needs::WORK_NEEDS;
 use crate::quantity::{percent, percent_text, time_text};
 use crate::report::{Report, Row};
 use crate::table::{Show, TextTable, shown};
 use crate::text::TextSection;
-use crate::view::View;
+use crate::view::{View, ViewDefinition};
 
 const COLUMNS: [&str; 9] = [
     "relation",
@@ -44,7 +45,18 @@ impl CallRelation {
     }
 }
 
-pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
+pub(super) static VIEW: ViewDefinition = ViewDefinition {
+    name: "callers",
+    about: "One procedure with those that call it and those that it calls.",
+    kinds: &[NameKind::Procedure, NameKind::Region],
+    fold: Fold::None,
+    demand: |_| DetailsDemand { calls: true, ..DetailsDemand::default() },
+    needs: |_| WORK_NEEDS,
+    build,
+    ..ViewDefinition::PLAIN
+};
+
+fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let mut report = Report::new(View::Callers, input, options, &COLUMNS);
     let chosen = match options.of {
         Some(FoundNodes::Procedure(id)) => Some(id),

@@ -9,7 +9,7 @@ use crate::quantity::time_text;
 use crate::report::{Report, Row};
 use crate::table::{Show, TextTable, shown};
 use crate::text::TextSection;
-use crate::view::View;
+use crate::view::{OutsideAnswerKind, View, ViewDefinition};
 
 const COLUMNS: [&str; 13] = [
     "target",
@@ -27,7 +27,15 @@ const COLUMNS: [&str; 13] = [
     "text",
 ];
 
-pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
+pub(super) static VIEW: ViewDefinition = ViewDefinition {
+    name: "correlation",
+    about: "Which outside series move with low parallelism, or with waiting.",
+    outside: &[OutsideAnswerKind::Correlations],
+    build,
+    ..ViewDefinition::PLAIN
+};
+
+fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let mut report = Report::new(View::Correlation, input, options, &COLUMNS);
     let none = SeriesCorrelations::default();
     let SeriesCorrelations { found, notes } = input.outside_answers.correlations.as_ref().unwrap_or(&none);

@@ -9,12 +9,13 @@ use super::identity_columns;
 use super::ranking::{RANKED, RankedRow, RankingMeasure, longest_first, ranking, table, taken, unattributed};
 use crate::input::{ReportOptions, ReportTables};
 use crate::name;
+use crate::needs::chain_needs;
 use crate::quantity::{count_of, percent, percent_text, time_text};
 use crate::report::Report;
 use crate::share::behind_path;
 use crate::table::{Show, Shown, shown};
 use crate::text::TextSection;
-use crate::view::View;
+use crate::view::{View, ViewDefinition};
 
 const MEASURES: [&str; 4] = [
     "critical_path_seconds",
@@ -25,7 +26,17 @@ const MEASURES: [&str; 4] = [
 /// Kinds of hand-off that are named.
 const HAND_OFFS_TOLD: usize = 4;
 
-pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
+pub(super) static VIEW: ViewDefinition = ViewDefinition {
+    name: "critical-path",
+    about: "Who is on the longest chain of work that depends on each other.",
+    has_levels: true,
+    counts_work_only: true,
+    needs: chain_needs,
+    build,
+    ..ViewDefinition::PLAIN
+};
+
+fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let analysis = input.analysis;
     let path = analysis.critical(options.weight);
     let measured = |measures: &Measures| measures.critical(options.weight) as f64;

@@ -10,14 +10,22 @@ use crate::name;
 use crate::quantity::{count_of, grouped, percent, percent_text, seconds, time_text};
 use crate::report::{Report, Row};
 use crate::text::{TextSection, wrap};
-use crate::view::View;
+use crate::view::{View, ViewDefinition};
 
 /// Columns of the names and values; the meanings get the rest.
 const NAME_WIDTH: usize = 24;
 const VALUE_WIDTH: usize = 14;
 const MEANING_WIDTH: usize = 40;
 
-pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
+pub(super) static VIEW: ViewDefinition = ViewDefinition {
+    name: "evidence",
+    about: "What the answers rest on: events, samples, losses, and the cost of collecting.",
+    has_frame: false,
+    build,
+    ..ViewDefinition::PLAIN
+};
+
+fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let mut report = Report::new(View::Evidence, input, options, &["name", "count", "value", "about"]);
     report.rows = rows(input);
     report.drop_empty_columns(&["name", "count", "value", "about"]);

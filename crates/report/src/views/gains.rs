@@ -1,18 +1,19 @@
 //! `zeroing` and `slack`: what the run would gain from work that took no time (metrics.md §5).
 
-use longpole_metrics::{By, Gain, Gains, Measures, NodeRow as Charged, Weight};
+use longpole_metrics::{By, DetailsDemand, Gain, Gains, Measures, NodeRow as Charged, Weight};
 
 use super::ranking::{RANKED, RankedRow, by_times, mark_ties, placed, table, taken};
 use super::{identity, identity_columns, is_estimated, noun};
 use crate::findings::threshold::PATH_TOO_SHORT;
 use crate::folded::FoldedWork;
 use crate::input::{ReportOptions, ReportTables, Sort};
+use crate::needs::chain_needs;
 use crate::quantity::{count_of, percent, time_text};
 use crate::report::Report;
 use crate::share::{places, standard_error};
 use crate::table::{Show, Shown, shown};
 use crate::text::TextSection;
-use crate::view::View;
+use crate::view::{View, ViewDefinition};
 
 const MEASURES: [&str; 4] = ["zeroing_seconds", "slack_seconds", "critical_path_seconds", "running_seconds"];
 
@@ -39,7 +40,32 @@ impl GainKind {
     }
 }
 
-pub(super) fn build(kind: GainKind, input: &ReportTables<'_>, options: &ReportOptions) -> Report {
+pub(super) static ZEROING: ViewDefinition = ViewDefinition {
+    name: "zeroing",
+    about: "What the run would gain from work that took no time, whichever path it is on.",
+    has_levels: true,
+    demand,
+    needs: chain_needs,
+    build: |input, options| build(GainKind::Zeroing, input, options),
+    ..ViewDefinition::PLAIN
+};
+
+pub(super) static SLACK: ViewDefinition = ViewDefinition {
+    name: "slack",
+    about: "How far work on the critical path can be improved before another path is the longest.",
+    has_levels: true,
+    counts_work_only: true,
+    demand,
+    needs: chain_needs,
+    build: |input, options| build(GainKind::Slack, input, options),
+    ..ViewDefinition::PLAIN
+};
+
+fn demand(options: &ReportOptions) -> DetailsDemand {
+    DetailsDemand { gains: Some(options.gains()), ..DetailsDemand::default() }
+}
+
+fn build(kind: GainKind, input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let names: Vec<&str> =
         RANKED.iter().chain(&MEASURES).chain(identity_columns(options.by)).copied().collect();
     let mut report = Report::new(kind.view(), input, options, &names);

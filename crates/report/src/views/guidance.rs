@@ -3,15 +3,25 @@
 use super::with_sentence;
 use crate::findings::{Findings, Guidance, Ranking, RunFacts, Sentence, Verdict};
 use crate::input::{ReportOptions, ReportTables};
+use crate::needs::CHAIN_NEEDS;
 use crate::quantity::{grouped, percent_text};
 use crate::report::{Report, Row};
 use crate::table::{Show, TextTable, shown};
 use crate::text::TextSection;
-use crate::view::View;
+use crate::view::{View, ViewDefinition, findings_demand};
 
 const COLUMNS: [&str; 7] = ["section", "text", "spans", "name", "value", "about", "argument"];
 
-pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
+pub(super) static VIEW: ViewDefinition = ViewDefinition {
+    name: "guidance",
+    about: "Which ranking to follow for this program, which one misleads, and why.",
+    demand: findings_demand,
+    needs: |_| CHAIN_NEEDS,
+    build,
+    ..ViewDefinition::PLAIN
+};
+
+fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let mut report = Report::new(View::Guidance, input, options, &COLUMNS);
     let findings = Findings::of(input);
     let guidance = findings.guidance();

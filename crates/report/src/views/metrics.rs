@@ -9,7 +9,7 @@ use crate::report::{Report, Row};
 use crate::sparkline::sparkline;
 use crate::table::{Show, TextTable, shown};
 use crate::text::TextSection;
-use crate::view::View;
+use crate::view::{OutsideAnswerKind, View, ViewDefinition};
 
 const COLUMNS: [&str; 14] = [
     "metric",
@@ -30,7 +30,15 @@ const COLUMNS: [&str; 14] = [
 /// Characters of a curve.
 const WIDTH: usize = 40;
 
-pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
+pub(super) static VIEW: ViewDefinition = ViewDefinition {
+    name: "metrics",
+    about: "Every metric of a node over the run: from outside, derived, built in.",
+    outside: &[OutsideAnswerKind::Figures],
+    build,
+    ..ViewDefinition::PLAIN
+};
+
+fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let mut report = Report::new(View::Metrics, input, options, &COLUMNS);
     let nodes = &input.outside_answers.figures;
     let is_shown = |figure: &MetricValue| options.all || is_telling(figure);

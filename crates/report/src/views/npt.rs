@@ -5,12 +5,13 @@ use longpole_metrics::Measures;
 use super::identity_columns;
 use super::ranking::{RANKED, RankingMeasure, ranking, table, taken, unattributed};
 use crate::input::{ReportOptions, ReportTables};
+use crate::needs::WORK_NEEDS;
 use crate::quantity::{percent, percent_text, time_text};
 use crate::report::Report;
 use crate::share::behind_npt;
 use crate::table::{Show, shown};
 use crate::text::TextSection;
-use crate::view::View;
+use crate::view::{View, ViewDefinition};
 
 const MEASURES: [&str; 6] = [
     "npt_1_seconds",
@@ -43,7 +44,17 @@ fn terms(measures: &Measures, from: usize, to: usize) -> f64 {
         .sum()
 }
 
-pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
+pub(super) static VIEW: ViewDefinition = ViewDefinition {
+    name: "npt",
+    about: "Normalised processor time: CPU time that counts for more the fewer others are busy.",
+    has_levels: true,
+    counts_work_only: true,
+    needs: |_| WORK_NEEDS,
+    build,
+    ..ViewDefinition::PLAIN
+};
+
+fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let whole = npt(input.totals());
     let measure = RankingMeasure { of: &npt, whole, behind: behind_npt(input.analysis) };
     let mut ranked = ranking(input, options, &measure, |_| false);

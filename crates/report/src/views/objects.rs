@@ -2,20 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use longpole_metrics::{ContendedObject, Contention, Handover, LockHoldSums, Node};
+use longpole_metrics::{ContendedObject, Contention, DetailsDemand, Handover, LockHoldSums, Node};
 use longpole_trace::{Cause, ObjectId, ObjectKind, PlaceId, ProcedureId};
 
 use super::lock_order;
 use super::object_costs::{COSTS, calls_name, cost_of, costs_of_calls, with_cost};
+use super::one_object;
 use super::{ROWS_OF_TEXT, identity};
+use crate::find::{FoundNodes, NameKind};
 use crate::input::{ReportOptions, ReportTables};
 use crate::name;
+use crate::needs::RecordingNeed;
 use crate::quantity::{count_of, percent, percent_text, time_text};
 use crate::report::{Report, Row};
 use crate::share::places;
 use crate::table::{Show, TextTable, shown};
 use crate::text::TextSection;
-use crate::view::View;
+use crate::view::{View, ViewDefinition};
 
 /// How they were waited for.
 const WAITS: [&str; 18] = [
@@ -125,7 +128,29 @@ pub(super) fn procedure_of(input: &ReportTables<'_>, place: Option<PlaceId>) -> 
     place.map(|place| input.paths.all_places()[place.0 as usize].procedure)
 }
 
-pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
+pub(super) static VIEW: ViewDefinition = ViewDefinition {
+    name: "objects",
+    about: "What threads waited for: each lock, condition, barrier with its waits.",
+    kinds: &[NameKind::Object],
+    demand,
+    needs: |_| &[RecordingNeed::Switches, RecordingNeed::Objects],
+    build,
+    ..ViewDefinition::PLAIN
+};
+
+/// The costs of one object too, where that is asked for.
+fn demand(options: &ReportOptions) -> DetailsDemand {
+    DetailsDemand { contention: true, contended: options.chosen_objects(), ..DetailsDemand::default() }
+}
+
+fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
+    match &options.of {
+        Some(FoundNodes::Objects(ids)) => one_object::build(input, options, ids),
+        _ => all_objects(input, options),
+    }
+}
+
+fn all_objects(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let mut report =
         Report::new(View::Objects, input, options, &[&WAITS[..], &COSTS, &HOLDS, &NAMES].concat());
     let Some(contention) = &input.details.contention else { return report };

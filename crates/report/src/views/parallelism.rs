@@ -1,15 +1,18 @@
 //! `parallelism`: how much of the run so many threads were busy, and who ran when few were (metrics.md §1, §3).
 
-use longpole_metrics::{By, NodeRow as Charged};
+use longpole_metrics::{By, DetailsDemand, NodeRow as Charged};
 
+use super::stack;
 use super::{identity, is_estimated};
 use crate::bar::bar;
+use crate::find::NameKind;
 use crate::input::{ReportOptions, ReportTables};
+use crate::needs::RecordingNeed;
 use crate::quantity::{percent, percent_text, time_text};
 use crate::report::{Report, Row};
 use crate::table::{Show, TextTable, shown};
 use crate::text::TextSection;
-use crate::view::View;
+use crate::view::{View, ViewDefinition};
 
 const COLUMNS: [&str; 8] = [
     "level",
@@ -25,7 +28,29 @@ const COLUMNS: [&str; 8] = [
 const SERIAL_ROWS: usize = 8;
 const BAR: usize = 16;
 
-pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
+pub(super) static VIEW: ViewDefinition = ViewDefinition {
+    name: "parallelism",
+    about: "How much of the run so many threads were busy, and who ran when few were.",
+    kinds: &[NameKind::Procedure, NameKind::Region, NameKind::Object, NameKind::Thread],
+    demand,
+    needs: |_| &[RecordingNeed::Switches],
+    build,
+    ..ViewDefinition::PLAIN
+};
+
+fn demand(options: &ReportOptions) -> DetailsDemand {
+    let contended = options.chosen_objects();
+    DetailsDemand { contention: !contended.is_empty(), contended, ..DetailsDemand::default() }
+}
+
+fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
+    match &options.of {
+        Some(of) => stack::build(input, options, of),
+        None => of_all(input, options),
+    }
+}
+
+fn of_all(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let analysis = input.analysis;
     let charged = input.rows(By::Procedure);
     let mut report = Report::new(View::Parallelism, input, options, &COLUMNS);

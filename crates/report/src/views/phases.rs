@@ -1,17 +1,18 @@
 //! `phases`: parallelism over time, and the parts of the run between which it changes (metrics.md §8).
 
-use longpole_metrics::{Bin, MarkedRegion, Node, ParallelismCurve, Phases, ProposedPhase};
+use longpole_metrics::{Bin, DetailsDemand, MarkedRegion, Node, ParallelismCurve, Phases, ProposedPhase};
 use longpole_trace::Procedure;
 
 use super::{ROWS_OF_TEXT, identity};
 use crate::input::{ReportOptions, ReportTables};
+use crate::needs::RecordingNeed;
 use crate::phase::argument;
 use crate::quantity::{count_of, percent, percent_text, time_text};
 use crate::report::{Report, Row};
 use crate::sparkline::upwards;
 use crate::table::{Show, TextTable, shown};
 use crate::text::TextSection;
-use crate::view::View;
+use crate::view::{View, ViewDefinition};
 
 const COLUMNS: [&str; 14] = [
     "kind",
@@ -33,7 +34,16 @@ const COLUMNS: [&str; 14] = [
 const HEIGHT: usize = 5;
 const WIDTH: usize = 64;
 
-pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
+pub(super) static VIEW: ViewDefinition = ViewDefinition {
+    name: "phases",
+    about: "Parallelism over time, and the parts of the run between which it changes.",
+    demand: |_| DetailsDemand { phases: true, ..DetailsDemand::default() },
+    needs: |_| &[RecordingNeed::Switches],
+    build,
+    ..ViewDefinition::PLAIN
+};
+
+fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let mut report = Report::new(View::Phases, input, options, &COLUMNS);
     let Some(Phases { curve, phases, regions }) = &input.details.phases else { return report };
     // A phase of a phase counts from the begin of the run.

@@ -1,16 +1,17 @@
 //! `processors`: processors × elapsed divided without rest (metrics.md §3; C §2.1).
 
-use longpole_metrics::ProcessorTime;
-use longpole_trace::{Cause, Paths};
+use longpole_metrics::{DetailsDemand, ProcessorTime};
+use longpole_trace::{Cause, Fold, Paths};
 
 use crate::bar::bar;
 use crate::findings::waiting_for;
 use crate::input::{ReportOptions, ReportTables};
+use crate::needs::RecordingNeed;
 use crate::quantity::{count_of, percent, time_text};
 use crate::report::{Report, Row};
 use crate::table::{Show, TextTable, shown};
 use crate::text::TextSection;
-use crate::view::View;
+use crate::view::{OutsideAnswerKind, View, ViewDefinition};
 
 const COLUMNS: [&str; 6] = ["machine", "processor", "activity", "cause", "seconds", "percent"];
 const BAR: usize = 24;
@@ -74,7 +75,18 @@ struct ProcessorFacts<'a> {
     kernel: f64,
 }
 
-pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
+pub(super) static VIEW: ViewDefinition = ViewDefinition {
+    name: "processors",
+    about: "Where the time of the processors went: work, spinning, other programs, and what was waited for while they were idle.",
+    fold: Fold::None,
+    demand: |_| DetailsDemand { processors: true, ..DetailsDemand::default() },
+    outside: &[OutsideAnswerKind::IdleProcessors],
+    needs: |_| &[RecordingNeed::Switches],
+    build,
+    ..ViewDefinition::PLAIN
+};
+
+fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let mut report = Report::new(View::Processors, input, options, &COLUMNS);
     let times = input.details.processors.as_deref().unwrap_or_default();
     let known = ProcessorFacts { input, kernel: kernel_share(input) };

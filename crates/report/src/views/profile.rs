@@ -6,12 +6,13 @@ use longpole_trace::Cause;
 use super::ranking::{RANKED, RankedRow, RankingMeasure, longest_first, ranking, table, taken, unattributed};
 use super::{blocked, blocked_names, identity_columns, noun, synchronisation, with_waits};
 use crate::input::{ReportOptions, ReportTables};
+use crate::needs::WORK_NEEDS;
 use crate::quantity::{percent, percent_text, time_text};
 use crate::report::{Report, Row};
 use crate::share::behind_cpu;
 use crate::table::{Show, TextTable, shown};
 use crate::text::TextSection;
-use crate::view::View;
+use crate::view::{View, ViewDefinition};
 
 const MEASURES: [&str; 5] =
     ["running_seconds", "spin_seconds", "synchronisation_wait_seconds", "ready_seconds", "wait_seconds"];
@@ -22,7 +23,17 @@ fn cpu(measures: &Measures) -> f64 {
     (measures.running + measures.spinning) as f64
 }
 
-pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
+pub(super) static VIEW: ViewDefinition = ViewDefinition {
+    name: "profile",
+    about: "CPU time and waiting time: the gprof and the ips2 profile side by side.",
+    has_levels: true,
+    counts_work_only: true,
+    needs: |_| WORK_NEEDS,
+    build,
+    ..ViewDefinition::PLAIN
+};
+
+fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let totals = input.totals();
     let measure = RankingMeasure { of: &cpu, whole: cpu(totals), behind: behind_cpu(input.analysis) };
     let mut ranked = ranking(input, options, &measure, |row| blocked(&row.own) + row.own.ready > 0);

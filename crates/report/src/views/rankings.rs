@@ -8,16 +8,17 @@
 
 mod metric_columns;
 
-use longpole_metrics::{By, MOST_ROWS, NoRowReplays, Node, RowReplays};
+use longpole_metrics::{By, DetailsDemand, MOST_ROWS, NoRowReplays, Node, RowReplays};
 
 use super::{ROWS_OF_TEXT, identity, identity_columns, noun, refusal_text};
 use crate::findings::threshold::{DISAGREEMENT, DISAGREEMENT_FACTOR};
 use crate::input::{ReportOptions, ReportTables};
+use crate::needs::chain_needs;
 use crate::quantity::{Scale, count_of, grouped, percent_text, time_text};
 use crate::report::{Report, Row};
 use crate::table::{Show, Shown, TextTable, shown};
 use crate::text::TextSection;
-use crate::view::View;
+use crate::view::{View, ViewDefinition};
 use metric_columns::{
     ALL, GPROF, MetricColumn, NPT, PATH, REPLAY, RankingColumns, WAITED, ZEROING, metrics, replays,
 };
@@ -29,7 +30,27 @@ const SMALLEST: f64 = 0.05;
 /// Disagreements that the text spells out.
 const NAMED: usize = 3;
 
-pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
+pub(super) static VIEW: ViewDefinition = ViewDefinition {
+    name: "rankings",
+    about: "The metrics side by side on one scale, and where they disagree.",
+    has_process_procedures: true,
+    demand,
+    needs: chain_needs,
+    build,
+    ..ViewDefinition::PLAIN
+};
+
+fn demand(options: &ReportOptions) -> DetailsDemand {
+    DetailsDemand {
+        contention: options.by == By::Object,
+        gains: Some(options.gains()),
+        replays: Some(options.by),
+        replays_all: options.all,
+        ..DetailsDemand::default()
+    }
+}
+
+fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let identity = identity_columns(options.by).iter().copied();
     let names = ["rank"].into_iter().chain(columns_of_all()).chain(identity).chain(["disagreement"]);
     let names: Vec<&str> = names.collect();

@@ -3,18 +3,20 @@
 use std::cmp::Reverse;
 
 use longpole_metrics::{Measures, Node, SourceLine, source_lines};
+use longpole_trace::Fold;
 
 use super::npt::npt;
 use super::wholes::RunTotals;
 use super::{ROWS_OF_TEXT, blocked, identity, synchronisation};
-use crate::find::FoundNodes;
+use crate::find::{FoundNodes, NameKind};
 use crate::input::{ReportOptions, ReportTables};
+use crate::needs::WORK_NEEDS;
 use crate::quantity::{count_of, percent, percent_text};
 use crate::report::{Report, Row};
 use crate::share::standard_error;
 use crate::table::{Show, TextTable, shown};
 use crate::text::TextSection;
-use crate::view::View;
+use crate::view::{View, ViewDefinition};
 
 const COLUMNS: [&str; 20] = [
     "file",
@@ -41,7 +43,17 @@ const COLUMNS: [&str; 20] = [
 /// Shares below this in every column are not shown in text, percent.
 const SMALLEST: f64 = 0.05;
 
-pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
+pub(super) static VIEW: ViewDefinition = ViewDefinition {
+    name: "source",
+    about: "Source lines with what they cost, the waiting suffered there, and the waiting that they caused.",
+    kinds: &[NameKind::File],
+    fold: Fold::None,
+    needs: |_| WORK_NEEDS,
+    build,
+    ..ViewDefinition::PLAIN
+};
+
+fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let mut report = Report::new(View::Source, input, options, &COLUMNS);
     let wholes = RunTotals::of(input, options.weight);
     let mut lines = source_lines(input.analysis, input.paths, |_| true);

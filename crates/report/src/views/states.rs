@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use longpole_metrics::{By, Condition, Node, Spread, Spreads, StateRow, StateTable};
+use longpole_metrics::{By, Condition, DetailsDemand, Node, Spread, Spreads, StateRow, StateTable};
 
 use super::{ROWS_OF_TEXT, identity, identity_columns, noun};
 use crate::input::{ReportOptions, ReportTables};
+use crate::needs::RecordingNeed;
 use crate::quantity::{percent, time_text};
 use crate::report::{Report, Row};
 use crate::sparkline::upwards;
 use crate::table::{Show, TextTable, shown};
 use crate::text::TextSection;
-use crate::view::View;
+use crate::view::{View, ViewDefinition};
 
 const MEASURES: [&str; 13] = [
     "rank",
@@ -75,7 +76,17 @@ fn time_of(states: &StateRow) -> u64 {
     states.own.iter().filter(is_thread_time).map(|(_, spreads)| spreads.nominal.time()).sum()
 }
 
-pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
+pub(super) static VIEW: ViewDefinition = ViewDefinition {
+    name: "states",
+    about: "How long procedures, threads or objects were in each state, and how many threads could run meanwhile.",
+    has_levels: true,
+    demand: |options| DetailsDemand { states: Some(options.by), ..DetailsDemand::default() },
+    needs: |_| &[RecordingNeed::Switches],
+    build,
+    ..ViewDefinition::PLAIN
+};
+
+fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let names: Vec<&str> = MEASURES.iter().chain(identity_columns(options.by)).copied().collect();
     let mut report = Report::new(View::States, input, options, &names);
     let Some(states) = &input.details.states else { return report };

@@ -16,14 +16,14 @@ use crate::findings::{
 use crate::folded::FoldedWork;
 use crate::input::{ReportOptions, ReportTables};
 use crate::name;
-use crate::needs::lacks;
+use crate::needs::{CHAIN_NEEDS, lacks};
 use crate::quantity::{percent, percent_text, time_text};
 use crate::report::{Report, Row};
 use crate::share::{Estimate, behind_path};
 use crate::style::Style;
 use crate::table::{Show, Shown, TextTable, shown};
 use crate::text::TextSection;
-use crate::view::View;
+use crate::view::{OutsideAnswerKind, View, ViewDefinition, findings_demand};
 
 const COLUMNS: [&str; 21] = [
     "section",
@@ -87,7 +87,18 @@ const ROOMS: [SummaryLimits; 9] = [
     room(1, changes(2, 0), 0, 1),
 ];
 
-pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
+pub(super) static VIEW: ViewDefinition = ViewDefinition {
+    name: "summary",
+    about: "The short answer: what holds the program back, why, how sure that is, and what to do next.",
+    demand: findings_demand,
+    outside: &[OutsideAnswerKind::CorrelationsWhereRecorded],
+    has_frame: false,
+    needs: |_| CHAIN_NEEDS,
+    build,
+    ..ViewDefinition::PLAIN
+};
+
+fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let (lines, width) = SCREEN;
     let fits = |report: &Report| report.text(&Style::plain(width)).lines().count() <= lines;
     let findings = Findings::of(input);

@@ -7,12 +7,13 @@ use longpole_trace::Cause;
 use super::{ROWS_OF_TEXT, blocked_names, identity, identity_columns, with_waits};
 use crate::input::{ReportOptions, ReportTables};
 use crate::name;
+use crate::needs::RecordingNeed;
 use crate::quantity::{percent, time_text};
 use crate::report::{Report, Row};
 use crate::share::places;
 use crate::table::{Show, TextTable, shown};
 use crate::text::TextSection;
-use crate::view::View;
+use crate::view::{View, ViewDefinition};
 
 const MEASURES: [&str; 14] = [
     "rank",
@@ -40,7 +41,15 @@ struct ThreadRow {
     cpu: u64,
 }
 
-pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
+pub(super) static VIEW: ViewDefinition = ViewDefinition {
+    name: "threads",
+    about: "Every thread with the time it spent in each state.",
+    needs: |_| &[RecordingNeed::Switches],
+    build,
+    ..ViewDefinition::PLAIN
+};
+
+fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let mut entries = entries(input);
     entries.sort_by_key(|entry| std::cmp::Reverse(entry.cpu));
     let whole: u64 = entries.iter().map(|entry| entry.cpu).sum();

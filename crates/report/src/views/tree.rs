@@ -10,11 +10,12 @@ use super::wholes::RunTotals;
 use super::{blocked, identity, synchronisation};
 use crate::input::{ReportOptions, ReportTables};
 use crate::name;
+use crate::needs::WORK_NEEDS;
 use crate::quantity::{count_of, percent};
 use crate::report::{Report, Row};
 use crate::table::{Show, TextTable, shown};
 use crate::text::TextSection;
-use crate::view::View;
+use crate::view::{View, ViewDefinition};
 
 const COLUMNS: [&str; 21] = [
     "id",
@@ -56,7 +57,15 @@ struct TreeBranch {
     children: Vec<TreeBranch>,
 }
 
-pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
+pub(super) static VIEW: ViewDefinition = ViewDefinition {
+    name: "tree",
+    about: "The program's tree: machine, process, thread, procedure.",
+    needs: |_| WORK_NEEDS,
+    build,
+    ..ViewDefinition::PLAIN
+};
+
+fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let mut report = Report::new(View::Tree, input, options, &COLUMNS);
     let mut root = program(input);
     let wholes = RunTotals::of(input, options.weight);

@@ -5,16 +5,17 @@ mod compared;
 mod sides;
 mod sources;
 
-use longpole_metrics::{StepShare, Unwanted, WaitClass, Waits};
+use longpole_metrics::{DetailsDemand, StepShare, Unwanted, WaitClass, Waits};
 
 use super::ROWS_OF_TEXT;
 use crate::input::{ReportOptions, ReportTables};
+use crate::needs::CHAIN_NEEDS;
 use crate::quantity::{count_of, percent, percent_text, time_text};
 use crate::report::{Report, Row};
 use crate::share::places;
 use crate::table::{Show, TextTable, shown};
 use crate::text::TextSection;
-use crate::view::View;
+use crate::view::{View, ViewDefinition};
 pub(super) use compared::{ComparedWait, compared_waits};
 
 use causes::{WaitCauses, class_name};
@@ -62,7 +63,17 @@ const CAUSES_TOLD: usize = 3;
 /// Places with less than this part of the waiting are not in the map unless asked for.
 const LEAST_TOLD: f64 = 0.001;
 
-pub(super) fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
+pub(super) static VIEW: ViewDefinition = ViewDefinition {
+    name: "waits",
+    about: "Every wait explained: where threads waited, and what those did for whom they waited.",
+    has_levels: true,
+    demand: |options| DetailsDemand { waits: Some(options.by), ..DetailsDemand::default() },
+    needs: |_| CHAIN_NEEDS,
+    build,
+    ..ViewDefinition::PLAIN
+};
+
+fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let mut report = Report::new(View::Waits, input, options, &COLUMNS);
     let Some(waits) = &input.details.waits else { return report };
     let sources = sources(input, waits, options.by);
