@@ -15,8 +15,8 @@
 //!
 //! | rule | signals and passes | fits where |
 //! |---|---|---|
-//! | tokens | the n-th signal is for the (n + k)-th pass, k the most passes ahead of signals | 4 of 5 passes that waited came with their signal, ± 1 |
-//! | broadcasts | a thread's i-th pass is for the (i + d)-th broadcast, d its own | all signals are broadcasts, and 4 of 5 such passes came with theirs |
+//! | tokens | the n-th signal is for the (n + k)-th pass, k the most passes ahead of signals | 4 of 5 passes that waited went on with their signal, ± 1, and had come before it |
+//! | broadcasts | a thread's i-th pass is for the (i + d)-th broadcast, d its own | all signals are broadcasts, and 4 of 5 such passes came before theirs and went on after it |
 //! | latest | a pass depends on each thread's latest signal up to the one that let it go | else: latches, barriers, batches |
 //!
 //! Constant time per step, but for the last rule, which takes a number for each thread that signals. Memory: a few numbers

@@ -53,6 +53,10 @@ struct Tally {
     told_before: u64,
     /// Passes that waited while a section was silent.
     passed_over: u64,
+    /// Threads that came to the site and did not pass yet.
+    waiting: i64,
+    /// Passes less signals when they came, of passes that waited: those that waited before them pass first.
+    arrived: FxHashMap<i64, u64>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -61,6 +65,8 @@ struct ThreadTally {
     /// Signals and broadcasts that there were when its section acquired the mutex last.
     signals_before: i64,
     broadcasts_before: i64,
+    /// While it did not pass.
+    arrived: Option<Arrival>,
     /// Silent sections and times that threads were told, likewise.
     silent_before: u64,
     told_before: u64,
@@ -69,13 +75,26 @@ struct ThreadTally {
     is_silent: bool,
     /// Fewest broadcasts less passes.
     behind: Option<i64>,
-    /// Broadcasts less passes of passes that waited.
+    /// Broadcasts when it came less passes, of passes that waited.
     waited: FxHashMap<i64, u64>,
+}
+
+/// A thread came to the site.
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    /// Its pass's number less signals.
+    ahead: i64,
+    broadcasts: i64,
 }
 
 /// How many there are in all.
 fn total(of: &FxHashMap<i64, u64>) -> f64 {
     of.values().sum::<u64>() as f64
+}
+
+/// How many are above `value`.
+fn above(of: &FxHashMap<i64, u64>, value: i64) -> f64 {
+    of.iter().filter(|&(&found, _)| found > value).map(|(_, times)| times).sum::<u64>() as f64
 }
 
 /// How many are no more than `slack` from `value`.
@@ -84,7 +103,21 @@ fn near(of: &FxHashMap<i64, u64>, value: i64, slack: i64) -> f64 {
 }
 
 impl Tally {
-    fn pass(&mut self, thread: ThreadId, section: Section) {
+    fn arrive(&mut self, thread: ThreadId) {
+        self.waiting += 1;
+        let ahead = self.passes + self.waiting - self.signals;
+        let arrival = Arrival { ahead, broadcasts: self.broadcasts };
+        self.by_thread.entry(thread).or_default().arrived = Some(arrival);
+    }
+
+    /// The thread leaves the site.
+    fn leave(&mut self, thread: ThreadId) -> Option<Arrival> {
+        let arrived = self.by_thread.get_mut(&thread).and_then(|own| own.arrived.take());
+        self.waiting -= i64::from(arrived.is_some());
+        arrived
+    }
+
+    fn pass(&mut self, thread: ThreadId, section: Section, arrived: Option<Arrival>) {
         let own = self.by_thread.entry(thread).or_default();
         self.passes += 1;
         own.passes += 1;
@@ -96,7 +129,10 @@ impl Tally {
             self.passed_over +=
                 u64::from(self.told.get(first).is_some_and(|&silent| silent > own.silent_before));
             *self.waited.entry(ahead).or_default() += 1;
-            *own.waited.entry(behind).or_default() += 1;
+            if let Some(arrived) = arrived {
+                *self.arrived.entry(arrived.ahead).or_default() += 1;
+                *own.waited.entry(arrived.broadcasts - own.passes).or_default() += 1;
+            }
             let group = own.signals_before - self.grouped;
             if group > 0 {
                 *self.groups.entry(group).or_default() += 1;
@@ -139,16 +175,22 @@ impl Tally {
         let is_early = ahead >= -self.unknown;
         // An item that is put while a thread waits for one lets it go; the first steps of a latch do not.
         let is_heard = self.passed_over as f64 <= (1.0 - FIT) * total(&self.waited);
-        if is_early && is_heard && near(&self.waited, ahead, SLACK) >= FIT * total(&self.waited) {
-            return ConditionRule::Tokens(ahead);
-        }
+        // Whose item is there does not wait, but who comes to a latch between two of its steps does.
+        let awaited = above(&self.arrived, ahead);
+        let is_awaited = awaited >= FIT * total(&self.arrived);
+        let is_near = near(&self.waited, ahead, SLACK) >= FIT * total(&self.waited);
+        let fits_tokens = is_early && is_heard && is_awaited && is_near;
         let behind = |tally: &ThreadTally| tally.behind.unwrap_or(0);
-        let fits = |tally: &ThreadTally| near(&tally.waited, behind(tally), 0);
-        let fitting: f64 = self.by_thread.values().map(fits).sum();
+        let not_yet = |tally: &ThreadTally| total(&tally.waited) - above(&tally.waited, behind(tally) - 1);
+        let broadcasts: f64 = self.by_thread.values().map(not_yet).sum();
         let always_broadcasts = has_broadcasts_only && self.broadcasts as f64 >= FIT * self.signals as f64;
-        if always_broadcasts && fitting >= FIT * total(&self.waited) {
+        let fits_broadcasts = always_broadcasts && broadcasts >= FIT * total(&self.arrived);
+        if fits_broadcasts && (!fits_tokens || broadcasts > awaited) {
             let offsets = self.by_thread.iter().map(|(&thread, tally)| (thread, behind(tally)));
             return ConditionRule::Broadcasts(offsets.collect());
+        }
+        if fits_tokens {
+            return ConditionRule::Tokens(ahead);
         }
         latest
     }
@@ -182,6 +224,9 @@ impl ConditionCounter {
             }
             match event {
                 SectionEvent::Acquired { section, waited } if section.site == passage.site => {
+                    if waited.is_none() {
+                        tally.arrive(thread);
+                    }
                     tally.signals += i64::from(passage.is_its_own() && waited.is_none());
                     let (signals, broadcasts) = (tally.signals, tally.broadcasts);
                     let own = tally.by_thread.entry(thread).or_default();
@@ -194,8 +239,11 @@ impl ConditionCounter {
                 }
                 SectionEvent::Signalled { .. } => {}
                 SectionEvent::Ended { section } => {
-                    if section.site == passage.site && !section.timed_out {
-                        tally.pass(thread, section);
+                    if section.site == passage.site {
+                        let arrived = tally.leave(thread);
+                        if !section.timed_out {
+                            tally.pass(thread, section, arrived);
+                        }
                     }
                     tally.unknown += i64::from(section.site == UNKNOWN_SITE && section.waited);
                     if passage.signals.contains(&section.site) && !passage.is_its_own() {

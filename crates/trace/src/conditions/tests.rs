@@ -141,6 +141,21 @@ fn a_latch_of_two_is_no_queue() {
 }
 
 #[test]
+fn a_latch_that_a_thread_comes_to_between_two_steps_is_no_queue() {
+    // By numbers, thread 9 could take the first item and 8 the second; but 9 would not wait for an item that is there.
+    let text = "1:l7 1:u 9:l5 2:l7 2:b1 2:u 9:w1 9:u 8:l5 8:u";
+    assert_eq!(rule(text), ConditionRule::Latest { is_regular: true });
+}
+
+#[test]
+fn a_broadcast_is_known_by_what_was_not_there_when_its_reader_came() {
+    // Thread 1 waits for the third one, and gets its processor only after the fourth.
+    let news = "3:l8 3:b1 3:u ";
+    let text = format!("1:l7 2:l7 {news}1:w1 1:u 2:w1 2:u {news}1:l7 1:u 1:l7 {news}{news}1:w1 1:u 2:l7 2:u");
+    assert!(matches!(rule(&text), ConditionRule::Broadcasts(_)), "{:?}", rule(&text));
+}
+
+#[test]
 fn broadcasts_are_numbered_by_thread() {
     // Thread 3 publishes; 1 waits for each, 2 comes later.
     let round = "1:l7 3:l8 3:b1 3:u 1:w1 1:u 2:l7 2:u ";
