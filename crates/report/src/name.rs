@@ -34,6 +34,10 @@ pub(crate) fn with_module(name: &str, module: &str, main_module: &str) -> String
     if module.is_empty() || module == main_module || name.starts_with(module) || stands_for(name, module) {
         return name.to_owned();
     }
+    if module == "[jit]" {
+        // Code made at run time is the program's own, and says where it is from.
+        return name.to_owned();
+    }
     if module.starts_with('[') {
         // Not a file: the kernel, the vdso. Names without a place are in brackets themselves.
         return if name.starts_with('[') { name.to_owned() } else { format!("{name} {module}") };

@@ -56,9 +56,8 @@ pub fn name_by_perf_map(text: &[u8], addresses: &[u64]) -> Vec<NamedAddress> {
             found[index] = Some(name);
         }
     }
-    let named = |name: Option<&[u8]>| match name {
-        Some(name) => NamedAddress::procedure(String::from_utf8_lossy(name).into_owned()),
-        None => NamedAddress::default(),
+    let named = |name: Option<&[u8]>| {
+        name.map_or_else(NamedAddress::default, |name| procedure(&String::from_utf8_lossy(name)))
     };
     found.into_iter().map(named).collect()
 }
@@ -72,6 +71,44 @@ fn parse(line: &[u8]) -> Option<(u64, u64, &[u8])> {
     let (start, size) = (number()?, number()?);
     let name = parts.next()?.trim_ascii();
     (size > 0 && !name.is_empty()).then_some((start, size, name))
+}
+
+/// Functions of JavaScript and Python, which V8 and CPython write down with their file. V8 has a line for each form of a function,
+/// interpreted or compiled; they are one function. Its place stays in the name: one file has many of the same name.
+///
+/// ```text
+///   JS:*sum /src/train.js:2:13      sum train.js:2        (older: LazyCompile:*sum …)
+///   py::sum:/src/train.py           sum train.py
+/// ```
+fn procedure(written: &str) -> NamedAddress {
+    let (function, file, line) = match (javascript(written), python(written)) {
+        (Some((function, file, line)), _) => (function, file, format!(":{line}")),
+        (None, Some((function, file))) => (function, file, String::new()),
+        (None, None) => return NamedAddress::procedure(written.to_owned()),
+    };
+    let short = file.rsplit('/').next().unwrap_or(file);
+    let mut named = NamedAddress::procedure(format!("{function} {short}{line}"));
+    named.places[0].file = Some(file.strip_prefix("file://").unwrap_or(file).to_owned());
+    named
+}
+
+/// Function, file and line.
+fn javascript(written: &str) -> Option<(&str, &str, &str)> {
+    const KINDS: [&str; 5] = ["JS:", "LazyCompile:", "Function:", "Script:", "Eval:"];
+    let rest =
+        KINDS.iter().find_map(|kind| written.strip_prefix(kind))?.trim_start_matches(['*', '~', '^', '+']);
+    let (function, place) = rest.split_once(' ')?;
+    let (place, column) = place.rsplit_once(':')?;
+    let (file, line) = place.rsplit_once(':')?;
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let function = if function.is_empty() { "(anonymous)" } else { function };
+    (is_number(line) && is_number(column) && !file.is_empty()).then_some((function, file, line))
+}
+
+/// Function and file.
+fn python(written: &str) -> Option<(&str, &str)> {
+    let (function, file) = written.strip_prefix("py::")?.split_once(':')?;
+    (!function.is_empty() && !file.is_empty()).then_some((function, file))
 }
 
 #[cfg(test)]
@@ -96,6 +133,17 @@ mod tests {
     #[test]
     fn reused_memory_has_the_name_written_last() {
         assert_eq!(names("1000 20 old\n1010 20 new\n", &[0x1008, 0x1010]), ["old", "new"]);
+    }
+
+    #[test]
+    fn functions_of_javascript_and_python_are_called_as_in_their_source() {
+        let text = "1000 10 JS:*sum /src/app/j.js:2:13\n2000 10 JS:~sum /src/app/j.js:2:13\n\
+                    3000 10 LazyCompile:^ file:///src/m.mjs:7:1\n4000 10 py::compute:/src/train.py\n5000 10 JS:odd";
+        let expected = ["sum j.js:2", "sum j.js:2", "(anonymous) m.mjs:7", "compute train.py", "JS:odd"];
+        assert_eq!(names(text, &[0x1000, 0x2000, 0x3000, 0x4000, 0x5000]), expected);
+        let files = name_by_perf_map(text.as_bytes(), &[0x3000, 0x4000]);
+        let file = |index: usize| files[index].places[0].file.as_deref();
+        assert_eq!((file(0), file(1)), (Some("/src/m.mjs"), Some("/src/train.py")));
     }
 
     #[test]

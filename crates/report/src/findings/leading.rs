@@ -296,13 +296,15 @@ pub(crate) fn largest_caller(
 }
 
 /// Whether a procedure is not the program's own: in a shared library, in the kernel, or of a language's library
-/// that is compiled into the program.
+/// that is compiled into the program. Code made at run time is its own.
 fn is_library(input: &ReportTables<'_>, id: ProcedureId) -> bool {
     let procedure = input.paths.procedure_named_by(id);
     let is_program = |process: &Process| process.name == procedure.module;
     let is_of_language = LANGUAGES.iter().any(|prefix| procedure.name.starts_with(prefix));
     is_of_language
-        || (procedure.module != name::program_file(input.program)
+        || input.folding.is_folded(id)
+        || (procedure.module != "[jit]"
+            && procedure.module != name::program_file(input.program)
             && !input.program.processes.iter().any(is_program))
 }
 

@@ -66,7 +66,7 @@ pub(super) fn serial(basis: &FindingBasis<'_, '_>) -> Option<Sentence> {
     }
     if facts.workers == 1 {
         let others = if facts.cpus == 2 { "the other CPU" } else { "the other CPUs" };
-        return Some(sentence!["One thread does all the work; ", others, " had nothing to do."]);
+        return Some(sentence!["One thread does all the work; the program had none for ", others, "."]);
     }
     let serial = TimeInWords(input.analysis.busy.get(1).copied().unwrap_or(0));
     let who = most_charged_while(input, 1).map(|(node, share)| {

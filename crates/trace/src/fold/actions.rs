@@ -356,6 +356,12 @@ const RUNTIME: &[FoldWords] = &[
             "PS*Task*",
             "Shenandoah*",
             "SerialGC*",
+            "v8::internal::Heap::*",
+            "v8::internal::Scaveng*",
+            "v8::internal::MarkCompact*",
+            "v8::internal::*Marking*",
+            "v8::internal::Sweeper::*",
+            "v8::internal::Evacuat*",
             "gc_collect*",
             "deduce_unreachable*",
             "GCTaskThread*",
@@ -508,6 +514,19 @@ const RUNTIME: &[FoldWords] = &[
             "std::sync::mpmc*",
         ],
     ),
+    (
+        "compiling JavaScript",
+        &[
+            "v8::internal::Compiler::*",
+            "v8::internal::compiler::*",
+            "v8::internal::baseline::*",
+            "v8::internal::maglev::*",
+            "v8::internal::interpreter::*",
+            "v8::internal::Pars*",
+            "v8::internal::PreParser*",
+        ],
+    ),
+    ("in JavaScript's built-ins", &["Builtins_*"]),
     ("in OpenMP's runtime", &["gomp_*", "GOMP_*", "kmp_*", "kmpc_*"]),
     ("loading libraries", &["dl_*", "do_lookup_x", "check_match", "rtld*"]),
     ("reading the clock", &["clock_gettime*", "gettimeofday*", "vdso_*", "runtime.nanotime*"]),
@@ -527,6 +546,7 @@ const MODULES: &[(&str, &str)] = &[
     ("libiomp5", "in OpenMP's runtime"),
     ("libgcc_s", "throwing exceptions"),
     ("libjvm", "in the Java virtual machine"),
+    ("libnode", "in Node's runtime"),
     ("python3", "in the Python interpreter"),
     ("libpython3", "in the Python interpreter"),
     ("[vdso]", "reading the clock"),
@@ -550,6 +570,9 @@ pub(super) fn in_general(procedure: &Procedure) -> Option<&'static str> {
         return None;
     }
     let name = procedure.name.as_str();
+    if procedure.is_of_node() {
+        return Some("in Node's runtime");
+    }
     let of_module = MODULES.iter().find(|(prefix, _)| procedure.module.starts_with(prefix));
     Some(match of_module {
         Some((_, words)) => words,

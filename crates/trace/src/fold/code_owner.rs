@@ -43,6 +43,7 @@ const RUNTIME_MODULES: &[&str] = &[
     "libm-2.",
     "libm.so",
     "libmimalloc.so",
+    "libnode.so",
     "libomp.so",
     "libpthread",
     "librt-",
@@ -122,6 +123,7 @@ const RUNTIME_C_NAMES: &[&str] = &[
     "clone3",
     "__clone*",
     "start_thread",
+    "Builtins_*",
 ];
 
 /// Procedures of C++'s and Go's runtimes, by the begin of the name.
@@ -149,6 +151,9 @@ const RUNTIME_NAMES: &[&str] = &[
     "cmpbody",
     "indexbytebody",
     "gogo",
+    "v8::",
+    "void v8::",
+    "bool v8::",
 ];
 
 /// Rust's libraries, by the begin of the name. C++ has namespaces of such names too, but its names have arguments.
@@ -215,6 +220,23 @@ const STARTS: &[&str] = &[
     "ThreadJavaMain",
     "ContinueInNewThread*",
     "CallJavaMainInNewThread*",
+    "Builtins_JSEntry*",
+    "Builtins_InterpreterEntryTrampoline",
+    "Builtins_CallFunction*",
+    "Builtins_Call_*",
+    "v8::internal::(anonymous namespace)::Invoke*",
+    "v8::internal::Execution::*",
+    "v8::Function::Call*",
+    "v8::Script::Run*",
+    "node::Start*",
+    "node::LoadEnvironment*",
+    "node::InternalCallbackScope::*",
+    "node::InternalMakeCallback*",
+    "node::MakeCallback*",
+    "node::NodeMainInstance::*",
+    "node::(anonymous namespace)::PlatformWorkerThread*",
+    "node::SpinEventLoop*",
+    "uv_run*",
     "JLI_*",
     "JavaCalls::*",
     "call_stub",
@@ -254,6 +276,7 @@ pub(super) fn code_owner(procedure: &Procedure) -> CodeOwner {
     }
     let begins = |table: &[&str]| table.iter().any(|prefix| name.starts_with(prefix));
     let is_runtime = RUNTIME_MODULES.iter().any(|prefix| module.starts_with(prefix))
+        || procedure.is_of_node()
         || begins(RUNTIME_NAMES)
         || (begins(RUST_NAMES) && !has_arguments(name))
         || is_in(RUNTIME_C_NAMES, name.split('@').next().unwrap_or(name))
@@ -272,6 +295,11 @@ fn is_start_name(name: &str) -> bool {
 }
 
 impl Procedure {
+    /// Whether it is Node's own, and not a procedure of JavaScript. Other programs' names begin with `node` too.
+    pub(super) fn is_of_node(&self) -> bool {
+        matches!(self.module.as_str(), "node" | "nodejs")
+    }
+
     /// Whether it is CPython's own, and not a procedure of Python.
     #[must_use]
     pub fn is_of_python(&self) -> bool {
@@ -332,6 +360,8 @@ mod tests {
             ("G1ParScanThreadState::trim_queue", "libjvm.so"),
             ("_PyEval_EvalFrameDefault", "python3.11"),
             ("python3.11+0x4d4890", "python3.11"),
+            ("Builtins_MapPrototypeSet", "node"),
+            ("node::fs::Read(v8::FunctionCallbackInfo<v8::Value> const&)", "node"),
             ("[python3.11]", "python3.11"),
         ] {
             assert_eq!(owner(name, module), CodeOwner::Runtime, "{name}");
@@ -352,7 +382,9 @@ mod tests {
             ("core::Engine::run(int)", "app"),
             ("dl_list_push", "app"),
             ("crypto/sha256.block", "server"),
-            ("py::compute:/src/train.py", "[jit]"),
+            ("compute train.py", "[jit]"),
+            ("free pool.js:12", "[jit]"),
+            ("main.scrape", "node_exporter"),
             ("sha256_block", "python3.11"),
             ("server+0x4d4890", "server"),
             ("[no stack]", "[unknown]"),
