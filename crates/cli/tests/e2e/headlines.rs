@@ -116,8 +116,12 @@ fn a_program_that_waits_for_the_clock() {
 fn a_program_with_more_threads_than_processors() {
     let session = Session::start();
     let summary = or_skip!(recorded(&session, "more_threads_than_cpus.c", &[]));
-    summary.assert_headline(&["The long pole: CPU time."]);
+    // Where others leave it less than 70 % of what it could use, they are the cause.
+    summary.assert_headline(&["The long pole: CPU time.", "The long pole: `grind`"]);
     assert!(summary.headline().contains("`grind` — 100 %"), "{}", summary.headline());
+    if !summary.headline().contains("CPU time") {
+        return;
+    }
     assert!(summary.text("trust").starts_with("Follow CPU time"), "{}", summary.text("trust"));
 }
 

@@ -58,8 +58,8 @@ pub(crate) struct RunFacts {
     pub most_spinning: Option<Node>,
     /// Thread time spent ready.
     pub ready: u64,
-    /// The part of it for which more threads could run than there are processors.
-    pub ready_in_crowd: u64,
+    /// CPU time that the program could use: of each moment, that of its runnable threads, as many as there are processors.
+    pub usable: u64,
     /// Thread time spent blocked.
     pub blocked: u64,
     /// Length of the CPU-weighted critical path.
@@ -133,7 +133,7 @@ impl RunFacts {
             spinning,
             most_spinning: most_spinning(input),
             ready: sum(|states| states.ready),
-            ready_in_crowd: ready_in_crowd(&analysis.nominal, cpus as usize),
+            usable: usable(&analysis.nominal, cpus as usize),
             blocked: sum(|states| states.blocked.iter().sum()),
             path: analysis.critical_cpu.length,
             idle: analysis.nominal.first().copied().unwrap_or(0),
@@ -210,14 +210,16 @@ impl RunFacts {
         percent(self.cpu as f64, self.elapsed as f64 * f64::from(self.cpus)).min(100.0)
     }
 
-    /// Whether threads waited for a CPU since more of them could run than there are.
+    /// Whether threads waited for a CPU since more of them could run than there are: others left the program most of what it
+    /// could use.
     pub(crate) fn is_own_crowd(&self) -> bool {
-        percent(self.ready_in_crowd as f64, self.ready as f64) >= OWN_CROWD
+        percent((self.cpu + self.spinning) as f64, self.usable as f64) >= OWN_CROWD
     }
 
     /// Whether threads could run nearly always and did not get the processors that they could use.
     pub(crate) fn is_crowded_out(&self) -> bool {
         self.crowded_percent >= CROWDED
+            && self.is_own_crowd()
             && self.of_run(self.ready) > CROWDED_WAIT
             && self.spinning_percent() < SPINNING
     }
@@ -255,11 +257,9 @@ fn share_from(input: &ReportTables<'_>, times: &[u64], level: usize) -> f64 {
     percent(time as f64, input.analysis.elapsed as f64)
 }
 
-/// Time of all threads for which a processor was missing even if the program had all of them, by the time with so many
-/// runnable threads.
-fn ready_in_crowd(nominal: &[u64], cpus: usize) -> u64 {
-    let too_many = nominal.iter().enumerate().skip(cpus);
-    too_many.map(|(runnable, time)| (runnable - cpus) as u64 * time).sum()
+/// CPU time that the program could use, by the time with so many runnable threads.
+fn usable(nominal: &[u64], cpus: usize) -> u64 {
+    nominal.iter().enumerate().map(|(runnable, time)| runnable.min(cpus) as u64 * time).sum()
 }
 
 /// Time with several runnable threads that was not time with several busy ones, nor spinning.

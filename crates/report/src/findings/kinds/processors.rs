@@ -17,7 +17,7 @@ use crate::findings::{LeadingWork, RankedWork};
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "time without a CPU",
     when: "threads on the elapsed-weighted critical path are ready, and less CPU time spins than works: up to that time, and up to what the CPU-weighted path is shorter than the run",
-    advice: "*more CPUs* if the program used at least 70 % of them, else *free the CPUs*",
+    advice: "*more CPUs* if the program got at least 70 % of the CPU time that it could use, else *free the CPUs*",
     find,
     answer,
 };

@@ -82,6 +82,22 @@ fn a_program_whose_processors_others_use_waits_for_them() {
 }
 
 #[test]
+fn a_crowd_that_others_leave_little_waits_for_them_and_not_for_more_processors() {
+    let drawing = "\
+cpus 2
+C = compute
+D = drain
+E = encode
+a CC------DD------CC------EE------
+b --DD------EE------CC------DD----
+c ----EE------CC------DD------EE--
+d ------CC------EE------DD------CC";
+    // Always three or four of them could run on two processors, of which they had one.
+    let start = "The long pole: waiting for a CPU — ";
+    assert_said(drawing, start, Some(Advice::FreeProcessors), Ranking::Profile);
+}
+
+#[test]
 fn threads_that_crowd_each_other_for_a_while_blame_nobody_else() {
     // 63 % of the processors' time is used, and yet nobody else took any: b and c stand in each other's way.
     let drawing = "\
