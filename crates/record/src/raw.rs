@@ -376,3 +376,10 @@ pub struct TakenStack {
     /// First addresses of the procedures that the thread is in, innermost first, where it published these only.
     pub procedures: Vec<u64>,
 }
+
+impl TakenStack {
+    /// The place of a call alone, by its return address.
+    pub(crate) fn calling(return_address: u64) -> Self {
+        TakenStack { chain: vec![return_address.wrapping_sub(1)], ..TakenStack::default() }
+    }
+}

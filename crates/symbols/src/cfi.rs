@@ -19,8 +19,27 @@ pub(crate) struct UnwindPosition {
     pub ip: u64,
     pub sp: u64,
     pub bp: u64,
-    /// `ip` is a return address: the call lies before it.
-    pub returns: bool,
+    /// What the thread does at `ip`.
+    pub at: CodeProgress,
+}
+
+impl UnwindPosition {
+    /// The address that the thread is at: where it comes back from a call, the call's last byte. What lies behind
+    /// the call may be another line, another inlined function, or the next function.
+    pub fn code_address(&self) -> u64 {
+        self.ip.wrapping_sub(u64::from(self.at != CodeProgress::Before))
+    }
+}
+
+/// Whether an instruction pointer is that of the instruction that a thread is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CodeProgress {
+    /// It will do that instruction next.
+    Before,
+    /// It is in the system call before that instruction.
+    InSystemCall,
+    /// It is in the call before that instruction: a return address.
+    InCall,
 }
 
 /// Result of a step.
@@ -70,10 +89,9 @@ impl FrameInformation {
         }
         // Compiled code keeps numbers in it, small negative ones too; as an address that is as good as none.
         let bp = if place.bp > u64::MAX - 4096 { 0 } else { place.bp };
-        let address = if place.returns {
-            FrameAddress::from_return_address(code)
-        } else {
-            Some(FrameAddress::from_instruction_pointer(code))
+        let address = match place.at {
+            CodeProgress::Before => Some(FrameAddress::from_instruction_pointer(code)),
+            CodeProgress::InSystemCall | CodeProgress::InCall => FrameAddress::from_return_address(code),
         };
         let Some(address) = address else { return UnwindStep::Nonsense };
         let mut registers = UnwindRegsX86_64::new(place.ip, place.sp, bp);
@@ -83,7 +101,7 @@ impl FrameInformation {
                 ip,
                 sp: registers.sp(),
                 bp: registers.bp(),
-                returns: true,
+                at: CodeProgress::InCall,
             }),
             Ok(None) => UnwindStep::Root,
             Err(Error::CouldNotReadStack(address)) => UnwindStep::Unread(address),

@@ -10,7 +10,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::cfi::{FrameInformation, UnwindPosition, UnwindStep};
+use crate::cfi::{CodeProgress, FrameInformation, UnwindPosition, UnwindStep};
 use crate::chain::Chain;
 use crate::mapping::{Mapping, Registers};
 use crate::maps;
@@ -41,7 +41,7 @@ pub struct CodeAddress {
     /// Index into [`Unwinder::modules`].
     pub module: u32,
     /// Address in the module's file, or absolute for kernel, run-time and unknown code. For a return
-    /// address, the address of the last byte of the call.
+    /// address, the address of the last byte of the call; where a thread is in a system call, that of the call.
     pub address: u64,
 }
 
@@ -213,7 +213,7 @@ impl Unwinder {
     pub fn procedures(&mut self, pid: u32, addresses: &[u64], out: &mut Vec<CodeAddress>) {
         let process = self.processes.get(&pid).cloned().unwrap_or_default();
         let mut walk = StackWalk { unwinder: self, process, out, limit: 0 };
-        addresses.iter().take(MOST_FRAMES).for_each(|&address| walk.push(address, false));
+        addresses.iter().take(MOST_FRAMES).for_each(|&address| walk.push(address, CodeProgress::Before));
     }
 }
 
@@ -260,25 +260,31 @@ impl StackWalk<'_> {
         let marks = stack.chain.iter().take_while(|word| is_context_mark(**word)).count();
         let chain = Chain::new(sp, bp, stack.memory, &stack.chain[marks..]);
         let mut read = |address| chain.read(address).ok_or(());
-        let mut place = UnwindPosition { ip, sp, bp, returns: false };
         let process = self.process.clone();
-        let mut area = process.area(ip);
+        let mut place = UnwindPosition { ip, sp, bp, at: self.progress(ip) };
+        let mut area = process.area(place.code_address());
         self.push_in(area, place);
+        if self.next_is_return(area, ip) {
+            // Where the function has no unwind information, its end is seen by that.
+            place.at = CodeProgress::Before;
+        }
         loop {
             let space = area.and_then(|area| Some(area.source.shift.wrapping_add(area.source.space?)));
             let step = match space {
                 _ if returns_from_signal(area, place) => signal_step(place, &mut read),
-                _ if place.returns && is_go(area) => frame_pointer_step(place, stack, &mut read),
+                _ if place.at == CodeProgress::InCall && is_go(area) => {
+                    frame_pointer_step(place, stack, &mut read)
+                }
                 Some(space) => self.unwinder.frames.step(place, place.ip.wrapping_add(space), &mut read),
                 None => frame_pointer_step(place, stack, &mut read),
             };
             let unread = match step {
                 UnwindStep::Root => return true,
                 UnwindStep::Caller(mut caller) => {
-                    if !place.returns && is_go(area) {
+                    if place.at != CodeProgress::InCall && is_go(area) {
                         caller.bp = go_frame_pointer(place, caller, &mut read);
                     }
-                    let address = caller.ip.wrapping_sub(u64::from(caller.returns));
+                    let address = caller.code_address();
                     // Callers mostly lie in the same file.
                     if area.is_none_or(|area| !area.range.contains(&address)) {
                         area = process.area(address);
@@ -322,7 +328,7 @@ impl StackWalk<'_> {
                 self.out.push(CodeAddress { module, address: 0 });
                 marked = true;
             }
-            self.push(address, true);
+            self.push(address, CodeProgress::InCall);
         }
     }
 
@@ -330,7 +336,7 @@ impl StackWalk<'_> {
     fn along_chain(&mut self, chain: &[u64]) {
         let mut addresses = chain.iter().filter(|address| !is_context_mark(**address));
         let Some(&ip) = addresses.next() else { return };
-        self.push(ip, false);
+        self.push(ip, self.progress(ip));
         let mut inner = Some(ip);
         for &address in addresses {
             if self.out.len() >= self.limit || !self.is_plausible_return(address) {
@@ -339,7 +345,7 @@ impl StackWalk<'_> {
             if let Some(skipped) = inner.take().and_then(|ip| self.skipped_caller(ip, address)) {
                 self.out.push(skipped);
             }
-            self.push(address, true);
+            self.push(address, CodeProgress::InCall);
         }
     }
 
@@ -375,14 +381,34 @@ impl StackWalk<'_> {
     }
 
     /// Appends the frame of an address, mapped or not.
-    fn push(&mut self, ip: u64, returns: bool) {
+    fn push(&mut self, ip: u64, at: CodeProgress) {
         let process = self.process.clone();
-        let area = process.area(ip.wrapping_sub(u64::from(returns)));
-        self.push_in(area, UnwindPosition { ip, sp: 0, bp: 0, returns });
+        let place = UnwindPosition { ip, sp: 0, bp: 0, at };
+        self.push_in(process.area(place.code_address()), place);
+    }
+
+    /// Whether a thread whose instruction pointer that is, is in a system call.
+    fn progress(&self, ip: u64) -> CodeProgress {
+        const SYSTEM_CALL: [u8; 2] = [0x0f, 0x05];
+        let before = ip.wrapping_sub(SYSTEM_CALL.len() as u64);
+        let code = |area: &MappedCode| {
+            Some(area.source.image.as_ref()?.code(before.wrapping_add(area.source.shift), 2) == SYSTEM_CALL)
+        };
+        let is_after = self.process.area(before).and_then(code).unwrap_or(false);
+        if is_after { CodeProgress::InSystemCall } else { CodeProgress::Before }
+    }
+
+    /// Whether the instruction at `ip` returns to the caller.
+    fn next_is_return(&self, area: Option<&MappedCode>, ip: u64) -> bool {
+        const RETURN: [u8; 1] = [0xc3];
+        let source = area.map(|area| &area.source);
+        let code =
+            source.and_then(|source| Some(source.image.as_ref()?.code(ip.wrapping_add(source.shift), 1)));
+        code == Some(&RETURN)
     }
 
     fn push_in(&mut self, area: Option<&MappedCode>, place: UnwindPosition) {
-        let address = place.ip.wrapping_sub(u64::from(place.returns));
+        let address = place.code_address();
         let frame = match area {
             Some(area) => {
                 CodeAddress { module: area.source.module, address: address.wrapping_add(area.source.shift) }
@@ -421,7 +447,7 @@ fn returns_from_signal(area: Option<&MappedCode>, place: UnwindPosition) -> bool
     /// `mov rax, SYS_rt_sigreturn; syscall`
     const RETURN: [u8; 9] = [0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05];
     // C libraries align it; few other return addresses are.
-    if !place.returns || !place.ip.is_multiple_of(16) {
+    if place.at != CodeProgress::InCall || !place.ip.is_multiple_of(16) {
         return false;
     }
     let source = area.map(|area| &area.source);
@@ -437,7 +463,9 @@ fn signal_step(place: UnwindPosition, read: &mut impl FnMut(u64) -> Result<u64, 
     const IP: u64 = 168;
     let mut saved = |distance| read(place.sp.wrapping_add(distance));
     match (saved(IP), saved(SP), saved(BP)) {
-        (Ok(ip), Ok(sp), Ok(bp)) => UnwindStep::Caller(UnwindPosition { ip, sp, bp, returns: false }),
+        (Ok(ip), Ok(sp), Ok(bp)) => {
+            UnwindStep::Caller(UnwindPosition { ip, sp, bp, at: CodeProgress::Before })
+        }
         _ => UnwindStep::Unread(place.sp.wrapping_add(IP)),
     }
 }
@@ -463,7 +491,7 @@ fn frame_pointer_step(
     if caller_bp != 0 && caller_bp <= bp {
         return UnwindStep::Nonsense;
     }
-    UnwindStep::Caller(UnwindPosition { ip, sp: bp + 16, bp: caller_bp, returns: true })
+    UnwindStep::Caller(UnwindPosition { ip, sp: bp + 16, bp: caller_bp, at: CodeProgress::InCall })
 }
 
 /// Whether the bytes before a return address end with a call instruction.

@@ -2,6 +2,7 @@
 // Tests build paths and numbers from what they know; a failure is a failed test.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
+mod call_sites;
 mod charging;
 mod check;
 mod command_line;

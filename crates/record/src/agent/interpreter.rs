@@ -128,8 +128,7 @@ impl Interpreter {
             } => {
                 let outer = outer.and_then(|(subject, kind)| primitive(kind, subject));
                 let primitive = primitive(kind, subject)?;
-                let stack = TakenStack { chain: vec![place], ..TakenStack::default() };
-                let stack = RawStack::Taken(Box::new(stack));
+                let stack = RawStack::Taken(Box::new(TakenStack::calling(place)));
                 RawMark::Held { primitive, stack, outer, acquisitions, contended, nanoseconds, longest }
             }
             &AgentEvent::Posts { subject, count } => {
@@ -140,8 +139,8 @@ impl Interpreter {
                 RawMark::Initialise { primitive: primitive(WaitKind::Semaphore, subject)?, count }
             }
             &AgentEvent::Locks { subject, place } => {
-                let taken = || TakenStack { chain: vec![place], ..TakenStack::default() };
-                let stack = if place == 0 { RawStack::None } else { RawStack::Taken(Box::new(taken())) };
+                let taken = || RawStack::Taken(Box::new(TakenStack::calling(place)));
+                let stack = if place == 0 { RawStack::None } else { taken() };
                 RawMark::Lock { mutex: primitive(WaitKind::Mutex, subject)?, stack }
             }
             &AgentEvent::Unlocks { subject } => RawMark::Unlock(primitive(WaitKind::Mutex, subject)?),
