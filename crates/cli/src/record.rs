@@ -118,16 +118,21 @@ pub fn record(options: &RecordOptions, quiet: bool) -> Result<ExitCode> {
         (None, None) => ExitStatus::Unknown,
     };
     let ended = match finished.going_on {
-        Some(program) => wait_for(program, is_shown),
+        Some(program) => wait_for(program, quiet),
         None => ended,
     };
     Ok(ExitCode::from(status(ended)))
 }
 
-/// The program was started by us and goes on: we stay its parent, as a shell would.
-fn wait_for(program: GoingOn, is_shown: bool) -> ExitStatus {
-    if is_shown {
-        terminal::remark(&format!("the program goes on as process {}; Ctrl-C ends it", program.pid()));
+/// The program was started by us and goes on: we stay its parent, as a shell would. That is said wherever the answer
+/// is: a program that never ends would keep a script waiting without a word.
+fn wait_for(program: GoingOn, quiet: bool) -> ExitStatus {
+    if !quiet {
+        let pid = program.pid();
+        let how = if terminal::has_terminal() { "Ctrl-C".to_owned() } else { format!("`kill {pid}`") };
+        terminal::remark(&format!(
+            "the program goes on as process {pid}, waiting for its end; {how} ends it"
+        ));
     }
     program.wait().unwrap_or(ExitStatus::Unknown)
 }

@@ -55,6 +55,8 @@ impl Recorder {
 
     /// The answer, once the program has been ended by a signal that the recorder was sent.
     fn end(mut self) -> (String, Recording) {
+        // What becomes of the program is said though nobody looks at a terminal.
+        wait_until("that the program goes on", || self.told().contains("the program goes on as process "));
         let child = &mut self.process.0;
         assert!(child.try_wait().unwrap().is_none(), "the program goes on: {}", self.told());
         // SAFETY: a plain system call on our own child.
