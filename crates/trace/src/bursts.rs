@@ -35,12 +35,19 @@ pub(crate) struct Burst {
     begin: Option<PathId>,
     /// The site at its end.
     pub(crate) end: Option<PathId>,
+    /// What is meant is its spin at the end, not its work.
+    pub(crate) spins: bool,
 }
 
 impl Burst {
     /// A burst that ends there.
     pub(crate) fn new(prefix: PathId, end: PathId) -> Burst {
-        Burst { prefix, begin: None, end: Some(end) }
+        Burst { prefix, begin: None, end: Some(end), spins: false }
+    }
+
+    /// Its spin at the end, or its work.
+    pub(crate) fn spinning(self, spins: bool) -> Burst {
+        Burst { spins, ..self }
     }
 
     /// What it is pooled with: bursts of its end, then of its prefix.
@@ -70,7 +77,8 @@ pub(crate) struct LastSamples {
 #[derive(Clone, Copy, Debug, Default)]
 struct BurstThread {
     begin: Option<PathId>,
-    sample: Option<PathId>,
+    /// Where the last sample was, and whether in a loop that waits.
+    sample: Option<(PathId, bool)>,
 }
 
 impl LastSamples {
@@ -80,16 +88,16 @@ impl LastSamples {
     }
 
     /// A timer found the thread there.
-    pub(crate) fn sampled(&mut self, thread: ThreadId, path: PathId) {
-        self.per_thread[thread.index()].sample = Some(path);
+    pub(crate) fn sampled(&mut self, thread: ThreadId, path: PathId, spins: bool) {
+        self.per_thread[thread.index()].sample = Some((path, spins));
     }
 
     /// The thread's burst ended.
     pub(crate) fn ended(&mut self, thread: ThreadId, burst: Burst) {
         let next = BurstThread { begin: burst.end, sample: None };
         let BurstThread { begin, sample } = std::mem::replace(&mut self.per_thread[thread.index()], next);
-        if let Some(path) = sample {
-            *self.counts.entry((Burst { begin, ..burst }, path)).or_default() += 1;
+        if let Some((path, spins)) = sample {
+            *self.counts.entry((Burst { begin, spins, ..burst }, path)).or_default() += 1;
         }
     }
 
@@ -141,7 +149,9 @@ fn groups(counts: &[LastSampleCount]) -> impl Iterator<Item = &[LastSampleCount]
 }
 
 fn is_enough(group: &[LastSampleCount]) -> bool {
-    group.iter().map(|&(_, _, count)| count).sum::<u32>() >= FEWEST
+    // A spin is in few places, and that one of them is meant is known.
+    let fewest = if group.first().is_some_and(|first| first.0.spins) { 1 } else { FEWEST };
+    group.iter().map(|&(_, _, count)| count).sum::<u32>() >= fewest
 }
 
 /// Where tails are charged, by kind of burst.
@@ -223,7 +233,7 @@ mod tests {
         last.ended(THREAD, ending(END));
         for &(path, times) in samples {
             for _ in 0..times {
-                last.sampled(THREAD, PathId(path));
+                last.sampled(THREAD, PathId(path), false);
                 last.ended(THREAD, ending(END));
             }
         }
@@ -252,10 +262,10 @@ mod tests {
     fn only_the_last_sample_of_a_burst_counts_and_only_for_its_kind() {
         let mut last = LastSamples::new(1);
         for _ in 0..100 {
-            last.sampled(THREAD, PathId(1));
-            last.sampled(THREAD, PathId(2));
+            last.sampled(THREAD, PathId(1), false);
+            last.sampled(THREAD, PathId(2), false);
             last.ended(THREAD, ending(END));
-            last.sampled(THREAD, PathId(3));
+            last.sampled(THREAD, PathId(3), false);
             last.ended(THREAD, ending(PathId(8)));
         }
         let tails = last.into_tails();
@@ -268,10 +278,26 @@ mod tests {
     }
 
     #[test]
+    fn work_and_spins_of_a_kind_have_places_of_their_own() {
+        let mut last = LastSamples::new(1);
+        for turn in 0..100 {
+            last.sampled(THREAD, PathId(1 + turn % 2), turn % 2 == 1);
+            last.ended(THREAD, ending(END));
+        }
+        let tails = last.into_tails();
+        let spin = Burst { spins: true, ..ending(END) };
+        let mut turns = tails.turns();
+        for _ in 0..10 {
+            assert_eq!(tails.charged(THREAD, ending(END), &mut turns), PathId(1));
+            assert_eq!(tails.charged(THREAD, spin, &mut turns), PathId(2));
+        }
+    }
+
+    #[test]
     fn kinds_with_few_samples_share_them() {
         let mut last = LastSamples::new(1);
         for end in 10..30 {
-            last.sampled(THREAD, PathId(1));
+            last.sampled(THREAD, PathId(1), false);
             last.ended(THREAD, ending(PathId(end)));
         }
         let tails = last.into_tails();

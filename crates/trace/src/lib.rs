@@ -37,6 +37,7 @@ mod pools;
 mod primitives;
 mod program;
 mod read_ahead;
+mod spin_tails;
 mod stacks;
 mod state;
 mod stored;

@@ -61,20 +61,21 @@ impl Trace {
         show: &mut dyn FnMut(LogItem<'_>),
     ) {
         let next = |replay: &Transitions<'_>| {
-            let next = [replay.next_overhead(), replay.next_release()].into_iter().flatten().min();
-            next.filter(|&from| from < time)
+            let next = [replay.next_overhead(), replay.next_release(), replay.next_spin_tail()];
+            next.into_iter().flatten().min().filter(|&from| from < time)
         };
-        while let Some((_, index)) =
+        while let Some((from, index)) =
             (0..replays.len()).filter_map(|index| Some((next(&replays[index])?, index))).min()
         {
             let (replayed, turns) = (&self.machines[index], &mut turns[index]);
             let observer = &mut Replayer { replayed, paths: &self.paths, turns, show };
-            let release = replays[index].next_release();
-            if release.is_some_and(|release| replays[index].next_overhead().is_none_or(|from| release < from))
-            {
-                replays[index].release_next(observer);
+            let replay = &mut replays[index];
+            if replay.next_overhead() == Some(from) {
+                replay.begin_overhead(observer);
+            } else if replay.next_spin_tail() == Some(from) {
+                replay.begin_spin_tail(observer);
             } else {
-                replays[index].begin_overhead(observer);
+                replay.release_next(observer);
             }
         }
     }

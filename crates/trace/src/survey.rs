@@ -11,8 +11,10 @@ use crate::observer::{Observer, ReplayAnomaly};
 use crate::overheads::Overheads;
 use crate::path_cache::{PathCache, Prefix, PrefixId};
 use crate::paths::{PathId, Paths, PlaceId, ProcedureId};
+use crate::spin_tails::SpinTails;
 use crate::stacks::{PathCut, StackTable};
-use crate::timeline::{Item, ItemKind};
+use crate::state::State;
+use crate::timeline::{Item, ItemKind, ObservationKind};
 
 /// What the survey of one machine found.
 #[derive(Debug, Default)]
@@ -26,6 +28,8 @@ pub(crate) struct SurveyFindings {
     pub(crate) spins: Vec<Vec<(Time, Time)>>,
     /// Where bursts were seen last.
     pub(crate) last_samples: LastSamples,
+    /// How long threads spin before they block.
+    pub(crate) spin_tails: SpinTails,
     /// The collector's own time.
     pub(crate) overheads: Overheads,
     /// Added to the log's thread ids to make the recording's.
@@ -42,6 +46,8 @@ pub(crate) struct SurveyFindings {
     pub(crate) told: u64,
     /// CPU time that may be waiting, by procedure, nanoseconds.
     pub(crate) may_wait: FxHashMap<ProcedureId, u64>,
+    /// Whether each thread's last look found it in a loop that waits.
+    last_look_spins: Vec<bool>,
     /// Since when each thread has been on a processor.
     on_cpu: Vec<Option<Time>>,
     /// When each thread was last observed. A spin's interval from then on may reach over time off the
@@ -54,12 +60,14 @@ impl SurveyFindings {
     pub(crate) fn new(threads: usize, base: u32) -> Self {
         SurveyFindings {
             base,
+            spin_tails: SpinTails::new(threads),
             overheads: Overheads::new(threads),
             spins: vec![Vec::new(); threads],
             last_samples: LastSamples::new(threads),
             prefixes: vec![Paths::ROOT; threads],
             since: vec![Time::ZERO; threads],
             on_cpu: vec![None; threads],
+            last_look_spins: vec![false; threads],
             ..SurveyFindings::default()
         }
     }
@@ -70,6 +78,16 @@ pub(crate) struct Surveyor<'a> {
     pub(crate) stacks: &'a StackTable,
     pub(crate) paths: &'a mut Paths,
     pub(crate) findings: &'a mut SurveyFindings,
+}
+
+impl Surveyor<'_> {
+    fn looked(&mut self, thread: ThreadId, time: Time, kind: ObservationKind) {
+        let is_sample = matches!(kind, ObservationKind::Sample { .. });
+        if is_sample || kind == ObservationKind::Preemption {
+            let spins = self.findings.last_look_spins[thread.index()];
+            self.findings.spin_tails.looked(thread, time, (spins, is_sample));
+        }
+    }
 }
 
 impl Observer for Surveyor<'_> {
@@ -95,11 +113,22 @@ impl Observer for Surveyor<'_> {
 
     fn item(&mut self, item: Item) {
         self.findings.exclusions.take(&item);
+        if let ItemKind::Observe { kind, .. } = item.what {
+            self.looked(ThreadId(item.thread.0 - self.findings.base), item.time, kind);
+        }
         if let ItemKind::State(state) = item.what {
             let thread = ThreadId(item.thread.0 - self.findings.base);
             self.findings.overheads.enter(thread, item.time, state);
             let on_cpu = &mut self.findings.on_cpu[thread.index()];
-            *on_cpu = state.is_on_cpu().then(|| on_cpu.unwrap_or(item.time));
+            let before = std::mem::replace(on_cpu, state.is_on_cpu().then(|| on_cpu.unwrap_or(item.time)));
+            match (before, state.is_on_cpu()) {
+                (None, true) => self.findings.spin_tails.begin(thread, item.time),
+                (Some(_), false) => {
+                    let blocks = matches!(state, State::Blocked(_));
+                    self.findings.spin_tails.leave(thread, item.time, blocks);
+                }
+                _ => {}
+            }
         }
     }
 
@@ -141,6 +170,11 @@ impl Observer for Surveyor<'_> {
         findings.observations += 1;
         findings.without_stack += u64::from(self.stacks.checked(stack).is_none());
         let since = std::mem::replace(&mut findings.since[thread.index()], time);
+        findings.last_look_spins[thread.index()] = waiting == BusyWaiting::Spins;
+        // One that yields again and again is seen by that, not by its stack.
+        if stack.is_none() && waiting == BusyWaiting::Spins {
+            findings.spin_tails.looked(thread, time, (true, false));
+        }
         if waiting == BusyWaiting::MayWait
             && let Some(place) = stack.and_then(|stack| self.stacks.place_that_may_wait(stack))
             && let Some(on_cpu) = findings.on_cpu[thread.index()]
@@ -159,6 +193,7 @@ impl Observer for Surveyor<'_> {
     }
 
     fn accounted(&mut self, thread: ThreadId, time: Time) {
+        self.findings.spin_tails.accounted(thread, time);
         self.findings.since[thread.index()] = time;
     }
 
@@ -167,11 +202,14 @@ impl Observer for Surveyor<'_> {
     }
 
     fn sampled(&mut self, thread: ThreadId, path: PathId) {
-        self.findings.last_samples.sampled(thread, path);
+        let spins = self.findings.last_look_spins[thread.index()];
+        self.findings.last_samples.sampled(thread, path, spins);
     }
 
     fn worked(&mut self, thread: ThreadId, burst: Burst) -> PathId {
         self.findings.last_samples.ended(thread, burst);
+        let time = self.findings.since[thread.index()];
+        self.findings.spin_tails.acted(thread, time, burst);
         burst.end.unwrap_or(burst.prefix)
     }
 

@@ -26,6 +26,7 @@ use crate::path_cache::PathCache;
 use crate::paths::{Paths, ProcedureId};
 use crate::primitives::LogPrimitives;
 use crate::program::Program;
+use crate::spin_tails::{SpinTail, by_thread, with_tails};
 use crate::stacks::StackTable;
 use crate::stream::{Axis, LogStream, Merge, is_event};
 use crate::survey::{SurveyFindings, Surveyor};
@@ -67,6 +68,7 @@ pub(crate) struct Surveyed {
     calls: Vec<CallDefinition>,
     known: Vec<Foreknowledge>,
     overheads: Vec<Overhead>,
+    spin_tails: Vec<SpinTail>,
     dependences: LogDependences,
     processes: Vec<ProcessId>,
     pub(crate) base: u32,
@@ -84,6 +86,7 @@ impl Surveyed {
             calls: &self.calls,
             known: &self.known,
             overheads: &self.overheads,
+            spin_tails: &self.spin_tails,
             processes: &self.processes,
             id_owners: &self.id_owners,
             primitives: &self.primitives,
@@ -253,6 +256,7 @@ impl Trace {
                 calls: inventory.tables.calls,
                 known: inventory.threads.into_iter().map(|thread| thread.known).collect(),
                 overheads: Vec::new(),
+                spin_tails: Vec::new(),
                 dependences: inventory.dependences,
                 processes: of_machine.iter().map(|thread| thread.process).collect(),
                 base,
@@ -300,8 +304,10 @@ impl Trace {
 
     fn keep(&mut self, index: usize, found: SurveyFindings) {
         let machine = &mut self.machines[index];
+        machine.spin_tails = found.spin_tails.into_found();
+        let mut tails = by_thread(&machine.spin_tails, machine.known.len()).into_iter();
         for (known, spins) in machine.known.iter_mut().zip(found.spins) {
-            known.spins = spins;
+            known.spins = with_tails(spins, &tails.next().unwrap_or_default());
         }
         for (offset, prefix) in found.prefixes.into_iter().enumerate() {
             self.program.threads[machine.base as usize + offset].prefix = prefix;

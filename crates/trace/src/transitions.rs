@@ -43,6 +43,7 @@ use crate::overheads::Overhead;
 use crate::path_cache::PrefixId;
 use crate::paths::PathId;
 use crate::primitives::LogPrimitives;
+use crate::spin_tails::SpinTail;
 use crate::stacks::{PathCut, StackTable};
 use crate::state::{Cause, State};
 use crate::subject::subject;
@@ -99,6 +100,8 @@ pub(crate) struct ReplaySources<'a> {
     pub(crate) known: &'a [Foreknowledge],
     /// The collector's own time, in the order of time.
     pub(crate) overheads: &'a [Overhead],
+    /// Spins at the ends of runs, in the order of time.
+    pub(crate) spin_tails: &'a [SpinTail],
     /// The recording's process of each thread of the log.
     pub(crate) processes: &'a [ProcessId],
     pub(crate) id_owners: &'a IdOwners,
@@ -158,6 +161,7 @@ pub(crate) struct Transitions<'a> {
     monitors: Monitors<'a>,
     communication: Communication,
     next_overhead: usize,
+    next_spin_tail: usize,
 }
 
 impl<'a> Transitions<'a> {
@@ -191,6 +195,7 @@ impl<'a> Transitions<'a> {
             monitors: Monitors::new(&sources.dependences.conditions),
             communication: Communication::default(),
             next_overhead: 0,
+            next_spin_tail: 0,
         }
     }
 
@@ -369,7 +374,7 @@ impl<'a> Transitions<'a> {
     fn wait_somewhere(&mut self, thread: ThreadId, time: Time, observer: &mut impl Observer) -> PathId {
         let LiveThread { path, prefix, observed, .. } = self.threads[thread.index()];
         let unknown = observer.path(prefix, (None, PathCut::Stripped));
-        let burst = Burst::new(observer.prefix_path(prefix), unknown);
+        let burst = self.ending_burst(thread, unknown, observer);
         let worked = match observer.worked(thread, burst) {
             worked if worked == unknown && observed => path,
             worked => worked,
@@ -432,10 +437,17 @@ impl<'a> Transitions<'a> {
         path
     }
 
+    /// What the thread did until now, where it is seen at `end`: worked, or spun as samples say of its like.
+    fn ending_burst(&self, thread: ThreadId, end: PathId, observer: &mut impl Observer) -> Burst {
+        let LiveThread { prefix, state, inside, .. } = &self.threads[thread.index()];
+        let spins = *state == State::Spinning && inside.is_none();
+        Burst::new(observer.prefix_path(*prefix), end).spinning(spins)
+    }
+
     /// Where the thread worked since its last sample, now that its burst of work ends at `end`.
     fn show_worked(&self, thread: ThreadId, time: Time, end: PathId, observer: &mut impl Observer) {
-        let prefix = observer.prefix_path(self.threads[thread.index()].prefix);
-        let worked = observer.worked(thread, Burst::new(prefix, end));
+        let burst = self.ending_burst(thread, end, observer);
+        let worked = observer.worked(thread, burst);
         if worked != end {
             self.look(thread, time, (worked, ObservationKind::Estimate), observer);
         }
@@ -467,6 +479,22 @@ impl<'a> Transitions<'a> {
             None => State::Running,
         };
         self.enter(thread, time, state, observer);
+    }
+
+    /// When the next spin at the end of a run begins.
+    pub(crate) fn next_spin_tail(&self) -> Option<Time> {
+        self.sources.spin_tails.get(self.next_spin_tail).map(|tail| tail.begin)
+    }
+
+    /// The next spin at the end of a run begins, where the thread works until then.
+    pub(crate) fn begin_spin_tail(&mut self, observer: &mut impl Observer) {
+        let Some(&SpinTail { begin, thread, .. }) = self.sources.spin_tails.get(self.next_spin_tail) else {
+            return;
+        };
+        self.next_spin_tail += 1;
+        if self.threads[thread.index()].state == State::Running {
+            self.enter_processor(thread, begin, observer);
+        }
     }
 
     fn enter(&mut self, thread: ThreadId, time: Time, state: State, observer: &mut impl Observer) {

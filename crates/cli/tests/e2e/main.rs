@@ -35,6 +35,7 @@ mod replay;
 mod runtime;
 mod series;
 mod set_up;
+mod spins;
 mod stuck;
 mod support;
 mod synchronising;
