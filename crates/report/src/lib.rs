@@ -36,6 +36,7 @@ mod find;
 mod findings;
 mod folded;
 mod input;
+mod instances;
 mod name;
 mod needs;
 mod phase;

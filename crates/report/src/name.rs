@@ -1,7 +1,7 @@
 //! Names of things.
 
 use longpole_event::{ProcessId, ThreadId};
-use longpole_trace::{Paths, ProcedureId, Program};
+use longpole_trace::{Paths, Procedure, ProcedureId, Program};
 
 pub(crate) use crate::shortening::shorten;
 use crate::shortening::shorten_procedure;
@@ -10,6 +10,13 @@ use crate::shortening::shorten_procedure;
 pub(crate) fn is_starter(procedure: &str) -> bool {
     matches!(procedure, "_start" | "clone" | "clone3" | "start_thread" | "thread_start")
         || procedure.starts_with("__libc_start")
+}
+
+/// Whether it is where the dynamic linker begins, before the program's first instruction: under it lies all that it takes
+/// to map the program and its libraries.
+pub(crate) fn is_program_start(procedure: &Procedure) -> bool {
+    let is_linker = ["ld-linux", "ld-musl", "ld64"].iter().any(|name| procedure.module.starts_with(name));
+    is_linker && (procedure.name.starts_with("_dl_start") || procedure.name == "_start")
 }
 
 /// File name of the program that was run, as modules are named.
@@ -25,7 +32,13 @@ const LONGEST: usize = 64;
 /// A procedure with its module, where that is not the program itself: `inflate (libz.so.1)`.
 pub(crate) fn procedure(paths: &Paths, program: &Program, id: ProcedureId) -> String {
     let procedure = paths.procedure_named_by(id);
-    let name = shorten_procedure(&procedure.name, LONGEST);
+    if is_program_start(procedure) {
+        return "starting the program".to_owned();
+    }
+    let name = match crate::instances::mark(paths, id) {
+        Some(mark) => shorten_procedure(&(procedure.name.clone() + &mark), LONGEST),
+        None => shorten_procedure(&procedure.name, LONGEST),
+    };
     with_module(&name, &procedure.module, program_file(program))
 }
 
@@ -89,6 +102,16 @@ mod tests {
         assert_eq!(with_module("[no stack]", "[unknown]", "app"), "[no stack]");
         assert_eq!(with_module("libc.so.6+0x12", "libc.so.6", "app"), "libc.so.6+0x12");
         assert_eq!(with_module("[libx264.so.164]", "libx264.so.164", "app"), "[libx264.so.164]");
+    }
+
+    #[test]
+    fn the_dynamic_linker_starts_the_program_where_it_begins() {
+        let is_start = |name: &str, module: &str| {
+            is_program_start(&Procedure { name: name.into(), module: module.into(), file: String::new() })
+        };
+        assert!(is_start("_dl_start", "ld-linux-x86-64.so.2") && is_start("_start", "ld-musl-x86_64.so.1"));
+        assert!(!is_start("_dl_open", "ld-linux-x86-64.so.2"), "the program asked for it");
+        assert!(!is_start("_start", "app") && !is_start("_dl_start_profile", "app"));
     }
 
     #[test]

@@ -35,6 +35,12 @@ pub(crate) fn shorten(name: &str, width: usize) -> String {
 /// Shortens a procedure's name to `width` characters: lists of arguments of functions and templates first, then segments
 /// from the middle, and only a segment that is too long itself at its own middle.
 pub(crate) fn shorten_procedure(name: &str, width: usize) -> String {
+    if let Some((before, mark)) = of_instance(name) {
+        // What tells instances apart is worth more than whose they are.
+        let method = last_segment(&without_lists(before)).trim_end_matches("(…)").chars().count();
+        let mark = without_middle(mark, (width / 2).max(width.saturating_sub(method)));
+        return shorten_procedure(before, width.saturating_sub(length(&mark))) + &mark;
+    }
     let without_lists = without_lists(name);
     let plain = without_lists.strip_suffix("(…)").unwrap_or(&without_lists);
     let fitting = [name, &without_lists].into_iter().find(|name| length(name) <= width);
@@ -68,8 +74,17 @@ fn depth_is_even(text: &str) -> bool {
     text.matches(['(', '<']).count() == text.matches([')', '>']).count()
 }
 
+/// What tells an instance from others of its name, behind that: ` [with double,4]`.
+fn of_instance(name: &str) -> Option<(&str, &str)> {
+    let at = name.rfind(" [with ").filter(|_| name.ends_with(']'))?;
+    Some(name.split_at(at))
+}
+
 /// What a thing is, and where.
 fn parts(name: &str) -> Option<(&str, &str)> {
+    if of_instance(name).is_some() {
+        return None;
+    }
     let (head, place) = match name.rfind(" (") {
         Some(at) if name.ends_with(')') => (&name[..at], &name[at + 1..]),
         _ => name.rsplit_once(' ')?,
@@ -86,7 +101,7 @@ fn parts(name: &str) -> Option<(&str, &str)> {
 
 /// The name with `<…>` and `(…)` in the place of lists of arguments. What stands in angle brackets at the begin is whose the
 /// method is, and stays (`<app::Cache as Drop>::drop`).
-fn without_lists(name: &str) -> String {
+pub(crate) fn without_lists(name: &str) -> String {
     let mut short = String::with_capacity(name.len());
     let mut closing: Vec<char> = Vec::new();
     let mut rest = name;
@@ -255,6 +270,18 @@ mod tests {
         assert_eq!(shorten(&name, 24), "app::Index<…>::insert(…)");
         assert_eq!(shorten("encode_frame, zeroing pages", 27), "encode_frame, zeroing pages");
         assert_eq!(shorten("encode_frame, zeroing pages", 20), "encode_frame");
+    }
+
+    #[test]
+    fn what_tells_instances_apart_stays() {
+        let name = format!("{INSERT} [with basic_string]");
+        assert_eq!(shorten(&name, 60), "app::Index<…>::insert(…) [with basic_string]");
+        assert_eq!(shorten(&name, 32), "…::insert(…) [with basic_string]");
+        assert_eq!(shorten(&name, 24), "insert [wit…asic_string]");
+        assert_eq!(
+            shorten(&format!("{name} (libx.so)"), 60),
+            "app::Index<…>::insert(…) [with basic_string] (libx.so)"
+        );
     }
 
     #[test]

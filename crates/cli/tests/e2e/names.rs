@@ -116,6 +116,25 @@ fn assert_readable(recording: &Recording) {
     assert!(first.ends_with("main"), "{inclusive}");
 }
 
+/// Rows of two instances of a template say which is which, in tables and in sentences; JSON has their whole names.
+#[test]
+fn instances_of_a_template_are_told_apart() {
+    let session = Session::start();
+    let program = or_skip!(session.build("cpp_instances.cpp", &["-O2"]));
+    let recording = or_skip!(session.record(Collector::Bpf, &[&program]));
+    let summary = text(&recording, &[]);
+    let profile = text(&recording, &["--view", "profile"]);
+    for shown in [&summary, &profile] {
+        for instance in ["::run(…) [with 4]", "::run(…) [with 8]"] {
+            assert!(shown.contains(instance), "no {instance} in\n{shown}");
+        }
+    }
+    let whole = recording.report("profile", "procedure");
+    for instance in ["Matrix<double, 4, 4>", "Matrix<double, 8, 8>"] {
+        assert!(percent_of(&whole, instance) > 30.0, "{}", whole.table("procedure"));
+    }
+}
+
 /// A file of C with so many small functions.
 fn source(functions: usize) -> String {
     let mut text = String::new();

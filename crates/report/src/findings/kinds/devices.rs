@@ -3,17 +3,18 @@
 //! Such a wait is on that path at its length; the run gains at most that.
 
 use super::sleep::waiting_answer;
-use crate::findings::facts::is_device;
+use crate::findings::facts::{PlacedWait, is_device};
 use crate::findings::finding::{
     Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit,
 };
 use crate::findings::gain::GainRange;
 use crate::findings::sentence::{ShareInWords, sentence};
+use crate::name;
 
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "io, page faults",
-    when: "they are on the elapsed-weighted critical path: up to their time on it",
+    when: "they are on the elapsed-weighted critical path, after the program was mapped: up to their time on it",
     advice: "*overlap the io*",
     find,
     answer,
@@ -21,7 +22,11 @@ pub(crate) static KIND: FindingKind = FindingKind {
 
 fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
     let facts = &basis.facts;
-    let waits = facts.path_waits.iter().filter(|wait| is_device(wait.cause));
+    // Before its first instruction a program has nothing that it could do meanwhile.
+    let is_start = |wait: &PlacedWait| {
+        wait.place.is_some_and(|id| name::is_program_start(basis.input.paths.procedure_named_by(id)))
+    };
+    let waits = facts.path_waits.iter().filter(|wait| is_device(wait.cause) && !is_start(wait));
     let found = waits.filter_map(|wait| {
         let gain = GainRange::up_to(wait.time as f64, &basis.bounds);
         let subject = FindingSubject::Wait(wait.clone());
