@@ -16,9 +16,9 @@ global_asm!(
     ".globl longpole_agent_slot",
     ".hidden longpole_agent_slot",
     ".type longpole_agent_slot, @object",
-    ".size longpole_agent_slot, 48",
+    ".size longpole_agent_slot, 88",
     "longpole_agent_slot:",
-    ".zero 48",
+    ".zero 88",
     ".popsection",
 );
 
@@ -38,6 +38,16 @@ pub struct ThreadSlot {
     pub initialisation: Cell<Option<Initialisation>>,
     /// Calls of MPI that the thread is in.
     pub mpi_calls: Cell<u64>,
+    /// Looks of the loop of calls of MPI that the thread is in; 0 where it is in none.
+    pub polls: Cell<u64>,
+    /// Looks of the loop up to the last one that did not follow at once.
+    pub polls_before: Cell<u64>,
+    /// When the last of them ended.
+    pub polled_until: Cell<u64>,
+    /// The thread's processor time at one of them, in nanoseconds.
+    pub polled_processor: Cell<u64>,
+    /// The time at that one, in nanoseconds.
+    pub polled_elapsed: Cell<u64>,
 }
 
 /// A procedure that is run once.
@@ -49,7 +59,7 @@ pub struct Initialisation {
     pub control: u64,
 }
 
-const _: () = assert!(size_of::<ThreadSlot>() == 48);
+const _: () = assert!(size_of::<ThreadSlot>() == 88);
 
 /// The calling thread's slot.
 #[inline(always)]
@@ -78,6 +88,7 @@ pub fn forget() {
     slot.rounds.set(0);
     slot.initialisation.set(None);
     slot.mpi_calls.set(0);
+    slot.polls.set(0);
 }
 
 #[cfg(test)]

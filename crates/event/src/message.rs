@@ -37,6 +37,8 @@ pub struct CollectiveMeeting {
     pub order: CollectiveOrder,
     /// The root's rank in the communicator, where the order has one.
     pub root: u32,
+    /// The call does not wait: another one does, in which the operation is complete.
+    pub is_begun: bool,
 }
 
 /// Who waits for whom in a collective operation.

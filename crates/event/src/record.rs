@@ -592,8 +592,17 @@ pub enum EventKind {
         /// How long before this the receive was posted, nanoseconds.
         posted: u64,
     },
+    /// The thread has found a message that it has not received; at the time at which it leaves the call.
+    MessageProbe(MessageEnvelope),
     /// The thread takes part in a collective operation; at the time at which it enters the call.
     Meet(CollectiveMeeting),
+    /// What the thread began of a collective operation is complete; at the time at which it leaves the call.
+    MeetingComplete {
+        /// Identifies the communicator within the recording.
+        communicator: u64,
+        /// How many operations there were on it before.
+        round: u64,
+    },
     /// The thread's process is this rank of a job of processes that pass messages.
     Rank {
         /// The rank, from 0.

@@ -197,7 +197,9 @@ impl EventKind {
             | EventKind::MessageSend(_)
             | EventKind::MessageSent { .. }
             | EventKind::MessageReceive { .. }
+            | EventKind::MessageProbe(_)
             | EventKind::Meet(_)
+            | EventKind::MeetingComplete { .. }
             | EventKind::Rank { .. }
             | EventKind::Receive { .. }
             | EventKind::Write { .. }

@@ -86,17 +86,23 @@ numbered! {
         /// to all that wait.
         Signals = 30,
         /// The thread enters a call of MPI. Subject: the communicator's handle, 0 for none. Word 2: [`crate::MpiCall`]; 3:
-        /// rank of the other end or the root in its low half, tag above, both signed; 4: bytes; 5: key of the stack.
+        /// rank of the other end or the root in its low half, tag above, both signed; 4: bytes, or the request that the call is
+        /// about; 5: key of the stack.
         Communicates = 31,
         /// The thread leaves that call. Subject: the request that it made, 0 for none. Word 2: 1 where it succeeded; 3:
         /// source in its low half, tag above; 4: bytes.
         Communicated = 32,
         /// A request is complete, as the call says that the thread is about to leave. Subject: the request. Words 2 to 4 as of
-        /// [`RingEventKind::Communicated`].
+        /// [`RingEventKind::Communicated`]; word 2 is 0 where it was cancelled.
         Completes = 33,
         /// The process has a communicator. Subject: its handle. Word 2: handle of the one that it was made from, 0 for none; 3:
         /// own rank in its low half, size above; 4: the job; 5…: ranks of its members in the job, two a word, where it was made from another.
         Communicator = 34,
+        /// The call that the thread is about to leave has found a message. Subject: the communicator's handle. Word 2: the
+        /// handle with which it took the message, 0 where it did not; 3 and 4 as of [`RingEventKind::Communicated`].
+        Probed = 35,
+        /// The call that the thread is in starts a request that was prepared. Subject: the request.
+        Starts = 36,
     }
 }
 
@@ -243,10 +249,10 @@ mod tests {
 
     #[test]
     fn every_kind_is_found_by_its_number() {
-        for number in 1..=34 {
+        for number in 1..=36 {
             assert_eq!(RingEventKind::of(number).map(|kind| kind as u8), Some(number));
         }
-        assert_eq!((RingEventKind::of(0), RingEventKind::of(35), RingEventKind::of(255)), (None, None, None));
+        assert_eq!((RingEventKind::of(0), RingEventKind::of(37), RingEventKind::of(255)), (None, None, None));
         assert!((0..=255).filter_map(RingEventKind::of).all(|kind| (kind as u32) < 1 << KIND_BITS));
     }
 

@@ -25,6 +25,24 @@ numbered! {
         ToRoot = 9,
         /// No process leaves it before those of lower ranks have entered it.
         Prefix = 10,
+        /// The same four, which are over when their request is complete.
+        BeginAllToAll = 11,
+        /// As [`MpiCall::FromRoot`].
+        BeginFromRoot = 12,
+        /// As [`MpiCall::ToRoot`].
+        BeginToRoot = 13,
+        /// As [`MpiCall::Prefix`].
+        BeginPrefix = 14,
+        /// It makes a request that sends each time it is started.
+        PrepareSend = 15,
+        /// It makes a request that receives each time it is started.
+        PrepareReceive = 16,
+        /// It starts such requests.
+        Start = 17,
+        /// It begins to receive a message that was taken by a probe.
+        TakeMessage = 18,
+        /// It gives a request up.
+        Free = 19,
     }
 }
 

@@ -150,7 +150,9 @@ impl Inventory {
             | EventKind::MessageSend(_)
             | EventKind::MessageSent { .. }
             | EventKind::MessageReceive { .. }
+            | EventKind::MessageProbe(_)
             | EventKind::Meet(_)
+            | EventKind::MeetingComplete { .. }
             | EventKind::CommunicatorName { .. } => {
                 self.messages.push((event.time, event.thread, event.kind));
             }
@@ -241,7 +243,9 @@ impl InventoryThread {
             | EventKind::MessageSend(_)
             | EventKind::MessageSent { .. }
             | EventKind::MessageReceive { .. }
+            | EventKind::MessageProbe(_)
             | EventKind::Meet(_)
+            | EventKind::MeetingComplete { .. }
             | EventKind::Rank { .. }
             | EventKind::Overhead { .. } => State::Running,
             EventKind::Wake { .. } => State::Blocked(Cause::Other),

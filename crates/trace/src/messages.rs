@@ -40,7 +40,9 @@ type CallIndex = (ThreadId, u64);
 struct MemberEntry {
     time: Time,
     rank: u32,
-    call: CallIndex,
+    thread: ThreadId,
+    /// The call that waits; none where what was begun was not seen to be complete.
+    call: Option<CallIndex>,
 }
 
 /// A collective operation.
@@ -68,6 +70,8 @@ pub(crate) struct LoggedMessages {
     spans: FxHashMap<CallIndex, (Time, Option<Time>)>,
     sends: FxHashMap<u64, Vec<MessageEnd>>,
     receives: FxHashMap<u64, Vec<MessageEnd>>,
+    /// Where messages were found before they were received.
+    probes: FxHashMap<u64, Vec<MessageEnd>>,
     /// The other end and the communicator of each channel, as its sender and its receiver know them.
     peers: FxHashMap<u64, ChannelEnds>,
     meetings: FxHashMap<(u64, u64), LoggedMeeting>,
@@ -167,16 +171,29 @@ impl LoggedMessages {
                 let end = MessageEnd { posted: posted(before), thread, call: self.call(thread) };
                 self.receives.entry(message.channel).or_default().push(end);
             }
+            EventKind::MessageProbe(message) => {
+                let end = MessageEnd { posted: time, thread, call: self.call(thread) };
+                self.probes.entry(message.channel).or_default().push(end);
+            }
             EventKind::Meet(meeting) => {
-                let CollectiveMeeting { communicator, round, rank, size, order, root } = meeting;
-                let Some(call) = self.call(thread) else { return };
+                let CollectiveMeeting { communicator, round, rank, size, order, root, is_begun } = meeting;
+                let call = if is_begun { None } else { self.call(thread) };
                 let found = self.meetings.entry((communicator, round)).or_insert_with(|| LoggedMeeting {
                     size,
                     order,
                     root,
                     members: Vec::new(),
                 });
-                found.members.push(MemberEntry { time, rank, call });
+                found.members.push(MemberEntry { time, rank, thread, call });
+            }
+            EventKind::MeetingComplete { communicator, round } => {
+                let call = self.call(thread);
+                let meeting = self.meetings.get_mut(&(communicator, round));
+                let member = meeting
+                    .and_then(|meeting| meeting.members.iter_mut().find(|member| member.thread == thread));
+                if let Some(member) = member {
+                    member.call = call;
+                }
             }
             EventKind::CommunicatorName { communicator, name } => {
                 self.names.insert(communicator, name);
@@ -222,7 +239,8 @@ impl LoggedMessages {
         let mut receives = self.receives;
         for (channel, sends) in &self.sends {
             let received = receives.remove(channel).unwrap_or_default();
-            planner.channel(sends, received, self.peers.get(channel).copied().unwrap_or_default());
+            let probes = self.probes.get(channel).map_or(&[][..], Vec::as_slice);
+            planner.channel(sends, received, probes, self.peers.get(channel).copied().unwrap_or_default());
         }
         planner.planned.unmatched += receives.values().map(|received| received.len() as u64).sum::<u64>();
         for (&(communicator, _), meeting) in &self.meetings {
@@ -231,6 +249,10 @@ impl LoggedMessages {
         // Calls that never ended, in which nothing was complete.
         for (&thread, calling) in &self.threads {
             let Some((_, peer, communicator)) = calling.open else { continue };
+            // It may only have looked, and done something else since.
+            if peer.is_none() && communicator == 0 {
+                continue;
+            }
             let call = (thread, calling.calls - 1);
             let kind = if peer.is_some() { ObjectKind::Sender } else { ObjectKind::Communicator };
             let found = planner.found.entry(call).or_default();
@@ -256,11 +278,25 @@ struct CallPlanner {
 
 impl CallPlanner {
     /// The messages of one channel.
-    fn channel(&mut self, sends: &[MessageEnd], mut receives: Vec<MessageEnd>, ends: ChannelEnds) {
+    fn channel(
+        &mut self,
+        sends: &[MessageEnd],
+        mut receives: Vec<MessageEnd>,
+        probes: &[MessageEnd],
+        ends: ChannelEnds,
+    ) {
         let ChannelEnds { communicator, sender, receiver } = ends;
         receives.sort_by_key(|receive| receive.posted);
         self.planned.unmatched += sends.len().abs_diff(receives.len()) as u64;
         self.planned.matched += sends.len().min(receives.len()) as u64;
+        for probe in probes {
+            // It finds what the next receive gets.
+            let next = receives.partition_point(|receive| receive.posted < probe.posted);
+            if let Some(send) = sends.get(next) {
+                let subject = (ObjectKind::Sender, communicator, sender);
+                self.depend(probe.call, (send.posted, send.thread), subject);
+            }
+        }
         for (send, receive) in sends.iter().zip(&receives) {
             let kind = ObjectKind::Sender;
             self.depend(receive.call, (send.posted, send.thread), (kind, communicator, sender));
@@ -296,15 +332,16 @@ impl CallPlanner {
                 CollectiveOrder::ToRoot => None,
                 CollectiveOrder::Prefix => last(&|other| other.rank < member.rank),
             };
-            let has_ended = self.spans.get(&member.call).is_some_and(|span| span.1.is_some());
+            let Some(call) = member.call else { continue };
+            let has_ended = self.spans.get(&call).is_some_and(|span| span.1.is_some());
             let subject = (ObjectKind::Communicator, communicator, None);
             match awaited {
                 Some(awaited) if is_whole => {
-                    self.depend(Some(member.call), (awaited.time, awaited.call.0), subject);
+                    self.depend(Some(call), (awaited.time, awaited.thread), subject);
                 }
                 // Somebody never came.
                 _ if !is_whole && !has_ended => {
-                    let found = self.found.entry(member.call).or_default();
+                    let found = self.found.entry(call).or_default();
                     found.wait = Some(MessageWait {
                         kind: ObjectKind::Communicator,
                         communicator,
@@ -456,8 +493,57 @@ mod tests {
         assert_eq!(calls.of(ThreadId(0))[1].earlier[0].time, at(30));
     }
 
+    #[test]
+    fn a_probe_waits_for_what_the_next_receive_gets() {
+        let calls = planned(&[
+            (0, 5, enters()),
+            (1, 30, enters()),
+            (1, 30, EventKind::MessageSend(message(7))),
+            (1, 31, EventKind::Communicated),
+            (0, 35, EventKind::MessageProbe(message(7))),
+            (0, 35, EventKind::Communicated),
+            (0, 40, enters()),
+            (0, 41, receives(7, 1)),
+            (0, 41, EventKind::Communicated),
+        ]);
+        assert_eq!(waits(&calls, 0), [(0, ObjectKind::Sender, Some((at(30), ThreadId(1))))]);
+    }
+
+    #[test]
+    fn what_was_begun_is_waited_for_where_it_is_completed() {
+        let begun = CollectiveMeeting {
+            communicator: 1,
+            round: 0,
+            rank: 0,
+            size: 2,
+            order: CollectiveOrder::AllToAll,
+            root: 0,
+            is_begun: true,
+        };
+        let calls = planned(&[
+            (0, 5, enters()),
+            (0, 5, EventKind::Meet(begun)),
+            (0, 6, EventKind::Communicated),
+            (0, 20, enters()),
+            (1, 30, enters()),
+            (1, 30, EventKind::Meet(CollectiveMeeting { rank: 1, is_begun: false, ..begun })),
+            (1, 36, EventKind::Communicated),
+            (0, 35, EventKind::MeetingComplete { communicator: 1, round: 0 }),
+            (0, 36, EventKind::Communicated),
+        ]);
+        assert_eq!(waits(&calls, 0), [(1, ObjectKind::Communicator, Some((at(30), ThreadId(1))))]);
+    }
+
     fn meets(rank: u32, order: CollectiveOrder) -> EventKind {
-        EventKind::Meet(CollectiveMeeting { communicator: 1, round: 0, rank, size: 3, order, root: 1 })
+        EventKind::Meet(CollectiveMeeting {
+            communicator: 1,
+            round: 0,
+            rank,
+            size: 3,
+            order,
+            root: 1,
+            is_begun: false,
+        })
     }
 
     /// Who waits until when where rank r comes at 10 (r + 1), and all leave at 50.

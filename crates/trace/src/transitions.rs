@@ -280,7 +280,9 @@ impl<'a> Transitions<'a> {
             | EventKind::MessageSend(_)
             | EventKind::MessageSent { .. }
             | EventKind::MessageReceive { .. }
+            | EventKind::MessageProbe(_)
             | EventKind::Meet(_)
+            | EventKind::MeetingComplete { .. }
             | EventKind::Rank { .. }
             | EventKind::CommunicatorName { .. }
             | EventKind::Send { .. }

@@ -11,7 +11,7 @@
 use core::ffi::{c_char, c_int};
 use core::sync::atomic::{AtomicU8, Ordering};
 
-use longpole_ring::{MPI_ANY, MPI_NO_PROCESS};
+use longpole_ring::MPI_ANY;
 
 use super::Word;
 use crate::openmp::entry::EntryPoint;
@@ -84,11 +84,14 @@ pub(super) struct StatusValues {
     pub(super) source: i32,
     pub(super) tag: i32,
     pub(super) bytes: u64,
+    /// The request was cancelled.
+    pub(super) is_cancelled: bool,
 }
 
 impl StatusValues {
     /// Nothing.
-    pub(super) const UNKNOWN: StatusValues = StatusValues { source: MPI_ANY, tag: MPI_ANY, bytes: 0 };
+    pub(super) const UNKNOWN: StatusValues =
+        StatusValues { source: MPI_ANY, tag: MPI_ANY, bytes: 0, is_cancelled: false };
 }
 
 impl MpiAbi {
@@ -98,11 +101,6 @@ impl MpiAbi {
             MpiAbi::OpenMpi => status == 0,
             MpiAbi::Mpich => status == 1,
         }
-    }
-
-    /// Where a call is to write its status: where the program wants it, else into `own`.
-    pub(super) fn status_or(self, status: Word, own: *mut OwnStatus) -> Word {
-        if self.is_ignored(status) { own as Word } else { status }
     }
 
     /// A handle as a number that is the same wherever it comes from.
@@ -161,31 +159,15 @@ impl MpiAbi {
                 source: word(0).cast_signed(),
                 tag: word(1).cast_signed(),
                 bytes: bytes(word(4), word(5)),
+                is_cancelled: word(3) != 0,
             },
             // The lowest bit of the second word says whether the request was cancelled.
             MpiAbi::Mpich => StatusValues {
                 source: word(2).cast_signed(),
                 tag: word(3).cast_signed(),
                 bytes: bytes(word(0), word(1) >> 1),
+                is_cancelled: word(1) & 1 != 0,
             },
-        }
-    }
-
-    /// A rank as the recorder knows it.
-    pub(super) fn rank(self, word: Word) -> i32 {
-        let rank = (word as u32).cast_signed();
-        match (self, rank) {
-            (MpiAbi::OpenMpi, -1) | (MpiAbi::Mpich, -2) => MPI_ANY,
-            (MpiAbi::OpenMpi, -2) | (MpiAbi::Mpich, -1) => MPI_NO_PROCESS,
-            _ => rank,
-        }
-    }
-
-    /// A tag as the recorder knows it.
-    pub(super) fn tag(self, word: Word) -> i32 {
-        match (word as u32).cast_signed() {
-            -1 => MPI_ANY,
-            tag => tag,
         }
     }
 }
@@ -205,22 +187,17 @@ mod tests {
     fn a_status_is_read_as_each_implementation_lays_it_out() {
         let open: [u32; 6] = [3, 7, 0, 0, 4096, 1];
         let mpich: [u32; 5] = [4096, 3, 3, 7, 0];
-        let expected = |bytes| StatusValues { source: 3, tag: 7, bytes };
+        let expected = |bytes, is_cancelled| StatusValues { source: 3, tag: 7, bytes, is_cancelled };
         // SAFETY: statuses.
         unsafe {
-            assert_eq!(MpiAbi::OpenMpi.read_status(open.as_ptr() as Word, 0), expected(4096 + (1 << 32)));
-            assert_eq!(MpiAbi::Mpich.read_status(mpich.as_ptr() as Word, 0), expected(4096 + (1 << 32)));
+            assert_eq!(
+                MpiAbi::OpenMpi.read_status(open.as_ptr() as Word, 0),
+                expected(4096 + (1 << 32), false)
+            );
+            assert_eq!(
+                MpiAbi::Mpich.read_status(mpich.as_ptr() as Word, 0),
+                expected(4096 + (1 << 32), true)
+            );
         }
-    }
-
-    #[test]
-    fn wildcards_have_other_numbers_in_each_implementation() {
-        let minus = |number: i32| -number as u32 as Word;
-        assert_eq!((MpiAbi::OpenMpi.rank(minus(1)), MpiAbi::Mpich.rank(minus(2))), (MPI_ANY, MPI_ANY));
-        assert_eq!(
-            (MpiAbi::OpenMpi.rank(minus(2)), MpiAbi::Mpich.rank(minus(1))),
-            (MPI_NO_PROCESS, MPI_NO_PROCESS)
-        );
-        assert_eq!((MpiAbi::Mpich.rank(5), MpiAbi::Mpich.tag(minus(1))), (5, MPI_ANY));
     }
 }

@@ -6,6 +6,8 @@ use longpole_ring::{MPI_ANY, MpiCall, RingEventKind, event, rank_and_tag};
 
 use super::Word;
 use super::abi::{MpiAbi, StatusValues, abi};
+use super::language::Language;
+use super::polls;
 use crate::openmp::entry::EntryPoint;
 use crate::stack::{self, HookFrame};
 use crate::thread::CurrentThread;
@@ -15,10 +17,12 @@ use crate::tls;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CallArguments {
     pub(super) call: MpiCall,
+    /// Its handle as C has it.
     pub(super) communicator: Word,
     /// The other end, or the root.
     pub(super) peer: i32,
     pub(super) tag: i32,
+    /// Of a call that completes requests, the first of them.
     pub(super) bytes: u64,
 }
 
@@ -34,6 +38,7 @@ impl CallArguments {
 pub(super) struct ToldCall {
     me: CurrentThread,
     pub(super) abi: MpiAbi,
+    pub(super) language: Language,
     /// Where the call was made.
     pub(super) caller: u64,
 }
@@ -41,7 +46,7 @@ pub(super) struct ToldCall {
 impl ToldCall {
     /// The thread is about to make a call; `None` where it goes unrecorded, or where the call is part of another one.
     #[inline]
-    pub(super) fn new(at: HookFrame) -> Option<ToldCall> {
+    pub(super) fn new(at: HookFrame, language: Language) -> Option<ToldCall> {
         let me = CurrentThread::get()?;
         let depth = &tls::slot().mpi_calls;
         if depth.get() != 0 {
@@ -52,26 +57,45 @@ impl ToldCall {
         depth.set(1);
         // What waits inside is part of it.
         me.with(|area| area.state.enter());
-        Some(ToldCall { me, abi, caller })
+        Some(ToldCall { me, abi, language, caller })
     }
 
     /// Tells what the call is.
     pub(super) fn enters(self, arguments: CallArguments, at: HookFrame) {
+        self.entered(arguments, at, self.now());
+    }
+
+    /// The same of a call that was entered then; nothing was told since.
+    pub(super) fn entered(self, arguments: CallArguments, at: HookFrame, time: u64) {
         let CallArguments { call, communicator, peer, tag, bytes } = arguments;
-        let now = self.me.now();
+        polls::end();
         let subject = self.abi.handle(communicator);
         self.me.with(|area| {
-            let key = stack::tell(area, self.me.header(), now, at);
+            let key = stack::tell(area, self.me.header(), time, at);
             let rest = [call as u64, rank_and_tag(peer, tag), bytes, key];
-            area.push(&event::<6>(RingEventKind::Communicates, subject, now, &rest));
+            area.push(&event::<6>(RingEventKind::Communicates, subject, time, &rest));
         });
     }
 
     /// Tells that a request is complete.
     pub(super) fn completes(self, request: u64, status: StatusValues) {
         let now = self.me.now();
-        let rest = [1, rank_and_tag(status.source, status.tag), status.bytes];
+        let rest = [u64::from(!status.is_cancelled), rank_and_tag(status.source, status.tag), status.bytes];
         self.me.with(|area| area.push(&event::<5>(RingEventKind::Completes, request, now, &rest)));
+    }
+
+    /// Tells that the process found a message, and took it with this handle, if any.
+    pub(super) fn probed(self, communicator: Word, handle: u64, status: StatusValues) {
+        let now = self.me.now();
+        let subject = self.abi.handle(communicator);
+        let rest = [handle, rank_and_tag(status.source, status.tag), status.bytes];
+        self.me.with(|area| area.push(&event::<5>(RingEventKind::Probed, subject, now, &rest)));
+    }
+
+    /// Tells that a request begins that was prepared before.
+    pub(super) fn starts(self, request: u64) {
+        let now = self.me.now();
+        self.me.with(|area| area.push(&event::<2>(RingEventKind::Starts, request, now, &[])));
     }
 
     /// Tells how the call ended, and that it has made this request.
@@ -98,6 +122,12 @@ impl ToldCall {
         self.me
     }
 
+    /// Now.
+    #[inline(always)]
+    pub(super) fn now(self) -> u64 {
+        self.me.now()
+    }
+
     /// Bytes of so many elements.
     pub(super) fn bytes(self, count: Word, datatype: Word) -> u64 {
         type TypeSize = unsafe extern "C-unwind" fn(Word, *mut c_int) -> c_int;
@@ -106,10 +136,9 @@ impl ToldCall {
         // SAFETY: the function's own type; the program passes the datatype to the real function too.
         unsafe {
             if let Some((function, _)) = ENTRY.find::<TypeSize>(self.caller) {
-                function(datatype, &raw mut size);
+                function(self.datatype(datatype), &raw mut size);
             }
         }
-        let count = (count as u32).cast_signed();
-        u64::try_from(i64::from(count) * i64::from(size)).unwrap_or(0)
+        u64::try_from(i64::from(self.number(count)) * i64::from(size)).unwrap_or(0)
     }
 }

@@ -57,13 +57,8 @@ impl ToldCall {
     }
 
     /// A call has made a communicator of another one: where this process is in it, tell of it.
-    ///
-    /// # Safety
-    /// `made` points to a handle.
-    pub(super) unsafe fn tell_made(self, made: Word, parent: Word) {
-        // SAFETY: the caller's.
-        let handle = unsafe { self.abi.read_handle(made, 0) } as Word;
-        self.tell_communicator(handle, parent);
+    pub(super) fn tell_made(self, made: Word, parent: Word) {
+        self.tell_communicator(made, parent);
     }
 
     fn tell_communicator(self, handle: Word, parent: Word) {
@@ -140,7 +135,7 @@ impl ToldCall {
 
 /// The address of an object of a library. A program that names it may have it in its own memory, where all others find it
 /// too: so it is looked for in the program first, not behind the agent.
-fn object(name: &CStr, elsewhere: &EntryPoint, caller: u64) -> Option<Word> {
+pub(super) fn object(name: &CStr, elsewhere: &EntryPoint, caller: u64) -> Option<Word> {
     let found = symbol(libc::RTLD_DEFAULT, name) as Word;
     if found != 0 {
         return Some(found);

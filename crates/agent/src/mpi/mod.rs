@@ -14,6 +14,9 @@ mod abi;
 mod call;
 mod communicators;
 pub mod functions;
+mod language;
+mod polls;
+mod shapes;
 
 /// An argument as it comes in a register or on the stack: a handle, a pointer, or a number in its low half.
 pub type Word = usize;

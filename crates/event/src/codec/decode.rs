@@ -234,9 +234,16 @@ impl<'a> Decoder<'a> {
                 round: second,
                 rank: id(third)?,
                 size: id(numbers[3])?,
-                order: self.choose(COLLECTIVE_ORDERS, flags, "order of a collective operation")?,
+                order: self.choose(
+                    COLLECTIVE_ORDERS,
+                    flags & !tag::IS_BEGUN,
+                    "order of a collective operation",
+                )?,
                 root: id(numbers[4])?,
+                is_begun: flags & tag::IS_BEGUN != 0,
             }),
+            extended::MESSAGE_PROBE => EventKind::MessageProbe(self.envelope(numbers)?),
+            extended::MEETING_COMPLETE => EventKind::MeetingComplete { communicator: first, round: second },
             extended::RANK => EventKind::Rank { rank: id(first)? },
             extended::COMMUNICATOR_NAME => {
                 EventKind::CommunicatorName { communicator: first, name: TextId(id(second)?) }

@@ -257,7 +257,9 @@ impl Encoder {
             | EventKind::MessageSend(_)
             | EventKind::MessageSent { .. }
             | EventKind::MessageReceive { .. }
+            | EventKind::MessageProbe(_)
             | EventKind::Meet(_)
+            | EventKind::MeetingComplete { .. }
             | EventKind::Rank { .. }
             | EventKind::CommunicatorName { .. } => self.extended(event),
         }
@@ -317,9 +319,14 @@ impl Encoder {
                     none,
                 )
             }
-            EventKind::Meet(CollectiveMeeting { communicator, round, rank, size, order, root }) => {
+            EventKind::MessageProbe(message) => (extended::MESSAGE_PROBE, 0, padded(envelope(message)), none),
+            EventKind::Meet(CollectiveMeeting { communicator, round, rank, size, order, root, is_begun }) => {
                 let numbers = [communicator, round, rank.into(), size.into(), root.into()];
-                (extended::MEET, order as u8, padded(numbers), none)
+                let flags = order as u8 | if is_begun { tag::IS_BEGUN } else { 0 };
+                (extended::MEET, flags, padded(numbers), none)
+            }
+            EventKind::MeetingComplete { communicator, round } => {
+                (extended::MEETING_COMPLETE, 0, padded([communicator, round]), none)
             }
             EventKind::Rank { rank } => (extended::RANK, 0, padded([rank.into()]), none),
             EventKind::CommunicatorName { communicator, name } => {

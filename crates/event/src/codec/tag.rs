@@ -73,9 +73,14 @@ pub(super) mod extended {
     pub(in super::super) const MEET: u8 = 21;
     pub(in super::super) const COMMUNICATOR_NAME: u8 = 22;
     pub(in super::super) const RANK: u8 = 23;
+    pub(in super::super) const MESSAGE_PROBE: u8 = 24;
+    pub(in super::super) const MEETING_COMPLETE: u8 = 25;
     /// The highest.
-    pub(in super::super) const LAST: u8 = RANK;
+    pub(in super::super) const LAST: u8 = MEETING_COMPLETE;
 }
+
+/// Flag of a collective operation that is begun, above the order.
+pub(super) const IS_BEGUN: u8 = 4;
 
 /// Numbers of the longest of these events.
 pub(super) const MOST_NUMBERS: usize = 6;

@@ -122,6 +122,7 @@ fn extended_kinds() -> Vec<EventKind> {
         size: u32::MAX,
         order: CollectiveOrder::FromRoot,
         root: u32::MAX,
+        is_begun: true,
     };
     vec![
         EventKind::Title { title: TextId(3) },
@@ -132,7 +133,9 @@ fn extended_kinds() -> Vec<EventKind> {
         EventKind::MessageSent { channel, posted: u64::MAX },
         EventKind::MessageReceive { message: MessageEnvelope { tag: i32::MAX, ..message }, posted: u64::MAX },
         EventKind::Meet(meeting),
-        EventKind::Meet(CollectiveMeeting { order: CollectiveOrder::Prefix, ..meeting }),
+        EventKind::MessageProbe(message),
+        EventKind::MeetingComplete { communicator: u64::MAX, round: 3 },
+        EventKind::Meet(CollectiveMeeting { order: CollectiveOrder::Prefix, is_begun: false, ..meeting }),
         EventKind::Rank { rank: u32::MAX },
         EventKind::CommunicatorName { communicator: 7, name: TextId(3) },
         EventKind::Owner { owner: ThreadId(9) },

@@ -251,7 +251,7 @@ pub enum AgentEvent {
         peer: i32,
         /// Tag.
         tag: i32,
-        /// Length of what is sent.
+        /// Length of what is sent, or the request that the call is about.
         bytes: u64,
         /// Where.
         stack: RawStack,
@@ -260,6 +260,18 @@ pub enum AgentEvent {
     Communicated(MpiRequest),
     /// A request is complete, as the call says that the thread is in.
     Completes(MpiRequest),
+    /// The call that the thread is in has found a message.
+    Probed {
+        /// Handle of the communicator.
+        communicator: u64,
+        /// The message, with the handle with which it was taken in place of a request.
+        message: MpiRequest,
+    },
+    /// The call that the thread is in starts what was prepared.
+    Starts {
+        /// The request.
+        request: u64,
+    },
     /// The process has a communicator.
     Communicator(ToldCommunicator),
     /// The thread was ready without a processor for so long, until now and some time before.

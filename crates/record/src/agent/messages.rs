@@ -38,11 +38,12 @@ impl MpiMembership {
     }
 }
 
-/// What a process has begun to send or receive.
+/// What a process has begun.
 #[derive(Clone, Copy, Debug)]
-struct BegunRequest {
-    call: EnteredCall,
-    is_send: bool,
+enum BegunRequest {
+    Send(EnteredCall),
+    Receive(EnteredCall),
+    Meeting { communicator: u64, round: u64 },
 }
 
 /// A call that a thread is in.
@@ -54,12 +55,16 @@ struct EnteredCall {
     tag: i32,
     bytes: u64,
     since: Time,
+    /// The operation that the call began, of those on its communicator.
+    round: Option<u64>,
 }
 
 #[derive(Debug, Default)]
 struct MpiProcess {
     communicators: FxHashMap<u64, MpiMembership>,
     requests: FxHashMap<u64, BegunRequest>,
+    /// What requests do that are started later.
+    prepared: FxHashMap<u64, EnteredCall>,
 }
 
 /// Follows the calls of all processes.
@@ -94,11 +99,18 @@ impl Messages {
                 }
             }
             &AgentEvent::Communicates { call, communicator, peer, tag, bytes, ref stack } => {
-                let call = EnteredCall { call, communicator, peer, tag, bytes, since: time };
+                let call = EnteredCall { call, communicator, peer, tag, bytes, since: time, round: None };
+                let call = self.enter(task, call, stack, &mut mark);
                 self.calls.insert(task, call);
-                self.enter(task, call, stack, &mut mark);
+                if call.call == MpiCall::Free {
+                    self.free(time, task, call.bytes, &mut mark);
+                }
             }
             AgentEvent::Completes(request) => self.complete(time, task, request, &mut mark),
+            AgentEvent::Probed { communicator, message } => {
+                self.probe(time, task, *communicator, message, &mut mark);
+            }
+            &AgentEvent::Starts { request } => self.start(time, task, request, &mut mark),
             AgentEvent::Communicated(request) => self.leave(time, task, request, &mut mark),
             AgentEvent::Gap if self.calls.remove(&task).is_some() => {
                 mark(RawMark::Message(EventKind::Communicated));
@@ -132,52 +144,149 @@ impl Messages {
     fn enter(
         &mut self,
         task: KernelTask,
-        call: EnteredCall,
+        mut call: EnteredCall,
         stack: &RawStack,
         mark: &mut impl FnMut(RawMark),
-    ) {
-        let membership = self.membership(task, call.communicator);
-        let peer = membership.as_ref().and_then(|membership| membership.in_job(call.peer));
+    ) -> EnteredCall {
+        let about = self.awaited(task, call);
+        let membership = self.membership(task, about.communicator);
+        let peer = membership.as_ref().and_then(|membership| membership.in_job(about.peer));
         let communicator = membership.as_ref().map_or(0, |membership| membership.id);
         mark(RawMark::Communicate { communicator, peer, stack: stack.clone() });
-        let Some(membership) = membership else { return };
+        let Some(membership) = membership else { return call };
         if matches!(call.call, MpiCall::Send | MpiCall::BeginSend) {
             if let Some(message) = sent(membership, call) {
                 mark(RawMark::Message(EventKind::MessageSend(message)));
             }
-        } else if let Some(order) = order(call.call) {
+        } else if let Some((order, is_begun)) = order(call.call) {
             let round = membership.rounds;
             membership.rounds += 1;
+            call.round = Some(round);
             let MpiMembership { id: communicator, rank, size, .. } = *membership;
             let root = u32::try_from(call.peer).unwrap_or(0);
-            let meeting = CollectiveMeeting { communicator, round, rank, size, order, root };
+            let meeting = CollectiveMeeting { communicator, round, rank, size, order, root, is_begun };
             mark(RawMark::Message(EventKind::Meet(meeting)));
+        }
+        call
+    }
+
+    /// The call that was made to begin what this one waits for, where there is one; else this one.
+    fn awaited(&self, task: KernelTask, call: EnteredCall) -> EnteredCall {
+        let request = self.processes.get(&task.pid).and_then(|process| process.requests.get(&call.bytes));
+        match request {
+            Some(&(BegunRequest::Send(begun) | BegunRequest::Receive(begun)))
+                if call.call == MpiCall::Complete =>
+            {
+                begun
+            }
+            _ => call,
         }
     }
 
     fn leave(&mut self, time: Time, task: KernelTask, ended: &MpiRequest, mark: &mut impl FnMut(RawMark)) {
         let Some(call) = self.calls.remove(&task) else { return };
-        let request = BegunRequest { call, is_send: matches!(call.call, MpiCall::Send | MpiCall::BeginSend) };
+        let begins = ended.is_ok && ended.request != 0;
         match call.call {
-            MpiCall::Send | MpiCall::Receive if ended.is_ok => {
-                self.finish(time, task, request, ended, mark);
+            MpiCall::Send if ended.is_ok => self.finish(time, task, BegunRequest::Send(call), ended, mark),
+            MpiCall::Receive if ended.is_ok => {
+                self.finish(time, task, BegunRequest::Receive(call), ended, mark);
             }
-            MpiCall::BeginSend | MpiCall::BeginReceive if ended.is_ok && ended.request != 0 => {
-                let requests = &mut self.processes.entry(task.pid).or_default().requests;
-                if requests.len() >= MOST_REQUESTS {
-                    requests.clear();
+            MpiCall::BeginSend if begins => self.begin(task, ended.request, BegunRequest::Send(call)),
+            MpiCall::BeginReceive if begins => self.begin(task, ended.request, BegunRequest::Receive(call)),
+            MpiCall::PrepareSend | MpiCall::PrepareReceive if begins => {
+                let prepared = &mut self.processes.entry(task.pid).or_default().prepared;
+                if prepared.len() >= MOST_REQUESTS {
+                    prepared.clear();
                 }
-                requests.insert(ended.request, request);
+                prepared.insert(ended.request, call);
+            }
+            MpiCall::TakeMessage if begins => {
+                let requests = &mut self.processes.entry(task.pid).or_default().requests;
+                if let Some(message) = requests.remove(&call.bytes) {
+                    self.begin(task, ended.request, message);
+                }
+            }
+            _ if begins => {
+                let communicator = self.membership(task, call.communicator).map(|membership| membership.id);
+                if let (Some(communicator), Some(round)) = (communicator, call.round) {
+                    self.begin(task, ended.request, BegunRequest::Meeting { communicator, round });
+                }
             }
             _ => {}
         }
         mark(RawMark::Message(EventKind::Communicated));
     }
 
+    fn begin(&mut self, task: KernelTask, request: u64, begun: BegunRequest) {
+        let requests = &mut self.processes.entry(task.pid).or_default().requests;
+        if requests.len() >= MOST_REQUESTS {
+            requests.clear();
+        }
+        requests.insert(request, begun);
+    }
+
+    /// A request begins that was prepared before.
+    fn start(&mut self, time: Time, task: KernelTask, request: u64, mark: &mut impl FnMut(RawMark)) {
+        let Some(&prepared) =
+            self.processes.get(&task.pid).and_then(|process| process.prepared.get(&request))
+        else {
+            return;
+        };
+        let call = EnteredCall { since: time, ..prepared };
+        if call.call == MpiCall::PrepareReceive {
+            return self.begin(task, request, BegunRequest::Receive(call));
+        }
+        let message = self.membership(task, call.communicator).and_then(|membership| sent(membership, call));
+        if let Some(message) = message {
+            mark(RawMark::Message(EventKind::MessageSend(message)));
+        }
+        self.begin(task, request, BegunRequest::Send(call));
+    }
+
+    /// A request is given up: what it was to receive comes unseen, from now on.
+    fn free(&mut self, time: Time, task: KernelTask, request: u64, mark: &mut impl FnMut(RawMark)) {
+        let process = self.processes.entry(task.pid).or_default();
+        process.prepared.remove(&request);
+        if let Some(begun @ BegunRequest::Receive(call)) = process.requests.remove(&request) {
+            let unseen = MpiRequest { request, is_ok: true, source: call.peer, tag: call.tag, bytes: 0 };
+            self.finish(time, task, begun, &unseen, mark);
+        }
+    }
+
+    /// A message was found, and taken where there is a handle for it.
+    fn probe(
+        &mut self,
+        time: Time,
+        task: KernelTask,
+        communicator: u64,
+        found: &MpiRequest,
+        mark: &mut impl FnMut(RawMark),
+    ) {
+        let Some(membership) = self.membership(task, communicator) else { return };
+        let Some(peer) = membership.in_job(found.source) else { return };
+        let channel = channel(membership.id, (found.source, membership.rank.cast_signed()), found.tag);
+        let message = MessageEnvelope {
+            channel,
+            communicator: membership.id,
+            peer,
+            tag: found.tag,
+            bytes: found.bytes,
+        };
+        mark(RawMark::Message(EventKind::MessageProbe(message)));
+        if found.request != 0 {
+            let MpiRequest { source: peer, tag, bytes, .. } = *found;
+            let call = MpiCall::BeginReceive;
+            let call = EnteredCall { call, communicator, peer, tag, bytes, since: time, round: None };
+            self.begin(task, found.request, BegunRequest::Receive(call));
+        }
+    }
+
     fn complete(&mut self, time: Time, task: KernelTask, ended: &MpiRequest, mark: &mut impl FnMut(RawMark)) {
         let requests = &mut self.processes.entry(task.pid).or_default().requests;
         let Some(request) = requests.remove(&ended.request) else { return };
-        self.finish(time, task, request, ended, mark);
+        if ended.is_ok {
+            self.finish(time, task, request, ended, mark);
+        }
     }
 
     /// What was begun is complete.
@@ -185,10 +294,17 @@ impl Messages {
         &mut self,
         time: Time,
         task: KernelTask,
-        BegunRequest { call, is_send }: BegunRequest,
+        begun: BegunRequest,
         ended: &MpiRequest,
         mark: &mut impl FnMut(RawMark),
     ) {
+        let (call, is_send) = match begun {
+            BegunRequest::Send(call) => (call, true),
+            BegunRequest::Receive(call) => (call, false),
+            BegunRequest::Meeting { communicator, round } => {
+                return mark(RawMark::Message(EventKind::MeetingComplete { communicator, round }));
+            }
+        };
         let Some(membership) = self.membership(task, call.communicator) else { return };
         let posted = time.since(call.since);
         if is_send {
@@ -220,13 +336,17 @@ fn sent(membership: &MpiMembership, call: EnteredCall) -> Option<MessageEnvelope
     Some(MessageEnvelope { channel, communicator: membership.id, peer, tag, bytes })
 }
 
-/// Who waits for whom in a collective operation; `None` for other calls.
-fn order(call: MpiCall) -> Option<CollectiveOrder> {
+/// Who waits for whom in a collective operation, and whether it is only begun; `None` for other calls.
+fn order(call: MpiCall) -> Option<(CollectiveOrder, bool)> {
     Some(match call {
-        MpiCall::AllToAll => CollectiveOrder::AllToAll,
-        MpiCall::FromRoot => CollectiveOrder::FromRoot,
-        MpiCall::ToRoot => CollectiveOrder::ToRoot,
-        MpiCall::Prefix => CollectiveOrder::Prefix,
+        MpiCall::AllToAll => (CollectiveOrder::AllToAll, false),
+        MpiCall::FromRoot => (CollectiveOrder::FromRoot, false),
+        MpiCall::ToRoot => (CollectiveOrder::ToRoot, false),
+        MpiCall::Prefix => (CollectiveOrder::Prefix, false),
+        MpiCall::BeginAllToAll => (CollectiveOrder::AllToAll, true),
+        MpiCall::BeginFromRoot => (CollectiveOrder::FromRoot, true),
+        MpiCall::BeginToRoot => (CollectiveOrder::ToRoot, true),
+        MpiCall::BeginPrefix => (CollectiveOrder::Prefix, true),
         _ => return None,
     })
 }
@@ -321,6 +441,75 @@ mod tests {
             panic!("{meant:?}")
         };
         assert_eq!((message.peer, message.tag), (0, 7));
+    }
+
+    #[test]
+    fn a_prepared_request_is_a_message_each_time_it_is_started() {
+        let mut events = vec![
+            (1, FIRST, world(0)),
+            (2, FIRST, begins(MpiCall::PrepareSend, 1, 7)),
+            (3, FIRST, AgentEvent::Communicated(ends(0x77, MPI_ANY, MPI_ANY))),
+        ];
+        for time in [10, 20] {
+            events.extend([
+                (time, FIRST, begins(MpiCall::Start, MPI_ANY, MPI_ANY)),
+                (time + 1, FIRST, AgentEvent::Starts { request: 0x77 }),
+                (time + 5, FIRST, AgentEvent::Completes(ends(0x77, MPI_ANY, MPI_ANY))),
+            ]);
+        }
+        let found: Vec<(u64, bool)> = meant(events)
+            .iter()
+            .map(|&(time, _, kind)| (time, matches!(kind, EventKind::MessageSend(_))))
+            .collect();
+        assert_eq!(found, [(11, true), (15, false), (21, true), (25, false)]);
+    }
+
+    #[test]
+    fn a_message_that_a_probe_takes_is_received_in_the_order_of_probes() {
+        let found = MpiRequest { request: 0x99, ..ends(0, 0, 7) };
+        let meant = meant(vec![
+            (1, SECOND, world(1)),
+            (10, SECOND, begins(MpiCall::Probe, MPI_ANY, MPI_ANY)),
+            (15, SECOND, AgentEvent::Probed { communicator: WORLD, message: found }),
+            (30, SECOND, begins(MpiCall::Complete, MPI_ANY, MPI_ANY)),
+            (35, SECOND, AgentEvent::Completes(ends(0x99, 0, 7))),
+        ]);
+        let [
+            (15, SECOND, EventKind::MessageProbe(probed)),
+            (35, SECOND, EventKind::MessageReceive { message, posted: 20 }),
+        ] = meant[..]
+        else {
+            panic!("{meant:?}")
+        };
+        assert_eq!(probed, message);
+    }
+
+    #[test]
+    fn a_cancelled_receive_gets_no_message() {
+        let cancelled = MpiRequest { is_ok: false, ..ends(0x77, MPI_ANY, MPI_ANY) };
+        let meant = meant(vec![
+            (1, SECOND, world(1)),
+            (15, SECOND, begins(MpiCall::BeginReceive, 0, 7)),
+            (16, SECOND, AgentEvent::Communicated(ends(0x77, MPI_ANY, MPI_ANY))),
+            (50, SECOND, AgentEvent::Completes(cancelled)),
+        ]);
+        assert_eq!(meant, []);
+    }
+
+    #[test]
+    fn an_operation_that_is_begun_is_over_when_its_request_is_complete() {
+        let meant = meant(vec![
+            (1, SECOND, world(1)),
+            (15, SECOND, begins(MpiCall::BeginAllToAll, 0, MPI_ANY)),
+            (16, SECOND, AgentEvent::Communicated(ends(0x77, MPI_ANY, MPI_ANY))),
+            (50, SECOND, AgentEvent::Completes(ends(0x77, MPI_ANY, MPI_ANY))),
+        ]);
+        let [(15, _, EventKind::Meet(met)), (50, _, EventKind::MeetingComplete { communicator, round: 0 })] =
+            meant[..]
+        else {
+            panic!("{meant:?}")
+        };
+        assert!(met.is_begun && met.communicator == communicator);
     }
 
     #[test]

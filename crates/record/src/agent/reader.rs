@@ -265,6 +265,11 @@ impl RingReadContext<'_> {
             }
             RingEventKind::Communicated => AgentEvent::Communicated(MpiRequest::of(event)),
             RingEventKind::Completes => AgentEvent::Completes(MpiRequest::of(event)),
+            RingEventKind::Probed => AgentEvent::Probed {
+                communicator: event.subject,
+                message: MpiRequest { request: event.word(0), ..MpiRequest::of(event) },
+            },
+            RingEventKind::Starts => AgentEvent::Starts { request: event.subject },
             RingEventKind::Communicator => AgentEvent::Communicator(ToldCommunicator::of(event)),
             RingEventKind::Enters => {
                 self.mark(|calls, area, _, out| calls.enters_region(area, out));
