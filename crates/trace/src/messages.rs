@@ -22,6 +22,9 @@ use rustc_hash::FxHashMap;
 use crate::objects::ObjectKind;
 use crate::timeline::DependenceKind;
 
+/// Members of a scan of which each has a token of its own.
+const MOST_SCANNED: usize = 64;
+
 /// One end of a message, in a call.
 #[derive(Clone, Copy, Debug)]
 struct MessageEnd {
@@ -41,6 +44,8 @@ struct MemberEntry {
     time: Time,
     rank: u32,
     thread: ThreadId,
+    /// The call in which it came.
+    begun: Option<CallIndex>,
     /// The call that waits; none where what was begun was not seen to be complete.
     call: Option<CallIndex>,
 }
@@ -112,12 +117,22 @@ pub(crate) struct PlannedCall {
     pub(crate) ordinal: u64,
     pub(crate) wait: Option<MessageWait>,
     pub(crate) earlier: Vec<EarlierMessage>,
+    /// What the caller lets go on when it enters the call.
+    pub(crate) releases: Vec<PlannedToken>,
+    /// What it needs to go on in the call.
+    pub(crate) acquires: Vec<PlannedToken>,
 }
+
+/// What the members of a collective operation do before others go on: one of these for all of them, or for each in a scan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct PlannedToken(u64);
 
 /// All calls in which threads wait or depend on others, by thread of the recording, in the order of time.
 #[derive(Debug, Default)]
 pub(crate) struct PlannedCalls {
     calls: FxHashMap<ThreadId, Vec<PlannedCall>>,
+    /// How many calls acquire each token.
+    pub(crate) acquirers: FxHashMap<PlannedToken, u32>,
     /// Names of communicators.
     pub(crate) names: FxHashMap<u64, String>,
     /// Messages of which one end only was seen, and collective operations of which not all members were.
@@ -177,14 +192,15 @@ impl LoggedMessages {
             }
             EventKind::Meet(meeting) => {
                 let CollectiveMeeting { communicator, round, rank, size, order, root, is_begun } = meeting;
-                let call = if is_begun { None } else { self.call(thread) };
+                let begun = self.call(thread);
+                let call = begun.filter(|_| !is_begun);
                 let found = self.meetings.entry((communicator, round)).or_insert_with(|| LoggedMeeting {
                     size,
                     order,
                     root,
                     members: Vec::new(),
                 });
-                found.members.push(MemberEntry { time, rank, thread, call });
+                found.members.push(MemberEntry { time, rank, thread, begun, call });
             }
             EventKind::MeetingComplete { communicator, round } => {
                 let call = self.call(thread);
@@ -234,6 +250,7 @@ impl LoggedMessages {
         let mut planner = CallPlanner {
             spans: self.spans,
             found: FxHashMap::default(),
+            next_token: 0,
             planned: PlannedCalls { names, ..PlannedCalls::default() },
         };
         let mut receives = self.receives;
@@ -243,8 +260,11 @@ impl LoggedMessages {
             planner.channel(sends, received, probes, self.peers.get(channel).copied().unwrap_or_default());
         }
         planner.planned.unmatched += receives.values().map(|received| received.len() as u64).sum::<u64>();
-        for (&(communicator, _), meeting) in &self.meetings {
+        let mut meetings: Vec<_> = self.meetings.iter().collect();
+        meetings.sort_unstable_by_key(|&(key, _)| key);
+        for (&(communicator, _), meeting) in meetings {
             planner.meeting(communicator, meeting);
+            planner.tokens(meeting);
         }
         // Calls that never ended, in which nothing was complete.
         for (&thread, calling) in &self.threads {
@@ -268,11 +288,14 @@ impl LoggedMessages {
 struct FoundCall {
     wait: Option<MessageWait>,
     earlier: Vec<EarlierMessage>,
+    releases: Vec<PlannedToken>,
+    acquires: Vec<PlannedToken>,
 }
 
 struct CallPlanner {
     spans: FxHashMap<CallIndex, (Time, Option<Time>)>,
     found: FxHashMap<CallIndex, FoundCall>,
+    next_token: u64,
     planned: PlannedCalls,
 }
 
@@ -354,6 +377,44 @@ impl CallPlanner {
         }
     }
 
+    /// Where several are awaited the last of them is not all that matters: were it earlier, the one before it would be the last.
+    fn tokens(&mut self, meeting: &LoggedMeeting) {
+        let LoggedMeeting { size, order, root, members } = meeting;
+        if members.len() != *size as usize || *size < 3 {
+            return;
+        }
+        let is_root = |member: &&MemberEntry| member.rank == *root;
+        match order {
+            CollectiveOrder::AllToAll => self.token(members.iter(), members.iter()),
+            CollectiveOrder::ToRoot => self.token(members.iter(), members.iter().filter(is_root)),
+            // All wait for one.
+            CollectiveOrder::FromRoot => {}
+            CollectiveOrder::Prefix if members.len() > MOST_SCANNED => {}
+            CollectiveOrder::Prefix => {
+                for member in members.iter().filter(|member| member.rank > 1) {
+                    let lower = members.iter().filter(|other| other.rank < member.rank);
+                    self.token(lower, std::iter::once(member));
+                }
+            }
+        }
+    }
+
+    fn token<'a>(
+        &mut self,
+        awaited: impl Iterator<Item = &'a MemberEntry>,
+        waiting: impl Iterator<Item = &'a MemberEntry>,
+    ) {
+        let token = PlannedToken(self.next_token);
+        self.next_token += 1;
+        for call in awaited.filter_map(|member| member.begun) {
+            self.found.entry(call).or_default().releases.push(token);
+        }
+        for call in waiting.filter_map(|member| member.call) {
+            self.found.entry(call).or_default().acquires.push(token);
+            *self.planned.acquirers.entry(token).or_default() += 1;
+        }
+    }
+
     /// What the caller does after the call comes after what `source` did before this time.
     fn depend(
         &mut self,
@@ -388,9 +449,10 @@ impl CallPlanner {
 
     fn finish(self) -> PlannedCalls {
         let CallPlanner { found, mut planned, .. } = self;
-        for ((thread, ordinal), FoundCall { wait, mut earlier }) in found {
+        for ((thread, ordinal), FoundCall { wait, mut earlier, releases, acquires }) in found {
             earlier.sort_by_key(|message| (message.time, message.source));
-            planned.calls.entry(thread).or_default().push(PlannedCall { ordinal, wait, earlier });
+            let call = PlannedCall { ordinal, wait, earlier, releases, acquires };
+            planned.calls.entry(thread).or_default().push(call);
         }
         planned.calls.values_mut().for_each(|calls| calls.sort_by_key(|call| call.ordinal));
         planned

@@ -5,7 +5,7 @@
 
 mod jobs;
 
-use crate::support::{Session, or_skip};
+use crate::support::{Answer, Recording, Session, or_skip};
 use jobs::{Job, MpiImplementation, waited};
 
 #[test]
@@ -95,6 +95,15 @@ fn fortran_programs_are_followed_by_each_of_their_interfaces() {
     }
 }
 
+/// Seconds of waiting in this procedure for this object, of a view of waits by procedure.
+fn waited_in(waits: &Answer, procedure: &str, object: &str) -> f64 {
+    let is_it = |row: &&serde_json::Map<String, serde_json::Value>| {
+        let has = |key: &str, value: &str| row.get(key).is_some_and(|found| found == value);
+        has("procedure", procedure) && has("object", object)
+    };
+    waits.rows().filter(is_it).filter_map(|row| row["seconds"].as_f64()).sum()
+}
+
 /// The procedures of `ways_to_wait.c`, and what each waits for.
 const WAYS: [(&str, &str); 16] = [
     ("by_waitall", "rank 1"),
@@ -122,18 +131,58 @@ fn every_call_that_can_wait_waits_for_the_rank_that_comes_late() {
         let job = Job { file: "ways_to_wait.c", ranks: 2, ..Job::default() };
         let recording = or_skip!(mpi.record_ranks(&session, &job));
         let waits = recording.report("waits", "procedure");
-        let waited = |procedure: &str, object: &str| -> f64 {
-            let is_it = |row: &&serde_json::Map<String, serde_json::Value>| {
-                let has = |key: &str, value: &str| row.get(key).is_some_and(|found| found == value);
-                has("procedure", procedure) && has("object", object)
-            };
-            waits.rows().filter(is_it).filter_map(|row| row["seconds"].as_f64()).sum()
-        };
         for (procedure, object) in WAYS {
-            let seconds = waited(procedure, object);
+            let seconds = waited_in(&waits, procedure, object);
             assert!(seconds > 0.06, "{seconds} s, not most of 0.1: {procedure} {mpi:?}");
         }
-        let seconds = waited("between_looks", "rank 1");
+        let seconds = waited_in(&waits, "between_looks", "rank 1");
         assert!(seconds < 0.01, "{seconds} s of waiting between which it computed: {mpi:?}");
     }
+}
+
+#[test]
+fn members_of_a_collective_wait_for_those_whom_it_needs() {
+    let session = Session::start();
+    for mpi in MpiImplementation::ALL {
+        let recording = or_skip!(mpi.record(&session, "late_in_collectives", &[]));
+        let waits = recording.report("waits", "procedure");
+        let waited = |procedure| waited_in(&waits, procedure, "MPI_COMM_WORLD");
+        for (procedure, most) in [("late_root", 0.4), ("early_root", 0.2), ("scan_of_first", 0.4)] {
+            let seconds = waited(procedure);
+            assert!(seconds > 0.5 * most, "{seconds} s, not most of {most}: {procedure} {mpi:?}");
+        }
+        for procedure in ["late_leaf", "late_gather", "scan_of_last"] {
+            let seconds = waited(procedure);
+            // Where those who are needed lack a processor.
+            assert!(seconds < 0.1, "{seconds} s instead of none: {procedure} {mpi:?}");
+        }
+    }
+}
+
+#[test]
+fn without_the_last_at_a_barrier_ranks_wait_for_the_second_to_last() {
+    let session = Session::start();
+    let mpi = MpiImplementation::OpenMpi;
+    let recording = or_skip!(mpi.record(&session, "second_latest", &[]));
+    let profile = recording.report("profile", "procedure");
+    let work = |procedure| profile.sum("procedure", procedure, "seconds");
+    let gains = recording.report("zeroing", "procedure");
+    let gain = gains.sum("procedure", "compute_long", "zeroing_seconds");
+    let expected = work("compute_long") - work("compute_middle");
+    assert!((gain - expected).abs() < 0.15 * work("compute_long"), "{gain} instead of {expected} s");
+    // The same program, rebuilt without that work.
+    let zeroed = Job {
+        file: "second_latest.c",
+        flags: &["-DSCALED=\"compute_long\"", "-DFACTOR=0"],
+        ..Job::default()
+    };
+    let rebuilt = or_skip!(mpi.record_ranks(&session, &zeroed));
+    let on_path = |recording: &Recording| {
+        let path = recording.report("critical-path", "procedure");
+        let of = |procedure| path.sum("procedure", procedure, "seconds");
+        of("compute_short") + of("compute_middle") + of("compute_long")
+    };
+    let truth = on_path(&rebuilt);
+    let predicted = work("compute_long") - gain;
+    assert!((truth - predicted).abs() < 0.1, "{predicted} s on the path, {truth} s when rebuilt");
 }

@@ -10,14 +10,15 @@
 use std::collections::BTreeSet;
 
 use longpole_event::{StackId, ThreadId, Time};
+use rustc_hash::FxHashMap;
 
 use super::announced_waits::AnnouncedWait;
 use super::{StackReason, Transitions};
 use crate::census::{BegunWait, Identity};
-use crate::messages::PlannedCall;
+use crate::messages::{PlannedCall, PlannedToken};
 use crate::observer::Observer;
 use crate::state::State;
-use crate::timeline::{DependenceKind, ItemKind};
+use crate::timeline::{Acquisition, DependenceKind, ItemKind, TokenId};
 
 /// Where the threads are among their planned calls.
 #[derive(Debug, Default)]
@@ -25,6 +26,8 @@ pub(super) struct Communication {
     threads: Vec<CallProgress>,
     /// When waits will be over.
     due: BTreeSet<(Time, ThreadId)>,
+    /// Tokens of collective operations that go on, and how many calls acquire them yet.
+    tokens: FxHashMap<PlannedToken, (TokenId, u32)>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,6 +38,8 @@ struct CallProgress {
     planned: usize,
     /// It is in that one.
     is_in: bool,
+    /// It has what it needs to go on in it.
+    has_acquired: bool,
 }
 
 impl<'a> Transitions<'a> {
@@ -70,8 +75,10 @@ impl<'a> Transitions<'a> {
         progress.entered += 1;
         let planned = progress.planned;
         let calls = self.sources.calls_planned;
-        self.progress(thread).is_in =
-            calls.of(global).get(planned).is_some_and(|call| call.ordinal == ordinal);
+        let is_in = calls.of(global).get(planned).is_some_and(|call| call.ordinal == ordinal);
+        let progress = self.progress(thread);
+        (progress.is_in, progress.has_acquired) = (is_in, false);
+        self.release_planned(thread, time, observer);
         let Some(wait) = self.planned(thread).and_then(|call| call.wait) else { return };
         let begun = BegunWait {
             process: self.sources.processes[thread.index()],
@@ -100,12 +107,46 @@ impl<'a> Transitions<'a> {
             self.threads[thread.index()].inside = None;
             self.enter_processor(thread, time, observer);
         }
+        self.acquire_planned(thread, time, observer);
         for message in &call.earlier {
             let (source, source_time, kind) = (message.source, message.time.min(time), message.kind);
             self.emit(thread, time, ItemKind::Depend { source, source_time, kind }, observer);
         }
         let progress = self.progress(thread);
         (progress.is_in, progress.planned) = (false, progress.planned + 1);
+    }
+
+    /// The thread has come to a collective operation.
+    fn release_planned(&mut self, thread: ThreadId, time: Time, observer: &mut impl Observer) {
+        let Some(call) = self.planned(thread) else { return };
+        let acquirers = &self.sources.calls_planned.acquirers;
+        for &planned in &call.releases {
+            let (token, _) = *self
+                .communication
+                .tokens
+                .entry(planned)
+                .or_insert_with(|| (self.tokens.make(), acquirers.get(&planned).copied().unwrap_or(0)));
+            self.emit(thread, time, ItemKind::Release(token), observer);
+        }
+    }
+
+    /// All others that the operation needs have come to it.
+    fn acquire_planned(&mut self, thread: ThreadId, time: Time, observer: &mut impl Observer) {
+        let Some(call) = self.planned(thread) else { return };
+        if std::mem::replace(&mut self.progress(thread).has_acquired, true) {
+            return;
+        }
+        for planned in &call.acquires {
+            let Some((token, left)) = self.communication.tokens.get_mut(planned) else { continue };
+            *left = left.saturating_sub(1);
+            let (token, last) = (*token, *left == 0);
+            if last {
+                self.communication.tokens.remove(planned);
+            }
+            let object = self.threads[thread.index()].awaits.map(|(object, _)| object);
+            let acquisition = Acquisition { token, kind: DependenceKind::Barrier, object, last };
+            self.emit(thread, time, ItemKind::Acquire(acquisition), observer);
+        }
     }
 
     /// When the next wait for a message is over.
@@ -188,5 +229,6 @@ impl<'a> Transitions<'a> {
         };
         let source_time = source_time.min(time);
         self.emit(thread, time, ItemKind::Depend { source, source_time, kind }, observer);
+        self.acquire_planned(thread, time, observer);
     }
 }
