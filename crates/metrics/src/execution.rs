@@ -43,7 +43,7 @@ pub(crate) use plan::ExecutionPlan;
 use plan::Factors;
 pub(crate) use prospects::executions;
 pub use prospects::{ExecutedGain, Executions};
-pub use replayer::LockPolicy;
+pub use replayer::{LockPolicy, SchedulerModel};
 pub(crate) use replayer::{ReplayConditions, ReplayedRun};
 
 /// Steps that a plan may have; larger recordings are not executed.

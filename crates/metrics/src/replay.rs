@@ -8,6 +8,10 @@
 //! lets them go to whoever comes first in the new timing; conditions, barriers, semaphores and joins by the tokens of the graph;
 //! devices and timers as long as recorded; processors by turns as long as the recorded ones.
 //!
+//! How threads queue for processors follows from the recorded scheduling policy ([`SchedulerModel`]). The real-time policies move no thread
+//! unless a processor is free. The fair policy moves threads when it finds the queues uneven, and when it looks is not determined: the
+//! ranges hold a run in which threads share all processors evenly, and one in which they are moved to free processors only.
+//!
 //! The unchanged run has to come out as recorded, within 2 %. Where it does not, the locks at fault keep their recorded order, which is
 //! said; where that does not help, the replay is refused. Gains are in proportion to what the replay itself takes, and ranges over
 //! executions whose work is varied by 1 % and whose latencies are by half, so that others come first to their locks.
@@ -25,7 +29,9 @@ use longpole_graph::sweep;
 use longpole_trace::{Folding, ObjectId, PathId, Timelines, Unfolded};
 
 use crate::analysis::{Analysis, MetricOptions};
-use crate::execution::{ExecutionPlan, LockPolicy, PlaceFactors, ReplayConditions, ReplayedRun};
+use crate::execution::{
+    ExecutionPlan, LockPolicy, PlaceFactors, ReplayConditions, ReplayedRun, SchedulerModel,
+};
 use crate::lock_uses::{LockUses, ReplayedOrder};
 use crate::lookahead::LaneLookahead;
 use crate::turns::TurnCollector;
@@ -42,6 +48,8 @@ const VARIED: u64 = 6;
 const UNKNOWN: f64 = 0.1;
 /// The part of the recorded time up to which busy-waits of unknown end leave the ranges as they are.
 const LITTLE_SPUN: f64 = 0.01;
+/// The part of the recorded time up to which threads that queue for processors leave the ranges as they are.
+const LITTLE_QUEUED: f64 = 0.01;
 
 /// What is to be replayed.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -81,6 +89,12 @@ impl ReplayedGain {
         }
     }
 
+    /// The gain where it is not determined when threads are moved between processors: this one, or this other one.
+    fn or_placed(self, gain: f64) -> ReplayedGain {
+        let margin = UNKNOWN * gain.abs();
+        ReplayedGain { low: self.low.min(gain - margin), high: self.high.max(gain + margin), ..self }
+    }
+
     /// Of what several executions gain, some at least, where the unchanged run is off by `missed`.
     fn of(mut gains: Vec<f64>, missed: f64) -> ReplayedGain {
         gains.sort_by(f64::total_cmp);
@@ -114,6 +128,10 @@ pub struct Replay {
     pub locks: Vec<(ObjectId, ReplayedOrder)>,
     /// To whom they go.
     pub policy: LockPolicy,
+    /// How threads queue for processors.
+    pub scheduler: SchedulerModel,
+    /// Whether the ranges hold executions under another model too: the recorded policy does not determine which.
+    pub is_placement_open: bool,
     /// For how long threads were ready while processors had other programs' threads, or were on their way to one, of all threads,
     /// nanoseconds.
     pub displaced: u64,
@@ -147,8 +165,13 @@ struct ReplayablePlan {
     quantum: u64,
     latency: u64,
     policy: LockPolicy,
+    scheduler: SchedulerModel,
+    /// Other models that the recorded policy may follow as well.
+    other_schedulers: Vec<SchedulerModel>,
     /// What the unchanged run takes, nanoseconds.
     unchanged: u64,
+    /// For how long its threads queue for processors, all together, nanoseconds.
+    queued: u64,
 }
 
 /// Replays the run whose analysis this is. A procedure's own work is what `folding` gives it.
@@ -173,6 +196,8 @@ pub fn replay<T: Timelines>(
         error: off(plan.unchanged, plan.plan.elapsed),
         locks: plan.uses.orders(),
         policy: plan.policy,
+        scheduler: plan.scheduler,
+        is_placement_open: !plan.other_schedulers.is_empty(),
         displaced: plan.plan.displaced(),
         quantum: plan.quantum,
         steps: plan.plan.steps(),
@@ -198,6 +223,7 @@ impl ReplayablePlan {
         let mut turns = TurnCollector::new(timelines.program());
         sweep(&Unfolded(timelines), false, &mut turns)?;
         let quantum = demand.quantum.unwrap_or_else(|| turns.into_quantum()).max(1);
+        let schedulers = schedulers(timelines.program());
         let mut refusal = ReplayRefusal::TooLong;
         for uses in attempts(&uses) {
             let foresight = LaneLookahead::with(timelines, options.order, &uses)?;
@@ -205,24 +231,38 @@ impl ReplayablePlan {
                 return Ok(Err(ReplayRefusal::TooLong));
             };
             let latency = plan.latency();
-            let mut attempt =
-                ReplayablePlan { plan, uses, quantum, latency, policy: LockPolicy::Barging, unchanged: 0 };
+            let mut attempt = ReplayablePlan {
+                plan,
+                uses,
+                quantum,
+                latency,
+                policy: LockPolicy::Barging,
+                scheduler: schedulers[0],
+                other_schedulers: Vec::new(),
+                unchanged: 0,
+                queued: 0,
+            };
             for &policy in policies(&attempt.uses, demand.policy) {
-                match attempt.try_policy(policy) {
-                    Ok(()) => return Ok(Ok(attempt)),
-                    Err(found) => refusal = better(refusal, found),
+                for &scheduler in schedulers {
+                    match attempt.try_models(policy, scheduler) {
+                        Ok(()) => {
+                            attempt.other_schedulers = attempt.open_placement(schedulers, demand);
+                            return Ok(Ok(attempt));
+                        }
+                        Err(found) => refusal = better(refusal, found),
+                    }
                 }
             }
         }
         Ok(Err(refusal))
     }
 
-    /// Takes the policy if it reproduces the run; else says how far that is missed.
-    fn try_policy(&mut self, policy: LockPolicy) -> Result<(), ReplayRefusal> {
-        self.policy = policy;
+    /// Takes these models if they reproduce the run; else says how far that is missed.
+    fn try_models(&mut self, policy: LockPolicy, scheduler: SchedulerModel) -> Result<(), ReplayRefusal> {
+        (self.policy, self.scheduler) = (policy, scheduler);
         let factors = PlaceFactors { work: |_, _| 1.0, spinning: |_, _| 1.0, tells_threads_apart: false };
         let run = self.plan.replay(&factors, |_| false, self.conditions());
-        self.unchanged = run.elapsed;
+        (self.unchanged, self.queued) = (run.elapsed, run.queued);
         let missed = off(run.elapsed, self.plan.elapsed);
         match run.stuck {
             0 if missed.abs() <= MOST_MISSED => Ok(()),
@@ -232,8 +272,34 @@ impl ReplayablePlan {
     }
 
     fn conditions(&self) -> ReplayConditions {
-        let &ReplayablePlan { quantum, latency, policy, .. } = self;
-        ReplayConditions { processors: None, quantum, latency, policy, io: 1.0, seed: 0, draws: None }
+        let &ReplayablePlan { quantum, latency, policy, scheduler, .. } = self;
+        ReplayConditions {
+            processors: None,
+            quantum,
+            scheduler,
+            latency,
+            policy,
+            io: 1.0,
+            seed: 0,
+            draws: None,
+        }
+    }
+
+    /// Other models that the recorded policy may follow, where it does not determine one and threads queue.
+    fn open_placement(&self, schedulers: &[SchedulerModel], demand: &ReplayDemand) -> Vec<SchedulerModel> {
+        let queue = self.queued as f64 > LITTLE_QUEUED * self.plan.elapsed as f64;
+        // The first model is that of the policy; the fair one is any of them.
+        let is_open = schedulers[0] == SchedulerModel::Even && (queue || !demand.processors.is_empty());
+        schedulers.iter().copied().filter(|&other| is_open && other != self.scheduler).collect()
+    }
+}
+
+/// The models of the recorded scheduling policy, the first one that reproduces the run is taken.
+fn schedulers(program: &longpole_trace::Program) -> &'static [SchedulerModel] {
+    if program.machines.iter().any(|machine| machine.real_time) {
+        &[SchedulerModel::RealTime, SchedulerModel::Even]
+    } else {
+        &[SchedulerModel::Even, SchedulerModel::Placed, SchedulerModel::RealTime]
     }
 }
 
@@ -281,16 +347,30 @@ struct Executed<'a> {
     before: Vec<u64>,
     /// What it takes without busy-waits of unknown end, where it has many.
     before_without_spins: Option<u64>,
+    /// What it takes under other models of the scheduler.
+    before_otherwise: Vec<(SchedulerModel, u64)>,
 }
 
 impl<'a> Executed<'a> {
     fn new(plan: &'a ReplayablePlan, rules: &'a ChangeRules<'a>, demand: &'a ReplayDemand) -> Executed<'a> {
-        let mut executed = Executed { plan, rules, demand, before: Vec::new(), before_without_spins: None };
+        let mut executed = Executed {
+            plan,
+            rules,
+            demand,
+            before: Vec::new(),
+            before_without_spins: None,
+            before_otherwise: Vec::new(),
+        };
         executed.before = executed.varied(None, plan.conditions()).iter().map(|run| run.elapsed).collect();
         if plan.plan.unexplained as f64 > LITTLE_SPUN * plan.plan.elapsed as f64 {
             let run = executed.execute(None, plan.conditions(), 0.0);
             executed.before_without_spins = Some(run.elapsed).filter(|_| run.stuck == 0);
         }
+        let others = plan.other_schedulers.iter().filter_map(|&scheduler| {
+            let run = executed.execute(None, ReplayConditions { scheduler, ..plan.conditions() }, 1.0);
+            (run.stuck == 0).then_some((scheduler, run.elapsed))
+        });
+        executed.before_otherwise = others.collect();
         executed
     }
 
@@ -317,6 +397,10 @@ impl<'a> Executed<'a> {
         };
         let gains: Vec<f64> = runs.iter().zip(&self.before).map(gain).collect();
         let mut range = ReplayedGain::of(gains, self.plan.unchanged.abs_diff(self.plan.plan.elapsed) as f64);
+        for (scheduler, before) in &self.before_otherwise {
+            let conditions = ReplayConditions { scheduler: *scheduler, ..conditions };
+            range = range.or_placed(gain((&self.execute(Some(change), conditions, 1.0), before)));
+        }
         if let Some(before) = &self.before_without_spins {
             let without_spins = gain((&self.execute(Some(change), conditions, 0.0), before));
             range = range.or(without_spins, self.plan.plan.saved_work(&self.factors(Some(change), 1.0)));

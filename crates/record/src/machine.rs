@@ -19,6 +19,14 @@ pub(crate) fn this_machine() -> MachineDescription {
     }
 }
 
+/// Whether the process has a real-time scheduling policy; 0 is this one, whose policy its children inherit.
+pub(crate) fn is_real_time(pid: u32) -> bool {
+    let Ok(pid) = libc::pid_t::try_from(pid) else { return false };
+    // SAFETY: a plain system call.
+    let policy = unsafe { libc::sched_getscheduler(pid) };
+    policy >= 0 && matches!(policy & !libc::SCHED_RESET_ON_FORK, libc::SCHED_RR | libc::SCHED_FIFO)
+}
+
 /// CPU time of this process so far.
 pub(crate) fn cpu_time() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -62,6 +70,14 @@ pub(crate) fn peak_bytes() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_test_is_not_real_time_unless_its_caller_is() {
+        let line = std::process::Command::new("chrt").args(["-p", &std::process::id().to_string()]).output();
+        let Ok(line) = line else { return };
+        let text = String::from_utf8_lossy(&line.stdout).into_owned();
+        assert_eq!(is_real_time(0), text.contains("SCHED_RR") || text.contains("SCHED_FIFO"), "{text}");
+    }
 
     #[test]
     fn this_machine_has_a_name_and_processors() {

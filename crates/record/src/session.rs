@@ -318,6 +318,10 @@ fn prepare(
 ) -> Result<(RecordingFolder, Manifest, Assembler)> {
     let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let mut machine = this_machine();
+    machine.real_time = crate::machine::is_real_time(match options.target {
+        RecordTarget::Command(_) => 0,
+        RecordTarget::Process(pid) => pid,
+    });
     machine.collector.name = opened.name.to_owned();
     machine.collector.sample_hertz = settings.hertz;
     machine.collector.stack_bytes = opened.stack_bytes(settings);

@@ -68,6 +68,9 @@ pub struct MachineDescription {
     pub kernel: String,
     /// Processors online.
     pub cpus: u32,
+    /// Whether the program began with a real-time scheduling policy (`SCHED_RR`, `SCHED_FIFO`); not known of imports.
+    #[serde(default)]
+    pub real_time: bool,
     /// How this machine's clock maps onto the recording's time axis.
     #[serde(default)]
     pub clock: ClockModel,

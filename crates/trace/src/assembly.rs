@@ -48,7 +48,11 @@ pub(crate) fn tree_of(manifest: &Manifest, inventories: &[Inventory], run: RunBo
     };
     for (index, inventory) in inventories.iter().enumerate() {
         let machine = &manifest.machines[index];
-        program.machines.push(Machine { name: machine.name.clone(), cpus: machine.cpus });
+        program.machines.push(Machine {
+            name: machine.name.clone(),
+            cpus: machine.cpus,
+            real_time: machine.real_time,
+        });
         let axis = Axis::new(machine.clock, run.begin);
         let bases = (program.processes.len() as u32, program.threads.len() as u32);
         add_processes(&mut program, MachineId::from_index(index), inventory, bases.0);

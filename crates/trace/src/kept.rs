@@ -19,7 +19,7 @@ use crate::trace::Trace;
 
 stored! {
     Program { command, file, machines, processes, threads, owners, begin_nanoseconds, elapsed_nanoseconds }
-    Machine { name, cpus }
+    Machine { name, cpus, real_time }
     Process { machine, pid, name, title, parent, rank }
     Thread { process, tid, name, start, end, creator, prefix }
     Ownership { time, waiter, owner }

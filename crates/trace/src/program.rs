@@ -35,6 +35,8 @@ pub struct Machine {
     pub name: String,
     /// Processors.
     pub cpus: u32,
+    /// Whether the program began with a real-time scheduling policy.
+    pub real_time: bool,
 }
 
 /// A process.

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   queue for processors    ── first come, first served ──►  processor: until the thread waits, or its turn is over and another queues
+//!                               ([`processors`]: one queue for all processors, or one for each)
 //!   queue for a lock        ── first come, first served ──►  the holder's thread hands the lock over, or lets whoever runs first take it
 //! ```
 //! A thread that waited goes on after its *latency*: the time that it took in the recording to get to a processor that was free for it, or,
@@ -14,6 +15,7 @@
 //! Time: t + log n per event for t threads on processors and n timers. Memory: a few words per thread, lock and node.
 
 mod arbiter;
+mod processors;
 mod steps;
 mod variation;
 
@@ -23,6 +25,8 @@ use std::collections::{BinaryHeap, VecDeque};
 use longpole_trace::ObjectId;
 
 use super::plan::{ExecutionPlan, Factors, PlanStep};
+use processors::ReplayedMachine;
+pub use processors::SchedulerModel;
 
 /// To whom a lock goes when it is given back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +44,8 @@ pub(crate) struct ReplayConditions {
     pub processors: Option<u32>,
     /// Longest time that a thread keeps a processor that others want, nanoseconds.
     pub quantum: u64,
+    /// How threads queue for processors.
+    pub scheduler: SchedulerModel,
     /// To whom locks go.
     pub policy: LockPolicy,
     /// The usual latency of a thread that waited, nanoseconds.
@@ -87,6 +93,8 @@ enum ReplayStatus {
 struct ReplayThread {
     status: ReplayStatus,
     machine: usize,
+    /// The processor that it has, or had last; `None` before its first one.
+    processor: Option<u32>,
     next: usize,
     /// Time on a processor that is left of its step; of a busy-wait for a node `u64::MAX`.
     left: u64,
@@ -118,14 +126,6 @@ struct ReleasedNode {
     waiting: Vec<(u32, u32)>,
 }
 
-#[derive(Clone, Debug, Default)]
-struct ProcessorQueue {
-    processors: usize,
-    queue: VecDeque<u32>,
-    /// Threads on processors, in the order in which they got them.
-    running: Vec<u32>,
-}
-
 struct PlanReplayer<'a, F> {
     plan: &'a ExecutionPlan,
     factors: &'a Factors,
@@ -133,7 +133,7 @@ struct PlanReplayer<'a, F> {
     conditions: ReplayConditions,
     now: u64,
     threads: Vec<ReplayThread>,
-    machines: Vec<ProcessorQueue>,
+    machines: Vec<ReplayedMachine>,
     nodes: Vec<ReleasedNode>,
     locks: Vec<LockState>,
     timers: BinaryHeap<Reverse<(u64, u32)>>,
@@ -157,6 +157,7 @@ pub(super) fn replay(
     let thread = |planned: &super::plan::ThreadPlan| ReplayThread {
         status: ReplayStatus::Off,
         machine: planned.machine,
+        processor: None,
         next: 0,
         left: 0,
         until: 0,
@@ -165,9 +166,9 @@ pub(super) fn replay(
         owes_latency: true,
         woken_for: usize::MAX,
     };
-    let machine = |&recorded: &u32| ProcessorQueue {
-        processors: conditions.processors.unwrap_or(recorded).max(1) as usize,
-        ..ProcessorQueue::default()
+    let machine = |&recorded: &u32| {
+        let processors = conditions.processors.unwrap_or(recorded).max(1);
+        ReplayedMachine::new(conditions.scheduler, processors.min(plan.threads.len().max(1) as u32))
     };
     let mut replayer = PlanReplayer {
         plan,
@@ -206,7 +207,7 @@ impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
                     self.threads[index].next = 1;
                     self.timers.push(Reverse((time, thread)));
                 }
-                Some(_) => self.enqueue(thread),
+                Some(_) => self.enqueue(thread, None),
             }
         }
     }
@@ -232,18 +233,19 @@ impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
         }
     }
 
-    fn enqueue(&mut self, thread: u32) {
+    /// The thread queues for a processor; `waker` let it go on, or created it.
+    fn enqueue(&mut self, thread: u32, waker: Option<u32>) {
+        let creator = waker.and_then(|waker| self.threads[waker as usize].processor);
         let own = &mut self.threads[thread as usize];
         (own.status, own.since) = (ReplayStatus::Queued, self.now);
-        self.machines[own.machine].queue.push_back(thread);
+        self.machines[own.machine].enqueue(thread, own.processor, creator);
     }
 
     /// Gives processors to those that queue, and lets them do what takes no time.
     fn dispatch(&mut self, machine: usize) {
-        while self.machines[machine].running.len() < self.machines[machine].processors {
-            let Some(thread) = self.machines[machine].queue.pop_front() else { return };
-            self.machines[machine].running.push(thread);
+        while let Some((thread, processor)) = self.machines[machine].next() {
             let own = &mut self.threads[thread as usize];
+            own.processor = Some(processor);
             own.status = ReplayStatus::OnProcessor;
             own.turn = self.now.saturating_add(self.conditions.quantum);
             self.queued += self.now - own.since;
@@ -256,13 +258,12 @@ impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
     }
 
     fn next_time(&self) -> Option<u64> {
-        let of_machine = |machine: &ProcessorQueue| {
-            let others = !machine.queue.is_empty();
-            let change = move |&thread: &u32| {
+        let of_machine = |machine: &ReplayedMachine| {
+            let change = |&thread: &u32| {
                 let own = &self.threads[thread as usize];
-                if others { own.until.min(own.turn) } else { own.until }
+                if machine.others_want(own.processor) { own.until.min(own.turn) } else { own.until }
             };
-            machine.running.iter().map(change).min()
+            machine.running().iter().map(change).min()
         };
         let running = self.machines.iter().filter_map(of_machine).filter(|&time| time < u64::MAX);
         let timer = self.timers.peek().map(|Reverse((time, _))| *time);
@@ -271,19 +272,19 @@ impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
     }
 
     fn pass(&mut self, to: u64) {
-        let on_processors: usize = self.machines.iter().map(|machine| machine.running.len()).sum();
+        let on_processors: usize = self.machines.iter().map(|machine| machine.running().len()).sum();
         self.busy += (to - self.now) * on_processors as u64;
         self.now = to;
         while let Some(&Reverse((time, thread))) = self.timers.peek()
             && time <= to
         {
             self.timers.pop();
-            self.enqueue(thread);
+            self.enqueue(thread, None);
         }
         for machine in 0..self.machines.len() {
             let mut present = std::mem::take(&mut self.present);
             present.clear();
-            present.extend_from_slice(&self.machines[machine].running);
+            present.extend_from_slice(self.machines[machine].running());
             for &thread in &present {
                 let own = &mut self.threads[thread as usize];
                 if own.status != ReplayStatus::OnProcessor {
@@ -292,10 +293,10 @@ impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
                 if own.until <= to {
                     own.left = 0;
                     self.advance(thread);
-                } else if own.turn <= to && !self.machines[machine].queue.is_empty() {
+                } else if own.turn <= to && self.machines[machine].others_want(own.processor) {
                     own.left = if own.until == u64::MAX { u64::MAX } else { own.until - to };
                     self.leave(thread);
-                    self.enqueue(thread);
+                    self.requeue(thread);
                 }
             }
             self.present = present;
@@ -306,10 +307,14 @@ impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
     fn leave(&mut self, thread: u32) {
         let own = &mut self.threads[thread as usize];
         own.status = ReplayStatus::Off;
-        let running = &mut self.machines[own.machine].running;
-        if let Some(index) = running.iter().position(|&other| other == thread) {
-            running.remove(index);
-        }
+        self.machines[own.machine].leave(thread, own.processor);
+    }
+
+    /// Its turn is over: it queues where it ran.
+    fn requeue(&mut self, thread: u32) {
+        let own = &mut self.threads[thread as usize];
+        (own.status, own.since) = (ReplayStatus::Queued, self.now);
+        self.machines[own.machine].requeue(thread, own.processor);
     }
 }
 

@@ -36,6 +36,7 @@ fn at_odds(mut script: Script, seed: u64) -> Script {
 /// A script's run as a plan, in which all locks are arbitrated.
 struct ReplayedScript {
     plan: ExecutionPlan,
+    scheduler: SchedulerModel,
     mutexes: Vec<ObjectId>,
 }
 
@@ -47,7 +48,8 @@ impl ReplayedScript {
         let Ok(analysis) = analyse(&timelines, &MetricOptions::default());
         let Ok(plan) = ExecutionPlan::arbitrated(&timelines, &analysis, &foresight, &uses);
         let mutexes = uses.orders().into_iter().map(|(lock, _)| lock).collect();
-        ReplayedScript { plan: plan.expect("few steps"), mutexes }
+        let scheduler = schedulers(&timelines.program)[0];
+        ReplayedScript { plan: plan.expect("few steps"), scheduler, mutexes }
     }
 
     /// What the run takes on so many processors with this procedure at this factor, without the mutexes where `is_free`.
@@ -55,6 +57,7 @@ impl ReplayedScript {
         let conditions = ReplayConditions {
             processors: Some(processors.min(1 << 20) as u32),
             quantum: QUANTUM,
+            scheduler: self.scheduler,
             policy: LockPolicy::HandOver,
             latency: self.plan.latency(),
             io: 1.0,
@@ -111,6 +114,54 @@ fn replay_is_the_program_executed_anew() {
     assert!(wrong.is_empty(), "{} differ: {:?}", wrong.len(), &wrong[..wrong.len().min(20)]);
 }
 
+/// The same where each processor has a queue of its own, as under real-time policies.
+#[test]
+fn replay_has_the_queues_of_processors_that_a_real_time_policy_has() {
+    let mut wrong = Vec::new();
+    for seed in 0..programs() {
+        let script = at_odds(random_script_with_a_mutex(seed, 12 + (seed % 60) as usize), seed);
+        let script = without_flags(script);
+        let recorded = [2, 3][seed as usize % 2];
+        let own = |processors| Conditions { has_own_queues: true, ..conditions(processors) };
+        let replayed = ReplayedScript::of(&script, &own(recorded));
+        let procedure = seed as usize % script.procedures.len();
+        for (processors, factor) in [(recorded, 1.0), (recorded, 0.0), (recorded, 3.0), (2, 2.0), (4, 0.0)] {
+            let truth = script.execute(&own(processors).with(procedure, factor)).elapsed;
+            let found = replayed.elapsed((procedure, factor), processors, false);
+            if found != truth {
+                wrong.push((seed, recorded, processors, procedure, factor, truth, found));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} differ: {:?}", wrong.len(), &wrong[..wrong.len().min(20)]);
+}
+
+/// `programs/fork_join.c` on two processors: without half of P1 it takes as long where P1 has a processor for itself, and less where all
+/// share both.
+#[test]
+fn a_range_holds_both_placements_where_the_policy_does_not_determine_one() {
+    let script = Script::parse(
+        "main: fork F, fork G, fork H, join F, join G, join H, D 100000\nF: A 120000\nG: B 90000\nH: C 30000",
+    );
+    let demand = ReplayDemand {
+        changes: vec![procedure(&script, "A", 0.5)],
+        quantum: Some(QUANTUM),
+        ..ReplayDemand::default()
+    };
+    let fair = demanded(&script, &conditions(2), &demand).expect("it is reproduced");
+    let own = Conditions { has_own_queues: true, ..conditions(2) };
+    let real_time = demanded(&script, &own, &demand).expect("it is reproduced");
+    let half = |conditions: &Conditions| {
+        let after = script.execute(&conditions.clone().with(script.procedure("A"), 0.5)).elapsed;
+        script.execute(conditions).elapsed as f64 - after as f64
+    };
+    let (shared, kept) = (half(&conditions(2)), half(&own));
+    assert!(shared > 15_000.0 && kept < 5_000.0, "{shared} {kept}");
+    assert!(fair.is_placement_open && fair.alone[0].low < kept && shared < fair.alone[0].high, "{fair:?}");
+    assert_eq!((real_time.scheduler, real_time.is_placement_open), (SchedulerModel::RealTime, false));
+    assert!(real_time.alone[0].high < 0.25 * shared, "{real_time:?}");
+}
+
 #[test]
 fn a_lock_removed_is_the_program_without_it() {
     let mut wrong = Vec::new();
@@ -143,6 +194,7 @@ fn a_lock_that_is_taken_again_at_once_is_not_handed_over() {
     let conditions = ReplayConditions {
         processors: None,
         quantum: QUANTUM,
+        scheduler: SchedulerModel::Even,
         policy: LockPolicy::Barging,
         latency: 5,
         io: 1.0,

@@ -75,6 +75,7 @@ fn describe(manifest: &mut Manifest, mut summary: ImportSummary, is_full: bool) 
         name: summary.host,
         kernel: summary.kernel,
         cpus: summary.cpus,
+        real_time: false,
         clock: ClockModel::default(),
         collector: CollectorDescription {
             name: "import".to_owned(),

@@ -2,6 +2,7 @@
 
 use longpole_metrics::{
     By, LockPolicy, MOST_MISSED, ProcessorsPoint, Replay, ReplayRefusal, ReplayedGain, ReplayedOrder,
+    SchedulerModel,
 };
 use longpole_trace::ObjectId;
 
@@ -154,6 +155,15 @@ fn limits(input: &ReportTables<'_>, found: &Replay) -> String {
         LockPolicy::HandOver => "A lock that is given back goes to who waits longest.",
         LockPolicy::Barging => "A lock that is given back goes to whoever takes it first.",
     };
+    let placement = match (found.scheduler, found.is_placement_open) {
+        (_, true) => {
+            " When a fair scheduler moves threads between CPUs is not determined: ranges include both even sharing and moves to idle CPUs only."
+        }
+        (SchedulerModel::RealTime, _) => {
+            " Each CPU has a queue of its own, as the recorded real-time policy has it."
+        }
+        _ => "",
+    };
     let is_arbitrated = found.locks.iter().any(|own| own.1 == ReplayedOrder::Arbitrated);
     let policy = if is_arbitrated { format!(" {policy}") } else { String::new() };
     let displaced = found.displaced as f64 / (found.elapsed as f64).max(1.0);
@@ -166,7 +176,7 @@ fn limits(input: &ReportTables<'_>, found: &Replay) -> String {
         )
     };
     format!(
-        "The run is executed again on {} with turns of {}; unchanged, that is {} off the recorded time.{policy}{others}",
+        "The run is executed again on {} with turns of {}; unchanged, that is {} off the recorded time.{placement}{policy}{others}",
         count_of(input.program.cpus().into(), "CPU"),
         time_text(found.quantum),
         percent_text(100.0 * found.error.abs()),

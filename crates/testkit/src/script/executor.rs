@@ -3,6 +3,10 @@
 //! Threads that can run queue first come, first served; a processor keeps a thread for a quantum, or until it waits.
 //! All steps but compute and sleep take no time, yet a thread does them only on a processor. A spin ends when its flag
 //! is set and takes the processor until then.
+//!
+//! With queues of their own ([`Conditions::has_own_queues`]) each processor has a queue. A thread queues for the processor that it had last
+//! if that is free, else for the first free one, else for its last one; a new thread's last one is that of its creator. A processor without
+//! a queue takes the first of the longest one.
 
 use std::collections::VecDeque;
 
@@ -16,6 +20,8 @@ use super::{Script, ScriptStep};
 pub struct Conditions {
     /// Processors; as many as threads, or more, is as many as wanted.
     pub processors: usize,
+    /// Whether each processor has a queue of its own; else there is one for all.
+    pub has_own_queues: bool,
     /// Longest time that a thread keeps a processor that others want.
     pub quantum: u64,
     /// Factor of the CPU time of each procedure; those beyond have 1.
@@ -28,7 +34,13 @@ impl Conditions {
     /// As many processors as wanted, everything as it is written.
     #[must_use]
     pub fn unlimited() -> Conditions {
-        Conditions { processors: usize::MAX, quantum: u64::MAX, factors: Vec::new(), sleep: 1.0 }
+        Conditions {
+            processors: usize::MAX,
+            has_own_queues: false,
+            quantum: u64::MAX,
+            factors: Vec::new(),
+            sleep: 1.0,
+        }
     }
 
     /// The same with the procedure at this factor.
@@ -101,6 +113,8 @@ enum ScriptStatus {
 #[derive(Debug)]
 struct ExecutingThread {
     status: ScriptStatus,
+    /// Which it has, or had last, or its creator had when it was created.
+    processor: Option<usize>,
     next: usize,
     /// CPU time of its step that is left.
     left: u64,
@@ -129,7 +143,8 @@ struct Executor<'a> {
     conditions: &'a Conditions,
     now: u64,
     threads: Vec<ExecutingThread>,
-    queue: VecDeque<usize>,
+    /// One for all processors, or one for each.
+    queues: Vec<VecDeque<usize>>,
     running: Vec<usize>,
     mutexes: Vec<Mutex>,
     semaphores: Vec<Semaphore>,
@@ -149,6 +164,7 @@ impl Script {
     pub fn execute(&self, conditions: &Conditions) -> Execution {
         let thread = |_| ExecutingThread {
             status: ScriptStatus::NotBegun,
+            processor: None,
             next: 0,
             left: 0,
             in_step: false,
@@ -161,7 +177,7 @@ impl Script {
             conditions,
             now: 0,
             threads: (0..self.threads.len()).map(thread).collect(),
-            queue: VecDeque::new(),
+            queues: vec![VecDeque::new(); if conditions.has_own_queues { conditions.processors } else { 1 }],
             running: Vec::new(),
             mutexes: self.mutexes.iter().map(|_| Mutex::default()).collect(),
             semaphores: self
@@ -208,14 +224,61 @@ impl Executor<'_> {
     fn begin(&mut self, thread: usize, creator: Option<usize>) {
         assert_eq!(self.threads[thread].status, ScriptStatus::NotBegun, "a thread begins once");
         self.note(thread, ScriptEvent::Begins(creator));
+        self.threads[thread].processor = creator.and_then(|creator| self.threads[creator].processor);
+        let is_free = self.free().next();
+        let queue = is_free.or(self.threads[thread].processor).unwrap_or(0);
+        self.queue_at(thread, queue);
+    }
+
+    /// The thread can run: it queues.
+    fn queue(&mut self, thread: usize) {
+        let last = self.threads[thread].processor;
+        let free = self.free().find(|&free| Some(free) == last).or_else(|| self.free().next());
+        self.queue_at(thread, free.or(last).unwrap_or(0));
+    }
+
+    fn queue_at(&mut self, thread: usize, queue: usize) {
         self.threads[thread].status = ScriptStatus::Queued;
-        self.queue.push_back(thread);
+        let queue = if self.conditions.has_own_queues { queue } else { 0 };
+        self.queues[queue].push_back(thread);
+    }
+
+    /// Processors with queues of their own that have nothing to do.
+    fn free(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.queues.len())
+            .filter(|&processor| !self.is_taken(processor) && self.queues[processor].is_empty())
+    }
+
+    fn is_taken(&self, processor: usize) -> bool {
+        self.running.iter().any(|&thread| self.threads[thread].processor == Some(processor))
+    }
+
+    /// Those that want the thread's processor.
+    fn rivals(&self, thread: usize) -> &VecDeque<usize> {
+        let own = self.threads[thread].processor.filter(|_| self.conditions.has_own_queues);
+        &self.queues[own.unwrap_or(0)]
+    }
+
+    /// The next thread that gets a processor.
+    fn next_thread(&mut self) -> Option<usize> {
+        if !self.conditions.has_own_queues {
+            let has_room = self.running.len() < self.conditions.processors;
+            return if has_room { self.queues[0].pop_front() } else { None };
+        }
+        let free: Vec<usize> =
+            (0..self.queues.len()).filter(|&processor| !self.is_taken(processor)).collect();
+        let own = free.iter().copied().find(|&processor| !self.queues[processor].is_empty());
+        let longest = self.queues.iter().map(VecDeque::len).max()?;
+        let queue = own.or_else(|| self.queues.iter().position(|queue| queue.len() == longest))?;
+        let processor = own.or(free.first().copied())?;
+        let thread = self.queues[queue].pop_front()?;
+        self.threads[thread].processor = Some(processor);
+        Some(thread)
     }
 
     /// Gives processors to those that queue, and lets them do what takes no time, until nothing is left to do now.
     fn dispatch(&mut self) {
-        while self.running.len() < self.conditions.processors {
-            let Some(thread) = self.queue.pop_front() else { return };
+        while let Some(thread) = self.next_thread() {
             self.threads[thread].status = ScriptStatus::Running;
             self.threads[thread].slice = 0;
             self.running.push(thread);
@@ -342,8 +405,7 @@ impl Executor<'_> {
             self.note(thread, ScriptEvent::Told(monitor::signals(index, signalled)));
             for other in woken {
                 self.note(other, ScriptEvent::Woken(Some(thread), ScriptStep::Monitor(verb, index)));
-                self.threads[other].status = ScriptStatus::Queued;
-                self.queue.push_back(other);
+                self.queue(other);
             }
         }
         self.note(thread, ScriptEvent::Told(monitor::ends(index)));
@@ -384,16 +446,17 @@ impl Executor<'_> {
     fn wake(&mut self, thread: usize, waker: Option<usize>, step: ScriptStep) {
         self.note(thread, ScriptEvent::Woken(waker, step));
         let state = &mut self.threads[thread];
-        (state.status, state.granted, state.timer) = (ScriptStatus::Queued, true, None);
-        self.queue.push_back(thread);
+        (state.granted, state.timer) = (true, None);
+        self.queue(thread);
     }
 
     fn end(&mut self, thread: usize) {
         self.threads[thread].status = ScriptStatus::Ended;
-        self.running.retain(|&other| other != thread);
+        // It is still on its processor when it wakes them.
         for joiner in std::mem::take(&mut self.joiners[thread]) {
             self.wake(joiner, Some(thread), ScriptStep::Join(thread));
         }
+        self.running.retain(|&other| other != thread);
         self.note(thread, ScriptEvent::Ends);
     }
 
@@ -401,7 +464,7 @@ impl Executor<'_> {
     fn until_change(&self, thread: usize) -> Option<u64> {
         let state = &self.threads[thread];
         let quantum = self.conditions.quantum.saturating_sub(state.slice);
-        let turn = (!self.queue.is_empty()).then_some(quantum);
+        let turn = (!self.rivals(thread).is_empty()).then_some(quantum);
         if state.granted {
             return Some(0);
         }
@@ -440,7 +503,8 @@ impl Executor<'_> {
             };
             if is_done {
                 self.advance(thread);
-            } else if self.threads[thread].slice >= self.conditions.quantum && !self.queue.is_empty() {
+            } else if self.threads[thread].slice >= self.conditions.quantum && !self.rivals(thread).is_empty()
+            {
                 self.preempt(thread, step);
             }
         }
@@ -451,9 +515,8 @@ impl Executor<'_> {
             self.note(thread, ScriptEvent::Was(procedure));
         }
         self.note(thread, ScriptEvent::Queues);
-        self.threads[thread].status = ScriptStatus::Queued;
         self.running.retain(|&other| other != thread);
-        self.queue.push_back(thread);
+        self.queue_at(thread, self.threads[thread].processor.unwrap_or(0));
     }
 }
 
@@ -485,6 +548,17 @@ mod tests {
         // Until 90 both processors are taken: P1, P2 and P3 have had 30 + 30 + 30 of each 45; … the longest is alone last.
         let two = Conditions { processors: 2, quantum: 10, ..Conditions::unlimited() };
         assert_eq!(elapsed("main: fork W, fork V, A 30, join W, join V\nW: B 30\nV: C 30", &two), 50);
+    }
+
+    /// As `programs/fork_join.c` under a real-time policy on two processors: P1 has one for itself, P2 and P3 share the other.
+    #[test]
+    fn with_queues_of_their_own_the_longest_thread_keeps_a_processor() {
+        let script = Script::parse(FORK_JOIN);
+        let two = Conditions { processors: 2, quantum: 4, has_own_queues: true, ..Conditions::unlimited() };
+        assert_eq!(script.execute(&two).elapsed, 120 + 100);
+        // P1 ends at 60, when P3 has 2 of its work left; P2 has 58 left, and P1's processor to itself.
+        assert_eq!(script.execute(&two.clone().with(script.procedure("A"), 0.5)).elapsed, 118 + 100);
+        assert_eq!(script.execute(&two.with(script.procedure("A"), 0.0)).elapsed, 90 + 100);
     }
 
     #[test]

@@ -76,6 +76,7 @@ impl Script {
         let mut made = MemoryTimelines::default();
         let cpus = conditions.processors.min(1024) as u32;
         let machine = made.machine("script", cpus);
+        made.program.machines[machine.index()].real_time = conditions.has_own_queues;
         let process = made.process(machine, "script");
         let paths = self.procedures.iter().map(|name| made.call(Paths::ROOT, name, 1)).collect();
         for (index, thread) in self.threads.iter().enumerate() {

@@ -64,12 +64,12 @@ impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
         state.times.waited += now - self.threads[next as usize].since;
         if self.conditions.policy == LockPolicy::HandOver {
             (state.owner, state.depth, state.since) = (Some(next), 1, now);
-            return self.enqueue(next);
+            return self.enqueue(next, Some(thread));
         }
         self.threads[next as usize].owes_latency = false;
         let latency = self.latency_ahead(next);
         match self.varied(latency, next, LATENCY_VARIATION) {
-            0 => self.enqueue(next),
+            0 => self.enqueue(next, Some(thread)),
             latency => self.timers.push(Reverse((now + latency, next))),
         }
     }

@@ -54,7 +54,7 @@ impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
                 self.works(thread, scaled(time, self.factors.work[place as usize]))
             }
             PlanStep::Release(node) => {
-                self.release(node);
+                self.release(thread, node);
                 false
             }
             PlanStep::Wait { object: Some(object), .. } if (self.is_free)(object.object()) => false,
@@ -108,7 +108,7 @@ impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
         true
     }
 
-    fn release(&mut self, node: NodeId) {
+    fn release(&mut self, waker: u32, node: NodeId) {
         let node = &mut self.nodes[node.0 as usize];
         node.releases += 1;
         let releases = node.releases;
@@ -117,7 +117,7 @@ impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
         for thread in let_go.drain(..) {
             let own = &mut self.threads[thread as usize];
             match own.status {
-                ReplayStatus::Off => self.enqueue(thread),
+                ReplayStatus::Off => self.enqueue(thread, Some(waker)),
                 // It waited on its processor, or in the queue for one.
                 ReplayStatus::Queued => own.left = 0,
                 ReplayStatus::OnProcessor => own.until = self.now,
