@@ -25,6 +25,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("longpole-server", &["recording", "metrics", "series", "timeline", "report", "answer"]),
     ("longpole-tables", &[]),
     ("longpole-coherence", &[]),
+    ("longpole-trials", &[]),
     (
         "longpole",
         &[
@@ -38,13 +39,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "report",
             "answer",
             "tables",
+            "trials",
             "server",
             "runtime",
         ],
     ),
     ("longpole-runtime", &[]),
     ("longpole-testkit", &["event", "recording", "trace"]),
-    ("xtask", &["event", "recording"]),
+    ("xtask", &["event", "recording", "trials"]),
 ];
 
 /// Checks every dependency edge between crates of the workspace.

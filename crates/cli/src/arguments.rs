@@ -36,6 +36,8 @@ pub enum CliCommand {
     Report(crate::report::ReportArgs),
     /// Predict what a change of some work would do to the recorded run
     WhatIf(crate::what_if::WhatIfArgs),
+    /// Test predictions on changed versions of the real program, run in turn with the unchanged one
+    Zero(crate::zero::ZeroArgs),
     /// Compare two recordings, before and after a change: what changed, and why the elapsed time differs
     Diff(crate::diff::DiffArgs),
     /// Fail if recordings of a program are worse than others, beyond their noise: a gate for continuous integration
@@ -240,7 +242,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 /// A time with its unit: `90`, `90s`, `5m`, `1h`.
-fn kept_time(text: &str) -> Result<Duration, String> {
+pub fn kept_time(text: &str) -> Result<Duration, String> {
     let (number, factor) = match text.char_indices().last() {
         Some((at, 's')) => (&text[..at], 1.0),
         Some((at, 'm')) => (&text[..at], 60.0),

@@ -22,6 +22,7 @@ mod snapshot;
 mod terminal;
 mod view;
 mod what_if;
+mod zero;
 
 use std::process::ExitCode;
 
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         }
         CliCommand::Report(options) => report::run(&options).map(|()| ExitCode::SUCCESS),
         CliCommand::WhatIf(options) => what_if::run(&options).map(|()| ExitCode::SUCCESS),
+        CliCommand::Zero(options) => zero::run(&options).map(|()| ExitCode::SUCCESS),
         CliCommand::Diff(options) => diff::run(&options).map(|()| ExitCode::SUCCESS),
         CliCommand::Check(options) => check::run(&options),
         CliCommand::View(options) => view::run(&options).map(|()| ExitCode::SUCCESS),

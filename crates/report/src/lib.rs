@@ -76,5 +76,8 @@ pub use sparkline::sparkline;
 pub use spreadsheet::CellText;
 pub use style::Style;
 pub use view::OutsideAnswerKind;
-pub use views::{View, build, build_diff, build_replay, build_what_if, diff_demand, name_of, refusal_text};
+pub use views::{
+    ComparedOutput, MeasuredGain, MeasuredProgram, MeasuredVariant, VersionMedians, View, build, build_diff,
+    build_replay, build_what_if, build_zero, diff_demand, name_of, refusal_text,
+};
 pub use visible::{visible, visible_excerpt, visible_json, visible_output};

@@ -31,10 +31,12 @@ mod tree;
 mod waits;
 mod what_if;
 mod wholes;
+mod zero;
 
 pub use diff::{build_diff, diff_demand};
 pub use replay::{build_replay, refusal_text};
 pub use what_if::build_what_if;
+pub use zero::{ComparedOutput, MeasuredGain, MeasuredProgram, MeasuredVariant, VersionMedians, build_zero};
 
 use longpole_metrics::{By, Measures, Node};
 use longpole_trace::{Cause, Program};

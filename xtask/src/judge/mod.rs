@@ -3,21 +3,21 @@
 //! `docs/truth.md` is written from the newest of each, so one program can be judged again.
 
 mod list;
-mod measure;
 mod page;
 mod predict;
 mod program;
 mod quiet;
 mod score;
-mod statistics;
 mod verdict;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use longpole_trials::measure;
 use serde_json::Value;
 
 use self::list::PROGRAMS;
@@ -32,6 +32,10 @@ const RESULTS: &str = "benches/runs/judge";
 const PAGE: &str = "docs/truth.md";
 /// Recordings of a program until replay accepts one.
 const RECORDINGS: usize = 5;
+
+/// Between two runs other programs have the processors. The kernel keeps a twentieth of each second for them, and takes it from a real-time
+/// program in its midst where they did not have it before.
+const PAUSE: Duration = Duration::from_millis(120);
 
 /// What the command line says.
 pub struct JudgeOptions {
@@ -133,7 +137,8 @@ fn measure_round(
     let run = |version: &BuiltVersion| {
         let mut command = version.command();
         make_real_time(&mut command);
-        measure::measure(&mut command)
+        std::thread::sleep(PAUSE);
+        measure(&mut command, 0)
     };
     for place in 0..changed.len() {
         if place == changed.len() / 2 {
@@ -161,7 +166,8 @@ fn record(
         command.arg(&path).arg("--");
         let mut command = version.command_under(command);
         make_real_time(&mut command);
-        measure::measure(&mut command)?;
+        std::thread::sleep(PAUSE);
+        measure(&mut command, 0)?;
         match oracle.replay(program.changes)? {
             Replayed::Answer(replay) => break Some(replay),
             Replayed::Refused(reason) => refusals.push(reason),

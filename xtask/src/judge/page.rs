@@ -2,13 +2,15 @@
 
 use std::fmt::Write;
 
+use longpole_trials::DISTURBED;
+
 use super::predict::FREQUENCY;
 use super::program::{JudgedProgram, ProgramKind};
 use super::quiet::TURN_MILLISECONDS;
 use super::score::{
     GuidanceCorrelations, JudgedPair, correlations, pairs, ranges, score, without_dominating,
 };
-use super::verdict::{DISTURBED, METRICS, ProgramVerdict};
+use super::verdict::{METRICS, ProgramVerdict};
 
 /// Written by a person who read the tables below it; the tables are made.
 const CONCLUSIONS: &str = include_str!("conclusions.md");
@@ -282,7 +284,9 @@ fn range_cell(pair: &JudgedPair) -> String {
 #[cfg(test)]
 pub mod tests {
     use super::super::program::{ChangedVersion, JudgedChange, JudgedSource};
-    use super::super::verdict::{ChangeVerdict, JudgedPrediction, JudgedRecording, JudgedRun};
+    use longpole_trials::TrialRun;
+
+    use super::super::verdict::{ChangeVerdict, JudgedPrediction, JudgedRecording};
     use super::*;
 
     const fn change(name: &'static str, set: &'static str) -> JudgedChange {
@@ -307,7 +311,7 @@ pub mod tests {
     /// A verdict with true gains of 40, 20, 5, 0 and 10 %, the second one outside of its range, the last one without.
     pub fn drawn() -> ProgramVerdict {
         let run =
-            |elapsed_seconds| JudgedRun { elapsed_seconds, cpu_seconds: 1.0, page_faults: 100, switches: 10 };
+            |elapsed_seconds| TrialRun { elapsed_seconds, cpu_seconds: 1.0, page_faults: 100, switches: 10 };
         let gains = [40.0, 20.0, 5.0, 0.0, 10.0];
         let ranges = [Some((38.0, 44.0)), Some((10.0, 15.0)), Some((1.0, 9.0)), Some((-2.0, 2.0)), None];
         let changes = DRAWN.changes.iter().zip(gains.iter().zip(ranges)).map(|(change, (gain, range))| {

@@ -1,7 +1,8 @@
 //! How well each metric guides: its correlation with true zeroing, and how far it is off.
 
-use super::statistics::{median, pearson, spearman};
-use super::verdict::{ChangeVerdict, JudgedMetric, ProgramVerdict, TrueGain};
+use longpole_trials::{TrueGain, median, pearson, spearman};
+
+use super::verdict::{ChangeVerdict, JudgedMetric, ProgramVerdict};
 
 /// A change whose truth is known.
 pub struct JudgedPair<'a> {

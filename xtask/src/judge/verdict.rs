@@ -1,19 +1,7 @@
 //! What was measured and predicted of one program, as it is kept below `benches/runs/judge/`, and what follows from it.
 
+use longpole_trials::{TrialRun, TrueGain};
 use serde::{Deserialize, Serialize};
-
-use super::statistics::{Interval, median, median_interval};
-
-/// One run of a version of the program, without a recorder.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct JudgedRun {
-    /// From before the program's start until its end was seen.
-    pub elapsed_seconds: f64,
-    /// User and system time of the program and of the children it waited for.
-    pub cpu_seconds: f64,
-    pub page_faults: u64,
-    pub switches: u64,
-}
 
 /// What the metrics say that a change gains, per cent of the run; `None` where a metric says nothing of such a change.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -36,7 +24,7 @@ pub struct ChangeVerdict {
     /// As `longpole what-if --set` takes it.
     pub set: String,
     pub predicted: JudgedPrediction,
-    pub runs: Vec<JudgedRun>,
+    pub runs: Vec<TrialRun>,
 }
 
 /// The recording that the predictions are from.
@@ -58,26 +46,8 @@ pub struct ProgramVerdict {
     /// The commit of longpole that recorded and predicted.
     pub commit: String,
     pub recording: JudgedRecording,
-    pub unchanged: Vec<JudgedRun>,
+    pub unchanged: Vec<TrialRun>,
     pub changes: Vec<ChangeVerdict>,
-}
-
-/// A run that needs this many times the CPU time of its version's median run was slowed down by something else on the machine (its
-/// caches, a shared core), and is not counted.
-pub const DISTURBED: f64 = 1.2;
-
-/// What a change truly gains, per cent of the unchanged run; negative where the run gets longer.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TrueGain {
-    /// Median over the pairs of runs of one round.
-    pub percent: f64,
-    /// Holds the median of all such pairs with 95 % or more.
-    pub interval: Interval,
-    /// Best run against best run, as the paper has it.
-    pub best_percent: f64,
-    /// Pairs that count, and pairs that were measured: those with a disturbed run do not.
-    pub pairs: usize,
-    pub measured: usize,
 }
 
 impl ProgramVerdict {
@@ -92,27 +62,7 @@ impl ProgramVerdict {
 
     /// The truth of a change; `None` without a single undisturbed pair.
     pub fn truth(&self, change: &ChangeVerdict) -> Option<TrueGain> {
-        let quiet = |runs: &[JudgedRun]| -> Vec<Option<f64>> {
-            let middle = median(&runs.iter().map(|run| run.cpu_seconds).collect::<Vec<_>>());
-            let most = middle.unwrap_or(0.0) * DISTURBED;
-            runs.iter().map(|run| (run.cpu_seconds <= most).then_some(run.elapsed_seconds)).collect()
-        };
-        let (unchanged, changed) = (quiet(&self.unchanged), quiet(&change.runs));
-        let pairs: Vec<(f64, f64)> = unchanged
-            .iter()
-            .zip(&changed)
-            .filter_map(|(before, after)| Some(((*before)?, (*after)?)))
-            .collect();
-        let gains: Vec<f64> = pairs.iter().map(|(before, after)| 100.0 * (1.0 - after / before)).collect();
-        let best =
-            |side: fn(&(f64, f64)) -> f64| pairs.iter().map(side).min_by(f64::total_cmp).unwrap_or(f64::NAN);
-        Some(TrueGain {
-            percent: median(&gains)?,
-            interval: median_interval(&gains)?,
-            best_percent: 100.0 * (1.0 - best(|pair| pair.1) / best(|pair| pair.0)),
-            pairs: pairs.len(),
-            measured: self.unchanged.len().min(change.runs.len()),
-        })
+        TrueGain::of(&self.unchanged, &change.runs)
     }
 }
 
@@ -150,8 +100,8 @@ pub const METRICS: [JudgedMetric; 7] = [
 mod tests {
     use super::*;
 
-    fn run(elapsed_seconds: f64, cpu_seconds: f64) -> JudgedRun {
-        JudgedRun { elapsed_seconds, cpu_seconds, page_faults: 100, switches: 10 }
+    fn run(elapsed_seconds: f64, cpu_seconds: f64) -> TrialRun {
+        TrialRun { elapsed_seconds, cpu_seconds, page_faults: 100, switches: 10 }
     }
 
     #[test]

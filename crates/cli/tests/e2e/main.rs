@@ -43,3 +43,4 @@ mod versions;
 mod view;
 mod waits;
 mod windows;
+mod zero;

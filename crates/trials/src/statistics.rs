@@ -1,13 +1,16 @@
-//! GuidanceCorrelations, medians and their intervals, over the few values that a program has.
+//! Correlations, medians and their intervals, over the few values that a program has.
 
 /// An interval of values, its ends included.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
+    /// Its lower end.
     pub low: f64,
+    /// Its upper end.
     pub high: f64,
 }
 
 /// The middle value, or the mean of the two; `None` of nothing.
+#[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
     let sorted = sorted(values);
     let last = sorted.len().checked_sub(1)?;
@@ -17,6 +20,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
 /// Between which values the median of the population lies in at least 95 of 100 samples, whatever its distribution: as many
 /// values are left out at each end as a fair coin would show heads at most once in 40 tries (the sign test, inverted). Of
 /// fewer than 6 values it is all of them, which hold the median less often than that.
+#[must_use]
 pub fn median_interval(values: &[f64]) -> Option<Interval> {
     let sorted = sorted(values);
     let count = sorted.len();
@@ -32,7 +36,18 @@ pub fn median_interval(values: &[f64]) -> Option<Interval> {
     Some(Interval { low: *sorted.get(outside)?, high: sorted[count - 1 - outside] })
 }
 
+/// Fewest values of which [`median_interval`] holds the median in 95 of 100 samples.
+pub const FEWEST: usize = 6;
+
+/// About how many values make an interval of this width as narrow as wanted: widths shrink with the root of their number.
+#[must_use]
+pub fn values_for(wanted: f64, (count, width): (usize, f64)) -> usize {
+    let factor = (width / wanted).powi(2).max(1.0);
+    ((count as f64 * factor).ceil() as usize).max(FEWEST)
+}
+
 /// Pearson's correlation of pairs; `None` of fewer than three, or where one side does not vary.
+#[must_use]
 pub fn pearson(pairs: &[(f64, f64)]) -> Option<f64> {
     if pairs.len() < 3 {
         return None;
@@ -50,6 +65,7 @@ pub fn pearson(pairs: &[(f64, f64)]) -> Option<f64> {
 }
 
 /// Spearman's correlation: Pearson's of the ranks, where equal values share the mean of their ranks.
+#[must_use]
 pub fn spearman(pairs: &[(f64, f64)]) -> Option<f64> {
     let xs = ranks(&pairs.iter().map(|pair| pair.0).collect::<Vec<_>>());
     let ys = ranks(&pairs.iter().map(|pair| pair.1).collect::<Vec<_>>());
@@ -102,6 +118,14 @@ mod tests {
         // Ranks 1, 2.5, 2.5, 4 against 1, 2, 3, 4: 4.5 / sqrt(4.5 · 5).
         let rho = spearman(&[(1.0, 1.0), (2.0, 2.0), (2.0, 3.0), (90.0, 4.0)]).unwrap();
         assert!((rho - 0.9_f64.sqrt()).abs() < 1e-12, "{rho}");
+    }
+
+    #[test]
+    fn an_interval_of_half_the_width_needs_four_times_the_values() {
+        assert_eq!(
+            (values_for(1.0, (8, 2.0)), values_for(2.0, (8, 2.0)), values_for(9.0, (2, 2.0))),
+            (32, 8, FEWEST)
+        );
     }
 
     #[test]

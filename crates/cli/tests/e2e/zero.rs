@@ -1,0 +1,97 @@
+//! True zeroing: predictions beside versions of the program that were truly changed.
+
+use std::path::PathBuf;
+
+use crate::support::{Answer, Run, Session, longpole, or_skip, run};
+
+/// A recording that needs no right to be made.
+fn kept() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/version-7.longpole")
+}
+
+/// `longpole zero` of the kept recording, which predicts nothing of these programs: what is measured does not depend on it.
+fn zero(options: &[&str], program: &[&str]) -> Run {
+    run(longpole().arg("zero").arg(kept()).args(options).arg("--").args(program))
+}
+
+#[test]
+fn programs_that_sleep_gain_what_they_sleep_less() {
+    let options =
+        ["--variant", "prepare=sleep 0.3", "--variant", "hog_table@0.5=sleep 0.15", "--format", "json"];
+    let run = zero(&options, &["sleep", "0.6"]);
+    assert!(run.status.success(), "{}", run.stderr);
+    let answer = Answer::new("zero", &run.stdout);
+    for (change, percent) in [("prepare", 50.0), ("hog_table", 75.0)] {
+        let row = answer.rows().find(|row| row["change"] == change).unwrap();
+        let measured = row["measured_gain_percent"].as_f64().unwrap();
+        assert!((measured - percent).abs() < 3.0, "{change}: {measured} % and not {percent}");
+        let [low, high] =
+            ["measured_low_percent", "measured_high_percent"].map(|key| row[key].as_f64().unwrap());
+        assert!(
+            low <= measured && measured <= high && row["counted_pairs"].as_u64().unwrap() >= 6,
+            "{row:?}"
+        );
+        assert_eq!(row["output"], "equal");
+    }
+}
+
+#[test]
+fn another_output_and_another_program_are_said() {
+    let options = ["--variant", "prepare=echo two | tail -n 1", "--budget", "1s", "--width", "80"];
+    let run = zero(&options, &["echo", "one"]);
+    assert!(run.status.success(), "{}", run.stderr);
+    assert!(run.stdout.contains("different"), "{}", run.stdout);
+    assert!(run.stdout.contains("The recorded command was"), "{}", run.stdout);
+    let run = zero(&["--variant", "prepare=sh -c 'echo $$'", "--budget", "1s"], &["sh", "-c", "echo $$"]);
+    assert!(run.stdout.contains("varies"), "{}{}", run.stdout, run.stderr);
+}
+
+#[test]
+fn a_version_that_ends_otherwise_is_refused() {
+    let run = zero(&["--variant", "prepare=false"], &["true"]);
+    assert_eq!(run.status.code(), Some(1));
+    assert!(
+        run.stderr.contains("it ends with status 1, the unchanged program with status 0"),
+        "{}",
+        run.stderr
+    );
+    let run = zero(&["--variant", "prepare=kill -9 $$"], &["true"]);
+    assert!(run.stderr.contains("it ends with signal 9"), "{}", run.stderr);
+    let run = zero(&["--variant", "prepare=./no-such-program"], &["true"]);
+    assert!(run.status.code() == Some(1) && run.stderr.contains("start ./no-such-program"), "{}", run.stderr);
+    let run = zero(&["--variant", "perpare=true"], &["true"]);
+    assert!(run.status.code() == Some(1) && run.stderr.contains("prepare"), "{}", run.stderr);
+    assert_eq!(zero(&["--variant", "prepare"], &["true"]).status.code(), Some(2));
+}
+
+/// 600 ms of reading, 400 ms on two threads, 200 ms of writing.
+#[test]
+fn a_rebuilt_program_gains_what_was_predicted() {
+    let session = Session::start();
+    let program = or_skip!(session.build("serial_then_parallel.c", &[]));
+    let recording = or_skip!(session.record_as("recording", &program));
+    let without = |name: &str| {
+        let flag = format!("-DSCALED=\"{name}\"");
+        let built = session.build("serial_then_parallel.c", &[&flag, "-DFACTOR=0"]).unwrap();
+        // The next build has the same name.
+        let own = session.path().join(name);
+        std::fs::rename(built, &own).unwrap();
+        format!("{name}={}", own.display())
+    };
+    let variants = ["read_input", "write_output"].map(without);
+    let unchanged = session.build("serial_then_parallel.c", &[]).unwrap();
+    let mut command = longpole();
+    command.arg("zero").arg(&recording).args(["--budget", "25s", "--within", "3", "--format", "json"]);
+    command.args(variants.iter().flat_map(|variant| ["--variant", variant])).arg("--").arg(&unchanged);
+    let run = session.run(&mut command);
+    assert!(run.status.success(), "{}", run.stderr);
+    let answer = Answer::new("zero", &run.stdout);
+    for (change, percent) in [("read_input", 50.0), ("write_output", 100.0 / 6.0)] {
+        let row = answer.rows().find(|row| row["change"] == change).unwrap();
+        let measured = row["measured_gain_percent"].as_f64().unwrap();
+        let predicted = row["elapsed_gain_percent"].as_f64().unwrap();
+        // Other programs lengthen single runs.
+        assert!((measured - percent).abs() < 12.0, "{change}: measured {measured} %\n{}", run.stdout);
+        assert!((predicted - percent).abs() < 12.0, "{change}: predicted {predicted} %\n{}", run.stdout);
+    }
+}
