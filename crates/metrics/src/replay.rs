@@ -14,7 +14,8 @@
 //!
 //! The unchanged run has to come out as recorded, within 2 %. Where it does not, the locks at fault keep their recorded order, which is
 //! said; where that does not help, the replay is refused. Gains are in proportion to what the replay itself takes, and ranges over
-//! executions whose work is varied by 1 % and whose latencies are by half, so that others come first to their locks.
+//! executions whose work is varied by 1 % and whose latencies and turns are by half, so that others come first to their locks. Where the run comes
+//! out as well if nothing waits for the locks that keep their order, ranges hold such an execution too.
 //!
 //! Time: three readings and the executions, which run in parallel. Memory: 16 bytes a step.
 //!
@@ -89,8 +90,8 @@ impl ReplayedGain {
         }
     }
 
-    /// The gain where it is not determined when threads are moved between processors: this one, or this other one.
-    fn or_placed(self, gain: f64) -> ReplayedGain {
+    /// The gain where executions of another kind are as likely: this one, or this other one.
+    fn or_otherwise(self, gain: f64) -> ReplayedGain {
         let margin = UNKNOWN * gain.abs();
         ReplayedGain { low: self.low.min(gain - margin), high: self.high.max(gain + margin), ..self }
     }
@@ -347,6 +348,8 @@ struct Executed<'a> {
     before: Vec<u64>,
     /// What it takes without busy-waits of unknown end, where it has many.
     before_without_spins: Option<u64>,
+    /// What it takes where locks that keep their recorded order have none, if that reproduces the run too.
+    before_unordered: Option<u64>,
     /// What it takes under other models of the scheduler.
     before_otherwise: Vec<(SchedulerModel, u64)>,
 }
@@ -359,6 +362,7 @@ impl<'a> Executed<'a> {
             demand,
             before: Vec::new(),
             before_without_spins: None,
+            before_unordered: None,
             before_otherwise: Vec::new(),
         };
         executed.before = executed.varied(None, plan.conditions()).iter().map(|run| run.elapsed).collect();
@@ -366,6 +370,10 @@ impl<'a> Executed<'a> {
             let run = executed.execute(None, plan.conditions(), 0.0);
             executed.before_without_spins = Some(run.elapsed).filter(|_| run.stuck == 0);
         }
+        let run = executed.execute_unordered(None, plan.conditions());
+        executed.before_unordered = run
+            .filter(|run| run.stuck == 0 && off(run.elapsed, plan.plan.elapsed).abs() <= MOST_MISSED)
+            .map(|run| run.elapsed);
         let others = plan.other_schedulers.iter().filter_map(|&scheduler| {
             let run = executed.execute(None, ReplayConditions { scheduler, ..plan.conditions() }, 1.0);
             (run.stuck == 0).then_some((scheduler, run.elapsed))
@@ -397,9 +405,14 @@ impl<'a> Executed<'a> {
         };
         let gains: Vec<f64> = runs.iter().zip(&self.before).map(gain).collect();
         let mut range = ReplayedGain::of(gains, self.plan.unchanged.abs_diff(self.plan.plan.elapsed) as f64);
+        if let Some(before) = &self.before_unordered
+            && let Some(run) = self.execute_unordered(Some(change), conditions)
+        {
+            range = range.or_otherwise(gain((&run, before)));
+        }
         for (scheduler, before) in &self.before_otherwise {
             let conditions = ReplayConditions { scheduler: *scheduler, ..conditions };
-            range = range.or_placed(gain((&self.execute(Some(change), conditions, 1.0), before)));
+            range = range.or_otherwise(gain((&self.execute(Some(change), conditions, 1.0), before)));
         }
         if let Some(before) = &self.before_without_spins {
             let without_spins = gain((&self.execute(Some(change), conditions, 0.0), before));
@@ -407,6 +420,22 @@ impl<'a> Executed<'a> {
         }
         let first = runs.into_iter().next().unwrap_or_default();
         (range, first)
+    }
+
+    /// The same as [`Executed::execute`], but nothing waits for locks that keep their recorded order; `None` where all go to whoever comes first.
+    fn execute_unordered(
+        &self,
+        changed: Option<Option<usize>>,
+        conditions: ReplayConditions,
+    ) -> Option<ReplayedRun> {
+        let orders = self.plan.uses.orders();
+        let kept: Vec<ObjectId> =
+            orders.iter().filter(|own| own.1 != ReplayedOrder::Arbitrated).map(|own| own.0).collect();
+        if kept.is_empty() {
+            return None;
+        }
+        let is_free = |object: ObjectId| self.is_removed(changed, object) || kept.contains(&object);
+        Some(self.plan.plan.replay(&self.factors(changed, 1.0), is_free, conditions))
     }
 
     /// The one factor that the meant changes of work have.
@@ -426,16 +455,17 @@ impl<'a> Executed<'a> {
         conditions: ReplayConditions,
         spinning: f64,
     ) -> ReplayedRun {
-        let is_meant = is_meant(changed);
-        let is_free = |object: ObjectId| {
-            let changes = self.demand.changes.iter().enumerate();
-            let has = |(index, change): (usize, &WorkChange)| {
-                is_meant(index)
-                    && matches!(&change.subject, ChangeSubject::Objects(of) if of.contains(&object))
-            };
-            changes.into_iter().any(has)
-        };
+        let is_free = |object: ObjectId| self.is_removed(changed, object);
         self.plan.plan.replay(&self.factors(changed, spinning), is_free, conditions)
+    }
+
+    /// Whether the object is left out, as [`Executed::execute`] has it.
+    fn is_removed(&self, changed: Option<Option<usize>>, object: ObjectId) -> bool {
+        let is_meant = is_meant(changed);
+        let has = |(index, change): (usize, &WorkChange)| {
+            is_meant(index) && matches!(&change.subject, ChangeSubject::Objects(of) if of.contains(&object))
+        };
+        self.demand.changes.iter().enumerate().any(has)
     }
 
     /// What work is multiplied by without a change, with this one, or with all.

@@ -52,7 +52,8 @@ pub(crate) struct ReplayConditions {
     pub latency: u64,
     /// Factor of what is waited for devices.
     pub io: f64,
-    /// Where it is not 0, each piece of work is by up to a hundredth longer or shorter, and each latency by up to half, at random from this.
+    /// Where it is not 0, each piece of work is by up to a hundredth longer or shorter, and each latency and turn by up to half, at random
+    /// from this.
     pub seed: u64,
     /// The factor of what is changed, where it has one only. A piece of work that is divided among procedures is of one of them: with
     /// a seed it is drawn whether of a changed one.
@@ -247,8 +248,10 @@ impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
             let own = &mut self.threads[thread as usize];
             own.processor = Some(processor);
             own.status = ReplayStatus::OnProcessor;
-            own.turn = self.now.saturating_add(self.conditions.quantum);
             self.queued += self.now - own.since;
+            let turn = self.varied_turn(thread);
+            let own = &mut self.threads[thread as usize];
+            own.turn = self.now.saturating_add(turn);
             if own.left > 0 {
                 own.until = self.now.saturating_add(own.left);
             } else {

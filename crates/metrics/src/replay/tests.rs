@@ -140,22 +140,24 @@ fn replay_has_the_queues_of_processors_that_a_real_time_policy_has() {
 /// share both.
 #[test]
 fn a_range_holds_both_placements_where_the_policy_does_not_determine_one() {
+    const TURN: u64 = 1_103;
     let script = Script::parse(
         "main: fork F, fork G, fork H, join F, join G, join H, D 100000\nF: A 120000\nG: B 90000\nH: C 30000",
     );
     let demand = ReplayDemand {
         changes: vec![procedure(&script, "A", 0.5)],
-        quantum: Some(QUANTUM),
+        quantum: Some(TURN),
         ..ReplayDemand::default()
     };
-    let fair = demanded(&script, &conditions(2), &demand).expect("it is reproduced");
-    let own = Conditions { has_own_queues: true, ..conditions(2) };
+    let shared_by_two = Conditions { quantum: TURN, ..conditions(2) };
+    let fair = demanded(&script, &shared_by_two, &demand).expect("it is reproduced");
+    let own = Conditions { has_own_queues: true, ..shared_by_two.clone() };
     let real_time = demanded(&script, &own, &demand).expect("it is reproduced");
     let half = |conditions: &Conditions| {
         let after = script.execute(&conditions.clone().with(script.procedure("A"), 0.5)).elapsed;
         script.execute(conditions).elapsed as f64 - after as f64
     };
-    let (shared, kept) = (half(&conditions(2)), half(&own));
+    let (shared, kept) = (half(&shared_by_two), half(&own));
     assert!(shared > 15_000.0 && kept < 5_000.0, "{shared} {kept}");
     assert!(fair.is_placement_open && fair.alone[0].low < kept && shared < fair.alone[0].high, "{fair:?}");
     assert_eq!((real_time.scheduler, real_time.is_placement_open), (SchedulerModel::RealTime, false));

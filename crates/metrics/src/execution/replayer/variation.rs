@@ -1,4 +1,4 @@
-//! How executions differ from each other: pieces of work and latencies are a little longer or shorter, and pieces that samples divide
+//! How executions differ from each other: pieces of work, latencies and turns are a little longer or shorter, and pieces that samples divide
 //! among procedures are of one of them.
 
 use longpole_trace::ObjectId;
@@ -26,6 +26,15 @@ impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
         }
         let part = self.drawn(thread, 0) - 0.5;
         (time as f64 * (1.0 + variation * 2.0 * part)).round() as u64
+    }
+
+    /// A turn, likewise: kernels end turns at the ticks of a clock, which come when they come.
+    pub(super) fn varied_turn(&self, thread: u32) -> u64 {
+        if self.conditions.seed == 0 {
+            return self.conditions.quantum;
+        }
+        let part = self.drawn(thread, mixed(self.now)) - 0.5;
+        (self.conditions.quantum as f64 * (1.0 + LATENCY_VARIATION * 2.0 * part)).round() as u64
     }
 
     /// A number from 0 to 1 for the thread's present step.
