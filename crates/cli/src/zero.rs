@@ -12,7 +12,10 @@ use longpole_report::{
     ComparedOutput, MeasuredGain, MeasuredProgram, MeasuredVariant, Report, VersionMedians, build_zero,
     visible,
 };
-use longpole_trials::{FEWEST, OutputDigest, TrialRun, TrueGain, digest_output, measure, median, values_for};
+use longpole_trials::{
+    FEWEST, OutputDigest, SkippedProcedure, TrialRun, TrueGain, digest_output, measure_without, median,
+    values_for,
+};
 
 use crate::answer::{Output, open, refused};
 use crate::failure::Failure;
@@ -28,8 +31,14 @@ pub struct ZeroArgs {
     ///
     /// CHANGE=COMMAND or CHANGE@FACTOR=COMMAND. CHANGE is what is left out, as `what-if --set` names it: a procedure with all that it calls,
     /// self:PROCEDURE, object:NAME, thread:NAME or process:NAME; FACTOR is what is left of its time [default: 0].
-    #[arg(long = "variant", value_name = "CHANGE=COMMAND", required = true, value_parser = variant)]
+    #[arg(long = "variant", value_name = "CHANGE=COMMAND", required_unless_present = "skip", value_parser = variant)]
     pub variants: Vec<ProgramVariant>,
+    /// Run the program with this procedure returning at once, with the value 0; can be given several times.
+    ///
+    /// You vouch that the program does not need its result. The procedure has to be in the program's own file, and calls of it that the compiler
+    /// inlined are not skipped.
+    #[arg(long, value_name = "PROCEDURE")]
+    pub skip: Vec<String>,
     /// Time for all runs: 30s, 5m.
     #[arg(long, value_name = "TIME", default_value = "2m", value_parser = crate::arguments::kept_time)]
     pub budget: Duration,
@@ -48,6 +57,12 @@ pub struct ZeroArgs {
     /// The unchanged program and its arguments.
     #[arg(last = true, required = true, value_name = "PROGRAM")]
     pub program: Vec<OsString>,
+}
+
+/// A version that runs: its command, and the procedure that it skips.
+struct RunnableVersion {
+    words: Vec<OsString>,
+    skipped: Option<SkippedProcedure>,
 }
 
 /// A version of the program, as the command line names it.
@@ -79,17 +94,19 @@ fn points(text: &str) -> Result<f64, String> {
 /// Measures, and writes predictions and measured gains.
 pub fn run(args: &ZeroArgs) -> Result<()> {
     let (predicted, refusal) = predict(&open(&args.recording)?, args)?;
-    let versions = Versions::of(args);
+    let versions = Versions::of(args).map_err(hinted)?;
     let (outputs, status) = versions.outputs().map_err(hinted)?;
     let runs = versions.measure(args, status)?;
     let gains = runs.gains(args.within);
-    let variants = args.variants.iter().zip(gains).zip(runs.changed.iter().zip(outputs));
+    let skips = args.skip.iter().map(|name| format!("with {name} skipped"));
+    let commands = args.variants.iter().map(|variant| variant.command.clone()).chain(skips);
+    let variants = commands.zip(gains).zip(runs.changed.iter().zip(outputs));
     let measured = MeasuredProgram {
         command: words(&args.program).join(" "),
         unchanged: medians(&runs.unchanged),
         variants: variants
-            .map(|((variant, gain), (runs, output))| MeasuredVariant {
-                command: variant.command.clone(),
+            .map(|((command, gain), (runs, output))| MeasuredVariant {
+                command,
                 gain,
                 medians: medians(runs),
                 output,
@@ -103,7 +120,9 @@ pub fn run(args: &ZeroArgs) -> Result<()> {
 
 /// What the recording predicts of each variant: by replay, else by what-if with the reason.
 fn predict(recording: &Recording, args: &ZeroArgs) -> Result<(Report, Option<String>)> {
-    let changes: Vec<String> = args.variants.iter().map(|variant| variant.change.clone()).collect();
+    let skips = args.skip.iter().map(|name| format!("procedure:{name}=0"));
+    let changes: Vec<String> =
+        args.variants.iter().map(|variant| variant.change.clone()).chain(skips).collect();
     let fold = args.fold.into();
     let question = ReplayQuestion { changes: changes.clone(), fold, ..ReplayQuestion::default() };
     let reason = match recording.replay(&question) {
@@ -117,8 +136,8 @@ fn predict(recording: &Recording, args: &ZeroArgs) -> Result<(Report, Option<Str
 
 /// The commands of all versions.
 struct Versions {
-    unchanged: Vec<OsString>,
-    changed: Vec<Vec<OsString>>,
+    unchanged: RunnableVersion,
+    changed: Vec<RunnableVersion>,
 }
 
 /// What the shell does something about.
@@ -126,7 +145,7 @@ const OF_SHELL: &str = "|&;<>()$`\\\"'*?[]#~={}%!\n";
 
 impl Versions {
     /// Where one version needs a shell all get one, so that its start is no difference.
-    fn of(args: &ZeroArgs) -> Versions {
+    fn of(args: &ZeroArgs) -> Result<Versions> {
         let needs_shell =
             args.variants.iter().any(|variant| variant.command.contains(|letter| OF_SHELL.contains(letter)));
         let shell = |line: &str| vec![OsString::from("/bin/sh"), "-c".into(), line.into()];
@@ -138,12 +157,25 @@ impl Versions {
             true => [shell("exec \"$@\""), vec!["sh".into()], args.program.clone()].concat(),
             false => args.program.clone(),
         };
-        Versions { unchanged, changed: args.variants.iter().map(changed).collect() }
+        ensure!(
+            !needs_shell || args.skip.is_empty(),
+            "skip a procedure beside a variant that needs a shell: all versions would be started by the shell"
+        );
+        let of = |words| RunnableVersion { words, skipped: None };
+        let mut changed: Vec<RunnableVersion> =
+            args.variants.iter().map(|variant| of(changed(variant))).collect();
+        for name in &args.skip {
+            let skipped = Some(SkippedProcedure::find(&args.program[0], name)?);
+            changed.push(RunnableVersion { words: args.program.clone(), skipped });
+        }
+        Ok(Versions { unchanged: of(unchanged), changed })
     }
 
     /// What each version writes, compared with the unchanged program, and the status with which all end. These runs also fill caches.
     fn outputs(&self) -> Result<(Vec<ComparedOutput>, i32)> {
-        let of = |words: &[OsString]| -> Result<OutputDigest> { Ok(digest_output(&mut command(words))?) };
+        let of = |version: &RunnableVersion| -> Result<OutputDigest> {
+            Ok(digest_output(&mut version.command(), version.skipped.as_ref())?)
+        };
         let (first, second) = (of(&self.unchanged)?, of(&self.unchanged)?);
         ensure!(
             first.status == second.status,
@@ -151,12 +183,12 @@ impl Versions {
             first.status,
             second.status
         );
-        let compared = |words: &Vec<OsString>| -> Result<ComparedOutput> {
-            let output = of(words)?;
+        let compared = |version: &RunnableVersion| -> Result<ComparedOutput> {
+            let output = of(version)?;
             ensure!(
                 output.status == first.status,
                 "run {}: it ends with {}, the unchanged program with {}",
-                visible(&self::words(words).join(" ")),
+                visible(&words(&version.words).join(" ")),
                 ending(output.status),
                 ending(first.status)
             );
@@ -185,10 +217,16 @@ impl Versions {
     }
 }
 
-fn command(words: &[OsString]) -> Command {
-    let mut command = Command::new(&words[0]);
-    command.args(&words[1..]);
-    command
+impl RunnableVersion {
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.words[0]);
+        command.args(&self.words[1..]);
+        command
+    }
+
+    fn measure(&self, status: i32) -> Result<TrialRun> {
+        Ok(measure_without(&mut self.command(), status, self.skipped.as_ref())?)
+    }
 }
 
 fn words(words: &[OsString]) -> Vec<String> {
@@ -222,10 +260,10 @@ impl VersionRuns {
         let (round, count) = (self.unchanged.len(), versions.changed.len());
         for place in 0..count {
             if place == count / 2 {
-                self.unchanged.push(measure(&mut command(&versions.unchanged), status)?);
+                self.unchanged.push(versions.unchanged.measure(status)?);
             }
             let index = (place + round) % count;
-            self.changed[index].push(measure(&mut command(&versions.changed[index]), status)?);
+            self.changed[index].push(versions.changed[index].measure(status)?);
         }
         Ok(())
     }
@@ -287,6 +325,7 @@ mod tests {
             let args = ZeroArgs {
                 recording: PathBuf::new(),
                 variants: vec![variant(&format!("a={command}")).unwrap(), variant("b=./b 2").unwrap()],
+                skip: Vec::new(),
                 budget: Duration::ZERO,
                 within: 1.0,
                 fold: FoldArg::Libraries,
@@ -294,8 +333,8 @@ mod tests {
                 width: None,
                 program: vec!["./p".into(), "a b".into()],
             };
-            let versions = Versions::of(&args);
-            (versions.unchanged.len(), versions.changed[1].clone())
+            let versions = Versions::of(&args).unwrap();
+            (versions.unchanged.words.len(), versions.changed[1].words.clone())
         };
         assert_eq!(of("./a"), (2, vec!["./b".into(), "2".into()]));
         assert_eq!(of("./a | ./c"), (6, vec!["/bin/sh".into(), "-c".into(), "./b 2".into()]));

@@ -11,9 +11,11 @@
 mod gain;
 mod output;
 mod run;
+mod skip;
 mod statistics;
 
 pub use gain::{DISTURBED, TrueGain};
 pub use output::{OutputDigest, digest_output};
-pub use run::{TrialError, TrialRun, measure};
+pub use run::{TrialError, TrialRun, measure, measure_without};
+pub use skip::{SkipError, SkippedProcedure};
 pub use statistics::{FEWEST, Interval, median, median_interval, pearson, spearman, values_for};

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use crate::run::{TrialError, start, wait, words};
+use crate::skip::SkippedProcedure;
 
 /// What one run wrote to its standard output, and how it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,14 +19,17 @@ pub struct OutputDigest {
     pub status: i32,
 }
 
-/// Runs a command once, to its end, and reads its output.
+/// Runs a command once, to its end, and reads its output; a skipped procedure returns at once.
 ///
 /// # Errors
 /// [`TrialError`].
-pub fn digest_output(command: &mut Command) -> Result<OutputDigest, TrialError> {
+pub fn digest_output(
+    command: &mut Command,
+    skipped: Option<&SkippedProcedure>,
+) -> Result<OutputDigest, TrialError> {
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     let begin = Instant::now();
-    let mut child = start(command)?;
+    let mut child = start(command, skipped)?;
     // Fixed keys: two digests of this process are comparable.
     let mut hasher = std::collections::hash_map::DefaultHasher::new();
     let (mut bytes, mut buffer) = (0, vec![0; 1 << 16]);
@@ -51,7 +55,7 @@ mod tests {
     use super::*;
 
     fn digest(line: &str) -> OutputDigest {
-        digest_output(Command::new("sh").args(["-c", line])).unwrap()
+        digest_output(Command::new("sh").args(["-c", line]), None).unwrap()
     }
 
     #[test]

@@ -6,6 +6,8 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+use crate::skip::SkippedProcedure;
+
 /// One run of a version of the program, without a recorder.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TrialRun {
@@ -55,9 +57,21 @@ pub enum TrialError {
 /// # Errors
 /// [`TrialError`].
 pub fn measure(command: &mut Command, status: i32) -> Result<TrialRun, TrialError> {
+    measure_without(command, status, None)
+}
+
+/// The same of a program in which a procedure returns at once.
+///
+/// # Errors
+/// [`TrialError`].
+pub fn measure_without(
+    command: &mut Command,
+    status: i32,
+    skipped: Option<&SkippedProcedure>,
+) -> Result<TrialRun, TrialError> {
     command.stdin(Stdio::null()).stdout(Stdio::null());
     let begin = Instant::now();
-    let child = start(command)?;
+    let child = start(command, skipped)?;
     let (run, ended) = wait(command, &child, begin)?;
     if ended != status {
         return Err(TrialError::Status {
@@ -69,8 +83,12 @@ pub fn measure(command: &mut Command, status: i32) -> Result<TrialRun, TrialErro
     Ok(run)
 }
 
-pub(crate) fn start(command: &mut Command) -> Result<Child, TrialError> {
-    command.spawn().map_err(|source| TrialError::Start { command: words(command), source })
+pub(crate) fn start(command: &mut Command, skipped: Option<&SkippedProcedure>) -> Result<Child, TrialError> {
+    let started = match skipped {
+        Some(procedure) => procedure.start(command),
+        None => command.spawn(),
+    };
+    started.map_err(|source| TrialError::Start { command: words(command), source })
 }
 
 /// Waits for a child by `wait4`, which knows more than the standard library's wait; its status as `wait` has it.
