@@ -23,8 +23,9 @@ pub(crate) fn shorten(name: &str, width: usize) -> String {
         let fits = shortened.contains(method) && length(&shortened) <= room;
         return if fits { shortened + action } else { shorten(before, width) };
     }
-    if let Some(name) = without_module(name) {
-        return shorten_procedure(name, width);
+    if let Some(head) = without_module(name) {
+        let with_module = without_lists(head) + &name[head.len()..];
+        return if length(&with_module) <= width { with_module } else { shorten(head, width) };
     }
     let Some((head, place)) = parts(name) else { return shorten_procedure(name, width) };
     let room = width.saturating_sub(1);

@@ -66,7 +66,7 @@ struct ThreadTally {
     signals_before: i64,
     broadcasts_before: i64,
     /// While it did not pass.
-    arrived: Option<Arrival>,
+    arrived: Option<PassArrival>,
     /// Silent sections and times that threads were told, likewise.
     silent_before: u64,
     told_before: u64,
@@ -81,7 +81,7 @@ struct ThreadTally {
 
 /// A thread came to the site.
 #[derive(Clone, Copy, Debug)]
-struct Arrival {
+struct PassArrival {
     /// Its pass's number less signals.
     ahead: i64,
     broadcasts: i64,
@@ -106,18 +106,18 @@ impl Tally {
     fn arrive(&mut self, thread: ThreadId) {
         self.waiting += 1;
         let ahead = self.passes + self.waiting - self.signals;
-        let arrival = Arrival { ahead, broadcasts: self.broadcasts };
+        let arrival = PassArrival { ahead, broadcasts: self.broadcasts };
         self.by_thread.entry(thread).or_default().arrived = Some(arrival);
     }
 
     /// The thread leaves the site.
-    fn leave(&mut self, thread: ThreadId) -> Option<Arrival> {
+    fn leave(&mut self, thread: ThreadId) -> Option<PassArrival> {
         let arrived = self.by_thread.get_mut(&thread).and_then(|own| own.arrived.take());
         self.waiting -= i64::from(arrived.is_some());
         arrived
     }
 
-    fn pass(&mut self, thread: ThreadId, section: Section, arrived: Option<Arrival>) {
+    fn pass(&mut self, thread: ThreadId, section: Section, arrived: Option<PassArrival>) {
         let own = self.by_thread.entry(thread).or_default();
         self.passes += 1;
         own.passes += 1;
