@@ -112,6 +112,40 @@ fn a_program_that_waits_for_the_clock() {
     assert_eq!(summary.rows("change")[0]["remedy"], "wait for the event");
 }
 
+/// What the clients of `master_worker.c` ask for, from a second after its begin on, for a second.
+fn ask(socket: &Path) {
+    use std::io::{Read, Write};
+    let is_there = || std::os::unix::net::UnixStream::connect(socket).ok();
+    let Some(mut stream) = (0..200).find_map(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        is_there()
+    }) else {
+        return;
+    };
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    let begin = std::time::Instant::now();
+    while begin.elapsed().as_secs_f64() < 1.0 {
+        let mut byte = [0];
+        if stream.write_all(&byte).is_err() || stream.read_exact(&mut byte).is_err() {
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_server_that_is_asked_for_a_part_of_the_run() {
+    let session = Session::start();
+    let socket = session.path().join("server.socket");
+    let summary = std::thread::scope(|scope| {
+        scope.spawn(|| ask(&socket));
+        recorded(&session, "master_worker.c", &[socket.to_str().unwrap()])
+    });
+    let summary = or_skip!(summary);
+    summary.assert_headline(&["The program is idle for "]);
+    assert!(summary.headline().contains("in `serve`"), "{}", summary.headline());
+    assert!(summary.text("answer").contains("While it works: `compute`"), "{}", summary.text("answer"));
+}
+
 #[test]
 fn a_program_with_more_threads_than_processors() {
     let session = Session::start();

@@ -7,9 +7,10 @@
 use longpole_trace::Cause;
 
 use super::sleep::waiting_answer;
-use crate::findings::facts::is_device;
+use crate::findings::facts::{PlacedWait, is_device};
 use crate::findings::finding::{Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit};
-use crate::findings::sentence::sentence;
+use crate::findings::leading::{LeadingWork, RankedWork};
+use crate::findings::sentence::{Sentence, ShareInWords, TimeInWords, sentence};
 use crate::findings::threshold::{IDLE, UNMATCHED};
 
 /// The entry of the table.
@@ -44,5 +45,37 @@ fn answer(basis: &FindingBasis<'_, '_>, finding: &Finding) -> LeadingAnswer {
     let why =
         "No thread of the program is known to end these waits: what they wait for is not in the recording.";
     answer.reasons.insert(0, sentence![why]);
+    if let Some(headline) = idle_server(basis, finding) {
+        answer.headline = headline;
+        // The wait that lasts longest is that of a thread that only looks after the others.
+        answer.reasons.retain(|reason| !reason.text().starts_with("Also "));
+    }
+    let work = LeadingWork::largest(basis.input, RankedWork::Cpu).filter(|_| basis.facts.has_observations());
+    if let Some(work) = work {
+        let said = work.sentence(RankedWork::Cpu.name());
+        answer.reasons.insert(0, sentence!["While it works: ", said, "."]);
+    }
     answer
+}
+
+/// The headline of an idle program whose longest wait is that of a thread that does no work: where its workers wait.
+fn idle_server(basis: &FindingBasis<'_, '_>, finding: &Finding) -> Option<Sentence> {
+    let FindingBasis { input, facts, .. } = basis;
+    let FindingSubject::Wait(led) = &finding.subject else { return None };
+    let is_same = |wait: &&PlacedWait| (wait.cause, wait.place) == (led.cause, led.place);
+    let is_idle = facts.of_run(facts.idle) >= IDLE;
+    if !is_idle || facts.waits.iter().any(|wait| is_same(&wait)) {
+        return None;
+    }
+    let longest = facts.waits.first()?;
+    let idle = sentence![TimeInWords(facts.idle), " of ", TimeInWords(facts.elapsed), " elapsed ("];
+    let where_to = sentence![longest.text(input), " (", TimeInWords(longest.time), ")"];
+    Some(sentence![
+        "The program is idle for ",
+        idle,
+        ShareInWords(facts.of_run(facts.idle)),
+        "): the threads that work wait, most of that ",
+        where_to,
+        "."
+    ])
 }
