@@ -14,7 +14,8 @@
 //! Only kinds of which samples do not see work after spins are treated so; where threads spin for moments everywhere, a
 //! sample says what it says of the time before it alone.
 //!
-//! Memory: 40 bytes per run while a recording is surveyed, at most [`MOST_RUNS`] of them; afterwards 24 bytes per run that ends with a spin.
+//! Memory, where any stack spins: 40 bytes per run while a recording is surveyed, at most [`MOST_RUNS`] of them; afterwards
+//! 40 bytes per run that ends with a spin.
 
 use longpole_event::{ThreadId, Time};
 use rustc_hash::FxHashMap;
@@ -116,6 +117,8 @@ impl KindSums {
 /// What the survey collects of one machine.
 #[derive(Debug, Default)]
 pub(crate) struct SpinTails {
+    /// Any stack of the recording spins.
+    has_spins: bool,
     per_thread: Vec<PresentRun>,
     kinds: FxHashMap<RunKind, u32>,
     keys: Vec<RunKind>,
@@ -136,9 +139,9 @@ pub(crate) struct SpinTail {
 }
 
 impl SpinTails {
-    /// None yet, of so many threads.
-    pub(crate) fn new(threads: usize) -> Self {
-        SpinTails { per_thread: vec![PresentRun::default(); threads], ..SpinTails::default() }
+    /// None yet, of so many threads; nothing is kept where no thread was ever found spinning.
+    pub(crate) fn new(threads: usize, has_spins: bool) -> Self {
+        SpinTails { per_thread: vec![PresentRun::default(); threads], has_spins, ..SpinTails::default() }
     }
 
     /// The thread comes onto its processor.
@@ -211,6 +214,9 @@ impl SpinTails {
     fn end(&mut self, thread: ThreadId, kind: RunKind, end: Time) {
         let run = &self.per_thread[thread.index()];
         let length = run.position(end);
+        if !self.has_spins {
+            return;
+        }
         let next = self.keys.len() as u32;
         let id = *self.kinds.entry(kind).or_insert(next);
         if id == next {

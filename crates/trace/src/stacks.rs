@@ -107,6 +107,11 @@ impl StackTable {
         &self.names
     }
 
+    /// Whether any of the stacks is in a loop that only waits.
+    pub(crate) fn has_spins(&self) -> bool {
+        self.waiting.contains(&BusyWaiting::Spins)
+    }
+
     /// Whether a thread found there waits.
     pub(crate) fn waiting(&self, stack: Option<StackId>) -> BusyWaiting {
         self.checked(stack).map_or(BusyWaiting::Work, |stack| self.waiting[stack.index()])

@@ -56,11 +56,12 @@ pub(crate) struct SurveyFindings {
 }
 
 impl SurveyFindings {
-    /// Nothing found yet about so many threads, the first of which has the id `base` in the recording.
-    pub(crate) fn new(threads: usize, base: u32) -> Self {
+    /// Nothing found yet about so many threads, the first of which has the id `base` in the recording; whether any of their
+    /// stacks spins is known.
+    pub(crate) fn new(threads: usize, base: u32, has_spins: bool) -> Self {
         SurveyFindings {
             base,
-            spin_tails: SpinTails::new(threads),
+            spin_tails: SpinTails::new(threads, has_spins),
             overheads: Overheads::new(threads),
             spins: vec![Vec::new(); threads],
             last_samples: LastSamples::new(threads),

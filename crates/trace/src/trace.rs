@@ -269,8 +269,10 @@ impl Trace {
 
     fn survey(&mut self) -> Result<()> {
         let machines = &self.machines;
-        let mut findings: Vec<_> =
-            machines.iter().map(|machine| SurveyFindings::new(machine.known.len(), machine.base)).collect();
+        let mut findings: Vec<_> = machines
+            .iter()
+            .map(|machine| SurveyFindings::new(machine.known.len(), machine.base, machine.stacks.has_spins()))
+            .collect();
         let mut replays = transitions_of(machines, (&self.sent, &self.calls_planned));
         let mut merge = self.merge()?;
         let paths = &mut self.paths;
