@@ -41,6 +41,8 @@ use arbitration::Arbitration;
 use compiler::Compiler;
 pub(crate) use plan::ExecutionPlan;
 use plan::Factors;
+#[cfg(test)]
+pub(crate) use plan::{CompactObjectId, NodeId, PlanStep, ThreadPlan};
 pub(crate) use prospects::executions;
 pub use prospects::{ExecutedGain, Executions};
 pub use replayer::{LockPolicy, SchedulerModel};

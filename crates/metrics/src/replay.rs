@@ -25,6 +25,8 @@
 //! It cannot see locks of which the program does not tell (that needs the agent, `--locks`), nor to whom an item of a queue would
 //! go: it goes to the thread that took it in the recording.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use longpole_event::ThreadId;
 use longpole_graph::sweep;
 use longpole_trace::{Folding, ObjectId, PathId, Timelines, Unfolded};
@@ -157,6 +159,8 @@ pub enum ReplayRefusal {
     Missed(f64),
     /// So many threads of the unchanged run wait for ever.
     Stuck(usize),
+    /// The unchanged run is reproduced, but so many threads of a changed one wait for ever.
+    ChangedStuck(usize),
 }
 
 /// A plan with what is needed to execute it.
@@ -186,26 +190,8 @@ pub fn replay<T: Timelines>(
     demand: &ReplayDemand,
     folding: &Folding,
 ) -> Result<Result<Replay, ReplayRefusal>, T::Error> {
-    let plan = match ReplayablePlan::of(timelines, options, analysis, demand)? {
-        Ok(plan) => plan,
-        Err(refusal) => return Ok(Err(refusal)),
-    };
     let rules = ChangeRules::new(timelines, &demand.changes, folding);
-    let executions = Executed::new(&plan, &rules, demand);
-    Ok(Ok(Replay {
-        elapsed: plan.plan.elapsed,
-        error: off(plan.unchanged, plan.plan.elapsed),
-        locks: plan.uses.orders(),
-        policy: plan.policy,
-        scheduler: plan.scheduler,
-        is_placement_open: !plan.other_schedulers.is_empty(),
-        displaced: plan.plan.displaced(),
-        quantum: plan.quantum,
-        steps: plan.plan.steps(),
-        alone: (0..demand.changes.len()).map(|change| executions.gain(Some(change), None).0).collect(),
-        together: executions.gain(None, None).0,
-        curve: demand.processors.iter().map(|&processors| executions.point(processors)).collect(),
-    }))
+    ReplayablePlan::first(timelines, options, analysis, demand, |plan| plan.changed(&rules, demand))
 }
 
 /// By what part of the recorded time another one is longer.
@@ -214,12 +200,14 @@ fn off(replayed: u64, elapsed: u64) -> f64 {
 }
 
 impl ReplayablePlan {
-    fn of<T: Timelines>(
+    /// What is made of the first plan that reproduces the run, and of which it can be made.
+    fn first<T: Timelines, R>(
         timelines: &T,
         options: &MetricOptions,
         analysis: &Analysis,
         demand: &ReplayDemand,
-    ) -> Result<Result<ReplayablePlan, ReplayRefusal>, T::Error> {
+        make: impl Fn(&ReplayablePlan) -> Result<R, ReplayRefusal>,
+    ) -> Result<Result<R, ReplayRefusal>, T::Error> {
         let uses = LockUses::of(timelines)?;
         let mut turns = TurnCollector::new(timelines.program());
         sweep(&Unfolded(timelines), false, &mut turns)?;
@@ -245,11 +233,12 @@ impl ReplayablePlan {
             };
             for &policy in policies(&attempt.uses, demand.policy) {
                 for &scheduler in schedulers {
-                    match attempt.try_models(policy, scheduler) {
-                        Ok(()) => {
-                            attempt.other_schedulers = attempt.open_placement(schedulers, demand);
-                            return Ok(Ok(attempt));
-                        }
+                    let made = attempt.try_models(policy, scheduler).and_then(|()| {
+                        attempt.other_schedulers = attempt.open_placement(schedulers, demand);
+                        make(&attempt)
+                    });
+                    match made {
+                        Ok(made) => return Ok(Ok(made)),
                         Err(found) => refusal = better(refusal, found),
                     }
                 }
@@ -269,6 +258,29 @@ impl ReplayablePlan {
             0 if missed.abs() <= MOST_MISSED => Ok(()),
             0 => Err(ReplayRefusal::Missed(missed)),
             stuck => Err(ReplayRefusal::Stuck(stuck)),
+        }
+    }
+
+    /// Executes it with the changes. A changed run in which threads wait for ever is no run: it would seem short.
+    fn changed(&self, rules: &ChangeRules<'_>, demand: &ReplayDemand) -> Result<Replay, ReplayRefusal> {
+        let executions = Executed::new(self, rules, demand);
+        let replay = Replay {
+            elapsed: self.plan.elapsed,
+            error: off(self.unchanged, self.plan.elapsed),
+            locks: self.uses.orders(),
+            policy: self.policy,
+            scheduler: self.scheduler,
+            is_placement_open: !self.other_schedulers.is_empty(),
+            displaced: self.plan.displaced(),
+            quantum: self.quantum,
+            steps: self.plan.steps(),
+            alone: (0..demand.changes.len()).map(|change| executions.gain(Some(change), None).0).collect(),
+            together: executions.gain(None, None).0,
+            curve: demand.processors.iter().map(|&processors| executions.point(processors)).collect(),
+        };
+        match executions.stuck.into_inner() {
+            0 => Ok(replay),
+            stuck => Err(ReplayRefusal::ChangedStuck(stuck)),
         }
     }
 
@@ -332,6 +344,7 @@ fn attempts(uses: &LockUses) -> Vec<LockUses> {
 /// The refusal that says more: the one that comes nearest to the recorded run.
 fn better(one: ReplayRefusal, other: ReplayRefusal) -> ReplayRefusal {
     let rank = |refusal: ReplayRefusal| match refusal {
+        ReplayRefusal::ChangedStuck(_) => 0.0,
         ReplayRefusal::Missed(missed) => missed.abs(),
         ReplayRefusal::Stuck(_) => f64::MAX,
         ReplayRefusal::TooLong => f64::INFINITY,
@@ -344,6 +357,8 @@ struct Executed<'a> {
     plan: &'a ReplayablePlan,
     rules: &'a ChangeRules<'a>,
     demand: &'a ReplayDemand,
+    /// The most threads of an execution that wait for ever.
+    stuck: AtomicUsize,
     /// What the unchanged run takes, by seed, nanoseconds: each gain is that of one seed.
     before: Vec<u64>,
     /// What it takes without busy-waits of unknown end, where it has many.
@@ -360,6 +375,7 @@ impl<'a> Executed<'a> {
             plan,
             rules,
             demand,
+            stuck: AtomicUsize::new(0),
             before: Vec::new(),
             before_without_spins: None,
             before_unordered: None,
@@ -390,7 +406,11 @@ impl<'a> Executed<'a> {
             };
             let running: Vec<_> = (0..=VARIED).map(of_seed).collect();
             let done = running.into_iter().map(|run| run.join());
-            done.map(|run| run.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+            let runs: Vec<ReplayedRun> =
+                done.map(|run| run.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect();
+            let stuck = runs.iter().map(|run| run.stuck).max().unwrap_or(0);
+            self.stuck.fetch_max(stuck, Ordering::Relaxed);
+            runs
         })
     }
 
@@ -407,15 +427,21 @@ impl<'a> Executed<'a> {
         let mut range = ReplayedGain::of(gains, self.plan.unchanged.abs_diff(self.plan.plan.elapsed) as f64);
         if let Some(before) = &self.before_unordered
             && let Some(run) = self.execute_unordered(Some(change), conditions)
+            && run.stuck == 0
         {
             range = range.or_otherwise(gain((&run, before)));
         }
         for (scheduler, before) in &self.before_otherwise {
             let conditions = ReplayConditions { scheduler: *scheduler, ..conditions };
-            range = range.or_otherwise(gain((&self.execute(Some(change), conditions, 1.0), before)));
+            let run = self.execute(Some(change), conditions, 1.0);
+            if run.stuck == 0 {
+                range = range.or_otherwise(gain((&run, before)));
+            }
         }
         if let Some(before) = &self.before_without_spins {
-            let without_spins = gain((&self.execute(Some(change), conditions, 0.0), before));
+            let run = self.execute(Some(change), conditions, 0.0);
+            self.stuck.fetch_max(run.stuck, Ordering::Relaxed);
+            let without_spins = gain((&run, before));
             range = range.or(without_spins, self.plan.plan.saved_work(&self.factors(Some(change), 1.0)));
         }
         let first = runs.into_iter().next().unwrap_or_default();

@@ -314,6 +314,62 @@ fn a_run_that_is_not_reproduced_is_refused_with_how_far_it_is_off() {
     assert!((missed + 0.5).abs() < 0.01, "{missed}");
 }
 
+/// T1 holds a lock when it comes to wait for what T2 does behind the same lock: as recorded T2 was first, without A it is not.
+#[test]
+fn a_changed_run_in_which_threads_wait_for_ever_is_no_gain() {
+    use crate::charging::ChargePart;
+    use crate::execution::{CompactObjectId, NodeId, PlanStep, ThreadPlan};
+    let script = Script::parse("main: fork T, A 1000, lock m, unlock m, join T\nT: B 500, lock m, unlock m");
+    let timelines = script.timelines(&Conditions::unlimited());
+    let lock = CompactObjectId::new(timelines.object("m")).expect("an object");
+    let path = |name: &str| ChargePart::At(PathId(script.procedure(name) as u32 + 1));
+    let (node, releases, object, spins) = (NodeId(0), 1, None, false);
+    let waits = PlanStep::Wait { node, releases, object, spins };
+    let thread = |steps: Vec<PlanStep>| ThreadPlan { steps, machine: 0, is_killed: false };
+    let plan = ExecutionPlan {
+        threads: vec![
+            thread(vec![
+                PlanStep::Work { place: 0, time: 1000 },
+                PlanStep::Lock(lock),
+                waits,
+                PlanStep::Unlock(lock),
+            ]),
+            thread(vec![
+                PlanStep::Work { place: 1, time: 500 },
+                PlanStep::Lock(lock),
+                PlanStep::Release(node),
+                PlanStep::Unlock(lock),
+            ]),
+        ],
+        places: vec![(ThreadId(0), path("A")), (ThreadId(1), path("B"))],
+        nodes: 1,
+        objects: timelines.objects().all().len(),
+        processors: vec![2],
+        elapsed: 1000,
+        ..ExecutionPlan::default()
+    };
+    let Ok(uses) = LockUses::of(&timelines);
+    let replayable = ReplayablePlan {
+        plan,
+        uses,
+        quantum: QUANTUM,
+        latency: 0,
+        policy: LockPolicy::Barging,
+        scheduler: SchedulerModel::Even,
+        other_schedulers: Vec::new(),
+        unchanged: 1000,
+        queued: 0,
+    };
+    let folding = Folding::new(&timelines.paths, Fold::None);
+    let changed = |name: &str| {
+        let demand = ReplayDemand { changes: vec![procedure(&script, name, 0.0)], ..ReplayDemand::default() };
+        let rules = ChangeRules::new(&timelines, &demand.changes, &folding);
+        replayable.changed(&rules, &demand).map(|found| found.alone[0].middle.round())
+    };
+    assert_eq!(changed("B"), Ok(0.0));
+    assert_eq!(changed("A"), Err(ReplayRefusal::ChangedStuck(2)));
+}
+
 #[test]
 fn where_nothing_tells_who_ended_busy_waits_the_range_holds_all_that_may_be() {
     // As long as recorded the waits hide the gain; without them it is 60; and at most all the work that is saved.

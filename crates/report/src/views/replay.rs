@@ -48,6 +48,10 @@ pub fn refusal_text(refusal: &ReplayRefusal) -> String {
             "unchanged, {} would wait for ever, so the recording lacks what let them go on",
             count_of(threads as u64, "thread")
         ),
+        ReplayRefusal::ChangedStuck(threads) => format!(
+            "with a change {} would wait for ever, so the recording lacks what lets them go on then",
+            count_of(threads as u64, "thread")
+        ),
         ReplayRefusal::Missed(missed) => format!(
             "unchanged, it would take {} {} than recorded, and more than {most} is too far off",
             percent_text(100.0 * missed.abs()),
