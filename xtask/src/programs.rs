@@ -20,6 +20,17 @@ pub fn build(folder: &Path, name: &str, flags: &[&str]) -> Result<PathBuf> {
     Ok(program)
 }
 
+/// Compiles `programs/go/NAME.go`; the executable stands in `folder`.
+pub fn build_go(folder: &Path, name: &str) -> Result<PathBuf> {
+    let (source, program) = (root().join("programs/go").join(name).with_extension("go"), folder.join(name));
+    let mut compiler = Command::new("go");
+    compiler.args(["build", "-o"]).arg(&program).arg(source);
+    // The compiler keeps what it compiled, and never asks for another version of itself.
+    compiler.env("GOCACHE", folder.join("cache")).env("GOFLAGS", "-mod=mod").env("GO111MODULE", "off");
+    succeed(&mut compiler)?;
+    Ok(program)
+}
+
 /// Builds the programs of `programs/crates/` into this target folder.
 pub fn build_crates(target: &Path) -> Result<()> {
     let mut build =

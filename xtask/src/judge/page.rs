@@ -10,7 +10,7 @@ use super::quiet::TURN_MILLISECONDS;
 use super::score::{
     GuidanceCorrelations, JudgedPair, correlations, pairs, ranges, score, without_dominating,
 };
-use super::verdict::{METRICS, ProgramVerdict};
+use super::verdict::{GROUPS, METRICS, ProgramVerdict};
 
 /// Written by a person who read the tables below it; the tables are made.
 const CONCLUSIONS: &str = include_str!("conclusions.md");
@@ -51,11 +51,15 @@ fn introduction(judged: &[(&'static JudgedProgram, ProgramVerdict)]) -> String {
           pairs of one round; in brackets is the interval that holds this median in 95 of 100 cases (sign test).\n\
         * All runs, the recorded one too, are real-time (`SCHED_RR`, with turns of {TURN_MILLISECONDS} ms), so other programs only get the processors\n  \
           that they leave idle. A pair does not count if one of its runs needed more than {DISTURBED} times the CPU time of its version's\n  \
-          median run.\n\
+          median run. Of n rounds the best runs of each n / {GROUPS} are compared: what others do only lengthens runs.\n\
+        * Replay follows the recorded policy, so its predictions are of real-time runs. The fair policy is not judged: on a machine with other\n  \
+          work its runs are not those of the program alone (`fork_join` took 225 ms each time under `SCHED_RR`, and 236 to 349 ms under the\n  \
+          fair policy with the highest weight), and where its threads run is not determined.\n\
         * The predictions are from one recording (`record --locks --frequency {FREQUENCY}`). It is the first one that replay accepts; refused\n  \
           ones are listed.\n\
         * The programs of `programs/` measure their work in the thread's own CPU time. A procedure is left out by the compiler\n  \
-          (`programs/work.h`), so the unchanged program has no trace of it. Real programs use an option of theirs.\n\
+          (`programs/work.h`), so the unchanged program has no trace of it. *Real* programs do what Debian packages, crates and the libraries of C++ and\n  \
+          Go do, in threads of a small program (`sums` is a pipeline of processes); a procedure that is left out returns at once.\n\
         * gprof is the share of the CPU time, critical path the share of the path, NPT the share of normalised processor time, slack and\n  \
           zeroing the shares of the path. What-if and replay predict the elapsed time on the machine's processors.\n\
         * Measured on {}, on {}. `cargo xtask judge NAME` judges one program again.\n",

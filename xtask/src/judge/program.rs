@@ -57,6 +57,8 @@ pub enum JudgedSource {
     },
     /// A binary of `programs/crates/`; what it leaves out is in its environment.
     Crate { binary: &'static str },
+    /// A program of `programs/go/`; what it leaves out is in its environment.
+    Go { file: &'static str },
     /// A line for the shell, run in a folder in which `prepare` was run before.
     Installed { prepare: &'static str, line: &'static str },
 }
@@ -170,6 +172,9 @@ impl JudgedProgram {
                 succeed(Command::new("sh").args(["-c", prepare]).current_dir(folder))?;
             }
             JudgedSource::Crate { .. } => programs::build_crates(&crates())?,
+            JudgedSource::Go { file } => {
+                programs::build_go(folder, file)?;
+            }
             JudgedSource::Compiled { .. } => {}
         }
         let unchanged = self.version(&folder.join("unchanged"), None)?;
@@ -192,31 +197,40 @@ impl JudgedProgram {
                 let environment = environment.to_vec();
                 Ok(BuiltVersion { program, arguments: Vec::new(), folder: folder.to_owned(), environment })
             }
-            JudgedSource::Crate { binary } => Ok(BuiltVersion {
-                program: crates().join("release").join(binary),
-                arguments: Vec::new(),
-                folder: folder.parent().context("find the program's folder")?.to_owned(),
-                environment: match change {
-                    Some(change) => {
-                        vec![(
-                            "LEAVE_OUT",
-                            change.row().with_context(|| format!("leave {} out", change.set))?.name,
-                        )]
-                    }
-                    None => Vec::new(),
-                },
-            }),
+            JudgedSource::Crate { binary } => {
+                leaving_out(crates().join("release").join(binary), parent(folder)?, change)
+            }
+            JudgedSource::Go { file } => {
+                let folder = parent(folder)?;
+                leaving_out(folder.join(file), folder, change)
+            }
             JudgedSource::Installed { line, .. } => {
                 let line = match change.map(|change| change.version) {
                     Some(ChangedVersion::Line(changed)) => changed,
                     _ => line,
                 };
                 let arguments = vec!["-c".to_owned(), line.to_owned()];
-                let folder = folder.parent().context("find the program's folder")?.to_owned();
+                let folder = parent(folder)?.to_owned();
                 Ok(BuiltVersion { program: "/bin/bash".into(), arguments, folder, environment: Vec::new() })
             }
         }
     }
+}
+
+/// The folder of all versions of a program.
+fn parent(folder: &Path) -> Result<&Path> {
+    folder.parent().context("find the program's folder")
+}
+
+/// A program that is told in its environment what to leave out.
+fn leaving_out(program: PathBuf, folder: &Path, change: Option<&JudgedChange>) -> Result<BuiltVersion> {
+    let name = |change: &JudgedChange| {
+        // Go's procedures are named by their package too.
+        let name = change.row().with_context(|| format!("leave {} out", change.set))?.name;
+        Ok::<_, anyhow::Error>(("LEAVE_OUT", name.strip_prefix("main.").unwrap_or(name)))
+    };
+    let environment = change.map(name).transpose()?.into_iter().collect();
+    Ok(BuiltVersion { program, arguments: Vec::new(), folder: folder.to_owned(), environment })
 }
 
 /// Where the programs of crates are built.

@@ -3,6 +3,9 @@
 use longpole_trials::{TrialRun, TrueGain};
 use serde::{Deserialize, Serialize};
 
+/// Groups of rounds, of each of which the best runs are compared: no fewer, so that there is an interval.
+pub const GROUPS: usize = 7;
+
 /// What the metrics say that a change gains, per cent of the run; `None` where a metric says nothing of such a change.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct JudgedPrediction {
@@ -62,7 +65,7 @@ impl ProgramVerdict {
 
     /// The truth of a change; `None` without a single undisturbed pair.
     pub fn truth(&self, change: &ChangeVerdict) -> Option<TrueGain> {
-        TrueGain::of(&self.unchanged, &change.runs)
+        TrueGain::of_best(&self.unchanged, &change.runs, self.unchanged.len() / GROUPS)
     }
 }
 
