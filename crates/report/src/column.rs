@@ -52,6 +52,11 @@ structure! {
     "folded" Text "Folded" "What of the row's own was done in procedures of the kernel, of libraries and in inlined helpers that are folded into it: `procedure`, `module`, `action` (what it does, in words), `percent` of the row's own.";
     "processor" Count "Processor" "Number of the processor on its machine; absent in the rows of all processors together.";
     "activity" Text "Activity" "What the processor did: `useful` work of the program, the `kernel` on its behalf, `spinning`, the `collector` in the program, `other programs`, `ready elsewhere` (free, while the thread that it got next was ready), `idle`.";
+    "from" Text "From" "The rank that sent, or that the other waited for.";
+    "to" Text "To" "The rank that received, or that waited.";
+    "messages" Count "Messages" "Messages from the one to the other that were seen at both ends; not those that a collective operation passes inside.";
+    "bytes" Count "Bytes" "Their length in all.";
+    "waits" Count "Waits" "Calls in which `to` waited for `from`: a late sender, a late receiver, or the last of those whom a collective operation needs.";
     "given_up_count" Count "Not compared" "Waits of the row that are explained by what was done during them: the paths of both threads since they last met have little in common and are much longer than the wait.";
     "differences" Text "Differences" "The difference of the paths of those waits, by step, as in `causes`.";
     "text" Text "Text" "A sentence of the summary, one of its commands, or a range of numbers of busy threads.";

@@ -10,6 +10,7 @@ mod evidence;
 mod gains;
 mod guidance;
 mod lock_order;
+mod messages;
 mod metrics;
 mod npt;
 mod object_costs;
@@ -93,6 +94,7 @@ views! {
     Callers => callers::VIEW,
     Parallelism => parallelism::VIEW,
     Processors => processors::VIEW,
+    Messages => messages::VIEW,
     Phases => phases::VIEW,
     Metrics => metrics::VIEW,
     Correlation => correlation::VIEW,

@@ -2,6 +2,7 @@
 
 use longpole_recording::{Defects, OutsideAccount};
 
+use crate::message_traffic::MessageTraffic;
 use crate::paths::ProcedureId;
 
 /// Counts of what was recorded, lost, and could not be matched or named.
@@ -57,6 +58,8 @@ pub struct Evidence {
     /// CPU time in loops of which the code does not say whether they work or wait, by procedure, most first,
     /// nanoseconds. It counts as work.
     pub may_wait: Vec<(ProcedureId, u64)>,
+    /// What processes that pass messages sent to each other.
+    pub messages: MessageTraffic,
     /// Damage to the recording's files.
     pub defects: Defects,
     /// Definitions lost with damaged chunks, and references to them.

@@ -10,6 +10,7 @@ use crate::columns::{ColumnsWriter, IdCounts, ItemCache, ItemColumns};
 use crate::error::Result;
 use crate::evidence::{Evidence, SourceCounts};
 use crate::log_items::LogItem;
+use crate::message_traffic::{MessageFlow, MessageTraffic};
 use crate::objects::Objects;
 use crate::paths::{Paths, ProcedureId};
 use crate::program::{Machine, Ownership, Process, Program, Thread};
@@ -26,10 +27,12 @@ stored! {
     Evidence {
         collector, sample_hertz, events, switches, wakes, samples, lost_events, lost_samples, lost_stacks, lost_threads,
         lost_calls, unmatched_wakes, interrupt_wakes, outside_wakes, outside_wakers, waits_for_objects, waits_by_place,
-        waits_without_object, contradictions, disordered, observations, told_observations, without_stack, may_wait,
+        waits_without_object, contradictions, disordered, observations, told_observations, without_stack, may_wait, messages,
         defects, lost_definitions, overhead_nanoseconds, recorder_cpu_seconds, kernel_seconds, recorder_peak_bytes,
         recording_bytes, sources, outside, truncated, killed_by, attached, dropped_nanoseconds, notes,
     }
+    MessageTraffic { matched, unmatched_sends, unmatched_receives, resized, collectives, incomplete_collectives, flows }
+    MessageFlow { from, to, messages, bytes, waits, waited_nanoseconds }
     SourceCounts { kept, missing, left_out, refused }
     Defects { torn_bytes, damaged_chunks, undecodable_chunks, orphans }
     OutsideAccount { collector, series, values, cpu_seconds, interval_seconds, troubles }
@@ -67,6 +70,12 @@ impl KeptTrace {
                 && thread.creator.is_none_or(has_thread)
                 && (thread.prefix.0 as usize) < ids.paths
         }) && owners.iter().all(|owned| has_thread(owned.waiter) && has_thread(owned.owner))
+            && self
+                .evidence
+                .messages
+                .flows
+                .iter()
+                .all(|flow| [flow.from, flow.to].iter().all(|process| process.index() < processes.len()))
             && self.evidence.may_wait.iter().all(|&(ProcedureId(id), _)| (id as usize) < procedures)
     }
 }

@@ -16,10 +16,14 @@
 //! Memory: 24 bytes a message and collective operation while this is found out, and a planned call for each that waits or
 //! depends on another process.
 
-use longpole_event::{CollectiveMeeting, CollectiveOrder, EventKind, ThreadId, Time};
+use std::collections::BTreeMap;
+
+use longpole_event::{CollectiveMeeting, CollectiveOrder, EventKind, ProcessId, ThreadId, Time};
 use rustc_hash::FxHashMap;
 
+use crate::message_traffic::{MessageFlow, MessageTraffic};
 use crate::objects::ObjectKind;
+use crate::program::Program;
 use crate::timeline::DependenceKind;
 
 /// Members of a scan of which each has a token of its own.
@@ -33,6 +37,8 @@ struct MessageEnd {
     thread: ThreadId,
     /// The call in which it was complete; none where that was not seen.
     call: Option<CallIndex>,
+    /// The message's length.
+    bytes: u64,
 }
 
 /// The `ordinal`-th call of a thread.
@@ -135,16 +141,41 @@ pub(crate) struct PlannedCalls {
     pub(crate) acquirers: FxHashMap<PlannedToken, u32>,
     /// Names of communicators.
     pub(crate) names: FxHashMap<u64, String>,
-    /// Messages of which one end only was seen, and collective operations of which not all members were.
-    pub(crate) unmatched: u64,
-    /// Messages and collective operations that were matched.
-    pub(crate) matched: u64,
+    /// Counts; without flows.
+    traffic: MessageTraffic,
+    /// What one thread sent to another, and waited for it.
+    flows: FxHashMap<(ThreadId, ThreadId), FlowSums>,
+}
+
+/// What is summed up of a flow.
+#[derive(Clone, Copy, Debug, Default)]
+struct FlowSums {
+    messages: u64,
+    bytes: u64,
+    waits: u64,
+    waited_nanoseconds: u64,
 }
 
 impl PlannedCalls {
     /// The thread's calls.
     pub(crate) fn of(&self, thread: ThreadId) -> &[PlannedCall] {
         self.calls.get(&thread).map_or(&[], Vec::as_slice)
+    }
+
+    /// What processes sent to each other.
+    pub(crate) fn traffic(&self, program: &Program) -> MessageTraffic {
+        let process = |thread: ThreadId| program.threads.get(thread.index()).map(|thread| thread.process);
+        let mut flows: BTreeMap<(ProcessId, ProcessId), MessageFlow> = BTreeMap::new();
+        for (&(from, to), sums) in &self.flows {
+            let (Some(from), Some(to)) = (process(from), process(to)) else { continue };
+            let none = MessageFlow { from, to, messages: 0, bytes: 0, waits: 0, waited_nanoseconds: 0 };
+            let flow = flows.entry((from, to)).or_insert(none);
+            flow.messages += sums.messages;
+            flow.bytes += sums.bytes;
+            flow.waits += sums.waits;
+            flow.waited_nanoseconds += sums.waited_nanoseconds;
+        }
+        MessageTraffic { flows: flows.into_values().collect(), ..self.traffic.clone() }
     }
 }
 
@@ -163,7 +194,7 @@ impl LoggedMessages {
             EventKind::MessageSend(message) => {
                 let ends = self.peers.entry(message.channel).or_default();
                 (ends.communicator, ends.receiver) = (message.communicator, Some(message.peer));
-                let end = MessageEnd { posted: time, thread, call: None };
+                let end = MessageEnd { posted: time, thread, call: None, bytes: message.bytes };
                 self.sends.entry(message.channel).or_default().push(end);
             }
             EventKind::MessageSent { channel, posted: before } => {
@@ -183,11 +214,12 @@ impl LoggedMessages {
             EventKind::MessageReceive { message, posted: before } => {
                 let ends = self.peers.entry(message.channel).or_default();
                 (ends.communicator, ends.sender) = (message.communicator, Some(message.peer));
-                let end = MessageEnd { posted: posted(before), thread, call: self.call(thread) };
+                let (posted, bytes) = (posted(before), message.bytes);
+                let end = MessageEnd { posted, thread, call: self.call(thread), bytes };
                 self.receives.entry(message.channel).or_default().push(end);
             }
             EventKind::MessageProbe(message) => {
-                let end = MessageEnd { posted: time, thread, call: self.call(thread) };
+                let end = MessageEnd { posted: time, thread, call: self.call(thread), bytes: message.bytes };
                 self.probes.entry(message.channel).or_default().push(end);
             }
             EventKind::Meet(meeting) => {
@@ -259,7 +291,8 @@ impl LoggedMessages {
             let probes = self.probes.get(channel).map_or(&[][..], Vec::as_slice);
             planner.channel(sends, received, probes, self.peers.get(channel).copied().unwrap_or_default());
         }
-        planner.planned.unmatched += receives.values().map(|received| received.len() as u64).sum::<u64>();
+        planner.planned.traffic.unmatched_receives +=
+            receives.values().map(|received| received.len() as u64).sum::<u64>();
         let mut meetings: Vec<_> = self.meetings.iter().collect();
         meetings.sort_unstable_by_key(|&(key, _)| key);
         for (&(communicator, _), meeting) in meetings {
@@ -310,8 +343,10 @@ impl CallPlanner {
     ) {
         let ChannelEnds { communicator, sender, receiver } = ends;
         receives.sort_by_key(|receive| receive.posted);
-        self.planned.unmatched += sends.len().abs_diff(receives.len()) as u64;
-        self.planned.matched += sends.len().min(receives.len()) as u64;
+        let traffic = &mut self.planned.traffic;
+        traffic.unmatched_sends += sends.len().saturating_sub(receives.len()) as u64;
+        traffic.unmatched_receives += receives.len().saturating_sub(sends.len()) as u64;
+        traffic.matched += sends.len().min(receives.len()) as u64;
         for probe in probes {
             // It finds what the next receive gets.
             let next = receives.partition_point(|receive| receive.posted < probe.posted);
@@ -321,6 +356,13 @@ impl CallPlanner {
             }
         }
         for (send, receive) in sends.iter().zip(&receives) {
+            // Of some receives the length is not known, which is 0 then.
+            if receive.bytes != send.bytes && receive.bytes != 0 {
+                self.planned.traffic.resized += 1;
+            }
+            let flow = self.planned.flows.entry((send.thread, receive.thread)).or_default();
+            flow.messages += 1;
+            flow.bytes += send.bytes;
             let kind = ObjectKind::Sender;
             self.depend(receive.call, (send.posted, send.thread), (kind, communicator, sender));
             let Some(call) = send.call else { continue };
@@ -338,9 +380,9 @@ impl CallPlanner {
         let LoggedMeeting { size, order, root, members } = meeting;
         let is_whole = members.len() == *size as usize;
         if is_whole {
-            self.planned.matched += 1;
+            self.planned.traffic.collectives += 1;
         } else {
-            self.planned.unmatched += 1;
+            self.planned.traffic.incomplete_collectives += 1;
         }
         let last = |among: &dyn Fn(&&MemberEntry) -> bool| {
             members.iter().filter(among).max_by_key(|member| (member.time, member.rank))
@@ -448,8 +490,15 @@ impl CallPlanner {
     }
 
     fn finish(self) -> PlannedCalls {
-        let CallPlanner { found, mut planned, .. } = self;
+        let CallPlanner { found, mut planned, spans, .. } = self;
         for ((thread, ordinal), FoundCall { wait, mut earlier, releases, acquires }) in found {
+            if let Some((until, source)) = wait.and_then(|wait| wait.release)
+                && let Some(&(since, _)) = spans.get(&(thread, ordinal))
+            {
+                let flow = planned.flows.entry((source, thread)).or_default();
+                flow.waits += 1;
+                flow.waited_nanoseconds += until.since(since);
+            }
             earlier.sort_by_key(|message| (message.time, message.source));
             let call = PlannedCall { ordinal, wait, earlier, releases, acquires };
             planned.calls.entry(thread).or_default().push(call);
@@ -511,7 +560,10 @@ mod tests {
         ]);
         assert_eq!(waits(&calls, 0), [(0, ObjectKind::Sender, Some((at(50), ThreadId(1))))]);
         assert_eq!(waits(&calls, 1), [], "the receive was there");
-        assert_eq!((calls.matched, calls.unmatched), (1, 0));
+        let MessageTraffic { matched, unmatched_sends, unmatched_receives, resized, .. } = calls.traffic;
+        assert_eq!((matched, unmatched_sends, unmatched_receives, resized), (1, 0, 0, 0));
+        let flow = calls.flows[&(ThreadId(1), ThreadId(0))];
+        assert_eq!((flow.messages, flow.bytes, flow.waits, flow.waited_nanoseconds), (1, 4, 1, 40));
     }
 
     #[test]
@@ -640,6 +692,6 @@ mod tests {
             (1, 20, meets(1, CollectiveOrder::AllToAll)),
         ]);
         assert_eq!(waits(&calls, 0), [(0, ObjectKind::Communicator, None)]);
-        assert_eq!((calls.matched, calls.unmatched), (0, 1));
+        assert_eq!((calls.traffic.collectives, calls.traffic.incomplete_collectives), (0, 1));
     }
 }

@@ -152,6 +152,7 @@ impl Trace {
             cache,
             columns: LazyColumns::default(),
         };
+        trace.evidence.messages = trace.calls_planned.traffic(&trace.program);
         trace.prepare(inventories, run.begin)?;
         trace.survey()?;
         Ok(trace)

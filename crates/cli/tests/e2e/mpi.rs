@@ -104,6 +104,26 @@ fn waited_in(waits: &Answer, procedure: &str, object: &str) -> f64 {
     waits.rows().filter(is_it).filter_map(|row| row["seconds"].as_f64()).sum()
 }
 
+/// How many messages one rank sent to another, and of how many bytes in all.
+fn sent(recording: &Recording, from: u32, to: u32) -> (f64, f64) {
+    let messages = recording.report("messages", "process");
+    let is = |row: &serde_json::Map<String, serde_json::Value>, key: &str, rank: u32| {
+        row[key].as_str().is_some_and(|label| label.ends_with(&format!(": rank {rank}")))
+    };
+    let of = |key: &str| {
+        let rows = messages.rows().filter(|row| is(row, "from", from) && is(row, "to", to));
+        rows.filter_map(|row| row[key].as_f64()).sum()
+    };
+    (of("messages"), of("bytes"))
+}
+
+/// Messages and collective operations that are not known at all ends.
+fn unmatched(recording: &Recording) -> f64 {
+    let evidence = recording.report("evidence", "procedure");
+    let of = |name| evidence.sum("name", name, "count");
+    of("unmatched messages") + of("incomplete collectives")
+}
+
 /// The procedures of `ways_to_wait.c`, and what each waits for.
 const WAYS: [(&str, &str); 16] = [
     ("by_waitall", "rank 1"),
@@ -135,6 +155,10 @@ fn every_call_that_can_wait_waits_for_the_rank_that_comes_late() {
             let seconds = waited_in(&waits, procedure, object);
             assert!(seconds > 0.06, "{seconds} s, not most of 0.1: {procedure} {mpi:?}");
         }
+        // 11 ways of 5 rounds with 3 messages, 5 rounds with 1 message, 5 with 1 each way, and 3 messages at last.
+        assert_eq!(sent(&recording, 1, 0), (178.0, 712.0), "{mpi:?}");
+        assert_eq!(sent(&recording, 0, 1), (5.0, 20.0), "{mpi:?}");
+        assert_eq!(unmatched(&recording), 0.0, "{mpi:?}");
         let seconds = waited_in(&waits, "between_looks", "rank 1");
         assert!(seconds < 0.01, "{seconds} s of waiting between which it computed: {mpi:?}");
     }
@@ -185,4 +209,62 @@ fn without_the_last_at_a_barrier_ranks_wait_for_the_second_to_last() {
     let truth = on_path(&rebuilt);
     let predicted = work("compute_long") - gain;
     assert!((truth - predicted).abs() < 0.1, "{predicted} s on the path, {truth} s when rebuilt");
+}
+
+#[test]
+fn a_receiver_that_computes_meanwhile_waits_for_the_rest() {
+    let session = Session::start();
+    for mpi in MpiImplementation::ALL {
+        let job = Job { file: "overlap.c", ranks: 2, arguments: &["long"], ..Job::default() };
+        let recording = or_skip!(mpi.record_ranks(&session, &job));
+        let seconds = waited(&recording, 0, "rank 1");
+        // But where the sender lacks a processor for longer.
+        assert!(seconds < 0.06, "{seconds} s instead of none: {mpi:?}");
+        let recording = or_skip!(mpi.record_ranks(&session, &Job { arguments: &[], ..job }));
+        let seconds = waited(&recording, 0, "rank 1");
+        assert!(seconds > 0.01, "{seconds} s instead of 0.05: {mpi:?}");
+    }
+}
+
+#[test]
+fn wildcards_are_matched_within_their_communicator_in_the_order_of_receives() {
+    let session = Session::start();
+    for mpi in MpiImplementation::ALL {
+        let job = Job { file: "wildcards.c", ranks: 4, ..Job::default() };
+        let recording = or_skip!(mpi.record_ranks(&session, &job));
+        assert_eq!(unmatched(&recording), 0.0, "{mpi:?}");
+        for (from, to) in [(1, 0), (3, 2)] {
+            assert_eq!(sent(&recording, from, to), (15.0, 120.0), "{mpi:?}");
+            let seconds = waited(&recording, to, &format!("rank {from}"));
+            assert!(seconds > 0.08, "{seconds} s, not most of 0.15: {mpi:?}");
+        }
+        assert_eq!(sent(&recording, 1, 2), (0.0, 0.0), "{mpi:?}");
+    }
+}
+
+#[test]
+fn what_holds_back_a_rank_is_found_in_the_threads_of_another() {
+    let session = Session::start();
+    for mpi in MpiImplementation::ALL {
+        let job = Job { file: "with_threads.c", ranks: 2, ..Job::default() };
+        let recording = or_skip!(mpi.record_ranks(&session, &job));
+        let seconds = waited(&recording, 0, "rank 1");
+        assert!(seconds > 0.12, "{seconds} s, not most of 0.2: {mpi:?}");
+        let path = recording.report("critical-path", "procedure");
+        let on_path = path.sum("procedure", "compute_part", "seconds");
+        assert!(on_path > 0.18, "{on_path} of 0.2 s: {}", path.table("procedure"));
+    }
+}
+
+#[test]
+fn a_rank_that_is_killed_leaves_the_other_waiting_for_it() {
+    let session = Session::start();
+    for mpi in MpiImplementation::ALL {
+        let job = Job { file: "killed_rank.c", ranks: 2, may_fail: true, ..Job::default() };
+        let recording = or_skip!(mpi.record_ranks(&session, &job));
+        assert_eq!(sent(&recording, 1, 0), (3.0, 12.0), "{mpi:?}");
+        assert_eq!(unmatched(&recording), 0.0, "{mpi:?}");
+        let seconds = waited(&recording, 0, "rank 1");
+        assert!(seconds > 0.05, "{seconds} s, not most of 0.1: {mpi:?}");
+    }
 }

@@ -1,6 +1,6 @@
 //! `evidence`: the ledger, every count explained (metrics.md §9).
 
-use longpole_trace::{Evidence, SourceCounts};
+use longpole_trace::{Evidence, MessageTraffic, SourceCounts};
 
 use crate::evidence::{
     outside_percent, overhead_percent, removed_percent, unexplained_wait_percent, unsymbolised, warnings,
@@ -78,6 +78,7 @@ fn rows(input: &ReportTables<'_>) -> Vec<Row> {
     rows.extend(samples(input));
     rows.extend(missing(input.evidence));
     rows.extend(understood(input));
+    rows.extend(messages(&input.evidence.messages));
     rows.extend(objects(input.evidence));
     rows.extend(cost(input));
     rows.extend(outside(input));
@@ -235,6 +236,26 @@ fn understood(input: &ReportTables<'_>) -> Vec<Row> {
             "unexplained waiting",
             unexplained_wait_percent(input),
             "share of blocked time of which no cause is known",
+        ),
+    ]
+}
+
+/// What is not known at both ends, of programs that pass messages.
+fn messages(traffic: &MessageTraffic) -> Vec<Row> {
+    if *traffic == MessageTraffic::default() {
+        return Vec::new();
+    }
+    let unmatched = traffic.unmatched_sends + traffic.unmatched_receives + traffic.resized;
+    vec![
+        count(
+            "unmatched messages",
+            unmatched,
+            "messages of which one end only was seen, or both with different lengths; each may hide a dependence",
+        ),
+        count(
+            "incomplete collectives",
+            traffic.incomplete_collectives,
+            "collective operations of which not all members were seen; nobody is known to be waited for",
         ),
     ]
 }

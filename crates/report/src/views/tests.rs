@@ -98,7 +98,8 @@ fn json_is_the_object_that_was_promised() {
             .map(|column| column["name"].as_str().unwrap())
             .collect();
         let rows = json["rows"].as_array().unwrap();
-        assert!(!rows.is_empty(), "{view}");
+        // A drawn run passes no messages.
+        assert_eq!(rows.is_empty(), view == View::Messages, "{view}");
         for row in rows {
             assert!(
                 row.as_object().unwrap().keys().all(|key| columns.contains(&key.as_str())),

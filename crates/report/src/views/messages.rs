@@ -1,0 +1,164 @@
+//! `messages`: what processes sent to each other, and how long they waited for each other.
+
+use longpole_event::ProcessId;
+use longpole_trace::{Fold, MessageFlow, MessageTraffic};
+
+use crate::input::{ReportOptions, ReportTables};
+use crate::quantity::{count_of, grouped, percent, time_text};
+use crate::report::{Report, Row};
+use crate::table::{Show, TextTable, shown};
+use crate::text::TextSection;
+use crate::view::{View, ViewDefinition};
+
+const COLUMNS: [&str; 7] = ["from", "to", "messages", "bytes", "waits", "seconds", "percent"];
+
+pub(super) static VIEW: ViewDefinition = ViewDefinition {
+    name: "messages",
+    about: "What ranks sent to each other, and how long each waited for each other one.",
+    fold: Fold::None,
+    build,
+    ..ViewDefinition::PLAIN
+};
+
+fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
+    let mut report = Report::new(View::Messages, input, options, &COLUMNS);
+    let traffic = &input.evidence.messages;
+    let mut flows: Vec<&MessageFlow> = traffic.flows.iter().collect();
+    flows.sort_by_key(|flow| (std::cmp::Reverse((flow.waited_nanoseconds, flow.bytes)), flow.from, flow.to));
+    let whole: u64 = flows.iter().map(|flow| flow.waited_nanoseconds).sum();
+    let label = |process: ProcessId| input.program.processes[process.index()].label().to_owned();
+    let cells = |flow: &MessageFlow| {
+        Row::default()
+            .text("from", label(flow.from))
+            .text("to", label(flow.to))
+            .count("messages", flow.messages)
+            .count("bytes", flow.bytes)
+            .count("waits", flow.waits)
+            .time("seconds", flow.waited_nanoseconds)
+            .percent("percent", percent(flow.waited_nanoseconds as f64, whole as f64))
+    };
+    report.rows.extend(flows.iter().map(|flow| cells(flow)));
+    report.sections.extend(head(traffic, whole));
+    let most = options.top.unwrap_or(super::ROWS_OF_TEXT);
+    if !flows.is_empty() {
+        let table = TextTable {
+            columns: vec![
+                shown("%", Show::Percent("percent")),
+                shown("waited", Show::Time("seconds")),
+                shown("waits", Show::Count("waits")),
+                shown("messages", Show::Count("messages")),
+                shown("bytes", Show::Count("bytes")),
+            ],
+            name_title: "to this rank ← from that one".to_owned(),
+            rows: flows
+                .iter()
+                .take(most)
+                .map(|flow| (cells(flow), format!("{} ← {}", label(flow.to), label(flow.from))))
+                .collect(),
+        };
+        report.sections.extend([TextSection::Blank, TextSection::Table(table)]);
+    }
+    if flows.len() > most {
+        let left = count_of((flows.len() - most) as u64, "more pair");
+        report.sections.push(TextSection::Remark(format!("{left} of ranks; `--top` shows them.")));
+    }
+    report.sections.extend(doubts(traffic).map(TextSection::Warning));
+    report
+}
+
+fn head(traffic: &MessageTraffic, whole: u64) -> Vec<TextSection> {
+    if traffic.flows.is_empty() {
+        let nothing = "Messages: none was recorded. Calls of MPI are recorded where the command is a launcher or linked \
+                       with MPI, or with `record --mpi`.";
+        return vec![TextSection::Headline(nothing.to_owned())];
+    }
+    let bytes: u64 = traffic.flows.iter().map(|flow| flow.bytes).sum();
+    let title = format!(
+        "Messages: {} of {} bytes, {}; ranks waited {} for each other",
+        count_of(traffic.matched, "message"),
+        grouped(bytes),
+        count_of(traffic.collectives, "collective operation"),
+        time_text(whole),
+    );
+    let remark = "A rank waits for one that sends late, receives late, or is the last of those that a collective operation \
+                  needs, whether it polls or sleeps. Messages that an operation passes inside are not counted.";
+    vec![TextSection::Headline(title), TextSection::Remark(remark.to_owned())]
+}
+
+/// What is not known at both ends.
+fn doubts(traffic: &MessageTraffic) -> impl Iterator<Item = String> {
+    let MessageTraffic { unmatched_sends, unmatched_receives, resized, incomplete_collectives, .. } =
+        *traffic;
+    let of =
+        |count: u64, what: &str, why: &str| (count > 0).then(|| format!("{}{why}", count_of(count, what)));
+    [
+        of(unmatched_sends, "message", " sent but not seen to be received"),
+        of(unmatched_receives, "message", " received but not seen to be sent"),
+        of(
+            resized,
+            "message",
+            " received with another length than sent: matched with the wrong end, and so may be others",
+        ),
+        of(
+            incomplete_collectives,
+            "collective operation",
+            " without all members; nobody is known to be waited for",
+        ),
+    ]
+    .into_iter()
+    .flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::DrawnRun;
+
+    fn run(traffic: MessageTraffic) -> DrawnRun {
+        let mut scene = DrawnRun::of("P1/T1 AAAA\nP2/T2 AAAA");
+        scene.evidence.messages = traffic;
+        scene
+    }
+
+    fn flow((from, to): (u32, u32), waited_nanoseconds: u64) -> MessageFlow {
+        let (from, to) = (ProcessId(from), ProcessId(to));
+        MessageFlow { from, to, messages: 10, bytes: 4000, waits: 8, waited_nanoseconds }
+    }
+
+    #[test]
+    fn pairs_of_ranks_are_ordered_by_the_waiting_of_one_for_the_other() {
+        let flows = vec![flow((0, 1), 0), flow((1, 0), 30_000_000)];
+        let scene = run(MessageTraffic { matched: 20, collectives: 3, flows, ..MessageTraffic::default() });
+        let report = scene.report(View::Messages, &ReportOptions::default());
+        assert_eq!(report.rows[0].value("seconds"), Some(0.03));
+        assert_eq!(report.rows[0].value("percent"), Some(100.0));
+        insta::assert_snapshot!("messages", scene.text(View::Messages, 100));
+    }
+
+    #[test]
+    fn what_is_known_at_one_end_only_is_said() {
+        let flows = vec![flow((0, 1), 0)];
+        let scene = run(MessageTraffic {
+            matched: 10,
+            unmatched_sends: 1,
+            resized: 2,
+            incomplete_collectives: 3,
+            flows,
+            ..MessageTraffic::default()
+        });
+        let text = scene.text(View::Messages, 200);
+        for part in [
+            "1 message sent but not seen",
+            "2 messages received with another",
+            "3 collective operations without",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+
+    #[test]
+    fn a_run_without_messages_says_how_they_are_recorded() {
+        let text = run(MessageTraffic::default()).text(View::Messages, 100);
+        assert!(text.contains("none was recorded"), "{text}");
+    }
+}
