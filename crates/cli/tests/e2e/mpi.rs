@@ -268,3 +268,20 @@ fn a_rank_that_is_killed_leaves_the_other_waiting_for_it() {
         assert!(seconds > 0.05, "{seconds} s, not most of 0.1: {mpi:?}");
     }
 }
+
+#[test]
+fn calls_are_followed_beside_collectors_without_privilege_too() {
+    let session = Session::start();
+    for mpi in MpiImplementation::ALL {
+        for collector in ["process", "agent"] {
+            let options = ["--collector", collector];
+            let job = Job { file: "with_threads.c", ranks: 2, options: &options, ..Job::default() };
+            let recording = or_skip!(mpi.record_ranks(&session, &job));
+            assert_eq!(sent(&recording, 1, 0), (5.0, 20.0), "{mpi:?} {collector}");
+            assert_eq!(unmatched(&recording), 0.0, "{mpi:?} {collector}");
+            let waits = recording.report("waits", "procedure");
+            let seconds = waited_in(&waits, "receive_sum", "rank 1");
+            assert!(seconds > 0.12, "{seconds} s, not most of 0.2: {mpi:?} {collector}");
+        }
+    }
+}
