@@ -90,7 +90,7 @@ pub fn tell(area: &Area, header: &AgentHeader, now: u64, at: HookFrame) -> u64 {
     }
     // Where the chain tells stacks apart, what lies between the frames need not.
     if !is_chained {
-        key = memory.iter().fold(key, |key, &word| mix(key, word));
+        key = mix(key, digest(memory));
     }
     let key = key | 1;
     if !area.tell_stack(key) {
@@ -106,6 +106,24 @@ pub fn tell(area: &Area, header: &AgentHeader, now: u64, at: HookFrame) -> u64 {
     key
 }
 
+/// Numbers below this are no addresses, so that stacks which differ in them alone have the same callers.
+const SMALL_NUMBERS: u64 = 1 << 16;
+
+/// A hash of all addresses in this memory, by their places; in lanes that do not wait for each other.
+fn digest(memory: &[u64]) -> u64 {
+    const LANES: usize = 8;
+    let address = |word: u64| if word < SMALL_NUMBERS { 0 } else { word };
+    let mut lanes: [u64; LANES] = core::array::from_fn(|lane| lane as u64);
+    let (whole, rest) = memory.as_chunks::<LANES>();
+    for words in whole {
+        for (lane, &word) in lanes.iter_mut().zip(words) {
+            *lane = mix(*lane, address(word));
+        }
+    }
+    let rest = rest.iter().fold(0, |key, &word| mix(key, address(word)));
+    lanes.iter().fold(rest, |key, &lane| mix(key, lane))
+}
+
 fn mix(key: u64, word: u64) -> u64 {
     (key.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)
 }
@@ -114,5 +132,27 @@ fn mix(key: u64, word: u64) -> u64 {
 pub fn note_extent(area: &Area, first_frame: u64, bytes: u64) {
     if bytes >= 2 * SMALLEST_STACK {
         area.set_stack(first_frame - bytes + SMALLEST_STACK, first_frame);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stacks_are_told_apart_by_every_address_and_its_place_but_not_by_small_numbers() {
+        let stack: Vec<u64> = (0..21).map(|word| 0x5555_0000_1000 + word).collect();
+        let changed = |index: usize, word: u64| {
+            let mut stack = stack.clone();
+            stack[index] = word;
+            digest(&stack)
+        };
+        for index in 0..stack.len() {
+            assert_ne!(changed(index, 0x7fff_1234_5678), digest(&stack), "{index}");
+            assert_eq!(changed(index, 3), changed(index, 4), "{index}");
+        }
+        let mut swapped = stack.clone();
+        swapped.swap(2, 10);
+        assert_ne!(digest(&swapped), digest(&stack));
     }
 }
