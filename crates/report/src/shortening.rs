@@ -279,7 +279,9 @@ mod tests {
         assert_eq!(shorten(&name, 60), "app::Index<…>::insert(…) [with basic_string]");
         assert_eq!(shorten(&name, 32), "…::insert(…) [with basic_string]");
         assert_eq!(shorten(&name, 24), "insert [wit…asic_string]");
-        assert_eq!(shorten(&format!("{name} (libx.so)"), 60), "app::Index<…>::insert(…) [with basic_string]");
+        let of_library = format!("{name} (libx.so)");
+        assert_eq!(shorten(&of_library, 60), "app::Index<…>::insert(…) [with basic_string] (libx.so)");
+        assert_eq!(shorten(&of_library, 50), "app::Index<…>::insert(…) [with basic_string]");
     }
 
     #[test]
