@@ -278,6 +278,12 @@ impl StackWalk<'_> {
                 Some(space) => self.unwinder.frames.step(place, place.ip.wrapping_add(space), &mut read),
                 None => frame_pointer_step(place, stack, &mut read),
             };
+            let leads_out = |step: &UnwindStep| matches!(step, UnwindStep::Caller(caller) if self.is_plausible_return(caller.ip));
+            if place.at == CodeProgress::InSystemCall && !leads_out(&step) {
+                // The system call of `clone` has no unwind information, as it is wrong for the child.
+                place.at = CodeProgress::Before;
+                continue;
+            }
             let unread = match step {
                 UnwindStep::Root => return true,
                 UnwindStep::Caller(mut caller) => {
