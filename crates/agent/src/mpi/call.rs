@@ -45,7 +45,7 @@ pub(super) struct ToldCall {
 
 impl ToldCall {
     /// The thread is about to make a call; `None` where it goes unrecorded, or where the call is part of another one.
-    #[inline]
+    #[inline(never)]
     pub(super) fn new(at: HookFrame, language: Language) -> Option<ToldCall> {
         let me = CurrentThread::get()?;
         let depth = &tls::slot().mpi_calls;

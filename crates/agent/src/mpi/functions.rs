@@ -19,6 +19,9 @@ use super::shapes::{self, CompleteOnes, CompletedRequests, MessageArguments, Pro
 /// `MPI_ERR_OTHER`: what a hook gives where no library has the function, which then no program can have called.
 const MISSING: c_int = 15;
 
+/// Places of calls that each function remembers, where MPI is not loaded with the program.
+const PLACES: usize = 4;
+
 /// Makes hooks. What a function does is one of the shapes below, of its arguments.
 macro_rules! mpi {
     ($( fn $name:ident $fortran:ident $inner:ident $modern:ident ($($argument:ident),*) = $shape:ident ($($detail:tt),* $(,)?); )*) => {$(
@@ -36,7 +39,7 @@ macro_rules! mpi {
         #[inline(never)]
         pub unsafe extern "C-unwind" fn $name($($argument: Word),*) -> c_int {
             type Function = unsafe extern "C-unwind" fn($(mpi!(@word $argument)),*) -> c_int;
-            static ENTRY: $crate::openmp::entry::EntryPoint =
+            static ENTRY: $crate::openmp::entry::EntryPoint<PLACES> =
                 $crate::openmp::entry::EntryPoint::new($crate::real::text(concat!(stringify!($name), "\0")));
             let at = $crate::frame!();
             let Some((real, _)) = (unsafe { ENTRY.find::<Function>(at.caller()) }) else { return MISSING };
@@ -55,7 +58,7 @@ macro_rules! mpi {
         #[inline(never)]
         pub unsafe extern "C-unwind" fn $name($($argument: Word,)* error: Word) {
             type Function = unsafe extern "C-unwind" fn($(mpi!(@word $argument),)* Word);
-            static ENTRY: $crate::openmp::entry::EntryPoint =
+            static ENTRY: $crate::openmp::entry::EntryPoint<PLACES> =
                 $crate::openmp::entry::EntryPoint::new($crate::real::text(concat!(stringify!($name), "\0")));
             let at = $crate::frame!();
             let Some((real, _)) = (unsafe { ENTRY.find::<Function>(at.caller()) }) else { return };
@@ -77,35 +80,35 @@ macro_rules! mpi {
         let arguments = MessageArguments {
             call: MpiCall::$kind, count: $count, datatype: $datatype, peer: $peer, tag: $tag, communicator: $communicator
         };
-        shapes::message($at, &arguments, mpi!(@option $request), || $call($($argument),*))
+        shapes::message($at, &arguments, mpi!(@option $request), &mut || $call($($argument),*))
     }};
     (@begin_receive $told:ident, $at:expr, $call:ident, ($($argument:ident),*), ($kind:ident, $peer:tt, $tag:tt, $communicator:tt, $request:tt)) => {
-        shapes::message($at, &shapes::receives(MpiCall::$kind, $peer, $tag, $communicator), Some($request), || $call($($argument),*))
+        shapes::message($at, &shapes::receives(MpiCall::$kind, $peer, $tag, $communicator), Some($request), &mut || $call($($argument),*))
     };
     (@receive $told:ident, $at:expr, $call:ident, ($($argument:ident),*), ($peer:tt, $tag:tt, $communicator:tt, $status:tt)) => {
-        shapes::receive($at, &shapes::receives(MpiCall::Receive, $peer, $tag, $communicator), $status, |$status| $call($($argument),*))
+        shapes::receive($at, &shapes::receives(MpiCall::Receive, $peer, $tag, $communicator), $status, &mut |$status| $call($($argument),*))
     };
     (@send_receive $told:ident, $at:expr, $call:ident, ($($argument:ident),*), ($count:tt, $datatype:tt, $to:tt, $sent:tt, $from:tt, $received:tt, $communicator:tt, $status:tt)) => {{
         let sent = MessageArguments {
             call: MpiCall::BeginSend, count: $count, datatype: $datatype, peer: $to, tag: $sent, communicator: $communicator
         };
         let received = ReceivedHalf { peer: $from, tag: $received, status: $status };
-        shapes::send_receive($at, &sent, &received, |$status| $call($($argument),*))
+        shapes::send_receive($at, &sent, &received, &mut |$status| $call($($argument),*))
     }};
     (@probe $told:ident, $at:expr, $call:ident, ($($argument:ident),*), ($peer:tt, $tag:tt, $communicator:tt, $flag:tt, $message:tt, $status:tt)) => {{
         let arguments = shapes::receives(MpiCall::Probe, $peer, $tag, $communicator);
         let probed = ProbedMessage { flag: $flag, message: $message, status: $status };
-        shapes::probe($at, &arguments, &probed, |$status| $call($($argument),*))
+        shapes::probe($at, &arguments, &probed, &mut |$status| $call($($argument),*))
     }};
     (@take_message $told:ident, $at:expr, $call:ident, ($($argument:ident),*), ($message:tt, $request:tt)) => {
-        shapes::take_message($at, ($message, $request), || $call($($argument),*))
+        shapes::take_message($at, ($message, $request), &mut || $call($($argument),*))
     };
     // One request, or message that was found before.
     (@complete $told:ident, $at:expr, $call:ident, ($($argument:ident),*), ($requests:tt, $flag:tt, $are_messages:tt, $status:tt)) => {{
         let completed = CompletedRequests {
             count: 1, requests: $requests, flag: $flag, which: CompleteOnes::All, statuses: $status, are_messages: $are_messages
         };
-        shapes::complete($at, &completed, |$status| $call($($argument),*))
+        shapes::complete($at, &completed, &mut |$status| $call($($argument),*))
     }};
     (@complete_all $told:ident, $at:expr, $call:ident, ($($argument:ident),*), ($count:tt, $requests:tt, $flag:tt, $statuses:tt)) => {
         mpi!(@complete_many $told, $at, $call, ($($argument),*), $count, $requests, $flag, CompleteOnes::All, $statuses)
@@ -120,28 +123,28 @@ macro_rules! mpi {
         let completed = CompletedRequests {
             count: $told.count($count), requests: $requests, flag: $flag, which: $which, statuses: $statuses, are_messages: false
         };
-        shapes::complete($at, &completed, |$statuses| $call($($argument),*))
+        shapes::complete($at, &completed, &mut |$statuses| $call($($argument),*))
     }};
     (@start $told:ident, $at:expr, $call:ident, ($($argument:ident),*), ($requests:tt)) => {
-        shapes::start($at, (1, $requests), || $call($($argument),*))
+        shapes::start($at, (1, $requests), &mut || $call($($argument),*))
     };
     (@start_all $told:ident, $at:expr, $call:ident, ($($argument:ident),*), ($count:tt, $requests:tt)) => {
-        shapes::start($at, ($told.count($count), $requests), || $call($($argument),*))
+        shapes::start($at, ($told.count($count), $requests), &mut || $call($($argument),*))
     };
     (@free $told:ident, $at:expr, $call:ident, ($($argument:ident),*), ($request:tt)) => {
-        shapes::free($at, $request, || $call($($argument),*))
+        shapes::free($at, $request, &mut || $call($($argument),*))
     };
     (@collective $told:ident, $at:expr, $call:ident, ($($argument:ident),*), ($kind:ident, $root:tt, $communicator:tt, $request:tt)) => {
-        shapes::meet($at, MpiCall::$kind, ($communicator, mpi!(@option $root)), mpi!(@option $request), || $call($($argument),*))
+        shapes::meet($at, MpiCall::$kind, ($communicator, mpi!(@option $root)), mpi!(@option $request), &mut || $call($($argument),*))
     };
     (@initialise $told:ident, $at:expr, $call:ident, ($($argument:ident),*), ()) => {
-        shapes::initialise($at, || $call($($argument),*))
+        shapes::initialise($at, &mut || $call($($argument),*))
     };
     (@finalise $told:ident, $at:expr, $call:ident, ($($argument:ident),*), ()) => {
-        shapes::finalise($at, || $call($($argument),*))
+        shapes::finalise($at, &mut || $call($($argument),*))
     };
     (@make_communicator $told:ident, $at:expr, $call:ident, ($($argument:ident),*), ($parent:tt, $made:tt)) => {
-        shapes::make_communicator($at, ($parent, $made), || $call($($argument),*))
+        shapes::make_communicator($at, ($parent, $made), &mut || $call($($argument),*))
     };
     (@option None) => { None };
     (@option $value:ident) => { Some($value) };

@@ -2,6 +2,8 @@
 //!
 //! The arguments are the caller's, under its own promises about them, as the function's definition has them: that is why reading
 //! what they point to is safe.
+//!
+//! They stand apart from the hooks: each of these is in hundreds of hooks, and a copy in each would make the library twice as large.
 #![allow(clippy::undocumented_unsafe_blocks)]
 
 use core::ffi::c_int;
@@ -48,11 +50,12 @@ impl MessageArguments {
 }
 
 /// Sends; or begins to send, to receive, or what is started later, where there is a place for a request.
+#[inline(never)]
 pub(super) fn message(
     (told, at): HookedCall,
     arguments: &MessageArguments,
     request: Option<Word>,
-    call: impl FnOnce() -> c_int,
+    call: &mut dyn FnMut() -> c_int,
 ) -> c_int {
     told.enters(arguments.told(told), at);
     let result = call();
@@ -61,11 +64,12 @@ pub(super) fn message(
 }
 
 /// Receives.
+#[inline(never)]
 pub(super) fn receive(
     (told, at): HookedCall,
     arguments: &MessageArguments,
     status: Word,
-    call: impl FnOnce(Word) -> c_int,
+    call: &mut dyn FnMut(Word) -> c_int,
 ) -> c_int {
     told.enters(arguments.told(told), at);
     let mut own: OwnStatus = [0; STATUS_WORDS];
@@ -84,11 +88,12 @@ pub(super) struct ReceivedHalf {
 
 /// Posts the receive, then sends, and waits for both: two calls, the first of which takes no time. Which of both the thread
 /// waits for last it cannot tell: so nothing is said of when the send is over.
+#[inline(never)]
 pub(super) fn send_receive(
     (told, at): HookedCall,
     sent: &MessageArguments,
     received: &ReceivedHalf,
-    call: impl FnOnce(Word) -> c_int,
+    call: &mut dyn FnMut(Word) -> c_int,
 ) -> c_int {
     let mut own: OwnStatus = [0; STATUS_WORDS];
     let request = (&raw const own) as u64;
@@ -112,12 +117,13 @@ pub(super) fn send_receive(
 }
 
 /// Meets the other members of a communicator; or begins to, where there is a place for a request.
+#[inline(never)]
 pub(super) fn meet(
     (told, at): HookedCall,
     call_kind: MpiCall,
     (communicator, root): (Word, Option<Word>),
     request: Option<Word>,
-    call: impl FnOnce() -> c_int,
+    call: &mut dyn FnMut() -> c_int,
 ) -> c_int {
     let peer = root.map_or(0, |root| told.number(root));
     let communicator = told.communicator(communicator);
@@ -150,10 +156,11 @@ pub(super) struct CompletedRequests {
 }
 
 /// Waits, or looks.
+#[inline(never)]
 pub(super) fn complete(
     hooked: HookedCall,
     completed: &CompletedRequests,
-    call: impl FnOnce(Word) -> c_int,
+    call: &mut dyn FnMut(Word) -> c_int,
 ) -> c_int {
     match completed.count {
         0..=1 => complete_up_to::<1>(hooked, completed, call),
@@ -167,7 +174,7 @@ pub(super) fn complete(
 fn complete_up_to<const MOST: usize>(
     (told, at): HookedCall,
     completed: &CompletedRequests,
-    call: impl FnOnce(Word) -> c_int,
+    call: &mut dyn FnMut(Word) -> c_int,
 ) -> c_int {
     let CompletedRequests { count, requests, flag, ref which, statuses, are_messages } = *completed;
     let handle =
@@ -244,11 +251,12 @@ pub(super) struct ProbedMessage {
 }
 
 /// Waits for a message that is to be received later, or looks for one.
+#[inline(never)]
 pub(super) fn probe(
     (told, at): HookedCall,
     arguments: &MessageArguments,
     probed: &ProbedMessage,
-    call: impl FnOnce(Word) -> c_int,
+    call: &mut dyn FnMut(Word) -> c_int,
 ) -> c_int {
     let ProbedMessage { flag, message, status } = *probed;
     let arguments = arguments.told(told);
@@ -273,10 +281,11 @@ pub(super) fn probe(
 }
 
 /// Begins to receive a message that a probe has taken.
+#[inline(never)]
 pub(super) fn take_message(
     (told, at): HookedCall,
     (message, request): (Word, Word),
-    call: impl FnOnce() -> c_int,
+    call: &mut dyn FnMut() -> c_int,
 ) -> c_int {
     let bytes = told.message(message, 0);
     told.enters(CallArguments { bytes, ..CallArguments::of(MpiCall::TakeMessage, 0) }, at);
@@ -286,10 +295,11 @@ pub(super) fn take_message(
 }
 
 /// Starts what was made before, as often as wanted.
+#[inline(never)]
 pub(super) fn start(
     (told, at): HookedCall,
     (count, requests): (usize, Word),
-    call: impl FnOnce() -> c_int,
+    call: &mut dyn FnMut() -> c_int,
 ) -> c_int {
     told.enters(CallArguments::of(MpiCall::Start, 0), at);
     (0..count).for_each(|index| told.starts(told.request(requests, index)));
@@ -299,7 +309,8 @@ pub(super) fn start(
 }
 
 /// Gives a request up: it completes unseen where it was begun.
-pub(super) fn free((told, at): HookedCall, request: Word, call: impl FnOnce() -> c_int) -> c_int {
+#[inline(never)]
+pub(super) fn free((told, at): HookedCall, request: Word, call: &mut dyn FnMut() -> c_int) -> c_int {
     let handle = told.request(request, 0);
     let result = call();
     if result == 0 {
@@ -310,7 +321,8 @@ pub(super) fn free((told, at): HookedCall, request: Word, call: impl FnOnce() ->
     result
 }
 
-pub(super) fn initialise((told, _): HookedCall, call: impl FnOnce() -> c_int) -> c_int {
+#[inline(never)]
+pub(super) fn initialise((told, _): HookedCall, call: &mut dyn FnMut() -> c_int) -> c_int {
     let result = call();
     if result == 0 {
         told.tell_world();
@@ -319,7 +331,8 @@ pub(super) fn initialise((told, _): HookedCall, call: impl FnOnce() -> c_int) ->
     result
 }
 
-pub(super) fn finalise((told, at): HookedCall, call: impl FnOnce() -> c_int) -> c_int {
+#[inline(never)]
+pub(super) fn finalise((told, at): HookedCall, call: &mut dyn FnMut() -> c_int) -> c_int {
     told.enters(CallArguments::of(MpiCall::AllToAll, told.world().unwrap_or(0)), at);
     let result = call();
     told.leaves(result, 0, StatusValues::UNKNOWN);
@@ -327,10 +340,11 @@ pub(super) fn finalise((told, at): HookedCall, call: impl FnOnce() -> c_int) -> 
 }
 
 /// Every member of the parent takes part; some get no communicator.
+#[inline(never)]
 pub(super) fn make_communicator(
     (told, at): HookedCall,
     (parent, made): (Word, Word),
-    call: impl FnOnce() -> c_int,
+    call: &mut dyn FnMut() -> c_int,
 ) -> c_int {
     let parent = told.communicator(parent);
     told.enters(CallArguments::of(MpiCall::AllToAll, parent), at);

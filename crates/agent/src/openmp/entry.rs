@@ -11,19 +11,17 @@ use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use libc::Dl_info;
 
-/// An entry point.
+/// An entry point. So many places of calls are remembered; for others each call looks anew.
 #[derive(Debug)]
-pub struct EntryPoint {
+pub struct EntryPoint<const PLACES: usize = 32> {
     name: &'static CStr,
     /// Null where nobody has looked; [`ELSEWHERE`] where it is not behind the agent.
     address: AtomicPtr<c_void>,
     /// Calls from libraries that have it elsewhere: where they were made, and the address.
-    calls: [(AtomicU64, AtomicPtr<c_void>); CALLS],
+    calls: [(AtomicU64, AtomicPtr<c_void>); PLACES],
 }
 
 const ELSEWHERE: *mut c_void = ptr::without_provenance_mut(usize::MAX);
-/// Places of calls that are remembered; for others each call looks anew.
-const CALLS: usize = 32;
 /// Marks addresses in gcc's runtime. Code begins at even addresses.
 const IS_GCC: usize = 1;
 /// `RTLD_DL_LINKMAP`
@@ -58,12 +56,12 @@ unsafe fn dladdr1(
     }
 }
 
-impl EntryPoint {
+impl<const PLACES: usize> EntryPoint<PLACES> {
     pub(crate) const fn new(name: &'static CStr) -> Self {
         EntryPoint {
             name,
             address: AtomicPtr::new(ptr::null_mut()),
-            calls: [const { (AtomicU64::new(0), AtomicPtr::new(ptr::null_mut())) }; CALLS],
+            calls: [const { (AtomicU64::new(0), AtomicPtr::new(ptr::null_mut())) }; PLACES],
         }
     }
 

@@ -124,11 +124,10 @@ fn instances_of_a_template_are_told_apart() {
     let recording = or_skip!(session.record(Collector::Bpf, &[&program]));
     let summary = text(&recording, &[]);
     let profile = text(&recording, &["--view", "profile"]);
-    for shown in [&summary, &profile] {
-        for instance in ["::run(…) [with 4]", "::run(…) [with 8]"] {
-            assert!(shown.contains(instance), "no {instance} in\n{shown}");
-        }
-    }
+    let instances = ["::run(…) [with 4]", "::run(…) [with 8]"];
+    assert!(instances.iter().all(|instance| profile.contains(instance)), "{profile}");
+    // The summary names the one that leads; which one that is, other programs decide.
+    assert!(instances.iter().any(|instance| summary.contains(instance)), "{summary}");
     let whole = recording.report("profile", "procedure");
     for instance in ["Matrix<double, 4, 4>", "Matrix<double, 8, 8>"] {
         assert!(percent_of(&whole, instance) > 30.0, "{}", whole.table("procedure"));
