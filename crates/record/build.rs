@@ -1,4 +1,5 @@
-//! Builds the agent, the library that is preloaded into recorded programs, so that it can be embedded.
+//! Builds the libraries that are loaded into recorded programs, so that they can be embedded: the agent, and the one of
+//! programs that are instrumented for their accesses.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -12,6 +13,8 @@ fn main() {
     for watched in [
         "agent/src",
         "agent/Cargo.toml",
+        "access/src",
+        "access/Cargo.toml",
         "ring/src",
         "ring/Cargo.toml",
         "../runtime/rust/src",
@@ -21,30 +24,36 @@ fn main() {
     }
     let out = PathBuf::from(variable("OUT_DIR"));
     for (features, name) in [("locks", "longpole-agent.so"), ("preload", "longpole-agent-mpi.so")] {
-        build(&crates, &out, features, name);
+        build(&crates, &out, ("agent", features), name);
     }
+    build(&crates, &out, ("access", "runtime"), "liblongpole-access.so");
 }
 
 /// Builds the library with these features and puts it there under this name.
-fn build(crates: &Path, out: &Path, features: &str, name: &str) {
+fn build(crates: &Path, out: &Path, (library, features): (&str, &str), name: &str) {
     let target = out.join("agent");
+    // Programs are linked with the second one: the loader knows it by its name, wherever the file is.
+    let flags = match library {
+        "access" => format!("{FLAGS}\u{1f}-Clink-arg=-Wl,-soname,{name}"),
+        _ => FLAGS.to_owned(),
+    };
     let mut cargo = Command::new(variable("CARGO"));
     cargo
         .args(["rustc", "--lib", "--crate-type", "cdylib", "--profile", "agent", "--features", features])
         .arg("--locked")
         .arg("--manifest-path")
-        .arg(crates.join("agent/Cargo.toml"))
+        .arg(crates.join(library).join("Cargo.toml"))
         .arg("--target-dir")
         .arg(&target)
-        .env("CARGO_ENCODED_RUSTFLAGS", FLAGS);
+        .env("CARGO_ENCODED_RUSTFLAGS", flags);
     // What wraps the compiler for the workspace's own crates (lints, coverage) is not for the library.
     for wrapper in ["RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "RUSTFLAGS", "CARGO_BUILD_TARGET"] {
         cargo.env_remove(wrapper);
     }
     let status = cargo.status().expect("cargo can be started");
-    assert!(status.success(), "the agent could not be built: {status}");
-    let built = target.join("agent").join("liblongpole_agent.so");
-    std::fs::copy(built, out.join(name)).expect("the built agent can be copied");
+    assert!(status.success(), "the library could not be built: {status}");
+    let built = target.join("agent").join(format!("liblongpole_{library}.so"));
+    std::fs::copy(built, out.join(name)).expect("the built library can be copied");
 }
 
 fn variable(name: &str) -> String {

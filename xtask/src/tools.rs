@@ -25,6 +25,7 @@ const TOOLS: &[RequiredTool] = &[
     tool("zstd", &["zstd"]),
     tool("rg", &["ripgrep"]),
     tool("clang", &["clang"]),
+    tool("libclang_rt.tsan-x86_64.a", &["libclang-rt-dev"]),
     tool("bwrap", &["bubblewrap"]),
     tool("libomp.so.5", &["libomp-dev"]),
     tool("go", &["golang-go"]),
@@ -36,6 +37,7 @@ const TOOLS: &[RequiredTool] = &[
     tool("mpicc", &["libopenmpi-dev"]),
     tool("mpirun.mpich", &["mpich"]),
     tool("mpicc.mpich", &["libmpich-dev"]),
+    tool("/usr/lib/python3/dist-packages/mpi4py/__init__.py", &["python3-mpi4py"]),
     tool("gfortran", &["gfortran"]),
     tool("prometheus-node-exporter", &["prometheus-node-exporter"]),
     tool("setpriv", &["util-linux"]),
@@ -112,8 +114,8 @@ fn apt(arguments: &[&str]) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// The program on the PATH, or where Debian keeps the server programs of PostgreSQL, those of the super-user, and the
-/// libraries of LLVM.
+/// The program on the PATH, or where Debian keeps the server programs of PostgreSQL, those of the super-user, the
+/// libraries of LLVM, and those of clang.
 pub fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
@@ -126,7 +128,12 @@ pub fn find(program: &str) -> Option<PathBuf> {
             entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with("llvm-"));
         folders.extend(versions.map(|version| version.path().join("lib")));
     }
-    let is_library = program.contains(".so");
+    if program.starts_with("libclang_rt.") {
+        let clang = Command::new("clang").arg("--print-resource-dir").stderr(Stdio::null()).output();
+        let resources = clang.map(|said| String::from_utf8_lossy(&said.stdout).trim().to_owned());
+        folders.extend(resources.map(|resources| PathBuf::from(resources).join("lib/linux")));
+    }
+    let is_library = program.contains(".so") || program.ends_with(".a") || program.starts_with('/');
     let is_it = |path: &PathBuf| if is_library { path.is_file() } else { is_executable(path) };
     folders.into_iter().map(|folder| folder.join(program)).find(is_it)
 }

@@ -15,6 +15,9 @@ pub enum Error {
     /// The recording's logs.
     #[error(transparent)]
     Trace(#[from] longpole_trace::Error),
+    /// The recorded accesses to memory.
+    #[error(transparent)]
+    Communication(#[from] longpole_communication::Error),
     /// The recording could be opened, but not be read again.
     #[error("read the recording {}", path.display())]
     Unreadable {

@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use longpole_communication::RecordedCommunication;
 use longpole_event::{MachineId, ProcessId, ThreadId, Time};
-use longpole_metrics::{By, MetricOptions, registry};
-use longpole_report::{IdleProcessor, OutsideAnswerKind, OutsideAnswers, View, name_of};
+use longpole_metrics::{By, MetricOptions, WorkChange, registry};
+use longpole_recording::MeasuredChange;
+use longpole_report::{
+    IdleProcessor, MeasuredZeroing, NamedChange, OutsideAnswerKind, OutsideAnswers, View, name_of,
+};
 use longpole_series::{
     Aggregation, CatalogueMetric, MetricClass, MetricValue, NodeMetrics, OutsideNode, TableCalculation,
     TreeLevel, Window, course,
@@ -57,27 +61,45 @@ impl Recording {
     /// What the views need beside the analysis.
     pub(crate) fn outside_answers(&self, views: &[View], question: &Question) -> Result<OutsideAnswers> {
         let mut outside_answers = OutsideAnswers::default();
-        let mut kinds: Vec<OutsideAnswerKind> =
-            views.iter().flat_map(|view| view.outside()).copied().collect();
-        if self.has_outside_values() {
-            kinds
-                .iter_mut()
-                .filter(|kind| **kind == OutsideAnswerKind::CorrelationsWhereRecorded)
-                .for_each(|kind| *kind = OutsideAnswerKind::Correlations);
-        }
-        if kinds.contains(&OutsideAnswerKind::Figures) {
+        let wants = |kind| views.iter().any(|view| view.outside().contains(&kind));
+        if wants(OutsideAnswerKind::Figures) {
             outside_answers.figures = self.figures(question)?;
         }
-        if kinds.contains(&OutsideAnswerKind::IdleProcessors) {
+        if wants(OutsideAnswerKind::IdleProcessors) {
             outside_answers.idle_processors = self.idle_processors(question)?;
         }
-        if kinds.contains(&OutsideAnswerKind::Correlations) {
+        let where_recorded =
+            || wants(OutsideAnswerKind::CorrelationsWhereRecorded) && self.has_outside_values();
+        if wants(OutsideAnswerKind::Correlations) || where_recorded() {
             let metrics = self.metric_table(&question.define)?;
             let ends = self.ends(question.phase.as_deref(), question.io_idle)?;
             let found = correlations(&metrics, ends, self.looks_per_second(), question.io_idle)?;
             outside_answers.correlations = Some(found);
         }
+        if wants(OutsideAnswerKind::Communication) {
+            outside_answers.communication = RecordedCommunication::of(self.folder(), question.communication)?;
+        }
+        if wants(OutsideAnswerKind::Zeroings) {
+            outside_answers.zeroings = self.zeroings()?;
+        }
         Ok(outside_answers)
+    }
+
+    /// What leaving something out was measured to gain, as far as the recording knows what it is.
+    fn zeroings(&self) -> Result<Vec<MeasuredZeroing>> {
+        let measured = self.folder().measured();
+        if measured.is_empty() {
+            return Ok(Vec::new());
+        }
+        let trace = self.trace()?;
+        let names = timeline::names(&trace);
+        let zeroing = |measured: MeasuredChange| {
+            let named = NamedChange::parse(&measured.change, &names).ok()?;
+            let WorkChange { subject, factor } = named.change;
+            let (percent, interval) = (measured.gain_percent, measured.interval_percent);
+            (factor == 0.0).then_some(MeasuredZeroing { subject, percent, interval })
+        };
+        Ok(measured.into_iter().filter_map(zeroing).collect())
     }
 
     /// How long each processor had nothing to do, by the kernel's accounts.

@@ -15,6 +15,7 @@ use longpole_trace::Trace;
 
 use crate::error::{Error, Result};
 use crate::place::NodesOfName;
+use crate::timeline;
 
 /// The file in which a recording keeps what is known of its collectors' metrics.
 const COLLECTORS: &str = "collectors.toml";
@@ -66,11 +67,7 @@ impl MetricTable {
 
     /// What things are called.
     pub fn names(&self) -> RecordingNames<'_> {
-        RecordingNames {
-            program: self.trace.program(),
-            paths: self.trace.paths(),
-            objects: self.trace.objects(),
-        }
+        timeline::names(&self.trace)
     }
 
     /// The metric of this name.

@@ -1,5 +1,6 @@
 //! What can be asked of a recording.
 
+use longpole_communication::CommunicationOptions;
 use longpole_metrics::{By, Order, Weight};
 use longpole_report::{ReportOptions, Sort, Span};
 use longpole_trace::Fold;
@@ -33,6 +34,8 @@ pub struct Question {
     pub define: Vec<String>,
     /// The metrics that the view `metrics` shows; all that have a value where none is named.
     pub metrics: Vec<String>,
+    /// What is simulated where the view is of accesses to memory.
+    pub communication: CommunicationOptions,
 }
 
 impl Default for Question {
@@ -51,6 +54,7 @@ impl Default for Question {
             top: None,
             define: Vec::new(),
             metrics: Vec::new(),
+            communication: CommunicationOptions::default(),
         }
     }
 }

@@ -250,8 +250,8 @@ impl Recording {
     /// told apart.
     #[must_use]
     pub fn cache(&self) -> Option<Cache> {
-        // Answers with other descriptions of metrics are others.
-        self.kept_cache().filter(|_| !self.has_files)
+        // Answers with other descriptions of metrics are others, and so are those beside measured gains.
+        self.kept_cache().filter(|_| !self.has_files && self.folder.measured().is_empty())
     }
 
     /// Where that is remembered which is the same with other descriptions of metrics.

@@ -6,6 +6,7 @@ use longpole_report::{Error as Refusal, PhaseArgument as Asked, RecordingNames, 
 use longpole_trace::{Evidence, Item, Objects, Paths, Phase, Placement, Program, Timelines, Trace, span_of};
 
 use crate::error::{Error, Result};
+use crate::timeline::names;
 
 /// A recording, or a part of one.
 #[derive(Debug)]
@@ -18,8 +19,7 @@ pub enum Run {
 
 /// Where the phase that `text` names lies.
 pub(crate) fn span(trace: &Trace, text: &str) -> Result<Span> {
-    let names = RecordingNames { program: trace.program(), paths: trace.paths(), objects: trace.objects() };
-    match Asked::parse(text, &names)? {
+    match Asked::parse(text, &names(trace))? {
         Asked::Span(span) => Ok(span),
         Asked::Procedure(procedure) => {
             let length = trace.program().elapsed_nanoseconds;

@@ -115,6 +115,7 @@ impl Recording {
     }
 }
 
-fn names(trace: &Trace) -> RecordingNames<'_> {
+/// What things of the recording are called.
+pub(crate) fn names(trace: &Trace) -> RecordingNames<'_> {
     RecordingNames { program: trace.program(), paths: trace.paths(), objects: trace.objects() }
 }

@@ -46,8 +46,22 @@ pub enum CliCommand {
     View(crate::view::ViewArgs),
     /// Write a recording's answers into files that need no longpole: a page, CSV, Parquet
     Export(crate::export::ExportArgs),
+    /// Compile and link C so that `record --access` can record the program
+    #[command(disable_help_flag = true)]
+    Cc(CompilerArgs),
+    /// The same for C++
+    #[command(name = "c++", disable_help_flag = true)]
+    Cxx(CompilerArgs),
+    /// The same for Rust, by rustc
+    #[command(disable_help_flag = true)]
+    Rustc(CompilerArgs),
+    /// The same for Rust, by cargo: programs are in target/HOST
+    #[command(disable_help_flag = true)]
+    Cargo(CompilerArgs),
     /// Save what a recorder with --keep-last or --max-size has kept so far, while it goes on
     Snapshot(Snapshot),
+    /// Make one recording of those that `record --part` has made of a run on several machines
+    Join(Join),
     /// Make a recording of a perf.data file
     Import(Import),
     /// Record a sample program that lies in this binary, and print the report
@@ -60,6 +74,15 @@ pub enum CliCommand {
     Metrics(Metrics),
     /// Define a metric, a column or a term
     Explain(Explain),
+}
+
+/// Arguments of the compilers' commands.
+#[derive(Clone, Debug, Args)]
+#[command(override_usage = "longpole cc ARGUMENTS OF THE COMPILER...")]
+pub struct CompilerArgs {
+    /// The compiler's own arguments
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
+    pub arguments: Vec<OsString>,
 }
 
 /// Options of `record`.
@@ -75,6 +98,9 @@ pub struct RecordArgs {
     /// Replace the recording that is in the folder; other files there stay
     #[arg(long)]
     pub force: bool,
+    /// Record a part of a run of MPI, a rank or a machine, into a folder of its own below REC; `longpole join REC` puts them together
+    #[arg(long, requires = "output", conflicts_with_all = ["pid", "keep_last", "max_size"])]
+    pub part: bool,
     /// How to collect
     #[arg(long, value_enum, default_value = "auto")]
     pub collector: CollectorArgument,
@@ -87,6 +113,10 @@ pub struct RecordArgs {
     /// See every call of procedures that were compiled with -finstrument-functions, by the same library
     #[arg(long, conflicts_with = "pid")]
     pub calls: bool,
+    /// Record every access to memory of a program that was built by `longpole cc`, for the views communication and
+    /// sharing; the program is slower then, so that times of other views are not those of a run without this
+    #[arg(long, conflicts_with = "pid")]
+    pub access: bool,
     /// Processors for the agent's sampling threads, one thread for each [default: one thread on any]
     #[arg(long, value_name = "CPU,…", value_delimiter = ',')]
     pub sampler_cpus: Vec<u32>,
@@ -153,6 +183,20 @@ pub enum CollectorArgument {
 pub struct Snapshot {
     /// The recorder, or the program that it started
     pub pid: u32,
+}
+
+/// Options of `join`.
+#[derive(Clone, Debug, Args)]
+pub struct Join {
+    /// The folder with the parts, or the parts
+    #[arg(required = true, value_name = "PART")]
+    pub parts: Vec<PathBuf>,
+    /// Folder of the recording [default: FOLDER.longpole, or FOLDER-2.longpole, ...: the first that is free]
+    #[arg(short, long, value_name = "REC")]
+    pub output: Option<PathBuf>,
+    /// Replace the recording that is in the folder; other files there stay
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// Options of `import`.

@@ -5,6 +5,7 @@
 mod answer;
 mod arguments;
 mod check;
+mod compiler;
 mod curve;
 mod definitions;
 mod demo;
@@ -14,9 +15,12 @@ mod doctor;
 mod export;
 mod failure;
 mod import;
+mod join;
 mod metric_files;
+mod part;
 mod record;
 mod report;
+mod rust_compiler;
 mod setup;
 mod snapshot;
 mod terminal;
@@ -57,7 +61,12 @@ fn main() -> ExitCode {
         CliCommand::Check(options) => check::run(&options),
         CliCommand::View(options) => view::run(&options).map(|()| ExitCode::SUCCESS),
         CliCommand::Export(options) => export::run(&options).map(|()| ExitCode::SUCCESS),
+        CliCommand::Cc(options) => compiler::run(compiler::CompiledLanguage::C, &options.arguments),
+        CliCommand::Cxx(options) => compiler::run(compiler::CompiledLanguage::Cxx, &options.arguments),
+        CliCommand::Rustc(options) => rust_compiler::run_rustc(&options.arguments),
+        CliCommand::Cargo(options) => rust_compiler::run_cargo(&options.arguments),
         CliCommand::Snapshot(options) => snapshot::run(&options).map(|()| ExitCode::SUCCESS),
+        CliCommand::Join(options) => join::run(options),
         CliCommand::Import(options) => import::run(options),
         CliCommand::Demo(options) => demo::run(options),
         CliCommand::Doctor(options) => doctor::run(&options),

@@ -17,24 +17,31 @@ use longpole_report::Style;
 use crate::arguments::{CollectorArgument, RecordArgs, SeriesSourceArgument};
 use crate::destination::destination;
 use crate::failure::{self, Failure, RECORDER_FAILED};
+use crate::part::RunPartPlace;
 use crate::{arguments, metric_files, report, terminal};
 
 /// Runs the command.
 pub fn run(options: RecordArgs) -> Result<ExitCode> {
-    let quiet = options.quiet;
+    let quiet = options.quiet || options.part;
     let target = match options.pid {
         Some(pid) => RecordTarget::Process(pid),
         None => RecordTarget::Command(options.program),
     };
-    let output = destination(options.output, options.force, || default_output(&target));
+    let part = options.output.as_deref().filter(|_| options.part).map(RunPartPlace::below).transpose()?;
+    let output = match &part {
+        Some(part) => part.destination(options.force),
+        None => destination(options.output, options.force, || default_output(&target)),
+    };
     record(
         &RecordOptions {
             output,
             target,
             collector: choice(options.collector),
             locks: options.locks,
-            mpi: options.mpi,
+            mpi: options.mpi || options.part,
+            job: part.map(|part| part.job),
             calls: options.calls,
+            accesses: options.access,
             sampler_cpus: options.sampler_cpus,
             hertz: options.hertz,
             stack_bytes: options.stack_bytes,
@@ -214,6 +221,11 @@ fn explain(error: Error) -> anyhow::Error {
             hints.push("`longpole doctor` shows all that this machine permits".into());
             hints.dedup();
             (RECORDER_FAILED, hints)
+        }
+        Error::NotInstrumented { .. } => {
+            let hint = "build it with `longpole cc` (or `longpole c++`, `rustc`, `cargo`) in place of the compiler, also where \
+                        it is linked (CC=\"longpole cc\"), and without -fsanitize=thread";
+            (RECORDER_FAILED, vec![hint.to_owned()])
         }
         Error::Recording(error) => (RECORDER_FAILED, error.hints()),
         _ => (RECORDER_FAILED, vec![]),

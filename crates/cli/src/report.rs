@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use longpole_answer::{Question, Recording};
+use longpole_answer::{CommunicationOptions, Question, Recording, UnitProtocol};
 use longpole_metrics::{By, Order, Weight};
 use longpole_report::{Fold, Sort, Style, View, visible};
 
@@ -76,6 +76,12 @@ pub struct ReportArgs {
     #[arg(long, value_name = "BINS", default_value_t = 100, requires = "curve",
         value_parser = clap::value_parser!(u32).range(1..=20_000))]
     pub bins: u32,
+    /// In `communication` and `sharing`: bytes of a unit, a power of two [default: 64 of lines, 4096 of pages].
+    #[arg(long, value_name = "BYTES", value_parser = unit_bytes)]
+    pub unit: Option<u64>,
+    /// The same: how copies of units are kept coherent.
+    #[arg(long, value_enum, default_value_t)]
+    pub protocol: ProtocolName,
     #[command(flatten)]
     pub definitions: DefinitionArgs,
     /// How to write it.
@@ -91,6 +97,34 @@ pub struct ReportArgs {
     /// Compute from what was recorded alone: delete what was kept of it in its folder `cache`, and keep nothing there.
     #[arg(long)]
     pub no_cache: bool,
+}
+
+/// Protocols of simulated coherence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ProtocolName {
+    /// Cache lines: a write takes all other copies.
+    #[default]
+    Lines,
+    /// Pages of a software DSM with lazy release consistency.
+    Lrc,
+    /// Pages of a software DSM with sequential consistency.
+    Sc,
+}
+
+impl From<ProtocolName> for UnitProtocol {
+    fn from(name: ProtocolName) -> UnitProtocol {
+        match name {
+            ProtocolName::Lines => UnitProtocol::Lines,
+            ProtocolName::Lrc => UnitProtocol::LazyRelease,
+            ProtocolName::Sc => UnitProtocol::Sequential,
+        }
+    }
+}
+
+fn unit_bytes(text: &str) -> Result<u64, String> {
+    let bytes =
+        text.parse().ok().filter(|bytes: &u64| bytes.is_power_of_two() && (8..=1 << 20).contains(bytes));
+    bytes.ok_or_else(|| "a power of two from 8 to 1048576".to_owned())
 }
 
 /// Kinds of row.
@@ -250,6 +284,7 @@ impl ReportArgs {
             explain: self.explain,
             define: self.definitions.define.clone(),
             metrics: self.metric.clone(),
+            communication: CommunicationOptions { protocol: self.protocol.into(), unit: self.unit },
         }
     }
 }

@@ -8,18 +8,20 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use longpole_answer::{Error, Recording, ReplayQuestion, WhatIfQuestion};
+use longpole_recording::MeasuredChange;
 use longpole_report::{
     ComparedOutput, MeasuredGain, MeasuredProgram, MeasuredVariant, Report, VersionMedians, build_zero,
     visible,
 };
 use longpole_trials::{
     FEWEST, OutputDigest, SkippedProcedure, TrialRun, TrueGain, digest_output, measure_without, median,
-    values_for,
+    status_text, values_for,
 };
 
 use crate::answer::{Output, open, refused};
 use crate::failure::Failure;
 use crate::report::{FoldArg, OutputFormat};
+use crate::terminal;
 
 /// Whether changed versions of a program gain what its recording predicts.
 #[derive(Args, Clone, Debug)]
@@ -93,7 +95,8 @@ fn points(text: &str) -> Result<f64, String> {
 
 /// Measures, and writes predictions and measured gains.
 pub fn run(args: &ZeroArgs) -> Result<()> {
-    let (predicted, refusal) = predict(&open(&args.recording)?, args)?;
+    let recording = open(&args.recording)?;
+    let (predicted, refusal) = predict(&recording, args)?;
     let versions = Versions::of(args).map_err(hinted)?;
     let (outputs, status) = versions.outputs().map_err(hinted)?;
     let runs = versions.measure(args, status)?;
@@ -114,15 +117,43 @@ pub fn run(args: &ZeroArgs) -> Result<()> {
             .collect(),
         refusal,
     };
+    // What another command gains is nothing that this recording predicts.
+    if recording.manifest().command == words(&args.program) {
+        keep(&recording, args, &measured.variants);
+    }
     let output = Output::new(args.format, args.width);
     output.print(&args.recording, &output.text(&[build_zero(&predicted, &measured)]))
 }
 
+/// Keeps in the recording what was measured, for `--view rankings`; where it cannot be written, that is said.
+fn keep(recording: &Recording, args: &ZeroArgs, variants: &[MeasuredVariant]) {
+    let kept: Vec<MeasuredChange> = changes(args)
+        .zip(variants)
+        .filter_map(|(change, variant)| {
+            let gain = variant.gain?;
+            Some(MeasuredChange {
+                change,
+                command: variant.command.clone(),
+                gain_percent: gain.percent,
+                interval_percent: gain.interval,
+                pairs: gain.pairs,
+            })
+        })
+        .collect();
+    if let Err(error) = recording.folder().keep_measured(&kept) {
+        terminal::remark(&format!("the measured gains are not kept for `--view rankings`: {error}"));
+    }
+}
+
+/// What is changed in each version, as `what-if --set` takes it.
+fn changes(args: &ZeroArgs) -> impl Iterator<Item = String> {
+    let skips = args.skip.iter().map(|name| format!("procedure:{name}=0"));
+    args.variants.iter().map(|variant| variant.change.clone()).chain(skips)
+}
+
 /// What the recording predicts of each variant: by replay, else by what-if with the reason.
 fn predict(recording: &Recording, args: &ZeroArgs) -> Result<(Report, Option<String>)> {
-    let skips = args.skip.iter().map(|name| format!("procedure:{name}=0"));
-    let changes: Vec<String> =
-        args.variants.iter().map(|variant| variant.change.clone()).chain(skips).collect();
+    let changes: Vec<String> = changes(args).collect();
     let fold = args.fold.into();
     let question = ReplayQuestion { changes: changes.clone(), fold, ..ReplayQuestion::default() };
     let reason = match recording.replay(&question) {
@@ -189,8 +220,8 @@ impl Versions {
                 output.status == first.status,
                 "run {}: it ends with {}, the unchanged program with {}",
                 visible(&words(&version.words).join(" ")),
-                ending(output.status),
-                ending(first.status)
+                status_text(output.status),
+                status_text(first.status)
             );
             Ok(match output == first {
                 _ if first != second => ComparedOutput::Varies,
@@ -231,14 +262,6 @@ impl RunnableVersion {
 
 fn words(words: &[OsString]) -> Vec<String> {
     words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
-}
-
-fn ending(status: i32) -> String {
-    if libc::WIFSIGNALED(status) {
-        format!("signal {}", libc::WTERMSIG(status))
-    } else {
-        format!("status {}", libc::WEXITSTATUS(status))
-    }
 }
 
 fn hinted(error: anyhow::Error) -> anyhow::Error {

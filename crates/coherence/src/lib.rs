@@ -88,4 +88,6 @@ pub use requests::{
 pub use result::{CommunicationResult, FlowTransition, RequestExplanation, UnitSummary, UnitUse};
 pub use settings::{CoherenceProtocol, CoherenceSettings, RequestCosts};
 pub use simulation::{AccessOutcome, CoherenceSimulation};
-pub use virtual_run::{ProcessorStream, StepCosts, StreamStep, VirtualRun, VirtualWait, VirtualWaitCause};
+pub use virtual_run::{
+    ProcessorStream, StepCosts, StreamStep, VirtualRun, VirtualRunSetup, VirtualWait, VirtualWaitCause,
+};

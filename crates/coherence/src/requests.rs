@@ -122,6 +122,8 @@ pub struct FlowTotals {
     pub false_sharing: u64,
     /// Of `requests`: true sharing.
     pub true_sharing: u64,
+    /// Of `true_sharing`: migratory.
+    pub migratory: u64,
     /// Words of 8 bytes used in the lifetimes of `requests`.
     pub words_used: u64,
 }
@@ -134,6 +136,7 @@ impl FlowTotals {
         self.cost += other.cost;
         self.false_sharing += other.false_sharing;
         self.true_sharing += other.true_sharing;
+        self.migratory += other.migratory;
         self.words_used += other.words_used;
     }
 }
@@ -235,6 +238,7 @@ impl RequestLedger {
         totals.words_used += outcome.words;
         totals.false_sharing += u64::from(outcome.sharing == SharingKind::False);
         totals.true_sharing += u64::from(outcome.sharing == SharingKind::True);
+        totals.migratory += u64::from(pattern_of(&outcome) == Some(AccessPattern::Migratory));
         // Records are kept from the first on, so a record's number is its place.
         if let Some(record) = self.records.get_mut(id as usize) {
             record.outcome = Some(outcome);

@@ -13,9 +13,11 @@
 //!
 //! What the model cannot see: a program whose steps depend on the order would make other steps in this one.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crate::access::{AccessKind, DataAccess, ProcessorId, SiteId, SyncKind, SyncOperation, SyncToken};
+use crate::access::{
+    AccessKind, DataAccess, DataObjectId, ProcessorId, SiteId, SyncKind, SyncOperation, SyncToken,
+};
 use crate::error::{Error, Result};
 use crate::result::CommunicationResult;
 use crate::settings::CoherenceSettings;
@@ -60,6 +62,33 @@ pub enum StreamStep {
     Fork(ProcessorId),
     /// Waits for the end of another processor.
     Join(ProcessorId),
+    /// Makes a version of what carries an order without counting: a condition, an atomic variable.
+    Publish {
+        /// What.
+        token: SyncToken,
+        /// From 1, each made once.
+        version: u64,
+        /// What it hands on; `None`: nothing.
+        release: Option<SyncKind>,
+    },
+    /// Goes on when this version has been made, as the recorded run saw it; 0 was there before all.
+    Observe {
+        /// What.
+        token: SyncToken,
+        /// The version.
+        version: u64,
+        /// Whether it takes over what was handed on.
+        acquires: bool,
+    },
+    /// An object is placed; it replaces those that were there.
+    Place {
+        /// First byte.
+        address: u64,
+        /// Bytes.
+        size: u64,
+        /// The object.
+        object: DataObjectId,
+    },
 }
 
 /// The steps of one processor, each at its place in the program.
@@ -104,6 +133,20 @@ pub struct VirtualRun {
     pub waits: Vec<VirtualWait>,
     /// Virtual nanoseconds at which each processor ended.
     pub ends: Vec<u64>,
+    /// Steps that waited for something that could not come in this order, as it did in the recorded one, and went on
+    /// without. 0 in [`VirtualRun::of`], which refuses such streams.
+    pub unfollowed: u64,
+}
+
+/// What a run of recorded streams begins with.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct VirtualRunSetup {
+    /// What is simulated.
+    pub settings: CoherenceSettings,
+    /// What steps cost.
+    pub costs: StepCosts,
+    /// Objects that are there before the run: first byte, bytes, object.
+    pub objects: Vec<(u64, u64, DataObjectId)>,
 }
 
 impl VirtualRun {
@@ -112,15 +155,34 @@ impl VirtualRun {
     /// # Errors
     /// [`Error::Unit`], [`Error::Deadlock`], [`Error::NotHeld`], [`Error::NoStream`].
     pub fn of(streams: &[ProcessorStream], settings: CoherenceSettings, costs: StepCosts) -> Result<Self> {
-        let mut runner = Runner::new(streams, settings, costs)?;
-        while let Some(processor) = runner.next() {
-            runner.step(processor)?;
-        }
+        let setup = VirtualRunSetup { settings, costs, objects: Vec::new() };
+        let sources = streams.iter().map(|stream| stream.iter().copied()).collect();
+        let mut runner = Runner::new(sources, &setup)?;
+        find_unborn(streams, &mut runner.processors)?;
+        runner.run()?;
         runner.check_ended()?;
-        let mut waits = runner.waits;
-        waits.sort_by_key(|wait| wait.end);
-        let ends = runner.processors.iter().map(|processor| processor.time).collect();
-        Ok(Self { communication: runner.simulation.finish(), waits, ends })
+        Ok(runner.finish())
+    }
+
+    /// Runs recorded streams, which are read step by step. Every processor but the first one begins where another one
+    /// creates it. A recorded run may have an order that this one has not (a lock that another one got first): a step that
+    /// would wait for ever goes on, and is counted in `unfollowed`; processors that wait at a barrier that is never full
+    /// end there.
+    ///
+    /// # Errors
+    /// [`Error::Unit`], [`Error::NotHeld`].
+    pub fn of_recorded<S>(sources: Vec<S>, setup: &VirtualRunSetup) -> Result<Self>
+    where
+        S: Iterator<Item = (SiteId, StreamStep)>,
+    {
+        let mut runner = Runner::new(sources, setup)?;
+        runner.processors.iter_mut().skip(1).for_each(|one| one.progress = VirtualProgress::Unborn);
+        loop {
+            runner.run()?;
+            if !runner.go_on_without() {
+                return Ok(runner.finish());
+            }
+        }
     }
 }
 
@@ -134,8 +196,34 @@ enum VirtualProgress {
 
 struct VirtualProcessor {
     time: u64,
+    /// Steps taken.
     next: usize,
+    /// The place of the last one.
+    site: SiteId,
     progress: VirtualProgress,
+}
+
+/// What of a token has been published, and who waits for a version.
+#[derive(Default)]
+struct VirtualVersions {
+    /// All versions up to this one.
+    through: u64,
+    /// Versions after that.
+    beyond: BTreeSet<u64>,
+    waiting: Vec<(u64, ProcessorId, bool)>,
+}
+
+impl VirtualVersions {
+    fn has(&self, version: u64) -> bool {
+        version <= self.through || self.beyond.contains(&version)
+    }
+
+    fn add(&mut self, version: u64) {
+        self.beyond.insert(version);
+        while self.beyond.remove(&(self.through + 1)) {
+            self.through += 1;
+        }
+    }
 }
 
 #[derive(Default)]
@@ -149,8 +237,8 @@ struct VirtualToken {
     waiting: VecDeque<ProcessorId>,
 }
 
-struct Runner<'a> {
-    streams: &'a [ProcessorStream],
+struct Runner<S> {
+    sources: Vec<S>,
     settings: CoherenceSettings,
     costs: StepCosts,
     simulation: CoherenceSimulation,
@@ -158,53 +246,134 @@ struct Runner<'a> {
     tokens: BTreeMap<SyncToken, VirtualToken>,
     barriers: BTreeMap<SyncToken, Vec<ProcessorId>>,
     joiners: BTreeMap<ProcessorId, Vec<ProcessorId>>,
+    versions: BTreeMap<SyncToken, VirtualVersions>,
     waits: Vec<VirtualWait>,
+    unfollowed: u64,
 }
 
-impl<'a> Runner<'a> {
-    fn new(streams: &'a [ProcessorStream], settings: CoherenceSettings, costs: StepCosts) -> Result<Self> {
-        let mut processors: Vec<_> = streams
-            .iter()
-            .map(|_| VirtualProcessor { time: 0, next: 0, progress: VirtualProgress::Ready })
-            .collect();
-        find_unborn(streams, &mut processors)?;
+impl<S: Iterator<Item = (SiteId, StreamStep)>> Runner<S> {
+    fn new(sources: Vec<S>, setup: &VirtualRunSetup) -> Result<Self> {
+        let ready =
+            || VirtualProcessor { time: 0, next: 0, site: SiteId(0), progress: VirtualProgress::Ready };
+        let mut simulation = CoherenceSimulation::new(setup.settings)?;
+        for &(start, size, object) in &setup.objects {
+            simulation.place_object(start, size, object);
+        }
         Ok(Self {
-            streams,
-            settings,
-            costs,
-            simulation: CoherenceSimulation::new(settings)?,
-            processors,
+            processors: sources.iter().map(|_| ready()).collect(),
+            sources,
+            settings: setup.settings,
+            costs: setup.costs,
+            simulation,
             tokens: BTreeMap::new(),
             barriers: BTreeMap::new(),
             joiners: BTreeMap::new(),
+            versions: BTreeMap::new(),
             waits: Vec::new(),
+            unfollowed: 0,
         })
     }
 
-    /// The ready processor whose clock is least.
-    fn next(&self) -> Option<ProcessorId> {
-        let ready =
-            self.processors.iter().enumerate().filter(|(_, state)| state.progress == VirtualProgress::Ready);
-        ready.min_by_key(|(index, state)| (state.time, *index)).map(|(index, _)| ProcessorId(index as u16))
+    /// Takes steps until no processor is ready.
+    fn run(&mut self) -> Result<()> {
+        while let Some((processor, limit)) = self.next() {
+            // As long as its clock stays the least one it goes on, unless it may have let another one go on.
+            while self.step(processor)? {
+                if (self.processors[processor.index()].time, processor) >= limit {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The ready processor whose clock is least, and the clock of the one after it.
+    fn next(&self) -> Option<(ProcessorId, (u64, ProcessorId))> {
+        let mut least = None;
+        let mut second = (u64::MAX, ProcessorId(u16::MAX));
+        for (index, state) in self.processors.iter().enumerate() {
+            if state.progress != VirtualProgress::Ready {
+                continue;
+            }
+            let clock = (state.time, ProcessorId(index as u16));
+            match least {
+                Some(before) if before < clock => second = second.min(clock),
+                Some(before) => {
+                    second = before;
+                    least = Some(clock);
+                }
+                None => least = Some(clock),
+            }
+        }
+        least.map(|(_, processor)| (processor, second))
+    }
+
+    /// Lets one processor go on without what it waits for; false where none is left that could.
+    fn go_on_without(&mut self) -> bool {
+        let observers = self.versions.iter().flat_map(|(&token, versions)| {
+            versions.waiting.iter().map(move |&(_, processor, _)| (processor, token))
+        });
+        if let Some((processor, token)) =
+            observers.min_by_key(|&(one, _)| (self.processors[one.index()].time, one))
+        {
+            let waiting = &mut self.versions.entry(token).or_default().waiting;
+            let at = waiting.iter().position(|&(_, one, _)| one == processor);
+            let (_, _, acquires) = waiting.remove(at.expect("it was found there"));
+            self.observed(processor, token, (0, None), acquires);
+        } else if let Some(unborn) =
+            self.processors.iter().position(|one| one.progress == VirtualProgress::Unborn)
+        {
+            self.processors[unborn].progress = VirtualProgress::Ready;
+        } else if let Some((&token, _)) = self.tokens.iter().find(|(_, state)| !state.waiting.is_empty()) {
+            let state = self.tokens.entry(token).or_default();
+            let waiter = state.waiting.pop_front().expect("somebody waits");
+            let is_lock = state.holder.is_some();
+            state.posts += u64::from(!is_lock);
+            self.take(waiter, token, is_lock);
+        } else {
+            return false;
+        }
+        self.unfollowed += 1;
+        true
+    }
+
+    fn finish(self) -> VirtualRun {
+        let mut waits = self.waits;
+        waits.sort_by_key(|wait| wait.end);
+        let ends = self.processors.iter().map(|processor| processor.time).collect();
+        VirtualRun { communication: self.simulation.finish(), waits, ends, unfollowed: self.unfollowed }
     }
 
     fn state(&mut self, processor: ProcessorId) -> &mut VirtualProcessor {
         &mut self.processors[processor.index()]
     }
 
-    fn step(&mut self, processor: ProcessorId) -> Result<()> {
-        let state = &mut self.processors[processor.index()];
-        let Some(&(site, step)) = self.streams[processor.index()].get(state.next) else {
+    /// Takes the processor's next step; whether no other one can have been let go on by it.
+    #[inline]
+    fn step(&mut self, processor: ProcessorId) -> Result<bool> {
+        let Some((site, step)) = self.sources[processor.index()].next() else {
             self.end(processor);
-            return Ok(());
+            return Ok(false);
         };
+        let state = &mut self.processors[processor.index()];
         state.next += 1;
+        state.site = site;
         match step {
             StreamStep::Compute(duration) => state.time += duration,
             StreamStep::Access { address, size, kind } => {
                 let time = state.time;
                 self.access(DataAccess { processor, address, size, kind, site, time });
             }
+            StreamStep::Place { address, size, object } => {
+                self.simulation.place_object(address, size, object);
+            }
+            other => return self.synchronising_step(processor, site, other).map(|()| false),
+        }
+        Ok(true)
+    }
+
+    fn synchronising_step(&mut self, processor: ProcessorId, site: SiteId, step: StreamStep) -> Result<()> {
+        match step {
             StreamStep::Lock(token) => self.ask(processor, token, true),
             StreamStep::Await(token) => self.ask(processor, token, false),
             StreamStep::Unlock(token) => self.unlock(processor, token, site)?,
@@ -212,8 +381,67 @@ impl<'a> Runner<'a> {
             StreamStep::Barrier(token, expected) => self.arrive(processor, token, expected, site),
             StreamStep::Fork(child) => self.fork(processor, child, site),
             StreamStep::Join(child) => self.join(processor, child),
+            StreamStep::Publish { token, version, release } => {
+                self.publish(processor, (token, version), release, site);
+            }
+            StreamStep::Observe { token, version, acquires } => {
+                self.observe(processor, (token, version), acquires);
+            }
+            StreamStep::Compute(_) | StreamStep::Access { .. } | StreamStep::Place { .. } => {}
         }
         Ok(())
+    }
+
+    fn publish(
+        &mut self,
+        processor: ProcessorId,
+        (token, version): (SyncToken, u64),
+        release: Option<SyncKind>,
+        site: SiteId,
+    ) {
+        if let Some(kind) = release {
+            self.synchronise(processor, kind, token, site);
+        }
+        let time = self.state(processor).time;
+        let versions = self.versions.entry(token).or_default();
+        versions.add(version);
+        let has_come = |&(wanted, _, _): &(u64, ProcessorId, bool)| wanted <= version;
+        let (woken, left) = std::mem::take(&mut versions.waiting).into_iter().partition(has_come);
+        versions.waiting = left;
+        let (woken, early): (Vec<_>, Vec<_>) =
+            Vec::into_iter(woken).partition(|&(wanted, _, _)| versions.has(wanted));
+        versions.waiting.extend(early);
+        for (_, observer, acquires) in woken {
+            self.observed(observer, token, (time, Some(processor)), acquires);
+        }
+    }
+
+    fn observe(&mut self, processor: ProcessorId, (token, version): (SyncToken, u64), acquires: bool) {
+        let versions = self.versions.entry(token).or_default();
+        if versions.has(version) {
+            if acquires {
+                let site = self.site(processor);
+                self.synchronise(processor, SyncKind::Acquire, token, site);
+            }
+            return;
+        }
+        versions.waiting.push((version, processor, acquires));
+        self.state(processor).progress = VirtualProgress::Blocked;
+    }
+
+    /// Goes on with a version that it waited for.
+    fn observed(
+        &mut self,
+        processor: ProcessorId,
+        token: SyncToken,
+        (ready, enabled_by): (u64, Option<ProcessorId>),
+        acquires: bool,
+    ) {
+        self.resume(processor, ready, 0, (VirtualWaitCause::Token(token), enabled_by));
+        if acquires {
+            let site = self.site(processor);
+            self.synchronise(processor, SyncKind::Acquire, token, site);
+        }
     }
 
     fn access(&mut self, access: DataAccess) {
@@ -241,8 +469,7 @@ impl<'a> Runner<'a> {
 
     /// The place of the step that was taken last.
     fn site(&self, processor: ProcessorId) -> SiteId {
-        let last = self.processors[processor.index()].next - 1;
-        self.streams[processor.index()][last].0
+        self.processors[processor.index()].site
     }
 
     /// Goes on after a wait that ended at `ready`, and its cost.
@@ -267,7 +494,11 @@ impl<'a> Runner<'a> {
     fn fork(&mut self, processor: ProcessorId, child: ProcessorId, site: SiteId) {
         self.synchronise(processor, SyncKind::Fork { child }, SyncToken(0), site);
         let time = self.state(processor).time;
-        *self.state(child) = VirtualProcessor { time, next: 0, progress: VirtualProgress::Ready };
+        let state = self.state(child);
+        if state.progress == VirtualProgress::Unborn {
+            state.time = time;
+            state.progress = VirtualProgress::Ready;
+        }
     }
 
     /// Takes a token, or waits for it.
@@ -392,4 +623,70 @@ fn find_unborn(streams: &[ProcessorStream], processors: &mut [VirtualProcessor])
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COSTS: StepCosts = StepCosts { access: 1, lock: 20, barrier: 100 };
+    const TOKEN: SyncToken = SyncToken(9);
+
+    fn run(streams: Vec<Vec<StreamStep>>) -> VirtualRun {
+        let sited = |steps: Vec<StreamStep>| {
+            steps.into_iter().enumerate().map(|(at, step)| (SiteId(at as u32), step)).collect::<Vec<_>>()
+        };
+        let sources = streams.into_iter().map(|steps| sited(steps).into_iter()).collect();
+        let setup =
+            VirtualRunSetup { settings: CoherenceSettings::lines(), costs: COSTS, objects: Vec::new() };
+        VirtualRun::of_recorded(sources, &setup).unwrap()
+    }
+
+    fn write() -> StreamStep {
+        StreamStep::Access { address: 0x1000, size: 8, kind: AccessKind::Write }
+    }
+
+    fn publish(version: u64) -> StreamStep {
+        StreamStep::Publish { token: TOKEN, version, release: Some(SyncKind::ReleaseStore) }
+    }
+
+    fn observe(version: u64) -> StreamStep {
+        StreamStep::Observe { token: TOKEN, version, acquires: true }
+    }
+
+    #[test]
+    fn a_version_is_seen_when_it_has_been_made_and_carries_what_was_written() {
+        let child = ProcessorId(1);
+        let first = vec![StreamStep::Fork(child), StreamStep::Compute(500), write(), publish(1)];
+        let run = run(vec![first, vec![observe(0), observe(1), write()]]);
+        // 500 and a first reference, then another request.
+        assert_eq!((run.ends, run.unfollowed), (vec![601, 702], 0));
+        assert_eq!(run.waits[1].cause, VirtualWaitCause::Token(TOKEN));
+        let range = run.communication.range();
+        assert_eq!((run.communication.total_requests, range.necessary, range.possible), (2, 0, 0));
+    }
+
+    #[test]
+    fn versions_may_be_made_in_another_order_than_the_recorded_one() {
+        let first = vec![StreamStep::Fork(ProcessorId(1)), StreamStep::Compute(50), publish(1)];
+        let run = run(vec![first, vec![publish(2), observe(2), observe(1)]]);
+        assert_eq!((run.ends, run.unfollowed), (vec![50, 50], 0));
+    }
+
+    #[test]
+    fn what_never_comes_in_this_order_is_counted_and_passed() {
+        // The recorded run had the second thread's lock first; here the first one has it and waits for the other.
+        let first = vec![
+            StreamStep::Fork(ProcessorId(1)),
+            StreamStep::Lock(TOKEN),
+            observe(1),
+            StreamStep::Unlock(TOKEN),
+        ];
+        let second =
+            vec![StreamStep::Compute(10), StreamStep::Lock(TOKEN), publish(1), StreamStep::Unlock(TOKEN)];
+        assert_eq!(run(vec![first, second]).unfollowed, 1);
+        // A thread whose creation was lost begins all the same; one that nobody meets at a barrier ends there.
+        let run = run(vec![vec![StreamStep::Barrier(TOKEN, 2)], Vec::new()]);
+        assert_eq!((run.unfollowed, run.ends.len()), (1, 2));
+    }
 }

@@ -31,7 +31,7 @@ pub use codec::{DecodeError, Decoder, Encoder};
 pub use id::{
     CallId, FrameId, MachineId, ModuleId, PrimitiveId, ProcessId, SeriesId, StackId, TextId, ThreadId,
 };
-pub use message::{CollectiveMeeting, CollectiveOrder, MessageEnvelope};
+pub use message::{CollectiveMeeting, CollectiveOrder, MPI_ACCESSED, MPI_LOCK, MPI_OPENED, MessageEnvelope};
 pub use record::{
     Blocking, BusyWaiting, CallDefinition, Callee, Event, EventKind, FileDefinition, FileKind,
     FrameDefinition, LossKind, ModuleDefinition, ModuleKind, Primitive, PrimitiveKind, ProcessDefinition,

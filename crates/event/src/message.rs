@@ -7,6 +7,17 @@
 //! A *channel* is a communicator, a sender, a receiver and a tag. Messages of one channel do not overtake each other: the n-th that
 //! is sent goes to the n-th receive of the channel, in the order in which receives were posted (MPI-4 §3.5).
 
+/// The tag of what is no message of the program, but orders accesses to windows of memory as a message would: a member has opened
+/// its window to another.
+pub const MPI_OPENED: i32 = -1;
+
+/// As [`MPI_OPENED`]: a member has ended its accesses to another's window.
+pub const MPI_ACCESSED: i32 = -2;
+
+/// As [`MPI_OPENED`]: the lock of a member's window is given back (sent), or taken (received, with 1 byte where no other process
+/// may have it meanwhile). Unlike a message's its two ends are not matched by their order.
+pub const MPI_LOCK: i32 = -3;
+
 /// A message, as one of its ends sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MessageEnvelope {

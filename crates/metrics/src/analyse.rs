@@ -20,6 +20,7 @@ use crate::on_path::OnPaths;
 use crate::parallelism::Parallelism;
 use crate::path_waits::PathWaits;
 use crate::profile::{ProfileSweep, Times};
+use crate::spin_costs::SpinCostSweep;
 use crate::spin_ends::SpinEnds;
 
 /// Computes everything that reports are made from. Memory is proportional to the live threads and the distinct
@@ -39,12 +40,13 @@ where
         IdleBlame::new(program),
         FinalWaits::new(program, timelines.paths()),
         SpinEnds::default(),
+        SpinCostSweep::default(),
     );
     let (summed, paths) =
         at_once(|| sweep(timelines, options.io_idle, &mut sums), || critical_paths(timelines, options));
     summed?;
     let (critical_cpu, critical_elapsed) = paths?;
-    let (profile, parallelism, idle_blame, final_waits, spin_ends) = sums;
+    let (profile, parallelism, idle_blame, final_waits, spin_ends, spin_costs) = sums;
 
     let on_paths = OnPaths::new(&critical_cpu.segments, &critical_elapsed.segments);
     let mut npt = Npt::new((program, timelines.paths()), options.io_idle, on_paths, profile.interval());
@@ -80,6 +82,7 @@ where
         folded: Vec::new(),
         synchronisation: Vec::new(),
         spun_for_unknown: spin_ends.unknown(),
+        spin_costs: spin_costs.into_costs(),
         threads: profile.threads,
         critical_cpu,
         critical_elapsed,

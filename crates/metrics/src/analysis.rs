@@ -12,6 +12,7 @@ use crate::charging::Charging;
 use crate::final_waits::FinalWait;
 use crate::folded::FoldedLeaf;
 use crate::precision::Precision;
+use crate::spin_costs::SpinCosts;
 use crate::synchronisation::SiteCost;
 use crate::timer_check::TimerCheck;
 
@@ -28,7 +29,7 @@ pub struct MetricOptions {
 /// (metrics.md §1, `--order`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Order {
-    /// Those of locks that were held for more than a third of the run: exclusion is not order.
+    /// Those of locks that were held for more than a third of the time in which threads want them: exclusion is not order.
     #[default]
     Busy,
     /// All that were recorded, as in the paper (M §2.2).
@@ -52,6 +53,8 @@ pub struct Analysis {
     pub synchronisation: Vec<SiteCost>,
     /// Busy-waiting of which nothing tells who ended it, of all threads.
     pub spun_for_unknown: u64,
+    /// What busy-waits keep from work.
+    pub spin_costs: SpinCosts,
     /// Time of each thread in each state, by thread id.
     pub threads: Vec<ThreadStates>,
     /// The longest path by CPU time; spinning, ready and blocked weigh 0.

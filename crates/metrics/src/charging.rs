@@ -172,14 +172,26 @@ impl Charging {
         }
     }
 
-    /// The share of each path of the group's unclaimed time; a path may come up several times, also with less than 0 where the
-    /// other times more than make up for it.
-    pub(crate) fn shares(&self, group: ChargeGroupId) -> impl Iterator<Item = (PathId, f64)> {
-        let ChargeGroup { pools, claimed } = self.group(group);
-        let of_pool = |&(pool, part): &(u32, f64)| {
-            self.pools[pool as usize].iter().map(move |&(path, share)| (path, part * share))
-        };
-        pools.iter().flat_map(of_pool).chain(claimed.iter().map(|&(path, part)| (path, -part)))
+    /// Divides unclaimed times of groups among paths; a path may come up several times, also with less than 0 where the other
+    /// times more than make up for it. Each pool is divided once, however many groups have a part of it.
+    pub(crate) fn divide_unclaimed(
+        &self,
+        times: impl IntoIterator<Item = (ChargeGroupId, f64)>,
+        mut charge: impl FnMut(PathId, f64),
+    ) {
+        let mut of_pool: FxHashMap<u32, f64> = FxHashMap::default();
+        for (group, time) in times {
+            let ChargeGroup { pools, claimed } = self.group(group);
+            for &(pool, part) in pools {
+                *of_pool.entry(pool).or_default() += time * part;
+            }
+            claimed.iter().for_each(|&(path, part)| charge(path, -part * time));
+        }
+        let mut of_pool: Vec<(u32, f64)> = of_pool.into_iter().collect();
+        of_pool.sort_unstable_by_key(|&(pool, _)| pool);
+        for (pool, time) in of_pool {
+            self.pools[pool as usize].iter().for_each(|&(path, share)| charge(path, time * share));
+        }
     }
 }
 

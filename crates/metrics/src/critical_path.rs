@@ -43,7 +43,7 @@ use crate::spin_waits::SpinWaits;
 
 /// Changes of L that are kept per live thread, and per ended one.
 const PAST: usize = 256;
-const PAST_OF_ENDED: usize = 4;
+const PAST_OF_ENDED: usize = 16;
 
 /// L of a thread from `since` on: a straight line until the next change.
 #[derive(Clone, Copy, Debug)]
@@ -97,10 +97,14 @@ impl PathThread {
     };
 
     fn change(&mut self, line: LengthLine) {
-        if self.past.len() == PAST {
-            self.past.pop_front();
+        let before = std::mem::replace(&mut self.line, line);
+        // Of several changes at one time only the last is ever asked for.
+        if before.since < line.since {
+            if self.past.len() == PAST {
+                self.past.pop_front();
+            }
+            self.past.push_back(before);
         }
-        self.past.push_back(std::mem::replace(&mut self.line, line));
     }
 
     fn line_at(&self, time: Time) -> Option<&LengthLine> {

@@ -48,7 +48,8 @@ pub struct DetailsDemand {
     pub processors: bool,
     /// [`Details::waits`], kept apart by this.
     pub waits: Option<By>,
-    /// [`Details::waits`] by procedure, where threads wait at barriers for a hundredth of the run or more.
+    /// [`Details::waits`], where threads wait at barriers for a hundredth of the run or more: by procedure. Of ranks that pass
+    /// messages always: by process.
     pub barriers: bool,
 }
 
@@ -120,8 +121,13 @@ where
     T: Timelines + Sync,
     T::Error: Send,
 {
-    let barriers = demand.barriers && wait_at_barriers(analysis);
-    let waits_by = demand.waits.or(barriers.then_some(By::Procedure));
+    let has_ranks = timelines.program().processes.iter().any(|process| process.rank.is_some());
+    let of_findings = match (demand.barriers, has_ranks) {
+        (true, true) => Some(By::Process),
+        (true, false) => wait_at_barriers(analysis).then_some(By::Procedure),
+        (false, _) => None,
+    };
+    let waits_by = demand.waits.or(of_findings);
     std::thread::scope(|scope| {
         let waits = waits_by.map(|by| scope.spawn(move || waits(timelines, options, by)));
         let needs_foresight = demand.prospects || demand.gains.is_some();

@@ -16,7 +16,7 @@ use longpole_trace::{ObjectId, Objects, Signals};
 
 use crate::analysis::Order;
 
-/// The part of the run from which on a lock that is held so long has arcs.
+/// The part of the time in which a lock can exclude threads from which on one that is held so long has arcs.
 const BUSY: f64 = 1.0 / 3.0;
 
 /// Tells hand-offs that are arcs.

@@ -8,6 +8,7 @@ use longpole_trace::{Cause, IdCounts, Stored, StoredBytes, restored, stored};
 use crate::analysis::{
     Analysis, Charge, CriticalPath, EffectiveSamples, Measures, PathSegment, Precisions, ThreadStates,
 };
+use crate::spin_costs::SpinCosts;
 
 /// More than any run is charged; sums of less do not overflow.
 const MOST_CHARGED: u128 = 1 << 62;
@@ -21,6 +22,7 @@ stored! {
     ThreadStates { running, spinning, overhead, ready, blocked, switches }
     EffectiveSamples { cpu, npt, critical }
     Precisions { cpu, npt, critical }
+    SpinCosts { without_work, before_work }
 }
 
 impl Analysis {
@@ -69,6 +71,7 @@ impl Stored for Analysis {
             folded: _,
             synchronisation: _,
             spun_for_unknown,
+            spin_costs,
             threads,
             critical_cpu,
             critical_elapsed,
@@ -83,6 +86,7 @@ impl Stored for Analysis {
         nominal.store(bytes);
         charges.store(bytes);
         spun_for_unknown.store(bytes);
+        spin_costs.store(bytes);
         threads.store(bytes);
         critical_cpu.store(bytes);
         critical_elapsed.store(bytes);
@@ -102,6 +106,7 @@ impl Stored for Analysis {
             folded: Vec::new(),
             synchronisation: Vec::new(),
             spun_for_unknown: Stored::restore(bytes)?,
+            spin_costs: Stored::restore(bytes)?,
             threads: Stored::restore(bytes)?,
             critical_cpu: Stored::restore(bytes)?,
             critical_elapsed: Stored::restore(bytes)?,

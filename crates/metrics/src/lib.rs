@@ -15,6 +15,7 @@ mod contention;
 mod cpu_history;
 mod critical_path;
 mod curve;
+mod cut_ends;
 mod details;
 mod division;
 #[cfg(test)]
@@ -56,6 +57,7 @@ mod replay;
 mod row_replays;
 mod rows;
 mod source_lines;
+mod spin_costs;
 mod spin_ends;
 mod spin_waits;
 mod states;
@@ -99,6 +101,7 @@ pub use replay::{MOST_MISSED, ProcessorsPoint, Replay, ReplayDemand, ReplayRefus
 pub use row_replays::{MOST_ROWS, NoRowReplays, RowReplays, row_replays};
 pub use rows::{rows, total};
 pub use source_lines::{SourceLine, source_lines};
+pub use spin_costs::SpinCosts;
 pub use states::{Condition, Spread, Spreads, StateRow, StateTable};
 pub use synchronisation::{CallPart, SiteCost, SynchronisationCost};
 pub use timer_check::TimerCheck;

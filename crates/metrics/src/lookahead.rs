@@ -11,7 +11,7 @@
 //! stack is taken at each wake, and hand-offs within a machine take no time. Of tokens the lanes need to know how often
 //! they are acquired, so that none is kept in vain.
 //!
-//! Time: constant per item. Memory: a number per thread, per dependence that cuts work, and per message under way.
+//! Time: constant per item. Memory: about 6 bytes per dependence that cuts work, a number per thread and per message under way.
 
 use longpole_event::{ThreadId, Time};
 use longpole_graph::{Arc, Dependence, Sweep, sweep};
@@ -21,6 +21,7 @@ use longpole_trace::{
 use rustc_hash::FxHashMap;
 
 use crate::analysis::Order;
+use crate::cut_ends::CutEnds;
 use crate::hand_offs::HandOffs;
 use crate::lock_loads::LockLoads;
 use crate::lock_uses::LockUses;
@@ -38,8 +39,8 @@ pub(crate) struct Departure {
 /// What is known beforehand.
 #[derive(Debug, Default)]
 pub(crate) struct LaneLookahead {
-    /// By thread: when a piece is cut first, and what ends it; in the order of time.
-    ends: Vec<Vec<(Time, PieceEnd)>>,
+    /// By thread: when a piece is cut first, and what ends it.
+    ends: Vec<CutEnds>,
     /// In the order of time.
     pub departures: Vec<Departure>,
     /// How often the lanes of a thread are needed after it was absent.
@@ -94,9 +95,7 @@ impl LaneLookahead {
 
     /// What will end the thread's piece of work that is cut at this time.
     pub fn piece_end(&self, thread: ThreadId, time: Time) -> PieceEnd {
-        let ends = &self.ends[thread.index()];
-        let index = ends.partition_point(|&(cut, _)| cut <= time);
-        index.checked_sub(1).map_or(PieceEnd::Nothing { is_sampled: false }, |index| ends[index].1)
+        self.ends[thread.index()].at(time).unwrap_or(PieceEnd::Nothing { is_sampled: false })
     }
 }
 
@@ -136,7 +135,7 @@ impl<'a> LookaheadSweep<'a> {
             is_sampled: false,
         };
         let threads = program.threads.len();
-        let ends = vec![Vec::new(); threads];
+        let ends = vec![CutEnds::default(); threads];
         let mut found = LaneLookahead { uses: vec![0; threads], ends, ..LaneLookahead::default() };
         for departure in &departures {
             found.uses[departure.thread.index()] += 1;
@@ -173,7 +172,7 @@ impl<'a> LookaheadSweep<'a> {
         let of_thread = &mut self.per_thread[thread.index()];
         (of_thread.has_work, of_thread.is_sampled) = (false, false);
         if let Some(cut) = of_thread.open.take() {
-            self.found.ends[thread.index()].push((cut, end));
+            self.found.ends[thread.index()].push(cut, end);
         }
     }
 }

@@ -50,7 +50,48 @@ pub(crate) trait Rules {
 const MOST_SHARES: usize = 1 << 22;
 
 /// What part of work a lane leaves out.
-pub(crate) type LaneShare = (u32, f64);
+type LaneShare = (u32, f64);
+
+/// What part of work each lane leaves out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum LaneShares<'a> {
+    /// Of few lanes.
+    Few(&'a [LaneShare]),
+    /// Of most of the lanes from this one on, which the compiler vectorises; 0 where a lane leaves out nothing.
+    Most(usize, &'a [f64]),
+}
+
+impl LaneShares<'_> {
+    pub fn is_empty(&self) -> bool {
+        match self {
+            LaneShares::Few(shares) => shares.is_empty(),
+            LaneShares::Most(_, shares) => shares.is_empty(),
+        }
+    }
+
+    /// Makes each lane shorter by its share of this time.
+    pub fn leave_out(&self, lanes: &mut [f64], time: f64) {
+        match *self {
+            LaneShares::Few(shares) => {
+                shares.iter().for_each(|&(lane, share)| lanes[lane as usize] -= share * time);
+            }
+            LaneShares::Most(first, shares) => {
+                let lanes = lanes[first..first + shares.len()].iter_mut();
+                lanes.zip(shares).for_each(|(lane, share)| *lane -= share * time);
+            }
+        }
+    }
+}
+
+/// Where the shares of a pool or group are kept.
+#[derive(Clone, Debug)]
+enum KeptShares {
+    Few(Range<usize>),
+    Most(usize, Range<usize>),
+}
+
+/// Lanes of which one has a share, at most, for shares to be kept by lane.
+const LANES_PER_SHARE: usize = 4;
 
 /// The marks of all work seen so far.
 #[derive(Debug)]
@@ -60,9 +101,10 @@ pub(crate) struct Marks<'a, R> {
     of_path: FxHashMap<(ThreadId, PathId), (u32, u32)>,
     marks: Vec<Mark>,
     /// By thread, by the kind of mark that is left out, and by pool or group.
-    of_pool: FxHashMap<(ThreadId, bool, u32), Range<usize>>,
-    of_group: FxHashMap<(ThreadId, bool, ChargeGroupId), Range<usize>>,
-    shares: Vec<LaneShare>,
+    of_pool: FxHashMap<(ThreadId, bool, u32), KeptShares>,
+    of_group: FxHashMap<(ThreadId, bool, ChargeGroupId), KeptShares>,
+    few: Vec<LaneShare>,
+    most: Vec<f64>,
     /// By lane, 0 between calls; and lanes that are not.
     sums: Vec<f64>,
     touched: Vec<u32>,
@@ -78,7 +120,8 @@ impl<'a, R: Rules> Marks<'a, R> {
             marks: Vec::new(),
             of_pool: FxHashMap::default(),
             of_group: FxHashMap::default(),
-            shares: Vec::new(),
+            few: Vec::new(),
+            most: Vec::new(),
             sums,
             touched: Vec::new(),
         }
@@ -102,57 +145,69 @@ impl<'a, R: Rules> Marks<'a, R> {
     }
 
     /// What part of a group's unclaimed time, on the critical path or not, each lane leaves out.
-    pub fn of_group(&mut self, thread: ThreadId, group: ChargeGroupId, on_path: bool) -> &[LaneShare] {
-        if self.shares.len() > MOST_SHARES {
+    pub fn of_group(&mut self, thread: ThreadId, group: ChargeGroupId, on_path: bool) -> LaneShares<'_> {
+        if self.few.len() + self.most.len() > MOST_SHARES {
             self.of_pool.clear();
             self.of_group.clear();
-            self.shares.clear();
+            self.few.clear();
+            self.most.clear();
         }
         let charging = self.charging;
         let ChargeGroup { pools, claimed } = charging.group(group);
-        let range = match (pools.as_slice(), claimed.is_empty()) {
+        let kept = match (pools.as_slice(), claimed.is_empty()) {
             // All of it is divided so.
             ([(pool, _)], true) => self.pool(thread, *pool, on_path),
             _ => self.mixed(thread, group, on_path),
         };
-        &self.shares[range]
+        match kept {
+            KeptShares::Few(range) => LaneShares::Few(&self.few[range]),
+            KeptShares::Most(first, range) => LaneShares::Most(first, &self.most[range]),
+        }
     }
 
-    fn mixed(&mut self, thread: ThreadId, group: ChargeGroupId, on_path: bool) -> Range<usize> {
+    fn mixed(&mut self, thread: ThreadId, group: ChargeGroupId, on_path: bool) -> KeptShares {
         let key = (self.rules.thread_key(thread), on_path, group);
-        if let Some(range) = self.of_group.get(&key) {
-            return range.clone();
+        if let Some(kept) = self.of_group.get(&key) {
+            return kept.clone();
         }
         let charging = self.charging;
         let ChargeGroup { pools, claimed } = charging.group(group);
         let pools: Vec<_> =
             pools.iter().map(|&(pool, part)| (self.pool(thread, pool, on_path), part)).collect();
-        for (range, part) in pools {
-            for index in range {
-                let (lane, share) = self.shares[index];
-                self.add(lane, part * share);
+        for (kept, part) in pools {
+            match kept {
+                KeptShares::Few(range) => range.for_each(|index| {
+                    let (lane, share) = self.few[index];
+                    self.add(lane, part * share);
+                }),
+                KeptShares::Most(first, range) => range.enumerate().for_each(|(at, index)| {
+                    let share = self.most[index];
+                    if share != 0.0 {
+                        self.add((first + at) as u32, part * share);
+                    }
+                }),
             }
         }
         for &(path, part) in claimed {
             self.add_path(thread, path, (-part, on_path));
         }
-        let range = self.keep();
-        self.of_group.insert(key, range.clone());
-        range
+        let kept = self.keep();
+        self.of_group.insert(key, kept.clone());
+        kept
     }
 
-    fn pool(&mut self, thread: ThreadId, pool: u32, on_path: bool) -> Range<usize> {
+    fn pool(&mut self, thread: ThreadId, pool: u32, on_path: bool) -> KeptShares {
         let key = (self.rules.thread_key(thread), on_path, pool);
-        if let Some(range) = self.of_pool.get(&key) {
-            return range.clone();
+        if let Some(kept) = self.of_pool.get(&key) {
+            return kept.clone();
         }
         let charging = self.charging;
         for &(path, share) in &charging.pools[pool as usize] {
             self.add_path(thread, path, (share, on_path));
         }
-        let range = self.keep();
-        self.of_pool.insert(key, range.clone());
-        range
+        let kept = self.keep();
+        self.of_pool.insert(key, kept.clone());
+        kept
     }
 
     fn add_path(&mut self, thread: ThreadId, path: PathId, (part, on_path): (f64, bool)) {
@@ -174,15 +229,24 @@ impl<'a, R: Rules> Marks<'a, R> {
     }
 
     /// Keeps the sums.
-    fn keep(&mut self) -> Range<usize> {
-        let from = self.shares.len();
+    fn keep(&mut self) -> KeptShares {
         self.touched.sort_unstable();
-        for lane in self.touched.drain(..) {
-            let sum = std::mem::take(&mut self.sums[lane as usize]);
-            if sum != 0.0 {
-                self.shares.push((lane, sum));
+        let (first, last) = (self.touched.first().copied(), self.touched.last().copied());
+        let (first, end) = (first.map_or(0, |lane| lane as usize), last.map_or(0, |lane| lane as usize + 1));
+        if end - first > LANES_PER_SHARE * self.touched.len() {
+            let from = self.few.len();
+            for lane in self.touched.drain(..) {
+                let sum = std::mem::take(&mut self.sums[lane as usize]);
+                if sum != 0.0 {
+                    self.few.push((lane, sum));
+                }
             }
+            return KeptShares::Few(from..self.few.len());
         }
-        from..self.shares.len()
+        self.touched.clear();
+        let from = self.most.len();
+        self.most.extend_from_slice(&self.sums[first..end]);
+        self.sums[first..end].fill(0.0);
+        KeptShares::Most(first, from..self.most.len())
     }
 }

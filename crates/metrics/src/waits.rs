@@ -8,7 +8,8 @@
 //! ```
 //! Waits for what somebody holds (locks, semaphores) are explained by what the holders did from the request to the
 //! hand-over, one holder after the other. Waits for devices, pages and timers are their own explanation, and so are
-//! waits of which nobody is known to have ended them, busy-waiting among them. A spin that a thread told of is a wait for
+//! waits of which nobody is known to have ended them, busy-waiting among them; but those for the lock of an interpreter, which their
+//! time limit ends, are explained by its holder. A spin that a thread told of is a wait for
 //! what it told, from there to where it goes on, whether it blocks in between or not. In the explanation *to the roots* the
 //! waits on both paths are replaced by their own explanations, which are known, for they ended earlier; so the path of a
 //! thread that waited becomes the path of those it waited for. Each explanation, the positive side less the negative one,
@@ -35,6 +36,7 @@ mod class;
 mod explanation;
 mod forks;
 mod history;
+mod interpreters;
 mod limits;
 mod profile;
 mod spare_waits;
@@ -47,8 +49,8 @@ use std::collections::{BTreeSet, VecDeque};
 use longpole_event::{ProcessId, ThreadId, Time};
 use longpole_graph::{Dependence, Sweep};
 use longpole_trace::{
-    Acquisition, Cause, CodePlace, DependenceKind, Object, ObjectId, Objects, ObservationKind, PathId, Paths,
-    Program, State, TokenId, is_message_library,
+    Acquisition, Cause, CodePlace, DependenceKind, Object, ObjectId, ObjectKind, Objects, ObservationKind,
+    PathId, Paths, Program, State, TokenId, is_message_library,
 };
 use rustc_hash::FxHashMap;
 
@@ -58,7 +60,8 @@ use class::{Classes, FinishedWait, WaitClassSubject};
 pub use class::{Split, StepShare, WaitClass, WaitClassKind, WaitClassSource};
 use explanation::{Explainer, WaitQuestion};
 use forks::Forks;
-use history::{History, OngoingWait, WaitRelease};
+use history::{History, OngoingWait, ReleaseAct, WaitRelease};
+use interpreters::InterpreterLocks;
 pub(crate) use limits::Limits;
 use spare_waits::{SpareWaits, WaitPoint, is_for_work};
 pub use step::{Category, GroupId, StepAction, StepId, StepTable, ThreadGroup, WaitStep};
@@ -96,8 +99,9 @@ pub(crate) struct Explanations<'a> {
     classes: Classes,
     /// The first object of the same kind and name.
     names: Vec<ObjectId>,
-    /// Why threads wait for each object.
-    causes: Vec<Cause>,
+    /// What threads wait for.
+    kinds: Vec<ObjectKind>,
+    interpreter_locks: InterpreterLocks,
     /// Processes that only start ranks.
     launchers: BTreeSet<ProcessId>,
     /// Time by place.
@@ -129,7 +133,8 @@ impl<'a> Explanations<'a> {
             forks: Forks::default(),
             classes: Classes::default(),
             names: objects.all().iter().enumerate().map(name).collect(),
-            causes: objects.all().iter().map(|object| object.kind.cause()).collect(),
+            kinds: objects.all().iter().map(|object| object.kind).collect(),
+            interpreter_locks: InterpreterLocks::default(),
             launchers: program.launchers(),
             place_times: vec![0; paths.all_places().len()],
             #[cfg(test)]
@@ -214,7 +219,7 @@ impl<'a> Explanations<'a> {
         }
         let object = history.object.filter(|_| state == State::Spinning);
         history.is_told = object.is_some();
-        let cause = object.and_then(|object| self.causes.get(object.index()).copied());
+        let cause = object.and_then(|object| self.kinds.get(object.index()).map(|kind| kind.cause()));
         Some(cause.map_or(state, State::Blocked))
     }
 
@@ -226,7 +231,8 @@ impl<'a> Explanations<'a> {
         // Where it waits may have been seen after it began to.
         let path = history.path;
         let release = history.released.filter(|release| release.time == now);
-        let question = WaitQuestion { thread, from: since, to: now, cause, release };
+        let by = release.or_else(|| self.held_by(thread, object, now));
+        let question = WaitQuestion { thread, from: since, to: now, cause, release: by };
         let context = (&mut self.steps, self.program);
         let explained = self.explainer.explain(&question, &self.threads, context);
         #[cfg(test)]
@@ -243,6 +249,9 @@ impl<'a> Explanations<'a> {
         let time = now - since;
         let is_most_of_run = is_most(time, self.program.elapsed_nanoseconds);
         let finished = FinishedWait { thread, subject, count: 1, time, explained, surely, is_most_of_run };
+        if let Some(lock) = self.interpreter_lock(object) {
+            self.interpreter_locks.end_wait(lock, thread, release.is_some());
+        }
         let post = self.post(thread, &pending);
         let decided = match post {
             Some(post) => self.company.leave(post, since, release.map(|release| release.act), finished),
@@ -252,6 +261,20 @@ impl<'a> Explanations<'a> {
         if now > since {
             self.threads[thread.index()].explain_last(roots);
         }
+    }
+
+    /// The object, if it is the lock of an interpreter.
+    fn interpreter_lock(&self, object: Option<ObjectId>) -> Option<ObjectId> {
+        object.filter(|object| self.kinds.get(object.index()) == Some(&ObjectKind::InterpreterLock))
+    }
+
+    /// The holder of an interpreter's lock, as if it had let the thread go on now: it has the lock, or had it until then.
+    fn held_by(&self, thread: ThreadId, object: Option<ObjectId>, now: u64) -> Option<WaitRelease> {
+        let lock = self.interpreter_lock(object)?;
+        let source = self.interpreter_locks.holder(lock).filter(|&holder| holder != thread)?;
+        self.threads[source.index()].pending.is_none().then_some(())?;
+        let act = ReleaseAct { begin: now, source };
+        Some(WaitRelease { act, source, source_time: now, time: now, object: None })
     }
 
     /// Whether the thread does nothing of the program: it is of a launcher of ranks, or one that a rank's library of messages has
@@ -379,6 +402,10 @@ impl Sweep for Explanations<'_> {
             let (path, is_told) = (history.path, history.is_told);
             let pending = OngoingWait { since: now, cause, object, path, is_told };
             history.pending = Some(pending);
+            if let Some(lock) = self.interpreter_lock(object) {
+                let is_waiting = |other: ThreadId| self.threads[other.index()].pending.is_some();
+                self.interpreter_locks.begin_wait(lock, thread, is_waiting);
+            }
             if let Some(post) = self.post(thread, &pending) {
                 self.company.join(post, now);
             }

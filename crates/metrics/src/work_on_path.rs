@@ -14,7 +14,7 @@ use longpole_trace::{Acquisition, ObservationKind, PathId, Paths, Program, State
 use rustc_hash::FxHashMap;
 
 use crate::analysis::{Analysis, PathSegment, Weight};
-use crate::charging::{ChargePart, Charging};
+use crate::charging::{ChargeGroupId, ChargePart, Charging};
 use crate::on_path::{Membership, OnPaths};
 use crate::pieces::{PieceEnd, Pieces};
 
@@ -56,14 +56,16 @@ impl<'a> WorkOnPath<'a> {
     /// Time of each thread at each path, nanoseconds.
     pub fn into_times(self) -> BTreeMap<(ThreadId, PathId), f64> {
         let mut times = BTreeMap::new();
+        let mut divided: BTreeMap<ThreadId, Vec<(ChargeGroupId, f64)>> = BTreeMap::new();
         for ((thread, part), time) in self.times {
-            let mut add = |path, time| *times.entry((thread, path)).or_default() += time;
             match part {
-                ChargePart::At(path) => add(path, time),
-                ChargePart::Of(group) => {
-                    self.charging.shares(group).for_each(|(path, share)| add(path, time * share))
-                }
+                ChargePart::At(path) => *times.entry((thread, path)).or_default() += time,
+                ChargePart::Of(group) => divided.entry(thread).or_default().push((group, time)),
             }
+        }
+        for (thread, groups) in divided {
+            let mut add = |path, time| *times.entry((thread, path)).or_default() += time;
+            self.charging.divide_unclaimed(groups, &mut add);
         }
         times
     }

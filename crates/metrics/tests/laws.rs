@@ -35,10 +35,17 @@ fn is_connected(made: &MemoryTimelines, path: &CriticalPath) -> bool {
     let first = path.segments.first().is_none_or(|first| first.from == begin(first.thread));
     first
         && path.segments.windows(2).all(|pair| {
-            made.items.iter().any(|item| {
-                let ItemKind::Depend { source, source_time, .. } = item.what else { return false };
-                (item.thread, item.time) == (pair[1].thread, pair[1].from)
-                    && (source, source_time) == (pair[0].thread, pair[0].to)
+            let (left, arrived) = ((pair[0].thread, pair[0].to), (pair[1].thread, pair[1].from));
+            let is_release = |item: &Item, token| {
+                (item.thread, item.time) == left && item.what == ItemKind::Release(token)
+            };
+            let mut arrivals = made.items.iter().filter(|item| (item.thread, item.time) == arrived);
+            arrivals.any(|item| match item.what {
+                ItemKind::Depend { source, source_time, .. } => (source, source_time) == left,
+                ItemKind::Acquire(acquisition) => {
+                    made.items.iter().any(|item| is_release(item, acquisition.token))
+                }
+                _ => false,
             })
         })
 }

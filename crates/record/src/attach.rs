@@ -110,6 +110,8 @@ pub(crate) fn command_line(pid: u32) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use super::*;
 
     #[test]
@@ -132,6 +134,11 @@ mod tests {
         };
         let thread = std::thread::Builder::new().name("extra".into()).spawn(body).unwrap();
         has_name.recv().unwrap_err();
+        // A command is started before the kernel has put its arguments into place.
+        let begin = Instant::now();
+        while command_line(script.id()).len() < 2 && begin.elapsed() < Duration::from_secs(60) {
+            std::thread::yield_now();
+        }
         let own = std::process::id();
         let found = tasks_below(own).unwrap();
         assert_eq!(found[0].task, KernelTask { pid: own, tid: own });

@@ -12,9 +12,10 @@ mod wire;
 use std::collections::hash_map::Entry;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::thread::{self, ScopedJoinHandle};
 
 use aya::maps::{HashMap as BpfHashMap, MapData, PerCpuArray, RingBuf};
-use aya::programs::{BtfTracePoint, PerfEvent as PerfEventProgram, Program};
+use aya::programs::{BtfTracePoint, PerfEvent as PerfEventProgram, Program, ProgramError};
 use aya::{Btf, Ebpf, EbpfLoader, Endianness, VerifierLogLevel, include_bytes_aligned};
 use longpole_event::{LossKind, Time};
 use rustc_hash::FxHashMap;
@@ -22,6 +23,7 @@ use rustc_hash::FxHashMap;
 use self::areas::{ExecutableAreas, WireAreas};
 use self::arrivals::{Accounts, Arrivals};
 use self::gaps::SampleGaps;
+use self::kernel_types::Distances;
 use self::mappings::MappingRings;
 use self::probes::Libraries;
 use self::remaps::Remaps;
@@ -43,6 +45,8 @@ const TRACEPOINTS: [&str; 6] = [
     "sched_process_wait",
     "task_rename",
 ];
+/// The program that each tick of a processor's clock runs.
+const CLOCK: &str = "sample";
 /// Largest copy of user memory that the programs have room for (`MOST_MEMORY` in `bpf/records.h`).
 pub(crate) const MOST_STACK_BYTES: u32 = 8192;
 /// Bytes of the ring that one drain takes.
@@ -77,6 +81,27 @@ fn load_error(error: impl std::error::Error + Send + Sync + 'static) -> BpfError
     BpfError::Load(Box::new(error))
 }
 
+/// What the kernel's type information tells of the kernel.
+struct KernelTypes {
+    distances: Option<Distances>,
+    has_accounts: bool,
+    /// What programs are attached to.
+    types: Btf,
+}
+
+impl KernelTypes {
+    fn read() -> Result<KernelTypes, BpfError> {
+        let bytes = &std::fs::read(TYPE_INFORMATION).map_err(BpfError::NoTypeInformation)?;
+        let tracepoints = kernel_types::attachable_only(bytes, &TRACEPOINTS, &probes::functions());
+        let tracepoints = tracepoints.ok_or(BpfError::NoTracepoints)?;
+        Ok(KernelTypes {
+            distances: kernel_types::find(bytes),
+            has_accounts: kernel_types::has_accounts(bytes),
+            types: Btf::parse(&tracepoints, Endianness::default()).map_err(load_error)?,
+        })
+    }
+}
+
 /// The running collector.
 pub(crate) struct BpfCollector {
     programs: Ebpf,
@@ -106,19 +131,19 @@ pub(crate) struct BpfCollector {
 impl BpfCollector {
     /// Loads and attaches the programs; no task is recorded before [`Collector::track`].
     pub(crate) fn open(settings: &Settings) -> Result<BpfCollector, BpfError> {
-        let bytes = std::fs::read(TYPE_INFORMATION).map_err(BpfError::NoTypeInformation)?;
-        let distances = kernel_types::find(&bytes);
-        let tracepoints = kernel_types::attachable_only(&bytes, &TRACEPOINTS, &probes::functions());
-        let has_accounts = kernel_types::has_accounts(&bytes);
-        drop(bytes);
-        let tracepoints = tracepoints.ok_or(BpfError::NoTracepoints)?;
-        let types = Btf::parse(&tracepoints, Endianness::default()).map_err(load_error)?;
+        let (loader, found) = thread::scope(|scope| {
+            // It reads and parses all type information of the kernel, too.
+            let loader = scope.spawn(EbpfLoader::new);
+            let found = KernelTypes::read();
+            (loader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), found)
+        });
+        let (mut loader, KernelTypes { distances, has_accounts, types }) = (loader, found?);
         let stack_bytes = settings.stack_bytes.min(MOST_STACK_BYTES) & !7;
         let preempt_count = distances.map_or(0, |distances| distances.preempt_count);
         let cpu_number = distances.map_or(0, |distances| distances.cpu_number);
         // SAFETY: no arguments.
         let (user, group) = unsafe { (libc::getuid(), libc::getgid()) };
-        let mut programs = EbpfLoader::new()
+        let mut programs = loader
             .verifier_log_level(VerifierLogLevel::DISABLE)
             .override_global("stack_bytes", &stack_bytes, true)
             .override_global("walk_frame_pointers", &u32::from(settings.frame_pointers), true)
@@ -230,16 +255,49 @@ fn own_cost<'a>(processors: impl Iterator<Item = (&'a u64, &'a u64)>) -> KernelC
     })
 }
 
+/// Loads the programs on tracepoints and that of the clock, all at once: the kernel takes most of the time until the
+/// recorded program begins to check them.
+fn load(programs: &mut Ebpf, types: &Btf) -> Result<(), BpfError> {
+    let load_one = |name: &str, program: &mut Program| match program {
+        Program::BtfTracePoint(program) => program.load(name, types),
+        Program::PerfEvent(program) => program.load(),
+        _ => Ok(()),
+    };
+    thread::scope(|scope| {
+        let is_ours = |name: &str| name == CLOCK || TRACEPOINTS.contains(&name);
+        let loads: Vec<_> = programs
+            .programs_mut()
+            .filter(|(name, _)| is_ours(name))
+            .map(|(name, program)| scope.spawn(move || load_one(name, program)))
+            .collect();
+        let join = |load: ScopedJoinHandle<'_, Result<(), ProgramError>>| {
+            load.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).map_err(load_error)
+        };
+        loads.into_iter().try_for_each(join)
+    })
+}
+
+/// Takes the program away. One for which that fails ends with its descriptors, when the collector is dropped.
+fn unload(program: &mut Program) {
+    let _ = match program {
+        Program::BtfTracePoint(program) => program.unload(),
+        Program::PerfEvent(program) => program.unload(),
+        Program::FEntry(program) => program.unload(),
+        Program::FExit(program) => program.unload(),
+        Program::UProbe(program) => program.unload(),
+        _ => Ok(()),
+    };
+}
+
 fn attach(programs: &mut Ebpf, types: &Btf, hertz: u32) -> Result<VariedClocks, BpfError> {
+    load(programs, types)?;
     for name in TRACEPOINTS {
         let program = programs.program_mut(name).expect("the object has this program");
         let program: &mut BtfTracePoint = program.try_into().map_err(load_error)?;
-        program.load(name, types).map_err(load_error)?;
         program.attach().map_err(load_error)?;
     }
-    let program = programs.program_mut("sample").expect("the object has this program");
+    let program = programs.program_mut(CLOCK).expect("the object has this program");
     let program: &mut PerfEventProgram = program.try_into().map_err(load_error)?;
-    program.load().map_err(load_error)?;
     let program = program.fd().map_err(load_error)?.as_fd().as_raw_fd();
     let mut clocks = VariedClocks::new(hertz);
     for cpu in online_cpus().map_err(BpfError::PerfEvent)? {
@@ -325,17 +383,15 @@ impl Collector for BpfCollector {
     fn stop(&mut self) {
         self.clocks.stop();
         self.gaps.stop();
-        for (_, program) in self.programs.programs_mut() {
-            // A program that cannot be unloaded ends with its descriptors, when this value is dropped.
-            let _ = match program {
-                Program::BtfTracePoint(program) => program.unload(),
-                Program::PerfEvent(program) => program.unload(),
-                Program::FEntry(program) => program.unload(),
-                Program::FExit(program) => program.unload(),
-                Program::UProbe(program) => program.unload(),
-                _ => Ok(()),
-            };
-        }
+        // Each time the kernel waits until no processor runs what is taken away; all at once it waits once.
+        thread::scope(|scope| {
+            for link in self.libraries.take_links() {
+                scope.spawn(move || drop(link));
+            }
+            for (_, program) in self.programs.programs_mut() {
+                scope.spawn(move || unload(program));
+            }
+        });
         let counted = self.counters.get(&OWN_RUNS, 0).ok().zip(self.counters.get(&OWN_NANOSECONDS, 0).ok());
         self.cost = counted.map(|(runs, time)| own_cost(runs.iter().zip(time.iter())));
         self.remaps.end();

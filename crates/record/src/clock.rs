@@ -1,13 +1,13 @@
-//! The clock that all events are timed by.
+//! The clock that all events are timed by: the kernel's `CLOCK_MONOTONIC`.
 
-use longpole_event::Time;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-/// `CLOCK_MONOTONIC`, now.
-#[must_use]
-pub fn now() -> Time {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the kernel writes one timespec through the pointer; this clock always exists.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
-    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-    Time::from_nanoseconds(seconds * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0))
+pub use longpole_collect::now;
+use longpole_recording::WallClock;
+
+/// What the clock of events and the time of day say now.
+pub(crate) fn wall_clock() -> WallClock {
+    let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let unix_nanoseconds = u64::try_from(unix.as_nanos()).unwrap_or(u64::MAX);
+    WallClock { event_nanoseconds: now().nanoseconds(), unix_nanoseconds }
 }

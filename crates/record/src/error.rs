@@ -1,6 +1,9 @@
 //! Why nothing was recorded.
 
 use std::io;
+use std::path::PathBuf;
+
+use longpole_symbols::AccessInstrumentation;
 
 use crate::collector_choice::CollectorAvailability;
 use crate::launch::LaunchError;
@@ -14,6 +17,14 @@ pub enum Error {
     NoRung {
         /// Each collector with the reason against it and the remedy.
         rungs: Vec<CollectorAvailability>,
+    },
+    /// The program does not tell of its accesses to memory.
+    #[error("record the accesses of {}: {}", program.display(), why_not_instrumented(*found))]
+    NotInstrumented {
+        /// The program.
+        program: PathBuf,
+        /// What its file says.
+        found: AccessInstrumentation,
     },
     /// The program did not start.
     #[error(transparent)]
@@ -42,6 +53,14 @@ pub enum Error {
 impl Error {
     pub(crate) fn system(operation: &'static str) -> impl FnOnce(io::Error) -> Error {
         move |source| Error::System { operation, source }
+    }
+}
+
+fn why_not_instrumented(found: AccessInstrumentation) -> &'static str {
+    match found {
+        AccessInstrumentation::RaceDetector => "it holds the compiler's race detector (libtsan)",
+        AccessInstrumentation::NoProgram => "it is no ELF program",
+        AccessInstrumentation::Absent | AccessInstrumentation::Ours => "it was not compiled for that",
     }
 }
 

@@ -1,5 +1,8 @@
 //! Makes recordings: starts a program and runs a collector on it, or imports what `perf record` wrote.
 
+mod access_library;
+mod access_names;
+mod accesses;
 pub mod agent;
 mod arguments;
 mod assembler;
@@ -36,6 +39,7 @@ pub mod tracefs;
 mod wait;
 mod waits_at_attach;
 
+pub use access_library::access_library_folder;
 pub use assembler::{Assembled, Assembler};
 pub use clock::now;
 pub use collector::{Collector, KernelCost};

@@ -15,6 +15,9 @@ pub(crate) fn this_machine() -> MachineDescription {
         name: line("/proc/sys/kernel/hostname"),
         kernel: line("/proc/sys/kernel/osrelease"),
         cpus,
+        boot_id: line("/proc/sys/kernel/random/boot_id"),
+        wall_clock: Some(crate::clock::wall_clock()),
+        clock_error_nanoseconds: Some(0),
         ..MachineDescription::default()
     }
 }

@@ -12,6 +12,7 @@ use longpole_recording::{
     SourceCopies, WindowLimits,
 };
 
+use crate::accesses::{self, AccessRecorder};
 use crate::agent::{Interpreter, Sampling};
 use crate::assembler::{Assembled, Assembler};
 use crate::clock::now;
@@ -56,8 +57,13 @@ pub struct RecordOptions {
     pub locks: bool,
     /// See the program's calls of MPI, through the agent, whether or not the command looks like one that makes any.
     pub mpi: bool,
+    /// What all recordings of one run have in common, where this is one of several: processes of a job that names itself nowhere
+    /// know each other by it.
+    pub job: Option<OsString>,
     /// Every call of a procedure that was compiled with `-finstrument-functions`, through the agent.
     pub calls: bool,
+    /// The accesses to memory of a program that was built by `longpole cc`.
+    pub accesses: bool,
     /// Processors for the agent's sampling threads, one for each; one thread anywhere where there are none.
     pub sampler_cpus: Vec<u32>,
     /// Timer samples a second and processor; `None` for [`DEFAULT_HERTZ`].
@@ -88,7 +94,9 @@ impl RecordOptions {
             collector: CollectorChoice::default(),
             locks: false,
             mpi: false,
+            job: None,
             calls: false,
+            accesses: false,
             sampler_cpus: Vec::new(),
             hertz: None,
             stack_bytes: None,
@@ -101,6 +109,9 @@ impl RecordOptions {
         }
     }
 }
+
+/// The variable by which agents know the job.
+const JOB: &str = "LONGPOLE_JOB";
 
 /// What a recorder is doing.
 #[derive(Clone, Debug, PartialEq)]
@@ -159,6 +170,9 @@ fn record_command(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<FinishedRecording> {
     let command = ProgramCommand::find(command)?;
+    if options.accesses {
+        accesses::look_at(command.file())?;
+    }
     let user = ProgramUser::of(&options.target);
     let settings = stack_choice::settings(options, command.file());
     let suspended = Suspended::launch(&command)?;
@@ -184,7 +198,10 @@ fn record_command(
     collection.program(task.pid);
     let begin = now();
     assembler.begin_thread(begin, task, None, None)?;
-    let variables = [&opened.variables[..], collection.variables()].concat();
+    let job = options.job.iter().map(|job| (JOB.into(), job.clone())).collect::<Vec<_>>();
+    let accesses = options.accesses.then(|| AccessRecorder::start(&folder)).transpose()?;
+    let mut variables = [&opened.variables[..], collection.variables(), &job].concat();
+    variables.extend(accesses.as_ref().map(AccessRecorder::variable));
     progress(Progress::Begun);
     let child = match suspended.resume(&variables) {
         Ok(child) => child,
@@ -197,7 +214,18 @@ fn record_command(
     let snapshots = snapshots(options, &folder, &manifest);
     let started = Started { begin, root: Some(task.tid), attached: Vec::new(), snapshots };
     finish(
-        RecordingParts { folder, manifest, assembler, opened, child, started, collection, user, options },
+        RecordingParts {
+            folder,
+            manifest,
+            assembler,
+            opened,
+            child,
+            started,
+            collection,
+            accesses,
+            user,
+            options,
+        },
         progress,
     )
 }
@@ -233,6 +261,7 @@ fn record_process(
             child: process,
             started,
             collection,
+            accesses: None,
             user,
             options,
         },
@@ -249,7 +278,7 @@ fn collection(options: &RecordOptions, folder: &RecordingFolder) -> Result<Serie
 fn share_of_bytes(log: LogName) -> u64 {
     match log {
         LogName::Events => 10,
-        LogName::Series => 2,
+        LogName::Series | LogName::Accesses => 2,
         LogName::Symbols => 4,
     }
 }
@@ -369,6 +398,7 @@ struct RecordingParts<'a> {
     child: Running,
     started: Started,
     collection: SeriesCollection,
+    accesses: Option<AccessRecorder>,
     user: ProgramUser,
     options: &'a RecordOptions,
 }
@@ -383,6 +413,7 @@ fn finish(parts: RecordingParts<'_>, progress: &mut dyn FnMut(Progress)) -> Resu
         child,
         started,
         collection,
+        accesses,
         user,
         options,
     } = parts;
@@ -393,6 +424,7 @@ fn finish(parts: RecordingParts<'_>, progress: &mut dyn FnMut(Progress)) -> Resu
     let mut run = RecordingRun::new(&mut *opened.collector, interpreter, assembler, child, started)?;
     run.until_end(options.duration, progress)?;
     let outside = collection.stop();
+    let of_accesses = accesses.map(AccessRecorder::finish).unwrap_or_default();
     let recorder_cpu = cpu_time().saturating_sub(cpu_before);
     let EndedRun { end, status, truncated, outlived, notes, frames, assembled, going_on } = run.close();
     if outlived {
@@ -404,7 +436,7 @@ fn finish(parts: RecordingParts<'_>, progress: &mut dyn FnMut(Progress)) -> Resu
     drop(opened);
 
     let machine = &mut manifest.machines[0];
-    machine.collector.notes.extend(findings.into_iter().chain(notes));
+    machine.collector.notes.extend(findings.into_iter().chain(notes).chain(of_accesses));
     machine.outside = outside;
     machine.cost = Some(CollectionCost {
         recorder_cpu_seconds: recorder_cpu.as_secs_f64(),

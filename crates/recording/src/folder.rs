@@ -17,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::id::RecordingId;
 use crate::lock::FolderLock;
 use crate::log::{LogReader, LogWriter};
+use crate::log_header::LogHeader;
 use crate::manifest::{FORMAT_VERSION, Manifest};
 use crate::regular::read_regular;
 use crate::window::{SegmentPlace, WindowLimits, WindowLog, WindowWriter};
@@ -56,16 +57,19 @@ pub enum LogName {
     Symbols,
     /// Series of numbers from outside and from the program.
     Series,
+    /// Accesses to memory of an instrumented program: blocks, no records.
+    Accesses,
 }
 
 impl LogName {
-    const ALL: [LogName; 3] = [LogName::Events, LogName::Symbols, LogName::Series];
+    const ALL: [LogName; 4] = [LogName::Events, LogName::Symbols, LogName::Series, LogName::Accesses];
 
     fn stem(self) -> &'static str {
         match self {
             LogName::Events => "events",
             LogName::Symbols => "symbols",
             LogName::Series => "series",
+            LogName::Accesses => "accesses",
         }
     }
 
@@ -336,6 +340,41 @@ impl RecordingFolder {
             }
         }
         Ok(copy)
+    }
+
+    /// Takes over the logs of a machine of another recording, which is not written any more, as those of `machine`.
+    ///
+    /// # Errors
+    /// [`Error::NotARecording`] where only the last part of the run was kept there, or an older longpole wrote it;
+    /// [`Error::Io`].
+    pub fn adopt(&self, machine: MachineId, from: &RecordingFolder, of: MachineId) -> Result<()> {
+        let (source, folder) = (from.machine(of), self.machine(machine));
+        let refuse =
+            |path: &Path, reason: &str| Error::NotARecording { path: path.to_owned(), reason: reason.into() };
+        fs::create_dir_all(&folder).map_err(Error::io("create", &folder))?;
+        for log in LogName::ALL {
+            if !from.segments(of, log).is_empty() {
+                return Err(refuse(
+                    &source,
+                    "only the last part of its run was kept, which cannot be joined",
+                ));
+            }
+            let (old, new) = (source.join(log.file()), folder.join(log.file()));
+            let mut reader = match File::open(&old) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                opened => opened.map_err(Error::io("open", &old))?,
+            };
+            let header = LogHeader::read(&mut reader, &old)?;
+            if header.id.is_none() || header.is_damaged || header.id != from.id {
+                return Err(refuse(&old, "it does not carry its recording's id"));
+            }
+            let mut writer = File::create(&new).map_err(Error::io("create", &new))?;
+            writer
+                .write_all(&LogHeader::encode(self.id))
+                .and_then(|()| io::copy(&mut reader, &mut writer))
+                .map_err(Error::io("write", &new))?;
+        }
+        Ok(())
     }
 
     /// The segments of a log, with their numbers.

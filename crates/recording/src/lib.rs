@@ -7,8 +7,10 @@
 //!   machine-0/events.log     definitions and events, in time order up to a bounded disorder
 //!   machine-0/events-7.log   in its place where only the last part of the run is kept: a segment of it
 //!   machine-0/symbols.log    what each frame's address means; written when the run has ended
+//!   machine-0/accesses.log   the accesses to memory of each thread, where they were to be recorded: blocks
 //!   machine-1/…
 //!   sources/                 copies of the source files that it names, where they were to be kept
+//!   measured.json            what changes of the program were measured to gain, once `longpole zero` has run
 //!   cache/                   answers that were computed from it; can be deleted
 //! ```
 //!
@@ -18,6 +20,7 @@
 //! and says how many definitions came before it. A torn tail or a damaged chunk costs what it held and
 //! is counted in [`Defects`]; ids after it stay right.
 
+mod access_names;
 mod builder;
 mod contents;
 mod destination;
@@ -28,6 +31,7 @@ mod lock;
 mod log;
 mod log_header;
 mod manifest;
+mod measured;
 mod metric_files;
 mod regular;
 mod source_files;
@@ -35,6 +39,7 @@ mod sources;
 mod tables;
 mod window;
 
+pub use access_names::{AccessNames, AccessPlaceName, AccessProcedureName, AccessVariable};
 pub use builder::LogBuilder;
 pub use destination::{Destination, free_name};
 pub use error::{Error, Result};
@@ -44,8 +49,9 @@ pub use log::{Chunk, Defects, DefinitionCounts, DefinitionLimit, LogReader, LogW
 pub use log_header::LOG_HEADER_BYTES;
 pub use manifest::{
     ClockModel, CollectionCost, CollectorDescription, FORMAT_VERSION, KeptWindow, MachineDescription,
-    Manifest, OutsideAccount, RunOutcome, Trouble,
+    Manifest, OutsideAccount, RunOutcome, Trouble, WallClock,
 };
+pub use measured::MeasuredChange;
 pub use metric_files::{LARGEST_METRIC_FILE, MetricFile};
 pub use regular::{open_regular, read_regular};
 pub use source_files::{SourceRefusal, SourceRoots};

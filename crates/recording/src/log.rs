@@ -252,13 +252,25 @@ impl LogWriter {
         let raw = self.encoder.take();
         let before = std::mem::replace(&mut self.before_chunk, self.counts);
         let counts = self.part.map_or(before, SegmentPart::counts);
+        self.write_chunk(&raw, counts)
+    }
+
+    /// Writes bytes that are no records as a chunk of its own, of at most 4 MiB: a log has either these or records.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn push_block(&mut self, bytes: &[u8]) -> Result<()> {
+        self.write_chunk(bytes, DefinitionCounts::default())
+    }
+
+    fn write_chunk(&mut self, raw: &[u8], counts: DefinitionCounts) -> Result<()> {
         let failed = |path: &Path| Error::io("write", path);
-        let payload = zstd::bulk::compress(&raw, COMPRESSION_LEVEL).map_err(failed(&self.path))?;
+        let payload = zstd::bulk::compress(raw, COMPRESSION_LEVEL).map_err(failed(&self.path))?;
         self.compressed.clear();
         self.compressed.extend_from_slice(CHUNK_MAGIC);
         let length = |bytes: &[u8]| u32::try_from(bytes.len()).expect("a chunk is far below 4 GiB");
         self.compressed.extend_from_slice(&length(&payload).to_le_bytes());
-        self.compressed.extend_from_slice(&length(&raw).to_le_bytes());
+        self.compressed.extend_from_slice(&length(raw).to_le_bytes());
         self.compressed.extend_from_slice(&[0; 4]);
         for count in counts.to_array() {
             self.compressed.extend_from_slice(&count.to_le_bytes());
@@ -325,6 +337,8 @@ pub struct LogReader {
     header: LogHeader,
     length: u64,
     offset: u64,
+    /// Where the chunk begins that was read last.
+    here: u64,
     stored: Vec<u8>,
     raw: Vec<u8>,
     /// Bytes that chunks were unpacked to.
@@ -349,6 +363,7 @@ impl LogReader {
             header,
             length: metadata.len(),
             offset: header.bytes as u64,
+            here: 0,
             stored: Vec::new(),
             raw: Vec::new(),
             unpacked: 0,
@@ -417,15 +432,48 @@ impl LogReader {
     /// [`Error::Io`] when the system cannot read the file, [`Error::NotARecording`] where it claims more than a file of
     /// its size can hold.
     pub fn next_chunk(&mut self) -> Result<Option<Chunk<'_>>> {
+        let Some(before) = self.find_chunk()? else { return Ok(None) };
+        self.unpacked += self.raw.len() as u64;
+        self.allow_unpacked()?;
+        self.allow_definitions(before.sum())?;
+        Ok(Some(Chunk { before, bytes: &self.raw }))
+    }
+
+    /// The next whole block of a log of blocks, with where it is in the file; `None` at the end. Blocks may be as regular as
+    /// a loop, so a file may unpack to any number of them; each is small.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn next_block(&mut self) -> Result<Option<(u64, &[u8])>> {
+        let Some(_) = self.find_chunk()? else { return Ok(None) };
+        Ok(Some((self.here, &self.raw)))
+    }
+
+    /// The block that [`next_block`](Self::next_block) found there; `None` where the file has changed.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn block_at(&mut self, offset: u64) -> Result<Option<&[u8]>> {
+        self.file.seek(SeekFrom::Start(offset)).map_err(Error::io("read", &self.path))?;
+        self.offset = offset;
+        match self.chunk_here().map_err(Error::io("read", &self.path))? {
+            ChunkState::Whole(_) => Ok(Some(&self.raw)),
+            ChunkState::Torn | ChunkState::Damaged => Ok(None),
+        }
+    }
+
+    /// Reads the next whole chunk; gives the definitions before it.
+    fn find_chunk(&mut self) -> Result<Option<DefinitionCounts>> {
         let mut in_damage = false;
-        let before = loop {
+        loop {
             if self.length.saturating_sub(self.offset) < HEADER_BYTES as u64 {
                 self.defects.torn_bytes += self.length.saturating_sub(self.offset);
                 self.offset = self.length;
                 return Ok(None);
             }
+            self.here = self.offset;
             match self.chunk_here().map_err(Error::io("read", &self.path))? {
-                ChunkState::Whole(before) => break before,
+                ChunkState::Whole(before) => return Ok(Some(before)),
                 ChunkState::Torn => {
                     self.defects.torn_bytes += self.length - self.offset;
                     self.offset = self.length;
@@ -439,11 +487,7 @@ impl LogReader {
                     self.skip_to_next_magic().map_err(Error::io("read", &self.path))?;
                 }
             }
-        };
-        self.unpacked += self.raw.len() as u64;
-        self.allow_unpacked()?;
-        self.allow_definitions(before.sum())?;
-        Ok(Some(Chunk { before, bytes: &self.raw }))
+        }
     }
 
     fn chunk_here(&mut self) -> io::Result<ChunkState> {

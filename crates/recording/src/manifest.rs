@@ -74,6 +74,19 @@ pub struct MachineDescription {
     /// How this machine's clock maps onto the recording's time axis.
     #[serde(default)]
     pub clock: ClockModel,
+    /// How far that may be off at any time of the run, nanoseconds: 0 on the machine whose clock is the axis. `None` where
+    /// nothing bounds it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_error_nanoseconds: Option<u64>,
+    /// Tells one boot of the machine's kernel from all others: recordings of one boot have one clock. Empty where it is not known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub boot_id: String,
+    /// What two clocks of the machine said at one moment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wall_clock: Option<WallClock>,
+    /// This is a further log of the machine with that number, by a recorder of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part_of: Option<u32>,
     /// What collected on it.
     pub collector: CollectorDescription,
     /// What collecting cost; absent until the run has ended.
@@ -121,6 +134,15 @@ pub struct ClockModel {
     pub drift: f64,
     /// The time at which the offset was measured, in nanoseconds.
     pub reference_nanoseconds: u64,
+}
+
+/// The clock of events and the time of day, at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WallClock {
+    /// The clock of events, nanoseconds.
+    pub event_nanoseconds: u64,
+    /// Since 1970, nanoseconds.
+    pub unix_nanoseconds: u64,
 }
 
 /// How a machine's events were collected.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use longpole_metrics::Charge;
-use longpole_trace::{Cause, Evidence};
+use longpole_trace::{Cause, Evidence, Procedure};
 
 use crate::findings::threshold::{
     FEW_OBSERVATIONS, LOSSES, LOSSES_LEAD, OVERHEAD, TIMER_OFF, TIMER_SAMPLES, UNKNOWN_WAITS, UNNAMED,
@@ -228,7 +228,7 @@ pub(crate) fn unsymbolised<'a>(input: &ReportTables<'a>) -> (f64, Vec<&'a str>) 
         let procedure =
             input.paths.innermost(charge.path).map(|place| input.paths.procedure_named_by(place.procedure));
         let module = match procedure {
-            Some(procedure) if is_unnamed(&procedure.name, &procedure.module) => procedure.module.as_str(),
+            Some(procedure) if is_unnamed(procedure) => procedure.module.as_str(),
             Some(_) => continue,
             None => "[unknown]",
         };
@@ -242,8 +242,8 @@ pub(crate) fn unsymbolised<'a>(input: &ReportTables<'a>) -> (f64, Vec<&'a str>) 
 }
 
 /// Whether a procedure is known by its address alone, or not at all.
-fn is_unnamed(name: &str, module: &str) -> bool {
-    name.starts_with('[') || name.strip_prefix(module).is_some_and(|rest| rest.starts_with("+0x"))
+fn is_unnamed(procedure: &Procedure) -> bool {
+    procedure.name.starts_with('[') || procedure.is_address()
 }
 
 /// The warning that an answer has to begin with, one of [`warnings`]: so much was lost, or the recorder had to stop, that

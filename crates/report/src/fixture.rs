@@ -3,6 +3,10 @@
 use std::convert::Infallible;
 use std::fmt::Write;
 
+use longpole_communication::{
+    AccessPattern, AccessThread, CommunicationFlow, DataObject, DataPlace, FlowWriter, RecordedCommunication,
+    SharedUnit, SharedUnitUse,
+};
 use longpole_metrics::{Analysis, DetailsDemand, NoRowReplays, analyse, details, row_replays};
 use longpole_series::{MetricClass, MetricValue, NodeMetrics, SeriesCorrelation, SeriesCorrelations};
 use longpole_testkit::{MemoryTimelines, draw};
@@ -227,6 +231,8 @@ fn outside_answers() -> OutsideAnswers {
     let correlations = Some(SeriesCorrelations { found: vec![kinship], notes });
     OutsideAnswers {
         idle_processors: Vec::new(),
+        communication: Some(communication()),
+        zeroings: Vec::new(),
         correlations,
         figures: vec![NodeMetrics { node, name, depth: 0, figures: vec![share, faults], notes: Vec::new() }],
     }
@@ -361,3 +367,64 @@ pub(crate) const SHORT: &str = "\
 cpus 2
 N = [no stack]
 main N.N";
+
+/// Two threads that count in neighbouring elements of an array.
+fn communication() -> RecordedCommunication {
+    let place = |procedure: &str, line| DataPlace {
+        procedure: procedure.to_owned(),
+        module: "drawn".to_owned(),
+        file: "/src/drawn.c".to_owned(),
+        line,
+    };
+    let flow = |reader: usize, writer: Option<FlowWriter>, requests: u64| {
+        let mut patterns = [0.0; 8];
+        let pattern = if writer.is_some() { AccessPattern::FalseSharing } else { AccessPattern::Cold };
+        patterns[pattern as usize] = requests as f64;
+        CommunicationFlow {
+            reader,
+            place: 0,
+            object: 0,
+            writes: true,
+            writer,
+            requests,
+            contributions: requests,
+            cost: 100 * requests,
+            patterns,
+            used: 8 * requests,
+            fetched: 64 * requests,
+        }
+    };
+    let by = |thread| Some(FlowWriter { thread, place: 0, through: Some(0) });
+    let counts = |thread: u32| SharedUnitUse {
+        thread: thread as usize,
+        read: vec![(8 * thread, 8 * thread + 8)],
+        written: vec![(8 * thread, 8 * thread + 8)],
+        accesses: 200,
+    };
+    RecordedCommunication {
+        unit: 64,
+        protocol: "lines",
+        threads: vec![AccessThread { tid: 0, accesses: 200 }; 2],
+        places: vec![place("count", 12), place("work", 30)],
+        objects: vec![DataObject { name: "counters".to_owned(), kind: "variable", address: 0x4040 }],
+        synchronisations: vec![("lock".to_owned(), 1)],
+        flows: vec![flow(0, None, 1), flow(1, None, 1), flow(0, by(1), 99), flow(1, by(0), 99)],
+        units: vec![SharedUnit {
+            address: 0x4040,
+            object: 0,
+            requests: 200,
+            transfers: 198,
+            false_sharing: 198,
+            low: 198,
+            high: 198,
+            uses: vec![counts(0), counts(1)],
+        }],
+        requests: 200,
+        transfers: 198,
+        low: 198,
+        high: 198,
+        upgrades: 199,
+        elapsed: 34_700,
+        ..RecordedCommunication::default()
+    }
+}

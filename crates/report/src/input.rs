@@ -3,10 +3,11 @@
 use std::cell::OnceCell;
 use std::ops::Deref;
 
+use longpole_communication::RecordedCommunication;
 use longpole_event::{MachineId, ThreadId};
 use longpole_metrics::{
-    Analysis, By, Details, FoldedLeaf, GainsOf, Measures, Node, NodeRow, Split, WaitClass, WaitClassKind,
-    Weight,
+    Analysis, By, ChangeSubject, Details, FoldedLeaf, GainsOf, Measures, Node, NodeRow, Split, WaitClass,
+    WaitClassKind, Weight,
 };
 use longpole_series::{NodeMetrics, SeriesCorrelations};
 use longpole_trace::{Cause, Evidence, Folding, ObjectId, Objects, Paths, Program};
@@ -44,6 +45,21 @@ pub struct OutsideAnswers {
     pub idle_processors: Vec<IdleProcessor>,
     /// Outside series that move with what the program does; `None` where nobody asked.
     pub correlations: Option<SeriesCorrelations>,
+    /// The recorded accesses to memory, simulated; `None` where nobody asked, or there are none.
+    pub communication: Option<RecordedCommunication>,
+    /// What leaving something out was measured to gain.
+    pub zeroings: Vec<MeasuredZeroing>,
+}
+
+/// What the program was measured to gain without something (metrics.md §5, true zeroing).
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeasuredZeroing {
+    /// What was left out.
+    pub subject: ChangeSubject,
+    /// The median gain, per cent of the unchanged run.
+    pub percent: f64,
+    /// The interval that holds this median in 95 of 100 cases; `None` of too few runs.
+    pub interval: Option<(f64, f64)>,
 }
 
 /// How long a processor was idle, whoever ran on it otherwise.

@@ -6,11 +6,11 @@
 //! ```
 //! In: names. Out: the first words in which a name differs from each other one of its kind.
 //!
-//! Time: the words of all names of a kind, for each of them.
+//! Time: the words of all names of a kind, for each of them; the kinds are found once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use longpole_trace::{Paths, ProcedureId};
+use longpole_trace::{Paths, Procedure, ProcedureId};
 
 use crate::shortening::without_lists;
 
@@ -26,11 +26,11 @@ pub(crate) fn mark(paths: &Paths, id: ProcedureId) -> Option<String> {
     if name.len() <= SHORT || !name.contains(['<', '(']) {
         return None;
     }
-    let beginning = &name[..name.find(['<', '(']).unwrap_or(name.len())];
     let kind = without_lists(name);
-    let is_instance = |other: &&str| other.starts_with(beginning) && without_lists(other) == kind;
-    let of_module = paths.procedures().iter().filter(|other| other.module == procedure.module);
-    let names: BTreeSet<&str> = of_module.map(|other| other.name.as_str()).filter(is_instance).collect();
+    let is_instance =
+        |other: &&Procedure| other.module == procedure.module && without_lists(&other.name) == kind;
+    let instances = paths.of_same_beginning(id).filter(is_instance);
+    let names: BTreeSet<&str> = instances.map(|other| other.name.as_str()).collect();
     let names: Vec<&str> = names.into_iter().take(MOST_INSTANCES).collect();
     let words = differences(&names).into_iter().zip(&names).find(|(_, other)| **other == name)?.0;
     (names.len() > 1).then(|| format!(" [with {words}]"))

@@ -68,7 +68,7 @@ pub use documentation::{explain, list_metrics, metrics_markdown, registry_json};
 pub use error::{Error, Result};
 pub use evidence::Facts;
 pub use find::{FoundNodes, NameKind, RecordingNames};
-pub use input::{IdleProcessor, OutsideAnswers, ReportInput, ReportOptions, Sort};
+pub use input::{IdleProcessor, MeasuredZeroing, OutsideAnswers, ReportInput, ReportOptions, Sort};
 pub use longpole_trace::Fold;
 pub use phase::{PhaseArgument, Span};
 pub use report::{Cell, RecordingNumbers, Report, Row};

@@ -72,6 +72,10 @@ pub enum OutsideAnswerKind {
     Correlations,
     /// The same, where outside series were recorded.
     CorrelationsWhereRecorded,
+    /// The recorded accesses to memory, simulated.
+    Communication,
+    /// What leaving something out was measured to gain.
+    Zeroings,
 }
 
 /// The demand of a view that shows what [findings](crate::findings) say.

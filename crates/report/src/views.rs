@@ -3,6 +3,7 @@
 mod call_tree;
 mod callers;
 mod changes;
+mod communication;
 mod correlation;
 mod critical_path;
 mod diff;
@@ -23,6 +24,7 @@ mod profile;
 mod ranking;
 mod rankings;
 mod replay;
+mod sharing;
 mod source;
 mod stack;
 mod states;
@@ -95,6 +97,8 @@ views! {
     Parallelism => parallelism::VIEW,
     Processors => processors::VIEW,
     Messages => messages::VIEW,
+    Communication => communication::VIEW,
+    Sharing => sharing::VIEW,
     Phases => phases::VIEW,
     Metrics => metrics::VIEW,
     Correlation => correlation::VIEW,

@@ -43,6 +43,18 @@ numbered! {
         TakeMessage = 18,
         /// It gives a request up.
         Free = 19,
+        /// It opens a window of the process's memory to some others (`MPI_Win_post`).
+        Expose = 20,
+        /// It begins to access the windows of some others, and may wait until these have opened them (`MPI_Win_start`).
+        Access = 21,
+        /// It ends those accesses, once the windows were open (`MPI_Win_complete`).
+        EndAccess = 22,
+        /// It waits until those to whom the window was opened have ended their accesses (`MPI_Win_wait`).
+        EndExposure = 23,
+        /// It locks the window of one process. Bytes: 1 where no other process may have it meanwhile.
+        LockWindow = 24,
+        /// It unlocks it.
+        UnlockWindow = 25,
     }
 }
 

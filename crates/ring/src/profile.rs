@@ -56,6 +56,10 @@ impl EntryPlace {
         )
     }
 
+    const fn begins_at_or_below(self, height: u64) -> bool {
+        self.0 >> (SITE_BITS + CODE_BITS) <= height >> 3
+    }
+
     /// Whether a procedure that was entered here can be one that called, directly or not, the one at `later`.
     ///
     /// Stacks grow downwards. A procedure that the compiler has put into another is entered at the same height and
@@ -188,6 +192,15 @@ impl ProfileStack {
         let index = (0..top).rev().find(is_it)?;
         self.set_depth(index + 1);
         self.leave(address)
+    }
+
+    /// The innermost entry, if its procedure's frame is known to begin at this height or below.
+    #[must_use]
+    pub fn innermost_below(&self, height: u64) -> Option<u64> {
+        let top = self.depth.load(Ordering::Relaxed).checked_sub(1)? as usize;
+        let place = EntryPlace(self.places.get(top)?.load(Ordering::Relaxed));
+        let is_below = place != EntryPlace::UNKNOWN && place.begins_at_or_below(height);
+        is_below.then(|| self.entries[top].load(Ordering::Relaxed) & ADDRESS_MASK)
     }
 
     /// Leaves the region that was entered last, and procedures above it.
@@ -329,6 +342,21 @@ mod tests {
         }
         assert_eq!(stack.enter(77, at(8_998, 1_000, 77)), 3);
         assert_eq!(addresses(&stack), [1, 2, 77]);
+    }
+
+    #[test]
+    fn a_jump_that_says_where_it_goes_leaves_what_begins_below() {
+        let stack = ProfileStack::new();
+        stack.enter(1, at(100, 500, 1));
+        stack.enter(2, at(80, 101, 2));
+        stack.enter(3, at(60, 201, 3));
+        // `at` takes words; the frame of 1 holds the words from 80 to 100.
+        let target = 0x7ffe_0000_0000 + 8 * 84;
+        assert_eq!(stack.innermost_below(target), Some(3));
+        assert_eq!((stack.leave(3), stack.innermost_below(target)), (Some(3), Some(2)));
+        assert_eq!((stack.leave(2), stack.innermost_below(target)), (Some(2), None));
+        stack.enter(4, NOWHERE);
+        assert_eq!((stack.innermost_below(target), addresses(&stack)), (None, vec![1, 4]));
     }
 
     #[test]

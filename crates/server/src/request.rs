@@ -129,6 +129,7 @@ fn report(parameters: &mut Parameters) -> Result<Request, RequestRefusal> {
         top: parameters.number("top")?,
         define: parameters.take_all("define"),
         metrics: parameters.take_all("metric"),
+        communication: longpole_answer::CommunicationOptions::default(),
     };
     Ok(Request::Report(view, question))
 }

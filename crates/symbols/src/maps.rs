@@ -16,11 +16,25 @@ pub fn maps_of(pid: u32) -> io::Result<Vec<Mapping>> {
 /// The executable mappings of a process; `process` is its pid or `self`.
 pub(crate) fn read(process: &str) -> io::Result<Vec<Mapping>> {
     let text = std::fs::read(format!("/proc/{process}/maps"))?;
-    Ok(text.split(|&byte| byte == b'\n').filter_map(executable).collect())
+    Ok(lines(&text).filter_map(executable).collect())
+}
+
+/// All mappings that a text of `/proc/PID/maps` tells of, whether or not they are executable.
+pub fn mappings_in(text: &[u8]) -> impl Iterator<Item = Mapping> {
+    lines(text).filter_map(|line| Some(mapping(line)?.0))
+}
+
+fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|&byte| byte == b'\n')
 }
 
 /// The mapping that a line tells of, if it is executable.
 fn executable(line: &[u8]) -> Option<Mapping> {
+    mapping(line).and_then(|(mapping, is_executable)| is_executable.then_some(mapping))
+}
+
+/// The mapping that a line tells of, and whether it is executable.
+fn mapping(line: &[u8]) -> Option<(Mapping, bool)> {
     use std::os::unix::ffi::OsStrExt;
     // 55d0c0a00000-55d0c0a21000 r-xp 00002000 fe:01 1234       /usr/bin/a program
     let mut rest = line;
@@ -29,18 +43,16 @@ fn executable(line: &[u8]) -> Option<Mapping> {
     let offset = std::str::from_utf8(word(&mut rest)).ok()?;
     let _device = word(&mut rest);
     let _inode = word(&mut rest);
-    if permissions.get(2) != Some(&b'x') {
-        return None;
-    }
     let (start, end) = range.split_once('-')?;
     let path = rest.trim_ascii_start();
-    Some(Mapping {
+    let mapping = Mapping {
         start: u64::from_str_radix(start, 16).ok()?,
         end: u64::from_str_radix(end, 16).ok()?,
         file_offset: u64::from_str_radix(offset, 16).ok()?,
         path: PathBuf::from(std::ffi::OsStr::from_bytes(path)),
         build_id: Vec::new(),
-    })
+    };
+    Some((mapping, permissions.get(2) == Some(&b'x')))
 }
 
 fn word<'a>(rest: &mut &'a [u8]) -> &'a [u8] {

@@ -60,6 +60,13 @@ impl CodeModule {
         Ok(CodeModule { path: path.to_owned(), build_id, kind, pid: None, image: Some(Arc::new(image)) })
     }
 
+    /// The address in the file's own address space of its first loaded page, where the loader puts the file's beginning.
+    #[must_use]
+    pub fn first_address(&self) -> Option<u64> {
+        const PAGE: u64 = 4096;
+        self.image.as_ref().map(|image| image.addresses().start / PAGE * PAGE)
+    }
+
     pub(crate) fn image(&self) -> Option<&Arc<Image>> {
         self.image.as_ref()
     }

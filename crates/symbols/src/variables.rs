@@ -19,16 +19,43 @@ pub struct NamedVariable {
     pub offset: u64,
 }
 
-/// Names addresses of one module's data: one answer for each address, in their order; `None` where no variable
-/// that has a name holds it.
+/// A variable of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileVariable {
+    /// Its address in the file's own address space.
+    pub address: u64,
+    /// Bytes.
+    pub size: u64,
+    /// Demangled name.
+    pub name: String,
+}
+
+/// All variables of a module that have names, by their addresses; of several at one address the largest first.
 #[must_use]
-pub fn name_variables(module: &CodeModule, addresses: &[u64]) -> Vec<Option<NamedVariable>> {
+pub fn variables_of(module: &CodeModule) -> Vec<FileVariable> {
+    let mut variables: Vec<FileVariable> = sorted_extents(module)
+        .into_iter()
+        .map(|one| FileVariable { address: one.start, size: one.size, name: variable_name(&one.name) })
+        .collect();
+    variables.dedup();
+    variables
+}
+
+fn sorted_extents(module: &CodeModule) -> Vec<Extent> {
     let own = module.image().cloned().or_else(|| reopened(module).map(std::sync::Arc::new));
     let debug = debug_files(&module.build_id).into_iter().filter_map(|path| Image::open(&path).ok());
     let mut variables: Vec<Extent> = own.as_deref().map(extents).unwrap_or_default();
     variables.extend(debug.flat_map(|image| extents(&image)));
     // Of symbols at one address the smallest comes last, and of those of one size the first by name.
     variables.sort_by(|a, b| (a.start, b.size, &b.name).cmp(&(b.start, a.size, &a.name)));
+    variables
+}
+
+/// Names addresses of one module's data: one answer for each address, in their order; `None` where no variable
+/// that has a name holds it.
+#[must_use]
+pub fn name_variables(module: &CodeModule, addresses: &[u64]) -> Vec<Option<NamedVariable>> {
+    let variables = sorted_extents(module);
     addresses.iter().map(|&address| find(&variables, address)).collect()
 }
 
@@ -67,6 +94,8 @@ fn variable_name(symbol: &str) -> String {
         return format!("critical section {}", section.trim_end_matches(".var"));
     }
     let name = readable(symbol);
+    // Parts of a variable that an optimiser took apart are called clones.
+    let name = name.split_once(" [clone ").map_or(name.as_str(), |(plain, _)| plain).to_owned();
     match name.rsplit_once('.') {
         Some((plain, number)) if !plain.is_empty() && is_number(number) => plain.to_owned(),
         _ => name,
@@ -106,6 +135,7 @@ mod tests {
             ("lock.0", "lock"),
             ("table_lock.lto_priv.0", "table_lock"),
             ("_ZL5queue", "queue"),
+            ("_ZL4turn.0", "turn"),
             ("_ZZ4fillvE4lock", "fill()::lock"),
             ("_ZN7mycrate5CACHE17h0123456789abcdefE", "mycrate::CACHE"),
             ("runtime.sched", "runtime.sched"),

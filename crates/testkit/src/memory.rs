@@ -56,12 +56,12 @@ impl MemoryTimelines {
     pub(crate) fn settle_exclusions(&mut self) {
         let mut times = ExclusionTimes::default();
         self.items.iter().for_each(|item| times.take(item));
-        let elapsed = self.program.elapsed_nanoseconds.max(1) as f64;
+        let elapsed = self.program.elapsed_nanoseconds.max(1);
         for (index, kind) in
             self.objects.all().iter().map(|object| object.kind).enumerate().collect::<Vec<_>>()
         {
             let id = ObjectId(index as u32);
-            self.objects.add_exclusion(id, times.of(id, kind) as f64 / elapsed);
+            self.objects.add_exclusion(id, times.share(id, kind, elapsed));
         }
     }
 

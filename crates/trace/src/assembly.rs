@@ -37,6 +37,21 @@ pub(crate) fn run_of(manifest: &Manifest, inventories: &[Inventory]) -> RunBound
     RunBounds { begin: begin.nanoseconds(), end }
 }
 
+/// The machine of each log: a log of its own, or a further one of a machine before it.
+#[must_use]
+pub fn machines_of_logs(manifest: &Manifest) -> Vec<MachineId> {
+    let mut machines: Vec<MachineId> = Vec::new();
+    let mut count = 0;
+    for machine in &manifest.machines {
+        let known = machine.part_of.and_then(|part| machines.get(part as usize)).copied();
+        machines.push(known.unwrap_or_else(|| {
+            count += 1;
+            MachineId::from_index(count - 1)
+        }));
+    }
+    machines
+}
+
 /// The program's tree, in the ids of the recording: those of a machine's log plus those of all before it.
 pub(crate) fn tree_of(manifest: &Manifest, inventories: &[Inventory], run: RunBounds) -> Program {
     let mut program = Program {
@@ -46,16 +61,19 @@ pub(crate) fn tree_of(manifest: &Manifest, inventories: &[Inventory], run: RunBo
         elapsed_nanoseconds: run.end.nanoseconds(),
         ..Program::default()
     };
+    let logged = machines_of_logs(manifest);
     for (index, inventory) in inventories.iter().enumerate() {
         let machine = &manifest.machines[index];
-        program.machines.push(Machine {
-            name: machine.name.clone(),
-            cpus: machine.cpus,
-            real_time: machine.real_time,
-        });
+        if logged[index].index() == program.machines.len() {
+            program.machines.push(Machine {
+                name: machine.name.clone(),
+                cpus: machine.cpus,
+                real_time: machine.real_time,
+            });
+        }
         let axis = Axis::new(machine.clock, run.begin);
         let bases = (program.processes.len() as u32, program.threads.len() as u32);
-        add_processes(&mut program, MachineId::from_index(index), inventory, bases.0);
+        add_processes(&mut program, logged[index], inventory, bases.0);
         for (found, defined) in inventory.threads.iter().zip(&inventory.tables.threads) {
             let creator = found.creator.filter(|creator| creator.index() < inventory.threads.len());
             program.threads.push(Thread {
@@ -196,7 +214,12 @@ pub(crate) fn evidence_of(
         }
         evidence.sample_hertz = evidence.sample_hertz.max(machine.collector.sample_hertz);
         evidence.attached |= machine.collector.attached;
-        evidence.notes.extend(machine.collector.notes.iter().cloned());
+        for note in &machine.collector.notes {
+            // Parts of a run have many in common.
+            if !evidence.notes.contains(note) {
+                evidence.notes.push(note.clone());
+            }
+        }
         evidence.outside.extend(machine.outside.iter().cloned());
         add_counts(&mut evidence, inventory);
         if let Some(cost) = machine.cost {

@@ -78,7 +78,7 @@ impl Folding {
         // An address of a runtime says no more than the begin of the thread does.
         let is_start = |procedure| {
             is_thread_start(procedure)
-                || (code_owner(procedure) == CodeOwner::Runtime && is_unnamed(procedure))
+                || (is_unnamed(procedure) && code_owner(procedure) == CodeOwner::Runtime)
         };
         let starts: Vec<bool> = paths.procedures().iter().map(is_start).collect();
         // Whether there is a procedure of the program between the thread's begin and the path's end.

@@ -2,6 +2,7 @@
 //! [`Trace`] tells without reading its logs.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
 use longpole_event::{ThreadId, Time};
 use longpole_recording::{Defects, Manifest, OutsideAccount, RecordingFolder, Trouble};
@@ -31,7 +32,7 @@ stored! {
         defects, lost_definitions, overhead_nanoseconds, recorder_cpu_seconds, kernel_seconds, recorder_peak_bytes,
         recording_bytes, sources, outside, truncated, killed_by, attached, dropped_nanoseconds, notes,
     }
-    MessageTraffic { matched, unmatched_sends, unmatched_receives, resized, collectives, incomplete_collectives, flows }
+    MessageTraffic { matched, unmatched_sends, unmatched_receives, resized, collectives, incomplete_collectives, reversed, most_reversed_nanoseconds, flows }
     MessageFlow { from, to, messages, bytes, waits, waited_nanoseconds }
     SourceCounts { kept, missing, left_out, refused }
     Defects { torn_bytes, damaged_chunks, undecodable_chunks, orphans }
@@ -100,9 +101,8 @@ enum ColumnsState {
     NotMade,
     /// Kept from an earlier question; perhaps damaged since.
     Kept(ItemColumns),
-    Made(Arc<ItemColumns>),
-    /// There is no room for them.
-    TooLarge,
+    /// Made, or on their way.
+    Begun(Arc<ItemColumns>),
 }
 
 impl LazyColumns {
@@ -110,20 +110,19 @@ impl LazyColumns {
         LazyColumns(Mutex::new(ColumnsState::Kept(columns)))
     }
 
-    /// The columns; `None` where there is no room for them. Who asks while they are made waits for that.
-    pub(crate) fn get_or(
-        &self,
-        make: impl FnOnce() -> Result<Option<ItemColumns>>,
-    ) -> Result<Option<Arc<ItemColumns>>> {
+    /// The columns; for the first who asks with the writer that makes them.
+    fn get_or(&self, begin: impl FnOnce() -> ColumnsWriter) -> (Arc<ItemColumns>, Option<ColumnsWriter>) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let made = match std::mem::take(&mut *state) {
-            ColumnsState::Made(columns) => Some(columns),
-            ColumnsState::Kept(columns) if columns.are_whole() => Some(Arc::new(columns)),
-            ColumnsState::Kept(_) | ColumnsState::NotMade => make()?.map(Arc::new),
-            ColumnsState::TooLarge => None,
+        let (columns, writer) = match std::mem::take(&mut *state) {
+            ColumnsState::Begun(columns) => (columns, None),
+            ColumnsState::Kept(columns) if columns.are_whole() => (Arc::new(columns), None),
+            ColumnsState::Kept(_) | ColumnsState::NotMade => {
+                let writer = begin();
+                (writer.columns(), Some(writer))
+            }
         };
-        *state = made.clone().map_or(ColumnsState::TooLarge, ColumnsState::Made);
-        Ok(made)
+        *state = ColumnsState::Begun(Arc::clone(&columns));
+        (columns, writer)
     }
 }
 
@@ -157,25 +156,26 @@ impl Trace {
         ids_of(&self.program, &self.paths, &self.objects)
     }
 
-    /// The items as columns; `None` where there is no room for them.
-    pub(crate) fn columns(&self) -> Result<Option<Arc<ItemColumns>>> {
-        self.columns.get_or(|| {
-            if !self.is_kept {
-                return self.make_columns();
-            }
-            // Damaged: the logs give the same items again, under the same ids.
-            Trace::read(self.folder.clone(), self.manifest.clone(), self.cache.clone())?.make_columns()
+    /// Reads the columns. The first who asks has them made meanwhile; who asks then reads what is there so far, and on.
+    pub(crate) fn with_columns<R>(&self, read: impl FnOnce(&ItemColumns) -> Result<R>) -> Result<R> {
+        let cache = self.cache.as_ref().filter(|cache| cache.is_for(self.evidence.events));
+        let (columns, writer) = self.columns.get_or(|| ColumnsWriter::new(self.ids(), cache));
+        let Some(writer) = writer else { return read(&columns) };
+        thread::scope(|scope| {
+            let made = scope.spawn(|| self.fill(writer));
+            let read = read(&columns);
+            made.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            read
         })
     }
 
-    fn make_columns(&self) -> Result<Option<ItemColumns>> {
-        let cache = self.cache.as_ref().filter(|cache| cache.is_for(self.evidence.events));
-        let mut writer = ColumnsWriter::new(self.ids(), cache);
+    fn fill(&self, mut writer: ColumnsWriter) -> Result<()> {
         self.decode(&mut |found| match found {
             LogItem::Item(item) => writer.item(item),
             LogItem::Placed(placement) => writer.placement(placement),
         })?;
-        Ok(writer.finish(&self.kept_bytes()))
+        writer.finish(&self.kept_bytes());
+        Ok(())
     }
 
     /// All but the items, as [`KeptTrace`] reads it.

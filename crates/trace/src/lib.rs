@@ -10,6 +10,7 @@ mod assembly;
 mod bursts;
 mod cause;
 mod census;
+mod clock_fit;
 mod columns;
 mod conditions;
 mod dependences;
@@ -31,6 +32,7 @@ mod object_names;
 mod objects;
 mod observer;
 mod overheads;
+mod parts;
 mod path_cache;
 mod paths;
 mod phase;
@@ -52,7 +54,11 @@ mod trace;
 mod transitions;
 mod waiting_frames;
 
-pub use columns::{ColumnsWriter, IdCounts, ItemCache, ItemColumns, LONG_RECORDING, items_of_block};
+pub use assembly::machines_of_logs;
+pub use clock_fit::{ClockFit, OffsetBound, OffsetBounds, line_through, placed};
+pub use columns::{
+    ColumnsEnd, ColumnsWriter, IdCounts, ItemCache, ItemColumns, LONG_RECORDING, items_of_block,
+};
 pub use conditions::{ConditionCounter, ConditionRules, ConditionSites, MonitorStep, MonitorToken, Monitors};
 pub use error::{Error, Result};
 pub use evidence::{Evidence, SourceCounts};
@@ -61,6 +67,7 @@ pub use fold::{Fold, FoldedTimelines, Folding};
 pub use longpole_recording::{OutsideAccount, Trouble};
 pub use message_traffic::{MessageFlow, MessageTraffic};
 pub use objects::{Object, ObjectId, ObjectKind, Objects, Signals};
+pub use parts::{JoinRefusal, JoinedParts, RunPart, join_parts};
 pub use paths::{CodePlace, PathId, Paths, PlaceId, Procedure, ProcedureId};
 pub use phase::{Phase, span_of};
 pub use program::{Machine, Ownership, Process, Program, Thread};

@@ -39,11 +39,11 @@ impl Trace {
             end = end.max(event.time);
             self.advance(&mut replays, &mut turns, event.time, show);
             let (replayed, turns) = (&self.machines[machine.index()], &mut turns[machine.index()]);
-            if let Some(placement) = finder.found(machine, replayed.base, &event) {
+            if let Some(placement) = finder.found(machine, replayed.base, event) {
                 show(LogItem::Placed(placement));
             }
             replays[machine.index()]
-                .apply(&event, &mut Replayer { replayed, paths: &self.paths, turns, show });
+                .apply(event, &mut Replayer { replayed, paths: &self.paths, turns, show });
         }
         self.advance(&mut replays, &mut turns, end, show);
         for ((transitions, replayed), turns) in replays.iter_mut().zip(&self.machines).zip(&mut turns) {

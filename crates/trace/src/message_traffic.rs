@@ -17,6 +17,10 @@ pub struct MessageTraffic {
     pub collectives: u64,
     /// Collective operations of which a member is missing.
     pub incomplete_collectives: u64,
+    /// Matched messages that were received before they were sent: by clocks of several machines that are not joined well enough.
+    pub reversed: u64,
+    /// By how much the worst of them was, nanoseconds.
+    pub most_reversed_nanoseconds: u64,
     /// What one process sent to another, and waited for it, in the order of processes.
     pub flows: Vec<MessageFlow>,
 }

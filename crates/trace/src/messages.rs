@@ -16,9 +16,11 @@
 //! Memory: 24 bytes a message and collective operation while this is found out, and a planned call for each that waits or
 //! depends on another process.
 
+mod windows;
+
 use std::collections::BTreeMap;
 
-use longpole_event::{CollectiveMeeting, CollectiveOrder, EventKind, ProcessId, ThreadId, Time};
+use longpole_event::{CollectiveMeeting, CollectiveOrder, EventKind, MPI_LOCK, ProcessId, ThreadId, Time};
 use rustc_hash::FxHashMap;
 
 use crate::message_traffic::{MessageFlow, MessageTraffic};
@@ -89,10 +91,19 @@ pub(crate) struct LoggedMessages {
     names: FxHashMap<u64, longpole_event::TextId>,
 }
 
+/// Something on one machine came before something on another: each by the machine's own clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MessagePrecedence {
+    pub(crate) before: (usize, Time),
+    pub(crate) after: (usize, Time),
+}
+
 /// Who sends on a channel, and who receives.
 #[derive(Clone, Copy, Debug, Default)]
 struct ChannelEnds {
     communicator: u64,
+    /// The tag; below 0 of what orders accesses to windows, and is no message of the program.
+    tag: i32,
     sender: Option<u32>,
     receiver: Option<u32>,
 }
@@ -193,7 +204,8 @@ impl LoggedMessages {
             EventKind::Communicated => self.leave(thread, time),
             EventKind::MessageSend(message) => {
                 let ends = self.peers.entry(message.channel).or_default();
-                (ends.communicator, ends.receiver) = (message.communicator, Some(message.peer));
+                (ends.communicator, ends.tag) = (message.communicator, message.tag);
+                ends.receiver = Some(message.peer);
                 let end = MessageEnd { posted: time, thread, call: None, bytes: message.bytes };
                 self.sends.entry(message.channel).or_default().push(end);
             }
@@ -213,7 +225,8 @@ impl LoggedMessages {
             }
             EventKind::MessageReceive { message, posted: before } => {
                 let ends = self.peers.entry(message.channel).or_default();
-                (ends.communicator, ends.sender) = (message.communicator, Some(message.peer));
+                (ends.communicator, ends.tag) = (message.communicator, message.tag);
+                ends.sender = Some(message.peer);
                 let (posted, bytes) = (posted(before), message.bytes);
                 let end = MessageEnd { posted, thread, call: self.call(thread), bytes };
                 self.receives.entry(message.channel).or_default().push(end);
@@ -277,6 +290,64 @@ impl LoggedMessages {
         }
     }
 
+    /// What came before what on another machine, by the messages between them: the begin of a send before the end of the call
+    /// that received, who was needed at a collective operation before the end of others' calls. `machine` says where a thread is.
+    pub(crate) fn precedences(&self, machine: impl Fn(ThreadId) -> usize) -> Vec<MessagePrecedence> {
+        let mut found = Vec::new();
+        let end = |call: Option<CallIndex>| self.spans.get(&call?).and_then(|span| span.1);
+        let is_matched = |channel: &u64| self.peers.get(channel).is_none_or(|ends| ends.tag != MPI_LOCK);
+        for (channel, sends) in self.sends.iter().filter(|(channel, _)| is_matched(channel)) {
+            let mut receives: Vec<&MessageEnd> = self.receives.get(channel).into_iter().flatten().collect();
+            receives.sort_by_key(|receive| receive.posted);
+            for (send, receive) in sends.iter().zip(receives) {
+                let places = (machine(send.thread), machine(receive.thread));
+                if let Some(received) = end(receive.call).filter(|_| places.0 != places.1) {
+                    found.push(MessagePrecedence {
+                        before: (places.0, send.posted),
+                        after: (places.1, received),
+                    });
+                }
+            }
+        }
+        for meeting in self.meetings.values() {
+            let is_root = |member: &MemberEntry| member.rank == meeting.root;
+            let is_needed = |member: &MemberEntry, by: &MemberEntry| match meeting.order {
+                CollectiveOrder::AllToAll => true,
+                CollectiveOrder::FromRoot => is_root(member),
+                CollectiveOrder::ToRoot => is_root(by),
+                CollectiveOrder::Prefix => false,
+            };
+            // Of a machine's members the last that is needed, and of those that need it the first that goes on, say most.
+            let mut closest: BTreeMap<(usize, usize), (Time, Time)> = BTreeMap::new();
+            // In a scan each pair is for itself.
+            if meeting.members.len() != meeting.size as usize || meeting.order == CollectiveOrder::Prefix {
+                continue;
+            }
+            for by in &meeting.members {
+                let Some(left) = end(by.call) else { continue };
+                for member in meeting.members.iter().filter(|member| is_needed(member, by)) {
+                    let places = (machine(member.thread), machine(by.thread));
+                    if places.0 != places.1 {
+                        let pair = closest.entry(places).or_insert((member.time, left));
+                        *pair = (pair.0.max(member.time), pair.1.min(left));
+                    }
+                }
+            }
+            let precedence = |((from, to), (entered, left))| MessagePrecedence {
+                before: (from, entered),
+                after: (to, left),
+            };
+            found.extend(closest.into_iter().map(precedence));
+        }
+        found.sort_unstable_by_key(|precedence| (precedence.before, precedence.after));
+        found
+    }
+
+    /// How many ranks each job has, and which of them were seen, by the id of its communicator of all ranks.
+    pub(crate) fn sizes(&self) -> BTreeMap<u64, u32> {
+        self.meetings.iter().map(|(&(communicator, _), meeting)| (communicator, meeting.size)).collect()
+    }
+
     /// Matches both ends of all messages, and plans the calls.
     pub(crate) fn plan(self, names: FxHashMap<u64, String>) -> PlannedCalls {
         let mut planner = CallPlanner {
@@ -289,10 +360,17 @@ impl LoggedMessages {
         for (channel, sends) in &self.sends {
             let received = receives.remove(channel).unwrap_or_default();
             let probes = self.probes.get(channel).map_or(&[][..], Vec::as_slice);
-            planner.channel(sends, received, probes, self.peers.get(channel).copied().unwrap_or_default());
+            let ends = self.peers.get(channel).copied().unwrap_or_default();
+            match ends.tag {
+                MPI_LOCK => planner.window_lock(sends, &received, ends),
+                ..0 => planner.accesses(sends, received, probes, ends),
+                _ => planner.channel(sends, received, probes, ends),
+            }
         }
+        let is_message = |channel: &u64| self.peers.get(channel).is_none_or(|ends| ends.tag >= 0);
+        let unmatched = receives.iter().filter(|(channel, _)| is_message(channel));
         planner.planned.traffic.unmatched_receives +=
-            receives.values().map(|received| received.len() as u64).sum::<u64>();
+            unmatched.map(|(_, received)| received.len() as u64).sum::<u64>();
         let mut meetings: Vec<_> = self.meetings.iter().collect();
         meetings.sort_unstable_by_key(|&(key, _)| key);
         for (&(communicator, _), meeting) in meetings {
@@ -341,7 +419,7 @@ impl CallPlanner {
         probes: &[MessageEnd],
         ends: ChannelEnds,
     ) {
-        let ChannelEnds { communicator, sender, receiver } = ends;
+        let ChannelEnds { communicator, sender, receiver, .. } = ends;
         receives.sort_by_key(|receive| receive.posted);
         let traffic = &mut self.planned.traffic;
         traffic.unmatched_sends += sends.len().saturating_sub(receives.len()) as u64;
@@ -359,6 +437,13 @@ impl CallPlanner {
             // Of some receives the length is not known, which is 0 then.
             if receive.bytes != send.bytes && receive.bytes != 0 {
                 self.planned.traffic.resized += 1;
+            }
+            let received = receive.call.and_then(|call| self.spans.get(&call)).and_then(|span| span.1);
+            if let Some(received) = received.filter(|&received| received < send.posted) {
+                let traffic = &mut self.planned.traffic;
+                traffic.reversed += 1;
+                traffic.most_reversed_nanoseconds =
+                    traffic.most_reversed_nanoseconds.max(send.posted.since(received));
             }
             let flow = self.planned.flows.entry((send.thread, receive.thread)).or_default();
             flow.messages += 1;
@@ -467,10 +552,7 @@ impl CallPlanner {
         let Some(call) = call.filter(|call| call.0 != source) else { return };
         let Some(&(begin, end)) = self.spans.get(&call) else { return };
         let found = self.found.entry(call).or_default();
-        let dependence = match kind {
-            ObjectKind::Communicator => DependenceKind::Barrier,
-            _ => DependenceKind::Message,
-        };
+        let dependence = dependence_kind(kind);
         // What came after the call is over, by clocks that differ, came when it was.
         let time = end.map_or(time, |end| time.min(end));
         if time <= begin {
@@ -508,9 +590,18 @@ impl CallPlanner {
     }
 }
 
+/// What a dependence is by which a wait for this ends.
+pub(crate) fn dependence_kind(kind: ObjectKind) -> DependenceKind {
+    match kind {
+        ObjectKind::Communicator => DependenceKind::Barrier,
+        ObjectKind::Lock => DependenceKind::Unlock,
+        _ => DependenceKind::Message,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use longpole_event::MessageEnvelope;
+    use longpole_event::{MPI_OPENED, MessageEnvelope};
 
     use super::*;
 
@@ -584,6 +675,21 @@ mod tests {
         let earlier = &of(11).of(ThreadId(0))[0].earlier.clone();
         let expected = EarlierMessage { source: ThreadId(1), time: at(10), kind: DependenceKind::Message };
         assert_eq!(earlier[..], [expected]);
+    }
+
+    #[test]
+    fn a_message_that_comes_before_it_is_sent_is_counted_and_was_sent_when_it_came() {
+        let calls = planned(&[
+            (0, 10, enters()),
+            (0, 20, receives(7, 10)),
+            (0, 20, EventKind::Communicated),
+            (1, 27, enters()),
+            (1, 27, EventKind::MessageSend(message(7))),
+            (1, 28, EventKind::Communicated),
+        ]);
+        assert_eq!((calls.traffic.reversed, calls.traffic.most_reversed_nanoseconds), (1, 7));
+        // It was sent when it arrived at the latest.
+        assert_eq!(waits(&calls, 0), [(0, ObjectKind::Sender, Some((at(20), ThreadId(1))))]);
     }
 
     #[test]
@@ -681,6 +787,64 @@ mod tests {
         assert_eq!(met(CollectiveOrder::FromRoot), [Some(20), None, None]);
         assert_eq!(met(CollectiveOrder::ToRoot), [None, Some(30), None]);
         assert_eq!(met(CollectiveOrder::Prefix), [None, None, None]);
+    }
+
+    fn orders(channel: u64, tag: i32, bytes: u64) -> MessageEnvelope {
+        MessageEnvelope { tag, bytes, ..message(channel) }
+    }
+
+    /// A window is opened at 30; its access begins at 10 in a call until then, and ends in one from `completed` to 60.
+    fn accessed(started: u64, completed: u64) -> PlannedCalls {
+        let (opened, call) = (orders(7, MPI_OPENED, 0), EventKind::Communicated);
+        let mut events = vec![
+            (0, 10, enters()),
+            (0, 10, EventKind::MessageProbe(opened)),
+            (0, started, call),
+            (0, completed, enters()),
+            (1, 30, enters()),
+            (1, 30, EventKind::MessageSend(opened)),
+            (1, 31, call),
+            (0, 60, EventKind::MessageReceive { message: opened, posted: 50 }),
+            (0, 60, call),
+        ];
+        events.sort_by_key(|&(_, time, _)| time);
+        planned(&events)
+    }
+
+    #[test]
+    fn an_access_waits_for_its_window_where_the_call_goes_on_until_that_is_opened() {
+        let calls = accessed(35, 40);
+        assert_eq!(waits(&calls, 0), [(0, ObjectKind::Sender, Some((at(30), ThreadId(1))))]);
+        let MessageTraffic { matched, unmatched_sends, unmatched_receives, .. } = calls.traffic;
+        assert_eq!((matched, unmatched_sends, unmatched_receives), (0, 0, 0), "it is no message");
+        assert_eq!(waits(&accessed(12, 20), 0), [(1, ObjectKind::Sender, Some((at(30), ThreadId(1))))]);
+    }
+
+    /// Threads 0 and 1 want the lock of a window at 10 and at 20, and have it until 50 and until 80.
+    fn locked(bytes: u64) -> PlannedCalls {
+        let lock = |posted| EventKind::MessageReceive { message: orders(7, MPI_LOCK, bytes), posted };
+        let unlock = EventKind::MessageSend(orders(7, MPI_LOCK, 0));
+        planned(&[
+            (0, 10, enters()),
+            (0, 11, lock(1)),
+            (0, 11, EventKind::Communicated),
+            (1, 20, enters()),
+            (0, 50, enters()),
+            (0, 50, unlock),
+            (0, 52, EventKind::Communicated),
+            (1, 53, lock(33)),
+            (1, 53, EventKind::Communicated),
+            (1, 80, enters()),
+            (1, 80, unlock),
+            (1, 81, EventKind::Communicated),
+        ])
+    }
+
+    #[test]
+    fn who_wants_the_lock_of_a_window_waits_until_it_is_given_back_unless_both_share_it() {
+        assert_eq!(waits(&locked(1), 1), [(0, ObjectKind::Lock, Some((at(50), ThreadId(0))))]);
+        assert_eq!(waits(&locked(1), 0), []);
+        assert_eq!(waits(&locked(0), 1), []);
     }
 
     #[test]

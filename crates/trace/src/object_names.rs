@@ -89,6 +89,7 @@ pub(crate) fn name(found: &ObjectFindings, names: &NameSources<'_>) -> String {
             None => variable(kind, process, address, names.words)
                 .unwrap_or_else(|| by_site(kind, found.uses(), names.paths)),
         },
+        Identity::Messages(_, Some(rank)) if kind == ObjectKind::Lock => format!("window of rank {rank}"),
         Identity::Messages(_, Some(rank)) => format!("rank {rank}"),
         Identity::Messages(communicator, None) => {
             names.communicators.get(&communicator).cloned().unwrap_or_else(|| kind.name().to_owned())

@@ -62,6 +62,8 @@ kinds! {
     SpinLock => "spin lock", Lock;
     /// A lock of which the kind could not be told.
     Lock => "lock", Lock;
+    /// The lock that lets one thread at a time run an interpreter's code.
+    InterpreterLock => "GIL", Lock;
     /// A lock of a file or of a part of it.
     FileLock => "file lock", Lock;
     /// A condition variable.
@@ -104,8 +106,8 @@ impl ObjectKind {
     /// Whether it only keeps threads from doing something at the same time, in whatever order (metrics.md §1).
     #[must_use]
     pub fn excludes(self) -> bool {
-        use ObjectKind::{FileLock, KernelLock, Lock, Mutex, RwLock, SpinLock};
-        matches!(self, Mutex | RwLock | SpinLock | Lock | FileLock | KernelLock)
+        use ObjectKind::{FileLock, InterpreterLock, KernelLock, Lock, Mutex, RwLock, SpinLock};
+        matches!(self, InterpreterLock | Mutex | RwLock | SpinLock | Lock | FileLock | KernelLock)
     }
 }
 

@@ -1,6 +1,9 @@
 //! Logical call paths: one tree for the whole recording (metrics.md §1).
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use std::hash::BuildHasher;
+use std::sync::OnceLock;
+
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use crate::stored;
 use crate::stored::{Stored, StoredBytes};
@@ -51,6 +54,10 @@ pub struct Paths {
     begins: FxHashSet<PathId>,
     /// For each procedure that was inlined: into which one; `None` for several.
     inlined_into: FxHashMap<ProcedureId, Option<ProcedureId>>,
+    /// The function of the message library that is called at a place; `None` for several.
+    message_calls: FxHashMap<PlaceId, Option<ProcedureId>>,
+    /// Procedures by the hash of what their names begin with, found when it is first asked for.
+    by_beginning: OnceLock<FxHashMap<u64, Vec<ProcedureId>>>,
 }
 
 impl Procedure {
@@ -61,6 +68,12 @@ impl Procedure {
     #[must_use]
     pub fn is_region(&self) -> bool {
         self.module == Self::REGION
+    }
+
+    /// Whether nothing but an address in its module is known of it.
+    #[must_use]
+    pub fn is_address(&self) -> bool {
+        self.name.strip_prefix(self.module.as_str()).is_some_and(|rest| rest.starts_with("+0x"))
     }
 }
 
@@ -76,6 +89,8 @@ impl Default for Paths {
             procedure_ids: FxHashMap::default(),
             begins: FxHashSet::default(),
             inlined_into: FxHashMap::default(),
+            message_calls: FxHashMap::default(),
+            by_beginning: OnceLock::new(),
         }
     }
 }
@@ -96,6 +111,7 @@ impl Stored for Paths {
         self.procedures.store(bytes);
         begins.store(bytes);
         inlined.store(bytes);
+        self.message_calls.store(bytes);
     }
 
     fn restore(bytes: &mut StoredBytes<'_>) -> Option<Self> {
@@ -104,6 +120,7 @@ impl Stored for Paths {
         let procedures = Vec::<Procedure>::restore(bytes)?;
         let begins = Vec::<PathId>::restore(bytes)?;
         let inlined_into = Vec::<(ProcedureId, Option<ProcedureId>)>::restore(bytes)?;
+        let message_calls = Vec::<(PlaceId, Option<ProcedureId>)>::restore(bytes)?;
         let has_procedure = |id: ProcedureId| (id.0 as usize) < procedures.len();
         // Callers come before those that they call, so that there is no circle.
         let mut called = nodes.iter().enumerate().skip(1);
@@ -116,7 +133,10 @@ impl Stored for Paths {
             && begins.iter().all(|path| (path.0 as usize) < nodes.len())
             && inlined_into
                 .iter()
-                .all(|&(inner, outer)| has_procedure(inner) && outer.is_none_or(has_procedure));
+                .all(|&(inner, outer)| has_procedure(inner) && outer.is_none_or(has_procedure))
+            && message_calls.iter().all(|&(place, function)| {
+                (place.0 as usize) < places.len() && function.is_none_or(has_procedure)
+            });
         is_sound.then(|| Paths {
             node_ids: (0..).zip(&nodes).skip(1).map(|(id, &node)| (node, PathId(id))).collect(),
             place_ids: (0..).zip(&places).map(|(id, &place)| (place, PlaceId(id))).collect(),
@@ -126,6 +146,8 @@ impl Stored for Paths {
                 .collect(),
             begins: begins.into_iter().collect(),
             inlined_into: inlined_into.into_iter().collect(),
+            message_calls: message_calls.into_iter().collect(),
+            by_beginning: OnceLock::new(),
             nodes,
             places,
             procedures,
@@ -140,11 +162,31 @@ impl Paths {
     /// The procedure's id.
     pub fn procedure(&mut self, procedure: Procedure) -> ProcedureId {
         let next = ProcedureId(self.procedures.len() as u32);
-        let procedures = &mut self.procedures;
+        let (procedures, by_beginning) = (&mut self.procedures, &mut self.by_beginning);
         *self.procedure_ids.entry(procedure).or_insert_with_key(|procedure| {
             procedures.push(procedure.clone());
+            by_beginning.take();
             next
         })
+    }
+
+    /// Procedures of one module whose names, up to the first list of arguments, may be the same as this one's: all that are, and few others.
+    pub fn of_same_beginning(&self, id: ProcedureId) -> impl Iterator<Item = &Procedure> {
+        let hash = |procedure: &Procedure| {
+            let name = procedure.name.as_str();
+            // What stands in angle brackets at the begin is a part of the name.
+            let end = name.char_indices().skip(1).find(|(_, sign)| matches!(sign, '<' | '('));
+            FxBuildHasher.hash_one((&procedure.module, &name[..end.map_or(name.len(), |(at, _)| at)]))
+        };
+        let by_beginning = self.by_beginning.get_or_init(|| {
+            let mut by_beginning: FxHashMap<u64, Vec<ProcedureId>> = FxHashMap::default();
+            for (id, procedure) in (0..).zip(&self.procedures) {
+                by_beginning.entry(hash(procedure)).or_default().push(ProcedureId(id));
+            }
+            by_beginning
+        });
+        let found = by_beginning.get(&hash(self.procedure_named_by(id)));
+        found.into_iter().flatten().map(|&id| self.procedure_named_by(id))
     }
 
     /// The place's id.
@@ -195,6 +237,26 @@ impl Paths {
     #[must_use]
     pub fn is_inlined_helper(&self, procedure: ProcedureId) -> bool {
         self.inlined_into.get(&procedure) == Some(&None)
+    }
+
+    /// Whether the procedure is a function of the message library by its name.
+    pub(crate) fn is_message_function(&self, procedure: ProcedureId) -> bool {
+        name_in_c(&self.procedure_named_by(procedure).name).is_some()
+    }
+
+    /// This function of the message library is called at this place.
+    pub(crate) fn calls_for_messages(&mut self, place: PlaceId, function: ProcedureId) {
+        let called = self.message_calls.entry(place).or_insert(Some(function));
+        if *called != Some(function) {
+            *called = None;
+        }
+    }
+
+    /// The function of the message library that is called at this place, by its name in C; `None` where there is none, or several.
+    #[must_use]
+    pub fn message_call(&self, place: PlaceId) -> Option<String> {
+        let function = (*self.message_calls.get(&place)?)?;
+        name_in_c(&self.procedure_named_by(function).name)
     }
 
     /// The path without its innermost place; `None` for the empty path.
@@ -248,5 +310,31 @@ impl Paths {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.nodes.len() == 1
+    }
+}
+
+/// `MPI_Allreduce` for that name, and for those by which Fortran calls it: `mpi_allreduce_`, `mpi_allreduce_f08ts_`,
+/// `ompi_allreduce_f`.
+fn name_in_c(name: &str) -> Option<String> {
+    if name.starts_with("MPI_") {
+        return Some(name.to_owned());
+    }
+    let function = name.strip_prefix("mpi_").or_else(|| name.strip_prefix("ompi_"))?;
+    let function = ["_f08ts_", "_f08_", "_f", "_"].iter().find_map(|end| function.strip_suffix(end))?;
+    let first = function.chars().next()?;
+    Some(format!("MPI_{}{}", first.to_ascii_uppercase(), &function[first.len_utf8()..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_of_the_message_library_have_their_names_in_c() {
+        for name in ["MPI_Allreduce", "mpi_allreduce_", "mpi_allreduce_f08ts_", "ompi_allreduce_f"] {
+            assert_eq!(name_in_c(name).as_deref(), Some("MPI_Allreduce"), "{name}");
+        }
+        assert_eq!(name_in_c("mpi_barrier_f08_").as_deref(), Some("MPI_Barrier"));
+        assert_eq!(name_in_c("pthread_join"), None);
     }
 }

@@ -146,6 +146,9 @@ impl SpinTails {
 
     /// The thread comes onto its processor.
     pub(crate) fn begin(&mut self, thread: ThreadId, time: Time) {
+        if !self.has_spins {
+            return;
+        }
         let run = &mut self.per_thread[thread.index()];
         run.on_cpu = Some(time);
         let Some(lost_at) = run.lost_at.take() else { return };
@@ -159,6 +162,9 @@ impl SpinTails {
 
     /// The thread is off its processor, in a wait or without one.
     pub(crate) fn leave(&mut self, thread: ThreadId, time: Time, blocks: bool) {
+        if !self.has_spins {
+            return;
+        }
         let run = &mut self.per_thread[thread.index()];
         match run.ended.take() {
             Some((kind, _)) if blocks => {
@@ -175,6 +181,9 @@ impl SpinTails {
 
     /// The thread was found in a loop that waits, or not, by a timer or since it lost its processor.
     pub(crate) fn looked(&mut self, thread: ThreadId, time: Time, (spins, is_sample): (bool, bool)) {
+        if !self.has_spins {
+            return;
+        }
         self.go_on(thread);
         let run = &mut self.per_thread[thread.index()];
         let position = run.position(time);
@@ -192,6 +201,9 @@ impl SpinTails {
 
     /// The thread acts at a site, after which another run begins unless it blocks there.
     pub(crate) fn acted(&mut self, thread: ThreadId, time: Time, burst: Burst) {
+        if !self.has_spins {
+            return;
+        }
         self.go_on(thread);
         let run = &mut self.per_thread[thread.index()];
         run.ended = Some(((burst.prefix, run.site, burst.end), time));
@@ -199,6 +211,9 @@ impl SpinTails {
 
     /// What the thread did up to now is known.
     pub(crate) fn accounted(&mut self, thread: ThreadId, time: Time) {
+        if !self.has_spins {
+            return;
+        }
         let run = &mut self.per_thread[thread.index()];
         *run = PresentRun::begins(run.site, run.on_cpu.map(|_| time));
     }
@@ -214,9 +229,6 @@ impl SpinTails {
     fn end(&mut self, thread: ThreadId, kind: RunKind, end: Time) {
         let run = &self.per_thread[thread.index()];
         let length = run.position(end);
-        if !self.has_spins {
-            return;
-        }
         let next = self.keys.len() as u32;
         let id = *self.kinds.entry(kind).or_insert(next);
         if id == next {

@@ -10,7 +10,7 @@ use longpole_recording::DefinitionTables;
 
 use crate::cause::{StackHints, by_kernel_procedure, is_kernel_write};
 use crate::naming::FrameNames;
-use crate::paths::{CodePlace, PathId, Paths, PlaceId, Procedure};
+use crate::paths::{CodePlace, PathId, Paths, PlaceId, Procedure, ProcedureId};
 use crate::state::Cause;
 use crate::waiting_frames::{Hint, hint, is_openmp, is_runtime_module, openmp_hint};
 
@@ -66,8 +66,23 @@ impl StackTable {
             stacks.stripped.push(stacks.strip(id, &hints));
             let waiting = stacks.find_waiting(id, &hints);
             stacks.waiting.push(waiting);
+            if let Some((place, function)) = stacks.message_call(id, paths) {
+                paths.calls_for_messages(place, function);
+            }
         }
         stacks
+    }
+
+    /// The place at which the stack calls a function of the message library, and the hook of that function, in which it ends.
+    fn message_call(&self, stack: StackId, paths: &Paths) -> Option<(PlaceId, ProcedureId)> {
+        let frame = self.nodes[stack.index()].1;
+        let hook = self.names.is_agent(frame).then(|| self.names.outermost(frame))??;
+        let function = paths.all_places()[hook.0 as usize].procedure;
+        // Others of the agent's hooks are called from everywhere.
+        paths.is_message_function(function).then_some(())?;
+        let Stripped { node, dropped, .. } = self.stripped[stack.index()];
+        let place = *self.names.places(self.nodes[node?.index()].1).get(dropped)?;
+        Some((place, function))
     }
 
     /// The stack, if the log defines it.

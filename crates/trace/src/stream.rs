@@ -68,7 +68,6 @@ const LONG: u64 = 1 << 20;
 #[derive(Debug)]
 pub struct LogStream {
     source: LogSource,
-    records: std::vec::IntoIter<Record>,
 }
 
 impl LogStream {
@@ -81,7 +80,7 @@ impl LogStream {
             Some(reader) => Some(LogSource::Whole(reader)),
             None => folder.open_window(machine, log)?.map(|window| LogSource::Window(Box::new(window))),
         };
-        Ok(source.map(|source| LogStream { source, records: Vec::new().into_iter() }))
+        Ok(source.map(|source| LogStream { source }))
     }
 
     /// The same, with a thread that decodes blocks before they are needed, where the log is long. Only such records are shown.
@@ -93,23 +92,19 @@ impl LogStream {
             }
             source => source,
         };
-        LogStream { source, ..self }
+        LogStream { source }
     }
 
-    /// Decodes the next whole block and tells the definitions before it; `None` at the end.
-    fn refill(&mut self, keep: fn(&Record) -> bool) -> Result<Option<DefinitionCounts>> {
-        let block = match &mut self.source {
+    /// Decodes the next whole block; `None` at the end.
+    fn next_block(&mut self, keep: fn(&Record) -> bool) -> Result<Option<RecordBlock>> {
+        Ok(match &mut self.source {
             LogSource::Whole(reader) => next_block(reader, keep, 0)?,
             LogSource::Ahead(ahead, _) => ahead.next()?,
             LogSource::Window(window) => {
                 let records = window.next_records(keep)?;
                 records.map(|records| RecordBlock { before: DefinitionCounts::default(), records })
             }
-        };
-        Ok(block.map(|RecordBlock { before, records }| {
-            self.records = records.into_iter();
-            before
-        }))
+        })
     }
 
     /// Reads all definitions into `tables` and passes every event to `each`. Blocks that are lost leave
@@ -118,9 +113,9 @@ impl LogStream {
     /// # Errors
     /// When the system cannot read the file, or it claims more than a file of its size can hold.
     pub fn read_all(&mut self, tables: &mut DefinitionTables, each: &mut dyn FnMut(&Event)) -> Result<()> {
-        while let Some(before) = self.refill(|_| true)? {
+        while let Some(RecordBlock { before, records }) = self.next_block(|_| true)? {
             tables.pad_to(before);
-            for record in self.records.by_ref() {
+            for record in records {
                 match record {
                     Record::Event(event) => each(&event),
                     definition => tables.define(definition),
@@ -133,19 +128,6 @@ impl LogStream {
             }
         }
         Ok(())
-    }
-
-    fn next_event(&mut self) -> Result<Option<Event>> {
-        loop {
-            for record in self.records.by_ref() {
-                if let Record::Event(event) = record {
-                    return Ok(Some(event));
-                }
-            }
-            if self.refill(is_event)?.is_none() {
-                return Ok(None);
-            }
-        }
     }
 
     /// What was found wrong so far.
@@ -168,55 +150,76 @@ struct StreamHead {
     machine: MachineId,
     stream: LogStream,
     axis: Axis,
-    next: Option<Event>,
+    /// Where the head is: an event on the axis, or behind the block.
+    block: Vec<Record>,
+    at: usize,
     last: Time,
+    /// Events that came earlier than their predecessor.
+    disordered: u64,
+}
+
+impl StreamHead {
+    fn event(&self) -> Option<&Event> {
+        match self.block.get(self.at) {
+            Some(Record::Event(event)) => Some(event),
+            _ => None,
+        }
+    }
+
+    /// Goes to the next event at `at` or behind it, and puts it onto the axis, not before its predecessor.
+    fn settle(&mut self) -> Result<()> {
+        loop {
+            match self.block.get_mut(self.at) {
+                Some(Record::Event(event)) => {
+                    let time = self.axis.place(event.time);
+                    self.disordered += u64::from(time < self.last);
+                    event.time = time.max(self.last);
+                    self.last = event.time;
+                    return Ok(());
+                }
+                Some(_) => self.at += 1,
+                None => match self.stream.next_block(is_event)? {
+                    Some(block) => (self.block, self.at) = (block.records, 0),
+                    None => return Ok(()),
+                },
+            }
+        }
+    }
 }
 
 /// The events of all machines in the order of the axis.
 pub(crate) struct Merge {
     heads: Vec<StreamHead>,
-    /// Events that came earlier than their predecessor in the same log.
-    pub(crate) disordered: u64,
+    /// The head whose event was shown last.
+    shown: Option<usize>,
 }
 
 impl Merge {
     pub(crate) fn new(streams: Vec<(MachineId, LogStream, Axis)>) -> Result<Self> {
-        let mut heads = Vec::new();
-        for (machine, mut stream, axis) in streams {
-            let next = stream.next_event()?;
-            heads.push(StreamHead { machine, stream, axis, next, last: Time::ZERO });
-        }
-        let mut merge = Merge { heads, disordered: 0 };
-        for index in 0..merge.heads.len() {
-            merge.place_head(index);
-        }
-        Ok(merge)
-    }
-
-    /// Puts the head's event onto the axis, not before its predecessor.
-    fn place_head(&mut self, index: usize) {
-        let head = &mut self.heads[index];
-        if let Some(event) = &mut head.next {
-            let time = head.axis.place(event.time);
-            if time < head.last {
-                self.disordered += 1;
-            }
-            event.time = time.max(head.last);
-            head.last = event.time;
-        }
+        let head = |(machine, stream, axis)| {
+            let (block, at, last, disordered) = (Vec::new(), 0, Time::ZERO, 0);
+            let mut head = StreamHead { machine, stream, axis, block, at, last, disordered };
+            head.settle().map(|()| head)
+        };
+        let heads = streams.into_iter().map(head).collect::<Result<_>>()?;
+        Ok(Merge { heads, shown: None })
     }
 
     /// The next event, with its time on the axis.
-    pub(crate) fn next(&mut self) -> Result<Option<(MachineId, Event)>> {
-        let earliest = (0..self.heads.len())
-            .filter_map(|index| Some((self.heads[index].next.as_ref()?.time, index)))
-            .min();
-        let Some((_, index)) = earliest else { return Ok(None) };
-        let head = &mut self.heads[index];
-        let machine = head.machine;
-        let event = head.next.take();
-        head.next = head.stream.next_event()?;
-        self.place_head(index);
-        Ok(event.map(|event| (machine, event)))
+    pub(crate) fn next(&mut self) -> Result<Option<(MachineId, &Event)>> {
+        if let Some(index) = self.shown {
+            let head = &mut self.heads[index];
+            head.at += 1;
+            head.settle()?;
+        }
+        let events = self.heads.iter().enumerate().filter_map(|(index, head)| Some((index, head.event()?)));
+        self.shown = events.min_by_key(|(_, event)| event.time).map(|(index, _)| index);
+        let head = self.shown.map(|index| &self.heads[index]);
+        Ok(head.and_then(|head| Some((head.machine, head.event()?))))
+    }
+
+    /// Events that came earlier than their predecessor in the same log.
+    pub(crate) fn disordered(&self) -> u64 {
+        self.heads.iter().map(|head| head.disordered).sum()
     }
 }

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use crate::assembly::{evidence_of, planned_calls, run_of, sent_of, tree_of};
 use crate::bursts::Tails;
 use crate::census::ObjectIndex;
-use crate::columns::ItemCache;
+use crate::columns::{ColumnsEnd, ItemCache, ItemColumns};
 use crate::dependences::{LogDependences, unseen};
 use crate::error::{Error, Result};
 use crate::evidence::Evidence;
@@ -31,7 +31,7 @@ use crate::stacks::StackTable;
 use crate::stream::{Axis, LogStream, Merge, is_event};
 use crate::survey::{SurveyFindings, Surveyor};
 use crate::timeline::{Item, Placement, Timelines};
-use crate::transitions::{Foreknowledge, ReplaySources, SentMessages, Transitions};
+use crate::transitions::{Foreknowledge, OngoingMeetings, ReplaySources, SentMessages, Transitions};
 
 /// A recording whose timelines can be read as often as wanted.
 #[derive(Debug)]
@@ -199,14 +199,17 @@ impl Trace {
     /// # Errors
     /// [`Error::Recording`] when a file that could be read before no longer can.
     pub fn items(&self, visit: &mut dyn FnMut(&Item)) -> Result<()> {
-        match self.columns()? {
-            Some(columns) => columns.for_each(visit),
-            None => self.decode(&mut |found| {
-                if let LogItem::Item(item) = found {
-                    visit(item);
-                }
-            }),
-        }
+        let mut shown = match self.with_columns(|columns| columns.for_each(visit))? {
+            ColumnsEnd::Whole => return Ok(()),
+            ColumnsEnd::BrokenOff(shown) => shown,
+        };
+        self.decode(&mut |found| {
+            let LogItem::Item(item) = found else { return };
+            match shown {
+                0 => visit(item),
+                _ => shown -= 1,
+            }
+        })
     }
 
     pub(crate) fn merge(&self) -> Result<Merge> {
@@ -238,7 +241,7 @@ impl Trace {
             let threads = inventory.threads.len();
             let (words, files) =
                 (WordNames::of(&inventory.tables, &variables, process_base), file_names(&inventory.tables));
-            let primitives = LogPrimitives::of(&inventory.tables, process_base);
+            let primitives = LogPrimitives::of(&inventory.tables, &words, process_base);
             process_base +=
                 u32::try_from(inventory.tables.processes.len()).expect("fewer than 2^32 processes");
             let of_machine = &self.program.threads[base as usize..][..threads];
@@ -282,13 +285,13 @@ impl Trace {
             end = end.max(event.time);
             let index = machine.index();
             let (stacks, findings) = (&machines[index].stacks, &mut findings[index]);
-            replays[index].apply(&event, &mut Surveyor { stacks, paths, findings });
+            replays[index].apply(event, &mut Surveyor { stacks, paths, findings });
         }
         for (index, transitions) in replays.iter_mut().enumerate() {
             let (stacks, findings) = (&machines[index].stacks, &mut findings[index]);
             transitions.finish(end, &mut Surveyor { stacks, paths, findings });
         }
-        self.evidence.disordered = merge.disordered;
+        self.evidence.disordered = merge.disordered();
         let mut may_wait: FxHashMap<ProcedureId, u64> = FxHashMap::default();
         for (index, found) in findings.into_iter().enumerate() {
             for (&procedure, &time) in &found.may_wait {
@@ -330,8 +333,8 @@ impl Trace {
             primitives,
             communicators,
         };
-        let elapsed = self.end.nanoseconds().max(1) as f64;
-        let share = |id, kind| found.exclusions.of(id, kind) as f64 / elapsed;
+        let elapsed = self.end.nanoseconds().max(1);
+        let share = |id, kind| found.exclusions.share(id, kind, elapsed);
         let objects = found.objects.settle(&names, share, &mut self.objects);
         machine.objects = objects;
         machine.tails = found.last_samples.into_tails();
@@ -358,7 +361,10 @@ pub(crate) fn transitions_of<'a>(
     messages: (&'a SentMessages, &'a PlannedCalls),
 ) -> Vec<Transitions<'a>> {
     let count = u32::try_from(machines.len()).expect("fewer than 2^32 machines");
-    let of = |(index, of): (u32, &'a Surveyed)| Transitions::new(of.sources(messages, (index, count)));
+    let meetings = OngoingMeetings::default();
+    let of = |(index, of): (u32, &'a Surveyed)| {
+        Transitions::new(of.sources(messages, (index, count)), meetings.clone())
+    };
     (0..count).zip(machines).map(of).collect()
 }
 
@@ -382,8 +388,8 @@ impl Timelines for Trace {
     }
 
     fn placements(&self) -> Result<Vec<Placement>> {
-        if let Some(columns) = self.columns()? {
-            return columns.placements();
+        if let Some(placements) = self.with_columns(ItemColumns::placements)? {
+            return Ok(placements);
         }
         let mut placements = Vec::new();
         self.decode(&mut |found| {

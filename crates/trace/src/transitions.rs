@@ -52,6 +52,7 @@ use crate::tokens::TokenNumbers;
 use announced_waits::AnnouncedWait;
 use barriers::Barriers;
 use communication::Communication;
+pub(crate) use communication::OngoingMeetings;
 use joins::Joins;
 use lock_holds::HoldTotals;
 use marks::{Entered, Spawned};
@@ -165,7 +166,7 @@ pub(crate) struct Transitions<'a> {
 }
 
 impl<'a> Transitions<'a> {
-    pub(crate) fn new(sources: ReplaySources<'a>) -> Self {
+    pub(crate) fn new(sources: ReplaySources<'a>, meetings: OngoingMeetings) -> Self {
         let absent = LiveThread {
             state: State::Absent,
             since: Time::ZERO,
@@ -193,7 +194,7 @@ impl<'a> Transitions<'a> {
             streams: Streams::default(),
             counts: SemaphorePosts::default(),
             monitors: Monitors::new(&sources.dependences.conditions),
-            communication: Communication::default(),
+            communication: Communication::of(meetings),
             next_overhead: 0,
             next_spin_tail: 0,
         }

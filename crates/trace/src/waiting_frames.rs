@@ -158,6 +158,7 @@ const RWLOCK: Hint = Hint::Object(ObjectKind::RwLock);
 const RWLOCK_PAIR: Hint = Hint::Paired(ObjectKind::RwLock);
 const ONCE: Hint = Hint::Object(ObjectKind::Once);
 const LOCK: Hint = Hint::Object(ObjectKind::Lock);
+const INTERPRETER_LOCK: Hint = Hint::Object(ObjectKind::InterpreterLock);
 const CONDITION: Hint = Hint::Object(ObjectKind::Condition);
 const CONDITION_PAIR: Hint = Hint::Paired(ObjectKind::Condition);
 const BARRIER: Hint = Hint::Object(ObjectKind::Barrier);
@@ -249,6 +250,10 @@ const C_NAMES: WaitingFrameTable = &[
     ("kmpc_critical*", MUTEX),
     ("kmp_*", BARRIER),
     ("kmpc_barrier", BARRIER),
+    // CPython.
+    ("PyCOND_*", INNER),
+    ("take_gil*", INTERPRETER_LOCK),
+    ("drop_gil*", INTERPRETER_LOCK),
     // By which programs tell of themselves.
     ("longpole_*", INNER),
 ];

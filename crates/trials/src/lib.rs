@@ -16,6 +16,6 @@ mod statistics;
 
 pub use gain::{DISTURBED, TrueGain};
 pub use output::{OutputDigest, digest_output};
-pub use run::{TrialError, TrialRun, measure, measure_without};
+pub use run::{TrialError, TrialRun, measure, measure_without, status_text};
 pub use skip::{SkipError, SkippedProcedure};
 pub use statistics::{FEWEST, Interval, median, median_interval, pearson, spearman, values_for};

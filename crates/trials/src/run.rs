@@ -120,7 +120,9 @@ pub(crate) fn words(command: &Command) -> String {
     all.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
-pub(crate) fn status_text(status: i32) -> String {
+/// How a program ended, by its status as `wait` has it.
+#[must_use]
+pub fn status_text(status: i32) -> String {
     if libc::WIFSIGNALED(status) {
         format!("signal {}", libc::WTERMSIG(status))
     } else {

@@ -133,6 +133,18 @@ fn exit(me: CurrentThread, procedure: u64) {
     }
 }
 
+/// The thread goes on at this stack pointer: procedures whose frames begin at or below it are left.
+#[inline(never)]
+pub fn leave_to(me: CurrentThread, stack_pointer: u64) {
+    let (bottom, top) = me.with(longpole_ring::Area::stack);
+    if stack_pointer <= bottom || stack_pointer > top {
+        return;
+    }
+    while let Some(procedure) = me.with(|area| area.profile.innermost_below(stack_pointer)) {
+        exit(me, procedure);
+    }
+}
+
 /// Prepares for a new program, whose only thread calls this.
 pub fn begin(me: CurrentThread) {
     #[cfg_attr(feature = "locks", unsafe(link_section = "longpole_real"))]

@@ -12,6 +12,7 @@ pub mod descriptors;
 pub mod executions;
 pub mod futex;
 pub mod instrumentation;
+pub mod jumps;
 pub mod limits;
 pub mod messages;
 pub mod mutex;

@@ -103,6 +103,23 @@ impl MpiAbi {
         }
     }
 
+    /// `MPI_MODE_NOPRECEDE`: the fence that is said to end no accesses need not wait for any process.
+    pub(super) fn ends_no_access(self, assertion: i32) -> bool {
+        let no_precede = match self {
+            MpiAbi::OpenMpi => 2,
+            MpiAbi::Mpich => 8192,
+        };
+        assertion & no_precede != 0
+    }
+
+    /// `MPI_LOCK_EXCLUSIVE`.
+    pub(super) fn is_exclusive(self, lock: i32) -> bool {
+        lock == match self {
+            MpiAbi::OpenMpi => 1,
+            MpiAbi::Mpich => 234,
+        }
+    }
+
     /// A handle as a number that is the same wherever it comes from.
     pub(super) fn handle(self, word: Word) -> u64 {
         match self {

@@ -4,7 +4,7 @@
 
 use core::ffi::{CStr, c_char, c_int};
 
-use longpole_ring::{MPI_ANY, RingEventKind, event_in};
+use longpole_ring::{MPI_ANY, RingEventKind, event, event_in};
 
 use super::Word;
 use super::abi::MpiAbi;
@@ -84,6 +84,42 @@ impl ToldCall {
         me.with(|area| area.push(&words[..length]));
     }
 
+    /// The members of a communicator have made a window.
+    pub(super) fn tell_window(self, handle: Word, communicator: Word) {
+        let (me, parent) = (self.thread(), self.abi.handle(communicator));
+        let event = event::<3>(RingEventKind::Window, self.abi.handle(handle), me.now(), &[parent]);
+        me.with(|area| area.push(&event));
+    }
+
+    /// The call that the thread is in is about these members of the window. Groups of more than there is room for are not told.
+    #[inline(never)]
+    pub(super) fn tell_addressed(self, group: Word, window: Word) {
+        static TRANSLATE: EntryPoint = EntryPoint::new(c"PMPI_Group_translate_ranks");
+        static FREE: EntryPoint = EntryPoint::new(c"PMPI_Group_free");
+        let caller = self.caller;
+        let Some(size) = ask!(caller, c"PMPI_Group_size", group).filter(|&size| size <= MOST_MEMBERS) else {
+            return;
+        };
+        let Some(mut all) = ask!(caller, c"PMPI_Win_get_group", window) else { return };
+        let own: [c_int; MOST_MEMBERS] = core::array::from_fn(|rank| rank as c_int);
+        let mut ranks = [MPI_ANY; MOST_MEMBERS];
+        // SAFETY: the functions' own types; both arrays are as long as the group is large.
+        unsafe {
+            if let Some((translate, _)) = TRANSLATE.find::<Translate>(caller) {
+                translate(group, size as c_int, own.as_ptr(), all, ranks.as_mut_ptr());
+            }
+            if let Some((free, _)) = FREE.find::<Free>(caller) {
+                free(&raw mut all);
+            }
+        }
+        let (me, subject) = (self.thread(), self.abi.handle(window));
+        for rank in &ranks[..size] {
+            let rest = [u64::from(rank.cast_unsigned())];
+            let event = event::<3>(RingEventKind::Addresses, subject, me.now(), &rest);
+            me.with(|area| area.push(&event));
+        }
+    }
+
     fn is_none(self, handle: Word) -> bool {
         const MPICH_NONE: u64 = 0x0400_0000;
         match self.abi {
@@ -146,9 +182,22 @@ pub(super) fn object(name: &CStr, elsewhere: &EntryPoint, caller: u64) -> Option
 
 /// What the processes of one job have in common, and no other job has.
 fn job() -> u64 {
-    const NAMES: [&CStr; 3] = [c"PMIX_NAMESPACE", c"SLURM_JOB_ID", c"SLURM_STEP_ID"];
+    /// Launchers' own names, and what recorders of one run say, each of which may be the parent of one rank.
+    const NAMES: [&[&CStr]; 2] =
+        [&[c"PMIX_NAMESPACE", c"SLURM_JOB_ID", c"SLURM_STEP_ID"], &[c"LONGPOLE_JOB"]];
+    if let Some(hash) = NAMES.into_iter().find_map(hash_of_variables) {
+        return hash;
+    }
+    // Processes that one launcher has started on this machine.
+    // SAFETY: no arguments.
+    let parent = unsafe { libc::getppid() };
+    parent.to_le_bytes().into_iter().fold(FIRST_HASH, mix)
+}
+
+/// Of what these variables say; `None` where none of them is set.
+fn hash_of_variables(names: &[&CStr]) -> Option<u64> {
     let (mut hash, mut is_named) = (FIRST_HASH, false);
-    for name in NAMES {
+    for name in names {
         // SAFETY: strings; what the environment holds stays while it is read.
         let mut at: *const c_char = unsafe { libc::getenv(name.as_ptr()) };
         if at.is_null() {
@@ -162,13 +211,7 @@ fn job() -> u64 {
             at = unsafe { at.add(1) };
         }
     }
-    if is_named {
-        return hash;
-    }
-    // Processes that one launcher has started on this machine.
-    // SAFETY: no arguments.
-    let parent = unsafe { libc::getppid() };
-    parent.to_le_bytes().into_iter().fold(hash, mix)
+    is_named.then_some(hash)
 }
 
 const FIRST_HASH: u64 = 0xcbf2_9ce4_8422_2325;

@@ -15,6 +15,7 @@ use super::Word;
 use super::call::ToldCall;
 use super::language::Language;
 use super::shapes::{self, CompleteOnes, CompletedRequests, MessageArguments, ProbedMessage, ReceivedHalf};
+use super::windows;
 
 /// `MPI_ERR_OTHER`: what a hook gives where no library has the function, which then no program can have called.
 const MISSING: c_int = 15;
@@ -146,6 +147,30 @@ macro_rules! mpi {
     (@make_communicator $told:ident, $at:expr, $call:ident, ($($argument:ident),*), ($parent:tt, $made:tt)) => {
         shapes::make_communicator($at, ($parent, $made), &mut || $call($($argument),*))
     };
+    (@make_window $told:ident, $at:expr, $call:ident, ($($argument:ident),*), ($communicator:tt, $made:tt)) => {
+        windows::make($at, ($communicator, $made), &mut || $call($($argument),*))
+    };
+    (@free_window $told:ident, $at:expr, $call:ident, ($($argument:ident),*), ($window:tt)) => {
+        windows::free($at, $window, &mut || $call($($argument),*))
+    };
+    (@fence $told:ident, $at:expr, $call:ident, ($($argument:ident),*), ($assertion:tt, $window:tt)) => {
+        windows::fence($at, ($assertion, $window), &mut || $call($($argument),*))
+    };
+    (@address $told:ident, $at:expr, $call:ident, ($($argument:ident),*), ($kind:ident, $group:tt, $window:tt)) => {
+        windows::address($at, MpiCall::$kind, ($group, $window), &mut || $call($($argument),*))
+    };
+    (@end_epoch $told:ident, $at:expr, $call:ident, ($($argument:ident),*), ($kind:ident, $window:tt)) => {
+        windows::end_epoch($at, MpiCall::$kind, $window, &mut || $call($($argument),*))
+    };
+    (@test_window $told:ident, $at:expr, $call:ident, ($($argument:ident),*), ($window:tt, $flag:tt)) => {
+        windows::test($at, ($window, $flag), &mut || $call($($argument),*))
+    };
+    (@lock $told:ident, $at:expr, $call:ident, ($($argument:ident),*), ($kind:tt, $rank:tt, $window:tt)) => {
+        windows::lock($at, ($kind, $rank, $window), &mut || $call($($argument),*))
+    };
+    (@unlock $told:ident, $at:expr, $call:ident, ($($argument:ident),*), ($rank:tt, $window:tt)) => {
+        windows::unlock($at, ($rank, $window), &mut || $call($($argument),*))
+    };
     (@option None) => { None };
     (@option $value:ident) => { Some($value) };
 }
@@ -245,4 +270,18 @@ mpi! {
     fn MPI_Graph_create mpi_graph_create_ ompi_graph_create_f mpi_graph_create_f08_ (communicator, nodes, indices, edges, reorders, made) = make_communicator(communicator, made);
     fn MPI_Dist_graph_create mpi_dist_graph_create_ ompi_dist_graph_create_f mpi_dist_graph_create_f08_ (communicator, count, sources, degrees, destinations, weights, info, reorders, made) = make_communicator(communicator, made);
     fn MPI_Dist_graph_create_adjacent mpi_dist_graph_create_adjacent_ ompi_dist_graph_create_adjacent_f mpi_dist_graph_create_adjacent_f08_ (communicator, incoming, sources, from, outgoing, destinations, to, info, reorders, made) = make_communicator(communicator, made);
+
+    fn MPI_Win_create mpi_win_create_ ompi_win_create_f mpi_win_create_f08ts_ (base, size, unit, info, communicator, made) = make_window(communicator, made);
+    fn MPI_Win_create_dynamic mpi_win_create_dynamic_ ompi_win_create_dynamic_f mpi_win_create_dynamic_f08_ (info, communicator, made) = make_window(communicator, made);
+    fn MPI_Win_allocate mpi_win_allocate_ ompi_win_allocate_f mpi_win_allocate_f08_ (size, unit, info, communicator, base, made) = make_window(communicator, made);
+    fn MPI_Win_allocate_shared mpi_win_allocate_shared_ ompi_win_allocate_shared_f mpi_win_allocate_shared_f08_ (size, unit, info, communicator, base, made) = make_window(communicator, made);
+    fn MPI_Win_free mpi_win_free_ ompi_win_free_f mpi_win_free_f08_ (window) = free_window(window);
+    fn MPI_Win_fence mpi_win_fence_ ompi_win_fence_f mpi_win_fence_f08_ (assertion, window) = fence(assertion, window);
+    fn MPI_Win_post mpi_win_post_ ompi_win_post_f mpi_win_post_f08_ (group, assertion, window) = address(Expose, group, window);
+    fn MPI_Win_start mpi_win_start_ ompi_win_start_f mpi_win_start_f08_ (group, assertion, window) = address(Access, group, window);
+    fn MPI_Win_complete mpi_win_complete_ ompi_win_complete_f mpi_win_complete_f08_ (window) = end_epoch(EndAccess, window);
+    fn MPI_Win_wait mpi_win_wait_ ompi_win_wait_f mpi_win_wait_f08_ (window) = end_epoch(EndExposure, window);
+    fn MPI_Win_test mpi_win_test_ ompi_win_test_f mpi_win_test_f08_ (window, flag) = test_window(window, flag);
+    fn MPI_Win_lock mpi_win_lock_ ompi_win_lock_f mpi_win_lock_f08_ (kind, rank, assertion, window) = lock(kind, rank, window);
+    fn MPI_Win_unlock mpi_win_unlock_ ompi_win_unlock_f mpi_win_unlock_f08_ (rank, window) = unlock(rank, window);
 }

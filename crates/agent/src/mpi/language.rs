@@ -105,6 +105,31 @@ impl ToldCall {
         }
     }
 
+    /// A window's handle of C.
+    pub(super) fn window(self, word: Word) -> Word {
+        match self.language {
+            Language::C => word,
+            Language::Fortran => from_fortran!(self, c"MPI_Win_f2c", self.number(word)),
+        }
+    }
+
+    /// The same of the handle that is there.
+    pub(super) fn window_at(self, at: Word) -> Word {
+        match self.language {
+            // SAFETY: the program's or the call's handle.
+            Language::C => unsafe { self.abi.read_handle(at, 0) as Word },
+            Language::Fortran => self.window(at),
+        }
+    }
+
+    /// A group's handle of C.
+    pub(super) fn group(self, word: Word) -> Word {
+        match self.language {
+            Language::C => word,
+            Language::Fortran => from_fortran!(self, c"MPI_Group_f2c", self.number(word)),
+        }
+    }
+
     /// A datatype's handle of C.
     pub(super) fn datatype(self, word: Word) -> Word {
         match self.language {

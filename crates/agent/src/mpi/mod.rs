@@ -17,6 +17,7 @@ pub mod functions;
 mod language;
 mod polls;
 mod shapes;
+mod windows;
 
 /// An argument as it comes in a register or on the stack: a handle, a pointer, or a number in its low half.
 pub type Word = usize;

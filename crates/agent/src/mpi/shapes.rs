@@ -331,9 +331,18 @@ pub(super) fn initialise((told, _): HookedCall, call: &mut dyn FnMut() -> c_int)
     result
 }
 
-#[inline(never)]
 pub(super) fn finalise((told, at): HookedCall, call: &mut dyn FnMut() -> c_int) -> c_int {
-    told.enters(CallArguments::of(MpiCall::AllToAll, told.world().unwrap_or(0)), at);
+    pass((told, at), CallArguments::of(MpiCall::AllToAll, told.world().unwrap_or(0)), call)
+}
+
+/// Tells of the call with these arguments, and that it is over.
+#[inline(never)]
+pub(super) fn pass(
+    (told, at): HookedCall,
+    arguments: CallArguments,
+    call: &mut dyn FnMut() -> c_int,
+) -> c_int {
+    told.enters(arguments, at);
     let result = call();
     told.leaves(result, 0, StatusValues::UNKNOWN);
     result

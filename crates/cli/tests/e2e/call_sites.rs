@@ -1,6 +1,6 @@
 //! Sites are the calls, not what comes after them.
 
-use crate::support::{Collector, Recording, Session, longpole, or_skip, programs};
+use crate::support::{Collector, Session, or_skip, programs};
 
 const SOURCE: &str = "call_sites.c";
 
@@ -17,12 +17,8 @@ fn a_lock_is_acquired_on_the_line_of_the_call_in_the_procedure_that_calls() {
     let session = Session::start();
     let program = or_skip!(session.build(SOURCE, &["-O2"]));
     for options in [&["--collector", "agent"][..], &["--collector", "bpf", "--locks"]] {
-        let path = session.path().join("x.longpole");
-        let mut record = longpole();
-        let run = session
-            .run(record.args(["record", "--force", "-o"]).arg(&path).args(options).arg("--").arg(&program));
-        assert!(run.status.success(), "{}", run.stderr);
-        let one = Recording::at(&path).report_with("objects", "object", &["--of", "journal"]);
+        let one =
+            session.record_with(options, &program).report_with("objects", "object", &["--of", "journal"]);
         let sites: Vec<_> = one.rows().filter(|row| row["section"] == "acquisition").collect();
         let [site] = &sites[..] else { panic!("{options:?}: {sites:#?}") };
         assert_eq!(site["procedure"], "acquire", "{options:?}");

@@ -144,6 +144,18 @@ fn data_of_a_socket_is_read_late() {
 }
 
 #[test]
+fn a_client_depends_on_what_its_server_does() {
+    let expected = Expected {
+        length: 250.0,
+        zeroing: &[("look_up", 200.0), ("make_request", 50.0)],
+        what_if: ("procedure:look_up=0.5", 150.0),
+    };
+    for arguments in [&[][..], &["local"]] {
+        assert_program("client_and_server.c", arguments, KERNEL, &expected);
+    }
+}
+
+#[test]
 fn a_semaphore_is_taken_long_after_its_post() {
     assert_program("late_semaphore.c", &[], WITH_AGENT, &LATE);
 }

@@ -11,6 +11,8 @@ use crate::support::{Answer, Collector, Recording, Session, or_skip};
 
 /// Part of the run without a CPU from which on that may lead an answer.
 const LACKING: f64 = 0.2;
+/// Recordings of a program that does what is to be seen only if the machine lets it.
+const ATTEMPTS: u32 = 5;
 
 /// What a summary says.
 struct Summary {
@@ -134,16 +136,26 @@ fn ask(socket: &Path) {
 
 #[test]
 fn a_server_that_is_asked_for_a_part_of_the_run() {
+    /// How many observations stand behind shares differs a lot from run to run of this program; with too few no procedure
+    /// is named.
+    const ATTEMPTS: usize = 5;
     let session = Session::start();
     let socket = session.path().join("server.socket");
-    let summary = std::thread::scope(|scope| {
-        scope.spawn(|| ask(&socket));
-        recorded(&session, "master_worker.c", &[socket.to_str().unwrap()])
-    });
-    let summary = or_skip!(summary);
-    summary.assert_headline(&["The program is idle for "]);
-    assert!(summary.headline().contains("in `serve`"), "{}", summary.headline());
-    assert!(summary.text("answer").contains("While it works: `compute`"), "{}", summary.text("answer"));
+    for attempt in 1..=ATTEMPTS {
+        let _ = std::fs::remove_file(&socket);
+        let summary = std::thread::scope(|scope| {
+            scope.spawn(|| ask(&socket));
+            recorded(&session, "master_worker.c", &[socket.to_str().unwrap()])
+        });
+        let summary = or_skip!(summary);
+        summary.assert_headline(&["The program is idle for "]);
+        assert!(summary.headline().contains("in `serve`"), "{}", summary.headline());
+        let answer = summary.text("answer");
+        if answer.contains("While it works: `compute`") {
+            return;
+        }
+        assert!(attempt < ATTEMPTS && !answer.contains("While it works"), "{answer}");
+    }
 }
 
 #[test]
@@ -200,9 +212,18 @@ fn a_program_that_holds_a_lock_and_one_that_spins() {
         .into_iter()
         .find(|row| row.get("procedure").is_some_and(|it| it == "hog_table"));
     assert_eq!(hog.expect("it holds the lock")["remedy"], "hold the lock shorter");
-    let summary = or_skip!(recorded(&session, "spin_barrier.c", &[]));
-    let spun = summary.answer.number("recording", "spin_seconds");
-    if spun < 0.6 * summary.answer.number("recording", "cpu_seconds") {
+    // Workers that run one after the other need not spin: the machine decides, so it is asked again.
+    let spins = |summary: &Summary| {
+        let seconds = |what| summary.answer.number("recording", what);
+        seconds("spin_seconds") >= 0.6 * seconds("cpu_seconds")
+    };
+    let mut summary = or_skip!(recorded(&session, "spin_barrier.c", &[]));
+    for _ in 1..ATTEMPTS {
+        if !spins(&summary) {
+            summary = or_skip!(recorded(&session, "spin_barrier.c", &[]));
+        }
+    }
+    if !spins(&summary) {
         return crate::support::skipped("the machine let the workers run one after the other");
     }
     summary.assert_headline(&["The long pole is spinning, not work"]);

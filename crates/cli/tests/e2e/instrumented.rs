@@ -57,7 +57,7 @@ fn every_call_is_known(collector: &str) {
     let session = Session::start();
     let program = or_skip!(session.build("instrumented.c", &[INSTRUMENT]));
     let recording = or_skip!(record(&session, collector, &program));
-    assert_eq!((calls(&recording), unsaid(&recording)), (Some(98), Some(10)));
+    assert_eq!((calls(&recording), unsaid(&recording)), (Some(98), None));
 
     // The agent alone knows no better than every 10 ms when a thread had a processor.
     let close = if collector == "agent" { 4.0 * CLOSE } else { CLOSE };
@@ -71,6 +71,9 @@ fn every_call_is_known(collector: &str) {
     for (procedure, milliseconds) in [("prepare", 60.0), ("count", 50.0), ("even", 30.0), ("jump", 30.0)] {
         critical.assert_percent(procedure, milliseconds / 2.0, close);
     }
+    // What it works after the last jump, which no call follows.
+    let after_jump = critical.sum("procedure", "jump", "percent");
+    assert!((after_jump - 5.0).abs() < close, "jump itself has {after_jump:.1} %");
     let own = critical.sum("procedure", "even", "percent") + critical.sum("procedure", "odd", "percent");
     assert!((own - 15.0).abs() < close + 1.0, "even and odd themselves have {own:.1} %");
     let profile = recording.report("profile", "procedure");

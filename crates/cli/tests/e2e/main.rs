@@ -6,6 +6,7 @@ mod call_sites;
 mod charging;
 mod check;
 mod command_line;
+mod communication;
 mod demo;
 mod dependences;
 mod diff;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use longpole_trace::Cause;
 
-use crate::support::{Collector, Recording, Session, longpole, or_skip};
+use crate::support::{Collector, Recording, Session, or_skip};
 
 /// Kind and name of an object that a program waits for.
 type Expected = (&'static str, &'static str);
@@ -126,12 +126,7 @@ fn holds_and_orders_of_free_locks_are_counted_exactly() {
     let session = Session::start();
     let program = or_skip!(session.build("lock_order.c", &[]));
     for options in [&["--collector", "agent"][..], &["--collector", "bpf", "--locks"]] {
-        let path = session.path().join("x.longpole");
-        let mut record = longpole();
-        let run = session
-            .run(record.args(["record", "--force", "-o"]).arg(&path).args(options).arg("--").arg(&program));
-        assert!(run.status.success(), "{}", run.stderr);
-        let recording = Recording::at(&path);
+        let recording = session.record_with(options, &program);
         let all = recording.report_with("objects", "object", &["--all"]);
         for (lock, least) in [("journal", 0.2), ("accounts", 0.25)] {
             assert_eq!(all.sum("object", lock, "acquisitions"), 150.0, "{options:?} {:#}", all.value["rows"]);

@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use longpole_trace::Cause;
+use serde_json::{Map, Value};
 
 use crate::support::{
     Answer, Collector, Recording, Session, Wait, assert_forms, assert_laws, find, first, is_root, longpole,
@@ -193,14 +194,17 @@ fn make_waits_for_its_compilers() {
     });
 }
 
-const POOL: &str = "
-from multiprocessing import Pool
-
+/// Work of a Python program.
+const CRUNCH: &str = "
 def crunch(rounds):
     total = 0
     for number in range(rounds * 100000):
         total += number * number % 7
     return total
+";
+
+const POOL: &str = "
+from multiprocessing import Pool
 
 if __name__ == '__main__':
     with Pool(2) as pool:
@@ -210,7 +214,7 @@ if __name__ == '__main__':
 #[test]
 fn python_works_in_the_children_of_its_pool() {
     let session = Session::start();
-    fs::write(session.path().join("pool.py"), POOL).unwrap();
+    fs::write(session.path().join("pool.py"), [CRUNCH, POOL].concat()).unwrap();
     let recording = or_skip!(record(&session, &["python3", "pool.py"]));
     let profile = recording.report("profile", "process");
     assert!(profile.number("recording", "processes") >= 3.0);
@@ -221,6 +225,35 @@ fn python_works_in_the_children_of_its_pool() {
     let interpreter = module_percent(&procedures, &["python", "libpython"]);
     assert!(interpreter > 80.0, "{}\n{interpreter} %", procedures.table("procedure"));
     assert_shared(&recording, "process", 2, 25.0);
+}
+
+const TURNS: &str = "
+from threading import Thread
+
+threads = [Thread(target=crunch, args=(60,)) for _ in range(2)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+";
+
+/// Two threads take turns: each waits for the lock of the interpreter while the other has it, in pieces of 5 ms. Most are
+/// explained by what the other does; who has the lock at first is not known.
+#[test]
+fn python_s_threads_wait_for_its_interpreter() {
+    let session = Session::start();
+    fs::write(session.path().join("turns.py"), [CRUNCH, TURNS].concat()).unwrap();
+    let recording = or_skip!(record(&session, &["python3", "turns.py"]));
+    let objects = recording.report("objects", "object");
+    let is_lock = |row: &&Map<String, Value>| row["object"] == "GIL (global interpreter lock)";
+    let lock = objects.rows().find(is_lock).expect("the lock is an object");
+    let waited = lock["seconds"].as_f64().unwrap();
+    let cpu = objects.number("recording", "cpu_seconds");
+    assert!(waited > 0.5 * cpu, "{waited} s of {cpu} s of CPU time\n{:#}", objects.value["rows"]);
+    let waits = recording.report("waits", "procedure");
+    let explained = waits.rows().find(is_lock).expect("the waits for it are explained");
+    assert!(explained["unexplained_percent"].as_f64().unwrap() < 40.0, "{explained:#?}");
+    let summary = recording.report("summary", "procedure");
+    let mut changes = summary.rows().filter(|row| row["section"] == "change");
+    assert!(changes.any(|row| row["remedy"] == "use several processes"), "{:#}", summary.value["rows"]);
 }
 
 const JAVA: &str = "

@@ -104,3 +104,23 @@ fn threads_that_meet_at_barriers_are_replayed() {
         assert!(low - 1.5 < truth && truth < high + 1.5, "{change}: {low} to {high} %, not {truth}");
     }
 }
+
+#[test]
+fn barriers_are_replayed_where_nothing_tells_of_arrivals() {
+    let session = Session::start();
+    or_skip!(Collector::Bpf.permitted());
+    let program = or_skip!(session.build("judged_join.c", &[]));
+    let path = session.path().join("plain.longpole");
+    for _ in 0..ATTEMPTS {
+        let mut record = longpole();
+        record.args(["record", "--quiet", "--force", "--collector", "bpf", "-o"]).arg(&path);
+        let run = session.run(record.arg("--").arg(&program));
+        assert!(run.status.success(), "{}", run.stderr);
+        // Another thread comes last each time; a refusal is by how far a busy machine's run is off.
+        if let Some(answer) = replay(&path, "self:create_pool=0") {
+            let [low, _, high] = gain(&answer);
+            assert!(low < high && high < 60.0, "create_pool: {low} to {high} %");
+            return;
+        }
+    }
+}

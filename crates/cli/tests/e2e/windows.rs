@@ -146,7 +146,8 @@ fn a_recorder_killed_at_any_moment_leaves_the_last_part() {
     for segment in [0, 2, 12] {
         let _ = fs::remove_dir_all(session.path().join("x.longpole"));
         let mut record = start(&session, &["--keep-last", "0.3s"], &[program.to_str().unwrap()]);
-        wait_until("the segment", || has_segment(&session, segment));
+        // A recorder that gets no processor makes fewer segments, each longer, and ends before this one.
+        wait_until("the segment", || has_segment(&session, segment) || record.try_wait().unwrap().is_some());
         record.kill().unwrap();
         record.wait().unwrap();
         let path = session.path().join("x.longpole");

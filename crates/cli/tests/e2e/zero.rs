@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::support::{Answer, Run, Session, longpole, or_skip, run};
+use crate::support::{Answer, Recording, Run, Session, longpole, or_skip, run};
 
 /// A recording that needs no right to be made.
 fn kept() -> PathBuf {
@@ -98,4 +98,42 @@ fn a_rebuilt_program_gains_what_was_predicted() {
         assert!((measured - percent).abs() < 12.0, "{change}: measured {measured} %\n{}", run.stdout);
         assert!((predicted - percent).abs() < 12.0, "{change}: predicted {predicted} %\n{}", run.stdout);
     }
+}
+
+#[test]
+fn measured_gains_stand_beside_the_rankings() {
+    let session = Session::start();
+    let program = or_skip!(session.build("judged_join.c", &[]));
+    let path = session.path().join("join.longpole");
+    let recorded =
+        session.run(longpole().args(["record", "--quiet", "-o"]).arg(&path).arg("--").arg(&program));
+    assert!(recorded.status.success(), "{}", recorded.stderr);
+    let unchanged = session.path().join("unchanged");
+    std::fs::rename(&program, &unchanged).unwrap();
+    let scaled = ["-DSCALED=\"create_pool\"", "-DFACTOR=0"];
+    let without = session.path().join("without");
+    std::fs::rename(session.build("judged_join.c", &scaled).unwrap(), &without).unwrap();
+    std::fs::rename(&unchanged, &program).unwrap();
+    let variant = format!("self:create_pool={}", without.display());
+    let mut zero = longpole();
+    zero.args(["zero", "--format", "json", "--budget", "3s", "--variant", &variant]).arg(&path);
+    let zero = session.run(zero.arg("--").arg(&program));
+    assert!(zero.status.success(), "{}", zero.stderr);
+    let zero = Answer::new("zero", &zero.stdout);
+    let measured = zero.rows().next().unwrap().get("measured_gain_percent").cloned();
+    let recording = Recording::at(&path);
+    let rankings = recording.report("rankings", "procedure");
+    let row = rankings.rows().find(|row| row["procedure"] == "create_pool").unwrap();
+    // Of a few runs on a busy machine none may be undisturbed.
+    assert_eq!(row.get("measured_gain_percent").cloned(), measured);
+    if measured.is_none() {
+        return;
+    }
+    assert!(
+        rankings
+            .rows()
+            .all(|row| row["procedure"] == "create_pool" || !row.contains_key("measured_gain_percent"))
+    );
+    let text = session.run(longpole().args(["report", "--view", "rankings"]).arg(&path)).stdout;
+    assert!(text.contains("Measured by `longpole zero`"), "{text}");
 }

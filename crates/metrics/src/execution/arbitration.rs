@@ -100,6 +100,8 @@ pub(super) struct ArbitratedThread {
     resumed: Option<(Cause, usize)>,
     /// The step of that wait, where it has one.
     wait: Option<usize>,
+    /// Its present wait has its token already.
+    has_token: bool,
     /// Locks that it holds.
     held: Vec<ObjectId>,
 }
@@ -117,6 +119,7 @@ impl ArbitratedThread {
             self.was_woken = !before.is_on_cpu();
         }
         match (before, state) {
+            (State::Blocked(_), _) if std::mem::take(&mut self.has_token) => self.wait = None,
             (State::Blocked(cause), _) => self.resumed = Some((cause, steps)),
             (_, State::Blocked(_)) => (self.resumed, self.wait) = (None, None),
             _ => {}
@@ -236,8 +239,17 @@ impl Compiler<'_> {
     /// A wait for a token stands where the thread waited for it, if it did; else here, or before the lock behind which the token's
     /// condition is.
     pub(super) fn insert_wait(&mut self, thread: ThreadId, kind: DependenceKind, step: PlanStep) {
-        let own = &mut self.threads[thread.index()].arbitrated;
-        let resumed = own.resumed.take_if(|&mut (cause, _)| ends(kind, cause)).map(|(_, steps)| steps);
+        let planned = &mut self.threads[thread.index()];
+        let steps = self.plan.threads[thread.index()].steps.len();
+        let own = &mut planned.arbitrated;
+        let resumed = match planned.state {
+            // Whoever lets it go on tells of its token.
+            State::Blocked(cause) if ends(kind, cause) => {
+                own.has_token = true;
+                Some(steps)
+            }
+            _ => own.resumed.take_if(|&mut (cause, _)| ends(kind, cause)).map(|(_, steps)| steps),
+        };
         let waited = resumed.and_then(|_| own.wait.take());
         let steps = &mut self.plan.threads[thread.index()].steps;
         if let (Some(PlanStep::Wait { spins: spun, .. }), PlanStep::Wait { node, releases, object, spins }) =

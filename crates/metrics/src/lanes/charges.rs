@@ -32,9 +32,7 @@ impl<R: Rules> LaneCharges<'_, '_, R> {
                     return;
                 }
                 let lanes = lanes.get_or_insert_with(|| self.buffers.zeros());
-                for &(lane, share) in shares {
-                    lanes[lane as usize] -= share * time;
-                }
+                shares.leave_out(lanes, time);
             }
             ChargePart::At(path) => {
                 let marks = self.marks.of(self.thread, path);

@@ -79,8 +79,11 @@ impl<'a, T: Timelines> PhaseWork<'a, T> {
     pub fn into_charged(mut self) -> Vec<Vec<f64>> {
         let mut divided: Vec<_> = std::mem::take(&mut self.divided).into_iter().collect();
         divided.sort_unstable_by_key(|&((phase, group), _)| (phase, group.0));
-        for ((phase, group), time) in divided {
-            self.charging.shares(group).for_each(|(path, share)| self.charge(phase, path, time * share));
+        let charging = self.charging;
+        for groups in divided.chunk_by(|one, other| one.0.0 == other.0.0) {
+            let phase = groups[0].0.0;
+            let times = groups.iter().map(|&((_, group), time)| (group, time));
+            charging.divide_unclaimed(times, |path, time| self.charge(phase, path, time));
         }
         self.charged
     }

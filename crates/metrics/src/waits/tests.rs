@@ -148,6 +148,27 @@ fn a_wait_that_begins_with_a_told_spin_is_for_the_same_object() {
     assert!(blocked.is_some_and(|class| class.source.object.is_some()), "{:?}", case.waits.classes);
 }
 
+/// T2 has the lock of the interpreter at 4, T1 looks after 8 whether it has it, and at 13 has it although nobody woke it. T2, which waits then,
+/// waits for T1.
+#[test]
+fn waits_for_an_interpreter_that_nobody_ends_are_explained_by_who_has_it() {
+    let drawing = |kind| {
+        format!(
+            "1 = {kind} gil\nL = script\nM = other
+             T1 LLLL1111L1111LLLLLLLLL__
+             T2 M111MMMMMMMMM11111111MM
+             T1@4 -> T2 unlock"
+        )
+    };
+    let of_interpreter = case(&drawing("GIL"));
+    assert_eq!(of_interpreter.direct("T2", 1), ["script of T1 +3"]);
+    assert_eq!(of_interpreter.direct("T1", 4), ["other of T2 +4"]);
+    assert_eq!(of_interpreter.direct("T1", 9), ["other of T2 +4"]);
+    assert_eq!(of_interpreter.direct("T2", 13), ["script of T1 +8"]);
+    let of_mutex = case(&drawing("mutex"));
+    assert_eq!(of_mutex.direct("T1", 9), ["lock in script of T1 +4"], "nobody knows");
+}
+
 /// T2 waits for all of T1's hold, T3 for that and for T2's: 4 by T1, 4 by T2.
 #[test]
 fn lock_convoy() {

@@ -272,6 +272,20 @@ pub enum AgentEvent {
         /// The request.
         request: u64,
     },
+    /// The process has a window of the memory of a communicator's members.
+    Window {
+        /// The window's handle.
+        window: u64,
+        /// Handle of the communicator.
+        communicator: u64,
+    },
+    /// The call that the thread is in is about this member of the window's group.
+    Addresses {
+        /// The window's handle.
+        window: u64,
+        /// The member's rank.
+        rank: i32,
+    },
     /// The process has a communicator.
     Communicator(ToldCommunicator),
     /// The thread was ready without a processor for so long, until now and some time before.

@@ -31,6 +31,18 @@ impl RoundBounds {
         RoundBounds { first: ticks.first(), last: ticks.now().saturating_add(slack), most_losses }
     }
 
+    /// The round goes on at `now`: a reader that lacks a processor for a while finds what threads wrote meanwhile, which is later
+    /// than its round's beginning by as long.
+    pub(super) fn go_on(&mut self, now: u64, ticks: &Ticks) {
+        let slack = ticks.of_nanoseconds(SLACK_NANOSECONDS);
+        self.last = self.last.max(now.saturating_add(slack));
+    }
+
+    /// Whether nothing can be that late, as far as is known.
+    pub(super) fn is_beyond(&self, ticks: u64) -> bool {
+        ticks > self.last
+    }
+
     /// A moment of the recording.
     pub(super) fn moment(&self, ticks: u64) -> u64 {
         ticks.clamp(self.first, self.last)
@@ -89,6 +101,16 @@ mod tests {
         };
         assert_eq!(BOUNDS.row(row), row);
         assert_eq!((BOUNDS.moment(500), BOUNDS.losses(49), BOUNDS.trial(256, 10)), (500, 49, (256, 10)));
+    }
+
+    #[test]
+    fn what_was_told_while_the_reader_lacked_a_processor_keeps_its_time() {
+        let ticks = Ticks::new(super::super::ticks::choose());
+        let mut bounds = BOUNDS;
+        assert!(bounds.is_beyond(1_101) && !bounds.is_beyond(1_100));
+        bounds.go_on(5_000, &ticks);
+        assert_eq!((bounds.moment(4_900), bounds.is_beyond(5_000)), (4_900, false));
+        assert_eq!(bounds.moment(u64::MAX), bounds.last, "nobody can have counted that");
     }
 
     #[test]

@@ -8,6 +8,8 @@
 //! Communicators are told apart by a hash of the job, the communicator that they were made from, how many operations there had been
 //! on that, and their first member: all their members come to the same.
 
+mod windows;
+
 use longpole_event::{CollectiveMeeting, CollectiveOrder, EventKind, MessageEnvelope, Time};
 use longpole_ring::{MPI_ANY, MpiCall};
 use rustc_hash::FxHashMap;
@@ -28,6 +30,8 @@ struct MpiMembership {
     members: Vec<u32>,
     /// Collective operations on it.
     rounds: u64,
+    /// Of a window: the members whose accesses this one waits for, and those whose windows it accesses, with when that began.
+    epochs: [Vec<(i32, Time)>; 2],
 }
 
 impl MpiMembership {
@@ -102,10 +106,18 @@ impl Messages {
                 let call = EnteredCall { call, communicator, peer, tag, bytes, since: time, round: None };
                 let call = self.enter(task, call, stack, &mut mark);
                 self.calls.insert(task, call);
+                self.order_accesses(time, task, (call, true), &mut mark);
                 if call.call == MpiCall::Free {
                     self.free(time, task, call.bytes, &mut mark);
                 }
             }
+            &AgentEvent::Window { window, communicator } => {
+                if let Some((id, size)) = self.open_window(task, window, communicator) {
+                    let name = format!("window of {size} ranks");
+                    mark(RawMark::CommunicatorName { communicator: id, name });
+                }
+            }
+            &AgentEvent::Addresses { window, rank } => self.address(time, task, (window, rank), &mut mark),
             AgentEvent::Completes(request) => self.complete(time, task, request, &mut mark),
             AgentEvent::Probed { communicator, message } => {
                 self.probe(time, task, *communicator, message, &mut mark);
@@ -136,7 +148,8 @@ impl Messages {
             None => return None,
         };
         let ToldCommunicator { handle, rank, size, ref members, .. } = *told;
-        let membership = MpiMembership { id, rank, size, members: members.clone(), rounds: 0 };
+        let members = members.clone();
+        let membership = MpiMembership { id, rank, size, members, ..MpiMembership::default() };
         process.communicators.insert(handle, membership);
         Some(id)
     }
@@ -212,6 +225,7 @@ impl Messages {
                     self.begin(task, ended.request, BegunRequest::Meeting { communicator, round });
                 }
             }
+            _ if ended.is_ok => self.order_accesses(time, task, (call, false), mark),
             _ => {}
         }
         mark(RawMark::Message(EventKind::Communicated));
@@ -365,14 +379,14 @@ fn hash(words: &[u64]) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    const FIRST: KernelTask = KernelTask { pid: 1, tid: 1 };
-    const SECOND: KernelTask = KernelTask { pid: 2, tid: 2 };
-    const WORLD: u64 = 0x100;
+    pub(crate) const FIRST: KernelTask = KernelTask { pid: 1, tid: 1 };
+    pub(crate) const SECOND: KernelTask = KernelTask { pid: 2, tid: 2 };
+    pub(crate) const WORLD: u64 = 0x100;
 
-    fn world(rank: u32) -> AgentEvent {
+    pub(crate) fn world(rank: u32) -> AgentEvent {
         AgentEvent::Communicator(ToldCommunicator {
             handle: WORLD,
             parent: 0,
@@ -387,12 +401,12 @@ mod tests {
         AgentEvent::Communicates { call, communicator: WORLD, peer, tag, bytes: 8, stack: RawStack::None }
     }
 
-    fn ends(request: u64, source: i32, tag: i32) -> MpiRequest {
+    pub(crate) fn ends(request: u64, source: i32, tag: i32) -> MpiRequest {
         MpiRequest { request, is_ok: true, source, tag, bytes: 8 }
     }
 
     /// What is said of messages, with times in nanoseconds.
-    fn meant(events: Vec<(u64, KernelTask, AgentEvent)>) -> Vec<(u64, KernelTask, EventKind)> {
+    pub(crate) fn meant(events: Vec<(u64, KernelTask, AgentEvent)>) -> Vec<(u64, KernelTask, EventKind)> {
         let (mut messages, mut meant) = (Messages::default(), Vec::new());
         for (time, task, told) in events {
             messages.follow(Time::from_nanoseconds(time), task, &told, &mut |kind| {

@@ -194,11 +194,19 @@ impl RingReadContext<'_> {
         }
     }
 
+    /// When a thread told this, as far as that can be.
+    fn moment(&mut self, ticks: u64) -> u64 {
+        if self.bounds.is_beyond(ticks) {
+            self.bounds.go_on(self.ticks.now(), &self.ticks);
+        }
+        self.bounds.moment(ticks)
+    }
+
     fn take(&mut self, event: &RingEvent<'_>) {
         if let RingEventKind::Calls | RingEventKind::Returns = event.kind {
             return self.call(event);
         }
-        let ticks = self.bounds.moment(event.time);
+        let ticks = self.moment(event.time);
         let time = self.ticks.time(ticks);
         let told = match event.kind {
             RingEventKind::Began => {
@@ -270,6 +278,12 @@ impl RingReadContext<'_> {
                 message: MpiRequest { request: event.word(0), ..MpiRequest::of(event) },
             },
             RingEventKind::Starts => AgentEvent::Starts { request: event.subject },
+            RingEventKind::Window => {
+                AgentEvent::Window { window: event.subject, communicator: event.word(0) }
+            }
+            RingEventKind::Addresses => {
+                AgentEvent::Addresses { window: event.subject, rank: (event.word(0) as u32).cast_signed() }
+            }
             RingEventKind::Communicator => AgentEvent::Communicator(ToldCommunicator::of(event)),
             RingEventKind::Enters => {
                 self.mark(|calls, area, _, out| calls.enters_region(area, out));
@@ -299,7 +313,7 @@ impl RingReadContext<'_> {
             // How many events were lost is read from the area.
             RingEventKind::Lost => {
                 let (now, _) = event.call(self.now);
-                let now = self.bounds.moment(now);
+                let now = self.moment(now);
                 self.tell(self.ticks.time(now), AgentEvent::Gap);
                 return self.mark(|calls, area, _, out| calls.lost(area, event.subject, now, out));
             }
@@ -314,7 +328,7 @@ impl RingReadContext<'_> {
 
     fn call(&mut self, event: &RingEvent<'_>) {
         let (ticks, depth) = event.call(self.now);
-        let ticks = self.bounds.moment(ticks);
+        let ticks = self.moment(ticks);
         let procedure = event.subject;
         if procedure != self.known.last_procedure {
             self.known.last_procedure = procedure;

@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use aya::programs::uprobe::UProbeScope;
+use aya::programs::uprobe::{UProbeLink, UProbeScope};
 use aya::programs::{FEntry, FExit, UProbe};
 use aya::{Btf, Ebpf};
 use longpole_symbols::maps_of;
@@ -96,7 +96,7 @@ pub(super) struct Libraries {
     /// Paths in processes, and files by device and inode, that were looked at.
     paths: FxHashSet<PathBuf>,
     files: FxHashSet<(u64, u64)>,
-    attached: usize,
+    links: Vec<UProbeLink>,
 }
 
 impl Libraries {
@@ -115,7 +115,7 @@ impl Libraries {
 
     /// What will be missing.
     pub(super) fn missing(&self) -> Option<&'static str> {
-        (self.attached == 0).then_some("joins of threads that had ended already")
+        self.links.is_empty().then_some("joins of threads that had ended already")
     }
 
     /// Looks for libraries in what a process has mapped already.
@@ -151,10 +151,16 @@ impl Libraries {
         for (name, functions) in JOINS {
             let program = programs.program_mut(name).expect("the object has this program");
             let Ok(program) = <&mut UProbe>::try_from(program) else { continue };
-            let attached =
-                functions.iter().filter(|&&of| program.attach(of, path, UProbeScope::AllProcesses).is_ok());
-            self.attached += attached.count();
+            for &of in functions {
+                let link = program.attach(of, path, UProbeScope::AllProcesses);
+                self.links.extend(link.and_then(|link| program.take_link(link)));
+            }
         }
+    }
+
+    /// What attaches the programs to the libraries, to be detached.
+    pub(super) fn take_links(&mut self) -> Vec<UProbeLink> {
+        std::mem::take(&mut self.links)
     }
 }
 

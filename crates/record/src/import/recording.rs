@@ -6,8 +6,8 @@ use std::time::UNIX_EPOCH;
 
 use longpole_event::MachineId;
 use longpole_recording::{
-    ClockModel, CollectorDescription, Destination, FORMAT_VERSION, LogBuilder, LogName, MachineDescription,
-    Manifest, RunOutcome, open_regular,
+    CollectorDescription, Destination, FORMAT_VERSION, LogBuilder, LogName, MachineDescription, Manifest,
+    RunOutcome, open_regular,
 };
 
 use super::error::{ImportError, ImportResult};
@@ -75,16 +75,13 @@ fn describe(manifest: &mut Manifest, mut summary: ImportSummary, is_full: bool) 
         name: summary.host,
         kernel: summary.kernel,
         cpus: summary.cpus,
-        real_time: false,
-        clock: ClockModel::default(),
         collector: CollectorDescription {
             name: "import".to_owned(),
             sample_hertz: summary.hertz,
             notes: summary.notes,
             ..CollectorDescription::default()
         },
-        outside: Vec::new(),
-        cost: None,
+        ..MachineDescription::default()
     }];
     let (begin, end) = summary.span.unwrap_or_default();
     let outcome = RunOutcome {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use longpole_metrics::{By, Measures, Node, ThreadStates};
 use longpole_trace::{Cause, ProcedureId};
 
+use super::kinds::late_ranks::MessagePolls;
 use super::sentence::{Sentence, sentence};
 use super::threshold::{
     CPU_BOUND, CROWDED, CROWDED_WAIT, FEWEST_OBSERVATIONS, OWN_CROWD, SERIAL, SHORT_PATH, SOME_WAITING,
@@ -54,7 +55,9 @@ pub(crate) struct RunFacts {
     pub cpu: u64,
     /// CPU time spent spinning.
     pub spinning: u64,
-    /// Where most of that is spent.
+    /// Part of it that polls for messages of other ranks.
+    pub polling: u64,
+    /// Where most of that is spent, polls for messages left out.
     pub most_spinning: Option<Node>,
     /// Thread time spent ready.
     pub ready: u64,
@@ -123,6 +126,7 @@ impl RunFacts {
         let allowed = if cpus == 0 { balance.workers } else { balance.workers.min(cpus as usize) };
         let (life, waiting) = time_of_workers(input);
         let blocks: u64 = working_charges(input).map(|measures| measures.blocks).sum();
+        let spins = spins(input);
         let samples = analysis.effective_samples.critical;
         let unmatched = input.evidence.unmatched_wakes as f64;
         let serial = analysis.busy.get(1).copied().unwrap_or(0);
@@ -131,7 +135,8 @@ impl RunFacts {
             cpus,
             cpu,
             spinning,
-            most_spinning: most_spinning(input),
+            polling: spins[0].values().sum::<u64>().min(spinning),
+            most_spinning: most_spinning(&spins),
             ready: sum(|states| states.ready),
             usable: usable(&analysis.nominal, cpus as usize),
             blocked: sum(|states| states.blocked.iter().sum()),
@@ -181,6 +186,16 @@ impl RunFacts {
         percent(self.spinning as f64, (self.cpu + self.spinning) as f64)
     }
 
+    /// CPU time spent spinning outside of calls that pass messages.
+    pub(crate) fn own_spinning(&self) -> u64 {
+        self.spinning - self.polling
+    }
+
+    /// The same, of all.
+    pub(crate) fn own_spinning_percent(&self) -> f64 {
+        percent(self.own_spinning() as f64, (self.cpu + self.spinning) as f64)
+    }
+
     /// Waits for devices and pages on the elapsed-weighted critical path, of its length.
     pub(crate) fn devices_percent(&self) -> f64 {
         let waits = self.path_waits.iter().filter(|wait| is_device(wait.cause));
@@ -189,7 +204,7 @@ impl RunFacts {
 
     /// Whether more of the CPU time waits than works.
     pub(crate) fn mostly_spins(&self) -> bool {
-        self.spinning > self.cpu
+        self.own_spinning() > self.cpu
     }
 
     /// Whether spinning holds the run: most of the CPU time waits, and the path of useful work is short beside what all
@@ -270,10 +285,24 @@ fn starved_percent(input: &ReportTables<'_>) -> f64 {
     (share_from(input, &analysis.nominal, 2) - share_from(input, &analysis.busy, 2) - spinning).max(0.0)
 }
 
-/// The procedure in which threads spin most.
-fn most_spinning(input: &ReportTables<'_>) -> Option<Node> {
-    let rows = input.rows(By::Procedure).iter().filter(|row| row.own.spinning > 0);
-    rows.max_by_key(|row| (row.own.spinning, Reverse(row.node))).map(|row| row.node)
+/// Time spent spinning, by procedure where that is known: by polls for messages, and else.
+type SpinsByProcedure = [BTreeMap<Option<ProcedureId>, u64>; 2];
+
+fn spins(input: &ReportTables<'_>) -> SpinsByProcedure {
+    let mut spins = SpinsByProcedure::default();
+    let polls = MessagePolls::of(input);
+    for charge in input.analysis.charges.iter().filter(|charge| charge.measures.spinning > 0) {
+        let place = input.paths.innermost(charge.path).map(|place| place.procedure);
+        let is_poll = place.is_some_and(|place| polls.are_in(input, charge.thread, place));
+        *spins[usize::from(!is_poll)].entry(place).or_default() += charge.measures.spinning;
+    }
+    spins
+}
+
+/// The procedure in which threads spin most, polls for messages left out.
+fn most_spinning([_, own]: &SpinsByProcedure) -> Option<Node> {
+    let known = own.iter().filter_map(|(&place, &time)| Some((time, Reverse(Node::Procedure(place?)))));
+    known.max().map(|(_, Reverse(node))| node)
 }
 
 /// Waits by cause (`None`: for a processor) and procedure.

@@ -1,5 +1,6 @@
 //! What a finding is: its subject, what to do about it, what that would gain, and what it rests on.
 
+use longpole_event::ProcessId;
 use longpole_metrics::Node;
 use longpole_trace::{ObjectId, ObjectKind, ProcedureId};
 
@@ -54,12 +55,21 @@ pub(crate) enum FindingSubject {
     Calls(ObjectKind, ProcedureId),
     /// A kind of waiting at a place.
     Wait(PlacedWait),
+    /// What a rank does while others wait for it: the rank, and the procedure that most of it is.
+    LateRank(ProcessId, ProcedureId),
     /// The lack of processors.
     Processors,
     /// Busy waits at an unknown place.
     Spinning,
     /// All work.
     Work,
+}
+
+/// `rank 3`; of other processes what a person would call them.
+pub(crate) fn rank_name(input: &ReportTables<'_>, id: ProcessId) -> Sentence {
+    let process = &input.program.processes[id.index()];
+    let name = process.rank.map_or_else(|| process.label().to_owned(), |rank| format!("rank {rank}"));
+    Sentence::named(Node::Process(id), name)
 }
 
 impl FindingSubject {
@@ -77,6 +87,10 @@ impl FindingSubject {
                 sentence![kind.name(), " in ", Sentence::name(input, Node::Procedure(*id))]
             }
             FindingSubject::Wait(wait) => sentence![wait.cause.name(), " in ", wait.place(input)],
+            FindingSubject::LateRank(process, id) => {
+                let procedure = Sentence::name(input, Node::Procedure(*id));
+                sentence![procedure, " in ", rank_name(input, *process)]
+            }
             FindingSubject::Processors => "waiting for a CPU".into(),
             FindingSubject::Spinning => "spinning".into(),
             FindingSubject::Work => "all work".into(),
@@ -95,6 +109,8 @@ pub(crate) enum Advice {
     HoldShorter,
     /// Many want a lock: several locks, or none.
     SplitLock,
+    /// An interpreter runs one thread at a time: several processes, or code that needs no interpreter.
+    UseProcesses,
     /// Locking or waiting at a barrier itself takes the time: less often, or by cheaper means.
     SynchroniseLess,
     /// Threads wait for the slowest: even shares.
@@ -119,6 +135,7 @@ impl Advice {
             Advice::Shorten => "shorten",
             Advice::HoldShorter => "hold the lock shorter",
             Advice::SplitLock => "split the lock",
+            Advice::UseProcesses => "use several processes",
             Advice::SynchroniseLess => "synchronise less often",
             Advice::Balance => "balance the work",
             Advice::OverlapIo => "overlap the io",

@@ -3,6 +3,7 @@
 pub(super) mod barriers;
 pub(super) mod devices;
 mod held_locks;
+pub(super) mod late_ranks;
 pub(super) mod locks;
 pub(super) mod outside;
 pub(super) mod procedures;

@@ -26,6 +26,8 @@ pub(crate) const PROFILE: NextCommand = next("longpole report --view profile", "
 pub(crate) const THREADS: NextCommand = next("longpole report --view threads", "each thread's time");
 pub(crate) const PARALLELISM: NextCommand = next("longpole report --view parallelism", "who ran alone");
 pub(crate) const WAITS: NextCommand = next("longpole report --view waits", "why threads waited");
+pub(crate) const MESSAGES: NextCommand =
+    next("longpole report --view messages", "which rank waited for which");
 pub(crate) const EVIDENCE: NextCommand = next("longpole report --view evidence", "what this rests on");
 pub(crate) const DOCTOR: NextCommand = next("longpole doctor", "what can be recorded on this machine");
 pub(crate) const LINES: NextCommand = next("longpole report --view profile --by line", "CPU time by line");

@@ -28,9 +28,9 @@ pub(super) fn cpu_bound(facts: &RunFacts) -> Sentence {
 /// CPU time that only waits.
 pub(super) fn spinning(basis: &FindingBasis<'_, '_>) -> Option<Sentence> {
     let facts = &basis.facts;
-    let share = facts.spinning_percent();
+    let share = facts.own_spinning_percent();
     let most = most_spinning(basis);
-    let time = TimeInWords(facts.spinning);
+    let time = TimeInWords(facts.own_spinning());
     (share >= SPINNING).then(|| {
         let waits = ") only waits for memory to change";
         sentence!["Threads spin: ", time, " of CPU time (", ShareInWords(share), waits, most, "."]

@@ -2,13 +2,15 @@
 
 use super::finding::FindingKind;
 use super::kinds::{
-    barriers, devices, locks, outside, procedures, processors, sleep, spinning, stuck, synchronisation, work,
+    barriers, devices, late_ranks, locks, outside, procedures, processors, sleep, spinning, stuck,
+    synchronisation, work,
 };
 
 /// Every kind of finding. Of findings that are worth the same the one of the earlier kind goes first.
 pub(crate) const KINDS: &[&FindingKind] = &[
     &stuck::KIND,
     &spinning::KIND,
+    &late_ranks::KIND,
     &procedures::KIND,
     &locks::KIND,
     &synchronisation::KIND,

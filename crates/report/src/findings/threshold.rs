@@ -58,6 +58,7 @@ thresholds! {
     PATH_TOO_SHORT = 5.0 "%": "Time that threads waited for a CPU, as a part of the CPU time, from which on gains by CPU time are more than elapsed time gains.";
     READY = 10.0 "%": "Time that threads waited for a CPU, all together, as a part of the run, from which on it is said.";
     BLAMED = 5.0 "%": "Waits of others for a procedure, as a part of the run, from which on they are said.";
+    LATE_RANK = 5.0 "%": "Gain of even shares, as a part of the run, from which on the rank that others wait for leads.";
     // Work.
     FLAT = 20.0 "%": "Share of a procedure below which the answer names a coarser level.";
     COARSE = 50.0 "%": "Share that a coarser level (process, calling procedure) must have.";

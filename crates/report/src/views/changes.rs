@@ -103,6 +103,10 @@ fn subject(input: &ReportTables<'_>, finding: &Finding) -> (Row, String) {
             };
             (wait.place.map_or(row.clone(), of_place), name.text())
         }
+        FindingSubject::LateRank(_, id) => {
+            let (row, _) = identity(input, Node::Procedure(*id));
+            (row, name.text().replace('`', ""))
+        }
         _ => (Row::default(), name.text()),
     }
 }

@@ -89,6 +89,13 @@ fn head(traffic: &MessageTraffic, whole: u64) -> Vec<TextSection> {
 fn doubts(traffic: &MessageTraffic) -> impl Iterator<Item = String> {
     let MessageTraffic { unmatched_sends, unmatched_receives, resized, incomplete_collectives, .. } =
         *traffic;
+    let reversed = (traffic.reversed > 0).then(|| {
+        format!(
+            "{} received before sent, by up to {}: clocks of the machines are not known well enough",
+            count_of(traffic.reversed, "message"),
+            time_text(traffic.most_reversed_nanoseconds),
+        )
+    });
     let of =
         |count: u64, what: &str, why: &str| (count > 0).then(|| format!("{}{why}", count_of(count, what)));
     [
@@ -107,6 +114,7 @@ fn doubts(traffic: &MessageTraffic) -> impl Iterator<Item = String> {
     ]
     .into_iter()
     .flatten()
+    .chain(reversed)
 }
 
 #[cfg(test)]
@@ -143,6 +151,8 @@ mod tests {
             unmatched_sends: 1,
             resized: 2,
             incomplete_collectives: 3,
+            reversed: 4,
+            most_reversed_nanoseconds: 5_000,
             flows,
             ..MessageTraffic::default()
         });
@@ -151,6 +161,7 @@ mod tests {
             "1 message sent but not seen",
             "2 messages received with another",
             "3 collective operations without",
+            "4 messages received before sent, by up to 5.00 µs",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }

@@ -7,6 +7,7 @@
 //! ```
 
 mod metric_columns;
+mod truth;
 
 use longpole_metrics::{By, DetailsDemand, MOST_ROWS, NoRowReplays, Node, RowReplays};
 
@@ -18,7 +19,7 @@ use crate::quantity::{Scale, count_of, grouped, percent_text, time_text};
 use crate::report::{Report, Row};
 use crate::table::{Show, Shown, TextTable, shown};
 use crate::text::TextSection;
-use crate::view::{View, ViewDefinition};
+use crate::view::{OutsideAnswerKind, View, ViewDefinition};
 use metric_columns::{
     ALL, GPROF, MetricColumn, NPT, PATH, REPLAY, RankingColumns, WAITED, ZEROING, metrics, replays,
 };
@@ -34,6 +35,7 @@ pub(super) static VIEW: ViewDefinition = ViewDefinition {
     name: "rankings",
     about: "The metrics side by side on one scale, and where they disagree.",
     has_process_procedures: true,
+    outside: &[OutsideAnswerKind::Zeroings],
     demand,
     needs: chain_needs,
     build,
@@ -52,15 +54,25 @@ fn demand(options: &ReportOptions) -> DetailsDemand {
 
 fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let identity = identity_columns(options.by).iter().copied();
-    let names = ["rank"].into_iter().chain(columns_of_all()).chain(identity).chain(["disagreement"]);
+    let names = ["rank"].into_iter().chain(columns_of_all()).chain(identity).chain([
+        "disagreement",
+        "measured_gain_percent",
+        "measured_low_percent",
+        "measured_high_percent",
+    ]);
     let names: Vec<&str> = names.collect();
     let mut report = Report::new(View::Rankings, input, options, &names);
     let nodes = nodes(input, options.by);
     let metrics: Vec<MetricColumn> = metrics(input, options, &nodes);
     report.sections.push(TextSection::Headline(headline(options.by, &metrics)));
     report.sections.push(TextSection::Remark(run(input)));
+    let measured = truth::measured(input, options.by, &nodes);
+    let row = |at: usize| {
+        let (row, name) = ranking_row(input, nodes[at], &metrics, at);
+        (truth::with_measured(row, measured[at]), name)
+    };
     let mut rows: Vec<(Row, String)> = (0..nodes.len())
-        .map(|row| ranking_row(input, nodes[row], &metrics, row))
+        .map(row)
         .filter(|(row, _)| ALL.iter().any(|columns| row.value(columns.percent).is_some_and(|v| v != 0.0)))
         .collect();
     if rows.is_empty() {
@@ -74,6 +86,8 @@ fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     report.sections.push(TextSection::Remark(reading(leader)));
     report.sections.push(TextSection::Blank);
     report.sections.extend(tables(&rows, &metrics, options));
+    let zeroings = &input.outside_answers.zeroings;
+    report.sections.extend(truth::sections(&rows, &metrics, (options.by, zeroings)));
     report.sections.extend(remarks(input, &rows, &metrics).into_iter().map(TextSection::Remark));
     report
 }

@@ -25,7 +25,8 @@ pub(super) fn read(
 ) -> longpole_trace::Result<Outside> {
     let mut outside = Outside::default();
     let mut oddities = SeriesAnomalies::default();
-    for (index, machine) in manifest.machines.iter().enumerate().take(program.machines.len()) {
+    let logged = longpole_trace::machines_of_logs(manifest);
+    for (index, machine) in manifest.machines.iter().enumerate() {
         let id = MachineId::from_index(index);
         let mut stream = match LogStream::open(folder, id, LogName::Series) {
             Ok(Some(stream)) => stream,
@@ -44,7 +45,8 @@ pub(super) fn read(
         let mut tables = DefinitionTables::default();
         stream.read_all(&mut tables, &mut |event| intake.take(event))?;
         outside.notes.extend(damage(&machine.name, stream.defects()));
-        let places = Places { tables: &tables, machine: id, lives: OwnerLifetimes::of(program, id) };
+        let owner = logged[index];
+        let places = Places { tables: &tables, machine: owner, lives: OwnerLifetimes::of(program, owner) };
         for (series, raw) in intake.into_ordered() {
             places.place(series, raw, &mut outside.series, &mut oddities);
         }

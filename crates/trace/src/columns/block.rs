@@ -120,6 +120,11 @@ impl BlockColumns {
         rest.is_empty().then_some(())
     }
 
+    /// Rows of the block.
+    pub(super) fn len(&self) -> usize {
+        self.tags.len()
+    }
+
     /// Shows the rows of the block, with what they have more; `None` where one is refused, or takes other numbers than it has.
     pub(super) fn rows<'a>(
         &'a self,

@@ -11,7 +11,7 @@
 //! another version is removed, and made again.
 
 use std::fs::{self, File};
-use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,7 +19,8 @@ use std::time::Duration;
 use longpole_recording::{ITEM_COLUMNS, NEW_ITEM_COLUMNS};
 
 use super::block::MOST_BYTES;
-use super::{BlockKind, BlockPlace, IdCounts, ItemColumns, StoredBlocks};
+use super::growth::GrowingBlocks;
+use super::{BlockKind, BlockPlace, IdCounts, ItemColumns};
 
 const MAGIC: &[u8] = b"longpole items 1\n";
 /// A file on its way that nobody has written to for so long was left behind.
@@ -32,7 +33,7 @@ const MOST_VERSION: usize = 1 << 20;
 const MOST_TAIL: u64 = 64 << 20;
 /// Bytes of the largest file: of some five hundred million items.
 const MOST_FILE: u64 = 4 << 30;
-/// Buffers of reading and writing.
+/// Buffer of reading.
 const BUFFER: usize = 256 << 10;
 /// Bytes of one block in the tail.
 const PLACE: usize = 9;
@@ -72,7 +73,7 @@ impl ItemCache {
             let file = metadata.is_file().then(|| File::open(&path))?.ok()?;
             let (rest, places) = self.read(&file, metadata.len())?;
             let (taken, ids) = take(&rest)?;
-            let blocks = StoredBlocks::File { file, path: path.clone(), places };
+            let blocks = GrowingBlocks::of_file((file, path.clone()), places);
             Some((taken, ItemColumns { ids, blocks }))
         };
         let found = read();
@@ -151,22 +152,23 @@ fn places_of(tail: &[u8], first: u64, end: u64) -> Option<(&[u8], Vec<BlockPlace
 }
 
 /// Whether each block has its checksum.
-pub(super) fn are_whole(file: &File, places: &[BlockPlace]) -> bool {
+pub(super) fn are_whole(file: &File, places: impl Iterator<Item = BlockPlace>) -> bool {
+    let mut places = places.peekable();
     let mut reader = BufReader::with_capacity(BUFFER, file);
     let mut block = Vec::new();
-    let mut is_whole = |place: &BlockPlace| {
+    let mut is_whole = |place: BlockPlace| {
         block.resize(place.length as usize, 0);
         reader.read_exact(&mut block).is_ok() && crc32fast::hash(&block) == place.checksum
     };
-    let first = places.first().map_or(0, |place| place.offset);
+    let first = places.peek().map_or(0, |place| place.offset);
     let mut from = file;
-    from.seek(SeekFrom::Start(first)).is_ok() && places.iter().all(&mut is_whole)
+    from.seek(SeekFrom::Start(first)).is_ok() && places.all(&mut is_whole)
 }
 
 /// A file of columns that is being written.
 #[derive(Debug)]
 pub(super) struct ColumnsFile {
-    out: BufWriter<File>,
+    out: File,
     offset: u64,
     places: Vec<BlockPlace>,
     temporary: PathBuf,
@@ -175,35 +177,34 @@ pub(super) struct ColumnsFile {
 }
 
 impl ColumnsFile {
-    /// A new file; `None` where it cannot be made, or another process makes it now.
-    pub(super) fn create(cache: &ItemCache) -> Option<ColumnsFile> {
+    /// A new file, and where its blocks are read; `None` where it cannot be made, or another process makes it now.
+    pub(super) fn create(cache: &ItemCache) -> Option<(ColumnsFile, (File, PathBuf))> {
         fs::create_dir(&cache.folder).ok();
         let (path, temporary) = (cache.path(ITEM_COLUMNS)?, cache.path(NEW_ITEM_COLUMNS)?);
         let file = create_new(&temporary).ok()?;
-        let mut made = ColumnsFile {
-            out: BufWriter::with_capacity(BUFFER, file),
-            offset: 0,
-            places: Vec::new(),
-            temporary,
-            path,
-            has_its_name: false,
-        };
+        let mut made =
+            ColumnsFile { out: file, offset: 0, places: Vec::new(), temporary, path, has_its_name: false };
         let head = cache.head();
         made.out.write_all(&head).ok()?;
         made.offset = head.len() as u64;
-        Some(made)
+        let to_read = (made.out.try_clone().ok()?, made.path.clone());
+        Some((made, to_read))
     }
 
-    /// Appends a block; false where it does not fit.
-    pub(super) fn put(&mut self, kind: BlockKind, block: &[u8]) -> bool {
-        let length = block.len() as u32;
-        self.places.push(BlockPlace { kind, offset: self.offset, length, checksum: crc32fast::hash(block) });
-        self.offset += block.len() as u64;
-        self.offset <= MOST_FILE && self.out.write_all(block).is_ok()
+    /// Appends a block; `None` where it does not fit.
+    pub(super) fn put(&mut self, kind: BlockKind, block: &[u8]) -> Option<BlockPlace> {
+        let (offset, length) = (self.offset, block.len() as u32);
+        let place = BlockPlace { kind, offset, length, checksum: crc32fast::hash(block) };
+        self.offset += u64::from(length);
+        if self.offset > MOST_FILE || self.out.write_all(block).is_err() {
+            return None;
+        }
+        self.places.push(place);
+        Some(place)
     }
 
-    /// The blocks, now that all are there.
-    pub(super) fn finish(mut self, rest: &[u8]) -> Option<StoredBlocks> {
+    /// Gives the file its name, now that all blocks are there. Without one it is read as long as it is open.
+    pub(super) fn finish(mut self, rest: &[u8]) {
         let mut tail = (rest.len() as u32).to_le_bytes().to_vec();
         tail.extend_from_slice(rest);
         tail.extend_from_slice(&(self.places.len() as u32).to_le_bytes());
@@ -216,14 +217,8 @@ impl ColumnsFile {
         let checksum = crc32fast::hash(&tail);
         tail.extend_from_slice(&self.offset.to_le_bytes());
         tail.extend_from_slice(&checksum.to_le_bytes());
-        self.out.write_all(&tail).and_then(|()| self.out.flush()).ok()?;
-        let file = File::open(&self.temporary).ok()?;
-        if is_kept {
-            fs::rename(&self.temporary, &self.path).ok()?;
-            self.has_its_name = true;
-        }
-        let places = std::mem::take(&mut self.places);
-        Some(StoredBlocks::File { file, path: self.path.clone(), places })
+        self.has_its_name =
+            is_kept && self.out.write_all(&tail).is_ok() && fs::rename(&self.temporary, &self.path).is_ok();
     }
 }
 
@@ -243,5 +238,5 @@ fn create_new(path: &Path) -> io::Result<File> {
     if fs::symlink_metadata(path).is_ok_and(is_abandoned) {
         fs::remove_file(path)?;
     }
-    File::create_new(path)
+    File::options().read(true).write(true).create_new(true).open(path)
 }

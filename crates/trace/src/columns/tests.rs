@@ -6,6 +6,7 @@ use longpole_event::ThreadId;
 use longpole_testkit::Mutations;
 
 use super::*;
+use crate::error::Error;
 use crate::objects::ObjectId;
 use crate::paths::PathId;
 use crate::state::{Cause, State};
@@ -54,16 +55,24 @@ fn items(count: u32) -> Vec<Item> {
     (0..count).map(item).collect()
 }
 
-fn written(items: &[Item], cache: Option<&ItemCache>) -> ItemColumns {
+fn written(items: &[Item], cache: Option<&ItemCache>) -> Arc<ItemColumns> {
     let mut writer = ColumnsWriter::new(IDS, cache);
     items.iter().for_each(|item| writer.item(item));
     writer.placement(Placement { time: Time::ZERO, thread: ThreadId(299), processor: u16::MAX });
-    writer.finish(b"rest").unwrap()
+    finished(writer)
+}
+
+fn finished(writer: ColumnsWriter) -> Arc<ItemColumns> {
+    let columns = writer.columns();
+    writer.finish(b"rest");
+    columns
 }
 
 fn shown(columns: &ItemColumns) -> Result<Vec<Item>> {
     let mut items = Vec::new();
-    columns.for_each(&mut |item| items.push(*item)).map(|()| items)
+    let end = columns.for_each(&mut |item| items.push(*item))?;
+    assert_eq!(end, ColumnsEnd::Whole);
+    Ok(items)
 }
 
 fn cache(folder: &Path) -> ItemCache {
@@ -84,7 +93,7 @@ fn items_come_back_from_memory_and_from_a_file() {
     assert_eq!(shown(&written(&items, Some(&cache))).unwrap(), items);
     let columns = opened(&cache).unwrap();
     assert_eq!(shown(&columns).unwrap(), items);
-    assert_eq!(columns.placements().unwrap()[0].processor, u16::MAX);
+    assert_eq!(columns.placements().unwrap().unwrap()[0].processor, u16::MAX);
     assert_eq!(fs::read_dir(folder.path().join("cache")).unwrap().count(), 1);
     cache.clear();
     assert!(opened(&cache).is_none());
@@ -126,7 +135,7 @@ fn a_file_on_its_way_of_another_process_is_left_alone() {
     let items = items(100);
     items.iter().for_each(|item| first.item(item));
     assert_eq!(shown(&written(&items[..50], Some(&cache))).unwrap(), items[..50], "in memory");
-    assert_eq!(shown(&first.finish(b"rest").unwrap()).unwrap(), items);
+    assert_eq!(shown(&finished(first)).unwrap(), items);
     assert_eq!(shown(&opened(&cache).unwrap()).unwrap(), items);
 }
 
@@ -161,4 +170,40 @@ fn blocks_of_any_bytes_are_refused_or_hold_known_ids() {
         whole += u32::from(shown.is_some());
     });
     assert!(runs > 100 && whole > 0, "{runs} inputs, {whole} of them whole");
+}
+
+#[test]
+fn items_are_read_while_they_are_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let items = items(10_000);
+    for cache in [None, Some(&cache(folder.path()))] {
+        let mut writer = ColumnsWriter::new(IDS, cache);
+        let columns = writer.columns();
+        std::thread::scope(|scope| {
+            let readers = [0, 1].map(|_| scope.spawn(|| shown(&columns).unwrap()));
+            items.iter().for_each(|item| writer.item(item));
+            writer.finish(b"rest");
+            readers.into_iter().for_each(|reader| assert_eq!(reader.join().unwrap(), items));
+        });
+    }
+}
+
+#[test]
+fn a_reader_of_columns_that_are_broken_off_knows_how_many_items_it_has_seen() {
+    let items = items(10_000);
+    let mut writer = ColumnsWriter::new(IDS, None);
+    let columns = writer.columns();
+    std::thread::scope(|scope| {
+        let mut seen = Vec::new();
+        let reader = scope.spawn(|| {
+            let end = columns.for_each(&mut |item| seen.push(*item)).unwrap();
+            (end, seen)
+        });
+        items.iter().for_each(|item| writer.item(item));
+        drop(writer);
+        let (end, seen) = reader.join().unwrap();
+        assert_eq!(end, ColumnsEnd::BrokenOff(seen.len() as u64));
+        assert_eq!(seen, items[..seen.len()]);
+    });
+    assert_eq!(columns.placements().unwrap(), None);
 }

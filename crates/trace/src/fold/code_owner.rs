@@ -310,8 +310,7 @@ impl Procedure {
 /// Whether the procedure is known by its address only (`cc1+0x81e250`), or not even by that (`[libx264.so.164]`).
 pub(super) fn is_unnamed(procedure: &Procedure) -> bool {
     let Procedure { name, module, .. } = procedure;
-    let is_address = name.strip_prefix(module.as_str()).is_some_and(|rest| rest.starts_with("+0x"));
-    is_address || name.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')) == Some(module)
+    procedure.is_address() || name.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')) == Some(module)
 }
 
 /// What stands for a place that is not known is no library.

@@ -7,7 +7,9 @@
 //!   plan        ─────────── waits for rank 1 ──────┴ rank 1 entered its send
 //! ```
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use longpole_event::{StackId, ThreadId, Time};
 use rustc_hash::FxHashMap;
@@ -15,7 +17,7 @@ use rustc_hash::FxHashMap;
 use super::announced_waits::AnnouncedWait;
 use super::{StackReason, Transitions};
 use crate::census::{BegunWait, Identity};
-use crate::messages::{PlannedCall, PlannedToken};
+use crate::messages::{PlannedCall, PlannedToken, dependence_kind};
 use crate::observer::Observer;
 use crate::state::State;
 use crate::timeline::{Acquisition, DependenceKind, ItemKind, TokenId};
@@ -26,8 +28,17 @@ pub(super) struct Communication {
     threads: Vec<CallProgress>,
     /// When waits will be over.
     due: BTreeSet<(Time, ThreadId)>,
-    /// Tokens of collective operations that go on, and how many calls acquire them yet.
-    tokens: FxHashMap<PlannedToken, (TokenId, u32)>,
+    meetings: OngoingMeetings,
+}
+
+/// Tokens of collective operations that go on, and how many calls acquire them yet: of all machines together, whose members meet.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OngoingMeetings(Rc<RefCell<FxHashMap<PlannedToken, (TokenId, u32)>>>);
+
+impl Communication {
+    pub(super) fn of(meetings: OngoingMeetings) -> Communication {
+        Communication { meetings, ..Communication::default() }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -121,9 +132,10 @@ impl<'a> Transitions<'a> {
         let Some(call) = self.planned(thread) else { return };
         let acquirers = &self.sources.calls_planned.acquirers;
         for &planned in &call.releases {
-            let (token, _) = *self
-                .communication
-                .tokens
+            let meetings = self.communication.meetings.clone();
+            let (token, _) = *meetings
+                .0
+                .borrow_mut()
                 .entry(planned)
                 .or_insert_with(|| (self.tokens.make(), acquirers.get(&planned).copied().unwrap_or(0)));
             self.emit(thread, time, ItemKind::Release(token), observer);
@@ -137,12 +149,15 @@ impl<'a> Transitions<'a> {
             return;
         }
         for planned in &call.acquires {
-            let Some((token, left)) = self.communication.tokens.get_mut(planned) else { continue };
+            let meetings = self.communication.meetings.clone();
+            let mut ongoing = meetings.0.borrow_mut();
+            let Some((token, left)) = ongoing.get_mut(planned) else { continue };
             *left = left.saturating_sub(1);
             let (token, last) = (*token, *left == 0);
             if last {
-                self.communication.tokens.remove(planned);
+                ongoing.remove(planned);
             }
+            drop(ongoing);
             let object = self.threads[thread.index()].awaits.map(|(object, _)| object);
             let acquisition = Acquisition { token, kind: DependenceKind::Barrier, object, last };
             self.emit(thread, time, ItemKind::Acquire(acquisition), observer);
@@ -223,10 +238,7 @@ impl<'a> Transitions<'a> {
     fn depend_on_message(&mut self, thread: ThreadId, time: Time, observer: &mut impl Observer) {
         let Some(wait) = self.planned(thread).and_then(|call| call.wait) else { return };
         let Some((source_time, source)) = wait.release else { return };
-        let kind = match wait.kind {
-            crate::objects::ObjectKind::Communicator => DependenceKind::Barrier,
-            _ => DependenceKind::Message,
-        };
+        let kind = dependence_kind(wait.kind);
         let source_time = source_time.min(time);
         self.emit(thread, time, ItemKind::Depend { source, source_time, kind }, observer);
         self.acquire_planned(thread, time, observer);

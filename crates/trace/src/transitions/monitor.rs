@@ -1,11 +1,12 @@
 //! Conditions: critical sections that let others go on which come to their condition later.
 
-use longpole_event::{EventKind, ThreadId, Time};
+use longpole_event::{EventKind, PrimitiveId, ThreadId, Time};
 
 use super::Transitions;
 use crate::census::BegunWait;
-use crate::conditions::MonitorToken;
+use crate::conditions::{MonitorStep, MonitorToken};
 use crate::dependences::monitor_step;
+use crate::objects::ObjectKind;
 use crate::observer::Observer;
 use crate::timeline::{Acquisition, DependenceKind, ItemKind};
 
@@ -25,6 +26,9 @@ impl Transitions<'_> {
             observer.signals_seen(known, rules.signals(condition.0));
         }
         let Some(step) = monitor_step(kind) else { return };
+        if self.is_of_interpreter_lock(step) {
+            return;
+        }
         let mut done = Vec::new();
         let (monitors, tokens) = (&mut self.monitors, &mut self.tokens);
         monitors.take(thread, step, &mut || tokens.make(), &mut done);
@@ -38,5 +42,14 @@ impl Transitions<'_> {
             };
             self.emit(thread, time, what, observer);
         }
+    }
+
+    /// Whether the step is a part of how an interpreter makes its lock: who has it next is no dependence.
+    fn is_of_interpreter_lock(&self, step: MonitorStep) -> bool {
+        let (MonitorStep::Waited { condition, .. } | MonitorStep::Signal { condition, .. }) = step else {
+            return false;
+        };
+        let known = self.sources.primitives.get(PrimitiveId(condition));
+        known.is_some_and(|known| known.kind == Some(ObjectKind::InterpreterLock))
     }
 }

@@ -4,8 +4,7 @@ import { goTo, report } from '../support.mjs';
 
 export const checks = {
   lock_hog: {
-    'table_lock is first, and its page says who waits for whom': async (page, recording) => {
-      assert.equal(await page.getAttribute('tbody [data-row]', 'data-row'), 'table_lock');
+    'the row of table_lock leads to its page, which says who waits for whom': async (page, recording) => {
       await page.click('tbody [data-row="table_lock"] th.name a');
       await page.waitForSelector('[data-part="object"]');
       const text = await page.innerText('[data-part="object"]');
@@ -13,7 +12,9 @@ export const checks = {
       assert.match(text, /polite/);
       assert.match(text, /take_and_update/);
       const { rows } = report(recording, '--view', 'objects');
-      assert.ok(text.includes(`${rows[0].blocks}`), `${rows[0].blocks} waits`);
+      // On a busy machine the ends of threads may be waited for longer.
+      const { blocks } = rows.find((row) => row.object === 'table_lock');
+      assert.ok(text.includes(`${blocks}`), `${blocks} waits`);
     },
     'an object that is not there is told plainly, with names that are': async (page, _recording, _server, expected) => {
       expected.push(/status of 400/);

@@ -1,6 +1,6 @@
 //! Jobs of the programs of `programs/mpi/`, by implementation.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -19,7 +19,7 @@ impl MpiImplementation {
     pub(super) const ALL: [MpiImplementation; 2] = [MpiImplementation::OpenMpi, MpiImplementation::Mpich];
 
     /// Its tool of this name.
-    fn tool(self, name: &str) -> Result<PathBuf, String> {
+    pub(super) fn tool(self, name: &str) -> Result<PathBuf, String> {
         match self {
             // Where it is the only one it may have the plain name.
             MpiImplementation::OpenMpi => find(&format!("{name}.openmpi")).or_else(|_| find(name)),
@@ -28,7 +28,7 @@ impl MpiImplementation {
     }
 
     /// Compiles `programs/mpi/FILE` with these flags.
-    fn build(self, folder: &Path, file: &str, flags: &[&str]) -> Result<PathBuf, String> {
+    pub(super) fn build(self, folder: &Path, file: &str, flags: &[&str]) -> Result<PathBuf, String> {
         let source = programs().join("mpi").join(file);
         let is_fortran = source.extension().is_some_and(|extension| extension == "F90");
         let program = folder.join(source.file_stem().unwrap());
@@ -47,15 +47,40 @@ impl MpiImplementation {
 
     /// Records so many ranks of a program.
     pub(super) fn record_ranks(self, session: &Session, job: &Job<'_>) -> Result<Recording, String> {
-        let Job { file, flags, ranks, arguments, options, may_fail } = *job;
-        let (launcher, program) = (self.tool("mpirun")?, self.build(session.path(), file, flags)?);
-        let path = program.with_extension("longpole");
+        let Job { file, flags, ranks, arguments, options, before, may_fail } = *job;
+        let program = self.build(session.path(), file, flags)?;
+        let mut command: Vec<OsString> = vec![program.clone().into()];
+        command.extend(arguments.iter().map(OsString::from));
+        let recording = (program.with_extension("longpole"), options);
+        self.launch(session, (before, ranks), (&command, recording), may_fail)
+    }
+
+    /// Records so many ranks of this command.
+    pub(super) fn record_command<P: AsRef<OsStr>>(
+        self,
+        session: &Session,
+        ranks: u32,
+        command: &[P],
+    ) -> Result<Recording, String> {
+        let command: Vec<OsString> = command.iter().map(|word| word.as_ref().to_owned()).collect();
+        self.launch(session, (&[], ranks), (&command, (session.path().join("command.longpole"), &[])), false)
+    }
+
+    fn launch(
+        self,
+        session: &Session,
+        (before, ranks): (&[&str], u32),
+        (command, (path, options)): (&[OsString], (PathBuf, &[&str])),
+        may_fail: bool,
+    ) -> Result<Recording, String> {
+        let launcher = self.tool("mpirun")?;
         let mut record = longpole();
-        record.args(["record", "--force", "-o"]).arg(&path).args(options).arg("--").arg(launcher);
+        record.args(["record", "--force", "-o"]).arg(&path).args(options).arg("--").args(before);
+        record.arg(launcher);
         if self == MpiImplementation::OpenMpi {
             record.arg("--oversubscribe");
         }
-        record.args(["-n", &ranks.to_string()]).arg(program).args(arguments.iter().map(OsString::from));
+        record.args(["-n", &ranks.to_string()]).args(command);
         record.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
         let run = session.run(&mut record);
         assert!(may_fail || run.status.success(), "{}", run.stderr);
@@ -83,13 +108,15 @@ pub(super) struct Job<'a> {
     pub(super) arguments: &'a [&'a str],
     /// Of `record`.
     pub(super) options: &'a [&'a str],
+    /// What starts the launcher.
+    pub(super) before: &'a [&'a str],
     /// The program fails, as it should.
     pub(super) may_fail: bool,
 }
 
 impl Default for Job<'_> {
     fn default() -> Self {
-        Job { file: "", flags: &[], ranks: 3, arguments: &[], options: &[], may_fail: false }
+        Job { file: "", flags: &[], ranks: 3, arguments: &[], options: &[], before: &[], may_fail: false }
     }
 }
 

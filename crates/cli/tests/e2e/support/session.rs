@@ -169,6 +169,16 @@ impl Session {
         Ok(path)
     }
 
+    /// Records a built program with these options; the program has to succeed.
+    pub fn record_with(&self, options: &[&str], program: &Path) -> Recording {
+        let path = self.path().join("options.longpole");
+        let mut record = longpole();
+        let run = self
+            .run(record.args(["record", "--force", "-o"]).arg(&path).args(options).arg("--").arg(program));
+        assert!(run.status.success(), "{}", run.stderr);
+        Recording::at(&path)
+    }
+
     fn record_once<P: AsRef<OsStr>>(&self, collector: Collector, command: &[P]) -> Result<Recording, String> {
         collector.permitted()?;
         let path = self.path().join(format!("{}.longpole", collector.name()));

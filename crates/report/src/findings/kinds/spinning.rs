@@ -1,15 +1,17 @@
 //! Busy waits: processor time that only waits.
 //!
 //! While more threads can run than there are processors, a thread that spins has a processor that another one needs.
-//! That much is gained by waits that block:
+//! That much is gained by waits that block, at least the larger of the two:
 //!
 //! ```text
 //!   time with N > processors                 t
 //!   spinning outside of it, at most          processors × (elapsed − t)
-//!   spinning while others were ready         spinning − that, at least
+//!   spinning while others were ready         spinning − that, divided by the processors
+//!
+//!   time in which no thread works, while one spins and one that works next is ready
 //! ```
 //! Work that is shared evenly, so that no thread waits, gains up to the processor time that spins, and up to what the run
-//! takes longer than its useful work on all processors.
+//! takes longer than its useful work on all processors. Where processors are wanted by more than run on them (other programs' threads too), up to the time in which threads spin or are ready, and none works.
 
 use longpole_metrics::Node;
 
@@ -26,7 +28,7 @@ use crate::findings::threshold::{CROWDED_WAIT, MODEL_ERROR, SPINNING};
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "spinning",
-    when: "at least 5 % of the CPU time spins: at least the spinning while more threads could run than there are processors, divided by the processors; at most all spinning divided by the processors, and what the run takes longer than its useful work on all of them; give or take 10 % where threads were ready meanwhile",
+    when: "at least 5 % of the CPU time spins, polls for messages left out: at least the spinning while more threads could run than there are processors, divided by the processors, or the time in which no thread works while one spins and one that works next waits for a CPU; at most all spinning divided by the processors or the time in which some spin or are ready and none works, and what the run takes longer than its useful work on all of them; give or take 10 % where threads were ready meanwhile",
     advice: "*block instead of spinning, or balance*",
     find,
     answer,
@@ -38,16 +40,17 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
 
 fn finding(basis: &FindingBasis<'_, '_>) -> Option<Finding> {
     let FindingBasis { input, facts, bounds } = basis;
-    let spinning = facts.spinning as f64;
-    let share = facts.spinning_percent();
+    let spinning = facts.own_spinning() as f64;
+    let share = facts.own_spinning_percent();
     let processors = f64::from(facts.cpus.max(1));
     if share < SPINNING {
         return None;
     }
-    let high = (spinning / processors).min(bounds.without(0.0));
+    let costs = input.analysis.spin_costs;
+    let high = (spinning / processors).max(costs.without_work as f64).min(bounds.without(0.0));
     let crowded = input.analysis.nominal.iter().skip(facts.cpus as usize + 1).sum::<u64>() as f64;
     let while_crowded = spinning - processors * (bounds.elapsed - crowded);
-    let low = (while_crowded.min(facts.ready as f64).max(0.0) / processors).min(high);
+    let low = (while_crowded.min(facts.ready as f64) / processors).max(costs.before_work as f64).min(high);
     let (low, high) = widened(low, high, bounds);
     let subject = match facts.most_spinning {
         Some(Node::Procedure(id)) => FindingSubject::Procedure(id),
@@ -56,8 +59,12 @@ fn finding(basis: &FindingBasis<'_, '_>) -> Option<Finding> {
     let change = (Advice::Block, GainRange { low, high });
     let mut found = Finding::advised(basis, (&KIND, Limit::Spinning), subject, change, false)?;
     found.leads = facts.is_held_by_spinning();
-    let mut evidence =
-        vec![sentence![TimeInWords(facts.spinning), " of CPU time (", ShareInWords(share), ") only waits"]];
+    let mut evidence = vec![sentence![
+        TimeInWords(facts.own_spinning()),
+        " of CPU time (",
+        ShareInWords(share),
+        ") only waits"
+    ]];
     if input.analysis.spun_for_unknown > 0 {
         evidence.push(sentence![
             "who ended ",
@@ -67,6 +74,10 @@ fn finding(basis: &FindingBasis<'_, '_>) -> Option<Finding> {
     }
     if low > 0.0 {
         evidence.push(sentence!["threads were ready ", TimeInWords(facts.ready), " in all"]);
+    }
+    if costs.before_work > 0 {
+        let waited = TimeInWords(costs.before_work);
+        evidence.push(sentence!["for ", waited, " all work waited for a CPU that others spin on"]);
     }
     Some(found.with(evidence))
 }
@@ -80,8 +91,8 @@ fn widened(low: f64, high: f64, bounds: &GainBounds) -> (f64, f64) {
 
 fn answer(basis: &FindingBasis<'_, '_>, _: &Finding) -> LeadingAnswer {
     let facts = &basis.facts;
-    let all = sentence![TimeInWords(facts.spinning), " of ", TimeInWords(facts.cpu + facts.spinning)];
-    let share = ShareInWords(facts.spinning_percent());
+    let all = sentence![TimeInWords(facts.own_spinning()), " of ", TimeInWords(facts.cpu + facts.spinning)];
+    let share = ShareInWords(facts.own_spinning_percent());
     let most = reasons::most_spinning(basis);
     let headline = sentence![
         "The long pole is spinning, not work: ",

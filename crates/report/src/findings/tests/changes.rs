@@ -122,8 +122,15 @@ one@15 -> two unlock
 two@16 -> three unlock
 three@17 -> one unlock";
     let drawing = drawing.lines().filter(|line| !line.contains("->")).chain(turns.lines());
-    let lock = entry(&drawing.collect::<Vec<_>>().join("\n"), "rows");
+    let drawing = drawing.collect::<Vec<_>>().join("\n");
+    let lock = entry(&drawing, "rows");
     assert_eq!(lock.0, Advice::SplitLock);
+    // Nobody can split the lock of an interpreter, and what its procedures do is all the work.
+    let of_interpreter = list_of(&DrawnRun::of(&drawing.replace("mutex rows", "GIL rows")));
+    assert_eq!(
+        (of_interpreter[0].0.as_str(), advice(&of_interpreter[0].1)),
+        ("rows", Some(Advice::UseProcesses))
+    );
     assert!(lock.1.high > 0.0 && lock.2[0].contains("waits of"), "{lock:?}");
 }
 

@@ -1,0 +1,183 @@
+//! Parts of a run by recorders of their own, joined: clocks, machines, what is missing.
+//!
+//! All parts are recorded here, by one kernel, so that the truth about their clocks is known exactly: they are the same. To be taken
+//! for another machine's, the manifest of a part gets another boot and a clock that is 5,000 s ahead and runs 3 ppm too fast.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::{MpiImplementation, sent, unmatched, waited_in};
+use crate::support::{Recording, Run, Session, find, longpole, or_skip};
+
+impl MpiImplementation {
+    /// Records each of the two ranks of `two_machines.c` as a part of a run into this folder, rank 1 behind these words.
+    fn record_parts(self, session: &Session, run: &Path, before: &[&str]) -> Result<(), String> {
+        let launcher = self.tool("mpirun")?;
+        let program = self.build(session.path(), "two_machines.c", &[])?;
+        let part = |command: &mut Command, before: &[&str]| {
+            command.args(["-n", "1"]).args(before).arg(longpole().get_program());
+            command.args(["record", "--part", "-o"]).arg(run).arg("--").arg(&program);
+        };
+        let mut command = Command::new(launcher);
+        if self == MpiImplementation::OpenMpi {
+            command.arg("--oversubscribe");
+        }
+        part(&mut command, &[]);
+        command.arg(":");
+        part(&mut command, before);
+        command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        let run = session.run(&mut command);
+        assert!(run.status.success(), "{}", run.stderr);
+        Ok(())
+    }
+}
+
+/// Nanoseconds by which the clock of another machine is ahead, at the begin of its part.
+const AHEAD: f64 = 5e12;
+/// By how much faster it is.
+const FASTER: f64 = 3e-6;
+
+fn join(parts: &[PathBuf], output: &Path) -> Run {
+    let mut command = longpole();
+    command.arg("join").args(parts).args(["--force", "-o"]).arg(output);
+    crate::support::run(&mut command)
+}
+
+fn joined(parts: &[PathBuf], output: &Path) -> (Recording, String) {
+    let run = join(parts, output);
+    assert!(run.status.success(), "{}", run.stderr);
+    (Recording::at(output), run.stderr)
+}
+
+fn manifest(recording: &Path) -> Value {
+    serde_json::from_slice(&fs::read(recording.join("recording.json")).unwrap()).unwrap()
+}
+
+/// Makes the part look as if another machine had recorded it.
+fn move_elsewhere(part: &Path) {
+    let mut manifest = manifest(part);
+    let begin = manifest["outcome"]["begin_nanoseconds"].clone();
+    let machine = &mut manifest["machines"][0];
+    machine["name"] = json!("node2");
+    machine["boot_id"] = json!("another");
+    machine["clock"] =
+        json!({"offset_nanoseconds": AHEAD as i64, "drift": FASTER, "reference_nanoseconds": begin});
+    fs::write(part.join("recording.json"), manifest.to_string()).unwrap();
+}
+
+#[track_caller]
+fn assert_answers(recording: &Recording, mpi: MpiImplementation) {
+    assert_eq!(sent(recording, 0, 1), (1010.0, 4040.0), "{mpi:?}");
+    assert_eq!(sent(recording, 1, 0), (1010.0, 4040.0), "{mpi:?}");
+    assert_eq!(unmatched(recording), 0.0, "{mpi:?}");
+    let path = recording.report("critical-path", "procedure");
+    let on_path = |procedure| path.sum("procedure", procedure, "seconds");
+    let (remote, local) = (on_path("compute_remote"), on_path("compute_local"));
+    assert!((0.19..0.22).contains(&remote), "{remote} of 0.2 s {mpi:?}: {}", path.table("procedure"));
+    assert!((0.09..0.12).contains(&local), "{local} of 0.1 s {mpi:?}: {}", path.table("procedure"));
+    let waits = recording.report("waits", "procedure");
+    let waited: f64 = ["await", "await_remote", "await_local", "main"]
+        .into_iter()
+        .flat_map(|place| ["rank 0", "rank 1"].map(|rank| waited_in(&waits, place, rank)))
+        .sum();
+    // Without a processor of their own ranks wait less, as they are late themselves.
+    assert!(waited > 0.15, "{waited} s, not most of 0.3 {mpi:?}: {}", waits.table("procedure"));
+}
+
+#[test]
+fn parts_of_one_machine_are_one_also_from_a_time_namespace() {
+    let session = Session::start();
+    or_skip!(find("unshare"));
+    for mpi in MpiImplementation::ALL {
+        let run = session.path().join(format!("run-{mpi:?}"));
+        let namespace = ["unshare", "--time", "--monotonic", "5000", "--boottime", "5000", "--fork"];
+        or_skip!(mpi.record_parts(&session, &run, &namespace));
+        let (recording, said) = joined(std::slice::from_ref(&run), &session.path().join("joined.longpole"));
+        assert!(said.contains("2 recordings on 1 machine"), "{said}");
+        assert_answers(&recording, mpi);
+        let summary = recording.report("summary", "procedure");
+        assert_eq!(summary.number("recording", "machines"), 1.0);
+        let elapsed = summary.number("recording", "elapsed_seconds");
+        assert!(elapsed < 1000.0, "{elapsed} s: the namespace's clock is another one");
+    }
+}
+
+#[test]
+fn clocks_of_two_machines_are_compared_by_messages_within_the_error_that_is_said() {
+    let session = Session::start();
+    for mpi in MpiImplementation::ALL {
+        let run = session.path().join(format!("run-{mpi:?}"));
+        or_skip!(mpi.record_parts(&session, &run, &[]));
+        move_elsewhere(&run.join("rank-1.longpole"));
+        let output = session.path().join("joined.longpole");
+        let (recording, said) = joined(std::slice::from_ref(&run), &output);
+        assert!(said.contains("the clock of node2 is 5000.0"), "{said}");
+        let manifest = manifest(&output);
+        let machine = &manifest["machines"][1];
+        let error = machine["clock_error_nanoseconds"].as_f64().expect("messages went both ways");
+        assert!(error < 1e6, "{error} ns after 2,000 messages");
+        let number = |key: &str| machine["clock"][key].as_f64().unwrap();
+        for end in ["begin_nanoseconds", "end_nanoseconds"] {
+            let since = manifest["outcome"][end].as_f64().unwrap() - number("reference_nanoseconds");
+            // Both parts have one clock, so nothing is to be added to it.
+            let off = number("offset_nanoseconds") + number("drift") * since;
+            assert!(off.abs() <= error, "off by {off} ns at {end}, not by {error} at most: {said}");
+        }
+        assert_answers(&recording, mpi);
+        let path = recording.report("critical-path", "machine");
+        let of = |machine| path.sum("machine", machine, "seconds");
+        let here = manifest["machines"][0]["name"].as_str().unwrap();
+        assert!(of("node2") > 0.19 && of(here) > 0.09, "{}", path.table("machine"));
+        assert!(evidence_says(&recording, "the clock of node2"), "{said}");
+    }
+}
+
+fn evidence_says(recording: &Recording, text: &str) -> bool {
+    let evidence = recording.report("evidence", "procedure").value;
+    let notes = evidence["evidence"]["notes"].as_array().unwrap();
+    notes.iter().any(|note| note.as_str().is_some_and(|note| note.contains(text)))
+}
+
+#[test]
+fn what_is_missing_of_a_run_is_named_and_two_runs_are_not_joined() {
+    let session = Session::start();
+    for mpi in MpiImplementation::ALL {
+        let [one, other] = ["one", "other"].map(|name| session.path().join(format!("{name}-{mpi:?}")));
+        or_skip!(mpi.record_parts(&session, &one, &[]));
+        or_skip!(mpi.record_parts(&session, &other, &[]));
+        let output = session.path().join("joined.longpole");
+        let (recording, said) = joined(&[one.join("rank-0.longpole")], &output);
+        assert!(said.contains("rank 1 of 2 was not recorded"), "{said}");
+        // What rank 0 received has no sender, what it sent no receiver, and in MPI_Finalize it is alone.
+        assert_eq!(unmatched(&recording), 2021.0, "{mpi:?}");
+        let refused = join(&[one.join("rank-0.longpole"), other.join("rank-1.longpole")], &output);
+        assert_eq!(refused.status.code(), Some(1));
+        assert!(refused.stderr.contains("different runs"), "{}", refused.stderr);
+        let twice = join(&[one.join("rank-0.longpole"), one.join("rank-0.longpole")], &output);
+        assert!(twice.stderr.contains("rank 0 is in"), "{}", twice.stderr);
+    }
+}
+
+#[test]
+fn clocks_that_no_messages_tie_together_are_placed_by_the_time_of_day_and_that_is_said() {
+    let session = Session::start();
+    let parts = ["here", "there"].map(|name| session.path().join(format!("{name}.longpole")));
+    for part in &parts {
+        let mut record = longpole();
+        record.args(["record", "-q", "-o"]).arg(part).args(["sleep", "0.1"]);
+        let run = session.run(&mut record);
+        assert!(run.status.success(), "{}", run.stderr);
+    }
+    move_elsewhere(&parts[1]);
+    let (recording, said) = joined(&parts, &session.path().join("joined.longpole"));
+    assert!(said.contains("the clock of node2 is placed by the time of day"), "{said}");
+    assert!(evidence_says(&recording, "the clock of node2 is placed by the time of day"), "{said}");
+    let manifest = manifest(&recording.path);
+    assert_eq!(manifest["machines"][1]["clock_error_nanoseconds"], Value::Null);
+    // One recorder ran after the other, for a second or two.
+    let elapsed = recording.report("summary", "procedure").number("recording", "elapsed_seconds");
+    assert!((0.2..60.0).contains(&elapsed), "{elapsed} s");
+}

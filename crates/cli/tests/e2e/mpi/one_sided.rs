@@ -1,0 +1,54 @@
+//! One-sided communication: who waits at fences, for windows to be opened, for accesses to end, and for locks of windows.
+
+use super::jobs::{Job, MpiImplementation};
+use super::{sent, unmatched, waited_in};
+use crate::support::{Session, or_skip};
+
+#[test]
+fn who_orders_accesses_to_windows_waits_for_the_rank_that_comes_late() {
+    let session = Session::start();
+    for mpi in MpiImplementation::ALL {
+        let job = Job { file: "one_sided.c", ranks: 2, ..Job::default() };
+        let recording = or_skip!(mpi.record_ranks(&session, &job));
+        let waits = recording.report("waits", "procedure");
+        for (procedure, object) in [
+            ("meet_at_fence", "window of 2 ranks"),
+            ("access_window", "rank 1"),
+            ("close_window", "rank 0"),
+            ("test_window", "rank 0"),
+        ] {
+            let seconds = waited_in(&waits, procedure, object);
+            assert!(seconds > 0.06, "{seconds} s of 0.1: {procedure} {mpi:?}");
+        }
+        let late = |rank: u32, procedure: &str| {
+            let path = recording.report("critical-path", "procedure");
+            let seconds = path.sum("procedure", procedure, "seconds");
+            assert!(seconds > 0.07, "{seconds} of 0.1 s on the path: {procedure} in rank {rank} {mpi:?}");
+        };
+        late(1, "compute_late");
+        late(1, "compute_before_post");
+        late(0, "compute_before_complete");
+        // What orders accesses is no message of the program.
+        assert_eq!(sent(&recording, 0, 1), (0.0, 0.0), "{mpi:?}");
+        assert_eq!(sent(&recording, 1, 0), (0.0, 0.0), "{mpi:?}");
+        assert_eq!(unmatched(&recording), 0.0, "{mpi:?}");
+    }
+}
+
+#[test]
+fn who_wants_the_lock_of_a_window_waits_for_the_one_that_has_it() {
+    let session = Session::start();
+    for mpi in MpiImplementation::ALL {
+        let job = Job { file: "window_lock.c", ranks: 2, ..Job::default() };
+        let recording = or_skip!(mpi.record_ranks(&session, &job));
+        let seconds = waited_in(&recording.report("waits", "procedure"), "take_lock", "window of rank 0");
+        assert!(seconds > 0.06, "{seconds} s of 0.1: {mpi:?}");
+        let path = recording.report("critical-path", "procedure");
+        let on_path = path.sum("procedure", "compute_locked", "seconds");
+        assert!(on_path > 0.09, "{on_path} of 0.1 s: {mpi:?} {}", path.table("procedure"));
+        let shared = Job { arguments: &["shared"], ..job };
+        let recording = or_skip!(mpi.record_ranks(&session, &shared));
+        let seconds = waited_in(&recording.report("waits", "procedure"), "take_lock", "window of rank 0");
+        assert_eq!(seconds, 0.0, "who shares a lock does not wait: {mpi:?}");
+    }
+}

@@ -1,0 +1,591 @@
+//! The answer: requests with the names of who asked for what, and why.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use longpole_access::format::OpenMpToken;
+use longpole_coherence::{
+    AccessKind, AccessPattern, CoherenceProtocol, CoherenceSettings, CommunicationResult, DataObjectId,
+    FlowOrigin, PatternTallies, SiteId, StepCosts, SyncObject, SyncOrigin, TransferRange, UnitSummary,
+    VirtualRun, VirtualRunSetup,
+};
+use longpole_event::MachineId;
+use longpole_recording::{AccessPlaceName, AccessProcedureName, LogName, RecordingFolder};
+
+use crate::error::Result;
+use crate::log::{LoggedProcess, processes};
+use crate::objects::{AccessObjects, ObjectOrigin};
+use crate::sites::AccessSites;
+use crate::steps::{SharedStreams, ThreadSteps};
+
+/// How copies of units are kept coherent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum UnitProtocol {
+    /// Cache lines: a write takes all other copies.
+    #[default]
+    Lines,
+    /// Pages with lazy release consistency.
+    LazyRelease,
+    /// Pages with sequential consistency.
+    Sequential,
+}
+
+impl UnitProtocol {
+    /// Every protocol, with its name on the command line.
+    pub const ALL: [(UnitProtocol, &'static str); 3] = [
+        (UnitProtocol::Lines, "lines"),
+        (UnitProtocol::LazyRelease, "lrc"),
+        (UnitProtocol::Sequential, "sc"),
+    ];
+}
+
+/// What is simulated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct CommunicationOptions {
+    /// The protocol.
+    pub protocol: UnitProtocol,
+    /// Bytes of a unit; `None`: 64 of lines, 4096 of pages.
+    pub unit: Option<u64>,
+}
+
+impl CommunicationOptions {
+    fn settings(self) -> CoherenceSettings {
+        let settings = match self.protocol {
+            UnitProtocol::Lines => CoherenceSettings::lines(),
+            UnitProtocol::LazyRelease => CoherenceSettings::pages(4096),
+            UnitProtocol::Sequential => {
+                CoherenceSettings::pages(4096).with_protocol(CoherenceProtocol::Sequential)
+            }
+        };
+        let unit = self.unit.unwrap_or(settings.unit);
+        // The sums of all requests are wanted, not the requests.
+        CoherenceSettings { unit, records: 0, ..settings }
+    }
+}
+
+/// Costs of steps: an access that needs nothing takes 1 ns; locks and barriers of a DSM are messages.
+fn step_costs(protocol: UnitProtocol) -> StepCosts {
+    match protocol {
+        UnitProtocol::Lines => StepCosts { access: 1, lock: 20, barrier: 100 },
+        UnitProtocol::LazyRelease | UnitProtocol::Sequential => {
+            StepCosts { access: 1, lock: 1_000_000, barrier: 1_000_000 }
+        }
+    }
+}
+
+/// A place in the program's code.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DataPlace {
+    /// Procedure.
+    pub procedure: String,
+    /// File of the code.
+    pub module: String,
+    /// Source file; empty where it is not known.
+    pub file: String,
+    /// Line; 0 where it is not known.
+    pub line: u32,
+}
+
+/// Data of the program.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DataObject {
+    /// Name: of a variable, of the place of an allocation, of a stack.
+    pub name: String,
+    /// `variable`, `heap`, `stack`, or `unknown`.
+    pub kind: &'static str,
+    /// First byte of a variable; 0 of others.
+    pub address: u64,
+}
+
+/// A thread with accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AccessThread {
+    /// The kernel's number.
+    pub tid: u32,
+    /// Accesses.
+    pub accesses: u64,
+}
+
+/// Whose write was behind requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FlowWriter {
+    /// Index of the thread.
+    pub thread: usize,
+    /// Index of the place.
+    pub place: usize,
+    /// Index of the synchronisation; `None`: nothing orders the write before the request.
+    pub through: Option<usize>,
+}
+
+/// Requests that agree in who asked, where, for what, and in the write behind them: R ← I ← W.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CommunicationFlow {
+    /// Index of the asking thread.
+    pub reader: usize,
+    /// Index of the place.
+    pub place: usize,
+    /// Index of the object.
+    pub object: usize,
+    /// Whether the asking accesses write.
+    pub writes: bool,
+    /// The write; `None`: the thread's first reference.
+    pub writer: Option<FlowWriter>,
+    /// Requests; those with writes of several flows behind them are counted in the flow of the first write.
+    pub requests: u64,
+    /// Requests behind which a write of this flow is.
+    pub contributions: u64,
+    /// Their cost, nanoseconds of virtual time, divided equally among the flows that a request is of.
+    pub cost: u64,
+    /// Requests by pattern, in the order of [`AccessPattern::ALL`]; those of data that is only read are cold. Those that only their unit's window decides
+    /// (producers and consumers) are divided as in their unit.
+    pub patterns: [f64; 8],
+    /// Bytes used of what was fetched.
+    pub used: u64,
+    /// Bytes fetched.
+    pub fetched: u64,
+}
+
+/// What a thread did to a unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SharedUnitUse {
+    /// Index of the thread.
+    pub thread: usize,
+    /// Ranges of offsets that it read, and that it wrote.
+    pub read: Vec<(u32, u32)>,
+    /// The same of writes.
+    pub written: Vec<(u32, u32)>,
+    /// Accesses.
+    pub accesses: u64,
+}
+
+/// A unit that more than one thread touched.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SharedUnit {
+    /// First address.
+    pub address: u64,
+    /// Index of the object of most requests.
+    pub object: usize,
+    /// Requests, first references among them.
+    pub requests: u64,
+    /// Requests that are no first references.
+    pub transfers: u64,
+    /// Of `transfers`: false sharing.
+    pub false_sharing: u64,
+    /// Fewest transfers of any order that the program permits.
+    pub low: u64,
+    /// Most.
+    pub high: u64,
+    /// By thread.
+    pub uses: Vec<SharedUnitUse>,
+}
+
+/// Who makes whom fetch what, in one process.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RecordedCommunication {
+    /// Bytes of a unit.
+    pub unit: u64,
+    /// Name of the protocol.
+    pub protocol: &'static str,
+    /// The process.
+    pub pid: u32,
+    /// Other processes whose accesses were recorded too, and are not in the answer: it is of the one with most.
+    pub other_processes: usize,
+    /// Its threads.
+    pub threads: Vec<AccessThread>,
+    /// Places that flows name.
+    pub places: Vec<DataPlace>,
+    /// Objects that flows and units name.
+    pub objects: Vec<DataObject>,
+    /// Synchronisations that flows name: what, and where the reader acquired it.
+    pub synchronisations: Vec<(String, usize)>,
+    /// The flows, in the order of their first requests.
+    pub flows: Vec<CommunicationFlow>,
+    /// Units that several threads touched, by address.
+    pub units: Vec<SharedUnit>,
+    /// Requests.
+    pub requests: u64,
+    /// Requests that are no first references.
+    pub transfers: u64,
+    /// Fewest of them in any order that the program permits.
+    pub low: u64,
+    /// Most.
+    pub high: u64,
+    /// Writes that took the unit from others and fetched nothing.
+    pub upgrades: u64,
+    /// Virtual nanoseconds until the last thread ended.
+    pub elapsed: u64,
+    /// Bytes of the recorded streams before compression.
+    pub stream_bytes: u64,
+    /// Steps whose recorded order could not be kept.
+    pub unfollowed: u64,
+    /// Blocks of the log that are missing or damaged.
+    pub lost_blocks: u64,
+    /// Operations that fit no other one.
+    pub ignored: u64,
+}
+
+impl RecordedCommunication {
+    /// Reads and simulates the accesses of a recording; `None` where it has none.
+    ///
+    /// # Errors
+    /// [`crate::Error`].
+    pub fn of(
+        folder: &RecordingFolder,
+        options: CommunicationOptions,
+    ) -> Result<Option<RecordedCommunication>> {
+        let machine = MachineId(0);
+        let Some(mut reader) = folder.open_log(machine, LogName::Accesses)? else { return Ok(None) };
+        let (mut found, lost_blocks) = processes(&mut reader)?;
+        let largest = found.iter().max_by_key(|(_, process)| process.bytes).map(|(&pid, _)| pid);
+        let Some((pid, process)) = largest.and_then(|pid| found.remove_entry(&pid)) else { return Ok(None) };
+        let others = found.values().filter(|process| process.bytes > 0).count();
+        let mut answer = simulate(reader, &process, options)?;
+        answer.pid = pid;
+        answer.other_processes = others;
+        answer.lost_blocks += lost_blocks;
+        answer.stream_bytes = process.bytes;
+        Ok(Some(answer))
+    }
+
+    /// Accesses of all threads.
+    #[must_use]
+    pub fn accesses(&self) -> u64 {
+        self.threads.iter().map(|thread| thread.accesses).sum()
+    }
+}
+
+fn simulate(
+    reader: longpole_recording::LogReader,
+    process: &LoggedProcess,
+    options: CommunicationOptions,
+) -> Result<RecordedCommunication> {
+    let threads =
+        process.threads.keys().max().map_or(0, |&last| last.saturating_add(1)).min(u32::from(u16::MAX));
+    let mut objects = AccessObjects::default();
+    let placed = objects.place_variables(&process.variables);
+    let sites = AccessSites::default();
+    // More threads than a simulated machine has processors.
+    let beyond = process.threads.range(threads..).map(|(_, thread)| thread.blocks.len() as u64);
+    let lost_blocks = beyond.sum();
+    let shared = SharedStreams { reader, sites, objects, threads, lost_blocks, ignored: 0 };
+    let shared = Rc::new(RefCell::new(shared));
+    let accesses = Rc::new(RefCell::new(vec![0; threads as usize]));
+    let blocks = |thread: u32| process.threads.get(&thread).map_or(Vec::new(), |one| one.blocks.clone());
+    let steps = (0..threads)
+        .map(|thread| ThreadSteps::new(Rc::clone(&shared), thread, blocks(thread), Rc::clone(&accesses)));
+    let settings = options.settings();
+    let setup = VirtualRunSetup { settings, costs: step_costs(options.protocol), objects: placed };
+    let run = VirtualRun::of_recorded(steps.collect(), &setup)?;
+    let shared = shared.borrow();
+    let mut namer = AnswerNames::new(process, &shared);
+    let result = &run.communication;
+    let flows = namer.flows(result, settings.unit);
+    let units = namer.units(result);
+    let TransferRange { necessary, possible } = result.range();
+    let name = UnitProtocol::ALL.iter().find(|(protocol, _)| *protocol == options.protocol);
+    let tid = |thread: u32| process.threads.get(&thread).map_or(0, |one| one.tid);
+    Ok(RecordedCommunication {
+        unit: settings.unit,
+        protocol: name.map_or("", |(_, name)| name),
+        threads: (0..threads)
+            .zip(accesses.borrow().iter())
+            .map(|(thread, &accesses)| AccessThread { tid: tid(thread), accesses })
+            .collect(),
+        requests: result.total_requests,
+        transfers: result.transfers(),
+        low: necessary,
+        high: possible,
+        upgrades: result.upgrades(),
+        elapsed: run.ends.iter().copied().max().unwrap_or(0),
+        unfollowed: run.unfollowed,
+        lost_blocks: shared.lost_blocks,
+        ignored: shared.ignored,
+        flows,
+        units,
+        places: namer.places.names,
+        objects: namer.objects.names,
+        synchronisations: namer.synchronisations.names,
+        ..RecordedCommunication::default()
+    })
+}
+
+/// Gives names to what the simulation knows by numbers.
+struct AnswerNames<'a> {
+    process: &'a LoggedProcess,
+    shared: &'a SharedStreams,
+    places: NumberedNames<DataPlace>,
+    objects: NumberedNames<DataObject>,
+    synchronisations: NumberedNames<(String, usize)>,
+}
+
+/// Names by their numbers, each once.
+struct NumberedNames<T> {
+    names: Vec<T>,
+    numbers: BTreeMap<T, usize>,
+}
+
+impl<T> Default for NumberedNames<T> {
+    fn default() -> Self {
+        NumberedNames { names: Vec::new(), numbers: BTreeMap::new() }
+    }
+}
+
+impl<T: Clone + Ord> NumberedNames<T> {
+    /// The number of a name, new or known.
+    fn number(&mut self, name: T) -> usize {
+        if let Some(&number) = self.numbers.get(&name) {
+            return number;
+        }
+        self.names.push(name.clone());
+        self.numbers.insert(name, self.names.len() - 1);
+        self.names.len() - 1
+    }
+}
+
+impl<'a> AnswerNames<'a> {
+    fn new(process: &'a LoggedProcess, shared: &'a SharedStreams) -> Self {
+        Self {
+            process,
+            shared,
+            places: NumberedNames::default(),
+            objects: NumberedNames::default(),
+            synchronisations: NumberedNames::default(),
+        }
+    }
+
+    /// The innermost of the procedures that are inlined there and are the program's, not a standard library's.
+    fn place_of(&self, site: SiteId) -> DataPlace {
+        let code = self.shared.sites.calls(site).next().unwrap_or(0);
+        let named = self.process.places.get(&code);
+        let innermost = named.and_then(|named| own_procedure(named).or_else(|| named.procedures.first()));
+        data_place(code, named, innermost)
+    }
+
+    /// The innermost procedure on the call path of an allocation that is the program's.
+    fn allocation_place(&self, site: SiteId) -> DataPlace {
+        let own = self.shared.sites.calls(site).find_map(|code| {
+            let named = self.process.places.get(&code)?;
+            Some(data_place(code, Some(named), Some(own_procedure(named)?)))
+        });
+        own.unwrap_or_else(|| self.place_of(site))
+    }
+
+    fn place(&mut self, site: SiteId) -> usize {
+        let place = self.place_of(site);
+        self.places.number(place)
+    }
+
+    fn object(&mut self, object: Option<DataObjectId>) -> usize {
+        let origin = object.and_then(|id| self.shared.objects.origins.get(id.0 as usize));
+        let object = match origin {
+            Some(&ObjectOrigin::Variable(index)) => {
+                let variable = &self.process.variables[index as usize];
+                DataObject { name: variable.name.clone(), kind: "variable", address: variable.address }
+            }
+            Some(&ObjectOrigin::Heap(site)) => {
+                let place = self.allocation_place(site);
+                let file = file_name(&place.file);
+                let name = match place.line {
+                    0 => format!("allocated in {}", place.procedure),
+                    line => format!("allocated in {} {file}:{line}", place.procedure),
+                };
+                DataObject { name, kind: "heap", address: 0 }
+            }
+            Some(&ObjectOrigin::Stack(thread)) => {
+                DataObject { name: format!("stack of thread {thread}"), kind: "stack", address: 0 }
+            }
+            None => DataObject { name: "unknown data".to_owned(), kind: "unknown", address: 0 },
+        };
+        self.objects.number(object)
+    }
+
+    /// The synchronisation by name: the variable that holds it, where there is one, or what OpenMP has it for, and where.
+    fn synchronisation(&mut self, origin: SyncOrigin) -> usize {
+        let variable = |address: u64| {
+            let holds = |one: &&longpole_recording::AccessVariable| {
+                (one.address..one.address + one.size).contains(&address)
+            };
+            let found = self.process.variables.iter().rfind(holds);
+            found.map_or_else(|| format!("{address:#x}"), |one| variable_name(&one.name))
+        };
+        let name = match origin.object {
+            SyncObject::Token(token) | SyncObject::Barrier(token) if OpenMpToken::of(token.0).is_some() => {
+                let place = self.place_of(origin.site);
+                let name = OpenMpToken::of(token.0).map_or("", openmp_name);
+                match place.line {
+                    0 => format!("{name} in {}", place.procedure),
+                    line => format!("{name} {}:{line}", file_name(&place.file)),
+                }
+            }
+            SyncObject::Token(token) => variable(token.0),
+            SyncObject::Barrier(token) => format!("barrier {}", variable(token.0)),
+            SyncObject::Fork(creator) => format!("creation by thread {}", creator.0),
+            SyncObject::Join(ended) => format!("end of thread {}", ended.0),
+        };
+        let entry = (name, self.place(origin.site));
+        self.synchronisations.number(entry)
+    }
+
+    fn flows(&mut self, result: &CommunicationResult, unit: u64) -> Vec<CommunicationFlow> {
+        let units: BTreeMap<u64, &UnitSummary> =
+            result.units.iter().map(|summary| (summary.address, summary)).collect();
+        let mut merged: BTreeMap<_, CommunicationFlow> = BTreeMap::new();
+        let mut order = Vec::new();
+        for flow in &result.flows {
+            let key = &flow.key;
+            let writer = match key.origin {
+                FlowOrigin::Cold => None,
+                FlowOrigin::Written { ordered_by, writer, writer_site } => Some(FlowWriter {
+                    thread: writer.index(),
+                    place: self.place(writer_site),
+                    through: ordered_by.map(|origin| self.synchronisation(origin)),
+                }),
+            };
+            let (place, object) = (self.place(key.reader_site), self.object(key.object));
+            let writes = key.kind != AccessKind::Read;
+            let totals = &flow.totals;
+            let named = (key.reader.index(), place, object, writes, writer);
+            let row = merged.entry(named).or_insert_with(|| {
+                order.push(named);
+                CommunicationFlow {
+                    reader: key.reader.index(),
+                    place,
+                    object,
+                    writes,
+                    writer,
+                    requests: 0,
+                    contributions: 0,
+                    cost: 0,
+                    patterns: [0.0; 8],
+                    used: 0,
+                    fetched: 0,
+                }
+            });
+            row.requests += totals.requests;
+            row.contributions += totals.contributions;
+            row.cost += totals.cost;
+            row.used += 8 * totals.words_used;
+            row.fetched += unit * totals.requests;
+            add_patterns(row, flow, units.get(&key.unit).map(|summary| &summary.patterns));
+        }
+        order.iter().filter_map(|named| merged.remove(named)).collect()
+    }
+
+    fn units(&mut self, result: &CommunicationResult) -> Vec<SharedUnit> {
+        let mut objects: BTreeMap<u64, BTreeMap<Option<DataObjectId>, u64>> = BTreeMap::new();
+        for flow in &result.flows {
+            *objects.entry(flow.key.unit).or_default().entry(flow.key.object).or_default() +=
+                flow.totals.requests;
+        }
+        let shared = result.units.iter().filter(|unit| unit.uses.len() > 1);
+        shared
+            .map(|unit| {
+                let most = objects.get(&unit.address).and_then(|found| {
+                    found.iter().max_by_key(|&(object, requests)| (requests, std::cmp::Reverse(object)))
+                });
+                let of = |pattern| unit.patterns.of(pattern).requests;
+                let requests: u64 = AccessPattern::ALL.iter().map(|&pattern| of(pattern)).sum();
+                SharedUnit {
+                    address: unit.address,
+                    object: self.object(most.and_then(|(object, _)| *object)),
+                    requests,
+                    transfers: requests - of(AccessPattern::Cold) - of(AccessPattern::ReadOnly),
+                    false_sharing: of(AccessPattern::FalseSharing),
+                    low: unit.range.necessary,
+                    high: unit.range.possible,
+                    uses: unit.uses.iter().map(shared_use).collect(),
+                }
+            })
+            .collect()
+    }
+}
+
+/// Parts of the paths of standard libraries' sources: those of Rust, and of C++ (templates in headers).
+const LIBRARY_SOURCES: [&str; 4] =
+    ["/library/core/src/", "/library/alloc/src/", "/library/std/src/", "/include/c++/"];
+
+/// How names of their procedures begin, which are all that is known of a program without lines.
+const LIBRARY_NAMES: [&str; 5] = ["core::", "alloc::", "std::", "__rust", "operator new"];
+
+fn own_procedure(named: &AccessPlaceName) -> Option<&AccessProcedureName> {
+    let is_own = |one: &&AccessProcedureName| match one.file.as_str() {
+        "" => {
+            let name = one.name.trim_start_matches('<');
+            !LIBRARY_NAMES.iter().any(|begin| name.starts_with(begin))
+        }
+        file => !LIBRARY_SOURCES.iter().any(|part| file.contains(part)),
+    };
+    named.procedures.iter().find(is_own)
+}
+
+fn data_place(
+    code: u64,
+    named: Option<&AccessPlaceName>,
+    procedure: Option<&AccessProcedureName>,
+) -> DataPlace {
+    DataPlace {
+        procedure: procedure.map_or_else(|| format!("[{code:#x}]"), |one| one.name.clone()),
+        module: named.map(|named| named.module.clone()).unwrap_or_default(),
+        file: procedure.map(|one| one.file.clone()).unwrap_or_default(),
+        line: procedure.map_or(0, |one| one.line),
+    }
+}
+
+/// What OpenMP's specification calls it.
+fn openmp_name(token: OpenMpToken) -> &'static str {
+    match token {
+        OpenMpToken::Begin => "begin of the parallel region",
+        OpenMpToken::Barrier => "barrier",
+        OpenMpToken::End => "end of the parallel region",
+        OpenMpToken::Critical => "critical section",
+        OpenMpToken::Update => "atomic update",
+        OpenMpToken::Ordered => "ordered section",
+    }
+}
+
+/// The name of a variable; compilers make those of OpenMP's critical sections.
+fn variable_name(name: &str) -> String {
+    match name.strip_prefix(".gomp_critical_user_") {
+        Some(section) => format!("critical section {}", section.trim_end_matches(".var")),
+        None => name.to_owned(),
+    }
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
+}
+
+fn shared_use(unit_use: &longpole_coherence::UnitUse) -> SharedUnitUse {
+    let ranges = |set: &longpole_coherence::ByteSet| {
+        set.ranges().into_iter().map(|range| (range.start, range.end)).collect()
+    };
+    SharedUnitUse {
+        thread: unit_use.processor.index(),
+        read: ranges(&unit_use.read),
+        written: ranges(&unit_use.written),
+        accesses: unit_use.accesses,
+    }
+}
+
+/// Adds the patterns of a flow's requests.
+fn add_patterns(
+    row: &mut CommunicationFlow,
+    flow: &longpole_coherence::RequestFlow,
+    unit: Option<&PatternTallies>,
+) {
+    let totals = &flow.totals;
+    let of = |pattern| unit.map_or(0, |tallies| tallies.of(pattern).requests);
+    if flow.key.origin == FlowOrigin::Cold {
+        row.patterns[AccessPattern::Cold as usize] += totals.requests as f64;
+        return;
+    }
+    row.patterns[AccessPattern::FalseSharing as usize] += totals.false_sharing as f64;
+    row.patterns[AccessPattern::Migratory as usize] += totals.migratory as f64;
+    let plain = totals.true_sharing.saturating_sub(totals.migratory) as f64;
+    let shapes = [AccessPattern::Spsc, AccessPattern::Spmc, AccessPattern::Mpsc, AccessPattern::Mpmc];
+    let all: u64 = shapes.iter().map(|&shape| of(shape)).sum();
+    for shape in shapes.into_iter().filter(|_| all > 0) {
+        row.patterns[shape as usize] += plain * of(shape) as f64 / all as f64;
+    }
+}

@@ -1,0 +1,22 @@
+//! Who makes whom fetch what (C §2.2): the recorded accesses of a program, run in virtual time, with names.
+//!
+//! In: the log of accesses of a recording. Out: [`RecordedCommunication`], the requests of the simulated caches or nodes in rows that
+//! agree in who asked, where, for what, and whose write was behind it through which synchronisation.
+//!
+//! The log is read twice: once for where each thread's blocks are and for the names, and once, thread by thread, while the
+//! simulation asks for each thread's next step. Memory is a block for each thread, and what the simulation keeps of the
+//! touched units. How the threads really ran beside each other plays no part: see [`longpole_coherence::VirtualRun`].
+
+mod answer;
+mod error;
+mod log;
+mod objects;
+mod sites;
+mod steps;
+
+pub use answer::{
+    AccessThread, CommunicationFlow, CommunicationOptions, DataObject, DataPlace, FlowWriter,
+    RecordedCommunication, SharedUnit, SharedUnitUse, UnitProtocol,
+};
+pub use error::{Error, Result};
+pub use longpole_coherence::AccessPattern;
