@@ -16,9 +16,9 @@ global_asm!(
     ".globl longpole_agent_slot",
     ".hidden longpole_agent_slot",
     ".type longpole_agent_slot, @object",
-    ".size longpole_agent_slot, 88",
+    ".size longpole_agent_slot, 96",
     "longpole_agent_slot:",
-    ".zero 88",
+    ".zero 96",
     ".popsection",
 );
 
@@ -40,8 +40,10 @@ pub struct ThreadSlot {
     pub mpi_calls: Cell<u64>,
     /// Looks of the loop of calls of MPI that the thread is in; 0 where it is in none.
     pub polls: Cell<u64>,
-    /// Looks of the loop up to the last one that did not follow at once.
-    pub polls_before: Cell<u64>,
+    /// When the first of them began.
+    pub polls_since: Cell<u64>,
+    /// Ticks of what came between them and may have been an interrupt.
+    pub polls_paused: Cell<u64>,
     /// When the last of them ended.
     pub polled_until: Cell<u64>,
     /// The thread's processor time at one of them, in nanoseconds.
@@ -59,7 +61,7 @@ pub struct Initialisation {
     pub control: u64,
 }
 
-const _: () = assert!(size_of::<ThreadSlot>() == 88);
+const _: () = assert!(size_of::<ThreadSlot>() == 96);
 
 /// The calling thread's slot.
 #[inline(always)]

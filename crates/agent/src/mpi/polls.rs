@@ -5,25 +5,27 @@
 //!   told    |enters ··············completes|        |enters      |enters completes|
 //! ```
 //! A loop is told when its first look finds nothing, and when one has found something: what lies between costs no event. A look
-//! goes on with the loop where it follows at once; after many that did also where an interrupt came between; and where the thread
-//! lacked a processor for most of the time between. Else it begins another loop, and what was between them is work.
+//! goes on with the loop where it follows at once; where what came between may be an interrupt, or memory that is slow after one,
+//! as long as all such pauses are a small part of the loop; and where the thread lacked a processor for most of the time between.
+//! Else it begins another loop, and what was between them is work.
 
 use super::call::{CallArguments, ToldCall};
 use crate::stack::HookFrame;
 use crate::tls;
 
+/// Ticks of a nanosecond, about.
+const TICKS: u64 = 3;
 /// Ticks from one look to the next of a loop that does nothing else: about a microsecond.
-const SHORT: u64 = 3000;
-/// Looks that have to follow each other at once for something else to be an interruption of them.
-const MANY: u64 = 16;
+const SHORT: u64 = 1000 * TICKS;
 /// Ticks that an interrupt may take, also one that copies a stack: about a hundred microseconds.
-const INTERRUPT: u64 = 300_000;
-/// The same of a thread's processor time, in nanoseconds.
-const INTERRUPT_NANOSECONDS: u64 = 100_000;
+const INTERRUPT: u64 = 100_000 * TICKS;
 /// Looks after which the thread's processor time is taken, to which later times are compared.
 const LOOKS: u64 = 64;
-/// Of the time between two looks the part for which a thread that only looks may have had a processor.
+/// Of the time between two looks, and of a loop, the part for which a thread that only looks may have done something else on a
+/// processor.
 const LEAST_SHARE: u64 = 4;
+/// The same of a loop with pauses that are longer than an interrupt: a virtual machine may lose its processor for so long.
+const LEAST_SHARE_OF_LONG: u64 = 16;
 
 /// A call has looked, from `before` up to now, and found something or not. Whether there is something to tell.
 pub(super) fn looked(
@@ -36,7 +38,8 @@ pub(super) fn looked(
     let goes_on = slot.polls.get() != 0 && follows(before);
     let looks = slot.polls.get();
     if !goes_on {
-        slot.polls_before.set(0);
+        slot.polls_since.set(before);
+        slot.polls_paused.set(0);
         told.entered(arguments, at, before);
     }
     if is_found {
@@ -66,19 +69,28 @@ fn follows(before: u64) -> bool {
     if pause <= SHORT {
         return true;
     }
-    let looks = slot.polls.get();
-    let is_interruption = looks - slot.polls_before.replace(looks) >= MANY;
-    if is_interruption && pause <= INTERRUPT {
-        return true;
-    }
-    if looks < 2 {
+    if slot.polls.get() < 2 {
         return false;
+    }
+    if pause <= INTERRUPT && pauses(before, pause, LEAST_SHARE) {
+        return true;
     }
     let (processor, elapsed) = (slot.polled_processor.get(), slot.polled_elapsed.get());
     note_times();
     let ran = slot.polled_processor.get().wrapping_sub(processor);
     let passed = slot.polled_elapsed.get().wrapping_sub(elapsed);
-    ran < passed / LEAST_SHARE || is_interruption && ran < INTERRUPT_NANOSECONDS
+    ran < passed / LEAST_SHARE || pauses(before, pause.min(ran * TICKS), LEAST_SHARE_OF_LONG)
+}
+
+/// Whether the loop goes on after another pause of so many ticks: all of them are at most this part of it.
+fn pauses(before: u64, pause: u64, share: u64) -> bool {
+    let slot = tls::slot();
+    let paused = slot.polls_paused.get() + pause;
+    let is_small = paused < before.wrapping_sub(slot.polls_since.get()) / share;
+    if is_small {
+        slot.polls_paused.set(paused);
+    }
+    is_small
 }
 
 #[cold]

@@ -156,15 +156,16 @@ fn every_call_that_can_wait_waits_for_the_rank_that_comes_late() {
         let waits = recording.report("waits", "procedure");
         for (procedure, object) in WAYS {
             let seconds = waited_in(&waits, procedure, object);
-            // A rank that polls waits for a processor where other programs use it; what is no wait at all has none of 0.1 s.
-            assert!(seconds > 0.02, "{seconds} s of 0.1: {procedure} {mpi:?}");
+            assert!(seconds > 0.08, "{seconds} s of 0.1: {procedure} {mpi:?}");
         }
-        // 11 ways of 5 rounds with 3 messages, 5 rounds with 1 message, 5 with 1 each way, and 3 messages at last.
-        assert_eq!(sent(&recording, 1, 0), (178.0, 712.0), "{mpi:?}");
+        // 11 ways of 5 rounds with 3 messages, 5 rounds with 1 message, 5 with 1 each way, and 3 messages twice at last.
+        assert_eq!(sent(&recording, 1, 0), (181.0, 724.0), "{mpi:?}");
         assert_eq!(sent(&recording, 0, 1), (5.0, 20.0), "{mpi:?}");
         assert_eq!(unmatched(&recording), 0.0, "{mpi:?}");
         let seconds = waited_in(&waits, "between_looks", "rank 1");
         assert!(seconds < 0.01, "{seconds} s of waiting between which it computed: {mpi:?}");
+        let seconds = waited_in(&waits, "between_bursts", "rank 1");
+        assert!(seconds < 0.02, "{seconds} s of waiting, mostly of computing: {mpi:?}");
     }
 }
 
