@@ -5,14 +5,16 @@
 //!   found                  A     A   other A          gap of the second: (6 + 9) / 2
 //! ```
 //! The interval after a sample is known when the timer has looked again; until then the sample is kept back, one for each
-//! processor. Looks that find no recorded task are told where the look before found one.
+//! processor. Looks that find no recorded task are told where the look before found one. An interval many times as long as the mean
+//! is none: the timer was stopped while the processor idled, or looks were lost, and the thread did not work for so long.
 
 use longpole_event::Time;
 
 use super::wire::TimerLook;
 use crate::raw::{RawEvent, RawKind};
 
-/// Mean intervals after which the next look is no longer waited for: the processor is gone, or records were lost.
+/// Mean intervals after which the next look is no longer waited for, and a longer interval counts as not known: the processor is
+/// gone, or records were lost.
 const LONGEST_WAIT: u64 = 8;
 
 /// Samples whose gaps are being found.
@@ -35,8 +37,9 @@ struct KeptSample {
 
 impl KeptSample {
     /// The sample with its gap: an interval that is not known was as long as the other.
-    fn ended(mut self, after: u64) -> RawEvent {
-        let known = [self.before, after].map(|interval| if interval == 0 { None } else { Some(interval) });
+    fn ended(mut self, after: u64, longest: u64) -> RawEvent {
+        let known =
+            [self.before, after].map(|interval| Some(interval).filter(|it| (1..=longest).contains(it)));
         let intervals = known[0].or(known[1]).zip(known[1].or(known[0]));
         if let RawKind::Sample { gap, .. } = &mut self.sample.kind {
             *gap = intervals.map_or(0, |(before, after)| (before + after) / 2);
@@ -71,16 +74,16 @@ impl SampleGaps {
         if let Some(kept) = self.kept[cpu].take() {
             // Else looks between the two are missing.
             let is_next = look.before > 0 && look.time.since(kept.sample.time) == look.before;
-            into.push(kept.ended(if is_next { look.before } else { 0 }));
+            into.push(kept.ended(if is_next { look.before } else { 0 }, self.longest_wait));
         }
     }
 
     /// Hands over what has been kept back for too long at this time; after the end, everything.
     pub(crate) fn end_round(&mut self, time: Time, into: &mut Vec<RawEvent>) {
+        let longest = self.longest_wait;
         for kept in &mut self.kept {
-            let is_over =
-                |kept: &mut KeptSample| self.is_stopped || time.since(kept.sample.time) > self.longest_wait;
-            into.extend(kept.take_if(is_over).map(|kept| kept.ended(0)));
+            let is_over = |kept: &mut KeptSample| self.is_stopped || time.since(kept.sample.time) > longest;
+            into.extend(kept.take_if(is_over).map(|kept| kept.ended(0, longest)));
         }
     }
 
@@ -162,6 +165,15 @@ mod tests {
         timer.gaps.stop();
         timer.gaps.end_round(time(4_000_001), &mut timer.out);
         assert_eq!(gaps(&timer.out), [(1_000_000, 900_000), (1_900_000, 900_000), (4_000_000, 700_000)]);
+    }
+
+    #[test]
+    fn an_interval_in_which_the_timer_was_stopped_is_not_known() {
+        let mut timer = Timer::new();
+        timer.sample(2_000_000_000, 0, 1_900_000_000);
+        timer.sample(2_001_000_000, 0, 1_000_000);
+        timer.elsewhere(2_101_000_000, 0, 100_000_000);
+        assert_eq!(gaps(&timer.out), [(2_000_000_000, 1_000_000), (2_001_000_000, 1_000_000)]);
     }
 
     #[test]
