@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use longpole_metrics::Charge;
-use longpole_trace::{Cause, Evidence, Procedure};
+use longpole_trace::{Cause, Evidence, PathId, Procedure};
 
 use crate::findings::threshold::{
     FEW_OBSERVATIONS, LOSSES, LOSSES_LEAD, OVERHEAD, TIMER_OFF, TIMER_SAMPLES, UNKNOWN_WAITS, UNNAMED,
@@ -206,9 +206,13 @@ fn without_names(input: &ReportTables<'_>) -> Option<String> {
 
 /// CPython runs Python's functions in one loop of its own, which tells nobody whose turn it is.
 fn python_without_names(input: &ReportTables<'_>) -> Option<String> {
+    let procedure = |path: PathId| {
+        input.paths.innermost(path).map(|place| input.paths.procedure_named_by(place.procedure))
+    };
     let is_of_interpreter = |charge: &&Charge| {
-        let place = input.paths.innermost(charge.path);
-        place.is_some_and(|place| input.paths.procedure_named_by(place.procedure).is_of_python())
+        let mut callers = std::iter::successors(Some(charge.path), |&path| input.paths.caller(path));
+        procedure(charge.path).is_some_and(Procedure::is_of_python)
+            && !callers.any(|path| procedure(path).is_some_and(Procedure::is_jit))
     };
     let charges = input.analysis.charges.iter();
     let time: u64 = charges.filter(is_of_interpreter).map(|charge| charge.measures.cpu()).sum();

@@ -14,6 +14,8 @@
 //! A procedure without a name (`cc1+0x81e250`, in a stripped file) belongs to its nearest caller with a name in the same file, where
 //! there is one.
 //!
+//! Procedures of CPython belong to the function of Python that they work for, where that has a name.
+//!
 //! A procedure that a compiler inlined into two or more others is a helper: it is folded too, so that its work is divided
 //! among those who use it.
 //!
@@ -83,6 +85,8 @@ impl Folding {
         let starts: Vec<bool> = paths.procedures().iter().map(is_start).collect();
         // Whether there is a procedure of the program between the thread's begin and the path's end.
         let mut has_program = vec![false];
+        // Whether there is a function that was made at run time.
+        let mut has_jit = vec![false];
         self.owners.push(Paths::ROOT);
         for path in (1..paths.len()).map(|index| PathId(index as u32)) {
             let place = paths.innermost(path).expect("only the root has no place");
@@ -91,11 +95,15 @@ impl Folding {
             let owner = self.owners[caller.0 as usize];
             let is_part =
                 !is_begin && has_program[caller.0 as usize] && self.is_unnamed_part(paths, path, owner);
-            let is_program = !self.is_folded[place.procedure.0 as usize] && !is_part;
+            let procedure = paths.procedure_named_by(place.procedure);
+            let is_in_jit = !is_begin && has_jit[caller.0 as usize];
+            let is_interpreter = self.fold == Fold::Libraries && is_in_jit && procedure.is_of_python();
+            let is_program = !self.is_folded[place.procedure.0 as usize] && !is_part && !is_interpreter;
             let only_starts =
                 || paths.innermost(owner).is_some_and(|place| starts[place.procedure.0 as usize]);
             let is_own = is_program || is_begin || (!has_program[caller.0 as usize] && only_starts());
             self.owners.push(if is_own { path } else { owner });
+            has_jit.push(is_in_jit || procedure.is_jit());
             has_program.push(is_program || (!is_begin && has_program[caller.0 as usize]));
         }
     }

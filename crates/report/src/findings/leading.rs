@@ -303,7 +303,7 @@ fn is_library(input: &ReportTables<'_>, id: ProcedureId) -> bool {
     let is_of_language = LANGUAGES.iter().any(|prefix| procedure.name.starts_with(prefix));
     is_of_language
         || input.folding.is_folded(id)
-        || (procedure.module != "[jit]"
+        || (!procedure.is_jit()
             && procedure.module != name::program_file(input.program)
             && !input.program.processes.iter().any(is_program))
 }

@@ -564,9 +564,9 @@ pub(super) fn action(procedure: &Procedure) -> Option<&'static str> {
     table.iter().find(is_its).map(|&(words, _)| words)
 }
 
-/// What procedures of its library do; `None` for a procedure of the program.
+/// What procedures of its library do; `None` for a procedure of the program. Those of CPython that are folded are its interpreter's.
 pub(super) fn in_general(procedure: &Procedure) -> Option<&'static str> {
-    if code_owner(procedure) == CodeOwner::Program {
+    if code_owner(procedure) == CodeOwner::Program && !procedure.is_of_python() {
         return None;
     }
     let name = procedure.name.as_str();

@@ -300,6 +300,12 @@ impl Procedure {
         matches!(self.module.as_str(), "node" | "nodejs")
     }
 
+    /// Whether it was made at run time: a function of JavaScript, Python or Java.
+    #[must_use]
+    pub fn is_jit(&self) -> bool {
+        self.module == "[jit]"
+    }
+
     /// Whether it is CPython's own, and not a procedure of Python.
     #[must_use]
     pub fn is_of_python(&self) -> bool {

@@ -98,6 +98,20 @@ fn a_stripped_interpreter_of_python_is_its_loop_and_not_addresses() {
 }
 
 #[test]
+fn what_python_s_interpreter_does_belongs_to_the_function_of_python() {
+    let mut paths = Paths::default();
+    let told = "__libc_start_main|libc.so.6 > _PyEval_EvalFrameDefault|libpython3.12.so.1.0 > load g.py|[jit] > \
+                float_repr|libpython3.12.so.1.0 > quorem|libpython3.12.so.1.0";
+    let leaf = path(&mut paths, Paths::ROOT, told);
+    let library = path(&mut paths, leaf, "SHA256_Update|libcrypto.so.3");
+    let folding = Folding::new(&paths, Fold::Libraries);
+    assert_eq!(name(&paths, folding.owner(leaf)), "load g.py");
+    assert_eq!(folding.action(&paths, leaf), Some("in the Python interpreter"));
+    assert_eq!(name(&paths, folding.owner(library)), "SHA256_Update");
+    assert_eq!(name(&paths, Folding::new(&paths, Fold::Kernel).owner(leaf)), "quorem");
+}
+
+#[test]
 fn a_procedure_inlined_into_several_is_divided_among_them() {
     let mut paths = Paths::default();
     let extra = path(&mut paths, Paths::ROOT, "main > extra_step > burn");

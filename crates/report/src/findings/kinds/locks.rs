@@ -133,7 +133,8 @@ fn finding(basis: &FindingBasis<'_, '_>, lock: &NamedLock) -> Option<Finding> {
     found.leads =
         advice == Advice::UseProcesses && percent(wanted as f64, input.analysis.elapsed as f64) >= SERIAL;
     let mut evidence = vec![sentence![waits, " of ", mean, " on average"]];
-    if let Some((&holder, _)) = longest {
+    // An interpreter gives its lock back in procedures that do not keep it.
+    if let Some((&holder, _)) = longest.filter(|_| advice != Advice::UseProcesses) {
         let holder = Sentence::name(input, Node::Procedure(holder));
         evidence.push(sentence!["held by ", holder, " for ", ShareInWords(share), " of that"]);
     }
