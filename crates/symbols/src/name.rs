@@ -2,6 +2,9 @@
 
 use cpp_demangle::DemangleOptions;
 
+/// Parts of a name that are tried where the whole is not understood: a name may be long and hostile.
+const MOST_ENDS: usize = 256;
+
 /// The name as its programmer wrote it: C++ and Rust names are demangled, Rust's without the hash; the
 /// suffixes that compilers add to parts and copies of a function (`.cold`, `.part.0`) are dropped, so that
 /// a function is one row.
@@ -13,15 +16,18 @@ pub(crate) fn readable(mangled: &str) -> String {
         return format!("{name:#}").replace("{{", "{").replace("}}", "}");
     }
     if whole.starts_with("_Z") || whole.starts_with("___Z") {
-        let options = DemangleOptions::default().no_return_type();
-        let name = cpp_demangle::Symbol::new(whole)
-            .ok()
-            .and_then(|symbol| symbol.demangle_with_options(&options).ok());
-        if let Some(name) = name {
+        // Where the types of a function cannot be read, its name may be: that of a template ends with `E`.
+        let ends = whole.rmatch_indices('E').map(|(at, _)| &whole[..=at]).take(MOST_ENDS);
+        if let Some(name) = std::iter::once(whole).chain(ends).find_map(demangled) {
             return name;
         }
     }
     whole.to_owned()
+}
+
+fn demangled(symbol: &str) -> Option<String> {
+    let options = DemangleOptions::default().no_return_type();
+    cpp_demangle::Symbol::new(symbol).ok()?.demangle_with_options(&options).ok()
 }
 
 /// `memcpy@@GLIBC_2.14` is `memcpy`.
@@ -50,6 +56,10 @@ mod tests {
             (
                 "_ZNSt6vectorIiSaIiEE9push_backERKi",
                 "std::vector<int, std::allocator<int> >::push_back(int const&)",
+            ),
+            (
+                "_ZN3SetIiE6insertIPiEENSt9enable_ifIXsrSt7is_sameIiNSt15iterator_traitsIT_E10value_typeEE5valueEvE4typeES6_S6_",
+                "Set<int>::insert<int*>",
             ),
             ("_ZN1A1fEv.cold", "A::f()"),
             ("work.constprop.0.isra.0", "work"),
