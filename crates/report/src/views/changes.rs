@@ -66,7 +66,7 @@ pub(super) fn add_changes(report: &mut Report, input: &ReportTables<'_>, list: &
     }
 }
 
-/// As many of the words as fit; at least the first, shortened.
+/// As many of the words as fit; at least the first, or as many of its parts as fit, or its first part, shortened.
 fn fitting(evidence: &[Sentence], width: usize) -> String {
     let mut text = String::new();
     for piece in evidence.iter().map(Sentence::text) {
@@ -76,7 +76,18 @@ fn fitting(evidence: &[Sentence], width: usize) -> String {
         }
         text = format!("{text}{gap}{piece}");
     }
+    while text.chars().count() > width
+        && let Some(end) = last_part(&text)
+    {
+        text.truncate(end);
+    }
     shorten(&text, width)
+}
+
+/// Where the last of several parts begins; a comma within a name begins none.
+fn last_part(text: &str) -> Option<usize> {
+    let is_outside = |at: &usize| text[..*at].matches('`').count().is_multiple_of(2);
+    text.rmatch_indices(", ").map(|(at, _)| at).find(is_outside)
 }
 
 /// The cells that say what the entry is about, and its name for people.
@@ -138,6 +149,7 @@ mod tests {
             ["holds the lock", "a very long remark that does not fit", "alone"].map(Sentence::from);
         assert_eq!(fitting(&evidence, 30), "holds the lock; alone");
         assert_eq!(fitting(&["abcdefghij".into()], 7), "ab…ghij");
+        assert_eq!(fitting(&["in `f(a, b)` 20 %, in `g(a, b)` 18 %".into()], 20), "in `f(a, b)` 20 %");
         assert_eq!(fitting(&[], 7), "");
     }
 }
