@@ -193,7 +193,7 @@ pub struct ThreadStates {
 }
 
 /// Effective number of observations n = (Σw)² / Σw² behind a metric, w being what each observation
-/// charged: equal weights give the plain count. The standard error of a share p is sqrt(p(1−p)/n).
+/// charged: equal weights give the plain count, and what is exact is in the first sum only. The standard error of a share p is sqrt(p(1−p)/n).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct EffectiveSamples {
     /// Behind CPU time.

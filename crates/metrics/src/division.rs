@@ -29,7 +29,7 @@ use crate::on_path::{ByMembership, Membership};
 use crate::pieces::Ground;
 use crate::precision::{Precision, SampledPool};
 use crate::probe_effect::{self, Splits};
-use crate::strata::{Collected, Products, SampleTally, Stratum};
+use crate::strata::{Collected, Products, SampleTally, Stratum, WeightSums};
 use crate::stratum_groups::{GroupKey, RANKS, StratumFamilies, group_key};
 use crate::timer_check::TimerCheck;
 
@@ -302,23 +302,29 @@ impl<'a> Division<'a> {
         Precision::of(pools)
     }
 
-    /// Effective numbers of samples and exact pieces, each with what it counts for.
+    /// Effective numbers of observations behind each figure: what is exact adds to what is known, and not to the errors, unless
+    /// samples divide it. Where there are none, exact pieces are counted by what they count for.
     pub fn effective_samples(&self) -> EffectiveSamples {
         let exact = &self.collected.exact;
-        let (mut time, mut npt, mut critical) = (exact.time, exact.normalised, exact.critical);
+        let mut sampled = [WeightSums::default(); 3];
         for &(stratum, _, tally) in &self.collected.tallies {
             let Stratum { level, cell, on, .. } = self.collected.strata[stratum as usize];
-            if cell.ground != Ground::Exact {
-                let SampleTally { weight, squares, .. } = tally;
-                let normalised = tally.scaled(1.0 / f64::from(level.max(1)));
-                time.add_sums(weight, squares);
-                npt.add_sums(normalised.weight, normalised.squares);
-                if on.has(Weight::Cpu) {
-                    critical.add_sums(weight, squares);
-                }
+            let is_exact = cell.ground == Ground::Exact;
+            if is_exact && self.pools[self.of[stratum as usize]].shares.len() < 2 {
+                continue;
+            }
+            let normalised = tally.scaled(1.0 / f64::from(level.max(1)));
+            let is_on = f64::from(u8::from(on.has(Weight::Cpu)));
+            for (sums, tally) in sampled.iter_mut().zip([tally, normalised, tally.scaled(is_on)]) {
+                sums.add_sums(if is_exact { 0.0 } else { tally.weight }, tally.squares);
             }
         }
-        EffectiveSamples { cpu: time.effective(), npt: npt.effective(), critical: critical.effective() }
+        let [cpu, npt, critical] = sampled;
+        EffectiveSamples {
+            cpu: exact.time.effective_with(cpu),
+            npt: exact.normalised.effective_with(npt),
+            critical: exact.critical.effective_with(critical),
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Shares are estimated from observations. With n equal observations the standard error of a share p is
 //! sqrt(p (1 − p) / n). Observations here have unequal weights w (each is charged the work since the one before);
-//! they tell as much as n = (Σw)² / Σw² equal ones.
+//! they tell as much as n = (Σw)² / Σw² equal ones. What is exact adds to the first sum only: it makes no error.
 //!
 //! ```text
 //!   observations that charged 4, 4, 4, 4      n = 16² / 64  = 4

@@ -126,9 +126,12 @@ impl WeightSums {
         self.squares += squares;
     }
 
-    /// n = (Σw)² / Σw².
-    pub fn effective(self) -> f64 {
-        if self.squares > 0.0 { self.sum * self.sum / self.squares } else { 0.0 }
+    /// n = (Σw)² / Σw² of exact weights beside these sampled ones, whose squares alone make errors; of the exact ones alone where
+    /// nothing is sampled.
+    pub fn effective_with(self, sampled: WeightSums) -> f64 {
+        let sum = self.sum + sampled.sum;
+        let squares = if sampled.squares > 0.0 { sampled.squares } else { self.squares };
+        if squares > 0.0 { sum * sum / squares } else { 0.0 }
     }
 }
 
