@@ -165,7 +165,9 @@ fn every_call_that_can_wait_waits_for_the_rank_that_comes_late() {
         let seconds = waited_in(&waits, "between_looks", "rank 1");
         assert!(seconds < 0.01, "{seconds} s of waiting between which it computed: {mpi:?}");
         let seconds = waited_in(&waits, "between_bursts", "rank 1");
-        assert!(seconds < 0.02, "{seconds} s of waiting, mostly of computing: {mpi:?}");
+        // MPICH gives its processor away within a look, so there it does wait.
+        let is_busy = mpi == MpiImplementation::OpenMpi;
+        assert!(!is_busy || seconds < 0.02, "{seconds} s of waiting, mostly of computing: {mpi:?}");
     }
 }
 
