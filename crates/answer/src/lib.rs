@@ -23,7 +23,10 @@ mod version;
 pub use analysed::Analysed;
 pub use cache::Cache;
 pub use error::{Error, Result, told};
-pub use longpole_communication::{CommunicationOptions, UnitProtocol};
+pub use longpole_communication::{
+    CommunicationOptions, SimulatedCosts, SimulatedRecording, SimulationOptions, UnitProtocol,
+    write_simulated_recording,
+};
 pub use longpole_recording::MetricFile;
 pub use longpole_trace::{JoinRefusal, JoinedParts, RunPart, join_parts};
 pub use memory::ValueCache;

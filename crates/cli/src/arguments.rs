@@ -7,6 +7,8 @@ use std::time::Duration;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use longpole_report::visible;
 
+use crate::simulate::Simulate;
+
 /// Names the long pole of a parallel program: what holds it back, why threads wait, how sure that is.
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 100, override_usage = USAGE, after_help = EXIT_STATUS)]
@@ -64,6 +66,8 @@ pub enum CliCommand {
     Join(Join),
     /// Make a recording of a perf.data file
     Import(Import),
+    /// Run the recorded accesses of a program on a simulated machine, and make a recording of that
+    Simulate(Simulate),
     /// Record a sample program that lies in this binary, and print the report
     Demo(Demo),
     /// Say what this machine permits, what follows from it, and how to get more

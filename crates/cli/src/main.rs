@@ -22,6 +22,7 @@ mod record;
 mod report;
 mod rust_compiler;
 mod setup;
+mod simulate;
 mod snapshot;
 mod terminal;
 mod view;
@@ -68,6 +69,7 @@ fn main() -> ExitCode {
         CliCommand::Snapshot(options) => snapshot::run(&options).map(|()| ExitCode::SUCCESS),
         CliCommand::Join(options) => join::run(options),
         CliCommand::Import(options) => import::run(options),
+        CliCommand::Simulate(options) => simulate::run(&options),
         CliCommand::Demo(options) => demo::run(options),
         CliCommand::Doctor(options) => doctor::run(&options),
         CliCommand::Setup => setup::run(),

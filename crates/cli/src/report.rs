@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use longpole_answer::{CommunicationOptions, Question, Recording, UnitProtocol};
+use longpole_answer::{CommunicationOptions, Question, Recording, SimulatedCosts, UnitProtocol};
 use longpole_metrics::{By, Order, Weight};
 use longpole_report::{Fold, Sort, Style, View, visible};
 
@@ -12,6 +12,7 @@ use crate::answer::{Output, open, recording, refused};
 use crate::curve;
 use crate::failure::Failure;
 use crate::metric_files::DefinitionArgs;
+use crate::simulate::costs;
 
 /// Bytes of the longest answer that is remembered.
 const LARGEST_KEPT: usize = 4 << 20;
@@ -82,6 +83,9 @@ pub struct ReportArgs {
     /// The same: how copies of units are kept coherent.
     #[arg(long, value_enum, default_value_t)]
     pub protocol: ProtocolName,
+    /// The same: what operations cost, as of `longpole simulate`.
+    #[arg(long, value_name = "COSTS", value_parser = costs)]
+    pub cost: Option<SimulatedCosts>,
     #[command(flatten)]
     pub definitions: DefinitionArgs,
     /// How to write it.
@@ -121,7 +125,7 @@ impl From<ProtocolName> for UnitProtocol {
     }
 }
 
-fn unit_bytes(text: &str) -> Result<u64, String> {
+pub fn unit_bytes(text: &str) -> Result<u64, String> {
     let bytes =
         text.parse().ok().filter(|bytes: &u64| bytes.is_power_of_two() && (8..=1 << 20).contains(bytes));
     bytes.ok_or_else(|| "a power of two from 8 to 1048576".to_owned())
@@ -284,7 +288,11 @@ impl ReportArgs {
             explain: self.explain,
             define: self.definitions.define.clone(),
             metrics: self.metric.clone(),
-            communication: CommunicationOptions { protocol: self.protocol.into(), unit: self.unit },
+            communication: CommunicationOptions {
+                protocol: self.protocol.into(),
+                unit: self.unit,
+                costs: self.cost.unwrap_or_default(),
+            },
         }
     }
 }

@@ -4,12 +4,13 @@ use crate::access::ProcessorId;
 use crate::bytes::{self, ByteSet};
 use crate::patterns::{AccessPattern, PatternTally, SharingKind, UnitWindow, is_false_sharing, is_migratory};
 use crate::requests::{DataRequest, InvalidatingWrite, LifetimeUse, RequestCause, pattern_of};
+use crate::settings::CoherenceProtocol;
 use crate::simulation::{CoherenceSimulation, UnitAccess};
 use crate::store::{CopyIndex, Mask, OpenRequest, PendingWrite};
 
 impl CoherenceSimulation {
-    /// Makes a copy valid by a request, the cause of which is in `pending` and `Stale` unless it is the first.
-    pub(crate) fn fetch(&mut self, copy: CopyIndex, is_first: bool, access: &UnitAccess) {
+    /// Makes a copy valid by a request, the cause of which is in `pending` and `Stale` unless it is the first. Gives its cost.
+    pub(crate) fn fetch(&mut self, copy: CopyIndex, is_first: bool, access: &UnitAccess) -> u64 {
         let pending = std::mem::take(&mut self.store.details[copy as usize].pending);
         let (cause, obtained) = match is_first {
             // What others wrote before is not the reason of a first reference.
@@ -30,9 +31,18 @@ impl CoherenceSimulation {
             cause,
             outcome: None,
         };
-        let cost = self.settings.costs.request;
+        let bytes = match &request.cause {
+            RequestCause::Invalidated { stale, .. }
+                if self.settings.protocol == CoherenceProtocol::LazyRelease =>
+            {
+                stale.count()
+            }
+            _ => self.settings.unit,
+        };
+        let cost = self.settings.costs.of_request(bytes);
         let (id, flow) = self.ledger.add(request, cost, &obtained);
         self.open(copy, OpenRequest { id, flow, cost, is_cold: is_first, shape: None }, producers, access);
+        cost
     }
 
     fn cause(&self, copy: CopyIndex, pending: &[PendingWrite]) -> (RequestCause, Vec<Option<u32>>) {
@@ -121,7 +131,8 @@ impl CoherenceSimulation {
     pub(crate) fn read_only(&self, unit: u32) -> Option<(AccessPattern, PatternTally)> {
         let record = &self.store.units[unit as usize];
         let requests = record.copies.len() as u64 - 1;
-        let tally = PatternTally { requests, cost: requests * self.settings.costs.request };
+        let tally =
+            PatternTally { requests, cost: requests * self.settings.costs.of_request(self.settings.unit) };
         (!record.is_written_shared && requests > 0).then_some((AccessPattern::ReadOnly, tally))
     }
 }

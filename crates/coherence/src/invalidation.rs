@@ -28,12 +28,13 @@ impl CoherenceSimulation {
             if let (false, Some(writer)) = (is_first, self.store.units[unit].last_writer) {
                 self.store.merge((copy, Mask::Before), (writer, Mask::Rewritten));
             }
-            self.fetch(copy, is_first, access);
+            outcome.cost = self.fetch(copy, is_first, access);
             outcome.requests = 1;
         }
         if access.kind.is_write() {
             if !self.store.hot[copy as usize].is_writable && self.own(copy) && outcome.requests == 0 {
                 outcome.upgrades = 1;
+                outcome.cost += self.settings.costs.upgrade;
                 self.store.units[unit].upgrades += 1;
             }
             self.note_write_site(copy, access.site);

@@ -35,7 +35,7 @@ impl CoherenceSimulation {
         }
         if !self.store.hot[copy as usize].is_valid {
             self.take_predecessor(copy);
-            self.fetch(copy, is_first, access);
+            outcome.cost = self.fetch(copy, is_first, access);
             outcome.requests = 1;
         }
         if access.kind.is_write() {

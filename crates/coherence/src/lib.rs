@@ -63,6 +63,7 @@ mod fetch;
 mod invalidation;
 mod lazy_release;
 mod objects;
+mod observer;
 mod patterns;
 mod ranges;
 mod requests;
@@ -80,6 +81,7 @@ pub use bytes::ByteSet;
 pub use causality::{ALIKE, CausalityEdge, CausalityGraph, CausalityNode};
 pub use cause_matrix::{CauseColumn, CauseMatrix};
 pub use error::{Error, Result};
+pub use observer::{VirtualEvent, VirtualExchange, VirtualRunObserver, VirtualWaitSubject};
 pub use patterns::{AccessPattern, PatternTallies, PatternTally, SharingKind};
 pub use ranges::TransferRange;
 pub use requests::{

@@ -159,6 +159,8 @@ pub(crate) struct RequestLedger {
     pub(crate) transitions: FxHashMap<(u32, u32), u64>,
     index: FxHashMap<FlowKey, u32>,
     limit: usize,
+    /// The requests since they were last taken, with what they cost; `None` where nobody takes them.
+    pub(crate) recent: Option<Vec<(DataRequest, u64)>>,
 }
 
 impl RequestLedger {
@@ -170,6 +172,7 @@ impl RequestLedger {
             transitions: FxHashMap::default(),
             index: FxHashMap::default(),
             limit,
+            recent: None,
         }
     }
 
@@ -220,6 +223,9 @@ impl RequestLedger {
         };
         self.flows[first as usize].totals.requests += 1;
         let id = request.id;
+        if let Some(recent) = &mut self.recent {
+            recent.push((request.clone(), cost));
+        }
         if self.records.len() < self.limit {
             self.records.push(request);
         }

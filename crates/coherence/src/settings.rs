@@ -22,6 +22,16 @@ pub struct RequestCosts {
     pub request: u64,
     /// An upgrade: other copies are invalidated, nothing is fetched.
     pub upgrade: u64,
+    /// Each byte that a request fetches, in picoseconds: the whole unit, or under lazy release consistency, after the first
+    /// reference, the bytes of the diffs.
+    pub byte_picoseconds: u64,
+}
+
+impl RequestCosts {
+    /// A request that fetches so many bytes.
+    pub(crate) fn of_request(&self, bytes: u64) -> u64 {
+        self.request.saturating_add(self.byte_picoseconds.saturating_mul(bytes) / 1000)
+    }
 }
 
 /// Settings of a simulation. Begin with [`CoherenceSettings::lines`] or [`CoherenceSettings::pages`].
@@ -49,7 +59,7 @@ impl CoherenceSettings {
         Self {
             protocol: CoherenceProtocol::Lines,
             unit: 64,
-            costs: RequestCosts { request: 100, upgrade: 50 },
+            costs: RequestCosts { request: 100, upgrade: 50, byte_picoseconds: 0 },
             records: 1 << 20,
             window: None,
             private_epochs: 4,
@@ -59,7 +69,7 @@ impl CoherenceSettings {
 
     /// Pages of so many bytes under lazy release consistency; a request of 2 ms.
     pub const fn pages(unit: u64) -> Self {
-        let costs = RequestCosts { request: 2_000_000, upgrade: 1_000_000 };
+        let costs = RequestCosts { request: 2_000_000, upgrade: 1_000_000, byte_picoseconds: 0 };
         Self { protocol: CoherenceProtocol::LazyRelease, unit, costs, ..Self::lines() }
     }
 

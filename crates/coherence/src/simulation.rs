@@ -10,7 +10,7 @@ use crate::clocks::Clocks;
 use crate::directory::CopyDirectory;
 use crate::error::Result;
 use crate::objects::DataObjects;
-use crate::requests::RequestLedger;
+use crate::requests::{DataRequest, RequestLedger};
 use crate::result::CommunicationResult;
 use crate::settings::{CoherenceProtocol, CoherenceSettings};
 use crate::store::{CopyIndex, Mask, NO_SITE, ShadowStore, WriteNotice};
@@ -22,6 +22,8 @@ pub struct AccessOutcome {
     pub requests: u32,
     /// Upgrades: other copies were invalidated, nothing was fetched.
     pub upgrades: u32,
+    /// What both cost, nanoseconds.
+    pub cost: u64,
 }
 
 /// The part of an access in one unit.
@@ -82,6 +84,16 @@ impl CoherenceSimulation {
             window: 0,
             window_start: 0,
         })
+    }
+
+    /// Keeps requests until [`Self::take_recent`] takes them.
+    pub(crate) fn keep_recent(&mut self) {
+        self.ledger.recent = Some(Vec::new());
+    }
+
+    /// The requests since the last call, in their order, with what each costs; none where they are not kept.
+    pub(crate) fn take_recent(&mut self) -> Vec<(DataRequest, u64)> {
+        self.ledger.recent.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Places an object at `[start, start + size)`; it replaces the objects there.
@@ -145,6 +157,7 @@ impl CoherenceSimulation {
             let part = self.access_unit(&UnitAccess { processor, unit, offset, size, kind, site, time });
             outcome.requests += part.requests;
             outcome.upgrades += part.upgrades;
+            outcome.cost += part.cost;
             let Some(next) = address.checked_add(u64::from(size)) else { break };
             address = next;
         }

@@ -19,9 +19,10 @@ use crate::access::{
     AccessKind, DataAccess, DataObjectId, ProcessorId, SiteId, SyncKind, SyncOperation, SyncToken,
 };
 use crate::error::{Error, Result};
+use crate::observer::{Unobserved, VirtualEvent, VirtualExchange, VirtualRunObserver, VirtualWaitSubject};
 use crate::result::CommunicationResult;
 use crate::settings::CoherenceSettings;
-use crate::simulation::CoherenceSimulation;
+use crate::simulation::{AccessOutcome, CoherenceSimulation};
 
 /// Costs of steps in nanoseconds; those of requests and upgrades are in [`CoherenceSettings::costs`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -147,6 +148,8 @@ pub struct VirtualRunSetup {
     pub costs: StepCosts,
     /// Objects that are there before the run: first byte, bytes, object.
     pub objects: Vec<(u64, u64, DataObjectId)>,
+    /// The node of each processor; those of one node share their copies. Empty: each is a node of its own.
+    pub nodes: Vec<ProcessorId>,
 }
 
 impl VirtualRun {
@@ -155,9 +158,9 @@ impl VirtualRun {
     /// # Errors
     /// [`Error::Unit`], [`Error::Deadlock`], [`Error::NotHeld`], [`Error::NoStream`].
     pub fn of(streams: &[ProcessorStream], settings: CoherenceSettings, costs: StepCosts) -> Result<Self> {
-        let setup = VirtualRunSetup { settings, costs, objects: Vec::new() };
+        let setup = VirtualRunSetup { settings, costs, objects: Vec::new(), nodes: Vec::new() };
         let sources = streams.iter().map(|stream| stream.iter().copied()).collect();
-        let mut runner = Runner::new(sources, &setup)?;
+        let mut runner = Runner::new(sources, &setup, Unobserved)?;
         find_unborn(streams, &mut runner.processors)?;
         runner.run()?;
         runner.check_ended()?;
@@ -175,7 +178,20 @@ impl VirtualRun {
     where
         S: Iterator<Item = (SiteId, StreamStep)>,
     {
-        let mut runner = Runner::new(sources, setup)?;
+        Self::observed(sources, setup, Unobserved)
+    }
+
+    /// The same, told to an observer while it goes on.
+    ///
+    /// # Errors
+    /// [`Error::Unit`], [`Error::NotHeld`].
+    pub fn observed<S, O>(sources: Vec<S>, setup: &VirtualRunSetup, observer: O) -> Result<Self>
+    where
+        S: Iterator<Item = (SiteId, StreamStep)>,
+        O: VirtualRunObserver,
+    {
+        let mut runner = Runner::new(sources, setup, observer)?;
+        runner.begin_first();
         runner.processors.iter_mut().skip(1).for_each(|one| one.progress = VirtualProgress::Unborn);
         loop {
             runner.run()?;
@@ -237,8 +253,10 @@ struct VirtualToken {
     waiting: VecDeque<ProcessorId>,
 }
 
-struct Runner<S> {
+struct Runner<S, O> {
     sources: Vec<S>,
+    observer: O,
+    nodes: Vec<ProcessorId>,
     settings: CoherenceSettings,
     costs: StepCosts,
     simulation: CoherenceSimulation,
@@ -251,17 +269,22 @@ struct Runner<S> {
     unfollowed: u64,
 }
 
-impl<S: Iterator<Item = (SiteId, StreamStep)>> Runner<S> {
-    fn new(sources: Vec<S>, setup: &VirtualRunSetup) -> Result<Self> {
+impl<S: Iterator<Item = (SiteId, StreamStep)>, O: VirtualRunObserver> Runner<S, O> {
+    fn new(sources: Vec<S>, setup: &VirtualRunSetup, observer: O) -> Result<Self> {
         let ready =
             || VirtualProcessor { time: 0, next: 0, site: SiteId(0), progress: VirtualProgress::Ready };
         let mut simulation = CoherenceSimulation::new(setup.settings)?;
+        if O::IS_TOLD {
+            simulation.keep_recent();
+        }
         for &(start, size, object) in &setup.objects {
             simulation.place_object(start, size, object);
         }
         Ok(Self {
             processors: sources.iter().map(|_| ready()).collect(),
             sources,
+            observer,
+            nodes: setup.nodes.clone(),
             settings: setup.settings,
             costs: setup.costs,
             simulation,
@@ -274,9 +297,31 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>> Runner<S> {
         })
     }
 
+    /// Processor 0 begins by itself.
+    fn begin_first(&mut self) {
+        if !self.processors.is_empty() {
+            self.tell(ProcessorId(0), VirtualEvent::Begin { creator: None });
+        }
+    }
+
+    /// Tells what happens to a processor, now and where it is.
+    fn tell(&mut self, processor: ProcessorId, event: VirtualEvent<'_>) {
+        let VirtualProcessor { time, site, .. } = self.processors[processor.index()];
+        self.observer.happen(processor, site, time, event);
+    }
+
+    /// The node that the processor is in.
+    #[inline]
+    fn node(&self, processor: ProcessorId) -> ProcessorId {
+        self.nodes.get(processor.index()).copied().unwrap_or(processor)
+    }
+
     /// Takes steps until no processor is ready.
     fn run(&mut self) -> Result<()> {
         while let Some((processor, limit)) = self.next() {
+            if O::IS_TOLD {
+                self.observer.pass(self.processors[processor.index()].time);
+            }
             // As long as its clock stays the least one it goes on, unless it may have let another one go on.
             while self.step(processor)? {
                 if (self.processors[processor.index()].time, processor) >= limit {
@@ -324,6 +369,7 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>> Runner<S> {
             self.processors.iter().position(|one| one.progress == VirtualProgress::Unborn)
         {
             self.processors[unborn].progress = VirtualProgress::Ready;
+            self.tell(ProcessorId(unborn as u16), VirtualEvent::Begin { creator: None });
         } else if let Some((&token, _)) = self.tokens.iter().find(|(_, state)| !state.waiting.is_empty()) {
             let state = self.tokens.entry(token).or_default();
             let waiter = state.waiting.pop_front().expect("somebody waits");
@@ -359,7 +405,10 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>> Runner<S> {
         state.next += 1;
         state.site = site;
         match step {
-            StreamStep::Compute(duration) => state.time += duration,
+            StreamStep::Compute(duration) => {
+                self.observer.compute(processor, site, state.time, duration);
+                state.time += duration;
+            }
             StreamStep::Access { address, size, kind } => {
                 let time = state.time;
                 self.access(DataAccess { processor, address, size, kind, site, time });
@@ -426,7 +475,7 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>> Runner<S> {
             return;
         }
         versions.waiting.push((version, processor, acquires));
-        self.state(processor).progress = VirtualProgress::Blocked;
+        self.block(processor, VirtualWaitSubject::Version(token));
     }
 
     /// Goes on with a version that it waited for.
@@ -437,21 +486,21 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>> Runner<S> {
         (ready, enabled_by): (u64, Option<ProcessorId>),
         acquires: bool,
     ) {
-        self.resume(processor, ready, 0, (VirtualWaitCause::Token(token), enabled_by));
+        self.resume(processor, ready, None, (VirtualWaitCause::Token(token), enabled_by));
         if acquires {
             let site = self.site(processor);
             self.synchronise(processor, SyncKind::Acquire, token, site);
         }
     }
 
+    #[inline]
     fn access(&mut self, access: DataAccess) {
-        let outcome = self.simulation.access(&access);
-        let costs = self.settings.costs;
-        let protocol =
-            u64::from(outcome.requests) * costs.request + u64::from(outcome.upgrades) * costs.upgrade;
+        let processor = access.processor;
+        let outcome = self.simulation.access(&DataAccess { processor: self.node(processor), ..access });
+        let protocol = outcome.cost;
         if protocol > 0 {
             self.waits.push(VirtualWait {
-                processor: access.processor,
+                processor,
                 site: access.site,
                 start: access.time,
                 end: access.time + protocol,
@@ -459,12 +508,42 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>> Runner<S> {
                 enabled_by: None,
             });
         }
-        self.state(access.processor).time += protocol + self.costs.access;
+        if O::IS_TOLD && outcome != AccessOutcome::default() {
+            self.tell_protocol(&access, outcome);
+        }
+        let computes_from = access.time + protocol;
+        self.observer.compute(processor, access.site, computes_from, self.costs.access);
+        self.state(processor).time = computes_from + self.costs.access;
     }
 
+    /// Tells of the requests of an access, one after the other, and then of its upgrades.
+    fn tell_protocol(&mut self, access: &DataAccess, outcome: AccessOutcome) {
+        let DataAccess { processor, site, mut time, .. } = *access;
+        for (request, cost) in self.simulation.take_recent() {
+            self.observer.happen(processor, site, time, VirtualEvent::Request { request: &request, cost });
+            time += cost;
+        }
+        if outcome.upgrades > 0 {
+            let exchange = VirtualExchange::Upgrade(access.address & !(self.settings.unit - 1));
+            let cost = u64::from(outcome.upgrades) * self.settings.costs.upgrade;
+            self.observer.happen(processor, site, time, VirtualEvent::Exchange { exchange, cost });
+        }
+    }
+
+    /// Applies an operation of the processor's node. What the threads of one node do to each other needs nothing.
     fn synchronise(&mut self, processor: ProcessorId, kind: SyncKind, token: SyncToken, site: SiteId) {
-        let time = self.state(processor).time;
-        self.simulation.synchronise(&SyncOperation { processor, token, kind, site, time });
+        let (time, node) = (self.state(processor).time, self.node(processor));
+        let kind = match kind {
+            SyncKind::Fork { child } => SyncKind::Fork { child: self.node(child) },
+            SyncKind::Join { child } => SyncKind::Join { child: self.node(child) },
+            other => other,
+        };
+        if let SyncKind::Fork { child } | SyncKind::Join { child } = kind
+            && child == node
+        {
+            return;
+        }
+        self.simulation.synchronise(&SyncOperation { processor: node, token, kind, site, time });
     }
 
     /// The place of the step that was taken last.
@@ -472,20 +551,38 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>> Runner<S> {
         self.processors[processor.index()].site
     }
 
-    /// Goes on after a wait that ended at `ready`, and its cost.
+    /// Waits until another processor lets it go on.
+    fn block(&mut self, processor: ProcessorId, subject: VirtualWaitSubject) {
+        self.state(processor).progress = VirtualProgress::Blocked;
+        self.tell(processor, VirtualEvent::Block(subject));
+    }
+
+    /// Goes on after a wait that ended at `ready`, and the messages that it takes then.
     fn resume(
         &mut self,
         processor: ProcessorId,
         ready: u64,
-        cost: u64,
+        messages: Option<(VirtualExchange, u64)>,
         (cause, enabled_by): (VirtualWaitCause, Option<ProcessorId>),
     ) {
         let site = self.site(processor);
         let state = self.state(processor);
         let start = state.time;
-        state.time = start.max(ready) + cost;
+        let was_blocked = state.progress == VirtualProgress::Blocked;
         state.progress = VirtualProgress::Ready;
-        let end = state.time;
+        state.time = start.max(ready);
+        if was_blocked {
+            let by = enabled_by.map(|one| (one, self.site(one)));
+            self.tell(processor, VirtualEvent::Resume { by });
+        }
+        if let VirtualWaitCause::Barrier(token) = cause {
+            self.tell(processor, VirtualEvent::Depart(token));
+        }
+        if let Some((exchange, cost)) = messages.filter(|&(_, cost)| cost > 0) {
+            self.tell(processor, VirtualEvent::Exchange { exchange, cost });
+            self.state(processor).time += cost;
+        }
+        let end = self.state(processor).time;
         if end > start {
             self.waits.push(VirtualWait { processor, site, start, end, cause, enabled_by });
         }
@@ -497,7 +594,9 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>> Runner<S> {
         let state = self.state(child);
         if state.progress == VirtualProgress::Unborn {
             state.time = time;
+            state.site = site;
             state.progress = VirtualProgress::Ready;
+            self.tell(child, VirtualEvent::Begin { creator: Some(processor) });
         }
     }
 
@@ -509,12 +608,14 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>> Runner<S> {
             self.take(processor, token, is_lock);
         } else {
             state.waiting.push_back(processor);
-            self.state(processor).progress = VirtualProgress::Blocked;
+            let subject = if is_lock { VirtualWaitSubject::Lock } else { VirtualWaitSubject::Semaphore };
+            self.block(processor, subject(token));
         }
     }
 
     fn post(&mut self, processor: ProcessorId, token: SyncToken, site: SiteId) {
         self.synchronise(processor, SyncKind::Release, token, site);
+        self.tell(processor, VirtualEvent::Post(token));
         let state = self.tokens.entry(token).or_default();
         state.posts += 1;
         state.last = Some(processor);
@@ -531,12 +632,16 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>> Runner<S> {
         }
         let (last, cost) = (state.last, self.costs.lock);
         // A post or an unlock is never ahead of the least clock, so a token that is free has been free since then.
-        let ready = last.filter(|_| self.state(processor).progress == VirtualProgress::Blocked);
+        let is_contended = self.state(processor).progress == VirtualProgress::Blocked;
+        let ready = last.filter(|_| is_contended);
         let ready = ready.map_or(0, |last| self.state(last).time);
         let enabler = last.filter(|_| ready > 0);
-        self.resume(processor, ready, cost, (VirtualWaitCause::Token(token), enabler));
+        let messages = (VirtualExchange::Acquisition(token), cost);
+        self.resume(processor, ready, Some(messages), (VirtualWaitCause::Token(token), enabler));
         let site = self.site(processor);
         self.synchronise(processor, SyncKind::Acquire, token, site);
+        let acquired = VirtualEvent::Acquire { lock: token, is_contended };
+        self.tell(processor, if is_lock { acquired } else { VirtualEvent::Take(token) });
     }
 
     fn unlock(&mut self, processor: ProcessorId, token: SyncToken, site: SiteId) -> Result<()> {
@@ -547,6 +652,7 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>> Runner<S> {
         state.holder = None;
         state.last = Some(processor);
         self.synchronise(processor, SyncKind::Release, token, site);
+        self.tell(processor, VirtualEvent::Release(token));
         self.wake(token, true);
         Ok(())
     }
@@ -559,17 +665,39 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>> Runner<S> {
     }
 
     fn arrive(&mut self, processor: ProcessorId, token: SyncToken, expected: u32, site: SiteId) {
-        self.synchronise(processor, SyncKind::Barrier { expected }, token, site);
-        self.state(processor).progress = VirtualProgress::Blocked;
+        if self.nodes.is_empty() {
+            self.synchronise(processor, SyncKind::Barrier { expected }, token, site);
+        }
+        self.tell(processor, VirtualEvent::Arrive(token));
         let arrived = self.barriers.entry(token).or_default();
         arrived.push(processor);
         if arrived.len() < expected as usize {
+            self.block(processor, VirtualWaitSubject::Barrier(token));
             return;
         }
         let ready = self.state(processor).time;
-        for waiter in self.barriers.remove(&token).unwrap_or_default() {
+        let arrived = self.barriers.remove(&token).unwrap_or_default();
+        self.meet_by_nodes(&arrived, token);
+        for waiter in arrived {
             let cause = (VirtualWaitCause::Barrier(token), Some(processor));
-            self.resume(waiter, ready, self.costs.barrier, cause);
+            let messages = (VirtualExchange::Passing(token), self.costs.barrier);
+            self.resume(waiter, ready, Some(messages), cause);
+        }
+    }
+
+    /// Where processors share nodes, each node comes to the barrier once.
+    fn meet_by_nodes(&mut self, arrived: &[ProcessorId], token: SyncToken) {
+        if self.nodes.is_empty() {
+            return;
+        }
+        let mut members: BTreeMap<ProcessorId, ProcessorId> = BTreeMap::new();
+        for &one in arrived {
+            members.entry(self.node(one)).or_insert(one);
+        }
+        let kind = SyncKind::Barrier { expected: members.len() as u32 };
+        for &one in members.values() {
+            let site = self.site(one);
+            self.synchronise(one, kind, token, site);
         }
     }
 
@@ -578,13 +706,14 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>> Runner<S> {
             let ready = self.state(child).time;
             self.resume_joiner(processor, child, ready);
         } else {
-            self.state(processor).progress = VirtualProgress::Blocked;
+            self.block(processor, VirtualWaitSubject::Join(child));
             self.joiners.entry(child).or_default().push(processor);
         }
     }
 
     fn resume_joiner(&mut self, processor: ProcessorId, child: ProcessorId, ready: u64) {
-        self.resume(processor, ready, 0, (VirtualWaitCause::Join(child), Some(child)));
+        self.resume(processor, ready, None, (VirtualWaitCause::Join(child), Some(child)));
+        self.tell(processor, VirtualEvent::Joined(child));
         let site = self.site(processor);
         self.synchronise(processor, SyncKind::Join { child }, SyncToken(0), site);
     }
@@ -595,6 +724,7 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>> Runner<S> {
         for joiner in self.joiners.remove(&processor).unwrap_or_default() {
             self.resume_joiner(joiner, processor, ready);
         }
+        self.tell(processor, VirtualEvent::End);
     }
 
     fn check_ended(&self) -> Result<()> {
@@ -637,8 +767,12 @@ mod tests {
             steps.into_iter().enumerate().map(|(at, step)| (SiteId(at as u32), step)).collect::<Vec<_>>()
         };
         let sources = streams.into_iter().map(|steps| sited(steps).into_iter()).collect();
-        let setup =
-            VirtualRunSetup { settings: CoherenceSettings::lines(), costs: COSTS, objects: Vec::new() };
+        let setup = VirtualRunSetup {
+            settings: CoherenceSettings::lines(),
+            costs: COSTS,
+            objects: Vec::new(),
+            nodes: Vec::new(),
+        };
         VirtualRun::of_recorded(sources, &setup).unwrap()
     }
 

@@ -1,78 +1,18 @@
 //! The answer: requests with the names of who asked for what, and why.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
-use longpole_access::format::OpenMpToken;
 use longpole_coherence::{
-    AccessKind, AccessPattern, CoherenceProtocol, CoherenceSettings, CommunicationResult, DataObjectId,
-    FlowOrigin, PatternTallies, SiteId, StepCosts, SyncObject, SyncOrigin, TransferRange, UnitSummary,
-    VirtualRun, VirtualRunSetup,
+    AccessKind, AccessPattern, CommunicationResult, DataObjectId, FlowOrigin, PatternTallies, SiteId,
+    SyncOrigin, TransferRange, UnitSummary, VirtualRun,
 };
-use longpole_event::MachineId;
-use longpole_recording::{AccessPlaceName, AccessProcedureName, LogName, RecordingFolder};
+use longpole_recording::{LogReader, RecordingFolder};
 
 use crate::error::Result;
-use crate::log::{LoggedProcess, processes};
-use crate::objects::{AccessObjects, ObjectOrigin};
-use crate::sites::AccessSites;
-use crate::steps::{SharedStreams, ThreadSteps};
-
-/// How copies of units are kept coherent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum UnitProtocol {
-    /// Cache lines: a write takes all other copies.
-    #[default]
-    Lines,
-    /// Pages with lazy release consistency.
-    LazyRelease,
-    /// Pages with sequential consistency.
-    Sequential,
-}
-
-impl UnitProtocol {
-    /// Every protocol, with its name on the command line.
-    pub const ALL: [(UnitProtocol, &'static str); 3] = [
-        (UnitProtocol::Lines, "lines"),
-        (UnitProtocol::LazyRelease, "lrc"),
-        (UnitProtocol::Sequential, "sc"),
-    ];
-}
-
-/// What is simulated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct CommunicationOptions {
-    /// The protocol.
-    pub protocol: UnitProtocol,
-    /// Bytes of a unit; `None`: 64 of lines, 4096 of pages.
-    pub unit: Option<u64>,
-}
-
-impl CommunicationOptions {
-    fn settings(self) -> CoherenceSettings {
-        let settings = match self.protocol {
-            UnitProtocol::Lines => CoherenceSettings::lines(),
-            UnitProtocol::LazyRelease => CoherenceSettings::pages(4096),
-            UnitProtocol::Sequential => {
-                CoherenceSettings::pages(4096).with_protocol(CoherenceProtocol::Sequential)
-            }
-        };
-        let unit = self.unit.unwrap_or(settings.unit);
-        // The sums of all requests are wanted, not the requests.
-        CoherenceSettings { unit, records: 0, ..settings }
-    }
-}
-
-/// Costs of steps: an access that needs nothing takes 1 ns; locks and barriers of a DSM are messages.
-fn step_costs(protocol: UnitProtocol) -> StepCosts {
-    match protocol {
-        UnitProtocol::Lines => StepCosts { access: 1, lock: 20, barrier: 100 },
-        UnitProtocol::LazyRelease | UnitProtocol::Sequential => {
-            StepCosts { access: 1, lock: 1_000_000, barrier: 1_000_000 }
-        }
-    }
-}
+use crate::log::{LargestProcess, LoggedProcess, largest_process};
+use crate::names::ProcessNames;
+use crate::settings::CommunicationOptions;
+use crate::streams::ProcessStreams;
 
 /// A place in the program's code.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -234,12 +174,10 @@ impl RecordedCommunication {
         folder: &RecordingFolder,
         options: CommunicationOptions,
     ) -> Result<Option<RecordedCommunication>> {
-        let machine = MachineId(0);
-        let Some(mut reader) = folder.open_log(machine, LogName::Accesses)? else { return Ok(None) };
-        let (mut found, lost_blocks) = processes(&mut reader)?;
-        let largest = found.iter().max_by_key(|(_, process)| process.bytes).map(|(&pid, _)| pid);
-        let Some((pid, process)) = largest.and_then(|pid| found.remove_entry(&pid)) else { return Ok(None) };
-        let others = found.values().filter(|process| process.bytes > 0).count();
+        let Some(LargestProcess { reader, pid, process, others, lost_blocks }) = largest_process(folder)?
+        else {
+            return Ok(None);
+        };
         let mut answer = simulate(reader, &process, options)?;
         answer.pid = pid;
         answer.other_processes = others;
@@ -256,40 +194,26 @@ impl RecordedCommunication {
 }
 
 fn simulate(
-    reader: longpole_recording::LogReader,
+    reader: LogReader,
     process: &LoggedProcess,
     options: CommunicationOptions,
 ) -> Result<RecordedCommunication> {
-    let threads =
-        process.threads.keys().max().map_or(0, |&last| last.saturating_add(1)).min(u32::from(u16::MAX));
-    let mut objects = AccessObjects::default();
-    let placed = objects.place_variables(&process.variables);
-    let sites = AccessSites::default();
-    // More threads than a simulated machine has processors.
-    let beyond = process.threads.range(threads..).map(|(_, thread)| thread.blocks.len() as u64);
-    let lost_blocks = beyond.sum();
-    let shared = SharedStreams { reader, sites, objects, threads, lost_blocks, ignored: 0 };
-    let shared = Rc::new(RefCell::new(shared));
-    let accesses = Rc::new(RefCell::new(vec![0; threads as usize]));
-    let blocks = |thread: u32| process.threads.get(&thread).map_or(Vec::new(), |one| one.blocks.clone());
-    let steps = (0..threads)
-        .map(|thread| ThreadSteps::new(Rc::clone(&shared), thread, blocks(thread), Rc::clone(&accesses)));
+    let streams = ProcessStreams::of(reader, process);
     let settings = options.settings();
-    let setup = VirtualRunSetup { settings, costs: step_costs(options.protocol), objects: placed };
-    let run = VirtualRun::of_recorded(steps.collect(), &setup)?;
-    let shared = shared.borrow();
-    let mut namer = AnswerNames::new(process, &shared);
+    let run =
+        VirtualRun::of_recorded(streams.steps(process), &streams.setup(settings, options.step_costs()))?;
+    let shared = streams.shared.borrow();
+    let mut namer = AnswerNames::new(ProcessNames { process, shared: &shared });
     let result = &run.communication;
     let flows = namer.flows(result, settings.unit);
     let units = namer.units(result);
     let TransferRange { necessary, possible } = result.range();
-    let name = UnitProtocol::ALL.iter().find(|(protocol, _)| *protocol == options.protocol);
     let tid = |thread: u32| process.threads.get(&thread).map_or(0, |one| one.tid);
     Ok(RecordedCommunication {
         unit: settings.unit,
-        protocol: name.map_or("", |(_, name)| name),
-        threads: (0..threads)
-            .zip(accesses.borrow().iter())
+        protocol: options.protocol.name(),
+        threads: (0..)
+            .zip(streams.accesses.borrow().iter())
             .map(|(thread, &accesses)| AccessThread { tid: tid(thread), accesses })
             .collect(),
         requests: result.total_requests,
@@ -310,10 +234,9 @@ fn simulate(
     })
 }
 
-/// Gives names to what the simulation knows by numbers.
+/// The names of the answer, each once.
 struct AnswerNames<'a> {
-    process: &'a LoggedProcess,
-    shared: &'a SharedStreams,
+    names: ProcessNames<'a>,
     places: NumberedNames<DataPlace>,
     objects: NumberedNames<DataObject>,
     synchronisations: NumberedNames<(String, usize)>,
@@ -344,86 +267,25 @@ impl<T: Clone + Ord> NumberedNames<T> {
 }
 
 impl<'a> AnswerNames<'a> {
-    fn new(process: &'a LoggedProcess, shared: &'a SharedStreams) -> Self {
+    fn new(names: ProcessNames<'a>) -> Self {
         Self {
-            process,
-            shared,
+            names,
             places: NumberedNames::default(),
             objects: NumberedNames::default(),
             synchronisations: NumberedNames::default(),
         }
     }
 
-    /// The innermost of the procedures that are inlined there and are the program's, not a standard library's.
-    fn place_of(&self, site: SiteId) -> DataPlace {
-        let code = self.shared.sites.calls(site).next().unwrap_or(0);
-        let named = self.process.places.get(&code);
-        let innermost = named.and_then(|named| own_procedure(named).or_else(|| named.procedures.first()));
-        data_place(code, named, innermost)
-    }
-
-    /// The innermost procedure on the call path of an allocation that is the program's.
-    fn allocation_place(&self, site: SiteId) -> DataPlace {
-        let own = self.shared.sites.calls(site).find_map(|code| {
-            let named = self.process.places.get(&code)?;
-            Some(data_place(code, Some(named), Some(own_procedure(named)?)))
-        });
-        own.unwrap_or_else(|| self.place_of(site))
-    }
-
     fn place(&mut self, site: SiteId) -> usize {
-        let place = self.place_of(site);
-        self.places.number(place)
+        self.places.number(self.names.place(site))
     }
 
     fn object(&mut self, object: Option<DataObjectId>) -> usize {
-        let origin = object.and_then(|id| self.shared.objects.origins.get(id.0 as usize));
-        let object = match origin {
-            Some(&ObjectOrigin::Variable(index)) => {
-                let variable = &self.process.variables[index as usize];
-                DataObject { name: variable.name.clone(), kind: "variable", address: variable.address }
-            }
-            Some(&ObjectOrigin::Heap(site)) => {
-                let place = self.allocation_place(site);
-                let file = file_name(&place.file);
-                let name = match place.line {
-                    0 => format!("allocated in {}", place.procedure),
-                    line => format!("allocated in {} {file}:{line}", place.procedure),
-                };
-                DataObject { name, kind: "heap", address: 0 }
-            }
-            Some(&ObjectOrigin::Stack(thread)) => {
-                DataObject { name: format!("stack of thread {thread}"), kind: "stack", address: 0 }
-            }
-            None => DataObject { name: "unknown data".to_owned(), kind: "unknown", address: 0 },
-        };
-        self.objects.number(object)
+        self.objects.number(self.names.object(object))
     }
 
-    /// The synchronisation by name: the variable that holds it, where there is one, or what OpenMP has it for, and where.
     fn synchronisation(&mut self, origin: SyncOrigin) -> usize {
-        let variable = |address: u64| {
-            let holds = |one: &&longpole_recording::AccessVariable| {
-                (one.address..one.address + one.size).contains(&address)
-            };
-            let found = self.process.variables.iter().rfind(holds);
-            found.map_or_else(|| format!("{address:#x}"), |one| variable_name(&one.name))
-        };
-        let name = match origin.object {
-            SyncObject::Token(token) | SyncObject::Barrier(token) if OpenMpToken::of(token.0).is_some() => {
-                let place = self.place_of(origin.site);
-                let name = OpenMpToken::of(token.0).map_or("", openmp_name);
-                match place.line {
-                    0 => format!("{name} in {}", place.procedure),
-                    line => format!("{name} {}:{line}", file_name(&place.file)),
-                }
-            }
-            SyncObject::Token(token) => variable(token.0),
-            SyncObject::Barrier(token) => format!("barrier {}", variable(token.0)),
-            SyncObject::Fork(creator) => format!("creation by thread {}", creator.0),
-            SyncObject::Join(ended) => format!("end of thread {}", ended.0),
-        };
-        let entry = (name, self.place(origin.site));
+        let entry = (self.names.synchronisation(origin), self.place(origin.site));
         self.synchronisations.number(entry)
     }
 
@@ -499,61 +361,6 @@ impl<'a> AnswerNames<'a> {
             })
             .collect()
     }
-}
-
-/// Parts of the paths of standard libraries' sources: those of Rust, and of C++ (templates in headers).
-const LIBRARY_SOURCES: [&str; 4] =
-    ["/library/core/src/", "/library/alloc/src/", "/library/std/src/", "/include/c++/"];
-
-/// How names of their procedures begin, which are all that is known of a program without lines.
-const LIBRARY_NAMES: [&str; 5] = ["core::", "alloc::", "std::", "__rust", "operator new"];
-
-fn own_procedure(named: &AccessPlaceName) -> Option<&AccessProcedureName> {
-    let is_own = |one: &&AccessProcedureName| match one.file.as_str() {
-        "" => {
-            let name = one.name.trim_start_matches('<');
-            !LIBRARY_NAMES.iter().any(|begin| name.starts_with(begin))
-        }
-        file => !LIBRARY_SOURCES.iter().any(|part| file.contains(part)),
-    };
-    named.procedures.iter().find(is_own)
-}
-
-fn data_place(
-    code: u64,
-    named: Option<&AccessPlaceName>,
-    procedure: Option<&AccessProcedureName>,
-) -> DataPlace {
-    DataPlace {
-        procedure: procedure.map_or_else(|| format!("[{code:#x}]"), |one| one.name.clone()),
-        module: named.map(|named| named.module.clone()).unwrap_or_default(),
-        file: procedure.map(|one| one.file.clone()).unwrap_or_default(),
-        line: procedure.map_or(0, |one| one.line),
-    }
-}
-
-/// What OpenMP's specification calls it.
-fn openmp_name(token: OpenMpToken) -> &'static str {
-    match token {
-        OpenMpToken::Begin => "begin of the parallel region",
-        OpenMpToken::Barrier => "barrier",
-        OpenMpToken::End => "end of the parallel region",
-        OpenMpToken::Critical => "critical section",
-        OpenMpToken::Update => "atomic update",
-        OpenMpToken::Ordered => "ordered section",
-    }
-}
-
-/// The name of a variable; compilers make those of OpenMP's critical sections.
-fn variable_name(name: &str) -> String {
-    match name.strip_prefix(".gomp_critical_user_") {
-        Some(section) => format!("critical section {}", section.trim_end_matches(".var")),
-        None => name.to_owned(),
-    }
-}
-
-fn file_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or_default()
 }
 
 fn shared_use(unit_use: &longpole_coherence::UnitUse) -> SharedUnitUse {

@@ -6,6 +6,19 @@ pub enum Error {
     /// The log cannot be read.
     #[error(transparent)]
     Recording(#[from] longpole_recording::Error),
+    /// The recording has no accesses.
+    #[error("simulate {0}: it has no accesses to memory; `longpole record --access` records them")]
+    NoAccesses(std::path::PathBuf),
+    /// A thread is in one node.
+    #[error(
+        "simulate {nodes} nodes: the program has {threads} threads with accesses, each of which is in one node"
+    )]
+    TooManyNodes {
+        /// That were asked for.
+        nodes: u16,
+        /// Of the program.
+        threads: usize,
+    },
     /// The simulation refused its settings.
     #[error("simulate the recorded accesses")]
     Simulation(#[from] longpole_coherence::Error),

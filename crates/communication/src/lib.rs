@@ -10,13 +10,19 @@
 mod answer;
 mod error;
 mod log;
+mod names;
 mod objects;
+mod settings;
+mod simulated;
 mod sites;
 mod steps;
+mod streams;
 
 pub use answer::{
-    AccessThread, CommunicationFlow, CommunicationOptions, DataObject, DataPlace, FlowWriter,
-    RecordedCommunication, SharedUnit, SharedUnitUse, UnitProtocol,
+    AccessThread, CommunicationFlow, DataObject, DataPlace, FlowWriter, RecordedCommunication, SharedUnit,
+    SharedUnitUse,
 };
 pub use error::{Error, Result};
 pub use longpole_coherence::AccessPattern;
+pub use settings::{CommunicationOptions, SimulatedCosts, UnitProtocol};
+pub use simulated::{SIMULATION, SimulatedRecording, SimulationOptions, write_simulated_recording};

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use longpole_access::format::{BLOCK, HEADER_BYTES, MessageHeader, NAMES};
-use longpole_recording::{AccessNames, AccessPlaceName, AccessVariable, LogReader, Result};
+use longpole_event::MachineId;
+use longpole_recording::{
+    AccessNames, AccessPlaceName, AccessVariable, LogName, LogReader, RecordingFolder, Result,
+};
 use rustc_hash::FxHashMap;
 
 /// What a process of the log has.
@@ -27,7 +30,7 @@ pub(crate) struct LoggedThread {
 }
 
 /// The processes of a log, and blocks that could not be read.
-pub(crate) fn processes(reader: &mut LogReader) -> Result<(BTreeMap<u32, LoggedProcess>, u64)> {
+fn processes(reader: &mut LogReader) -> Result<(BTreeMap<u32, LoggedProcess>, u64)> {
     let mut processes: BTreeMap<u32, LoggedProcess> = BTreeMap::new();
     let mut undecodable = 0;
     while let Some((offset, message)) = reader.next_block()? {
@@ -59,4 +62,25 @@ pub(crate) fn processes(reader: &mut LogReader) -> Result<(BTreeMap<u32, LoggedP
         thread.blocks.sort_unstable();
     }
     Ok((processes, undecodable + defects.damaged_chunks + torn))
+}
+
+/// The process of a recording with most records of accesses.
+pub(crate) struct LargestProcess {
+    pub(crate) reader: LogReader,
+    pub(crate) pid: u32,
+    pub(crate) process: LoggedProcess,
+    /// Other processes with records.
+    pub(crate) others: usize,
+    /// Blocks of the log that could not be read.
+    pub(crate) lost_blocks: u64,
+}
+
+/// That process; `None` where no accesses were recorded.
+pub(crate) fn largest_process(folder: &RecordingFolder) -> Result<Option<LargestProcess>> {
+    let Some(mut reader) = folder.open_log(MachineId(0), LogName::Accesses)? else { return Ok(None) };
+    let (mut found, lost_blocks) = processes(&mut reader)?;
+    let largest = found.iter().max_by_key(|(_, process)| process.bytes).map(|(&pid, _)| pid);
+    let Some((pid, process)) = largest.and_then(|pid| found.remove_entry(&pid)) else { return Ok(None) };
+    let others = found.values().filter(|process| process.bytes > 0).count();
+    Ok(Some(LargestProcess { reader, pid, process, others, lost_blocks }))
 }

@@ -33,10 +33,10 @@ pub use id::{
 };
 pub use message::{CollectiveMeeting, CollectiveOrder, MPI_ACCESSED, MPI_LOCK, MPI_OPENED, MessageEnvelope};
 pub use record::{
-    Blocking, BusyWaiting, CallDefinition, Callee, Event, EventKind, FileDefinition, FileKind,
-    FrameDefinition, LossKind, ModuleDefinition, ModuleKind, Primitive, PrimitiveKind, ProcessDefinition,
-    Record, SeriesDefinition, SeriesKind, SeriesNode, StackDefinition, Symbol, SymbolPlace, ThreadDefinition,
-    VariableDefinition, Waker, WordDefinition,
+    Blocking, BusyWaiting, CallDefinition, Callee, EXCHANGE, Event, EventKind, FileDefinition, FileKind,
+    FrameDefinition, LINE_REQUEST, LossKind, ModuleDefinition, ModuleKind, PAGE_REQUEST, Primitive,
+    PrimitiveKind, ProcessDefinition, Record, SeriesDefinition, SeriesKind, SeriesNode, StackDefinition,
+    Symbol, SymbolPlace, ThreadDefinition, VariableDefinition, Waker, WordDefinition,
 };
 pub use references::IdKind;
 pub use time::Time;

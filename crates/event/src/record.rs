@@ -99,7 +99,8 @@ pub struct StackDefinition {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CallDefinition {
     /// x86-64 system call number; −1 where the thread entered the kernel by an exception (a page fault)
-    /// or an interrupt.
+    /// or an interrupt. In a simulated run, of which the first argument is the address of a [`Primitive`] with a name:
+    /// [`PAGE_REQUEST`], [`LINE_REQUEST`] or [`EXCHANGE`].
     pub number: i32,
     /// The first three arguments. Of a call on a descriptor the third is a number that stands for the file
     /// behind it on this machine, the same for both ends of a pipe; 0 where it is not known.
@@ -107,6 +108,15 @@ pub struct CallDefinition {
     /// Kind of the file behind the descriptor in the first argument, where the call has one.
     pub file: FileKind,
 }
+
+/// A page of memory is fetched from other nodes. No system call has this number.
+pub const PAGE_REQUEST: i32 = 1 << 24;
+
+/// A line of memory is fetched from other caches.
+pub const LINE_REQUEST: i32 = PAGE_REQUEST + 1;
+
+/// An operation waits for messages between nodes or caches.
+pub const EXCHANGE: i32 = PAGE_REQUEST + 2;
 
 /// What a file descriptor refers to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -478,6 +488,14 @@ pub enum EventKind {
     Owner {
         /// Who holds it.
         owner: ThreadId,
+    },
+    /// What the thread's next wait is for was written by `writer`: that is why it has to be fetched. One such event for each
+    /// writer.
+    Written {
+        /// Who wrote it.
+        writer: ThreadId,
+        /// Where.
+        stack: Option<StackId>,
     },
     /// A join of a thread, or a wait for a child: what the thread does from now on comes after the end of the other,
     /// which may have been long ago, or be still to come.

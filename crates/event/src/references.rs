@@ -168,6 +168,10 @@ impl EventKind {
             }
             EventKind::Joined { ended } => needed!(numbers, Thread ended),
             EventKind::Owner { owner } => needed!(numbers, Thread owner),
+            EventKind::Written { writer, stack } => {
+                optional!(numbers, Stack * stack);
+                needed!(numbers, Thread writer)
+            }
             EventKind::Lock { mutex, stack } => {
                 optional!(numbers, Stack * stack);
                 needed!(numbers, Primitive mutex)

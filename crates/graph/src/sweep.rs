@@ -75,6 +75,9 @@ pub trait Sweep {
     /// The thread is about to wait for this object.
     fn begin_wait(&mut self, _thread: ThreadId, _time: Time, _object: ObjectId) {}
 
+    /// What the thread waits for was written by `writer` at this path.
+    fn written(&mut self, _thread: ThreadId, _time: Time, _writer: ThreadId, _path: PathId) {}
+
     /// What the thread's holds of a lock came to, the last of which ends now.
     fn hold(&mut self, _thread: ThreadId, _time: Time, _hold: LockHold) {}
 
@@ -108,6 +111,9 @@ macro_rules! tuples {
             }
             fn begin_wait(&mut self, thread: ThreadId, time: Time, object: ObjectId) {
                 $(self.$index.begin_wait(thread, time, object);)+
+            }
+            fn written(&mut self, thread: ThreadId, time: Time, writer: ThreadId, path: PathId) {
+                $(self.$index.written(thread, time, writer, path);)+
             }
             fn hold(&mut self, thread: ThreadId, time: Time, hold: LockHold) {
                 $(self.$index.hold(thread, time, hold);)+
@@ -196,6 +202,9 @@ impl<S: Sweep> GraphWalk<'_, S> {
             ItemKind::Await(object) => {
                 self.position(item.thread).object = Some(object);
                 self.metric.begin_wait(item.thread, self.now, object);
+            }
+            ItemKind::Written { writer, path } => {
+                self.metric.written(item.thread, self.now, writer, path);
             }
             ItemKind::Held(hold) => self.metric.hold(item.thread, self.now, hold),
             ItemKind::Release(token) => self.metric.release(item.thread, self.now, token),

@@ -238,7 +238,10 @@ impl<'a> Explanations<'a> {
         #[cfg(test)]
         self.log.push(tests::Logged::new(&question, &explained, &self.steps));
         let subject = self.subject(thread, path, object, WaitClassKind::Blocked(cause));
+        // What others wait for is the request, not the write behind it, which was before.
         let roots = explained.roots.clone();
+        let writers = std::mem::take(&mut self.threads[thread.index()].writers);
+        let explained = if writers.is_empty() { explained } else { explained.by_writers(&writers) };
         let is_over = !is_end || release.is_some();
         let surely = match is_over {
             true => unwanted(cause, release.is_some()),
@@ -457,6 +460,13 @@ impl Sweep for Explanations<'_> {
         let act = self.threads[source.index()].release(source, source_time, self.limits.tolerance);
         let release = WaitRelease { act, source, source_time, time: time.nanoseconds(), object };
         self.threads[thread.index()].receive(release, self.limits.releases);
+    }
+
+    fn written(&mut self, thread: ThreadId, _time: Time, writer: ThreadId, path: PathId) {
+        self.know(writer.max(thread));
+        let (group, scope) = (self.threads[writer.index()].group, self.scope(path));
+        let step = self.steps.intern(group, Category::Written, scope);
+        self.threads[thread.index()].writers.push(step);
     }
 
     fn release(&mut self, thread: ThreadId, time: Time, token: TokenId) {

@@ -11,7 +11,9 @@ use crate::id::RecordingId;
 /// the headers of logs carry; recordings of version 3 are read without. 5: logs in segments, [`Manifest::window`]. 6: gaps of
 /// samples ([`longpole_event::EventKind::Sample`]); samples of older recordings have none.
 /// 7: what processes that pass messages say of them ([`longpole_event::EventKind::Communicate`] and those behind it).
-pub const FORMAT_VERSION: u32 = 7;
+/// 8: simulated runs: requests for units of memory ([`longpole_event::PAGE_REQUEST`]), and who wrote what is requested
+/// ([`longpole_event::EventKind::Written`]).
+pub const FORMAT_VERSION: u32 = 8;
 
 /// The manifest of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -114,7 +114,7 @@ impl AlteredReplay<'_> {
     fn step(&mut self, item: &Item) {
         let index = item.thread.index();
         match item.what {
-            ItemKind::Observe { .. } | ItemKind::Held(_) => {}
+            ItemKind::Observe { .. } | ItemKind::Held(_) | ItemKind::Written { .. } => {}
             ItemKind::Release(token) => self.release(index, token),
             ItemKind::Acquire(acquisition) => self.acquire(index, acquisition),
             ItemKind::Await(object) => {

@@ -74,6 +74,7 @@ pub fn waits(made: &MemoryTimelines) -> Vec<ContendedWait> {
                 }
                 ItemKind::Observe { .. }
                 | ItemKind::Held(_)
+                | ItemKind::Written { .. }
                 | ItemKind::Depend { .. }
                 | ItemKind::Release(_)
                 | ItemKind::Acquire(_) => {}

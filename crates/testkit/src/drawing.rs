@@ -357,6 +357,7 @@ mod tests {
                 ItemKind::Await(object) => format!("awaits {}", made.objects.get(object).name),
                 ItemKind::Release(token) => format!("releases {}", token.0),
                 ItemKind::Acquire(acquisition) => format!("acquires {}", acquisition.token.0),
+                ItemKind::Written { writer, .. } => format!("written by {}", writer.0),
                 ItemKind::Held(hold) => format!("held {}", made.objects.get(hold.object).name),
                 ItemKind::Observe { path, .. } => {
                     let mut names: Vec<_> = made

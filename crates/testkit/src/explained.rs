@@ -167,8 +167,11 @@ impl WaitInterval {
                         awaits_next: false,
                     });
                 }
-                ItemKind::Held(_) | ItemKind::Depend { .. } | ItemKind::Release(_) | ItemKind::Acquire(_) => {
-                }
+                ItemKind::Held(_)
+                | ItemKind::Written { .. }
+                | ItemKind::Depend { .. }
+                | ItemKind::Release(_)
+                | ItemKind::Acquire(_) => {}
             }
         }
         all.extend(open);
@@ -213,6 +216,7 @@ fn releases(made: &MemoryTimelines, items: usize) -> Vec<ExplainedRelease> {
             ItemKind::Depend { .. }
             | ItemKind::Observe { .. }
             | ItemKind::Held(_)
+            | ItemKind::Written { .. }
             | ItemKind::Release(_)
             | ItemKind::Acquire(_) => {}
         }

@@ -311,6 +311,7 @@ mod tests {
                     ItemKind::State(state) => format!("{state:?}"),
                     ItemKind::Observe { .. } => "observed".to_owned(),
                     ItemKind::Await(_) => "awaited".to_owned(),
+                    ItemKind::Written { .. } => "written".to_owned(),
                     ItemKind::Held(_) => "held".to_owned(),
                     ItemKind::Release(_) => "released".to_owned(),
                     ItemKind::Acquire(_) => "acquired".to_owned(),

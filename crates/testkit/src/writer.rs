@@ -380,6 +380,7 @@ fn evidence_of(cause: Cause, address: u64) -> (Option<CallDefinition>, Option<(&
         Cause::Signal => (call(34), None),
         Cause::Kernel => (call(9), None),
         Cause::Stopped | Cause::Other => (None, None),
+        Cause::Request => (call(longpole_event::PAGE_REQUEST), None),
         Cause::LateSender | Cause::LateReceiver | Cause::Collective => (None, None),
     }
 }

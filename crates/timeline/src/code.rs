@@ -110,7 +110,7 @@ pub(crate) fn state_name(state: State) -> StateName {
 
 fn kind_of(cause: Cause) -> StateKind {
     match cause {
-        Cause::Io | Cause::PageFault => StateKind::Device,
+        Cause::Io | Cause::PageFault | Cause::Request => StateKind::Device,
         cause if cause.is_synchronisation() => StateKind::Synchronisation,
         _ => StateKind::Chosen,
     }

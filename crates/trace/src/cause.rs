@@ -4,7 +4,7 @@
 //! call with its arguments where the collector has it, else from the names of the kernel's procedures on the
 //! stack. Only a futex needs the user's side: the waiting frames tell lock, condition, barrier, join.
 
-use longpole_event::{Blocking, CallDefinition, FileKind};
+use longpole_event::{Blocking, CallDefinition, EXCHANGE, FileKind, LINE_REQUEST, PAGE_REQUEST};
 
 use crate::objects::ObjectKind;
 use crate::state::Cause;
@@ -157,6 +157,7 @@ pub(crate) mod futex {
 fn by_system_call(call: &CallDefinition) -> Cause {
     match call.number {
         -1 => Cause::PageFault,
+        PAGE_REQUEST | LINE_REQUEST | EXCHANGE => Cause::Request,
         // futex, futex_wait, futex_waitv, futex_requeue
         202 | 449 | 455 | 456 => Cause::Futex,
         // read, write, pread64, pwrite64, readv, writev, preadv, pwritev, preadv2, pwritev2, sendfile, splice, tee, copy_file_range

@@ -190,6 +190,7 @@ impl<T: Timelines> Timelines for FoldedTimelines<'_, T> {
             let what = match item.what {
                 ItemKind::Observe { path, kind } => ItemKind::Observe { path: owner(path), kind },
                 ItemKind::Held(hold) => ItemKind::Held(LockHold { path: owner(hold.path), ..hold }),
+                ItemKind::Written { writer, path } => ItemKind::Written { writer, path: owner(path) },
                 other => other,
             };
             visit(&Item { what, ..*item });

@@ -247,6 +247,7 @@ impl InventoryThread {
             | EventKind::Meet(_)
             | EventKind::MeetingComplete { .. }
             | EventKind::Rank { .. }
+            | EventKind::Written { .. }
             | EventKind::Overhead { .. } => State::Running,
             EventKind::Wake { .. } => State::Blocked(Cause::Other),
             _ => {

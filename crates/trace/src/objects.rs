@@ -98,6 +98,12 @@ kinds! {
     Receiver => "receiver", LateReceiver;
     /// A group of processes that meet in collective operations.
     Communicator => "communicator", Collective;
+    /// A page of memory of a simulated machine.
+    Page => "page", Request;
+    /// A cache line of a simulated machine.
+    CacheLine => "cache line", Request;
+    /// Messages that an operation needs between the nodes or caches of a simulated machine.
+    Exchange => "messages", Request;
     /// A futex whose use could not be told.
     Futex => "futex", Futex;
 }

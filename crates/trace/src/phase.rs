@@ -80,7 +80,11 @@ impl PhasePosition {
             ItemKind::Observe { path, kind } => self.look = Some((path, kind)),
             ItemKind::Await(object) => self.awaits = Some(object),
             ItemKind::Depend { .. } if self.state == State::Absent => self.created = Some(item.what),
-            ItemKind::Depend { .. } | ItemKind::Held(_) | ItemKind::Release(_) | ItemKind::Acquire(_) => {}
+            ItemKind::Depend { .. }
+            | ItemKind::Held(_)
+            | ItemKind::Written { .. }
+            | ItemKind::Release(_)
+            | ItemKind::Acquire(_) => {}
         }
     }
 }
@@ -289,6 +293,7 @@ where
                 ItemKind::Observe { .. } => has_work[index] = is_on_cpu[index],
                 ItemKind::Await(_)
                 | ItemKind::Held(_)
+                | ItemKind::Written { .. }
                 | ItemKind::Depend { .. }
                 | ItemKind::Release(_)
                 | ItemKind::Acquire(_) => {}

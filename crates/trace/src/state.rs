@@ -116,6 +116,8 @@ causes! {
     LateReceiver => "late receiver",
     /// An operation of several processes to which not all had come.
     Collective => "collective",
+    /// Data, or messages of an operation, that come from another node or cache of a simulated machine.
+    Request => "request",
     /// Something else, or not known.
     Other => "other",
 }
@@ -135,7 +137,13 @@ impl Cause {
     pub fn is_synchronisation(self) -> bool {
         !matches!(
             self,
-            Cause::Io | Cause::Terminal | Cause::PageFault | Cause::Sleep | Cause::Signal | Cause::Stopped
+            Cause::Io
+                | Cause::Terminal
+                | Cause::PageFault
+                | Cause::Sleep
+                | Cause::Signal
+                | Cause::Stopped
+                | Cause::Request
         )
     }
 }

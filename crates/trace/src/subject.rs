@@ -4,7 +4,7 @@
 //! to the thread that waits (`thread::park`, the locks of parking_lot, channels, Go's and Java's parking),
 //! and where the collector sees no arguments of system calls, only the place of the wait is left to tell.
 
-use longpole_event::CallDefinition;
+use longpole_event::{CallDefinition, LINE_REQUEST, PAGE_REQUEST};
 
 use crate::cause::{StackHints, futex};
 use crate::objects::ObjectKind;
@@ -70,6 +70,15 @@ pub(crate) fn subject(cause: Cause, call: Option<&CallDefinition>, hints: StackH
             let by_operation = || call.and_then(futex::kind).filter(|kind| kind.cause() == cause);
             let kind = told.or_else(by_operation).or_else(|| by_cause(cause))?;
             of(kind, word(kind, call, hints))
+        }
+        Cause::Request => {
+            let call = call?;
+            let kind = match call.number {
+                PAGE_REQUEST => ObjectKind::Page,
+                LINE_REQUEST => ObjectKind::CacheLine,
+                _ => ObjectKind::Exchange,
+            };
+            of(kind, SubjectIdentity::Word(call.arguments[0]))
         }
         Cause::Sleep | Cause::Signal | Cause::Stopped | Cause::PageFault | Cause::Other => None,
         // No system call shows them: threads tell.

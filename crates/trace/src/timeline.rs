@@ -47,6 +47,14 @@ pub enum ItemKind {
     /// where the program itself told of the wait. Without it, what for is not known. The wait goes on while the
     /// thread spins, is ready in between, or blocks after that; it ends where the thread runs or stops being blocked.
     Await(ObjectId),
+    /// What the thread's next wait is for was written by `writer` at this path: that is why it has to be fetched. One such
+    /// item for each writer. No arc of the graph: the writer had gone on when the wait began.
+    Written {
+        /// Who wrote it.
+        writer: ThreadId,
+        /// Where.
+        path: PathId,
+    },
     /// What the thread's holds of a lock at one place came to, since the last such item of the same three; the last
     /// of them ends now.
     Held(LockHold),

@@ -269,6 +269,7 @@ impl<'a> Transitions<'a> {
             EventKind::Read { channel, position, bytes } => {
                 self.read(thread, time, Transfer { channel, position, bytes }, observer);
             }
+            EventKind::Written { writer, stack } => self.written(thread, time, (writer, stack), observer),
             EventKind::Arrive { primitive } => self.arrive_told(thread, time, primitive),
             EventKind::Depart { primitive } => self.depart_told(thread, time, primitive, observer),
             EventKind::Lock { .. }

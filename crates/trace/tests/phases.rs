@@ -29,6 +29,7 @@ fn items(made: &MemoryTimelines, from: u64, to: Option<u64>) -> Vec<String> {
             ItemKind::Await(object) => format!("awaits {}", made.objects.get(object).name),
             ItemKind::Release(token) => format!("releases {}", token.0),
             ItemKind::Acquire(acquisition) => format!("acquires {}", acquisition.token.0),
+            ItemKind::Written { path, .. } => format!("written at {}", name(path)),
             ItemKind::Held(hold) => format!("held {}", made.objects.get(hold.object).name),
             ItemKind::Depend { source, source_time, kind } => {
                 format!(

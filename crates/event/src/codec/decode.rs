@@ -218,6 +218,7 @@ impl<'a> Decoder<'a> {
             extended::INITIALISE => EventKind::Initialise { primitive: primitive(first)?, count: second },
             extended::TITLE => EventKind::Title { title: TextId(id(first)?) },
             extended::OWNER => EventKind::Owner { owner: ThreadId(id(first)?) },
+            extended::WRITTEN => EventKind::Written { writer: ThreadId(id(first)?), stack },
             extended::COMMUNICATE => EventKind::Communicate {
                 communicator: first,
                 peer: second.checked_sub(1).map(id).transpose()?,

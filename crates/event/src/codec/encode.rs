@@ -251,6 +251,7 @@ impl Encoder {
             | EventKind::Depart { .. }
             | EventKind::Title { .. }
             | EventKind::Owner { .. }
+            | EventKind::Written { .. }
             | EventKind::Continue { .. }
             | EventKind::Communicate { .. }
             | EventKind::Communicated
@@ -295,6 +296,7 @@ impl Encoder {
             EventKind::Depart { primitive } => (extended::DEPART, 0, padded([primitive.0.into()]), none),
             EventKind::Title { title } => (extended::TITLE, 0, padded([title.0.into()]), none),
             EventKind::Owner { owner } => (extended::OWNER, 0, padded([owner.0.into()]), none),
+            EventKind::Written { writer, stack } => (extended::WRITTEN, 0, padded([writer.0.into()]), stack),
             EventKind::Continue { creator, stack, is_alive } => {
                 let creator = creator.map_or(0, |id| u64::from(id.0) + 1);
                 (extended::CONTINUE, is_alive.into(), padded([creator]), stack)

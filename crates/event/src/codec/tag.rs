@@ -75,8 +75,9 @@ pub(super) mod extended {
     pub(in super::super) const RANK: u8 = 23;
     pub(in super::super) const MESSAGE_PROBE: u8 = 24;
     pub(in super::super) const MEETING_COMPLETE: u8 = 25;
+    pub(in super::super) const WRITTEN: u8 = 26;
     /// The highest.
-    pub(in super::super) const LAST: u8 = MEETING_COMPLETE;
+    pub(in super::super) const LAST: u8 = WRITTEN;
 }
 
 /// Flag of a collective operation that is begun, above the order.

@@ -139,6 +139,8 @@ fn extended_kinds() -> Vec<EventKind> {
         EventKind::Rank { rank: u32::MAX },
         EventKind::CommunicatorName { communicator: 7, name: TextId(3) },
         EventKind::Owner { owner: ThreadId(9) },
+        EventKind::Written { writer: ThreadId(u32::MAX), stack },
+        EventKind::Written { writer: ThreadId(0), stack: none },
         EventKind::Continue { creator: Some(ThreadId(0)), stack, is_alive: true },
         EventKind::Continue { creator: None, stack: none, is_alive: false },
         EventKind::Joined { ended: ThreadId(0) },

@@ -340,6 +340,14 @@ pub(super) const METRICS: &[MetricDefinition] = &[
         source: "§1, §2",
     },
     MetricDefinition {
+        name: "blocked_request_seconds",
+        title: "Blocked: request",
+        unit: MetricUnit::Seconds,
+        group: MetricGroup::Profile,
+        explanation: "Time blocked in a simulated run for data, or for the messages of an operation, that come from another node or cache (docs/communication.md).",
+        source: "§1, §2",
+    },
+    MetricDefinition {
         name: "blocked_collective_seconds",
         title: "Blocked: collective",
         unit: MetricUnit::Seconds,

@@ -60,10 +60,14 @@ impl Split {
         match deed.category {
             Category::Running if is_shared => self.imbalance += amount,
             Category::Running | Category::Released => self.insufficient += amount,
-            Category::Ready | Category::Overhead | Category::Spinning | Category::UnderWay => {
+            Category::Ready
+            | Category::Overhead
+            | Category::Spinning
+            | Category::UnderWay
+            | Category::Written => self.contention += amount,
+            Category::Blocked(Cause::Io | Cause::PageFault | Cause::Lock | Cause::Request) => {
                 self.contention += amount
             }
-            Category::Blocked(Cause::Io | Cause::PageFault | Cause::Lock) => self.contention += amount,
             Category::Blocked(_) | Category::Absent | Category::Rest => self.unexplained += amount,
         }
     }

@@ -68,7 +68,7 @@ fn is_held(cause: Cause) -> bool {
 
 /// Whether a wait is for nothing that a thread does.
 fn is_alone(cause: Cause) -> bool {
-    matches!(cause, Cause::Io | Cause::PageFault | Cause::Sleep | Cause::Stopped)
+    matches!(cause, Cause::Io | Cause::PageFault | Cause::Request | Cause::Sleep | Cause::Stopped)
 }
 
 impl Explainer {
@@ -355,6 +355,16 @@ fn by_itself(question: &WaitQuestion, threads: &[History]) -> Explained {
     let entries: Box<[(StepId, f64)]> = step.into_iter().map(|step| (step, length)).collect();
     let direct = entries.iter().map(|&(step, amount)| (step, amount, 0.0)).collect();
     Explained { direct, roots: Roots { entries, split }, is_cut: false, difference: None }
+}
+
+impl Explained {
+    /// The same wait, explained by those who wrote what it was for, in equal parts.
+    pub(super) fn by_writers(self, writers: &[StepId]) -> Explained {
+        let amount = self.direct.iter().map(|entry| entry.1).sum::<f64>() / writers.len() as f64;
+        let direct = writers.iter().map(|&step| (step, amount, 0.0)).collect();
+        let entries = writers.iter().map(|&step| (step, amount)).collect();
+        Explained { direct, roots: Roots { entries, split: self.roots.split }, ..self }
+    }
 }
 
 fn is_nobodys(category: Category) -> bool {

@@ -96,6 +96,8 @@ pub(super) struct History {
     pub object: Option<ObjectId>,
     /// The newest release that arrived.
     pub released: Option<WaitRelease>,
+    /// Who wrote, and where, what the thread's next wait or the one that goes on is for.
+    pub writers: Vec<StepId>,
     /// It is no more.
     pub has_ended: bool,
     /// A wait of most of the run, until it is known whether it was for being told to end.
@@ -123,6 +125,7 @@ impl History {
             is_told: false,
             object: None,
             released: None,
+            writers: Vec::new(),
             has_ended: false,
             last_wait: None,
             spins: 0,

@@ -17,6 +17,8 @@ pub enum Category {
     Ready,
     /// Was blocked for this cause.
     Blocked(Cause),
+    /// Wrote what the other had to fetch, at some time before the wait.
+    Written,
     /// The message, or the operation that hands over, was under way.
     UnderWay,
     /// Was released later, or created later, than the other.

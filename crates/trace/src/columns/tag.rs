@@ -17,6 +17,7 @@ const SAMPLE: u8 = 71;
 const AWAIT: u8 = 72;
 const HELD: u8 = 73;
 const RELEASE: u8 = 74;
+const WRITTEN: u8 = 75;
 const DEPEND: u8 = 80;
 /// A dependence whose source enabled the thread earlier.
 const DEPEND_LATER: u8 = 96;
@@ -126,6 +127,10 @@ pub(super) fn encode(time: Time, what: &ItemKind, more: &mut Vec<u64>) -> (u8, u
             more.push(source_time.nanoseconds());
             (DEPEND_LATER + kind as u8, source.0.into())
         }
+        ItemKind::Written { writer, path } => {
+            more.push(path.0.into());
+            (WRITTEN, writer.0.into())
+        }
         ItemKind::Release(token) => (RELEASE, token.0.into()),
         ItemKind::Acquire(Acquisition { token, kind, object, last }) => {
             more.push(number_of(object) << 1 | u64::from(last));
@@ -173,6 +178,7 @@ pub(super) fn decode(
             longest: more.next()?,
         }),
         RELEASE => ItemKind::Release(TokenId(u32::try_from(value).ok()?)),
+        WRITTEN => ItemKind::Written { writer: ids.thread(value)?, path: ids.path(more.next()?)? },
         DEPEND..DEPEND_LATER => {
             let kind = dependence(DEPEND)?;
             ItemKind::Depend { source: ids.thread(value)?, source_time: time, kind }

@@ -42,6 +42,7 @@ fn items(count: u32) -> Vec<Item> {
             ItemKind::Await(ObjectId(3)),
             ItemKind::Held(hold),
             ItemKind::Depend { source: thread, source_time, kind: DependenceKind::Wake },
+            ItemKind::Written { writer: thread, path: PathId(index % 70_000) },
             ItemKind::Release(token),
             ItemKind::Acquire(acquisition),
             ItemKind::State(State::Ready),
@@ -50,7 +51,7 @@ fn items(count: u32) -> Vec<Item> {
     let item = |index: u32| Item {
         time: Time::from_nanoseconds(u64::from(index) * u64::from(index)),
         thread: ThreadId(index % 300),
-        what: kinds(index)[(index % 9) as usize],
+        what: kinds(index)[(index % 10) as usize],
     };
     (0..count).map(item).collect()
 }

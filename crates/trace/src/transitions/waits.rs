@@ -1,11 +1,12 @@
 //! What a thread that begins to wait waits for.
 
-use longpole_event::{ThreadId, Time};
+use longpole_event::{StackId, ThreadId, Time};
 
 use super::Transitions;
 use crate::census::{BegunWait, Identity};
-use crate::observer::Observer;
+use crate::observer::{Observer, ReplayAnomaly};
 use crate::paths::PathId;
+use crate::stacks::PathCut;
 use crate::state::Cause;
 use crate::subject::{SubjectIdentity, WaitSubject, is_for_something};
 use crate::timeline::ItemKind;
@@ -26,6 +27,23 @@ impl Transitions<'_> {
             self.threads[thread.index()].awaits = wait.map(|wait| (object, wait.writes));
             self.emit(thread, time, ItemKind::Await(object), observer);
         }
+    }
+
+    /// Who wrote what the thread waits for.
+    pub(super) fn written(
+        &mut self,
+        thread: ThreadId,
+        time: Time,
+        (writer, stack): (ThreadId, Option<StackId>),
+        observer: &mut impl Observer,
+    ) {
+        let Some(live) = self.threads.get(writer.index()) else {
+            observer.count(ReplayAnomaly::Contradiction);
+            return;
+        };
+        let path = observer.path(live.prefix, (stack, PathCut::Stripped));
+        let writer = self.global(writer);
+        self.emit(thread, time, ItemKind::Written { writer, path }, observer);
     }
 
     /// What the thread waits for, in the ids of the recording.

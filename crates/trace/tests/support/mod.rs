@@ -209,6 +209,9 @@ pub fn drawn(trace: &Trace) -> Vec<String> {
             ItemKind::Await(object) => format!("for {}", trace.objects().get(object).name),
             ItemKind::Release(token) => format!("releases {}", token.0),
             ItemKind::Acquire(acquisition) => format!("acquires {}", acquisition.token.0),
+            ItemKind::Written { writer, path } => {
+                format!("written by T{} at {}", writer.0, path_text(trace, path))
+            }
             ItemKind::Held(hold) => {
                 let LockHold { object, path, acquisitions, outer: _, contended, nanoseconds, longest } = hold;
                 let (name, place) = (&trace.objects().get(object).name, path_text(trace, path));

@@ -109,7 +109,11 @@ fn follow(item: &Item, program: &Program, paths: &Paths, threads: &mut [Thread],
     let thread = &mut threads[item.thread.index()];
     match item.what {
         ItemKind::Observe { path, .. } => thread.path = path,
-        ItemKind::Await(_) | ItemKind::Held(_) | ItemKind::Release(_) | ItemKind::Acquire(_) => {}
+        ItemKind::Await(_)
+        | ItemKind::Held(_)
+        | ItemKind::Written { .. }
+        | ItemKind::Release(_)
+        | ItemKind::Acquire(_) => {}
         ItemKind::Depend { source, .. } => thread.source = Some(name(source)),
         ItemKind::State(state) => {
             let now = item.time.nanoseconds();
