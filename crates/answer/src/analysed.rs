@@ -5,8 +5,8 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use longpole_metrics::{
-    Analysis, By, ChangeSubject, Details, DetailsDemand, NoRowReplays, ReplayDemand, RowReplays, WorkChange,
-    details, replay, row_replays, what_if,
+    Analysis, By, ChangeSubject, Details, DetailsDemand, EffectiveSamples, NoRowReplays, ReplayDemand,
+    RowReplays, WorkChange, details, replay, row_replays, what_if,
 };
 use longpole_report::{
     Check, CheckCondition, CheckedRecording, NamedChange, OutsideAnswers, Report, ReportInput, ReportOptions,
@@ -56,7 +56,9 @@ impl Analysed {
         let evidence = run.evidence();
         // What threads said of where they are counts like what a timer found.
         let samples = evidence.samples + evidence.told_observations;
-        if samples > 0 {
+        if evidence.is_simulated() {
+            analysis.effective_samples = EffectiveSamples::EXACT;
+        } else if samples > 0 {
             // The samples of a phase are not counted apart; they come with the CPU time.
             let samples = samples as f64 * run.cpu_share();
             analysis.effective_samples = analysis.effective_samples.at_most(samples.round() as u64);

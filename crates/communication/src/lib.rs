@@ -25,4 +25,4 @@ pub use answer::{
 pub use error::{Error, Result};
 pub use longpole_coherence::AccessPattern;
 pub use settings::{CommunicationOptions, SimulatedCosts, UnitProtocol};
-pub use simulated::{SIMULATION, SimulatedRecording, SimulationOptions, write_simulated_recording};
+pub use simulated::{SimulatedRecording, SimulationOptions, write_simulated_recording};

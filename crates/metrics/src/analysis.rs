@@ -205,6 +205,10 @@ pub struct EffectiveSamples {
 }
 
 impl EffectiveSamples {
+    /// Nothing is estimated.
+    pub const EXACT: EffectiveSamples =
+        EffectiveSamples { cpu: f64::INFINITY, npt: f64::INFINITY, critical: f64::INFINITY };
+
     /// No more than this many: a recording with `samples` timer samples knows no share better than those tell
     /// it, however many switches its times are cut at.
     #[must_use]

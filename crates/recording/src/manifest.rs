@@ -165,6 +165,11 @@ pub struct CollectorDescription {
     pub notes: Vec<String>,
 }
 
+impl CollectorDescription {
+    /// Name of the collector of a simulated run: times are virtual, and all of them exact.
+    pub const SIMULATION: &'static str = "simulation";
+}
+
 /// The measured cost of collecting on one machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CollectionCost {

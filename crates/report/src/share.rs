@@ -76,9 +76,10 @@ impl Estimate {
 }
 
 /// Standard error of the share `percent` estimated from `samples` observations, in percentage points; `None`
-/// without observations.
+/// without observations, and where nothing is estimated.
 pub(crate) fn standard_error(percent: f64, samples: f64) -> Option<f64> {
-    (samples > 0.0).then(|| 100.0 * longpole_metrics::standard_error(percent / 100.0, samples))
+    (samples > 0.0 && samples.is_finite())
+        .then(|| 100.0 * longpole_metrics::standard_error(percent / 100.0, samples))
 }
 
 /// Whether two shares of the same whole differ by no more than the standard error of their difference.

@@ -1,6 +1,6 @@
 //! The evidence ledger: what the answers rest on, and what is missing (metrics.md §9).
 
-use longpole_recording::{Defects, OutsideAccount};
+use longpole_recording::{CollectorDescription, Defects, OutsideAccount};
 
 use crate::message_traffic::MessageTraffic;
 use crate::paths::ProcedureId;
@@ -107,6 +107,12 @@ pub struct SourceCounts {
 impl Evidence {
     /// What the note of a recorder begins with that could not go on: why the recording is shorter than the run.
     pub const FAILURE: &'static str = "the recording ends before the program: ";
+
+    /// Whether the run was simulated: its times are virtual, and no figure is estimated.
+    #[must_use]
+    pub fn is_simulated(&self) -> bool {
+        self.collector == CollectorDescription::SIMULATION
+    }
 
     /// The note of a recorder that could not go on.
     #[must_use]

@@ -2,6 +2,7 @@
 
 mod openmp;
 mod rust;
+mod simulated;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -26,9 +26,6 @@ use crate::streams::ProcessStreams;
 use units::UnitNames;
 use writer::SimulatedRunWriter;
 
-/// Name of the collector of such recordings.
-pub const SIMULATION: &str = "simulation";
-
 /// What is simulated, and on how many nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SimulationOptions {
@@ -142,10 +139,10 @@ fn describe(
         setup.costs.barrier
     );
     let machine = MachineDescription {
-        name: SIMULATION.to_owned(),
+        name: CollectorDescription::SIMULATION.to_owned(),
         cpus: threads as u32,
         collector: CollectorDescription {
-            name: SIMULATION.to_owned(),
+            name: CollectorDescription::SIMULATION.to_owned(),
             notes: vec![simulated, costs],
             ..CollectorDescription::default()
         },

@@ -10,7 +10,7 @@
 
 use longpole_event::{ThreadId, Time};
 use longpole_graph::{Arc, Dependence, ParallelismLevel, Sweep};
-use longpole_trace::{Acquisition, LockHold, ObservationKind, PathId, Paths, Program, State, TokenId};
+use longpole_trace::{Acquisition, Cause, LockHold, ObservationKind, PathId, Paths, Program, State, TokenId};
 use rustc_hash::FxHashMap;
 
 use super::PlaceFactors;
@@ -35,6 +35,8 @@ pub(super) struct PlannedThread {
     busy: u64,
     pub spun: u64,
     pub away: u64,
+    /// What it requested, where it was away for that.
+    pub request: Option<CompactObjectId>,
     /// When a busy-wait ended that nothing explains, until the thread is seen next.
     pub spun_until: Option<Time>,
     /// For how long no thread could run before it was blocked, nanoseconds.
@@ -91,6 +93,7 @@ impl<'a> Compiler<'a> {
             busy: 0,
             spun: 0,
             away: 0,
+            request: None,
             spun_until: None,
             idle_before: 0,
             arbitrated: ArbitratedThread::default(),
@@ -249,7 +252,11 @@ impl Sweep for Compiler<'_> {
             State::Running => return self.run(arc.thread, arc.from, arc.to),
             State::Overhead => &mut planned.busy,
             State::Spinning => &mut planned.spun,
-            State::Blocked(_) => &mut planned.away,
+            State::Blocked(cause) => {
+                let request = arc.object.filter(|_| cause == Cause::Request);
+                planned.request = request.and_then(CompactObjectId::new);
+                &mut planned.away
+            }
             State::Ready | State::Absent => return,
         };
         *of_state += arc.length();
@@ -259,7 +266,7 @@ impl Sweep for Compiler<'_> {
         if before == State::Absent && !self.threads[thread.index()].has_begun {
             self.threads[thread.index()].has_begun = true;
             if self.plan.threads[thread.index()].steps.is_empty() && time > Time::ZERO {
-                self.push(thread, PlanStep::Away { time: time.nanoseconds(), io: false });
+                self.push(thread, PlanStep::Away { time: time.nanoseconds(), io: false, request: None });
             }
         }
         if before == State::Running && state != State::Ready {

@@ -22,8 +22,9 @@ pub(crate) enum PlanStep {
     Spin { place: u32, time: u64 },
     /// On a processor for so long, whatever changes.
     Busy(u64),
-    /// Off the processors for so long, whatever changes; `io`: for a device.
-    Away { time: u64, io: bool },
+    /// Off the processors for so long, whatever changes; `io`: for a device; `request`: the data that is requested, or the
+    /// messages.
+    Away { time: u64, io: bool, request: Option<CompactObjectId> },
     /// Ready for so long though this program's threads did not have all processors: others had them, or the thread was on its way to
     /// one. It has its part in what becomes of the work at `place`; at [`NO_PLACE`] it is the latency after a wait. No part of the recorded
     /// order.

@@ -26,7 +26,8 @@ impl Compiler<'_> {
         if away > 0 {
             let io =
                 matches!(self.threads[thread.index()].state, State::Blocked(Cause::Io | Cause::PageFault));
-            self.push(thread, PlanStep::Away { time: away, io });
+            let request = self.threads[thread.index()].request.take();
+            self.push(thread, PlanStep::Away { time: away, io, request });
         }
     }
 

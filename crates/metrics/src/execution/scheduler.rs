@@ -142,6 +142,7 @@ impl<F: Fn(ObjectId) -> bool> Scheduler<'_, F> {
                 PlanStep::Busy(time) => time as f64,
                 // Others' part in the run is no part of this order.
                 PlanStep::Displaced { .. } | PlanStep::Lock(_) | PlanStep::Unlock(_) => continue,
+                PlanStep::Away { request: Some(object), .. } if (self.is_free)(object.object()) => continue,
                 PlanStep::Away { time, .. } => {
                     let at = self.now + time as f64;
                     self.away.push(Reverse(SchedulerEvent { at, thread }));

@@ -403,7 +403,7 @@ pub(crate) fn waiting_for(cause: Cause) -> &'static str {
         Cause::LateSender => "waiting for a late sender",
         Cause::LateReceiver => "waiting for a late receiver",
         Cause::Collective => "waiting for others to come to a collective operation",
-        Cause::Request => "waiting for data or messages from other nodes",
+        Cause::Request => "waiting for requests to other nodes",
         Cause::Other => "waiting for something unknown",
     }
 }

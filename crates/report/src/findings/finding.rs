@@ -117,6 +117,8 @@ pub(crate) enum Advice {
     Balance,
     /// Waits for devices: other work meanwhile.
     OverlapIo,
+    /// Waits for data of other nodes or caches: another layout or schedule, so that less is fetched.
+    CommunicateLess,
     /// Waits for the clock: wait for what it is really about.
     AwaitEvent,
     /// Threads spin: let them block, or have nothing to wait for.
@@ -139,6 +141,7 @@ impl Advice {
             Advice::SynchroniseLess => "synchronise less often",
             Advice::Balance => "balance the work",
             Advice::OverlapIo => "overlap the io",
+            Advice::CommunicateLess => "communicate less",
             Advice::AwaitEvent => "wait for the event",
             Advice::Block => "block instead of spinning, or balance",
             Advice::MoreProcessors => "more CPUs",

@@ -8,6 +8,7 @@ pub(super) mod locks;
 pub(super) mod outside;
 pub(super) mod procedures;
 pub(super) mod processors;
+pub(super) mod requests;
 pub(super) mod sleep;
 pub(super) mod spinning;
 pub(super) mod stuck;

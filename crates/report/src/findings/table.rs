@@ -2,7 +2,7 @@
 
 use super::finding::FindingKind;
 use super::kinds::{
-    barriers, devices, late_ranks, locks, outside, procedures, processors, sleep, spinning, stuck,
+    barriers, devices, late_ranks, locks, outside, procedures, processors, requests, sleep, spinning, stuck,
     synchronisation, work,
 };
 
@@ -16,6 +16,7 @@ pub(crate) const KINDS: &[&FindingKind] = &[
     &synchronisation::KIND,
     &barriers::KIND,
     &devices::KIND,
+    &requests::KIND,
     &sleep::KIND,
     &processors::KIND,
     &outside::KIND,

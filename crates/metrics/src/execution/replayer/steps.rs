@@ -44,7 +44,8 @@ impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
                 self.works(thread, scaled(time, self.factors.spinning[place as usize]))
             }
             PlanStep::Busy(time) => self.works(thread, time),
-            PlanStep::Away { time, io } => {
+            PlanStep::Away { request: Some(object), .. } if (self.is_free)(object.object()) => false,
+            PlanStep::Away { time, io, .. } => {
                 let factor = if io { self.conditions.io } else { 1.0 };
                 self.threads[thread as usize].owes_latency = true;
                 self.goes_away(thread, scaled(time, factor))

@@ -1,0 +1,33 @@
+//! Requests of a simulated run: waits for data, or for messages of operations, on the elapsed-weighted critical path.
+//!
+//! No thread ends such a wait, so that it is on that path at its length; the run gains at most that.
+
+use longpole_trace::Cause;
+
+use super::sleep::waiting_answer;
+use crate::findings::finding::{Advice, Finding, FindingBasis, FindingKind, FindingSubject, Limit};
+use crate::findings::gain::GainRange;
+use crate::findings::sentence::{ShareInWords, sentence};
+
+/// The entry of the table.
+pub(crate) static KIND: FindingKind = FindingKind {
+    what: "requests of a simulated run",
+    when: "they are on the elapsed-weighted critical path: up to their time on it",
+    advice: "*communicate less*",
+    find,
+    answer: waiting_answer,
+};
+
+fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
+    let facts = &basis.facts;
+    let waits = facts.path_waits.iter().filter(|wait| wait.cause == Cause::Request);
+    let found = waits.filter_map(|wait| {
+        let gain = GainRange::up_to(wait.time as f64, &basis.bounds);
+        let subject = FindingSubject::Wait(wait.clone());
+        let advice = (Advice::CommunicateLess, gain);
+        let found = Finding::advised(basis, (&KIND, Limit::Idle), subject, advice, false)?;
+        let share = ShareInWords(facts.of_run(wait.time));
+        Some(found.with(vec![sentence![share, " of the critical path by elapsed time"]]))
+    });
+    found.collect()
+}
