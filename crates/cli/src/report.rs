@@ -80,9 +80,9 @@ pub struct ReportArgs {
     /// In `communication` and `sharing`: bytes of a unit, a power of two [default: 64 of lines, 4096 of pages].
     #[arg(long, value_name = "BYTES", value_parser = unit_bytes)]
     pub unit: Option<u64>,
-    /// The same: how copies of units are kept coherent.
-    #[arg(long, value_enum, default_value_t)]
-    pub protocol: ProtocolName,
+    /// The same: how copies of units are kept coherent [default: lines; of a simulated run, as it was].
+    #[arg(long, value_enum)]
+    pub protocol: Option<ProtocolName>,
     /// The same: what operations cost, as of `longpole simulate`.
     #[arg(long, value_name = "COSTS", value_parser = costs)]
     pub cost: Option<SimulatedCosts>,
@@ -289,7 +289,7 @@ impl ReportArgs {
             define: self.definitions.define.clone(),
             metrics: self.metric.clone(),
             communication: CommunicationOptions {
-                protocol: self.protocol.into(),
+                protocol: self.protocol.map(UnitProtocol::from),
                 unit: self.unit,
                 costs: self.cost.unwrap_or_default(),
             },

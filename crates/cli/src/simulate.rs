@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use longpole_answer::{
-    CommunicationOptions, Error, SimulatedCosts, SimulationOptions, write_simulated_recording,
+    CommunicationOptions, Error, SimulatedCosts, SimulationOptions, UnitProtocol, write_simulated_recording,
 };
 use longpole_recording::RecordingFolder;
 
@@ -45,14 +45,13 @@ pub struct Simulate {
 pub fn run(options: &Simulate) -> Result<ExitCode> {
     let path = recording(options.recording.as_ref())?;
     let output = destination(options.output.clone(), options.force, || {
-        let protocol =
-            CommunicationOptions { protocol: options.protocol.into(), ..Default::default() }.protocol;
+        let protocol = UnitProtocol::from(options.protocol);
         path.with_extension("").with_extension(format!("{}.longpole", protocol.name()))
     });
     let (folder, manifest) = RecordingFolder::open(&path)?;
     let simulated = SimulationOptions {
         communication: CommunicationOptions {
-            protocol: options.protocol.into(),
+            protocol: Some(options.protocol.into()),
             unit: options.unit,
             costs: options.cost.unwrap_or_default(),
         },

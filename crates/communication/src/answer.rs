@@ -178,7 +178,8 @@ impl RecordedCommunication {
         else {
             return Ok(None);
         };
-        let mut answer = simulate(reader, &process, options)?;
+        let (_, manifest) = RecordingFolder::open(folder.path())?;
+        let mut answer = simulate(reader, &process, options.or(manifest.simulation.as_ref()))?;
         answer.pid = pid;
         answer.other_processes = others;
         answer.lost_blocks += lost_blocks;
@@ -211,7 +212,7 @@ fn simulate(
     let tid = |thread: u32| process.threads.get(&thread).map_or(0, |one| one.tid);
     Ok(RecordedCommunication {
         unit: settings.unit,
-        protocol: options.protocol.name(),
+        protocol: options.protocol().name(),
         threads: (0..)
             .zip(streams.accesses.borrow().iter())
             .map(|(thread, &accesses)| AccessThread { tid: tid(thread), accesses })

@@ -1,6 +1,7 @@
 //! What is simulated: protocol, unit, costs.
 
 use longpole_coherence::{CoherenceProtocol, CoherenceSettings, RequestCosts, StepCosts};
+use longpole_recording::SimulatedMachine;
 
 /// How copies of units are kept coherent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -50,8 +51,8 @@ pub struct SimulatedCosts {
 /// What is simulated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CommunicationOptions {
-    /// The protocol.
-    pub protocol: UnitProtocol,
+    /// The protocol; `None`: that of the recording, if it is of a simulated run, else lines.
+    pub protocol: Option<UnitProtocol>,
     /// Bytes of a unit; `None`: 64 of lines, 4096 of pages.
     pub unit: Option<u64>,
     /// Costs.
@@ -59,8 +60,41 @@ pub struct CommunicationOptions {
 }
 
 impl CommunicationOptions {
+    /// With what was simulated when the recording was made, where nothing else is asked for.
+    pub(crate) fn or(self, recorded: Option<&SimulatedMachine>) -> CommunicationOptions {
+        let named = |machine: &SimulatedMachine| {
+            UnitProtocol::ALL
+                .iter()
+                .find(|(_, name)| *name == machine.protocol)
+                .map(|&(protocol, _)| protocol)
+        };
+        let Some((machine, protocol)) = recorded.and_then(|machine| Some((machine, named(machine)?))) else {
+            return self;
+        };
+        if self.protocol.is_some_and(|wanted| wanted != protocol) {
+            return self;
+        }
+        CommunicationOptions {
+            protocol: Some(protocol),
+            unit: self.unit.or(Some(machine.unit)),
+            costs: SimulatedCosts {
+                access: self.costs.access.or(Some(machine.access)),
+                request: self.costs.request.or(Some(machine.request)),
+                byte_picoseconds: self.costs.byte_picoseconds.or(Some(machine.byte_picoseconds)),
+                upgrade: self.costs.upgrade.or(Some(machine.upgrade)),
+                lock: self.costs.lock.or(Some(machine.lock)),
+                barrier: self.costs.barrier.or(Some(machine.barrier)),
+            },
+        }
+    }
+
+    /// The protocol that is simulated.
+    pub(crate) fn protocol(self) -> UnitProtocol {
+        self.protocol.unwrap_or_default()
+    }
+
     pub(crate) fn settings(self) -> CoherenceSettings {
-        let settings = match self.protocol {
+        let settings = match self.protocol() {
             UnitProtocol::Lines => CoherenceSettings::lines(),
             UnitProtocol::LazyRelease => CoherenceSettings::pages(4096),
             UnitProtocol::Sequential => {
@@ -79,7 +113,7 @@ impl CommunicationOptions {
 
     /// Costs of steps: an access that needs nothing takes 1 ns; locks and barriers of a DSM are messages.
     pub(crate) fn step_costs(self) -> StepCosts {
-        let (lock, barrier) = match self.protocol {
+        let (lock, barrier) = match self.protocol() {
             UnitProtocol::Lines => (20, 100),
             UnitProtocol::LazyRelease | UnitProtocol::Sequential => (1_000_000, 1_000_000),
         };

@@ -79,7 +79,7 @@ fn answer(messages: &[Vec<u8>], protocol: UnitProtocol) -> RecordedCommunication
     let mut log = folder.create_log(MachineId(0), LogName::Accesses).expect("a log");
     messages.iter().for_each(|message| log.push_block(message).expect("room"));
     log.flush().expect("room");
-    let options = CommunicationOptions { protocol, ..CommunicationOptions::default() };
+    let options = CommunicationOptions { protocol: Some(protocol), ..CommunicationOptions::default() };
     RecordedCommunication::of(&folder, options).expect("a log that can be read").expect("there are blocks")
 }
 

@@ -49,7 +49,7 @@ pub use log::{Chunk, Defects, DefinitionCounts, DefinitionLimit, LogReader, LogW
 pub use log_header::LOG_HEADER_BYTES;
 pub use manifest::{
     ClockModel, CollectionCost, CollectorDescription, FORMAT_VERSION, KeptWindow, MachineDescription,
-    Manifest, OutsideAccount, RunOutcome, Trouble, WallClock,
+    Manifest, OutsideAccount, RunOutcome, SimulatedMachine, Trouble, WallClock,
 };
 pub use measured::MeasuredChange;
 pub use metric_files::{LARGEST_METRIC_FILE, MetricFile};

@@ -44,6 +44,32 @@ pub struct Manifest {
     /// What was to be kept of the run, where that is its last part only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<KeptWindow>,
+    /// The machine on which the run was simulated, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulation: Option<SimulatedMachine>,
+}
+
+/// A simulated machine; costs in nanoseconds, but for that of a byte.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SimulatedMachine {
+    /// Name of the protocol, as on the command line.
+    pub protocol: String,
+    /// Bytes of a unit.
+    pub unit: u64,
+    /// Nodes.
+    pub nodes: u32,
+    /// An access that needs nothing else.
+    pub access: u64,
+    /// A request for a unit.
+    pub request: u64,
+    /// Each byte that a request fetches, picoseconds.
+    pub byte_picoseconds: u64,
+    /// A write that takes the unit from other copies.
+    pub upgrade: u64,
+    /// Taking a lock.
+    pub lock: u64,
+    /// Passing a barrier.
+    pub barrier: u64,
 }
 
 /// The last part of a run, which alone is kept; logs are in segments then, the oldest of which were dropped.

@@ -79,6 +79,11 @@ fn version_7() {
 }
 
 #[test]
+fn version_8() {
+    assert_answer(8);
+}
+
+#[test]
 fn the_version_that_is_written_has_its_recording() {
     let (_place, path) = recording(&longpole_recording::FORMAT_VERSION.to_string());
     assert!(path.join("recording.json").is_file());

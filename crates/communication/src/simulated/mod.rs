@@ -15,7 +15,7 @@ use longpole_coherence::{ProcessorId, VirtualRun};
 use longpole_event::MachineId;
 use longpole_recording::{
     CollectorDescription, Destination, FORMAT_VERSION, LogBuilder, LogName, MachineDescription, Manifest,
-    RecordingFolder, RunOutcome,
+    RecordingFolder, RunOutcome, SimulatedMachine,
 };
 
 use crate::error::{Error, Result};
@@ -67,7 +67,7 @@ pub fn write_simulated_recording(
     setup.nodes = options.nodes.map_or(Vec::new(), |nodes| nodes_of(streams.threads(), nodes));
     let first = VirtualRun::of_recorded(streams.steps(process), &setup)?;
     let lost_blocks = found.lost_blocks + streams.shared.borrow().lost_blocks;
-    let noun = if options.communication.protocol == UnitProtocol::Lines { "line" } else { "page" };
+    let noun = if options.communication.protocol() == UnitProtocol::Lines { "line" } else { "page" };
     let names = {
         let shared = streams.shared.borrow();
         let names = ProcessNames { process, shared: &shared };
@@ -95,7 +95,7 @@ pub fn write_simulated_recording(
     let mut writer = SimulatedRunWriter::new(
         (process, &streams, &names),
         (log(LogName::Events)?, title, found.pid),
-        (options.communication.protocol, &setup.nodes),
+        (options.communication.protocol(), &setup.nodes),
     )?;
     let run = VirtualRun::observed(streams.steps(process), &setup, &mut writer)?;
     let elapsed = run.ends.iter().copied().max().unwrap_or(0);
@@ -107,9 +107,22 @@ pub fn write_simulated_recording(
         signal: None,
         truncated: false,
     });
+    if nodes == streams.threads() {
+        carry_accesses(folder, &written)?;
+    }
     written.write_manifest(&described)?;
     let requests = run.communication.total_requests;
     Ok(SimulatedRecording { path: written.path().to_owned(), elapsed, requests })
+}
+
+/// Copies the accesses, so that the simulated recording says who makes whom fetch what, too.
+fn carry_accesses(from: &RecordingFolder, into: &RecordingFolder) -> Result<()> {
+    let Some(mut reader) = from.open_log(MachineId(0), LogName::Accesses)? else { return Ok(()) };
+    let mut log = into.create_log(MachineId(0), LogName::Accesses)?;
+    while let Some((_, block)) = reader.next_block()? {
+        log.push_block(block)?;
+    }
+    Ok(())
 }
 
 /// The node of each thread: neighbours share one.
@@ -126,7 +139,7 @@ fn describe(
     let of_nodes = if nodes == threads { String::new() } else { format!(" on {nodes} nodes") };
     let simulated = format!(
         "simulated: {threads} threads{of_nodes}, protocol {}, units of {} bytes, in virtual time",
-        options.communication.protocol.name(),
+        options.communication.protocol().name(),
         settings.unit
     );
     let costs = format!(
@@ -156,6 +169,17 @@ fn describe(
         working_directory: manifest.working_directory.clone(),
         started_unix_seconds: manifest.started_unix_seconds,
         machines: vec![machine],
+        simulation: Some(SimulatedMachine {
+            protocol: options.communication.protocol().name().to_owned(),
+            unit: settings.unit,
+            nodes: nodes as u32,
+            access: setup.costs.access,
+            request: settings.costs.request,
+            byte_picoseconds: settings.costs.byte_picoseconds,
+            upgrade: settings.costs.upgrade,
+            lock: setup.costs.lock,
+            barrier: setup.costs.barrier,
+        }),
         ..Manifest::default()
     }
 }

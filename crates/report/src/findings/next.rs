@@ -28,6 +28,8 @@ pub(crate) const PARALLELISM: NextCommand = next("longpole report --view paralle
 pub(crate) const WAITS: NextCommand = next("longpole report --view waits", "why threads waited");
 pub(crate) const MESSAGES: NextCommand =
     next("longpole report --view messages", "which rank waited for which");
+pub(crate) const COMMUNICATION: NextCommand =
+    next("longpole report --view communication", "whose writes are behind the requests");
 pub(crate) const EVIDENCE: NextCommand = next("longpole report --view evidence", "what this rests on");
 pub(crate) const DOCTOR: NextCommand = next("longpole doctor", "what can be recorded on this machine");
 pub(crate) const LINES: NextCommand = next("longpole report --view profile --by line", "CPU time by line");

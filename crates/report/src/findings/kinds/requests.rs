@@ -5,8 +5,11 @@
 use longpole_trace::Cause;
 
 use super::sleep::waiting_answer;
-use crate::findings::finding::{Advice, Finding, FindingBasis, FindingKind, FindingSubject, Limit};
+use crate::findings::finding::{
+    Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit,
+};
 use crate::findings::gain::GainRange;
+use crate::findings::next::COMMUNICATION;
 use crate::findings::sentence::{ShareInWords, sentence};
 
 /// The entry of the table.
@@ -15,7 +18,7 @@ pub(crate) static KIND: FindingKind = FindingKind {
     when: "they are on the elapsed-weighted critical path: up to their time on it",
     advice: "*communicate less*",
     find,
-    answer: waiting_answer,
+    answer,
 };
 
 fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
@@ -30,4 +33,10 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
         Some(found.with(vec![sentence![share, " of the critical path by elapsed time"]]))
     });
     found.collect()
+}
+
+fn answer(basis: &FindingBasis<'_, '_>, finding: &Finding) -> LeadingAnswer {
+    let mut answer = waiting_answer(basis, finding);
+    answer.next.insert(answer.next.len().min(1), COMMUNICATION);
+    answer
 }

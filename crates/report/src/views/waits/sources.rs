@@ -1,11 +1,11 @@
 //! Sources of waiting: the classes of waits of one place and object, put together.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use longpole_metrics::{
     By, Node, Split, StepAction, StepId, StepShare, Unwanted, WaitClass, WaitClassKind, Waits,
 };
-use longpole_trace::{ObjectId, PlaceId, ProcedureId};
+use longpole_trace::{Object, ObjectId, ObjectKind, PlaceId, ProcedureId};
 
 use super::super::identity;
 use crate::input::ReportTables;
@@ -42,8 +42,57 @@ struct WaitSourceKey {
     procedure: Option<ProcedureId>,
     line: Option<u32>,
     object: Option<ObjectId>,
+    /// The object is one of many units of the same data, which are one source.
+    is_data: bool,
     /// Number of the kind; 0 where kinds are not told apart.
     kind: usize,
+}
+
+/// Units of the same data that are told apart at one place.
+const MOST_UNITS: usize = 4;
+
+/// The data of a unit: that of `page 3 of grid` is `grid`. `None` for what is no unit of data.
+fn data_of(object: &Object) -> Option<(&'static str, &str)> {
+    let noun = match object.kind {
+        ObjectKind::Page => "pages",
+        ObjectKind::CacheLine => "lines",
+        _ => return None,
+    };
+    object.name.split_once(" of ").map(|(_, data)| (noun, data))
+}
+
+/// The first unit of data of which more units are requested at one place than are told apart.
+struct RequestedData<'a> {
+    input: &'a ReportTables<'a>,
+    units: BTreeMap<(WaitSourceKey, &'a str), BTreeSet<ObjectId>>,
+}
+
+impl<'a> RequestedData<'a> {
+    fn of(input: &'a ReportTables<'a>, waits: &Waits, by: By) -> RequestedData<'a> {
+        let mut requested = RequestedData { input, units: BTreeMap::new() };
+        if matches!(by, By::Procedure | By::Line | By::ProcessProcedure) {
+            for class in &waits.classes {
+                let key = key(input, class, by);
+                let Some(object) = key.object else { continue };
+                let Some((_, data)) = data_of(input.objects.get(object)) else { continue };
+                let place = WaitSourceKey { object: None, ..key };
+                requested.units.entry((place, data)).or_default().insert(object);
+            }
+        }
+        requested
+    }
+
+    /// The key of the source: that of the data, where there are many units of it.
+    fn merged(&self, key: WaitSourceKey) -> WaitSourceKey {
+        let data = key.object.and_then(|object| data_of(self.input.objects.get(object)));
+        let place = WaitSourceKey { object: None, ..key };
+        match data.and_then(|(_, data)| self.units.get(&(place, data))) {
+            Some(units) if units.len() > MOST_UNITS => {
+                WaitSourceKey { object: units.first().copied(), is_data: true, ..key }
+            }
+            _ => key,
+        }
+    }
 }
 
 fn kind_number(kind: WaitClassKind) -> usize {
@@ -56,7 +105,8 @@ fn kind_number(kind: WaitClassKind) -> usize {
 
 fn key(input: &ReportTables<'_>, class: &WaitClass, by: By) -> WaitSourceKey {
     let place = class.source.place.map(|PlaceId(id)| input.paths.all_places()[id as usize]);
-    let nothing = WaitSourceKey { node: None, procedure: None, line: None, object: None, kind: 0 };
+    let nothing =
+        WaitSourceKey { node: None, procedure: None, line: None, object: None, is_data: false, kind: 0 };
     let node = class.source.thread.map(|thread| match by {
         By::Process => Node::Process(input.program.threads[thread.index()].process),
         By::Machine => Node::Machine(input.program.machine_of(thread)),
@@ -79,8 +129,9 @@ fn key(input: &ReportTables<'_>, class: &WaitClass, by: By) -> WaitSourceKey {
 pub(super) fn sources<'a>(input: &ReportTables<'_>, waits: &'a Waits, by: By) -> Vec<WaitSource<'a>> {
     let mut sources: BTreeMap<(Option<Unwanted>, WaitSourceKey), WaitSource<'a>> = BTreeMap::new();
     let mut lines: BTreeMap<(Option<Unwanted>, WaitSourceKey), BTreeMap<u32, u64>> = BTreeMap::new();
+    let requested = RequestedData::of(input, waits, by);
     for class in &waits.classes {
-        let key = key(input, class, by);
+        let key = requested.merged(key(input, class, by));
         let source = sources.entry((class.unwanted, key)).or_insert_with(|| WaitSource {
             key,
             line: 0,
@@ -145,15 +196,24 @@ impl<'a> WaitSource<'a> {
         };
         let row = row.text("kind", self.kind_name(input));
         match self.key.object {
-            Some(object) => row.text("object", &input.objects.get(object).name),
+            Some(object) => row.text("object", self.object_name(input, object)),
             None => row,
         }
     }
 
     /// Where it is, of a source by procedure, and what is waited for: its kind, and its name where it has one.
     pub(super) fn subject(&self, input: &ReportTables<'_>) -> (Option<ProcedureId>, &'static str, String) {
-        let object = self.key.object.map_or(String::new(), |object| input.objects.get(object).name.clone());
+        let object = self.key.object.map_or(String::new(), |object| self.object_name(input, object));
         (self.key.procedure, self.kind_name(input), object)
+    }
+
+    /// The object's name, or that of all units of its data: `pages of grid`.
+    fn object_name(&self, input: &ReportTables<'_>, object: ObjectId) -> String {
+        let object = input.objects.get(object);
+        match data_of(object).filter(|_| self.key.is_data) {
+            Some((noun, data)) => format!("{noun} of {data}"),
+            None => object.name.clone(),
+        }
     }
 
     fn kind_name(&self, input: &ReportTables<'_>) -> &'static str {
@@ -169,10 +229,9 @@ impl<'a> WaitSource<'a> {
     pub(super) fn object(&self, input: &ReportTables<'_>) -> String {
         match self.key.object {
             Some(object) => {
-                let object = input.objects.get(object);
-                let kind = object.kind.name();
-                let says_kind = kind.split(' ').all(|word| object.name.contains(word));
-                if says_kind { object.name.clone() } else { format!("{kind} {}", object.name) }
+                let (name, kind) = (self.object_name(input, object), self.kind_name(input));
+                let says_kind = kind.split(' ').all(|word| name.contains(word));
+                if says_kind { name } else { format!("{kind} {name}") }
             }
             None => self.kind_name(input).to_owned(),
         }
