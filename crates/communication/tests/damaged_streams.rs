@@ -7,9 +7,11 @@ use longpole_access::format::{
     UPDATE, WRITE, place, slot_of,
 };
 use longpole_access::{AccessRecord, StreamDecoder};
-use longpole_communication::{CommunicationOptions, RecordedCommunication, UnitProtocol};
+use longpole_communication::{
+    CommunicationOptions, RecordedCommunication, SimulationOptions, UnitProtocol, write_simulated_recording,
+};
 use longpole_event::MachineId;
-use longpole_recording::{LogName, Manifest, RecordingFolder};
+use longpole_recording::{Destination, LogName, Manifest, RecordingFolder};
 use longpole_testkit::Mutations;
 
 /// A stream as the library writes it, as bytes that are damaged.
@@ -80,7 +82,14 @@ fn answer(messages: &[Vec<u8>], protocol: UnitProtocol) -> RecordedCommunication
     messages.iter().for_each(|message| log.push_block(message).expect("room"));
     log.flush().expect("room");
     let options = CommunicationOptions { protocol: Some(protocol), ..CommunicationOptions::default() };
-    RecordedCommunication::of(&folder, options).expect("a log that can be read").expect("there are blocks")
+    let answer = RecordedCommunication::of(&folder, options).expect("a log that can be read");
+    let answer = answer.expect("there are blocks");
+    let output = Destination::New(place.path().join("simulated.longpole"));
+    let simulation = SimulationOptions { communication: options, nodes: None };
+    let written = write_simulated_recording((&folder, &Manifest::default()), simulation, &output);
+    let written = written.expect("what can be answered can be written");
+    assert_eq!((written.elapsed, written.requests), (answer.elapsed, answer.requests), "it is the same run");
+    answer
 }
 
 fn streams() -> [Vec<u8>; 2] {

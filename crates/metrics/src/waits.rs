@@ -235,13 +235,13 @@ impl<'a> Explanations<'a> {
         let question = WaitQuestion { thread, from: since, to: now, cause, release: by };
         let context = (&mut self.steps, self.program);
         let explained = self.explainer.explain(&question, &self.threads, context);
-        #[cfg(test)]
-        self.log.push(tests::Logged::new(&question, &explained, &self.steps));
-        let subject = self.subject(thread, path, object, WaitClassKind::Blocked(cause));
         // What others wait for is the request, not the write behind it, which was before.
         let roots = explained.roots.clone();
         let writers = std::mem::take(&mut self.threads[thread.index()].writers);
         let explained = if writers.is_empty() { explained } else { explained.by_writers(&writers) };
+        #[cfg(test)]
+        self.log.push(tests::Logged::new(&question, &explained, &self.steps));
+        let subject = self.subject(thread, path, object, WaitClassKind::Blocked(cause));
         let is_over = !is_end || release.is_some();
         let surely = match is_over {
             true => unwanted(cause, release.is_some()),

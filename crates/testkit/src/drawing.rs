@@ -29,7 +29,7 @@
 //! | `l c b j w s` | blocked for a lock, a condition, a barrier, a join, a child process, a semaphore |
 //! | `m p k t o` | … a message, a pipe, a socket, a terminal, poll |
 //! | `: f z` | … io, a page fault, sleep |
-//! | `i x u` | … a signal, being unparked, a futex of unknown use |
+//! | `i q x u` | … a signal, a request, being unparked, a futex of unknown use |
 //! | `0`…`9` | … the object that the digit stands for |
 //! | `⁰`…`⁹` | spinning for that object, by the thread's own word |
 //!
@@ -140,6 +140,7 @@ pub(crate) fn state_of(character: char) -> Option<State> {
         'f' => State::Blocked(Cause::PageFault),
         'z' => State::Blocked(Cause::Sleep),
         'i' => State::Blocked(Cause::Signal),
+        'q' => State::Blocked(Cause::Request),
         'x' => State::Blocked(Cause::Park),
         'u' => State::Blocked(Cause::Futex),
         _ => return None,

@@ -117,6 +117,32 @@ fn figure_2_of_the_comparison_of_metrics() {
     }
 }
 
+/// T2 requests from 2 to 6 what T1 wrote in V, and T1 waits for T2. The request is explained by the write; the wait for T2 by the
+/// request: since the begin T2 ran R 3 and requested 4, T1 ran V 1 and W 2.
+#[test]
+fn a_request_is_explained_by_the_write_and_waits_for_it_by_the_request() {
+    let mut made = draw("T1 VWWbbbbW\nT2 RRqqqqRR\nT2@7 -> T1 barrier");
+    let (writer, thread) = (made.thread("T1"), made.thread("T2"));
+    let written_at = made.items.iter().find_map(|item| match item.what {
+        ItemKind::Observe { path, .. } if item.thread == writer => Some(path),
+        _ => None,
+    });
+    let begins = |item: &longpole_trace::Item| {
+        item.thread == thread && item.what == ItemKind::State(State::Blocked(Cause::Request))
+    };
+    let at = made.items.iter().position(begins).unwrap();
+    let what = ItemKind::Written { writer, path: written_at.unwrap() };
+    made.items.insert(at, longpole_trace::Item { what, ..made.items[at] });
+    let case = case_of(made, exact());
+    assert_eq!(case.direct("T2", 2), ["Written V of T1 +4"]);
+    assert_eq!(case.roots("T2", 2), ["Written V of T1 +4"]);
+    let of_waiter = ["R of T2 +3", "V of T1 -1", "W of T1 -2", "request in R of T2 +4"];
+    assert_eq!(case.direct("T1", 3), of_waiter);
+    assert_eq!(case.roots("T1", 3), of_waiter);
+    let contention: f64 = case.waits.classes.iter().map(|class| class.split.contention).sum();
+    assert!(contention >= 4.0, "{:#?}", case.waits.classes);
+}
+
 /// A reads 2 per item, B works 4 per item, C writes 1 per item; each waits for the one before it.
 /// B's first wait [0, 2]: A's read 2. C's first wait [0, 6]: B has waited 2 and worked 4 since the begin: direct work 4 + wait 2;
 /// root: work 4, read 2. C's second wait [7, 10] since B released C at 6: B worked 4, C wrote 1: work 4 − write 1 = 3.
