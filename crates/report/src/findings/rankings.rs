@@ -479,7 +479,9 @@ pub(super) const RULES: &[RankingRule] = &[
         leads: false,
         holds: |situation| {
             let facts = situation.facts;
-            situation.has_samples() && (facts.is_tied || facts.samples < FEW_OBSERVATIONS)
+            situation.has_samples()
+                && facts.samples.is_finite()
+                && (facts.is_tied || facts.samples < FEW_OBSERVATIONS)
         },
         sentence: |facts| {
             let samples = grouped(facts.samples.round() as u64);

@@ -113,7 +113,11 @@ fn collected(input: &ReportTables<'_>) -> Vec<Row> {
 
 fn samples(input: &ReportTables<'_>) -> Vec<Row> {
     let samples = input.analysis.effective_samples;
-    let row = |name: &str, samples: f64, about: &str| words(name, grouped(samples.round() as u64), about);
+    let text = |samples: f64| match samples.is_finite() {
+        true => grouped(samples.round() as u64),
+        false => "exact".to_owned(),
+    };
+    let row = |name: &str, samples: f64, about: &str| words(name, text(samples), about);
     vec![
         row(
             "effective, CPU",

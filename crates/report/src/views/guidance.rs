@@ -79,7 +79,7 @@ fn measures(facts: &RunFacts) -> Vec<Row> {
     };
     let count = |count: usize| grouped(count as u64);
     let rate = facts.waits_per_second;
-    vec![
+    let mut measures = vec![
         measure("working threads", count(facts.workers), "threads with at least 0.5 % of the CPU time"),
         measure("imbalance", percent_text(facts.imbalance), "what equal shares would take off the busiest"),
         measure("variation", percent_text(facts.variation), "deviation of their work, of its mean"),
@@ -105,7 +105,10 @@ fn measures(facts: &RunFacts) -> Vec<Row> {
             "behind the critical path, of equal weight",
         ),
         measure("error", format!("± {:.1}", facts.sample_error), "points that a share of 10 % is known to"),
-    ]
+    ];
+    // Of a simulated run nothing is estimated.
+    measures.truncate(measures.len() - if facts.samples.is_finite() { 0 } else { 2 });
+    measures
 }
 
 #[cfg(test)]
