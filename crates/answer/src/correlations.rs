@@ -165,20 +165,19 @@ impl TargetComparison<'_> {
 
 /// Every external metric of the program, and where the machine has it, of the machine.
 fn held<'a>(metrics: &'a MetricTable, window: &Window) -> Vec<ComparedSeries<'a>> {
-    let program = metrics.trace.program();
     let of_metric = |metric: &'a CatalogueMetric| {
-        let known = longpole_series::nodes(metrics.series(metric), program);
+        let (series, tree) = metrics.series_tree(metric);
+        let known = tree.nodes();
         // What every machine has of its own is not the program's.
         let is_of_machines =
             !known.iter().any(|node| matches!(node, OutsideNode::Process(_) | OutsideNode::Thread(_)));
-        let nodes = known.into_iter().filter(move |node| match node {
+        let nodes = known.iter().copied().filter(move |node| match node {
             OutsideNode::Program => !is_of_machines,
             OutsideNode::Machine(_) => is_of_machines,
             _ => false,
         });
         nodes.map(move |node| {
-            let series = metrics.series(metric);
-            let course = longpole_series::course(series, program, (node, None), metric.aggregation, *window);
+            let course = longpole_series::course(series, tree, (node, None), metric.aggregation, *window);
             ComparedSeries { metric, node, values: course.values }
         })
     };

@@ -8,7 +8,7 @@ use longpole_timeline::{CurveQuestion, Index};
 
 use crate::error::Result;
 use crate::metric_table::MetricTable;
-use crate::place::NodesOfName;
+use crate::place::MetricNode;
 
 /// What computes metrics.
 #[derive(Debug)]
@@ -38,44 +38,47 @@ impl MetricEvaluator {
     ///
     /// # Errors
     /// [`Error::NoValueThere`]; those of names and curves.
-    pub fn course(&self, metric: &CatalogueMetric, node: &str, window: Window) -> Result<NodeCurve> {
+    pub fn course(&self, metric: &CatalogueMetric, node: &MetricNode, window: Window) -> Result<NodeCurve> {
         match metric.class {
             MetricClass::BuiltIn => self.built_in(metric, node, window),
             MetricClass::External => {
-                let place = NodesOfName::named(&self.metrics.names(), node)?;
-                match self.metrics.above(metric, &place) {
-                    Some(known) if known == place => Ok(NodeCurve {
-                        course: self.metrics.external(metric, &place, window),
+                let place = node.outside(&self.metrics.names())?;
+                match self.metrics.above(metric, place) {
+                    Some(known) if known == *place => Ok(NodeCurve {
+                        course: self.metrics.external(metric, place, window),
                         notes: Vec::new(),
                     }),
-                    _ => Err(self.metrics.not_there(metric, node)),
+                    _ => Err(self.metrics.not_there(metric, &node.text)),
                 }
             }
             MetricClass::Derived => self.derived(metric, node, window),
         }
     }
 
-    fn built_in(&self, metric: &CatalogueMetric, node: &str, window: Window) -> Result<NodeCurve> {
+    fn built_in(&self, metric: &CatalogueMetric, node: &MetricNode, window: Window) -> Result<NodeCurve> {
         let bins = u32::try_from(window.bins).unwrap_or(u32::MAX);
+        let names = self.metrics.names();
+        let node = node.curve(&names)?;
         let question =
             CurveQuestion { metric: &metric.name, node, from: window.from, to: Some(window.to), bins };
-        let curve = self.index.curve(&self.metrics.names(), &question)?;
-        Ok(NodeCurve { course: MetricCurve::of_means(curve.values, window), notes: Vec::new() })
+        let values = self.index.curve(&names, &question)?;
+        Ok(NodeCurve { course: MetricCurve::of_means(values, window), notes: Vec::new() })
     }
 
-    fn derived(&self, metric: &CatalogueMetric, node: &str, window: Window) -> Result<NodeCurve> {
-        let place = NodesOfName::named(&self.metrics.names(), node)?;
+    fn derived(&self, metric: &CatalogueMetric, node: &MetricNode, window: Window) -> Result<NodeCurve> {
+        let place = node.outside(&self.metrics.names())?;
+        let name = &node.text;
         let mut notes = Vec::new();
         let mut operand = |found: &CatalogueMetric| -> Result<Vec<f64>> {
             if found.class == MetricClass::BuiltIn {
                 return Ok(self.built_in(found, node, window)?.course.values);
             }
             let above =
-                self.metrics.above(found, &place).ok_or_else(|| self.metrics.not_there(found, node))?;
+                self.metrics.above(found, place).ok_or_else(|| self.metrics.not_there(found, name))?;
             if above.nodes != place.nodes {
                 let texts = above.nodes.iter().map(|&node| node.place(self.metrics.trace.program()).node);
                 let texts: Vec<String> = texts.collect();
-                notes.push(format!("`{}` is not known of {node}: taken of {}", found.name, texts.join(", ")));
+                notes.push(format!("`{}` is not known of {name}: taken of {}", found.name, texts.join(", ")));
             }
             Ok(self.metrics.external(found, &above, window).values)
         };
@@ -84,7 +87,7 @@ impl MetricEvaluator {
         let by_zero = computed.divided_by_zero;
         if by_zero > 0 {
             notes.push(format!(
-                "`{}` of {node} has no value in {by_zero} of {} bins: division by zero",
+                "`{}` of {name} has no value in {by_zero} of {} bins: division by zero",
                 metric.name, window.bins
             ));
         }

@@ -1,6 +1,6 @@
 //! What views show of metrics of any class: figures of nodes, lists of metrics, curves.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use longpole_communication::RecordedCommunication;
 use longpole_event::{MachineId, ProcessId, ThreadId, Time};
@@ -10,8 +10,8 @@ use longpole_report::{
     IdleProcessor, MeasuredZeroing, NamedChange, OutsideAnswerKind, OutsideAnswers, View, name_of,
 };
 use longpole_series::{
-    Aggregation, CatalogueMetric, MetricClass, MetricValue, NodeMetrics, OutsideNode, TableCalculation,
-    TreeLevel, Window, course,
+    Aggregation, CatalogueMetric, MetricClass, MetricValue, NodeMetrics, OutsideNode, SeriesTree,
+    TableCalculation, TreeLevel, Window, course,
 };
 use longpole_trace::Program;
 use serde::Serialize;
@@ -20,7 +20,7 @@ use crate::correlations::correlations;
 use crate::error::Result;
 use crate::evaluator::NodeCurve;
 use crate::metric_table::MetricTable;
-use crate::place::NodesOfName;
+use crate::place::MetricNode;
 use crate::question::Question;
 use crate::recording::Recording;
 use crate::timeline;
@@ -116,13 +116,15 @@ impl Recording {
         let window = Window { from, to, bins: 1 };
         let mut idle: BTreeMap<(MachineId, u16), f64> = BTreeMap::new();
         for metric in ["sys_idle_time", "sys_iowait_time"] {
-            for series in outside.of(metric) {
+            let all = outside.of(metric);
+            let tree = SeriesTree::of(all, trace.program());
+            for series in all {
                 let processor = series.label.strip_prefix("cpu").and_then(|number| number.parse().ok());
                 let (OutsideNode::Machine(machine), Some(processor)) = (series.node, processor) else {
                     continue;
                 };
                 let of = (series.node, Some(series.label.as_str()));
-                let course = course(outside.of(metric), trace.program(), of, Aggregation::Sum, window);
+                let course = course(all, &tree, of, Aggregation::Sum, window);
                 *idle.entry((machine, processor)).or_default() +=
                     course.table_value(TableCalculation::Total).unwrap_or(0.0);
             }
@@ -155,7 +157,8 @@ impl Recording {
         let evaluator = self.evaluator(&course.define, course.io_idle)?;
         let window = evaluator.window(course.stretch.times(evaluator.index.elapsed()), course.bins as usize);
         let metric = evaluator.metrics.metric(&course.metric)?;
-        let found = evaluator.course(metric, &course.node, window)?;
+        let node = MetricNode::named(&evaluator.metrics.names(), &course.node);
+        let found = evaluator.course(metric, &node, window)?;
         let seconds = |time: Time| time.nanoseconds() as f64 / 1e9;
         Ok(CurveAnswer {
             metric: metric.name.clone(),
@@ -188,26 +191,27 @@ impl Recording {
         let names = metrics.names();
         let ends = self.ends(question.phase.as_deref(), question.io_idle)?;
         let window = evaluator.window(ends, BINS);
-        let nodes: Vec<(String, String, usize)> = match (&question.of, levels(question.by)) {
-            (Some(of), _) => vec![(of.clone(), format!("`{of}`"), 0)],
-            (None, 0) => vec![("program".to_owned(), "the program".to_owned(), 0)],
-            (None, levels) => tree(names.program, levels),
+        let nodes: Vec<(MetricNode, String, usize)> = match &question.of {
+            Some(of) => {
+                let node = MetricNode::named(&names, of);
+                node.outside(&names)?;
+                vec![(node, format!("`{of}`"), 0)]
+            }
+            None => tree(names.program, levels(question.by)),
         };
         let wanted: Vec<&CatalogueMetric> = if question.metrics.is_empty() {
             metrics.catalogue.metrics().iter().collect()
         } else {
             question.metrics.iter().map(|name| metrics.metric(name)).collect::<Result<_>>()?
         };
-        if let Some(of) = &question.of {
-            NodesOfName::named(&names, of)?;
-        }
         let is_one = nodes.len() == 1;
+        let origins: Vec<String> = wanted.iter().map(|metric| metrics.origin(metric)).collect();
         let mut all = Vec::new();
-        for (node, name, depth) in nodes.into_iter().take(MOST_NODES) {
+        for (node, name, depth) in nodes {
             let mut figures = Vec::new();
-            for metric in &wanted {
+            for (metric, origin) in wanted.iter().zip(&origins) {
                 match evaluator.course(metric, &node, window) {
-                    Ok(found) => figures.extend(figure(metric, metrics.origin(metric), found)),
+                    Ok(found) => figures.extend(figure(metric, origin, found)),
                     // What was asked for by its name has to say why it is not there; of several nodes some have it.
                     Err(error) if is_one && !question.metrics.is_empty() => return Err(error),
                     Err(_) => {}
@@ -216,7 +220,7 @@ impl Recording {
             // Those that the user made first, then those that need no explanation.
             figures.sort_by_key(|figure| std::cmp::Reverse(figure.class));
             let notes = if all.is_empty() { metrics.notes.clone() } else { Vec::new() };
-            all.push(NodeMetrics { node, name, depth, figures, notes });
+            all.push(NodeMetrics { node: node.text, name, depth, figures, notes });
         }
         Ok(all)
     }
@@ -317,12 +321,10 @@ impl MetricTable {
     fn listed(&self, metric: &CatalogueMetric) -> ListedMetric {
         let program = self.trace.program();
         let known = registry::metric(&metric.name).filter(|_| metric.class == MetricClass::BuiltIn);
-        let nodes = (metric.class == MetricClass::External)
-            .then(|| longpole_series::nodes(self.series(metric), program));
-        let level =
-            nodes.as_ref().and_then(|nodes| nodes.iter().max()).map(|&node| TreeLevel::from(node).name());
-        let texts = |nodes: Vec<OutsideNode>| {
-            nodes.into_iter().take(LISTED_NODES).map(|node| node.place(program).node).collect()
+        let nodes = (metric.class == MetricClass::External).then(|| self.series_tree(metric).1.nodes());
+        let level = nodes.and_then(|nodes| nodes.last()).map(|&node| TreeLevel::from(node).name());
+        let texts = |nodes: &BTreeSet<OutsideNode>| {
+            nodes.iter().take(LISTED_NODES).map(|node| node.place(program).node).collect()
         };
         ListedMetric {
             name: metric.name.clone(),
@@ -350,38 +352,38 @@ fn levels(by: By) -> usize {
     }
 }
 
-/// The nodes of the tree down to a level, each with its name and depth.
-fn tree(program: &Program, levels: usize) -> Vec<(String, String, usize)> {
-    let mut nodes = vec![("program".to_owned(), "the program".to_owned(), 0)];
-    let mut add = |node: OutsideNode, depth: usize| {
-        nodes.push((node.place(program).node, name_of(program, node), depth))
+/// The nodes of the tree down to a level, each with its name and depth: the first of them, as many as a report shows.
+fn tree(program: &Program, levels: usize) -> Vec<(MetricNode, String, usize)> {
+    let mut nodes = vec![OutsideNode::Program];
+    nodes.extend((0..program.machines.len()).map(|id| OutsideNode::Machine(MachineId::from_index(id))));
+    nodes.extend((0..program.processes.len()).map(|id| OutsideNode::Process(ProcessId::from_index(id))));
+    nodes.extend((0..program.threads.len()).map(|id| OutsideNode::Thread(ThreadId::from_index(id))));
+    let above = |node: OutsideNode| {
+        let mut above: Vec<OutsideNode> =
+            std::iter::successors(Some(node), |node| node.parent(program)).collect();
+        above.reverse();
+        above
     };
-    for machine in (0..program.machines.len()).map(MachineId::from_index) {
-        add(OutsideNode::Machine(machine), 1);
-        let processes = (0..program.processes.len()).map(ProcessId::from_index);
-        for process in processes.filter(|_| levels > 1) {
-            if program.processes[process.index()].machine != machine {
-                continue;
-            }
-            add(OutsideNode::Process(process), 2);
-            let threads = (0..program.threads.len()).map(ThreadId::from_index).filter(|_| levels > 2);
-            for thread in threads.filter(|thread| program.threads[thread.index()].process == process) {
-                add(OutsideNode::Thread(thread), 3);
-            }
-        }
-    }
-    nodes
+    // In the order of what they are in, down from the program.
+    nodes.sort_by_cached_key(|&node| above(node));
+    let depth = |node: OutsideNode| above(node).len() - 1;
+    let shown = nodes.into_iter().filter(|&node| depth(node) <= levels).take(MOST_NODES);
+    let named = |node: OutsideNode| match node {
+        OutsideNode::Program => "the program".to_owned(),
+        node => name_of(program, node),
+    };
+    shown.map(|node| (MetricNode::of(program, node), named(node), depth(node))).collect()
 }
 
 /// The metric as tables show it; `None` where it has no value at all and nobody asked for it alone.
-fn figure(metric: &CatalogueMetric, origin: String, found: NodeCurve) -> Option<MetricValue> {
+fn figure(metric: &CatalogueMetric, origin: &str, found: NodeCurve) -> Option<MetricValue> {
     // None where no bin has a value.
     let value = found.course.table_value(metric.calculation)?;
     Some(MetricValue {
         metric: metric.name.clone(),
         title: metric.title.clone(),
         class: metric.class,
-        origin,
+        origin: origin.to_owned(),
         calculation: metric.calculation.name(),
         value: Some(value),
         unit: metric.table_unit_label.clone(),

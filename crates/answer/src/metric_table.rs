@@ -1,6 +1,6 @@
 //! Every metric of a recording by its name, and the series of those from outside.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use longpole_metrics::registry;
@@ -8,7 +8,7 @@ use longpole_recording::MetricFile;
 use longpole_report::RecordingNames;
 use longpole_series::{
     Aggregation, BuiltIn, Catalogue, CatalogueMetric, Descriptions, MetricCurve, Note, Outside, OutsideNode,
-    SeriesAnnouncement, TableCalculation, Window,
+    Series, SeriesAnnouncement, SeriesTree, TableCalculation, Window,
 };
 use longpole_timeline::curve_metrics;
 use longpole_trace::Trace;
@@ -26,6 +26,8 @@ pub(crate) struct MetricTable {
     pub trace: Arc<Trace>,
     pub outside: Arc<Outside>,
     pub catalogue: Catalogue,
+    /// The series of the outside metrics by their nodes.
+    trees: BTreeMap<String, SeriesTree>,
     /// What was refused, renamed or could not be placed.
     pub notes: Vec<String>,
 }
@@ -62,7 +64,9 @@ impl MetricTable {
                 note => notes.push(note.to_string()),
             }
         }
-        Ok(MetricTable { trace, outside, catalogue, notes })
+        let tree = |series: &[Series]| (series[0].metric.clone(), SeriesTree::of(series, trace.program()));
+        let trees = outside.metrics().map(tree).collect();
+        Ok(MetricTable { trees, trace, outside, catalogue, notes })
     }
 
     /// What things are called.
@@ -81,28 +85,35 @@ impl MetricTable {
 
     /// Of a place that has it.
     pub fn external(&self, metric: &CatalogueMetric, place: &NodesOfName, window: Window) -> MetricCurve {
-        let (series, program) = (self.series(metric), self.trace.program());
+        let (series, tree) = self.series_tree(metric);
         let label = place.label.as_deref();
         let course = |&node: &OutsideNode| {
-            longpole_series::course(series, program, (node, label), metric.aggregation, window)
+            longpole_series::course(series, tree, (node, label), metric.aggregation, window)
         };
         together(place.nodes.iter().map(course).collect(), metric.aggregation)
     }
 
     /// The series of an external metric.
-    pub fn series(&self, metric: &CatalogueMetric) -> &[longpole_series::Series] {
-        metric.series.as_ref().map_or(&[], |name| self.outside.of(name))
+    pub fn series(&self, metric: &CatalogueMetric) -> &[Series] {
+        self.series_tree(metric).0
+    }
+
+    /// The same with the tree of them.
+    pub fn series_tree(&self, metric: &CatalogueMetric) -> (&[Series], &SeriesTree) {
+        static NONE: SeriesTree = SeriesTree::EMPTY;
+        let of = |name: &String| Some((self.outside.of(name), self.trees.get(name)?));
+        metric.series.as_ref().and_then(of).unwrap_or((&[], &NONE))
     }
 
     /// The place, or the nearest above it, that has the metric.
     pub fn above(&self, metric: &CatalogueMetric, place: &NodesOfName) -> Option<NodesOfName> {
-        place.above_with(self.series(metric), self.trace.program())
+        place.above_with(self.series_tree(metric), self.trace.program())
     }
 
     /// Says where it has values.
     pub fn not_there(&self, metric: &CatalogueMetric, node: &str) -> Error {
         let program = self.trace.program();
-        let known = longpole_series::nodes(self.series(metric), program);
+        let known = self.series_tree(metric).1.nodes();
         let texts: Vec<String> = known.iter().take(8).map(|&node| node.place(program).node).collect();
         let known = if texts.is_empty() { "nothing in this recording".to_owned() } else { texts.join(", ") };
         Error::NoValueThere { metric: metric.name.clone(), node: node.to_owned(), known }

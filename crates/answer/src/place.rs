@@ -1,11 +1,68 @@
 //! The nodes of the program's tree that a text names, as far as outside series can be of them.
 
-use longpole_event::MachineId;
+use longpole_event::{MachineId, ThreadId};
 use longpole_report::{FoundNodes, NameKind, RecordingNames};
-use longpole_series::{OutsideNode, Series};
+use longpole_series::{OutsideNode, Series, SeriesTree};
+use longpole_timeline::CurveNode;
 use longpole_trace::Program;
 
 use crate::error::Result;
+
+/// A node that metrics are asked of: looked up once for all of them, as a name's meaning is searched among all names.
+#[derive(Clone, Debug)]
+pub(crate) struct MetricNode {
+    /// Its name.
+    pub text: String,
+    /// What built-in metrics are of; `None` where the name means nothing to them.
+    curve: Option<CurveNode>,
+    /// What outside series are of.
+    outside: Option<NodesOfName>,
+}
+
+impl MetricNode {
+    /// What the text names.
+    pub fn named(names: &RecordingNames<'_>, text: &str) -> MetricNode {
+        MetricNode {
+            text: text.to_owned(),
+            curve: CurveNode::named(names, text).ok(),
+            outside: NodesOfName::named(names, text).ok(),
+        }
+    }
+
+    /// A node of the program's tree, whatever else has its name.
+    pub fn of(program: &Program, node: OutsideNode) -> MetricNode {
+        let threads = |is: &dyn Fn(ThreadId) -> bool| {
+            let all = (0..program.threads.len()).map(ThreadId::from_index);
+            CurveNode::Threads(all.filter(|&id| is(id)).collect())
+        };
+        let curve = match node {
+            OutsideNode::Program => CurveNode::Program,
+            OutsideNode::Machine(machine) => threads(&|id| program.machine_of(id) == machine),
+            OutsideNode::Process(process) => threads(&|id| program.threads[id.index()].process == process),
+            OutsideNode::Thread(thread) => CurveNode::Threads(vec![thread]),
+        };
+        let outside = Some(NodesOfName { nodes: vec![node], label: None });
+        MetricNode { text: node.place(program).node, curve: Some(curve), outside }
+    }
+
+    /// What built-in metrics are of.
+    ///
+    /// # Errors
+    /// Those of [`CurveNode::named`].
+    pub fn curve(&self, names: &RecordingNames<'_>) -> Result<&CurveNode> {
+        let refused = || CurveNode::named(names, &self.text).expect_err("the name means nothing").into();
+        self.curve.as_ref().ok_or_else(refused)
+    }
+
+    /// What outside series are of.
+    ///
+    /// # Errors
+    /// Those of [`NodesOfName::named`].
+    pub fn outside(&self, names: &RecordingNames<'_>) -> Result<&NodesOfName> {
+        let refused = || NodesOfName::named(names, &self.text).expect_err("the name means nothing");
+        self.outside.as_ref().ok_or_else(refused)
+    }
+}
 
 /// Nodes that have one name, and the part of them that is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,8 +88,12 @@ impl NodesOfName {
     }
 
     /// The same nodes, or the nearest above them, of which these series are.
-    pub fn above_with(&self, series: &[Series], program: &Program) -> Option<NodesOfName> {
-        let known = longpole_series::nodes(series, program);
+    pub fn above_with(
+        &self,
+        (series, tree): (&[Series], &SeriesTree),
+        program: &Program,
+    ) -> Option<NodesOfName> {
+        let known = tree.nodes();
         let nearest = |&node: &OutsideNode| {
             std::iter::successors(Some(node), |node| node.parent(program)).find(|node| known.contains(node))
         };
@@ -74,10 +135,33 @@ fn nodes(names: &RecordingNames<'_>, text: &str) -> Result<Vec<OutsideNode>> {
 
 #[cfg(test)]
 mod tests {
-    use longpole_event::ThreadId;
+    use longpole_event::ProcessId;
     use longpole_testkit::draw;
 
     use super::*;
+
+    #[test]
+    fn a_node_of_the_tree_is_itself_whatever_else_has_its_number() {
+        let mut made = draw("one:a/T1 AA\none:a/T2 AA\ntwo:b/T3 AA");
+        made.program.threads[2].tid = made.program.threads[0].tid;
+        let names = RecordingNames { program: &made.program, paths: &made.paths, objects: &made.objects };
+        let all = [
+            (OutsideNode::Program, CurveNode::Program),
+            (OutsideNode::Machine(MachineId(0)), CurveNode::Threads(vec![ThreadId(0), ThreadId(1)])),
+            (OutsideNode::Process(ProcessId(1)), CurveNode::Threads(vec![ThreadId(2)])),
+            (OutsideNode::Thread(ThreadId(0)), CurveNode::Threads(vec![ThreadId(0)])),
+            (OutsideNode::Thread(ThreadId(2)), CurveNode::Threads(vec![ThreadId(2)])),
+        ];
+        for (node, curve) in all {
+            let found = MetricNode::of(&made.program, node);
+            assert_eq!(
+                (found.curve(&names).unwrap(), &found.outside(&names).unwrap().nodes),
+                (&curve, &vec![node])
+            );
+        }
+        let twice = MetricNode::named(&names, &format!("thread:{}", made.program.threads[0].tid));
+        assert!(twice.curve(&names).is_err() && twice.outside(&names).is_err(), "two have that number");
+    }
 
     #[test]
     fn nodes_are_named_as_everywhere_and_parts_behind_a_stroke() {

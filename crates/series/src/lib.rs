@@ -29,7 +29,7 @@ pub use correlation::{
 };
 pub use description::{Description, Descriptions, MetricClass, StatedUnit, TreeLevel};
 pub use formula::{Evaluated, Formula, FormulaError};
-pub use metric_curve::{MetricCurve, course, nodes};
+pub use metric_curve::{MetricCurve, SeriesTree, course};
 pub use nearest::{did_you_mean, is_like};
 pub use node_metrics::{MetricValue, NodeMetrics};
 pub use outside::{Outside, OutsideNode, Series};

@@ -15,10 +15,10 @@ mod parts;
 mod pieces;
 
 use longpole_event::{SeriesKind, Time};
-use longpole_trace::Program;
 
 use crate::{Aggregation, OutsideNode, Series, TableCalculation, Window};
 use parts::SeriesParts;
+pub use parts::SeriesTree;
 use pieces::WindowBins;
 
 /// Values of a metric at a node, bin by bin.
@@ -62,7 +62,7 @@ impl MetricCurve {
     }
 }
 
-/// The course at `node` of the metric that `series` are of; with a label, of that part of it only.
+/// The course at a node of the metric that `series` are of, with their tree; with a label, of that part of it only.
 ///
 /// A node that has a series of its own has that one's values (without a label that of all of the node, if there is
 /// one, else its parts together); any other has those of the nodes below it. Where some are gauges, those that are
@@ -70,12 +70,12 @@ impl MetricCurve {
 #[must_use]
 pub fn course(
     series: &[Series],
-    program: &Program,
-    (node, label): (OutsideNode, Option<&str>),
+    tree: &SeriesTree,
+    of: (OutsideNode, Option<&str>),
     aggregation: Aggregation,
     window: Window,
 ) -> MetricCurve {
-    let parts = SeriesParts::of(series, program, node, label);
+    let parts = SeriesParts::of(series, tree, of);
     let is_gauge = parts.leaves().any(|leaf| leaf.samples == SeriesKind::Gauge);
     let mut bins = WindowBins::new(window, is_gauge);
     let spans: Vec<_> = parts.leaves().map(|leaf| pieces::span(leaf, window)).collect();
@@ -105,18 +105,6 @@ fn epochs(spans: &[Option<(Time, Time)>]) -> Vec<(Time, Time)> {
     edges.sort_unstable();
     edges.dedup();
     edges.windows(2).map(|pair| (pair[0], pair[1])).collect()
-}
-
-/// The nodes at which a metric has values: those of its series, and all above them.
-#[must_use]
-pub fn nodes(series: &[Series], program: &Program) -> Vec<OutsideNode> {
-    let mut nodes: Vec<OutsideNode> = Vec::new();
-    for series in series {
-        nodes.extend(std::iter::successors(Some(series.node), |node| node.parent(program)));
-    }
-    nodes.sort_unstable();
-    nodes.dedup();
-    nodes
 }
 
 #[cfg(test)]

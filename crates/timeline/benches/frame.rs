@@ -12,7 +12,7 @@ use longpole_event::{MachineId, ProcessId, ThreadId, Time};
 use longpole_graph::{Sweep, sweep};
 use longpole_metrics::{MetricOptions, Weight, analyse};
 use longpole_report::RecordingNames;
-use longpole_timeline::{CurveQuestion, FrameWindow, Index};
+use longpole_timeline::{CurveNode, CurveQuestion, FrameWindow, Index};
 use longpole_trace::{
     Cause, CodePlace, DependenceKind, Item, ItemKind, Machine, Object, ObjectId, ObjectKind, Objects,
     ObservationKind, PathId, Paths, Procedure, Process, Program, State, Thread, Timelines,
@@ -158,9 +158,10 @@ impl Scene {
     }
 
     fn curve(&self, metric: &str, node: &str) -> f64 {
+        let node = &CurveNode::named(&self.relay.names(), node).expect("the relay has all of these");
         let question = CurveQuestion { metric, node, from: Time::ZERO, to: None, bins: 1000 };
         let curve = self.index.curve(&self.relay.names(), &question).expect("the relay has all of these");
-        curve.values.iter().sum()
+        curve.iter().sum()
     }
 }
 

@@ -13,9 +13,8 @@
 use longpole_event::{ThreadId, Time};
 use longpole_report::RecordingNames;
 use longpole_trace::State;
-use serde::Serialize;
 
-use crate::bins::{TimeBins, seconds};
+use crate::bins::TimeBins;
 use crate::code::{StateSet, state};
 use crate::error::{Error, Result};
 use crate::index::Index;
@@ -35,8 +34,8 @@ use sums::BinSums;
 pub struct CurveQuestion<'a> {
     /// Name of a metric: one of [`curve_metrics`](crate::curve_metrics).
     pub metric: &'a str,
-    /// `program`, `machine:NAME`, or what [`RecordingNames::find`] understands.
-    pub node: &'a str,
+    /// Of what.
+    pub node: &'a CurveNode,
     /// Begin of the window.
     pub from: Time,
     /// Its end; `None`, or later than the run: the end of the run.
@@ -45,52 +44,17 @@ pub struct CurveQuestion<'a> {
     pub bins: u32,
 }
 
-/// A metric over time; `docs/page.md` has its shape.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct TimelineCurve {
-    /// The metric's name in the registry.
-    pub metric: &'static str,
-    /// Its title.
-    pub title: &'static str,
-    /// The unit of the values.
-    pub unit: &'static str,
-    /// What it is of, as that was asked for.
-    pub node: String,
-    /// Begin of the window.
-    pub from_seconds: f64,
-    /// Its end.
-    pub to_seconds: f64,
-    /// Bins.
-    pub bins: u32,
-    /// Length of a bin.
-    pub width_seconds: f64,
-    /// What the metric came to in each bin, per second of the bin.
-    pub values: Vec<f64>,
-}
-
 impl Index {
-    /// A metric of a node over time.
+    /// What a metric of a node came to in each bin, per second of the bin.
     ///
     /// # Errors
     /// [`Error::UnknownMetric`]; [`Error::NotOfNode`] for parallelism of anything but threads, and for what objects
-    /// do not have; [`Error::NoSuchMachine`] and [`Error::Name`] for a node that is not there.
-    pub fn curve(&self, names: &RecordingNames<'_>, question: &CurveQuestion<'_>) -> Result<TimelineCurve> {
+    /// do not have.
+    pub fn curve(&self, names: &RecordingNames<'_>, question: &CurveQuestion<'_>) -> Result<Vec<f64>> {
         let quantity = Quantity::named(question.metric)?;
-        let node = CurveNode::named(names, question.node)?;
         let end = Time::from_nanoseconds(self.elapsed());
         let bins = TimeBins::new(question.from, question.to.unwrap_or(end), question.bins, self.elapsed());
-        let sums = self.sums(names, &quantity, &node, &bins)?;
-        Ok(TimelineCurve {
-            metric: quantity.metric.name,
-            title: quantity.metric.title,
-            unit: longpole_metrics::registry::MetricUnit::Threads.name(),
-            node: question.node.to_owned(),
-            from_seconds: seconds(bins.from()),
-            to_seconds: seconds(bins.to()),
-            bins: bins.count() as u32,
-            width_seconds: seconds(bins.to() - bins.from()) / bins.count() as f64,
-            values: sums.into_values(),
-        })
+        Ok(self.sums(names, &quantity, question.node, &bins)?.into_values())
     }
 
     /// The nanoseconds in each bin.
@@ -109,15 +73,22 @@ impl Index {
         let blocked = StateSet::those(|state| matches!(state, State::Blocked(_)));
         let busy = StateSet::those(|state| state.is_busy(self.io_idle));
         let is_all = |threads: &[ThreadId]| threads.len() == self.lanes.len();
-        let all: Vec<ThreadId> = (0..self.lanes.len()).map(ThreadId::from_index).collect();
+        let all = || (0..self.lanes.len()).map(ThreadId::from_index).collect::<Vec<_>>();
         match (node, quantity.measure) {
             (CurveNode::Program, BinMeasure::Npt) => Ok(self.busy_time(bins)),
             (CurveNode::Threads(threads), BinMeasure::Npt) if is_all(threads) => Ok(self.busy_time(bins)),
-            (CurveNode::Program, BinMeasure::Path) => Ok(self.path_of_threads(&all, bins)),
+            (CurveNode::Program, BinMeasure::Path) => Ok(self.path_of_threads(&all(), bins)),
             (CurveNode::Threads(threads), BinMeasure::Npt) => Ok(self.npt_of_threads(threads, busy, bins)),
             (CurveNode::Threads(threads), BinMeasure::Path) => Ok(self.path_of_threads(threads, bins)),
             (CurveNode::Program | CurveNode::Threads(_), measure) => {
-                let threads = if let CurveNode::Threads(threads) = node { threads } else { &all };
+                let program;
+                let threads = match node {
+                    CurveNode::Threads(threads) => threads,
+                    _ => {
+                        program = all();
+                        &program
+                    }
+                };
                 match measure {
                     BinMeasure::Effective => of_threads(threads, busy),
                     BinMeasure::Nominal => of_threads(threads, StateSet::those(State::is_runnable)),
@@ -162,16 +133,17 @@ mod tests {
 
     use super::*;
 
-    fn curve(text: &str, metric: &str, node: &str, bins: u32) -> Result<TimelineCurve> {
+    fn curve(text: &str, metric: &str, node: &str, bins: u32) -> Result<Vec<f64>> {
         let made = draw(text);
         let Ok(analysis) = analyse(&made, &MetricOptions::default());
         let Ok(index) = Index::of(&made, &MetricOptions::default(), &analysis);
         let names = RecordingNames { program: &made.program, paths: &made.paths, objects: &made.objects };
+        let node = &CurveNode::named(&names, node)?;
         index.curve(&names, &CurveQuestion { metric, node, from: Time::ZERO, to: None, bins })
     }
 
     fn values(text: &str, metric: &str, node: &str, bins: u32) -> Vec<f64> {
-        curve(text, metric, node, bins).unwrap().values
+        curve(text, metric, node, bins).unwrap()
     }
 
     const BOTH: &str = "T1 AAAAllAA\nT2 BBBB~~BB";
@@ -185,14 +157,8 @@ mod tests {
     }
 
     #[test]
-    fn a_curve_says_what_it_is_of() {
-        let shown = curve(&format!("unit 1000000\n{BOTH}"), "lock_wait_seconds", "thread:T1", 4).unwrap();
-        let json = serde_json::to_string(&shown).unwrap();
-        let expected = concat!(
-            r#"{"metric":"blocked_lock_seconds","title":"Blocked: lock","unit":"threads","node":"thread:T1","#,
-            r#""from_seconds":0.0,"to_seconds":0.008,"bins":4,"width_seconds":0.002,"values":[0.0,0.0,1.0,0.0]}"#,
-        );
-        assert_eq!(json, expected);
+    fn a_metric_has_other_names_too() {
+        assert_eq!(values(BOTH, "lock_wait_seconds", "thread:T1", 4), [0.0, 0.0, 1.0, 0.0]);
     }
 
     #[test]

@@ -3,8 +3,8 @@
 //!
 //! In: the timelines of a whole run, read once, and their [`Analysis`](longpole_metrics::Analysis) for the critical
 //! paths. Out: what the page shows of a window, in the shapes of `docs/page.md`: the [`TimelineFrame`] (every thread's states
-//! by bins), the [`Wakes`] (who let whom go on), a [`ThreadMoment`] (what one thread does at one time) and a [`TimelineCurve`] (a
-//! metric of a node by bins).
+//! by bins), the [`Wakes`] (who let whom go on), a [`ThreadMoment`] (what one thread does at one time) and a curve (a
+//! metric of a [`CurveNode`] by bins).
 //!
 //! ```
 //! use longpole_metrics::{MetricOptions, Weight};
@@ -43,12 +43,13 @@ mod wakes;
 mod workers;
 
 pub use code::{StateKind, StateName, state_names};
-pub use curve::{CurveQuestion, ProgramCurves, TimelineCurve, program_curves};
+pub use curve::{CurveQuestion, ProgramCurves, program_curves};
 pub use dependences::kind_name;
 pub use error::{Error, Result};
 pub use frame::{FrameThread, FrameWindow, TimelineFrame};
 pub use index::Index;
 pub use mix::Mix;
 pub use moment::{EndedBy, PathPlace, ThreadMoment};
+pub use node::CurveNode;
 pub use quantity::curve_metrics;
 pub use wakes::{TimelineWake, Wakes};

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 
 /// Whose time counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum CurveNode {
+pub enum CurveNode {
     /// Everything.
     Program,
     /// All time of these threads.
@@ -58,7 +58,7 @@ impl CurveNode {
     }
 
     /// What kind of thing it is.
-    pub fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         match self {
             CurveNode::Program => "the program",
             CurveNode::Threads(_) => "threads",

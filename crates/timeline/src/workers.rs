@@ -9,7 +9,9 @@ pub(crate) fn share<T: Sync, S: Send>(
     new: impl Fn() -> S + Sync,
     work: impl Fn(usize, &T, &mut S) + Sync,
 ) -> Vec<S> {
-    let workers = std::thread::available_parallelism().map_or(1, NonZero::get).min(all.len()).max(1);
+    // One thread's curve is computed by the thousand, and to ask for the processors reads files.
+    let processors = || std::thread::available_parallelism().map_or(1, NonZero::get);
+    let workers = if all.len() > 1 { processors().min(all.len()) } else { 1 };
     let part = |worker: usize| {
         let mut state = new();
         let own = all.iter().enumerate().skip(worker).step_by(workers);

@@ -7,7 +7,7 @@ use longpole_event::{ThreadId, Time};
 use longpole_metrics::{Analysis, By, Measures, MetricOptions, Node, Weight, analyse, rows, total};
 use longpole_report::RecordingNames;
 use longpole_testkit::{MemoryTimelines, oracle, random_timelines};
-use longpole_timeline::{CurveQuestion, FrameWindow, Index, TimelineFrame, state_names};
+use longpole_timeline::{CurveNode, CurveQuestion, FrameWindow, Index, TimelineFrame, state_names};
 use longpole_trace::{Cause, ItemKind, PathId, State};
 use proptest::prelude::*;
 
@@ -40,8 +40,9 @@ impl Run {
 
     fn values(&self, metric: &str, node: &str, bins: u64) -> Vec<f64> {
         let (from, to) = (Time::ZERO, None);
+        let node = &CurveNode::named(&self.names(), node).expect("the node is there");
         let question = CurveQuestion { metric, node, from, to, bins: bins as u32 };
-        self.index.curve(&self.names(), &question).expect("the node has the metric").values
+        self.index.curve(&self.names(), &question).expect("the node has the metric")
     }
 
     /// Where a tick of a thread is charged.

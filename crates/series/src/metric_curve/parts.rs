@@ -13,6 +13,16 @@ use longpole_trace::Program;
 
 use crate::{OutsideNode, Series};
 
+/// The series of a metric by the nodes that they are of, so that each node's are found without a look at all others.
+#[derive(Clone, Debug)]
+pub struct SeriesTree {
+    /// The series of each node, those that are added up alone, by their places among all of the metric.
+    own: BTreeMap<OutsideNode, Vec<usize>>,
+    below: BTreeMap<OutsideNode, BTreeSet<OutsideNode>>,
+    /// The nodes of all series, and all above them.
+    nodes: BTreeSet<OutsideNode>,
+}
+
 /// The series below a node, as far as they make up its value.
 #[derive(Debug)]
 pub(super) struct SeriesParts<'a> {
@@ -27,23 +37,15 @@ enum SeriesPart {
 }
 
 impl<'a> SeriesParts<'a> {
+    /// Of the node in the metric's tree; with a label, those with that one alone.
     pub(super) fn of(
         series: &'a [Series],
-        program: &Program,
-        node: OutsideNode,
-        label: Option<&str>,
+        tree: &SeriesTree,
+        (node, label): (OutsideNode, Option<&str>),
     ) -> Self {
-        let mut tree = SeriesTree::default();
-        let is_gauge = |series: &Series| series.samples == SeriesKind::Gauge;
-        let has_gauge = series.iter().any(is_gauge);
-        for series in series.iter().filter(|series| is_gauge(series) == has_gauge) {
-            if label.is_none_or(|label| series.label == label) {
-                tree.add(series, program);
-            }
-        }
-        let mut parts = SeriesParts { leaves: Vec::new(), root: SeriesPart::Whole(Vec::new()) };
-        parts.root = tree.part(node, &mut parts.leaves);
-        parts
+        let mut leaves = Vec::new();
+        let root = tree.part(series, (node, label), &mut leaves);
+        SeriesParts { leaves, root }
     }
 
     /// The series, in the order of nodes and labels.
@@ -80,17 +82,35 @@ impl SeriesPart {
     }
 }
 
-/// Nodes with series, and those above them.
-#[derive(Debug, Default)]
-struct SeriesTree<'a> {
-    own: BTreeMap<OutsideNode, Vec<&'a Series>>,
-    below: BTreeMap<OutsideNode, BTreeSet<OutsideNode>>,
-}
+impl SeriesTree {
+    /// Of no series.
+    pub const EMPTY: SeriesTree =
+        SeriesTree { own: BTreeMap::new(), below: BTreeMap::new(), nodes: BTreeSet::new() };
 
-impl<'a> SeriesTree<'a> {
-    fn add(&mut self, series: &'a Series, program: &Program) {
-        self.own.entry(series.node).or_default().push(series);
-        let mut node = series.node;
+    /// The tree of a metric's series. Where some are gauges, those that are none are left out of all values.
+    #[must_use]
+    pub fn of(series: &[Series], program: &Program) -> SeriesTree {
+        let is_gauge = |series: &Series| series.samples == SeriesKind::Gauge;
+        let has_gauge = series.iter().any(is_gauge);
+        let mut tree = SeriesTree::EMPTY;
+        for (index, series) in series.iter().enumerate() {
+            let mut nodes = std::iter::successors(Some(series.node), |node| node.parent(program));
+            while nodes.next().is_some_and(|node| tree.nodes.insert(node)) {}
+            if is_gauge(series) == has_gauge {
+                tree.add(index, series.node, program);
+            }
+        }
+        tree
+    }
+
+    /// The nodes at which the metric has values: those of its series, and all above them.
+    #[must_use]
+    pub fn nodes(&self) -> &BTreeSet<OutsideNode> {
+        &self.nodes
+    }
+
+    fn add(&mut self, index: usize, mut node: OutsideNode, program: &Program) {
+        self.own.entry(node).or_default().push(index);
         while let Some(above) = node.parent(program) {
             if !self.below.entry(above).or_default().insert(node) {
                 break;
@@ -99,14 +119,21 @@ impl<'a> SeriesTree<'a> {
         }
     }
 
-    fn part(&self, node: OutsideNode, leaves: &mut Vec<&'a Series>) -> SeriesPart {
-        let Some(own) = self.own.get(&node) else {
+    fn part<'a>(
+        &self,
+        series: &'a [Series],
+        (node, label): (OutsideNode, Option<&str>),
+        leaves: &mut Vec<&'a Series>,
+    ) -> SeriesPart {
+        let own = self.own.get(&node).into_iter().flatten().map(|&index| &series[index]);
+        let own: Vec<&Series> = own.filter(|one| label.is_none_or(|label| one.label == label)).collect();
+        if own.is_empty() {
             let below = self.below.get(&node).into_iter().flatten();
-            return SeriesPart::Whole(below.map(|&node| self.part(node, leaves)).collect());
-        };
+            return SeriesPart::Whole(below.map(|&node| self.part(series, (node, label), leaves)).collect());
+        }
         let has_whole = own.iter().any(|series| series.label.is_empty());
-        let own = own.iter().filter(|series| !has_whole || series.label.is_empty());
-        let leaf = |&series: &&'a Series| {
+        let own = own.into_iter().filter(|series| !has_whole || series.label.is_empty());
+        let leaf = |series: &'a Series| {
             leaves.push(series);
             SeriesPart::Leaf(leaves.len() - 1)
         };

@@ -61,7 +61,7 @@ fn series(
 /// Of the whole program in bins of the window, a nanosecond being a second.
 fn values(series: &[Series], aggregation: Aggregation, window: (u64, u64, usize)) -> Vec<f64> {
     let window = Window { from: at(window.0), to: at(window.1), bins: window.2 };
-    let course = course(series, &program(), (PROGRAM, None), aggregation, window);
+    let course = course(series, &SeriesTree::of(series, &program()), (PROGRAM, None), aggregation, window);
     let scale = if course.is_gauge { 1.0 } else { 1e-9 };
     course.values.iter().map(|value| value * scale).collect()
 }
@@ -77,7 +77,8 @@ fn a_counter_is_spread_between_its_numbers_and_begins_anew_when_it_falls() {
     assert_eq!(values(&counter, Aggregation::Sum, (0, 20, 4)), [2.0, 2.0, 2.0, 0.0]);
     assert!(values(&counter, Aggregation::Sum, (0, 40, 2))[1].is_nan());
     let whole = Window { from: at(0), to: at(30), bins: 3 };
-    let course = course(&counter, &program(), (PROGRAM, None), Aggregation::Sum, whole);
+    let course =
+        course(&counter, &SeriesTree::of(&counter, &program()), (PROGRAM, None), Aggregation::Sum, whole);
     assert_eq!(course.table_value(TableCalculation::Total), Some(30.0));
     assert_eq!(course.table_value(TableCalculation::Average), Some(30.0 / 30e-9));
     assert_eq!(course.table_value(TableCalculation::Minimum), Some(10.0 / 10e-9));
@@ -125,7 +126,7 @@ fn an_average_is_of_the_parts_of_each_level() {
     let threads = [thread(2, 10.0), thread(3, 20.0), thread(4, 45.0)];
     assert_eq!(values(&threads, Aggregation::Average, (0, 10, 1)), [30.0]);
     assert_eq!(values(&threads, Aggregation::Sum, (0, 10, 1)), [75.0]);
-    assert_eq!(nodes(&threads, &program()).len(), 7);
+    assert_eq!(SeriesTree::of(&threads, &program()).nodes().len(), 7);
 }
 
 #[test]
@@ -136,8 +137,10 @@ fn the_whole_of_a_node_hides_its_parts_and_a_label_asks_for_one() {
     let all = [gauge("", 5.0), gauge("cpu0", 1.0), gauge("cpu1", 2.0)];
     assert_eq!(values(&all, Aggregation::Sum, (0, 10, 1)), [5.0]);
     let window = Window { from: at(0), to: at(10), bins: 1 };
-    let labelled =
-        |label| course(&all, &program(), (machine(0), Some(label)), Aggregation::Sum, window).values[0];
+    let labelled = |label| {
+        course(&all, &SeriesTree::of(&all, &program()), (machine(0), Some(label)), Aggregation::Sum, window)
+            .values[0]
+    };
     assert_eq!(labelled("cpu1"), 2.0);
     assert!(labelled("cpu2").is_nan());
 }
@@ -147,7 +150,8 @@ fn amounts_at_one_moment_are_all_there() {
     let amount =
         [series(SeriesKind::Amount, PROGRAM, "", None, &[(0, 1.0), (10, 2.0), (10, 3.0), (20, 4.0)])];
     let window = Window { from: at(0), to: at(20), bins: 2 };
-    let course = course(&amount, &program(), (PROGRAM, None), Aggregation::Sum, window);
+    let course =
+        course(&amount, &SeriesTree::of(&amount, &program()), (PROGRAM, None), Aggregation::Sum, window);
     assert_eq!(course.total, 10.0);
     assert_eq!(course.values.iter().map(|value| (value * 1e-8).round()).collect::<Vec<_>>(), [6.0, 4.0]);
 }
@@ -158,7 +162,7 @@ fn a_window_without_length_or_series_has_no_values() {
     assert!(values(&gauge, Aggregation::Average, (5, 5, 3)).iter().all(|value| value.is_nan()));
     assert!(values(&[], Aggregation::Sum, (0, 5, 3)).iter().all(|value| value.is_nan()));
     let window = Window { from: at(0), to: at(9), bins: 2 };
-    let nothing = course(&[], &program(), (PROGRAM, None), Aggregation::Sum, window);
+    let nothing = course(&[], &SeriesTree::of(&[], &program()), (PROGRAM, None), Aggregation::Sum, window);
     assert_eq!(nothing.table_value(TableCalculation::Total), None);
 }
 
@@ -267,7 +271,7 @@ proptest! {
     ) {
         let aggregation = if is_sum { Aggregation::Sum } else { Aggregation::Average };
         let window = Window { from: at(window.0), to: at(window.0 + window.1), bins: window.2 };
-        let found = course(&all, &program(), (node, None), aggregation, window);
+        let found = course(&all, &SeriesTree::of(&all, &program()), (node, None), aggregation, window);
         let mut total = 0.0;
         for (bin, &value) in found.values.iter().enumerate() {
             let (from, to) = (window.edge(bin).nanoseconds(), window.edge(bin + 1).nanoseconds());

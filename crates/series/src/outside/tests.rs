@@ -351,7 +351,7 @@ proptest! {
             assert!(kept <= events.len());
             let window = crate::Window { from: at(0.0), to: at(30.0), bins: 7 };
             for (series, aggregation) in outside.metrics().zip(crate::Aggregation::ALL.into_iter().cycle()) {
-                let course = crate::course(series, &program(), (OutsideNode::Program, None), aggregation, window);
+                let course = crate::course(series, &crate::SeriesTree::of(series, &program()), (OutsideNode::Program, None), aggregation, window);
                 assert_eq!(course.values.len(), 7);
             }
         });

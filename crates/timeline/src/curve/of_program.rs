@@ -67,7 +67,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{CurveQuestion, Index};
+    use crate::{CurveNode, CurveQuestion, Index};
 
     proptest! {
         #[test]
@@ -84,8 +84,8 @@ mod tests {
             let to = Time::from_nanoseconds(index.elapsed());
             let from = Time::from_nanoseconds((index.elapsed() as f64 * part) as u64);
             let of_index = |metric: &str| {
-                let question = CurveQuestion { metric, node: "program", from, to: Some(to), bins };
-                index.curve(&names, &question).map(|curve| curve.values).ok()
+                let question = CurveQuestion { metric, node: &CurveNode::Program, from, to: Some(to), bins };
+                index.curve(&names, &question).ok()
             };
             let Ok(curves) = program_curves(&made, io_idle, (from, to), bins);
             prop_assert_eq!(Some(curves.effective_parallelism), of_index("effective_parallelism"));
