@@ -14,6 +14,7 @@ use longpole_report::{
 };
 use longpole_trace::{Evidence, Fold, FoldedTimelines, Folding, Timelines};
 
+use crate::cache::{Cache, LARGEST_KEPT};
 use crate::error::{Error, Result};
 use crate::memory::ValueCache;
 use crate::question::{Question, ReplayQuestion, WhatIfQuestion};
@@ -35,12 +36,15 @@ pub struct Analysed {
     choices: longpole_metrics::MetricOptions,
     analysis: Analysis,
     evidence: Evidence,
+    /// Where details are kept for the next who opens the recording, if they are.
+    cache: Option<Cache>,
     folded: ValueCache<Fold, Arc<Folded>>,
 }
 
 /// The analysis with its charges at the owners of their paths, and the details that were wanted of it so far.
 #[derive(Debug)]
 struct Folded {
+    fold: Fold,
     folding: Folding,
     analysis: Analysis,
     details: ValueCache<DetailsDemand, Arc<Details>>,
@@ -52,6 +56,7 @@ impl Analysed {
         run: Arc<Run>,
         choices: longpole_metrics::MetricOptions,
         mut analysis: Analysis,
+        cache: Option<Cache>,
     ) -> Analysed {
         let evidence = run.evidence();
         // What threads said of where they are counts like what a timer found.
@@ -63,7 +68,7 @@ impl Analysed {
             let samples = samples as f64 * run.cpu_share();
             analysis.effective_samples = analysis.effective_samples.at_most(samples.round() as u64);
         }
-        Analysed { run, choices, analysis, evidence, folded: ValueCache::of(FOLDS) }
+        Analysed { run, choices, analysis, evidence, cache, folded: ValueCache::of(FOLDS) }
     }
 
     /// What was analysed.
@@ -226,7 +231,8 @@ impl Analysed {
         let fold = self.folded.get_or(fold, || {
             let folding = Folding::new(self.run.paths(), fold);
             let analysis = self.analysis.folded(self.run.paths(), &folding);
-            Ok::<_, Infallible>(Arc::new(Folded { folding, analysis, details: ValueCache::of(DETAILS_KEPT) }))
+            let details = ValueCache::of(DETAILS_KEPT);
+            Ok::<_, Infallible>(Arc::new(Folded { fold, folding, analysis, details }))
         });
         let Ok(folded) = fold;
         folded
@@ -235,14 +241,47 @@ impl Analysed {
     fn details(&self, folded: &Folded, demand: &DetailsDemand) -> Result<Arc<Details>> {
         // Details that have more would do, too, but views tell more where they find more.
         folded.details.get_or(demand.clone(), || {
-            let timelines = FoldedTimelines::new(&*self.run, &folded.folding);
-            let details = details(&timelines, &self.choices, demand, &folded.analysis);
-            let mut details = details.map_err(self.unreadable())?;
-            if let Some(by) = demand.replays {
-                details.replays = Some(self.row_replays(folded, (by, demand.replays_all), &details)?);
+            let (mut found, mut missing) = (Details::default(), Vec::new());
+            for part in demand.parts(self.run.program(), &folded.analysis) {
+                match self.kept(folded, &part) {
+                    Some(details) => found.add(details),
+                    None => missing.push(part),
+                }
             }
-            Ok(Arc::new(details))
+            let missed = missing.iter().cloned().fold(DetailsDemand::default(), DetailsDemand::or);
+            let timelines = FoldedTimelines::new(&*self.run, &folded.folding);
+            let made = details(&timelines, &self.choices, &missed, &folded.analysis);
+            let mut made = made.map_err(self.unreadable())?;
+            // Replays come last, and need what is known of locks.
+            for part in missing {
+                let mut details = made.take(&part);
+                if let Some(by) = part.replays {
+                    details.replays = Some(self.row_replays(folded, (by, part.replays_all), &found)?);
+                }
+                self.keep(folded, &part, &details);
+                found.add(details);
+            }
+            Ok(Arc::new(found))
         })
+    }
+
+    /// A part of the details, as an earlier question left it on disk.
+    fn kept(&self, folded: &Folded, part: &DetailsDemand) -> Option<Details> {
+        let bytes = self.cache.as_ref()?.get_bytes(&self.key(folded, part))?;
+        Details::of_kept_bytes(&bytes, self.run.trace().ids())
+    }
+
+    fn keep(&self, folded: &Folded, part: &DetailsDemand, details: &Details) {
+        if let Some(cache) = &self.cache {
+            let bytes = details.kept_bytes();
+            if bytes.len() <= LARGEST_KEPT {
+                cache.put_bytes(&self.key(folded, part), &bytes);
+            }
+        }
+    }
+
+    fn key(&self, folded: &Folded, part: &DetailsDemand) -> String {
+        format!("details {:?} {:?} {part:?}", folded.fold, self.choices)
     }
 
     fn row_replays(

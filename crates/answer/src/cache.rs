@@ -24,6 +24,9 @@ const ENDING: &str = "answer";
 const MOST_BYTES: u64 = 128 << 20;
 const KEPT_BYTES: u64 = 96 << 20;
 
+/// Bytes of the largest analysis and part of the details that is kept.
+pub(crate) const LARGEST_KEPT: usize = 64 << 20;
+
 /// Answers on disk.
 #[derive(Debug)]
 pub struct Cache {
@@ -82,16 +85,16 @@ impl Cache {
         fs::create_dir(&self.folder).ok();
         let file = self.file(key)?;
         let head = format!("{}{}\n", self.head(key), sealed(answer));
-        let text = [head.as_bytes(), answer].concat();
         // A reader sees all of a file or none of it.
         let temporary = file.with_extension(format!("{}.new", std::process::id()));
         let mut out = fs::File::create_new(&temporary).ok()?;
-        let is_written = out.write_all(&text).and_then(|()| fs::rename(&temporary, &file));
+        let is_written = out.write_all(head.as_bytes()).and_then(|()| out.write_all(answer));
+        let is_written = is_written.and_then(|()| fs::rename(&temporary, &file));
         if is_written.is_err() {
             fs::remove_file(&temporary).ok();
             return None;
         }
-        self.bound(text.len() as u64);
+        self.bound((head.len() + answer.len()) as u64);
         Some(())
     }
 

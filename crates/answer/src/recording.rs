@@ -11,7 +11,7 @@ use longpole_timeline::Index;
 use longpole_trace::{ItemCache, LONG_RECORDING, Trace};
 
 use crate::analysed::Analysed;
-use crate::cache::Cache;
+use crate::cache::{Cache, LARGEST_KEPT};
 use crate::error::{Error, Result};
 use crate::evaluator::MetricEvaluator;
 use crate::memory::{LazyValue, ValueCache};
@@ -27,9 +27,6 @@ const SPANS_KEPT: usize = 256;
 
 /// Indexes that are kept: with waits for devices as work, and as idleness.
 const INDEXES_KEPT: usize = 2;
-
-/// Bytes of the largest analysis that is.
-const LARGEST_ANALYSIS: usize = 64 << 20;
 
 /// Begin and end of a phase; `None` for the whole run.
 type PhaseBounds = Option<(u64, u64)>;
@@ -50,6 +47,8 @@ pub struct Recording {
     metric_files: Vec<MetricFile>,
     has_files: bool,
     keeps: bool,
+    /// Events from which on what is computed of the recording is kept.
+    least: u64,
 }
 
 impl Recording {
@@ -75,6 +74,7 @@ impl Recording {
             folder,
             has_files: false,
             keeps: !is_bounded,
+            least: LONG_RECORDING,
         })
     }
 
@@ -94,6 +94,12 @@ impl Recording {
             Cache::new(self.folder.cache(), line).clear();
         }
         Recording { keeps: false, ..self }
+    }
+
+    /// The same where what is computed is kept of recordings of so many events and more.
+    #[must_use]
+    pub fn kept_from_events(self, least: u64) -> Recording {
+        Recording { least, ..self }
     }
 
     /// Where it lies.
@@ -212,21 +218,22 @@ impl Recording {
         let key = (stretch, choices);
         self.analysed.get_or(key, || {
             let run = self.runs.get_or(stretch, || Run::new(Arc::clone(&trace), span).map(Arc::new))?;
-            let analysis = match stretch {
-                None => self.kept_analysis(&trace, &run, choices)?,
-                Some(_) => analyse(&*run, &choices).map_err(Error::unreadable(self.folder.path()))?,
-            };
-            Ok(Arc::new(Analysed::new(run, choices, analysis)))
+            let is_kept = stretch.is_none() && trace.evidence().events >= self.least;
+            let cache = is_kept.then(|| self.kept_cache()).flatten();
+            let analysis = self.kept_analysis(&trace, &run, (choices, cache.as_ref()))?;
+            Ok(Arc::new(Analysed::new(run, choices, analysis, cache)))
         })
     }
 
-    /// The analysis of the whole run: as it is remembered on disk, else computed, and remembered where the recording is long.
-    fn kept_analysis(&self, trace: &Trace, run: &Run, choices: MetricOptions) -> Result<Analysis> {
+    /// The analysis: as it is remembered on disk, else computed, and remembered where it is to be.
+    fn kept_analysis(
+        &self,
+        trace: &Trace,
+        run: &Run,
+        (choices, cache): (MetricOptions, Option<&Cache>),
+    ) -> Result<Analysis> {
         let compute = || analyse(run, &choices).map_err(Error::unreadable(self.folder.path()));
-        if trace.evidence().events < LONG_RECORDING {
-            return compute();
-        }
-        let Some(cache) = self.kept_cache() else { return compute() };
+        let Some(cache) = cache else { return compute() };
         let key = format!("analysis?io_idle={}&order={:?}", choices.io_idle, choices.order);
         let kept = cache.get_bytes(&key).and_then(|bytes| Analysis::of_kept_bytes(&bytes, trace.ids()));
         if let Some(analysis) = kept {
@@ -234,7 +241,7 @@ impl Recording {
         }
         let analysis = compute()?;
         let bytes = analysis.kept_bytes();
-        if bytes.len() <= LARGEST_ANALYSIS {
+        if bytes.len() <= LARGEST_KEPT {
             cache.put_bytes(&key, &bytes);
         }
         Ok(analysis)
@@ -243,7 +250,7 @@ impl Recording {
     /// Whether its events are so many that answers are worth remembering.
     #[must_use]
     pub fn is_long(&self) -> bool {
-        self.opened().is_ok_and(|trace| trace.evidence().events >= LONG_RECORDING)
+        self.opened().is_ok_and(|trace| trace.evidence().events >= self.least)
     }
 
     /// Where answers can be remembered for the next one who opens the recording; `None` where builds of this program cannot be
@@ -261,7 +268,7 @@ impl Recording {
 
     /// Where the items are kept.
     fn item_cache(&self) -> Option<ItemCache> {
-        Some(ItemCache::new(self.folder.cache(), self.kept_line()?))
+        Some(ItemCache::new(self.folder.cache(), self.kept_line()?).from_events(self.least))
     }
 
     /// What tells this recording and this program from others, where anything is to be kept.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use longpole_graph::sweep;
-use longpole_trace::{Cause, ObjectId, PathId, Timelines, Unfolded};
+use longpole_trace::{Cause, ObjectId, PathId, Program, Timelines, Unfolded};
 
 use crate::analysis::{Analysis, By, MetricOptions, ThreadStates};
 use crate::callers::{CallCounter, CallCounts};
@@ -73,6 +73,44 @@ impl DetailsDemand {
             barriers: self.barriers || other.barriers,
         }
     }
+
+    /// What keeps the wanted waits apart.
+    fn waits_by(&self, program: &Program, analysis: &Analysis) -> Option<By> {
+        let has_ranks = program.processes.iter().any(|process| process.rank.is_some());
+        let of_findings = match (self.barriers, has_ranks) {
+            (true, true) => Some(By::Process),
+            (true, false) => wait_at_barriers(analysis).then_some(By::Procedure),
+            (false, _) => None,
+        };
+        self.waits.or(of_findings)
+    }
+
+    /// The demand in parts, of which each is found by itself: the details of all are theirs together.
+    #[must_use]
+    pub fn parts(&self, program: &Program, analysis: &Analysis) -> Vec<DetailsDemand> {
+        let nothing = DetailsDemand::default;
+        let contention = self.contention || self.prospects;
+        let (replays, replays_all) = (self.replays, self.replays_all);
+        let parts = [
+            // What synchronising takes is of both.
+            DetailsDemand { contention, prospects: self.prospects, ..nothing() },
+            DetailsDemand { calls: self.calls, ..nothing() },
+            DetailsDemand { phases: self.phases, ..nothing() },
+            DetailsDemand { states: self.states, ..nothing() },
+            DetailsDemand { gains: self.gains, ..nothing() },
+            DetailsDemand { path_waits: self.path_waits, ..nothing() },
+            DetailsDemand { processors: self.processors, ..nothing() },
+            DetailsDemand { waits: self.waits_by(program, analysis), ..nothing() },
+            DetailsDemand { replays, replays_all: replays_all && replays.is_some(), ..nothing() },
+        ];
+        let wanted = parts.into_iter().filter(|part| *part != nothing());
+        wanted
+            .map(|part| {
+                let contended = if part.contention { self.contended.clone() } else { Vec::new() };
+                DetailsDemand { contended, ..part }
+            })
+            .collect()
+    }
 }
 
 /// Parts of the answer beside the [`Analysis`](crate::Analysis).
@@ -121,14 +159,8 @@ where
     T: Timelines + Sync,
     T::Error: Send,
 {
-    let has_ranks = timelines.program().processes.iter().any(|process| process.rank.is_some());
-    let of_findings = match (demand.barriers, has_ranks) {
-        (true, true) => Some(By::Process),
-        (true, false) => wait_at_barriers(analysis).then_some(By::Procedure),
-        (false, _) => None,
-    };
-    let waits_by = demand.waits.or(of_findings);
     std::thread::scope(|scope| {
+        let waits_by = demand.waits_by(timelines.program(), analysis);
         let waits = waits_by.map(|by| scope.spawn(move || waits(timelines, options, by)));
         let needs_foresight = demand.prospects || demand.gains.is_some();
         let foresight = needs_foresight.then(|| scope.spawn(|| LaneLookahead::of(timelines, options.order)));

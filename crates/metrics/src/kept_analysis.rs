@@ -162,6 +162,8 @@ mod tests {
     fn ids(timelines: &impl Timelines) -> IdCounts {
         let paths = timelines.paths();
         IdCounts {
+            machines: timelines.program().machines.len(),
+            processes: timelines.program().processes.len(),
             threads: timelines.program().threads.len(),
             paths: paths.len(),
             objects: timelines.objects().all().len(),

@@ -6,12 +6,18 @@
 //! Each bucket keeps the sum of what is in it, so that a quantile is the mean of its bucket: right within an eighth,
 //! and exact where all lengths of a bucket are the same. Memory: only buckets that hold something.
 
+use longpole_trace::stored;
+
 /// A histogram of lengths in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LengthHistogram {
     /// By bucket: number and sum.
     buckets: Vec<(u16, u64, u64)>,
     largest: u64,
+}
+
+stored! {
+    LengthHistogram { buckets, largest }
 }
 
 fn bucket(length: u64) -> u16 {

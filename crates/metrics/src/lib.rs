@@ -30,6 +30,7 @@ mod histogram;
 mod holds;
 mod idle_blame;
 mod kept_analysis;
+mod kept_details;
 mod lane_path;
 mod lanes;
 mod lengths;

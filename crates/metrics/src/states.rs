@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use longpole_event::{ThreadId, Time};
 use longpole_graph::{Arc, ParallelismLevel, Sweep};
-use longpole_trace::{Cause, CodePlace, ObservationKind, PathId, Paths, Program, State};
+use longpole_trace::{Cause, CodePlace, ObservationKind, PathId, Paths, Program, State, stored};
 use rustc_hash::FxHashMap;
 
 use crate::analysis::{By, Node};
@@ -69,6 +69,8 @@ impl Condition {
 /// Time by level of parallelism, in the order of the levels; nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spread(Vec<(u32, u64)>);
+
+stored!(ids: Spread);
 
 impl Spread {
     pub(crate) fn add(&mut self, level: u32, time: u64) {

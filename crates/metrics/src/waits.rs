@@ -83,6 +83,15 @@ pub struct Waits {
     pub merged: u64,
 }
 
+impl Waits {
+    /// Whether all steps that are named are there.
+    pub(crate) fn is_sound(&self) -> bool {
+        let shares =
+            self.classes.iter().flat_map(|class| [&class.direct, &class.roots, &class.difference]).flatten();
+        shares.into_iter().all(|share| self.steps.has(share.step))
+    }
+}
+
 /// The sweep that explains.
 pub(crate) struct Explanations<'a> {
     program: &'a Program,

@@ -83,6 +83,8 @@ impl KeptTrace {
 
 fn ids_of(program: &Program, paths: &Paths, objects: &Objects) -> IdCounts {
     IdCounts {
+        machines: program.machines.len(),
+        processes: program.processes.len(),
         threads: program.threads.len(),
         paths: paths.len(),
         objects: objects.all().len(),

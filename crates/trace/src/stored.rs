@@ -164,6 +164,20 @@ impl<V: Stored> Stored for Option<V> {
     }
 }
 
+impl<V: Stored, E: Stored> Stored for Result<V, E> {
+    fn store(&self, bytes: &mut Vec<u8>) {
+        self.is_ok().store(bytes);
+        match self {
+            Ok(value) => value.store(bytes),
+            Err(error) => error.store(bytes),
+        }
+    }
+
+    fn restore(bytes: &mut StoredBytes<'_>) -> Option<Self> {
+        Some(if bool::restore(bytes)? { Ok(V::restore(bytes)?) } else { Err(E::restore(bytes)?) })
+    }
+}
+
 impl<V: Stored> Stored for Vec<V> {
     fn store(&self, bytes: &mut Vec<u8>) {
         self.len().store(bytes);
@@ -259,7 +273,7 @@ impl Stored for Time {
 }
 
 /// Makes types [`Stored`]: structs by the names of all their fields, ids by what they hold, enums without fields by the
-/// list of all their values.
+/// list of all their values, others by their variants with a number each.
 #[macro_export]
 macro_rules! stored {
     ($($name:ident { $($field:ident),* $(,)? })*) => {$(
@@ -285,6 +299,29 @@ macro_rules! stored {
             }
         }
     )*};
+    (enum $name:ident { $($tag:literal: $variant:ident $(($($field:ident),+))?),* $(,)? }) => {
+        impl $crate::Stored for $name {
+            fn store(&self, bytes: &mut Vec<u8>) {
+                match self {
+                    $($name::$variant $(($($field),+))? => {
+                        bytes.push($tag);
+                        $($($crate::Stored::store($field, bytes);)+)?
+                    })*
+                }
+            }
+
+            fn restore(bytes: &mut $crate::StoredBytes<'_>) -> Option<Self> {
+                let tag: u8 = $crate::Stored::restore(bytes)?;
+                match tag {
+                    $($tag => {
+                        $($(let $field = $crate::Stored::restore(bytes)?;)+)?
+                        Some($name::$variant $(($($field),+))?)
+                    })*
+                    _ => None,
+                }
+            }
+        }
+    };
     (enum $name:ident: $all:expr) => {
         impl $crate::Stored for $name {
             fn store(&self, bytes: &mut Vec<u8>) {
@@ -299,8 +336,6 @@ macro_rules! stored {
     };
 }
 
-stored!(ids: MachineId, ProcessId);
-
 macro_rules! counted_ids {
     ($($name:ident of $count:ident),*) => {$(
         impl Stored for $name {
@@ -309,14 +344,17 @@ macro_rules! counted_ids {
             }
 
             fn restore(bytes: &mut StoredBytes<'_>) -> Option<Self> {
-                let id = u32::restore(bytes)?;
-                ((id as usize) < bytes.ids.$count).then_some($name(id))
+                let id = $name(Stored::restore(bytes)?);
+                ((id.0 as usize) < bytes.ids.$count).then_some(id)
             }
         }
     )*};
 }
 
-counted_ids!(ThreadId of threads, PathId of paths, ObjectId of objects, ProcedureId of procedures, PlaceId of places);
+counted_ids!(
+    MachineId of machines, ProcessId of processes, ThreadId of threads, PathId of paths, ObjectId of objects,
+    ProcedureId of procedures, PlaceId of places
+);
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,9 @@
 //! The steps that explanations are made of: what a group of threads did, and in which scope.
 
 use longpole_event::{ProcessId, ThreadId};
-use longpole_trace::{Cause, CodePlace, PathId, Paths, Procedure, ProcedureId, Program};
+use longpole_trace::{
+    Cause, CodePlace, PathId, Paths, Procedure, ProcedureId, Program, Stored, StoredBytes, stored,
+};
 use rustc_hash::FxHashMap;
 
 /// What a thread did in a step.
@@ -84,7 +86,28 @@ pub struct StepTable {
     group_ids: FxHashMap<(PathId, ProcedureId, Option<ProcessId>), GroupId>,
 }
 
+stored!(ids: GroupId, StepId);
+
+/// What interns more steps is not kept: what is read is asked for its steps only.
+impl Stored for StepTable {
+    fn store(&self, bytes: &mut Vec<u8>) {
+        self.steps.store(bytes);
+        self.groups.store(bytes);
+    }
+
+    fn restore(bytes: &mut StoredBytes<'_>) -> Option<Self> {
+        let (steps, groups) = Stored::restore(bytes)?;
+        Some(StepTable { steps, groups, ..StepTable::default() })
+    }
+}
+
 impl StepTable {
+    /// Whether it has the step, with its group.
+    pub(super) fn has(&self, id: StepId) -> bool {
+        let has_group = |group: GroupId| (group.0 as usize) < self.groups.len();
+        self.steps.get(id.0 as usize).is_some_and(|step| step.group.is_none_or(has_group))
+    }
+
     /// The group of a thread that was found at this path, unless that does not tell with which procedure it starts: the
     /// outermost one after the path at which it was created.
     pub(super) fn group_at(

@@ -38,6 +38,10 @@ const DEPENDENCES: [DependenceKind; 9] = [
 /// How many ids of each kind there are: an item that names another one is no item of this recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IdCounts {
+    /// Machines.
+    pub machines: usize,
+    /// Processes.
+    pub processes: usize,
     /// Threads.
     pub threads: usize,
     /// Call paths.
@@ -53,6 +57,8 @@ pub struct IdCounts {
 impl IdCounts {
     /// As many as there can be: for what is compared with the numbers later.
     pub(crate) const ANY: IdCounts = IdCounts {
+        machines: usize::MAX,
+        processes: usize::MAX,
         threads: usize::MAX,
         paths: usize::MAX,
         objects: usize::MAX,

@@ -12,7 +12,8 @@ use crate::paths::PathId;
 use crate::state::{Cause, State};
 use crate::timeline::{Acquisition, DependenceKind, ItemKind, LockHold, ObservationKind, TokenId};
 
-const IDS: IdCounts = IdCounts { threads: 300, paths: 70_000, objects: 5, procedures: 0, places: 0 };
+const IDS: IdCounts =
+    IdCounts { machines: 1, processes: 1, threads: 300, paths: 70_000, objects: 5, procedures: 0, places: 0 };
 
 /// Items of every kind, with small numbers and the largest.
 fn items(count: u32) -> Vec<Item> {
