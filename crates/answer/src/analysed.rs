@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use longpole_metrics::{
     Analysis, By, ChangeSubject, Details, DetailsDemand, EffectiveSamples, NoRowReplays, ReplayDemand,
-    RowReplays, WorkChange, details, replay, row_replays, what_if,
+    RowReplays, WorkChange, costs, details, replay, row_replays, what_if,
 };
 use longpole_report::{
     Check, CheckCondition, CheckedRecording, NamedChange, OutsideAnswers, Report, ReportInput, ReportOptions,
@@ -252,7 +252,7 @@ impl Analysed {
             let timelines = FoldedTimelines::new(&*self.run, &folded.folding);
             let made = details(&timelines, &self.choices, &missed, &folded.analysis);
             let mut made = made.map_err(self.unreadable())?;
-            // Replays come last, and need what is known of locks.
+            // Replays come last, and need the contention.
             for part in missing {
                 let mut details = made.take(&part);
                 if let Some(by) = part.replays {
@@ -260,6 +260,9 @@ impl Analysed {
                 }
                 self.keep(folded, &part, &details);
                 found.add(details);
+            }
+            if !demand.prospects {
+                found.synchronisation = costs(&timelines, &folded.analysis, &found);
             }
             Ok(Arc::new(found))
         })

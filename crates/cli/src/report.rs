@@ -312,7 +312,10 @@ pub fn run(args: &ReportArgs) -> Result<()> {
     }
     let views = if args.explain.is_some() { &[View::Waits] } else { views.as_slice() };
     let output = Output::new(args.format, args.width).with_raw_cells(args.raw_cells);
-    output.print(&folder, &remembered(&recording, views, &args.question(), &output)?)
+    let text = remembered(&recording, views, &args.question(), &output)?;
+    // The process ends: to give back each piece of a long recording's tables is time for nothing.
+    std::mem::forget(recording);
+    output.print(&folder, &text)
 }
 
 /// The short answer that `record` ends with.

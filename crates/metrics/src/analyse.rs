@@ -90,7 +90,7 @@ where
         precisions: division.precisions().folded(owner),
         final_waits: final_waits.into_waits(),
         timer: division.timer_check(),
-        charging: Arc::new(division.charging()),
+        charging: Arc::new(division.charging().into()),
     })
 }
 

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use longpole_event::{MachineId, ProcessId, ThreadId, Time};
-use longpole_trace::{ObjectId, PathId, ProcedureId, State};
+use longpole_trace::{LazyStored, ObjectId, PathId, ProcedureId, State};
 
 use crate::charging::Charging;
 use crate::final_waits::FinalWait;
@@ -70,7 +70,7 @@ pub struct Analysis {
     /// How the timer stood to the program.
     pub timer: TimerCheck,
     /// How useful work is divided, for what follows threads through time.
-    pub charging: Arc<Charging>,
+    pub charging: Arc<LazyStored<Charging>>,
 }
 
 /// What one thread was charged on one logical call path.

@@ -20,7 +20,7 @@
 //!
 //! Memory: a number per (group, pool), (group, sampled path), (pool, sampled path).
 
-use longpole_trace::{PathId, stored};
+use longpole_trace::{PathId, Stored, StoredBytes, stored};
 use rustc_hash::FxHashMap;
 
 use crate::on_path::Membership;
@@ -64,13 +64,34 @@ pub(crate) enum ChargePart {
 
 stored!(ids: ChargeGroupId);
 stored! {
-    Charging { groups, of_group, pools, kept, interval }
     ChargeGroup { pools, claimed }
+}
+
+impl Stored for Charging {
+    fn store(&self, bytes: &mut Vec<u8>) {
+        let Charging { groups, of_group, pools, kept, interval } = self;
+        groups.store(bytes);
+        of_group.store(bytes);
+        pools.store(bytes);
+        kept.store(bytes);
+        interval.store(bytes);
+    }
+
+    fn restore(bytes: &mut StoredBytes<'_>) -> Option<Self> {
+        let charging = Charging {
+            groups: Stored::restore(bytes)?,
+            of_group: Stored::restore(bytes)?,
+            pools: Stored::restore(bytes)?,
+            kept: Stored::restore(bytes)?,
+            interval: Stored::restore(bytes)?,
+        };
+        charging.is_sound().then_some(charging)
+    }
 }
 
 impl Charging {
     /// Whether all that it names is there.
-    pub(crate) fn is_sound(&self) -> bool {
+    fn is_sound(&self) -> bool {
         let has_group = |group: ChargeGroupId| (group.0 as usize) < self.of_group.len();
         let has_pools =
             |group: &ChargeGroup| group.pools.iter().all(|&(pool, _)| (pool as usize) < self.pools.len());

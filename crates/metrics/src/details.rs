@@ -92,8 +92,8 @@ impl DetailsDemand {
         let contention = self.contention || self.prospects;
         let (replays, replays_all) = (self.replays, self.replays_all);
         let parts = [
-            // What synchronising takes is of both.
-            DetailsDemand { contention, prospects: self.prospects, ..nothing() },
+            DetailsDemand { contention, ..nothing() },
+            DetailsDemand { prospects: self.prospects, ..nothing() },
             DetailsDemand { calls: self.calls, ..nothing() },
             DetailsDemand { phases: self.phases, ..nothing() },
             DetailsDemand { states: self.states, ..nothing() },
@@ -199,7 +199,12 @@ fn waits<T: Timelines>(timelines: &T, options: &MetricOptions, by: By) -> Result
     Ok(waits.into_waits())
 }
 
-fn costs<T: Timelines>(timelines: &T, analysis: &Analysis, details: &Details) -> Vec<SynchronisationCost> {
+/// What synchronising takes by the contention of these details, without what prospects find of it.
+pub fn costs<T: Timelines>(
+    timelines: &T,
+    analysis: &Analysis,
+    details: &Details,
+) -> Vec<SynchronisationCost> {
     let (Some(contention), Some(holds)) = (&details.contention, &details.holds) else { return Vec::new() };
     let (paths, objects) = (timelines.paths(), timelines.objects());
     CostSources { paths, objects, analysis, contention, holds }.costs()

@@ -83,7 +83,7 @@ pub use callers::{CallCounts, Neighbour, Neighbours, neighbours};
 pub use charging::Charging;
 pub use contention::{ContendedObject, Contention, Handover, WaiterPair};
 pub use curve::{Bin, ParallelismCurve};
-pub use details::{Details, DetailsDemand, details};
+pub use details::{Details, DetailsDemand, costs, details};
 pub use error::{are_tied, standard_error};
 pub use execution::{ExecutedGain, Executions, LockPolicy, SchedulerModel};
 pub use final_waits::FinalWait;

@@ -6,7 +6,8 @@
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hash};
-use std::sync::Arc;
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
 
 use longpole_event::{MachineId, ProcessId, ThreadId, Time};
 
@@ -244,6 +245,49 @@ impl<V: Stored> Stored for Arc<V> {
     }
 }
 
+/// A value that is read when it is first asked for: large, and of no use to most of those who read what it is a part of.
+/// Bytes that are no such value are the empty one.
+#[derive(Clone, Debug)]
+pub struct LazyStored<V> {
+    value: OnceLock<V>,
+    bytes: Vec<u8>,
+    ids: IdCounts,
+}
+
+impl<V> From<V> for LazyStored<V> {
+    fn from(value: V) -> Self {
+        LazyStored { value: value.into(), bytes: Vec::new(), ids: IdCounts::default() }
+    }
+}
+
+impl<V: Default> Default for LazyStored<V> {
+    fn default() -> Self {
+        V::default().into()
+    }
+}
+
+impl<V: Stored + Default> Deref for LazyStored<V> {
+    type Target = V;
+
+    fn deref(&self) -> &V {
+        self.value.get_or_init(|| restored(&self.bytes, self.ids).unwrap_or_default())
+    }
+}
+
+impl<V: Stored + Default> Stored for LazyStored<V> {
+    fn store(&self, bytes: &mut Vec<u8>) {
+        let mut own = Vec::new();
+        (**self).store(&mut own);
+        own.len().store(bytes);
+        bytes.append(&mut own);
+    }
+
+    fn restore(bytes: &mut StoredBytes<'_>) -> Option<Self> {
+        let length = usize::restore(bytes)?;
+        Some(LazyStored { value: OnceLock::new(), bytes: bytes.bytes(length)?.to_vec(), ids: bytes.ids })
+    }
+}
+
 macro_rules! stored_tuples {
     ($(($($value:ident $index:tt),+)),*) => {$(
         impl<$($value: Stored),+> Stored for ($($value,)+) {
@@ -397,6 +441,18 @@ mod tests {
 
     fn none<V: Stored>(bytes: &[u8]) -> Option<V> {
         restored(bytes, IdCounts::default())
+    }
+
+    #[test]
+    fn a_lazy_value_is_read_when_it_is_asked_for_and_empty_where_it_is_none() {
+        let value: LazyStored<Vec<ThreadId>> = vec![ThreadId(2), ThreadId(300)].into();
+        let (bytes, ids) = (bytes(&value), IdCounts { threads: 301, ..IdCounts::default() });
+        let again: LazyStored<Vec<ThreadId>> = restored(&bytes, ids).unwrap();
+        assert!(again.value.get().is_none());
+        assert_eq!(*again, *value);
+        let of_another: LazyStored<Vec<ThreadId>> = restored(&bytes, IdCounts::default()).unwrap();
+        assert_eq!(*of_another, []);
+        assert!(restored::<LazyStored<Vec<ThreadId>>>(&bytes[..bytes.len() - 1], ids).is_none());
     }
 
     #[test]

@@ -14,7 +14,7 @@
 use crate::fold::is_thread_start;
 use crate::library_sources::is_standard_library;
 use crate::objects::ObjectKind;
-use crate::paths::{PathId, Paths};
+use crate::paths::{PathId, Paths, Procedure};
 use crate::waiting_frames::{Hint, hint};
 
 /// A call that synchronises.
@@ -50,7 +50,12 @@ impl SynchronisationCalls {
     #[must_use]
     pub fn new(paths: &Paths) -> SynchronisationCalls {
         let procedures = paths.procedures();
-        let hints: Vec<Option<Hint>> = procedures.iter().map(|it| hint(&it.name, &it.module)).collect();
+        let told = |procedure: &Procedure| {
+            let is_passed = procedure.module == "[kernel]" || is_standard_library(&procedure.file);
+            (is_thread_start(procedure), hint(&procedure.name, &procedure.module), is_passed)
+        };
+        // Paths are many times as many.
+        let told: Vec<(bool, Option<Hint>, bool)> = procedures.iter().map(told).collect();
         let mut of_path = vec![PathPart::Work];
         for path in (1..paths.len()).map(|index| PathId(index as u32)) {
             let place = paths.innermost(path).expect("only the root has no place");
@@ -59,12 +64,11 @@ impl SynchronisationCalls {
                 _ if paths.begins_thread(path) => PathPart::Work,
                 outer => outer,
             };
-            let procedure = &procedures[place.procedure.0 as usize];
-            of_path.push(match hints[place.procedure.0 as usize] {
-                _ if is_thread_start(procedure) => PathPart::Work,
-                Some(hint) => outer.enter(hint, caller),
-                None if procedure.module == "[kernel]" || is_standard_library(&procedure.file) => outer,
-                None => PathPart::Work,
+            of_path.push(match told[place.procedure.0 as usize] {
+                (true, ..) => PathPart::Work,
+                (_, Some(hint), _) => outer.enter(hint, caller),
+                (_, None, true) => outer,
+                (_, None, false) => PathPart::Work,
             });
         }
         SynchronisationCalls { of_path }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use longpole_event::ThreadId;
-use longpole_trace::ObjectId;
+use longpole_trace::{LazyStored, ObjectId};
 
 use crate::charging::{ChargePart, Charging};
 
@@ -75,7 +75,7 @@ pub(crate) struct ExecutionPlan {
     /// Whose work, and how it is divided.
     pub places: Vec<(ThreadId, ChargePart)>,
     /// Shares of divided work.
-    pub charging: Arc<Charging>,
+    pub charging: Arc<LazyStored<Charging>>,
     /// Number of nodes.
     pub nodes: usize,
     /// Number of objects of the recording.

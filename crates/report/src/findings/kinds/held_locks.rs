@@ -37,6 +37,9 @@ pub(super) fn held_locks(input: &ReportTables<'_>) -> BTreeMap<ProcedureId, Sure
         let Some((whole, parts)) = shares.get(&releaser) else { continue };
         for (&procedure, &part) in parts {
             let cpu = handover.cpu.min(*whole).saturating_sub(whole - part);
+            if cpu == 0 {
+                continue;
+            }
             let held = SureHold { object, held: handover.held, cpu };
             let kept = most.entry(procedure).or_insert(held);
             if cpu > kept.cpu {
@@ -44,7 +47,6 @@ pub(super) fn held_locks(input: &ReportTables<'_>) -> BTreeMap<ProcedureId, Sure
             }
         }
     }
-    most.retain(|_, held| held.cpu > 0);
     most
 }
 

@@ -1,6 +1,6 @@
 //! Sources of waiting: the classes of waits of one place and object, put together.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use longpole_metrics::{
     By, Node, Split, StepAction, StepId, StepShare, Unwanted, WaitClass, WaitClassKind, Waits,
@@ -259,7 +259,7 @@ impl<'a> WaitSource<'a> {
 /// Over many waits, what one of them has on its positive side another may have on its negative one: what both sides did
 /// over all of them is taken from both.
 fn take_common(shares: &mut Shares, waits: &Waits) {
-    let mut sides: HashMap<StepAction, (f64, f64)> = HashMap::new();
+    let mut sides: BTreeMap<StepAction, (f64, f64)> = BTreeMap::new();
     for (&step, &(positive, negative, _)) in shares.iter() {
         let side = sides.entry(waits.steps.step(step).deed).or_default();
         *side = (side.0 + positive, side.1 + negative);
