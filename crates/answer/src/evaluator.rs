@@ -8,7 +8,7 @@ use longpole_timeline::{CurveQuestion, Index};
 
 use crate::error::Result;
 use crate::metric_table::MetricTable;
-use crate::place::MetricNode;
+use crate::place::NamedNode;
 
 /// What computes metrics.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl MetricEvaluator {
     ///
     /// # Errors
     /// [`Error::NoValueThere`]; those of names and curves.
-    pub fn course(&self, metric: &CatalogueMetric, node: &MetricNode, window: Window) -> Result<NodeCurve> {
+    pub fn course(&self, metric: &CatalogueMetric, node: &NamedNode, window: Window) -> Result<NodeCurve> {
         match metric.class {
             MetricClass::BuiltIn => self.built_in(metric, node, window),
             MetricClass::External => {
@@ -55,7 +55,7 @@ impl MetricEvaluator {
         }
     }
 
-    fn built_in(&self, metric: &CatalogueMetric, node: &MetricNode, window: Window) -> Result<NodeCurve> {
+    fn built_in(&self, metric: &CatalogueMetric, node: &NamedNode, window: Window) -> Result<NodeCurve> {
         let bins = u32::try_from(window.bins).unwrap_or(u32::MAX);
         let names = self.metrics.names();
         let node = node.curve(&names)?;
@@ -65,7 +65,7 @@ impl MetricEvaluator {
         Ok(NodeCurve { course: MetricCurve::of_means(values, window), notes: Vec::new() })
     }
 
-    fn derived(&self, metric: &CatalogueMetric, node: &MetricNode, window: Window) -> Result<NodeCurve> {
+    fn derived(&self, metric: &CatalogueMetric, node: &NamedNode, window: Window) -> Result<NodeCurve> {
         let place = node.outside(&self.metrics.names())?;
         let name = &node.text;
         let mut notes = Vec::new();

@@ -20,7 +20,7 @@ use crate::correlations::correlations;
 use crate::error::Result;
 use crate::evaluator::NodeCurve;
 use crate::metric_table::MetricTable;
-use crate::place::MetricNode;
+use crate::place::NamedNode;
 use crate::question::Question;
 use crate::recording::Recording;
 use crate::timeline;
@@ -157,7 +157,7 @@ impl Recording {
         let evaluator = self.evaluator(&course.define, course.io_idle)?;
         let window = evaluator.window(course.stretch.times(evaluator.index.elapsed()), course.bins as usize);
         let metric = evaluator.metrics.metric(&course.metric)?;
-        let node = MetricNode::named(&evaluator.metrics.names(), &course.node);
+        let node = NamedNode::named(&evaluator.metrics.names(), &course.node);
         let found = evaluator.course(metric, &node, window)?;
         let seconds = |time: Time| time.nanoseconds() as f64 / 1e9;
         Ok(CurveAnswer {
@@ -191,9 +191,9 @@ impl Recording {
         let names = metrics.names();
         let ends = self.ends(question.phase.as_deref(), question.io_idle)?;
         let window = evaluator.window(ends, BINS);
-        let nodes: Vec<(MetricNode, String, usize)> = match &question.of {
+        let nodes: Vec<(NamedNode, String, usize)> = match &question.of {
             Some(of) => {
-                let node = MetricNode::named(&names, of);
+                let node = NamedNode::named(&names, of);
                 node.outside(&names)?;
                 vec![(node, format!("`{of}`"), 0)]
             }
@@ -353,7 +353,7 @@ fn levels(by: By) -> usize {
 }
 
 /// The nodes of the tree down to a level, each with its name and depth: the first of them, as many as a report shows.
-fn tree(program: &Program, levels: usize) -> Vec<(MetricNode, String, usize)> {
+fn tree(program: &Program, levels: usize) -> Vec<(NamedNode, String, usize)> {
     let mut nodes = vec![OutsideNode::Program];
     nodes.extend((0..program.machines.len()).map(|id| OutsideNode::Machine(MachineId::from_index(id))));
     nodes.extend((0..program.processes.len()).map(|id| OutsideNode::Process(ProcessId::from_index(id))));
@@ -372,7 +372,7 @@ fn tree(program: &Program, levels: usize) -> Vec<(MetricNode, String, usize)> {
         OutsideNode::Program => "the program".to_owned(),
         node => name_of(program, node),
     };
-    shown.map(|node| (MetricNode::of(program, node), named(node), depth(node))).collect()
+    shown.map(|node| (NamedNode::of(program, node), named(node), depth(node))).collect()
 }
 
 /// The metric as tables show it; `None` where it has no value at all and nobody asked for it alone.

@@ -10,7 +10,7 @@ use crate::error::Result;
 
 /// A node that metrics are asked of: looked up once for all of them, as a name's meaning is searched among all names.
 #[derive(Clone, Debug)]
-pub(crate) struct MetricNode {
+pub(crate) struct NamedNode {
     /// Its name.
     pub text: String,
     /// What built-in metrics are of; `None` where the name means nothing to them.
@@ -19,10 +19,10 @@ pub(crate) struct MetricNode {
     outside: Option<NodesOfName>,
 }
 
-impl MetricNode {
+impl NamedNode {
     /// What the text names.
-    pub fn named(names: &RecordingNames<'_>, text: &str) -> MetricNode {
-        MetricNode {
+    pub fn named(names: &RecordingNames<'_>, text: &str) -> NamedNode {
+        NamedNode {
             text: text.to_owned(),
             curve: CurveNode::named(names, text).ok(),
             outside: NodesOfName::named(names, text).ok(),
@@ -30,7 +30,7 @@ impl MetricNode {
     }
 
     /// A node of the program's tree, whatever else has its name.
-    pub fn of(program: &Program, node: OutsideNode) -> MetricNode {
+    pub fn of(program: &Program, node: OutsideNode) -> NamedNode {
         let threads = |is: &dyn Fn(ThreadId) -> bool| {
             let all = (0..program.threads.len()).map(ThreadId::from_index);
             CurveNode::Threads(all.filter(|&id| is(id)).collect())
@@ -42,7 +42,7 @@ impl MetricNode {
             OutsideNode::Thread(thread) => CurveNode::Threads(vec![thread]),
         };
         let outside = Some(NodesOfName { nodes: vec![node], label: None });
-        MetricNode { text: node.place(program).node, curve: Some(curve), outside }
+        NamedNode { text: node.place(program).node, curve: Some(curve), outside }
     }
 
     /// What built-in metrics are of.
@@ -153,13 +153,13 @@ mod tests {
             (OutsideNode::Thread(ThreadId(2)), CurveNode::Threads(vec![ThreadId(2)])),
         ];
         for (node, curve) in all {
-            let found = MetricNode::of(&made.program, node);
+            let found = NamedNode::of(&made.program, node);
             assert_eq!(
                 (found.curve(&names).unwrap(), &found.outside(&names).unwrap().nodes),
                 (&curve, &vec![node])
             );
         }
-        let twice = MetricNode::named(&names, &format!("thread:{}", made.program.threads[0].tid));
+        let twice = NamedNode::named(&names, &format!("thread:{}", made.program.threads[0].tid));
         assert!(twice.curve(&names).is_err() && twice.outside(&names).is_err(), "two have that number");
     }
 
