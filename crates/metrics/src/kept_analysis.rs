@@ -29,9 +29,7 @@ impl Analysis {
     /// The analysis, before folding, as bytes.
     #[must_use]
     pub fn kept_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        self.store(&mut bytes);
-        bytes
+        self.stored_bytes()
     }
 
     /// The analysis of these bytes; `None` where they are none, or one of another recording than one with these ids.
@@ -151,24 +149,15 @@ impl Stored for CriticalPath {
 
 #[cfg(test)]
 mod tests {
-    use longpole_testkit::{Mutations, random_timelines};
+    use longpole_testkit::{MemoryTimelines, Mutations, random_timelines};
     use longpole_trace::Timelines;
     use proptest::prelude::*;
 
     use super::*;
     use crate::{MetricOptions, analyse};
 
-    fn ids(timelines: &impl Timelines) -> IdCounts {
-        let paths = timelines.paths();
-        IdCounts {
-            machines: timelines.program().machines.len(),
-            processes: timelines.program().processes.len(),
-            threads: timelines.program().threads.len(),
-            paths: paths.len(),
-            objects: timelines.objects().all().len(),
-            procedures: paths.procedures().len(),
-            places: paths.all_places().len(),
-        }
+    fn ids(made: &MemoryTimelines) -> IdCounts {
+        IdCounts::of(&made.program, &made.paths, &made.objects)
     }
 
     proptest! {

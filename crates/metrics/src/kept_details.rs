@@ -83,9 +83,7 @@ impl Details {
     /// These details as bytes.
     #[must_use]
     pub fn kept_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        self.store(&mut bytes);
-        bytes
+        self.stored_bytes()
     }
 
     /// The details of these bytes; `None` where they are none, or of another recording than one with these ids.
@@ -162,15 +160,7 @@ mod tests {
     use crate::{Analysis, GainsOf, MetricOptions, analyse, details};
 
     fn ids(made: &MemoryTimelines) -> IdCounts {
-        IdCounts {
-            machines: made.program.machines.len(),
-            processes: made.program.processes.len(),
-            threads: made.program.threads.len(),
-            paths: made.paths.len(),
-            objects: made.objects.all().len(),
-            procedures: made.paths.procedures().len(),
-            places: made.paths.all_places().len(),
-        }
+        IdCounts::of(&made.program, &made.paths, &made.objects)
     }
 
     fn all(by: By) -> DetailsDemand {

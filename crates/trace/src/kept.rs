@@ -55,7 +55,7 @@ impl KeptTrace {
         let (program, (paths, objects, evidence, end)) =
             restored::<(Program, (Paths, Objects, Evidence, Time))>(bytes, IdCounts::ANY)?;
         let kept = KeptTrace { program, paths, objects, evidence, end };
-        let ids = ids_of(&kept.program, &kept.paths, &kept.objects);
+        let ids = IdCounts::of(&kept.program, &kept.paths, &kept.objects);
         kept.is_sound(&ids).then_some((kept, ids))
     }
 
@@ -78,18 +78,6 @@ impl KeptTrace {
                 .iter()
                 .all(|flow| [flow.from, flow.to].iter().all(|process| process.index() < processes.len()))
             && self.evidence.may_wait.iter().all(|&(ProcedureId(id), _)| (id as usize) < procedures)
-    }
-}
-
-fn ids_of(program: &Program, paths: &Paths, objects: &Objects) -> IdCounts {
-    IdCounts {
-        machines: program.machines.len(),
-        processes: program.processes.len(),
-        threads: program.threads.len(),
-        paths: paths.len(),
-        objects: objects.all().len(),
-        procedures: paths.procedures().len(),
-        places: paths.all_places().len(),
     }
 }
 
@@ -155,7 +143,7 @@ impl Trace {
     /// How many ids of each kind there are.
     #[must_use]
     pub fn ids(&self) -> IdCounts {
-        ids_of(&self.program, &self.paths, &self.objects)
+        IdCounts::of(&self.program, &self.paths, &self.objects)
     }
 
     /// Reads the columns. The first who asks has them made meanwhile; who asks then reads what is there so far, and on.

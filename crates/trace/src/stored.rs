@@ -50,6 +50,14 @@ pub trait Stored: Sized {
     /// Appends the value.
     fn store(&self, bytes: &mut Vec<u8>);
 
+    /// The value as bytes of its own, for [`restored`].
+    #[must_use]
+    fn stored_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.store(&mut bytes);
+        bytes
+    }
+
     /// The value that comes next; `None` where it is none.
     fn restore(bytes: &mut StoredBytes<'_>) -> Option<Self>;
 }
@@ -404,14 +412,8 @@ counted_ids!(
 mod tests {
     use super::*;
 
-    fn bytes<V: Stored>(value: &V) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        value.store(&mut bytes);
-        bytes
-    }
-
     fn comes_back<V: Stored + PartialEq + std::fmt::Debug>(value: V) {
-        let bytes = bytes(&value);
+        let bytes = value.stored_bytes();
         assert_eq!(restored::<V>(&bytes, IdCounts::default()), Some(value));
         for length in 0..bytes.len() {
             assert!(restored::<V>(&bytes[..length], IdCounts::default()).is_none(), "cut at {length}");
@@ -430,11 +432,11 @@ mod tests {
 
     #[test]
     fn a_list_longer_than_its_bytes_is_none_and_takes_no_memory() {
-        let mut claimed = bytes(&(u64::MAX >> 1));
+        let mut claimed = (u64::MAX >> 1).stored_bytes();
         claimed.push(1);
         assert_eq!(none::<Vec<u64>>(&claimed), None);
         assert_eq!(none::<String>(&claimed), None);
-        assert_eq!(none::<u8>(&bytes(&300_u64)), None);
+        assert_eq!(none::<u8>(&300_u64.stored_bytes()), None);
         assert_eq!(none::<bool>(&[2]), None);
         assert_eq!(none::<u64>(&[0xff; 12]), None);
     }
@@ -446,7 +448,7 @@ mod tests {
     #[test]
     fn a_lazy_value_is_read_when_it_is_asked_for_and_empty_where_it_is_none() {
         let value: LazyStored<Vec<ThreadId>> = vec![ThreadId(2), ThreadId(300)].into();
-        let (bytes, ids) = (bytes(&value), IdCounts { threads: 301, ..IdCounts::default() });
+        let (bytes, ids) = (value.stored_bytes(), IdCounts { threads: 301, ..IdCounts::default() });
         let again: LazyStored<Vec<ThreadId>> = restored(&bytes, ids).unwrap();
         assert!(again.value.get().is_none());
         assert_eq!(*again, *value);

@@ -5,8 +5,9 @@
 
 use longpole_event::{ThreadId, Time};
 
-use crate::objects::ObjectId;
-use crate::paths::PathId;
+use crate::objects::{ObjectId, Objects};
+use crate::paths::{PathId, Paths};
+use crate::program::Program;
 use crate::state::{Cause, State};
 use crate::timeline::{Acquisition, DependenceKind, ItemKind, LockHold, ObservationKind, TokenId};
 
@@ -65,6 +66,20 @@ impl IdCounts {
         procedures: usize::MAX,
         places: usize::MAX,
     };
+
+    /// Those of a recording.
+    #[must_use]
+    pub fn of(program: &Program, paths: &Paths, objects: &Objects) -> IdCounts {
+        IdCounts {
+            machines: program.machines.len(),
+            processes: program.processes.len(),
+            threads: program.threads.len(),
+            paths: paths.len(),
+            objects: objects.all().len(),
+            procedures: paths.procedures().len(),
+            places: paths.all_places().len(),
+        }
+    }
 
     pub(super) fn thread(&self, id: u64) -> Option<ThreadId> {
         (id < self.threads as u64).then_some(ThreadId(id as u32))
