@@ -116,7 +116,7 @@ enum XtaskCommand {
         /// The longpole that predicts [default: a release build].
         #[arg(long)]
         longpole: Option<std::path::PathBuf>,
-        /// Record and predict anew, and keep the measured runs.
+        /// Record and predict anew, and keep the measured runs where the program still takes as long.
         #[arg(long)]
         keep_runs: bool,
         /// Only write docs/truth.md anew, from what was measured.

@@ -17,7 +17,7 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use longpole_trials::measure;
+use longpole_trials::{TrialError, TrialRun, measure};
 use serde_json::Value;
 
 use self::list::PROGRAMS;
@@ -32,6 +32,8 @@ const RESULTS: &str = "benches/runs/judge";
 const PAGE: &str = "docs/truth.md";
 /// Recordings of a program until replay accepts one.
 const RECORDINGS: usize = 5;
+/// Runs of today that are compared with kept ones.
+const COMPARED: usize = 5;
 
 /// Between two runs other programs have the processors. The kernel keeps a twentieth of each second for them, and takes it from a real-time
 /// program in its midst where they did not have it before.
@@ -45,7 +47,7 @@ pub struct JudgeOptions {
     pub rounds: usize,
     /// The longpole that predicts; one is built if there is none.
     pub longpole: Option<PathBuf>,
-    /// Record and predict anew, and keep what was measured.
+    /// Record and predict anew, and keep what was measured, where the unchanged program still takes as long.
     pub keeps_runs: bool,
     /// Only write the page anew.
     pub is_page_only: bool,
@@ -113,18 +115,32 @@ fn judge(program: &JudgedProgram, longpole: &Path, options: &JudgeOptions) -> Re
             })
             .collect(),
     };
+    let mut rounds = options.rounds;
     if options.keeps_runs {
         let known = newest(&root().join(RESULTS))?;
         let (_, known) = known
             .into_iter()
             .find(|(other, _)| other.name == program.name)
             .context("find what was measured of it")?;
-        return Ok(verdict.with_runs_of(known));
+        let today = (0..COMPARED).map(|_| run_real_time(&unchanged)).collect::<Result<Vec<_>, _>>()?;
+        if known.holds_beside(&today) {
+            return Ok(verdict.with_runs_of(known));
+        }
+        eprintln!("    this machine is not the one that its kept runs are from: measured again");
+        rounds = rounds.max(known.unchanged.len());
     }
-    for round in 0..options.rounds {
+    for round in 0..rounds {
         measure_round(&mut verdict, round, &unchanged, &changed)?;
     }
     Ok(verdict)
+}
+
+/// A run on processors that other programs have only where it leaves them idle.
+fn run_real_time(version: &BuiltVersion) -> Result<TrialRun, TrialError> {
+    let mut command = version.command();
+    make_real_time(&mut command);
+    std::thread::sleep(PAUSE);
+    measure(&mut command, 0)
 }
 
 /// One run of each version: the unchanged one in the middle of the others, which begin with another one each round.
@@ -134,18 +150,12 @@ fn measure_round(
     unchanged: &BuiltVersion,
     changed: &[BuiltVersion],
 ) -> Result<()> {
-    let run = |version: &BuiltVersion| {
-        let mut command = version.command();
-        make_real_time(&mut command);
-        std::thread::sleep(PAUSE);
-        measure(&mut command, 0)
-    };
     for place in 0..changed.len() {
         if place == changed.len() / 2 {
-            verdict.unchanged.push(run(unchanged)?);
+            verdict.unchanged.push(run_real_time(unchanged)?);
         }
         let index = (place + round) % changed.len();
-        verdict.changes[index].runs.push(run(&changed[index])?);
+        verdict.changes[index].runs.push(run_real_time(&changed[index])?);
     }
     Ok(())
 }

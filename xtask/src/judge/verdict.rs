@@ -1,10 +1,15 @@
 //! What was measured and predicted of one program, as it is kept below `benches/runs/judge/`, and what follows from it.
 
-use longpole_trials::{TrialRun, TrueGain};
+use longpole_trials::{TrialRun, TrueGain, median};
 use serde::{Deserialize, Serialize};
 
 /// Groups of rounds, of each of which the best runs are compared: no fewer, so that there is an interval.
 pub const GROUPS: usize = 7;
+
+/// By how much the unchanged program's median run may differ from its kept one, as a ratio. On a machine whose memory was slower, programs
+/// that use much of it took 1.1 to 1.5 times as long, and 25 of their 43 ranges missed the kept gains (6 on the machine that these were from); the
+/// others took within 2 % as long.
+const SAME_MACHINE: f64 = 1.05;
 
 /// What the metrics say that a change gains, per cent of the run; `None` where a metric says nothing of such a change.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -63,6 +68,13 @@ impl ProgramVerdict {
         ProgramVerdict { unchanged: other.unchanged, date: other.date, ..self }
     }
 
+    /// Whether these runs of the unchanged program take as long as the kept ones: then the others would, too, and need not be run again.
+    pub fn holds_beside(&self, today: &[TrialRun]) -> bool {
+        let typical = |runs: &[TrialRun]| median(&runs.iter().map(|run| run.elapsed_seconds).collect::<Vec<_>>());
+        let (Some(then), Some(now)) = (typical(&self.unchanged), typical(today)) else { return false };
+        (1.0 / SAME_MACHINE..=SAME_MACHINE).contains(&(now / then))
+    }
+
     /// The truth of a change; `None` without a single undisturbed pair.
     pub fn truth(&self, change: &ChangeVerdict) -> Option<TrueGain> {
         TrueGain::of_best(&self.unchanged, &change.runs, self.unchanged.len() / GROUPS)
@@ -107,6 +119,27 @@ mod tests {
         TrialRun { elapsed_seconds, cpu_seconds, page_faults: 100, switches: 10 }
     }
 
+    fn unchanged(runs: Vec<TrialRun>) -> ProgramVerdict {
+        ProgramVerdict {
+            program: "drawn".into(),
+            date: String::new(),
+            machine: String::new(),
+            commit: String::new(),
+            recording: JudgedRecording::default(),
+            unchanged: runs,
+            changes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn kept_runs_hold_where_the_unchanged_program_takes_as_long() {
+        let known = unchanged(vec![run(1.0, 2.0), run(1.02, 2.0), run(1.3, 2.0)]);
+        assert!(known.holds_beside(&[run(0.9, 2.0), run(1.05, 2.0), run(1.06, 2.0)]));
+        assert!(!known.holds_beside(&[run(1.2, 2.0)]));
+        assert!(!known.holds_beside(&[run(0.8, 2.0)]));
+        assert!(!known.holds_beside(&[]));
+    }
+
     #[test]
     fn a_pair_with_a_disturbed_run_does_not_count() {
         let change = ChangeVerdict {
@@ -119,15 +152,7 @@ mod tests {
             },
             runs: vec![run(0.5, 1.0), run(0.1, 1.3), run(0.9, 1.0), run(0.52, 1.1)],
         };
-        let verdict = ProgramVerdict {
-            program: "drawn".into(),
-            date: String::new(),
-            machine: String::new(),
-            commit: String::new(),
-            recording: JudgedRecording::default(),
-            unchanged: vec![run(1.0, 2.0), run(1.0, 2.0), run(1.0, 2.5), run(1.0, 2.0)],
-            changes: Vec::new(),
-        };
+        let verdict = unchanged(vec![run(1.0, 2.0), run(1.0, 2.0), run(1.0, 2.5), run(1.0, 2.0)]);
         let truth = verdict.truth(&change).unwrap();
         assert_eq!((truth.pairs, truth.measured), (2, 4));
         assert!((truth.percent - 49.0).abs() < 1e-9 && (truth.best_percent - 50.0).abs() < 1e-9);
