@@ -20,6 +20,7 @@ mod flow;
 mod function;
 mod known;
 mod loops;
+mod polled;
 mod rule;
 mod transfer;
 mod value;
@@ -37,6 +38,8 @@ use crate::spin::flow::CodeRegion;
 use crate::spin::function::{DecodedFunction, is_pause};
 use crate::spin::known::KnownFunction;
 use crate::spin::loops::{Loop, loops_among, ways_of};
+use crate::spin::polled::polled_words;
+pub use crate::spin::polled::{PolledState, PolledWord};
 use crate::spin::rule::{LoopClassifier, LoopRounds};
 use crate::spin::transfer::Code;
 use crate::spin::variables::written_slots;
@@ -85,6 +88,23 @@ impl Spins {
             return BusyWaiting::Polls;
         }
         found
+    }
+}
+
+impl Spins {
+    /// The words that a thread looks at which is found at the address, and waits there.
+    pub fn polled(&mut self, image: &Image, functions: &Functions, address: u64) -> Vec<PolledWord> {
+        if self.at(image, functions, address) != BusyWaiting::Spins {
+            return Vec::new();
+        }
+        let Some(Loops { function, .. }) = &self.last else { return Vec::new() };
+        let Some(here) = function.index_of_byte(address) else { return Vec::new() };
+        let all = loops_among(function, (0..function.instructions.len()).collect());
+        let mut around: Vec<&Loop> =
+            all.iter().filter(|found| found.has(here) && found.members.len() <= LARGEST_LOOP).collect();
+        around.sort_by_key(|found| found.members.len());
+        let words = around.into_iter().map(|found| polled_words(function, found));
+        words.into_iter().find(|words| !words.is_empty()).unwrap_or_default()
     }
 }
 
