@@ -497,6 +497,15 @@ pub enum EventKind {
         /// Where.
         stack: Option<StackId>,
     },
+    /// The thread spun until now, for a word that `by` has just written.
+    Freed {
+        /// Who wrote it.
+        by: ThreadId,
+        /// The word.
+        primitive: PrimitiveId,
+        /// Where.
+        stack: Option<StackId>,
+    },
     /// A join of a thread, or a wait for a child: what the thread does from now on comes after the end of the other,
     /// which may have been long ago, or be still to come.
     Joined {

@@ -172,6 +172,10 @@ impl EventKind {
                 optional!(numbers, Stack * stack);
                 needed!(numbers, Thread writer)
             }
+            EventKind::Freed { by, primitive, stack } => {
+                optional!(numbers, Stack * stack);
+                needed!(numbers, Thread by, Primitive primitive)
+            }
             EventKind::Lock { mutex, stack } => {
                 optional!(numbers, Stack * stack);
                 needed!(numbers, Primitive mutex)

@@ -4,8 +4,8 @@
 //!   T1  ===~~~~====     a dependence on T1 arrives where its busy-wait ends: it is known who ended that
 //!   T2  ======s====     without one, the 4 columns count here
 //! ```
-//! A thread that spins is let go by a store of another thread. No collector sees stores: only where threads tell what they
-//! spin for, and others tell that they let go, is there a dependence. The critical path then ends at the busy-wait, and gains of
+//! A thread that spins is let go by a store of another thread. Only where a collector saw that store, or threads tell what they
+//! spin for and others that they let go, is there a dependence. Else the critical path ends at the busy-wait, and gains of
 //! what the thread waited for are too small.
 //!
 //! Constant time per item; two numbers per thread.

@@ -133,6 +133,13 @@ impl WaitEnds {
         if of_thread.waits_since.is_some() && !awaits && goes_on(before, state) {
             return None;
         }
+        // Who spins, loses its processor and is let go meanwhile, sees that when it has it again.
+        let since = of_thread.waits_since.filter(|_| before == State::Ready);
+        if let Some((at, _)) =
+            of_thread.enabled.as_mut().filter(|(at, _)| since.is_some_and(|since| since <= *at))
+        {
+            *at = time;
+        }
         let ended = self.end(thread, time).map(|ended| match state {
             // Its own end cut the wait off.
             State::Absent => EndedWait { by: None, ..ended },

@@ -28,6 +28,7 @@ const volatile u32 preempt_count_known = 0;  /* the two offsets below are right 
 const volatile s64 preempt_count_from_rq = 0; /* per-CPU variables: __preempt_count − runqueues */
 const volatile s64 cpu_number_from_rq = 0;    /* cpu_number − runqueues; a check of the former */
 const volatile u32 accounts_known = 0; /* the kernel keeps accounts of its tasks */
+const volatile u32 watch_stores = 0; /* samples come with registers */
 /* A recorder with capabilities of its own sees into tasks of its caller only. */
 const volatile u32 callers_only = 0;
 const volatile u32 caller_user = 0;
@@ -73,7 +74,7 @@ struct {
 } executable SEC(".maps");
 
 /* Rooms to put a stack together in: a program can interrupt another one on its processor, not itself. */
-enum { ROOM_SWITCH, ROOM_WAKE, ROOM_FORK, ROOM_SAMPLE, ROOMS };
+enum { ROOM_SWITCH, ROOM_WAKE, ROOM_FORK, ROOM_SAMPLE, ROOM_STORE, ROOMS };
 
 struct {
 	MAP_UINT(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -986,6 +987,20 @@ INLINE int look_elsewhere(u64 time, u64 before)
 	return 0;
 }
 
+/* What the reader needs to know which word the thread looks at, if it spins. */
+INLINE void send_registers(struct sample_context *from, u64 ids, u64 time)
+{
+	struct registers_record record = {
+		.head = { .time = time, .kind = RECORD_REGISTERS, .cpu = bpf_get_smp_processor_id(),
+			  .pid = ids >> 32 },
+		.tid = (u32)ids,
+		.ip = from->ip,
+		.general = { from->ax, from->cx, from->dx, from->bx, from->sp, from->bp, from->si, from->di,
+			     from->r8, from->r9, from->r10, from->r11, from->r12, from->r13, from->r14, from->r15 },
+	};
+	output(&record, sizeof(record), NOT_COUNTED);
+}
+
 SEC("perf_event")
 int sample(struct sample_context *context)
 {
@@ -1016,10 +1031,39 @@ int sample(struct sample_context *context)
 		account_of_running(record, task);
 	u32 size = take(context, record, task, kernel);
 	u64 begin = record->head.time;
+	if (!kernel && watch_stores && !is_private(task))
+		send_registers(context, ids, begin);
 	if (size <= sizeof(*record))
 		output(record, size, LOST_SAMPLES);
 	spent(begin);
 	return 0;
+}
+
+/* A thread has written a word for which others spin. The event counts down: it ends after some. */
+SEC("perf_event")
+int store(struct sample_context *context)
+{
+	u64 ids = bpf_get_current_pid_tgid();
+	u32 which = ROOM_STORE;
+	struct stack_record *record = bpf_map_lookup_elem(&rooms, &which);
+	if (!record || !is_tracked((u32)ids))
+		return 1;
+	record->head.time = bpf_ktime_get_ns();
+	record->head.kind = RECORD_STORE;
+	record->head.flags = 0;
+	record->head.cpu = bpf_get_smp_processor_id();
+	record->head.pid = ids >> 32;
+	record->tid = (u32)ids;
+	record->key = context->address;
+	record->before = 0;
+	record->account.arrived = 0;
+	record->account.waited = 0;
+	u64 begin = record->head.time;
+	u32 size = take(context, record, bpf_get_current_task_btf(), 0);
+	if (size <= sizeof(*record))
+		output(record, size, LOST_EVENTS);
+	spent(begin);
+	return 1;
 }
 
 /* Whether the current task is recorded, and may be looked into. */

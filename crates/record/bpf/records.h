@@ -20,6 +20,8 @@ enum record_kind {
 	RECORD_JOIN = 9,
 	RECORD_TRANSFER = 10,
 	RECORD_LOOK = 11,
+	RECORD_REGISTERS = 12,
+	RECORD_STORE = 13,
 };
 
 /* Flags of a head. */
@@ -171,10 +173,10 @@ struct file_record {
 #define MOST_USER_FRAMES 127
 #define MOST_MEMORY 8192
 
-/* A stack: of a sample, or one that later records name by its key. */
+/* A stack: of a sample, one that later records name by its key, or that of a store into a watched word. */
 struct stack_record {
 	struct head head;
-	u64 key;
+	u64 key; /* store: the word's address */
 	u64 ip;
 	u64 sp;
 	u64 bp;
@@ -192,6 +194,15 @@ struct stack_record {
 struct look_record {
 	struct head head;
 	u64 before; /* how long ago that was */
+};
+
+/* The registers of a thread that a sample found in its own code; of the time of that sample. */
+struct registers_record {
+	struct head head;
+	u32 tid;
+	u32 unused;
+	u64 ip;
+	u64 general[16]; /* by their numbers in x86-64's instructions: ax, cx, dx, bx, sp, bp, si, di, r8, … */
 };
 
 #endif

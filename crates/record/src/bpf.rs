@@ -2,6 +2,7 @@
 
 mod areas;
 mod arrivals;
+mod busy_waits;
 mod gaps;
 mod kernel_types;
 mod mappings;
@@ -22,6 +23,7 @@ use rustc_hash::FxHashMap;
 
 use self::areas::{ExecutableAreas, WireAreas};
 use self::arrivals::{Accounts, Arrivals};
+use self::busy_waits::{BusyWaits, open_watches, run_program};
 use self::gaps::SampleGaps;
 use self::kernel_types::Distances;
 use self::mappings::MappingRings;
@@ -47,6 +49,8 @@ const TRACEPOINTS: [&str; 6] = [
 ];
 /// The program that each tick of a processor's clock runs.
 const CLOCK: &str = "sample";
+/// The program that each store into a watched word runs.
+const STORE: &str = "store";
 /// Largest copy of user memory that the programs have room for (`MOST_MEMORY` in `bpf/records.h`).
 pub(crate) const MOST_STACK_BYTES: u32 = 8192;
 /// Bytes of the ring that one drain takes.
@@ -122,6 +126,7 @@ pub(crate) struct BpfCollector {
     has_accounts: bool,
     arrivals: Arrivals,
     gaps: SampleGaps,
+    busy_waits: BusyWaits,
     libraries: Libraries,
     /// What of the dependences of threads the kernel lets nobody see.
     unseen: Vec<&'static str>,
@@ -141,6 +146,8 @@ impl BpfCollector {
         let stack_bytes = settings.stack_bytes.min(MOST_STACK_BYTES) & !7;
         let preempt_count = distances.map_or(0, |distances| distances.preempt_count);
         let cpu_number = distances.map_or(0, |distances| distances.cpu_number);
+        let processors = online_cpus().map_err(BpfError::PerfEvent)?;
+        let watches = open_watches(&processors);
         // SAFETY: no arguments.
         let (user, group) = unsafe { (libc::getuid(), libc::getgid()) };
         let mut programs = loader
@@ -153,14 +160,17 @@ impl BpfCollector {
             .override_global("callers_only", &u32::from(user != 0), true)
             .override_global("caller_user", &user, true)
             .override_global("caller_group", &group, true)
+            .override_global("watch_stores", &u32::from(!watches.is_empty()), true)
             .override_global("accounts_known", &u32::from(has_accounts), true)
             .load(OBJECT)
             .map_err(load_error)?;
         let mappings = MappingRings::open().map_err(BpfError::PerfEvent)?;
         let clocks = attach(&mut programs, &types, settings.hertz)?;
+        run_program(&watches, store_program(&mut programs)?).map_err(BpfError::PerfEvent)?;
         let mut unseen = probes::attach(&mut programs, &types);
         let libraries = Libraries::open(&mut programs);
         unseen.extend(libraries.missing());
+        unseen.extend(watches.is_empty().then_some("stores that end busy-waits"));
         let mut map = |name: &str| programs.take_map(name).expect("the object has this map");
         Ok(BpfCollector {
             ring: RingBuf::try_from(map("ring")).map_err(load_error)?,
@@ -180,6 +190,7 @@ impl BpfCollector {
             has_accounts,
             arrivals: Arrivals::default(),
             gaps: SampleGaps::new(settings.hertz),
+            busy_waits: BusyWaits::new(watches, processors, settings.hertz),
             libraries,
             unseen,
             behind: None,
@@ -207,10 +218,13 @@ impl BpfCollector {
                 Some(Wire::Event(mut event, accounts)) => {
                     attach_stack(&mut self.pending, &mut event.kind);
                     last = event.time;
+                    self.busy_waits.see(&event, into);
                     self.arrivals.take(event, accounts, into);
                     self.gaps.take_last(into);
                 }
                 Some(Wire::Look(look)) => self.gaps.look(look, into),
+                Some(Wire::Registers(registers)) => self.busy_waits.keep(registers),
+                Some(Wire::Store(store)) => self.busy_waits.store(store, into),
                 None => self.undecodable += 1,
             }
             if bytes >= DRAIN_BYTES {
@@ -264,7 +278,7 @@ fn load(programs: &mut Ebpf, types: &Btf) -> Result<(), BpfError> {
         _ => Ok(()),
     };
     thread::scope(|scope| {
-        let is_ours = |name: &str| name == CLOCK || TRACEPOINTS.contains(&name);
+        let is_ours = |name: &str| name == CLOCK || name == STORE || TRACEPOINTS.contains(&name);
         let loads: Vec<_> = programs
             .programs_mut()
             .filter(|(name, _)| is_ours(name))
@@ -305,6 +319,13 @@ fn attach(programs: &mut Ebpf, types: &Btf, hertz: u32) -> Result<VariedClocks, 
         clocks.add(clock);
     }
     Ok(clocks)
+}
+
+/// The loaded program for stores.
+fn store_program(programs: &mut Ebpf) -> Result<RawFd, BpfError> {
+    let program = programs.program_mut(STORE).expect("the object has this program");
+    let program: &mut PerfEventProgram = program.try_into().map_err(load_error)?;
+    Ok(program.fd().map_err(load_error)?.as_fd().as_raw_fd())
 }
 
 /// A clock of the processor that runs the program.
@@ -363,6 +384,7 @@ impl Collector for BpfCollector {
         self.arrivals.begin_round(begun);
         self.drain_ring(into);
         self.gaps.end_round(begun, into);
+        self.busy_waits.end_round(begun);
         for event in &into[first..] {
             self.areas.learn(event);
             self.libraries.learn(&mut self.programs, event);
@@ -377,12 +399,13 @@ impl Collector for BpfCollector {
     }
 
     fn kept_back(&self) -> Option<Time> {
-        self.gaps.kept_back()
+        [self.gaps.kept_back(), self.busy_waits.kept_back()].into_iter().flatten().min()
     }
 
     fn stop(&mut self) {
         self.clocks.stop();
         self.gaps.stop();
+        self.busy_waits.stop();
         // Each time the kernel waits until no processor runs what is taken away; all at once it waits once.
         thread::scope(|scope| {
             for link in self.libraries.take_links() {

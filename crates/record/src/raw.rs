@@ -174,6 +174,15 @@ pub enum RawMark {
     },
     /// Its wait is over.
     Proceed,
+    /// It spun until now, for a word that another thread has just written.
+    Freed {
+        /// Who wrote it.
+        by: KernelTask,
+        /// The word.
+        flag: RawPrimitive,
+        /// Where.
+        stack: RawStack,
+    },
     /// What its holds of a primitive at one place came to.
     Held {
         /// What it held.

@@ -73,6 +73,25 @@ impl PerfEvent {
         check(unsafe { ioctls::PERIOD(self.fd.as_raw_fd(), (&raw const nanoseconds) as u64) })
     }
 
+    /// Makes a breakpoint one for another word.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub fn modify(&self, attribute: &mut perf_event_attr) -> io::Result<()> {
+        attribute.size = u32::try_from(size_of::<perf_event_attr>()).expect("the attribute block is small");
+        // SAFETY: the descriptor is an open perf event; the attribute block is valid, and of the size it states.
+        check(unsafe { ioctls::MODIFY_ATTRIBUTES(self.fd.as_raw_fd(), attribute) })
+    }
+
+    /// Lets it fire so many more times, after which it stops; starts it where it had stopped.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub fn allow(&self, times: i32) -> io::Result<()> {
+        // SAFETY: the descriptor is an open perf event.
+        check(unsafe { ioctls::REFRESH(self.fd.as_raw_fd(), times) })
+    }
+
     /// Runs this program whenever the event fires.
     ///
     /// # Errors

@@ -248,6 +248,7 @@ impl InventoryThread {
             | EventKind::MeetingComplete { .. }
             | EventKind::Rank { .. }
             | EventKind::Written { .. }
+            | EventKind::Freed { .. }
             | EventKind::Overhead { .. } => State::Running,
             EventKind::Wake { .. } => State::Blocked(Cause::Other),
             _ => {

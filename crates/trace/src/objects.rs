@@ -68,6 +68,8 @@ kinds! {
     FileLock => "file lock", Lock;
     /// A condition variable.
     Condition => "condition", Condition;
+    /// A word for which threads spin.
+    Flag => "flag", Condition;
     /// A barrier.
     Barrier => "barrier", Barrier;
     /// A semaphore.

@@ -7,6 +7,7 @@ use crate::census::BegunWait;
 use crate::objects::{ObjectId, Signals};
 use crate::path_cache::{Prefix, PrefixId};
 use crate::paths::{PathId, Paths, PlaceId};
+use crate::spin_tails::FlagWait;
 use crate::stacks::PathCut;
 use crate::timeline::Item;
 
@@ -28,6 +29,8 @@ pub(crate) trait Observer {
     fn observed(&mut self, _thread: ThreadId, _time: Time, _stack: Option<StackId>, _waiting: BusyWaiting) {}
     /// What the thread did up to now is known; a later look in a waiting loop says nothing of it.
     fn accounted(&mut self, _thread: ThreadId, _time: Time) {}
+    /// The thread spun until now, for this.
+    fn freed(&mut self, _thread: ThreadId, _time: Time, _flag: FlagWait) {}
     /// The thread said where it is.
     fn told(&mut self) {}
     /// A timer found the thread at this path.

@@ -17,7 +17,7 @@
 //! Memory, where any stack spins: 40 bytes per run while a recording is surveyed, at most [`MOST_RUNS`] of them; afterwards
 //! 40 bytes per run that ends with a spin.
 
-use longpole_event::{ThreadId, Time};
+use longpole_event::{PrimitiveId, ThreadId, Time};
 use rustc_hash::FxHashMap;
 
 use crate::bursts::Burst;
@@ -136,6 +136,27 @@ pub(crate) struct SpinTail {
     pub(crate) end: Time,
     /// No other spin is in the run from then on.
     known_from: Time,
+    /// What it spins for, where that is known.
+    pub(crate) flag: Option<FlagWait>,
+}
+
+/// What a thread spins for, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct FlagWait {
+    pub(crate) primitive: PrimitiveId,
+    pub(crate) path: PathId,
+}
+
+impl SpinTail {
+    /// A busy-wait that another thread ended.
+    pub(crate) fn freed(
+        thread: ThreadId,
+        (begin, end): (Time, Time),
+        known_from: Time,
+        flag: FlagWait,
+    ) -> SpinTail {
+        SpinTail { begin, thread, end, known_from, flag: Some(flag) }
+    }
 }
 
 impl SpinTails {
@@ -280,7 +301,7 @@ impl SpinTails {
                 if spin > 0 {
                     let begin = self.time_before_end(run, spin);
                     let known_from = self.time_before_end(run, run.most);
-                    found.push(SpinTail { begin, thread: run.thread, end: run.end, known_from });
+                    found.push(SpinTail { begin, thread: run.thread, end: run.end, known_from, flag: None });
                 }
             }
         }
@@ -378,6 +399,7 @@ mod tests {
             thread: ThreadId(0),
             end: at(end),
             known_from: at(known_from),
+            flag: None,
         };
         let spins = vec![(at(10), at(20)), (at(40), at(60))];
         let all = with_tails(spins, &[tail(55, 70, 45), tail(90, 100, 80)]);

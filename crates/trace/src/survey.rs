@@ -11,7 +11,7 @@ use crate::observer::{Observer, ReplayAnomaly};
 use crate::overheads::Overheads;
 use crate::path_cache::{PathCache, Prefix, PrefixId};
 use crate::paths::{PathId, Paths, PlaceId, ProcedureId};
-use crate::spin_tails::SpinTails;
+use crate::spin_tails::{FlagWait, SpinTail, SpinTails};
 use crate::stacks::{PathCut, StackTable};
 use crate::state::State;
 use crate::timeline::{Item, ItemKind, ObservationKind};
@@ -50,6 +50,12 @@ pub(crate) struct SurveyFindings {
     last_look_spins: Vec<bool>,
     /// Since when each thread has been on a processor.
     on_cpu: Vec<Option<Time>>,
+    /// Between which times each thread began to spin: the first is that of the look before.
+    begun: Vec<(Time, Time)>,
+    /// When each thread's last busy-wait ended, where that is known.
+    freed_at: Vec<Time>,
+    /// Busy-waits of which it is known when they ended.
+    pub(crate) freed: Vec<SpinTail>,
     /// When each thread was last observed. A spin's interval from then on may reach over time off the
     /// processor; that has its own state.
     since: Vec<Time>,
@@ -67,6 +73,8 @@ impl SurveyFindings {
             last_samples: LastSamples::new(threads),
             prefixes: vec![Paths::ROOT; threads],
             since: vec![Time::ZERO; threads],
+            begun: vec![(Time::ZERO, Time::ZERO); threads],
+            freed_at: vec![Time::ZERO; threads],
             on_cpu: vec![None; threads],
             last_look_spins: vec![false; threads],
             ..SurveyFindings::default()
@@ -187,10 +195,38 @@ impl Observer for Surveyor<'_> {
         if waiting == BusyWaiting::Spins && since < time {
             let list = &mut findings.spins[thread.index()];
             match list.last_mut() {
-                Some(last) if last.1 == since => last.1 = time,
-                _ => list.push((since, time)),
+                // One that was freed then is over.
+                Some(last) if last.1 == since && findings.freed_at[thread.index()] != since => last.1 = time,
+                _ => {
+                    list.push((since, time));
+                    let on_cpu = findings.on_cpu[thread.index()].unwrap_or(since);
+                    findings.begun[thread.index()] = (since.max(on_cpu), time);
+                }
             }
         }
+    }
+
+    /// ```text
+    ///    observation      sample in a spinning loop     freed              elsewhere
+    /// ──────┼──────────────────────┼──────────────────────┼────────────────────┼────
+    ///       running   └─ spinning ─┴────── spinning ──────┘       running
+    /// ```
+    /// Where it is known when a busy-wait ended, it began in the middle between two looks: what is wrong by the one is not made up for by
+    /// the other end.
+    fn freed(&mut self, thread: ThreadId, time: Time, flag: FlagWait) {
+        let findings = &mut *self.findings;
+        let since = std::mem::replace(&mut findings.since[thread.index()], time);
+        let Some((begin, end)) = findings.spins[thread.index()].last_mut() else { return };
+        if *end != since || since >= time {
+            return;
+        }
+        *end = time;
+        let (known_from, first) = findings.begun[thread.index()];
+        let middle = known_from + first.since(known_from) / 2;
+        let tail = SpinTail::freed(thread, (middle.max(*begin), time), *begin, flag);
+        findings.freed_at[thread.index()] = time;
+        findings.freed.push(tail);
+        findings.spin_tails.accounted(thread, time);
     }
 
     fn accounted(&mut self, thread: ThreadId, time: Time) {

@@ -311,6 +311,8 @@ impl Trace {
     fn keep(&mut self, index: usize, found: SurveyFindings) {
         let machine = &mut self.machines[index];
         machine.spin_tails = found.spin_tails.into_found();
+        machine.spin_tails.extend(found.freed);
+        machine.spin_tails.sort_unstable();
         let mut tails = by_thread(&machine.spin_tails, machine.known.len()).into_iter();
         for (known, spins) in machine.known.iter_mut().zip(found.spins) {
             known.spins = with_tails(spins, &tails.next().unwrap_or_default());

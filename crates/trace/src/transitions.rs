@@ -270,6 +270,9 @@ impl<'a> Transitions<'a> {
                 self.read(thread, time, Transfer { channel, position, bytes }, observer);
             }
             EventKind::Written { writer, stack } => self.written(thread, time, (writer, stack), observer),
+            EventKind::Freed { by, primitive, stack } => {
+                self.freed(thread, time, (by, primitive, stack), observer);
+            }
             EventKind::Arrive { primitive } => self.arrive_told(thread, time, primitive),
             EventKind::Depart { primitive } => self.depart_told(thread, time, primitive, observer),
             EventKind::Lock { .. }
@@ -492,11 +495,15 @@ impl<'a> Transitions<'a> {
 
     /// The next spin at the end of a run begins, where the thread works until then.
     pub(crate) fn begin_spin_tail(&mut self, observer: &mut impl Observer) {
-        let Some(&SpinTail { begin, thread, .. }) = self.sources.spin_tails.get(self.next_spin_tail) else {
+        let Some(&SpinTail { begin, thread, flag, .. }) = self.sources.spin_tails.get(self.next_spin_tail)
+        else {
             return;
         };
         self.next_spin_tail += 1;
         if self.threads[thread.index()].state == State::Running {
+            if let Some(flag) = flag {
+                self.begin_flag_wait(thread, begin, flag, observer);
+            }
             self.enter_processor(thread, begin, observer);
         }
     }

@@ -167,7 +167,7 @@ pub const PROGRAMS: &[JudgedProgram] = &[
         name: "spinning_phases",
         about: "two threads that wait busily for each other after each of three phases",
         kinds: &[ProgramKind::Spinning],
-        why: "No collector sees the store that ends a busy-wait, so nothing says which thread waited for which.",
+        why: "Nothing watches the word before the first busy-waits for it were seen, so who ended these is not known.",
         source: compiled("judged_spins"),
         changes: &[
             without!("relax_inner"),

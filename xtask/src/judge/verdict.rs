@@ -70,7 +70,8 @@ impl ProgramVerdict {
 
     /// Whether these runs of the unchanged program take as long as the kept ones: then the others would, too, and need not be run again.
     pub fn holds_beside(&self, today: &[TrialRun]) -> bool {
-        let typical = |runs: &[TrialRun]| median(&runs.iter().map(|run| run.elapsed_seconds).collect::<Vec<_>>());
+        let typical =
+            |runs: &[TrialRun]| median(&runs.iter().map(|run| run.elapsed_seconds).collect::<Vec<_>>());
         let (Some(then), Some(now)) = (typical(&self.unchanged), typical(today)) else { return false };
         (1.0 / SAME_MACHINE..=SAME_MACHINE).contains(&(now / then))
     }

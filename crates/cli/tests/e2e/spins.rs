@@ -26,3 +26,21 @@ fn spins_shorter_than_the_time_between_samples_have_their_length() {
     let asked = || run(longpole().arg("report").arg(&path).args(["--no-cache", "--format", "json"])).stdout;
     assert_eq!(asked(), asked());
 }
+
+/// The program says in its first lines for whom each of its busy-waits is.
+#[test]
+fn a_busy_wait_is_explained_by_what_the_thread_did_that_ended_it() {
+    let session = Session::start();
+    let program = or_skip!(session.build("judged_spins.c", &["-O2", "-g", "-pthread"]));
+    let recording = or_skip!(session.record(Collector::Bpf, &[&program]));
+    let waits = recording.report("waits", "procedure");
+    let flag = waits.rows().find(|row| row["object"] == "arrivals" && row["kind"] == "flag");
+    let flag = flag.unwrap_or_else(|| panic!("{:#}", waits.value["rows"]));
+    assert_eq!(flag["procedure"], "await_phase");
+    let count = flag["count"].as_u64().unwrap();
+    assert!((1..=31).contains(&count), "{count} waits, of 30");
+    let late = |cause: &&serde_json::Value| cause["side"] == "positive" && cause["what"] == "running";
+    let longest = flag["causes"].as_array().unwrap().iter().find(late);
+    let longest = longest.unwrap_or_else(|| panic!("{flag:#?}"))["procedure"].as_str().unwrap().to_owned();
+    assert!(["relax_inner", "choose_step", "sharpen"].contains(&longest.as_str()), "{flag:#?}");
+}

@@ -84,6 +84,11 @@ fn version_8() {
 }
 
 #[test]
+fn version_9() {
+    assert_answer(9);
+}
+
+#[test]
 fn the_version_that_is_written_has_its_recording() {
     let (_place, path) = recording(&longpole_recording::FORMAT_VERSION.to_string());
     assert!(path.join("recording.json").is_file());

@@ -219,6 +219,9 @@ impl<'a> Decoder<'a> {
             extended::TITLE => EventKind::Title { title: TextId(id(first)?) },
             extended::OWNER => EventKind::Owner { owner: ThreadId(id(first)?) },
             extended::WRITTEN => EventKind::Written { writer: ThreadId(id(first)?), stack },
+            extended::FREED => {
+                EventKind::Freed { by: ThreadId(id(first)?), primitive: primitive(second)?, stack }
+            }
             extended::COMMUNICATE => EventKind::Communicate {
                 communicator: first,
                 peer: second.checked_sub(1).map(id).transpose()?,

@@ -252,6 +252,7 @@ impl Encoder {
             | EventKind::Title { .. }
             | EventKind::Owner { .. }
             | EventKind::Written { .. }
+            | EventKind::Freed { .. }
             | EventKind::Continue { .. }
             | EventKind::Communicate { .. }
             | EventKind::Communicated
@@ -297,6 +298,9 @@ impl Encoder {
             EventKind::Title { title } => (extended::TITLE, 0, padded([title.0.into()]), none),
             EventKind::Owner { owner } => (extended::OWNER, 0, padded([owner.0.into()]), none),
             EventKind::Written { writer, stack } => (extended::WRITTEN, 0, padded([writer.0.into()]), stack),
+            EventKind::Freed { by, primitive, stack } => {
+                (extended::FREED, 0, padded([by.0.into(), primitive.0.into()]), stack)
+            }
             EventKind::Continue { creator, stack, is_alive } => {
                 let creator = creator.map_or(0, |id| u64::from(id.0) + 1);
                 (extended::CONTINUE, is_alive.into(), padded([creator]), stack)

@@ -76,8 +76,9 @@ pub(super) mod extended {
     pub(in super::super) const MESSAGE_PROBE: u8 = 24;
     pub(in super::super) const MEETING_COMPLETE: u8 = 25;
     pub(in super::super) const WRITTEN: u8 = 26;
+    pub(in super::super) const FREED: u8 = 27;
     /// The highest.
-    pub(in super::super) const LAST: u8 = WRITTEN;
+    pub(in super::super) const LAST: u8 = FREED;
 }
 
 /// Flag of a collective operation that is begun, above the order.

@@ -141,6 +141,8 @@ fn extended_kinds() -> Vec<EventKind> {
         EventKind::Owner { owner: ThreadId(9) },
         EventKind::Written { writer: ThreadId(u32::MAX), stack },
         EventKind::Written { writer: ThreadId(0), stack: none },
+        EventKind::Freed { by: ThreadId(u32::MAX), primitive: PrimitiveId(2), stack },
+        EventKind::Freed { by: ThreadId(0), primitive: PrimitiveId(u32::MAX), stack: none },
         EventKind::Continue { creator: Some(ThreadId(0)), stack, is_alive: true },
         EventKind::Continue { creator: None, stack: none, is_alive: false },
         EventKind::Joined { ended: ThreadId(0) },

@@ -51,6 +51,11 @@ impl Assembler {
                 stack: self.stack(pid, &stack)?,
             },
             RawMark::Proceed => EventKind::Proceed,
+            RawMark::Freed { by, flag, stack } => EventKind::Freed {
+                by: self.thread(at, by)?.id,
+                primitive: self.primitive((pid, state.process), flag)?,
+                stack: self.stack(pid, &stack)?,
+            },
             RawMark::Held { primitive, stack, outer, acquisitions, contended, nanoseconds, longest } => {
                 let primitive = self.primitive((pid, state.process), primitive)?;
                 let stack = self.stack(pid, &stack)?;

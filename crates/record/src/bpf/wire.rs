@@ -36,6 +36,31 @@ pub(crate) enum Wire {
     Stack { key: u64, stack: Box<TakenStack> },
     /// The timer looked at the processor and found no recorded task.
     Look(TimerLook),
+    /// The registers of the thread that the next sample of this processor found.
+    Registers(ThreadRegisters),
+    /// A thread wrote a word that is watched.
+    Store(WatchedStore),
+}
+
+/// The registers of a thread in its own code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ThreadRegisters {
+    pub(crate) time: Time,
+    pub(crate) task: KernelTask,
+    pub(crate) ip: u64,
+    /// By their numbers in the processor's instructions.
+    pub(crate) general: [u64; 16],
+}
+
+/// A store into a watched word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct WatchedStore {
+    pub(crate) time: Time,
+    pub(crate) cpu: u16,
+    pub(crate) task: KernelTask,
+    /// The word's address, as it was asked for.
+    pub(crate) address: u64,
+    pub(crate) stack: Box<TakenStack>,
 }
 
 /// A look of a processor's timer.
@@ -115,6 +140,13 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Wire> {
     };
     let mut accounts = Accounts::default();
     let kind = match head.kind {
+        12 => return registers(&head, &mut fields).map(Wire::Registers),
+        13 => {
+            let StackRecord { tid, mut stack, .. } = stack(&mut fields, &mut accounts)?;
+            let task = KernelTask { pid: head.pid, tid };
+            let address = stack.key.take()?;
+            return Some(Wire::Store(WatchedStore { time: head.time, cpu: head.cpu, task, address, stack }));
+        }
         1 => switch(&head, &mut fields, &mut accounts)?,
         2 => wake(&head, &mut fields)?,
         3 => {
@@ -206,6 +238,14 @@ fn fork(head: &RecordHead, fields: &mut RecordFields<'_>) -> Option<(RawKind, u6
     fields.u32()?;
     let kind = RawKind::Fork { parent, child, stack: named(fields.u64()?) };
     Some((kind, fields.u64()?))
+}
+
+fn registers(head: &RecordHead, fields: &mut RecordFields<'_>) -> Option<ThreadRegisters> {
+    let task = KernelTask { pid: head.pid, tid: fields.u32()? };
+    fields.u32()?;
+    let ip = fields.u64()?;
+    let general = fields.addresses(16)?.try_into().ok()?;
+    Some(ThreadRegisters { time: head.time, task, ip, general })
 }
 
 fn join(head: &RecordHead, fields: &mut RecordFields<'_>) -> Option<RawKind> {
@@ -412,6 +452,28 @@ mod tests {
         let look = TimerLook { cpu: 1, time: Time::from_nanoseconds(77), before: 2_000_000 };
         assert_eq!(decode(&bytes), Some(Wire::Look(look)));
         assert_eq!(decode(&bytes[..bytes.len() - 1]), None);
+    }
+
+    #[test]
+    fn registers_are_read_by_their_numbers() {
+        let mut bytes = head(12, 0, 10);
+        push32(&mut bytes, &[11, 0]);
+        push64(&mut bytes, &[0x1000]);
+        push64(&mut bytes, &std::array::from_fn::<u64, 16, _>(|number| number as u64));
+        let Some(Wire::Registers(found)) = decode(&bytes) else { panic!() };
+        assert_eq!((found.task, found.ip), (KernelTask { pid: 10, tid: 11 }, 0x1000));
+        assert_eq!(found.general[15], 15);
+        assert_eq!(decode(&bytes[..bytes.len() - 1]), None);
+    }
+
+    #[test]
+    fn a_store_has_the_address_of_its_word() {
+        let mut bytes = head(13, 0, 10);
+        push64(&mut bytes, &[0x4010, 0x1000, 0x7000, 0x7010, 0, 0, 0]);
+        push32(&mut bytes, &[11, 0, 0, 0]);
+        let Some(Wire::Store(store)) = decode(&bytes) else { panic!() };
+        assert_eq!((store.task, store.address), (KernelTask { pid: 10, tid: 11 }, 0x4010));
+        assert_eq!((store.stack.key, store.stack.registers.map(|it| it.ip)), (None, Some(0x1000)));
     }
 
     #[test]

@@ -234,7 +234,7 @@ fn understood(input: &ReportTables<'_>) -> Vec<Row> {
         words(
             "spins of unknown end",
             time_text(input.analysis.spun_for_unknown),
-            "busy-waiting of which nothing tells who ended it: no collector sees stores; gains of what it waited for can be too small",
+            "busy-waiting of which nothing tells who ended it: the store was not seen; gains of what it waited for can be too small",
         ),
         share(
             "unexplained waiting",

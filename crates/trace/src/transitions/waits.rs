@@ -1,15 +1,18 @@
 //! What a thread that begins to wait waits for.
 
-use longpole_event::{StackId, ThreadId, Time};
+use longpole_event::{PrimitiveId, StackId, ThreadId, Time};
 
-use super::Transitions;
+use super::{StackReason, Transitions};
 use crate::census::{BegunWait, Identity};
+use crate::objects::ObjectKind;
 use crate::observer::{Observer, ReplayAnomaly};
 use crate::paths::PathId;
+use crate::primitives::KnownPrimitive;
+use crate::spin_tails::FlagWait;
 use crate::stacks::PathCut;
-use crate::state::Cause;
+use crate::state::{Cause, State};
 use crate::subject::{SubjectIdentity, WaitSubject, is_for_something};
-use crate::timeline::ItemKind;
+use crate::timeline::{DependenceKind, ItemKind, ObservationKind};
 
 impl Transitions<'_> {
     /// The thread is about to wait for this.
@@ -44,6 +47,68 @@ impl Transitions<'_> {
         let path = observer.path(live.prefix, (stack, PathCut::Stripped));
         let writer = self.global(writer);
         self.emit(thread, time, ItemKind::Written { writer, path }, observer);
+    }
+
+    /// The thread spun until now, when the other one wrote what it spun for. A thread that tells of its waits itself knows better.
+    pub(super) fn freed(
+        &mut self,
+        thread: ThreadId,
+        time: Time,
+        (by, primitive, stack): (ThreadId, PrimitiveId, Option<StackId>),
+        observer: &mut impl Observer,
+    ) {
+        let live = &self.threads[thread.index()];
+        let (path, is_on_cpu) = (live.path, live.state.is_on_cpu());
+        let spins = is_on_cpu || live.state == State::Ready;
+        if live.inside.is_some() || !spins || by.index() >= self.threads.len() {
+            return;
+        }
+        if stack.is_some() && self.threads[by.index()].state.is_on_cpu() {
+            self.observe(by, time, (stack, StackReason::Acting), observer);
+        }
+        let wait = self.flag(primitive);
+        let word =
+            self.sources.primitives.get(primitive).and_then(|flag| Some((flag.process, flag.address?)));
+        // Where all who wait came to it by writing it, it is a barrier.
+        if let Some(word) = word.filter(|_| self.inferred_wakers.has_arrived(thread)) {
+            self.leave_round(thread, time, word, observer);
+            self.inferred_wakers.last_arrival(thread);
+        }
+        // Only the survey counts it.
+        let _ = observer.awaited(wait, Some(path));
+        observer.freed(thread, time, FlagWait { primitive, path });
+        if is_on_cpu {
+            self.look(thread, time, (path, ObservationKind::Site), observer);
+        }
+        let (source, kind) = (self.global(by), DependenceKind::Signal);
+        self.emit(thread, time, ItemKind::Depend { source, source_time: time, kind }, observer);
+        self.depart(thread, time, observer);
+        if is_on_cpu {
+            self.enter_processor(thread, time, observer);
+        }
+    }
+
+    /// A busy-wait begins whose end is known.
+    pub(super) fn begin_flag_wait(
+        &mut self,
+        thread: ThreadId,
+        time: Time,
+        FlagWait { primitive, path }: FlagWait,
+        observer: &mut impl Observer,
+    ) {
+        let before = std::mem::replace(&mut self.threads[thread.index()].path, path);
+        self.look(thread, time, (before, ObservationKind::Estimate), observer);
+        self.look(thread, time, (path, ObservationKind::Site), observer);
+        self.await_object(thread, time, (Cause::Condition, self.flag(primitive), Some(path)), observer);
+    }
+
+    /// What threads spin for with this word: what it is the word of, where that is known.
+    fn flag(&self, primitive: PrimitiveId) -> Option<BegunWait> {
+        let primitives = self.sources.primitives;
+        let flag = primitives.get(primitive)?;
+        let known = flag.address.and_then(|address| primitives.at(flag.process, address));
+        let kind = Some(flag.kind.unwrap_or(ObjectKind::Flag));
+        known.and_then(BegunWait::told).or_else(|| BegunWait::told(&KnownPrimitive { kind, ..*flag }))
     }
 
     /// What the thread waits for, in the ids of the recording.

@@ -1,0 +1,593 @@
+//! Who ends busy-waits: hardware breakpoints on the words that spinning threads look at (metrics.md §1).
+//!
+//! ```text
+//!   spinner   ~s~~~~~~s~~~~~~s~~~|====w=====     s samples in the loop, w the first one elsewhere
+//!   writer    ===================!==========     ! writes the word
+//!   told                          ^ freed by the writer, which was there
+//! ```
+//! A sample in a loop that only waits tells, with the thread's registers, which word the loop looks at. Each processor then watches that word
+//! for stores. The store that ends a busy-wait is the last one of another thread between the spinner's last sample in the
+//! loop and the first thing that shows it elsewhere. Until that is known, what came after the sample is kept back.
+//!
+//! A store into a watched word takes 17 to 40 µs. So a processor only tells [`STORES`] of each word in a round of the recorder, and a
+//! word that is written more often is left alone. What is not seen: the first busy-wait for a word, busy-waits shorter than the
+//! interval of samples, and those that end with a wait.
+
+use std::io;
+use std::os::fd::RawFd;
+use std::rc::Rc;
+
+use longpole_event::{Blocking, PrimitiveKind, Time};
+use longpole_symbols::{Mapping, PolledState, PolledWord, PollingCode, PollingPlace, maps_of};
+use perf_event_open_sys::bindings as perf;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::wire::{ThreadRegisters, WatchedStore};
+use crate::raw::{KernelTask, RawEvent, RawKind, RawMark, RawPrimitive, RawStack};
+use crate::ring::PerfEvent;
+
+/// Words that are watched at a time: a processor can watch four, and debuggers may want one.
+const MOST_WATCHES: usize = 3;
+/// Stores that a processor tells of each word in a round.
+const STORES: u32 = 24;
+/// Rounds in which a processor may see that many, before the word is left alone.
+const MOST_FULL_ROUNDS: u32 = 3;
+/// A word for which nobody has spun for so long gives way to others.
+const IDLE_NANOSECONDS: u64 = 1_000_000_000;
+/// Mean intervals of samples after which the next look at a spinning thread is no longer waited for.
+const LONGEST_WAIT: u64 = 8;
+/// Its number among the registers.
+const STACK_POINTER: usize = 4;
+/// Places in code that are looked at in a round; a first look takes up to a millisecond.
+const NEW_PLACES: u32 = 8;
+
+/// A word of memory: its address and its size, as breakpoints take them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct MemoryWord {
+    address: u64,
+    bytes: u64,
+}
+
+impl MemoryWord {
+    /// Breakpoints are for words at multiples of their size.
+    fn around(address: u64, bytes: u64) -> MemoryWord {
+        MemoryWord { address: address & !(bytes - 1), bytes }
+    }
+}
+
+/// A word of a process.
+type WatchKey = (u32, MemoryWord);
+
+/// A word, as it is being watched.
+#[derive(Clone, Copy, Debug)]
+struct WatchedWord {
+    key: WatchKey,
+    full_rounds: u32,
+    /// Stores from then on may be missing.
+    blind_since: Option<Time>,
+    wanted: Time,
+}
+
+/// A breakpoint on each processor, for one word at a time. They are opened before the program runs: later the kernel would first have
+/// to wait for what threads with precedence keep from running.
+#[derive(Debug)]
+pub(crate) struct WordWatch {
+    events: Vec<PerfEvent>,
+    /// Stores that each processor will tell.
+    left: Vec<u32>,
+    word: Option<WatchedWord>,
+}
+
+/// A thread that was last found spinning.
+#[derive(Debug)]
+struct BusyWait {
+    task: KernelTask,
+    cpu: u16,
+    /// The sample's time.
+    last: Time,
+    words: Vec<MemoryWord>,
+    /// It wrote one of them itself just before: it waits until all have come.
+    has_arrived: bool,
+    /// The last store of another thread since then.
+    store: Option<WatchedStore>,
+    /// Stores may be missing.
+    is_blind: bool,
+}
+
+/// What each store into a watched word runs.
+pub(crate) fn run_program(watches: &[WordWatch], program: RawFd) -> io::Result<()> {
+    watches.iter().flat_map(|watch| &watch.events).try_for_each(|event| event.run_program(program))
+}
+
+/// The watches, and who spins.
+#[derive(Debug)]
+pub(crate) struct BusyWaits {
+    processors: Vec<u16>,
+    longest_wait: u64,
+    code: PollingCode,
+    places: FxHashMap<(u32, u64), Option<Rc<PollingPlace>>>,
+    maps: FxHashMap<u32, Vec<Mapping>>,
+    new_places: u32,
+    registers: Option<ThreadRegisters>,
+    waiting: FxHashMap<u32, BusyWait>,
+    /// Since the thread was last found elsewhere.
+    own_stores: FxHashMap<u32, OwnStore>,
+    /// The last store that ended a meeting, by the word's address.
+    met: FxHashMap<u64, Time>,
+    watches: Vec<WordWatch>,
+    left_alone: FxHashSet<WatchKey>,
+    is_stopped: bool,
+}
+
+/// Where a thread was when it wrote a watched word itself.
+#[derive(Clone, Copy, Debug)]
+struct OwnStore {
+    address: u64,
+    ip: u64,
+    sp: u64,
+}
+
+impl OwnStore {
+    /// Whether it is in the code before a loop, so that the thread came to what it waits at by it. The end of a turn with a lock is behind the loop
+    /// in which that turn was waited for.
+    fn leads_to(&self, of: &ThreadRegisters, words: &[MemoryWord]) -> bool {
+        /// Bytes of code.
+        const NEAR: u64 = 512;
+        words.iter().any(|word| word.address == self.address)
+            && self.sp == of.general[STACK_POINTER]
+            && of.ip.checked_sub(self.ip).is_some_and(|distance| distance < NEAR)
+    }
+}
+
+/// A breakpoint for stores into a word.
+fn breakpoint(word: MemoryWord) -> perf::perf_event_attr {
+    let mut attribute = perf::perf_event_attr { type_: perf::PERF_TYPE_BREAKPOINT, ..Default::default() };
+    attribute.bp_type = perf::HW_BREAKPOINT_W;
+    attribute.__bindgen_anon_3.bp_addr = word.address;
+    attribute.__bindgen_anon_4.bp_len = word.bytes;
+    attribute.__bindgen_anon_1.sample_period = 1;
+    attribute.set_disabled(1);
+    attribute.set_exclude_kernel(1);
+    attribute.set_exclude_hv(1);
+    attribute
+}
+
+/// The breakpoints for all words; none where the kernel refuses them.
+pub(crate) fn open_watches(processors: &[u16]) -> Vec<WordWatch> {
+    let open = |_| {
+        let word = 0_u64;
+        let attribute = breakpoint(MemoryWord::around((&raw const word) as u64, 8));
+        let open = |&processor: &u16| PerfEvent::open(&mut attribute.clone(), -1, processor.into());
+        let events = processors.iter().map(open).collect::<io::Result<Vec<_>>>()?;
+        Ok(WordWatch { left: vec![0; events.len()], events, word: None })
+    };
+    (0..MOST_WATCHES).map(open).collect::<io::Result<_>>().unwrap_or_default()
+}
+
+impl WordWatch {
+    fn has(&self, address: u64) -> bool {
+        self.word.is_some_and(|word| word.key.1.address == address)
+    }
+
+    fn begin(&mut self, key: WatchKey, wanted: Time) -> io::Result<()> {
+        self.word = None;
+        for event in &self.events {
+            event.modify(&mut breakpoint(key.1))?;
+        }
+        self.word = Some(WatchedWord { key, full_rounds: 0, blind_since: None, wanted });
+        self.renew()
+    }
+
+    /// A processor told a store.
+    fn count(&mut self, index: usize, time: Time) {
+        self.left[index] = self.left[index].saturating_sub(1);
+        if let (0, Some(word)) = (self.left[index], &mut self.word) {
+            word.blind_since.get_or_insert(time);
+        }
+    }
+
+    /// Lets all processors tell as many again.
+    fn renew(&mut self) -> io::Result<()> {
+        for (event, left) in self.events.iter().zip(&mut self.left) {
+            match STORES - *left {
+                0 => event.enable()?,
+                more => event.allow(more.cast_signed())?,
+            }
+            *left = STORES;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        self.word = None;
+        self.events.iter().for_each(|event| _ = event.disable());
+    }
+
+    /// A round is over; whether the word is worth watching.
+    fn end_round(&mut self) -> bool {
+        let Some(word) = &mut self.word else { return true };
+        let is_full = word.blind_since.take().is_some();
+        word.full_rounds = if is_full { word.full_rounds + 1 } else { 0 };
+        let goes_on = word.full_rounds < MOST_FULL_ROUNDS;
+        goes_on && (self.left.iter().all(|&left| left == STORES) || self.renew().is_ok())
+    }
+}
+
+impl BusyWaits {
+    /// With timers of this rate.
+    pub(crate) fn new(watches: Vec<WordWatch>, processors: Vec<u16>, hertz: u32) -> BusyWaits {
+        BusyWaits {
+            processors,
+            longest_wait: crate::jitter::mean(hertz) * LONGEST_WAIT,
+            code: PollingCode::default(),
+            places: FxHashMap::default(),
+            maps: FxHashMap::default(),
+            new_places: 0,
+            registers: None,
+            waiting: FxHashMap::default(),
+            own_stores: FxHashMap::default(),
+            met: FxHashMap::default(),
+            watches,
+            left_alone: FxHashSet::default(),
+            is_stopped: false,
+        }
+    }
+
+    /// The registers of the thread that the next sample is of.
+    pub(crate) fn keep(&mut self, registers: ThreadRegisters) {
+        self.registers = Some(registers);
+    }
+
+    /// Looks at an event before it is handed over, and tells the end of a busy-wait that it shows.
+    pub(crate) fn see(&mut self, event: &RawEvent, into: &mut Vec<RawEvent>) {
+        match &event.kind {
+            RawKind::Sample { task, kernel, .. } => {
+                let registers = self.registers.take().filter(|of| of.time == event.time && of.task == *task);
+                // Where it is in the kernel, or in code that was not looked at yet, nothing is known.
+                match registers
+                    .filter(|_| !kernel)
+                    .and_then(|of| Some((self.words(&of)?, of)).map(|(words, of)| (of, words)))
+                {
+                    None => _ = self.waiting.remove(&task.tid),
+                    Some((_, words)) if words.is_empty() => {
+                        self.goes_on(*task, event.time, into);
+                        self.own_stores.remove(&task.tid);
+                    }
+                    Some((of, words)) => self.spins(event, &of, words),
+                }
+            }
+            // It spins on when it has its processor again, and a store meanwhile ends that.
+            RawKind::Switch { previous: Some(_), blocking: Blocking::Runnable, .. } => {}
+            // After it saw what it spun for, or because it did not.
+            RawKind::Switch { previous: Some(task), .. } => {
+                self.waiting.remove(&task.tid);
+            }
+            RawKind::Exit { task } if task.tid != task.pid => {
+                self.waiting.remove(&task.tid);
+            }
+            RawKind::Exit { task } | RawKind::Exec { task, .. } => self.forget(task.pid),
+            _ => {}
+        }
+    }
+
+    /// A thread wrote a watched word.
+    pub(crate) fn store(&mut self, store: WatchedStore, into: &mut Vec<RawEvent>) {
+        let address = store.address;
+        let index = self.processors.iter().position(|&processor| processor == store.cpu);
+        for watch in self.watches.iter_mut().filter(|watch| watch.has(address)) {
+            if let Some(index) = index {
+                watch.count(index, store.time);
+            }
+        }
+        // Whoever writes it itself has left its loop.
+        self.goes_on(store.task, store.time, into);
+        let same = |wait: &&mut BusyWait| {
+            wait.task.pid == store.task.pid
+                && wait.last < store.time
+                && wait.words.iter().any(|word| word.address == address)
+        };
+        if let Some(at) = store.stack.registers {
+            self.own_stores.insert(store.task.tid, OwnStore { address, ip: at.ip, sp: at.sp });
+        }
+        for wait in self.waiting.values_mut().filter(same) {
+            wait.store = Some(store.clone());
+        }
+    }
+
+    /// It was found in its loop: no store until now ended the wait.
+    fn spins(&mut self, event: &RawEvent, of: &ThreadRegisters, words: Vec<MemoryWord>) {
+        let task = of.task;
+        for &word in &words {
+            self.watch((task.pid, word), event.time);
+        }
+        let goes_on = self.waiting.get(&task.tid).is_some_and(|wait| wait.has_arrived && wait.words == words);
+        let arrives = self.own_stores.remove(&task.tid).is_some_and(|store| store.leads_to(of, &words));
+        let has_arrived = goes_on || arrives;
+        let (cpu, last) = (event.cpu, event.time);
+        let wait = BusyWait { task, cpu, last, words, has_arrived, store: None, is_blind: false };
+        self.waiting.insert(task.tid, wait);
+    }
+
+    /// It was found elsewhere, or has acted.
+    fn goes_on(&mut self, task: KernelTask, time: Time, into: &mut Vec<RawEvent>) {
+        let Some(wait) = self.waiting.remove(&task.tid) else { return };
+        let Some(store) = wait.store.filter(|store| store.time <= time) else { return };
+        if wait.is_blind {
+            return;
+        }
+        let flag = RawPrimitive { kind: PrimitiveKind::Futex, address: store.address };
+        let mut tell = |task, mark| {
+            into.push(RawEvent { time: store.time, cpu: wait.cpu, kind: RawKind::Inside { task, mark } });
+        };
+        // Whoever comes last waits for nobody, and needs all others as they need it.
+        if wait.has_arrived && self.met.insert(flag.address, store.time) != Some(store.time) {
+            let same = |other: &&BusyWait| {
+                let of_same = other.store.as_ref().is_some_and(|other| other.time == store.time);
+                other.has_arrived && of_same
+            };
+            tell(task, RawMark::Arrive(flag));
+            self.waiting.values().filter(same).for_each(|other| tell(other.task, RawMark::Arrive(flag)));
+            tell(store.task, RawMark::Arrive(flag));
+        }
+        let by = store.task;
+        tell(task, RawMark::Freed { by, flag, stack: RawStack::Taken(store.stack) });
+        if wait.has_arrived {
+            tell(by, RawMark::Depart(flag));
+        }
+    }
+
+    /// The words that a thread with these registers looks at; none where it does not spin, and `None` where that is not known.
+    fn words(&mut self, of: &ThreadRegisters) -> Option<Vec<MemoryWord>> {
+        if self.watches.is_empty() || self.is_stopped {
+            return None;
+        }
+        let pid = of.task.pid;
+        let Some(place) = self.place(pid, of.ip)? else { return Some(Vec::new()) };
+        let read = |address| read_pointer(pid, address);
+        let state = PolledState { registers: &of.general, bias: place.bias, read: &read };
+        let word = |word: &PolledWord| Some(MemoryWord::around(word.address(&state)?, word.bytes));
+        place.words.iter().map(word).collect()
+    }
+
+    fn place(&mut self, pid: u32, ip: u64) -> Option<Option<Rc<PollingPlace>>> {
+        if let Some(known) = self.places.get(&(pid, ip)) {
+            return Some(known.clone());
+        }
+        if self.new_places >= NEW_PLACES {
+            return None;
+        }
+        self.new_places += 1;
+        let holds = |mapping: &&Mapping| (mapping.start..mapping.end).contains(&ip);
+        let known = self.maps.get(&pid).is_some_and(|maps| maps.iter().any(|mapping| holds(&mapping)));
+        if !known {
+            self.maps.insert(pid, maps_of(pid).ok()?);
+        }
+        let mapping = self.maps.get(&pid)?.iter().find(holds);
+        let place = mapping.and_then(|mapping| self.code.place(pid, mapping, ip)).map(Rc::new);
+        self.places.insert((pid, ip), place.clone());
+        Some(place)
+    }
+
+    /// A process is gone, or runs another program.
+    fn forget(&mut self, pid: u32) {
+        self.places.retain(|(of, _), _| *of != pid);
+        self.maps.remove(&pid);
+        self.waiting.retain(|_, wait| wait.task.pid != pid);
+        let is_of = |watch: &&mut WordWatch| watch.word.is_some_and(|word| word.key.0 == pid);
+        self.watches.iter_mut().filter(is_of).for_each(WordWatch::end);
+        self.left_alone.retain(|(of, _)| *of != pid);
+    }
+
+    fn watch(&mut self, key: WatchKey, time: Time) {
+        let mut words = self.watches.iter_mut().filter_map(|watch| watch.word.as_mut());
+        if let Some(word) = words.find(|word| word.key == key) {
+            word.wanted = time;
+            return;
+        }
+        if self.left_alone.contains(&key) {
+            return;
+        }
+        let is_free =
+            |watch: &&mut WordWatch| watch.word.is_none_or(|word| time.since(word.wanted) > IDLE_NANOSECONDS);
+        let Some(watch) = self.watches.iter_mut().find(is_free) else { return };
+        if watch.begin(key, time).is_err() {
+            watch.end();
+            self.left_alone.insert(key);
+        }
+    }
+
+    /// Everything up to now was looked at.
+    pub(crate) fn end_round(&mut self, time: Time) {
+        self.new_places = 0;
+        for watch in &mut self.watches {
+            let Some(word) = watch.word else { continue };
+            let is_of = |wait: &&mut BusyWait| wait.words.contains(&word.key.1);
+            if let Some(since) = word.blind_since {
+                for wait in self.waiting.values_mut().filter(is_of) {
+                    wait.is_blind |= wait.store.as_ref().is_none_or(|store| store.time >= since);
+                }
+            }
+            if !watch.end_round() {
+                watch.end();
+                self.left_alone.insert(word.key);
+            }
+        }
+        let (longest, is_stopped) = (self.longest_wait, self.is_stopped);
+        self.waiting.retain(|_, wait| !is_stopped && time.since(wait.last) <= longest);
+    }
+
+    /// The time of the earliest sample after which something may still be told.
+    pub(crate) fn kept_back(&self) -> Option<Time> {
+        self.waiting.values().map(|wait| wait.last).min()
+    }
+
+    /// Nothing is watched any more.
+    pub(crate) fn stop(&mut self) {
+        self.is_stopped = true;
+        self.watches.iter_mut().for_each(WordWatch::end);
+    }
+}
+
+/// A pointer in a process's memory.
+fn read_pointer(pid: u32, address: u64) -> Option<u64> {
+    let mut value = [0_u8; 8];
+    let local = libc::iovec { iov_base: value.as_mut_ptr().cast(), iov_len: value.len() };
+    let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: value.len() };
+    // SAFETY: the kernel writes at most eight bytes into `value`, and checks the other address itself.
+    let read =
+        unsafe { libc::process_vm_readv(pid.cast_signed(), &raw const local, 1, &raw const remote, 1, 0) };
+    (read == 8).then(|| u64::from_ne_bytes(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use longpole_symbols::Registers;
+
+    use super::*;
+    use crate::raw::TakenStack;
+
+    const WORD: MemoryWord = MemoryWord { address: 0x4010, bytes: 4 };
+    /// Where the loop is.
+    const LOOP: u64 = 0x1100;
+
+    fn at(nanoseconds: u64) -> Time {
+        Time::from_nanoseconds(nanoseconds)
+    }
+
+    fn task(tid: u32) -> KernelTask {
+        KernelTask { pid: 1, tid }
+    }
+
+    struct Drawn {
+        waits: BusyWaits,
+        told: Vec<RawEvent>,
+    }
+
+    impl Drawn {
+        fn new() -> Drawn {
+            Drawn { waits: BusyWaits::new(Vec::new(), vec![0, 1], 1000), told: Vec::new() }
+        }
+
+        /// A sample finds the thread in the loop.
+        fn spins(&mut self, tid: u32, time: u64) {
+            let mut general = [0; 16];
+            general[STACK_POINTER] = 0x7000 + u64::from(tid);
+            let of = ThreadRegisters { time: at(time), task: task(tid), ip: LOOP, general };
+            let kind = RawKind::Sample { task: task(tid), kernel: false, stack: RawStack::None, gap: 0 };
+            let event = RawEvent { time: at(time), cpu: 0, kind };
+            self.waits.spins(&event, &of, vec![WORD]);
+        }
+
+        fn works(&mut self, tid: u32, time: u64) {
+            self.waits.goes_on(task(tid), at(time), &mut self.told);
+        }
+
+        /// The thread writes the word, at this place in the code.
+        fn stores(&mut self, tid: u32, time: u64, ip: u64) {
+            let registers = Some(Registers { ip, sp: 0x7000 + u64::from(tid), bp: 0 });
+            let stack = Box::new(TakenStack { registers, ..TakenStack::default() });
+            let store =
+                WatchedStore { time: at(time), cpu: 1, task: task(tid), address: WORD.address, stack };
+            self.waits.store(store, &mut self.told);
+        }
+
+        /// What was told: the thread, the time, and what.
+        fn told(&self) -> Vec<String> {
+            let text = |event: &RawEvent| {
+                let RawKind::Inside { task, mark } = &event.kind else { panic!("{event:?}") };
+                let what = match mark {
+                    RawMark::Freed { by, .. } => format!("freed by {}", by.tid),
+                    RawMark::Arrive(_) => "arrives".to_owned(),
+                    RawMark::Depart(_) => "departs".to_owned(),
+                    other => panic!("{other:?}"),
+                };
+                format!("{} at {}: {what}", task.tid, event.time.nanoseconds())
+            };
+            self.told.iter().map(text).collect()
+        }
+    }
+
+    #[test]
+    fn the_last_store_before_the_thread_is_seen_elsewhere_freed_it() {
+        let mut drawn = Drawn::new();
+        drawn.spins(2, 1000);
+        drawn.stores(3, 1500, 0x9000);
+        drawn.spins(2, 2000);
+        drawn.stores(3, 2200, 0x9000);
+        drawn.stores(4, 2300, 0x9000);
+        drawn.works(2, 3000);
+        drawn.works(2, 4000);
+        assert_eq!(drawn.told(), ["2 at 2300: freed by 4"]);
+    }
+
+    #[test]
+    fn without_a_store_nothing_is_known() {
+        let mut drawn = Drawn::new();
+        drawn.spins(2, 1000);
+        drawn.works(2, 3000);
+        // This one came after the thread was seen elsewhere.
+        drawn.stores(3, 3500, 0x9000);
+        drawn.works(2, 4000);
+        assert!(drawn.told().is_empty());
+    }
+
+    #[test]
+    fn a_thread_that_writes_the_word_itself_has_left_its_loop() {
+        let mut drawn = Drawn::new();
+        drawn.spins(2, 1000);
+        drawn.stores(3, 1500, 0x9000);
+        drawn.stores(2, 1600, LOOP + 32);
+        drawn.stores(4, 1700, 0x9000);
+        drawn.works(2, 2000);
+        assert_eq!(drawn.told(), ["2 at 1500: freed by 3"]);
+    }
+
+    #[test]
+    fn who_comes_to_the_loop_by_a_store_waits_for_all_others_and_they_for_it() {
+        let mut drawn = Drawn::new();
+        for tid in [2, 3] {
+            drawn.stores(tid, 900, LOOP - 8);
+            drawn.spins(tid, 1000);
+        }
+        drawn.stores(4, 1500, LOOP - 8);
+        drawn.works(3, 2000);
+        drawn.works(2, 2100);
+        let expected = [
+            "3 at 1500: arrives",
+            "2 at 1500: arrives",
+            "4 at 1500: arrives",
+            "3 at 1500: freed by 4",
+            "4 at 1500: departs",
+            "2 at 1500: freed by 4",
+            "4 at 1500: departs",
+        ];
+        assert_eq!(drawn.told(), expected);
+    }
+
+    #[test]
+    fn a_lock_that_is_let_go_behind_its_loop_is_no_meeting() {
+        let mut drawn = Drawn::new();
+        drawn.stores(2, 900, LOOP + 32);
+        drawn.spins(2, 1000);
+        drawn.stores(3, 1500, LOOP + 32);
+        drawn.works(2, 2000);
+        assert_eq!(drawn.told(), ["2 at 1500: freed by 3"]);
+    }
+
+    #[test]
+    fn what_is_kept_back_is_let_go_after_a_while() {
+        let mut drawn = Drawn::new();
+        drawn.spins(2, 1000);
+        assert_eq!(drawn.waits.kept_back(), Some(at(1000)));
+        drawn.waits.end_round(at(1000 + LONGEST_WAIT * 1_000_000));
+        assert_eq!(drawn.waits.kept_back(), Some(at(1000)));
+        drawn.waits.end_round(at(1001 + LONGEST_WAIT * 1_100_000));
+        assert_eq!(drawn.waits.kept_back(), None);
+    }
+
+    #[test]
+    fn words_lie_at_multiples_of_their_size() {
+        assert_eq!(MemoryWord::around(0x4013, 4), MemoryWord { address: 0x4010, bytes: 4 });
+        assert_eq!(MemoryWord::around(0x4013, 1), MemoryWord { address: 0x4013, bytes: 1 });
+    }
+}
