@@ -406,11 +406,12 @@ impl Collector for BpfCollector {
         self.clocks.stop();
         self.gaps.stop();
         self.busy_waits.stop();
-        // Each time the kernel waits until no processor runs what is taken away; all at once it waits once.
+        // The kernel takes probes of libraries away one after the other, and waits each time until no processor runs them.
+        // The recording does not need that end: no recorded thread is left that could run them, or its events come too late.
+        for link in self.libraries.take_links() {
+            thread::spawn(move || drop(link));
+        }
         thread::scope(|scope| {
-            for link in self.libraries.take_links() {
-                scope.spawn(move || drop(link));
-            }
             for (_, program) in self.programs.programs_mut() {
                 scope.spawn(move || unload(program));
             }
