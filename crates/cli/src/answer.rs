@@ -37,10 +37,11 @@ impl Output {
 
     /// Writes what was made of the recording in a folder to standard output.
     pub fn print(&self, folder: &Path, text: &str) -> Result<()> {
-        let text = self.heading(folder) + text;
+        // Apart: an answer of hundreds of megabytes is copied for no heading.
+        terminal::print(&self.heading(folder))?;
         match (self.format, self.cells) {
-            (OutputFormat::Csv, CellText::Raw) => terminal::print_raw(&text),
-            _ => terminal::print(&text),
+            (OutputFormat::Csv, CellText::Raw) => terminal::print_raw(text),
+            _ => terminal::print(text),
         }
     }
 
@@ -54,12 +55,24 @@ impl Output {
 
     /// The reports as text in the form wanted: one object or, of several, an array in JSON; one table in CSV.
     pub fn text(&self, reports: &[Report]) -> String {
-        let each = |text: &dyn Fn(&Report) -> String| reports.iter().map(text).collect::<Vec<_>>();
+        // One after the other into one text: of several copies of all, a long answer is most of the memory.
+        let all = |between: &str, text: &dyn Fn(&Report) -> String| {
+            let mut joined = String::new();
+            for (index, report) in reports.iter().enumerate() {
+                joined += if index > 0 { between } else { "" };
+                joined += &text(report);
+            }
+            joined
+        };
         match (self.format, reports) {
-            (OutputFormat::Text, _) => each(&|report| report.text(&self.style)).join("\n"),
+            (OutputFormat::Text, _) => all("\n", &|report| report.text(&self.style)),
             (OutputFormat::Json, [report]) => report.json(),
-            (OutputFormat::Json, _) => format!("[\n{}]\n", each(&|report| report.json()).join(",\n")),
-            (OutputFormat::Csv, _) => each(&|report| report.csv(self.cells)).concat(),
+            (OutputFormat::Json, _) => {
+                let mut text = all(",\n", &Report::json);
+                text.insert_str(0, "[\n");
+                text + "]\n"
+            }
+            (OutputFormat::Csv, _) => all("", &|report| report.csv(self.cells)),
         }
     }
 }

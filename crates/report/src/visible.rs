@@ -95,6 +95,10 @@ fn push(shown: &mut String, character: char) {
 /// Whether a terminal obeys the character, or shows nothing for it: controls, separators of lines, marks and overrides
 /// of direction, and what has no width.
 pub(crate) fn is_hidden(character: char) -> bool {
+    // Nearly all of any text, and answers can be long.
+    if matches!(character, ' '..='~') {
+        return false;
+    }
     character.is_control()
         || matches!(character,
             '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
