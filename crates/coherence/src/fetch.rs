@@ -84,9 +84,12 @@ impl CoherenceSimulation {
     /// Ends the unit's window: its shape is the pattern of those requests that bytes do not decide.
     pub(crate) fn end_window(&mut self, unit: u32) {
         let record = &mut self.store.units[unit as usize];
-        let (shape, tally) = record.window.shape();
-        record.patterns.add(shape, tally);
-        record.window = UnitWindow::new(self.window);
+        let window = std::mem::replace(&mut record.window, UnitWindow::new(self.window));
+        let shape = window.shape();
+        for (flow, tally) in window.into_plain() {
+            record.patterns.add(shape, tally);
+            self.ledger.decide(flow, shape, tally);
+        }
         for &copy in &record.copies {
             if let Some(open) = &mut self.store.details[copy as usize].open {
                 open.shape = open.shape.or(Some(shape));
@@ -103,8 +106,12 @@ impl CoherenceSimulation {
         let record = &mut self.store.units[unit as usize];
         record.words_used += outcome.words;
         match pattern_of(&outcome).or(open.shape) {
-            Some(pattern) => record.patterns.add(pattern, PatternTally { requests: 1, cost: open.cost }),
-            None => record.window.add_plain(open.cost),
+            Some(pattern) => {
+                let tally = PatternTally { requests: 1, cost: open.cost };
+                record.patterns.add(pattern, tally);
+                self.ledger.decide(open.flow, pattern, tally);
+            }
+            None => record.window.add_plain(open.flow, open.cost),
         }
         self.store.merge((copy, Mask::EverWritten), (copy, Mask::Written));
         for mask in [Mask::Read, Mask::Written, Mask::Rewritten, Mask::Stale, Mask::Before] {

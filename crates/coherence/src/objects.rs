@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::access::DataObjectId;
 
 /// Ranges of addresses of objects, apart from each other. What is placed last is what is there.
-#[derive(Default)]
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub(crate) struct DataObjects {
     /// First address → address after the last, object.
     ranges: BTreeMap<u64, (u64, DataObjectId)>,

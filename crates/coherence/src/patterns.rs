@@ -111,7 +111,7 @@ impl PatternTallies {
     }
 
     /// Adds requests of a pattern.
-    pub(crate) fn add(&mut self, pattern: AccessPattern, tally: PatternTally) {
+    pub fn add(&mut self, pattern: AccessPattern, tally: PatternTally) {
         self.0[pattern as usize].requests += tally.requests;
         self.0[pattern as usize].cost += tally.cost;
     }
@@ -151,13 +151,13 @@ impl Multiplicity {
 }
 
 /// A unit's requests in the present window.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(crate) struct UnitWindow {
     pub(crate) number: u32,
     producers: Multiplicity,
     consumers: Multiplicity,
-    /// Requests of this window that are known to be neither false sharing nor migratory.
-    plain: PatternTally,
+    /// Requests of this window that are known to be neither false sharing nor migratory, by flow; flows ascend.
+    plain: Vec<(u32, PatternTally)>,
 }
 
 impl UnitWindow {
@@ -173,20 +173,31 @@ impl UnitWindow {
     }
 
     /// A request that the window's shape decides.
-    pub(crate) fn add_plain(&mut self, cost: u64) {
-        self.plain.requests += 1;
-        self.plain.cost += cost;
+    pub(crate) fn add_plain(&mut self, flow: u32, cost: u64) {
+        let at = match self.plain.binary_search_by_key(&flow, |(known, _)| *known) {
+            Ok(at) => at,
+            Err(at) => {
+                self.plain.insert(at, (flow, PatternTally::default()));
+                at
+            }
+        };
+        self.plain[at].1.requests += 1;
+        self.plain[at].1.cost += cost;
     }
 
-    /// The shape of the window's requests, and those that it decides.
-    pub(crate) fn shape(&self) -> (AccessPattern, PatternTally) {
-        let shape = match (self.producers == Multiplicity::Many, self.consumers == Multiplicity::Many) {
+    /// The shape of the window's requests.
+    pub(crate) fn shape(&self) -> AccessPattern {
+        match (self.producers == Multiplicity::Many, self.consumers == Multiplicity::Many) {
             (false, false) => AccessPattern::Spsc,
             (false, true) => AccessPattern::Spmc,
             (true, false) => AccessPattern::Mpsc,
             (true, true) => AccessPattern::Mpmc,
-        };
-        (shape, self.plain)
+        }
+    }
+
+    /// The requests that the shape decides, by flow.
+    pub(crate) fn into_plain(self) -> Vec<(u32, PatternTally)> {
+        self.plain
     }
 }
 

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use crate::access::{AccessKind, DataObjectId, ProcessorId, SiteId, SyncOrigin};
 use crate::bytes::ByteSet;
-use crate::patterns::{AccessPattern, SharingKind};
+use crate::patterns::{AccessPattern, PatternTallies, PatternTally, SharingKind};
 
 /// A write behind a request: *W*, with its own synchronisation.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -157,6 +157,8 @@ pub(crate) struct RequestLedger {
     pub(crate) flows: Vec<RequestFlow>,
     /// (flow of the writer's own request, flow of the request that its write caused) → how often.
     pub(crate) transitions: FxHashMap<(u32, u32), u64>,
+    /// Patterns of the requests by flow, but for flows of first references.
+    pub(crate) patterns: FxHashMap<u32, PatternTallies>,
     index: FxHashMap<FlowKey, u32>,
     limit: usize,
     /// The requests since they were last taken, with what they cost; `None` where nobody takes them.
@@ -170,6 +172,7 @@ impl RequestLedger {
             total: 0,
             flows: Vec::new(),
             transitions: FxHashMap::default(),
+            patterns: FxHashMap::default(),
             index: FxHashMap::default(),
             limit,
             recent: None,
@@ -236,6 +239,13 @@ impl RequestLedger {
         let totals = &mut self.flows[row as usize].totals;
         totals.contributions += 1;
         totals.cost += cost;
+    }
+
+    /// Adds the pattern of requests of a flow; that of first references is known without.
+    pub(crate) fn decide(&mut self, flow: u32, pattern: AccessPattern, tally: PatternTally) {
+        if pattern != AccessPattern::Cold {
+            self.patterns.entry(flow).or_default().add(pattern, tally);
+        }
     }
 
     /// Adds what a request was good for.

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::access::ProcessorId;
+use crate::access::{DataObjectId, ProcessorId};
 use crate::bytes::ByteSet;
-use crate::patterns::{AccessPattern, PatternTallies};
+use crate::objects::DataObjects;
+use crate::patterns::{AccessPattern, PatternTallies, PatternTally};
 use crate::ranges::{TransferRange, unit_range};
-use crate::requests::{DataRequest, FlowTotals, RequestCause, RequestFlow};
+use crate::requests::{DataRequest, FlowOrigin, FlowTotals, RequestCause, RequestFlow};
 use crate::simulation::CoherenceSimulation;
 use crate::store::{Mask, UnitIndex};
 
@@ -79,6 +80,10 @@ pub struct CommunicationResult {
     pub transitions: Vec<FlowTransition>,
     /// Units, by address.
     pub units: Vec<UnitSummary>,
+    /// Patterns of the requests of flows that are not first references, by index of the flow.
+    pub(crate) warm_patterns: BTreeMap<usize, PatternTallies>,
+    /// Objects as they are at the end.
+    pub(crate) objects: DataObjects,
 }
 
 impl CommunicationResult {
@@ -87,7 +92,7 @@ impl CommunicationResult {
         let mut units: Vec<_> =
             (0..simulation.store.units.len()).map(|unit| summary(&simulation, unit as UnitIndex)).collect();
         units.sort_by_key(|unit| unit.address);
-        let ledger = simulation.ledger;
+        let (ledger, objects) = (simulation.ledger, simulation.objects);
         let transition = |((from, to), count): ((u32, u32), u64)| FlowTransition {
             from: from as usize,
             to: to as usize,
@@ -101,7 +106,34 @@ impl CommunicationResult {
             flows: ledger.flows,
             transitions,
             units,
+            warm_patterns: ledger.patterns.into_iter().map(|(flow, of)| (flow as usize, of)).collect(),
+            objects,
         }
+    }
+
+    /// The object that is at an address when the run ends.
+    pub fn object_at(&self, address: u64) -> Option<DataObjectId> {
+        self.objects.find(address)
+    }
+
+    /// Patterns of the requests that a flow counts, with their whole cost. Over the flows of a unit they sum to the unit's.
+    pub fn patterns_of(&self, flow: usize) -> PatternTallies {
+        if let Some(&patterns) = self.warm_patterns.get(&flow) {
+            return patterns;
+        }
+        let mut patterns = PatternTallies::default();
+        let Some(RequestFlow { key, totals }) = self.flows.get(flow) else { return patterns };
+        if key.origin == FlowOrigin::Cold {
+            let unit = self.units.binary_search_by_key(&key.unit, |unit| unit.address);
+            let is_read_only = unit.is_ok_and(|at| {
+                let unit = &self.units[at];
+                unit.patterns.of(AccessPattern::ReadOnly).requests > 0
+                    && unit.uses.first().is_some_and(|first| first.processor != key.reader)
+            });
+            let pattern = if is_read_only { AccessPattern::ReadOnly } else { AccessPattern::Cold };
+            patterns.add(pattern, PatternTally { requests: totals.requests, cost: totals.cost });
+        }
+        patterns
     }
 
     /// The sums of flows by any part of their keys: call path, object, pair of processors.

@@ -110,6 +110,18 @@ fn compare_units(result: &CommunicationResult, oracle: &Oracle, settings: Cohere
         assert!(range.necessary <= transfers && transfers <= range.possible, "{about}");
     }
     assert_eq!(patterns, oracle.patterns(), "{about}");
+    let mut by_flow = BTreeMap::new();
+    for (index, flow) in result.flows.iter().enumerate() {
+        let of_flow = result.patterns_of(index);
+        for pattern in AccessPattern::ALL {
+            let tally = of_flow.of(pattern);
+            assert_eq!(tally.cost, tally.requests * settings.costs.request, "{about}");
+            if tally.requests > 0 {
+                by_flow.insert((flow.key, pattern), tally.requests);
+            }
+        }
+    }
+    assert_eq!(by_flow, oracle.flow_patterns(), "{about}");
     assert_eq!(bytes, oracle.byte_map(), "{about}");
 }
 

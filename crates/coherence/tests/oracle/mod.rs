@@ -375,8 +375,25 @@ impl Oracle {
 
     /// Requests by unit and pattern.
     pub fn patterns(&self) -> BTreeMap<(u64, AccessPattern), u64> {
-        let windows = self.windows();
         let mut found = BTreeMap::new();
+        for (request, pattern) in self.requests.iter().zip(self.request_patterns()) {
+            *found.entry((request.unit, pattern)).or_default() += 1;
+        }
+        found
+    }
+
+    /// Patterns of the requests by the flow that counts them.
+    pub fn flow_patterns(&self) -> BTreeMap<(FlowKey, AccessPattern), u64> {
+        let mut found = BTreeMap::new();
+        for (request, pattern) in self.requests.iter().zip(self.request_patterns()) {
+            *found.entry((keys_of(request)[0], pattern)).or_default() += 1;
+        }
+        found
+    }
+
+    fn request_patterns(&self) -> Vec<AccessPattern> {
+        let windows = self.windows();
+        let mut found = Vec::new();
         for (request, window) in self.requests.iter().zip(&windows) {
             let mut producers = BTreeSet::new();
             let mut consumers = BTreeSet::new();
@@ -388,7 +405,7 @@ impl Oracle {
                     producers.extend(writes.iter().map(|write| write.0));
                 }
             }
-            let pattern = match request.sharing {
+            found.push(match request.sharing {
                 SharingKind::Cold if self.is_read_only(request) => AccessPattern::ReadOnly,
                 SharingKind::Cold => AccessPattern::Cold,
                 SharingKind::False => AccessPattern::FalseSharing,
@@ -399,8 +416,7 @@ impl Oracle {
                     (_, 1) => AccessPattern::Mpsc,
                     _ => AccessPattern::Mpmc,
                 },
-            };
-            *found.entry((request.unit, pattern)).or_default() += 1;
+            });
         }
         found
     }
