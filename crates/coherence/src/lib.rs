@@ -24,8 +24,8 @@
 //!   [`TransferRange`]: requests that the program's order forces, up to those that it permits. The observed count is one
 //!   order of many: report the range, with a [`VirtualRun`] as the point between.
 //!
-//! A unit and the data in it may have different patterns: a molecule is migratory, its page MPMC. To classify data, run a
-//! second simulation with units of 8 bytes on the same events and add up by object.
+//! A unit and the data in it may have different patterns: a molecule is migratory, its page MPMC. To classify data, name the
+//! units in [`VirtualRunSetup::words_of`]: their words of 8 bytes are simulated beside them, on the same events.
 //!
 //! # What is counted
 //! A request is an access without a valid copy. The first one of each processor to a unit is cold. A write to a copy that
@@ -57,6 +57,7 @@ mod bytes;
 mod causality;
 mod cause_matrix;
 mod clocks;
+mod data_words;
 mod directory;
 mod error;
 mod fetch;

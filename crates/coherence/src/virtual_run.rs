@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use crate::access::{
     AccessKind, DataAccess, DataObjectId, ProcessorId, SiteId, SyncKind, SyncOperation, SyncToken,
 };
+use crate::data_words::DataWords;
 use crate::error::{Error, Result};
 use crate::observer::{Unobserved, VirtualEvent, VirtualExchange, VirtualRunObserver, VirtualWaitSubject};
 use crate::result::CommunicationResult;
@@ -137,6 +138,8 @@ pub struct VirtualRun {
     /// Steps that waited for something that could not come in this order, as it did in the recorded one, and went on
     /// without. 0 in [`VirtualRun::of`], which refuses such streams.
     pub unfollowed: u64,
+    /// The words of [`VirtualRunSetup::words_of`] as units of their own; `None` where there are none.
+    pub words: Option<CommunicationResult>,
 }
 
 /// What a run of recorded streams begins with.
@@ -150,6 +153,8 @@ pub struct VirtualRunSetup {
     pub objects: Vec<(u64, u64, DataObjectId)>,
     /// The node of each processor; those of one node share their copies. Empty: each is a node of its own.
     pub nodes: Vec<ProcessorId>,
+    /// First addresses of units whose words of 8 bytes are simulated too, as units of their own beside the run.
+    pub words_of: Vec<u64>,
 }
 
 impl VirtualRun {
@@ -158,7 +163,8 @@ impl VirtualRun {
     /// # Errors
     /// [`Error::Unit`], [`Error::Deadlock`], [`Error::NotHeld`], [`Error::NoStream`].
     pub fn of(streams: &[ProcessorStream], settings: CoherenceSettings, costs: StepCosts) -> Result<Self> {
-        let setup = VirtualRunSetup { settings, costs, objects: Vec::new(), nodes: Vec::new() };
+        let setup =
+            VirtualRunSetup { settings, costs, objects: Vec::new(), nodes: Vec::new(), words_of: Vec::new() };
         let sources = streams.iter().map(|stream| stream.iter().copied()).collect();
         let mut runner = Runner::new(sources, &setup, Unobserved)?;
         find_unborn(streams, &mut runner.processors)?;
@@ -260,6 +266,7 @@ struct Runner<S, O> {
     settings: CoherenceSettings,
     costs: StepCosts,
     simulation: CoherenceSimulation,
+    words: Option<DataWords>,
     processors: Vec<VirtualProcessor>,
     tokens: BTreeMap<SyncToken, VirtualToken>,
     barriers: BTreeMap<SyncToken, Vec<ProcessorId>>,
@@ -277,8 +284,13 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>, O: VirtualRunObserver> Runner<S, 
         if O::IS_TOLD {
             simulation.keep_recent();
         }
+        let mut words = match setup.words_of.as_slice() {
+            [] => None,
+            units => Some(DataWords::new(setup.settings.unit, units)?),
+        };
         for &(start, size, object) in &setup.objects {
             simulation.place_object(start, size, object);
+            words.iter_mut().for_each(|words| words.place_object(start, size, object));
         }
         Ok(Self {
             processors: sources.iter().map(|_| ready()).collect(),
@@ -288,6 +300,7 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>, O: VirtualRunObserver> Runner<S, 
             settings: setup.settings,
             costs: setup.costs,
             simulation,
+            words,
             tokens: BTreeMap::new(),
             barriers: BTreeMap::new(),
             joiners: BTreeMap::new(),
@@ -387,7 +400,9 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>, O: VirtualRunObserver> Runner<S, 
         let mut waits = self.waits;
         waits.sort_by_key(|wait| wait.end);
         let ends = self.processors.iter().map(|processor| processor.time).collect();
-        VirtualRun { communication: self.simulation.finish(), waits, ends, unfollowed: self.unfollowed }
+        let communication = self.simulation.finish();
+        let words = self.words.map(DataWords::finish);
+        VirtualRun { communication, waits, ends, unfollowed: self.unfollowed, words }
     }
 
     fn state(&mut self, processor: ProcessorId) -> &mut VirtualProcessor {
@@ -415,6 +430,7 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>, O: VirtualRunObserver> Runner<S, 
             }
             StreamStep::Place { address, size, object } => {
                 self.simulation.place_object(address, size, object);
+                self.words.iter_mut().for_each(|words| words.place_object(address, size, object));
             }
             other => return self.synchronising_step(processor, site, other).map(|()| false),
         }
@@ -496,7 +512,11 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>, O: VirtualRunObserver> Runner<S, 
     #[inline]
     fn access(&mut self, access: DataAccess) {
         let processor = access.processor;
-        let outcome = self.simulation.access(&DataAccess { processor: self.node(processor), ..access });
+        let of_node = DataAccess { processor: self.node(processor), ..access };
+        let outcome = self.simulation.access(&of_node);
+        if let Some(words) = &mut self.words {
+            words.access(&of_node);
+        }
         let protocol = outcome.cost;
         if protocol > 0 {
             self.waits.push(VirtualWait {
@@ -543,7 +563,11 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>, O: VirtualRunObserver> Runner<S, 
         {
             return;
         }
-        self.simulation.synchronise(&SyncOperation { processor: node, token, kind, site, time });
+        let operation = SyncOperation { processor: node, token, kind, site, time };
+        self.simulation.synchronise(&operation);
+        if let Some(words) = &mut self.words {
+            words.synchronise(&operation);
+        }
     }
 
     /// The place of the step that was taken last.
@@ -772,6 +796,7 @@ mod tests {
             costs: COSTS,
             objects: Vec::new(),
             nodes: Vec::new(),
+            words_of: Vec::new(),
         };
         VirtualRun::of_recorded(sources, &setup).unwrap()
     }

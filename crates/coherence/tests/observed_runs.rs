@@ -72,6 +72,7 @@ fn told(
         costs: StepCosts { access: 1, lock: 10, barrier: 20 },
         objects: Vec::new(),
         nodes: nodes.iter().copied().map(ProcessorId).collect(),
+        words_of: Vec::new(),
     };
     let mut told = ToldRun::default();
     let sources = streams.iter().map(|steps| steps.iter().copied()).collect();
