@@ -129,7 +129,7 @@ fn causality(trace: &str, settings: CoherenceSettings) -> Outcome<String> {
     for (name, object) in objects {
         for graph in CausalityGraph::merge_alike(CausalityGraph::by_unit(&result.flows, Some(object))) {
             text += &format!("{name}: {}\n", about(&result, &graph));
-            text += &CauseMatrix::of(&result, &graph.units).text(
+            text += &CauseMatrix::of(&result, &graph.units, Some(object)).text(
                 |site| words.0[site.0 as usize].clone(),
                 |SyncOrigin { object, site }| match object {
                     SyncObject::Fork(_) | SyncObject::Join(_) => words.0[site.0 as usize].clone(),

@@ -7,8 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use crate::access::{SiteId, SyncOrigin};
-use crate::requests::{FlowOrigin, FlowTotals};
+use crate::access::{DataObjectId, SiteId, SyncOrigin};
+use crate::patterns::PatternTallies;
+use crate::requests::{FlowKey, FlowOrigin, FlowTotals};
 use crate::result::CommunicationResult;
 
 /// A cause by its places, without processors: a column of the matrix.
@@ -20,6 +21,16 @@ pub struct CauseColumn {
     pub written: Option<(Option<SyncOrigin>, SiteId)>,
 }
 
+impl CauseColumn {
+    fn of(key: &FlowKey) -> Self {
+        let written = match key.origin {
+            FlowOrigin::Cold => None,
+            FlowOrigin::Written { ordered_by, writer_site, .. } => Some((ordered_by, writer_site)),
+        };
+        Self { read_site: key.reader_site, written }
+    }
+}
+
 /// The matrix of some units.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CauseMatrix {
@@ -27,35 +38,56 @@ pub struct CauseMatrix {
     pub columns: Vec<(CauseColumn, FlowTotals)>,
     /// Transitions by (row, column), both indexes of `columns`.
     pub transitions: BTreeMap<(usize, usize), u64>,
+    /// Transitions by column from requests for other objects in these units.
+    pub elsewhere: BTreeMap<usize, u64>,
+    /// Patterns of the requests of each column, in the order of `columns`.
+    pub patterns: Vec<PatternTallies>,
 }
 
 impl CauseMatrix {
-    /// The matrix of the units with these first addresses.
-    pub fn of(result: &CommunicationResult, units: &[u64]) -> Self {
+    /// The matrix of the units with these first addresses. `object` keeps to requests for one object.
+    pub fn of(result: &CommunicationResult, units: &[u64], object: Option<DataObjectId>) -> Self {
         let units: BTreeSet<u64> = units.iter().copied().collect();
-        let column = |flow: usize| {
-            let key = &result.flows[flow].key;
-            let written = match key.origin {
-                FlowOrigin::Cold => None,
-                FlowOrigin::Written { ordered_by, writer_site, .. } => Some((ordered_by, writer_site)),
-            };
-            CauseColumn { read_site: key.reader_site, written }
-        };
-        let mut sums: BTreeMap<CauseColumn, FlowTotals> = BTreeMap::new();
-        for (index, flow) in
-            result.flows.iter().enumerate().filter(|(_, flow)| units.contains(&flow.key.unit))
-        {
-            sums.entry(column(index)).or_default().merge(&flow.totals);
+        let is_of = |key: &FlowKey| units.contains(&key.unit) && (object.is_none() || key.object == object);
+        Self::of_groups(result, 1, |key| is_of(key).then_some(0)).remove(0)
+    }
+
+    /// The matrices of so many groups of flows; `group` says which one a flow is of.
+    pub fn of_groups(
+        result: &CommunicationResult,
+        groups: usize,
+        group: impl Fn(&FlowKey) -> Option<usize>,
+    ) -> Vec<Self> {
+        let mut sums = vec![BTreeMap::<CauseColumn, (FlowTotals, PatternTallies)>::new(); groups];
+        for (index, flow) in result.flows.iter().enumerate() {
+            if let Some(at) = group(&flow.key) {
+                let (totals, patterns) = sums[at].entry(CauseColumn::of(&flow.key)).or_default();
+                totals.merge(&flow.totals);
+                patterns.merge(&result.patterns_of(index));
+            }
         }
-        let mut columns: Vec<_> = sums.into_iter().collect();
-        columns.sort_by_key(|(column, totals)| (std::cmp::Reverse(totals.cost), *column));
-        let index: BTreeMap<CauseColumn, usize> =
-            columns.iter().enumerate().map(|(index, (column, _))| (*column, index)).collect();
-        let mut transitions = BTreeMap::new();
-        for one in result.transitions.iter().filter(|one| units.contains(&result.flows[one.from].key.unit)) {
-            *transitions.entry((index[&column(one.from)], index[&column(one.to)])).or_default() += one.count;
+        let mut numbers: Vec<BTreeMap<CauseColumn, usize>> = Vec::new();
+        let mut matrices: Vec<Self> = Vec::new();
+        for sums in sums {
+            let mut columns: Vec<_> = sums.into_iter().collect();
+            columns.sort_by_key(|(column, (totals, _))| (std::cmp::Reverse(totals.cost), *column));
+            numbers.push(columns.iter().enumerate().map(|(number, (column, _))| (*column, number)).collect());
+            let patterns = columns.iter().map(|(_, (_, patterns))| *patterns).collect();
+            let columns = columns.into_iter().map(|(column, (totals, _))| (column, totals)).collect();
+            let (transitions, elsewhere) = (BTreeMap::new(), BTreeMap::new());
+            matrices.push(Self { columns, transitions, elsewhere, patterns });
         }
-        Self { columns, transitions }
+        for one in &result.transitions {
+            let (from, to) = (&result.flows[one.from].key, &result.flows[one.to].key);
+            let Some(at) = group(to) else { continue };
+            let number = |key: &FlowKey| numbers[at][&CauseColumn::of(key)];
+            let matrix = &mut matrices[at];
+            *match group(from) == Some(at) {
+                true => matrix.transitions.entry((number(from), number(to))).or_default(),
+                false => matrix.elsewhere.entry(number(to)).or_default(),
+            } += one.count;
+        }
+        matrices
     }
 
     /// The matrix as text. The names are the caller's, and printed as they are.

@@ -220,7 +220,7 @@ fn units_that_behave_alike_are_one_graph() {
     let edge = graphs[0].edges.keys().next().unwrap();
     assert_eq!((edge.write_site, edge.read_site), (SiteId(88), SiteId(90)));
     assert_eq!(graphs.iter().map(CausalityGraph::cost).sum::<u64>(), result.transfers() * 2_000_000);
-    let matrix = CauseMatrix::of(&result, &graphs[0].units);
+    let matrix = CauseMatrix::of(&result, &graphs[0].units, None);
     let text = matrix.text(|site| format!("bb {}", site.0), |origin| format!("barrier {}", origin.site.0));
     let expected = "\
 \x20       0           1      2
