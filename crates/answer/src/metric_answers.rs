@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use longpole_communication::RecordedCommunication;
+use longpole_communication::{CommunicationDemand, RecordedCommunication};
 use longpole_event::{MachineId, ProcessId, ThreadId, Time};
 use longpole_metrics::{By, MetricOptions, WorkChange, registry};
 use longpole_recording::MeasuredChange;
@@ -77,7 +77,12 @@ impl Recording {
             outside_answers.correlations = Some(found);
         }
         if wants(OutsideAnswerKind::Communication) {
-            outside_answers.communication = RecordedCommunication::of(self.folder(), question.communication)?;
+            let demand = CommunicationDemand {
+                words: wants(OutsideAnswerKind::DataPatterns),
+                graphs: wants(OutsideAnswerKind::CausalityGraphs),
+            };
+            outside_answers.communication =
+                RecordedCommunication::of(self.folder(), question.communication, demand)?;
         }
         if wants(OutsideAnswerKind::Zeroings) {
             outside_answers.zeroings = self.zeroings()?;

@@ -117,8 +117,8 @@ pub struct RecordArgs {
     /// See every call of procedures that were compiled with -finstrument-functions, by the same library
     #[arg(long, conflicts_with = "pid")]
     pub calls: bool,
-    /// Record every access to memory of a program that was built by `longpole cc`, for the views communication and
-    /// sharing; the program is slower then, so that times of other views are not those of a run without this
+    /// Record every access to memory of a program that was built by `longpole cc`, for the views communication,
+    /// sharing, patterns and causality; the program is slower then, so that times of other views are not those of a run without this
     #[arg(long, conflicts_with = "pid")]
     pub access: bool,
     /// Processors for the agent's sampling threads, one thread for each [default: one thread on any]

@@ -77,7 +77,7 @@ pub struct ReportArgs {
     #[arg(long, value_name = "BINS", default_value_t = 100, requires = "curve",
         value_parser = clap::value_parser!(u32).range(1..=20_000))]
     pub bins: u32,
-    /// In `communication` and `sharing`: bytes of a unit, a power of two [default: 64 of lines, 4096 of pages].
+    /// In `communication`, `sharing`, `patterns` and `causality`: bytes of a unit, a power of two [default: 64 of lines, 4096 of pages].
     #[arg(long, value_name = "BYTES", value_parser = unit_bytes)]
     pub unit: Option<u64>,
     /// The same: how copies of units are kept coherent [default: lines; of a simulated run, as it was].

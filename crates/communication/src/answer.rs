@@ -3,15 +3,19 @@
 use std::collections::BTreeMap;
 
 use longpole_coherence::{
-    AccessKind, AccessPattern, CommunicationResult, DataObjectId, FlowOrigin, PatternTallies, SiteId,
-    SyncOrigin, TransferRange, UnitSummary, VirtualRun,
+    AccessKind, AccessPattern, CommunicationResult, DataObjectId, FlowOrigin, TransferRange, UnitSummary,
+    VirtualRun, VirtualRunSetup,
 };
-use longpole_recording::{LogReader, RecordingFolder};
+use longpole_event::MachineId;
+use longpole_recording::{LogName, LogReader, RecordingFolder};
 
+use crate::classes::UnitClass;
 use crate::error::Result;
+use crate::graphs::ObjectCausality;
 use crate::log::{LargestProcess, LoggedProcess, largest_process};
 use crate::names::ProcessNames;
-use crate::settings::CommunicationOptions;
+use crate::numbered::AnswerNames;
+use crate::settings::{CommunicationDemand, CommunicationOptions};
 use crate::streams::ProcessStreams;
 
 /// A place in the program's code.
@@ -77,9 +81,8 @@ pub struct CommunicationFlow {
     pub contributions: u64,
     /// Their cost, nanoseconds of virtual time, divided equally among the flows that a request is of.
     pub cost: u64,
-    /// Requests by pattern, in the order of [`AccessPattern::ALL`]; those of data that is only read are cold. Those that only their unit's window decides
-    /// (producers and consumers) are divided as in their unit.
-    pub patterns: [f64; 8],
+    /// Requests by pattern, in the order of [`AccessPattern::ALL`].
+    pub patterns: [u64; 8],
     /// Bytes used of what was fetched.
     pub used: u64,
     /// Bytes fetched.
@@ -143,6 +146,10 @@ pub struct RecordedCommunication {
     pub flows: Vec<CommunicationFlow>,
     /// Units that several threads touched, by address.
     pub units: Vec<SharedUnit>,
+    /// All units by object and pattern.
+    pub classes: Vec<UnitClass>,
+    /// Causality graphs by object, those of the highest cost first; empty where they were not wanted.
+    pub graphs: Vec<ObjectCausality>,
     /// Requests.
     pub requests: u64,
     /// Requests that are no first references.
@@ -173,13 +180,15 @@ impl RecordedCommunication {
     pub fn of(
         folder: &RecordingFolder,
         options: CommunicationOptions,
+        demand: CommunicationDemand,
     ) -> Result<Option<RecordedCommunication>> {
         let Some(LargestProcess { reader, pid, process, others, lost_blocks }) = largest_process(folder)?
         else {
             return Ok(None);
         };
         let (_, manifest) = RecordingFolder::open(folder.path())?;
-        let mut answer = simulate(reader, &process, options.or(manifest.simulation.as_ref()))?;
+        let options = options.or(manifest.simulation.as_ref());
+        let mut answer = simulate((folder, reader), &process, (options, demand))?;
         answer.pid = pid;
         answer.other_processes = others;
         answer.lost_blocks += lost_blocks;
@@ -195,20 +204,30 @@ impl RecordedCommunication {
 }
 
 fn simulate(
-    reader: LogReader,
+    (folder, reader): (&RecordingFolder, LogReader),
     process: &LoggedProcess,
-    options: CommunicationOptions,
+    (options, demand): (CommunicationOptions, CommunicationDemand),
 ) -> Result<RecordedCommunication> {
     let streams = ProcessStreams::of(reader, process);
     let settings = options.settings();
-    let run =
+    let mut run =
         VirtualRun::of_recorded(streams.steps(process), &streams.setup(settings, options.step_costs()))?;
+    let words = match demand.words {
+        true => words(folder, process, options, &run.communication)?,
+        false => None,
+    };
     let shared = streams.shared.borrow();
     let mut namer = AnswerNames::new(ProcessNames { process, shared: &shared });
     let result = &run.communication;
     let flows = namer.flows(result, settings.unit);
     let units = namer.units(result);
+    let classes = UnitClass::all(result, (demand.words, words.as_ref()), (settings.unit, &mut namer));
     let TransferRange { necessary, possible } = result.range();
+    let (transfers, upgrades) = (result.transfers(), result.upgrades());
+    let graphs = match demand.graphs {
+        true => ObjectCausality::all(&mut run.communication, &mut namer),
+        false => Vec::new(),
+    };
     let tid = |thread: u32| process.threads.get(&thread).map_or(0, |one| one.tid);
     Ok(RecordedCommunication {
         unit: settings.unit,
@@ -217,17 +236,19 @@ fn simulate(
             .zip(streams.accesses.borrow().iter())
             .map(|(thread, &accesses)| AccessThread { tid: tid(thread), accesses })
             .collect(),
-        requests: result.total_requests,
-        transfers: result.transfers(),
+        requests: run.communication.total_requests,
+        transfers,
         low: necessary,
         high: possible,
-        upgrades: result.upgrades(),
+        upgrades,
         elapsed: run.ends.iter().copied().max().unwrap_or(0),
         unfollowed: run.unfollowed,
         lost_blocks: shared.lost_blocks,
         ignored: shared.ignored,
         flows,
         units,
+        classes,
+        graphs,
         places: namer.places.names,
         objects: namer.objects.names,
         synchronisations: namer.synchronisations.names,
@@ -235,74 +256,39 @@ fn simulate(
     })
 }
 
-/// The names of the answer, each once.
-struct AnswerNames<'a> {
-    names: ProcessNames<'a>,
-    places: NumberedNames<DataPlace>,
-    objects: NumberedNames<DataObject>,
-    synchronisations: NumberedNames<(String, usize)>,
+/// The words in the units that were transferred, as units of their own: the same run once more, which gives everything the
+/// same numbers.
+fn words(
+    folder: &RecordingFolder,
+    process: &LoggedProcess,
+    options: CommunicationOptions,
+    result: &CommunicationResult,
+) -> Result<Option<CommunicationResult>> {
+    let is_moved = |unit: &&UnitSummary| {
+        let of = |pattern| unit.patterns.of(pattern).requests;
+        let all: u64 = AccessPattern::ALL.iter().map(|&pattern| of(pattern)).sum();
+        all > of(AccessPattern::Cold) + of(AccessPattern::ReadOnly)
+    };
+    let words_of: Vec<u64> = result.units.iter().filter(is_moved).map(|unit| unit.address).collect();
+    let reader = folder.open_log(MachineId(0), LogName::Accesses)?;
+    let Some(reader) = reader.filter(|_| !words_of.is_empty()) else { return Ok(None) };
+    let streams = ProcessStreams::of(reader, process);
+    let setup = VirtualRunSetup { words_of, ..streams.setup(options.settings(), options.step_costs()) };
+    Ok(VirtualRun::of_recorded(streams.steps(process), &setup)?.words)
 }
 
-/// Names by their numbers, each once.
-struct NumberedNames<T> {
-    names: Vec<T>,
-    numbers: BTreeMap<T, usize>,
-}
-
-impl<T> Default for NumberedNames<T> {
-    fn default() -> Self {
-        NumberedNames { names: Vec::new(), numbers: BTreeMap::new() }
-    }
-}
-
-impl<T: Clone + Ord> NumberedNames<T> {
-    /// The number of a name, new or known.
-    fn number(&mut self, name: T) -> usize {
-        if let Some(&number) = self.numbers.get(&name) {
-            return number;
-        }
-        self.names.push(name.clone());
-        self.numbers.insert(name, self.names.len() - 1);
-        self.names.len() - 1
-    }
-}
-
-impl<'a> AnswerNames<'a> {
-    fn new(names: ProcessNames<'a>) -> Self {
-        Self {
-            names,
-            places: NumberedNames::default(),
-            objects: NumberedNames::default(),
-            synchronisations: NumberedNames::default(),
-        }
-    }
-
-    fn place(&mut self, site: SiteId) -> usize {
-        self.places.number(self.names.place(site))
-    }
-
-    fn object(&mut self, object: Option<DataObjectId>) -> usize {
-        self.objects.number(self.names.object(object))
-    }
-
-    fn synchronisation(&mut self, origin: SyncOrigin) -> usize {
-        let entry = (self.names.synchronisation(origin), self.place(origin.site));
-        self.synchronisations.number(entry)
-    }
-
+impl AnswerNames<'_> {
     fn flows(&mut self, result: &CommunicationResult, unit: u64) -> Vec<CommunicationFlow> {
-        let units: BTreeMap<u64, &UnitSummary> =
-            result.units.iter().map(|summary| (summary.address, summary)).collect();
         let mut merged: BTreeMap<_, CommunicationFlow> = BTreeMap::new();
         let mut order = Vec::new();
-        for flow in &result.flows {
+        for (index, flow) in result.flows.iter().enumerate() {
             let key = &flow.key;
             let writer = match key.origin {
                 FlowOrigin::Cold => None,
                 FlowOrigin::Written { ordered_by, writer, writer_site } => Some(FlowWriter {
                     thread: writer.index(),
                     place: self.place(writer_site),
-                    through: ordered_by.map(|origin| self.synchronisation(origin)),
+                    through: ordered_by.map(|origin| self.synchronisation(result, origin)),
                 }),
             };
             let (place, object) = (self.place(key.reader_site), self.object(key.object));
@@ -320,7 +306,7 @@ impl<'a> AnswerNames<'a> {
                     requests: 0,
                     contributions: 0,
                     cost: 0,
-                    patterns: [0.0; 8],
+                    patterns: [0; 8],
                     used: 0,
                     fetched: 0,
                 }
@@ -330,7 +316,10 @@ impl<'a> AnswerNames<'a> {
             row.cost += totals.cost;
             row.used += 8 * totals.words_used;
             row.fetched += unit * totals.requests;
-            add_patterns(row, flow, units.get(&key.unit).map(|summary| &summary.patterns));
+            let patterns = result.patterns_of(index);
+            for (sum, pattern) in row.patterns.iter_mut().zip(AccessPattern::ALL) {
+                *sum += patterns.of(pattern).requests;
+            }
         }
         order.iter().filter_map(|named| merged.remove(named)).collect()
     }
@@ -373,27 +362,5 @@ fn shared_use(unit_use: &longpole_coherence::UnitUse) -> SharedUnitUse {
         read: ranges(&unit_use.read),
         written: ranges(&unit_use.written),
         accesses: unit_use.accesses,
-    }
-}
-
-/// Adds the patterns of a flow's requests.
-fn add_patterns(
-    row: &mut CommunicationFlow,
-    flow: &longpole_coherence::RequestFlow,
-    unit: Option<&PatternTallies>,
-) {
-    let totals = &flow.totals;
-    let of = |pattern| unit.map_or(0, |tallies| tallies.of(pattern).requests);
-    if flow.key.origin == FlowOrigin::Cold {
-        row.patterns[AccessPattern::Cold as usize] += totals.requests as f64;
-        return;
-    }
-    row.patterns[AccessPattern::FalseSharing as usize] += totals.false_sharing as f64;
-    row.patterns[AccessPattern::Migratory as usize] += totals.migratory as f64;
-    let plain = totals.true_sharing.saturating_sub(totals.migratory) as f64;
-    let shapes = [AccessPattern::Spsc, AccessPattern::Spmc, AccessPattern::Mpsc, AccessPattern::Mpmc];
-    let all: u64 = shapes.iter().map(|&shape| of(shape)).sum();
-    for shape in shapes.into_iter().filter(|_| all > 0) {
-        row.patterns[shape as usize] += plain * of(shape) as f64 / all as f64;
     }
 }

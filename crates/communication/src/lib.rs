@@ -8,9 +8,12 @@
 //! touched units. How the threads really ran beside each other plays no part: see [`longpole_coherence::VirtualRun`].
 
 mod answer;
+mod classes;
 mod error;
+mod graphs;
 mod log;
 mod names;
+mod numbered;
 mod objects;
 mod settings;
 mod simulated;
@@ -22,7 +25,9 @@ pub use answer::{
     AccessThread, CommunicationFlow, DataObject, DataPlace, FlowWriter, RecordedCommunication, SharedUnit,
     SharedUnitUse,
 };
+pub use classes::{DataTransfers, UnitClass};
 pub use error::{Error, Result};
-pub use longpole_coherence::AccessPattern;
-pub use settings::{CommunicationOptions, SimulatedCosts, UnitProtocol};
+pub use graphs::{CausalityCause, CausalityPlace, CausalityTransition, ObjectCausality};
+pub use longpole_coherence::{AccessPattern, PatternTallies, PatternTally};
+pub use settings::{CommunicationDemand, CommunicationOptions, SimulatedCosts, UnitProtocol};
 pub use simulated::{SimulatedRecording, SimulationOptions, write_simulated_recording};

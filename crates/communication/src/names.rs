@@ -70,9 +70,9 @@ impl ProcessNames<'_> {
         self.process.variables.iter().rfind(holds).map(|one| variable_name(&one.name))
     }
 
-    /// The synchronisation by name, and by its address where it has none.
-    pub(crate) fn synchronisation(&self, origin: SyncOrigin) -> String {
-        let named = |token: u64| self.token(token, origin.site).unwrap_or_else(|| format!("{token:#x}"));
+    /// The synchronisation by name; `unnamed` names what is no variable by its address.
+    pub(crate) fn synchronisation(&self, origin: SyncOrigin, unnamed: impl Fn(u64) -> String) -> String {
+        let named = |token: u64| self.token(token, origin.site).unwrap_or_else(|| unnamed(token));
         match origin.object {
             SyncObject::Barrier(token) if OpenMpToken::of(token.0).is_none() => {
                 format!("barrier {}", named(token.0))

@@ -48,6 +48,15 @@ pub struct SimulatedCosts {
     pub barrier: Option<u64>,
 }
 
+/// What is wanted beside the flows, which are always there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct CommunicationDemand {
+    /// Patterns of the data apart from those of its units.
+    pub words: bool,
+    /// Causality graphs.
+    pub graphs: bool,
+}
+
 /// What is simulated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CommunicationOptions {

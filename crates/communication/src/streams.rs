@@ -55,6 +55,12 @@ impl ProcessStreams {
 
     /// What a run of them begins with.
     pub(crate) fn setup(&self, settings: CoherenceSettings, costs: StepCosts) -> VirtualRunSetup {
-        VirtualRunSetup { settings, costs, objects: self.placed.clone(), nodes: Vec::new(), words_of: Vec::new() }
+        VirtualRunSetup {
+            settings,
+            costs,
+            objects: self.placed.clone(),
+            nodes: Vec::new(),
+            words_of: Vec::new(),
+        }
     }
 }

@@ -8,7 +8,8 @@ use longpole_access::format::{
 };
 use longpole_access::{AccessRecord, StreamDecoder};
 use longpole_communication::{
-    CommunicationOptions, RecordedCommunication, SimulationOptions, UnitProtocol, write_simulated_recording,
+    CommunicationDemand, CommunicationOptions, RecordedCommunication, SimulationOptions, UnitProtocol,
+    write_simulated_recording,
 };
 use longpole_event::MachineId;
 use longpole_recording::{Destination, LogName, Manifest, RecordingFolder};
@@ -82,7 +83,8 @@ fn answer(messages: &[Vec<u8>], protocol: UnitProtocol) -> RecordedCommunication
     messages.iter().for_each(|message| log.push_block(message).expect("room"));
     log.flush().expect("room");
     let options = CommunicationOptions { protocol: Some(protocol), ..CommunicationOptions::default() };
-    let answer = RecordedCommunication::of(&folder, options).expect("a log that can be read");
+    let demand = CommunicationDemand { words: true, graphs: true };
+    let answer = RecordedCommunication::of(&folder, options, demand).expect("a log that can be read");
     let answer = answer.expect("there are blocks");
     let output = Destination::New(place.path().join("simulated.longpole"));
     let simulation = SimulationOptions { communication: options, nodes: None };

@@ -4,8 +4,9 @@ use std::convert::Infallible;
 use std::fmt::Write;
 
 use longpole_communication::{
-    AccessPattern, AccessThread, CommunicationFlow, DataObject, DataPlace, FlowWriter, RecordedCommunication,
-    SharedUnit, SharedUnitUse,
+    AccessPattern, AccessThread, CausalityCause, CausalityPlace, CausalityTransition, CommunicationFlow,
+    DataObject, DataPlace, DataTransfers, FlowWriter, ObjectCausality, PatternTallies, PatternTally,
+    RecordedCommunication, SharedUnit, SharedUnitUse, UnitClass,
 };
 use longpole_metrics::{Analysis, DetailsDemand, NoRowReplays, analyse, details, row_replays};
 use longpole_series::{MetricClass, MetricValue, NodeMetrics, SeriesCorrelation, SeriesCorrelations};
@@ -377,9 +378,9 @@ fn communication() -> RecordedCommunication {
         line,
     };
     let flow = |reader: usize, writer: Option<FlowWriter>, requests: u64| {
-        let mut patterns = [0.0; 8];
+        let mut patterns = [0; 8];
         let pattern = if writer.is_some() { AccessPattern::FalseSharing } else { AccessPattern::Cold };
-        patterns[pattern as usize] = requests as f64;
+        patterns[pattern as usize] = requests;
         CommunicationFlow {
             reader,
             place: 0,
@@ -419,6 +420,8 @@ fn communication() -> RecordedCommunication {
             high: 198,
             uses: vec![counts(0), counts(1)],
         }],
+        classes: vec![falsely_shared()],
+        graphs: vec![counters_graph()],
         requests: 200,
         transfers: 198,
         low: 198,
@@ -426,5 +429,43 @@ fn communication() -> RecordedCommunication {
         upgrades: 199,
         elapsed: 34_700,
         ..RecordedCommunication::default()
+    }
+}
+
+/// The one line of the counters: 198 of 200 requests are false sharing, and no datum is shared.
+fn falsely_shared() -> UnitClass {
+    let mut patterns = PatternTallies::default();
+    patterns.add(AccessPattern::Cold, PatternTally { requests: 2, cost: 200 });
+    patterns.add(AccessPattern::FalseSharing, PatternTally { requests: 198, cost: 19_800 });
+    UnitClass {
+        object: 0,
+        pattern: AccessPattern::FalseSharing,
+        units: 1,
+        patterns,
+        used: 1_600,
+        fetched: 12_800,
+        readers: [0, 1].into(),
+        writers: [0, 1].into(),
+        data: Some(DataTransfers::default()),
+    }
+}
+
+/// One place that makes itself fetch: of 198 requests all but the first two go on from such a request.
+fn counters_graph() -> ObjectCausality {
+    let cause = |written, requests: u64, pattern| {
+        let (cost, mut patterns) = (100 * requests, PatternTallies::default());
+        patterns.add(pattern, PatternTally { requests, cost });
+        CausalityCause { read_place: 0, written, requests, contributions: requests, cost, patterns }
+    };
+    let transition = |from, count| CausalityTransition { from: Some(from), to: 0, count };
+    ObjectCausality {
+        object: 0,
+        units: vec![0x4040],
+        places: vec![CausalityPlace { place: 0, readers: vec![0, 1], writers: vec![0, 1] }],
+        causes: vec![
+            cause(Some((Some(0), 0)), 198, AccessPattern::FalseSharing),
+            cause(None, 2, AccessPattern::Cold),
+        ],
+        transitions: vec![transition(0, 196), transition(1, 2)],
     }
 }

@@ -74,6 +74,10 @@ pub enum OutsideAnswerKind {
     CorrelationsWhereRecorded,
     /// The recorded accesses to memory, simulated.
     Communication,
+    /// The patterns of the data in them, beside those of its units.
+    DataPatterns,
+    /// Their causality graphs.
+    CausalityGraphs,
     /// What leaving something out was measured to gain.
     Zeroings,
 }

@@ -2,6 +2,7 @@
 
 mod call_tree;
 mod callers;
+mod causality;
 mod changes;
 mod communication;
 mod correlation;
@@ -18,6 +19,7 @@ mod object_costs;
 mod objects;
 mod one_object;
 mod parallelism;
+mod patterns;
 mod phases;
 mod processors;
 mod profile;
@@ -99,6 +101,8 @@ views! {
     Messages => messages::VIEW,
     Communication => communication::VIEW,
     Sharing => sharing::VIEW,
+    Patterns => patterns::VIEW,
+    Causality => causality::VIEW,
     Phases => phases::VIEW,
     Metrics => metrics::VIEW,
     Correlation => correlation::VIEW,

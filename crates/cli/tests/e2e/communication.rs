@@ -3,6 +3,7 @@
 mod openmp;
 mod rust;
 mod simulated;
+mod views;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -15,12 +15,13 @@ use crate::text::TextSection;
 use crate::view::{OutsideAnswerKind, View, ViewDefinition};
 
 /// Columns of every row, behind those that say what it is about.
-const COLUMNS: [&str; 13] = [
+const COLUMNS: [&str; 14] = [
     "requests",
     "transfers",
     "request_seconds",
     "percent",
     "cold_percent",
+    "read_only_percent",
     "false_sharing_percent",
     "migratory_percent",
     "spsc_percent",
@@ -32,8 +33,9 @@ const COLUMNS: [&str; 13] = [
 ];
 
 /// Patterns with their columns.
-const PATTERNS: [(AccessPattern, &str); 7] = [
+pub(super) const PATTERNS: [(AccessPattern, &str); 8] = [
     (AccessPattern::Cold, "cold_percent"),
+    (AccessPattern::ReadOnly, "read_only_percent"),
     (AccessPattern::FalseSharing, "false_sharing_percent"),
     (AccessPattern::Migratory, "migratory_percent"),
     (AccessPattern::Spsc, "spsc_percent"),
@@ -41,6 +43,9 @@ const PATTERNS: [(AccessPattern, &str); 7] = [
     (AccessPattern::Mpsc, "mpsc_percent"),
     (AccessPattern::Mpmc, "mpmc_percent"),
 ];
+
+/// Cell of all first references; of the text only.
+const FIRST: &str = "first_percent";
 
 pub(super) static VIEW: ViewDefinition = ViewDefinition {
     name: "communication",
@@ -152,7 +157,7 @@ fn table(rows: Vec<(Row, String)>, most: usize, by: By) -> TextTable {
             shown("transfers", Show::Count("transfers")),
             shown("false %", Show::Percent("false_sharing_percent")),
             shown("migr. %", Show::Percent("migratory_percent")),
-            shown("cold %", Show::Percent("cold_percent")).optional(),
+            shown("cold %", Show::Percent(FIRST)).optional(),
             shown("used %", Show::Percent("used_percent")).optional(),
         ],
         name_title: match by {
@@ -162,8 +167,14 @@ fn table(rows: Vec<(Row, String)>, most: usize, by: By) -> TextTable {
             _ => "procedure",
         }
         .to_owned(),
-        rows: rows.into_iter().take(most).collect(),
+        rows: rows.into_iter().take(most).map(|(row, name)| (with_first(row), name)).collect(),
     }
+}
+
+fn with_first(row: Row) -> Row {
+    let of = |column| row.value(column).unwrap_or(0.0);
+    let first = of("cold_percent") + of("read_only_percent");
+    row.percent(FIRST, first)
 }
 
 /// The groups of flows, with the cells and the text that name them.
@@ -239,8 +250,8 @@ fn cells(
         .percent("percent", percent(group.transfer_cost() as f64, whole as f64))
         .percent("used_percent", percent(sum(|flow| flow.used) as f64, sum(|flow| flow.fetched) as f64));
     for (pattern, column) in PATTERNS {
-        let of: f64 = group.flows.iter().map(|flow| flow.patterns[pattern as usize]).sum();
-        row = row.percent(column, percent(of, requests as f64));
+        let of: u64 = group.flows.iter().map(|flow| flow.patterns[pattern as usize]).sum();
+        row = row.percent(column, percent(of as f64, requests as f64));
     }
     let list = |column: &'static str, shares: Vec<(String, f64)>| {
         shares
@@ -339,19 +350,22 @@ pub(super) fn head(answer: &RecordedCommunication) -> Vec<TextSection> {
     vec![TextSection::Headline(title), TextSection::Remark(remark)]
 }
 
+/// A command that shows another view.
+pub(super) fn command(arguments: &str, shows: &str) -> TextSection {
+    TextSection::Command { command: format!("longpole report --view {arguments}"), shows: shows.to_owned() }
+}
+
 fn commands(answer: &RecordedCommunication, by: By) -> Vec<TextSection> {
     if answer.transfers == 0 {
         return Vec::new();
     }
-    let command = |arguments: &str, shows: &str| TextSection::Command {
-        command: format!("longpole report --view {arguments}"),
-        shows: shows.to_owned(),
-    };
     let mut commands = vec![TextSection::Blank];
     if by != By::Object {
         commands.push(command("communication --by object", "which data"));
     }
     commands.push(command("sharing", "which bytes of it each thread uses"));
+    commands.push(command("patterns", "how each object is shared"));
+    commands.push(command("causality", "what leads to what"));
     commands
 }
 

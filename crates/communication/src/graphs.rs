@@ -1,0 +1,175 @@
+//! Causality graphs with names (C §2.2, §3.3): for each object the sets of units that behave alike.
+//!
+//! The simulation's places are call paths, and its locks have addresses. Units are alike by lines of code, names of locks, and
+//! whatever thread it was: the flows are given those names' numbers before graphs are made of them.
+
+use std::collections::BTreeMap;
+
+use longpole_coherence::{
+    CausalityGraph, CauseMatrix, CommunicationResult, DataObjectId, FlowKey, FlowOrigin, PatternTallies,
+    RequestFlow, SiteId, SyncObject, SyncOrigin, SyncToken,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::numbered::AnswerNames;
+
+/// A place of a graph.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CausalityPlace {
+    /// Index of the place.
+    pub place: usize,
+    /// Indexes of threads whose requests are from there.
+    pub readers: Vec<usize>,
+    /// Indexes of threads whose writes there are behind requests.
+    pub writers: Vec<usize>,
+}
+
+/// A cause of requests: R ← I ← W, an edge from the place of the writes to that of the requests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CausalityCause {
+    /// *R*: index of the place.
+    pub read_place: usize,
+    /// *I* and *W*: index of the synchronisation (`None`: unordered) and of the place; `None`: first references.
+    pub written: Option<(Option<usize>, usize)>,
+    /// Requests; each is counted at the first write behind it.
+    pub requests: u64,
+    /// Requests behind which these writes are.
+    pub contributions: u64,
+    /// Their cost, nanoseconds of virtual time, divided equally among the writes behind a request.
+    pub cost: u64,
+    /// Patterns of `requests`.
+    pub patterns: PatternTallies,
+}
+
+/// How often the copy that a request of one cause had got was written, and so led to a request of another cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CausalityTransition {
+    /// Index of a cause; `None`: a request for other data of the unit.
+    pub from: Option<usize>,
+    /// Index of a cause.
+    pub to: usize,
+    /// How often.
+    pub count: u64,
+}
+
+/// The causality graph of units of one object that behave alike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectCausality {
+    /// Index of the object.
+    pub object: usize,
+    /// First addresses of the units, ascending.
+    pub units: Vec<u64>,
+    /// Places, in the order of their numbers.
+    pub places: Vec<CausalityPlace>,
+    /// Causes, that of the highest cost first.
+    pub causes: Vec<CausalityCause>,
+    /// Transitions between causes, by `from` and `to`.
+    pub transitions: Vec<CausalityTransition>,
+}
+
+impl ObjectCausality {
+    /// Cost of the transfers.
+    #[must_use]
+    pub fn cost(&self) -> u64 {
+        self.causes.iter().filter(|cause| cause.written.is_some()).map(|cause| cause.cost).sum()
+    }
+
+    /// Transfers.
+    #[must_use]
+    pub fn transfers(&self) -> u64 {
+        self.causes.iter().filter(|cause| cause.written.is_some()).map(|cause| cause.requests).sum()
+    }
+
+    /// The graphs of all units with transfers, those of the highest cost first. Gives the flows' keys the names' numbers.
+    pub(crate) fn all(result: &mut CommunicationResult, namer: &mut AnswerNames<'_>) -> Vec<ObjectCausality> {
+        rename(result, namer);
+        let is_moved = |flow: &&RequestFlow| flow.key.origin != FlowOrigin::Cold;
+        let moved: FxHashSet<_> =
+            result.flows.iter().filter(is_moved).map(|flow| (flow.key.object, flow.key.unit)).collect();
+        let mut by_object: BTreeMap<Option<DataObjectId>, Vec<RequestFlow>> = BTreeMap::new();
+        for flow in result.flows.iter().filter(|flow| moved.contains(&(flow.key.object, flow.key.unit))) {
+            by_object.entry(flow.key.object).or_default().push(*flow);
+        }
+        let mut graphs: Vec<(Option<DataObjectId>, CausalityGraph)> = Vec::new();
+        for (object, flows) in by_object {
+            let merged = CausalityGraph::merge_alike(CausalityGraph::by_unit(&flows, None));
+            graphs.extend(merged.into_iter().map(|graph| (object, graph)));
+        }
+        let mut groups: FxHashMap<(Option<DataObjectId>, u64), usize> = FxHashMap::default();
+        for (group, (object, graph)) in graphs.iter().enumerate() {
+            groups.extend(graph.units.iter().map(|&unit| ((*object, unit), group)));
+        }
+        let group = |key: &FlowKey| groups.get(&(key.object, key.unit)).copied();
+        let matrices = CauseMatrix::of_groups(result, graphs.len(), group);
+        let mut named: Vec<ObjectCausality> = graphs
+            .into_iter()
+            .zip(matrices)
+            .map(|((object, graph), matrix)| named(object, graph, matrix))
+            .collect();
+        named.sort_by_key(|one| (std::cmp::Reverse(one.cost()), one.object, one.units.first().copied()));
+        named
+    }
+}
+
+/// Gives places, objects and synchronisations of the flows' keys the numbers of their names.
+fn rename(result: &mut CommunicationResult, namer: &mut AnswerNames<'_>) {
+    let mut keys: Vec<FlowKey> = result.flows.iter().map(|flow| flow.key).collect();
+    for key in &mut keys {
+        key.object = Some(DataObjectId(namer.object(key.object) as u32));
+        key.reader_site = SiteId(namer.place(key.reader_site) as u32);
+        if let FlowOrigin::Written { ordered_by, writer_site, .. } = &mut key.origin {
+            *writer_site = SiteId(namer.place(*writer_site) as u32);
+            if let Some(origin) = ordered_by {
+                let number = namer.synchronisation_of_any_thread(result, *origin);
+                *origin = SyncOrigin { object: SyncObject::Token(SyncToken(number as u64)), site: SiteId(0) };
+            }
+        }
+    }
+    for (flow, key) in result.flows.iter_mut().zip(keys) {
+        flow.key = key;
+    }
+}
+
+/// The number that `rename` gave a synchronisation.
+fn number(origin: SyncOrigin) -> Option<usize> {
+    match origin.object {
+        SyncObject::Token(token) => Some(token.0 as usize),
+        SyncObject::Barrier(_) | SyncObject::Fork(_) | SyncObject::Join(_) => None,
+    }
+}
+
+fn named(object: Option<DataObjectId>, graph: CausalityGraph, matrix: CauseMatrix) -> ObjectCausality {
+    let indexes = |processors: std::collections::BTreeSet<longpole_coherence::ProcessorId>| {
+        processors.into_iter().map(longpole_coherence::ProcessorId::index).collect()
+    };
+    let places = graph.nodes.into_iter().map(|(site, node)| CausalityPlace {
+        place: site.0 as usize,
+        readers: indexes(node.readers),
+        writers: indexes(node.writers),
+    });
+    let causes = matrix.columns.iter().zip(&matrix.patterns).map(|((column, totals), patterns)| {
+        let written = column.written.map(|(through, site)| (through.and_then(number), site.0 as usize));
+        CausalityCause {
+            read_place: column.read_site.0 as usize,
+            written,
+            requests: totals.requests,
+            contributions: totals.contributions,
+            cost: totals.cost,
+            patterns: *patterns,
+        }
+    });
+    let elsewhere =
+        matrix.elsewhere.iter().map(|(&to, &count)| CausalityTransition { from: None, to, count });
+    let inside = matrix.transitions.iter().map(|(&(from, to), &count)| CausalityTransition {
+        from: Some(from),
+        to,
+        count,
+    });
+    ObjectCausality {
+        object: object.map_or(0, |object| object.0 as usize),
+        units: graph.units,
+        places: places.collect(),
+        causes: causes.collect(),
+        transitions: elsewhere.chain(inside).collect(),
+    }
+}
