@@ -4,7 +4,7 @@
 //! (W). A request with several writes behind it is counted once, in the row of the first one, and its cost is divided
 //! equally among the rows of all. Sums over any grouping of flows are therefore sums of requests.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::access::{AccessKind, DataObjectId, ProcessorId, SiteId, SyncOrigin};
 use crate::bytes::ByteSet;
@@ -74,6 +74,22 @@ pub struct DataRequest {
     pub cause: RequestCause,
     /// What it was good for; `None` while the copy is valid and the run goes on.
     pub outcome: Option<LifetimeUse>,
+}
+
+impl DataRequest {
+    /// The flow that counts the request: that of the first write behind it.
+    pub fn first_flow(&self) -> FlowKey {
+        let &Self { processor: reader, site: reader_site, unit, kind, object, .. } = self;
+        let origin = match &self.cause {
+            RequestCause::Invalidated { writes, .. } if !writes.is_empty() => FlowOrigin::Written {
+                ordered_by: writes[0].ordered_by,
+                writer: writes[0].processor,
+                writer_site: writes[0].site,
+            },
+            _ => FlowOrigin::Cold,
+        };
+        FlowKey { unit, object, reader, reader_site, kind, origin }
+    }
 }
 
 /// What is behind the requests of a flow.
@@ -150,6 +166,9 @@ pub struct RequestFlow {
     pub totals: FlowTotals,
 }
 
+/// The number of requests that have no record.
+const UNNUMBERED: u64 = u64::MAX;
+
 /// Requests of one simulation, as they come.
 pub(crate) struct RequestLedger {
     pub(crate) records: Vec<DataRequest>,
@@ -161,6 +180,10 @@ pub(crate) struct RequestLedger {
     pub(crate) patterns: FxHashMap<u32, PatternTallies>,
     index: FxHashMap<FlowKey, u32>,
     limit: usize,
+    /// Numbers of requests that were given.
+    numbered: u64,
+    /// First addresses of the units whose requests are numbered and recorded; `None`: all.
+    recorded_units: Option<FxHashSet<u64>>,
     /// The requests since they were last taken, with what they cost; `None` where nobody takes them.
     pub(crate) recent: Option<Vec<(DataRequest, u64)>>,
 }
@@ -175,8 +198,16 @@ impl RequestLedger {
             patterns: FxHashMap::default(),
             index: FxHashMap::default(),
             limit,
+            numbered: 0,
+            recorded_units: None,
             recent: None,
         }
+    }
+
+    /// Numbers and records requests for these units only. The writes behind a request are of its own unit, so that chains
+    /// stay whole.
+    pub(crate) fn record_units(&mut self, addresses: &[u64]) {
+        self.recorded_units = Some(addresses.iter().copied().collect());
     }
 
     fn flow(&mut self, key: FlowKey) -> u32 {
@@ -196,8 +227,10 @@ impl RequestLedger {
         cost: u64,
         obtained: &[Option<u32>],
     ) -> (u64, u32) {
-        request.id = self.total;
         self.total += 1;
+        let is_numbered = self.recorded_units.as_ref().is_none_or(|units| units.contains(&request.unit));
+        request.id = if is_numbered { self.numbered } else { UNNUMBERED };
+        self.numbered += u64::from(is_numbered);
         let DataRequest { processor, site, unit, kind, object, .. } = request;
         let key = |origin| FlowKey { unit, object, reader: processor, reader_site: site, kind, origin };
         let first = match &request.cause {
@@ -229,7 +262,7 @@ impl RequestLedger {
         if let Some(recent) = &mut self.recent {
             recent.push((request.clone(), cost));
         }
-        if self.records.len() < self.limit {
+        if is_numbered && self.records.len() < self.limit {
             self.records.push(request);
         }
         (id, first)

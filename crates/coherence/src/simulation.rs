@@ -96,6 +96,11 @@ impl CoherenceSimulation {
         self.ledger.recent.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
+    /// Records requests for these units only.
+    pub(crate) fn record_units(&mut self, addresses: &[u64]) {
+        self.ledger.record_units(addresses);
+    }
+
     /// Places an object at `[start, start + size)`; it replaces the objects there.
     pub fn place_object(&mut self, start: u64, size: u64, object: DataObjectId) {
         self.objects.place(start, size, object);

@@ -155,6 +155,8 @@ pub struct VirtualRunSetup {
     pub nodes: Vec<ProcessorId>,
     /// First addresses of units whose words of 8 bytes are simulated too, as units of their own beside the run.
     pub words_of: Vec<u64>,
+    /// First addresses of units whose requests alone are recorded, and numbered; empty: all. Everything is counted.
+    pub records_of: Vec<u64>,
 }
 
 impl VirtualRun {
@@ -163,8 +165,14 @@ impl VirtualRun {
     /// # Errors
     /// [`Error::Unit`], [`Error::Deadlock`], [`Error::NotHeld`], [`Error::NoStream`].
     pub fn of(streams: &[ProcessorStream], settings: CoherenceSettings, costs: StepCosts) -> Result<Self> {
-        let setup =
-            VirtualRunSetup { settings, costs, objects: Vec::new(), nodes: Vec::new(), words_of: Vec::new() };
+        let setup = VirtualRunSetup {
+            settings,
+            costs,
+            objects: Vec::new(),
+            nodes: Vec::new(),
+            words_of: Vec::new(),
+            records_of: Vec::new(),
+        };
         let sources = streams.iter().map(|stream| stream.iter().copied()).collect();
         let mut runner = Runner::new(sources, &setup, Unobserved)?;
         find_unborn(streams, &mut runner.processors)?;
@@ -283,6 +291,9 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>, O: VirtualRunObserver> Runner<S, 
         let mut simulation = CoherenceSimulation::new(setup.settings)?;
         if O::IS_TOLD {
             simulation.keep_recent();
+        }
+        if !setup.records_of.is_empty() {
+            simulation.record_units(&setup.records_of);
         }
         let mut words = match setup.words_of.as_slice() {
             [] => None,
@@ -797,6 +808,7 @@ mod tests {
             objects: Vec::new(),
             nodes: Vec::new(),
             words_of: Vec::new(),
+            records_of: Vec::new(),
         };
         VirtualRun::of_recorded(sources, &setup).unwrap()
     }

@@ -73,6 +73,7 @@ fn told(
         objects: Vec::new(),
         nodes: nodes.iter().copied().map(ProcessorId).collect(),
         words_of: Vec::new(),
+        records_of: Vec::new(),
     };
     let mut told = ToldRun::default();
     let sources = streams.iter().map(|steps| steps.iter().copied()).collect();
