@@ -81,9 +81,11 @@ pub enum Error {
         /// Why not.
         reason: &'static str,
     },
-    /// A wait that is not among those of the view.
-    #[error("explain wait {number}: the view `waits` has no such row")]
-    NoSuchWait {
+    /// A row that is not among those of the view.
+    #[error("explain row {number}: the view `{view}` has no such row")]
+    NoSuchRow {
+        /// Name of the view.
+        view: &'static str,
         /// The place that was asked for.
         number: usize,
     },
@@ -100,8 +102,9 @@ impl Error {
     #[must_use]
     pub fn hints(&self) -> Vec<String> {
         match self {
-            Error::NoSuchWait { .. } => {
-                vec!["`longpole report --view waits --all` lists the waits, the first one is 1".to_owned()]
+            Error::NoSuchRow { view, .. } => {
+                let all = if *view == longpole_report::View::Waits.name() { " --all" } else { "" };
+                vec![format!("`longpole report --view {view}{all}` lists the rows, the first one is 1")]
             }
             Error::UnknownMetric { .. } => {
                 vec!["`longpole report --view metrics --all` lists what this recording has".to_owned()]

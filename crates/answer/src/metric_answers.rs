@@ -80,6 +80,7 @@ impl Recording {
             let demand = CommunicationDemand {
                 words: wants(OutsideAnswerKind::DataPatterns),
                 graphs: wants(OutsideAnswerKind::CausalityGraphs),
+                chains: question.explain.is_some(),
             };
             outside_answers.communication =
                 RecordedCommunication::of(self.folder(), question.communication, demand)?;

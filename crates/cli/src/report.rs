@@ -60,7 +60,7 @@ pub struct ReportArgs {
     /// In `rankings`: the replay also of recordings with more than a million events.
     #[arg(long)]
     pub all: bool,
-    /// One row of the view `waits`, by its place, in full.
+    /// One row of the view `waits`, by its place, in full; of the view `communication` where that is asked for.
     #[arg(long, value_name = "N")]
     pub explain: Option<usize>,
     /// Instead of a view, a metric over time; several are shown on one time axis. `--view metrics` lists what there is.
@@ -310,7 +310,13 @@ pub fn run(args: &ReportArgs) -> Result<()> {
     if args.format == OutputFormat::Csv && views.len() > 1 {
         return Err(one_table());
     }
-    let views = if args.explain.is_some() { &[View::Waits] } else { views.as_slice() };
+    let views = match args.explain {
+        Some(_) if views.contains(&View::Communication) && !views.contains(&View::Waits) => {
+            &[View::Communication]
+        }
+        Some(_) => &[View::Waits],
+        None => views.as_slice(),
+    };
     let output = Output::new(args.format, args.width).with_raw_cells(args.raw_cells);
     let text = remembered(&recording, views, &args.question(), &output)?;
     // The process ends: to give back each piece of a long recording's tables is time for nothing.

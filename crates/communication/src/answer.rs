@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use longpole_coherence::{
-    AccessKind, AccessPattern, CommunicationResult, DataObjectId, FlowOrigin, TransferRange, UnitSummary,
-    VirtualRun, VirtualRunSetup,
+    AccessKind, AccessPattern, CoherenceSettings, CommunicationResult, DataObjectId, FlowOrigin,
+    TransferRange, UnitSummary, VirtualRun, VirtualRunSetup,
 };
 use longpole_event::MachineId;
 use longpole_recording::{LogName, LogReader, RecordingFolder};
 
+use crate::chains::{RECORDS, RequestChains};
 use crate::classes::UnitClass;
 use crate::error::Result;
 use crate::graphs::ObjectCausality;
@@ -150,6 +151,8 @@ pub struct RecordedCommunication {
     pub classes: Vec<UnitClass>,
     /// Causality graphs by object, those of the highest cost first; empty where they were not wanted.
     pub graphs: Vec<ObjectCausality>,
+    /// Call paths and chains; `None` where they were not wanted.
+    pub chains: Option<RequestChains>,
     /// Requests.
     pub requests: u64,
     /// Requests that are no first references.
@@ -213,16 +216,24 @@ fn simulate(
     let mut run =
         VirtualRun::of_recorded(streams.steps(process), &streams.setup(settings, options.step_costs()))?;
     let words = match demand.words {
-        true => words(folder, process, options, &run.communication)?,
+        true => again(folder, process, options, (moved(&run.communication), Vec::new()))?.1,
         false => None,
     };
     let shared = streams.shared.borrow();
     let mut namer = AnswerNames::new(ProcessNames { process, shared: &shared });
     let result = &run.communication;
-    let flows = namer.flows(result, settings.unit);
+    let (flows, flow_of) = namer.flows(result, settings.unit);
     let units = namer.units(result);
     let classes = UnitClass::all(result, (demand.words, words.as_ref()), (settings.unit, &mut namer));
     let TransferRange { necessary, possible } = result.range();
+    let chains = match demand.chains {
+        true => {
+            let units = RequestChains::units(result, &flow_of);
+            let (recorded, _) = again(folder, process, options, (Vec::new(), units))?;
+            Some(RequestChains::of(result, recorded, (&flow_of, &mut namer)))
+        }
+        false => None,
+    };
     let (transfers, upgrades) = (result.transfers(), result.upgrades());
     let graphs = match demand.graphs {
         true => ObjectCausality::all(&mut run.communication, &mut namer),
@@ -249,6 +260,7 @@ fn simulate(
         units,
         classes,
         graphs,
+        chains,
         places: namer.places.names,
         objects: namer.objects.names,
         synchronisations: namer.synchronisations.names,
@@ -256,31 +268,42 @@ fn simulate(
     })
 }
 
-/// The words in the units that were transferred, as units of their own: the same run once more, which gives everything the
-/// same numbers.
-fn words(
-    folder: &RecordingFolder,
-    process: &LoggedProcess,
-    options: CommunicationOptions,
-    result: &CommunicationResult,
-) -> Result<Option<CommunicationResult>> {
+/// First addresses of the units with transfers.
+fn moved(result: &CommunicationResult) -> Vec<u64> {
     let is_moved = |unit: &&UnitSummary| {
         let of = |pattern| unit.patterns.of(pattern).requests;
         let all: u64 = AccessPattern::ALL.iter().map(|&pattern| of(pattern)).sum();
         all > of(AccessPattern::Cold) + of(AccessPattern::ReadOnly)
     };
-    let words_of: Vec<u64> = result.units.iter().filter(is_moved).map(|unit| unit.address).collect();
+    result.units.iter().filter(is_moved).map(|unit| unit.address).collect()
+}
+
+/// The same run once more, which gives everything the same numbers: with the words of some units as units of their own, and
+/// with records of the requests of some units. Neither where no unit is named.
+fn again(
+    folder: &RecordingFolder,
+    process: &LoggedProcess,
+    options: CommunicationOptions,
+    (words_of, records_of): (Vec<u64>, Vec<u64>),
+) -> Result<(Option<CommunicationResult>, Option<CommunicationResult>)> {
     let reader = folder.open_log(MachineId(0), LogName::Accesses)?;
-    let Some(reader) = reader.filter(|_| !words_of.is_empty()) else { return Ok(None) };
+    let Some(reader) = reader.filter(|_| !words_of.is_empty() || !records_of.is_empty()) else {
+        return Ok((None, None));
+    };
     let streams = ProcessStreams::of(reader, process);
-    let setup = VirtualRunSetup { words_of, ..streams.setup(options.settings(), options.step_costs()) };
-    Ok(VirtualRun::of_recorded(streams.steps(process), &setup)?.words)
+    let records = if records_of.is_empty() { 0 } else { RECORDS };
+    let settings = CoherenceSettings { records, ..options.settings() };
+    let setup = VirtualRunSetup { words_of, records_of, ..streams.setup(settings, options.step_costs()) };
+    let run = VirtualRun::of_recorded(streams.steps(process), &setup)?;
+    Ok((Some(run.communication), run.words))
 }
 
 impl AnswerNames<'_> {
-    fn flows(&mut self, result: &CommunicationResult, unit: u64) -> Vec<CommunicationFlow> {
-        let mut merged: BTreeMap<_, CommunicationFlow> = BTreeMap::new();
-        let mut order = Vec::new();
+    /// The flows, and for each of the result's the index of the one that it is in.
+    fn flows(&mut self, result: &CommunicationResult, unit: u64) -> (Vec<CommunicationFlow>, Vec<usize>) {
+        let mut numbers = BTreeMap::new();
+        let mut flows: Vec<CommunicationFlow> = Vec::new();
+        let mut flow_of = Vec::with_capacity(result.flows.len());
         for (index, flow) in result.flows.iter().enumerate() {
             let key = &flow.key;
             let writer = match key.origin {
@@ -295,9 +318,8 @@ impl AnswerNames<'_> {
             let writes = key.kind != AccessKind::Read;
             let totals = &flow.totals;
             let named = (key.reader.index(), place, object, writes, writer);
-            let row = merged.entry(named).or_insert_with(|| {
-                order.push(named);
-                CommunicationFlow {
+            let number = *numbers.entry(named).or_insert_with(|| {
+                flows.push(CommunicationFlow {
                     reader: key.reader.index(),
                     place,
                     object,
@@ -309,8 +331,11 @@ impl AnswerNames<'_> {
                     patterns: [0; 8],
                     used: 0,
                     fetched: 0,
-                }
+                });
+                flows.len() - 1
             });
+            flow_of.push(number);
+            let row = &mut flows[number];
             row.requests += totals.requests;
             row.contributions += totals.contributions;
             row.cost += totals.cost;
@@ -321,7 +346,7 @@ impl AnswerNames<'_> {
                 *sum += patterns.of(pattern).requests;
             }
         }
-        order.iter().filter_map(|named| merged.remove(named)).collect()
+        (flows, flow_of)
     }
 
     fn units(&mut self, result: &CommunicationResult) -> Vec<SharedUnit> {

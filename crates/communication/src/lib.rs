@@ -8,6 +8,7 @@
 //! touched units. How the threads really ran beside each other plays no part: see [`longpole_coherence::VirtualRun`].
 
 mod answer;
+mod chains;
 mod classes;
 mod error;
 mod graphs;
@@ -25,6 +26,7 @@ pub use answer::{
     AccessThread, CommunicationFlow, DataObject, DataPlace, FlowWriter, RecordedCommunication, SharedUnit,
     SharedUnitUse,
 };
+pub use chains::{CallPathFlow, RequestChains, WayBack, WayEnd, WayStep, WaysBack};
 pub use classes::{DataTransfers, UnitClass};
 pub use error::{Error, Result};
 pub use graphs::{CausalityCause, CausalityPlace, CausalityTransition, ObjectCausality};

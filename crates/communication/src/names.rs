@@ -25,6 +25,24 @@ impl ProcessNames<'_> {
         data_place(code, named, innermost)
     }
 
+    /// The call path of a place, the place first: procedures of the program, inlined ones among them. Left out are what
+    /// starts threads in the C library and in longpole's, and standard libraries.
+    pub(crate) fn path(self, site: SiteId) -> Vec<DataPlace> {
+        let mut path = vec![self.place(site)];
+        for code in self.shared.sites.calls(site) {
+            let Some(named) = self.process.places.get(&code) else { continue };
+            let is_runtime =
+                named.module.starts_with("liblongpole-access") || named.module.starts_with("libc.so");
+            let own = named.procedures.iter().filter(|one| !is_runtime && is_own(one));
+            path.extend(own.map(|one| data_place(code, Some(named), Some(one))));
+        }
+        // The place itself is the first of its own address's procedures, if it is the program's.
+        if path.len() > 1 && path[0] == path[1] {
+            path.remove(0);
+        }
+        path
+    }
+
     /// The innermost procedure on the call path of an allocation that is the program's.
     fn allocation_place(&self, site: SiteId) -> DataPlace {
         let own = self.shared.sites.calls(site).find_map(|code| {
@@ -92,14 +110,18 @@ const LIBRARY_SOURCES: [&str; 4] =
 const LIBRARY_NAMES: [&str; 5] = ["core::", "alloc::", "std::", "__rust", "operator new"];
 
 fn own_procedure(named: &AccessPlaceName) -> Option<&AccessProcedureName> {
-    let is_own = |one: &&AccessProcedureName| match one.file.as_str() {
+    named.procedures.iter().find(|one| is_own(one))
+}
+
+/// Whether it is the program's, not a standard library's.
+fn is_own(procedure: &AccessProcedureName) -> bool {
+    match procedure.file.as_str() {
         "" => {
-            let name = one.name.trim_start_matches('<');
+            let name = procedure.name.trim_start_matches('<');
             !LIBRARY_NAMES.iter().any(|begin| name.starts_with(begin))
         }
         file => !LIBRARY_SOURCES.iter().any(|part| file.contains(part)),
-    };
-    named.procedures.iter().find(is_own)
+    }
 }
 
 fn data_place(

@@ -55,6 +55,8 @@ pub struct CommunicationDemand {
     pub words: bool,
     /// Causality graphs.
     pub graphs: bool,
+    /// Call paths of requests and writes, and the ways back from requests.
+    pub chains: bool,
 }
 
 /// What is simulated.

@@ -61,6 +61,7 @@ impl ProcessStreams {
             objects: self.placed.clone(),
             nodes: Vec::new(),
             words_of: Vec::new(),
+            records_of: Vec::new(),
         }
     }
 }

@@ -83,7 +83,7 @@ fn answer(messages: &[Vec<u8>], protocol: UnitProtocol) -> RecordedCommunication
     messages.iter().for_each(|message| log.push_block(message).expect("room"));
     log.flush().expect("room");
     let options = CommunicationOptions { protocol: Some(protocol), ..CommunicationOptions::default() };
-    let demand = CommunicationDemand { words: true, graphs: true };
+    let demand = CommunicationDemand { words: true, graphs: true, chains: true };
     let answer = RecordedCommunication::of(&folder, options, demand).expect("a log that can be read");
     let answer = answer.expect("there are blocks");
     let output = Destination::New(place.path().join("simulated.longpole"));

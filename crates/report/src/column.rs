@@ -75,6 +75,10 @@ structure! {
     "data_transfers" Count "Data transfers" "Transfers of the data alone: of its words of 8 bytes, simulated as units of their own on the same accesses. 0 where only the unit is shared.";
     "data_patterns" Text "Data patterns" "Those by pattern: a list of `pattern` with `transfers` and `percent` of them.";
     "classes" Text "Classes" "The units of the object by their pattern: a list of rows of the same columns.";
+    "chains" Text "Chains" "Of an explained row the causes R ← I ← W: a list of `requests`, `contributions` (requests behind which these writes are, where others' may be too), `request_seconds`, `percent` of the row's cost, `patterns`, `read_path` (call path of the requests, the innermost first), `readers`, `through` with `through_path`, `write_path` and `writers`.";
+    "ways" Text "Ways back" "Of an explained row the ways back from its requests to the same thread's previous copy: a list of `percent` of the requests that were followed (one with several ways in equal parts), `steps` (`read` ← `through` ← `write`, from `least` to `most` times one after the other), and `end` at `end_place`.";
+    "followed" Count "Followed" "Requests of the row that were followed back.";
+    "cut" Count "Cut" "Of them, those with more ways than were followed, or with chains that begin before what was recorded.";
     "transfer_seconds" Seconds "Cost of transfers" "Virtual time that transfers take, without first references.";
     "nodes" Text "Nodes" "Places of the graph: a list of `node` (its number, from 0), `procedure`, `module`, `file`, `line`, and the threads that request there (`readers`) and whose writes there are behind requests (`writers`).";
     "edges" Text "Edges" "Causes of requests: a list of `edge` (its number, from 0), `from` (node of the writes; absent for first references), `to` (node of the requests), `through` (the synchronisation, or `unordered`) with `through_procedure`, `through_file` and `through_line`, `requests`, `contributions` (requests behind which these writes are, where others' are too), `request_seconds`, `percent` of the graph's cost, and `patterns` (requests of each).";

@@ -110,7 +110,7 @@ pub struct ReportOptions {
     pub phase: Option<Span>,
     /// Shows also what is left out otherwise: waits that nobody wants explained.
     pub all: bool,
-    /// The row of `waits` whose explanation is shown in full, from 1.
+    /// The row of `waits` or `communication` whose explanation is shown in full, from 1.
     pub explain: Option<usize>,
     /// The one thing that the report is about, in views that have reports of one; `None`: the whole program.
     pub of: Option<FoundNodes>,

@@ -48,7 +48,7 @@ impl From<longpole_answer::Error> for RequestRefusal {
             Error::Report(_) | Error::Timeline(_) | Error::UnknownMetric { .. } | Error::Definition(_) => {
                 StatusCode::BAD_REQUEST
             }
-            Error::NoSuchWait { .. } | Error::NoSuchMoment { .. } | Error::NoValueThere { .. } => {
+            Error::NoSuchRow { .. } | Error::NoSuchMoment { .. } | Error::NoValueThere { .. } => {
                 StatusCode::NOT_FOUND
             }
             _ => StatusCode::INTERNAL_SERVER_ERROR,

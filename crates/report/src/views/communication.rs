@@ -1,6 +1,8 @@
 //! `communication`: who makes whom fetch what, in the simulated caches or nodes (C §2.2).
 
-use std::collections::BTreeMap;
+mod chains;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use longpole_communication::{AccessPattern, CommunicationFlow, DataPlace, RecordedCommunication};
 use longpole_metrics::By;
@@ -68,6 +70,8 @@ pub(super) const ABSENT: &str = "No accesses to memory were recorded. Build the 
 #[derive(Default)]
 struct FlowGroup<'a> {
     flows: Vec<&'a CommunicationFlow>,
+    /// Their indexes in the answer.
+    indexes: BTreeSet<usize>,
 }
 
 impl FlowGroup<'_> {
@@ -108,7 +112,8 @@ fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
         By::Thread => &["thread", "from"],
         _ => &["procedure", "module", "file", "from"],
     };
-    let columns: Vec<&str> = own.iter().chain(&COLUMNS).copied().collect();
+    let explained: &[&str] = if options.explain.is_some() { &chains::COLUMNS } else { &[] };
+    let columns: Vec<&str> = ["rank"].iter().chain(own).chain(&COLUMNS).chain(explained).copied().collect();
     let mut report = Report::new(View::Communication, input, options, &columns);
     let Some(answer) = &input.outside_answers.communication else {
         report.sections.push(TextSection::Paragraph(ABSENT.to_owned()));
@@ -125,9 +130,15 @@ fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
         .take(most.min(CAUSES_OF_TEXT))
         .filter_map(|(group, _, name)| cause(input, answer, (group, name), options.by))
         .collect();
-    let rows: Vec<(Row, String)> = rows
-        .into_iter()
-        .map(|(group, row, name)| (cells(input, answer, &group, row, (whole, options.by)), name))
+    if let Some(number) = options.explain {
+        explain(input, answer, (&rows, whole), (number, options.by), &mut report);
+        return report;
+    }
+    let rows: Vec<(Row, String)> = (1..)
+        .zip(rows)
+        .map(|(rank, (group, row, name))| {
+            (cells(input, answer, &group, row.count("rank", rank), (whole, options.by)), name)
+        })
         .collect();
     report.rows.extend(rows.iter().map(|(row, _)| row.clone()));
     report.sections.extend(head(answer));
@@ -148,9 +159,41 @@ fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     report
 }
 
+/// One row in full.
+fn explain(
+    input: &ReportTables<'_>,
+    answer: &RecordedCommunication,
+    (rows, whole): (&[(FlowGroup<'_>, Row, String)], u64),
+    (number, by): (usize, By),
+    report: &mut Report,
+) {
+    report.sections.extend(head(answer));
+    let Some((group, row, name)) = number.checked_sub(1).and_then(|at| rows.get(at)) else {
+        let known = match rows.len() {
+            0 => "no thread accessed memory".to_owned(),
+            1 => "`communication` has only row 1".to_owned(),
+            last => format!("`communication` has the rows 1 to {last}"),
+        };
+        report.sections.push(TextSection::Paragraph(format!("There is no row {number}: {known}.")));
+        return;
+    };
+    let row = cells(input, answer, group, row.clone().count("rank", number as u64), (whole, by));
+    let (row, sections) = match &answer.chains {
+        Some(found) => {
+            let flows = group.indexes.clone();
+            chains::explain(input, answer, found, chains::ExplainedRow { number, name, row, flows })
+        }
+        None => (row, Vec::new()),
+    };
+    report.rows.push(row);
+    report.sections.extend(sections);
+    report.sections.extend(doubts(answer).into_iter().map(TextSection::Warning));
+}
+
 fn table(rows: Vec<(Row, String)>, most: usize, by: By) -> TextTable {
     TextTable {
         columns: vec![
+            shown("#", Show::Rank),
             shown("%", Show::Percent("percent")),
             shown("cost", Show::Time("request_seconds")),
             shown("requests", Show::Count("requests")),
@@ -184,7 +227,7 @@ fn rows<'a>(
     by: By,
 ) -> Vec<(FlowGroup<'a>, Row, String)> {
     let mut groups: BTreeMap<(String, usize), (FlowGroup<'a>, Row)> = BTreeMap::new();
-    for flow in &answer.flows {
+    for (index, flow) in answer.flows.iter().enumerate() {
         let (name, other, row) = match by {
             By::Object => {
                 let object = &answer.objects[flow.object];
@@ -210,7 +253,9 @@ fn rows<'a>(
                 (name, 0, if line > 0 { row.count("line", line.into()) } else { row })
             }
         };
-        groups.entry((name, other)).or_insert_with(|| (FlowGroup::default(), row)).0.flows.push(flow);
+        let (group, _) = groups.entry((name, other)).or_insert_with(|| (FlowGroup::default(), row));
+        group.flows.push(flow);
+        group.indexes.insert(index);
     }
     let ranges = |object: usize| {
         let units = answer.units.iter().filter(|unit| unit.object == object);
@@ -363,6 +408,7 @@ fn commands(answer: &RecordedCommunication, by: By) -> Vec<TextSection> {
     if by != By::Object {
         commands.push(command("communication --by object", "which data"));
     }
+    commands.push(command("communication --explain 1", "row 1 in full"));
     commands.push(command("sharing", "which bytes of it each thread uses"));
     commands.push(command("patterns", "how each object is shared"));
     commands.push(command("causality", "what leads to what"));

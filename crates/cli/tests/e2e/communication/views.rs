@@ -301,3 +301,92 @@ fn without_accesses_or_transfers_the_views_say_so() {
     assert!(answer.stdout.contains("No graph: no thread's write took a unit"), "{}", answer.stdout);
     assert!(answer.stdout.lines().all(|line| line.chars().count() <= 80), "{}", answer.stdout);
 }
+
+/// The row in full.
+fn explained(recording: &Recording, by: &str, number: &str) -> Map<String, Value> {
+    let answer = recording.report_with("communication", by, &["--explain", number]);
+    let rows: Vec<_> = answer.rows().collect();
+    assert_eq!(rows.len(), 1);
+    rows[0].clone()
+}
+
+/// Call path of the requests, synchronisation with its call path, call path of the writes, requests. Paths without files.
+fn chains(row: &Map<String, Value>) -> Vec<([String; 4], u64)> {
+    let text = |chain: &Value, key: &str| {
+        let path = chain.get(key).map_or("", |path| path.as_str().unwrap());
+        let frames = path.split(" < ").map(|frame| frame.split(" shared_").next().unwrap());
+        frames.collect::<Vec<_>>().join(" < ")
+    };
+    let chains = row["chains"].as_array().unwrap();
+    let texts = |chain| ["read_path", "through", "through_path", "write_path"].map(|key| text(chain, key));
+    chains.iter().map(|chain| (texts(chain), chain["requests"].as_u64().unwrap())).collect()
+}
+
+/// Ends of ways with their share of the requests, and most repetitions of their steps.
+fn ends(row: &Map<String, Value>) -> Vec<(String, f64, u64)> {
+    let most = |way: &Value| {
+        way["steps"].as_array().unwrap().iter().map(|step| step["most"].as_u64().unwrap()).max().unwrap()
+    };
+    let ways = row["ways"].as_array().unwrap();
+    let end =
+        |way: &Value| (way["end"].as_str().unwrap().to_owned(), way["percent"].as_f64().unwrap(), most(way));
+    ways.iter().map(end).collect()
+}
+
+#[test]
+fn an_explained_row_has_call_paths_and_the_ways_back() {
+    let session = Session::start();
+    let ring = or_skip!(build(&session, "gcc", "shared_ring"));
+    let row = explained(&record(&session, &ring, &["1000"]), "procedure", "1");
+    assert_eq!((row["procedure"].as_str(), number(&row, "transfers")), (Some("take"), 984));
+    let [of, first] = chains(&row).try_into().unwrap();
+    let taking = || "take < consume".to_owned();
+    assert_eq!(of, ([taking(), "filled_slots".into(), "consume".into(), "put < produce".into()], 984));
+    assert_eq!(first, ([taking(), String::new(), String::new(), String::new()], 16));
+    // The producer never asks for a slot again: its copy is from its first reference.
+    assert_eq!(ends(&row), [("another thread's first reference".to_owned(), 100.0, 1)]);
+    assert_eq!(number(&row, "cut"), 0);
+
+    // Two threads take turns: each request is for what the other wrote, whose copy came by its own last request, which was
+    // for what the first one wrote before. The first request of each goes back to a first reference.
+    let counter = or_skip!(build(&session, "gcc", "shared_counter"));
+    let row = explained(&record(&session, &counter, &["2", "100"]), "object", "1");
+    let [of, _] = chains(&row).try_into().unwrap();
+    let counting = || "count < work".to_owned();
+    assert_eq!(of, ([counting(), "lock".into(), counting(), counting()], 198));
+    let ends = ends(&row);
+    let sum: f64 = ends.iter().map(|(_, share, _)| share).sum();
+    assert!((sum - 100.0).abs() < 0.001, "{ends:?}");
+    assert_eq!((number(&row, "followed"), number(&row, "cut")), (198, 0));
+    let own = ends.iter().find(|(end, ..)| end == "its own previous copy").unwrap();
+    // All but one: the first transfer's writer has its copy from a first reference.
+    assert!((own.1 - 100.0 * 197.0 / 198.0).abs() < 0.001 && own.2 == 2, "{ends:?}");
+}
+
+#[test]
+fn a_row_that_is_not_there_is_refused_and_a_recording_without_accesses_says_why() {
+    let session = Session::start();
+    let program = or_skip!(build(&session, "gcc", "shared_counters"));
+    let recording = record(&session, &program, &["2", "10"]);
+    let explain = |row: &str| {
+        let mut command = longpole();
+        command.arg("report").arg(&recording.path).args(["--view", "communication", "--width", "80"]);
+        run(command.args(["--explain", row]))
+    };
+    let refused = explain("99");
+    assert!(
+        !refused.status.success() && refused.stderr.contains("`communication` has no such row"),
+        "{}",
+        refused.stderr
+    );
+    let answer = explain("1").stdout;
+    assert!(answer.contains("called by work shared_counters.c:"), "{answer}");
+    assert!(answer.lines().all(|line| line.chars().count() <= 80), "{answer}");
+    let plain = or_skip!(session.build("shared_counter.c", &["-pthread"]));
+    let folder = session.path().join("none.longpole");
+    let recorded = run(longpole().args(["record", "-q", "-o"]).arg(&folder).arg("--").arg(&plain));
+    assert!(recorded.status.success(), "{}", recorded.stderr);
+    let answer =
+        run(longpole().arg("report").arg(&folder).args(["--view", "communication", "--explain", "1"]));
+    assert!(answer.stdout.contains("`longpole record --access`"), "{}", answer.stdout);
+}
