@@ -243,19 +243,16 @@ fn shares(row: &Row, list: &str) -> Vec<String> {
 /// What is said of a class, so short that 80 columns have room for it.
 fn class_lines(class: &Row) -> Vec<String> {
     let units = class.value("units").unwrap_or(0.0) as u64;
-    let mut parts = shares(class, "patterns");
     let mut lines = Vec::new();
-    let first = parts.drain(..parts.len().min(1)).next().unwrap_or_default();
-    lines.push(format!("  {}: {first}", count_of(units, "unit")));
-    lines.extend(parts.chunks(2).map(|parts| format!("    {}", parts.join(", "))));
+    let mut push = |title: String, parts: Vec<String>| {
+        let titles = std::iter::once(title).chain(std::iter::repeat("    ".to_owned()));
+        lines.extend(titles.zip(parts).map(|(title, part)| format!("{title}{part}")));
+    };
+    push(format!("  {}: ", count_of(units, "unit")), shares(class, "patterns"));
     if class.value("transfers").unwrap_or(0.0) > 0.0 || class.value("data_transfers").unwrap_or(0.0) > 0.0 {
         match class.value("data_transfers") {
-            Some(0.0) => lines.push("    data: not shared".to_owned()),
-            Some(_) => lines.extend(
-                shares(class, "data_patterns")
-                    .chunks(2)
-                    .map(|parts| format!("    data: {}", parts.join(", "))),
-            ),
+            Some(0.0) => push("    data: ".to_owned(), vec!["not shared".to_owned()]),
+            Some(_) => push("    data: ".to_owned(), shares(class, "data_patterns")),
             None => {}
         }
     }

@@ -10,7 +10,7 @@ use longpole_communication::{
 use super::{place_name, thread_name};
 use crate::input::ReportTables;
 use crate::name::shorten;
-use crate::quantity::{count_of, percent, percent_text, time_text};
+use crate::quantity::{count_of, grouped, percent, percent_text, time_text};
 use crate::report::Row;
 use crate::text::TextSection;
 
@@ -80,7 +80,7 @@ pub(super) fn explain(
     let title = format!(
         "Row {number}: {name}: {}, {} of them transfers, {}",
         count_of(row.value("requests").unwrap_or(0.0) as u64, "request"),
-        row.value("transfers").unwrap_or(0.0),
+        grouped(row.value("transfers").unwrap_or(0.0) as u64),
         time_text(whole),
     );
     let mut sections = vec![TextSection::Blank, TextSection::Headline(title)];
@@ -166,7 +166,7 @@ fn chain_text(
     let noun = if first.written.is_some() { "transfer" } else { "first reference" };
     let also = match behind - requests {
         0 => String::new(),
-        more => format!(", and a part of {more} that other writes are behind too"),
+        more => format!(", and a part of {} that other writes are behind too", grouped(more)),
     };
     let share = percent_text(percent(cost as f64, whole as f64));
     let patterns = match patterns_text(&chain.patterns()) {
