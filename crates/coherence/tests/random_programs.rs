@@ -10,8 +10,9 @@ mod programs;
 use std::collections::{BTreeMap, BTreeSet};
 
 use longpole_coherence::{
-    AccessKind, AccessPattern, ByteSet, CoherenceProtocol, CoherenceSettings, CommunicationResult,
-    DataRequest, ProcessorId, RequestCause, SyncKind,
+    AccessKind, AccessPattern, ByteSet, CausalityGraph, CauseMatrix, CoherenceProtocol, CoherenceSettings,
+    CoherenceSimulation, CommunicationResult, DataObjectId, DataRequest, FlowKey, FlowTotals, PatternTallies,
+    ProcessorId, RequestCause, SyncKind,
 };
 use oracle::{Oracle, Piece, Seen};
 use programs::{Program, random, small};
@@ -149,6 +150,75 @@ fn the_simulation_finds_what_the_whole_event_list_says() {
     println!("{count} programs, transfers by protocol: {transfers:?}");
     // Programs without transfers would compare nothing.
     assert!(transfers.values().all(|&transfers| transfers > count), "{transfers:?}");
+}
+
+/// Objects that part units: words of even and odd numbers.
+fn with_objects(program: &Program, settings: CoherenceSettings) -> CommunicationResult {
+    let mut simulation = CoherenceSimulation::new(settings).unwrap();
+    for word in 0..200 {
+        simulation.place_object(0x1000 + word * 8, 8, DataObjectId((word % 2) as u32));
+    }
+    for event in &program.0 {
+        match event {
+            programs::Event::Access(access) => {
+                simulation.access(access);
+            }
+            programs::Event::Sync(operation) => simulation.synchronise(operation),
+        }
+    }
+    simulation.finish()
+}
+
+#[test]
+fn graphs_and_matrices_of_objects_hold_every_request_and_transition_once() {
+    let (mut elsewhere, mut several) = (0, 0);
+    for seed in 0..number("LONGPOLE_COHERENCE_PROGRAMS", 300) {
+        let result = with_objects(&random(seed, 100, 160), CoherenceSettings::lines());
+        let objects: BTreeSet<_> = result.flows.iter().map(|flow| flow.key.object).collect();
+        let mut groups = BTreeMap::new();
+        let mut graphs = Vec::new();
+        for object in objects {
+            let flows: Vec<_> =
+                result.flows.iter().filter(|flow| flow.key.object == object).copied().collect();
+            for graph in CausalityGraph::merge_alike(CausalityGraph::by_unit(&flows, None)) {
+                several += u64::from(graph.units.len() > 1);
+                for &unit in &graph.units {
+                    assert_eq!(groups.insert((object, unit), graphs.len()), None, "seed {seed}");
+                }
+                graphs.push(graph);
+            }
+        }
+        let group = |key: &FlowKey| groups.get(&(key.object, key.unit)).copied();
+        let matrices = CauseMatrix::of_groups(&result, graphs.len(), group);
+        let (mut requests, mut cost, mut steps) = (0, 0, 0);
+        let mut patterns = PatternTallies::default();
+        for (graph, matrix) in graphs.iter().zip(&matrices) {
+            let edges = || graph.edges.values().chain(graph.cold.values());
+            let columns = || matrix.columns.iter().map(|(_, totals)| totals);
+            // A column for each edge and each place of first references, with the same sums.
+            assert_eq!(columns().count(), edges().count(), "seed {seed}");
+            let values: [fn(&FlowTotals) -> u64; 3] =
+                [|totals| totals.requests, |totals| totals.cost, |totals| totals.contributions];
+            for value in values {
+                assert_eq!(columns().map(value).sum::<u64>(), edges().map(value).sum::<u64>(), "seed {seed}");
+            }
+            for (&(from, to), &count) in &matrix.transitions {
+                let [read, write] =
+                    [matrix.columns[from].0.read_site, matrix.columns[to].0.written.unwrap().1];
+                assert!(graph.nodes.contains_key(&read) && graph.nodes.contains_key(&write));
+                steps += count;
+            }
+            steps += matrix.elsewhere.values().sum::<u64>();
+            elsewhere += matrix.elsewhere.values().sum::<u64>();
+            requests += columns().map(|totals| totals.requests).sum::<u64>();
+            cost += columns().map(|totals| totals.cost).sum::<u64>();
+            matrix.patterns.iter().for_each(|of_column| patterns.merge(of_column));
+        }
+        assert_eq!((requests, cost), (result.total_requests, result.total_requests * 100), "seed {seed}");
+        assert_eq!(steps, result.transitions.iter().map(|one| one.count).sum::<u64>(), "seed {seed}");
+        assert_eq!(patterns, result.patterns(), "seed {seed}");
+    }
+    assert!(elsewhere > 100 && several > 100, "{elsewhere} {several}");
 }
 
 /// Least and most requests, without first references, of a processor over all orders of the pieces that happens-before
