@@ -52,6 +52,8 @@ pub(crate) struct SurveyFindings {
     on_cpu: Vec<Option<Time>>,
     /// Between which times each thread began to spin: the first is that of the look before.
     begun: Vec<(Time, Time)>,
+    /// Time off the processor since each thread was last observed.
+    away: Vec<TimeAway>,
     /// When each thread's last busy-wait ended, where that is known.
     freed_at: Vec<Time>,
     /// Busy-waits of which it is known when they ended.
@@ -75,11 +77,21 @@ impl SurveyFindings {
             since: vec![Time::ZERO; threads],
             begun: vec![(Time::ZERO, Time::ZERO); threads],
             freed_at: vec![Time::ZERO; threads],
+            away: vec![TimeAway::default(); threads],
             on_cpu: vec![None; threads],
             last_look_spins: vec![false; threads],
             ..SurveyFindings::default()
         }
     }
+}
+
+/// How long a thread has been off its processor.
+#[derive(Clone, Copy, Debug, Default)]
+struct TimeAway {
+    /// Until it came back last, nanoseconds.
+    before: u64,
+    /// It is off it now.
+    since: Option<Time>,
 }
 
 /// Surveys one machine.
@@ -131,8 +143,13 @@ impl Observer for Surveyor<'_> {
             let on_cpu = &mut self.findings.on_cpu[thread.index()];
             let before = std::mem::replace(on_cpu, state.is_on_cpu().then(|| on_cpu.unwrap_or(item.time)));
             match (before, state.is_on_cpu()) {
-                (None, true) => self.findings.spin_tails.begin(thread, item.time),
+                (None, true) => {
+                    let away = &mut self.findings.away[thread.index()];
+                    away.before += away.since.take().map_or(0, |since| item.time.since(since));
+                    self.findings.spin_tails.begin(thread, item.time);
+                }
                 (Some(_), false) => {
+                    self.findings.away[thread.index()].since = Some(item.time);
                     let blocks = matches!(state, State::Blocked(_));
                     self.findings.spin_tails.leave(thread, item.time, blocks);
                 }
@@ -179,6 +196,7 @@ impl Observer for Surveyor<'_> {
         findings.observations += 1;
         findings.without_stack += u64::from(self.stacks.checked(stack).is_none());
         let since = std::mem::replace(&mut findings.since[thread.index()], time);
+        findings.away[thread.index()].before = 0;
         findings.last_look_spins[thread.index()] = waiting == BusyWaiting::Spins;
         // One that yields again and again is seen by that, not by its stack.
         if stack.is_none() && waiting == BusyWaiting::Spins {
@@ -211,19 +229,23 @@ impl Observer for Surveyor<'_> {
     /// ──────┼──────────────────────┼──────────────────────┼────────────────────┼────
     ///       running   └─ spinning ─┴────── spinning ──────┘       running
     /// ```
-    /// Where it is known when a busy-wait ended, it began in the middle between two looks: what is wrong by the one is not made up for by
-    /// the other end.
+    /// It is known when the busy-wait ended; it lasted as long as its samples stand for. With its own length those that no sample found would be
+    /// missing in the sum.
     fn freed(&mut self, thread: ThreadId, time: Time, flag: FlagWait) {
         let findings = &mut *self.findings;
         let since = std::mem::replace(&mut findings.since[thread.index()], time);
+        let away = std::mem::take(&mut findings.away[thread.index()]);
+        findings.away[thread.index()].since = away.since.map(|_| time);
         let Some((begin, end)) = findings.spins[thread.index()].last_mut() else { return };
         if *end != since || since >= time {
             return;
         }
         *end = time;
         let (known_from, first) = findings.begun[thread.index()];
-        let middle = known_from + first.since(known_from) / 2;
-        let tail = SpinTail::freed(thread, (middle.max(*begin), time), *begin, flag);
+        // It begins before the sample that found it.
+        let after = away.since.unwrap_or(time).since(since).saturating_sub(away.before);
+        let after = after.min(first.since(known_from).saturating_sub(1));
+        let tail = SpinTail::freed(thread, ((known_from + after).max(*begin), time), *begin, flag);
         findings.freed_at[thread.index()] = time;
         findings.freed.push(tail);
         findings.spin_tails.accounted(thread, time);

@@ -33,7 +33,7 @@ fn freed(log: &mut Log, time: u64, thread: ThreadId, by: ThreadId, places: &Plac
 }
 
 #[test]
-fn a_busy_wait_lasts_from_the_middle_between_two_looks_to_the_store() {
+fn a_busy_wait_ends_at_the_store_and_lasts_as_long_as_its_samples_stand_for() {
     let (_folder, trace) = two(|log, process, [one, other]| {
         let places = Places::new(log, process);
         log.sample(10, one, places.works);
@@ -46,10 +46,10 @@ fn a_busy_wait_lasts_from_the_middle_between_two_looks_to_the_store() {
         "0 ready",
         "0 running",
         "10 at main/work",
-        "15 at main/work",
-        "15 at main/wait",
-        "15 for ready",
-        "15 spinning",
+        "14 at main/work",
+        "14 at main/wait",
+        "14 for ready",
+        "14 spinning",
         "20 at main/wait",
         "30 at main/wait",
         "34 at main/wait",
@@ -78,12 +78,12 @@ fn a_thread_that_spins_again_at_once_waits_twice() {
     let expected = [
         "0 ready",
         "0 running",
-        "15 for ready",
-        "15 spinning",
+        "14 for ready",
+        "14 spinning",
         "24 after T1@24 (Signal)",
         "24 running",
-        "27 for ready",
-        "27 spinning",
+        "29 for ready",
+        "29 spinning",
         "36 after T1@36 (Signal)",
         "36 running",
         "100 absent",
@@ -106,8 +106,8 @@ fn a_thread_without_its_processor_is_freed_too() {
     let expected = [
         "0 ready",
         "0 running",
-        "15 for ready",
-        "15 spinning",
+        "16 for ready",
+        "16 spinning",
         "26 ready",
         "30 after T1@30 (Signal)",
         "36 running",

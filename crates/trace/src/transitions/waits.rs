@@ -77,9 +77,8 @@ impl Transitions<'_> {
         // Only the survey counts it.
         let _ = observer.awaited(wait, Some(path));
         observer.freed(thread, time, FlagWait { primitive, path });
-        if is_on_cpu {
-            self.look(thread, time, (path, ObservationKind::Site), observer);
-        }
+        // What it spun, until now or until it lost its processor, was spent there.
+        self.look(thread, time, (path, ObservationKind::Site), observer);
         let (source, kind) = (self.global(by), DependenceKind::Signal);
         self.emit(thread, time, ItemKind::Depend { source, source_time: time, kind }, observer);
         self.depart(thread, time, observer);
