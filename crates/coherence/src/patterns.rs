@@ -67,6 +67,12 @@ impl AccessPattern {
         Self::Mpmc,
     ];
 
+    /// Whether its requests are for what others wrote, and no first references.
+    #[must_use]
+    pub const fn is_transfer(self) -> bool {
+        !matches!(self, Self::Cold | Self::ReadOnly)
+    }
+
     /// The name as it is printed.
     pub const fn name(self) -> &'static str {
         match self {
@@ -101,12 +107,30 @@ impl PatternTallies {
         self.0[pattern as usize]
     }
 
+    /// All requests.
+    #[must_use]
+    pub fn all(&self) -> PatternTally {
+        self.sum(|_| true)
+    }
+
+    /// Requests that are no first references.
+    #[must_use]
+    pub fn transfers(&self) -> PatternTally {
+        self.sum(AccessPattern::is_transfer)
+    }
+
+    fn sum(&self, is_meant: impl Fn(AccessPattern) -> bool) -> PatternTally {
+        let mut sum = PatternTally::default();
+        for pattern in AccessPattern::ALL.into_iter().filter(|&pattern| is_meant(pattern)) {
+            sum.requests += self.of(pattern).requests;
+            sum.cost += self.of(pattern).cost;
+        }
+        sum
+    }
+
     /// Share of the pattern in the requests that are not cold, 0 to 1; `None` where there are none.
     pub fn share(&self, pattern: AccessPattern) -> Option<f64> {
-        let warm =
-            |pattern: &AccessPattern| !matches!(pattern, AccessPattern::Cold | AccessPattern::ReadOnly);
-        let all: u64 =
-            AccessPattern::ALL.iter().filter(|pattern| warm(pattern)).map(|&one| self.of(one).requests).sum();
+        let all = self.transfers().requests;
         (all > 0).then(|| self.of(pattern).requests as f64 / all as f64)
     }
 

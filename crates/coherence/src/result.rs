@@ -155,9 +155,7 @@ impl CommunicationResult {
 
     /// Requests that are not first references.
     pub fn transfers(&self) -> u64 {
-        let patterns = self.patterns();
-        let cold = patterns.of(AccessPattern::Cold).requests + patterns.of(AccessPattern::ReadOnly).requests;
-        self.total_requests - cold
+        self.patterns().transfers().requests
     }
 
     /// The requests, without first references, that the program's order allows.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use longpole_coherence::{
     AccessKind, AccessPattern, CoherenceSettings, CommunicationResult, DataObjectId, FlowOrigin,
-    TransferRange, UnitSummary, VirtualRun, VirtualRunSetup,
+    TransferRange, VirtualRun, VirtualRunSetup,
 };
 use longpole_event::MachineId;
 use longpole_recording::{LogName, LogReader, RecordingFolder};
@@ -270,12 +270,8 @@ fn simulate(
 
 /// First addresses of the units with transfers.
 fn moved(result: &CommunicationResult) -> Vec<u64> {
-    let is_moved = |unit: &&UnitSummary| {
-        let of = |pattern| unit.patterns.of(pattern).requests;
-        let all: u64 = AccessPattern::ALL.iter().map(|&pattern| of(pattern)).sum();
-        all > of(AccessPattern::Cold) + of(AccessPattern::ReadOnly)
-    };
-    result.units.iter().filter(is_moved).map(|unit| unit.address).collect()
+    let moved = result.units.iter().filter(|unit| unit.patterns.transfers().requests > 0);
+    moved.map(|unit| unit.address).collect()
 }
 
 /// The same run once more, which gives everything the same numbers: with the words of some units as units of their own, and

@@ -55,25 +55,6 @@ pub struct UnitClass {
 }
 
 impl UnitClass {
-    /// Requests.
-    #[must_use]
-    pub fn requests(&self) -> u64 {
-        AccessPattern::ALL.iter().map(|&pattern| self.patterns.of(pattern).requests).sum()
-    }
-
-    /// Requests that are no first references.
-    #[must_use]
-    pub fn transfers(&self) -> u64 {
-        let of = |pattern| self.patterns.of(pattern).requests;
-        self.requests() - of(AccessPattern::Cold) - of(AccessPattern::ReadOnly)
-    }
-
-    /// Cost of the requests, nanoseconds of virtual time.
-    #[must_use]
-    pub fn cost(&self) -> u64 {
-        AccessPattern::ALL.iter().map(|&pattern| self.patterns.of(pattern).cost).sum()
-    }
-
     fn new(object: usize, pattern: AccessPattern) -> UnitClass {
         UnitClass {
             object,
@@ -108,7 +89,7 @@ impl UnitClass {
             let mut patterns = PatternTallies::default();
             of_unit.iter().for_each(|&(_, _, index)| patterns.merge(&result.patterns_of(index as usize)));
             let pattern = leading(&patterns);
-            if is_transfer(pattern) {
+            if pattern.is_transfer() {
                 class_of_moved.insert((object, address), pattern);
             }
             let class = classes.entry((object, pattern)).or_insert_with(|| UnitClass::new(object, pattern));
@@ -164,15 +145,11 @@ fn add_words(
     }
 }
 
-fn is_transfer(pattern: AccessPattern) -> bool {
-    !matches!(pattern, AccessPattern::Cold | AccessPattern::ReadOnly)
-}
-
 /// The pattern of most of the transfers' cost, else of most of the rest; the first one of equals.
 fn leading(patterns: &PatternTallies) -> AccessPattern {
     let weight = |pattern: AccessPattern| {
         let tally = patterns.of(pattern);
-        (is_transfer(pattern) && tally.requests > 0, tally.cost, tally.requests)
+        (pattern.is_transfer() && tally.requests > 0, tally.cost, tally.requests)
     };
     let most = AccessPattern::ALL.into_iter().rev().max_by_key(|&pattern| weight(pattern));
     most.unwrap_or(AccessPattern::Cold)

@@ -84,14 +84,8 @@ impl SharedUnits<'_> {
 
     /// What ranks: the cost of transfers, then that of all requests.
     fn weight(&self) -> (u64, u64) {
-        let first = |class: &UnitClass| {
-            [AccessPattern::Cold, AccessPattern::ReadOnly]
-                .map(|one| class.patterns.of(one).cost)
-                .iter()
-                .sum::<u64>()
-        };
-        let all = self.sum(UnitClass::cost);
-        (all - self.sum(first), all)
+        let patterns = self.patterns();
+        (patterns.transfers().cost, patterns.all().cost)
     }
 }
 
@@ -136,15 +130,15 @@ fn row(answer: &RecordedCommunication, object: &SharedUnits<'_>, whole: u64) -> 
 }
 
 fn cells(row: Row, units: &SharedUnits<'_>, whole: u64) -> Row {
-    let requests = units.sum(UnitClass::requests);
     let patterns = units.patterns();
-    let (of_transfers, cost) = units.weight();
+    let (all, transfers) = (patterns.all(), patterns.transfers());
+    let requests = all.requests;
     let mut row = row
         .count("units", units.sum(|class| class.units))
         .count("requests", requests)
-        .count("transfers", units.sum(UnitClass::transfers))
-        .time("request_seconds", cost)
-        .percent("percent", percent(of_transfers as f64, whole as f64))
+        .count("transfers", transfers.requests)
+        .time("request_seconds", all.cost)
+        .percent("percent", percent(transfers.cost as f64, whole as f64))
         .count("producers", units.threads(|class| &class.writers))
         .count("consumers", units.threads(|class| &class.readers))
         .list("patterns", pattern_rows(&patterns, requests));
