@@ -110,10 +110,10 @@ pub(crate) struct BusyWaits {
     new_places: u32,
     registers: Option<ThreadRegisters>,
     waiting: FxHashMap<u32, BusyWait>,
-    /// Since the thread was last found elsewhere.
+    /// By thread, since it was last found elsewhere.
     own_stores: FxHashMap<u32, OwnStore>,
-    /// The last store that ended a meeting, by the word's address.
-    met: FxHashMap<u64, Time>,
+    /// The last store that ended a meeting, by the word's process and address.
+    met: FxHashMap<(u32, u64), Time>,
     watches: Vec<WordWatch>,
     left_alone: FxHashSet<WatchKey>,
     is_stopped: bool,
@@ -122,6 +122,7 @@ pub(crate) struct BusyWaits {
 /// Where a thread was when it wrote a watched word itself.
 #[derive(Clone, Copy, Debug)]
 struct OwnStore {
+    pid: u32,
     address: u64,
     ip: u64,
     sp: u64,
@@ -242,18 +243,19 @@ impl BusyWaits {
     pub(crate) fn see(&mut self, event: &RawEvent, into: &mut Vec<RawEvent>) {
         match &event.kind {
             RawKind::Sample { task, kernel, .. } => {
-                let registers = self.registers.take().filter(|of| of.time == event.time && of.task == *task);
-                // Where it is in the kernel, or in code that was not looked at yet, nothing is known.
-                match registers
-                    .filter(|_| !kernel)
-                    .and_then(|of| Some((self.words(&of)?, of)).map(|(words, of)| (of, words)))
-                {
+                let of_it = |of: &ThreadRegisters| !kernel && of.time == event.time && of.task == *task;
+                let Some(of) = self.registers.take().filter(of_it) else {
+                    // Where it is in the kernel, nothing is known.
+                    self.waiting.remove(&task.tid);
+                    return;
+                };
+                match self.words(&of) {
                     None => _ = self.waiting.remove(&task.tid),
-                    Some((_, words)) if words.is_empty() => {
+                    Some(words) if words.is_empty() => {
                         self.goes_on(*task, event.time, into);
                         self.own_stores.remove(&task.tid);
                     }
-                    Some((of, words)) => self.spins(event, &of, words),
+                    Some(words) => self.spins(event, &of, words),
                 }
             }
             // It spins on when it has its processor again, and a store meanwhile ends that.
@@ -264,6 +266,7 @@ impl BusyWaits {
             }
             RawKind::Exit { task } if task.tid != task.pid => {
                 self.waiting.remove(&task.tid);
+                self.own_stores.remove(&task.tid);
             }
             RawKind::Exit { task } | RawKind::Exec { task, .. } => self.forget(task.pid),
             _ => {}
@@ -287,7 +290,8 @@ impl BusyWaits {
                 && wait.words.iter().any(|word| word.address == address)
         };
         if let Some(at) = store.stack.registers {
-            self.own_stores.insert(store.task.tid, OwnStore { address, ip: at.ip, sp: at.sp });
+            let own = OwnStore { pid: store.task.pid, address, ip: at.ip, sp: at.sp };
+            self.own_stores.insert(store.task.tid, own);
         }
         for wait in self.waiting.values_mut().filter(same) {
             wait.store = Some(store.clone());
@@ -297,8 +301,10 @@ impl BusyWaits {
     /// It was found in its loop: no store until now ended the wait.
     fn spins(&mut self, event: &RawEvent, of: &ThreadRegisters, words: Vec<MemoryWord>) {
         let task = of.task;
-        for &word in &words {
-            self.watch((task.pid, word), event.time);
+        let watched = words.iter().filter(|&&word| self.watch((task.pid, word), event.time)).count();
+        if watched == 0 {
+            self.waiting.remove(&task.tid);
+            return;
         }
         let goes_on = self.waiting.get(&task.tid).is_some_and(|wait| wait.has_arrived && wait.words == words);
         let arrives = self.own_stores.remove(&task.tid).is_some_and(|store| store.leads_to(of, &words));
@@ -320,7 +326,7 @@ impl BusyWaits {
             into.push(RawEvent { time: store.time, cpu: wait.cpu, kind: RawKind::Inside { task, mark } });
         };
         // Whoever comes last waits for nobody, and needs all others as they need it.
-        if wait.has_arrived && self.met.insert(flag.address, store.time) != Some(store.time) {
+        if wait.has_arrived && self.met.insert((task.pid, flag.address), store.time) != Some(store.time) {
             let same = |other: &&BusyWait| {
                 let of_same = other.store.as_ref().is_some_and(|other| other.time == store.time);
                 other.has_arrived && of_same
@@ -357,12 +363,16 @@ impl BusyWaits {
             return None;
         }
         self.new_places += 1;
-        let holds = |mapping: &&Mapping| (mapping.start..mapping.end).contains(&ip);
-        let known = self.maps.get(&pid).is_some_and(|maps| maps.iter().any(|mapping| holds(&mapping)));
-        if !known {
-            self.maps.insert(pid, maps_of(pid).ok()?);
-        }
-        let mapping = self.maps.get(&pid)?.iter().find(holds);
+        let known = self.maps.get(&pid).and_then(|maps| mapping_at(maps, ip));
+        let mapping = match known {
+            Some(known) => Some(known),
+            // It may be newer than what is known.
+            None => {
+                let maps = maps_of(pid).ok()?;
+                self.maps.insert(pid, maps);
+                self.maps.get(&pid).and_then(|maps| mapping_at(maps, ip))
+            }
+        };
         let place = mapping.and_then(|mapping| self.code.place(pid, mapping, ip)).map(Rc::new);
         self.places.insert((pid, ip), place.clone());
         Some(place)
@@ -373,27 +383,32 @@ impl BusyWaits {
         self.places.retain(|(of, _), _| *of != pid);
         self.maps.remove(&pid);
         self.waiting.retain(|_, wait| wait.task.pid != pid);
+        self.own_stores.retain(|_, store| store.pid != pid);
+        self.met.retain(|(of, _), _| *of != pid);
         let is_of = |watch: &&mut WordWatch| watch.word.is_some_and(|word| word.key.0 == pid);
         self.watches.iter_mut().filter(is_of).for_each(WordWatch::end);
         self.left_alone.retain(|(of, _)| *of != pid);
     }
 
-    fn watch(&mut self, key: WatchKey, time: Time) {
+    /// Whether the word is being watched now.
+    fn watch(&mut self, key: WatchKey, time: Time) -> bool {
         let mut words = self.watches.iter_mut().filter_map(|watch| watch.word.as_mut());
         if let Some(word) = words.find(|word| word.key == key) {
             word.wanted = time;
-            return;
+            return true;
         }
         if self.left_alone.contains(&key) {
-            return;
+            return false;
         }
         let is_free =
             |watch: &&mut WordWatch| watch.word.is_none_or(|word| time.since(word.wanted) > IDLE_NANOSECONDS);
-        let Some(watch) = self.watches.iter_mut().find(is_free) else { return };
+        let Some(watch) = self.watches.iter_mut().find(is_free) else { return false };
         if watch.begin(key, time).is_err() {
             watch.end();
             self.left_alone.insert(key);
+            return false;
         }
+        true
     }
 
     /// Everything up to now was looked at.
@@ -426,6 +441,10 @@ impl BusyWaits {
         self.is_stopped = true;
         self.watches.iter_mut().for_each(WordWatch::end);
     }
+}
+
+fn mapping_at(maps: &[Mapping], ip: u64) -> Option<&Mapping> {
+    maps.iter().find(|mapping| (mapping.start..mapping.end).contains(&ip))
 }
 
 /// A pointer in a process's memory.
@@ -465,17 +484,23 @@ mod tests {
 
     impl Drawn {
         fn new() -> Drawn {
-            Drawn { waits: BusyWaits::new(Vec::new(), vec![0, 1], 1000), told: Vec::new() }
+            // It watches no processor; the tests tell its stores.
+            let watch = WordWatch { events: Vec::new(), left: Vec::new(), word: None };
+            Drawn { waits: BusyWaits::new(vec![watch], Vec::new(), 1000), told: Vec::new() }
         }
 
         /// A sample finds the thread in the loop.
         fn spins(&mut self, tid: u32, time: u64) {
+            self.spins_for(WORD, tid, time);
+        }
+
+        fn spins_for(&mut self, word: MemoryWord, tid: u32, time: u64) {
             let mut general = [0; 16];
             general[STACK_POINTER] = 0x7000 + u64::from(tid);
             let of = ThreadRegisters { time: at(time), task: task(tid), ip: LOOP, general };
             let kind = RawKind::Sample { task: task(tid), kernel: false, stack: RawStack::None, gap: 0 };
             let event = RawEvent { time: at(time), cpu: 0, kind };
-            self.waits.spins(&event, &of, vec![WORD]);
+            self.waits.spins(&event, &of, vec![word]);
         }
 
         fn works(&mut self, tid: u32, time: u64) {
@@ -583,6 +608,14 @@ mod tests {
         assert_eq!(drawn.waits.kept_back(), Some(at(1000)));
         drawn.waits.end_round(at(1001 + LONGEST_WAIT * 1_100_000));
         assert_eq!(drawn.waits.kept_back(), None);
+    }
+
+    #[test]
+    fn nothing_is_kept_back_for_a_word_that_is_not_watched() {
+        let mut drawn = Drawn::new();
+        drawn.spins(2, 1000);
+        drawn.spins_for(MemoryWord { address: 0x8010, bytes: 4 }, 3, 900);
+        assert_eq!(drawn.waits.kept_back(), Some(at(1000)));
     }
 
     #[test]

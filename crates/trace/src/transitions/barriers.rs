@@ -107,7 +107,8 @@ impl Transitions<'_> {
         }
     }
 
-    fn word_of(&self, primitive: PrimitiveId) -> Option<(ProcessId, u64)> {
+    /// Its process and address, where it has one.
+    pub(super) fn word_of(&self, primitive: PrimitiveId) -> Option<(ProcessId, u64)> {
         let known = self.sources.primitives.get(primitive)?;
         Some((known.process, known.address?))
     }

@@ -67,10 +67,8 @@ impl Transitions<'_> {
             self.observe(by, time, (stack, StackReason::Acting), observer);
         }
         let wait = self.flag(primitive);
-        let word =
-            self.sources.primitives.get(primitive).and_then(|flag| Some((flag.process, flag.address?)));
         // Where all who wait came to it by writing it, it is a barrier.
-        if let Some(word) = word.filter(|_| self.inferred_wakers.has_arrived(thread)) {
+        if let Some(word) = self.word_of(primitive) {
             self.leave_round(thread, time, word, observer);
             self.inferred_wakers.last_arrival(thread);
         }
