@@ -46,7 +46,7 @@ pub(crate) use plan::{CompactObjectId, NodeId, PlanStep, ThreadPlan};
 pub(crate) use prospects::executions;
 pub use prospects::{ExecutedGain, Executions};
 pub use replayer::{LockPolicy, SchedulerModel};
-pub(crate) use replayer::{ReplayConditions, ReplayedRun};
+pub(crate) use replayer::{ReplayConditions, ReplayedRun, SpinEnds};
 
 /// Steps that a plan may have; larger recordings are not executed.
 const MOST_STEPS: usize = 8 << 20;
@@ -109,7 +109,22 @@ impl ExecutionPlan {
         W: Fn(ThreadId, PathId) -> f64,
         S: Fn(ThreadId, PathId) -> f64,
     {
-        replayer::replay(self, &self.factors(changed), &is_free, conditions)
+        replayer::replay(self, &self.factors(changed), &is_free, conditions, None)
+    }
+
+    /// The same with busy-waits of unknown end that end no earlier than those of another execution, if they begin before that.
+    pub fn replay_until<W, S>(
+        &self,
+        changed: &PlaceFactors<W, S>,
+        is_free: impl Fn(ObjectId) -> bool,
+        conditions: ReplayConditions,
+        spin_ends: &SpinEnds,
+    ) -> ReplayedRun
+    where
+        W: Fn(ThreadId, PathId) -> f64,
+        S: Fn(ThreadId, PathId) -> f64,
+    {
+        replayer::replay(self, &self.factors(changed), &is_free, conditions, Some(spin_ends))
     }
 
     /// How much less all threads together work with these factors, nanoseconds.

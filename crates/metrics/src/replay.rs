@@ -19,8 +19,9 @@
 //!
 //! Time: three readings and the executions, which run in parallel. Memory: 16 bytes a step.
 //!
-//! Nothing tells who ended a busy-wait that ends by a store. Where there are such waits, ranges hold a run in which they are as long as recorded,
-//! one without them, and one in which all work that is saved was done one piece after the other.
+//! Not of every busy-wait it is known who ended it. Where there are others, ranges hold a run in which they are as long as recorded, one
+//! in which they last until they ended in the unchanged run, one without them, and one in which all work that is saved was done one
+//! piece after the other.
 //!
 //! It cannot see locks of which the program does not tell (that needs the agent, `--locks`), nor to whom an item of a queue would
 //! go: it goes to the thread that took it in the recording.
@@ -33,7 +34,7 @@ use longpole_trace::{Folding, ObjectId, PathId, Timelines, Unfolded};
 
 use crate::analysis::{Analysis, MetricOptions};
 use crate::execution::{
-    ExecutionPlan, LockPolicy, PlaceFactors, ReplayConditions, ReplayedRun, SchedulerModel,
+    ExecutionPlan, LockPolicy, PlaceFactors, ReplayConditions, ReplayedRun, SchedulerModel, SpinEnds,
 };
 use crate::lock_uses::{LockUses, ReplayedOrder};
 use crate::lookahead::LaneLookahead;
@@ -81,13 +82,12 @@ pub struct ReplayedGain {
 }
 
 impl ReplayedGain {
-    /// The gain where it is not known who ended busy-waits, and so not what work had to follow which: between this one, with these waits as
-    /// long as recorded, that of the run without them, and all the work that is saved, one piece after the other.
-    fn or(self, without_spins: f64, saved_work: f64) -> ReplayedGain {
-        let all = [self.low, self.high, without_spins, saved_work];
+    /// The gain where it is not known who ended busy-waits, and so not what work had to follow which.
+    fn or(self, of: UnknownSpinGains) -> ReplayedGain {
+        let all = [self.low, self.high, of.without, of.until_recorded_ends, of.saved_work];
         ReplayedGain {
             low: all.into_iter().fold(f64::INFINITY, f64::min),
-            middle: f64::midpoint(self.middle, without_spins),
+            middle: f64::midpoint(self.middle, of.without),
             high: all.into_iter().fold(f64::NEG_INFINITY, f64::max),
         }
     }
@@ -105,6 +105,17 @@ impl ReplayedGain {
         let margin = UNKNOWN * middle.abs() + missed;
         ReplayedGain { low: gains[0] - margin, middle, high: gains[gains.len() - 1] + margin }
     }
+}
+
+/// Gains of executions that differ in their busy-waits of unknown end, nanoseconds.
+#[derive(Clone, Copy, Debug)]
+struct UnknownSpinGains {
+    /// Without these busy-waits.
+    without: f64,
+    /// With busy-waits that last until they ended in the unchanged run: what they wait for comes no earlier.
+    until_recorded_ends: f64,
+    /// All the work that is saved, one piece after the other.
+    saved_work: f64,
 }
 
 /// The run on another number of processors.
@@ -361,8 +372,8 @@ struct Executed<'a> {
     stuck: AtomicUsize,
     /// What the unchanged run takes, by seed, nanoseconds: each gain is that of one seed.
     before: Vec<u64>,
-    /// What it takes without busy-waits of unknown end, where it has many.
-    before_without_spins: Option<u64>,
+    /// What it takes without busy-waits of unknown end, where it has many; and when these end.
+    before_without_spins: Option<(u64, SpinEnds)>,
     /// What it takes where locks that keep their recorded order have none, if that reproduces the run too.
     before_unordered: Option<u64>,
     /// What it takes under other models of the scheduler.
@@ -384,7 +395,8 @@ impl<'a> Executed<'a> {
         executed.before = executed.varied(None, plan.conditions()).iter().map(|run| run.elapsed).collect();
         if plan.plan.unexplained as f64 > LITTLE_SPUN * plan.plan.elapsed as f64 {
             let run = executed.execute(None, plan.conditions(), 0.0);
-            executed.before_without_spins = Some(run.elapsed).filter(|_| run.stuck == 0);
+            let unchanged = executed.execute(None, plan.conditions(), 1.0);
+            executed.before_without_spins = (run.stuck == 0).then_some((run.elapsed, unchanged.spin_ends));
         }
         let run = executed.execute_unordered(None, plan.conditions());
         executed.before_unordered = run
@@ -438,11 +450,17 @@ impl<'a> Executed<'a> {
                 range = range.or_otherwise(gain((&run, before)));
             }
         }
-        if let Some(before) = &self.before_without_spins {
+        if let Some((before, spin_ends)) = &self.before_without_spins {
             let run = self.execute(Some(change), conditions, 0.0);
-            self.stuck.fetch_max(run.stuck, Ordering::Relaxed);
-            let without_spins = gain((&run, before));
-            range = range.or(without_spins, self.plan.plan.saved_work(&self.factors(Some(change), 1.0)));
+            let is_free = |object: ObjectId| self.is_removed(Some(change), object);
+            let factors = self.factors(Some(change), 1.0);
+            let until_ends = self.plan.plan.replay_until(&factors, is_free, conditions, spin_ends);
+            self.stuck.fetch_max(run.stuck.max(until_ends.stuck), Ordering::Relaxed);
+            range = range.or(UnknownSpinGains {
+                without: gain((&run, before)),
+                until_recorded_ends: gain((&until_ends, &self.plan.unchanged)),
+                saved_work: self.plan.plan.saved_work(&factors),
+            });
         }
         let first = runs.into_iter().next().unwrap_or_default();
         (range, first)

@@ -60,6 +60,9 @@ pub(crate) struct ReplayConditions {
     pub draws: Option<f64>,
 }
 
+/// When the busy-waits of an execution ended that nothing is known to have ended: of each thread, in order, nanoseconds.
+pub(crate) type SpinEnds = Vec<Vec<u64>>;
+
 /// What an execution came to; times are nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ReplayedRun {
@@ -73,6 +76,8 @@ pub(crate) struct ReplayedRun {
     pub queued: u64,
     /// By lock, by object: how long it was held, and waited for by all threads.
     pub locks: Vec<ReplayedLock>,
+    /// Ends of its busy-waits of unknown end.
+    pub spin_ends: SpinEnds,
 }
 
 /// What became of a lock; nanoseconds.
@@ -108,6 +113,8 @@ struct ReplayThread {
     owes_latency: bool,
     /// The request for a lock for which it was woken last.
     woken_for: usize,
+    /// It is in a busy-wait of unknown end, which lasts at least until then.
+    spins_until: Option<u64>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -132,6 +139,9 @@ struct PlanReplayer<'a, F> {
     factors: &'a Factors,
     is_free: &'a F,
     conditions: ReplayConditions,
+    /// Busy-waits of unknown end last until then at least.
+    spin_ends: Option<&'a SpinEnds>,
+    ended_spins: SpinEnds,
     now: u64,
     threads: Vec<ReplayThread>,
     machines: Vec<ReplayedMachine>,
@@ -148,12 +158,14 @@ struct PlanReplayer<'a, F> {
     queued: u64,
 }
 
-/// Executes the plan with these factors of its places, without the objects for which `is_free` holds.
+/// Executes the plan with these factors of its places, without the objects for which `is_free` holds; busy-waits of unknown end that begin
+/// earlier than those that ended at `spin_ends` end with them.
 pub(super) fn replay(
     plan: &ExecutionPlan,
     factors: &Factors,
     is_free: &impl Fn(ObjectId) -> bool,
     conditions: ReplayConditions,
+    spin_ends: Option<&SpinEnds>,
 ) -> ReplayedRun {
     let thread = |planned: &super::plan::ThreadPlan| ReplayThread {
         status: ReplayStatus::Off,
@@ -166,6 +178,7 @@ pub(super) fn replay(
         since: 0,
         owes_latency: true,
         woken_for: usize::MAX,
+        spins_until: None,
     };
     let machine = |&recorded: &u32| {
         let processors = conditions.processors.unwrap_or(recorded).max(1);
@@ -176,6 +189,8 @@ pub(super) fn replay(
         factors,
         is_free,
         conditions,
+        spin_ends,
+        ended_spins: vec![Vec::new(); plan.threads.len()],
         now: 0,
         threads: plan.threads.iter().map(thread).collect(),
         machines: plan.processors.iter().map(machine).collect(),
@@ -231,6 +246,7 @@ impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
             busy: self.busy,
             queued: self.queued,
             locks: self.locks.into_iter().map(|lock| lock.times).collect(),
+            spin_ends: self.ended_spins,
         }
     }
 
@@ -253,7 +269,10 @@ impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
             let own = &mut self.threads[thread as usize];
             own.turn = self.now.saturating_add(turn);
             if own.left > 0 {
-                own.until = self.now.saturating_add(own.left);
+                own.until = match own.spins_until {
+                    Some(end) if self.spin_ends.is_some() => end.max(self.now),
+                    _ => self.now.saturating_add(own.left),
+                };
             } else {
                 self.advance(thread);
             }

@@ -4,13 +4,16 @@ use std::cmp::Reverse;
 
 use longpole_trace::ObjectId;
 
-use super::{PlanReplayer, ReplayStatus, scaled};
+use super::{PlanReplayer, ReplayStatus, SpinEnds, scaled};
 use crate::execution::plan::{NO_PLACE, NodeId, PlanStep};
 
 impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
     /// Does the thread's steps up to one that takes time, or makes it wait.
     pub(super) fn advance(&mut self, thread: u32) {
         loop {
+            if self.threads[thread as usize].spins_until.take().is_some() {
+                self.ended_spins[thread as usize].push(self.now);
+            }
             let Some(&step) = self.upcoming(thread, 0) else {
                 self.open -= usize::from(!self.plan.threads[thread as usize].is_killed);
                 return self.leave(thread);
@@ -41,7 +44,7 @@ impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
                 self.works(thread, time)
             }
             PlanStep::Spin { place, time } => {
-                self.works(thread, scaled(time, self.factors.spinning[place as usize]))
+                self.spins(thread, scaled(time, self.factors.spinning[place as usize]))
             }
             PlanStep::Busy(time) => self.works(thread, time),
             PlanStep::Away { request: Some(object), .. } if (self.is_free)(object.object()) => false,
@@ -84,6 +87,15 @@ impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
         let own = &mut self.threads[thread as usize];
         own.until = self.now.saturating_add(time);
         time > 0
+    }
+
+    /// Busy-waits for so long, or until the busy-wait of the other execution ended.
+    fn spins(&mut self, thread: u32, time: u64) -> bool {
+        let index = thread as usize;
+        let of_other = |ends: &SpinEnds| ends[index].get(self.ended_spins[index].len()).copied();
+        let end = self.spin_ends.and_then(of_other).unwrap_or(self.now.saturating_add(time));
+        self.threads[index].spins_until = Some(end);
+        self.works(thread, end.saturating_sub(self.now))
     }
 
     fn goes_away(&mut self, thread: u32, time: u64) -> bool {
