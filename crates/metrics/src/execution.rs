@@ -39,14 +39,15 @@ use crate::lock_uses::LockUses;
 use crate::lookahead::LaneLookahead;
 use arbitration::Arbitration;
 use compiler::Compiler;
-pub(crate) use plan::ExecutionPlan;
 use plan::Factors;
 #[cfg(test)]
 pub(crate) use plan::{CompactObjectId, NodeId, PlanStep, ThreadPlan};
+pub(crate) use plan::{ExecutionPlan, SpinEnds};
 pub(crate) use prospects::executions;
-pub use prospects::{ExecutedGain, Executions};
+pub use prospects::{ExecutedGain, Executions, LeastGain};
 pub use replayer::{LockPolicy, SchedulerModel};
-pub(crate) use replayer::{ReplayConditions, ReplayedRun, SpinEnds};
+pub(crate) use replayer::{ReplayConditions, ReplayedRun};
+use scheduler::ScheduledRun;
 
 /// Steps that a plan may have; larger recordings are not executed.
 const MOST_STEPS: usize = 8 << 20;
@@ -152,18 +153,37 @@ impl ExecutionPlan {
         if self.unchanged == 0.0 {
             return 0.0;
         }
-        self.elapsed as f64 * (1.0 - self.execute(factors, is_free) / self.unchanged)
+        self.elapsed as f64 * (1.0 - self.execute(factors, is_free, None).elapsed / self.unchanged)
     }
 
-    /// How long the changed plan takes, nanoseconds.
+    /// The same with busy-waits of unknown end that last at least until these ends.
+    pub fn gain_until<W, S>(
+        &self,
+        factors: &PlaceFactors<W, S>,
+        is_free: impl Fn(ObjectId) -> bool,
+        spin_ends: &SpinEnds,
+    ) -> f64
+    where
+        W: Fn(ThreadId, PathId) -> f64,
+        S: Fn(ThreadId, PathId) -> f64,
+    {
+        if self.unchanged == 0.0 {
+            return 0.0;
+        }
+        self.elapsed as f64 * (1.0 - self.execute(factors, is_free, Some(spin_ends)).elapsed / self.unchanged)
+    }
+
+    /// Executes the changed plan.
     fn execute<W: Fn(ThreadId, PathId) -> f64, S: Fn(ThreadId, PathId) -> f64>(
         &self,
         changed: &PlaceFactors<W, S>,
         is_free: impl Fn(ObjectId) -> bool,
-    ) -> f64 {
+        spin_ends: Option<&SpinEnds>,
+    ) -> ScheduledRun {
         let factors = self.factors(changed);
         let least = self.locks.least_length(&changed.work, &is_free);
-        scheduler::execute(self, &factors, &is_free).max(least)
+        let run = scheduler::execute(self, &factors, &is_free, spin_ends);
+        ScheduledRun { elapsed: run.elapsed.max(least), ..run }
     }
 
     /// The factors of all places.

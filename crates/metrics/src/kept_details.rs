@@ -6,7 +6,7 @@ use crate::analysis::{By, Node, Weight};
 use crate::contention::{ContendedObject, Contention, Handover, WaiterPair};
 use crate::curve::{Bin, ParallelismCurve};
 use crate::details::{Details, DetailsDemand};
-use crate::execution::{ExecutedGain, Executions};
+use crate::execution::{ExecutedGain, Executions, LeastGain};
 use crate::gains::{Gain, Gains};
 use crate::holds::{LockHoldSums, LockHolds};
 use crate::path_waits::PathWaitKind;
@@ -48,7 +48,8 @@ stored! {
     RowReplays { error, gains }
     ReplayedGain { low, middle, high }
     Executions { error, unexplained, gains }
-    ExecutedGain { free, spread }
+    ExecutedGain { free, spread, least }
+    LeastGain { free, spread }
     ProcessorTime { machine, processor, useful, spinning, overhead, ready, waiting, serial, unexplained }
     Waits { classes, steps, lines, cut, merged }
     WaitClass { source, kind, unwanted, count, time, split, direct, roots, difference }

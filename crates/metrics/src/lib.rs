@@ -85,7 +85,7 @@ pub use contention::{ContendedObject, Contention, Handover, WaiterPair};
 pub use curve::{Bin, ParallelismCurve};
 pub use details::{Details, DetailsDemand, costs, details};
 pub use error::{are_tied, standard_error};
-pub use execution::{ExecutedGain, Executions, LockPolicy, SchedulerModel};
+pub use execution::{ExecutedGain, Executions, LeastGain, LockPolicy, SchedulerModel};
 pub use final_waits::FinalWait;
 pub use folded::FoldedLeaf;
 pub use gains::{Gain, Gains, GainsOf};

@@ -131,7 +131,8 @@ impl<'a> Compiler<'a> {
         self.plan.locks = self.foresight.locks.clone();
         self.ends.let_go_of_killed(&mut self.plan);
         let unchanged = PlaceFactors { work: |_, _| 1.0, spinning: |_, _| 1.0, tells_threads_apart: false };
-        self.plan.unchanged = self.plan.execute(&unchanged, |_| false);
+        let run = self.plan.execute(&unchanged, |_| false, None);
+        (self.plan.unchanged, self.plan.spin_ends) = (run.elapsed, run.spin_ends);
         Some(self.plan)
     }
 

@@ -90,7 +90,12 @@ pub(crate) struct ExecutionPlan {
     pub elapsed: u64,
     /// What the plan takes by itself, nanoseconds.
     pub unchanged: f64,
+    /// When its busy-waits of unknown end are over then.
+    pub spin_ends: SpinEnds,
 }
+
+/// When the busy-waits of an execution ended that nothing is known to have ended: of each thread, in order, nanoseconds.
+pub(crate) type SpinEnds = Vec<Vec<u64>>;
 
 /// What the times at each place of a plan are multiplied by.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use longpole_event::ThreadId;
 use longpole_trace::{ObjectId, PathId, ProcedureId, Timelines};
 
-use super::{ExecutionPlan, PlaceFactors};
+use super::{ExecutionPlan, PlaceFactors, SpinEnds};
 use crate::analysis::{Analysis, Node};
 use crate::lookahead::LaneLookahead;
 use crate::synchronisation::SynchronisationCost;
@@ -30,6 +30,17 @@ pub struct ExecutedGain {
     /// With its own work, or the waits for it, made free.
     pub free: f64,
     /// With its own work spread over all processors of the machine; the work stays.
+    pub spread: f64,
+    /// The least of both where busy-waits of unknown end become longer: what they wait for comes no earlier.
+    pub least: LeastGain,
+}
+
+/// What a thing gains at least.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LeastGain {
+    /// Of its own work, or the waits for it, made free.
+    pub free: f64,
+    /// Of its own work spread over all processors.
     pub spread: f64,
 }
 
@@ -99,17 +110,27 @@ fn gain(
     node: Node,
     objects: &[ObjectId],
 ) -> ExecutedGain {
-    let at = |factor: f64| {
+    let at = |factor: f64, spin_ends: Option<&SpinEnds>| {
         let work = move |_: ThreadId, path: PathId| {
             let procedure = procedures.get(path.0 as usize).copied().flatten();
             let is_own = procedure.is_some_and(|procedure| Node::Procedure(procedure) == node);
             if is_own { factor } else { 1.0 }
         };
         let factor = PlaceFactors { work, spinning: |_, _| 1.0, tells_threads_apart: false };
-        plan.gain(&factor, |object| objects.contains(&object))
+        let is_free = |object: ObjectId| objects.contains(&object);
+        match spin_ends {
+            Some(spin_ends) => plan.gain_until(&factor, is_free, spin_ends),
+            None => plan.gain(&factor, is_free),
+        }
     };
-    let free = at(0.0);
     let processors = plan.processors.iter().copied().max().unwrap_or(1);
-    let spread = if objects.is_empty() { at(1.0 / f64::from(processors)) } else { free };
-    ExecutedGain { free, spread: spread.min(plan.idle()) }
+    let both = |spin_ends: Option<&SpinEnds>| {
+        let free = at(0.0, spin_ends);
+        let spread = if objects.is_empty() { at(1.0 / f64::from(processors), spin_ends) } else { free };
+        (free, spread.min(plan.idle()))
+    };
+    let (free, spread) = both(None);
+    let (of_free, of_spread) =
+        if plan.unexplained > 0 { both(Some(&plan.spin_ends)) } else { (free, spread) };
+    ExecutedGain { free, spread, least: LeastGain { free: of_free.min(free), spread: of_spread.min(spread) } }
 }

@@ -24,7 +24,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use longpole_trace::ObjectId;
 
-use super::plan::{ExecutionPlan, Factors, PlanStep};
+use super::plan::{ExecutionPlan, Factors, PlanStep, SpinEnds};
 use processors::ReplayedMachine;
 pub use processors::SchedulerModel;
 
@@ -59,9 +59,6 @@ pub(crate) struct ReplayConditions {
     /// a seed it is drawn whether of a changed one.
     pub draws: Option<f64>,
 }
-
-/// When the busy-waits of an execution ended that nothing is known to have ended: of each thread, in order, nanoseconds.
-pub(crate) type SpinEnds = Vec<Vec<u64>>;
 
 /// What an execution came to; times are nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 
 use longpole_trace::ObjectId;
 
-use super::plan::{ExecutionPlan, Factors, NodeId, PlanStep};
+use super::plan::{ExecutionPlan, Factors, NodeId, PlanStep, SpinEnds};
 
 /// A moment that comes for a thread.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,7 +69,12 @@ struct Scheduler<'a, F> {
     is_free: &'a F,
     now: f64,
     next: Vec<u32>,
+    /// Threads that wait for a node on a processor.
     spins: Vec<bool>,
+    /// Threads in a busy-wait of unknown end; these last at least until `spin_ends`.
+    in_unknown: Vec<bool>,
+    spin_ends: Option<&'a SpinEnds>,
+    ended_spins: SpinEnds,
     nodes: Vec<TokenNode>,
     pools: Vec<ProcessorPool>,
     away: BinaryHeap<Reverse<SchedulerEvent>>,
@@ -78,8 +83,22 @@ struct Scheduler<'a, F> {
     end: f64,
 }
 
-/// How long the plan takes, nanoseconds, with these factors of its places.
-pub(super) fn execute(plan: &ExecutionPlan, factors: &Factors, is_free: &impl Fn(ObjectId) -> bool) -> f64 {
+/// What an execution came to.
+#[derive(Clone, Debug)]
+pub(super) struct ScheduledRun {
+    /// How long it takes, nanoseconds.
+    pub elapsed: f64,
+    /// Ends of its busy-waits of unknown end.
+    pub spin_ends: SpinEnds,
+}
+
+/// Executes the plan with these factors of its places; busy-waits of unknown end last until `spin_ends`, if there are any.
+pub(super) fn execute(
+    plan: &ExecutionPlan,
+    factors: &Factors,
+    is_free: &impl Fn(ObjectId) -> bool,
+    spin_ends: Option<&SpinEnds>,
+) -> ScheduledRun {
     let pool =
         |&processors: &u32| ProcessorPool { processors: f64::from(processors), ..ProcessorPool::default() };
     let mut scheduler = Scheduler {
@@ -89,6 +108,9 @@ pub(super) fn execute(plan: &ExecutionPlan, factors: &Factors, is_free: &impl Fn
         now: 0.0,
         next: vec![0; plan.threads.len()],
         spins: vec![false; plan.threads.len()],
+        in_unknown: vec![false; plan.threads.len()],
+        spin_ends,
+        ended_spins: vec![Vec::new(); plan.threads.len()],
         nodes: std::iter::repeat_with(TokenNode::default).take(plan.nodes).collect(),
         pools: plan.processors.iter().map(pool).collect(),
         away: BinaryHeap::new(),
@@ -96,7 +118,7 @@ pub(super) fn execute(plan: &ExecutionPlan, factors: &Factors, is_free: &impl Fn
         end: 0.0,
     };
     scheduler.run();
-    scheduler.end
+    ScheduledRun { elapsed: scheduler.end, spin_ends: scheduler.ended_spins }
 }
 
 impl<F: Fn(ObjectId) -> bool> Scheduler<'_, F> {
@@ -134,11 +156,19 @@ impl<F: Fn(ObjectId) -> bool> Scheduler<'_, F> {
     /// Does the thread's steps up to one that takes time.
     fn advance(&mut self, thread: usize) {
         let machine = self.plan.threads[thread].machine;
+        self.end_spin(thread);
         while let Some(&step) = self.plan.threads[thread].steps.get(self.next[thread] as usize) {
             self.next[thread] += 1;
             let on_processor = match step {
                 PlanStep::Work { place, time } => time as f64 * self.factors.work[place as usize],
-                PlanStep::Spin { place, time } => time as f64 * self.factors.spinning[place as usize],
+                PlanStep::Spin { place, time } => {
+                    self.in_unknown[thread] = true;
+                    if let Some(end) = self.spin_end(thread) {
+                        self.spin_until(thread, end);
+                        return;
+                    }
+                    time as f64 * self.factors.spinning[place as usize]
+                }
                 PlanStep::Busy(time) => time as f64,
                 // Others' part in the run is no part of this order.
                 PlanStep::Displaced { .. } | PlanStep::Lock(_) | PlanStep::Unlock(_) => continue,
@@ -169,9 +199,37 @@ impl<F: Fn(ObjectId) -> bool> Scheduler<'_, F> {
                 pool.working.push(Reverse(SchedulerEvent { at: pool.service + on_processor, thread }));
                 return;
             }
+            self.end_spin(thread);
         }
         if !self.plan.threads[thread].is_killed {
             self.end = self.end.max(self.now);
+        }
+    }
+
+    /// When the thread's busy-wait ended in the other execution.
+    fn spin_end(&self, thread: usize) -> Option<f64> {
+        let ends = &self.spin_ends?[thread];
+        ends.get(self.ended_spins[thread].len()).map(|&end| end as f64)
+    }
+
+    /// The thread is on a processor until then, whatever part of it it gets.
+    fn spin_until(&mut self, thread: usize, end: f64) {
+        self.spins[thread] = true;
+        self.pools[self.plan.threads[thread].machine].spinning += 1;
+        self.away.push(Reverse(SchedulerEvent { at: end.max(self.now), thread }));
+    }
+
+    /// The thread goes on: if it was in a busy-wait of unknown end, that is over.
+    fn end_spin(&mut self, thread: usize) {
+        if std::mem::take(&mut self.in_unknown[thread]) {
+            self.stop_spinning(thread);
+            self.ended_spins[thread].push(self.now.round() as u64);
+        }
+    }
+
+    fn stop_spinning(&mut self, thread: usize) {
+        if std::mem::take(&mut self.spins[thread]) {
+            self.pools[self.plan.threads[thread].machine].spinning -= 1;
         }
     }
 
@@ -188,9 +246,7 @@ impl<F: Fn(ObjectId) -> bool> Scheduler<'_, F> {
             stays
         });
         for thread in let_go {
-            if std::mem::take(&mut self.spins[thread]) {
-                self.pools[self.plan.threads[thread].machine].spinning -= 1;
-            }
+            self.stop_spinning(thread);
             self.going.push(thread);
         }
     }

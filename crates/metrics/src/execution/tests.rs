@@ -13,7 +13,7 @@ fn plan(script: &Script, conditions: &Conditions) -> ExecutionPlan {
 
 fn without(plan: &ExecutionPlan, procedure: u32, factor: f64) -> f64 {
     // Each procedure of a script has the path after its own number; 0 is the root.
-    plan.execute(&changed(procedure, factor), |_| false)
+    plan.execute(&changed(procedure, factor), |_| false, None).elapsed
 }
 
 type NothingSpins = fn(ThreadId, PathId) -> f64;
@@ -55,7 +55,7 @@ fn work_beside_the_critical_path_counts_on_one_processor() {
     let one = Conditions { processors: 1, quantum: 5, ..Conditions::unlimited() };
     let plan = plan(&script, &one);
     assert_eq!(plan.unchanged, 50.0);
-    assert_eq!(plan.execute(&changed(1, 0.0), |_| false), 30.0);
+    assert_eq!(plan.execute(&changed(1, 0.0), |_| false, None).elapsed, 30.0);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn milliseconds_without(text: &str, name: &str) -> (f64, f64) {
     let is_it = |path| paths.innermost(path).is_some_and(|place| place.procedure == procedure);
     let work = |_: ThreadId, path: PathId| if is_it(path) { 0.0 } else { 1.0 };
     let changed = PlaceFactors { work, spinning: |_, _| 1.0, tells_threads_apart: false };
-    (plan.unchanged / 1e6, plan.execute(&changed, |_| false) / 1e6)
+    (plan.unchanged / 1e6, plan.execute(&changed, |_| false, None).elapsed / 1e6)
 }
 
 /// The thread of a runtime that looks after the others every now and then, until the process ends.

@@ -3,7 +3,7 @@
 use longpole_metrics::{ExecutedGain, Node};
 
 use super::RunFacts;
-use super::threshold::{LEAST_GAIN, MODEL_ERROR, NEGLIGIBLE_LOW, SHORTEST_GAIN};
+use super::threshold::{LEAST_GAIN, MODEL_ERROR, NEGLIGIBLE_LOW, SHORTEST_GAIN, UNEXPLAINED_SPINS};
 use crate::input::ReportTables;
 use crate::quantity::{percent, percent_text, time_text};
 
@@ -64,6 +64,12 @@ impl GainRange {
     /// From the least to the most of both.
     pub(super) fn or(self, other: GainRange) -> GainRange {
         GainRange { low: self.low.min(other.low), high: self.high.max(other.high) }
+    }
+
+    /// Lower where busy-waits of unknown end may become longer, so that the change gains as little as this.
+    pub(super) fn or_at_least(self, least: f64, executed: &ExecutedChange) -> GainRange {
+        let is_open = executed.unexplained > UNEXPLAINED_SPINS;
+        GainRange { low: if is_open { self.low.min(least.max(0.0)) } else { self.low }, ..self }
     }
 
     /// At most this much.

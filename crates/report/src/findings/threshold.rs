@@ -73,7 +73,7 @@ thresholds! {
     ONE_HOLDER = 80.0 "%": "Part of a lock's holding that one procedure has from which on that procedure is the one to be shortened.";
     LONG_HOLD = 1_000_000.0 "ns": "Mean hold from which on a lock is not a matter of many users.";
     CONTENDED = 10.0 "%": "Part of a lock's acquisitions that found it taken from which on its holds are said.";
-    UNEXPLAINED_SPINS = 1.0 "%": "Busy waits with an unknown end, as a part of the run, from which on executions understate gains.";
+    UNEXPLAINED_SPINS = 1.0 "%": "Busy waits with an unknown end, as a part of the run, from which on executions may say too little or too much.";
     // Metrics side by side.
     DISAGREEMENT = 10.0 "%": "Difference of a row's shares by two metrics from which on they disagree about it, if they also differ by the factor below and by more than two standard errors.";
     DISAGREEMENT_FACTOR = 2.0 "": "Factor by which those shares have to differ.";

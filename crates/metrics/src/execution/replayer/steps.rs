@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 
 use longpole_trace::ObjectId;
 
-use super::{PlanReplayer, ReplayStatus, SpinEnds, scaled};
-use crate::execution::plan::{NO_PLACE, NodeId, PlanStep};
+use super::{PlanReplayer, ReplayStatus, scaled};
+use crate::execution::plan::{NO_PLACE, NodeId, PlanStep, SpinEnds};
 
 impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
     /// Does the thread's steps up to one that takes time, or makes it wait.

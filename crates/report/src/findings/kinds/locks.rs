@@ -119,10 +119,11 @@ fn finding(basis: &FindingBasis<'_, '_>, lock: &NamedLock) -> Option<Finding> {
     let gain = match executed(input, node) {
         // Most waits for an interpreter end by their time limit: no execution knows what they hang on.
         _ if advice == Advice::UseProcesses => most,
-        Some(executed) if executed.misses() => {
-            GainRange::around(executed.gain.free, 0.0, &executed, bounds).or(most)
+        Some(executed) => {
+            let around = GainRange::around(executed.gain.free, 0.0, &executed, bounds)
+                .or_at_least(executed.gain.least.free, &executed);
+            if executed.misses() { around.or(most) } else { around }
         }
-        Some(executed) => GainRange::around(executed.gain.free, 0.0, &executed, bounds),
         None => GainRange::of(&[zeroed.min(bounds.without(0.0)), zeroed], 0.0, bounds, bounds.elapsed),
     };
     let subject = FindingSubject::Object(lock.first);

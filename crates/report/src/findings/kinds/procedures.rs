@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use longpole_event::ThreadId;
-use longpole_metrics::{By, Measures, Node, NodeRow, standard_error};
+use longpole_metrics::{By, ExecutedGain, Measures, Node, NodeRow, standard_error};
 use longpole_trace::{Cause, ProcedureId};
 
 use super::held_locks::{SureHold, held_locks};
@@ -162,7 +162,9 @@ fn gain(
         let error = if samples > 0.0 { standard_error(share, samples) * bounds.elapsed } else { 0.0 };
         return GainRange::of(&predictions, error, bounds, limit);
     };
-    let gain = if advice == Advice::Parallelise { executed.gain.spread } else { executed.gain.free };
+    let ExecutedGain { free, spread, least } = executed.gain;
+    let (gain, least) =
+        if advice == Advice::Parallelise { (spread, least.spread) } else { (free, least.free) };
     let share = own.running as f64 / (input.totals().running as f64).max(1.0);
     let error = standard_error(share, facts.cpu_samples) / share * gain;
     let range = GainRange::around(gain, error, &executed, bounds);
@@ -170,7 +172,7 @@ fn gain(
     // run does not get shorter without it. An execution that misses the unchanged run may say otherwise.
     let stays = if advice == Advice::Parallelise { bounds.without(0.0) } else { limit };
     let high = range.high.min(stays.max(gain)).min((own.running + own.ready) as f64);
-    let range = GainRange { low: range.low.min(high), high };
+    let range = GainRange { low: range.low.min(high), high }.or_at_least(least, &executed);
     // Who ended those waits is not known, so work that others waited for may be worth more than the execution shows.
     if executed.unexplained > UNEXPLAINED_SPINS {
         return range.or(GainRange::of(&predictions, error, bounds, limit));
