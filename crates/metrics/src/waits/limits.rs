@@ -5,8 +5,10 @@
 pub(crate) struct Limits {
     /// Releases that follow each other by no more than this, in nanoseconds, can be one act.
     pub tolerance: u64,
-    /// Steps per live thread.
+    /// Steps per live thread, or more where all live threads together have fewer than `few_steps`.
     pub steps: usize,
+    /// Steps of all live threads where each may have more than `steps`.
+    pub few_steps: usize,
     /// Steps of all live threads.
     pub all_steps: usize,
     /// Releases per live thread.
@@ -30,9 +32,16 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
+    /// Steps per thread where so many are alive.
+    pub(super) fn steps_of(&self, alive: usize) -> usize {
+        let alive = alive.max(1);
+        (self.all_steps / alive).clamp(64, self.steps.max(64)).max(self.few_steps / alive)
+    }
+
     pub(crate) const DEFAULT: Limits = Limits {
         tolerance: 100_000,
         steps: 1024,
+        few_steps: 1 << 18,
         all_steps: 1 << 20,
         releases: 64,
         holders: 256,

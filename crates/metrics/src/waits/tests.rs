@@ -427,6 +427,22 @@ fn equal_explanations_make_one_class() {
     assert_eq!(wanted, [(3, 12)]);
 }
 
+#[test]
+fn few_threads_are_remembered_for_longer() {
+    use longpole_testkit::script::{Conditions, Script};
+    let steps = "A 10, B 20, ".repeat(2000);
+    let script = Script::parse(&format!("main: fork T, join T\nT: {}", steps.trim_end_matches(", ")));
+    let direct = |limits: Limits| {
+        let case = case_of(script.timelines(&Conditions::unlimited()), limits);
+        case.words(&case.log.first().expect("a join").direct)
+    };
+    assert_eq!(direct(exact()), ["A of T +20000", "B of T +40000"]);
+    let forgotten = direct(Limits { few_steps: 0, ..exact() });
+    assert!(forgotten.iter().any(|step| step.starts_with("Rest")), "{forgotten:?}");
+    let kept = [1, 4, 100, 256, 1024, 2048, 1 << 20].map(|alive| Limits::DEFAULT.steps_of(alive));
+    assert_eq!(kept, [262_144, 65_536, 2_621, 1_024, 1_024, 512, 64]);
+}
+
 mod laws {
     use longpole_testkit::explained::explained_waits;
     use longpole_testkit::random_timelines;
@@ -450,7 +466,7 @@ mod laws {
 
         #[test]
         fn every_explanation_adds_up_to_its_wait(made in random_timelines(5, 120), tight: bool) {
-            let tight_limits = Limits { steps: 64, releases: 1, holders: 2, roots: 2, credit: 8, looks_per_step: 1, steps_without_credit: 2, ..exact() };
+            let tight_limits = Limits { steps: 64, few_steps: 0, releases: 1, holders: 2, roots: 2, credit: 8, looks_per_step: 1, steps_without_credit: 2, ..exact() };
             let case = case_of(made, if tight { tight_limits } else { exact() });
             for wait in &case.log {
                 let length = (wait.to - wait.from) as f64;
