@@ -11,12 +11,13 @@ use crate::findings::gain::GainRange;
 use crate::findings::next::{LINES, PATH_WITH_WAITS, THREADS, TREE};
 use crate::findings::reasons;
 use crate::findings::sentence::{ShareInWords, TimeInWords, sentence};
+use crate::findings::threshold::CROWDED_OUT;
 use crate::findings::{LeadingWork, RankedWork};
 
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "time without a CPU",
-    when: "threads on the elapsed-weighted critical path are ready, and less CPU time spins than works: up to that time, and up to what the CPU-weighted path is shorter than the run",
+    when: "threads on the elapsed-weighted critical path are ready, and less CPU time spins than works: up to that time, and up to what the CPU-weighted path is shorter than the run; leads from 75 % of the run, if others have the CPUs",
     advice: "*more CPUs* if the program got at least 70 % of the CPU time that it could use, else *free the CPUs*",
     find,
     answer,
@@ -39,7 +40,10 @@ fn finding(basis: &FindingBasis<'_, '_>) -> Option<Finding> {
     };
     let longer = (bounds.elapsed - facts.path as f64).max(0.0);
     let gain = GainRange::up_to((facts.path_ready as f64).min(longer), bounds);
-    let found = Finding::advised(basis, (&KIND, limit), FindingSubject::Processors, (advice, gain), false)?;
+    let mut found =
+        Finding::advised(basis, (&KIND, limit), FindingSubject::Processors, (advice, gain), false)?;
+    // Little is known of such a run, and it would be another one by itself.
+    found.leads = limit == Limit::OtherPrograms && facts.of_run(gain.high.round() as u64) >= CROWDED_OUT;
     let lacking = sentence![
         "the critical path was without a CPU ",
         ShareInWords(facts.of_run(facts.path_ready)),

@@ -97,6 +97,13 @@ fn a_program_whose_processors_others_use_waits_for_them() {
 }
 
 #[test]
+fn a_program_that_others_keep_from_the_processors_waits_for_them_though_one_procedure_works() {
+    let drawing = "cpus 2\nC = compute\nmain CC------------CC------------CC------------CC------------";
+    let start = "The long pole: waiting for a CPU — 86 % of the run";
+    assert_said(drawing, start, Some(Advice::FreeProcessors), Ranking::Profile);
+}
+
+#[test]
 fn a_crowd_that_others_leave_little_waits_for_them_and_not_for_more_processors() {
     let drawing = "\
 cpus 2
