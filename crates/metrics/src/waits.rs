@@ -26,7 +26,7 @@
 //! thread's, and once for all those that waited for its thread, however many: they share its profile. Where that is not so (a thread that waits again and again for others that it never met), each
 //! step that is made lets 4 be looked at, and an explanation for which that does not suffice is made from the last 32
 //! steps: so the time is linear in the items, whatever the program does. **Memory**: per live thread 1,024
-//! steps (fewer if more than 1,024 threads are alive, 262,144 of all threads together if fewer than 256 are) and 64 releases; 10,000 classes of waits, and beside them one for each place and object; a million shares of steps in them, the
+//! steps (fewer if more than 1,024 threads are alive, 131,072 of all threads together if fewer than 128 are) and 64 releases; 10,000 classes of waits, and beside them one for each place and object; a million shares of steps in them, the
 //! smaller ones of each put together (from 32 a class on).
 //!
 //! It cannot see who held a lock between its free acquisition and its contended release (the last owner is

@@ -41,7 +41,7 @@ impl Limits {
     pub(crate) const DEFAULT: Limits = Limits {
         tolerance: 100_000,
         steps: 1024,
-        few_steps: 1 << 18,
+        few_steps: 1 << 17,
         all_steps: 1 << 20,
         releases: 64,
         holders: 256,

@@ -179,6 +179,16 @@ fn the_tree_adds_up_from_its_leaves() {
     assert_eq!(report.rows[0].get("parent"), None);
 }
 
+/// `light` waits 70 ms while `heavy` computes for 100 and it itself checks for 30.
+#[test]
+fn causes_above_all_of_the_waiting_say_what_is_to_be_taken_off() {
+    let other = BARRIER.replace("AAAbbbbbbb", "CCCbbbbbbb").replace("heavy A", "C = check\nheavy A");
+    let text = DrawnRun::of(&other).text(View::Waits, 80);
+    assert!(text.contains("143 % compute in heavy\n"), "{text}");
+    assert!(text.contains(" less 43 % check\n"), "{text}");
+    assert!(!DrawnRun::of(BARRIER).text(View::Waits, 80).contains(" less 43"));
+}
+
 #[test]
 fn explanations_of_a_wait_add_up_to_it_and_each_to_its_causes() {
     let list = |row: &crate::Row, column| match row.get(column) {

@@ -175,7 +175,7 @@ fn map(
     } else {
         let title = format!("Waits: threads waited {} in {}", time_text(time), count_of(count, "wait"));
         sections.push(TextSection::Headline(title));
-        let reading = "Below each place its root causes: what those did who ended the waits, in % of the row's waiting. LI: load imbalance, IP: insufficient parallelism, CC: communication and contention.";
+        let reading = "Below each place its root causes: what those did who ended the waits, in % of the row's waiting; `less` is what those who waited did meanwhile. LI: load imbalance, IP: insufficient parallelism, CC: communication and contention.";
         sections.push(TextSection::Remark(reading.to_owned()));
     }
     let listed: Vec<&(&Row, &WaitSource)> = if options.all { rows.iter().collect() } else { wanted };
@@ -190,9 +190,9 @@ fn map(
         if let Some(unwanted) = source.unwanted {
             lines.push((Row::default(), format!("    not wanted: {}", because(unwanted))));
         }
-        let causes =
-            WaitCauses::of(&source.roots, source.time, input, waits).texts(input, waits, CAUSES_TOLD);
-        lines.extend(causes.into_iter().map(|cause| (Row::default(), format!("    {cause}"))));
+        let roots = WaitCauses::of(&source.roots, source.time, input, waits);
+        let causes = roots.texts(input, waits, CAUSES_TOLD).into_iter().chain(roots.less(input, waits));
+        lines.extend(causes.map(|cause| (Row::default(), format!("    {cause}"))));
         if source.given_up.0 > 0 {
             let share = percent_text(percent(source.given_up.1 as f64, source.time as f64));
             let text = format!("    {share} by what was done during the wait");

@@ -96,6 +96,19 @@ impl WaitCauses {
         let texts: Vec<String> = told.map(text).collect();
         if texts.is_empty() { vec!["many small causes".to_owned()] } else { texts }
     }
+
+    /// What is to be taken off them in words: the largest of what those did who waited, where the positive side is more than all the waiting.
+    pub(super) fn less(&self, input: &ReportTables<'_>, waits: &Waits) -> Option<String> {
+        let sum = |causes: &[ExplainedStep]| causes.iter().map(|cause| cause.percent).sum::<f64>();
+        let largest = self.negative.iter().find(|cause| cause.step.is_some())?;
+        let rest = sum(&self.negative) - largest.percent;
+        let (did, _) = words(input, waits, largest, false);
+        let others =
+            if rest >= LEAST_TOLD { format!(", {} other steps", percent_text(rest)) } else { String::new() };
+        let text = || format!("less {} {did}{others}", percent_text(largest.percent));
+        (sum(&self.positive) >= 100.0 + LEAST_TOLD).then(text)
+    }
+
     /// The largest of the positive side as cells and words, at most so many.
     pub(super) fn counted(&self, input: &ReportTables<'_>, waits: &Waits, most: usize) -> Vec<(Row, String)> {
         let told = self.positive.iter().filter(|cause| cause.step.is_some()).take(most);
