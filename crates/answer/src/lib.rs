@@ -7,6 +7,7 @@
 
 mod analysed;
 mod cache;
+mod communication;
 mod correlations;
 mod error;
 mod evaluator;

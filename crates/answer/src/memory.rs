@@ -26,6 +26,11 @@ impl<V: Clone> LazyValue<V> {
         *value = Some(made.clone());
         Ok(made)
     }
+
+    /// The value, if it is there at once: nobody waits for one that is being made.
+    fn known(&self) -> Option<V> {
+        self.0.try_lock().ok().and_then(|value| value.clone())
+    }
 }
 
 /// Values of the last few keys.
@@ -50,6 +55,13 @@ impl<K: PartialEq, V: Clone> ValueCache<K, V> {
     pub fn get_or<E>(&self, key: K, make: impl FnOnce() -> Result<V, E>) -> Result<V, E> {
         let slot = self.slot(key);
         slot.get_or(make)
+    }
+
+    /// The key's value, if it is there.
+    pub(crate) fn known(&self, key: &K) -> Option<V> {
+        let entries = locked(&self.entries);
+        let (_, slot) = entries.iter().find(|(known, _)| known == key)?;
+        slot.known()
     }
 
     fn slot(&self, key: K) -> Arc<LazyValue<V>> {
@@ -98,6 +110,14 @@ mod tests {
         assert_eq!(made.load(Ordering::Relaxed), 3, "2 was asked for longest ago");
         ask(&memory, 2, &made);
         assert_eq!(made.load(Ordering::Relaxed), 4);
+    }
+
+    #[test]
+    fn a_value_is_known_once_it_is_made_and_nobody_waits_for_it() {
+        let memory = ValueCache::of(2);
+        assert_eq!(memory.known(&1), None);
+        let while_made = memory.get_or(1, || Ok::<_, ()>(memory.known(&1).unwrap_or(7)));
+        assert_eq!((while_made, memory.known(&1)), (Ok(7), Some(7)));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use longpole_communication::{CommunicationDemand, RecordedCommunication};
+use longpole_communication::CommunicationDemand;
 use longpole_event::{MachineId, ProcessId, ThreadId, Time};
 use longpole_metrics::{By, MetricOptions, WorkChange, registry};
 use longpole_recording::MeasuredChange;
@@ -83,7 +83,7 @@ impl Recording {
                 chains: question.explain.is_some(),
             };
             outside_answers.communication =
-                RecordedCommunication::of(self.folder(), question.communication, demand)?;
+                self.simulations().get(self.folder(), question.communication, demand)?;
         }
         if wants(OutsideAnswerKind::Zeroings) {
             outside_answers.zeroings = self.zeroings()?;

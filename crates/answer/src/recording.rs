@@ -12,6 +12,7 @@ use longpole_trace::{ItemCache, LONG_RECORDING, Trace};
 
 use crate::analysed::Analysed;
 use crate::cache::{Cache, LARGEST_KEPT};
+use crate::communication::SimulationCache;
 use crate::error::{Error, Result};
 use crate::evaluator::MetricEvaluator;
 use crate::memory::{LazyValue, ValueCache};
@@ -44,6 +45,7 @@ pub struct Recording {
     indexes: ValueCache<bool, Arc<Index>>,
     outside: LazyValue<Arc<Outside>>,
     metrics: ValueCache<Vec<String>, Arc<MetricTable>>,
+    simulations: SimulationCache,
     metric_files: Vec<MetricFile>,
     has_files: bool,
     keeps: bool,
@@ -70,6 +72,7 @@ impl Recording {
             indexes: ValueCache::of(INDEXES_KEPT),
             outside: LazyValue::default(),
             metrics: ValueCache::of(KEPT),
+            simulations: SimulationCache::default(),
             metric_files: folder.metric_files()?,
             folder,
             has_files: false,
@@ -295,6 +298,11 @@ impl Recording {
             let trace = self.trace()?;
             Ok(Arc::new(Outside::read(&self.folder, &self.manifest, trace.program())?))
         })
+    }
+
+    /// The recorded accesses, simulated.
+    pub(crate) fn simulations(&self) -> &SimulationCache {
+        &self.simulations
     }
 
     /// Every metric, with these defined too.

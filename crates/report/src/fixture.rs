@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::fmt::Write;
+use std::sync::Arc;
 
 use longpole_communication::{
     AccessPattern, AccessThread, CausalityCause, CausalityPlace, CausalityTransition, CommunicationFlow,
@@ -232,7 +233,7 @@ fn outside_answers() -> OutsideAnswers {
     let correlations = Some(SeriesCorrelations { found: vec![kinship], notes });
     OutsideAnswers {
         idle_processors: Vec::new(),
-        communication: Some(communication()),
+        communication: Some(Arc::new(communication())),
         zeroings: Vec::new(),
         correlations,
         figures: vec![NodeMetrics { node, name, depth: 0, figures: vec![share, faults], notes: Vec::new() }],

@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 use std::ops::Deref;
+use std::sync::Arc;
 
 use longpole_communication::RecordedCommunication;
 use longpole_event::{MachineId, ThreadId};
@@ -46,7 +47,7 @@ pub struct OutsideAnswers {
     /// Outside series that move with what the program does; `None` where nobody asked.
     pub correlations: Option<SeriesCorrelations>,
     /// The recorded accesses to memory, simulated; `None` where nobody asked, or there are none.
-    pub communication: Option<RecordedCommunication>,
+    pub communication: Option<Arc<RecordedCommunication>>,
     /// What leaving something out was measured to gain.
     pub zeroings: Vec<MeasuredZeroing>,
 }
