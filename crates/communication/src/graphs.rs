@@ -39,6 +39,22 @@ pub struct CausalityCause {
     pub cost: u64,
     /// Patterns of `requests`.
     pub patterns: PatternTallies,
+    /// The call paths of the highest cost.
+    pub paths: CausePaths,
+}
+
+/// Call paths of a cause as indexes of places, the innermost first: of those of one request and its write the ones of the highest
+/// cost.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CausePaths {
+    /// *R*.
+    pub read: Vec<usize>,
+    /// *I*, where the reader came to the synchronisation; empty where nothing orders.
+    pub through: Vec<usize>,
+    /// *W*; empty of first references.
+    pub write: Vec<usize>,
+    /// How many different ones the cause has, these among them.
+    pub count: usize,
 }
 
 /// How often the copy that a request of one cause had got was written, and so led to a request of another cause.
@@ -82,6 +98,7 @@ impl ObjectCausality {
 
     /// The graphs of all units with transfers, those of the highest cost first. Gives the flows' keys the names' numbers.
     pub(crate) fn all(result: &mut CommunicationResult, namer: &mut AnswerNames<'_>) -> Vec<ObjectCausality> {
+        let sites: Vec<CauseSites> = result.flows.iter().map(|flow| CauseSites::of(&flow.key)).collect();
         rename(result, namer);
         let is_moved = |flow: &&RequestFlow| flow.key.origin != FlowOrigin::Cold;
         let moved: FxHashSet<_> =
@@ -101,14 +118,75 @@ impl ObjectCausality {
         }
         let group = |key: &FlowKey| groups.get(&(key.object, key.unit)).copied();
         let matrices = CauseMatrix::of_groups(result, graphs.len(), group);
-        let mut named: Vec<ObjectCausality> = graphs
-            .into_iter()
-            .zip(matrices)
-            .map(|((object, graph), matrix)| named(object, graph, matrix))
+        let mut paths = paths_of_causes(result, &sites, group, namer);
+        let mut named: Vec<ObjectCausality> = (0..)
+            .zip(graphs.into_iter().zip(matrices))
+            .map(|(at, ((object, graph), matrix))| {
+                named(object, graph, matrix, |cause| paths.remove(&(at, cause)).unwrap_or_default())
+            })
             .collect();
         named.sort_by_key(|one| (std::cmp::Reverse(one.cost()), one.object, one.units.first().copied()));
         named
     }
+}
+
+/// Places of a cause as the simulation knows them, each with its call path: R, and I and W where there is a write.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct CauseSites {
+    read: SiteId,
+    written: Option<(Option<SiteId>, SiteId)>,
+}
+
+impl CauseSites {
+    fn of(key: &FlowKey) -> Self {
+        let written = match key.origin {
+            FlowOrigin::Cold => None,
+            FlowOrigin::Written { ordered_by, writer_site, .. } => {
+                Some((ordered_by.map(|origin| origin.site), writer_site))
+            }
+        };
+        CauseSites { read: key.reader_site, written }
+    }
+}
+
+/// A column of a matrix: the numbers of the names of R, and of I and W.
+type CauseNumbers = (usize, Option<(Option<usize>, usize)>);
+
+/// The call paths of each cause of each group. `sites` are those that the flows had before `rename`.
+fn paths_of_causes(
+    result: &CommunicationResult,
+    sites: &[CauseSites],
+    group: impl Fn(&FlowKey) -> Option<usize>,
+    namer: &mut AnswerNames<'_>,
+) -> FxHashMap<(usize, CauseNumbers), CausePaths> {
+    let mut costs: FxHashMap<(usize, CauseNumbers), BTreeMap<CauseSites, u64>> = FxHashMap::default();
+    for (flow, &sites) in result.flows.iter().zip(sites) {
+        let Some(group) = group(&flow.key) else { continue };
+        let written = match flow.key.origin {
+            FlowOrigin::Cold => None,
+            FlowOrigin::Written { ordered_by, writer_site, .. } => {
+                Some((ordered_by.and_then(number), writer_site.0 as usize))
+            }
+        };
+        let cause = (group, (flow.key.reader_site.0 as usize, written));
+        *costs.entry(cause).or_default().entry(sites).or_default() += flow.totals.cost;
+    }
+    let mut path = |site: SiteId| -> Vec<usize> {
+        namer.names.path(site).into_iter().map(|place| namer.places.number(place)).collect()
+    };
+    let mut paths = |costs: BTreeMap<CauseSites, u64>| {
+        // Of equal costs the first.
+        let most = costs.iter().rev().max_by_key(|(_, cost)| **cost).map(|(sites, _)| *sites)?;
+        Some(CausePaths {
+            read: path(most.read),
+            through: most.written.and_then(|(through, _)| through).map(&mut path).unwrap_or_default(),
+            write: most.written.map(|(_, write)| path(write)).unwrap_or_default(),
+            count: costs.len(),
+        })
+    };
+    let mut ordered: Vec<_> = costs.into_iter().collect();
+    ordered.sort_unstable_by_key(|(cause, _)| *cause);
+    ordered.into_iter().filter_map(|(cause, costs)| Some((cause, paths(costs)?))).collect()
 }
 
 /// Gives places, objects and synchronisations of the flows' keys the numbers of their names.
@@ -138,7 +216,12 @@ fn number(origin: SyncOrigin) -> Option<usize> {
     }
 }
 
-fn named(object: Option<DataObjectId>, graph: CausalityGraph, matrix: CauseMatrix) -> ObjectCausality {
+fn named(
+    object: Option<DataObjectId>,
+    graph: CausalityGraph,
+    matrix: CauseMatrix,
+    mut paths: impl FnMut(CauseNumbers) -> CausePaths,
+) -> ObjectCausality {
     let indexes = |processors: std::collections::BTreeSet<longpole_coherence::ProcessorId>| {
         processors.into_iter().map(longpole_coherence::ProcessorId::index).collect()
     };
@@ -149,8 +232,10 @@ fn named(object: Option<DataObjectId>, graph: CausalityGraph, matrix: CauseMatri
     });
     let causes = matrix.columns.iter().zip(&matrix.patterns).map(|((column, totals), patterns)| {
         let written = column.written.map(|(through, site)| (through.and_then(number), site.0 as usize));
+        let read_place = column.read_site.0 as usize;
         CausalityCause {
-            read_place: column.read_site.0 as usize,
+            paths: paths((read_place, written)),
+            read_place,
             written,
             requests: totals.requests,
             contributions: totals.contributions,

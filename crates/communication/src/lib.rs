@@ -29,7 +29,7 @@ pub use answer::{
 pub use chains::{CallPathFlow, RequestChains, WayBack, WayEnd, WayStep, WaysBack};
 pub use classes::{DataTransfers, UnitClass};
 pub use error::{Error, Result};
-pub use graphs::{CausalityCause, CausalityPlace, CausalityTransition, ObjectCausality};
+pub use graphs::{CausalityCause, CausalityPlace, CausalityTransition, CausePaths, ObjectCausality};
 pub use longpole_coherence::{AccessPattern, PatternTallies, PatternTally};
 pub use settings::{CommunicationDemand, CommunicationOptions, SimulatedCosts, UnitProtocol};
 pub use simulated::{SimulatedRecording, SimulationOptions, write_simulated_recording};

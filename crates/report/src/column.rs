@@ -81,7 +81,10 @@ structure! {
     "cut" Count "Cut" "Of them, those with more ways than were followed, or with chains that begin before what was recorded.";
     "transfer_seconds" Seconds "Cost of transfers" "Virtual time that transfers take, without first references.";
     "nodes" Text "Nodes" "Places of the graph: a list of `node` (its number, from 0), `procedure`, `module`, `file`, `line`, and the threads that request there (`readers`) and whose writes there are behind requests (`writers`).";
-    "edges" Text "Edges" "Causes of requests: a list of `edge` (its number, from 0), `from` (node of the writes; absent for first references), `to` (node of the requests), `through` (the synchronisation, or `unordered`) with `through_procedure`, `through_file` and `through_line`, `requests`, `contributions` (requests behind which these writes are, where others' are too), `request_seconds`, `percent` of the graph's cost, and `patterns` (requests of each).";
+    "edges" Text "Edges" "Causes of requests: a list of `edge` (its number, from 0), `from` (node of the writes; absent for first references), `to` (node of the requests), `through` (the synchronisation, or `unordered`) with `through_procedure`, `through_file` and `through_line`, `requests`, `contributions` (requests behind which these writes are, where others' are too), `request_seconds`, `percent` of the graph's cost, `patterns` (requests of each), and of its `paths` (different call paths) that of the highest cost: `read_path`, `through_path`, `write_path`, each the innermost place first.";
+    "addresses" Text "Addresses" "Where the units are: ranges of addresses.";
+    "address" Text "Address" "First address of the unit.";
+    "writer" Text "Writer" "The thread whose writes were behind the transfers; absent for first references.";
     "transitions" Text "Transitions" "How often the copy that a request of one edge had fetched was written, and so led to a request of another edge: a list of `from` and `to` (numbers of edges; without `from` a request for other data of the unit), `count` and `percent` of all of them.";
     "used_percent" Percent "Used" "Share of the fetched bytes that were read or written while the copy was valid, in words of 8 bytes.";
     "to" Text "To" "The rank that received, or that waited.";

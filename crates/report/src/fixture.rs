@@ -5,9 +5,9 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use longpole_communication::{
-    AccessPattern, AccessThread, CausalityCause, CausalityPlace, CausalityTransition, CommunicationFlow,
-    DataObject, DataPlace, DataTransfers, FlowWriter, ObjectCausality, PatternTallies, PatternTally,
-    RecordedCommunication, SharedUnit, SharedUnitUse, UnitClass,
+    AccessPattern, AccessThread, CausalityCause, CausalityPlace, CausalityTransition, CausePaths,
+    CommunicationFlow, DataObject, DataPlace, DataTransfers, FlowWriter, ObjectCausality, PatternTallies,
+    PatternTally, RecordedCommunication, SharedUnit, SharedUnitUse, UnitClass,
 };
 use longpole_metrics::{Analysis, DetailsDemand, NoRowReplays, analyse, details, row_replays};
 use longpole_series::{MetricClass, MetricValue, NodeMetrics, SeriesCorrelation, SeriesCorrelations};
@@ -453,10 +453,17 @@ fn falsely_shared() -> UnitClass {
 
 /// One place that makes itself fetch: of 198 requests all but the first two go on from such a request.
 fn counters_graph() -> ObjectCausality {
-    let cause = |written, requests: u64, pattern| {
+    let cause = |written: Option<_>, requests: u64, pattern| {
+        let there = |is_there| if is_there { vec![0, 1] } else { Vec::new() };
+        let paths = CausePaths {
+            read: there(true),
+            through: if written.is_some() { vec![1] } else { Vec::new() },
+            write: there(written.is_some()),
+            count: 1,
+        };
         let (cost, mut patterns) = (100 * requests, PatternTallies::default());
         patterns.add(pattern, PatternTally { requests, cost });
-        CausalityCause { read_place: 0, written, requests, contributions: requests, cost, patterns }
+        CausalityCause { read_place: 0, written, requests, contributions: requests, cost, patterns, paths }
     };
     let transition = |from, count| CausalityTransition { from: Some(from), to: 0, count };
     ObjectCausality {

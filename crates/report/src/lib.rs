@@ -44,6 +44,7 @@ mod quantity;
 mod report;
 mod share;
 mod shortening;
+mod simulation;
 mod sparkline;
 mod spreadsheet;
 mod style;
@@ -72,6 +73,7 @@ pub use input::{IdleProcessor, MeasuredZeroing, OutsideAnswers, ReportInput, Rep
 pub use longpole_trace::Fold;
 pub use phase::{PhaseArgument, Span};
 pub use report::{Cell, RecordingNumbers, Report, Row};
+pub use simulation::{SimulationNumbers, ThreadAccesses};
 pub use sparkline::sparkline;
 pub use spreadsheet::CellText;
 pub use style::Style;

@@ -11,6 +11,7 @@ use crate::column::{Column, columns};
 use crate::evidence::Facts;
 use crate::input::{ReportOptions, ReportTables};
 use crate::quantity::seconds;
+use crate::simulation::SimulationNumbers;
 use crate::spreadsheet::CellText;
 use crate::style::Style;
 use crate::text::{self, TextSection};
@@ -238,6 +239,8 @@ pub struct Report {
     pub recording: RecordingNumbers,
     /// The run that it is compared with, where it compares two.
     pub before: Option<RecordingNumbers>,
+    /// What was simulated, where it is of recorded accesses to memory.
+    pub simulation: Option<SimulationNumbers>,
     /// What the answer rests on, as JSON shows it.
     pub evidence: Facts,
     /// The columns of the rows.
@@ -270,6 +273,7 @@ impl Report {
             by: options.by,
             recording: RecordingNumbers::of(input, options),
             before: None,
+            simulation: None,
             evidence: Facts::of(input),
             columns: columns(names),
             rows: Vec::new(),
@@ -343,6 +347,9 @@ impl Serialize for Report {
         map.serialize_entry("recording", &self.recording)?;
         if let Some(before) = &self.before {
             map.serialize_entry("before", before)?;
+        }
+        if let Some(simulation) = &self.simulation {
+            map.serialize_entry("simulation", simulation)?;
         }
         map.serialize_entry("evidence", &self.evidence)?;
         map.serialize_entry("columns", &self.columns)?;

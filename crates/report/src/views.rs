@@ -38,6 +38,7 @@ mod what_if;
 mod wholes;
 mod zero;
 
+pub(crate) use communication::{doubts as communication_doubts, thread_name};
 pub use diff::{build_diff, diff_demand};
 pub use replay::{build_replay, refusal_text};
 pub use what_if::build_what_if;

@@ -5,19 +5,21 @@ use longpole_communication::{
 };
 use longpole_trace::Fold;
 
-use super::communication::{ABSENT, command, doubts, head, place_name, thread_name};
+use super::communication::{ABSENT, command, doubts, head, path_text, place_name, thread_name};
 use crate::input::{ReportOptions, ReportTables};
 use crate::name::shorten;
 use crate::quantity::{count_of, percent, percent_text, time_text};
 use crate::report::{Report, Row};
+use crate::simulation::SimulationNumbers;
 use crate::text::TextSection;
 use crate::view::{OutsideAnswerKind, View, ViewDefinition};
 
-const COLUMNS: [&str; 10] = [
+const COLUMNS: [&str; 11] = [
     "rank",
     "object",
     "kind",
     "units",
+    "addresses",
     "transfers",
     "transfer_seconds",
     "percent",
@@ -49,6 +51,7 @@ fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
         report.sections.push(TextSection::Paragraph(ABSENT.to_owned()));
         return report;
     };
+    report.simulation = Some(SimulationNumbers::of(input, answer));
     let whole: u64 = answer.graphs.iter().map(ObjectCausality::cost).sum();
     let graphs = (1..).zip(&answer.graphs);
     report.rows.extend(graphs.clone().map(|(rank, graph)| row(input, answer, graph, (rank, whole))));
@@ -120,12 +123,25 @@ fn row(
         .text("object", &object.name)
         .text("kind", object.kind)
         .count("units", graph.units.len() as u64)
+        .text("addresses", address_ranges(&graph.units, answer.unit))
         .count("transfers", graph.transfers())
         .time("transfer_seconds", graph.cost())
         .percent("percent", percent(graph.cost() as f64, whole as f64))
         .list("nodes", nodes.collect())
         .list("edges", (0..).zip(&graph.causes).map(|(at, cause)| edge(answer, graph, (at, cause))).collect())
         .list("transitions", transitions.collect())
+}
+
+/// Where the units are: ranges of addresses, ascending, each with the end behind its last byte.
+fn address_ranges(units: &[u64], bytes: u64) -> String {
+    let mut ranges: Vec<(u64, u64)> = Vec::new();
+    for &unit in units {
+        match ranges.last_mut() {
+            Some((_, end)) if *end == unit => *end = unit.saturating_add(bytes),
+            _ => ranges.push((unit, unit.saturating_add(bytes))),
+        }
+    }
+    ranges.iter().map(|(from, to)| format!("{from:#x}..{to:#x}")).collect::<Vec<_>>().join(" ")
 }
 
 fn place_cells(place: &DataPlace) -> Row {
@@ -145,9 +161,14 @@ fn edge(answer: &RecordedCommunication, graph: &ObjectCausality, (at, cause): (u
         .count("contributions", cause.contributions)
         .time("request_seconds", cause.cost)
         .percent("percent", percent(cause.cost as f64, all_cost(graph) as f64))
-        .text("patterns", pattern_text(&cause.patterns));
+        .text("patterns", pattern_text(&cause.patterns))
+        .count("paths", cause.paths.count as u64)
+        .text("read_path", path_text(answer, &cause.paths.read));
     let Some((through, writer)) = cause.written else { return row };
-    let row = row.count("from", node(writer));
+    let row = row
+        .count("from", node(writer))
+        .text("through_path", path_text(answer, &cause.paths.through))
+        .text("write_path", path_text(answer, &cause.paths.write));
     match through {
         None => row.text("through", "unordered"),
         Some(through) => {

@@ -12,6 +12,7 @@ use crate::input::{ReportOptions, ReportTables};
 use crate::name::shorten;
 use crate::quantity::{count_of, grouped, percent, time_text};
 use crate::report::{Report, Row};
+use crate::simulation::SimulationNumbers;
 use crate::table::{Show, TextTable, shown};
 use crate::text::TextSection;
 use crate::view::{OutsideAnswerKind, View, ViewDefinition};
@@ -109,7 +110,7 @@ fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let own: &[&str] = match options.by {
         By::Line => &["procedure", "module", "file", "line", "from"],
         By::Object => &["object", "kind", "requests_low", "requests_high", "from"],
-        By::Thread => &["thread", "from"],
+        By::Thread => &["thread", "writer", "from"],
         _ => &["procedure", "module", "file", "from"],
     };
     let explained: &[&str] = if options.explain.is_some() { &chains::COLUMNS } else { &[] };
@@ -119,6 +120,7 @@ fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
         report.sections.push(TextSection::Paragraph(ABSENT.to_owned()));
         return report;
     };
+    report.simulation = Some(SimulationNumbers::of(input, answer));
     let mut rows = rows(input, answer, options.by);
     rows.sort_by_cached_key(|(group, _, name)| {
         (std::cmp::Reverse((group.transfer_cost(), group.cost())), name.clone())
@@ -237,7 +239,12 @@ fn rows<'a>(
             By::Thread => {
                 let name = thread_name(input, answer, flow.reader);
                 let writer = flow.writer.map_or(usize::MAX, |writer| writer.thread);
-                (name.clone(), flow.reader << 20 ^ writer, Row::default().text("thread", name))
+                let row = Row::default().text("thread", &name);
+                let row = match flow.writer {
+                    Some(writer) => row.text("writer", thread_name(input, answer, writer.thread)),
+                    None => row,
+                };
+                (name, flow.reader << 20 ^ writer, row)
             }
             _ => {
                 let place = &answer.places[flow.place];
@@ -362,8 +369,13 @@ pub(super) fn place_name(place: &DataPlace) -> String {
     }
 }
 
+/// A call path, the innermost place first.
+pub(super) fn path_text(answer: &RecordedCommunication, path: &[usize]) -> String {
+    path.iter().map(|&place| place_name(&answer.places[place])).collect::<Vec<_>>().join(" < ")
+}
+
 /// A thread by its name and number.
-pub(super) fn thread_name(input: &ReportTables<'_>, answer: &RecordedCommunication, thread: usize) -> String {
+pub(crate) fn thread_name(input: &ReportTables<'_>, answer: &RecordedCommunication, thread: usize) -> String {
     let tid = answer.threads.get(thread).map_or(0, |one| one.tid);
     let found = input.program.threads.iter().find(|one| one.tid == tid && !one.name.is_empty());
     found.map_or_else(|| format!("thread {thread}"), |one| format!("{} #{thread}", one.name))
@@ -416,7 +428,7 @@ fn commands(answer: &RecordedCommunication, by: By) -> Vec<TextSection> {
 }
 
 /// What makes the answer less than whole.
-pub(super) fn doubts(answer: &RecordedCommunication) -> Vec<String> {
+pub(crate) fn doubts(answer: &RecordedCommunication) -> Vec<String> {
     let RecordedCommunication { unfollowed, lost_blocks, ignored, other_processes, .. } = *answer;
     let of =
         |count: u64, what: &str, rest: &str| (count > 0).then(|| format!("{}{rest}", count_of(count, what)));

@@ -12,6 +12,7 @@ use super::communication::{ABSENT, PATTERNS, command, doubts, head};
 use crate::input::{ReportOptions, ReportTables};
 use crate::quantity::{count_of, percent, percent_text};
 use crate::report::{Report, Row};
+use crate::simulation::SimulationNumbers;
 use crate::table::{Show, TextTable, shown};
 use crate::text::TextSection;
 use crate::view::{OutsideAnswerKind, View, ViewDefinition};
@@ -96,6 +97,7 @@ fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
         report.sections.push(TextSection::Paragraph(ABSENT.to_owned()));
         return report;
     };
+    report.simulation = Some(SimulationNumbers::of(input, answer));
     let by_object = answer.classes.chunk_by(|one, other| one.object == other.object);
     let mut objects: Vec<SharedUnits<'_>> = by_object
         .map(|classes| SharedUnits { object: classes[0].object, classes: classes.iter().collect() })

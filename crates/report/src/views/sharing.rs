@@ -8,12 +8,14 @@ use crate::input::{ReportOptions, ReportTables};
 use crate::name::shorten;
 use crate::quantity::{count_of, grouped};
 use crate::report::{Report, Row};
+use crate::simulation::SimulationNumbers;
 use crate::text::TextSection;
 use crate::view::{OutsideAnswerKind, View, ViewDefinition};
 
-const COLUMNS: [&str; 10] = [
+const COLUMNS: [&str; 11] = [
     "object",
     "kind",
+    "address",
     "offset",
     "requests",
     "transfers",
@@ -46,6 +48,7 @@ fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
         report.sections.push(TextSection::Paragraph(ABSENT.to_owned()));
         return report;
     };
+    report.simulation = Some(SimulationNumbers::of(input, answer));
     let mut units: Vec<&SharedUnit> = answer.units.iter().collect();
     units.sort_by_key(|unit| (std::cmp::Reverse((unit.transfers, unit.requests)), unit.address));
     report.rows.extend(units.iter().map(|unit| cells(input, answer, unit)));
@@ -93,6 +96,7 @@ fn cells(input: &ReportTables<'_>, answer: &RecordedCommunication, unit: &Shared
     let row = Row::default()
         .text("object", &object.name)
         .text("kind", object.kind)
+        .text("address", format!("{:#x}", unit.address))
         .count("requests", unit.requests)
         .count("transfers", unit.transfers)
         .count("requests_low", unit.low)

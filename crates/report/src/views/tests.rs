@@ -13,7 +13,7 @@ use crate::fixture::{
 use crate::input::{OutsideAnswers, ReportInput, ReportOptions};
 use crate::spreadsheet::CellText;
 use crate::style::Style;
-use crate::view::View;
+use crate::view::{OutsideAnswerKind, View};
 
 const SCENES: &[(&str, &str)] = &[
     ("serial_then_parallel", SERIAL_THEN_PARALLEL),
@@ -77,7 +77,11 @@ fn json_is_the_object_that_was_promised() {
         let report = DrawnRun::of(LOCK_HOG).report(view, &ReportOptions::default());
         let json: Value = serde_json::from_str(&report.json()).unwrap();
         let keys: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
-        assert_eq!(keys, ["columns", "evidence", "longpole", "recording", "rows", "view"]);
+        let simulated = view.outside().contains(&OutsideAnswerKind::Communication).then_some("simulation");
+        let mut promised = vec!["columns", "evidence", "longpole", "recording", "rows"];
+        promised.extend(simulated);
+        promised.push("view");
+        assert_eq!(keys, promised);
         assert_eq!(json["view"], view.name());
         for key in ["command", "machines", "processes", "threads", "cpus", "elapsed_seconds", "cpu_seconds"] {
             assert!(!json["recording"][key].is_null(), "{key}");

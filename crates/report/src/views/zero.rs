@@ -119,6 +119,7 @@ pub fn build_zero(predicted: &Report, measured: &MeasuredProgram) -> Report {
         by: predicted.by,
         recording: predicted.recording.clone(),
         before: None,
+        simulation: None,
         evidence: predicted.evidence.clone(),
         columns: columns(&COLUMNS),
         rows: Vec::new(),

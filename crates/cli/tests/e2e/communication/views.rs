@@ -220,6 +220,21 @@ fn edges(row: &Map<String, Value>) -> Vec<Edge> {
         .collect()
 }
 
+/// The call paths of each edge, procedures alone. Each edge of this graph has only one.
+fn call_paths(row: &Map<String, Value>) -> Vec<[String; 3]> {
+    let procedures = |path: &str| {
+        let frames: Vec<&str> = path.split(" < ").map(|frame| frame.split(' ').next().unwrap()).collect();
+        frames.join(" < ")
+    };
+    let edges = row["edges"].as_array().unwrap().iter();
+    let paths = edges.map(|edge| {
+        assert_eq!(edge["paths"], 1, "{edge:?}");
+        ["read_path", "through_path", "write_path"]
+            .map(|column| procedures(edge.get(column).map_or("", |path| path.as_str().unwrap())))
+    });
+    paths.collect()
+}
+
 #[test]
 fn a_sum_under_a_lock_that_is_read_behind_a_barrier_has_the_graph_derived_by_hand() {
     let session = Session::start();
@@ -238,6 +253,14 @@ fn a_sum_under_a_lock_that_is_read_behind_a_barrier_has_the_graph_derived_by_han
             ];
             assert_eq!(edges(row), expected, "{compiler} {threads}");
             assert_eq!(number(row, "transfers"), (2 * rounds - 1) * others);
+            assert_eq!(
+                call_paths(row),
+                [
+                    ["look < work", "work", "add < work"],
+                    ["add < work", "add < work", "add < work"],
+                    ["add < work", "", ""],
+                ]
+            );
             // Each write had a copy that a request had got.
             let steps = row["transitions"].as_array().unwrap();
             let count: u64 = steps.iter().map(|step| step["count"].as_u64().unwrap()).sum();

@@ -7,7 +7,7 @@ use longpole_communication::{
     WaysBack,
 };
 
-use super::{place_name, thread_name};
+use super::{path_text as call_path, place_name, thread_name};
 use crate::input::ReportTables;
 use crate::name::shorten;
 use crate::quantity::{count_of, grouped, percent, percent_text, time_text};
@@ -120,7 +120,7 @@ fn chain_row(
     (chains, chain): (&RequestChains, &RequestChain<'_>),
     whole: u64,
 ) -> Row {
-    let path = |path: usize| frames(answer, &chains.paths[path]).join(" < ");
+    let path = |path: usize| call_path(answer, &chains.paths[path]);
     let named = |threads: &BTreeSet<usize>| {
         threads.iter().map(|&one| thread_name(input, answer, one)).collect::<Vec<_>>().join(", ")
     };
