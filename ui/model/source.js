@@ -17,6 +17,9 @@ export const HEATS = [
 /** The measures of lines with all that they called, where there are such. @type {Heat[]} */
 export const INCLUSIVE = HEATS.map((heat) => ({ ...heat, key: heat.inclusive ?? heat.key }));
 
+/** The cost of a line's requests in the simulated run (`docs/communication.md`), in virtual time. @type {Heat} */
+export const REQUESTS = { value: 'requests', key: 'request_seconds', title: 'requests', short: 'requests' };
+
 /**
  * What a line got, all its procedures together.
  * @typedef {{line: number, procedures: string[], seconds: Record<string, number>}} Line
@@ -25,7 +28,7 @@ export const INCLUSIVE = HEATS.map((heat) => ({ ...heat, key: heat.inclusive ?? 
 
 /** @param {Record<string, number>} sums @param {Record<string, any>} row */
 function add(sums, row) {
-  for (const { key } of [...HEATS, ...INCLUSIVE.filter(({ inclusive }) => inclusive)]) sums[key] = (sums[key] ?? 0) + (row[key] ?? 0);
+  for (const { key } of [...HEATS, ...INCLUSIVE.filter(({ inclusive }) => inclusive), REQUESTS]) sums[key] = (sums[key] ?? 0) + (row[key] ?? 0);
 }
 
 /**

@@ -1,12 +1,12 @@
 /**
  * The program's own text, shaded by what its lines cost (Carnival, figure 1a). Keys of its own in the URL: `file`, by its name or
- * the end of it; `line`, the one looked at; `metric`, one of HEATS, by which lines are shaded; `calls=1` adds what lines call; `of=procedure:NAME` looks
+ * the end of it; `line`, the one looked at; `metric`, one of HEATS or that of REQUESTS, by which lines are shaded; `calls=1` adds what lines call; `of=procedure:NAME` looks
  * at that procedure's hottest line where no `line` is given.
  */
 
 import { fileName, shorten } from '../model/names.js';
 import { time } from '../model/quantity.js';
-import { fileNamed, filesOf, HEATS, INCLUSIVE } from '../model/source.js';
+import { fileNamed, filesOf, HEATS, INCLUSIVE, REQUESTS } from '../model/source.js';
 import { choice } from '../widgets/choice.js';
 import { element } from '../widgets/element.js';
 import { empty, panel } from '../widgets/panel.js';
@@ -24,14 +24,15 @@ export default {
   key: '9',
   draw(root, context) {
     const { place, link } = context;
-    const heats = place.file && place.calls ? INCLUSIVE : HEATS;
+    const isOfRequests = context.recording.has_accesses && place.metric === REQUESTS.value;
+    const heats = [...(place.file && place.calls ? INCLUSIVE : HEATS), ...(isOfRequests ? [REQUESTS] : [])];
     const heat = heats.find(({ value }) => value === place.metric) ?? heats[0];
-    const controls = element('div.controls', null, choice('shaded by', HEATS, place.metric, (metric) => link({ metric })),
+    const controls = element('div.controls', null, choice('shaded by', [...HEATS, ...(context.recording.has_accesses ? [REQUESTS] : [])], place.metric, (metric) => link({ metric })),
       place.file ? choice('a line', [{ value: undefined, title: 'itself' }, { value: '1', title: 'with what it calls', about: 'NPT and critical path of all that was done on the line\'s behalf' }],
         place.calls, (calls) => link({ calls })) : '');
     const body = element('section', { 'data-part': place.file ? 'listing' : 'hottest' });
     root.append(controls, body);
-    return panel(body, () => context.report('source'), (report) => {
+    return panel(body, () => linesOfAll(isOfRequests, context), (report) => {
       const files = filesOf(report.rows, heat.key);
       if (files.length === 0) {
         body.append(empty('No line of any source file is known: the program and its libraries have no line information (compile with -g).'));
@@ -44,6 +45,20 @@ export default {
     });
   },
 };
+
+/**
+ * What lines cost; with their requests where these are wanted, since they are simulated for it.
+ * @param {boolean} isOfRequests
+ * @param {Context} context
+ */
+async function linesOfAll(isOfRequests, context) {
+  const asked = [context.report('source'), isOfRequests && context.ask('report', { view: 'communication', by: 'line' })];
+  const [report, requests] = await Promise.all(asked);
+  if (!requests) return report;
+  const column = requests.columns.find((/** @type {any} */ one) => one.name === REQUESTS.key);
+  const rows = requests.rows.map((/** @type {any} */ { procedure, module, file, line, request_seconds: cost }) => ({ procedure, module, file, line, [REQUESTS.key]: cost }));
+  return { ...report, columns: [...report.columns, column], rows: [...report.rows, ...rows] };
+}
 
 /**
  * @param {import('../model/source.js').File[]} files
@@ -77,7 +92,7 @@ function hottestOf(files, name) {
  * @param {Context} context
  */
 function drawHottest(body, report, files, heat, context) {
-  const rows = report.rows.filter((/** @type {any} */ row) => row.file && row.line && HEATS.some(({ key }) => row[key] > 0));
+  const rows = report.rows.filter((/** @type {any} */ row) => row.file && row.line && shownWith(heat).some(({ key }) => row[key] > 0));
   const nowhere = report.rows.filter((/** @type {any} */ row) => !row.file || !row.line);
   const sum = (/** @type {any[]} */ list) => list.reduce((total, row) => total + (row[heat.key] ?? 0), 0);
   if (rows.length > 0) {
@@ -87,29 +102,33 @@ function drawHottest(body, report, files, heat, context) {
   }
   const place = (/** @type {any} */ row) => `${fileName(row.file)}:${row.line}`;
   body.append(element('h2', null, 'Hottest places'), table({ ...report, rows: sorted(rows, heat.key) }, {
-    name: 'file', label: place, columns: [...HEATS.map(({ key }) => key), 'procedure', 'cpu_seconds', 'observations'], bar: heat.key, limit: 40, titles: { file: 'Place' },
+    name: 'file', label: place, columns: [...shownWith(heat).map(({ key }) => key), 'procedure', 'cpu_seconds', 'observations'], bar: heat.key, limit: 40, titles: { file: 'Place' },
     href: (row) => context.link({ file: row.file, line: String(row.line) }), links: true, caption: 'lines by what they cost',
     empty: 'No line of any source file is known.',
   }, context));
   if (nowhere.length > 0 && sum(nowhere) > 0) {
     body.append(element('p.more', { 'data-part': 'nowhere' }, `${time(sum(nowhere))} of ${heat.title} is in code whose lines are not known (compiled without -g, or the kernel's).`));
   }
-  if (files.length > 1) body.append(element('h2.later', null, 'Files'), fileList(files, context));
+  if (files.length > 1) body.append(element('h2.later', null, 'Files'), fileList(files, heat, context));
 }
+
+/** The measures of tables: requests only where lines are shaded by them. @param {typeof HEATS[0]} heat */
+const shownWith = (heat) => (heat === REQUESTS ? [REQUESTS, ...HEATS] : HEATS);
 
 /** @param {any[]} rows @param {string} key */
 const sorted = (rows, key) => [...rows].sort((one, other) => (other[key] ?? 0) - (one[key] ?? 0));
 
 /**
  * @param {import('../model/source.js').File[]} files
+ * @param {typeof HEATS[0]} heat
  * @param {Context} context
  */
-function fileList(files, { link }) {
+function fileList(files, heat, { link }) {
   return element('div.scroll', { tabindex: '0', role: 'region', 'aria-label': 'files' }, element('table', null,
-    element('thead', null, element('tr', null, element('th', { scope: 'col' }, 'file'), ...HEATS.map(({ title }) => element('th.number', { scope: 'col' }, title)))),
+    element('thead', null, element('tr', null, element('th', { scope: 'col' }, 'file'), ...shownWith(heat).map(({ title }) => element('th.number', { scope: 'col' }, title)))),
     element('tbody', null, ...files.slice(0, 100).map(({ file, seconds, hottest }) => element('tr', { 'data-row': file },
       element('th.name', { scope: 'row', title: file }, element('a', { href: link({ file, line: String(hottest) }) }, shorten(file, 70))),
-      ...HEATS.map(({ key }) => element('td.number', null, time(seconds[key]))))))));
+      ...shownWith(heat).map(({ key }) => element('td.number', null, time(seconds[key]))))))));
 }
 
 /**

@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use longpole_event::MachineId;
 use longpole_metrics::{Analysis, MetricOptions, analyse};
-use longpole_recording::{Manifest, MetricFile, RecordingFolder};
+use longpole_recording::{LogName, Manifest, MetricFile, RecordingFolder};
 use longpole_report::{Check, CheckCondition, CheckedRecording, Report, Span, View};
 use longpole_series::Outside;
 use longpole_timeline::Index;
@@ -115,6 +116,12 @@ impl Recording {
     #[must_use]
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
+    }
+
+    /// Whether it has a log of accesses to memory, be it empty or damaged.
+    #[must_use]
+    pub fn has_accesses(&self) -> bool {
+        !matches!(self.folder.open_log(MachineId(0), LogName::Accesses), Ok(None))
     }
 
     /// Length of the run, as the manifest has it; of a recording that was cut short, its events have to be read for that.

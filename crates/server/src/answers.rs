@@ -44,6 +44,8 @@ struct PageHead<'a> {
     name: String,
     command: &'a [String],
     elapsed_seconds: f64,
+    /// Whether accesses to memory were recorded.
+    has_accesses: bool,
     is_export: bool,
     /// How often an open page asks for this, so that it is known to be open.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -156,6 +158,7 @@ impl Answers {
             name: name_of(self.recording.folder().path()),
             command: &manifest.command,
             elapsed_seconds: self.recording.elapsed_seconds()?,
+            has_accesses: self.recording.has_accesses(),
             is_export: self.is_export,
             keep_alive_seconds: self.keep_alive.map(|time| time.as_secs_f64()),
             views: views.collect(),
