@@ -8,6 +8,7 @@ import { element } from './widgets/element.js';
 import { panel } from './widgets/panel.js';
 import { drawHead } from './widgets/head.js';
 import { listenForKeys } from './widgets/keys.js';
+import communication from './views/communication.js';
 import flame from './views/flame.js';
 import help from './views/help.js';
 import objects from './views/objects.js';
@@ -44,7 +45,7 @@ import waits from './views/waits.js';
  */
 
 /** @type {View[]} in the order of the list */
-const VIEWS = [overview, timeline, path, waits, objects, parallelism, tree, flame, source, help];
+const VIEWS = [overview, timeline, path, waits, objects, communication, parallelism, tree, flame, source, help];
 
 /** Reports that the critical path's weight changes. */
 const WEIGHED = ['critical-path', 'zeroing', 'slack', 'tree', 'call-tree'];

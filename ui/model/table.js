@@ -23,7 +23,7 @@ export function arrange(rows, { sort, find }) {
   });
 }
 
-const COUNTS = /^(rank|count|samples|switches|acquisitions|contended|waits|blocks|tid|pid|line|level|handovers|objects|longest_queue|contended_acquisitions|entries|hand_offs|observations)$/;
+const COUNTS = /^(rank|count|samples|switches|acquisitions|contended|waits|blocks|tid|pid|line|level|handovers|objects|longest_queue|contended_acquisitions|entries|hand_offs|observations|requests|transfers)$/;
 
 /**
  * Whether a column's values stand at the right, and fall at the first sorting.

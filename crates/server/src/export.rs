@@ -20,6 +20,8 @@ use crate::source::SourceDirectory;
 /// Waits that are explained in full, and objects, procedures and threads that are told of alone.
 const EXPLAINED: usize = 50;
 const ALONE: usize = 50;
+/// Rows of `communication` that are explained, of each kind.
+const REQUESTS_EXPLAINED: usize = 12;
 /// Rows of a table; waits are long ones.
 const MOST_ROWS: usize = 2000;
 const MOST_WAITS: usize = 200;
@@ -191,6 +193,7 @@ impl ExportedAnswers {
             self.report(View::Waits, Question { explain: Some(number), ..Question::default() })?;
         }
         self.ask_for_sources()?;
+        self.ask_for_requests()?;
         self.ask_of(
             &[View::Objects, View::Parallelism],
             &self.names(View::Objects, |row| named("object", row)),
@@ -207,6 +210,22 @@ impl ExportedAnswers {
         for name in names {
             for &view in views {
                 if !self.report(view, Question { of: Some(name.clone()), ..Question::default() })? {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows of requests that are the first of their kind, in full.
+    fn ask_for_requests(&mut self) -> Result<()> {
+        if !self.answers.recording().has_accesses() {
+            return Ok(());
+        }
+        for by in [By::Procedure, By::Object, By::Line] {
+            for number in 1..=REQUESTS_EXPLAINED {
+                let question = Question { by, explain: Some(number), ..Question::default() };
+                if !self.report(View::Communication, question)? {
                     return Ok(());
                 }
             }

@@ -32,7 +32,7 @@ test('names with markup in them are shown as they are, in every view', async () 
   execFileSync('gcc', ['-O1', '-g', '-pthread', source, '-o', program]);
   const server = await serve(record(path.join(folder, 'markup.longpole'), [], [program, '<svg onload=document.title=1>']));
   const { page, faults } = await open(browser, server.url);
-  for (const view of ['overview', 'timeline', 'path?by=thread', 'path?by=process', 'waits?all=1', 'objects', 'parallelism', 'tree', 'flame', 'source', 'help']) {
+  for (const view of ['overview', 'timeline', 'path?by=thread', 'path?by=process', 'waits?all=1', 'objects', 'communication', 'parallelism', 'tree', 'flame', 'source', 'help']) {
     await goTo(page, view);
     const [bad, text] = await page.evaluate(() => [document.querySelectorAll('img, b[onclick], svg[onload], main script').length, document.body.innerText]);
     assert.equal(bad, 0, view);

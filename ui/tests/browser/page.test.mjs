@@ -9,6 +9,7 @@ import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 
+import * as communication from './views/communication.mjs';
 import * as flame from './views/flame.mjs';
 import * as help from './views/help.mjs';
 import * as objects from './views/objects.mjs';
@@ -21,7 +22,7 @@ import * as tree from './views/tree.mjs';
 import * as waits from './views/waits.mjs';
 import { browse, folder, goTo, open, record, recordProgram, serve } from './support.mjs';
 
-const VIEWS = { overview, timeline, path: pathView, waits, objects, parallelism, tree, flame, source, help };
+const VIEWS = { overview, timeline, path: pathView, waits, objects, communication, parallelism, tree, flame, source, help };
 
 /** @type {any} */
 let browser;

@@ -30,6 +30,20 @@ export function recordProgram(name, options = []) {
 }
 
 /**
+ * Records a program of `programs/` with its accesses to memory, once a process and arguments.
+ * @param {string} name without `.c`
+ * @param {string[]} arguments_
+ * @returns {string} the recording
+ */
+export function recordAccesses(name, arguments_ = [], source = path.join(PROGRAMS, `${name}.c`)) {
+  const recording = path.join(folder, `${[name, ...arguments_].join('-')}.longpole`);
+  if (existsSync(recording)) return recording;
+  const program = path.join(folder, `${name}-accesses`);
+  execFileSync(LONGPOLE, ['cc', '-O1', '-pthread', '-fopenmp', source, '-o', program], { stdio: 'pipe' });
+  return record(recording, ['--access'], [program, ...arguments_]);
+}
+
+/**
  * Records a command.
  * @param {string} recording
  * @param {string[]} options

@@ -15,6 +15,9 @@ export const GUIDES = [
     'A bar is a place where threads waited. Its parts are why: uneven work (load imbalance), work that only one thread did (insufficient parallelism), or work under a lock and messages (communication and contention). The explanation of a wait sets what the waiter did beside what the one did for whom it waited; the difference is the wait.'] },
   { view: 'objects', title: 'Objects', text: [
     'Locks, conditions, barriers, pipes, with who waited for them and how long, how many stood in the queue, and who held them meanwhile. A lock with long holds is held shorter; one with short holds and many waiters is split.'] },
+  { view: 'communication', title: 'Communication', text: [
+    'For programs built by `longpole cc` and recorded with `--access`: which procedure, line or object makes threads fetch cache lines from each other, in a simulation of their accesses. The bar of a row says how the data is shared: false sharing needs another layout, migratory data a smaller critical section or one owner. “explain” has the call paths of the requests, of the synchronisation and of the writes behind them.',
+    'The matrix says which thread fetches from which. Below it, for one object: which bytes of each unit every thread reads (r), writes (w) or both (rw), and the graph of what leads to what, from the place that wrote (W) through the synchronisation (I) to the place that asked (R). The view source can be shaded by requests.'] },
   { view: 'parallelism', title: 'Parallelism', text: [
     'How long so many threads were busy, and what ran then. For one procedure: with how much company it ran. Work that runs alone counts fully in normalised processor time, work beside three others a quarter.'] },
   { view: 'tree', title: 'Tree', text: [
