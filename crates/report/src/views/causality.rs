@@ -54,7 +54,8 @@ fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     report.simulation = Some(SimulationNumbers::of(input, answer));
     let whole: u64 = answer.graphs.iter().map(ObjectCausality::cost).sum();
     let graphs = (1..).zip(&answer.graphs);
-    report.rows.extend(graphs.clone().map(|(rank, graph)| row(input, answer, graph, (rank, whole))));
+    let listed = graphs.clone().take(options.top.unwrap_or(usize::MAX));
+    report.rows.extend(listed.map(|(rank, graph)| row(input, answer, graph, (rank, whole))));
     report.sections.extend(head(answer));
     if answer.graphs.is_empty() {
         let none = "No graph: no thread's write took a unit from another thread that asked for it again.";

@@ -142,7 +142,8 @@ fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
             (cells(input, answer, &group, row.count("rank", rank), (whole, options.by)), name)
         })
         .collect();
-    report.rows.extend(rows.iter().map(|(row, _)| row.clone()));
+    let listed = rows.iter().take(options.top.unwrap_or(usize::MAX));
+    report.rows.extend(listed.map(|(row, _)| row.clone()));
     report.sections.extend(head(answer));
     if !rows.is_empty() {
         let left = rows.len().saturating_sub(most);

@@ -108,6 +108,7 @@ fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     report.sections.extend(head(answer));
     let most = options.top.unwrap_or(ROWS_OF_TEXT);
     report.sections.extend(table(answer, (&objects, &report.rows), most));
+    report.rows.truncate(options.top.unwrap_or(usize::MAX));
     if answer.transfers > 0 {
         report.sections.push(TextSection::Blank);
         report.sections.push(command("causality", "which places make which fetch them"));

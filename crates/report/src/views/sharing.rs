@@ -51,7 +51,8 @@ fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     report.simulation = Some(SimulationNumbers::of(input, answer));
     let mut units: Vec<&SharedUnit> = answer.units.iter().collect();
     units.sort_by_key(|unit| (std::cmp::Reverse((unit.transfers, unit.requests)), unit.address));
-    report.rows.extend(units.iter().map(|unit| cells(input, answer, unit)));
+    let listed = units.iter().take(options.top.unwrap_or(usize::MAX));
+    report.rows.extend(listed.map(|unit| cells(input, answer, unit)));
     report.sections.extend(head(answer));
     let most = options.top.unwrap_or(UNITS_OF_TEXT);
     let moved: Vec<&&SharedUnit> = units.iter().filter(|unit| unit.transfers > 0).collect();

@@ -72,6 +72,22 @@ fn the_summary_leaves_a_line_of_the_screen_for_the_prompt() {
 }
 
 #[test]
+fn views_of_accesses_have_as_many_rows_as_are_wanted() {
+    let run = DrawnRun::of(LOCK_HOG);
+    for (view, by) in [
+        (View::Communication, By::Thread),
+        (View::Communication, By::Object),
+        (View::Sharing, By::Procedure),
+        (View::Patterns, By::Procedure),
+        (View::Causality, By::Procedure),
+    ] {
+        let rows = |top| run.report(view, &ReportOptions { by, top, ..ReportOptions::default() }).rows.len();
+        assert!(rows(None) > 0, "{view}");
+        assert_eq!((rows(Some(0)), rows(Some(1))), (0, 1), "{view}");
+    }
+}
+
+#[test]
 fn json_is_the_object_that_was_promised() {
     for &view in View::ALL {
         let report = DrawnRun::of(LOCK_HOG).report(view, &ReportOptions::default());
