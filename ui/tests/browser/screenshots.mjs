@@ -1,12 +1,13 @@
 /**
  * Takes pictures of every view, light and dark, and the one of the README: `node screenshots.mjs FOLDER [RECORDING]`. Without a recording
- * `programs/lock_hog.c` is recorded; one that was made before shows it on a machine that was not busy.
+ * `programs/lock_hog.c` is recorded; one that was made before shows it on a machine that was not busy. The view communication is of
+ * `programs/regression.c`.
  */
 
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 
-import { browse, goTo, open, recordProgram, serve } from './support.mjs';
+import { browse, goTo, open, recordAccesses, recordProgram, serve } from './support.mjs';
 
 const [folder, recording] = process.argv.slice(2);
 mkdirSync(folder, { recursive: true });
@@ -36,6 +37,16 @@ for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
   if (faults.length > 0) throw new Error(faults.join('\n'));
   await page.close();
 }
+const accesses = await serve(recordAccesses('regression', ['4', '500']));
+for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
+  const { page, faults } = await open(browser, accesses.url, { viewport: { width: 1280, height: 1250 }, colorScheme });
+  await goTo(page, 'communication');
+  await page.waitForTimeout(400);
+  await page.screenshot({ path: path.join(folder, `communication-${colorScheme}.png`) });
+  if (faults.length > 0) throw new Error(faults.join('\n'));
+  await page.close();
+}
+await accesses.stop();
 const { page } = await open(browser, server.url, { viewport: { width: 1000, height: 560 }, colorScheme: 'light' });
 await goTo(page, PLACES.timeline);
 await page.waitForTimeout(400);

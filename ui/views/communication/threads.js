@@ -37,7 +37,7 @@ export function drawThreads(root, report, context) {
     }, isSmall ? '■' : count(row.transfers)));
   };
   root.append(
-    element('p.faint', null, 'Transfers of the thread at the left for what the thread above had written; the darker, the more of the cost. One with writes of several threads behind it counts for each. Arrow keys go from pair to pair.'),
+    element('p.faint', null, 'Transfers of the thread at the left for what the thread above had written; the stronger the shade, the more of the cost. One with writes of several threads behind it counts for each. Arrow keys go from pair to pair.'),
     element('div', { 'data-part': 'matrix' }, element('div.scroll', { tabindex: '0', role: 'region', 'aria-label': 'who fetches from whom' },
       element(isSmall ? 'table.is-small' : 'table', null,
         element('thead', null, element('tr', null, element('th', { scope: 'col' }, 'fetched ↓ written →'), ...matrix.writers.map((name) => element('th.number.code', { scope: 'col', title: name }, short(name))))),
