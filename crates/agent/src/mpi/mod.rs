@@ -1,7 +1,7 @@
 //! Calls of MPI: who sends what to whom, and when.
 //!
 //! One library stands in for the functions of every implementation. It is made without `mpi.h`: handles are words that are
-//! passed on as they came ([`abi`] says how to read them), and one table ([`functions`]) makes the hooks. Nothing is sent that
+//! passed on as they came ([`abi`] says how to read them), and one table ([`functions`]) makes the hooks, which are small ([`hook`]). Nothing is sent that
 //! the program did not send: only functions that answer without other processes are called ([`communicators`]).
 //!
 //! ```text
@@ -14,6 +14,7 @@ mod abi;
 mod call;
 mod communicators;
 pub mod functions;
+mod hook;
 mod language;
 mod polls;
 mod shapes;

@@ -15,6 +15,12 @@ use libc::Dl_info;
 #[derive(Debug)]
 pub struct EntryPoint<const PLACES: usize = 32> {
     name: &'static CStr,
+    address: EntryAddress<PLACES>,
+}
+
+/// Where an entry point was found.
+#[derive(Debug)]
+pub(crate) struct EntryAddress<const PLACES: usize> {
     /// Null where nobody has looked; [`ELSEWHERE`] where it is not behind the agent.
     address: AtomicPtr<c_void>,
     /// Calls from libraries that have it elsewhere: where they were made, and the address.
@@ -58,11 +64,7 @@ unsafe fn dladdr1(
 
 impl<const PLACES: usize> EntryPoint<PLACES> {
     pub(crate) const fn new(name: &'static CStr) -> Self {
-        EntryPoint {
-            name,
-            address: AtomicPtr::new(ptr::null_mut()),
-            calls: [const { (AtomicU64::new(0), AtomicPtr::new(ptr::null_mut())) }; PLACES],
-        }
+        EntryPoint { name, address: EntryAddress::new() }
     }
 
     /// The function, for a call that returns to `caller`, and whether it is gcc's runtime's. `None` where there is none.
@@ -72,26 +74,42 @@ impl<const PLACES: usize> EntryPoint<PLACES> {
     #[inline]
     pub(crate) unsafe fn find<F: Copy>(&self, caller: u64) -> Option<(F, bool)> {
         const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
-        let mut marked = self.address.load(Ordering::Relaxed);
-        if marked.is_null() || marked == ELSEWHERE {
-            marked = self.look(marked, caller);
-        }
-        if marked.is_null() {
+        let (address, is_gcc) = self.address.find(|| self.name, caller);
+        if address.is_null() {
             return None;
         }
         union EntryPointCast<F: Copy> {
             address: *mut c_void,
             function: ManuallyDrop<F>,
         }
-        let address = marked.map_addr(|address| address & !IS_GCC);
         // SAFETY: both are one pointer wide; the caller vouches for the type.
-        Some((unsafe { *EntryPointCast { address }.function }, marked.addr() & IS_GCC != 0))
+        Some((unsafe { *EntryPointCast { address }.function }, is_gcc))
+    }
+}
+
+impl<const PLACES: usize> EntryAddress<PLACES> {
+    pub(crate) const fn new() -> Self {
+        EntryAddress {
+            address: AtomicPtr::new(ptr::null_mut()),
+            calls: [const { (AtomicU64::new(0), AtomicPtr::new(ptr::null_mut())) }; PLACES],
+        }
+    }
+
+    /// The address of the function with this name, for a call that returns to `caller`, and whether it is in gcc's runtime. Null
+    /// where there is none.
+    #[inline]
+    pub(crate) fn find(&self, name: impl Fn() -> &'static CStr, caller: u64) -> (*mut c_void, bool) {
+        let mut marked = self.address.load(Ordering::Relaxed);
+        if marked.is_null() || marked == ELSEWHERE {
+            marked = self.look(marked, &name, caller);
+        }
+        (marked.map_addr(|address| address & !IS_GCC), marked.addr() & IS_GCC != 0)
     }
 
     #[cold]
-    fn look(&self, known: *mut c_void, caller: u64) -> *mut c_void {
+    fn look(&self, known: *mut c_void, name: &dyn Fn() -> &'static CStr, caller: u64) -> *mut c_void {
         if known.is_null() {
-            let found = symbol(libc::RTLD_NEXT, self.name);
+            let found = symbol(libc::RTLD_NEXT, name());
             let found = if found.is_null() { ELSEWHERE } else { mark(found) };
             self.address.store(found, Ordering::Relaxed);
             if found != ELSEWHERE {
@@ -101,7 +119,7 @@ impl<const PLACES: usize> EntryPoint<PLACES> {
         for (place, address) in &self.calls {
             match place.load(Ordering::Acquire) {
                 0 => {
-                    let found = seen_from(caller, self.name);
+                    let found = seen_from(caller, name());
                     // The address first: who sees the place finds it there. Of two threads that write at once one place
                     // may go with the other's address only where both are the same.
                     if address
@@ -116,7 +134,7 @@ impl<const PLACES: usize> EntryPoint<PLACES> {
                 _ => {}
             }
         }
-        seen_from(caller, self.name)
+        seen_from(caller, name())
     }
 }
 
@@ -219,7 +237,7 @@ mod tests {
         let (function, is_gcc) = unsafe { ENTRY.find::<Function>(0) }.expect("libc has it");
         // SAFETY: no arguments.
         assert!(!is_gcc && unsafe { function() } as u32 == std::process::id());
-        let libc_itself = ENTRY.address.load(Ordering::Relaxed);
+        let libc_itself = ENTRY.address.address.load(Ordering::Relaxed);
         assert_eq!(seen_from(libc_itself as u64, c"getpid"), libc_itself);
         assert!(seen_from(libc_itself as u64, c"no_such_function").is_null());
     }
