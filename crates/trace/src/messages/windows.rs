@@ -2,7 +2,8 @@
 
 use longpole_event::{ThreadId, Time};
 
-use super::{CallPlanner, ChannelEnds, MessageEnd};
+use super::planner::CallPlanner;
+use super::{ChannelEnds, MessageEnd};
 use crate::objects::ObjectKind;
 
 impl CallPlanner {
