@@ -31,7 +31,10 @@ pub use codec::{DecodeError, Decoder, Encoder};
 pub use id::{
     CallId, FrameId, MachineId, ModuleId, PrimitiveId, ProcessId, SeriesId, StackId, TextId, ThreadId,
 };
-pub use message::{CollectiveMeeting, CollectiveOrder, MPI_ACCESSED, MPI_LOCK, MPI_OPENED, MessageEnvelope};
+pub use message::{
+    CollectiveMeeting, CollectiveOrder, MPI_ACCESSED, MPI_ACCESSES, MPI_LOCK, MPI_NEIGHBOUR,
+    MPI_NOT_UNDERSTOOD, MPI_OPENED, MessageEnvelope,
+};
 pub use record::{
     Blocking, BusyWaiting, CallDefinition, Callee, EXCHANGE, Event, EventKind, FileDefinition, FileKind,
     FrameDefinition, LINE_REQUEST, LossKind, ModuleDefinition, ModuleKind, PAGE_REQUEST, Primitive,

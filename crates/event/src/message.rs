@@ -18,6 +18,16 @@ pub const MPI_ACCESSED: i32 = -2;
 /// may have it meanwhile). Unlike a message's its two ends are not matched by their order.
 pub const MPI_LOCK: i32 = -3;
 
+/// As [`MPI_OPENED`]: the call that found it is not understood. The communicator's name is that of the function.
+pub const MPI_NOT_UNDERSTOOD: i32 = -4;
+
+/// As [`MPI_OPENED`]: a member has come to an operation with its neighbours.
+pub const MPI_NEIGHBOUR: i32 = -5;
+
+/// As [`MPI_OPENED`]: accesses to a member's window. It says so itself (found); others write into it (sent, with their length), or read
+/// from it (received).
+pub const MPI_ACCESSES: i32 = -6;
+
 /// A message, as one of its ends sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MessageEnvelope {

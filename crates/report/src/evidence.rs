@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use longpole_metrics::Charge;
-use longpole_trace::{Cause, Evidence, PathId, Procedure};
+use longpole_trace::{Cause, Evidence, MessageTraffic, PathId, Procedure};
 
 use crate::findings::threshold::{
     FEW_OBSERVATIONS, LOSSES, LOSSES_LEAD, OVERHEAD, TIMER_OFF, TIMER_SAMPLES, UNKNOWN_WAITS, UNNAMED,
@@ -73,6 +73,29 @@ fn is_none(count: &u64) -> bool {
     *count == 0
 }
 
+/// Calls of MPI that are not understood are said where they take more than this part of the run.
+const NOT_UNDERSTOOD: u64 = 50;
+
+/// Functions of which the calls are named.
+const NAMED_FUNCTIONS: usize = 8;
+
+/// The functions of calls that are not understood, how many calls, and how long they took.
+pub(crate) fn not_understood_calls(traffic: &MessageTraffic) -> String {
+    let all = &traffic.not_understood;
+    let mut said: Vec<String> = all
+        .iter()
+        .take(NAMED_FUNCTIONS)
+        .map(|function| {
+            let took = time_text(function.nanoseconds);
+            format!("{}, {}, {took}", function.name, count_of(function.calls, "call"))
+        })
+        .collect();
+    if all.len() > NAMED_FUNCTIONS {
+        said.push(format!("and {} more", all.len() - NAMED_FUNCTIONS));
+    }
+    said.join("; ")
+}
+
 /// Everything the collector lost but stacks and calls.
 pub(crate) fn lost(evidence: &Evidence) -> u64 {
     evidence.lost_events + evidence.lost_samples + evidence.lost_threads
@@ -122,6 +145,14 @@ pub(crate) fn warnings(input: &ReportTables<'_>) -> Vec<String> {
     let is_long = 20 * unexplained_wait(input) > input.analysis.elapsed;
     if unexplained > UNKNOWN_WAITS && is_long {
         warnings.push(format!("of {} of the waiting no cause is known", percent_text(unexplained)));
+    }
+    let not_understood: u64 =
+        evidence.messages.not_understood.iter().map(|function| function.nanoseconds).sum();
+    if NOT_UNDERSTOOD * not_understood > input.analysis.elapsed {
+        let functions = not_understood_calls(&evidence.messages);
+        warnings.push(format!(
+            "calls of MPI that are not understood count as waiting, for nobody knows whom: {functions}"
+        ));
     }
     if let Some(overhead) = overhead_percent(input).filter(|&overhead| overhead > OVERHEAD) {
         let share = percent_text(overhead);

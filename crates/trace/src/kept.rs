@@ -11,7 +11,7 @@ use crate::columns::{ColumnsWriter, IdCounts, ItemCache, ItemColumns};
 use crate::error::Result;
 use crate::evidence::{Evidence, SourceCounts};
 use crate::log_items::LogItem;
-use crate::message_traffic::{MessageFlow, MessageTraffic};
+use crate::message_traffic::{MessageFlow, MessageTraffic, NotUnderstoodCalls};
 use crate::objects::Objects;
 use crate::paths::{Paths, ProcedureId};
 use crate::program::{Machine, Ownership, Process, Program, Thread};
@@ -32,7 +32,8 @@ stored! {
         defects, lost_definitions, overhead_nanoseconds, recorder_cpu_seconds, kernel_seconds, recorder_peak_bytes,
         recording_bytes, sources, outside, truncated, killed_by, attached, dropped_nanoseconds, notes,
     }
-    MessageTraffic { matched, unmatched_sends, unmatched_receives, resized, collectives, incomplete_collectives, reversed, most_reversed_nanoseconds, flows }
+    MessageTraffic { matched, unmatched_sends, unmatched_receives, resized, collectives, incomplete_collectives, reversed, most_reversed_nanoseconds, accesses, not_understood, flows }
+    NotUnderstoodCalls { name, calls, nanoseconds }
     MessageFlow { from, to, messages, bytes, waits, waited_nanoseconds }
     SourceCounts { kept, missing, left_out, refused }
     Defects { torn_bytes, damaged_chunks, undecodable_chunks, orphans }

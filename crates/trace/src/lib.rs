@@ -65,7 +65,7 @@ pub use evidence::{Evidence, SourceCounts};
 pub use exclusion::ExclusionTimes;
 pub use fold::{Fold, FoldedTimelines, Folding};
 pub use longpole_recording::{OutsideAccount, Trouble};
-pub use message_traffic::{MessageFlow, MessageTraffic};
+pub use message_traffic::{MessageFlow, MessageTraffic, NotUnderstoodCalls};
 pub use objects::{Object, ObjectId, ObjectKind, Objects, Signals};
 pub use parts::{JoinRefusal, JoinedParts, RunPart, join_parts};
 pub use paths::{CodePlace, PathId, Paths, PlaceId, Procedure, ProcedureId};

@@ -21,8 +21,23 @@ pub struct MessageTraffic {
     pub reversed: u64,
     /// By how much the worst of them was, nanoseconds.
     pub most_reversed_nanoseconds: u64,
+    /// Accesses of processes to windows of others, which are in the flows.
+    pub accesses: u64,
+    /// Calls of which it is not known for whom they wait, those that took longest first.
+    pub not_understood: Vec<NotUnderstoodCalls>,
     /// What one process sent to another, and waited for it, in the order of processes.
     pub flows: Vec<MessageFlow>,
+}
+
+/// Calls of one function of which it is not known for whom they wait.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NotUnderstoodCalls {
+    /// The function, or what else is known of them.
+    pub name: String,
+    /// How many.
+    pub calls: u64,
+    /// How long they took in all, nanoseconds.
+    pub nanoseconds: u64,
 }
 
 /// What one process sent to another, and how long the other waited for it.
@@ -32,7 +47,7 @@ pub struct MessageFlow {
     pub from: ProcessId,
     /// The process that received, or that waited.
     pub to: ProcessId,
-    /// Matched messages.
+    /// Matched messages, and accesses to windows.
     pub messages: u64,
     /// Their length in all.
     pub bytes: u64,

@@ -16,17 +16,21 @@
 //! Memory: 24 bytes a message and collective operation while this is found out, and a planned call for each that waits or
 //! depends on another process.
 
+mod opaque;
 mod planned;
 mod planner;
 mod windows;
 
 use std::collections::BTreeMap;
 
-use longpole_event::{CollectiveMeeting, CollectiveOrder, EventKind, MPI_LOCK, ThreadId, Time};
+use longpole_event::{
+    CollectiveMeeting, CollectiveOrder, EventKind, MPI_LOCK, MPI_NOT_UNDERSTOOD, ThreadId, Time,
+};
 use rustc_hash::FxHashMap;
 
 pub(crate) use planned::{PlannedCall, PlannedCalls, PlannedToken};
 pub(crate) use planner::dependence_kind;
+use windows::LoggedAccesses;
 
 /// One end of a message, in a call.
 #[derive(Clone, Copy, Debug)]
@@ -85,6 +89,9 @@ pub(crate) struct LoggedMessages {
     /// The other end and the communicator of each channel, as its sender and its receiver know them.
     peers: FxHashMap<u64, ChannelEnds>,
     meetings: FxHashMap<(u64, u64), LoggedMeeting>,
+    accesses: LoggedAccesses,
+    /// Calls that are not understood, and of which function.
+    opaque: Vec<(CallIndex, u64)>,
     names: FxHashMap<u64, longpole_event::TextId>,
 }
 
@@ -117,6 +124,12 @@ impl LoggedMessages {
                 calling.open = Some((time, peer, communicator));
             }
             EventKind::Communicated => self.leave(thread, time),
+            EventKind::MessageProbe(message) if message.tag == MPI_NOT_UNDERSTOOD => {
+                if let Some(call) = self.call(thread) {
+                    self.opaque.push((call, message.communicator));
+                }
+            }
+            _ if self.accesses.take(thread, kind) => {}
             EventKind::MessageSend(message) => {
                 let ends = self.peers.entry(message.channel).or_default();
                 (ends.communicator, ends.tag) = (message.communicator, message.tag);
@@ -514,6 +527,50 @@ mod tests {
         assert_eq!(waits(&locked(1), 1), [(0, ObjectKind::Lock, Some((at(50), ThreadId(0))))]);
         assert_eq!(waits(&locked(1), 0), []);
         assert_eq!(waits(&locked(0), 1), []);
+    }
+
+    #[test]
+    fn a_lock_that_is_taken_late_is_waited_for_in_the_call_that_needs_it() {
+        let lock = |bytes, posted| EventKind::MessageReceive { message: orders(7, MPI_LOCK, bytes), posted };
+        let unlock = EventKind::MessageSend(orders(7, MPI_LOCK, 0));
+        let calls = planned(&[
+            (0, 10, enters()),
+            (0, 11, lock(0, 1)),
+            (0, 11, EventKind::Communicated),
+            (1, 20, enters()),
+            (1, 21, lock(1, 1)),
+            (1, 21, EventKind::Communicated),
+            (1, 30, enters()),
+            (0, 50, enters()),
+            (0, 50, unlock),
+            (0, 52, EventKind::Communicated),
+            (1, 53, EventKind::MessageProbe(orders(7, MPI_LOCK, 0))),
+            (1, 53, EventKind::Communicated),
+        ]);
+        assert_eq!(waits(&calls, 1), [(1, ObjectKind::Lock, Some((at(50), ThreadId(0))))]);
+        assert_eq!(waits(&calls, 0), []);
+    }
+
+    #[test]
+    fn what_is_written_into_memory_goes_to_its_owner_and_what_is_read_comes_from_there() {
+        let of = |bytes| orders(7, longpole_event::MPI_ACCESSES, bytes);
+        let calls = planned(&[
+            (1, 5, EventKind::MessageProbe(of(0))),
+            (0, 10, enters()),
+            (0, 10, EventKind::MessageSend(of(400))),
+            (0, 11, EventKind::Communicated),
+            (0, 20, enters()),
+            (0, 20, EventKind::MessageReceive { message: of(40), posted: 0 }),
+            (0, 21, EventKind::Communicated),
+        ]);
+        let flow = |from, to| {
+            let flow = calls.flows[&(ThreadId(from), ThreadId(to))];
+            (flow.messages, flow.bytes)
+        };
+        assert_eq!((flow(0, 1), flow(1, 0)), ((1, 400), (1, 40)));
+        let MessageTraffic { matched, unmatched_sends, accesses, .. } = calls.traffic;
+        assert_eq!((matched, unmatched_sends, accesses), (0, 0, 2));
+        assert_eq!(waits(&calls, 0), []);
     }
 
     #[test]

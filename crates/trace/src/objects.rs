@@ -100,6 +100,8 @@ kinds! {
     Receiver => "receiver", LateReceiver;
     /// A group of processes that meet in collective operations.
     Communicator => "communicator", Collective;
+    /// A call of MPI of which it is not known what it waits for.
+    MessageCall => "call of MPI", Message;
     /// A page of memory of a simulated machine.
     Page => "page", Request;
     /// A cache line of a simulated machine.

@@ -3,7 +3,8 @@
 use longpole_trace::{Evidence, MessageTraffic, SourceCounts};
 
 use crate::evidence::{
-    outside_percent, overhead_percent, removed_percent, unexplained_wait_percent, unsymbolised, warnings,
+    not_understood_calls, outside_percent, overhead_percent, removed_percent, unexplained_wait_percent,
+    unsymbolised, warnings,
 };
 use crate::input::{ReportOptions, ReportTables};
 use crate::name;
@@ -250,7 +251,7 @@ fn messages(traffic: &MessageTraffic) -> Vec<Row> {
         return Vec::new();
     }
     let unmatched = traffic.unmatched_sends + traffic.unmatched_receives + traffic.resized;
-    vec![
+    let mut rows = vec![
         count(
             "unmatched messages",
             unmatched,
@@ -261,7 +262,16 @@ fn messages(traffic: &MessageTraffic) -> Vec<Row> {
             traffic.incomplete_collectives,
             "collective operations of which not all members were seen; nobody is known to be waited for",
         ),
-    ]
+    ];
+    if !traffic.not_understood.is_empty() {
+        let calls = traffic.not_understood.iter().map(|function| function.calls).sum();
+        let about = format!(
+            "calls of MPI of which it is not known for whom they wait; their time counts as waiting that nobody ends: {}",
+            not_understood_calls(traffic)
+        );
+        rows.push(count("MPI calls not understood", calls, &about));
+    }
+    rows
 }
 
 /// CPU time of which the code does not say whether it is work.

@@ -3,6 +3,7 @@
 use longpole_event::ProcessId;
 use longpole_trace::{Fold, MessageFlow, MessageTraffic};
 
+use crate::evidence::not_understood_calls;
 use crate::input::{ReportOptions, ReportTables};
 use crate::quantity::{count_of, grouped, percent, time_text};
 use crate::report::{Report, Row};
@@ -72,9 +73,13 @@ fn head(traffic: &MessageTraffic, whole: u64) -> Vec<TextSection> {
                        with MPI, or with `record --mpi`.";
         return vec![TextSection::Headline(nothing.to_owned())];
     }
+    let accesses = match traffic.accesses {
+        0 => String::new(),
+        accesses => format!(" and {} accesses to windows", grouped(accesses)),
+    };
     let bytes: u64 = traffic.flows.iter().map(|flow| flow.bytes).sum();
     let title = format!(
-        "Messages: {} of {} bytes, {}; ranks waited {} for each other",
+        "Messages: {}{accesses} of {} bytes, {}; ranks waited {} for each other",
         count_of(traffic.matched, "message"),
         grouped(bytes),
         count_of(traffic.collectives, "collective operation"),
@@ -96,6 +101,10 @@ fn doubts(traffic: &MessageTraffic) -> impl Iterator<Item = String> {
             time_text(traffic.most_reversed_nanoseconds),
         )
     });
+    let opaque = (!traffic.not_understood.is_empty()).then(|| {
+        let functions = not_understood_calls(traffic);
+        format!("calls of which it is not known for whom they wait, counted as waiting: {functions}")
+    });
     let of =
         |count: u64, what: &str, why: &str| (count > 0).then(|| format!("{}{why}", count_of(count, what)));
     [
@@ -115,6 +124,7 @@ fn doubts(traffic: &MessageTraffic) -> impl Iterator<Item = String> {
     .into_iter()
     .flatten()
     .chain(reversed)
+    .chain(opaque)
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ impl LoggedMessages {
             let probes = self.probes.get(channel).map_or(&[][..], Vec::as_slice);
             let ends = self.peers.get(channel).copied().unwrap_or_default();
             match ends.tag {
-                MPI_LOCK => planner.window_lock(sends, &received, ends),
+                MPI_LOCK => planner.window_lock(sends, &received, probes, ends),
                 ..0 => planner.accesses(sends, received, probes, ends),
                 _ => planner.channel(sends, received, probes, ends),
             }
@@ -41,6 +41,8 @@ impl LoggedMessages {
             planner.meeting(communicator, meeting);
             planner.tokens(meeting);
         }
+        planner.flow_of(&self.accesses);
+        planner.opaque(&self.opaque);
         // Calls that never ended, in which nothing was complete.
         for (&thread, calling) in &self.threads {
             let Some((_, peer, communicator)) = calling.open else { continue };
@@ -60,8 +62,8 @@ impl LoggedMessages {
 }
 
 #[derive(Debug, Default)]
-struct FoundCall {
-    wait: Option<MessageWait>,
+pub(super) struct FoundCall {
+    pub(super) wait: Option<MessageWait>,
     earlier: Vec<EarlierMessage>,
     releases: Vec<PlannedToken>,
     acquires: Vec<PlannedToken>,
@@ -69,9 +71,9 @@ struct FoundCall {
 
 pub(super) struct CallPlanner {
     pub(super) spans: FxHashMap<CallIndex, (Time, Option<Time>)>,
-    found: FxHashMap<CallIndex, FoundCall>,
+    pub(super) found: FxHashMap<CallIndex, FoundCall>,
     next_token: u64,
-    planned: PlannedCalls,
+    pub(super) planned: PlannedCalls,
 }
 
 impl CallPlanner {

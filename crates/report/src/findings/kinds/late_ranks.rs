@@ -92,7 +92,8 @@ fn in_calls<'a>(
 ) -> impl Iterator<Item = (&'a WaitClass, ObjectKind)> {
     let kind = |class: &WaitClass| {
         let kind = input.objects.get(class.source.object?).kind;
-        matches!(kind, ObjectKind::Sender | ObjectKind::Receiver | ObjectKind::Communicator).then_some(kind)
+        use ObjectKind::{Communicator, MessageCall, Receiver, Sender};
+        matches!(kind, Sender | Receiver | Communicator | MessageCall).then_some(kind)
     };
     waits.classes.iter().filter_map(move |class| Some((class, kind(class)?)))
 }
@@ -127,7 +128,9 @@ fn late_ranks(input: &ReportTables<'_>) -> BTreeMap<ProcessId, LateRank> {
     let mut ranks: BTreeMap<ProcessId, LateRank> = BTreeMap::new();
     let Some(waits) = &input.details.waits else { return ranks };
     let process = |thread: ThreadId| input.program.threads[thread.index()].process;
-    let wanted = in_calls(input, waits).filter(|(class, _)| class.unwanted.is_none());
+    // Of calls that are not understood nobody is known to be late.
+    let is_known = |kind: ObjectKind| kind != ObjectKind::MessageCall;
+    let wanted = in_calls(input, waits).filter(|&(class, kind)| class.unwanted.is_none() && is_known(kind));
     for (class, kind) in wanted {
         let Some(waiter) = class.source.thread.map(process) else { continue };
         let place = class.source.place.map(|place| {
