@@ -107,6 +107,12 @@ numbered! {
         Window = 37,
         /// The call that the thread is in is about this member of a window's group. Subject: the window's handle. Word 2: its rank.
         Addresses = 38,
+        /// The call that the thread is in is of a function of which only the name is known. Subject: 0. Words 2…: its bytes, zeroes
+        /// after the end.
+        NamesCall = 39,
+        /// The process has neighbours in a communicator. Subject: its handle. Word 2: how many of them send to it in the low
+        /// half, how many it sends to above; 3…: their ranks, two a word.
+        Neighbours = 40,
     }
 }
 

@@ -55,6 +55,30 @@ numbered! {
         LockWindow = 24,
         /// It unlocks it.
         UnlockWindow = 25,
+        /// What it does is not known: it may wait for others.
+        NotUnderstood = 26,
+        /// It makes a request that is [`MpiCall::BeginAllToAll`] each time it is started.
+        PrepareAllToAll = 27,
+        /// As [`MpiCall::PrepareAllToAll`], of [`MpiCall::BeginFromRoot`].
+        PrepareFromRoot = 28,
+        /// As [`MpiCall::PrepareAllToAll`], of [`MpiCall::BeginToRoot`].
+        PrepareToRoot = 29,
+        /// As [`MpiCall::PrepareAllToAll`], of [`MpiCall::BeginPrefix`].
+        PreparePrefix = 30,
+        /// No process leaves it before its neighbours have entered it that send to it.
+        Neighbours = 31,
+        /// The same, which is over when its request is complete.
+        BeginNeighbours = 32,
+        /// It makes a request that is [`MpiCall::BeginNeighbours`] each time it is started.
+        PrepareNeighbours = 33,
+        /// It writes into the window of one process, or begins to.
+        Put = 34,
+        /// It reads from the window of one process, or begins to.
+        Get = 35,
+        /// Both.
+        Swap = 36,
+        /// It waits until accesses to the window of one process are over.
+        Flush = 37,
     }
 }
 

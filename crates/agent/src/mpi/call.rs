@@ -2,7 +2,7 @@
 
 use core::ffi::c_int;
 
-use longpole_ring::{MPI_ANY, MpiCall, RingEventKind, event, rank_and_tag};
+use longpole_ring::{MPI_ANY, MpiCall, RingEventKind, event, event_in, rank_and_tag};
 
 use super::Word;
 use super::abi::{MpiAbi, StatusValues, abi};
@@ -12,6 +12,9 @@ use crate::openmp::entry::EntryPoint;
 use crate::stack::{self, HookFrame};
 use crate::thread::CurrentThread;
 use crate::tls;
+
+/// Words for the longest name of a function.
+const NAME_WORDS: usize = 6;
 
 /// What is known of a call before it is made.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +42,8 @@ pub(super) struct ToldCall {
     me: CurrentThread,
     pub(super) abi: MpiAbi,
     pub(super) language: Language,
+    /// Counts have 64 bits.
+    is_wide: bool,
     /// Where the call was made.
     pub(super) caller: u64,
 }
@@ -46,7 +51,7 @@ pub(super) struct ToldCall {
 impl ToldCall {
     /// The thread is about to make a call; `None` where it goes unrecorded, or where the call is part of another one.
     #[inline(never)]
-    pub(super) fn new(at: HookFrame, language: Language) -> Option<ToldCall> {
+    pub(super) fn new(at: HookFrame, language: Language, is_wide: bool) -> Option<ToldCall> {
         let me = CurrentThread::get()?;
         let depth = &tls::slot().mpi_calls;
         if depth.get() != 0 {
@@ -57,7 +62,7 @@ impl ToldCall {
         depth.set(1);
         // What waits inside is part of it.
         me.with(|area| area.state.enter());
-        Some(ToldCall { me, abi, language, caller })
+        Some(ToldCall { me, abi, language, is_wide, caller })
     }
 
     /// Tells what the call is.
@@ -128,8 +133,22 @@ impl ToldCall {
         self.me.now()
     }
 
-    /// Bytes of so many elements.
-    pub(super) fn bytes(self, count: Word, datatype: Word) -> u64 {
+    /// Tells of which function the call is, where only its name is known.
+    pub(super) fn names(self, name: &[u8]) {
+        let mut words = [0_u64; NAME_WORDS + 2];
+        for (word, bytes) in words[2..].iter_mut().zip(name.chunks(8)) {
+            let mut packed = [0; 8];
+            packed[..bytes.len()].copy_from_slice(bytes);
+            *word = u64::from_le_bytes(packed);
+        }
+        // One word at least ends with a zero.
+        let length = (2 + name.len() / 8 + 1).min(words.len());
+        event_in(&mut words, length, RingEventKind::NamesCall, 0, self.now());
+        self.me.with(|area| area.push(&words[..length]));
+    }
+
+    /// Bytes of so many elements; of one, where no count is given.
+    pub(super) fn bytes(self, count: Option<Word>, datatype: Word) -> u64 {
         type TypeSize = unsafe extern "C-unwind" fn(Word, *mut c_int) -> c_int;
         static ENTRY: EntryPoint = EntryPoint::new(c"PMPI_Type_size");
         let mut size = 0;
@@ -139,6 +158,11 @@ impl ToldCall {
                 function(self.datatype(datatype), &raw mut size);
             }
         }
-        u64::try_from(i64::from(self.number(count)) * i64::from(size)).unwrap_or(0)
+        let count = match count {
+            None => 1,
+            Some(count) if self.is_wide => self.wide_number(count),
+            Some(count) => i64::from(self.number(count)),
+        };
+        u64::try_from(count.saturating_mul(i64::from(size))).unwrap_or(0)
     }
 }

@@ -12,17 +12,19 @@ use super::call::ToldCall;
 use crate::openmp::entry::{EntryPoint, symbol};
 
 /// Members whose ranks are told; of larger communicators only the size is.
-const MOST_MEMBERS: usize = 512;
+pub(super) const MOST_MEMBERS: usize = 512;
 const FIXED: usize = 5;
 /// MPICH's number for `MPI_COMM_WORLD`.
 const MPICH_WORLD: Word = 0x4400_0000;
+/// As [`MPICH_WORLD`], of `MPI_COMM_SELF`.
+const MPICH_OWN: Word = 0x4400_0001;
 
 type Ask2 = unsafe extern "C-unwind" fn(Word, *mut Word) -> c_int;
 type Translate = unsafe extern "C-unwind" fn(Word, c_int, *const c_int, Word, *mut c_int) -> c_int;
 type Free = unsafe extern "C-unwind" fn(*mut Word) -> c_int;
 
 /// What a function of two arguments writes, which is one word at most; `None` where it fails or is not there.
-fn asked(entry: &EntryPoint, caller: u64, handle: Word) -> Option<Word> {
+pub(super) fn asked(entry: &EntryPoint, caller: u64, handle: Word) -> Option<Word> {
     let mut answer: Word = 0;
     // SAFETY: the functions asked have two arguments, and write a word at most.
     let result = unsafe { entry.find::<Ask2>(caller).map(|(function, _)| function(handle, &raw mut answer)) };
@@ -33,9 +35,11 @@ fn asked(entry: &EntryPoint, caller: u64, handle: Word) -> Option<Word> {
 macro_rules! ask {
     ($caller:expr, $name:literal, $handle:expr) => {{
         static ENTRY: EntryPoint = EntryPoint::new($name);
-        asked(&ENTRY, $caller, $handle)
+        $crate::mpi::communicators::asked(&ENTRY, $caller, $handle)
     }};
 }
+
+pub(super) use ask;
 
 impl ToldCall {
     /// The communicator of all processes of the job; `None` where it is not found.
@@ -51,8 +55,21 @@ impl ToldCall {
 
     /// The process has joined its job.
     pub(super) fn tell_world(self) {
-        if let Some(world) = self.world() {
-            self.tell_communicator(world, 0);
+        let Some(world) = self.world() else { return };
+        self.tell_communicator(world, 0);
+        if let Some(own) = self.own() {
+            self.tell_communicator(own, world);
+        }
+    }
+
+    /// The communicator of this process alone.
+    fn own(self) -> Option<Word> {
+        match self.abi {
+            MpiAbi::Mpich => Some(MPICH_OWN),
+            MpiAbi::OpenMpi => {
+                static OWN: EntryPoint = EntryPoint::new(c"ompi_mpi_comm_self");
+                object(c"ompi_mpi_comm_self", &OWN, self.caller)
+            }
         }
     }
 
@@ -82,6 +99,9 @@ impl ToldCall {
         let me = self.thread();
         event_in(&mut words, length, RingEventKind::Communicator, self.abi.handle(handle), me.now());
         me.with(|area| area.push(&words[..length]));
+        if parent != 0 {
+            self.tell_neighbours(handle, rank);
+        }
     }
 
     /// The members of a communicator have made a window.

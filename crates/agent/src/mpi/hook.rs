@@ -21,7 +21,7 @@ use longpole_ring::MpiCall;
 
 use super::Word;
 use super::call::ToldCall;
-use super::functions::{FUNCTIONS, NAMES, NAMES_OF_FUNCTIONS, PLACES_OF_NAMES};
+use super::functions::{FUNCTIONS, NAMED_FUNCTIONS, NAMES, NAMES_OF_FUNCTIONS};
 use super::language::Language;
 use super::shapes::{self, CompleteOnes, CompletedRequests, MessageArguments, ProbedMessage, ReceivedHalf};
 use super::windows;
@@ -71,14 +71,18 @@ pub(super) enum Shape {
     Fence,
     /// Group, window.
     Address,
-    /// Window.
-    EndEpoch,
+    /// Begins or ends what all members of a window are about: window.
+    OfWindow,
     /// Window, flag.
     TestWindow,
     /// Kind, rank, window.
     Lock,
-    /// Rank, window.
-    Unlock,
+    /// The same of one member: rank, window.
+    OfMember,
+    /// Accesses a member's window, or begins to: count, datatype, rank, window, request.
+    Access,
+    /// Something of which nothing is known but that it may wait, or look: request, flag.
+    Opaque,
 }
 
 /// Most details of a shape.
@@ -95,13 +99,23 @@ const IN_REGISTERS: usize = 6;
 pub(super) struct MpiFunction {
     shape: Shape,
     call: MpiCall,
+    /// Arguments in C.
     arguments: u8,
+    /// Lengths of texts, which Fortran passes behind the result.
+    hidden: u8,
+    /// The number of the name in C.
+    name: u16,
     details: [u8; MOST_DETAILS],
 }
 
 impl MpiFunction {
-    /// The function with these arguments, of which the shape's details are these.
-    pub(super) const fn new(shape: Shape, call: MpiCall, arguments: &[&str], named: &[&str]) -> MpiFunction {
+    /// The function with these arguments, of which the shape's details are these. The last ones may be lengths of texts (`hidden`).
+    pub(super) const fn new(
+        name: u16,
+        (shape, call): (Shape, MpiCall),
+        arguments: &[&str],
+        named: &[&str],
+    ) -> MpiFunction {
         let mut details = [ABSENT; MOST_DETAILS];
         let mut index = 0;
         while index < named.len() {
@@ -109,7 +123,12 @@ impl MpiFunction {
             index += 1;
         }
         assert!(arguments.len() < MOST_WORDS);
-        MpiFunction { shape, call, arguments: arguments.len() as u8, details }
+        let mut visible = arguments.len();
+        while visible > 0 && are_same(arguments[visible - 1], "hidden") {
+            visible -= 1;
+        }
+        let hidden = (arguments.len() - visible) as u8;
+        MpiFunction { shape, call, arguments: visible as u8, hidden, name, details }
     }
 }
 
@@ -142,6 +161,35 @@ pub(super) const fn is_of_c(name: &str) -> bool {
     name.as_bytes()[0] == b'M'
 }
 
+/// Whether counts of a function with this name have 64 bits.
+pub(super) const fn is_wide(name: &str) -> bool {
+    ends_with(name, "_c") || ends_with(name, "_large_")
+}
+
+const fn ends_with(name: &str, end: &str) -> bool {
+    let (name, end) = (name.as_bytes(), end.as_bytes());
+    if name.len() < end.len() {
+        return false;
+    }
+    let mut index = 0;
+    while index < end.len() && name[name.len() - end.len() + index] == end[index] {
+        index += 1;
+    }
+    index == end.len()
+}
+
+/// What a name is of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NamedFunction {
+    /// Index of the function.
+    pub(super) function: u16,
+    /// Where the name begins among all names.
+    pub(super) begin: u16,
+    pub(super) language: Language,
+    /// Counts have 64 bits.
+    pub(super) is_wide: bool,
+}
+
 /// `MPI_ERR_OTHER`: what a hook gives where no library has the function, which then no program can have called.
 const MISSING: c_int = 15;
 
@@ -153,11 +201,7 @@ static ADDRESSES: [EntryAddress<PLACES>; NAMES] = [const { EntryAddress::new() }
 
 /// The name with this number.
 fn name_of(number: usize) -> &'static CStr {
-    let mut names = NAMES_OF_FUNCTIONS;
-    for _ in 0..number {
-        let end = names.iter().position(|&byte| byte == 0).map_or(names.len(), |end| end + 1);
-        names = &names[end..];
-    }
+    let names = &NAMES_OF_FUNCTIONS[usize::from(NAMED_FUNCTIONS[number].begin)..];
     CStr::from_bytes_until_nul(names).unwrap_or_default()
 }
 
@@ -233,7 +277,8 @@ struct RealCall {
     words: [Word; MOST_WORDS],
     /// Of these the function takes so many.
     count: usize,
-    language: Language,
+    /// Which of them says where the result goes, in Fortran.
+    error_at: Option<usize>,
 }
 
 impl RealCall {
@@ -268,11 +313,10 @@ impl RealCall {
                 )
             }
         };
-        match (self.language, self.words[self.count.saturating_sub(1)]) {
-            (Language::C, _) => result,
-            // The last argument is where the result goes, if anywhere.
-            (Language::Fortran, 0) => 0,
-            (Language::Fortran, error) => unsafe { *(error as *const c_int) },
+        match self.error_at.map(|index| self.words[index]) {
+            None => result,
+            Some(0) => 0,
+            Some(error) => unsafe { *(error as *const c_int) },
         }
     }
 
@@ -290,15 +334,18 @@ unsafe extern "C-unwind" fn dispatch(
     instruction: u64,
 ) -> c_int {
     let number = number as usize;
-    let (index, language) = PLACES_OF_NAMES[number];
-    let &MpiFunction { shape, call, arguments, details } = &FUNCTIONS[usize::from(index)];
-    let is_fortran = language == Language::Fortran;
+    let NamedFunction { function, language, is_wide, .. } = NAMED_FUNCTIONS[number];
+    let function = &FUNCTIONS[usize::from(function)];
+    let arguments = usize::from(function.arguments);
     let at = HookFrame { instruction, stack: frame, frame };
     let (address, _) = ADDRESSES[number].find(|| name_of(number), at.caller());
     if address.is_null() {
         return MISSING;
     }
-    let count = usize::from(arguments) + usize::from(is_fortran);
+    let count = match language {
+        Language::C => arguments,
+        Language::Fortran => arguments + 1 + usize::from(function.hidden),
+    };
     let mut words = [0; MOST_WORDS];
     unsafe {
         words[..IN_REGISTERS].copy_from_slice(&*registers);
@@ -308,17 +355,17 @@ unsafe extern "C-unwind" fn dispatch(
             *word = *on_stack.add(index);
         }
     }
-    let mut real = RealCall { address, words, count, language };
-    let Some(told) = ToldCall::new(at, language) else { return unsafe { real.call() } };
-    unsafe { tell((told, at), (shape, call), details, &mut real) }
+    let error_at = (language == Language::Fortran).then_some(arguments);
+    let mut real = RealCall { address, words, count, error_at };
+    let Some(told) = ToldCall::new(at, language, is_wide) else { return unsafe { real.call() } };
+    unsafe { tell((told, at), function, &mut real) }
 }
 
 /// The same of a call that is told of.
 #[inline(always)]
 unsafe fn tell(
     hooked: shapes::HookedCall,
-    (shape, call): (Shape, MpiCall),
-    details: [u8; MOST_DETAILS],
+    &MpiFunction { shape, call, details, name, .. }: &MpiFunction,
     real: &mut RealCall,
 ) -> c_int {
     let (told, _) = hooked;
@@ -394,10 +441,18 @@ unsafe fn tell(
         Shape::FreeWindow => windows::free(hooked, a, &mut || call_with(0)),
         Shape::Fence => windows::fence(hooked, (a, b), &mut || call_with(0)),
         Shape::Address => windows::address(hooked, call, (a, b), &mut || call_with(0)),
-        Shape::EndEpoch => windows::end_epoch(hooked, call, a, &mut || call_with(0)),
+        Shape::OfWindow => windows::of_window(hooked, call, a, &mut || call_with(0)),
         Shape::TestWindow => windows::test(hooked, (a, b), &mut || call_with(0)),
         Shape::Lock => windows::lock(hooked, (a, b, c), &mut || call_with(0)),
-        Shape::Unlock => windows::unlock(hooked, (a, b), &mut || call_with(0)),
+        Shape::OfMember => windows::of_member(hooked, call, (a, b), &mut || call_with(0)),
+        Shape::Access => {
+            let access = windows::WindowAccess { count: given(0), datatype: b, rank: c, window: d };
+            windows::access(hooked, call, &access, given(4), &mut || call_with(0))
+        }
+        Shape::Opaque => {
+            let function = || name_of(usize::from(name)).to_bytes();
+            shapes::not_understood(hooked, &function, (given(0), given(1)), &mut || call_with(0))
+        }
     }
 }
 
@@ -409,12 +464,18 @@ mod tests {
     fn each_name_leads_to_its_function() {
         let all: Vec<&str> = (0..NAMES).map(|number| name_of(number).to_str().unwrap()).collect();
         let first = all.iter().position(|&name| name == "MPI_Sendrecv").unwrap();
-        assert_eq!(all[first + 1], "mpi_sendrecv_");
-        let (function, language) = PLACES_OF_NAMES[first + 1];
-        assert_eq!((PLACES_OF_NAMES[first].0, language), (function, Language::Fortran));
-        assert_eq!(PLACES_OF_NAMES[first].1, Language::C);
-        let MpiFunction { shape, arguments, details, .. } = FUNCTIONS[usize::from(function)];
+        let first_of_fortran = all.iter().position(|&name| name == "mpi_sendrecv_").unwrap();
+        let [c, fortran] = [first, first_of_fortran].map(|number| NAMED_FUNCTIONS[number]);
+        assert_eq!((c.language, c.is_wide), (Language::C, false));
+        assert_eq!((fortran.function, fortran.language), (c.function, Language::Fortran));
+        let MpiFunction { shape, arguments, details, name, .. } = FUNCTIONS[usize::from(c.function)];
         assert_eq!((shape, arguments, details), (Shape::SendReceive, 12, [1, 2, 3, 4, 8, 9, 10, 11]));
+        assert_eq!(usize::from(name), first);
+        let large = all.iter().position(|&name| name == "MPI_Send_c").unwrap();
+        assert!(NAMED_FUNCTIONS[large].is_wide);
+        let opens = all.iter().position(|&name| name == "mpi_file_open_").unwrap();
+        let MpiFunction { arguments, hidden, .. } = FUNCTIONS[usize::from(NAMED_FUNCTIONS[opens].function)];
+        assert_eq!((arguments, hidden), (5, 1));
         let mut names = all.clone();
         names.sort_unstable();
         names.dedup();

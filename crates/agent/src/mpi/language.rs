@@ -52,6 +52,16 @@ impl ToldCall {
         }
     }
 
+    /// A number of 64 bits.
+    pub(super) fn wide_number(self, word: Word) -> i64 {
+        match self.language {
+            Language::C => word.cast_signed() as i64,
+            Language::Fortran if word == 0 => 0,
+            // SAFETY: a Fortran program passes where the number is.
+            Language::Fortran => unsafe { (word as *const i64).read_unaligned() },
+        }
+    }
+
     /// # Safety
     /// `at` is null or points to that many numbers.
     unsafe fn fortran_number(self, at: Word, index: usize) -> i32 {

@@ -18,6 +18,7 @@ mod hook;
 mod language;
 mod polls;
 mod shapes;
+mod topologies;
 mod windows;
 
 /// An argument as it comes in a register or on the stack: a handle, a pointer, or a number in its low half.

@@ -44,7 +44,7 @@ impl MessageArguments {
             communicator: told.communicator(self.communicator),
             peer: told.rank(self.peer),
             tag: told.tag(self.tag),
-            bytes: if self.datatype == 0 { 0 } else { told.bytes(self.count, self.datatype) },
+            bytes: if self.datatype == 0 { 0 } else { told.bytes(Some(self.count), self.datatype) },
         }
     }
 }
@@ -318,6 +318,34 @@ pub(super) fn free((told, at): HookedCall, request: Word, call: &mut dyn FnMut()
         told.ends(result, 0, StatusValues::UNKNOWN);
     }
     told.is_over();
+    result
+}
+
+/// A function of which nothing is known but that it may wait, or that it looks whether something has come where it has a flag.
+/// It may make a request, of which no more is known.
+#[inline(never)]
+pub(super) fn not_understood(
+    (told, at): HookedCall,
+    name: &dyn Fn() -> &'static [u8],
+    (request, flag): (Option<Word>, Option<Word>),
+    call: &mut dyn FnMut() -> c_int,
+) -> c_int {
+    let arguments = CallArguments::of(MpiCall::NotUnderstood, 0);
+    let before = told.now();
+    if flag.is_none() {
+        told.enters(arguments, at);
+        told.names(name());
+    }
+    let result = call();
+    if let Some(flag) = flag {
+        let is_found = result == 0 && unsafe { *(flag as *const c_int) } != 0;
+        if !polls::looked((told, at), arguments, before, is_found) {
+            told.is_over();
+            return result;
+        }
+        told.names(name());
+    }
+    told.leaves(result, request.map_or(0, |request| told.request(request, 0)), StatusValues::UNKNOWN);
     result
 }
 

@@ -4,7 +4,7 @@
 //!   MPI_Win_post, MPI_Win_start         Communicates(expose or access)  Addresses(each of the group)  ── the real function ──
 //!   MPI_Win_complete, MPI_Win_wait      Communicates(end of that)                                     ── the real function ──
 //! ```
-//! The accesses themselves are not told: they wait for no process.
+//! The accesses themselves are told with their length; they may wait where the lock of a window is taken late.
 #![allow(clippy::undocumented_unsafe_blocks)]
 
 use core::ffi::c_int;
@@ -71,9 +71,9 @@ pub(super) fn address(
     result
 }
 
-/// Ends what such a call began.
+/// Begins or ends what all members of the window are about.
 #[inline(never)]
-pub(super) fn end_epoch(
+pub(super) fn of_window(
     (told, at): HookedCall,
     kind: MpiCall,
     window: Word,
@@ -114,14 +114,41 @@ pub(super) fn lock(
     pass((told, at), CallArguments { peer, bytes, ..arguments }, call)
 }
 
-/// Unlocks it, once the accesses are over.
+/// Begins or ends what one member's window is about.
 #[inline(never)]
-pub(super) fn unlock(
+pub(super) fn of_member(
     (told, at): HookedCall,
+    kind: MpiCall,
     (rank, window): (Word, Word),
     call: &mut dyn FnMut() -> c_int,
 ) -> c_int {
     let peer = told.rank(rank);
-    let arguments = CallArguments::of(MpiCall::UnlockWindow, told.window(window));
+    let arguments = CallArguments::of(kind, told.window(window));
     pass((told, at), CallArguments { peer, ..arguments }, call)
+}
+
+/// An access to the window of a member.
+pub(super) struct WindowAccess {
+    /// Elements; one where there is no count.
+    pub(super) count: Option<Word>,
+    pub(super) datatype: Word,
+    pub(super) rank: Word,
+    pub(super) window: Word,
+}
+
+/// Accesses it; or begins to, where there is a place for a request.
+#[inline(never)]
+pub(super) fn access(
+    (told, at): HookedCall,
+    kind: MpiCall,
+    access: &WindowAccess,
+    request: Option<Word>,
+    call: &mut dyn FnMut() -> c_int,
+) -> c_int {
+    let (peer, bytes) = (told.rank(access.rank), told.bytes(access.count, access.datatype));
+    let arguments = CallArguments::of(kind, told.window(access.window));
+    told.enters(CallArguments { peer, bytes, ..arguments }, at);
+    let result = call();
+    told.leaves(result, request.map_or(0, |request| told.request(request, 0)), StatusValues::UNKNOWN);
+    result
 }

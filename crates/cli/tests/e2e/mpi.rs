@@ -3,10 +3,13 @@
 //! Ranks compute by their own processor time. On a busy machine ranks wait longer for one that lacks a processor, and a little
 //! shorter where they lack one themselves before they wait.
 
+mod census;
 mod even_shares;
 mod jobs;
 mod machines;
+mod not_understood;
 mod one_sided;
+mod prepared;
 
 use crate::support::{Answer, Recording, Session, find, or_skip, programs, skipped};
 use jobs::{Job, MpiImplementation, waited};

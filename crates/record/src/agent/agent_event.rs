@@ -84,6 +84,17 @@ impl ToldCommunicator {
     }
 }
 
+/// Who sends to a process, and to whom it sends, in a communicator with neighbours.
+pub(super) fn neighbours(event: &RingEvent<'_>) -> (Vec<i32>, Vec<i32>) {
+    let halves = |word: u64| [(word as u32).cast_signed(), ((word >> 32) as u32).cast_signed()];
+    let mut from: Vec<i32> =
+        event.rest.get(1..).unwrap_or_default().iter().copied().flat_map(halves).collect();
+    let [sources, destinations] = halves(event.word(0)).map(|count| usize::try_from(count).unwrap_or(0));
+    let mut to = from.split_off(sources.min(from.len()));
+    to.truncate(destinations);
+    (from, to)
+}
+
 /// One event of the agent. Times are the recording's.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AgentEvent {
@@ -285,6 +296,20 @@ pub enum AgentEvent {
         window: u64,
         /// The member's rank.
         rank: i32,
+    },
+    /// The call that the thread is in is of a function of which only this is known.
+    NamesCall {
+        /// Its name.
+        name: String,
+    },
+    /// The process has neighbours in a communicator.
+    Neighbours {
+        /// Its handle.
+        communicator: u64,
+        /// Ranks of those that send to it.
+        from: Vec<i32>,
+        /// Ranks of those that it sends to.
+        to: Vec<i32>,
     },
     /// The process has a communicator.
     Communicator(ToldCommunicator),

@@ -8,6 +8,8 @@
 //! Communicators are told apart by a hash of the job, the communicator that they were made from, how many operations there had been
 //! on that, and their first member: all their members come to the same.
 
+mod opaque;
+mod persistent;
 mod windows;
 
 use longpole_event::{CollectiveMeeting, CollectiveOrder, EventKind, MessageEnvelope, Time};
@@ -30,6 +32,12 @@ struct MpiMembership {
     members: Vec<u32>,
     /// Collective operations on it.
     rounds: u64,
+    /// Collective operations that were prepared on it.
+    prepared: u64,
+    /// Members that send to this one, and those that it sends to, in operations among neighbours.
+    neighbours: [Vec<i32>; 2],
+    /// Of a window: the members whose locks this one has.
+    locked: Vec<WindowLock>,
     /// Of a window: the members whose accesses this one waits for, and those whose windows it accesses, with when that began.
     epochs: [Vec<(i32, Time)>; 2],
 }
@@ -47,7 +55,28 @@ impl MpiMembership {
 enum BegunRequest {
     Send(EnteredCall),
     Receive(EnteredCall),
-    Meeting { communicator: u64, round: u64 },
+    Meeting {
+        communicator: u64,
+        round: u64,
+    },
+    /// An operation among neighbours.
+    Neighbours(EnteredCall),
+    /// An access to a window.
+    Access(EnteredCall),
+    /// Something of which no more is known.
+    Opaque {
+        function: u64,
+    },
+}
+
+/// The lock of a member's window, which a process has or is about to have.
+#[derive(Clone, Copy, Debug)]
+struct WindowLock {
+    rank: i32,
+    /// There were accesses since: a call that ends these has the lock.
+    has_accessed: bool,
+    /// There was such a call.
+    is_held: bool,
 }
 
 /// A call that a thread is in.
@@ -68,7 +97,17 @@ struct MpiProcess {
     communicators: FxHashMap<u64, MpiMembership>,
     requests: FxHashMap<u64, BegunRequest>,
     /// What requests do that are started later.
-    prepared: FxHashMap<u64, EnteredCall>,
+    prepared: FxHashMap<u64, PreparedRequest>,
+}
+
+/// What a request does each time it is started.
+#[derive(Clone, Copy, Debug)]
+struct PreparedRequest {
+    call: EnteredCall,
+    /// Collective operations that were prepared on the communicator before.
+    ordinal: u64,
+    /// How often it was started.
+    starts: u64,
 }
 
 /// Follows the calls of all processes.
@@ -112,12 +151,15 @@ impl Messages {
                 }
             }
             &AgentEvent::Window { window, communicator } => {
-                if let Some((id, size)) = self.open_window(task, window, communicator) {
-                    let name = format!("window of {size} ranks");
-                    mark(RawMark::CommunicatorName { communicator: id, name });
-                }
+                self.open_window(task, window, communicator, &mut mark);
             }
             &AgentEvent::Addresses { window, rank } => self.address(time, task, (window, rank), &mut mark),
+            AgentEvent::Neighbours { communicator, from, to } => {
+                if let Some(membership) = self.membership(task, *communicator) {
+                    membership.neighbours = [from.clone(), to.clone()];
+                }
+            }
+            AgentEvent::NamesCall { name } => self.name_call(task, name, &mut mark),
             AgentEvent::Completes(request) => self.complete(time, task, request, &mut mark),
             AgentEvent::Probed { communicator, message } => {
                 self.probe(time, task, *communicator, message, &mut mark);
@@ -166,11 +208,16 @@ impl Messages {
         let peer = membership.as_ref().and_then(|membership| membership.in_job(about.peer));
         let communicator = membership.as_ref().map_or(0, |membership| membership.id);
         mark(RawMark::Communicate { communicator, peer, stack: stack.clone() });
-        let Some(membership) = membership else { return call };
+        let Some(membership) = membership else {
+            Self::enter_unknown(call, mark);
+            return call;
+        };
         if matches!(call.call, MpiCall::Send | MpiCall::BeginSend) {
             if let Some(message) = sent(membership, call) {
                 mark(RawMark::Message(EventKind::MessageSend(message)));
             }
+        } else if matches!(call.call, MpiCall::Neighbours | MpiCall::BeginNeighbours) {
+            membership.meets_neighbours(mark);
         } else if let Some((order, is_begun)) = order(call.call) {
             let round = membership.rounds;
             membership.rounds += 1;
@@ -206,18 +253,33 @@ impl Messages {
             }
             MpiCall::BeginSend if begins => self.begin(task, ended.request, BegunRequest::Send(call)),
             MpiCall::BeginReceive if begins => self.begin(task, ended.request, BegunRequest::Receive(call)),
-            MpiCall::PrepareSend | MpiCall::PrepareReceive if begins => {
-                let prepared = &mut self.processes.entry(task.pid).or_default().prepared;
-                if prepared.len() >= MOST_REQUESTS {
-                    prepared.clear();
+            call_kind if begins && persistent::is_prepared(call_kind) => {
+                self.prepare(task, ended.request, call);
+            }
+            MpiCall::Neighbours if ended.is_ok => {
+                self.finish(time, task, BegunRequest::Neighbours(call), ended, mark);
+            }
+            MpiCall::BeginNeighbours if begins => {
+                self.begin(task, ended.request, BegunRequest::Neighbours(call));
+            }
+            MpiCall::NotUnderstood if begins => {
+                self.begin(task, ended.request, BegunRequest::Opaque { function: call.communicator });
+            }
+            MpiCall::Put | MpiCall::Get | MpiCall::Swap if ended.is_ok => {
+                if begins {
+                    self.begin(task, ended.request, BegunRequest::Access(call));
                 }
-                prepared.insert(ended.request, call);
+                self.order_accesses(time, task, (call, false), mark);
             }
             MpiCall::TakeMessage if begins => {
                 let requests = &mut self.processes.entry(task.pid).or_default().requests;
                 if let Some(message) = requests.remove(&call.bytes) {
                     self.begin(task, ended.request, message);
                 }
+            }
+            _ if begins && self.membership(task, call.communicator).is_none() => {
+                let function = opaque::unknown(call.call, mark);
+                self.begin(task, ended.request, BegunRequest::Opaque { function });
             }
             _ if begins => {
                 let communicator = self.membership(task, call.communicator).map(|membership| membership.id);
@@ -237,24 +299,6 @@ impl Messages {
             requests.clear();
         }
         requests.insert(request, begun);
-    }
-
-    /// A request begins that was prepared before.
-    fn start(&mut self, time: Time, task: KernelTask, request: u64, mark: &mut impl FnMut(RawMark)) {
-        let Some(&prepared) =
-            self.processes.get(&task.pid).and_then(|process| process.prepared.get(&request))
-        else {
-            return;
-        };
-        let call = EnteredCall { since: time, ..prepared };
-        if call.call == MpiCall::PrepareReceive {
-            return self.begin(task, request, BegunRequest::Receive(call));
-        }
-        let message = self.membership(task, call.communicator).and_then(|membership| sent(membership, call));
-        if let Some(message) = message {
-            mark(RawMark::Message(EventKind::MessageSend(message)));
-        }
-        self.begin(task, request, BegunRequest::Send(call));
     }
 
     /// A request is given up: what it was to receive comes unseen, from now on.
@@ -318,8 +362,18 @@ impl Messages {
             BegunRequest::Meeting { communicator, round } => {
                 return mark(RawMark::Message(EventKind::MeetingComplete { communicator, round }));
             }
+            BegunRequest::Neighbours(call) => {
+                let membership = self.membership(task, call.communicator);
+                return membership
+                    .into_iter()
+                    .for_each(|membership| membership.met_neighbours((call.since, time), mark));
+            }
+            BegunRequest::Access(call) => return self.end_access(task, call, mark),
+            BegunRequest::Opaque { function } => return opaque::waits(function, mark),
         };
-        let Some(membership) = self.membership(task, call.communicator) else { return };
+        let Some(membership) = self.membership(task, call.communicator) else {
+            return opaque::waits_unknown(call.call, mark);
+        };
         let posted = time.since(call.since);
         if is_send {
             if let Some(MessageEnvelope { channel, .. }) = sent(membership, call) {
@@ -397,7 +451,7 @@ pub(super) mod tests {
         })
     }
 
-    fn begins(call: MpiCall, peer: i32, tag: i32) -> AgentEvent {
+    pub(crate) fn begins(call: MpiCall, peer: i32, tag: i32) -> AgentEvent {
         AgentEvent::Communicates { call, communicator: WORLD, peer, tag, bytes: 8, stack: RawStack::None }
     }
 

@@ -11,7 +11,7 @@ use longpole_ring::{
 use longpole_symbols::{Mapping, Registers, maps_of};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::agent_event::{AgentEvent, AgentWait, MpiRequest, ToldCommunicator};
+use super::agent_event::{AgentEvent, AgentWait, MpiRequest, ToldCommunicator, neighbours};
 use super::bounds::RoundBounds;
 use super::calls::{CallEvent, Calls, MarkOutput};
 use super::files::ProcessDescriptors;
@@ -283,6 +283,11 @@ impl RingReadContext<'_> {
             }
             RingEventKind::Addresses => {
                 AgentEvent::Addresses { window: event.subject, rank: (event.word(0) as u32).cast_signed() }
+            }
+            RingEventKind::NamesCall => AgentEvent::NamesCall { name: text(event, 0) },
+            RingEventKind::Neighbours => {
+                let (from, to) = neighbours(event);
+                AgentEvent::Neighbours { communicator: event.subject, from, to }
             }
             RingEventKind::Communicator => AgentEvent::Communicator(ToldCommunicator::of(event)),
             RingEventKind::Enters => {
