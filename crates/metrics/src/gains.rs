@@ -135,6 +135,10 @@ impl<F: Fn(PathId) -> PathId> Rules for NodeRules<'_, F> {
         self.lanes as usize
     }
 
+    fn mark_work(&self) -> bool {
+        self.of_node.keys().any(|node| !matches!(node, Node::Object(_)))
+    }
+
     fn tell_paths_apart(&self) -> bool {
         matches!(self.by, By::Procedure | By::Line | By::ProcessProcedure)
     }

@@ -111,6 +111,8 @@ pub(crate) struct Lanes<'a, R> {
     weight: Weight,
     foresight: &'a LaneLookahead,
     marks: Marks<'a, R>,
+    /// Whether lanes leave out work; else none is divided.
+    marks_work: bool,
     charging: &'a Charging,
     on_paths: OnPaths<'a>,
     pieces: Pieces<'a>,
@@ -163,10 +165,11 @@ impl<'a, R: Rules> Lanes<'a, R> {
             uses,
             reach: LaneReach::NOTHING,
         };
-        let lanes = rules.lanes();
+        let (lanes, marks_work) = (rules.lanes(), rules.mark_work());
         Lanes {
             weight,
             foresight,
+            marks_work,
             marks: Marks::new(rules, &analysis.charging),
             charging: &analysis.charging,
             on_paths: OnPaths::of(analysis),
@@ -212,7 +215,7 @@ impl<'a, R: Rules> Lanes<'a, R> {
             return;
         }
         let passed = to.since(of_thread.cut);
-        if of_thread.state == State::Running {
+        if of_thread.state == State::Running && self.marks_work {
             let (times, on) = self.on_paths.split(thread, of_thread.cut, to);
             self.pieces.work(thread, &times);
             of_thread.on = on;
@@ -244,6 +247,9 @@ impl<'a, R: Rules> Lanes<'a, R> {
 
     /// A node of the graph: charges the thread's work up to it.
     fn cut(&mut self, thread: ThreadId, time: Time) {
+        if !self.marks_work {
+            return;
+        }
         self.pieces.cut(thread);
         if self.pieces.piece(thread).work != [0; Membership::ALL] {
             self.charge(thread, self.foresight.piece_end(thread, time));
@@ -424,6 +430,9 @@ impl<R: Rules> Sweep for Lanes<'_, R> {
     }
 
     fn observe(&mut self, thread: ThreadId, _time: Time, path: PathId, kind: ObservationKind) {
+        if !self.marks_work {
+            return;
+        }
         if let Some(end) = PieceEnd::of(path, kind) {
             self.charge(thread, end);
             self.pieces.end(thread, end);

@@ -33,6 +33,9 @@ pub(crate) trait Rules {
     /// Number of lanes.
     fn lanes(&self) -> usize;
 
+    /// Whether any work may have marks.
+    fn mark_work(&self) -> bool;
+
     /// Whether marks depend on the path and not on the thread alone.
     fn tell_paths_apart(&self) -> bool;
 

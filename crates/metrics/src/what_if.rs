@@ -162,6 +162,10 @@ impl Rules for ChangeRules<'_> {
         self.changes.len() + 1
     }
 
+    fn mark_work(&self) -> bool {
+        self.changes.iter().any(|change| !matches!(change.subject, ChangeSubject::Objects(_)))
+    }
+
     fn tell_paths_apart(&self) -> bool {
         true
     }
