@@ -46,6 +46,36 @@ pub(crate) enum OuterPart {
     Procedure(ProcedureId),
 }
 
+/// The logical paths of stacks, by prefix. Nearly every stack is seen with one prefix only: its path stands at the stack's number,
+/// where no table need be searched for it.
+#[derive(Debug, Default)]
+struct PathsOfStacks {
+    /// By stack: the prefix that it was seen with first, and its path with that.
+    first: Vec<Option<(PrefixId, PathId)>>,
+    /// With other prefixes.
+    others: FxHashMap<(PrefixId, StackId), PathId>,
+}
+
+impl PathsOfStacks {
+    fn get(&self, prefix: PrefixId, stack: StackId) -> Option<PathId> {
+        match self.first.get(stack.index())? {
+            &Some((first, path)) if first == prefix => Some(path),
+            Some(_) => self.others.get(&(prefix, stack)).copied(),
+            None => None,
+        }
+    }
+
+    fn insert(&mut self, prefix: PrefixId, stack: StackId, path: PathId) {
+        if self.first.len() <= stack.index() {
+            self.first.resize(stack.index() + 1, None);
+        }
+        let first = self.first[stack.index()].get_or_insert((prefix, path));
+        if first.0 != prefix {
+            self.others.insert((prefix, stack), path);
+        }
+    }
+}
+
 /// The logical paths of one machine's stacks, for each prefix they were seen with.
 #[derive(Debug)]
 pub(crate) struct PathCache {
@@ -53,8 +83,8 @@ pub(crate) struct PathCache {
     prefix_ids: FxHashMap<Prefix, PrefixId>,
     /// Of whole stacks, also of the callers of others; and of stacks without their waiting frames. Apart, as the former are many
     /// more and the latter are asked for at every wait and wake.
-    plain: FxHashMap<(PrefixId, StackId), PathId>,
-    stripped: FxHashMap<(PrefixId, StackId), PathId>,
+    plain: PathsOfStacks,
+    stripped: PathsOfStacks,
     stackless: FxHashMap<PrefixId, PathId>,
 }
 
@@ -64,8 +94,8 @@ impl Default for PathCache {
         PathCache {
             prefixes: vec![root],
             prefix_ids: FxHashMap::from_iter([(root, PrefixId::ROOT)]),
-            plain: FxHashMap::default(),
-            stripped: FxHashMap::default(),
+            plain: PathsOfStacks::default(),
+            stripped: PathsOfStacks::default(),
             stackless: FxHashMap::default(),
         }
     }
@@ -186,16 +216,16 @@ impl PathCache {
             PathCut::Plain => &mut self.plain,
             PathCut::Stripped => &mut self.stripped,
         };
-        known.insert((prefix, stack), path);
+        known.insert(prefix, stack, path);
         path
     }
 
-    fn known(&self, of: (PrefixId, StackId), cut: PathCut) -> Option<PathId> {
+    fn known(&self, (prefix, stack): (PrefixId, StackId), cut: PathCut) -> Option<PathId> {
         let known = match cut {
             PathCut::Plain => &self.plain,
             PathCut::Stripped => &self.stripped,
         };
-        known.get(&of).copied()
+        known.get(prefix, stack)
     }
 
     /// The path of a whole stack, and of its callers.
@@ -205,7 +235,7 @@ impl PathCache {
         let mut path = loop {
             let innermost = *missing.last().expect("at least the stack itself");
             let Some(caller) = table.node(innermost).0 else { break self.get(prefix).path };
-            if let Some(&path) = self.plain.get(&(prefix, caller)) {
+            if let Some(path) = self.plain.get(prefix, caller) {
                 break path;
             }
             missing.push(caller);
@@ -216,7 +246,7 @@ impl PathCache {
             if table.node(stack).0.is_none() {
                 begin_thread(paths, caller, path);
             }
-            self.plain.insert((prefix, stack), path);
+            self.plain.insert(prefix, stack, path);
         }
         path
     }
