@@ -58,6 +58,11 @@ impl Burst {
             _ => Burst { begin: None, end: None, ..self },
         }
     }
+
+    /// How many of its two sites it does not tell.
+    fn untold_sites(&self) -> usize {
+        usize::from(self.begin.is_none()) + usize::from(self.end.is_none())
+    }
 }
 
 /// Ranks of pooling.
@@ -122,7 +127,7 @@ impl LastSamples {
         for rank in 1..RANKS {
             let counts = pooled(all.clone(), rank);
             for group in groups(&counts).filter(|group| is_enough(group)) {
-                if !tails.by_burst.contains_key(&group[0].0) {
+                if tails.find(&group[0].0).is_none() {
                     tails.add(group);
                 }
             }
@@ -157,7 +162,8 @@ fn is_enough(group: &[LastSampleCount]) -> bool {
 /// Where tails are charged, by kind of burst.
 #[derive(Debug, Default)]
 pub(crate) struct Tails {
-    by_burst: FxHashMap<Burst, u32>,
+    /// By how many sites are untold: where no kind has both, none of the many that there are is looked for.
+    by_burst: [FxHashMap<Burst, u32>; RANKS],
     /// Paths with the running sum of their counts, of one kind after the other.
     shares: Vec<(u32, PathId)>,
     /// Where the shares of each kind begin and end.
@@ -171,8 +177,13 @@ impl Tails {
             sum += count;
             (sum, path)
         }));
-        self.by_burst.insert(group[0].0, self.places.len() as u32);
+        let kind = group[0].0;
+        self.by_burst[kind.untold_sites()].insert(kind, self.places.len() as u32);
         self.places.push(first..self.shares.len() as u32);
+    }
+
+    fn find(&self, kind: &Burst) -> Option<u32> {
+        self.by_burst[kind.untold_sites()].get(kind).copied()
     }
 
     /// Turns for one replay.
@@ -184,8 +195,8 @@ impl Tails {
     pub(crate) fn charged(&self, thread: ThreadId, burst: Burst, turns: &mut TailTurns) -> PathId {
         let begin = turns.begin(thread, burst);
         let burst = Burst { begin, ..burst };
-        let index = (0..RANKS).find_map(|rank| self.by_burst.get(&burst.pooled(rank)));
-        let (Some(&index), Some(end)) = (index, burst.end) else { return burst.end.unwrap_or(burst.prefix) };
+        let index = (0..RANKS).find_map(|rank| self.find(&burst.pooled(rank)));
+        let (Some(index), Some(end)) = (index, burst.end) else { return burst.end.unwrap_or(burst.prefix) };
         let Range { start, end: behind } = self.places[index as usize];
         let shares = &self.shares[start as usize..behind as usize];
         let turn = &mut turns.taken[index as usize];
@@ -193,8 +204,23 @@ impl Tails {
         // Multiples of the golden ratio fill the unit interval evenly, however many there are.
         const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
         let total = shares.last().map_or(1, |&(sum, _)| sum);
-        let place = (u128::from(turn.wrapping_mul(GOLDEN)) * u128::from(total)) >> 64;
-        shares.get(shares.partition_point(|&(sum, _)| u128::from(sum) <= place)).map_or(end, |share| share.1)
+        let place = ((u128::from(turn.wrapping_mul(GOLDEN)) * u128::from(total)) >> 64) as u32;
+        share_at(shares, place, total).map_or(end, |share| share.1)
+    }
+}
+
+/// The first of these shares whose running sum is larger than `place`, which is less than `total`. Mostly their counts are alike, and
+/// it is near where that says: to halve the shares again and again would look at many more of them.
+fn share_at(shares: &[(u32, PathId)], place: u32, total: u32) -> Option<(u32, PathId)> {
+    const NEAR: usize = 4;
+    let guess = (u64::from(place) * shares.len() as u64 / u64::from(total.max(1))) as usize;
+    let from = guess.saturating_sub(NEAR);
+    let near = &shares[from..shares.len().min(guess + NEAR)];
+    let is_before = |&(sum, _): &(u32, PathId)| sum <= place;
+    let begins_before = from == 0 || is_before(&shares[from - 1]);
+    match near.iter().find(|share| !is_before(share)) {
+        Some(&found) if begins_before => Some(found),
+        _ => shares.get(shares.partition_point(is_before)).copied(),
     }
 }
 
@@ -290,6 +316,33 @@ mod tests {
         for _ in 0..10 {
             assert_eq!(tails.charged(THREAD, ending(END), &mut turns), PathId(1));
             assert_eq!(tails.charged(THREAD, spin, &mut turns), PathId(2));
+        }
+    }
+
+    #[test]
+    fn the_share_at_a_place_is_found_wherever_it_is() {
+        for counts in [
+            vec![1; 40],
+            vec![90, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+            vec![1, 1, 1, 1, 1, 1, 1, 1, 90],
+            vec![7],
+        ] {
+            let mut sum = 0;
+            let shares: Vec<_> = (0..)
+                .zip(&counts)
+                .map(|(id, count)| {
+                    sum += count;
+                    (sum, PathId(id))
+                })
+                .collect();
+            let each = (0..).zip(&counts).flat_map(|(id, &count)| vec![PathId(id); count as usize]);
+            for (place, expected) in (0..).zip(each) {
+                assert_eq!(
+                    share_at(&shares, place, sum).map(|share| share.1),
+                    Some(expected),
+                    "{place} of {counts:?}"
+                );
+            }
         }
     }
 
