@@ -64,6 +64,8 @@ struct FinalWaitThread {
 #[derive(Debug)]
 pub(crate) struct FinalWaits<'a> {
     paths: &'a Paths,
+    /// By path: whether its innermost place is none of the program's.
+    are_unknown: Vec<bool>,
     per_thread: Vec<FinalWaitThread>,
     /// The process of each thread.
     processes: Vec<ProcessId>,
@@ -83,8 +85,15 @@ impl<'a> FinalWaits<'a> {
             on_cpu_since: Time::ZERO,
             ended: None,
         };
+        let unnamed: Vec<bool> =
+            paths.procedures().iter().map(|procedure| procedure.name.starts_with('[')).collect();
+        let is_unknown = |id| {
+            let place = paths.innermost(PathId(id));
+            place.is_none_or(|place| unnamed[place.procedure.0 as usize])
+        };
         FinalWaits {
             paths,
+            are_unknown: (0..paths.len() as u32).map(is_unknown).collect(),
             per_thread: program.threads.iter().map(|thread| of_thread(thread.prefix)).collect(),
             processes: program.threads.iter().map(|thread| thread.process).collect(),
             last_ends: FxHashMap::default(),
@@ -99,11 +108,9 @@ impl<'a> FinalWaits<'a> {
 
     /// Whether a thread that was seen at `path` is still in the wait at `wait`, as far as its stack tells.
     fn is_within(&self, path: PathId, wait: PathId) -> bool {
-        let unknown = self
-            .paths
-            .innermost(path)
-            .is_none_or(|place| self.paths.procedure_named_by(place.procedure).name.starts_with('['));
-        unknown || std::iter::successors(Some(path), |&path| self.paths.caller(path)).any(|path| path == wait)
+        // A path has a larger number than its caller.
+        let mut outwards = std::iter::successors(Some(path), |&path| self.paths.caller(path));
+        self.are_unknown[path.0 as usize] || outwards.find(|&path| path <= wait) == Some(wait)
     }
 }
 
