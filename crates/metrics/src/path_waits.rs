@@ -41,18 +41,29 @@ pub enum PathWaitKind {
 /// Nanoseconds of the path by what they are.
 pub type PathWaitTimes = BTreeMap<PathWaitKind, u64>;
 
-impl ChargeAccount<PathWaitTimes> for PathWaitTimes {
-    fn take(&mut self, pending: &mut PathWaitTimes) {
-        for (kind, time) in std::mem::take(pending) {
-            *self.entry(kind).or_default() += time;
+/// The same for one path of one thread, which has few of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct PathWaitSums(Vec<(PathWaitKind, u64)>);
+
+impl PathWaitSums {
+    fn add(&mut self, kind: PathWaitKind, time: u64) {
+        match self.0.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, sum)) => *sum += time,
+            None => self.0.push((kind, time)),
         }
+    }
+}
+
+impl ChargeAccount<PathWaitSums> for PathWaitSums {
+    fn take(&mut self, pending: &mut PathWaitSums) {
+        pending.0.drain(..).for_each(|(kind, time)| self.add(kind, time));
     }
 }
 
 /// The sweep that charges the path.
 #[derive(Debug)]
 pub(crate) struct PathWaits<'a> {
-    ledger: ChargeLedger<PathWaitTimes, PathWaitTimes>,
+    ledger: ChargeLedger<PathWaitSums, PathWaitSums>,
     segments: &'a [PathSegment],
     /// The next segment of the same thread.
     next: Vec<u32>,
@@ -76,9 +87,9 @@ impl<'a> PathWaits<'a> {
 
     /// What each path of each thread got.
     pub fn into_charges(self) -> Vec<ChargeEntry<u64>> {
-        let sum = |entry: ChargeEntry<PathWaitTimes>| {
+        let sum = |entry: ChargeEntry<PathWaitSums>| {
             let ChargeEntry { thread, path, value } = entry;
-            ChargeEntry { thread, path, value: value.values().sum() }
+            ChargeEntry { thread, path, value: value.0.iter().map(|(_, time)| time).sum() }
         };
         self.ledger.into_entries().into_iter().map(sum).collect()
     }
@@ -86,20 +97,21 @@ impl<'a> PathWaits<'a> {
     /// What each path got of all threads, by what it is; `owner` gives the path that it belongs to.
     pub fn into_kinds(self, owner: impl Fn(PathId) -> PathId) -> BTreeMap<PathId, PathWaitTimes> {
         let mut kinds: BTreeMap<PathId, PathWaitTimes> = BTreeMap::new();
-        for mut entry in self.ledger.into_entries() {
-            kinds.entry(owner(entry.path)).or_default().take(&mut entry.value);
+        for ChargeEntry { path, value, .. } in self.ledger.into_entries() {
+            let of_owner = kinds.entry(owner(path)).or_default();
+            value.0.into_iter().for_each(|(kind, time)| *of_owner.entry(kind).or_default() += time);
         }
         kinds
     }
 
     /// Adds to what the path of the thread's last observation waited.
     fn wait(&mut self, thread: ThreadId, kind: PathWaitKind, time: u64) {
-        *self.ledger.wait(thread).entry(kind).or_default() += time;
+        self.ledger.wait(thread).add(kind, time);
     }
 
     /// Adds to what goes to the thread's next observation.
     fn work(&mut self, thread: ThreadId, kind: PathWaitKind, time: u64) {
-        *self.ledger.work(thread).entry(kind).or_default() += time;
+        self.ledger.work(thread).add(kind, time);
     }
 
     /// Charges the way to the thread's segments that begin before `time`.
