@@ -64,6 +64,7 @@ mod spin_waits;
 mod states;
 mod strata;
 mod stratum_groups;
+mod stratum_parts;
 mod synchronisation;
 mod timer_check;
 mod turns;

@@ -26,6 +26,7 @@ use rustc_hash::FxHashMap;
 use crate::analysis::Weight;
 use crate::on_path::{ByMembership, Membership};
 use crate::pieces::{Ground, NOWHERE, PieceEnd, Pieces, StratumCell};
+use crate::stratum_parts::StratumParts;
 use crate::timer_check::SamplePositions;
 
 /// Parts of strata by thread beyond which new strata are no longer told apart by their sites.
@@ -79,7 +80,7 @@ pub(crate) struct Strata<'a> {
     interval: u64,
     index: FxHashMap<(StratumCell, u32, Membership), u32>,
     strata: Vec<Stratum>,
-    parts: FxHashMap<(ThreadId, u32), u64>,
+    parts: StratumParts,
     tallies: FxHashMap<(u32, PathId), SampleTally>,
     claims: FxHashMap<(StratumCell, Membership, PathId), u64>,
     /// Samples that follow each other within a piece: the first's stratum, both paths, and the products of their weights.
@@ -180,7 +181,7 @@ impl<'a> Strata<'a> {
             interval,
             index: FxHashMap::default(),
             strata: Vec::new(),
-            parts: FxHashMap::default(),
+            parts: StratumParts::default(),
             tallies: FxHashMap::default(),
             claims: FxHashMap::default(),
             pairs: FxHashMap::default(),
@@ -250,7 +251,7 @@ impl<'a> Strata<'a> {
         for &(level, on, time) in &of_thread.work {
             let stratum = self.stratum(thread, cell, (level, on));
             self.strata[stratum as usize].time += time;
-            *self.parts.entry((thread, stratum)).or_default() += time;
+            self.parts.add(thread, stratum, time);
         }
         for &SampleSeen { path, level, on, weight } in &of_thread.samples {
             let stratum = self.stratum(thread, cell, (level, on));
@@ -289,7 +290,7 @@ impl<'a> Strata<'a> {
 
     fn stratum(&mut self, thread: ThreadId, cell: StratumCell, (level, on): (u32, Membership)) -> u32 {
         if let Some(&known) = self.index.get(&(cell, level, on))
-            && (self.parts.len() < MOST_PARTS || self.parts.contains_key(&(thread, known)))
+            && (self.parts.len() < MOST_PARTS || self.parts.has(thread, known))
         {
             return known;
         }
@@ -312,8 +313,6 @@ impl<'a> Strata<'a> {
                 self.settle(ThreadId::from_index(index), PieceEnd::Nothing { is_sampled });
             }
         }
-        let mut parts: Vec<_> =
-            self.parts.into_iter().map(|((thread, stratum), time)| (thread, stratum, time)).collect();
         let mut tallies: Vec<_> =
             self.tallies.into_iter().map(|((stratum, path), tally)| (stratum, path, tally)).collect();
         let mut claims: Vec<_> =
@@ -322,13 +321,12 @@ impl<'a> Strata<'a> {
         let mut pairs: Vec<_> =
             self.pairs.into_iter().map(|((stratum, one, other), sum)| (stratum, one, other, sum)).collect();
         // The maps have no order of their own; sums must be the same every time.
-        parts.sort_unstable_by_key(|&(thread, stratum, _)| (thread, stratum));
         tallies.sort_unstable_by_key(|&(stratum, path, _)| (stratum, path));
         claims.sort_unstable();
         pairs.sort_unstable_by_key(|&(stratum, one, other, _)| (stratum, one, other));
         Collected {
             strata: self.strata,
-            parts,
+            parts: self.parts.into_sorted(),
             tallies,
             claims,
             pairs,
