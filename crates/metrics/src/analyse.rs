@@ -62,7 +62,9 @@ where
     let owner = |path| timelines.owner(path);
     let work = npt.strata.into_collected();
     let division = Division::new(&work);
-    table.merge_work(&division, npt.ledger.into_entries(), owner);
+    let busy_waits = npt.ledger.into_entries();
+    let (charging, ()) =
+        at_once(|| Arc::new(division.charging().into()), || table.merge_work(&division, busy_waits, owner));
     for &(thread, path, looks) in &work.looks {
         table.0.entry((thread, owner(path))).or_default().observations += looks;
     }
@@ -90,7 +92,7 @@ where
         precisions: division.precisions().folded(owner),
         final_waits: final_waits.into_waits(),
         timer: division.timer_check(),
-        charging: Arc::new(division.charging().into()),
+        charging,
     })
 }
 
