@@ -313,6 +313,8 @@ impl<'a> Strata<'a> {
                 self.settle(ThreadId::from_index(index), PieceEnd::Nothing { is_sampled });
             }
         }
+        // Not needed any more, and large.
+        self.index = FxHashMap::default();
         let mut tallies: Vec<_> =
             self.tallies.into_iter().map(|((stratum, path), tally)| (stratum, path, tally)).collect();
         let mut claims: Vec<_> =
