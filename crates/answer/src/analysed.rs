@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use longpole_metrics::{
-    Analysis, By, ChangeSubject, Details, DetailsDemand, EffectiveSamples, NoRowReplays, ReplayDemand,
-    RowReplays, WorkChange, costs, details, replay, row_replays, what_if,
+    Analysis, By, ChangeSubject, Details, DetailsDemand, EarlyDetails, EffectiveSamples, NoRowReplays,
+    ReplayDemand, RowReplays, WorkChange, costs, details_with, replay, row_replays, what_if,
 };
 use longpole_report::{
     Check, CheckCondition, CheckedRecording, NamedChange, OutsideAnswers, Report, ReportInput, ReportOptions,
@@ -39,6 +39,27 @@ pub struct Analysed {
     /// Where details are kept for the next who opens the recording, if they are.
     cache: Option<Cache>,
     folded: ValueCache<Fold, Arc<Folded>>,
+    /// What was found of the first details beside the analysis, until they are asked for.
+    early: Mutex<Option<(Fold, EarlyDetails)>>,
+}
+
+/// What of the details of a question can be found beside the analysis.
+#[derive(Clone, Debug)]
+pub(crate) struct EarlyDemand {
+    pub fold: Fold,
+    pub details: DetailsDemand,
+}
+
+impl EarlyDemand {
+    /// Of these views, as far as it is known before anything is read.
+    pub(crate) fn of(views: &[View], question: &Question) -> Option<EarlyDemand> {
+        let fold = views.first()?.fold(question.fold);
+        let options = question.options(None);
+        let is_alike = |view: &View| view.fold(question.fold) == fold && view.permit(options.by).is_ok();
+        let of_view = |view: &View| view.demand(&options);
+        let details = views.iter().map(of_view).fold(DetailsDemand::default(), DetailsDemand::or);
+        (question.of.is_none() && views.iter().all(is_alike)).then_some(EarlyDemand { fold, details })
+    }
 }
 
 /// The analysis with its charges at the owners of their paths, and the details that were wanted of it so far.
@@ -55,7 +76,7 @@ impl Analysed {
     pub(crate) fn new(
         run: Arc<Run>,
         choices: longpole_metrics::MetricOptions,
-        mut analysis: Analysis,
+        (mut analysis, early): (Analysis, Option<(Fold, EarlyDetails)>),
         cache: Option<Cache>,
     ) -> Analysed {
         let evidence = run.evidence();
@@ -68,7 +89,8 @@ impl Analysed {
             let samples = samples as f64 * run.cpu_share();
             analysis.effective_samples = analysis.effective_samples.at_most(samples.round() as u64);
         }
-        Analysed { run, choices, analysis, evidence, cache, folded: ValueCache::of(FOLDS) }
+        let (folded, early) = (ValueCache::of(FOLDS), Mutex::new(early));
+        Analysed { run, choices, analysis, evidence, cache, folded, early }
     }
 
     /// What was analysed.
@@ -256,7 +278,10 @@ impl Analysed {
             }
             let missed = missing.iter().cloned().fold(DetailsDemand::default(), DetailsDemand::or);
             let timelines = FoldedTimelines::new(&*self.run, &folded.folding);
-            let made = details(&timelines, &self.choices, &missed, &folded.analysis);
+            let early = self.early.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let early =
+                early.filter(|&(fold, _)| fold == folded.fold).map_or_else(EarlyDetails::default, |of| of.1);
+            let made = details_with(&timelines, &self.choices, &missed, &folded.analysis, early);
             let mut made = made.map_err(self.unreadable())?;
             // Replays come last, and need the contention.
             for part in missing {

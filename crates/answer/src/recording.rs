@@ -4,14 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use longpole_event::MachineId;
-use longpole_metrics::{Analysis, MetricOptions, analyse};
+use longpole_metrics::{Analysis, EarlyDetails, MetricOptions, analyse, analyse_beside};
 use longpole_recording::{LogName, Manifest, MetricFile, RecordingFolder};
 use longpole_report::{Check, CheckCondition, CheckedRecording, Report, Span, View};
 use longpole_series::Outside;
 use longpole_timeline::Index;
-use longpole_trace::{ItemCache, LONG_RECORDING, Trace};
+use longpole_trace::{Fold, FoldedTimelines, Folding, ItemCache, LONG_RECORDING, Timelines, Trace};
 
-use crate::analysed::Analysed;
+use crate::analysed::{Analysed, EarlyDemand};
 use crate::cache::{Cache, LARGEST_KEPT};
 use crate::communication::SimulationCache;
 use crate::error::{Error, Result};
@@ -170,7 +170,8 @@ impl Recording {
     /// # Errors
     /// All of [`Error`](crate::Error).
     pub fn reports(&self, views: &[View], question: &Question) -> Result<Vec<Report>> {
-        let analysed = self.analysed(question.phase.as_deref(), question.choices())?;
+        let early = EarlyDemand::of(views, question);
+        let analysed = self.analysed_for(question.phase.as_deref(), question.choices(), early.as_ref())?;
         let outside_answers = self.outside_answers(views, question)?;
         analysed.reports(views, question, &outside_answers)
     }
@@ -222,6 +223,16 @@ impl Recording {
     /// # Errors
     /// All of [`Error`](crate::Error).
     pub fn analysed(&self, phase: Option<&str>, choices: MetricOptions) -> Result<Arc<Analysed>> {
+        self.analysed_for(phase, choices, None)
+    }
+
+    /// The same for a question that demands these details too; where an analysis has to be made, they are begun beside it.
+    fn analysed_for(
+        &self,
+        phase: Option<&str>,
+        choices: MetricOptions,
+        early: Option<&EarlyDemand>,
+    ) -> Result<Arc<Analysed>> {
         let trace = self.trace()?;
         let span = phase.map(|text| self.span(&trace, text)).transpose()?;
         let stretch = span.map(|span| (span.from, span.to));
@@ -230,31 +241,50 @@ impl Recording {
             let run = self.runs.get_or(stretch, || Run::new(Arc::clone(&trace), span).map(Arc::new))?;
             let is_kept = stretch.is_none() && trace.evidence().events >= self.least;
             let cache = is_kept.then(|| self.kept_cache()).flatten();
-            let analysis = self.kept_analysis(&trace, &run, (choices, cache.as_ref()))?;
+            let analysis = self.kept_analysis(&trace, &run, (choices, cache.as_ref()), early)?;
             Ok(Arc::new(Analysed::new(run, choices, analysis, cache)))
         })
     }
 
-    /// The analysis: as it is remembered on disk, else computed, and remembered where it is to be.
+    /// The analysis: as it is remembered on disk, else computed, and remembered where it is to be; with what was then found beside it.
     fn kept_analysis(
         &self,
         trace: &Trace,
         run: &Run,
         (choices, cache): (MetricOptions, Option<&Cache>),
-    ) -> Result<Analysis> {
-        let compute = || analyse(run, &choices).map_err(Error::unreadable(self.folder.path()));
-        let Some(cache) = cache else { return compute() };
+        early: Option<&EarlyDemand>,
+    ) -> Result<(Analysis, Option<(Fold, EarlyDetails)>)> {
         let key = format!("analysis?io_idle={}&order={:?}", choices.io_idle, choices.order);
-        let kept = cache.get_bytes(&key).and_then(|bytes| Analysis::of_kept_bytes(&bytes, trace.ids()));
-        if let Some(analysis) = kept {
-            return Ok(analysis);
+        let kept = cache.and_then(|cache| cache.get_bytes(&key));
+        if let Some(analysis) = kept.and_then(|bytes| Analysis::of_kept_bytes(&bytes, trace.ids())) {
+            return Ok((analysis, None));
         }
-        let analysis = compute()?;
-        let bytes = analysis.kept_bytes();
-        if bytes.len() <= LARGEST_KEPT {
-            cache.put_bytes(&key, &bytes);
-        }
-        Ok(analysis)
+        let unreadable = |error| Error::unreadable(self.folder.path())(error);
+        let keep = |analysis: &Analysis| {
+            let Some(cache) = cache else { return };
+            let bytes = analysis.kept_bytes();
+            if bytes.len() <= LARGEST_KEPT {
+                cache.put_bytes(&key, &bytes);
+            }
+        };
+        let Some(EarlyDemand { fold, details }) = early else {
+            let analysis = analyse(run, &choices).map_err(unreadable)?;
+            keep(&analysis);
+            return Ok((analysis, None));
+        };
+        let folding = Folding::new(run.paths(), *fold);
+        let timelines = FoldedTimelines::new(run, &folding);
+        let contention = || EarlyDetails::contention(&timelines, &choices, details);
+        let begun = analyse_beside(run, &choices, contention);
+        let (analysis, early) = begun.map_err(unreadable)?;
+        let early = early.map_err(unreadable)?;
+        let early = std::thread::scope(|scope| {
+            let keeping = scope.spawn(|| keep(&analysis));
+            let early = early.looking_ahead(&timelines, &choices, details);
+            keeping.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            early
+        });
+        Ok((analysis, Some((*fold, early.map_err(unreadable)?))))
     }
 
     /// Whether its events are so many that answers are worth remembering.

@@ -33,6 +33,23 @@ where
     T: Timelines + Sync,
     T::Error: Send,
 {
+    analyse_beside(timelines, options, || ()).map(|(analysis, ())| analysis)
+}
+
+/// The same, with something done beside it that does not need it, once the first sweeps are over: from then on there is less
+/// that can be done at the same time.
+///
+/// # Errors
+/// What the timelines say when they cannot be read.
+pub fn analyse_beside<T, B: Send>(
+    timelines: &T,
+    options: &MetricOptions,
+    beside: impl FnOnce() -> B + Send,
+) -> Result<(Analysis, B), T::Error>
+where
+    T: Timelines + Sync,
+    T::Error: Send,
+{
     let program = timelines.program();
     let mut sums = (
         ProfileSweep::new(program),
@@ -45,7 +62,25 @@ where
     let (summed, paths) =
         at_once(|| sweep(timelines, options.io_idle, &mut sums), || critical_paths(timelines, options));
     summed?;
-    let (critical_cpu, critical_elapsed) = paths?;
+    let (analysis, beside) = at_once(|| analyse_work(timelines, options, sums, paths?), beside);
+    Ok((analysis?, beside))
+}
+
+/// What the first sweeps summed up.
+type FirstSums<'a> = (ProfileSweep, Parallelism, IdleBlame, FinalWaits<'a>, SpinEnds, SpinCostSweep);
+
+/// The analysis, after the first sweeps, with these paths by CPU time and by elapsed time.
+fn analyse_work<T>(
+    timelines: &T,
+    options: &MetricOptions,
+    sums: FirstSums<'_>,
+    (critical_cpu, critical_elapsed): (CriticalPath, CriticalPath),
+) -> Result<Analysis, T::Error>
+where
+    T: Timelines + Sync,
+    T::Error: Send,
+{
+    let program = timelines.program();
     let (profile, parallelism, idle_blame, final_waits, spin_ends, spin_costs) = sums;
 
     let on_paths = OnPaths::new(&critical_cpu.segments, &critical_elapsed.segments);

@@ -7,10 +7,11 @@ use longpole_trace::{Cause, ObjectId, PathId, Program, Timelines, Unfolded};
 
 use crate::analysis::{Analysis, By, MetricOptions, ThreadStates};
 use crate::callers::{CallCounter, CallCounts};
-use crate::contention::{Contention, Waiters};
+use crate::contention::Contention;
+use crate::early::{EarlyDetails, contention};
 use crate::execution::Executions;
 use crate::gains::{Gains, GainsOf, Large, gains, prospects};
-use crate::holds::{HoldSums, LockHolds};
+use crate::holds::LockHolds;
 use crate::lookahead::LaneLookahead;
 use crate::object_states::ObjectStateSweep;
 use crate::path_waits::{PathWaitTimes, PathWaits};
@@ -74,6 +75,14 @@ impl DetailsDemand {
         }
     }
 
+    pub(crate) fn needs_contention(&self) -> bool {
+        self.contention || self.prospects
+    }
+
+    pub(crate) fn needs_foresight(&self) -> bool {
+        self.prospects || self.gains.is_some()
+    }
+
     /// What keeps the wanted waits apart.
     fn waits_by(&self, program: &Program, analysis: &Analysis) -> Option<By> {
         let has_ranks = program.processes.iter().any(|process| process.rank.is_some());
@@ -89,7 +98,7 @@ impl DetailsDemand {
     #[must_use]
     pub fn parts(&self, program: &Program, analysis: &Analysis) -> Vec<DetailsDemand> {
         let nothing = DetailsDemand::default;
-        let contention = self.contention || self.prospects;
+        let contention = self.needs_contention();
         let (replays, replays_all) = (self.replays, self.replays_all);
         let parts = [
             DetailsDemand { contention, ..nothing() },
@@ -159,12 +168,33 @@ where
     T: Timelines + Sync,
     T::Error: Send,
 {
+    details_with(timelines, options, demand, analysis, EarlyDetails::default())
+}
+
+/// The same, but for what was found early of the same timelines with the same options.
+///
+/// # Errors
+/// What the timelines say when they cannot be read.
+pub fn details_with<T>(
+    timelines: &T,
+    options: &MetricOptions,
+    demand: &DetailsDemand,
+    analysis: &Analysis,
+    early: EarlyDetails,
+) -> Result<Details, T::Error>
+where
+    T: Timelines + Sync,
+    T::Error: Send,
+{
+    let EarlyDetails { contention, foresight } = early;
     std::thread::scope(|scope| {
         let waits_by = demand.waits_by(timelines.program(), analysis);
         let waits = waits_by.map(|by| scope.spawn(move || waits(timelines, options, by)));
-        let needs_foresight = demand.prospects || demand.gains.is_some();
-        let foresight = needs_foresight.then(|| scope.spawn(|| LaneLookahead::of(timelines, options.order)));
-        let mut details = times(timelines, options, demand, analysis)?;
+        let foresight = demand.needs_foresight().then(|| match foresight {
+            Some(foresight) => scope.spawn(|| Ok(foresight)),
+            None => scope.spawn(|| LaneLookahead::of(timelines, options.order)),
+        });
+        let mut details = times(timelines, options, demand, (analysis, contention))?;
         details.synchronisation = costs(timelines, analysis, &details);
         if let Some(foresight) = foresight.map(join).transpose()? {
             if let Some(contention) = details.contention.as_ref().filter(|_| demand.prospects) {
@@ -215,16 +245,15 @@ fn times<T: Timelines>(
     timelines: &T,
     options: &MetricOptions,
     demand: &DetailsDemand,
-    analysis: &Analysis,
+    (analysis, found): (&Analysis, Option<(Contention, LockHolds)>),
 ) -> Result<Details, T::Error> {
     let mut details = Details::default();
-    if demand.contention || demand.prospects {
-        let (program, objects) = (timelines.program(), timelines.objects());
-        let waiters = Waiters::new(program, timelines.paths(), objects, &demand.contended, options.io_idle);
-        let mut sums = (waiters, HoldSums::new(objects, timelines.paths()));
-        sweep(timelines, options.io_idle, &mut sums)?;
-        details.contention = Some(sums.0.into_contention());
-        details.holds = Some(sums.1.into_holds());
+    if demand.needs_contention() {
+        let (contention, holds) = match found.filter(|_| demand.contended.is_empty()) {
+            Some(found) => found,
+            None => contention(timelines, options, &demand.contended)?,
+        };
+        (details.contention, details.holds) = (Some(contention), Some(holds));
     }
     if demand.calls {
         let mut counter = CallCounter::new(timelines.paths());

@@ -20,6 +20,7 @@ mod details;
 mod division;
 #[cfg(test)]
 mod drawn;
+mod early;
 mod error;
 mod execution;
 mod final_waits;
@@ -73,7 +74,7 @@ mod waits;
 mod what_if;
 mod work_on_path;
 
-pub use analyse::analyse;
+pub use analyse::{analyse, analyse_beside};
 pub use analysis::{
     Analysis, By, Charge, CriticalPath, EffectiveSamples, Measures, MetricOptions, Node, NodeRow, Order,
     PathSegment, Precisions, ThreadStates, Weight,
@@ -84,7 +85,8 @@ pub use callers::{CallCounts, Neighbour, Neighbours, neighbours};
 pub use charging::Charging;
 pub use contention::{ContendedObject, Contention, Handover, WaiterPair};
 pub use curve::{Bin, ParallelismCurve};
-pub use details::{Details, DetailsDemand, costs, details};
+pub use details::{Details, DetailsDemand, costs, details, details_with};
+pub use early::EarlyDetails;
 pub use error::{are_tied, standard_error};
 pub use execution::{ExecutedGain, Executions, LeastGain, LockPolicy, SchedulerModel};
 pub use final_waits::FinalWait;
