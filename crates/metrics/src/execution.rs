@@ -42,7 +42,7 @@ use compiler::Compiler;
 use plan::Factors;
 #[cfg(test)]
 pub(crate) use plan::{CompactObjectId, NodeId, PlanStep, ThreadPlan};
-pub(crate) use plan::{ExecutionPlan, SpinEnds};
+pub(crate) use plan::{ExecutedSpinEnds, ExecutionPlan};
 pub(crate) use prospects::executions;
 pub use prospects::{ExecutedGain, Executions, LeastGain};
 pub use replayer::{LockPolicy, SchedulerModel};
@@ -119,7 +119,7 @@ impl ExecutionPlan {
         changed: &PlaceFactors<W, S>,
         is_free: impl Fn(ObjectId) -> bool,
         conditions: ReplayConditions,
-        spin_ends: &SpinEnds,
+        spin_ends: &ExecutedSpinEnds,
     ) -> ReplayedRun
     where
         W: Fn(ThreadId, PathId) -> f64,
@@ -161,7 +161,7 @@ impl ExecutionPlan {
         &self,
         factors: &PlaceFactors<W, S>,
         is_free: impl Fn(ObjectId) -> bool,
-        spin_ends: &SpinEnds,
+        spin_ends: &ExecutedSpinEnds,
     ) -> f64
     where
         W: Fn(ThreadId, PathId) -> f64,
@@ -178,7 +178,7 @@ impl ExecutionPlan {
         &self,
         changed: &PlaceFactors<W, S>,
         is_free: impl Fn(ObjectId) -> bool,
-        spin_ends: Option<&SpinEnds>,
+        spin_ends: Option<&ExecutedSpinEnds>,
     ) -> ScheduledRun {
         let factors = self.factors(changed);
         let least = self.locks.least_length(&changed.work, &is_free);

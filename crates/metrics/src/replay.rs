@@ -34,7 +34,7 @@ use longpole_trace::{Folding, ObjectId, PathId, Timelines, Unfolded};
 
 use crate::analysis::{Analysis, MetricOptions};
 use crate::execution::{
-    ExecutionPlan, LockPolicy, PlaceFactors, ReplayConditions, ReplayedRun, SchedulerModel, SpinEnds,
+    ExecutedSpinEnds, ExecutionPlan, LockPolicy, PlaceFactors, ReplayConditions, ReplayedRun, SchedulerModel,
 };
 use crate::lock_uses::{LockUses, ReplayedOrder};
 use crate::lookahead::LaneLookahead;
@@ -373,7 +373,7 @@ struct Executed<'a> {
     /// What the unchanged run takes, by seed, nanoseconds: each gain is that of one seed.
     before: Vec<u64>,
     /// What it takes without busy-waits of unknown end, where it has many; and when these end.
-    before_without_spins: Option<(u64, SpinEnds)>,
+    before_without_spins: Option<(u64, ExecutedSpinEnds)>,
     /// What it takes where locks that keep their recorded order have none, if that reproduces the run too.
     before_unordered: Option<u64>,
     /// What it takes under other models of the scheduler.

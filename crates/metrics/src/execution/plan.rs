@@ -91,11 +91,11 @@ pub(crate) struct ExecutionPlan {
     /// What the plan takes by itself, nanoseconds.
     pub unchanged: f64,
     /// When its busy-waits of unknown end are over then.
-    pub spin_ends: SpinEnds,
+    pub spin_ends: ExecutedSpinEnds,
 }
 
 /// When the busy-waits of an execution ended that nothing is known to have ended: of each thread, in order, nanoseconds.
-pub(crate) type SpinEnds = Vec<Vec<u64>>;
+pub(crate) type ExecutedSpinEnds = Vec<Vec<u64>>;
 
 /// What the times at each place of a plan are multiplied by.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use longpole_event::ThreadId;
 use longpole_trace::{ObjectId, PathId, ProcedureId, Timelines};
 
-use super::{ExecutionPlan, PlaceFactors, SpinEnds};
+use super::{ExecutedSpinEnds, ExecutionPlan, PlaceFactors};
 use crate::analysis::{Analysis, Node};
 use crate::lookahead::LaneLookahead;
 use crate::synchronisation::SynchronisationCost;
@@ -110,7 +110,7 @@ fn gain(
     node: Node,
     objects: &[ObjectId],
 ) -> ExecutedGain {
-    let at = |factor: f64, spin_ends: Option<&SpinEnds>| {
+    let at = |factor: f64, spin_ends: Option<&ExecutedSpinEnds>| {
         let work = move |_: ThreadId, path: PathId| {
             let procedure = procedures.get(path.0 as usize).copied().flatten();
             let is_own = procedure.is_some_and(|procedure| Node::Procedure(procedure) == node);
@@ -124,7 +124,7 @@ fn gain(
         }
     };
     let processors = plan.processors.iter().copied().max().unwrap_or(1);
-    let both = |spin_ends: Option<&SpinEnds>| {
+    let both = |spin_ends: Option<&ExecutedSpinEnds>| {
         let free = at(0.0, spin_ends);
         let spread = if objects.is_empty() { at(1.0 / f64::from(processors), spin_ends) } else { free };
         (free, spread.min(plan.idle()))

@@ -24,7 +24,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use longpole_trace::ObjectId;
 
-use super::plan::{ExecutionPlan, Factors, PlanStep, SpinEnds};
+use super::plan::{ExecutedSpinEnds, ExecutionPlan, Factors, PlanStep};
 use processors::ReplayedMachine;
 pub use processors::SchedulerModel;
 
@@ -74,7 +74,7 @@ pub(crate) struct ReplayedRun {
     /// By lock, by object: how long it was held, and waited for by all threads.
     pub locks: Vec<ReplayedLock>,
     /// Ends of its busy-waits of unknown end.
-    pub spin_ends: SpinEnds,
+    pub spin_ends: ExecutedSpinEnds,
 }
 
 /// What became of a lock; nanoseconds.
@@ -137,8 +137,8 @@ struct PlanReplayer<'a, F> {
     is_free: &'a F,
     conditions: ReplayConditions,
     /// Busy-waits of unknown end last until then at least.
-    spin_ends: Option<&'a SpinEnds>,
-    ended_spins: SpinEnds,
+    spin_ends: Option<&'a ExecutedSpinEnds>,
+    ended_spins: ExecutedSpinEnds,
     now: u64,
     threads: Vec<ReplayThread>,
     machines: Vec<ReplayedMachine>,
@@ -162,7 +162,7 @@ pub(super) fn replay(
     factors: &Factors,
     is_free: &impl Fn(ObjectId) -> bool,
     conditions: ReplayConditions,
-    spin_ends: Option<&SpinEnds>,
+    spin_ends: Option<&ExecutedSpinEnds>,
 ) -> ReplayedRun {
     let thread = |planned: &super::plan::ThreadPlan| ReplayThread {
         status: ReplayStatus::Off,

@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 
 use longpole_trace::ObjectId;
 
-use super::plan::{ExecutionPlan, Factors, NodeId, PlanStep, SpinEnds};
+use super::plan::{ExecutedSpinEnds, ExecutionPlan, Factors, NodeId, PlanStep};
 
 /// A moment that comes for a thread.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,8 +73,8 @@ struct Scheduler<'a, F> {
     spins: Vec<bool>,
     /// Threads in a busy-wait of unknown end; these last at least until `spin_ends`.
     in_unknown: Vec<bool>,
-    spin_ends: Option<&'a SpinEnds>,
-    ended_spins: SpinEnds,
+    spin_ends: Option<&'a ExecutedSpinEnds>,
+    ended_spins: ExecutedSpinEnds,
     nodes: Vec<TokenNode>,
     pools: Vec<ProcessorPool>,
     away: BinaryHeap<Reverse<SchedulerEvent>>,
@@ -89,7 +89,7 @@ pub(super) struct ScheduledRun {
     /// How long it takes, nanoseconds.
     pub elapsed: f64,
     /// Ends of its busy-waits of unknown end.
-    pub spin_ends: SpinEnds,
+    pub spin_ends: ExecutedSpinEnds,
 }
 
 /// Executes the plan with these factors of its places; busy-waits of unknown end last until `spin_ends`, if there are any.
@@ -97,7 +97,7 @@ pub(super) fn execute(
     plan: &ExecutionPlan,
     factors: &Factors,
     is_free: &impl Fn(ObjectId) -> bool,
-    spin_ends: Option<&SpinEnds>,
+    spin_ends: Option<&ExecutedSpinEnds>,
 ) -> ScheduledRun {
     let pool =
         |&processors: &u32| ProcessorPool { processors: f64::from(processors), ..ProcessorPool::default() };

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use longpole_trace::ObjectId;
 
 use super::{PlanReplayer, ReplayStatus, scaled};
-use crate::execution::plan::{NO_PLACE, NodeId, PlanStep, SpinEnds};
+use crate::execution::plan::{ExecutedSpinEnds, NO_PLACE, NodeId, PlanStep};
 
 impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
     /// Does the thread's steps up to one that takes time, or makes it wait.
@@ -92,7 +92,7 @@ impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
     /// Busy-waits for so long, or until the busy-wait of the other execution ended.
     fn spins(&mut self, thread: u32, time: u64) -> bool {
         let index = thread as usize;
-        let of_other = |ends: &SpinEnds| ends[index].get(self.ended_spins[index].len()).copied();
+        let of_other = |ends: &ExecutedSpinEnds| ends[index].get(self.ended_spins[index].len()).copied();
         let end = self.spin_ends.and_then(of_other).unwrap_or(self.now.saturating_add(time));
         self.threads[index].spins_until = Some(end);
         self.works(thread, end.saturating_sub(self.now))
