@@ -17,6 +17,7 @@ use crate::log::{LargestProcess, LoggedProcess, largest_process};
 use crate::names::ProcessNames;
 use crate::numbered::AnswerNames;
 use crate::settings::{CommunicationDemand, CommunicationOptions};
+use crate::stacks::program_address;
 use crate::streams::ProcessStreams;
 
 /// A place in the program's code.
@@ -357,14 +358,12 @@ impl AnswerNames<'_> {
                 let most = objects.get(&unit.address).and_then(|found| {
                     found.iter().max_by_key(|&(object, requests)| (requests, std::cmp::Reverse(object)))
                 });
-                let of = |pattern| unit.patterns.of(pattern).requests;
-                let requests: u64 = AccessPattern::ALL.iter().map(|&pattern| of(pattern)).sum();
                 SharedUnit {
-                    address: unit.address,
+                    address: program_address(unit.address),
                     object: self.object(most.and_then(|(object, _)| *object)),
-                    requests,
-                    transfers: requests - of(AccessPattern::Cold) - of(AccessPattern::ReadOnly),
-                    false_sharing: of(AccessPattern::FalseSharing),
+                    requests: unit.patterns.all().requests,
+                    transfers: unit.patterns.transfers().requests,
+                    false_sharing: unit.patterns.of(AccessPattern::FalseSharing).requests,
                     low: unit.range.necessary,
                     high: unit.range.possible,
                     uses: unit.uses.iter().map(shared_use).collect(),

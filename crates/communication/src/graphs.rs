@@ -12,6 +12,7 @@ use longpole_coherence::{
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::numbered::AnswerNames;
+use crate::stacks::program_address;
 
 /// A place of a graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -252,7 +253,7 @@ fn named(
     });
     ObjectCausality {
         object: object.map_or(0, |object| object.0 as usize),
-        units: graph.units,
+        units: graph.units.into_iter().map(program_address).collect(),
         places: places.collect(),
         causes: causes.collect(),
         transitions: elsewhere.chain(inside).collect(),

@@ -19,6 +19,7 @@ mod objects;
 mod settings;
 mod simulated;
 mod sites;
+mod stacks;
 mod steps;
 mod streams;
 

@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 
 use crate::objects::{AccessObjects, ObjectOrigin};
 use crate::sites::AccessSites;
+use crate::stacks::{ThreadStack, ThreadStacks};
 
 /// What the threads of a process share while they are read.
 #[derive(Debug)]
@@ -18,6 +19,7 @@ pub(crate) struct SharedStreams {
     pub(crate) reader: LogReader,
     pub(crate) sites: AccessSites,
     pub(crate) objects: AccessObjects,
+    pub(crate) stacks: ThreadStacks,
     /// Threads of the process.
     pub(crate) threads: u32,
     /// Blocks that are missing or cannot be decoded; the thread goes on behind them.
@@ -38,6 +40,7 @@ struct PolledVersion {
 pub(crate) struct ThreadSteps {
     shared: Rc<RefCell<SharedStreams>>,
     thread: u32,
+    stack: ThreadStack,
     blocks: std::vec::IntoIter<(u32, u64)>,
     expected: u32,
     /// From the first block on: a thread without blocks, of which a damaged log may name any number, has none.
@@ -64,6 +67,7 @@ impl ThreadSteps {
         Self {
             shared,
             thread,
+            stack: ThreadStack::default(),
             blocks: blocks.into_iter(),
             expected: 0,
             decoder: None,
@@ -120,6 +124,7 @@ impl ThreadSteps {
 
     fn access(&mut self, code: u64, address: u64, size: u32, kind: AccessKind) -> (SiteId, StreamStep) {
         self.accesses.borrow_mut()[self.thread as usize] += 1;
+        let address = self.shared.borrow().stacks.address_for(&self.stack, address);
         (self.site(code), StreamStep::Access { address, size, kind })
     }
 
@@ -177,8 +182,12 @@ impl ThreadSteps {
                 return Some((site, StreamStep::Place { address: first, size: second, object }));
             }
             Operation::Stack => {
-                let object = self.shared.borrow_mut().objects.id(ObjectOrigin::Stack(self.thread));
-                (0, StreamStep::Place { address: first, size: second, object })
+                let mut shared = self.shared.borrow_mut();
+                self.stack = shared.stacks.begin(self.thread, first, second);
+                let object = shared.objects.id(ObjectOrigin::Stack(self.thread));
+                let address = shared.stacks.address_for(&self.stack, first);
+                drop(shared);
+                (0, StreamStep::Place { address, size: second, object })
             }
             Operation::Range => {
                 let size = u32::try_from(second).unwrap_or(u32::MAX);

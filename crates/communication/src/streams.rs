@@ -9,6 +9,7 @@ use longpole_recording::LogReader;
 use crate::log::LoggedProcess;
 use crate::objects::AccessObjects;
 use crate::sites::AccessSites;
+use crate::stacks::ThreadStacks;
 use crate::steps::{SharedStreams, ThreadSteps};
 
 /// The streams of all threads, and what they have in common.
@@ -30,7 +31,8 @@ impl ProcessStreams {
         // More threads than a simulated machine has processors.
         let beyond = process.threads.range(threads..).map(|(_, thread)| thread.blocks.len() as u64);
         let (sites, lost_blocks) = (AccessSites::default(), beyond.sum());
-        let shared = SharedStreams { reader, sites, objects, threads, lost_blocks, ignored: 0 };
+        let stacks = ThreadStacks::default();
+        let shared = SharedStreams { reader, sites, objects, stacks, threads, lost_blocks, ignored: 0 };
         ProcessStreams {
             shared: Rc::new(RefCell::new(shared)),
             accesses: Rc::new(RefCell::new(vec![0; threads as usize])),
