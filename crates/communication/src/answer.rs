@@ -14,10 +14,10 @@ use crate::classes::UnitClass;
 use crate::error::Result;
 use crate::graphs::ObjectCausality;
 use crate::log::{LargestProcess, LoggedProcess, largest_process};
+use crate::memory::program_address;
 use crate::names::ProcessNames;
 use crate::numbered::AnswerNames;
 use crate::settings::{CommunicationDemand, CommunicationOptions};
-use crate::stacks::program_address;
 use crate::streams::ProcessStreams;
 
 /// A place in the program's code.

@@ -11,8 +11,8 @@ use longpole_coherence::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::memory::program_address;
 use crate::numbered::AnswerNames;
-use crate::stacks::program_address;
 
 /// A place of a graph.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,13 +13,13 @@ mod classes;
 mod error;
 mod graphs;
 mod log;
+mod memory;
 mod names;
 mod numbered;
 mod objects;
 mod settings;
 mod simulated;
 mod sites;
-mod stacks;
 mod steps;
 mod streams;
 

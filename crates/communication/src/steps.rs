@@ -5,13 +5,13 @@ use std::rc::Rc;
 
 use longpole_access::format::{ENTER, MENTION, MessageHeader, Operation, READ, WRITE};
 use longpole_access::{AccessRecord, StreamDecoder};
-use longpole_coherence::{AccessKind, ProcessorId, SiteId, StreamStep, SyncKind, SyncToken};
+use longpole_coherence::{AccessKind, DataObjectId, ProcessorId, SiteId, StreamStep, SyncKind, SyncToken};
 use longpole_recording::LogReader;
 use rustc_hash::FxHashMap;
 
+use crate::memory::{MarkedSpan, MemoryOwners};
 use crate::objects::{AccessObjects, ObjectOrigin};
 use crate::sites::AccessSites;
-use crate::stacks::{ThreadStack, ThreadStacks};
 
 /// What the threads of a process share while they are read.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(crate) struct SharedStreams {
     pub(crate) reader: LogReader,
     pub(crate) sites: AccessSites,
     pub(crate) objects: AccessObjects,
-    pub(crate) stacks: ThreadStacks,
+    pub(crate) memory: MemoryOwners,
     /// Threads of the process.
     pub(crate) threads: u32,
     /// Blocks that are missing or cannot be decoded; the thread goes on behind them.
@@ -40,7 +40,8 @@ struct PolledVersion {
 pub(crate) struct ThreadSteps {
     shared: Rc<RefCell<SharedStreams>>,
     thread: u32,
-    stack: ThreadStack,
+    /// Where its last access was.
+    span: MarkedSpan,
     blocks: std::vec::IntoIter<(u32, u64)>,
     expected: u32,
     /// From the first block on: a thread without blocks, of which a damaged log may name any number, has none.
@@ -67,7 +68,7 @@ impl ThreadSteps {
         Self {
             shared,
             thread,
-            stack: ThreadStack::default(),
+            span: MarkedSpan::default(),
             blocks: blocks.into_iter(),
             expected: 0,
             decoder: None,
@@ -124,7 +125,7 @@ impl ThreadSteps {
 
     fn access(&mut self, code: u64, address: u64, size: u32, kind: AccessKind) -> (SiteId, StreamStep) {
         self.accesses.borrow_mut()[self.thread as usize] += 1;
-        let address = self.shared.borrow().stacks.address_for(&self.stack, address);
+        let address = self.shared.borrow().memory.address_for(self.thread, address, &mut self.span);
         (self.site(code), StreamStep::Access { address, size, kind })
     }
 
@@ -179,23 +180,35 @@ impl ThreadSteps {
             Operation::Allocate => {
                 let site = self.site(third);
                 let object = self.shared.borrow_mut().objects.id(ObjectOrigin::Heap(site));
-                return Some((site, StreamStep::Place { address: first, size: second, object }));
+                return Some((site, self.place(first, second, object)));
             }
             Operation::Stack => {
                 let mut shared = self.shared.borrow_mut();
-                self.stack = shared.stacks.begin(self.thread, first, second);
+                if self.thread == 0 {
+                    shared.memory.clear();
+                }
                 let object = shared.objects.id(ObjectOrigin::Stack(self.thread));
-                let address = shared.stacks.address_for(&self.stack, first);
                 drop(shared);
-                (0, StreamStep::Place { address, size: second, object })
+                (0, self.place(first, second, object))
             }
             Operation::Range => {
                 let size = u32::try_from(second).unwrap_or(u32::MAX);
                 return Some(self.access(fourth, first, size, access_kind(third)));
             }
-            Operation::Free | Operation::End => return None,
+            Operation::Free => {
+                self.shared.borrow_mut().memory.free(self.thread, first);
+                return None;
+            }
+            Operation::End => return None,
         };
         Some((self.site(code), step))
+    }
+
+    /// The thread gets memory.
+    fn place(&mut self, lowest: u64, size: u64, object: DataObjectId) -> StreamStep {
+        let memory = &mut self.shared.borrow_mut().memory;
+        memory.take(self.thread, lowest, size);
+        StreamStep::Place { address: memory.address_for(self.thread, lowest, &mut self.span), size, object }
     }
 
     fn thread_step(

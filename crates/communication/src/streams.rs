@@ -7,9 +7,9 @@ use longpole_coherence::{CoherenceSettings, DataObjectId, StepCosts, VirtualRunS
 use longpole_recording::LogReader;
 
 use crate::log::LoggedProcess;
+use crate::memory::MemoryOwners;
 use crate::objects::AccessObjects;
 use crate::sites::AccessSites;
-use crate::stacks::ThreadStacks;
 use crate::steps::{SharedStreams, ThreadSteps};
 
 /// The streams of all threads, and what they have in common.
@@ -31,8 +31,8 @@ impl ProcessStreams {
         // More threads than a simulated machine has processors.
         let beyond = process.threads.range(threads..).map(|(_, thread)| thread.blocks.len() as u64);
         let (sites, lost_blocks) = (AccessSites::default(), beyond.sum());
-        let stacks = ThreadStacks::default();
-        let shared = SharedStreams { reader, sites, objects, stacks, threads, lost_blocks, ignored: 0 };
+        let memory = MemoryOwners::default();
+        let shared = SharedStreams { reader, sites, objects, memory, threads, lost_blocks, ignored: 0 };
         ProcessStreams {
             shared: Rc::new(RefCell::new(shared)),
             accesses: Rc::new(RefCell::new(vec![0; threads as usize])),

@@ -186,6 +186,27 @@ fn counters_on_one_line_are_falsely_shared_and_padded_ones_are_not() {
 }
 
 #[test]
+fn threads_that_have_memory_one_after_the_other_share_nothing() {
+    let session = Session::start();
+    const THREADS: u64 = 20;
+    for compiler in ["gcc", "clang"] {
+        let program = or_skip!(build(&session, compiler, "reused_memory"));
+        // 64 bytes may lie on two lines. The main thread has a copy of what it gets again.
+        for (mode, wanted) in [("own", THREADS..=2 * THREADS), ("handed", THREADS + 1..=3 * THREADS)] {
+            let recording = record(&session, &program, &[mode, &THREADS.to_string()]);
+            let answer = recording.report("communication", "object");
+            let row = answer
+                .rows()
+                .find(|row| row["object"].as_str().is_some_and(|name| name.starts_with("alloc")));
+            let row = row.expect("what was allocated");
+            assert!(wanted.contains(&number(row, "requests")), "{compiler} {mode}: {row:?}");
+            // A thread's first request is none.
+            assert_eq!(number(row, "transfers"), 0, "{compiler} {mode}: {row:?}");
+        }
+    }
+}
+
+#[test]
 fn rounds_between_barriers_fetch_once_a_reader() {
     let session = Session::start();
     const ROUNDS: u64 = 50;
