@@ -9,7 +9,7 @@
 
 use longpole_event::Time;
 use longpole_metrics::{
-    ChangeSubject, DetailsDemand, MetricOptions, Node, ReplayDemand, WorkChange, analyse, details,
+    Analysis, ChangeSubject, DetailsDemand, MetricOptions, Node, ReplayDemand, WorkChange, analyse, details,
 };
 use longpole_testkit::MemoryTimelines;
 use longpole_testkit::script::{Conditions, Script, ScriptStep};
@@ -118,15 +118,30 @@ fn truth(script: &Script, procedure: usize, factor: f64) -> f64 {
     script.execute(&recorded).elapsed as f64 - after as f64
 }
 
-#[test]
-fn replay() {
-    let mut ranges = JudgedRanges::default();
-    for seed in 0..programs() {
+/// A program as it was recorded, with its analysis.
+struct RecordedScript {
+    seed: u64,
+    script: Script,
+    timelines: MemoryTimelines,
+    analysis: Analysis,
+    shows: bool,
+}
+
+/// Random programs whose busy-waits nobody is seen to end.
+fn recorded_scripts() -> impl Iterator<Item = RecordedScript> {
+    (0..programs()).map(|seed| {
         let script = script_with_flags(seed);
         let timelines = with_unknown_spins(&script, &Conditions::unlimited());
         let shows = shows_its_spins(&timelines, &script);
-        let options = MetricOptions::default();
-        let analysis = analyse(&timelines, &options).unwrap();
+        let analysis = analyse(&timelines, &MetricOptions::default()).unwrap();
+        RecordedScript { seed, script, timelines, analysis, shows }
+    })
+}
+
+#[test]
+fn replay() {
+    let (mut ranges, options) = (JudgedRanges::default(), MetricOptions::default());
+    for RecordedScript { seed, script, timelines, analysis, shows } in recorded_scripts() {
         let folding = Folding::new(&timelines.paths, Fold::None);
         let index = seed as usize % script.procedures.len();
         for factor in [0.0, 0.5] {
@@ -147,14 +162,9 @@ fn replay() {
 /// The least of what the list of changes says.
 #[test]
 fn executions() {
-    let mut ranges = JudgedRanges::default();
-    for seed in 0..programs() {
-        let script = script_with_flags(seed);
-        let timelines = with_unknown_spins(&script, &Conditions::unlimited());
-        let shows = shows_its_spins(&timelines, &script);
-        let options = MetricOptions::default();
-        let analysis = analyse(&timelines, &options).unwrap();
-        let demand = DetailsDemand { prospects: true, ..DetailsDemand::default() };
+    let (mut ranges, options) = (JudgedRanges::default(), MetricOptions::default());
+    let demand = DetailsDemand { prospects: true, ..DetailsDemand::default() };
+    for RecordedScript { seed, script, timelines, analysis, shows } in recorded_scripts() {
         let executions = details(&timelines, &options, &demand, &analysis).unwrap().executions.unwrap();
         for index in 0..script.procedures.len() {
             let node = Node::Procedure(ProcedureId(index as u32));
