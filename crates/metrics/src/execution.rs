@@ -110,22 +110,22 @@ impl ExecutionPlan {
         W: Fn(ThreadId, PathId) -> f64,
         S: Fn(ThreadId, PathId) -> f64,
     {
-        replayer::replay(self, &self.factors(changed), &is_free, conditions, None)
+        self.replay_until(changed, is_free, conditions, None)
     }
 
-    /// The same with busy-waits of unknown end that end no earlier than those of another execution, if they begin before that.
+    /// The same; where the ends of another execution's busy-waits of unknown end are given, these waits end no earlier.
     pub fn replay_until<W, S>(
         &self,
         changed: &PlaceFactors<W, S>,
         is_free: impl Fn(ObjectId) -> bool,
         conditions: ReplayConditions,
-        spin_ends: &ExecutedSpinEnds,
+        spin_ends: Option<&ExecutedSpinEnds>,
     ) -> ReplayedRun
     where
         W: Fn(ThreadId, PathId) -> f64,
         S: Fn(ThreadId, PathId) -> f64,
     {
-        replayer::replay(self, &self.factors(changed), &is_free, conditions, Some(spin_ends))
+        replayer::replay(self, &self.factors(changed), &is_free, conditions, spin_ends)
     }
 
     /// How much less all threads together work with these factors, nanoseconds.
@@ -150,18 +150,15 @@ impl ExecutionPlan {
         W: Fn(ThreadId, PathId) -> f64,
         S: Fn(ThreadId, PathId) -> f64,
     {
-        if self.unchanged == 0.0 {
-            return 0.0;
-        }
-        self.elapsed as f64 * (1.0 - self.execute(factors, is_free, None).elapsed / self.unchanged)
+        self.gain_until(factors, is_free, None)
     }
 
-    /// The same with busy-waits of unknown end that last at least until these ends.
+    /// The same; where ends are given, busy-waits of unknown end last at least until these.
     pub fn gain_until<W, S>(
         &self,
         factors: &PlaceFactors<W, S>,
         is_free: impl Fn(ObjectId) -> bool,
-        spin_ends: &ExecutedSpinEnds,
+        spin_ends: Option<&ExecutedSpinEnds>,
     ) -> f64
     where
         W: Fn(ThreadId, PathId) -> f64,
@@ -170,7 +167,7 @@ impl ExecutionPlan {
         if self.unchanged == 0.0 {
             return 0.0;
         }
-        self.elapsed as f64 * (1.0 - self.execute(factors, is_free, Some(spin_ends)).elapsed / self.unchanged)
+        self.elapsed as f64 * (1.0 - self.execute(factors, is_free, spin_ends).elapsed / self.unchanged)
     }
 
     /// Executes the changed plan.

@@ -50,8 +50,6 @@ const VARIED: u64 = 6;
 
 /// The part of a gain that no execution knows: caches, memory, the machine.
 const UNKNOWN: f64 = 0.1;
-/// The part of the recorded time up to which busy-waits of unknown end leave the ranges as they are.
-const LITTLE_SPUN: f64 = 0.01;
 /// The part of the recorded time up to which threads that queue for processors leave the ranges as they are.
 const LITTLE_QUEUED: f64 = 0.01;
 
@@ -392,11 +390,13 @@ impl<'a> Executed<'a> {
             before_unordered: None,
             before_otherwise: Vec::new(),
         };
-        executed.before = executed.varied(None, plan.conditions()).iter().map(|run| run.elapsed).collect();
-        if plan.plan.unexplained as f64 > LITTLE_SPUN * plan.plan.elapsed as f64 {
+        let unchanged = executed.varied(None, plan.conditions());
+        executed.before = unchanged.iter().map(|run| run.elapsed).collect();
+        if plan.plan.has_unknown_spins() {
             let run = executed.execute(None, plan.conditions(), 0.0);
-            let unchanged = executed.execute(None, plan.conditions(), 1.0);
-            executed.before_without_spins = (run.stuck == 0).then_some((run.elapsed, unchanged.spin_ends));
+            // Nothing is varied in the first one.
+            let first = unchanged.into_iter().next().filter(|_| run.stuck == 0);
+            executed.before_without_spins = first.map(|first| (run.elapsed, first.spin_ends));
         }
         let run = executed.execute_unordered(None, plan.conditions());
         executed.before_unordered = run
@@ -454,7 +454,7 @@ impl<'a> Executed<'a> {
             let run = self.execute(Some(change), conditions, 0.0);
             let is_free = |object: ObjectId| self.is_removed(Some(change), object);
             let factors = self.factors(Some(change), 1.0);
-            let until_ends = self.plan.plan.replay_until(&factors, is_free, conditions, spin_ends);
+            let until_ends = self.plan.plan.replay_until(&factors, is_free, conditions, Some(spin_ends));
             self.stuck.fetch_max(run.stuck.max(until_ends.stuck), Ordering::Relaxed);
             range = range.or(UnknownSpinGains {
                 without: gain((&run, before)),

@@ -106,7 +106,15 @@ pub(crate) struct Factors {
     pub spinning: Vec<f64>,
 }
 
+/// The part of the recorded time up to which busy-waits of unknown end leave ranges as they are.
+const LITTLE_SPUN: f64 = 0.01;
+
 impl ExecutionPlan {
+    /// Whether so much of the run is busy-waits of unknown end that gains depend on how long they last.
+    pub fn has_unknown_spins(&self) -> bool {
+        self.unexplained as f64 > LITTLE_SPUN * self.elapsed as f64
+    }
+
     /// Number of steps of all threads.
     pub fn steps(&self) -> usize {
         self.threads.iter().map(|thread| thread.steps.len()).sum()

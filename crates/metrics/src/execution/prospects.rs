@@ -52,10 +52,10 @@ pub(crate) fn executions<T: Timelines>(
     costs: Vec<&mut SynchronisationCost>,
 ) -> Result<Option<Executions>, T::Error> {
     let Some(plan) = ExecutionPlan::of(timelines, analysis, foresight)? else { return Ok(None) };
-    let most = MOST_EXECUTED / (2 * plan.steps()).max(1);
-    let nodes = &nodes[..most.min(nodes.len())];
-    let most = most - nodes.len();
-    let costs = costs.into_iter().take(most / 2);
+    let most = MOST_EXECUTED / plan.steps().max(1);
+    let of_node = if plan.has_unknown_spins() { 4 } else { 2 };
+    let nodes = &nodes[..(most / of_node).min(nodes.len())];
+    let costs = costs.into_iter().take((most - of_node * nodes.len()) / 4);
     costs.for_each(|cost| {
         cost.gain = Some(gain_without(timelines, &plan, cost, false));
         cost.gain_with_sections = Some(gain_without(timelines, &plan, cost, true));
@@ -117,11 +117,7 @@ fn gain(
             if is_own { factor } else { 1.0 }
         };
         let factor = PlaceFactors { work, spinning: |_, _| 1.0, tells_threads_apart: false };
-        let is_free = |object: ObjectId| objects.contains(&object);
-        match spin_ends {
-            Some(spin_ends) => plan.gain_until(&factor, is_free, spin_ends),
-            None => plan.gain(&factor, is_free),
-        }
+        plan.gain_until(&factor, |object| objects.contains(&object), spin_ends)
     };
     let processors = plan.processors.iter().copied().max().unwrap_or(1);
     let both = |spin_ends: Option<&ExecutedSpinEnds>| {
@@ -131,6 +127,6 @@ fn gain(
     };
     let (free, spread) = both(None);
     let (of_free, of_spread) =
-        if plan.unexplained > 0 { both(Some(&plan.spin_ends)) } else { (free, spread) };
+        if plan.has_unknown_spins() { both(Some(&plan.spin_ends)) } else { (free, spread) };
     ExecutedGain { free, spread, least: LeastGain { free: of_free.min(free), spread: of_spread.min(spread) } }
 }
