@@ -24,15 +24,15 @@ export default {
   key: '9',
   draw(root, context) {
     const { place, link } = context;
-    const isOfRequests = context.recording.has_accesses && place.metric === REQUESTS.value;
-    const heats = [...(place.file && place.calls ? INCLUSIVE : HEATS), ...(isOfRequests ? [REQUESTS] : [])];
+    const ofAccesses = context.recording.has_accesses ? [REQUESTS] : [];
+    const heats = [...(place.file && place.calls ? INCLUSIVE : HEATS), ...ofAccesses];
     const heat = heats.find(({ value }) => value === place.metric) ?? heats[0];
-    const controls = element('div.controls', null, choice('shaded by', [...HEATS, ...(context.recording.has_accesses ? [REQUESTS] : [])], place.metric, (metric) => link({ metric })),
+    const controls = element('div.controls', null, choice('shaded by', [...HEATS, ...ofAccesses], place.metric, (metric) => link({ metric })),
       place.file ? choice('a line', [{ value: undefined, title: 'itself' }, { value: '1', title: 'with what it calls', about: 'NPT and critical path of all that was done on the line\'s behalf' }],
         place.calls, (calls) => link({ calls })) : '');
     const body = element('section', { 'data-part': place.file ? 'listing' : 'hottest' });
     root.append(controls, body);
-    return panel(body, () => linesOfAll(isOfRequests, context), (report) => {
+    return panel(body, () => linesOfAll(heat === REQUESTS, context), (report) => {
       const files = filesOf(report.rows, heat.key);
       if (files.length === 0) {
         body.append(empty('No line of any source file is known: the program and its libraries have no line information (compile with -g).'));
