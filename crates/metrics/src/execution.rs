@@ -24,7 +24,9 @@ mod compiler;
 mod ends;
 mod plan;
 mod planned_waits;
+mod pools;
 mod prospects;
+mod queues;
 mod replayer;
 mod scheduler;
 
@@ -78,7 +80,7 @@ impl ExecutionPlan {
         let tree = (timelines.program(), timelines.paths());
         let mut compiler = Compiler::new(tree, analysis, foresight, MOST_STEPS);
         sweep(&Unfolded(timelines), false, &mut compiler)?;
-        Ok(compiler.into_plan())
+        Ok(compiler.into_plan(timelines.program()))
     }
 
     /// The plan of a run in which locks go to whoever comes first, as far as these uses know of them; `foresight` knows them too.
@@ -96,7 +98,7 @@ impl ExecutionPlan {
         compiler.plan.objects = timelines.objects().all().len();
         compiler.arbitration = Some(Arbitration::new(uses, timelines.program()));
         sweep(&Unfolded(timelines), false, &mut compiler)?;
-        Ok(compiler.into_steps())
+        Ok(compiler.into_steps(timelines.program()))
     }
 
     /// Executes the plan with locks that go to whoever comes first.
@@ -142,6 +144,16 @@ impl ExecutionPlan {
         self.threads.iter().flat_map(|thread| &thread.steps).map(saved).sum()
     }
 
+    /// What is gained with these factors where threads that share work by a queue which the recording does not show would share what is
+    /// left of it; `None` without such threads.
+    pub fn evened_gain<W, S>(&self, changed: &PlaceFactors<W, S>) -> Option<f64>
+    where
+        W: Fn(ThreadId, PathId) -> f64,
+        S: Fn(ThreadId, PathId) -> f64,
+    {
+        self.unseen().next().map(|_| self.evened(&self.factors(changed)))
+    }
+
     /// How much less time the recorded run would have taken, nanoseconds, if times were multiplied
     /// by these factors, and waits for the objects for which `is_free` holds took none. In proportion to what the plan by itself
     /// takes, so that what it does not reproduce is no gain.
@@ -168,6 +180,13 @@ impl ExecutionPlan {
             return 0.0;
         }
         self.elapsed as f64 * (1.0 - self.execute(factors, is_free, spin_ends).elapsed / self.unchanged)
+    }
+
+    /// Executes it without a change.
+    fn execute_unchanged(&mut self) {
+        let unchanged = PlaceFactors { work: |_, _| 1.0, spinning: |_, _| 1.0, tells_threads_apart: false };
+        let run = self.execute(&unchanged, |_| false, None);
+        (self.unchanged, self.spin_ends) = (run.elapsed, run.spin_ends);
     }
 
     /// Executes the changed plan.

@@ -48,7 +48,7 @@ stored! {
     RowReplays { error, gains }
     ReplayedGain { low, middle, high }
     Executions { error, unexplained, gains }
-    ExecutedGain { free, spread, least }
+    ExecutedGain { free, spread, evened, least }
     LeastGain { free, spread }
     ProcessorTime { machine, processor, useful, spinning, overhead, ready, waiting, serial, unexplained }
     Waits { classes, steps, lines, cut, merged }

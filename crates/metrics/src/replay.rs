@@ -23,8 +23,9 @@
 //! in which they last until they ended in the unchanged run, one without them, and one in which all work that is saved was done one
 //! piece after the other.
 //!
-//! It cannot see locks of which the program does not tell (that needs the agent, `--locks`), nor to whom an item of a queue would
-//! go: it goes to the thread that took it in the recording.
+//! Items of a queue go to whoever comes first, with what is done for them ([`crate::execution::queues`]), unless the unchanged run is not
+//! reproduced so. It cannot see locks and queues of which the program does not tell (that needs the agent, `--locks`). An item of such a
+//! queue goes to the thread that took it in the recording; where threads look as if they shared work, ranges hold that they do.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -96,6 +97,11 @@ impl ReplayedGain {
         ReplayedGain { low: self.low.min(gain - margin), high: self.high.max(gain + margin), ..self }
     }
 
+    /// The gain where what is left of threads' work may be shared by them otherwise: up to this one.
+    fn or_up_to(self, gain: f64) -> ReplayedGain {
+        ReplayedGain { high: self.high.max((1.0 + UNKNOWN) * gain), ..self }
+    }
+
     /// Of what several executions gain, some at least, where the unchanged run is off by `missed`.
     fn of(mut gains: Vec<f64>, missed: f64) -> ReplayedGain {
         gains.sort_by(f64::total_cmp);
@@ -144,6 +150,9 @@ pub struct Replay {
     pub scheduler: SchedulerModel,
     /// Whether the ranges hold executions under another model too: the recorded policy does not determine which.
     pub is_placement_open: bool,
+    /// Whether threads share work by a queue that the recording does not show: ranges reach up to what is gained if they share what is
+    /// left of it evenly.
+    pub has_unseen_queues: bool,
     /// For how long threads were ready while processors had other programs' threads, or were on their way to one, of all threads,
     /// nanoseconds.
     pub displaced: u64,
@@ -240,20 +249,40 @@ impl ReplayablePlan {
                 unchanged: 0,
                 queued: 0,
             };
-            for &policy in policies(&attempt.uses, demand.policy) {
-                for &scheduler in schedulers {
-                    let made = attempt.try_models(policy, scheduler).and_then(|()| {
-                        attempt.other_schedulers = attempt.open_placement(schedulers, demand);
-                        make(&attempt)
-                    });
-                    match made {
-                        Ok(made) => return Ok(Ok(made)),
-                        Err(found) => refusal = better(refusal, found),
-                    }
+            loop {
+                match attempt.made_with_some_models(schedulers, demand, &make) {
+                    Ok(made) => return Ok(Ok(made)),
+                    Err(found) => refusal = better(refusal, found),
+                }
+                if !attempt.plan.keep_items() {
+                    break;
                 }
             }
         }
         Ok(Err(refusal))
+    }
+
+    /// What is made of the plan with the first models that reproduce the run.
+    fn made_with_some_models<R>(
+        &mut self,
+        schedulers: &[SchedulerModel],
+        demand: &ReplayDemand,
+        make: &impl Fn(&ReplayablePlan) -> Result<R, ReplayRefusal>,
+    ) -> Result<R, ReplayRefusal> {
+        let mut refusal = ReplayRefusal::TooLong;
+        for &policy in policies(&self.uses, demand.policy) {
+            for &scheduler in schedulers {
+                let made = self.try_models(policy, scheduler).and_then(|()| {
+                    self.other_schedulers = self.open_placement(schedulers, demand);
+                    make(self)
+                });
+                match made {
+                    Ok(made) => return Ok(made),
+                    Err(found) => refusal = better(refusal, found),
+                }
+            }
+        }
+        Err(refusal)
     }
 
     /// Takes these models if they reproduce the run; else says how far that is missed.
@@ -280,6 +309,7 @@ impl ReplayablePlan {
             policy: self.policy,
             scheduler: self.scheduler,
             is_placement_open: !self.other_schedulers.is_empty(),
+            has_unseen_queues: self.plan.unseen().next().is_some(),
             displaced: self.plan.displaced(),
             quantum: self.quantum,
             steps: self.plan.steps(),
@@ -461,6 +491,9 @@ impl<'a> Executed<'a> {
                 until_recorded_ends: gain((&until_ends, &self.plan.unchanged)),
                 saved_work: self.plan.plan.saved_work(&factors),
             });
+        }
+        if let Some(evened) = self.plan.plan.evened_gain(&self.factors(Some(change), 1.0)) {
+            range = range.or_up_to(evened);
         }
         let first = runs.into_iter().next().unwrap_or_default();
         (range, first)

@@ -240,7 +240,10 @@ impl GeneratedRun {
                 self.tokens.swap_remove(index);
             }
             let kind = KINDS[argument % KINDS.len()];
-            self.push(thread, ItemKind::Acquire(Acquisition { token, kind, object: None, last }));
+            self.push(
+                thread,
+                ItemKind::Acquire(Acquisition { token, kind, object: None, queue: None, last }),
+            );
         } else {
             self.push(thread, ItemKind::Release(token));
         }

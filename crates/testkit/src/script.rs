@@ -58,6 +58,9 @@ pub struct Script {
     pub mutexes: Vec<String>,
     /// Names of flags.
     pub flags: Vec<String>,
+    /// Threads that get from one queue do for each item what the item asks for, so that collectors tell whoever takes it. Else what a
+    /// thread does is its own, whatever it takes.
+    pub shares_items: bool,
     /// The procedure that calls each procedure, one before it; empty where none calls another. A thread's paths then begin with
     /// the one at which it was created.
     pub callers: Vec<Option<usize>>,

@@ -10,6 +10,11 @@
 //! section at a site that sometimes signals the condition, whether or not it did. A signal after the section belongs to it.
 //! Where other sites signal, a site's own sections do not count.
 //!
+//! Passes behind the last signal that are too many for it are *ends*: workers that find their queue closed. They count for no number.
+//!
+//! Where no pass is ahead of its signal, several threads pass, and hardly one of them waits while there is a token, signals are *items*:
+//! whoever comes next takes the next one, whichever thread that was in this run.
+//!
 //! Three readings of the same steps: [`ConditionSites`] finds the sites, [`ConditionCounter`] the numbers, and
 //! [`Monitors`] gives releases and acquisitions of tokens.
 //!
@@ -157,8 +162,8 @@ impl ConditionSites {
 /// How passes of one condition at one site depend on signals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ConditionRule {
-    /// The n-th signal is for the (n + this)-th pass.
-    Tokens(i64),
+    /// The n-th signal is for the (n + `ahead`)-th pass. Whether signals are items, and threads take any of them.
+    Tokens { ahead: i64, has_items: bool },
     /// A thread's i-th pass is for the broadcast of the number i + this.
     Broadcasts(FxHashMap<ThreadId, i64>),
     /// A pass depends on each thread's latest signal. Whether signals come in groups of the same size.
@@ -193,7 +198,7 @@ impl ConditionRules {
     pub fn signals(&self, condition: u32) -> Signals {
         let of = self.passages.iter().filter(|(passage, _)| passage.condition == condition);
         let known = |(_, rule): &(Passage, ConditionRule)| match rule {
-            ConditionRule::Tokens(_) | ConditionRule::Broadcasts(_) => Signals::Numbered,
+            ConditionRule::Tokens { .. } | ConditionRule::Broadcasts(_) => Signals::Numbered,
             ConditionRule::Latest { is_regular: true } => Signals::Latest,
             ConditionRule::Latest { is_regular: false } => Signals::Irregular,
         };

@@ -76,8 +76,8 @@ pub use stored::{LazyStored, Stored, StoredBytes, restored};
 pub use stream::{Axis, LogStream};
 pub use synchronisation_calls::{SynchronisationCall, SynchronisationCalls};
 pub use timeline::{
-    Acquisition, DependenceKind, Item, ItemKind, LockHold, ObservationKind, Placement, Timelines, TokenId,
-    Unfolded,
+    Acquisition, DependenceKind, Item, ItemKind, LockHold, ObservationKind, Placement, QueueId, Timelines,
+    TokenId, Unfolded,
 };
 pub use trace::Trace;
 pub use waiting_frames::is_message_library;

@@ -94,9 +94,16 @@ pub struct Acquisition {
     pub kind: DependenceKind,
     /// What the thread would wait for, where that is known.
     pub object: Option<ObjectId>,
+    /// The queue whose item the token is: any thread that takes from it could have got it. A token that is never released is for a thread
+    /// that found no item and went on.
+    pub queue: Option<QueueId>,
     /// No acquisition of the token follows.
     pub last: bool,
 }
+
+/// A queue from which several threads take whatever item is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct QueueId(pub u32);
 
 /// Why a thread's call path is known at a moment, and what that says of its work around it (metrics.md §1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

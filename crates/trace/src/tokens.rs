@@ -6,11 +6,12 @@
 use longpole_event::ThreadId;
 use rustc_hash::FxHashMap;
 
-use crate::timeline::TokenId;
+use crate::timeline::{QueueId, TokenId};
 
 /// Hands out the tokens of one machine.
 #[derive(Debug)]
 pub(crate) struct TokenNumbers {
+    machine: u32,
     next: u32,
     step: u32,
 }
@@ -18,7 +19,7 @@ pub(crate) struct TokenNumbers {
 impl TokenNumbers {
     /// Those of one of so many machines.
     pub(crate) fn new(machine: u32, machines: u32) -> Self {
-        TokenNumbers { next: machine, step: machines.max(1) }
+        TokenNumbers { machine, next: machine, step: machines.max(1) }
     }
 
     /// The next token.
@@ -27,6 +28,11 @@ impl TokenNumbers {
         // Tokens are short-lived: a number is free again long before it comes round.
         self.next = self.next.wrapping_add(self.step);
         token
+    }
+
+    /// The queue that has this number on the machine: an even one of a condition, an odd one of a semaphore.
+    pub(crate) fn queue(&self, number: usize) -> QueueId {
+        QueueId((number as u32).wrapping_mul(self.step).wrapping_add(self.machine))
     }
 }
 

@@ -230,7 +230,7 @@ pub const PROGRAMS: &[JudgedProgram] = &[
         name: "pool",
         about: "eight workers that take tasks of two sizes from a queue and add their results behind a lock",
         kinds: &[ProgramKind::Crowded],
-        why: "A task stays with the thread that took it in the recording; truly it goes to whoever is free.",
+        why: "Which worker queues behind which on a processor follows from microseconds, as its tasks end close to each other.",
         source: compiled("judged_pool"),
         changes: &[
             without!("make_task"),
@@ -246,7 +246,7 @@ pub const PROGRAMS: &[JudgedProgram] = &[
         name: "pool_lock",
         about: "the same, with a lock that is held for most of the time",
         kinds: &[ProgramKind::Crowded, ProgramKind::LockBound],
-        why: "A task stays with the thread that took it in the recording, and so does the order of the lock, as the unchanged run is not reproduced otherwise.",
+        why: "Who has the lock next is decided within microseconds, and with it who takes which task; executions with other latencies differ by some points.",
         source: JudgedSource::Compiled { file: "judged_pool", flags: &["-DADD_MS=11"], environment: &[] },
         changes: &[
             without!("make_task"),

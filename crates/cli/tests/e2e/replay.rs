@@ -124,3 +124,50 @@ fn barriers_are_replayed_where_nothing_tells_of_arrivals() {
         }
     }
 }
+
+/// What leaving out a procedure gains, replayed: low, middle and high end, milliseconds.
+fn milliseconds_without(recording: &Path, procedure: &str) -> Option<[f64; 3]> {
+    let answer = replay(recording, &format!("self:{procedure}=0"))?;
+    let elapsed = answer.number("recording", "elapsed_seconds");
+    Some(gain(&answer).map(|percent| percent / 100.0 * 1000.0 * elapsed))
+}
+
+/// What others take of the run stays in proportion to the work, so gains are no less on a busy machine.
+#[test]
+fn items_of_a_queue_go_to_whoever_is_free_in_the_changed_run() {
+    let Ok(()) = Collector::Bpf.permitted() else { return println!("skipped: no bpf") };
+    let session = Session::start();
+    let path = session.path().join("items.longpole");
+    for flags in [&[][..], &["-DSEMAPHORE"]] {
+        let program = session.build("uneven_tasks.c", flags).unwrap();
+        let record = |options: &[&str]| {
+            let mut record = longpole();
+            record
+                .args(["record", "--quiet", "--force", "--collector", "bpf"])
+                .args(options)
+                .arg("-o")
+                .arg(&path);
+            let run = session.run(record.arg("--").arg(&program));
+            assert!(run.status.success(), "{}", run.stderr);
+        };
+        // 200 of 420 ms: the worker that had the large task takes half of the small ones.
+        let follows_items = (0..ATTEMPTS).any(|_| {
+            record(&["--locks"]);
+            let Some(large) = milliseconds_without(&path, "solve_large") else { return false };
+            let small = milliseconds_without(&path, "solve_small").unwrap();
+            large[0] > 100.0 && large[1] > 150.0 && small[1] < 60.0
+        });
+        assert!(follows_items, "{flags:?}");
+        // Without the agent nothing tells of the queue: the range holds both.
+        record(&[]);
+        if let Some([low, _, high]) = milliseconds_without(&path, "solve_large") {
+            assert!(low < 200.0 && high > 180.0, "{flags:?}: {low} to {high}");
+        }
+        let summary = Recording::at(&path).report("summary", "procedure");
+        let is_large = |row: &&serde_json::Map<String, serde_json::Value>| {
+            row["section"] == "change" && row["text"] == "solve_large"
+        };
+        let high = summary.rows().find(is_large).map(|row| row["gain_high_seconds"].as_f64().unwrap());
+        assert!(high.is_some_and(|high| high > 0.15), "{flags:?}: {high:?}");
+    }
+}

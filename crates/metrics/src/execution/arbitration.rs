@@ -237,33 +237,45 @@ impl Compiler<'_> {
     }
 
     /// A wait for a token stands where the thread waited for it, if it did; else here, or before the lock behind which the token's
-    /// condition is.
-    pub(super) fn insert_wait(&mut self, thread: ThreadId, kind: DependenceKind, step: PlanStep) {
+    /// condition is. Before it stands the step that takes the item which the token is, if it is one.
+    pub(super) fn insert_waits(
+        &mut self,
+        thread: ThreadId,
+        kind: DependenceKind,
+        (get, wait): (Option<PlanStep>, Option<PlanStep>),
+    ) {
         let planned = &mut self.threads[thread.index()];
         let steps = self.plan.threads[thread.index()].steps.len();
         let own = &mut planned.arbitrated;
         let resumed = match planned.state {
             // Whoever lets it go on tells of its token.
             State::Blocked(cause) if ends(kind, cause) => {
-                own.has_token = true;
+                own.has_token |= wait.is_some();
                 Some(steps)
             }
             _ => own.resumed.take_if(|&mut (cause, _)| ends(kind, cause)).map(|(_, steps)| steps),
         };
         let waited = resumed.and_then(|_| own.wait.take());
         let steps = &mut self.plan.threads[thread.index()].steps;
-        if let (Some(PlanStep::Wait { spins: spun, .. }), PlanStep::Wait { node, releases, object, spins }) =
-            (waited.and_then(|index| steps.get_mut(index)), step)
+        if let Some(at) = waited
+            && let Some(PlanStep::Wait { spins: spun, .. }) = steps.get(at).copied()
         {
-            // Its token says more than who let it go in this run.
-            let (spins, at) = (*spun || spins, waited.unwrap_or_default());
-            steps[at] = PlanStep::Wait { node, releases, object, spins };
-            if kind == DependenceKind::Barrier {
-                arrive_first(&mut steps[at..], node);
+            if let Some(PlanStep::Wait { node, releases, object, spins }) = wait {
+                // Its token says more than who let it go in this run.
+                steps[at] = PlanStep::Wait { node, releases, object, spins: spins || spun };
+                if kind == DependenceKind::Barrier {
+                    arrive_first(&mut steps[at..], node);
+                }
             }
-            return;
+            return self.insert(thread, at, get);
         }
         let at = position(steps, resumed, kind);
+        self.insert(thread, at, wait);
+        self.insert(thread, at, get);
+    }
+
+    fn insert(&mut self, thread: ThreadId, at: usize, step: Option<PlanStep>) {
+        let Some(step) = step else { return };
         self.push(thread, step);
         let steps = &mut self.plan.threads[thread.index()].steps;
         if steps.last() == Some(&step) {

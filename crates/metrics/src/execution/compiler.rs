@@ -13,15 +13,17 @@ use longpole_graph::{Arc, Dependence, ParallelismLevel, Sweep};
 use longpole_trace::{Acquisition, Cause, LockHold, ObservationKind, PathId, Paths, Program, State, TokenId};
 use rustc_hash::FxHashMap;
 
-use super::PlaceFactors;
 use super::arbitration::{ArbitratedThread, Arbitration};
 use super::ends::ThreadEnds;
 use super::plan::{CompactObjectId, ExecutionPlan, NodeId, PlanStep};
+use super::pools::{TaskRuntime, UnseenQueues};
+use super::queues::TakenItems;
 use crate::analysis::Analysis;
 use crate::charging::ChargePart;
 use crate::lookahead::LaneLookahead;
 use crate::on_path::{Membership, OnPaths};
 use crate::pieces::{PieceEnd, Pieces};
+use crate::replay::MOST_MISSED;
 
 /// Where a thread is, and what of its time has no step yet.
 #[derive(Clone, Debug)]
@@ -57,6 +59,9 @@ pub(super) struct Compiler<'a> {
     /// Parts of the present piece.
     parts: Vec<(ChargePart, u64)>,
     tokens: FxHashMap<TokenId, (NodeId, u32)>,
+    /// What threads took from queues.
+    taken: TakenItems,
+    unseen: UnseenQueues,
     /// Nodes that were released for what arrives later.
     departed: FxHashMap<(ThreadId, Time), NodeId>,
     next_departure: usize,
@@ -98,6 +103,7 @@ impl<'a> Compiler<'a> {
             idle_before: 0,
             arbitrated: ArbitratedThread::default(),
         };
+        let runtime = TaskRuntime::of(paths);
         Compiler {
             foresight,
             plan,
@@ -109,9 +115,11 @@ impl<'a> Compiler<'a> {
             places: FxHashMap::default(),
             parts: Vec::new(),
             tokens: FxHashMap::default(),
+            taken: TakenItems::default(),
+            unseen: UnseenQueues::new(program, runtime),
             departed: FxHashMap::default(),
             next_departure: 0,
-            has_goroutines: paths.procedures().iter().any(|procedure| is_of_go(&procedure.name)),
+            has_goroutines: runtime == TaskRuntime::Go,
             idle: 0,
             steps: 0,
             most_steps,
@@ -119,21 +127,29 @@ impl<'a> Compiler<'a> {
     }
 
     /// The plan's steps; `None` where they are too many.
-    pub fn into_steps(mut self) -> Option<ExecutionPlan> {
+    pub fn into_steps(mut self, program: &Program) -> Option<ExecutionPlan> {
         self.ends.let_go_of_killed(&mut self.plan);
+        self.taken.into_queues(&mut self.plan, program);
+        self.plan.unseen_queues = self.unseen.found(&self.plan.processors);
         (self.steps <= self.most_steps).then_some(self.plan)
     }
 
-    pub fn into_plan(mut self) -> Option<ExecutionPlan> {
-        if self.steps > self.most_steps {
-            return None;
+    pub fn into_plan(self, program: &Program) -> Option<ExecutionPlan> {
+        let locks = self.foresight.locks.clone();
+        let mut plan = self.into_steps(program)?;
+        plan.locks = locks;
+        plan.execute_unchanged();
+        // Where the run is not reproduced so, and is if each item stays with its thread, items are none.
+        if plan.error().abs() > MOST_MISSED {
+            let mut kept = plan.clone();
+            if kept.keep_items() {
+                kept.execute_unchanged();
+                if kept.error().abs() + MOST_MISSED < plan.error().abs() {
+                    plan = kept;
+                }
+            }
         }
-        self.plan.locks = self.foresight.locks.clone();
-        self.ends.let_go_of_killed(&mut self.plan);
-        let unchanged = PlaceFactors { work: |_, _| 1.0, spinning: |_, _| 1.0, tells_threads_apart: false };
-        let run = self.plan.execute(&unchanged, |_| false, None);
-        (self.plan.unchanged, self.plan.spin_ends) = (run.elapsed, run.spin_ends);
-        Some(self.plan)
+        Some(plan)
     }
 
     pub fn push(&mut self, thread: ThreadId, step: PlanStep) {
@@ -218,11 +234,6 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// Whether a program with such a procedure runs goroutines.
-fn is_of_go(procedure: &str) -> bool {
-    matches!(procedure, "runtime.goexit" | "runtime.main" | "runtime.mcall" | "runtime.mstart")
-}
-
 impl Sweep for Compiler<'_> {
     fn pass(&mut self, from: Time, to: Time, level: ParallelismLevel) {
         if let Some(arbitration) = &mut self.arbitration {
@@ -278,6 +289,9 @@ impl Sweep for Compiler<'_> {
             (_, State::Absent) => {
                 (self.threads[thread.index()].spun, self.threads[thread.index()].away) = (0, 0);
                 self.ends.end(thread);
+                if matches!(before, State::Blocked(_)) {
+                    self.taken.end_waiting(thread);
+                }
             }
             (State::Blocked(_), _) | (_, State::Running | State::Overhead) => {
                 self.pass_waits(thread, time);
@@ -288,11 +302,9 @@ impl Sweep for Compiler<'_> {
             self.ends.block(thread);
             self.threads[thread.index()].idle_before = self.idle;
         }
-        if let Some(arbitration) = &mut self.arbitration {
-            let resumed_at = self.plan.threads[thread.index()].steps.len();
-            let taken = arbitration.enter(thread, before, state);
-            self.threads[thread.index()].arbitrated.enter((before, state), taken, resumed_at);
-        }
+        let resumed_at = self.plan.threads[thread.index()].steps.len();
+        let taken = self.arbitration.as_mut().map_or(0.0, |own| own.enter(thread, before, state));
+        self.threads[thread.index()].arbitrated.enter((before, state), taken, resumed_at);
         self.threads[thread.index()].state = state;
     }
 
@@ -320,6 +332,7 @@ impl Sweep for Compiler<'_> {
             return;
         }
         self.ends.enable(source, Some(thread));
+        self.unseen.end_wait(thread, self.threads[thread.index()].state, source);
         self.cut(thread, time);
         if self.threads[thread.index()].arbitrated.asks(time)
             || !self.foresight.hand_offs.are_order(&dependence)
@@ -361,15 +374,17 @@ impl Sweep for Compiler<'_> {
 
     fn acquire(&mut self, thread: ThreadId, time: Time, acquisition: Acquisition) {
         self.cut(thread, time);
-        let Some(&token) = self.tokens.get(&acquisition.token) else { return };
+        let token = self.tokens.get(&acquisition.token).copied();
         if acquisition.last {
             self.tokens.remove(&acquisition.token);
         }
         let object = acquisition.object.and_then(CompactObjectId::new);
-        let step = PlanStep::Wait { node: token.0, releases: token.1, object, spins: false };
-        match self.arbitration {
-            Some(_) => self.insert_wait(thread, acquisition.kind, step),
-            None => self.push(thread, step),
+        let wait = token.map(|(node, releases)| PlanStep::Wait { node, releases, object, spins: false });
+        let get = acquisition.queue.map(|queue| self.taken.take(thread, queue, token.map(|token| token.0)));
+        if self.arbitration.is_some() || get.is_some() {
+            self.insert_waits(thread, acquisition.kind, (get, wait));
+        } else if let Some(wait) = wait {
+            self.push(thread, wait);
         }
     }
 

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use longpole_event::ThreadId;
 use longpole_trace::{LazyStored, ObjectId};
 
+use super::pools::UnseenQueue;
+use super::queues::PlannedQueues;
 use crate::charging::{ChargePart, Charging};
-
 use crate::lock_loads::LockLoads;
 
 /// A node of the graph that threads release and wait for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct NodeId(pub u32);
 
 /// One step of a thread.
@@ -35,6 +36,8 @@ pub(crate) enum PlanStep {
     Lock(CompactObjectId),
     /// Gives it back.
     Unlock(CompactObjectId),
+    /// Takes an item of a queue, of [`ExecutionPlan::queues`], or waits for one: what follows is done by whoever takes the item.
+    Get(u32),
     /// Waits until the node was released so often; on a processor where `spins`.
     Wait { node: NodeId, releases: u32, object: Option<CompactObjectId>, spins: bool },
 }
@@ -80,6 +83,10 @@ pub(crate) struct ExecutionPlan {
     pub nodes: usize,
     /// Number of objects of the recording.
     pub objects: usize,
+    /// Queues from which several threads take items.
+    pub queues: PlannedQueues,
+    /// Threads that share work by queues that the recording does not show.
+    pub unseen_queues: Vec<UnseenQueue>,
     /// Processors of each machine.
     pub processors: Vec<u32>,
     /// Busy-waits that nothing is known to have ended, of all threads, nanoseconds.

@@ -31,6 +31,9 @@ pub struct ExecutedGain {
     pub free: f64,
     /// With its own work spread over all processors of the machine; the work stays.
     pub spread: f64,
+    /// With its own work made free, where threads that share work by a queue which the recording does not show share what is left of it; 0
+    /// without such threads.
+    pub evened: f64,
     /// The least of both where busy-waits of unknown end become longer: what they wait for comes no earlier.
     pub least: LeastGain,
 }
@@ -110,14 +113,16 @@ fn gain(
     node: Node,
     objects: &[ObjectId],
 ) -> ExecutedGain {
-    let at = |factor: f64, spin_ends: Option<&ExecutedSpinEnds>| {
+    let factors = |factor: f64| {
         let work = move |_: ThreadId, path: PathId| {
             let procedure = procedures.get(path.0 as usize).copied().flatten();
             let is_own = procedure.is_some_and(|procedure| Node::Procedure(procedure) == node);
             if is_own { factor } else { 1.0 }
         };
-        let factor = PlaceFactors { work, spinning: |_, _| 1.0, tells_threads_apart: false };
-        plan.gain_until(&factor, |object| objects.contains(&object), spin_ends)
+        PlaceFactors { work, spinning: |_: ThreadId, _: PathId| 1.0, tells_threads_apart: false }
+    };
+    let at = |factor: f64, spin_ends: Option<&ExecutedSpinEnds>| {
+        plan.gain_until(&factors(factor), |object| objects.contains(&object), spin_ends)
     };
     let processors = plan.processors.iter().copied().max().unwrap_or(1);
     let both = |spin_ends: Option<&ExecutedSpinEnds>| {
@@ -128,5 +133,6 @@ fn gain(
     let (free, spread) = both(None);
     let (of_free, of_spread) =
         if plan.has_unknown_spins() { both(Some(&plan.spin_ends)) } else { (free, spread) };
-    ExecutedGain { free, spread, least: LeastGain { free: of_free.min(free), spread: of_spread.min(spread) } }
+    let least = LeastGain { free: of_free.min(free), spread: of_spread.min(spread) };
+    ExecutedGain { free, spread, evened: plan.evened_gain(&factors(0.0)).unwrap_or(0.0), least }
 }

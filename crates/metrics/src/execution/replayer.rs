@@ -25,6 +25,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use longpole_trace::ObjectId;
 
 use super::plan::{ExecutedSpinEnds, ExecutionPlan, Factors, PlanStep};
+use super::queues::{ExecutedQueues, PlannedItem};
 use processors::ReplayedMachine;
 pub use processors::SchedulerModel;
 
@@ -96,6 +97,8 @@ enum ReplayStatus {
 struct ReplayThread {
     status: ReplayStatus,
     machine: usize,
+    /// Position of the thread of the plan whose steps it does: its own, or since it took an item the one that took that in the recording.
+    planned: usize,
     /// The processor that it has, or had last; `None` before its first one.
     processor: Option<u32>,
     next: usize,
@@ -144,6 +147,7 @@ struct PlanReplayer<'a, F> {
     machines: Vec<ReplayedMachine>,
     nodes: Vec<ReleasedNode>,
     locks: Vec<LockState>,
+    queues: ExecutedQueues<'a>,
     timers: BinaryHeap<Reverse<(u64, u32)>>,
     /// Threads on a processor at the begin of a moment.
     present: Vec<u32>,
@@ -164,9 +168,10 @@ pub(super) fn replay(
     conditions: ReplayConditions,
     spin_ends: Option<&ExecutedSpinEnds>,
 ) -> ReplayedRun {
-    let thread = |planned: &super::plan::ThreadPlan| ReplayThread {
+    let thread = |(planned, own): (usize, &super::plan::ThreadPlan)| ReplayThread {
         status: ReplayStatus::Off,
-        machine: planned.machine,
+        machine: own.machine,
+        planned,
         processor: None,
         next: 0,
         left: 0,
@@ -189,10 +194,11 @@ pub(super) fn replay(
         spin_ends,
         ended_spins: vec![Vec::new(); plan.threads.len()],
         now: 0,
-        threads: plan.threads.iter().map(thread).collect(),
+        threads: plan.threads.iter().enumerate().map(thread).collect(),
         machines: plan.processors.iter().map(machine).collect(),
         nodes: vec![ReleasedNode::default(); plan.nodes],
         locks: vec![LockState::default(); plan.objects],
+        queues: ExecutedQueues::of(plan),
         timers: BinaryHeap::new(),
         present: Vec::new(),
         let_go: Vec::new(),
@@ -327,6 +333,20 @@ impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
         let own = &mut self.threads[thread as usize];
         own.status = ReplayStatus::Off;
         self.machines[own.machine].leave(thread, own.processor);
+    }
+
+    /// The thread does what was done for this item, or at this end.
+    fn go_on_with(&mut self, thread: u32, item: PlannedItem) {
+        let own = &mut self.threads[thread as usize];
+        (own.planned, own.next, own.woken_for) = (item.thread, item.step, usize::MAX);
+    }
+
+    /// Threads that wait for an item when all are taken go on.
+    fn close(&mut self, queue: usize, last: u32) {
+        while let Some((thread, end)) = self.queues.close(queue) {
+            self.go_on_with(thread, end);
+            self.enqueue(thread, Some(last));
+        }
     }
 
     /// Its turn is over: it queues where it ran.

@@ -11,6 +11,7 @@ use std::collections::BinaryHeap;
 use longpole_trace::ObjectId;
 
 use super::plan::{ExecutedSpinEnds, ExecutionPlan, Factors, NodeId, PlanStep};
+use super::queues::{ExecutedQueues, PlannedItem};
 
 /// A moment that comes for a thread.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -68,6 +69,8 @@ struct Scheduler<'a, F> {
     factors: &'a Factors,
     is_free: &'a F,
     now: f64,
+    /// By thread: whose steps of the plan it does, since it took an item perhaps another one's.
+    planned: Vec<usize>,
     next: Vec<u32>,
     /// Threads that wait for a node on a processor.
     spins: Vec<bool>,
@@ -76,6 +79,7 @@ struct Scheduler<'a, F> {
     spin_ends: Option<&'a ExecutedSpinEnds>,
     ended_spins: ExecutedSpinEnds,
     nodes: Vec<TokenNode>,
+    queues: ExecutedQueues<'a>,
     pools: Vec<ProcessorPool>,
     away: BinaryHeap<Reverse<SchedulerEvent>>,
     /// Threads that can go on now.
@@ -106,12 +110,14 @@ pub(super) fn execute(
         factors,
         is_free,
         now: 0.0,
+        planned: (0..plan.threads.len()).collect(),
         next: vec![0; plan.threads.len()],
         spins: vec![false; plan.threads.len()],
         in_unknown: vec![false; plan.threads.len()],
         spin_ends,
         ended_spins: vec![Vec::new(); plan.threads.len()],
         nodes: std::iter::repeat_with(TokenNode::default).take(plan.nodes).collect(),
+        queues: ExecutedQueues::of(plan),
         pools: plan.processors.iter().map(pool).collect(),
         away: BinaryHeap::new(),
         going: (0..plan.threads.len()).rev().collect(),
@@ -157,7 +163,8 @@ impl<F: Fn(ObjectId) -> bool> Scheduler<'_, F> {
     fn advance(&mut self, thread: usize) {
         let machine = self.plan.threads[thread].machine;
         self.end_spin(thread);
-        while let Some(&step) = self.plan.threads[thread].steps.get(self.next[thread] as usize) {
+        while let Some(&step) = self.plan.threads[self.planned[thread]].steps.get(self.next[thread] as usize)
+        {
             self.next[thread] += 1;
             let on_processor = match step {
                 PlanStep::Work { place, time } => time as f64 * self.factors.work[place as usize],
@@ -172,6 +179,12 @@ impl<F: Fn(ObjectId) -> bool> Scheduler<'_, F> {
                 PlanStep::Busy(time) => time as f64,
                 // Others' part in the run is no part of this order.
                 PlanStep::Displaced { .. } | PlanStep::Lock(_) | PlanStep::Unlock(_) => continue,
+                PlanStep::Get(own) => {
+                    let Some(item) = self.queues.get(thread as u32, own) else { return };
+                    self.go_on_with(thread, item);
+                    self.close(item.queue);
+                    continue;
+                }
                 PlanStep::Away { request: Some(object), .. } if (self.is_free)(object.object()) => continue,
                 PlanStep::Away { time, .. } => {
                     let at = self.now + time as f64;
@@ -201,15 +214,16 @@ impl<F: Fn(ObjectId) -> bool> Scheduler<'_, F> {
             }
             self.end_spin(thread);
         }
-        if !self.plan.threads[thread].is_killed {
+        if !self.plan.threads[self.planned[thread]].is_killed {
             self.end = self.end.max(self.now);
         }
     }
 
     /// When the thread's busy-wait ended in the other execution.
     fn spin_end(&self, thread: usize) -> Option<f64> {
-        let ends = &self.spin_ends?[thread];
-        ends.get(self.ended_spins[thread].len()).map(|&end| end as f64)
+        let planned = self.planned[thread];
+        let ends = &self.spin_ends?[planned];
+        ends.get(self.ended_spins[planned].len()).map(|&end| end as f64)
     }
 
     /// The thread is on a processor until then, whatever part of it it gets.
@@ -223,7 +237,7 @@ impl<F: Fn(ObjectId) -> bool> Scheduler<'_, F> {
     fn end_spin(&mut self, thread: usize) {
         if std::mem::take(&mut self.in_unknown[thread]) {
             self.stop_spinning(thread);
-            self.ended_spins[thread].push(self.now.round() as u64);
+            self.ended_spins[self.planned[thread]].push(self.now.round() as u64);
         }
     }
 
@@ -233,8 +247,21 @@ impl<F: Fn(ObjectId) -> bool> Scheduler<'_, F> {
         }
     }
 
-    fn release(&mut self, node: NodeId) {
-        let node = &mut self.nodes[node.0 as usize];
+    /// The thread does what was done for this item, or at this end.
+    fn go_on_with(&mut self, thread: usize, item: PlannedItem) {
+        (self.planned[thread], self.next[thread]) = (item.thread, item.step as u32);
+    }
+
+    /// Threads that wait for an item when all are taken go on.
+    fn close(&mut self, queue: usize) {
+        while let Some((thread, end)) = self.queues.close(queue) {
+            self.go_on_with(thread as usize, end);
+            self.going.push(thread as usize);
+        }
+    }
+
+    fn release(&mut self, of: NodeId) {
+        let node = &mut self.nodes[of.0 as usize];
         node.releases += 1;
         let releases = node.releases;
         let mut let_go = Vec::new();
@@ -248,6 +275,11 @@ impl<F: Fn(ObjectId) -> bool> Scheduler<'_, F> {
         for thread in let_go {
             self.stop_spinning(thread);
             self.going.push(thread);
+        }
+        if let Some((thread, item)) = self.queues.put(of) {
+            self.go_on_with(thread as usize, item);
+            self.going.push(thread as usize);
+            self.close(item.queue);
         }
     }
 }

@@ -524,7 +524,13 @@ fn a_thread_that_ends_before_the_others_of_its_fork_is_load_imbalance() {
     };
     let joined = |token| {
         let token = TokenId(token);
-        ItemKind::Acquire(Acquisition { token, kind: DependenceKind::Join, object: None, last: true })
+        ItemKind::Acquire(Acquisition {
+            token,
+            kind: DependenceKind::Join,
+            object: None,
+            queue: None,
+            last: true,
+        })
     };
     insert(4, 2, ItemKind::Release(TokenId(0)));
     insert(9, 1, ItemKind::Release(TokenId(1)));

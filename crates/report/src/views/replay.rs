@@ -179,8 +179,13 @@ fn limits(input: &ReportTables<'_>, found: &Replay) -> String {
             time_text(found.displaced)
         )
     };
+    let queues = if found.has_unseen_queues {
+        " Threads of one kind wait for work that others give them, by a queue that was not seen (`record --locks` shows many): each keeps its own work here, and high ends are for threads that share what is left of it."
+    } else {
+        ""
+    };
     format!(
-        "The run is executed again on {} with turns of {}; unchanged, that is {} off the recorded time.{placement}{policy}{others}",
+        "The run is executed again on {} with turns of {}; unchanged, that is {} off the recorded time.{placement}{policy}{others}{queues}",
         count_of(input.program.cpus().into(), "CPU"),
         time_text(found.quantum),
         percent_text(100.0 * found.error.abs()),

@@ -29,6 +29,7 @@ pub(super) fn parse(text: &str) -> Result<Script, String> {
         monitors: parser.monitors,
         mutexes: parser.mutexes.into_names(),
         flags: parser.flags.into_names(),
+        shares_items: false,
         callers: Vec::new(),
     })
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use longpole_event::{ProcessId, ThreadId, Time};
 use longpole_trace::{
     Acquisition, Cause, ConditionRules, ConditionSites, DependenceKind, Item, ItemKind, LockHold,
-    MonitorStep, MonitorToken, Monitors, ObjectId, ObjectKind, ObservationKind, PathId, Paths, State, Thread,
-    TokenId,
+    MonitorStep, MonitorToken, Monitors, ObjectId, ObjectKind, ObservationKind, PathId, Paths, QueueId,
+    State, Thread, TokenId,
 };
 
 use super::executor::ScriptEvent;
@@ -163,7 +163,7 @@ impl Timeline<'_> {
 
     fn acquire(&mut self, thread: usize, node: TokenMeaning, kind: DependenceKind, object: Option<ObjectId>) {
         let token = self.token(node);
-        self.push(thread, ItemKind::Acquire(Acquisition { token, kind, object, last: false }));
+        self.push(thread, ItemKind::Acquire(Acquisition { token, kind, object, queue: None, last: false }));
     }
 
     fn take(&mut self, thread: usize, what: ScriptEvent) {
@@ -268,16 +268,19 @@ impl Timeline<'_> {
         };
         self.monitors.take(ThreadId::from_index(thread), step, &mut make, &mut done);
         for token in done {
-            self.push(
-                thread,
-                match token {
-                    MonitorToken::Release(token) => ItemKind::Release(token),
-                    MonitorToken::Acquire(token, last) => {
-                        let kind = DependenceKind::Signal;
-                        ItemKind::Acquire(Acquisition { token, kind, object: None, last })
-                    }
-                },
-            );
+            let acquire = |token, queue, last| {
+                let kind = DependenceKind::Signal;
+                ItemKind::Acquire(Acquisition { token, kind, object: None, queue, last })
+            };
+            let what = match token {
+                MonitorToken::Release(token) => ItemKind::Release(token),
+                MonitorToken::Acquire(token, last) => acquire(token, None, last),
+                MonitorToken::Item(token, queue) => {
+                    let queue = self.script.shares_items.then_some(QueueId(queue as u32));
+                    acquire(token, queue, true)
+                }
+            };
+            self.push(thread, what);
         }
     }
 

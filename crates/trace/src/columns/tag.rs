@@ -9,7 +9,7 @@ use crate::objects::{ObjectId, Objects};
 use crate::paths::{PathId, Paths};
 use crate::program::Program;
 use crate::state::{Cause, State};
-use crate::timeline::{Acquisition, DependenceKind, ItemKind, LockHold, ObservationKind, TokenId};
+use crate::timeline::{Acquisition, DependenceKind, ItemKind, LockHold, ObservationKind, QueueId, TokenId};
 
 const BLOCKED: u8 = 5;
 const OBSERVE: u8 = 64;
@@ -153,8 +153,9 @@ pub(super) fn encode(time: Time, what: &ItemKind, more: &mut Vec<u64>) -> (u8, u
             (WRITTEN, writer.0.into())
         }
         ItemKind::Release(token) => (RELEASE, token.0.into()),
-        ItemKind::Acquire(Acquisition { token, kind, object, last }) => {
-            more.push(number_of(object) << 1 | u64::from(last));
+        ItemKind::Acquire(Acquisition { token, kind, object, queue, last }) => {
+            more.push(number_of(object) << 2 | u64::from(queue.is_some()) << 1 | u64::from(last));
+            more.extend(queue.map(|queue| u64::from(queue.0)));
             (ACQUIRE + kind as u8, token.0.into())
         }
     }
@@ -211,8 +212,9 @@ pub(super) fn decode(
         ACQUIRE..=u8::MAX => {
             let (kind, token) = (dependence(ACQUIRE)?, TokenId(u32::try_from(value).ok()?));
             let rest = more.next()?;
-            let object = ids.object_if_any(rest >> 1)?;
-            ItemKind::Acquire(Acquisition { token, kind, object, last: rest & 1 == 1 })
+            let object = ids.object_if_any(rest >> 2)?;
+            let queue = if rest & 2 == 0 { None } else { Some(QueueId(u32::try_from(more.next()?).ok()?)) };
+            ItemKind::Acquire(Acquisition { token, kind, object, queue, last: rest & 1 == 1 })
         }
         _ => return None,
     })

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::objects::ObjectId;
 use crate::paths::PathId;
 use crate::state::{Cause, State};
-use crate::timeline::{Acquisition, DependenceKind, ItemKind, LockHold, ObservationKind, TokenId};
+use crate::timeline::{Acquisition, DependenceKind, ItemKind, LockHold, ObservationKind, QueueId, TokenId};
 
 const IDS: IdCounts =
     IdCounts { machines: 1, processes: 1, threads: 300, paths: 70_000, objects: 5, procedures: 0, places: 0 };
@@ -30,8 +30,13 @@ fn items(count: u32) -> Vec<Item> {
         };
         let (token, object) =
             (TokenId(u32::MAX - index), Some(ObjectId(4)).filter(|_| index.is_multiple_of(3)));
-        let acquisition =
-            Acquisition { token, kind: DependenceKind::Barrier, object, last: index.is_multiple_of(2) };
+        let acquisition = Acquisition {
+            token,
+            kind: DependenceKind::Barrier,
+            object,
+            queue: (index.is_multiple_of(3)).then_some(QueueId(index)),
+            last: index.is_multiple_of(2),
+        };
         let source_time = Time::from_nanoseconds(index.into());
         [
             ItemKind::State(State::Absent),

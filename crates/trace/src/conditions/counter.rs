@@ -15,6 +15,8 @@ use super::{ConditionRule, ConditionRules, MonitorStep, Passage};
 
 /// The part of passes that waited which has to fit.
 const FIT: f64 = 0.8;
+/// The part of passes that waited which came when there was no token, where any thread takes any token.
+const TAKEN: f64 = 0.95;
 /// Times that threads were told that are kept.
 const MOST_TOLD: usize = 1024;
 /// By how many a pass that waited may be off.
@@ -34,10 +36,12 @@ pub struct ConditionCounter {
 struct Tally {
     signals: i64,
     passes: i64,
-    /// Most passes less signals.
+    /// Most passes less signals, up to the last signal.
     ahead: Option<i64>,
-    /// Passes less signals of passes that waited.
+    /// Passes less signals of passes that waited, likewise.
     waited: FxHashMap<i64, u64>,
+    /// What passes since the last signal add to these, if another one comes.
+    since: PassesSinceSignal,
     broadcasts: i64,
     by_thread: FxHashMap<ThreadId, ThreadTally>,
     /// Signals between passes that waited.
@@ -57,6 +61,13 @@ struct Tally {
     waiting: i64,
     /// Passes less signals when they came, of passes that waited: those that waited before them pass first.
     arrived: FxHashMap<i64, u64>,
+}
+
+/// Passes since the last signal: a queue's last ones find it closed, and no signal is theirs.
+#[derive(Clone, Debug, Default)]
+struct PassesSinceSignal {
+    ahead: Option<i64>,
+    waited: FxHashMap<i64, u64>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -122,13 +133,13 @@ impl Tally {
         self.passes += 1;
         own.passes += 1;
         let (ahead, behind) = (self.passes - own.signals_before, own.broadcasts_before - own.passes);
-        self.ahead = Some(self.ahead.map_or(ahead, |most| most.max(ahead)));
+        self.since.ahead = self.since.ahead.max(Some(ahead));
         own.behind = Some(own.behind.map_or(behind, |least| least.min(behind)));
         if section.waited {
             let first = own.told_before.saturating_sub(self.told_before) as usize;
             self.passed_over +=
                 u64::from(self.told.get(first).is_some_and(|&silent| silent > own.silent_before));
-            *self.waited.entry(ahead).or_default() += 1;
+            *self.since.waited.entry(ahead).or_default() += 1;
             if let Some(arrived) = arrived {
                 *self.arrived.entry(arrived.ahead).or_default() += 1;
                 *own.waited.entry(arrived.broadcasts - own.passes).or_default() += 1;
@@ -155,8 +166,18 @@ impl Tally {
         self.told.push_back(self.silent);
     }
 
+    /// Passes up to now count: another signal has come, or there was none.
+    fn count_passes(&mut self) {
+        let since = std::mem::take(&mut self.since);
+        self.ahead = self.ahead.max(since.ahead);
+        for (ahead, times) in since.waited {
+            *self.waited.entry(ahead).or_default() += times;
+        }
+    }
+
     /// The thread's section at a site of signals is over.
     fn signal(&mut self, thread: ThreadId) {
+        self.count_passes();
         self.signals += 1;
         let own = self.by_thread.entry(thread).or_default();
         own.is_silent = !own.tells;
@@ -164,7 +185,13 @@ impl Tally {
     }
 
     /// The rule that fits; `only_own`: no other sites signal than that of the passes.
-    fn rule(&self, only_own: bool, has_broadcasts_only: bool) -> ConditionRule {
+    fn rule(&mut self, only_own: bool, has_broadcasts_only: bool) -> ConditionRule {
+        if self.waited.is_empty() {
+            self.count_passes();
+            // All passes came after all signals, those that found the queue closed too: who waited had found nothing there.
+            let least = self.arrived.keys().min().map(|least| least - 1);
+            self.ahead = self.ahead.zip(least).map(|(ahead, least)| ahead.min(least)).or(self.ahead);
+        }
         let usual = self.groups.values().max().copied().unwrap_or(0) as f64;
         let latest = ConditionRule::Latest { is_regular: usual >= FIT * total(&self.groups) };
         if only_own {
@@ -179,7 +206,10 @@ impl Tally {
         let awaited = above(&self.arrived, ahead);
         let is_awaited = awaited >= FIT * total(&self.arrived);
         let is_near = near(&self.waited, ahead, SLACK) >= FIT * total(&self.waited);
-        let fits_tokens = is_early && is_heard && is_awaited && is_near;
+        // Items that are put at once are more than one before the first thread that waited for them is awake.
+        let are_all_taken = awaited >= TAKEN * total(&self.arrived)
+            && (self.passes - ahead) as f64 >= TAKEN * self.signals as f64;
+        let fits_tokens = is_early && is_heard && is_awaited && (is_near || are_all_taken);
         let behind = |tally: &ThreadTally| tally.behind.unwrap_or(0);
         let not_yet = |tally: &ThreadTally| total(&tally.waited) - above(&tally.waited, behind(tally) - 1);
         let broadcasts: f64 = self.by_thread.values().map(not_yet).sum();
@@ -190,9 +220,15 @@ impl Tally {
             return ConditionRule::Broadcasts(offsets.collect());
         }
         if fits_tokens {
-            return ConditionRule::Tokens(ahead);
+            return ConditionRule::Tokens { ahead, has_items: self.has_items(ahead) };
         }
         latest
+    }
+
+    /// Whether threads take whatever item is there.
+    fn has_items(&self, ahead: i64) -> bool {
+        let takers = self.by_thread.values().filter(|tally| tally.passes > 1).count();
+        takers > 1 && ahead <= 0 && above(&self.arrived, ahead) >= TAKEN * total(&self.arrived)
     }
 }
 
@@ -258,7 +294,7 @@ impl ConditionCounter {
     #[must_use]
     pub fn into_rules(self) -> ConditionRules {
         let single = self.single;
-        let rule = |(passage, tally): (Passage, Tally)| {
+        let rule = |(passage, mut tally): (Passage, Tally)| {
             let rule = tally.rule(passage.is_its_own(), !single.contains(&passage.condition));
             (passage, rule)
         };

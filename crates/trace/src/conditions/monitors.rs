@@ -22,6 +22,9 @@ pub enum MonitorToken {
     Release(TokenId),
     /// It depends on its releases; `true`: no other acquisition follows.
     Acquire(TokenId, bool),
+    /// It takes an item of the queue of this number, the only acquisition of this token. One that is never released is for a thread that
+    /// found no item and went on.
+    Item(TokenId, usize),
 }
 
 /// Follows the conditions of a run whose rules are known.
@@ -61,7 +64,12 @@ struct PassingThread {
 
 impl PassageState {
     /// The thread's section could go on: it takes a token, if the one for its pass is there.
-    fn take_token(&mut self, thread: ThreadId, ahead: i64, out: &mut Vec<MonitorToken>) {
+    fn take_token(
+        &mut self,
+        thread: ThreadId,
+        (ahead, queue): (i64, Option<usize>),
+        out: &mut Vec<MonitorToken>,
+    ) {
         if self.by_thread.entry(thread).or_default().has_passed {
             return;
         }
@@ -75,7 +83,10 @@ impl PassageState {
         {
             self.signalled.pop_front();
             if number == wanted {
-                out.push(MonitorToken::Acquire(token, true));
+                out.push(
+                    queue
+                        .map_or(MonitorToken::Acquire(token, true), |queue| MonitorToken::Item(token, queue)),
+                );
             }
         }
     }
@@ -189,8 +200,9 @@ impl<'a> Monitors<'a> {
             state.by_thread.entry(thread).or_default().has_passed = false;
         }
         match rule {
-            ConditionRule::Tokens(ahead) if is_pass && !section.timed_out => {
-                state.take_token(thread, *ahead, out);
+            ConditionRule::Tokens { ahead, has_items } if is_pass && !section.timed_out => {
+                let queue = has_items.then_some(index);
+                state.take_token(thread, (*ahead, queue), out);
             }
             ConditionRule::Broadcasts(behind) if is_pass && !section.timed_out => {
                 state.take_broadcast(thread, behind.get(&thread).copied().unwrap_or(0), out);
@@ -250,8 +262,11 @@ impl<'a> Monitors<'a> {
         let state = &mut self.passages[index];
         let is_pass = section.site == passage.site && !section.timed_out;
         if is_pass && !state.by_thread.entry(thread).or_default().has_passed {
-            // It went on though its signal was not there: the count is off by one here.
+            // It went on though its signal was not there: the count is off by one here, or it found its queue closed.
             state.passed(thread);
+            if let ConditionRule::Tokens { has_items: true, .. } = rule {
+                out.push(MonitorToken::Item(make(), index));
+            }
         }
         if !passage.signals.contains(&section.site) {
             return;
@@ -259,7 +274,7 @@ impl<'a> Monitors<'a> {
         state.signals += 1;
         match rule {
             // A pass that came before its signal needs none.
-            ConditionRule::Tokens(ahead) if state.signals + ahead > state.passes => {
+            ConditionRule::Tokens { ahead, .. } if state.signals + ahead > state.passes => {
                 let token = make();
                 state.signalled.push_back((state.signals, token));
                 out.push(MonitorToken::Release(token));

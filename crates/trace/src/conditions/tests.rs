@@ -47,6 +47,9 @@ fn tokens(text: &str) -> Vec<String> {
         lines.extend(out.into_iter().map(|token| match token {
             MonitorToken::Release(TokenId(token)) => format!("{index}: {} releases {token}", thread.0),
             MonitorToken::Acquire(TokenId(token), _) => format!("{index}: {} acquires {token}", thread.0),
+            MonitorToken::Item(TokenId(token), queue) => {
+                format!("{index}: {} takes {token} of {queue}", thread.0)
+            }
         }));
     }
     lines
@@ -60,7 +63,7 @@ fn rule(text: &str) -> ConditionRule {
 fn items_of_a_queue_are_taken_in_the_order_in_which_they_were_put() {
     // Thread 1 waits for the first item only; the second and the third are there.
     let text = "1:l7 2:l8 2:s1 2:u 1:w1 1:u 2:l8 2:s1 2:u 2:l8 2:s1 2:u 1:l7 1:u 1:l7 1:u";
-    assert_eq!(rule(text), ConditionRule::Tokens(0));
+    assert_eq!(rule(text), ConditionRule::Tokens { ahead: 0, has_items: false });
     let expected = [
         "3: 2 releases 1",
         "4: 1 acquires 1",
@@ -70,6 +73,45 @@ fn items_of_a_queue_are_taken_in_the_order_in_which_they_were_put() {
         "14: 1 acquires 3",
     ];
     assert_eq!(tokens(text), expected);
+}
+
+#[test]
+fn workers_take_whatever_item_is_there_until_the_queue_is_closed() {
+    // Threads 1 and 2 wait; thread 3 puts five items, the first three at once, and closes the queue.
+    let (put, close) = ("3:l8 3:s1 3:u ", "3:l9 3:b1 3:u ");
+    let text = format!(
+        "1:l7 2:l7 {put}{put}{put}1:w1 1:u 2:w1 2:u 1:l7 1:u 1:l7 {put}1:w1 1:u 1:l7 {put}1:w1 1:u \
+         1:l7 2:l7 {close}1:w1 1:u 2:w1 2:u"
+    );
+    assert_eq!(rule(&text), ConditionRule::Tokens { ahead: 0, has_items: true });
+    let lines = tokens(&text);
+    let takes: Vec<&str> = lines
+        .iter()
+        .filter_map(|line| line.split_once(": "))
+        .map(|line| line.1)
+        .filter(|line| line.contains("takes"))
+        .collect();
+    // The last token is of the thread that finds the queue closed after the other one, which has the close itself.
+    let expected =
+        ["1 takes 1", "2 takes 2", "1 takes 3", "1 takes 4", "1 takes 5", "1 takes 6", "2 takes 7"];
+    assert_eq!(takes, expected.map(|take| format!("{take} of 0")), "{lines:?}");
+    assert!(!lines.iter().any(|line| line.contains("releases 7")), "{lines:?}");
+}
+
+#[test]
+fn a_queue_can_be_closed_before_anybody_takes_of_it() {
+    let put = "3:l8 3:s1 3:u ".repeat(4);
+    let text =
+        format!("1:l7 2:l7 {put}3:l9 3:b1 3:u 1:w1 1:u 2:w1 2:u {}", "1:l7 1:u ".repeat(3) + "2:l7 2:u");
+    assert_eq!(rule(&text), ConditionRule::Tokens { ahead: 0, has_items: true });
+}
+
+#[test]
+fn threads_that_wait_for_their_turn_take_no_items() {
+    // Two threads by turns, who share the procedure that waits: a thread that comes too early waits though the other's turn is there.
+    let turn =
+        "1:l7 1:u 1:l8 1:b1 1:u 1:l7 2:l7 2:u 2:l8 2:b1 2:u 1:w1 1:u 1:l8 1:b1 1:u 2:l7 2:u 2:l8 2:b1 2:u ";
+    assert!(!matches!(rule(&turn.repeat(4)), ConditionRule::Tokens { has_items: true, .. }));
 }
 
 #[test]
@@ -105,8 +147,8 @@ fn the_free_places_of_a_bounded_buffer_need_no_signal() {
             .find(|(passage, _)| passage.condition == condition)
             .map(|(_, rule)| rule.clone())
     };
-    assert_eq!(rule_of(2), Some(ConditionRule::Tokens(2)), "two were free");
-    assert_eq!(rule_of(1), Some(ConditionRule::Tokens(0)));
+    assert_eq!(rule_of(2), Some(ConditionRule::Tokens { ahead: 2, has_items: false }), "two were free");
+    assert_eq!(rule_of(1), Some(ConditionRule::Tokens { ahead: 0, has_items: false }));
     assert!([1, 2].iter().all(|&of| found.signals(of) == Signals::Numbered));
 }
 
@@ -183,6 +225,6 @@ fn a_wait_from_before_the_recording_makes_no_tokens() {
 #[test]
 fn a_wait_whose_time_is_over_is_no_pass() {
     let text = "1:l7 1:t1 1:u 1:l7 2:l8 2:s1 2:u 1:w1 1:u";
-    assert_eq!(rule(text), ConditionRule::Tokens(0));
+    assert_eq!(rule(text), ConditionRule::Tokens { ahead: 0, has_items: false });
     assert_eq!(tokens(text), ["6: 2 releases 1", "7: 1 acquires 1"]);
 }

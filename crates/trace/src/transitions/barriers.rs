@@ -127,7 +127,7 @@ impl Transitions<'_> {
     pub(super) fn depart(&mut self, thread: ThreadId, time: Time, observer: &mut impl Observer) {
         let Some((token, last)) = self.barriers.departures.depart(thread) else { return };
         let object = self.threads[thread.index()].awaits.map(|(object, _)| object);
-        let acquisition = Acquisition { token, kind: DependenceKind::Barrier, object, last };
+        let acquisition = Acquisition { token, kind: DependenceKind::Barrier, object, queue: None, last };
         self.emit(thread, time, ItemKind::Acquire(acquisition), observer);
     }
 }

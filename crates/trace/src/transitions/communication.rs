@@ -159,7 +159,7 @@ impl<'a> Transitions<'a> {
             }
             drop(ongoing);
             let object = self.threads[thread.index()].awaits.map(|(object, _)| object);
-            let acquisition = Acquisition { token, kind: DependenceKind::Barrier, object, last };
+            let acquisition = Acquisition { token, kind: DependenceKind::Barrier, object, queue: None, last };
             self.emit(thread, time, ItemKind::Acquire(acquisition), observer);
         }
     }

@@ -89,7 +89,8 @@ impl Transitions<'_> {
     }
 
     fn acquire_end(&self, thread: ThreadId, time: Time, token: TokenId, observer: &mut impl Observer) {
-        let acquisition = Acquisition { token, kind: DependenceKind::Join, object: None, last: true };
+        let acquisition =
+            Acquisition { token, kind: DependenceKind::Join, object: None, queue: None, last: true };
         self.emit(thread, time, ItemKind::Acquire(acquisition), observer);
     }
 }

@@ -33,12 +33,14 @@ impl Transitions<'_> {
         let (monitors, tokens) = (&mut self.monitors, &mut self.tokens);
         monitors.take(thread, step, &mut || tokens.make(), &mut done);
         for token in done {
+            let acquire = |token, queue, last| {
+                let kind = DependenceKind::Signal;
+                ItemKind::Acquire(Acquisition { token, kind, object: None, queue, last })
+            };
             let what = match token {
                 MonitorToken::Release(token) => ItemKind::Release(token),
-                MonitorToken::Acquire(token, last) => {
-                    let kind = DependenceKind::Signal;
-                    ItemKind::Acquire(Acquisition { token, kind, object: None, last })
-                }
+                MonitorToken::Acquire(token, last) => acquire(token, None, last),
+                MonitorToken::Item(token, queue) => acquire(token, Some(self.tokens.queue(2 * queue)), true),
             };
             self.emit(thread, time, what, observer);
         }

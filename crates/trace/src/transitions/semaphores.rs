@@ -20,10 +20,14 @@ use crate::timeline::{Acquisition, DependenceKind, ItemKind, TokenId};
 pub(crate) struct KnownCount {
     posts: u64,
     pub(crate) takes: u64,
+    /// What it was initialised with.
+    initial: u64,
     /// What was there before.
     pub(crate) before: u64,
     /// Takes less posts of each thread.
     balance: FxHashMap<ThreadId, u64>,
+    /// How often each thread took it.
+    takers: FxHashMap<ThreadId, u64>,
     early: Posts,
     late: Posts,
 }
@@ -39,7 +43,7 @@ struct Posts {
 impl KnownCount {
     /// Follows an initialisation, which is no thread's post.
     pub(crate) fn of_initial(count: u64) -> Self {
-        KnownCount { posts: count, ..KnownCount::default() }
+        KnownCount { posts: count, initial: count, ..KnownCount::default() }
     }
 
     /// Follows a post in the first reading.
@@ -57,12 +61,18 @@ impl KnownCount {
         self.takes += 1;
         self.before = self.before.max(self.takes.saturating_sub(self.posts));
         *self.balance.entry(thread).or_default() += 1;
+        *self.takers.entry(thread).or_default() += 1;
     }
 
     /// Whether posts let others go on, and do not only give back what was taken: posts before the first take may be what
     /// a pool begins with.
     pub(crate) fn is_order(&self) -> bool {
         if self.late.any { self.late.without_take } else { self.early.without_take }
+    }
+
+    /// Whether posts are items that several threads take as they come: nothing was there before.
+    fn has_items(&self) -> bool {
+        self.initial == 0 && self.before == 0 && self.takers.values().filter(|&&takes| takes > 1).count() > 1
     }
 }
 
@@ -135,7 +145,8 @@ impl Transitions<'_> {
         if last {
             count.posted.pop_front();
         }
-        let kind = DependenceKind::Post;
-        self.emit(thread, time, ItemKind::Acquire(Acquisition { token, kind, object: None, last }), observer);
+        let queue = (last && known.has_items()).then(|| self.tokens.queue(2 * semaphore.0 as usize + 1));
+        let acquisition = Acquisition { token, kind: DependenceKind::Post, object: None, queue, last };
+        self.emit(thread, time, ItemKind::Acquire(acquisition), observer);
     }
 }

@@ -107,7 +107,7 @@ impl Transitions<'_> {
                 self.emit(
                     thread,
                     time,
-                    ItemKind::Acquire(Acquisition { token, kind, object: None, last }),
+                    ItemKind::Acquire(Acquisition { token, kind, object: None, queue: None, last }),
                     observer,
                 );
             }

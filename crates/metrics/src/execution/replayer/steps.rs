@@ -11,11 +11,12 @@ impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
     /// Does the thread's steps up to one that takes time, or makes it wait.
     pub(super) fn advance(&mut self, thread: u32) {
         loop {
+            let planned = self.threads[thread as usize].planned;
             if self.threads[thread as usize].spins_until.take().is_some() {
-                self.ended_spins[thread as usize].push(self.now);
+                self.ended_spins[planned].push(self.now);
             }
             let Some(&step) = self.upcoming(thread, 0) else {
-                self.open -= usize::from(!self.plan.threads[thread as usize].is_killed);
+                self.open -= usize::from(!self.plan.threads[planned].is_killed);
                 return self.leave(thread);
             };
             self.threads[thread as usize].next += 1;
@@ -27,8 +28,8 @@ impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
 
     /// The thread's next step, or one behind it.
     pub(super) fn upcoming(&self, thread: u32, behind: usize) -> Option<&PlanStep> {
-        let index = thread as usize;
-        self.plan.threads[index].steps.get(self.threads[index].next + behind)
+        let own = &self.threads[thread as usize];
+        self.plan.threads[own.planned].steps.get(own.next + behind)
     }
 
     /// Does the step; whether it takes time, or makes the thread wait.
@@ -61,6 +62,16 @@ impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
                 self.release(thread, node);
                 false
             }
+            PlanStep::Get(own) => {
+                let Some(item) = self.queues.get(thread, own) else {
+                    self.threads[thread as usize].owes_latency = true;
+                    self.leave(thread);
+                    return true;
+                };
+                self.go_on_with(thread, item);
+                self.close(item.queue, thread);
+                false
+            }
             PlanStep::Wait { object: Some(object), .. } if (self.is_free)(object.object()) => false,
             PlanStep::Wait { node, releases, spins, .. } => self.waits(thread, (node, releases), spins),
             PlanStep::Lock(lock) => !(self.is_free)(lock.object()) && !self.takes(thread, lock),
@@ -91,10 +102,10 @@ impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
 
     /// Busy-waits for so long, or until the busy-wait of the other execution ended.
     fn spins(&mut self, thread: u32, time: u64) -> bool {
-        let index = thread as usize;
-        let of_other = |ends: &ExecutedSpinEnds| ends[index].get(self.ended_spins[index].len()).copied();
+        let planned = self.threads[thread as usize].planned;
+        let of_other = |ends: &ExecutedSpinEnds| ends[planned].get(self.ended_spins[planned].len()).copied();
         let end = self.spin_ends.and_then(of_other).unwrap_or(self.now.saturating_add(time));
-        self.threads[index].spins_until = Some(end);
+        self.threads[thread as usize].spins_until = Some(end);
         self.works(thread, end.saturating_sub(self.now))
     }
 
@@ -121,8 +132,8 @@ impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
         true
     }
 
-    fn release(&mut self, waker: u32, node: NodeId) {
-        let node = &mut self.nodes[node.0 as usize];
+    fn release(&mut self, waker: u32, of: NodeId) {
+        let node = &mut self.nodes[of.0 as usize];
         node.releases += 1;
         let releases = node.releases;
         let mut let_go = std::mem::take(&mut self.let_go);
@@ -137,5 +148,10 @@ impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
             }
         }
         self.let_go = let_go;
+        if let Some((thread, item)) = self.queues.put(of) {
+            self.go_on_with(thread, item);
+            self.enqueue(thread, Some(waker));
+            self.close(item.queue, waker);
+        }
     }
 }

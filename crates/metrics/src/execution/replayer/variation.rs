@@ -39,9 +39,9 @@ impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
 
     /// A number from 0 to 1 for the thread's present step.
     fn drawn(&self, thread: u32, purpose: u64) -> f64 {
-        let step = self.threads[thread as usize].next as u64;
+        let own = &self.threads[thread as usize];
         let seed = self.conditions.seed ^ purpose;
-        mixed(seed ^ mixed(u64::from(thread) << 40 | step)) as f64 / u64::MAX as f64
+        mixed(seed ^ mixed((own.planned as u64) << 40 | own.next as u64)) as f64 / u64::MAX as f64
     }
 }
 

@@ -135,12 +135,18 @@ fn evidence(
     if alone >= ALONE {
         evidence.push(sentence!["alone on the CPUs ", ShareInWords(alone), " of its time"]);
     }
+    if executed(input, row.node).is_some_and(|executed| executed.gain.evened > EVENED * executed.gain.free) {
+        evidence.push(sentence!["if threads share such work: its queue was not seen"]);
+    }
     let path = percent(own.critical_cpu as f64, facts.path as f64);
     evidence.push(sentence![ShareInWords(path), " of the critical path"]);
     let cpu = percent(own.cpu() as f64, input.totals().cpu() as f64);
     evidence.push(sentence![ShareInWords(cpu), " of the CPU time"]);
     evidence
 }
+
+/// So many times the gain that the execution shows, the gain of threads that share what is left of their work is worth a word.
+const EVENED: f64 = 1.5;
 
 /// Whether it is the kernel's: its callers can do no more than ask for less.
 fn is_kernel(input: &ReportTables<'_>, id: ProcedureId) -> bool {
@@ -162,7 +168,7 @@ fn gain(
         let error = if samples > 0.0 { standard_error(share, samples) * bounds.elapsed } else { 0.0 };
         return GainRange::of(&predictions, error, bounds, limit);
     };
-    let ExecutedGain { free, spread, least } = executed.gain;
+    let ExecutedGain { free, spread, evened, least } = executed.gain;
     let (gain, least) =
         if advice == Advice::Parallelise { (spread, least.spread) } else { (free, least.free) };
     let share = own.running as f64 / (input.totals().running as f64).max(1.0);
@@ -172,6 +178,8 @@ fn gain(
     // run does not get shorter without it. An execution that misses the unchanged run may say otherwise.
     let stays = if advice == Advice::Parallelise { bounds.without(0.0) } else { limit };
     let high = range.high.min(stays.max(gain)).min((own.running + own.ready) as f64);
+    // What is left of work that threads share they may share otherwise.
+    let high = if advice == Advice::Parallelise { high } else { high.max(evened.min(limit)) };
     let range = GainRange { low: range.low.min(high), high }.or_at_least(least, &executed);
     // Who ended those waits is not known, so work that others waited for may be worth more than the execution shows.
     if executed.unexplained > UNEXPLAINED_SPINS {
