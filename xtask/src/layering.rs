@@ -30,7 +30,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("longpole-coherence", &[]),
     ("longpole-access", &[]),
     ("longpole-communication", &["access", "coherence", "event", "recording"]),
-    ("longpole-trials", &[]),
+    ("longpole-delay", &[]),
+    ("longpole-trials", &["delay"]),
     (
         "longpole",
         &[

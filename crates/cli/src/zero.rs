@@ -2,26 +2,24 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
 use clap::Args;
 use longpole_answer::{Error, Recording, ReplayQuestion, WhatIfQuestion};
 use longpole_recording::MeasuredChange;
-use longpole_report::{
-    ComparedOutput, MeasuredGain, MeasuredProgram, MeasuredVariant, Report, VersionMedians, build_zero,
-    visible,
-};
-use longpole_trials::{
-    FEWEST, OutputDigest, SkippedProcedure, TrialRun, TrueGain, digest_output, measure_without, median,
-    status_text, values_for,
-};
+use longpole_report::{MeasuredProgram, MeasuredVariant, Report, build_zero, visible};
 
 use crate::answer::{Output, open, refused};
 use crate::failure::Failure;
 use crate::report::{FoldArg, OutputFormat};
 use crate::terminal;
+
+mod slow_down;
+mod versions;
+
+use slow_down::SlowDown;
+use versions::Versions;
 
 /// Whether changed versions of a program gain what its recording predicts.
 #[derive(Args, Clone, Debug)]
@@ -33,7 +31,7 @@ pub struct ZeroArgs {
     ///
     /// CHANGE=COMMAND or CHANGE@FACTOR=COMMAND. CHANGE is what is left out, as `what-if --set` names it: a procedure with all that it calls,
     /// self:PROCEDURE, object:NAME, thread:NAME or process:NAME; FACTOR is what is left of its time [default: 0].
-    #[arg(long = "variant", value_name = "CHANGE=COMMAND", required_unless_present = "skip", value_parser = variant)]
+    #[arg(long = "variant", value_name = "CHANGE=COMMAND", value_parser = variant)]
     pub variants: Vec<ProgramVariant>,
     /// Run the program with this procedure returning at once, with the value 0; can be given several times.
     ///
@@ -41,6 +39,14 @@ pub struct ZeroArgs {
     /// inlined are not skipped.
     #[arg(long, value_name = "PROCEDURE")]
     pub skip: Vec<String>,
+    /// Run the program with a procedure that takes longer, by a part of its CPU time; can be given several times.
+    ///
+    /// PROCEDURE@0.25, PROCEDURE alone (0.25), or PROCEDURE@0.1,0.5 for two versions; with all that it calls and all threads that it starts,
+    /// or self:PROCEDURE. Threads are sampled, and one that is in the procedure works on for that part of its CPU time since its last
+    /// sample. The program is not changed. It needs symbols, and cannot be static or Go. Without --variant, --skip and --slow, the first
+    /// procedures in the recording's list of changes are slowed down.
+    #[arg(long, value_name = "PROCEDURE[@FACTOR,…]", value_parser = slow_down::parse)]
+    pub slow: Vec<Vec<SlowDown>>,
     /// Time for all runs: 30s, 5m.
     #[arg(long, value_name = "TIME", default_value = "2m", value_parser = crate::arguments::kept_time)]
     pub budget: Duration,
@@ -59,12 +65,6 @@ pub struct ZeroArgs {
     /// The unchanged program and its arguments.
     #[arg(last = true, required = true, value_name = "PROGRAM")]
     pub program: Vec<OsString>,
-}
-
-/// A version that runs: its command, and the procedure that it skips.
-struct RunnableVersion {
-    words: Vec<OsString>,
-    skipped: Option<SkippedProcedure>,
 }
 
 /// A version of the program, as the command line names it.
@@ -96,43 +96,37 @@ fn points(text: &str) -> Result<f64, String> {
 /// Measures, and writes predictions and measured gains.
 pub fn run(args: &ZeroArgs) -> Result<()> {
     let recording = open(&args.recording)?;
-    let (predicted, refusal) = predict(&recording, args)?;
-    let versions = Versions::of(args).map_err(hinted)?;
+    let slowed = slow_down::wanted(&recording, args)?;
+    let changes = changes(args, &slowed);
+    let (predicted, refusal) = predict(&recording, &changes, args)?;
+    let versions = Versions::of(args, &slowed).map_err(hinted)?;
     let (outputs, status) = versions.outputs().map_err(hinted)?;
     let runs = versions.measure(args, status)?;
-    let gains = runs.gains(args.within);
-    let skips = args.skip.iter().map(|name| format!("with {name} skipped"));
-    let commands = args.variants.iter().map(|variant| variant.command.clone()).chain(skips);
-    let variants = commands.zip(gains).zip(runs.changed.iter().zip(outputs));
+    let shares = slow_down::recorded_shares(&recording, &predicted, &slowed, args)?;
     let measured = MeasuredProgram {
         command: words(&args.program).join(" "),
-        unchanged: medians(&runs.unchanged),
-        variants: variants
-            .map(|((command, gain), (runs, output))| MeasuredVariant {
-                command,
-                gain,
-                medians: medians(runs),
-                output,
-            })
-            .collect(),
+        unchanged: runs.unchanged(),
+        sampled: runs.sampled(),
+        variants: versions.measured(&runs, args.within, (outputs, shares)),
         refusal,
     };
     // What another command gains is nothing that this recording predicts.
     if recording.manifest().command == words(&args.program) {
-        keep(&recording, args, &measured.variants);
+        keep(&recording, &changes, &measured.variants);
     }
     let output = Output::new(args.format, args.width);
     output.print(&args.recording, &output.text(&[build_zero(&predicted, &measured)]))
 }
 
 /// Keeps in the recording what was measured, for `--view rankings`; where it cannot be written, that is said.
-fn keep(recording: &Recording, args: &ZeroArgs, variants: &[MeasuredVariant]) {
-    let kept: Vec<MeasuredChange> = changes(args)
+fn keep(recording: &Recording, changes: &[String], variants: &[MeasuredVariant]) {
+    let kept: Vec<MeasuredChange> = changes
+        .iter()
         .zip(variants)
         .filter_map(|(change, variant)| {
             let gain = variant.gain?;
             Some(MeasuredChange {
-                change,
+                change: change.clone(),
                 command: variant.command.clone(),
                 gain_percent: gain.percent,
                 interval_percent: gain.interval,
@@ -146,15 +140,15 @@ fn keep(recording: &Recording, args: &ZeroArgs, variants: &[MeasuredVariant]) {
 }
 
 /// What is changed in each version, as `what-if --set` takes it.
-fn changes(args: &ZeroArgs) -> impl Iterator<Item = String> {
+fn changes(args: &ZeroArgs, slowed: &[SlowDown]) -> Vec<String> {
+    let variants = args.variants.iter().map(|variant| variant.change.clone());
     let skips = args.skip.iter().map(|name| format!("procedure:{name}=0"));
-    args.variants.iter().map(|variant| variant.change.clone()).chain(skips)
+    variants.chain(skips).chain(slowed.iter().map(SlowDown::change)).collect()
 }
 
 /// What the recording predicts of each variant: by replay, else by what-if with the reason.
-fn predict(recording: &Recording, args: &ZeroArgs) -> Result<(Report, Option<String>)> {
-    let changes: Vec<String> = changes(args).collect();
-    let fold = args.fold.into();
+fn predict(recording: &Recording, changes: &[String], args: &ZeroArgs) -> Result<(Report, Option<String>)> {
+    let (changes, fold) = (changes.to_vec(), args.fold.into());
     let question = ReplayQuestion { changes: changes.clone(), fold, ..ReplayQuestion::default() };
     let reason = match recording.replay(&question) {
         Ok(report) => return Ok((report, None)),
@@ -163,101 +157,6 @@ fn predict(recording: &Recording, args: &ZeroArgs) -> Result<(Report, Option<Str
     };
     let question = WhatIfQuestion { changes, fold, ..WhatIfQuestion::default() };
     Ok((recording.what_if(&question).map_err(refused)?, Some(format!("failed to {reason}"))))
-}
-
-/// The commands of all versions.
-struct Versions {
-    unchanged: RunnableVersion,
-    changed: Vec<RunnableVersion>,
-}
-
-/// What the shell does something about.
-const OF_SHELL: &str = "|&;<>()$`\\\"'*?[]#~={}%!\n";
-
-impl Versions {
-    /// Where one version needs a shell all get one, so that its start is no difference.
-    fn of(args: &ZeroArgs) -> Result<Versions> {
-        let needs_shell =
-            args.variants.iter().any(|variant| variant.command.contains(|letter| OF_SHELL.contains(letter)));
-        let shell = |line: &str| vec![OsString::from("/bin/sh"), "-c".into(), line.into()];
-        let changed = |variant: &ProgramVariant| match needs_shell {
-            true => shell(&variant.command),
-            false => variant.command.split_whitespace().map(OsString::from).collect(),
-        };
-        let unchanged = match needs_shell {
-            true => [shell("exec \"$@\""), vec!["sh".into()], args.program.clone()].concat(),
-            false => args.program.clone(),
-        };
-        ensure!(
-            !needs_shell || args.skip.is_empty(),
-            "skip a procedure beside a variant that needs a shell: all versions would be started by the shell"
-        );
-        let of = |words| RunnableVersion { words, skipped: None };
-        let mut changed: Vec<RunnableVersion> =
-            args.variants.iter().map(|variant| of(changed(variant))).collect();
-        for name in &args.skip {
-            let skipped = Some(SkippedProcedure::find(&args.program[0], name)?);
-            changed.push(RunnableVersion { words: args.program.clone(), skipped });
-        }
-        Ok(Versions { unchanged: of(unchanged), changed })
-    }
-
-    /// What each version writes, compared with the unchanged program, and the status with which all end. These runs also fill caches.
-    fn outputs(&self) -> Result<(Vec<ComparedOutput>, i32)> {
-        let of = |version: &RunnableVersion| -> Result<OutputDigest> {
-            Ok(digest_output(&mut version.command(), version.skipped.as_ref())?)
-        };
-        let (first, second) = (of(&self.unchanged)?, of(&self.unchanged)?);
-        ensure!(
-            first.status == second.status,
-            "run the unchanged program: two runs end differently, with {:#x} and {:#x}",
-            first.status,
-            second.status
-        );
-        let compared = |version: &RunnableVersion| -> Result<ComparedOutput> {
-            let output = of(version)?;
-            ensure!(
-                output.status == first.status,
-                "run {}: it ends with {}, the unchanged program with {}",
-                visible(&words(&version.words).join(" ")),
-                status_text(output.status),
-                status_text(first.status)
-            );
-            Ok(match output == first {
-                _ if first != second => ComparedOutput::Varies,
-                true => ComparedOutput::Equal,
-                false => ComparedOutput::Different,
-            })
-        };
-        Ok((self.changed.iter().map(compared).collect::<Result<_>>()?, first.status))
-    }
-
-    /// Rounds until all gains are known as well as wanted, or the time is spent; one at least.
-    fn measure(&self, args: &ZeroArgs, status: i32) -> Result<VersionRuns> {
-        let begin = Instant::now();
-        let mut runs = VersionRuns { unchanged: Vec::new(), changed: vec![Vec::new(); self.changed.len()] };
-        loop {
-            let round = runs.unchanged.len();
-            runs.add_round(self, status).context("measure the versions")?;
-            let spent = begin.elapsed();
-            let next = spent + spent / (round as u32 + 1);
-            if next > args.budget || runs.is_known(args.within) {
-                return Ok(runs);
-            }
-        }
-    }
-}
-
-impl RunnableVersion {
-    fn command(&self) -> Command {
-        let mut command = Command::new(&self.words[0]);
-        command.args(&self.words[1..]);
-        command
-    }
-
-    fn measure(&self, status: i32) -> Result<TrialRun> {
-        Ok(measure_without(&mut self.command(), status, self.skipped.as_ref())?)
-    }
 }
 
 fn words(words: &[OsString]) -> Vec<String> {
@@ -269,63 +168,6 @@ fn hinted(error: anyhow::Error) -> anyhow::Error {
         "a version has to end as the unchanged program does; its command starts in this folder".to_owned(),
     ];
     Failure { status: 1, hints, error }.into()
-}
-
-/// The runs of all versions, in the order of the rounds.
-struct VersionRuns {
-    unchanged: Vec<TrialRun>,
-    changed: Vec<Vec<TrialRun>>,
-}
-
-impl VersionRuns {
-    /// The unchanged program in the middle of the others, which begin with another one each round.
-    fn add_round(&mut self, versions: &Versions, status: i32) -> Result<()> {
-        let (round, count) = (self.unchanged.len(), versions.changed.len());
-        for place in 0..count {
-            if place == count / 2 {
-                self.unchanged.push(versions.unchanged.measure(status)?);
-            }
-            let index = (place + round) % count;
-            self.changed[index].push(versions.changed[index].measure(status)?);
-        }
-        Ok(())
-    }
-
-    fn is_known(&self, within: f64) -> bool {
-        let is_narrow = |gain: &Option<MeasuredGain>| {
-            gain.as_ref().is_some_and(|gain| gain.interval.is_some() && gain.needed.is_none())
-        };
-        self.gains(within).iter().all(is_narrow)
-    }
-
-    fn gains(&self, within: f64) -> Vec<Option<MeasuredGain>> {
-        let gain = |runs: &Vec<TrialRun>| {
-            let TrueGain { percent, interval, best_percent, pairs, measured } =
-                TrueGain::of(&self.unchanged, runs)?;
-            let width = interval.high - interval.low;
-            Some(MeasuredGain {
-                percent,
-                interval: (pairs >= FEWEST).then_some((interval.low, interval.high)),
-                best_percent,
-                pairs,
-                measured,
-                needed: (pairs >= FEWEST && width > 2.0 * within)
-                    .then(|| values_for(2.0 * within, (pairs, width))),
-            })
-        };
-        self.changed.iter().map(gain).collect()
-    }
-}
-
-fn medians(runs: &[TrialRun]) -> VersionMedians {
-    let of =
-        |field: fn(&TrialRun) -> f64| median(&runs.iter().map(field).collect::<Vec<_>>()).unwrap_or_default();
-    VersionMedians {
-        elapsed_seconds: of(|run| run.elapsed_seconds),
-        cpu_seconds: of(|run| run.cpu_seconds),
-        page_faults: of(|run| run.page_faults as f64),
-        switches: of(|run| run.switches as f64),
-    }
 }
 
 #[cfg(test)]
@@ -349,6 +191,7 @@ mod tests {
                 recording: PathBuf::new(),
                 variants: vec![variant(&format!("a={command}")).unwrap(), variant("b=./b 2").unwrap()],
                 skip: Vec::new(),
+                slow: Vec::new(),
                 budget: Duration::ZERO,
                 within: 1.0,
                 fold: FoldArg::Libraries,
@@ -356,7 +199,7 @@ mod tests {
                 width: None,
                 program: vec!["./p".into(), "a b".into()],
             };
-            let versions = Versions::of(&args).unwrap();
+            let versions = Versions::of(&args, &[]).unwrap();
             (versions.unchanged.words.len(), versions.changed[1].words.clone())
         };
         assert_eq!(of("./a"), (2, vec!["./b".into(), "2".into()]));

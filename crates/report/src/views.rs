@@ -42,7 +42,9 @@ pub(crate) use communication::{doubts as communication_doubts, thread_name};
 pub use diff::{build_diff, diff_demand};
 pub use replay::{build_replay, refusal_text};
 pub use what_if::build_what_if;
-pub use zero::{ComparedOutput, MeasuredGain, MeasuredProgram, MeasuredVariant, VersionMedians, build_zero};
+pub use zero::{
+    ComparedOutput, MeasuredDelay, MeasuredGain, MeasuredProgram, MeasuredVariant, VersionMedians, build_zero,
+};
 
 use longpole_metrics::{By, Measures, Node};
 use longpole_trace::{Cause, Program};

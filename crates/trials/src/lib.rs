@@ -8,14 +8,17 @@
 //! Runs of one round are close in time, so a drift of the machine is in both of a pair. `longpole zero` and `cargo xtask judge` measure by
 //! this. It knows nothing of recordings.
 
+mod delay;
 mod gain;
 mod output;
+mod procedures;
 mod run;
 mod skip;
 mod statistics;
 
+pub use delay::{DelayCounts, DelayError, DelayLibrary, DelayScope, DelayedProcedure, ProcedureDelay};
 pub use gain::{DISTURBED, TrueGain};
 pub use output::{OutputDigest, digest_output};
-pub use run::{TrialError, TrialRun, measure, measure_without, status_text};
+pub use run::{AppliedChange, TrialError, TrialRun, measure, measure_changed, status_text};
 pub use skip::{SkipError, SkippedProcedure};
 pub use statistics::{FEWEST, Interval, median, median_interval, pearson, spearman, values_for};

@@ -5,8 +5,8 @@ use std::io::Read;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use crate::run::{TrialError, start, wait, words};
-use crate::skip::SkippedProcedure;
+use crate::delay::DelayCounts;
+use crate::run::{AppliedChange, TrialError, counts, prepare, start, wait, words};
 
 /// What one run wrote to its standard output, and how it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,17 +19,18 @@ pub struct OutputDigest {
     pub status: i32,
 }
 
-/// Runs a command once, to its end, and reads its output; a skipped procedure returns at once.
+/// Runs a command once, with a change, to its end, and reads its output.
 ///
 /// # Errors
 /// [`TrialError`].
 pub fn digest_output(
     command: &mut Command,
-    skipped: Option<&SkippedProcedure>,
-) -> Result<OutputDigest, TrialError> {
+    change: &AppliedChange,
+) -> Result<(OutputDigest, DelayCounts), TrialError> {
     command.stdin(Stdio::null()).stdout(Stdio::piped());
+    let prepared = prepare(command, change)?;
     let begin = Instant::now();
-    let mut child = start(command, skipped)?;
+    let mut child = start(command, change)?;
     // Fixed keys: two digests of this process are comparable.
     let mut hasher = std::collections::hash_map::DefaultHasher::new();
     let (mut bytes, mut buffer) = (0, vec![0; 1 << 16]);
@@ -47,7 +48,7 @@ pub fn digest_output(
         }
     }
     let (_, status) = wait(command, &child, begin)?;
-    Ok(OutputDigest { bytes, hash: hasher.finish(), status })
+    Ok((OutputDigest { bytes, hash: hasher.finish(), status }, counts(prepared.as_ref())))
 }
 
 #[cfg(test)]
@@ -55,7 +56,7 @@ mod tests {
     use super::*;
 
     fn digest(line: &str) -> OutputDigest {
-        digest_output(Command::new("sh").args(["-c", line]), None).unwrap()
+        digest_output(Command::new("sh").args(["-c", line]), &AppliedChange::Unchanged).unwrap().0
     }
 
     #[test]

@@ -6,7 +6,20 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+use crate::delay::{DelayCounts, PreparedDelay, ProcedureDelay};
 use crate::skip::SkippedProcedure;
+
+/// How a version of the program differs from what its command executes.
+#[derive(Clone, Debug, Default)]
+pub enum AppliedChange {
+    /// It does not.
+    #[default]
+    Unchanged,
+    /// A procedure returns at once.
+    Skipped(SkippedProcedure),
+    /// A procedure takes longer, or the program is only sampled as if it did.
+    Delayed(ProcedureDelay),
+}
 
 /// One run of a version of the program, without a recorder.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -57,21 +70,22 @@ pub enum TrialError {
 /// # Errors
 /// [`TrialError`].
 pub fn measure(command: &mut Command, status: i32) -> Result<TrialRun, TrialError> {
-    measure_without(command, status, None)
+    Ok(measure_changed(command, status, &AppliedChange::Unchanged)?.0)
 }
 
-/// The same of a program in which a procedure returns at once.
+/// The same of a program that is changed as it starts, and what a delay did.
 ///
 /// # Errors
 /// [`TrialError`].
-pub fn measure_without(
+pub fn measure_changed(
     command: &mut Command,
     status: i32,
-    skipped: Option<&SkippedProcedure>,
-) -> Result<TrialRun, TrialError> {
+    change: &AppliedChange,
+) -> Result<(TrialRun, DelayCounts), TrialError> {
     command.stdin(Stdio::null()).stdout(Stdio::null());
+    let prepared = prepare(command, change)?;
     let begin = Instant::now();
-    let child = start(command, skipped)?;
+    let child = start(command, change)?;
     let (run, ended) = wait(command, &child, begin)?;
     if ended != status {
         return Err(TrialError::Status {
@@ -80,13 +94,28 @@ pub fn measure_without(
             wanted: status_text(status),
         });
     }
-    Ok(run)
+    Ok((run, counts(prepared.as_ref())))
 }
 
-pub(crate) fn start(command: &mut Command, skipped: Option<&SkippedProcedure>) -> Result<Child, TrialError> {
-    let started = match skipped {
-        Some(procedure) => procedure.start(command),
-        None => command.spawn(),
+/// What is done before a run's clock begins.
+pub(crate) fn prepare(
+    command: &mut Command,
+    change: &AppliedChange,
+) -> Result<Option<PreparedDelay>, TrialError> {
+    let AppliedChange::Delayed(delay) = change else { return Ok(None) };
+    let prepared = delay.prepare(command);
+    prepared.map(Some).map_err(|source| TrialError::Start { command: words(command), source })
+}
+
+/// What the delay of a run did; nothing where there was none.
+pub(crate) fn counts(prepared: Option<&PreparedDelay>) -> DelayCounts {
+    prepared.map(PreparedDelay::counts).unwrap_or_default()
+}
+
+pub(crate) fn start(command: &mut Command, change: &AppliedChange) -> Result<Child, TrialError> {
+    let started = match change {
+        AppliedChange::Skipped(procedure) => procedure.start(command),
+        AppliedChange::Unchanged | AppliedChange::Delayed(_) => command.spawn(),
     };
     started.map_err(|source| TrialError::Start { command: words(command), source })
 }

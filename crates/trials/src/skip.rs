@@ -9,13 +9,14 @@
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{Error, ErrorKind};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command};
 
-use object::{Object, ObjectSymbol, SymbolKind};
+use object::Object;
+
+use crate::procedures::{code_of, executed, is_named};
 
 /// `xor eax, eax; ret`
 #[cfg(target_arch = "x86_64")]
@@ -89,18 +90,7 @@ impl SkippedProcedure {
         let bytes = fs::read(&path).map_err(|source| SkipError::Unreadable { path: path.clone(), source })?;
         let file =
             object::File::parse(bytes.as_slice()).map_err(|_| SkipError::NoProgram { path: path.clone() })?;
-        let is_it = |symbol: &object::Symbol<'_, '_>| {
-            symbol.is_definition()
-                && symbol.kind() == SymbolKind::Text
-                && symbol.name().is_ok_and(|own| is_named(own, name))
-        };
-        let mut found: Vec<(u64, u64)> = file
-            .symbols()
-            .chain(file.dynamic_symbols())
-            .filter(is_it)
-            .map(|symbol| (symbol.address(), symbol.size()))
-            .collect();
-        found.sort_unstable();
+        let mut found = code_of(&file, |symbol| is_named(symbol, name));
         found.dedup_by_key(|own| own.0);
         match found[..] {
             [] => Err(SkipError::NoProcedure { name: name.to_owned(), path }),
@@ -160,46 +150,11 @@ fn wait_for_execution(pid: i32) -> Result<(), Error> {
     if libc::WIFSTOPPED(status) { Ok(()) } else { Err(Error::other("it ended before it began")) }
 }
 
-/// The file that a command of this name executes.
-fn executed(program: &OsStr) -> PathBuf {
-    let path = Path::new(program);
-    if program.as_bytes().contains(&b'/') {
-        return path.to_owned();
-    }
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&folders).map(|folder| folder.join(path)).find(|path| path.is_file());
-    found.unwrap_or_else(|| path.to_owned())
-}
-
-/// Whether a symbol is of a procedure of this name.
-fn is_named(symbol: &str, name: &str) -> bool {
-    if symbol == name {
-        return true;
-    }
-    let rust = format!("{:#}", rustc_demangle::demangle(symbol));
-    // As a part of a path: `solve` is not `program::solve`.
-    if rust != symbol {
-        return rust == name;
-    }
-    let cpp = cpp_demangle::Symbol::new(symbol).ok().and_then(|symbol| symbol.demangle().ok());
-    cpp.is_some_and(|text| text == name || text.split_once('(').is_some_and(|(before, _)| before == name))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::run::wait;
     use std::time::Instant;
-
-    #[test]
-    fn names_are_plain_or_as_their_language_writes_them() {
-        assert!(is_named("solve", "solve") && !is_named("solve_all", "solve"));
-        assert!(
-            is_named("_ZN4grid5solveEii", "grid::solve")
-                && is_named("_ZN4grid5solveEii", "grid::solve(int, int)")
-        );
-        assert!(is_named("_ZN7program5solve17h0123456789abcdefE", "program::solve"));
-    }
 
     #[test]
     fn a_procedure_that_is_skipped_returns_nothing_and_does_nothing() {

@@ -137,3 +137,82 @@ fn measured_gains_stand_beside_the_rankings() {
     let text = session.run(longpole().args(["report", "--view", "rankings"]).arg(&path)).stdout;
     assert!(text.contains("Measured by `longpole zero`"), "{text}");
 }
+
+/// `prepare` is a part of the path, `short_side` is not. What is asserted of CPU time does not depend on what else the machine does.
+#[test]
+fn a_procedure_on_the_path_lengthens_the_run_and_one_beside_it_does_not() {
+    let session = Session::start();
+    let program = or_skip!(session.build("fixed_work.c", &[]));
+    let recording = or_skip!(session.record_as("recording", &program));
+    let mut command = longpole();
+    command.arg("zero").arg(&recording).args(["--budget", "25s", "--within", "4", "--format", "json"]);
+    command.args(["--slow", "prepare@1", "--slow", "short_side@100%"]).arg("--").arg(&program);
+    let run = session.run(&mut command);
+    if run.stderr.contains("does not let the program be sampled") {
+        println!("skipped: {}", run.stderr);
+        return;
+    }
+    assert!(run.status.success(), "{}", run.stderr);
+    let answer = Answer::new("zero", &run.stdout);
+    let row = |change: &str| answer.rows().find(|row| row["change"] == change).unwrap();
+    let (prepare, short) = (row("prepare"), row("short_side"));
+    for (row, percent) in [(prepare, 20.0), (short, 10.0)] {
+        let number = |column: &str| row[column].as_f64().unwrap();
+        let [sampled, recorded, added] = ["sampled_percent", "recorded_percent", "added_seconds"].map(number);
+        // Two threads that share a core take longer for the same work: a unit alone is less of the CPU time.
+        assert!((sampled - percent).abs() < 7.0, "{row:?}");
+        assert!((sampled - recorded).abs() < 6.0 && row["output"] == "equal", "{row:?}");
+        let longer = number("variant_cpu_seconds") - number("unchanged_cpu_seconds");
+        assert!((longer / added - 1.0).abs() < 0.4, "{longer} s of CPU time more, {added} s added: {row:?}");
+        let expected = sampled / 100.0 * number("unchanged_cpu_seconds");
+        assert!((added / expected - 1.0).abs() < 0.25, "{added} s added instead of {expected} s: {row:?}");
+    }
+    let predicted =
+        |row: &serde_json::Map<String, serde_json::Value>| row["elapsed_gain_percent"].as_f64().unwrap();
+    assert!(predicted(prepare) < -10.0 && predicted(short).abs() < 5.0, "{prepare:?} {short:?}");
+    // Elapsed times are of a machine that does other things too.
+    if prepare["counted_pairs"].as_u64() >= Some(8) {
+        let measured =
+            |row: &serde_json::Map<String, serde_json::Value>| row["measured_gain_percent"].as_f64().unwrap();
+        assert!(measured(prepare) < measured(short) - 5.0, "{prepare:?} {short:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_slowed_down_is_refused() {
+    let session = Session::start();
+    let program = or_skip!(session.build("fixed_work.c", &[]));
+    let recording = or_skip!(session.record_as("recording", &program));
+    let zero = |options: &[&str], program: &[&str]| {
+        let mut command = longpole();
+        session.run(command.arg("zero").arg(&recording).args(options).arg("--").args(program))
+    };
+    let own = program.to_str().unwrap();
+    let run = zero(&["--slow", "prepair"], &[own]);
+    assert!(run.status.code() == Some(1) && run.stderr.contains("`prepair`"), "{}", run.stderr);
+    let run = zero(&["--slow", "prepare"], &["sh", "-c", own]);
+    assert!(run.status.code() == Some(1) && run.stderr.contains("find `prepare`"), "{}", run.stderr);
+    let run = zero(&["--slow", "prepare@9"], &[own]);
+    assert!(run.status.code() == Some(2) && run.stderr.contains("from 0.01 to 1"), "{}", run.stderr);
+    let run = zero(&["--slow", "pthread_create"], &[own]);
+    assert!(run.status.code() == Some(1), "{}", run.stderr);
+}
+
+#[test]
+fn without_a_change_the_first_procedures_of_the_list_are_slowed_down() {
+    let session = Session::start();
+    let program = or_skip!(session.build("fixed_work.c", &[]));
+    let recording = or_skip!(session.record_as("recording", &program));
+    let mut command = longpole();
+    command.arg("zero").arg(&recording).args(["--budget", "1s", "--format", "json", "--"]).arg(&program);
+    let run = session.run(&mut command);
+    if run.stderr.contains("does not let the program be sampled") {
+        println!("skipped: {}", run.stderr);
+        return;
+    }
+    assert!(run.status.success(), "{}", run.stderr);
+    let answer = Answer::new("zero", &run.stdout);
+    let changes: Vec<String> = answer.rows().map(|row| row["change"].as_str().unwrap().to_owned()).collect();
+    assert!(changes.iter().any(|change| change == "long_side"), "{changes:?}");
+    assert!(answer.rows().all(|row| row["factor"] == 1.25), "{}", run.stdout);
+}

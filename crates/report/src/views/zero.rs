@@ -8,7 +8,7 @@ use crate::text::TextSection;
 
 /// The name of the report in JSON.
 const NAME: &str = "zero";
-const COLUMNS: [&str; 24] = [
+const COLUMNS: [&str; 28] = [
     "change",
     "factor",
     "elapsed_gain_percent",
@@ -32,12 +32,21 @@ const COLUMNS: [&str; 24] = [
     "variant_switches",
     "output",
     "variant",
+    "added_seconds",
+    "lengthened_ratio",
+    "sampled_percent",
+    "recorded_percent",
     "text",
 ];
 /// Page faults and switches of two versions that differ by less than this part are alike.
 const ALIKE: f64 = 0.2;
 /// So many page faults or switches more or less cost nothing that is seen.
 const FEW: f64 = 500.0;
+/// The samples of a slow-down and the recording agree on a procedure's share if they differ by less than this part of the larger one, or by
+/// less than [`NEAR_POINTS`].
+const NEAR: f64 = 0.15;
+/// Per cent of the CPU time.
+const NEAR_POINTS: f64 = 2.0;
 /// Recorded runs longer than this many times the median run are said.
 const SLOWER: f64 = 1.1;
 
@@ -71,6 +80,21 @@ pub struct MeasuredGain {
     pub needed: Option<usize>,
 }
 
+/// What a slow-down did to the program.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MeasuredDelay {
+    /// By which part of its CPU time the procedure got longer.
+    pub factor: f64,
+    /// CPU time that was added to the run.
+    pub added_seconds: f64,
+    /// The procedure's share of the CPU time, by the samples of the slow-down.
+    pub sampled_percent: f64,
+    /// The same in the recording; `None` where the recording has several procedures of that name.
+    pub recorded_percent: Option<f64>,
+    /// The system let only the program's own code be sampled, not what the kernel does for it.
+    pub is_user_only: bool,
+}
+
 /// Whether a version writes what the unchanged program writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ComparedOutput {
@@ -93,6 +117,8 @@ pub struct MeasuredVariant {
     pub medians: VersionMedians,
     /// What it wrote.
     pub output: ComparedOutput,
+    /// Where it is the program itself with a procedure that takes longer.
+    pub delay: Option<MeasuredDelay>,
 }
 
 /// All that was measured.
@@ -102,6 +128,8 @@ pub struct MeasuredProgram {
     pub command: String,
     /// Its runs.
     pub unchanged: VersionMedians,
+    /// The runs of the program that is sampled only, with which slow-downs are compared.
+    pub sampled: Option<VersionMedians>,
     /// Versions, in the order of the predicted changes.
     pub variants: Vec<MeasuredVariant>,
     /// Why the predictions have no ranges, where they have none.
@@ -138,6 +166,7 @@ pub fn build_zero(predicted: &Report, measured: &MeasuredProgram) -> Report {
             shown("output", Show::Words("output")),
             shown("elapsed", Show::Time("variant_seconds")),
             shown("CPU", Show::Time("variant_cpu_seconds")).optional(),
+            shown("per added s", Show::Mean("lengthened_ratio")).optional(),
             shown("pairs", Show::Count("counted_pairs")).optional(),
         ],
         name_title: "change".to_owned(),
@@ -158,7 +187,11 @@ fn truth_row(predicted: &Row, variant: &MeasuredVariant, measured: &MeasuredProg
     for column in ["change", "factor", "elapsed_gain_percent", "gain_low_percent", "gain_high_percent"] {
         row = row.copied(column, predicted.get(column));
     }
-    let (before, after) = (measured.unchanged, variant.medians);
+    let before = match (variant.delay, measured.sampled) {
+        (Some(_), Some(sampled)) => sampled,
+        _ => measured.unchanged,
+    };
+    let after = variant.medians;
     let row = row
         .mean("unchanged_seconds", before.elapsed_seconds)
         .mean("variant_seconds", after.elapsed_seconds)
@@ -174,8 +207,38 @@ fn truth_row(predicted: &Row, variant: &MeasuredVariant, measured: &MeasuredProg
         Some(gain) => with_gain(row, gain),
         None => row,
     };
+    let row = match &variant.delay {
+        Some(delay) => with_delay(row, delay, before),
+        None => row,
+    };
     let text = doubts(&row, variant, before);
     row.text("text", text)
+}
+
+fn with_delay(row: Row, delay: &MeasuredDelay, before: VersionMedians) -> Row {
+    let longer = row.value("measured_gain_percent").map(|gain| -gain / 100.0 * before.elapsed_seconds);
+    let ratio = longer.filter(|_| delay.added_seconds > 0.0).map(|longer| longer / delay.added_seconds);
+    let row = row
+        .fraction("added_seconds", delay.added_seconds * 1e9)
+        .percent("sampled_percent", delay.sampled_percent)
+        .percent_if("recorded_percent", delay.recorded_percent);
+    let row = match ratio {
+        Some(ratio) => row.mean("lengthened_ratio", ratio),
+        None => row,
+    };
+    if is_the_recorded(delay) || row.words("inside").is_empty() {
+        row
+    } else {
+        row.text("inside", "untested")
+    }
+}
+
+/// Whether the procedure that was slowed down is the one that the recording has.
+fn is_the_recorded(delay: &MeasuredDelay) -> bool {
+    delay.recorded_percent.is_none_or(|recorded| {
+        let difference = (delay.sampled_percent - recorded).abs();
+        difference < NEAR_POINTS || difference < NEAR * delay.sampled_percent.max(recorded)
+    })
 }
 
 fn with_gain(row: Row, gain: &MeasuredGain) -> Row {
@@ -252,10 +315,23 @@ fn headline(rows: &[Row]) -> String {
 }
 
 fn how(measured: &MeasuredProgram) -> String {
+    let time = |seconds: f64| time_text((seconds * 1e9).round() as u64);
+    let slowed = measured.sampled.map_or_else(String::new, |sampled| {
+        let kernel = measured.variants.iter().filter_map(|variant| variant.delay);
+        let user_only = match kernel.clone().any(|delay| delay.is_user_only) {
+            true => " The system does not let the kernel be sampled: its time counts where the program goes on after it.",
+            false => "",
+        };
+        format!(
+            " A slow-down is compared with the program that is sampled and not slowed down, which takes {}, with {} of CPU time.{user_only}",
+            time(sampled.elapsed_seconds),
+            time(sampled.cpu_seconds)
+        )
+    });
     format!(
-        "Each round runs the unchanged program and each variant once. A gain is the median over the rounds, with the interval that holds it in 95 of 100 cases. The unchanged program takes {}, with {} of CPU time.",
-        time_text((measured.unchanged.elapsed_seconds * 1e9).round() as u64),
-        time_text((measured.unchanged.cpu_seconds * 1e9).round() as u64)
+        "Each round runs the unchanged program and each variant once. A gain is the median over the rounds, with the interval that holds it in 95 of 100 cases; a negative one is a longer run. The unchanged program takes {}, with {} of CPU time.{slowed}",
+        time(measured.unchanged.elapsed_seconds),
+        time(measured.unchanged.cpu_seconds)
     )
 }
 
@@ -294,11 +370,15 @@ fn doubts(row: &Row, variant: &MeasuredVariant, unchanged: VersionMedians) -> St
                 .push(format!("it has {after:.0} {what} instead of {before:.0}, which is part of its gain"));
         }
     }
+    if let Some(delay) = &variant.delay {
+        doubts.extend(delay_doubts(delay));
+    }
     match &variant.gain {
         None => doubts.push("no pair of runs was undisturbed".to_owned()),
         Some(gain) if gain.interval.is_none() => doubts.push(format!(
-            "{} are too few for an interval; raise --budget",
-            count_of(gain.pairs as u64, "pair")
+            "{} {} too few for an interval; raise --budget",
+            count_of(gain.pairs as u64, "pair"),
+            if gain.pairs == 1 { "is" } else { "are" }
         )),
         Some(gain) => {
             if let (Some(needed), Some((low, high))) = (gain.needed, gain.interval) {
@@ -313,6 +393,22 @@ fn doubts(row: &Row, variant: &MeasuredVariant, unchanged: VersionMedians) -> St
     if doubts.is_empty() { String::new() } else { format!("`{name}`: {}.", doubts.join("; ")) }
 }
 
+fn delay_doubts(delay: &MeasuredDelay) -> Option<String> {
+    let recorded = delay.recorded_percent.filter(|_| !is_the_recorded(delay))?;
+    let sampled = delay.sampled_percent;
+    let why = match sampled < recorded {
+        true => {
+            "copies in other procedures (inlining) and threads that it did not start itself are not slowed down"
+        }
+        false => "other procedures have that name, or the runs differ",
+    };
+    Some(format!(
+        "samples found it in {} of the CPU time, the recording in {}, so the prediction is not tested: {why}",
+        percent_text(sampled),
+        percent_text(recorded)
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -323,6 +419,32 @@ mod tests {
         assert_eq!(inside((10.0, 20.0), 22.0, (19.0, 25.0)), "not sure");
         assert_eq!(inside((10.0, 20.0), 22.0, (21.0, 25.0)), "no");
         assert_eq!(inside((10.0, 20.0), 8.0, (7.0, 9.0)), "no");
+    }
+
+    #[test]
+    fn a_slow_down_of_another_procedure_than_the_recorded_one_tests_nothing() {
+        let delay = |sampled_percent, recorded_percent| MeasuredDelay {
+            factor: 0.25,
+            added_seconds: 0.5,
+            sampled_percent,
+            recorded_percent,
+            is_user_only: false,
+        };
+        let before = VersionMedians { elapsed_seconds: 2.0, cpu_seconds: 4.0, ..VersionMedians::default() };
+        let row = || Row::default().percent("measured_gain_percent", -20.0).text("inside", "yes");
+        let agreed = with_delay(row(), &delay(50.0, Some(45.0)), before);
+        // 20 % of 2 s more for 0.5 s that were added.
+        assert_eq!((agreed.words("inside"), agreed.value("lengthened_ratio")), ("yes", Some(0.8)));
+        let other = with_delay(row(), &delay(20.0, Some(45.0)), before);
+        assert_eq!(other.words("inside"), "untested");
+        let text = delay_doubts(&delay(20.0, Some(45.0))).unwrap();
+        assert!(
+            text.contains("20 % of the CPU time, the recording in 45 %") && text.contains("inlining"),
+            "{text}"
+        );
+        assert_eq!(delay_doubts(&delay(20.0, None)), None);
+        // Of small shares the samples say little.
+        assert_eq!(with_delay(row(), &delay(1.0, Some(2.5)), before).words("inside"), "yes");
     }
 
     #[test]
@@ -342,6 +464,7 @@ mod tests {
             gain: Some(gain),
             medians: VersionMedians { page_faults: 80_000.0, switches: 90.0, ..unchanged },
             output: ComparedOutput::Equal,
+            delay: None,
         };
         let row = Row::default().text("change", "enter_words");
         assert_eq!(

@@ -1,0 +1,162 @@
+//! Slow-down experiments: which procedures, by how much, and whether what was slowed is what the recording knows by that name.
+
+use anyhow::{Result, bail};
+use longpole_answer::{Question, Recording};
+use longpole_report::{Report, Row, View, visible};
+use longpole_trials::{DelayLibrary, DelayScope, DelayedProcedure, ProcedureDelay};
+
+use super::ZeroArgs;
+use crate::answer::refused;
+use crate::report::FoldArg;
+use crate::terminal;
+
+/// The factor where none is given.
+const USUAL: f64 = 0.25;
+/// Procedures of the list of changes that are slowed down where nothing is asked for.
+const CHOSEN: usize = 4;
+
+/// A procedure that takes longer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SlowDown {
+    pub procedure: String,
+    /// Its own work alone.
+    pub is_own: bool,
+    /// By which part of its CPU time.
+    pub factor: f64,
+}
+
+/// `solve`, `self:solve@0.5`, `solve@10%,50%`.
+pub fn parse(text: &str) -> Result<Vec<SlowDown>, String> {
+    let (name, factors) = match text.rsplit_once('@') {
+        // A name can have a version: `memcpy@GLIBC_2.14`.
+        Some((name, factors)) if factors.starts_with(|first: char| first.is_ascii_digit()) => {
+            (name, factors.split(',').map(factor).collect::<Result<Vec<f64>, String>>()?)
+        }
+        _ => (text, vec![USUAL]),
+    };
+    let (name, is_own) = match name.strip_prefix("self:") {
+        Some(name) => (name, true),
+        None => (name.strip_prefix("procedure:").unwrap_or(name), false),
+    };
+    if name.trim().is_empty() {
+        return Err("it needs a procedure, as in solve@0.25".to_owned());
+    }
+    let procedure = name.trim().to_owned();
+    Ok(factors.into_iter().map(|factor| SlowDown { procedure: procedure.clone(), is_own, factor }).collect())
+}
+
+fn factor(text: &str) -> Result<f64, String> {
+    let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 0.01));
+    let factor = number.parse::<f64>().map_err(|_| format!("{} is no number", visible(text)))? * unit;
+    // Longer than a period between two samples, other threads' turns would depend on where samples fall.
+    if (0.01..=1.0).contains(&factor) { Ok(factor) } else { Err("a factor is from 0.01 to 1".to_owned()) }
+}
+
+impl SlowDown {
+    /// As `what-if --set` takes it.
+    pub fn change(&self) -> String {
+        let kind = if self.is_own { "self" } else { "procedure" };
+        format!("{kind}:{}={}", self.procedure, 1.0 + self.factor)
+    }
+
+    /// How the version is named.
+    pub fn label(&self) -> String {
+        format!("with {} {} % longer", self.procedure, (1000.0 * self.factor).round() / 10.0)
+    }
+
+    /// How it is applied to the program that these words execute.
+    pub fn delay(&self, library: &DelayLibrary, args: &ZeroArgs) -> Result<ProcedureDelay> {
+        let procedure = DelayedProcedure::find(&args.program[0], &self.procedure)?;
+        let scope = match (self.is_own, args.fold) {
+            (false, _) => DelayScope::Inclusive,
+            (true, FoldArg::Libraries) => DelayScope::Folded,
+            (true, FoldArg::None | FoldArg::Kernel) => DelayScope::Exact,
+        };
+        Ok(ProcedureDelay { library: library.clone(), procedure, scope, factor: self.factor })
+    }
+}
+
+/// The slow-downs that are asked for; those of the list of changes where nothing is.
+pub fn wanted(recording: &Recording, args: &ZeroArgs) -> Result<Vec<SlowDown>> {
+    if !(args.variants.is_empty() && args.skip.is_empty() && args.slow.is_empty()) {
+        return Ok(args.slow.iter().flatten().cloned().collect());
+    }
+    let summary = recording.report(View::Summary, &Question::default()).map_err(refused)?;
+    let mut chosen: Vec<SlowDown> = Vec::new();
+    for row in summary.rows.iter().filter(|row| row.words("section") == "change") {
+        let procedure = row.words("procedure");
+        if procedure.is_empty() || chosen.iter().any(|own| own.procedure == procedure) {
+            continue;
+        }
+        match DelayedProcedure::find(&args.program[0], procedure) {
+            Ok(_) => {
+                chosen.push(SlowDown { procedure: procedure.to_owned(), is_own: false, factor: USUAL });
+            }
+            Err(error) => terminal::remark(&format!("not slowed down: {error}")),
+        }
+        if chosen.len() == CHOSEN {
+            break;
+        }
+    }
+    if chosen.is_empty() {
+        bail!(
+            "choose procedures to slow down: the list of changes has none that can be; name one with --slow, or a version with --variant"
+        );
+    }
+    Ok(chosen)
+}
+
+/// The share of the CPU time that the recording charges to each procedure, per cent.
+pub fn recorded_shares(
+    recording: &Recording,
+    predicted: &Report,
+    slowed: &[SlowDown],
+    args: &ZeroArgs,
+) -> Result<Vec<Option<f64>>> {
+    if slowed.is_empty() {
+        return Ok(Vec::new());
+    }
+    let question = Question { fold: Some(args.fold.into()), all: true, ..Question::default() };
+    let profile = recording.report(View::Profile, &question).map_err(refused)?;
+    let changes: Vec<&Row> = predicted.rows.iter().filter(|row| row.words("section") == "change").collect();
+    let first = changes.len().saturating_sub(slowed.len());
+    let share = |(change, slow): (&&Row, &SlowDown)| {
+        let is_it = |row: &&Row| {
+            let (name, module) = (row.words("procedure"), row.words("module"));
+            let change = change.words("change");
+            let change = change.strip_suffix(" itself").unwrap_or(change);
+            change == name || change == format!("{name} ({module})")
+        };
+        let mut rows = profile.rows.iter().filter(is_it);
+        let row = rows.next()?;
+        // Two procedures of one name: which of them is slowed down is not known.
+        if rows.next().is_some() {
+            return None;
+        }
+        row.value(if slow.is_own { "percent" } else { "inclusive_percent" })
+    };
+    Ok(changes[first..].iter().zip(slowed).map(share).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_down_is_a_procedure_and_factors() {
+        let slow =
+            |procedure: &str, is_own, factor| SlowDown { procedure: procedure.to_owned(), is_own, factor };
+        assert_eq!(parse("solve"), Ok(vec![slow("solve", false, USUAL)]));
+        assert_eq!(parse("self:solve@0.5"), Ok(vec![slow("solve", true, 0.5)]));
+        assert_eq!(
+            parse("procedure:a::b@10%,0.3"),
+            Ok(vec![slow("a::b", false, 0.1), slow("a::b", false, 0.3)])
+        );
+        assert_eq!(parse("memcpy@GLIBC"), Ok(vec![slow("memcpy@GLIBC", false, USUAL)]));
+        for text in ["solve@0", "solve@3", "solve@0.1,x", "@0.5", "self:"] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+        assert_eq!(slow("solve", true, 0.25).change(), "self:solve=1.25");
+        assert_eq!(slow("solve", true, 0.25).label(), "with solve 25 % longer");
+    }
+}

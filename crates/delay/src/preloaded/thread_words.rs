@@ -1,0 +1,45 @@
+//! The thread-local words of the library: of the initial-exec model, safe in a signal handler, as Rust offers none.
+
+use core::arch::{asm, global_asm};
+use core::cell::Cell;
+
+global_asm!(
+    ".pushsection .tbss,\"awT\",@nobits",
+    ".balign 8",
+    ".globl longpole_delay_words",
+    ".hidden longpole_delay_words",
+    ".type longpole_delay_words, @object",
+    ".size longpole_delay_words, 16",
+    "longpole_delay_words:",
+    ".zero 16",
+    ".popsection",
+);
+
+/// What a thread keeps.
+#[repr(C)]
+#[derive(Debug)]
+pub(super) struct ThreadWords {
+    /// Its CPU time at the end of the last sample's handler, nanoseconds.
+    pub last: Cell<u64>,
+    /// 1 where it was started by the procedure.
+    pub is_started_inside: Cell<u64>,
+}
+
+const _: () = assert!(size_of::<ThreadWords>() == 16);
+
+/// The calling thread's.
+#[inline(always)]
+pub(super) fn thread_words() -> &'static ThreadWords {
+    let words: *const ThreadWords;
+    // SAFETY: the variable is defined above, lives as long as its thread, and zeroes are a valid value; only its own thread (and signal
+    // handlers on it) gets this reference.
+    unsafe {
+        asm!(
+            "mov {words}, qword ptr [rip + longpole_delay_words@GOTTPOFF]",
+            "add {words}, qword ptr fs:[0]",
+            words = out(reg) words,
+            options(pure, readonly, nostack)
+        );
+        &*words
+    }
+}

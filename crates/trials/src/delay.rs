@@ -1,0 +1,390 @@
+//! A program in which a procedure takes longer, without a rebuilt program: `longpole-delay` is preloaded into it.
+//!
+//! A thread that is sampled in the procedure works on for a factor of its CPU time since the last sample. In the mean each piece of the
+//! procedure's work takes that much longer, on the thread that does it. With the factor 0 threads are sampled only: what sampling costs is
+//! the difference from the unchanged program, and comparing with such runs takes it out.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::{self, Error, ErrorKind};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+pub use longpole_delay::DelayScope;
+use longpole_delay::{
+    DELAY_MAGIC, DELAY_MEMORY_BYTES, DELAY_VARIABLE, DelayMemory, LONGEST_MODULE_PATH, MOST_RANGES,
+};
+use memmap2::MmapMut;
+use object::elf::{PT_INTERP, ProgramHeader64};
+use object::read::elf::{ElfFile64, ProgramHeader};
+use object::{Endianness, Object};
+use tempfile::TempDir;
+
+use crate::procedures::{code_of, executed, is_named, whole_name};
+
+const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/longpole-delay.so"));
+/// CPU time of a thread between two samples, nanoseconds: no multiple of what timers and programs like to take.
+const PERIOD: u64 = 937_000;
+const PRELOAD: &str = "LD_PRELOAD";
+
+/// Why a procedure cannot be delayed.
+#[derive(Debug, thiserror::Error)]
+pub enum DelayError {
+    /// A file cannot be read.
+    #[error("read {}", path.display())]
+    Unreadable {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: Error,
+    },
+    /// A library cannot be loaded into the program.
+    #[error("sample {}: {reason}", path.display())]
+    NotLoadable {
+        /// The program.
+        path: PathBuf,
+        /// Why not.
+        reason: &'static str,
+    },
+    /// No procedure has the name.
+    #[error(
+        "find `{name}` in {} or in its libraries: it is inlined everywhere, belongs to a library that is loaded later, or has no symbol", path.display()
+    )]
+    NoProcedure {
+        /// As it was asked for.
+        name: String,
+        /// The program.
+        path: PathBuf,
+    },
+    /// It has too much code.
+    #[error("delay `{name}`: it has more than {MOST_RANGES} pieces of code")]
+    TooManyRanges {
+        /// As it was asked for.
+        name: String,
+    },
+}
+
+/// The code of a procedure that is to take longer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DelayedProcedure {
+    /// The file that holds it.
+    module: PathBuf,
+    /// Begins and ends, in order, without overlaps.
+    code: Vec<[u64; 2]>,
+}
+
+impl DelayedProcedure {
+    /// The procedure of this name, plain or as C++ and Rust write it, in the program that a command executes, else in one of the libraries
+    /// that it is linked with. Copies and parts that the compiler made of it belong to it.
+    ///
+    /// # Errors
+    /// [`DelayError`].
+    pub fn find(program: &OsStr, name: &str) -> Result<DelayedProcedure, DelayError> {
+        let path = check_loadable(program)?;
+        let is_wanted = |symbol: &str| is_named(whole_name(symbol), name) || is_named(symbol, name);
+        for module in std::iter::once(path.clone()).chain(libraries(&path)) {
+            let Ok(bytes) = fs::read(&module) else { continue };
+            let Ok(file) = object::File::parse(bytes.as_slice()) else { continue };
+            let code = joined(&code_of(&file, is_wanted));
+            match code.len() {
+                0 => {}
+                1..=MOST_RANGES => return Ok(DelayedProcedure { module, code }),
+                _ => return Err(DelayError::TooManyRanges { name: name.to_owned() }),
+            }
+        }
+        Err(DelayError::NoProcedure { name: name.to_owned(), path })
+    }
+}
+
+/// Ranges without overlaps; symbols without a size have no code.
+fn joined(found: &[(u64, u64)]) -> Vec<[u64; 2]> {
+    let mut code: Vec<[u64; 2]> = Vec::new();
+    for &(begin, size) in found.iter().filter(|own| own.1 > 0) {
+        match code.last_mut() {
+            Some(last) if begin <= last[1] => last[1] = last[1].max(begin + size),
+            _ => code.push([begin, begin + size]),
+        }
+    }
+    code
+}
+
+/// The program's file, if a library can be preloaded into it.
+fn check_loadable(program: &OsStr) -> Result<PathBuf, DelayError> {
+    let path = executed(program);
+    let unreadable = |source| DelayError::Unreadable { path: path.clone(), source };
+    let path = fs::canonicalize(&path).map_err(unreadable)?;
+    let bytes = fs::read(&path).map_err(|source| DelayError::Unreadable { path: path.clone(), source })?;
+    let refused = |reason| Err(DelayError::NotLoadable { path: path.clone(), reason });
+    let Ok(file) = ElfFile64::<Endianness>::parse(bytes.as_slice()) else {
+        return refused("it is no 64-bit program, such as a script; name the program that runs it");
+    };
+    if file.section_by_name(".go.buildinfo").is_some() {
+        return refused(
+            "it is a Go program, whose runtime samples by signals of its own; only --variant tests it",
+        );
+    }
+    let loader = file
+        .elf_program_headers()
+        .iter()
+        .find(|header: &&ProgramHeader64<Endianness>| header.p_type(file.endian()) == PT_INTERP)
+        .and_then(|header| header.data(file.endian(), bytes.as_slice()).ok());
+    match loader {
+        None => refused("it is linked statically; only --variant and --skip test it"),
+        Some(loader) if loader.windows(4).any(|part| part == b"musl") => refused(
+            "it is linked with musl, and the library that is preloaded with glibc; only --variant and --skip test it",
+        ),
+        Some(_) if cfg!(not(target_arch = "x86_64")) => refused("this processor is not supported"),
+        Some(_) => Ok(path),
+    }
+}
+
+/// The libraries that the loader loads with the program, as it names them.
+fn libraries(program: &Path) -> Vec<PathBuf> {
+    // The loader lists them, and does not run the program.
+    let Ok(listed) = Command::new(program).env("LD_TRACE_LOADED_OBJECTS", "1").output() else {
+        return Vec::new();
+    };
+    let text = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let path = |line: &str| line.split_whitespace().find(|word| word.starts_with('/')).map(PathBuf::from);
+    text.lines().filter_map(path).collect()
+}
+
+/// The library as a file that programs can load; it goes with its last user.
+#[derive(Clone, Debug)]
+pub struct DelayLibrary {
+    folder: Arc<TempDir>,
+}
+
+impl DelayLibrary {
+    /// Writes it into a new temporary folder.
+    ///
+    /// # Errors
+    /// Of the folder and the file.
+    pub fn create() -> io::Result<DelayLibrary> {
+        let folder = tempfile::Builder::new().prefix("longpole-delay-").tempdir()?;
+        fs::write(folder.path().join("longpole-delay.so"), LIBRARY)?;
+        Ok(DelayLibrary { folder: Arc::new(folder) })
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("longpole-delay.so")
+    }
+
+    /// What the library and this process share.
+    fn memory(&self) -> PathBuf {
+        self.folder.path().join("memory")
+    }
+}
+
+/// A procedure and by how much it takes longer.
+#[derive(Clone, Debug)]
+pub struct ProcedureDelay {
+    /// The library.
+    pub library: DelayLibrary,
+    /// Which procedure.
+    pub procedure: DelayedProcedure,
+    /// What of it.
+    pub scope: DelayScope,
+    /// 0.25: a quarter longer; 0: threads are sampled only.
+    pub factor: f64,
+}
+
+/// What the delay of one run did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DelayCounts {
+    /// Processes that loaded the library.
+    pub processes: u64,
+    /// Processes that hold the procedure, and were sampled.
+    pub sampled_processes: u64,
+    /// Error number with which the system refused to sample.
+    pub refusal: Option<i32>,
+    /// The system let only the program's own code be sampled.
+    pub is_user_only: bool,
+    /// Processes that took the signal for themselves.
+    pub replaced: u64,
+    /// Samples in the procedure.
+    pub hits: u64,
+    /// CPU time that all samples cover.
+    pub sampled_seconds: f64,
+    /// CPU time of the procedure, by its samples.
+    pub hit_seconds: f64,
+    /// CPU time that was added.
+    pub added_seconds: f64,
+}
+
+/// The memory of one run.
+pub(crate) struct PreparedDelay {
+    memory: MmapMut,
+}
+
+impl ProcedureDelay {
+    /// Makes the memory of a run, and tells the command of it and of the library.
+    pub(crate) fn prepare(&self, command: &mut Command) -> io::Result<PreparedDelay> {
+        let path = self.library.memory();
+        // A new file: a process that outlived its run keeps the old one.
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let file = File::options().read(true).write(true).create_new(true).open(&path)?;
+        file.set_len(DELAY_MEMORY_BYTES as u64)?;
+        // SAFETY: the file is this process's and the program's, which changes its counters alone; they are atomic.
+        let mut memory = unsafe { MmapMut::map_mut(&file)? };
+        let module = self.procedure.module.as_os_str().as_bytes();
+        if module.len() >= LONGEST_MODULE_PATH {
+            return Err(Error::from(ErrorKind::InvalidFilename));
+        }
+        // SAFETY: the mapping is large enough and aligned to pages, zeroes are valid, and no process has it yet.
+        let shared = unsafe { &mut *memory.as_mut_ptr().cast::<DelayMemory>() };
+        shared.magic = DELAY_MAGIC;
+        shared.factor = (self.factor * 1e6).round() as u64;
+        shared.period = PERIOD;
+        shared.scope = self.scope.word();
+        shared.ranges = self.procedure.code.len() as u64;
+        shared.module[..module.len()].copy_from_slice(module);
+        shared.code[..self.procedure.code.len()].copy_from_slice(&self.procedure.code);
+        let mut preload: OsString = self.library.path().into();
+        if let Some(others) = std::env::var_os(PRELOAD).filter(|others| !others.is_empty()) {
+            preload.push(":");
+            preload.push(others);
+        }
+        command.env(PRELOAD, preload);
+        command.env(OsStr::from_bytes(DELAY_VARIABLE.to_bytes()), path);
+        Ok(PreparedDelay { memory })
+    }
+}
+
+impl PreparedDelay {
+    pub(crate) fn counts(&self) -> DelayCounts {
+        // SAFETY: as in `prepare`; what the program's processes change is atomic.
+        let shared = unsafe { &*self.memory.as_ptr().cast::<DelayMemory>() };
+        let seconds = |count: u64| count as f64 * 1e-9;
+        let refusal = shared.refusal.load(Ordering::Relaxed);
+        DelayCounts {
+            processes: shared.processes.load(Ordering::Relaxed),
+            sampled_processes: shared.sampled_processes.load(Ordering::Relaxed),
+            refusal: i32::try_from(refusal).ok().filter(|&error| error != 0),
+            is_user_only: shared.is_user_only.load(Ordering::Relaxed) != 0,
+            replaced: shared.replaced.load(Ordering::Relaxed),
+            hits: shared.hits.load(Ordering::Relaxed),
+            sampled_seconds: seconds(shared.sampled.load(Ordering::Relaxed)),
+            hit_seconds: seconds(shared.hit.load(Ordering::Relaxed)),
+            added_seconds: seconds(shared.added.load(Ordering::Relaxed)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The program with work of fixed amounts; `None` without a compiler.
+    fn build(folder: &Path, options: &[&str]) -> Option<PathBuf> {
+        let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../programs");
+        let program = folder.join("fixed_work");
+        let mut compiler = Command::new("cc");
+        compiler.args(["-O2", "-pthread"]).args(options).arg("-I").arg(&programs);
+        let built = compiler.arg("-o").arg(&program).arg(programs.join("fixed_work.c")).status();
+        let Ok(built) = built else {
+            println!("skipped: no compiler");
+            return None;
+        };
+        assert!(built.success());
+        Some(program)
+    }
+
+    /// What a delay did, and the CPU seconds that the program itself tells of its procedures.
+    fn measured(
+        program: &Path,
+        name: &str,
+        scope: DelayScope,
+        factor: f64,
+    ) -> Option<(DelayCounts, impl Fn(&str) -> f64 + use<>)> {
+        let procedure = DelayedProcedure::find(program.as_os_str(), name).unwrap();
+        let library = DelayLibrary::create().unwrap();
+        let delay = ProcedureDelay { library, procedure, scope, factor };
+        let mut command = Command::new(program);
+        let memory = delay.prepare(command.args(["8", "times"])).unwrap();
+        let output = command.output().unwrap();
+        assert!(output.status.success() && output.stdout == b"done\n", "{output:?}");
+        let counts = memory.counts();
+        if counts.refusal.is_some() {
+            println!("skipped: the system refuses to sample: {counts:?}");
+            return None;
+        }
+        let told = String::from_utf8(output.stderr).unwrap();
+        let seconds = move |name: &str| {
+            let line = told.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+            line.unwrap().parse::<f64>().unwrap() * 1e-9
+        };
+        Some((counts, seconds))
+    }
+
+    /// By CPU time, which other programs on the machine do not change.
+    #[test]
+    fn a_procedure_takes_longer_by_the_factor_of_its_cpu_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let Some(program) = build(folder.path(), &[]) else { return };
+        use DelayScope::{Exact, Folded, Inclusive};
+        type Told = fn(&dyn Fn(&str) -> f64) -> f64;
+        let cases: [(&str, DelayScope, Told); 9] = [
+            ("prepare", Inclusive, |told| told("prepare")),
+            // step_through is two units of work in prepare, two in hold_lock.
+            ("prepare", Folded, |told| told("prepare") - 0.5 * told("step_through")),
+            ("both_sides", Exact, |told| told("both_sides")),
+            ("long_side", Inclusive, |told| told("long_side")),
+            ("short_side", Inclusive, |told| told("short_side")),
+            ("hold_lock", Inclusive, |told| told("hold_lock")),
+            ("step_through", Exact, |told| told("step_through")),
+            ("worker", Inclusive, |told| {
+                ["both_sides", "long_side", "short_side", "hold_lock"].map(told).iter().sum()
+            }),
+            // With the threads that it starts.
+            ("main", Inclusive, |told| {
+                ["prepare", "both_sides", "long_side", "short_side", "hold_lock"].map(told).iter().sum()
+            }),
+        ];
+        for (name, scope, told) in cases {
+            let Some((counts, seconds)) = measured(&program, name, scope, 0.4) else { return };
+            let (told, found) = (told(&seconds), counts.hit_seconds + counts.added_seconds);
+            assert!((found / told - 1.0).abs() < 0.1, "{name} {scope:?}: {found} s of {told} s, {counts:?}");
+            assert!((counts.added_seconds / counts.hit_seconds - 0.4).abs() < 0.02, "{name}: {counts:?}");
+            assert_eq!((counts.processes, counts.sampled_processes, counts.replaced), (1, 1, 0));
+        }
+    }
+
+    #[test]
+    fn a_program_that_is_only_sampled_gets_no_work() {
+        let folder = tempfile::tempdir().unwrap();
+        let Some(program) = build(folder.path(), &[]) else { return };
+        let Some((counts, _)) = measured(&program, "prepare", DelayScope::Inclusive, 0.0) else { return };
+        assert!(counts.hits > 0 && counts.hit_seconds > 0.0 && counts.added_seconds < 1e-3, "{counts:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_delayed_is_refused_with_the_reason() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = |program: &Path, name: &str| {
+            DelayedProcedure::find(program.as_os_str(), name).unwrap_err().to_string()
+        };
+        let Some(program) = build(folder.path(), &["-static"]) else { return };
+        assert!(error(&program, "prepare").contains("linked statically"));
+        let program = build(folder.path(), &[]).unwrap();
+        assert!(error(&program, "prepair").contains("inlined everywhere"));
+        let script = folder.path().join("script");
+        fs::write(&script, "#!/bin/sh\n").unwrap();
+        assert!(error(&script, "prepare").contains("such as a script"));
+        assert!(error(&folder.path().join("absent"), "prepare").contains("read "));
+        // A procedure of a library that the program is linked with.
+        let found = DelayedProcedure::find(program.as_os_str(), "pthread_create").unwrap();
+        assert!(found.module.to_string_lossy().contains("libc.so"), "{found:?}");
+    }
+
+    #[test]
+    fn ranges_of_code_that_meet_are_one() {
+        assert_eq!(joined(&[(10, 5), (12, 2), (15, 5), (30, 0), (40, 1)]), [[10, 20], [40, 41]]);
+    }
+}
