@@ -4,11 +4,11 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
 use longpole_answer::{Error, Recording, ReplayQuestion, WhatIfQuestion};
 use longpole_recording::MeasuredChange;
-use longpole_report::{MeasuredProgram, MeasuredVariant, Report, build_zero, visible};
+use longpole_report::{MeasuredProgram, MeasuredVariant, Report, build_zero, plot_zero, visible};
 
 use crate::answer::{Output, open, refused};
 use crate::failure::Failure;
@@ -56,6 +56,9 @@ pub struct ZeroArgs {
     /// Which procedures are folded into the procedure that called them, in `self:`.
     #[arg(long, value_enum, default_value = "libraries")]
     pub fold: FoldArg,
+    /// Also draw predicted ranges and measured intervals into this file, as SVG.
+    #[arg(long, value_name = "FILE.svg")]
+    pub plot: Option<PathBuf>,
     /// How to write it.
     #[arg(long, value_enum, default_value_t)]
     pub format: OutputFormat,
@@ -114,8 +117,14 @@ pub fn run(args: &ZeroArgs) -> Result<()> {
     if recording.manifest().command == words(&args.program) {
         keep(&recording, &changes, &measured.variants);
     }
+    let report = build_zero(&predicted, &measured);
     let output = Output::new(args.format, args.width);
-    output.print(&args.recording, &output.text(&[build_zero(&predicted, &measured)]))
+    output.print(&args.recording, &output.text(std::slice::from_ref(&report)))?;
+    // Last: where the file cannot be written, the answer is not lost.
+    if let Some(path) = &args.plot {
+        std::fs::write(path, plot_zero(&report)).with_context(|| format!("write {}", path.display()))?;
+    }
+    Ok(())
 }
 
 /// Keeps in the recording what was measured, for `--view rankings`; where it cannot be written, that is said.
@@ -192,6 +201,7 @@ mod tests {
                 variants: vec![variant(&format!("a={command}")).unwrap(), variant("b=./b 2").unwrap()],
                 skip: Vec::new(),
                 slow: Vec::new(),
+                plot: None,
                 budget: Duration::ZERO,
                 within: 1.0,
                 fold: FoldArg::Libraries,

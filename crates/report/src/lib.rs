@@ -80,6 +80,7 @@ pub use style::Style;
 pub use view::OutsideAnswerKind;
 pub use views::{
     ComparedOutput, MeasuredDelay, MeasuredGain, MeasuredProgram, MeasuredVariant, VersionMedians, View,
-    build, build_diff, build_replay, build_what_if, build_zero, diff_demand, name_of, refusal_text,
+    build, build_diff, build_replay, build_what_if, build_zero, diff_demand, name_of, plot_zero,
+    refusal_text,
 };
 pub use visible::{visible, visible_excerpt, visible_json, visible_output};

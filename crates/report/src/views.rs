@@ -43,7 +43,8 @@ pub use diff::{build_diff, diff_demand};
 pub use replay::{build_replay, refusal_text};
 pub use what_if::build_what_if;
 pub use zero::{
-    ComparedOutput, MeasuredDelay, MeasuredGain, MeasuredProgram, MeasuredVariant, VersionMedians, build_zero,
+    ComparedOutput, MeasuredDelay, MeasuredGain, MeasuredProgram, MeasuredVariant, VersionMedians,
+    build_zero, plot_zero,
 };
 
 use longpole_metrics::{By, Measures, Node};

@@ -204,8 +204,9 @@ fn without_a_change_the_first_procedures_of_the_list_are_slowed_down() {
     let program = or_skip!(session.build("fixed_work.c", &[]));
     let recording = or_skip!(session.record_as("recording", &program));
     let mut command = longpole();
-    command.arg("zero").arg(&recording).args(["--budget", "1s", "--format", "json", "--"]).arg(&program);
-    let run = session.run(&mut command);
+    let picture = session.path().join("gains.svg");
+    command.arg("zero").arg(&recording).args(["--budget", "1s", "--format", "json", "--plot"]).arg(&picture);
+    let run = session.run(command.arg("--").arg(&program));
     if run.stderr.contains("does not let the program be sampled") {
         println!("skipped: {}", run.stderr);
         return;
@@ -215,4 +216,7 @@ fn without_a_change_the_first_procedures_of_the_list_are_slowed_down() {
     let changes: Vec<String> = answer.rows().map(|row| row["change"].as_str().unwrap().to_owned()).collect();
     assert!(changes.iter().any(|change| change == "long_side"), "{changes:?}");
     assert!(answer.rows().all(|row| row["factor"] == 1.25), "{}", run.stdout);
+    let picture = std::fs::read_to_string(picture).unwrap();
+    let is_drawn = |change: &String| picture.contains(&format!(">{change} × 1.25</text>"));
+    assert!(picture.ends_with("</svg>\n") && changes.iter().all(is_drawn), "{changes:?}: {picture}");
 }

@@ -6,6 +6,10 @@ use crate::report::{Report, Row};
 use crate::table::{Show, TextTable, shown};
 use crate::text::TextSection;
 
+mod plot;
+
+pub use plot::plot_zero;
+
 /// The name of the report in JSON.
 const NAME: &str = "zero";
 const COLUMNS: [&str; 28] = [
@@ -164,7 +168,7 @@ pub fn build_zero(predicted: &Report, measured: &MeasuredProgram) -> Report {
             shown("measured %", Show::Words("measured_text")),
             shown("inside", Show::Words("inside")),
             shown("output", Show::Words("output")),
-            shown("elapsed", Show::Time("variant_seconds")),
+            shown("elapsed", Show::Time("variant_seconds")).optional(),
             shown("CPU", Show::Time("variant_cpu_seconds")).optional(),
             shown("per added s", Show::Mean("lengthened_ratio")).optional(),
             shown("pairs", Show::Count("counted_pairs")).optional(),
