@@ -84,7 +84,12 @@ impl DelayedProcedure {
     /// [`DelayError`].
     pub fn find(program: &OsStr, name: &str) -> Result<DelayedProcedure, DelayError> {
         let path = check_loadable(program)?;
-        let is_wanted = |symbol: &str| is_named(whole_name(symbol), name) || is_named(symbol, name);
+        // Recordings name a Rust program's own procedures without the name of its crate.
+        let own_crate = path.file_name().unwrap_or_default().to_string_lossy().replace('-', "_");
+        let names = [name.to_owned(), format!("{own_crate}::{name}")];
+        let is_wanted = |symbol: &str| {
+            names.iter().any(|name| is_named(whole_name(symbol), name) || is_named(symbol, name))
+        };
         for module in std::iter::once(path.clone()).chain(libraries(&path)) {
             let Ok(bytes) = fs::read(&module) else { continue };
             let Ok(file) = object::File::parse(bytes.as_slice()) else { continue };
