@@ -39,6 +39,8 @@ const TOOLS: &[RequiredTool] = &[
     tool("mpicc.mpich", &["libmpich-dev"]),
     tool("/usr/lib/python3/dist-packages/mpi4py/__init__.py", &["python3-mpi4py"]),
     tool("gfortran", &["gfortran"]),
+    tool("otf2-print", &["otf2-tools"]),
+    tool("otf2-config", &["libotf2-trace-dev"]),
     tool("prometheus-node-exporter", &["prometheus-node-exporter"]),
     tool("setpriv", &["util-linux"]),
     tool("musl-gcc", &["musl-tools"]),

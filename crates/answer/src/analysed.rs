@@ -82,7 +82,7 @@ impl Analysed {
         let evidence = run.evidence();
         // What threads said of where they are counts like what a timer found.
         let samples = evidence.samples + evidence.told_observations;
-        if evidence.is_simulated() {
+        if evidence.is_exact() {
             analysis.effective_samples = EffectiveSamples::EXACT;
         } else if samples > 0 {
             // The samples of a phase are not counted apart; they come with the CPU time.

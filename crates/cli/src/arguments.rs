@@ -64,7 +64,7 @@ pub enum CliCommand {
     Snapshot(Snapshot),
     /// Make one recording of those that `record --part` has made of a run on several machines
     Join(Join),
-    /// Make a recording of a perf.data file
+    /// Make a recording of a perf.data file or an OTF2 trace
     Import(Import),
     /// Run the recorded accesses of a program on a simulated machine, and make a recording of that
     Simulate(Simulate),
@@ -206,7 +206,8 @@ pub struct Join {
 /// Options of `import`.
 #[derive(Clone, Debug, Args)]
 pub struct Import {
-    /// Output of `perf record -e sched:sched_switch,sched:sched_waking,cpu-clock -g`
+    /// Output of `perf record -e sched:sched_switch,sched:sched_waking,cpu-clock -g`, or the anchor file of an OTF2 trace
+    /// (traces.otf2)
     pub file: PathBuf,
     /// Folder of the recording [default: FILE.longpole, or FILE-2.longpole, ...: the first that is free]
     #[arg(short, long, value_name = "REC")]

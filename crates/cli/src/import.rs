@@ -1,4 +1,4 @@
-//! `longpole import`: a recording of what `perf record` wrote.
+//! `longpole import`: a recording of what `perf record` wrote, or of an OTF2 trace.
 
 use std::process::ExitCode;
 

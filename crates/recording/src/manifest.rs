@@ -176,7 +176,7 @@ pub struct WallClock {
 /// How a machine's events were collected.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CollectorDescription {
-    /// `bpf`, `perf`, `import`.
+    /// `bpf`, `perf`, `import`, `otf2`.
     pub name: String,
     /// Timer samples per second and processor.
     pub sample_hertz: u32,
@@ -194,6 +194,8 @@ pub struct CollectorDescription {
 impl CollectorDescription {
     /// Name of the collector of a simulated run: times are virtual, and all of them exact.
     pub const SIMULATION: &'static str = "simulation";
+    /// Name of an imported OTF2 trace: all entries into procedures and exits from them are in it, with their times.
+    pub const OTF2: &'static str = "otf2";
 }
 
 /// The measured cost of collecting on one machine.

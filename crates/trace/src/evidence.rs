@@ -114,6 +114,12 @@ impl Evidence {
         self.collector == CollectorDescription::SIMULATION
     }
 
+    /// Whether all times at which threads went from one procedure to another are known, so that no share of time is estimated.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        self.is_simulated() || self.collector == CollectorDescription::OTF2
+    }
+
     /// The note of a recorder that could not go on.
     #[must_use]
     pub fn failure(&self) -> Option<&str> {

@@ -12,7 +12,7 @@ use crate::cause::{StackHints, by_kernel_procedure, is_kernel_write};
 use crate::naming::FrameNames;
 use crate::paths::{CodePlace, PathId, Paths, PlaceId, Procedure, ProcedureId};
 use crate::state::Cause;
-use crate::waiting_frames::{Hint, hint, is_openmp, is_runtime_module, openmp_hint};
+use crate::waiting_frames::{Hint, hint, is_message_library, is_openmp, is_runtime_module, openmp_hint};
 
 /// How much of a stack is part of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -73,11 +73,14 @@ impl StackTable {
         stacks
     }
 
-    /// The place at which the stack calls a function of the message library, and the hook of that function, in which it ends.
+    /// The place at which the stack calls a function of the message library, and that function (or its hook), in which it ends.
     fn message_call(&self, stack: StackId, paths: &Paths) -> Option<(PlaceId, ProcedureId)> {
         let frame = self.nodes[stack.index()].1;
-        let hook = self.names.is_agent(frame).then(|| self.names.outermost(frame))??;
+        let hook = self.names.outermost(frame)?;
         let function = paths.all_places()[hook.0 as usize].procedure;
+        // Imported traces have the library's own procedures in place of hooks.
+        let is_library = is_message_library(&paths.procedure_named_by(function).module);
+        (is_library || self.names.is_agent(frame)).then_some(())?;
         // Others of the agent's hooks are called from everywhere.
         paths.is_message_function(function).then_some(())?;
         let Stripped { node, dropped, .. } = self.stripped[stack.index()];

@@ -25,6 +25,7 @@ mod mpi;
 mod names;
 mod objects;
 mod openmp;
+mod otf2;
 mod outside;
 mod own_metrics;
 mod process;

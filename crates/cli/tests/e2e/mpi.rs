@@ -5,7 +5,7 @@
 
 mod census;
 mod even_shares;
-mod jobs;
+pub(crate) mod jobs;
 mod machines;
 mod not_understood;
 mod one_sided;

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-/// An error about a `perf.data` file; completes "failed to …".
+/// An error about a file that is imported; completes "failed to …".
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
@@ -47,6 +47,9 @@ pub enum ImportError {
         /// What is missing.
         what: &'static str,
     },
+    /// It is a trace that cannot be read.
+    #[error(transparent)]
+    Trace(#[from] longpole_otf2::TraceError),
     /// The consumer of the events failed.
     #[error(transparent)]
     Recording(#[from] longpole_recording::Error),

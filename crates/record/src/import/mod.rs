@@ -1,4 +1,4 @@
-//! Imports what `perf record` wrote.
+//! Imports what others wrote: `perf record` (here), and writers of OTF2 traces ([`otf2`]).
 //!
 //! In: a `perf.data` file with the scheduler's tracepoints. Out: the raw events of the recorded program,
 //! in time order, as a collector on this machine would have made them, and a [`ImportSummary`] of where they
@@ -9,6 +9,7 @@ mod container;
 mod error;
 mod events;
 mod kernel;
+mod otf2;
 mod recording;
 mod tracing;
 

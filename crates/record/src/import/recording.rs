@@ -1,21 +1,24 @@
 //! Writes what an import yields as a recording.
 
-use std::io::BufReader;
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use longpole_event::MachineId;
+use longpole_otf2::TraceAnchor;
 use longpole_recording::{
     CollectorDescription, Destination, FORMAT_VERSION, LogBuilder, LogName, MachineDescription, Manifest,
     RunOutcome, open_regular,
 };
 
 use super::error::{ImportError, ImportResult};
+use super::otf2::import_trace;
 use super::{ImportSource, ImportSummary};
 use crate::assembler::Assembler;
 use crate::session::FinishedRecording;
 
-/// Imports the `perf.data` file `file` into the new recording `output`.
+/// Imports `file`, a `perf.data` or the anchor file of an OTF2 trace, into the new recording `output`.
 ///
 /// # Errors
 /// [`ImportError`]; the recording is created only after the file turned out to hold what is needed.
@@ -27,7 +30,10 @@ pub fn import(file: &Path, output: &Destination) -> ImportResult<FinishedRecordi
 }
 
 fn import_file(file: &Path, output: &Destination) -> ImportResult<FinishedRecording> {
-    let opened = open_regular(file).map_err(ImportError::Read)?;
+    let mut opened = open_regular(file).map_err(ImportError::Read)?;
+    if is_trace(&mut opened).map_err(ImportError::Read)? {
+        return import_trace(file, output);
+    }
     let started = opened.metadata().and_then(|metadata| metadata.modified()).map_err(ImportError::Read)?;
     let source = ImportSource::open(BufReader::with_capacity(1 << 20, opened))?;
     let mut manifest = Manifest {
@@ -64,6 +70,14 @@ fn import_file(file: &Path, output: &Destination) -> ImportResult<FinishedRecord
     let outcome = describe(&mut manifest, summary, is_full);
     folder.write_manifest(&manifest)?;
     Ok(FinishedRecording { path: folder.path().to_owned(), outcome, manifest, assembled, going_on: None })
+}
+
+/// Whether a file begins as the anchor file of an OTF2 trace.
+fn is_trace(file: &mut File) -> io::Result<bool> {
+    let mut begin = Vec::new();
+    file.by_ref().take(16).read_to_end(&mut begin)?;
+    file.rewind()?;
+    Ok(TraceAnchor::begins(&begin))
 }
 
 fn describe(manifest: &mut Manifest, mut summary: ImportSummary, is_full: bool) -> RunOutcome {

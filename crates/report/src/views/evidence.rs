@@ -93,7 +93,7 @@ fn collected(input: &ReportTables<'_>) -> Vec<Row> {
         words(
             "collector",
             evidence.collector.clone(),
-            "what recorded the run: bpf (kernel programs), perf (tracepoints), process (what users may see of their own), agent (what the program can see of itself), an import, or a simulation",
+            "what recorded the run: bpf (kernel programs), perf (tracepoints), process (what users may see of their own), agent (what the program can see of itself), an import, otf2 (an imported trace), or a simulation",
         ),
         words("sampling rate", rate, "timer samples asked for, per second and CPU"),
         count("events", evidence.events, "switches, wakes, starts, ends and samples read from the recording"),

@@ -121,7 +121,7 @@ impl Default for Job<'_> {
 }
 
 /// Seconds for which this rank waited for this object, polling or not.
-pub(super) fn waited(recording: &Recording, rank: u32, object: &str) -> f64 {
+pub(crate) fn waited(recording: &Recording, rank: u32, object: &str) -> f64 {
     let trace = Trace::open(&recording.path).unwrap();
     let (program, objects) = (trace.program(), trace.objects());
     let (mut awaited, mut since, mut sum) = (None, None, 0);
