@@ -178,7 +178,8 @@ impl OpenTrace {
     }
 }
 
-/// Hands over the events of all threads in the order of time.
+/// Hands over the events of all threads in the order of time. Of events at one time those of threads that wait come last: what lets
+/// them go on is before them.
 fn merge(
     files: &mut impl TraceFiles,
     streams: &mut [EventStream],
@@ -186,24 +187,22 @@ fn merge(
 ) -> ImportResult<()> {
     let mut next = BinaryHeap::with_capacity(streams.len());
     for (thread, stream) in streams.iter_mut().enumerate() {
-        next.extend(stream.next_time(files)?.map(|time| Reverse((time, thread))));
+        next.extend(stream.next_time(files)?.map(|time| Reverse((time, false, thread))));
     }
-    while let Some(Reverse((_, thread))) = next.pop() {
+    while let Some(Reverse((_, _, thread))) = next.pop() {
         let limit = next.peek().map(|&Reverse(other)| other);
         let stream = &mut streams[thread];
         // Most events are followed by one of the same thread.
         while let Some((time, event)) = stream.next(files)? {
             writer.take((thread, time), event, &mut |place| stream.peek(files, place))?;
-            match stream.next_time(files)? {
-                Some(time) if limit.is_none_or(|limit| (time, thread) < limit) => {}
-                Some(time) => {
-                    next.push(Reverse((time, thread)));
-                    break;
-                }
-                None => {
-                    writer.end_of_events(thread)?;
-                    break;
-                }
+            let Some(time) = stream.next_time(files)? else {
+                writer.end_of_events(thread)?;
+                break;
+            };
+            let key = (time, writer.threads[thread].waits.is_some(), thread);
+            if limit.is_some_and(|limit| limit < key) {
+                next.push(Reverse(key));
+                break;
             }
         }
     }
