@@ -138,6 +138,7 @@ fn unpack(target: &str) -> Result<()> {
 /// Files of the project that a target can begin with.
 fn seeds(target: &str) -> Result<Vec<PathBuf>> {
     let (folder, end) = match target {
+        "otf2_trace" => ("crates/record/tests/fixtures/otf2", "packed"),
         "perf_data" => ("crates/record/tests/fixtures", "data"),
         "log_reader" => ("crates/cli/tests/fixtures", "log"),
         "manifest" => ("crates/cli/tests/fixtures", "json"),

@@ -25,6 +25,7 @@ mod event;
 mod files;
 mod local;
 mod location_events;
+mod memory;
 mod records;
 
 pub use anchor::TraceAnchor;
@@ -39,3 +40,4 @@ pub use event::{CollectiveEnd, TraceEvent, TraceMessage};
 pub use files::{TraceFile, TraceFiles, TraceFolder};
 pub use local::LocalDefinitions;
 pub use location_events::{LocationDamage, LocationEvents};
+pub use memory::PackedTrace;

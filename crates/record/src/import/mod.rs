@@ -26,6 +26,7 @@ use container::{Container, PerfDataEntry, RawRecord, feature};
 pub use error::{ImportError, ImportResult};
 use events::Events;
 use kernel::RecordedKernel;
+pub use otf2::import_trace_files;
 pub use recording::import;
 
 /// What follows `perf record -e` for a file with everything that is used.

@@ -48,12 +48,23 @@ const WINDOW: std::ops::RangeInclusive<usize> = 4 << 10..=256 << 10;
 
 /// Imports the trace with this anchor file into the new recording `output`.
 pub(super) fn import_trace(anchor: &Path, output: &Destination) -> ImportResult<FinishedRecording> {
-    let mut files = TraceFolder::new(anchor, open_regular);
-    let trace = OpenTrace::open(&mut files)?;
+    import_trace_files(&mut TraceFolder::new(anchor, open_regular), anchor, output)
+}
+
+/// Imports the trace with these files, called after this anchor file, into the new recording `output`.
+///
+/// # Errors
+/// [`ImportError`]; the recording is created only after the definitions turned out to be there.
+pub fn import_trace_files(
+    files: &mut impl TraceFiles,
+    anchor: &Path,
+    output: &Destination,
+) -> ImportResult<FinishedRecording> {
+    let trace = OpenTrace::open(files)?;
     let mut manifest = trace.describe(anchor);
     let folder = output.create(&manifest)?;
     let (mut is_full, mut written) = (false, TraceOutcome::default());
-    match trace.write(&mut files, (&folder, &manifest), &mut written) {
+    match trace.write(files, (&folder, &manifest), &mut written) {
         Err(ImportError::Recording(error)) if error.is_disk_full() => is_full = true,
         result => result?,
     }
