@@ -27,7 +27,8 @@
 //! step that is made lets 4 be looked at, and an explanation for which that does not suffice is made from the last 32
 //! steps: so the time is linear in the items, whatever the program does. **Memory**: per live thread 1,024
 //! steps (fewer if more than 1,024 threads are alive, 131,072 of all threads together if fewer than 128 are) and 64 releases; 10,000 classes of waits, and beside them one for each place and object; a million shares of steps in them, the
-//! smaller ones of each put together (from 32 a class on).
+//! smaller ones of each put together (from 32 a class on). Waits come to their classes in a thread of its own
+//! ([`merging`]): that takes as long as explaining them.
 //!
 //! It cannot see who held a lock between its free acquisition and its contended release (the last owner is
 //! charged with all of the time), who ends a busy-wait that nobody told of, nor what a thread did before the steps that are kept.
@@ -38,6 +39,7 @@ mod forks;
 mod history;
 mod interpreters;
 mod limits;
+mod merging;
 mod profile;
 mod spare_waits;
 mod step;
@@ -56,13 +58,14 @@ use rustc_hash::FxHashMap;
 
 use crate::analysis::By;
 use crate::wait_ends::goes_on;
-use class::{Classes, FinishedWait, WaitClassSubject};
+use class::{FinishedWait, WaitClassSubject};
 pub use class::{Split, StepShare, WaitClass, WaitClassKind, WaitClassSource};
 use explanation::{Explainer, WaitQuestion};
 use forks::Forks;
 use history::{History, OngoingWait, ReleaseAct, WaitRelease};
 use interpreters::InterpreterLocks;
 pub(crate) use limits::Limits;
+use merging::ClassMerging;
 use spare_waits::{SpareWaits, WaitPoint, is_for_work};
 pub use step::{Category, GroupId, StepAction, StepId, StepTable, ThreadGroup, WaitStep};
 pub use verdict::Unwanted;
@@ -105,7 +108,7 @@ pub(crate) struct Explanations<'a> {
     explainer: Explainer,
     company: SpareWaits<FinishedWait>,
     forks: Forks,
-    classes: Classes,
+    classes: ClassMerging,
     /// The first object of the same kind and name.
     names: Vec<ObjectId>,
     /// What threads wait for.
@@ -140,7 +143,7 @@ impl<'a> Explanations<'a> {
             explainer: Explainer::new(limits),
             company: SpareWaits::default(),
             forks: Forks::default(),
-            classes: Classes::default(),
+            classes: ClassMerging::new(limits),
             names: objects.all().iter().enumerate().map(name).collect(),
             kinds: objects.all().iter().map(|object| object.kind).collect(),
             interpreter_locks: InterpreterLocks::default(),
@@ -152,7 +155,7 @@ impl<'a> Explanations<'a> {
     }
 
     /// All waits, once the sweep is finished.
-    pub(crate) fn into_waits(self) -> Waits {
+    pub(crate) fn into_waits(mut self) -> Waits {
         let mut most: Vec<(u64, u32)> = vec![(0, 0); self.paths.procedures().len()];
         for (&time, place) in self.place_times.iter().zip(self.paths.all_places()) {
             let best = &mut most[place.procedure.0 as usize];
@@ -160,11 +163,12 @@ impl<'a> Explanations<'a> {
                 *best = (time, place.line);
             }
         }
+        let classes = self.classes.into_classes(&mut self.steps);
         Waits {
             lines: most.into_iter().map(|(_, line)| line).collect(),
-            cut: self.classes.cut,
-            merged: self.classes.merged,
-            classes: self.classes.into_classes(),
+            cut: classes.cut,
+            merged: classes.merged,
+            classes: classes.into_classes(),
             steps: self.steps,
         }
     }
@@ -316,14 +320,14 @@ impl<'a> Explanations<'a> {
                 continue;
             }
             let unwanted = finished.surely;
-            self.classes.add(&finished, unwanted, &mut self.steps, self.limits);
+            self.classes.add(&finished, unwanted, &mut self.steps);
         }
     }
 
     /// The thread that waited for most of the run ends, or the run does.
     fn decide_last(&mut self, thread: ThreadId, unwanted: Option<Unwanted>) {
         if let Some(finished) = self.threads[thread.index()].last_wait.take() {
-            self.classes.add(&finished, unwanted, &mut self.steps, self.limits);
+            self.classes.add(&finished, unwanted, &mut self.steps);
         }
     }
 

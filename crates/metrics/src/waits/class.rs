@@ -191,24 +191,49 @@ pub(super) struct Classes {
     pub merged: u64,
 }
 
-/// Steps below this part of a wait do not tell its class from others.
-const TELLING_PART: f64 = 0.1;
 /// Shares of a class that are kept however many classes there are.
 const LEAST_SHARES: usize = 32;
 
-impl Classes {
-    /// Adds a wait.
-    pub(super) fn add(
-        &mut self,
-        finished: &FinishedWait,
-        unwanted: Option<Unwanted>,
-        table: &mut StepTable,
-        limits: Limits,
-    ) {
+/// A wait on its way to its class, without its shares.
+#[derive(Debug)]
+pub(super) struct ClassifiedWait {
+    key: WaitClassKey,
+    count: u64,
+    time: u64,
+    split: Split,
+    is_cut: bool,
+}
+
+impl ClassifiedWait {
+    /// The wait, with the class that it is of by itself.
+    pub(super) fn of(finished: &FinishedWait, unwanted: Option<Unwanted>, table: &StepTable) -> Self {
         let FinishedWait { subject, count, time, explained, .. } = finished;
         let signature = signature(explained, *time, table);
         let is_given_up = explained.difference.is_some();
-        let mut key = WaitClassKey { subject: *subject, unwanted, signature, is_given_up };
+        let key = WaitClassKey { subject: *subject, unwanted, signature, is_given_up };
+        let (split, is_cut) = (explained.roots.split, explained.is_cut);
+        ClassifiedWait { key, count: *count, time: *time, split, is_cut }
+    }
+}
+
+/// The shares of a wait, as its explanation has them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WaitShares<'a> {
+    pub direct: &'a [(StepId, f64, f64)],
+    pub roots: &'a [(StepId, f64)],
+    pub difference: &'a [(StepId, f64, f64)],
+}
+
+impl Classes {
+    /// Adds a wait. Shares that are put together are of the step that `rest` gives.
+    pub(super) fn add(
+        &mut self,
+        wait: &ClassifiedWait,
+        shares: WaitShares<'_>,
+        limits: Limits,
+        rest: &mut impl FnMut() -> StepId,
+    ) {
+        let ClassifiedWait { mut key, count, time, split, is_cut } = *wait;
         if self.all.len() >= limits.classes && !self.ids.contains_key(&key) {
             key.signature = 0;
             self.merged += 1;
@@ -221,20 +246,20 @@ impl Classes {
         let sums = &mut self.all[id].1;
         sums.count += count;
         sums.time += time;
-        sums.split.add_all(&explained.roots.split, 1.0);
-        self.cut += u64::from(explained.is_cut);
-        for &(step, positive, negative) in &explained.direct {
-            add(&mut sums.direct, step, (positive, negative), *count);
+        sums.split.add_all(&split, 1.0);
+        self.cut += u64::from(is_cut);
+        for &(step, positive, negative) in shares.direct {
+            add(&mut sums.direct, step, (positive, negative), count);
         }
-        for &(step, amount) in &explained.roots.entries {
-            add(&mut sums.roots, step, (amount.max(0.0), (-amount).max(0.0)), *count);
+        for &(step, amount) in shares.roots {
+            add(&mut sums.roots, step, (amount.max(0.0), (-amount).max(0.0)), count);
         }
-        for &(step, positive, negative) in explained.difference.iter().flatten() {
-            add(&mut sums.difference, step, (positive, negative), *count);
+        for &(step, positive, negative) in shares.difference {
+            add(&mut sums.difference, step, (positive, negative), count);
         }
         let kept = (limits.shares / (next + 1)).max(LEAST_SHARES);
         for sides in [&mut sums.direct, &mut sums.roots, &mut sums.difference] {
-            keep_largest(sides, kept, table);
+            keep_largest(sides, kept, rest);
         }
     }
 
@@ -265,11 +290,11 @@ impl Classes {
 
 /// Once there are twice as many shares as are kept, the smaller ones are put together; so each share is looked at a
 /// constant number of times.
-fn keep_largest(sums: &mut Sides, kept: usize, table: &mut StepTable) {
+fn keep_largest(sums: &mut Sides, kept: usize, rest: &mut impl FnMut() -> StepId) {
     if sums.len() <= 2 * kept {
         return;
     }
-    let rest = table.intern(None, Category::Rest, None);
+    let rest = rest();
     let mut all: Vec<(StepId, (f64, f64, u64))> = sums.drain().collect();
     all.select_nth_unstable_by(kept, |one, other| {
         let size = |sides: (f64, f64, u64)| sides.0 + sides.1;
@@ -283,6 +308,9 @@ fn keep_largest(sums: &mut Sides, kept: usize, table: &mut StepTable) {
     }
     sums.shrink_to(2 * kept);
 }
+
+/// Steps below this part of a wait do not tell its class from others.
+const TELLING_PART: f64 = 0.1;
 
 /// The set of scopes that tell on a wait: the same whatever their order and amounts.
 fn signature(explained: &Explained, time: u64, table: &StepTable) -> u64 {

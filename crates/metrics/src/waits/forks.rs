@@ -90,7 +90,7 @@ impl Explanations<'_> {
         let (thread, time) = (early.thread, time - early.end);
         let finished =
             FinishedWait { thread, subject, count: 1, time, explained, surely: None, is_most_of_run: false };
-        self.classes.add(&finished, None, &mut self.steps, self.limits);
+        self.classes.add(&finished, None, &mut self.steps);
     }
 }
 
