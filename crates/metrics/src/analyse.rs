@@ -10,6 +10,7 @@ use longpole_trace::{PathId, Timelines, Unfolded};
 
 use crate::analysis::{Analysis, Charge, CriticalPath, Measures, MetricOptions, Weight};
 use crate::charges::ChargeEntry;
+use crate::charging::ChargeGroups;
 use crate::critical_path::PathSearch;
 use crate::division::Division;
 use crate::final_waits::FinalWaits;
@@ -96,10 +97,12 @@ where
     table.merge_times(profile.ledger.into_entries());
     let owner = |path| timelines.owner(path);
     let work = npt.strata.into_collected();
-    let division = Division::new(&work);
+    let (division, groups) = at_once(|| Division::new(&work), || ChargeGroups::of(&work));
     let busy_waits = npt.ledger.into_entries();
-    let (charging, ()) =
-        at_once(|| Arc::new(division.charging().into()), || table.merge_work(&division, busy_waits, owner));
+    let (charging, ()) = at_once(
+        || Arc::new(division.charging(groups).into()),
+        || table.merge_work(&division, busy_waits, owner),
+    );
     for &(thread, path, looks) in &work.looks {
         table.0.entry((thread, owner(path))).or_default().observations += looks;
     }
@@ -153,6 +156,21 @@ pub(crate) fn at_once<A, B: Send>(one: impl FnOnce() -> A, other: impl FnOnce() 
         let one = one();
         (one, other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     })
+}
+
+/// Elements from which on sorting them is done in two parts at the same time.
+const MANY: usize = 1 << 15;
+
+/// Sorts, in two parts at the same time where there are many. Elements that compare equal have to be equal.
+pub(crate) fn sort_at_once<T: Ord + Send>(all: &mut [T]) {
+    if all.len() < MANY {
+        all.sort_unstable();
+        return;
+    }
+    let (one, other) = all.split_at_mut(all.len() / 2);
+    at_once(|| one.sort_unstable(), || other.sort_unstable());
+    // A stable sort finds what is sorted already, and merges it.
+    all.sort();
 }
 
 /// Charges by thread and path.

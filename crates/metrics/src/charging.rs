@@ -25,7 +25,7 @@ use rustc_hash::FxHashMap;
 
 use crate::on_path::Membership;
 use crate::pieces::{NOWHERE, StratumCell, WorkPieceOfThread};
-use crate::strata::Collected;
+use crate::strata::{Collected, Stratum};
 
 /// Number of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,6 +42,26 @@ pub struct Charging {
     kept: FxHashMap<(ChargeGroupId, PathId), f64>,
     /// Gap of samples of which it is not recorded, nanoseconds.
     interval: u64,
+}
+
+/// The groups of strata, which are known before it is known how these are divided.
+#[derive(Debug, Default)]
+pub(crate) struct ChargeGroups {
+    ids: FxHashMap<(StratumCell, Membership), ChargeGroupId>,
+    /// Of each stratum.
+    of: Vec<ChargeGroupId>,
+}
+
+impl ChargeGroups {
+    pub(crate) fn of(collected: &Collected) -> ChargeGroups {
+        let mut ids = FxHashMap::default();
+        let group = |stratum: &Stratum| {
+            let next = ChargeGroupId(ids.len() as u32);
+            *ids.entry((stratum.cell, stratum.on)).or_insert(next)
+        };
+        let of = collected.strata.iter().map(group).collect();
+        ChargeGroups { ids, of }
+    }
 }
 
 /// How unclaimed time of a group is divided.
@@ -100,18 +120,19 @@ impl Charging {
             && self.of_group.iter().all(has_pools)
     }
 
-    /// Of strata that are divided by these pools; `of` is the pool of each stratum.
-    pub(crate) fn new(collected: &Collected, pools: Vec<Vec<(PathId, f64)>>, of: &[usize]) -> Charging {
+    /// Of strata in these groups that are divided by these pools; `of` is the pool of each stratum.
+    pub(crate) fn new(
+        collected: &Collected,
+        groups: ChargeGroups,
+        pools: Vec<Vec<(PathId, f64)>>,
+        of: &[usize],
+    ) -> Charging {
+        let ChargeGroups { ids, of: group_of } = groups;
+        let of_group = vec![ChargeGroup::default(); ids.len()];
+        let mut wholes = vec![0.0; ids.len()];
         let interval = collected.interval;
-        let mut charging = Charging { pools, interval, ..Charging::default() };
-        let mut wholes: Vec<f64> = Vec::new();
-        for (stratum, &pool) in collected.strata.iter().zip(of) {
-            let next = ChargeGroupId(charging.of_group.len() as u32);
-            let group = *charging.groups.entry((stratum.cell, stratum.on)).or_insert(next);
-            if group == next {
-                charging.of_group.push(ChargeGroup::default());
-                wholes.push(0.0);
-            }
+        let mut charging = Charging { groups: ids, of_group, pools, interval, ..Charging::default() };
+        for ((stratum, &pool), group) in collected.strata.iter().zip(of).zip(group_of) {
             let (pools, time) = (&mut charging.of_group[group.0 as usize].pools, stratum.time as f64);
             wholes[group.0 as usize] += time;
             match pools.iter_mut().find(|(known, _)| *known == pool as u32) {

@@ -22,15 +22,16 @@ use longpole_event::ThreadId;
 use longpole_trace::{PathId, Paths};
 use rustc_hash::FxHashMap;
 
+use crate::analyse::sort_at_once;
 use crate::analysis::{EffectiveSamples, Precisions, Weight};
-use crate::charging::Charging;
+use crate::charging::{ChargeGroups, Charging};
 use crate::npt::Terms;
 use crate::on_path::{ByMembership, Membership};
-use crate::pieces::Ground;
+use crate::pieces::{Ground, StratumCell};
 use crate::precision::{Precision, SampledPool};
 use crate::probe_effect::{self, Splits};
 use crate::strata::{Collected, Products, SampleTally, Stratum, WeightSums};
-use crate::stratum_groups::{GroupKey, RANKS, StratumFamilies, group_key};
+use crate::stratum_groups::{GroupKey, RANKS, StratumFamilies, begin_alike, group_key};
 use crate::timer_check::TimerCheck;
 
 /// Samples that a pool has to expect.
@@ -104,7 +105,11 @@ impl<'a> Division<'a> {
         let time: u64 = collected.strata.iter().map(|stratum| stratum.time).sum();
         let period = if samples > 0 { time as f64 / samples as f64 } else { 0.0 };
         let of = vec![usize::MAX; collected.strata.len()];
-        let splits = probe_effect::splits(collected);
+        let cells = collected.strata.iter().map(|stratum| stratum.cell);
+        let mut by_cell: Vec<(StratumCell, u32)> = cells.zip(0..).collect();
+        sort_at_once(&mut by_cell);
+        let splits = probe_effect::splits(collected, &by_cell);
+        let by_cell: Vec<u32> = by_cell.into_iter().map(|(_, id)| id).collect();
         let mut first_tallies = vec![0; collected.strata.len() + 1];
         for &(stratum, _, _) in &collected.tallies {
             first_tallies[stratum as usize + 1] += 1;
@@ -115,8 +120,8 @@ impl<'a> Division<'a> {
             *first = sum;
         });
         let mut division = Division { collected, pools: Vec::new(), splits, of, period, first_tallies };
-        division.pool_exact();
-        division.pool_estimated();
+        division.pool_exact(&by_cell);
+        division.pool_estimated(&by_cell);
         division
     }
 
@@ -128,20 +133,23 @@ impl<'a> Division<'a> {
         time as f64 / self.period
     }
 
-    fn ids(&self, select: impl Fn(Ground) -> bool) -> Vec<u32> {
-        let strata = self.collected.strata.iter().enumerate();
-        strata.filter(|(_, stratum)| select(stratum.cell.ground)).map(|(id, _)| id as u32).collect()
+    fn is_exact(&self, id: u32) -> bool {
+        self.collected.strata[id as usize].cell.ground == Ground::Exact
     }
 
     fn key(&self, id: u32, rank: u32) -> GroupKey {
         group_key(&self.collected.strata[id as usize], self.splits[id as usize], rank)
     }
 
-    /// Passes each group of these strata, in the order of their keys; within a group strata keep their order.
+    /// Passes each group of these strata, in the order of their keys; within a group strata keep their order. They come by cell,
+    /// or as groups of the rank before were passed: so only what has the begin of its key in common has to be sorted.
     fn grouped(&mut self, strata: &[u32], rank: u32, mut each: impl FnMut(&mut Self, GroupKey, &[u32])) {
         let of = |&id: &u32| (self.key(id, rank), id);
         let mut keyed: Vec<(GroupKey, u32)> = strata.iter().map(of).collect();
-        keyed.sort_by_key(|&(key, _)| key);
+        keyed
+            .chunk_by_mut(|(one, _), (other, _)| begin_alike(one, other, rank))
+            .for_each(|alike| alike.sort_by_key(|&(key, _)| key));
+        debug_assert!(keyed.is_sorted_by_key(|&(key, _)| key), "keys of rank {rank}");
         let mut group = Vec::new();
         for of_group in keyed.chunk_by(|one, other| one.0 == other.0) {
             group.clear();
@@ -173,8 +181,8 @@ impl<'a> Division<'a> {
     }
 
     /// What the program itself told: divided only among what it called there.
-    fn pool_exact(&mut self) {
-        let exact = self.ids(|ground| ground == Ground::Exact);
+    fn pool_exact(&mut self, by_cell: &[u32]) {
+        let exact: Vec<u32> = by_cell.iter().copied().filter(|&id| self.is_exact(id)).collect();
         self.grouped(&exact, 1, |division, key, strata| {
             let tallies =
                 if division.expected(strata) < FEWEST { BTreeMap::new() } else { division.tallied(strata) };
@@ -183,10 +191,12 @@ impl<'a> Division<'a> {
         });
     }
 
-    fn pool_estimated(&mut self) {
-        let all = self.ids(|ground| ground != Ground::Exact);
+    fn pool_estimated(&mut self, by_cell: &[u32]) {
+        let all: Vec<u32> = by_cell.iter().copied().filter(|&id| !self.is_exact(id)).collect();
         let is_sampled = |&id: &u32| self.first_tallies[id as usize] < self.first_tallies[id as usize + 1];
-        let mut sampled = StratumFamilies::of(all.iter().copied().filter(is_sampled).collect());
+        let in_order = 0..self.collected.strata.len() as u32;
+        let estimated = in_order.filter(|&id| !self.is_exact(id));
+        let mut sampled = StratumFamilies::of(estimated.filter(is_sampled).collect());
         let mut small = all.clone();
         for rank in 0..RANKS {
             let mut left = Vec::new();
@@ -257,9 +267,9 @@ impl<'a> Division<'a> {
     }
 
     /// What sweeps that follow threads through time are told of the division.
-    pub fn charging(&self) -> Charging {
+    pub fn charging(&self, groups: ChargeGroups) -> Charging {
         let pools = self.pools.iter().map(|pool| pool.time_shares().collect()).collect();
-        Charging::new(self.collected, pools, &self.of)
+        Charging::new(self.collected, groups, pools, &self.of)
     }
 
     /// How the timer stood to the program.

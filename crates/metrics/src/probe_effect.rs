@@ -31,15 +31,12 @@ pub(crate) struct Splits {
 /// The parts of a cell: time, and samples, of each.
 type Parts<K> = Vec<(K, f64, f64)>;
 
-/// By what the cell of each stratum may be split.
-pub(crate) fn splits(collected: &Collected) -> Vec<Splits> {
+/// By what the cell of each stratum may be split. The strata come by cell, each with its number.
+pub(crate) fn splits(collected: &Collected, by_cell: &[(StratumCell, u32)]) -> Vec<Splits> {
     let mut counts = vec![0_u64; collected.strata.len()];
     for &(stratum, _, tally) in &collected.tallies {
         counts[stratum as usize] += tally.count;
     }
-    let cells = collected.strata.iter().map(|stratum| stratum.cell);
-    let mut by_cell: Vec<(StratumCell, u32)> = cells.zip(0..).collect();
-    by_cell.sort_unstable();
     let mut splits = vec![Splits { by_level: true, by_path: true }; counts.len()];
     let (mut levels, mut paths) = (Vec::new(), Vec::new());
     for cell in by_cell.chunk_by(|one, other| one.0 == other.0) {

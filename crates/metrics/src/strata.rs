@@ -23,6 +23,7 @@ use longpole_event::ThreadId;
 use longpole_trace::{ObservationKind, PathId, Paths, Program, stored};
 use rustc_hash::FxHashMap;
 
+use crate::analyse::at_once;
 use crate::analysis::Weight;
 use crate::on_path::{ByMembership, Membership};
 use crate::pieces::{Ground, NOWHERE, PieceEnd, Pieces, StratumCell};
@@ -313,30 +314,27 @@ impl<'a> Strata<'a> {
                 self.settle(ThreadId::from_index(index), PieceEnd::Nothing { is_sampled });
             }
         }
+        let Strata {
+            strata, parts, tallies, claims, pairs, positions, looks, exact, interval, index, ..
+        } = self;
         // Not needed any more, and large.
-        self.index = FxHashMap::default();
-        let mut tallies: Vec<_> =
-            self.tallies.into_iter().map(|((stratum, path), tally)| (stratum, path, tally)).collect();
-        let mut claims: Vec<_> =
-            self.claims.into_iter().map(|((cell, on, path), time)| ((cell, on), path, time)).collect();
-        let looks = self.looks.into_iter().map(|((thread, path), count)| (thread, path, count)).collect();
-        let mut pairs: Vec<_> =
-            self.pairs.into_iter().map(|((stratum, one, other), sum)| (stratum, one, other, sum)).collect();
+        drop(index);
         // The maps have no order of their own; sums must be the same every time.
-        tallies.sort_unstable_by_key(|&(stratum, path, _)| (stratum, path));
-        claims.sort_unstable();
-        pairs.sort_unstable_by_key(|&(stratum, one, other, _)| (stratum, one, other));
-        Collected {
-            strata: self.strata,
-            parts: self.parts.into_sorted(),
-            tallies,
-            claims,
-            pairs,
-            positions: self.positions,
-            looks,
-            exact: self.exact,
-            interval: self.interval,
-        }
+        let sorted = || {
+            let mut tallies: Vec<_> =
+                tallies.into_iter().map(|((stratum, path), tally)| (stratum, path, tally)).collect();
+            let mut claims: Vec<_> =
+                claims.into_iter().map(|((cell, on, path), time)| ((cell, on), path, time)).collect();
+            let mut pairs: Vec<_> =
+                pairs.into_iter().map(|((stratum, one, other), sum)| (stratum, one, other, sum)).collect();
+            tallies.sort_unstable_by_key(|&(stratum, path, _)| (stratum, path));
+            claims.sort_unstable();
+            pairs.sort_unstable_by_key(|&(stratum, one, other, _)| (stratum, one, other));
+            (tallies, claims, pairs)
+        };
+        let (parts, (tallies, claims, pairs)) = at_once(|| parts.into_sorted(), sorted);
+        let looks = looks.into_iter().map(|((thread, path), count)| (thread, path, count)).collect();
+        Collected { strata, parts, tallies, claims, pairs, positions, looks, exact, interval }
     }
 }
 

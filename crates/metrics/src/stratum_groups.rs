@@ -31,6 +31,17 @@ pub(crate) fn group_key(stratum: &Stratum, splits: Splits, rank: u32) -> GroupKe
     (cell, level, (rank < 5 && splits.by_path).then_some(on))
 }
 
+/// Whether two keys of this rank have in common by what keys of the rank before, or cells, come in order.
+pub(crate) fn begin_alike(one: &GroupKey, other: &GroupKey, rank: u32) -> bool {
+    let (one, other) = (&one.0, &other.0);
+    match rank {
+        0 | 1 => one == other,
+        2 => (one.prefix, one.begin) == (other.prefix, other.begin),
+        3 => one.prefix == other.prefix,
+        _ => true,
+    }
+}
+
 /// Strata, found by what those of a rank have in common.
 #[derive(Debug)]
 pub(crate) struct StratumFamilies {
