@@ -220,3 +220,24 @@ impl ChargeTable {
             .collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_sorted_in_two_parts_is_sorted() {
+        for count in [0, 1, MANY - 1, MANY, 3 * MANY + 1] {
+            let mut random = count as u64;
+            let mut draw = |_| {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (random >> 50, random >> 40)
+            };
+            let mut all: Vec<(u64, u64)> = (0..count).map(&mut draw).collect();
+            let mut expected = all.clone();
+            expected.sort_unstable();
+            sort_at_once(&mut all);
+            assert_eq!(all, expected, "{count}");
+        }
+    }
+}

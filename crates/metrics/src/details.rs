@@ -195,12 +195,16 @@ where
             None => scope.spawn(|| LaneLookahead::of(timelines, options.order)),
         });
         let mut details = times(timelines, options, demand, (analysis, contention))?;
-        details.synchronisation = costs(timelines, analysis, &details);
+        let found_with_prospects = demand.prospects && details.contention.is_some();
+        if !found_with_prospects {
+            details.synchronisation = costs(timelines, analysis, &details);
+        }
         if let Some(foresight) = foresight.map(join).transpose()? {
             if let Some(contention) = details.contention.as_ref().filter(|_| demand.prospects) {
-                let large = Large { analysis, contention, costs: &mut details.synchronisation };
-                let (gains, executions) = prospects(timelines, options, &foresight, large)?;
-                (details.prospects, details.executions) = (Some(gains), executions);
+                let large = Large { analysis, contention, costs: || costs(timelines, analysis, &details) };
+                let found = prospects(timelines, options, &foresight, large)?;
+                (details.prospects, details.executions) = (Some(found.gains), found.executions);
+                details.synchronisation = found.costs;
             }
             if let Some(of) = demand.gains {
                 details.gains = Some(gains(timelines, options, of, analysis, &foresight)?);

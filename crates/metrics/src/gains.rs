@@ -29,6 +29,7 @@ use longpole_graph::sweep;
 use longpole_trace::{ObjectId, ObjectKind, PathId, Paths, Program, Timelines, Unfolded};
 use rustc_hash::FxHashMap;
 
+use crate::analyse::at_once;
 use crate::analysis::{Analysis, By, CriticalPath, MetricOptions, Node, NodeRow, Weight};
 use crate::lanes::Lanes;
 use crate::lookahead::LaneLookahead;
@@ -41,6 +42,8 @@ pub(crate) use prospects::{Large, prospects};
 const SMALLEST: f64 = 1e-4;
 /// Lanes in one sweep: a cache holds those of two threads.
 const MOST_LANES: usize = 4096;
+/// Things from which on half of them have a sweep of their own: adding up their lanes takes longer than the rest of a sweep.
+const MANY: usize = if cfg!(test) { 2 } else { 128 };
 /// Memory for lanes of all threads.
 const MEMORY: usize = 256 << 20;
 
@@ -190,13 +193,17 @@ pub struct GainsOf {
 }
 
 /// Computes slack and zeroing of all things of one kind.
-pub(crate) fn gains<T: Timelines>(
+pub(crate) fn gains<T>(
     timelines: &T,
     options: &MetricOptions,
     of: GainsOf,
     analysis: &Analysis,
     foresight: &LaneLookahead,
-) -> Result<Gains, T::Error> {
+) -> Result<Gains, T::Error>
+where
+    T: Timelines + Sync,
+    T::Error: Send,
+{
     let path = analysis.critical(of.weight);
     let (nodes, left_out) = candidates(timelines, of, analysis, path);
     let gains = gains_among(timelines, options, (of, analysis), foresight, &nodes)?;
@@ -204,43 +211,65 @@ pub(crate) fn gains<T: Timelines>(
     Ok(Gains { by: of.by, weight: of.weight, length: path.length, gains, left_out, smallest })
 }
 
-/// Gains of chosen things.
-fn gains_among<T: Timelines>(
+/// Gains of chosen things. Where there are many, two sweeps at the same time have half of the lanes each: no lane needs another.
+fn gains_among<T>(
+    timelines: &T,
+    options: &MetricOptions,
+    (of, analysis): (GainsOf, &Analysis),
+    foresight: &LaneLookahead,
+    nodes: &[GainCandidate],
+) -> Result<Vec<Gain>, T::Error>
+where
+    T: Timelines + Sync,
+    T::Error: Send,
+{
+    let most = (MEMORY / 8 / foresight.peak.max(1)).clamp(64, MOST_LANES);
+    let of_some =
+        |nodes: &[GainCandidate]| gains_in_one_sweep(timelines, options, (of, analysis), foresight, nodes);
+    let mut gains = Vec::with_capacity(nodes.len());
+    for chunk in chunks(nodes, most) {
+        if chunk.len() < MANY {
+            gains.extend(of_some(chunk)?);
+        } else {
+            let (one, other) = chunk.split_at(chunk.len() / 2);
+            let (one, other) = at_once(|| of_some(one), || of_some(other));
+            gains.extend(one?.into_iter().chain(other?));
+        }
+    }
+    Ok(gains)
+}
+
+fn gains_in_one_sweep<T: Timelines>(
     timelines: &T,
     options: &MetricOptions,
     (of, analysis): (GainsOf, &Analysis),
     foresight: &LaneLookahead,
     nodes: &[GainCandidate],
 ) -> Result<Vec<Gain>, T::Error> {
-    let most = (MEMORY / 8 / foresight.peak.max(1)).clamp(64, MOST_LANES);
-    let mut gains = Vec::with_capacity(nodes.len());
-    for chunk in chunks(nodes, most) {
-        let mut next = 0;
-        let lanes: Vec<NodeLanes> =
-            chunk.iter().map(|candidate| candidate.lanes(of.weight, &mut next)).collect();
-        let rules = NodeRules {
-            by: of.by,
-            program: timelines.program(),
-            paths: timelines.paths(),
-            owner: |path| timelines.owner(path),
-            lanes: next,
-            of_node: chunk.iter().map(|candidate| candidate.node).zip(lanes.iter().copied()).collect(),
-            of_object: object_marks(timelines.objects().all().len(), chunk, &lanes),
-        };
-        let tree = (timelines.program(), timelines.paths());
-        let mut sweeping = Lanes::new(tree, of.weight, foresight, rules, analysis);
-        sweep(&Unfolded(timelines), options.io_idle, &mut sweeping)?;
-        let lengths = sweeping.into_lengths();
-        let gain = |lane: Option<u32>| lane.map_or(0.0, |lane| lengths.gains[lane as usize]);
-        gains.extend(chunk.iter().zip(lanes).map(|(candidate, lanes)| Gain {
-            node: candidate.node,
-            zeroing: gain(lanes.zeroing),
-            zeroing_inclusive: gain(lanes.zeroing_inclusive),
-            slack: gain(lanes.slack),
-            slack_inclusive: gain(lanes.slack_inclusive),
-        }));
-    }
-    Ok(gains)
+    let mut next = 0;
+    let lanes: Vec<NodeLanes> = nodes.iter().map(|candidate| candidate.lanes(of.weight, &mut next)).collect();
+    let rules = NodeRules {
+        by: of.by,
+        program: timelines.program(),
+        paths: timelines.paths(),
+        owner: |path| timelines.owner(path),
+        lanes: next,
+        of_node: nodes.iter().map(|candidate| candidate.node).zip(lanes.iter().copied()).collect(),
+        of_object: object_marks(timelines.objects().all().len(), nodes, &lanes),
+    };
+    let tree = (timelines.program(), timelines.paths());
+    let mut sweeping = Lanes::new(tree, of.weight, foresight, rules, analysis);
+    sweep(&Unfolded(timelines), options.io_idle, &mut sweeping)?;
+    let lengths = sweeping.into_lengths();
+    let gain = |lane: Option<u32>| lane.map_or(0.0, |lane| lengths.gains[lane as usize]);
+    let gain_of = |(candidate, lanes): (&GainCandidate, NodeLanes)| Gain {
+        node: candidate.node,
+        zeroing: gain(lanes.zeroing),
+        zeroing_inclusive: gain(lanes.zeroing_inclusive),
+        slack: gain(lanes.slack),
+        slack_inclusive: gain(lanes.slack_inclusive),
+    };
+    Ok(nodes.iter().zip(lanes).map(gain_of).collect())
 }
 
 /// A thing that gets a row.

@@ -23,23 +23,33 @@ const LARGE: (f64, f64) = (0.02, 0.01);
 const MOST: (usize, usize) = (32, 16);
 
 /// What the large things are found among.
-pub(crate) struct Large<'a> {
+pub(crate) struct Large<'a, F> {
     pub analysis: &'a Analysis,
     pub contention: &'a Contention,
-    /// Those that are large get their gains.
-    pub costs: &'a mut [SynchronisationCost],
+    /// What synchronising takes.
+    pub costs: F,
+}
+
+/// The gains of what is large.
+#[derive(Debug)]
+pub(crate) struct Prospects {
+    pub gains: Gains,
+    pub executions: Option<Executions>,
+    /// Those that are large have their gains.
+    pub costs: Vec<SynchronisationCost>,
 }
 
 /// Computes the gains of what is large.
-pub(crate) fn prospects<T>(
+pub(crate) fn prospects<T, F>(
     timelines: &T,
     options: &MetricOptions,
     foresight: &LaneLookahead,
-    Large { analysis, contention, costs }: Large<'_>,
-) -> Result<(Gains, Option<Executions>), T::Error>
+    Large { analysis, contention, costs }: Large<'_, F>,
+) -> Result<Prospects, T::Error>
 where
     T: Timelines + Sync,
     T::Error: Send,
+    F: FnOnce() -> Vec<SynchronisationCost> + Send,
 {
     let of = GainsOf { by: By::Procedure, weight: Weight::Cpu };
     let path = &analysis.critical_cpu;
@@ -62,15 +72,18 @@ where
     let nodes: Vec<GainCandidate> = procedures.into_iter().chain(objects).collect();
     let named: Vec<_> = nodes.iter().map(|candidate| (candidate.node, candidate.objects.clone())).collect();
     let share = |cost: &SynchronisationCost| (cost.running + cost.spinning) / total.cpu().max(1) as f64;
-    let costs = costs.iter_mut().filter(|cost| share(cost) >= LARGE.0).take(MOST.1).collect();
-    let (gains, executions) = at_once(
-        || gains_among(timelines, options, (of, analysis), foresight, &nodes),
-        || executions(timelines, (analysis, foresight), &named, costs),
-    );
-    let (gains, executions) = (gains?, executions?);
+    let executed = || {
+        let mut costs = costs();
+        let large = costs.iter_mut().filter(|cost| share(cost) >= LARGE.0).take(MOST.1).collect();
+        let executions = executions(timelines, (analysis, foresight), &named, large);
+        executions.map(|executions| (executions, costs))
+    };
+    let (gains, executed) =
+        at_once(|| gains_among(timelines, options, (of, analysis), foresight, &nodes), executed);
+    let (gains, (executions, costs)) = (gains?, executed?);
     let gains =
         Gains { by: of.by, weight: of.weight, length: path.length, gains, left_out: 0, smallest: 0.0 };
-    Ok((gains, executions))
+    Ok(Prospects { gains, executions, costs })
 }
 
 /// Those of at least so large a share, at most so many.
