@@ -33,7 +33,7 @@ pub(crate) struct FileDamage {
 
 /// A record: its kind, and where its content is in the window.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RecordHead {
+pub(crate) struct Otf2RecordHead {
     pub(crate) kind: u8,
     begin: usize,
     end: usize,
@@ -134,7 +134,7 @@ impl RecordReader {
     }
 
     /// The next record; `None` at the end.
-    pub(crate) fn next(&mut self, files: &mut impl TraceFiles) -> io::Result<Option<RecordHead>> {
+    pub(crate) fn next(&mut self, files: &mut impl TraceFiles) -> io::Result<Option<Otf2RecordHead>> {
         while !self.has_ended {
             let position = self.position();
             let in_chunk = position % self.chunk;
@@ -180,7 +180,12 @@ impl RecordReader {
     }
 
     /// The record of this kind, of which so many bytes can be in the chunk; `None` where it cannot be.
-    fn record(&mut self, files: &mut impl TraceFiles, kind: u8, room: u64) -> io::Result<Option<RecordHead>> {
+    fn record(
+        &mut self,
+        files: &mut impl TraceFiles,
+        kind: u8,
+        room: u64,
+    ) -> io::Result<Option<Otf2RecordHead>> {
         if !self.has(files, 2)? {
             self.cut();
             return Ok(None);
@@ -210,12 +215,12 @@ impl RecordReader {
         let begin = self.at + head as usize;
         let end = self.at + bytes as usize;
         self.at = end;
-        Ok(Some(RecordHead { kind, begin, end }))
+        Ok(Some(Otf2RecordHead { kind, begin, end }))
     }
 
     /// The content of the record that was read last.
     #[inline]
-    pub(crate) fn content(&self, record: RecordHead) -> ContentBytes<'_> {
+    pub(crate) fn content(&self, record: Otf2RecordHead) -> ContentBytes<'_> {
         ContentBytes::new(&self.window[record.begin..record.end], self.order)
     }
 }

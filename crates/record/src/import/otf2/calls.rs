@@ -25,7 +25,7 @@ const MOST_REQUESTS: usize = 1 << 20;
 
 /// The call that a thread is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct OpenCall {
+pub(super) struct TracedCall {
     begin: u64,
     /// Regions that the thread is in while it is in the call and no other region in that.
     depth: usize,
@@ -73,7 +73,7 @@ impl TraceWriter<'_> {
         let (stack, depth) = (self.threads[thread].path(), self.threads[thread].entered.len());
         self.event(thread, time, EventKind::Communicate { communicator: 0, peer: None, stack })?;
         let announced = contents.sends.len() as u32;
-        self.threads[thread].call = Some(OpenCall { begin: time, depth, announced, posted: 0 });
+        self.threads[thread].call = Some(TracedCall { begin: time, depth, announced, posted: 0 });
         for message in contents.sends {
             self.send((thread, time), message)?;
         }
@@ -108,7 +108,7 @@ impl TraceWriter<'_> {
             let stack = self.threads[thread].path();
             self.observe(thread, time)?;
             self.event(thread, time, EventKind::Communicate { communicator: 0, peer: None, stack })?;
-            self.threads[thread].call = Some(OpenCall { begin: time, depth: 0, announced: 0, posted: 0 });
+            self.threads[thread].call = Some(TracedCall { begin: time, depth: 0, announced: 0, posted: 0 });
         }
         self.in_call((thread, time), event)?;
         if is_outside {
@@ -137,7 +137,7 @@ impl TraceWriter<'_> {
             TraceEvent::BeginReceive(request) => {
                 // Several that one call posts are posted one after the other.
                 let posted = (call.begin + call.posted).min(time);
-                self.threads[thread].call = Some(OpenCall { posted: call.posted + 1, ..call });
+                self.threads[thread].call = Some(TracedCall { posted: call.posted + 1, ..call });
                 self.remember(thread, request, TracedRequest::Receive(posted));
                 Ok(())
             }

@@ -15,7 +15,7 @@ use longpole_recording::LogBuilder;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::error::ImportResult;
-use super::calls::{OpenCall, TracedRequest};
+use super::calls::{TracedCall, TracedRequest};
 use super::code::TracedCode;
 use super::communicators::TracedCommunicators;
 use super::layout::TraceLayout;
@@ -52,7 +52,7 @@ pub(super) struct ThreadProgress {
     /// Until when it was said where it was.
     observed: u64,
     pub(super) last: u64,
-    pub(super) call: Option<OpenCall>,
+    pub(super) call: Option<TracedCall>,
     pub(super) team: Vec<u32>,
     pub(super) waits: Option<TeamWait>,
     /// Time of the measuring itself that is not written yet, nanoseconds.
