@@ -262,9 +262,12 @@ fn with_gain(row: Row, gain: &MeasuredGain) -> Row {
     }
 }
 
-/// Whether the measured gain lies in the predicted range: `not sure` where only its interval reaches into it.
+/// Whether the measured gain lies in the predicted range: `not sure` where only its interval reaches into it, or where the interval reaches
+/// out of it by more than the range is wide or a point.
 fn inside(range: (f64, f64), median: f64, interval: (f64, f64)) -> &'static str {
-    if range.0 <= median && median <= range.1 {
+    let margin = (range.1 - range.0).max(1.0);
+    let is_narrow = interval.0 >= range.0 - margin && interval.1 <= range.1 + margin;
+    if range.0 <= median && median <= range.1 && is_narrow {
         "yes"
     } else if interval.0 <= range.1 && range.0 <= interval.1 {
         "not sure"
@@ -420,6 +423,8 @@ mod tests {
     #[test]
     fn a_median_outside_is_sure_only_where_its_interval_is_outside_too() {
         assert_eq!(inside((10.0, 20.0), 15.0, (5.0, 25.0)), "yes");
+        // So wide an interval holds anything.
+        assert_eq!(inside((10.0, 20.0), 15.0, (-40.0, 60.0)), "not sure");
         assert_eq!(inside((10.0, 20.0), 22.0, (19.0, 25.0)), "not sure");
         assert_eq!(inside((10.0, 20.0), 22.0, (21.0, 25.0)), "no");
         assert_eq!(inside((10.0, 20.0), 8.0, (7.0, 9.0)), "no");
