@@ -163,8 +163,13 @@ fn a_procedure_on_the_path_lengthens_the_run_and_one_beside_it_does_not() {
         assert!((sampled - percent).abs() < 7.0, "{row:?}");
         assert!((sampled - recorded).abs() < 6.0 && row["output"] == "equal", "{row:?}");
         let longer = number("variant_cpu_seconds") - number("unchanged_cpu_seconds");
-        assert!((longer / added - 1.0).abs() < 0.4, "{longer} s of CPU time more, {added} s added: {row:?}");
-        let expected = sampled / 100.0 * number("unchanged_cpu_seconds");
+        // The other work takes more time of its own where the thread that works longer keeps its neighbour's core busy.
+        let unchanged = number("unchanged_cpu_seconds");
+        assert!(
+            (longer - added).abs() < 0.12 * unchanged,
+            "{longer} s of CPU time more, {added} s added: {row:?}"
+        );
+        let expected = sampled / 100.0 * unchanged;
         assert!((added / expected - 1.0).abs() < 0.25, "{added} s added instead of {expected} s: {row:?}");
     }
     let predicted =
