@@ -17,13 +17,13 @@ use crate::terminal::print;
 /// Runs the command.
 pub fn run(options: &Doctor) -> Result<ExitCode> {
     let mut text = machine();
-    let rungs = probe();
-    text.push_str(&ladder(&rungs));
+    let collectors = probe();
+    text.push_str(&ladder(&collectors));
     if let Some(program) = &options.program {
         text.push_str(&look_at(program)?);
     }
     print(&text)?;
-    let can_record = rungs.iter().any(|rung| rung.available.is_ok());
+    let can_record = collectors.iter().any(|collector| collector.available.is_ok());
     Ok(if can_record { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -72,22 +72,22 @@ fn held_capabilities() -> String {
     if held.is_empty() { "none".into() } else { held.join(" ") }
 }
 
-fn ladder(rungs: &[CollectorAvailability]) -> String {
+fn ladder(collectors: &[CollectorAvailability]) -> String {
     let mut text = String::from("\nCollectors, best first\n");
     let mut chosen = false;
-    for rung in rungs {
-        let is_best = rung.available.is_ok() && !chosen;
+    for collector in collectors {
+        let is_best = collector.available.is_ok() && !chosen;
         chosen |= is_best;
-        let state = match &rung.available {
+        let state = match &collector.available {
             Ok(()) if is_best => "works, and `record` takes it".to_owned(),
             Ok(()) => "works".to_owned(),
             Err(refusal) => format!("does not work: {}", refusal.reason),
         };
-        let _ = writeln!(text, "  {:<8} {state}", rung.name);
-        if let Err(refusal) = &rung.available {
+        let _ = writeln!(text, "  {:<8} {state}", collector.name);
+        if let Err(refusal) = &collector.available {
             let _ = writeln!(text, "           to get it: {}", refusal.remedy);
         }
-        let _ = writeln!(text, "           sees {}", rung.sees);
+        let _ = writeln!(text, "           sees {}", collector.sees);
     }
     if !chosen {
         text.push_str(

@@ -215,8 +215,8 @@ fn explain(error: Error) -> anyhow::Error {
     let (status, hints) = match &error {
         Error::Launch(LaunchError::NotFound { .. }) => (127, vec![]),
         Error::Launch(LaunchError::NotExecutable { .. }) => (126, vec![]),
-        Error::NoRung { rungs } => {
-            let remedies = rungs.iter().filter_map(|rung| rung.available.as_ref().err());
+        Error::NoCollector { collectors } => {
+            let remedies = collectors.iter().filter_map(|collector| collector.available.as_ref().err());
             let mut hints: Vec<_> = remedies.map(|refusal| refusal.remedy.clone()).collect();
             hints.push("`longpole doctor` shows all that this machine permits".into());
             hints.dedup();

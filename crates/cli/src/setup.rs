@@ -1,8 +1,8 @@
 //! `longpole setup`: once as root, so that recording needs no root afterwards.
 //!
-//! The binary gets the capabilities that rungs 1 and 2 need, and the identities of the scheduler's tracepoints and those
+//! The binary gets the capabilities that the collectors `bpf` and `perf` need, and the identities of the scheduler's tracepoints and those
 //! of futex calls, which only root can read from tracefs, are copied to where every user can read them. The latter are
-//! of use without any capability: users may have them of their own threads (rung 3).
+//! of use without any capability: users may have them of their own threads (`process`).
 
 use std::ffi::CString;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! The bpf collector (rung 1): programs in the kernel that see the recorded tasks only.
+//! The bpf collector: programs in the kernel that see the recorded tasks only.
 
 mod areas;
 mod arrivals;

@@ -65,9 +65,9 @@ pub struct Settings {
 #[must_use]
 pub fn probe() -> Vec<CollectorAvailability> {
     let settings = Settings { hertz: 97, stack_bytes: 1024, frame_pointers: true, calls: false };
-    let probe = |step: &LadderCollector| step.rung((step.open)(&settings).map(drop));
+    let probe = |step: &LadderCollector| step.availability((step.open)(&settings).map(drop));
     let agent = AgentCollector::open(agent_mode(&settings, true), AgentPart::Whole, None).map(drop);
-    let agent = agent_rung(agent.map_err(|error| agent_refusal(&error)));
+    let agent = agent_availability(agent.map_err(|error| agent_refusal(&error)));
     LADDER.iter().map(probe).chain([agent]).collect()
 }
 
@@ -96,16 +96,16 @@ pub(crate) fn open(
     for step in LADDER.iter().filter(|step| choice == CollectorChoice::Auto || choice == step.choice) {
         match (step.open)(settings) {
             Ok(kernel) => return Opened { refused, ..Opened::of(kernel, step) }.with_agent(inside, settings),
-            Err(refusal) => refused.push(step.rung(Err(refusal))),
+            Err(refusal) => refused.push(step.availability(Err(refusal))),
         }
     }
     if matches!(choice, CollectorChoice::Auto | CollectorChoice::Agent) {
         match open_alone(inside, settings, sampling) {
             Ok(agent) => return Ok(Opened::alone(agent, refused)),
-            Err(refusal) => refused.push(agent_rung(Err(refusal))),
+            Err(refusal) => refused.push(agent_availability(Err(refusal))),
         }
     }
-    Err(Error::NoRung { rungs: refused })
+    Err(Error::NoCollector { collectors: refused })
 }
 
 fn open_alone(
@@ -157,7 +157,7 @@ impl Opened {
             Err(source) if inside == AgentUse::Always => {
                 return Err(Error::System { operation: "put the agent where programs can load it", source });
             }
-            Err(error) => self.refused.push(agent_rung(Err(agent_refusal(&error)))),
+            Err(error) => self.refused.push(agent_availability(Err(agent_refusal(&error)))),
         }
         Ok(self)
     }
@@ -185,7 +185,7 @@ impl Opened {
 const AGENT: &str = "agent";
 const PROCESS: &str = "process";
 
-fn agent_rung(available: std::result::Result<(), CollectorRefusal>) -> CollectorAvailability {
+fn agent_availability(available: std::result::Result<(), CollectorRefusal>) -> CollectorAvailability {
     let sees = "what the program does through the C library: locks, waits, threads; no samples, and not whether a thread \
                 had a processor";
     CollectorAvailability { name: AGENT, sees, available }
@@ -221,7 +221,7 @@ struct LadderCollector {
 }
 
 impl LadderCollector {
-    fn rung(&self, available: std::result::Result<(), CollectorRefusal>) -> CollectorAvailability {
+    fn availability(&self, available: std::result::Result<(), CollectorRefusal>) -> CollectorAvailability {
         CollectorAvailability { name: self.name, sees: self.sees, available }
     }
 }

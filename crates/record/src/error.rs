@@ -13,10 +13,10 @@ use crate::launch::LaunchError;
 #[non_exhaustive]
 pub enum Error {
     /// This machine or this user permits none of the collectors that were asked for.
-    #[error("find a collector that is permitted here: {}", reasons(rungs))]
-    NoRung {
+    #[error("find a collector that is permitted here: {}", reasons(collectors))]
+    NoCollector {
         /// Each collector with the reason against it and the remedy.
-        rungs: Vec<CollectorAvailability>,
+        collectors: Vec<CollectorAvailability>,
     },
     /// The program does not tell of its accesses to memory.
     #[error("record the accesses of {}: {}", program.display(), why_not_instrumented(*found))]
@@ -64,10 +64,10 @@ fn why_not_instrumented(found: AccessInstrumentation) -> &'static str {
     }
 }
 
-fn reasons(rungs: &[CollectorAvailability]) -> String {
-    let reasons: Vec<_> = rungs
+fn reasons(collectors: &[CollectorAvailability]) -> String {
+    let reasons: Vec<_> = collectors
         .iter()
-        .filter_map(|rung| Some(format!("{}: {}", rung.name, rung.available.as_ref().err()?.reason)))
+        .filter_map(|collector| Some(format!("{}: {}", collector.name, collector.available.as_ref().err()?.reason)))
         .collect();
     reasons.join("; ")
 }

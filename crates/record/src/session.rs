@@ -356,9 +356,9 @@ fn prepare(
     machine.collector.stack_bytes = opened.stack_bytes(settings);
     machine.collector.notes.extend(stack_choice::note(settings, machine.collector.stack_bytes));
     machine.collector.attached = attached;
-    for rung in &opened.refused {
-        if let Err(refusal) = &rung.available {
-            machine.collector.notes.push(format!("not collected by {}: {}", rung.name, refusal.reason));
+    for collector in &opened.refused {
+        if let Err(refusal) = &collector.available {
+            machine.collector.notes.push(format!("not collected by {}: {}", collector.name, refusal.reason));
         }
     }
     machine.collector.notes.extend(opened.collector.notes());

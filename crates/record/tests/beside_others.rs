@@ -26,7 +26,7 @@ fn what_others_do_is_neither_lost_nor_charged() {
     let bystanders = Bystanders::start();
     let result = record(&options, &mut |_| {});
     let passed = bystanders.stop();
-    if let Err(error @ Error::NoRung { .. }) = &result {
+    if let Err(error @ Error::NoCollector { .. }) = &result {
         return skipped(&error.to_string());
     }
     result.expect("a recording");

@@ -32,7 +32,7 @@ fn record_with(folder: &Path, collector: CollectorChoice, program: &str) -> Opti
         };
         match record(&options, &mut |_| {}) {
             Ok(finished) => assert_eq!(finished.outcome.exit_code, Some(3)),
-            Err(error @ Error::NoRung { .. }) => {
+            Err(error @ Error::NoCollector { .. }) => {
                 skipped(&error.to_string());
                 return None;
             }

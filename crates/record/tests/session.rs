@@ -20,7 +20,7 @@ use recorded::Recorded;
 const FUTEX: i32 = 202;
 
 fn is_permitted() -> bool {
-    let bpf = probe().into_iter().find(|rung| rung.name == "bpf").expect("the ladder has this rung");
+    let bpf = probe().into_iter().find(|collector| collector.name == "bpf").expect("it is one of them");
     match bpf.available {
         Ok(()) => true,
         Err(refusal) => {

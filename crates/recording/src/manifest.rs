@@ -186,7 +186,7 @@ pub struct CollectorDescription {
     /// The recorder attached to a running program: what came before is not known.
     #[serde(default)]
     pub attached: bool,
-    /// What a reader of the results has to know: rungs that were refused and why, options chosen.
+    /// What a reader of the results has to know: collectors that were refused and why, options chosen.
     #[serde(default)]
     pub notes: Vec<String>,
 }

@@ -22,7 +22,7 @@ pub enum EventClock {
 /// What the agent is to tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mode {
-    /// The waits that the kernel does not see, or not why: all of them, with their stacks (rungs 3 and 4).
+    /// The waits that the kernel does not see, or not why: all of them, with their stacks (the collectors `process` and `agent`).
     pub waits: bool,
     /// Every entry and exit of instrumented procedures as an event.
     pub calls: bool,

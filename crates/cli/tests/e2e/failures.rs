@@ -224,7 +224,7 @@ fn a_user_without_permission_is_told_why_and_what_helps() {
         assert_no_panic(&run);
         assert_eq!(run.status.code(), Some(RECORDER_FAILED), "{}", run.stderr);
         assert!(run.stderr.contains("longpole setup") || run.stderr.contains("sudo"), "{}", run.stderr);
-        assert!(run.stderr.contains(collector), "the rung is named:\n{}", run.stderr);
+        assert!(run.stderr.contains(collector), "the collector is named:\n{}", run.stderr);
     }
 }
 

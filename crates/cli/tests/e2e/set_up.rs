@@ -32,7 +32,7 @@ fn set_up(session: &Session) -> Result<Nobody<'_>, String> {
     if is_allowed { Ok(nobody) } else { Err(format!("capabilities do not help here: {}", doctor.stdout)) }
 }
 
-/// What `setup` keeps of the kernel's tracepoints for rung 2; removed where it was not there before.
+/// What `setup` keeps of the kernel's tracepoints for `perf`; removed where it was not there before.
 struct KeptTracepoints {
     were_there: bool,
 }

@@ -1,4 +1,4 @@
-//! Causes, places and wakers of waits by the agent's word, where the kernel tells only who is on a processor (rung 3).
+//! Causes, places and wakers of waits by the agent's word, where the kernel tells only who is on a processor (the process collector).
 //!
 //! ```text
 //!   kernel   A out, why not told ···················· A in

@@ -1,4 +1,4 @@
-//! The states of threads from the agent's events alone (rung 4).
+//! The states of threads from the agent's events alone (the agent collector).
 //!
 //! A thread that begins to wait leaves its processor, and gets it back when the wait is over; between, whoever let
 //! it go on wakes it. Whether a thread that does not wait really had a processor only the kernel knows.

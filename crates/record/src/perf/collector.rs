@@ -1,4 +1,4 @@
-//! The perf collector (rung 2): the scheduler's tracepoints and a clock on every processor.
+//! The perf collector: the scheduler's tracepoints and a clock on every processor.
 //!
 //! ```text
 //!   processor 0   side band ─┐ blocks ┐ waking ┐ fork ┐ clock ┐

@@ -1,5 +1,5 @@
 //! The kernel's perf events: how records are laid out and what they mean, whether they come from a ring
-//! buffer or from a `perf.data` file; and the collector that reads them from rings (rung 2).
+//! buffer or from a `perf.data` file; and the collector that reads them from rings.
 
 pub(crate) mod attributes;
 mod collector;

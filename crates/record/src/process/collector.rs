@@ -1,4 +1,4 @@
-//! The events of rung 3 and their rings.
+//! The events of the process collector and their rings.
 //!
 //! ```text
 //!   thread 1 ─ event for processor 0 ─┐        an event of a thread counts on one processor only, and the events of
