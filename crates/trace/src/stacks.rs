@@ -66,21 +66,34 @@ impl StackTable {
             stacks.stripped.push(stacks.strip(id, &hints));
             let waiting = stacks.find_waiting(id, &hints);
             stacks.waiting.push(waiting);
-            if let Some((place, function)) = stacks.message_call(id, paths) {
-                paths.calls_for_messages(place, function);
-            }
+        }
+        // Imported traces have the library's own procedures in place of hooks. Behind a hook the library calls others of its own.
+        if !stacks.tell_message_calls(paths, false) {
+            stacks.tell_message_calls(paths, true);
         }
         stacks
     }
 
-    /// The place at which the stack calls a function of the message library, and that function (or its hook), in which it ends.
-    fn message_call(&self, stack: StackId, paths: &Paths) -> Option<(PlaceId, ProcedureId)> {
+    /// Tells which functions of the message library are called where: by their hooks, or by themselves. Whether there are any.
+    fn tell_message_calls(&self, paths: &mut Paths, by_themselves: bool) -> bool {
+        let calls = (0..self.nodes.len()).map(StackId::from_index);
+        let calls: Vec<_> = calls.filter_map(|stack| self.message_call(stack, paths, by_themselves)).collect();
+        calls.iter().for_each(|&(place, function)| paths.calls_for_messages(place, function));
+        !calls.is_empty()
+    }
+
+    /// The place at which the stack calls a function of the message library, and its hook or itself, in which the stack ends.
+    fn message_call(
+        &self,
+        stack: StackId,
+        paths: &Paths,
+        by_themselves: bool,
+    ) -> Option<(PlaceId, ProcedureId)> {
         let frame = self.nodes[stack.index()].1;
-        let hook = self.names.outermost(frame)?;
-        let function = paths.all_places()[hook.0 as usize].procedure;
-        // Imported traces have the library's own procedures in place of hooks.
-        let is_library = is_message_library(&paths.procedure_named_by(function).module);
-        (is_library || self.names.is_agent(frame)).then_some(())?;
+        let is_hook = self.names.is_agent(frame);
+        (is_hook != by_themselves).then_some(())?;
+        let function = paths.all_places()[self.names.outermost(frame)?.0 as usize].procedure;
+        (is_hook || is_message_library(&paths.procedure_named_by(function).module)).then_some(())?;
         // Others of the agent's hooks are called from everywhere.
         paths.is_message_function(function).then_some(())?;
         let Stripped { node, dropped, .. } = self.stripped[stack.index()];

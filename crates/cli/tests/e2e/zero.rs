@@ -199,8 +199,6 @@ fn what_cannot_be_slowed_down_is_refused() {
     assert!(run.status.code() == Some(1) && run.stderr.contains("find `prepare`"), "{}", run.stderr);
     let run = zero(&["--slow", "prepare@9"], &[own]);
     assert!(run.status.code() == Some(2) && run.stderr.contains("from 0.01 to 1"), "{}", run.stderr);
-    let run = zero(&["--slow", "pthread_create"], &[own]);
-    assert!(run.status.code() == Some(1), "{}", run.stderr);
 }
 
 #[test]
