@@ -67,7 +67,9 @@ fn why_not_instrumented(found: AccessInstrumentation) -> &'static str {
 fn reasons(collectors: &[CollectorAvailability]) -> String {
     let reasons: Vec<_> = collectors
         .iter()
-        .filter_map(|collector| Some(format!("{}: {}", collector.name, collector.available.as_ref().err()?.reason)))
+        .filter_map(|collector| {
+            Some(format!("{}: {}", collector.name, collector.available.as_ref().err()?.reason))
+        })
         .collect();
     reasons.join("; ")
 }

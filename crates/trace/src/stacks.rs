@@ -77,7 +77,8 @@ impl StackTable {
     /// Tells which functions of the message library are called where: by their hooks, or by themselves. Whether there are any.
     fn tell_message_calls(&self, paths: &mut Paths, by_themselves: bool) -> bool {
         let calls = (0..self.nodes.len()).map(StackId::from_index);
-        let calls: Vec<_> = calls.filter_map(|stack| self.message_call(stack, paths, by_themselves)).collect();
+        let calls: Vec<_> =
+            calls.filter_map(|stack| self.message_call(stack, paths, by_themselves)).collect();
         calls.iter().for_each(|&(place, function)| paths.calls_for_messages(place, function));
         !calls.is_empty()
     }
