@@ -176,6 +176,8 @@ impl WordWatch {
             event.modify(&mut breakpoint(key.1))?;
         }
         self.word = Some(WatchedWord { key, full_rounds: 0, blind_since: None, wanted });
+        // An event that is merely enabled when its count is down fires for ever, and stores may be told that nobody has read yet.
+        self.events.iter().try_for_each(|event| event.allow(1))?;
         self.renew()
     }
 
@@ -190,11 +192,10 @@ impl WordWatch {
     /// Lets all processors tell as many again.
     fn renew(&mut self) -> io::Result<()> {
         for (event, left) in self.events.iter().zip(&mut self.left) {
-            match STORES - *left {
-                0 => event.enable()?,
-                more => event.allow(more.cast_signed())?,
+            let more = STORES - std::mem::replace(left, STORES);
+            if more > 0 {
+                event.allow(more.cast_signed())?;
             }
-            *left = STORES;
         }
         Ok(())
     }
