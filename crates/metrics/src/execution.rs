@@ -137,11 +137,7 @@ impl ExecutionPlan {
         S: Fn(ThreadId, PathId) -> f64,
     {
         let factors = self.factors(changed);
-        let saved = |step: &plan::PlanStep| match *step {
-            plan::PlanStep::Work { place, time } => time as f64 * (1.0 - factors.work[place as usize]),
-            _ => 0.0,
-        };
-        self.threads.iter().flat_map(|thread| &thread.steps).map(saved).sum()
+        self.threads.iter().flat_map(|thread| &thread.steps).map(|step| factors.saved_work(step)).sum()
     }
 
     /// What is gained with these factors where threads that share work by a queue which the recording does not show would share what is

@@ -131,6 +131,7 @@ impl<'a> Compiler<'a> {
         self.ends.let_go_of_killed(&mut self.plan);
         self.taken.into_queues(&mut self.plan, program);
         self.plan.unseen_queues = self.unseen.found(&self.plan.processors);
+        self.plan.find_known_items();
         (self.steps <= self.most_steps).then_some(self.plan)
     }
 

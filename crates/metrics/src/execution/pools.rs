@@ -25,6 +25,8 @@ pub(crate) struct UnseenQueue {
     threads: Vec<usize>,
     /// How many of them can work at a time.
     width: u32,
+    /// Whether executions give items to whichever of them comes first.
+    has_known_items: bool,
 }
 
 /// Finds them.
@@ -117,6 +119,7 @@ impl UnseenQueues {
         let queue = |fed: &FedThreads| UnseenQueue {
             threads: fed.threads.clone(),
             width: (fed.threads.len() as u32).min(processors[fed.machine]).max(1),
+            has_known_items: false,
         };
         self.fed.iter().filter(shares_work).map(queue).collect()
     }
@@ -125,20 +128,23 @@ impl UnseenQueues {
 impl ExecutionPlan {
     /// Queues that the recording does not show, and whose items keep their threads in executions.
     pub fn unseen(&self) -> impl Iterator<Item = &UnseenQueue> {
-        let has_items =
+        self.unseen_queues.iter().filter(|queue| !queue.has_known_items)
+    }
+
+    /// Tells the queues of which some items are known from the others.
+    pub(super) fn find_known_items(&mut self) {
+        let takes_items =
             |&thread: &usize| self.threads[thread].steps.iter().any(|step| matches!(step, PlanStep::Get(_)));
-        self.unseen_queues.iter().filter(move |queue| !queue.threads.iter().any(has_items))
+        for queue in &mut self.unseen_queues {
+            queue.has_known_items = queue.threads.iter().any(takes_items);
+        }
     }
 
     /// What is gained at least, nanoseconds, where threads that share work would go on sharing what is left of it evenly.
     pub(super) fn evened(&self, factors: &Factors) -> f64 {
-        let saved = |step: &PlanStep| match *step {
-            PlanStep::Work { place, time } => time as f64 * (1.0 - factors.work[place as usize]),
-            _ => 0.0,
-        };
         let of_queue = |queue: &UnseenQueue| {
             let steps = queue.threads.iter().flat_map(|&thread| &self.threads[thread].steps);
-            steps.map(saved).sum::<f64>() / f64::from(queue.width)
+            steps.map(|step| factors.saved_work(step)).sum::<f64>() / f64::from(queue.width)
         };
         self.unseen().map(of_queue).sum()
     }
@@ -163,7 +169,10 @@ mod tests {
         found.end_wait(one, WAITS, main);
         assert!(found.found(&[4]).is_empty(), "one thread that waits shares nothing");
         found.end_wait(two, WAITS, main);
-        assert_eq!(found.found(&[4]), [UnseenQueue { threads: vec![1, 2], width: 2 }]);
+        assert_eq!(
+            found.found(&[4]),
+            [UnseenQueue { threads: vec![1, 2], width: 2, has_known_items: false }]
+        );
         assert_eq!(found.found(&[1])[0].width, 1);
         // They let each other go: a barrier, or turns.
         found.end_wait(one, WAITS, two);

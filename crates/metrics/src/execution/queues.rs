@@ -48,6 +48,7 @@ impl ExecutionPlan {
             for thread in &mut self.threads {
                 thread.steps.retain(|step| !matches!(step, PlanStep::Get(_)));
             }
+            self.find_known_items();
         }
         had_any
     }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use longpole_event::{ProcessId, ThreadId, Time};
 use longpole_trace::{
     Acquisition, Cause, ConditionRules, ConditionSites, DependenceKind, Item, ItemKind, LockHold,
-    MonitorStep, MonitorToken, Monitors, ObjectId, ObjectKind, ObservationKind, PathId, Paths, QueueId,
-    State, Thread, TokenId,
+    MonitorStep, Monitors, ObjectId, ObjectKind, ObservationKind, PathId, Paths, QueueId, State, Thread,
+    TokenId,
 };
 
 use super::executor::ScriptEvent;
@@ -268,18 +268,7 @@ impl Timeline<'_> {
         };
         self.monitors.take(ThreadId::from_index(thread), step, &mut make, &mut done);
         for token in done {
-            let acquire = |token, queue, last| {
-                let kind = DependenceKind::Signal;
-                ItemKind::Acquire(Acquisition { token, kind, object: None, queue, last })
-            };
-            let what = match token {
-                MonitorToken::Release(token) => ItemKind::Release(token),
-                MonitorToken::Acquire(token, last) => acquire(token, None, last),
-                MonitorToken::Item(token, queue) => {
-                    let queue = self.script.shares_items.then_some(QueueId(queue as u32));
-                    acquire(token, queue, true)
-                }
-            };
+            let what = token.item_kind(|queue| self.script.shares_items.then_some(QueueId(queue as u32)));
             self.push(thread, what);
         }
     }

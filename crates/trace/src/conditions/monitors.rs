@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::sections::{Section, SectionEvent, Sections};
 use super::{ConditionRule, ConditionRules, MonitorStep};
-use crate::timeline::TokenId;
+use crate::timeline::{Acquisition, DependenceKind, ItemKind, QueueId, TokenId};
 
 /// Broadcasts whose tokens are kept.
 const MOST_BROADCASTS: usize = 4096;
@@ -25,6 +25,20 @@ pub enum MonitorToken {
     /// It takes an item of the queue of this number, the only acquisition of this token. One that is never released is for a thread that
     /// found no item and went on.
     Item(TokenId, usize),
+}
+
+impl MonitorToken {
+    /// What a timeline has of it, where queues have these ids.
+    pub fn item_kind(self, queue_id: impl FnOnce(usize) -> Option<QueueId>) -> ItemKind {
+        let acquire = |token, queue, last| {
+            ItemKind::Acquire(Acquisition { token, kind: DependenceKind::Signal, object: None, queue, last })
+        };
+        match self {
+            MonitorToken::Release(token) => ItemKind::Release(token),
+            MonitorToken::Acquire(token, last) => acquire(token, None, last),
+            MonitorToken::Item(token, queue) => acquire(token, queue_id(queue), true),
+        }
+    }
 }
 
 /// Follows the conditions of a run whose rules are known.

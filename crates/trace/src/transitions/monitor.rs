@@ -4,11 +4,10 @@ use longpole_event::{EventKind, PrimitiveId, ThreadId, Time};
 
 use super::Transitions;
 use crate::census::BegunWait;
-use crate::conditions::{MonitorStep, MonitorToken};
+use crate::conditions::MonitorStep;
 use crate::dependences::monitor_step;
 use crate::objects::ObjectKind;
 use crate::observer::Observer;
-use crate::timeline::{Acquisition, DependenceKind, ItemKind};
 
 impl Transitions<'_> {
     /// The thread acquires or releases a mutex with which threads wait for conditions, has waited, or signals.
@@ -33,15 +32,7 @@ impl Transitions<'_> {
         let (monitors, tokens) = (&mut self.monitors, &mut self.tokens);
         monitors.take(thread, step, &mut || tokens.make(), &mut done);
         for token in done {
-            let acquire = |token, queue, last| {
-                let kind = DependenceKind::Signal;
-                ItemKind::Acquire(Acquisition { token, kind, object: None, queue, last })
-            };
-            let what = match token {
-                MonitorToken::Release(token) => ItemKind::Release(token),
-                MonitorToken::Acquire(token, last) => acquire(token, None, last),
-                MonitorToken::Item(token, queue) => acquire(token, Some(self.tokens.queue(2 * queue)), true),
-            };
+            let what = token.item_kind(|queue| Some(self.tokens.queue(2 * queue)));
             self.emit(thread, time, what, observer);
         }
     }
