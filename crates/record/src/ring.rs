@@ -64,13 +64,13 @@ impl PerfEvent {
         Ok(PerfEvent { fd: self.fd.try_clone()? })
     }
 
-    /// Gives a clock another interval, which begins now.
+    /// Gives a clock another interval, nanoseconds, which begins now, and a breakpoint the number of stores of which it tells one.
     ///
     /// # Errors
     /// What the kernel said.
-    pub fn set_period(&self, nanoseconds: u64) -> io::Result<()> {
+    pub fn set_period(&self, period: u64) -> io::Result<()> {
         // SAFETY: the descriptor is an open perf event; the kernel reads one u64 through the pointer.
-        check(unsafe { ioctls::PERIOD(self.fd.as_raw_fd(), (&raw const nanoseconds) as u64) })
+        check(unsafe { ioctls::PERIOD(self.fd.as_raw_fd(), (&raw const period) as u64) })
     }
 
     /// Makes a breakpoint one for another word.

@@ -153,6 +153,13 @@ fn breakpoint(word: MemoryWord) -> perf::perf_event_attr {
     attribute
 }
 
+/// Lets a breakpoint tell so many more stores. Linux 6.18 stops an event whose count is down, and enabling it again does not start it: each
+/// store then takes its time, and neither tells anything nor counts. A period that is set starts it.
+fn allow_stores(event: &PerfEvent, stores: u32) -> io::Result<()> {
+    event.allow(stores.cast_signed())?;
+    event.set_period(1)
+}
+
 /// The breakpoints for all words; none where the kernel refuses them.
 pub(crate) fn open_watches(processors: &[u16]) -> Vec<WordWatch> {
     let open = |_| {
@@ -177,7 +184,7 @@ impl WordWatch {
         }
         self.word = Some(WatchedWord { key, full_rounds: 0, blind_since: None, wanted });
         // An event that is merely enabled when its count is down fires for ever, and stores may be told that nobody has read yet.
-        self.events.iter().try_for_each(|event| event.allow(1))?;
+        self.events.iter().try_for_each(|event| allow_stores(event, 1))?;
         self.renew()
     }
 
@@ -194,7 +201,7 @@ impl WordWatch {
         for (event, left) in self.events.iter().zip(&mut self.left) {
             let more = STORES - std::mem::replace(left, STORES);
             if more > 0 {
-                event.allow(more.cast_signed())?;
+                allow_stores(event, more)?;
             }
         }
         Ok(())
@@ -461,6 +468,8 @@ fn read_pointer(pid: u32, address: u64) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsRawFd;
+
     use longpole_symbols::Registers;
 
     use super::*;
@@ -623,5 +632,30 @@ mod tests {
     fn words_lie_at_multiples_of_their_size() {
         assert_eq!(MemoryWord::around(0x4013, 4), MemoryWord { address: 0x4010, bytes: 4 });
         assert_eq!(MemoryWord::around(0x4013, 1), MemoryWord { address: 0x4013, bytes: 1 });
+    }
+
+    /// What was told of a word that this thread writes, before and after its count was down.
+    #[test]
+    fn a_breakpoint_goes_on_after_its_count_was_down() {
+        let word = std::sync::atomic::AtomicU64::new(0);
+        let mut attribute = breakpoint(MemoryWord::around((&raw const word) as u64, 8));
+        let Ok(event) = PerfEvent::open(&mut attribute, 0, -1) else {
+            return longpole_testkit::skipped("breakpoints are not permitted here");
+        };
+        let told = || {
+            let mut count = [0; 8];
+            // SAFETY: the kernel writes at most eight bytes into `count`.
+            let read = unsafe { libc::read(event.as_raw_fd(), count.as_mut_ptr().cast(), count.len()) };
+            assert_eq!(read, 8);
+            u64::from_ne_bytes(count)
+        };
+        let write = || (0..10).for_each(|value| word.store(value, std::sync::atomic::Ordering::SeqCst));
+        let mut before = 0;
+        for _ in 0..3 {
+            allow_stores(&event, 3).unwrap();
+            write();
+            assert!((before + 3..before + 10).contains(&told()), "{} after {before}", told());
+            before = told();
+        }
     }
 }
