@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use longpole_metrics::{
     Analysis, By, ChangeSubject, Details, DetailsDemand, EarlyDetails, EffectiveSamples, NoRowReplays,
-    ReplayDemand, RowReplays, WorkChange, costs, details_with, replay, row_replays, what_if,
+    ReplayDemand, RowReplays, WorkChange, change_replays, costs, details_with, replay, row_replays,
+    tells_holds, what_if,
 };
 use longpole_report::{
     Check, CheckCondition, CheckedRecording, NamedChange, OutsideAnswers, Report, ReportInput, ReportOptions,
@@ -25,6 +26,8 @@ const DETAILS_KEPT: usize = 6;
 
 /// Events of the longest recording that is replayed row by row unasked.
 const MOST_REPLAYED: u64 = 1_000_000;
+/// The same for the list of changes, which a short answer waits for.
+const MOST_REPLAYED_UNASKED: u64 = 250_000;
 
 /// Ways to fold.
 const FOLDS: usize = 3;
@@ -289,6 +292,14 @@ impl Analysed {
                 if let Some(by) = part.replays {
                     details.replays = Some(self.row_replays(folded, (by, part.replays_all), &found)?);
                 }
+                if let Some(executions) = &mut details.executions
+                    && self.is_replayed_unasked()
+                    && tells_holds(found.holds.as_ref())
+                {
+                    let analyses = (&self.analysis, &folded.folding);
+                    let replayed = change_replays(&*self.run, &self.choices, analyses, executions);
+                    executions.replayed = Some(replayed.map_err(self.unreadable())?);
+                }
                 self.keep(folded, &part, &details);
                 found.add(details);
             }
@@ -316,6 +327,11 @@ impl Analysed {
 
     fn key(&self, folded: &Folded, part: &DetailsDemand) -> String {
         format!("details {:?} {:?} {part:?}", folded.fold, self.choices)
+    }
+
+    /// Whether replaying it takes no longer than one waits for a short answer.
+    fn is_replayed_unasked(&self) -> bool {
+        self.run.span().is_none() && self.evidence.events <= MOST_REPLAYED_UNASKED
     }
 
     fn row_replays(

@@ -46,7 +46,7 @@ use plan::Factors;
 pub(crate) use plan::{CompactObjectId, NodeId, PlanStep, ThreadPlan};
 pub(crate) use plan::{ExecutedSpinEnds, ExecutionPlan};
 pub(crate) use prospects::executions;
-pub use prospects::{ExecutedGain, Executions, LeastGain};
+pub use prospects::{ExecutedGain, Executions, LeastGain, ReplayedChange, ReplayedChanges};
 pub use replayer::{LockPolicy, SchedulerModel};
 pub(crate) use replayer::{ReplayConditions, ReplayedRun};
 use scheduler::ScheduledRun;

@@ -6,7 +6,7 @@ use crate::analysis::{By, Node, Weight};
 use crate::contention::{ContendedObject, Contention, Handover, WaiterPair};
 use crate::curve::{Bin, ParallelismCurve};
 use crate::details::{Details, DetailsDemand};
-use crate::execution::{ExecutedGain, Executions, LeastGain};
+use crate::execution::{ExecutedGain, Executions, LeastGain, ReplayedChange, ReplayedChanges};
 use crate::gains::{Gain, Gains};
 use crate::holds::{LockHoldSums, LockHolds};
 use crate::path_waits::PathWaitKind;
@@ -47,7 +47,9 @@ stored! {
     Gain { node, zeroing, zeroing_inclusive, slack, slack_inclusive }
     RowReplays { error, gains }
     ReplayedGain { low, middle, high }
-    Executions { error, unexplained, gains }
+    Executions { error, unexplained, gains, replayed }
+    ReplayedChanges { refusal, gains }
+    ReplayedChange { free, spread }
     ExecutedGain { free, spread, evened, least }
     LeastGain { free, spread }
     ProcessorTime { machine, processor, useful, spinning, overhead, ready, waiting, serial, unexplained }

@@ -9,6 +9,7 @@ mod analysis;
 mod balance;
 mod call_tree;
 mod callers;
+mod change_replays;
 mod charges;
 mod charging;
 mod contention;
@@ -82,13 +83,16 @@ pub use analysis::{
 pub use balance::Balance;
 pub use call_tree::{CallNode, CallTree, call_tree};
 pub use callers::{CallCounts, Neighbour, Neighbours, neighbours};
+pub use change_replays::{change_replays, tells_holds};
 pub use charging::Charging;
 pub use contention::{ContendedObject, Contention, Handover, WaiterPair};
 pub use curve::{Bin, ParallelismCurve};
 pub use details::{Details, DetailsDemand, costs, details, details_with};
 pub use early::EarlyDetails;
 pub use error::{are_tied, standard_error};
-pub use execution::{ExecutedGain, Executions, LeastGain, LockPolicy, SchedulerModel};
+pub use execution::{
+    ExecutedGain, Executions, LeastGain, LockPolicy, ReplayedChange, ReplayedChanges, SchedulerModel,
+};
 pub use final_waits::FinalWait;
 pub use folded::FoldedLeaf;
 pub use gains::{Gain, Gains, GainsOf};

@@ -43,7 +43,7 @@ use crate::quantity::{count_of, percent};
 
 pub(crate) use facts::{RunFacts, waiting_for};
 use finding::FindingBasis;
-pub(crate) use finding::{Finding, FindingSubject, LeadingAnswer};
+pub(crate) use finding::{Finding, FindingSubject, LeadingAnswer, Prediction};
 pub(crate) use leading::RankedWork;
 use leading::{LeadingWork, is_named, largest_caller};
 pub(crate) use next::{GUIDANCE, NextCommand};

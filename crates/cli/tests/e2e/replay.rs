@@ -70,6 +70,16 @@ fn a_thread_that_comes_back_at_once_keeps_the_lock() {
     let order = replay(&recording.path, "object:lock=0").unwrap();
     let lock = order.rows().find(|row| row["section"] == "lock").unwrap();
     assert_eq!(lock["replayed_order"], "first to come");
+    // The list of changes says the same: it promises nothing of U.
+    let summary = recording.report("summary", "procedure");
+    let changes: Vec<_> = summary.rows().filter(|row| row["section"] == "change").collect();
+    let named = |name: &str| changes.iter().find(|row| row["text"] == name);
+    let is_replayed = |name: &str| named(name).is_some_and(|row| row["predicted_by"] == "replay");
+    assert!(["A", "B", "mutex lock"].into_iter().all(is_replayed), "{changes:?}");
+    let [low, high] = ["gain_low_percent", "gain_high_percent"]
+        .map(|key| named("A").expect("it holds the lock")[key].as_f64().unwrap());
+    assert!(low > 25.0 && low < 37.0 && high > 37.0 && high < 45.0, "A: {low} to {high} %");
+    assert!(named("U").is_none(), "{changes:?}");
 }
 
 #[test]

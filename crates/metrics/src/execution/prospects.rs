@@ -8,6 +8,7 @@ use longpole_trace::{ObjectId, PathId, ProcedureId, Timelines};
 use super::{ExecutedSpinEnds, ExecutionPlan, PlaceFactors};
 use crate::analysis::{Analysis, Node};
 use crate::lookahead::LaneLookahead;
+use crate::replay::{ReplayRefusal, ReplayedGain};
 use crate::synchronisation::SynchronisationCost;
 
 /// Steps that all executions together may have: about two seconds of one processor.
@@ -22,6 +23,26 @@ pub struct Executions {
     pub unexplained: f64,
     /// By procedure, or by the first object of an object's name.
     pub gains: BTreeMap<Node, ExecutedGain>,
+    /// Those that gain most, replayed; `None` where the recording does not tell how locks were held, or is too large.
+    pub replayed: Option<ReplayedChanges>,
+}
+
+/// Gains of the run replayed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReplayedChanges {
+    /// Why there are none.
+    pub refusal: Option<ReplayRefusal>,
+    /// As in [`Executions::gains`].
+    pub gains: BTreeMap<Node, ReplayedChange>,
+}
+
+/// What a thing gains in the run replayed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ReplayedChange {
+    /// With its own work, or the waits for it, made free.
+    pub free: ReplayedGain,
+    /// With its own work spread over all processors of the machine; none for objects.
+    pub spread: Option<ReplayedGain>,
 }
 
 /// What a thing gains.
@@ -78,7 +99,7 @@ pub(crate) fn executions<T: Timelines>(
         done.flat_map(|gains| gains.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
     });
     let unexplained = plan.unexplained as f64 / (plan.elapsed as f64).max(1.0);
-    Ok(Some(Executions { error: plan.error(), unexplained, gains }))
+    Ok(Some(Executions { error: plan.error(), unexplained, gains, replayed: None }))
 }
 
 /// What the run gains without the calls and the waits of this cost; with `sections` also without what is done with the lock.

@@ -48,7 +48,7 @@ pub(super) const METRICS: &[MetricDefinition] = &[
         title: "Gain, at least",
         unit: MetricUnit::Seconds,
         group: MetricGroup::View,
-        explanation: "What the run would gain from the change alone, by the most careful of the metrics that apply, less one standard error. Gains of several changes overlap.",
+        explanation: "What the run would gain from the change alone, by the least of the replays, the execution or the metrics that apply, less one standard error. Gains of several changes overlap.",
         source: "§12, M §3",
     },
     MetricDefinition {
@@ -56,7 +56,7 @@ pub(super) const METRICS: &[MetricDefinition] = &[
         title: "Gain, at most",
         unit: MetricUnit::Seconds,
         group: MetricGroup::View,
-        explanation: "What the run would gain from the change alone, by the boldest of the metrics that apply, plus one standard error; never more than the run, nor than the processors leave for the other work.",
+        explanation: "What the run would gain from the change alone, by the most of the replays, the execution or the metrics that apply, plus one standard error; never more than the run, nor than the processors leave for the other work.",
         source: "§12, M §3",
     },
     MetricDefinition {

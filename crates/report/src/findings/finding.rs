@@ -165,6 +165,37 @@ pub(crate) struct FindingKind {
     pub answer: fn(&FindingBasis<'_, '_>, &Finding) -> LeadingAnswer,
 }
 
+/// How a gain was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Prediction {
+    /// By the run replayed: locks go to whoever comes first.
+    Replay,
+    /// By the graph executed anew, in the recorded order of locks.
+    Execution,
+    /// By metrics of the recorded run.
+    Metrics,
+}
+
+impl Prediction {
+    /// Of a thing that was replayed, or executed.
+    pub(super) fn of(is_replayed: bool, is_executed: bool) -> Prediction {
+        match (is_replayed, is_executed) {
+            (true, _) => Prediction::Replay,
+            (false, true) => Prediction::Execution,
+            (false, false) => Prediction::Metrics,
+        }
+    }
+
+    /// As reports name it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Prediction::Replay => "replay",
+            Prediction::Execution => "execution",
+            Prediction::Metrics => "metrics",
+        }
+    }
+}
+
 /// A finding.
 #[derive(Clone, Debug)]
 pub(crate) struct Finding {
@@ -173,6 +204,8 @@ pub(crate) struct Finding {
     pub subject: FindingSubject,
     /// What to do, and what the run would gain; `None` where nothing can be advised, and the answer says why.
     pub change: Option<(Advice, GainRange)>,
+    /// How that gain was found.
+    pub predicted_by: Prediction,
     /// What the finding is worth, nanoseconds: the largest leads.
     pub weight: f64,
     /// Whether it goes before those that do not, whatever their weight.
@@ -197,6 +230,7 @@ impl Finding {
             limit,
             subject,
             change: Some((advice, gain)),
+            predicted_by: Prediction::Metrics,
             weight: gain.middle(),
             leads: false,
             evidence: Vec::new(),
@@ -212,7 +246,21 @@ impl Finding {
     ) -> Option<Finding> {
         let gain = basis.bounds.promised(GainRange::up_to(time as f64, &basis.bounds), false)?;
         let weight = gain.middle();
-        Some(Finding { kind, limit, subject, change: None, weight, leads: false, evidence: Vec::new() })
+        Some(Finding {
+            kind,
+            limit,
+            subject,
+            change: None,
+            predicted_by: Prediction::Metrics,
+            weight,
+            leads: false,
+            evidence: Vec::new(),
+        })
+    }
+
+    /// Its gain was found in this way.
+    pub(crate) fn predicted_by(self, predicted_by: Prediction) -> Finding {
+        Finding { predicted_by, ..self }
     }
 
     /// With this evidence.

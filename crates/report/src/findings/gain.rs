@@ -1,6 +1,6 @@
 //! What a change would gain: a range, what no gain can exceed, and what no gain is promised below.
 
-use longpole_metrics::{ExecutedGain, Node};
+use longpole_metrics::{ExecutedGain, Node, ReplayedChange, ReplayedGain};
 
 use super::RunFacts;
 use super::threshold::{LEAST_GAIN, MODEL_ERROR, NEGLIGIBLE_LOW, SHORTEST_GAIN, UNEXPLAINED_SPINS};
@@ -37,6 +37,11 @@ pub(super) fn executed(input: &ReportTables<'_>, node: Node) -> Option<ExecutedC
     Some(ExecutedChange { gain, ..executed_run(input)? })
 }
 
+/// What the thing gains where the run was replayed.
+pub(super) fn replayed(input: &ReportTables<'_>, node: Node) -> Option<ReplayedChange> {
+    input.details.executions.as_ref()?.replayed.as_ref()?.gains.get(&node).copied()
+}
+
 /// How sure executions of this run are.
 pub(super) fn executed_run(input: &ReportTables<'_>) -> Option<ExecutedChange> {
     let executions = input.details.executions.as_ref()?;
@@ -59,6 +64,13 @@ impl GainRange {
         let model = (executed.off * bounds.elapsed).min(gain).max(MODEL_ERROR / 100.0 * gain);
         let error = error.hypot(model);
         GainRange { low: (gain - error).max(0.0), high: (gain + error).clamp(0.0, bounds.elapsed) }
+    }
+
+    /// What the replays of the changed run gain, give or take an error of sampling; nanoseconds.
+    pub(super) fn replayed(gain: &ReplayedGain, error: f64, bounds: &GainBounds) -> GainRange {
+        let low = gain.middle - (gain.middle - gain.low).hypot(error);
+        let high = gain.middle + (gain.high - gain.middle).hypot(error);
+        GainRange { low: low.max(0.0), high: high.clamp(0.0, bounds.elapsed) }
     }
 
     /// From the least to the most of both.

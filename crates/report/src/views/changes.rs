@@ -3,7 +3,7 @@
 use longpole_metrics::{By, Measures, Node};
 
 use super::identity;
-use crate::findings::{Finding, FindingSubject, Sentence};
+use crate::findings::{Finding, FindingSubject, Prediction, Sentence};
 use crate::folded::FoldedWork;
 use crate::input::ReportTables;
 use crate::name::shorten;
@@ -12,7 +12,7 @@ use crate::report::{Report, Row};
 use crate::text::TextSection;
 
 /// Columns that the list adds to the report.
-pub(super) const COLUMNS: [&str; 11] = [
+pub(super) const COLUMNS: [&str; 12] = [
     "rank",
     "remedy",
     "object",
@@ -21,6 +21,7 @@ pub(super) const COLUMNS: [&str; 11] = [
     "gain_high_seconds",
     "gain_low_percent",
     "gain_high_percent",
+    "predicted_by",
     "about",
     "spans",
     "about_spans",
@@ -50,7 +51,9 @@ pub(super) fn add_changes(report: &mut Report, input: &ReportTables<'_>, list: &
     if list.is_empty() {
         return;
     }
-    let title = format!("{:<GAIN$}What to change, each alone (gains overlap):", "Gain, of the run");
+    let is_replayed = list.iter().take(room.entries).any(|entry| entry.predicted_by == Prediction::Replay);
+    let how = if is_replayed { "replayed; gains overlap" } else { "gains overlap" };
+    let title = format!("{:<GAIN$}What to change, each alone ({how}):", "Gain, of the run");
     report.sections.push(TextSection::Line(title));
     for (index, entry) in list.iter().take(room.entries).enumerate() {
         let Some((advice, gain)) = &entry.change else { continue };
@@ -135,6 +138,7 @@ fn row(input: &ReportTables<'_>, index: usize, finding: &Finding) -> Row {
         .fraction("gain_high_seconds", gain.high)
         .percent("gain_low_percent", percent(gain.low, elapsed))
         .percent("gain_high_percent", percent(gain.high, elapsed))
+        .text("predicted_by", finding.predicted_by.name())
         .text("about", about.text())
         .list("about_spans", about.rows(input))
 }

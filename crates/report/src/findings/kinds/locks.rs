@@ -9,9 +9,9 @@ use longpole_metrics::{ContendedObject, Handover, LockHoldSums, Node};
 use longpole_trace::{Cause, ObjectId, ObjectKind, ProcedureId};
 
 use crate::findings::finding::{
-    Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit,
+    Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit, Prediction,
 };
-use crate::findings::gain::{GainRange, executed};
+use crate::findings::gain::{GainRange, executed, replayed};
 use crate::findings::sentence::{Sentence, ShareInWords, TimeInWords, sentence};
 use crate::findings::threshold::{CONTENDED, LONG_HOLD, ONE_HOLDER, SERIAL};
 use crate::findings::{with_work, work_answer};
@@ -116,9 +116,14 @@ fn finding(basis: &FindingBasis<'_, '_>, lock: &NamedLock) -> Option<Finding> {
     };
     let most = GainRange::up_to((wanted as f64).min(bounds.without(0.0)), bounds);
     // What the processors leave: the work that waited has to be done beside other work.
-    let gain = match executed(input, node) {
+    let (replayed, executed) = match advice {
         // Most waits for an interpreter end by their time limit: no execution knows what they hang on.
+        Advice::UseProcesses => (None, None),
+        _ => (replayed(input, node), executed(input, node)),
+    };
+    let gain = match executed {
         _ if advice == Advice::UseProcesses => most,
+        _ if let Some(replayed) = replayed => GainRange::replayed(&replayed.free, 0.0, bounds),
         Some(executed) => {
             let around = GainRange::around(executed.gain.free, 0.0, &executed, bounds)
                 .or_at_least(executed.gain.least.free, &executed);
@@ -127,7 +132,8 @@ fn finding(basis: &FindingBasis<'_, '_>, lock: &NamedLock) -> Option<Finding> {
         None => GainRange::of(&[zeroed.min(bounds.without(0.0)), zeroed], 0.0, bounds, bounds.elapsed),
     };
     let subject = FindingSubject::Object(lock.first);
-    let mut found = Finding::advised(basis, (&KIND, Limit::Work), subject, (advice, gain), false)?;
+    let mut found = Finding::advised(basis, (&KIND, Limit::Work), subject, (advice, gain), false)?
+        .predicted_by(Prediction::of(replayed.is_some(), executed.is_some()));
     let waits = count_of(lengths.count(), "wait");
     let mean = TimeInWords(lengths.mean().round() as u64);
     // The interpreter's own procedures are all the work of such a program: that says nothing.

@@ -14,9 +14,9 @@ use longpole_trace::{Cause, ProcedureId};
 use super::held_locks::{SureHold, held_locks};
 use super::locks::{holding, holds_of};
 use crate::findings::finding::{
-    Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit,
+    Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit, Prediction,
 };
-use crate::findings::gain::{GainRange, executed};
+use crate::findings::gain::{GainRange, executed, replayed};
 use crate::findings::sentence::{Sentence, ShareInWords, TimeInWords, sentence};
 use crate::findings::threshold::{ALONE, BALANCED, BLAMED, FEWEST_OF_ROW, HELD, UNEXPLAINED_SPINS};
 use crate::findings::{RankedWork, is_named, largest_caller, procedure_answer};
@@ -100,10 +100,10 @@ fn finding(basis: &FindingBasis<'_, '_>, work: &WorkOfThreads, row: &NodeRow) ->
         None if alone >= ALONE && input.program.cpus() > 1 && !is_kernel(input, id) => Advice::Parallelise,
         None => Advice::Shorten,
     };
-    let gain = gain(basis, work, (id, row, advice));
+    let (gain, predicted_by) = gain(basis, work, (id, row, advice));
     let subject = FindingSubject::Procedure(id);
     let found = Finding::advised(basis, (&KIND, Limit::Work), subject, (advice, gain), true)?;
-    Some(found.with(evidence(basis, row, lock, alone)))
+    Some(found.predicted_by(predicted_by).with(evidence(basis, row, lock, alone)))
 }
 
 /// What speaks for it, the weightiest first.
@@ -157,7 +157,7 @@ fn gain(
     basis: &FindingBasis<'_, '_>,
     work: &WorkOfThreads,
     (id, row, advice): (ProcedureId, &NodeRow, Advice),
-) -> GainRange {
+) -> (GainRange, Prediction) {
     let FindingBasis { input, bounds, facts } = basis;
     let own = &row.own;
     let predictions = predictions(input, work, (id, row));
@@ -166,26 +166,35 @@ fn gain(
         let share = (own.npt() / bounds.elapsed.max(1.0)).clamp(0.0, 1.0);
         let samples = input.analysis.effective_samples.npt;
         let error = if samples > 0.0 { standard_error(share, samples) * bounds.elapsed } else { 0.0 };
-        return GainRange::of(&predictions, error, bounds, limit);
+        return (GainRange::of(&predictions, error, bounds, limit), Prediction::Metrics);
     };
+    let is_spread = advice == Advice::Parallelise;
     let ExecutedGain { free, spread, evened, least } = executed.gain;
-    let (gain, least) =
-        if advice == Advice::Parallelise { (spread, least.spread) } else { (free, least.free) };
+    let (gain, least) = if is_spread { (spread, least.spread) } else { (free, least.free) };
     let share = own.running as f64 / (input.totals().running as f64).max(1.0);
-    let error = standard_error(share, facts.cpu_samples) / share * gain;
-    let range = GainRange::around(gain, error, &executed, bounds);
+    let error = |gain: f64| standard_error(share, facts.cpu_samples) / share * gain;
     // Work that stays has to be done by the processors that there are, too; and while it neither ran nor was ready to, the
     // run does not get shorter without it. An execution that misses the unchanged run may say otherwise.
-    let stays = if advice == Advice::Parallelise { bounds.without(0.0) } else { limit };
-    let high = range.high.min(stays.max(gain)).min((own.running + own.ready) as f64);
+    let stays = if is_spread { bounds.without(0.0) } else { limit };
+    let within = |range: GainRange, gain: f64| {
+        let high = range.high.min(stays.max(gain)).min((own.running + own.ready) as f64);
+        GainRange { low: range.low.min(high), high }
+    };
+    let replayed = replayed(input, row.node);
+    let replayed = replayed.and_then(|gains| if is_spread { gains.spread } else { Some(gains.free) });
+    if let Some(gain) = replayed {
+        let range = GainRange::replayed(&gain, error(gain.middle), bounds);
+        return (within(range, gain.middle), Prediction::Replay);
+    }
+    let range = within(GainRange::around(gain, error(gain), &executed, bounds), gain);
     // What is left of work that threads share they may share otherwise.
-    let high = if advice == Advice::Parallelise { high } else { high.max(evened.min(limit)) };
-    let range = GainRange { low: range.low.min(high), high }.or_at_least(least, &executed);
+    let high = if is_spread { range.high } else { range.high.max(evened.min(limit)) };
+    let range = GainRange { high, ..range }.or_at_least(least, &executed);
     // Who ended those waits is not known, so work that others waited for may be worth more than the execution shows.
     if executed.unexplained > UNEXPLAINED_SPINS {
-        return range.or(GainRange::of(&predictions, error, bounds, limit));
+        return (range.or(GainRange::of(&predictions, error(gain), bounds, limit)), Prediction::Execution);
     }
-    range
+    (range, Prediction::Execution)
 }
 
 /// What metrics say that need no execution: of its own work made free.

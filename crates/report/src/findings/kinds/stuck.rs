@@ -12,7 +12,9 @@ use longpole_trace::Cause;
 
 use crate::findings::RankedWork;
 use crate::findings::facts::waiting_for;
-use crate::findings::finding::{Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit};
+use crate::findings::finding::{
+    Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit, Prediction,
+};
 use crate::findings::next::{PATH_WITH_WAITS, PROFILE, WAITS};
 use crate::input::ReportTables;
 use crate::name;
@@ -42,6 +44,7 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
         limit: Limit::Idle,
         subject: FindingSubject::Work,
         change: None,
+        predicted_by: Prediction::Metrics,
         weight: f64::MAX,
         leads: true,
         evidence: Vec::new(),

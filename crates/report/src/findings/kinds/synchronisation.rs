@@ -7,7 +7,7 @@ use longpole_metrics::SynchronisationCost;
 use longpole_trace::Cause;
 
 use crate::findings::finding::{
-    Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit,
+    Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit, Prediction,
 };
 use crate::findings::gain::{GainRange, executed_run};
 use crate::findings::sentence::{Sentence, ShareInWords, TimeInWords, sentence};
@@ -56,7 +56,7 @@ fn finding(basis: &FindingBasis<'_, '_>, cost: &SynchronisationCost) -> Option<F
     if cost.waited > 0 {
         evidence.push(sentence!["threads waited ", TimeInWords(cost.waited), " for it"]);
     }
-    Some(found.with(evidence))
+    Some(found.predicted_by(Prediction::Execution).with(evidence))
 }
 
 /// Leaves out findings about the waits for a lock whose calls are worth more: one entry for a lock.
