@@ -27,6 +27,9 @@
 //! A unit and the data in it may have different patterns: a molecule is migratory, its page MPMC. To classify data, name the
 //! units in [`VirtualRunSetup::words_of`]: their words of 8 bytes are simulated beside them, on the same events.
 //!
+//! What another layout of the data would change: name it in [`VirtualRunSetup::layout`], and the same streams are run with the
+//! addresses that their accesses would then have ([`AddressMap`]).
+//!
 //! # What is counted
 //! A request is an access without a valid copy. The first one of each processor to a unit is cold. A write to a copy that
 //! others hold too is an upgrade: it fetches nothing and is no request. Copies are never evicted. Memory grows with touched
@@ -53,12 +56,14 @@
 //! ```
 
 mod access;
+mod address_map;
 mod bytes;
 mod causality;
 mod cause_matrix;
 mod clocks;
 mod data_words;
 mod directory;
+mod element_layout;
 mod error;
 mod fetch;
 mod invalidation;
@@ -78,9 +83,11 @@ pub use access::{
     AccessKind, DataAccess, DataObjectId, ProcessorId, SiteId, SyncKind, SyncObject, SyncOperation,
     SyncOrigin, SyncToken,
 };
+pub use address_map::{AddressMap, DataLayout, MappedObject, MappedPiece};
 pub use bytes::ByteSet;
 pub use causality::{ALIKE, CausalityEdge, CausalityGraph, CausalityNode};
 pub use cause_matrix::{CauseColumn, CauseMatrix};
+pub use element_layout::LayoutChanges;
 pub use error::{Error, Result};
 pub use observer::{VirtualEvent, VirtualExchange, VirtualRunObserver, VirtualWaitSubject};
 pub use patterns::{AccessPattern, PatternTallies, PatternTally, SharingKind};

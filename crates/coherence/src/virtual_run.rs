@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use crate::access::{
     AccessKind, DataAccess, DataObjectId, ProcessorId, SiteId, SyncKind, SyncOperation, SyncToken,
 };
+use crate::address_map::{AddressMap, DataLayout, MappedPiece};
 use crate::data_words::DataWords;
 use crate::error::{Error, Result};
 use crate::observer::{Unobserved, VirtualEvent, VirtualExchange, VirtualRunObserver, VirtualWaitSubject};
@@ -140,6 +141,8 @@ pub struct VirtualRun {
     pub unfollowed: u64,
     /// The words of [`VirtualRunSetup::words_of`] as units of their own; `None` where there are none.
     pub words: Option<CommunicationResult>,
+    /// Blocks whose new layout is too large, which kept their addresses; 0 without a layout.
+    pub unplaced: u64,
 }
 
 /// What a run of recorded streams begins with.
@@ -157,6 +160,8 @@ pub struct VirtualRunSetup {
     pub words_of: Vec<u64>,
     /// First addresses of units whose requests alone are recorded, and numbered; empty: all. Everything is counted.
     pub records_of: Vec<u64>,
+    /// Another layout of some objects, which the accesses are simulated in; units that are named above are those of that layout.
+    pub layout: Option<DataLayout>,
 }
 
 impl VirtualRun {
@@ -172,6 +177,7 @@ impl VirtualRun {
             nodes: Vec::new(),
             words_of: Vec::new(),
             records_of: Vec::new(),
+            layout: None,
         };
         let sources = streams.iter().map(|stream| stream.iter().copied()).collect();
         let mut runner = Runner::new(sources, &setup, Unobserved)?;
@@ -275,6 +281,9 @@ struct Runner<S, O> {
     costs: StepCosts,
     simulation: CoherenceSimulation,
     words: Option<DataWords>,
+    map: Option<AddressMap>,
+    /// Of the access that is simulated, in the other layout.
+    pieces: Vec<MappedPiece>,
     processors: Vec<VirtualProcessor>,
     tokens: BTreeMap<SyncToken, VirtualToken>,
     barriers: BTreeMap<SyncToken, Vec<ProcessorId>>,
@@ -299,7 +308,9 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>, O: VirtualRunObserver> Runner<S, 
             [] => None,
             units => Some(DataWords::new(setup.settings.unit, units)?),
         };
+        let mut map = setup.layout.clone().map(|layout| AddressMap::new(layout, setup.settings.unit));
         for &(start, size, object) in &setup.objects {
+            map.iter_mut().for_each(|map| map.place(None, start, size, object));
             simulation.place_object(start, size, object);
             words.iter_mut().for_each(|words| words.place_object(start, size, object));
         }
@@ -312,6 +323,8 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>, O: VirtualRunObserver> Runner<S, 
             costs: setup.costs,
             simulation,
             words,
+            map,
+            pieces: Vec::new(),
             tokens: BTreeMap::new(),
             barriers: BTreeMap::new(),
             joiners: BTreeMap::new(),
@@ -413,7 +426,8 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>, O: VirtualRunObserver> Runner<S, 
         let ends = self.processors.iter().map(|processor| processor.time).collect();
         let communication = self.simulation.finish();
         let words = self.words.map(DataWords::finish);
-        VirtualRun { communication, waits, ends, unfollowed: self.unfollowed, words }
+        let unplaced = self.map.map_or(0, |map| map.unplaced());
+        VirtualRun { communication, waits, ends, unfollowed: self.unfollowed, words, unplaced }
     }
 
     fn state(&mut self, processor: ProcessorId) -> &mut VirtualProcessor {
@@ -440,6 +454,7 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>, O: VirtualRunObserver> Runner<S, 
                 self.access(DataAccess { processor, address, size, kind, site, time });
             }
             StreamStep::Place { address, size, object } => {
+                self.map.iter_mut().for_each(|map| map.place(Some(processor), address, size, object));
                 self.simulation.place_object(address, size, object);
                 self.words.iter_mut().for_each(|words| words.place_object(address, size, object));
             }
@@ -524,10 +539,13 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>, O: VirtualRunObserver> Runner<S, 
     fn access(&mut self, access: DataAccess) {
         let processor = access.processor;
         let of_node = DataAccess { processor: self.node(processor), ..access };
-        let outcome = self.simulation.access(&of_node);
-        if let Some(words) = &mut self.words {
-            words.access(&of_node);
-        }
+        let outcome = match self.map {
+            Some(_) => self.access_mapped(processor, &of_node),
+            None => {
+                self.words.iter_mut().for_each(|words| words.access(&of_node));
+                self.simulation.access(&of_node)
+            }
+        };
         let protocol = outcome.cost;
         if protocol > 0 {
             self.waits.push(VirtualWait {
@@ -545,6 +563,26 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>, O: VirtualRunObserver> Runner<S, 
         let computes_from = access.time + protocol;
         self.observer.compute(processor, access.site, computes_from, self.costs.access);
         self.state(processor).time = computes_from + self.costs.access;
+    }
+
+    /// An access in the other layout: one step, whatever pieces it has become.
+    fn access_mapped(&mut self, processor: ProcessorId, access: &DataAccess) -> AccessOutcome {
+        let mut outcome = AccessOutcome::default();
+        let Some(map) = &mut self.map else { return outcome };
+        map.pieces(processor, (access.address, access.size), &mut self.pieces);
+        for got in map.take_objects() {
+            self.simulation.place_object(got.address, got.size, got.object);
+            self.words.iter_mut().for_each(|words| words.place_object(got.address, got.size, got.object));
+        }
+        for &(address, size) in &self.pieces {
+            let piece = DataAccess { address, size, ..*access };
+            let part = self.simulation.access(&piece);
+            self.words.iter_mut().for_each(|words| words.access(&piece));
+            outcome.requests += part.requests;
+            outcome.upgrades += part.upgrades;
+            outcome.cost += part.cost;
+        }
+        outcome
     }
 
     /// Tells of the requests of an access, one after the other, and then of its upgrades.
@@ -809,6 +847,7 @@ mod tests {
             nodes: Vec::new(),
             words_of: Vec::new(),
             records_of: Vec::new(),
+            layout: None,
         };
         VirtualRun::of_recorded(sources, &setup).unwrap()
     }

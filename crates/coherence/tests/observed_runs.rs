@@ -74,6 +74,7 @@ fn told(
         nodes: nodes.iter().copied().map(ProcessorId).collect(),
         words_of: Vec::new(),
         records_of: Vec::new(),
+        layout: None,
     };
     let mut told = ToldRun::default();
     let sources = streams.iter().map(|steps| steps.iter().copied()).collect();

@@ -64,6 +64,7 @@ impl ProcessStreams {
             nodes: Vec::new(),
             words_of: Vec::new(),
             records_of: Vec::new(),
+            layout: None,
         }
     }
 }

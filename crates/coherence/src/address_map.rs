@@ -1,0 +1,406 @@
+//! Another layout of a program's data: from the addresses that it used to those that it would have used.
+//!
+//! In: which objects change and how ([`LayoutChanges`]), and, in the order of the run, where their blocks are placed. Out: for
+//! each access the addresses of its bytes in the new layout, cut where they do not lie behind each other any more.
+//!
+//! ```text
+//! block of `counters`   0x1000  |0|1|2|3|
+//! padded to 64 bytes    M+0x000 |0|       |1|       |2|       |3|          M: addresses that no program has
+//! ```
+//! What does not change keeps its address. A block that changes gets memory that no other object is on a unit of. It
+//! begins where its first byte lay in a page, if no alignment is asked for. The second and later blocks of an object follow as
+//! an allocator that gives 16-byte alignment would have them, each behind the one that the same processor allocated before.
+//! Memory that is placed again, for an object that changes in the same way and with the same size, stays the same.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+
+use crate::access::{DataObjectId, ProcessorId};
+use crate::element_layout::{ElementLayout, LayoutChanges, alignment_of};
+
+/// First address of the memory of changed blocks.
+const MAPPED: u64 = 0xffff << 48;
+/// Blocks of one processor share regions of so many bytes.
+const REGION_BYTES: u64 = 1 << 24;
+/// The largest block in the new layout, and with its place in a page no more than twice that.
+const LARGEST_BLOCK: u64 = 1 << 44;
+/// Bytes of a page: the first byte of a block keeps its place in one.
+const PAGE_BYTES: u64 = 4096;
+/// Bytes before a block that an allocator keeps its own data in, and the alignment that it gives.
+const ALLOCATOR_HEADER: u64 = 8;
+const ALLOCATOR_ALIGNMENT: u64 = 16;
+
+/// Objects in another layout. See the module's documentation.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct DataLayout {
+    /// What changes, each for some objects.
+    pub changes: Vec<LayoutChanges>,
+    /// Index of the changes of each object that changes.
+    pub objects: BTreeMap<DataObjectId, usize>,
+}
+
+/// A block that has other addresses.
+#[derive(Debug)]
+struct MappedBlock {
+    /// First byte as the program has it.
+    start: u64,
+    size: u64,
+    changes: usize,
+    layout: ElementLayout,
+    object: DataObjectId,
+    /// Who allocated it; `None`: it is there from the beginning.
+    allocator: Option<ProcessorId>,
+    /// First byte in the new layout, once it was asked for; of a private object, by processor. `None`: there was no room.
+    bases: FxHashMap<Option<ProcessorId>, Option<u64>>,
+}
+
+/// Where no other block than one begins or ends.
+#[derive(Clone, Copy, Debug, Default)]
+struct MappedSpan {
+    lowest: u64,
+    end: u64,
+    block: Option<u32>,
+    /// Until when that is so.
+    version: u64,
+}
+
+/// Memory from which blocks are taken, one behind the other.
+#[derive(Clone, Copy, Debug)]
+struct MappedRegion {
+    cursor: u64,
+    end: u64,
+}
+
+/// Memory that an object gets in the new layout.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MappedObject {
+    /// First byte.
+    pub address: u64,
+    /// Bytes.
+    pub size: u64,
+    /// The object.
+    pub object: DataObjectId,
+}
+
+/// Bytes of an access that lie behind each other: first address, bytes.
+pub type MappedPiece = (u64, u32);
+
+/// The map from addresses that a program used to those of the new layout, while a run goes on.
+#[derive(Debug)]
+pub struct AddressMap {
+    layout: DataLayout,
+    unit: u64,
+    blocks: Vec<MappedBlock>,
+    /// The blocks that are there: first address → address after the last, block. They do not overlap.
+    placed: BTreeMap<u64, (u64, u32)>,
+    /// Blocks by first address, size and changes.
+    known: FxHashMap<(u64, u64, usize), u32>,
+    regions: FxHashMap<(usize, Option<ProcessorId>), MappedRegion>,
+    next_region: u64,
+    /// Objects that got memory since they were last taken.
+    got: Vec<MappedObject>,
+    unplaced: u64,
+    version: u64,
+    /// What the last access of each processor found.
+    last: Vec<MappedSpan>,
+}
+
+impl AddressMap {
+    /// A map before anything is placed, for units of so many bytes.
+    #[must_use]
+    pub fn new(layout: DataLayout, unit: u64) -> AddressMap {
+        AddressMap {
+            layout,
+            unit,
+            blocks: Vec::new(),
+            placed: BTreeMap::new(),
+            known: FxHashMap::default(),
+            regions: FxHashMap::default(),
+            next_region: MAPPED,
+            got: Vec::new(),
+            unplaced: 0,
+            version: 1,
+            last: Vec::new(),
+        }
+    }
+
+    /// An object is placed at `[start, start + size)` by a processor (`None`: it is there from the beginning); it replaces those
+    /// that were there.
+    pub fn place(&mut self, allocator: Option<ProcessorId>, start: u64, size: u64, object: DataObjectId) {
+        let changes = self.layout.objects.get(&object).copied();
+        self.remove(start, size);
+        self.version += 1;
+        let Some(changes) = changes.filter(|_| size > 0) else { return };
+        let next = self.blocks.len() as u32;
+        let block = *self.known.entry((start, size, changes)).or_insert(next);
+        if block == next {
+            let layout = ElementLayout::of(&self.layout.changes[changes], size, self.unit);
+            let bases = FxHashMap::default();
+            self.blocks.push(MappedBlock { start, size, changes, layout, object, allocator, bases });
+        }
+        self.placed.insert(start, (start.saturating_add(size), block));
+        if !self.layout.changes[changes].is_private {
+            // Where it lies depends on what was allocated before, not on who touches it first.
+            self.base(block, ProcessorId(0));
+        }
+    }
+
+    /// Removes what is placed in a range; what lies outside of it stays.
+    fn remove(&mut self, start: u64, size: u64) {
+        let end = start.saturating_add(size);
+        let inside = self.placed.range(..end).rev().take_while(|(_, placed)| placed.0 > start);
+        let inside: Vec<u64> = inside.map(|(&at, _)| at).collect();
+        for at in inside {
+            let Some((until, block)) = self.placed.remove(&at) else { continue };
+            if at < start {
+                self.placed.insert(at, (start, block));
+            }
+            if until > end {
+                self.placed.insert(end, (until, block));
+            }
+        }
+    }
+
+    /// Objects that got memory since the last call.
+    pub fn take_objects(&mut self) -> std::vec::Drain<'_, MappedObject> {
+        self.got.drain(..)
+    }
+
+    /// Blocks that were to change and keep their addresses, as the new layout is too large for the memory there is.
+    #[must_use]
+    pub fn unplaced(&self) -> u64 {
+        self.unplaced
+    }
+
+    /// The pieces of an access, in the order of the addresses that the program used, into `pieces`.
+    #[inline]
+    pub fn pieces(
+        &mut self,
+        processor: ProcessorId,
+        (address, size): MappedPiece,
+        pieces: &mut Vec<MappedPiece>,
+    ) {
+        pieces.clear();
+        let end = address.saturating_add(u64::from(size));
+        let mut at = address;
+        while at < end {
+            let span = self.span(processor, at);
+            let until = span.end.min(end);
+            let base = span.block.and_then(|block| Some((block, self.base(block, processor)?)));
+            let Some((block, base)) = base else {
+                push(pieces, at, until - at);
+                at = until;
+                continue;
+            };
+            let block = &self.blocks[block as usize];
+            while at < until {
+                let (offset, length) = block.layout.find(at - block.start);
+                let length = length.min(until - at);
+                push(pieces, base + offset, length);
+                at += length;
+            }
+        }
+    }
+
+    /// Which block is at an address, and up to where.
+    #[inline]
+    fn span(&mut self, processor: ProcessorId, address: u64) -> MappedSpan {
+        if self.last.len() <= processor.index() {
+            self.last.resize(processor.index() + 1, MappedSpan::default());
+        }
+        let last = self.last[processor.index()];
+        if last.version == self.version && (last.lowest..last.end).contains(&address) {
+            return last;
+        }
+        let mut span = MappedSpan { lowest: 0, end: u64::MAX, block: None, version: self.version };
+        if let Some((&above, _)) = self.placed.range(address.saturating_add(1)..).next() {
+            span.end = above;
+        }
+        if let Some((&lowest, &(end, block))) = self.placed.range(..=address).next_back() {
+            span = match end > address {
+                true => MappedSpan { lowest, end, block: Some(block), ..span },
+                false => MappedSpan { lowest: end, ..span },
+            };
+        }
+        self.last[processor.index()] = span;
+        span
+    }
+
+    /// The first byte of a block in the new layout; `None` where there is no room for it.
+    #[inline]
+    fn base(&mut self, block: u32, processor: ProcessorId) -> Option<u64> {
+        let one = &self.blocks[block as usize];
+        let owner = Some(processor).filter(|_| self.layout.changes[one.changes].is_private);
+        if let Some(&base) = one.bases.get(&owner) {
+            return base;
+        }
+        let (size, object) = (one.layout.block_size(one.size), one.object);
+        let base = self.take(block, owner.or(one.allocator), size);
+        self.blocks[block as usize].bases.insert(owner, base);
+        match base {
+            Some(address) => self.got.push(MappedObject { address, size, object }),
+            None => self.unplaced += 1,
+        }
+        base
+    }
+
+    /// Memory for a block of so many bytes, behind the others that have the same changes and owner.
+    fn take(&mut self, block: u32, owner: Option<ProcessorId>, size: u64) -> Option<u64> {
+        let MappedBlock { start, size: old, changes, allocator, .. } = self.blocks[block as usize];
+        let own = &self.layout.changes[changes];
+        let (is_grouped, page) = (own.is_grouped, self.unit.max(PAGE_BYTES));
+        let alignment = own.alignment.unwrap_or(1).max(if own.splits.is_empty() { 1 } else { self.unit });
+        // What all blocks of a group need to know of each other is where the last one ended.
+        let owner = owner.filter(|_| !is_grouped || own.is_private);
+        let region = self.regions.get(&(changes, owner)).copied();
+        let base = match region {
+            Some(MappedRegion { cursor, .. }) if is_grouped => {
+                cursor.next_multiple_of(alignment.max(alignment_of(start & 0xff, (start & 0xff) + old)))
+            }
+            Some(MappedRegion { cursor, .. }) if allocator.is_some() => {
+                (cursor + ALLOCATOR_HEADER).next_multiple_of(alignment.max(ALLOCATOR_ALIGNMENT))
+            }
+            Some(MappedRegion { cursor, .. }) => begin_in_page(cursor, start, (page, alignment)),
+            None => begin_in_page(self.next_region, start, (page, alignment)),
+        };
+        let end = base.saturating_add(size);
+        if let Some(region) = self.regions.get_mut(&(changes, owner))
+            && end <= region.end
+        {
+            region.cursor = end;
+            return Some(base);
+        }
+        if size > LARGEST_BLOCK || self.next_region > u64::MAX - 2 * LARGEST_BLOCK {
+            return None;
+        }
+        let base = begin_in_page(self.next_region, start, (page, alignment));
+        let bytes = (base - self.next_region + size).next_multiple_of(REGION_BYTES);
+        let region = MappedRegion { cursor: base + size, end: self.next_region + bytes };
+        self.next_region = region.end;
+        self.regions.insert((changes, owner), region);
+        Some(base)
+    }
+}
+
+/// The first address from `cursor` on that lies in a page where `start` does, moved up to a multiple of the alignment.
+fn begin_in_page(cursor: u64, start: u64, (page, alignment): (u64, u64)) -> u64 {
+    let wanted = (start % page).next_multiple_of(alignment);
+    let page = page.max(alignment);
+    let base = cursor - cursor % page + wanted % page;
+    if base < cursor { base + page } else { base }
+}
+
+/// Adds a piece, to the last one where it lies behind that.
+#[inline]
+fn push(pieces: &mut Vec<MappedPiece>, address: u64, length: u64) {
+    match pieces.last_mut() {
+        Some((last, size)) if *last + u64::from(*size) == address => *size += length as u32,
+        _ => pieces.push((address, length as u32)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OBJECT: DataObjectId = DataObjectId(3);
+    const FIRST: ProcessorId = ProcessorId(0);
+
+    fn map(changes: LayoutChanges) -> AddressMap {
+        let layout = DataLayout { changes: vec![changes], objects: BTreeMap::from([(OBJECT, 0)]) };
+        AddressMap::new(layout, 64)
+    }
+
+    fn pieces(map: &mut AddressMap, processor: u16, address: u64, size: u32) -> Vec<MappedPiece> {
+        let mut found = Vec::new();
+        map.pieces(ProcessorId(processor), (address, size), &mut found);
+        found
+    }
+
+    #[test]
+    fn what_does_not_change_keeps_its_address_and_an_access_is_cut_at_the_ends_of_what_does() {
+        let mut map = map(LayoutChanges { element: Some(8), padding: Some(64), ..LayoutChanges::default() });
+        map.place(None, 0x1000, 32, OBJECT);
+        assert_eq!(pieces(&mut map, 0, 0xff8, 8), [(0xff8, 8)]);
+        let found = pieces(&mut map, 0, 0xffc, 44);
+        let base = found[1].0;
+        assert!(base >= MAPPED && base.is_multiple_of(4096), "{base:#x}");
+        let expected = [(0xffc, 4), (base, 8), (base + 64, 8), (base + 128, 8), (base + 192, 8), (0x1020, 8)];
+        assert_eq!(found, expected);
+        assert_eq!(pieces(&mut map, 1, 0x100c, 8), [(base + 68, 4), (base + 128, 4)]);
+    }
+
+    #[test]
+    fn blocks_keep_their_place_in_a_page_unless_they_are_aligned() {
+        let start = |alignment: Option<u64>| {
+            let mut map = map(LayoutChanges { alignment, ..LayoutChanges::default() });
+            map.place(Some(FIRST), 0x1234_5010, 40, OBJECT);
+            map.place(Some(FIRST), 0x1234_5040, 40, OBJECT);
+            [0x1234_5010, 0x1234_5040].map(|address| pieces(&mut map, 0, address, 8)[0].0 & 0xff_ffff)
+        };
+        // As an allocator has them, one behind the other.
+        assert_eq!(start(None), [0x10, 0x40]);
+        assert_eq!(start(Some(64)), [0x40, 0x80]);
+        assert_eq!(start(Some(32)), [0x20, 0x60]);
+    }
+
+    #[test]
+    fn memory_that_is_placed_again_is_the_same_and_that_of_others_is_not() {
+        let mut map = map(LayoutChanges { alignment: Some(64), ..LayoutChanges::default() });
+        map.place(Some(FIRST), 0x1000, 40, OBJECT);
+        let first = pieces(&mut map, 0, 0x1008, 8);
+        map.place(Some(FIRST), 0x1000, 48, DataObjectId(9));
+        assert_eq!(pieces(&mut map, 0, 0x1008, 8), [(0x1008, 8)], "another object's");
+        map.place(Some(FIRST), 0x1000, 24, OBJECT);
+        assert_ne!(pieces(&mut map, 0, 0x1008, 8), first, "another size");
+        map.place(Some(FIRST), 0x1000, 40, OBJECT);
+        assert_eq!(pieces(&mut map, 0, 0x1008, 8), first);
+        // The end of a block that something else was placed on the begin of.
+        map.place(None, 0x1000, 16, DataObjectId(9));
+        assert_eq!(pieces(&mut map, 0, 0x1008, 16), [(0x1008, 8), (first[0].0 + 8, 8)]);
+    }
+
+    #[test]
+    fn each_processor_has_a_copy_of_a_private_object() {
+        let mut map = map(LayoutChanges { is_private: true, ..LayoutChanges::default() });
+        map.place(None, 0x1000, 8, OBJECT);
+        let copies: Vec<u64> = (0..3).map(|one| pieces(&mut map, one, 0x1000, 8)[0].0).collect();
+        assert!(copies.iter().all(|&copy| copy % 4096 == 0));
+        assert!(copies[0] / 64 != copies[1] / 64 && copies[1] / 64 != copies[2] / 64);
+        assert_eq!(pieces(&mut map, 1, 0x1000, 8)[0].0, copies[1]);
+        assert_eq!(map.take_objects().count(), 3);
+        pieces(&mut map, 0, 0x1000, 8);
+        assert_eq!(map.take_objects().count(), 0, "it has its memory");
+    }
+
+    #[test]
+    fn grouped_objects_follow_each_other() {
+        let changes = LayoutChanges { is_grouped: true, ..LayoutChanges::default() };
+        let objects = BTreeMap::from([(OBJECT, 0), (DataObjectId(4), 0)]);
+        let mut map = AddressMap::new(DataLayout { changes: vec![changes], objects }, 64);
+        map.place(None, 0x1000, 4, OBJECT);
+        map.place(None, 0x2040, 16, DataObjectId(4));
+        let first = pieces(&mut map, 0, 0x1000, 4)[0].0;
+        assert_eq!(pieces(&mut map, 0, 0x2040, 8), [(first + 16, 8)]);
+    }
+
+    #[test]
+    fn blocks_that_are_larger_than_a_region_have_one_of_their_own() {
+        let mut map = map(LayoutChanges { alignment: Some(64), ..LayoutChanges::default() });
+        map.place(Some(FIRST), 0x10_0000_0000, 3 * REGION_BYTES, OBJECT);
+        map.place(Some(FIRST), 0x20_0000_0000, 64, OBJECT);
+        let large = pieces(&mut map, 0, 0x10_0000_0000, 8)[0].0;
+        let small = pieces(&mut map, 0, 0x20_0000_0000, 8)[0].0;
+        assert!(small >= large + 3 * REGION_BYTES, "{large:#x} {small:#x}");
+    }
+
+    #[test]
+    fn what_has_no_room_keeps_its_addresses_and_is_counted() {
+        let mut map =
+            map(LayoutChanges { element: Some(1), padding: Some(1 << 30), ..LayoutChanges::default() });
+        map.place(None, 0x1000, 1 << 40, OBJECT);
+        assert_eq!(pieces(&mut map, 0, 0x1008, 8), [(0x1008, 8)]);
+        assert_eq!((map.unplaced(), map.take_objects().count()), (1, 0));
+    }
+}
