@@ -221,7 +221,7 @@ fn simulate(
         false => None,
     };
     let shared = streams.shared.borrow();
-    let mut namer = AnswerNames::new(ProcessNames { process, shared: &shared });
+    let mut namer = AnswerNames::new(ProcessNames::new(process, &shared));
     let result = &run.communication;
     let (flows, flow_of) = namer.flows(result, settings.unit);
     let units = namer.units(result);

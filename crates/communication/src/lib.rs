@@ -12,6 +12,7 @@ mod chains;
 mod classes;
 mod error;
 mod graphs;
+mod layouts;
 mod log;
 mod memory;
 mod names;
@@ -31,6 +32,8 @@ pub use chains::{CallPathFlow, RequestChains, WayBack, WayEnd, WayStep, WaysBack
 pub use classes::{DataTransfers, UnitClass};
 pub use error::{Error, Result};
 pub use graphs::{CausalityCause, CausalityPlace, CausalityTransition, CausePaths, ObjectCausality};
-pub use longpole_coherence::{AccessPattern, PatternTallies, PatternTally};
+pub use layouts::{LayoutObject, LayoutOutcome, LayoutSimulator, ObjectTransfers, ObjectsLayout};
+pub use longpole_coherence::{AccessPattern, LayoutChanges, PatternTallies, PatternTally};
+pub use longpole_recording::AccessField;
 pub use settings::{CommunicationDemand, CommunicationOptions, SimulatedCosts, UnitProtocol};
 pub use simulated::{SimulatedRecording, SimulationOptions, write_simulated_recording};

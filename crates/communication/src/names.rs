@@ -6,20 +6,28 @@ use longpole_recording::{AccessPlaceName, AccessProcedureName, AccessVariable};
 
 use crate::answer::{DataObject, DataPlace};
 use crate::log::LoggedProcess;
-use crate::objects::ObjectOrigin;
+use crate::objects::{AccessObjects, ObjectOrigin};
+use crate::sites::AccessSites;
 use crate::steps::SharedStreams;
 
 /// Names the places, data and synchronisation of a process.
 #[derive(Clone, Copy)]
 pub(crate) struct ProcessNames<'a> {
     pub(crate) process: &'a LoggedProcess,
-    pub(crate) shared: &'a SharedStreams,
+    pub(crate) sites: &'a AccessSites,
+    pub(crate) objects: &'a AccessObjects,
+}
+
+impl<'a> ProcessNames<'a> {
+    pub(crate) fn new(process: &'a LoggedProcess, shared: &'a SharedStreams) -> Self {
+        ProcessNames { process, sites: &shared.sites, objects: &shared.objects }
+    }
 }
 
 impl ProcessNames<'_> {
     /// The innermost of the procedures that are inlined there and are the program's, not a standard library's.
     pub(crate) fn place(&self, site: SiteId) -> DataPlace {
-        let code = self.shared.sites.calls(site).next().unwrap_or(0);
+        let code = self.sites.calls(site).next().unwrap_or(0);
         let named = self.process.places.get(&code);
         let innermost = named.and_then(|named| own_procedure(named).or_else(|| named.procedures.first()));
         data_place(code, named, innermost)
@@ -29,7 +37,7 @@ impl ProcessNames<'_> {
     /// starts threads in the C library and in longpole's, and standard libraries.
     pub(crate) fn path(self, site: SiteId) -> Vec<DataPlace> {
         let mut path = vec![self.place(site)];
-        for code in self.shared.sites.calls(site) {
+        for code in self.sites.calls(site) {
             let Some(named) = self.process.places.get(&code) else { continue };
             let is_runtime =
                 named.module.starts_with("liblongpole-access") || named.module.starts_with("libc.so");
@@ -45,7 +53,7 @@ impl ProcessNames<'_> {
 
     /// The innermost procedure on the call path of an allocation that is the program's.
     fn allocation_place(&self, site: SiteId) -> DataPlace {
-        let own = self.shared.sites.calls(site).find_map(|code| {
+        let own = self.sites.calls(site).find_map(|code| {
             let named = self.process.places.get(&code)?;
             Some(data_place(code, Some(named), Some(own_procedure(named)?)))
         });
@@ -53,7 +61,7 @@ impl ProcessNames<'_> {
     }
 
     pub(crate) fn object(&self, object: Option<DataObjectId>) -> DataObject {
-        let origin = object.and_then(|id| self.shared.objects.origins.get(id.0 as usize));
+        let origin = object.and_then(|id| self.objects.origins.get(id.0 as usize));
         match origin {
             Some(&ObjectOrigin::Variable(index)) => {
                 let variable = &self.process.variables[index as usize];

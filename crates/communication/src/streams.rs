@@ -12,6 +12,9 @@ use crate::objects::AccessObjects;
 use crate::sites::AccessSites;
 use crate::steps::{SharedStreams, ThreadSteps};
 
+/// Threads that are simulated: each needs a mark for memory that others had before, and one is left for other layouts.
+const MOST_THREADS: u32 = u16::MAX as u32 - 1;
+
 /// The streams of all threads, and what they have in common.
 pub(crate) struct ProcessStreams {
     pub(crate) shared: Rc<RefCell<SharedStreams>>,
@@ -24,13 +27,20 @@ pub(crate) struct ProcessStreams {
 impl ProcessStreams {
     /// The streams of a process, none of which has been read.
     pub(crate) fn of(reader: LogReader, process: &LoggedProcess) -> ProcessStreams {
-        let threads =
-            process.threads.keys().max().map_or(0, |&last| last.saturating_add(1)).min(u32::from(u16::MAX));
-        let mut objects = AccessObjects::default();
+        ProcessStreams::with_names(reader, process, (AccessSites::default(), AccessObjects::default()))
+    }
+
+    /// The same where places and objects have the numbers that they had before.
+    pub(crate) fn with_names(
+        reader: LogReader,
+        process: &LoggedProcess,
+        (sites, mut objects): (AccessSites, AccessObjects),
+    ) -> ProcessStreams {
+        let threads = process.threads.keys().max().map_or(0, |&last| last.saturating_add(1)).min(MOST_THREADS);
         let placed = objects.place_variables(&process.variables);
         // More threads than a simulated machine has processors.
         let beyond = process.threads.range(threads..).map(|(_, thread)| thread.blocks.len() as u64);
-        let (sites, lost_blocks) = (AccessSites::default(), beyond.sum());
+        let lost_blocks = beyond.sum();
         let memory = MemoryOwners::default();
         let shared = SharedStreams { reader, sites, objects, memory, threads, lost_blocks, ignored: 0 };
         ProcessStreams {

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use longpole_access::format::{MessageHeader, NAMES, PROTOCOL};
 use longpole_recording::{
-    AccessNames, AccessPlaceName, AccessProcedureName, AccessVariable, LogWriter, Result,
+    AccessField, AccessNames, AccessPlaceName, AccessProcedureName, AccessVariable, LogWriter, Result,
 };
-use longpole_symbols::{CodeModule, Mapping, Symboliser, mappings_in, variables_of};
+use longpole_symbols::{CodeModule, Mapping, Symboliser, TypeField, VariableType, mappings_in, variable_types, variables_of};
 
 use crate::accesses::AccessProcess;
 
@@ -35,10 +35,18 @@ pub(crate) fn write(log: &mut LogWriter, pid: u32, process: &AccessProcess) -> R
         let Some(first) = module.first_address() else { continue };
         let shift = file.start.wrapping_sub(first);
         write_places(log, pid, &name_code(&mut symboliser, &module, shift, &code))?;
-        let variables = variables_of(&module).into_iter().map(|variable| AccessVariable {
-            address: variable.address.wrapping_add(shift),
-            size: variable.size,
-            name: variable.name,
+        let mut types = variable_types(&module);
+        let variables = variables_of(&module).into_iter().map(|variable| {
+            let known = types.remove(&variable.address).filter(|known| known.element <= variable.size);
+            let VariableType { element, fields } = known.unwrap_or_default();
+            let field = |one: TypeField| AccessField { name: one.name, offset: one.offset, size: one.size };
+            AccessVariable {
+                address: variable.address.wrapping_add(shift),
+                size: variable.size,
+                name: variable.name,
+                element,
+                fields: fields.into_iter().map(field).collect(),
+            }
         });
         for part in variables.collect::<Vec<_>>().chunks(NAMES_OF_A_BLOCK) {
             push(log, pid, &AccessNames { variables: part.to_vec(), ..AccessNames::default() })?;

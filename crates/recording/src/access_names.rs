@@ -42,4 +42,26 @@ pub struct AccessVariable {
     pub size: u64,
     /// Name.
     pub name: String,
+    /// Bytes of an element of an array, or of all of what is none; 0 where the debug information does not say it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub element: u64,
+    /// Fields of an element, by their offsets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<AccessField>,
+}
+
+/// A field of a variable's elements.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct AccessField {
+    /// Name; of a struct within a struct with both names: `head.next`.
+    pub name: String,
+    /// Bytes from the begin of an element.
+    pub offset: u64,
+    /// Bytes.
+    pub size: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }

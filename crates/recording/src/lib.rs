@@ -39,7 +39,7 @@ mod sources;
 mod tables;
 mod window;
 
-pub use access_names::{AccessNames, AccessPlaceName, AccessProcedureName, AccessVariable};
+pub use access_names::{AccessField, AccessNames, AccessPlaceName, AccessProcedureName, AccessVariable};
 pub use builder::LogBuilder;
 pub use destination::{Destination, free_name};
 pub use error::{Error, Result};

@@ -42,6 +42,7 @@ mod process;
 mod spin;
 mod symboliser;
 mod unwinder;
+mod variable_types;
 mod variables;
 mod vdso;
 
@@ -57,4 +58,5 @@ pub use polling::{PollingCode, PollingPlace};
 pub use spin::{PolledState, PolledWord};
 pub use symboliser::{NamedAddress, NamedPlace, Symboliser};
 pub use unwinder::{CodeAddress, DataAddress, Unwinder, UserStack};
+pub use variable_types::{TypeField, VariableType, variable_types};
 pub use variables::{FileVariable, NamedVariable, name_variables, variables_of};

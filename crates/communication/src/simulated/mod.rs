@@ -70,7 +70,7 @@ pub fn write_simulated_recording(
     let noun = if options.communication.protocol() == UnitProtocol::Lines { "line" } else { "page" };
     let names = {
         let shared = streams.shared.borrow();
-        let names = ProcessNames { process, shared: &shared };
+        let names = ProcessNames::new(process, &shared);
         UnitNames::of(&first.communication, names, (noun, settings.unit))
     };
     let nodes = options.nodes.map_or(streams.threads(), usize::from);

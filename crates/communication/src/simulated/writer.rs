@@ -182,7 +182,7 @@ impl<'a> SimulatedRunWriter<'a> {
     /// What a token is called: `what` and its place, where nothing better is known.
     fn token_name(&self, token: SyncToken, site: SiteId, what: &str) -> String {
         let shared = self.streams.shared.borrow();
-        let names = ProcessNames { process: self.process, shared: &shared };
+        let names = ProcessNames::new(self.process, &shared);
         names.token(token.0, site).unwrap_or_else(|| {
             let place = names.place(site);
             match (place.file.rsplit('/').next().unwrap_or_default(), place.line) {
