@@ -17,6 +17,7 @@ use longpole_trace::{Evidence, Fold, FoldedTimelines, Folding, Timelines};
 
 use crate::cache::{Cache, LARGEST_KEPT};
 use crate::error::{Error, Result};
+use crate::layouts::LayoutAnswers;
 use crate::memory::ValueCache;
 use crate::question::{Question, ReplayQuestion, WhatIfQuestion};
 use crate::run::Run;
@@ -195,6 +196,14 @@ impl Analysed {
             build_replay(input, options, (&changes, question.io_is_free), &found)
         };
         Ok(self.build((&folded, &Details::default(), &OutsideAnswers::default()), &options, build))
+    }
+
+    /// What other layouts of the data would change.
+    pub(crate) fn layouts(&self, answers: &LayoutAnswers<'_>) -> Report {
+        let folded = self.folded(Fold::default());
+        let options = Question::default().options(self.run.span());
+        let build = |input: &ReportInput<'_>, options: &ReportOptions| answers.report(input, options);
+        self.build((&folded, &Details::default(), &OutsideAnswers::default()), &options, build)
     }
 
     /// What changed from this run to another one.

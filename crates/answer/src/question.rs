@@ -99,3 +99,12 @@ pub struct ReplayQuestion {
     /// Numbers of processors to replay it on.
     pub processors: Vec<u32>,
 }
+
+/// What would become of the transfers if data lay in another layout.
+#[derive(Clone, Debug, Default)]
+pub struct LayoutQuestion {
+    /// The changes, each as [`longpole_report::NamedLayoutChange::parse`] reads it; none: those that are suggested.
+    pub changes: Vec<String>,
+    /// What is simulated.
+    pub communication: CommunicationOptions,
+}

@@ -16,9 +16,10 @@ use crate::cache::{Cache, LARGEST_KEPT};
 use crate::communication::SimulationCache;
 use crate::error::{Error, Result};
 use crate::evaluator::MetricEvaluator;
+use crate::layouts::LayoutAnswers;
 use crate::memory::{LazyValue, ValueCache};
 use crate::metric_table::MetricTable;
-use crate::question::{Question, ReplayQuestion, WhatIfQuestion};
+use crate::question::{LayoutQuestion, Question, ReplayQuestion, WhatIfQuestion};
 use crate::run::{self, Run};
 use crate::version::{FileChange, Version};
 
@@ -192,6 +193,15 @@ impl Recording {
     /// out as recorded.
     pub fn replay(&self, question: &ReplayQuestion) -> Result<Report> {
         self.analysed(None, MetricOptions::default())?.replay(question)
+    }
+
+    /// What would become of the transfers if data lay in another layout.
+    ///
+    /// # Errors
+    /// All of [`Error`](crate::Error).
+    pub fn layouts(&self, question: &LayoutQuestion) -> Result<Report> {
+        let answers = LayoutAnswers::of(&self.folder, question)?;
+        Ok(self.analysed(None, MetricOptions::default())?.layouts(&answers))
     }
 
     /// What changed from this recording to another one, and why the elapsed time differs.

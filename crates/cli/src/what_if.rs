@@ -2,12 +2,18 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
-use longpole_answer::{ReplayQuestion, WhatIfQuestion};
+use longpole_answer::{
+    CommunicationOptions, LayoutQuestion, ReplayQuestion, SimulatedCosts, UnitProtocol, WhatIfQuestion,
+};
 
 use crate::answer::{Output, open, recording, refused};
-use crate::report::{FoldArg, LockOrder, OutputFormat};
+use crate::report::{FoldArg, LockOrder, OutputFormat, ProtocolName, unit_bytes};
+use crate::simulate::costs;
+
+/// The layouts that are suggested.
+const AUTO: &str = "auto";
 
 /// What would become of the run if some work took less time, or more.
 #[derive(Args, Clone, Debug)]
@@ -19,8 +25,26 @@ pub struct WhatIfArgs {
     /// KIND is procedure (with all that it calls and starts), self (a procedure's own time alone), line, object, thread or
     /// process; it can be left out where the name is clear. FACTOR is what the time is multiplied by: 0 leaves it out, 0.5 or 50% halves it,
     /// 2 doubles it; for an object, the time that threads wait for it.
-    #[arg(long = "set", value_name = "CHANGE", required_unless_present_any = ["cpus", "free_io"])]
+    #[arg(long = "set", value_name = "CHANGE", required_unless_present_any = ["cpus", "free_io", "remap"])]
     pub changes: Vec<String>,
+    /// Another layout of data, of a recording with accesses: pad:OBJECT=BYTES, align:OBJECT=BYTES, split:OBJECT=FIELD,
+    /// order:OBJECT=FIELD,…, privatise:OBJECT, group:OBJECT,OBJECT, or auto; can be given several times.
+    ///
+    /// The recorded accesses are simulated as the program would make them then: who fetches what, and how long it takes in virtual
+    /// time. OBJECT/BYTES says how large the elements of an object are, where it is not known. `auto` tries layouts that may remove
+    /// false sharing.
+    #[arg(long, value_name = "LAYOUT",
+          conflicts_with_all = ["changes", "replay", "cpus", "free_io", "phase", "order", "fold", "top"])]
+    pub remap: Vec<String>,
+    /// With --remap: bytes of a unit of transfer, a power of two [default: 64 of lines, 4096 of pages].
+    #[arg(long, value_name = "BYTES", value_parser = unit_bytes, requires = "remap")]
+    pub unit: Option<u64>,
+    /// With --remap: how copies of units are kept coherent.
+    #[arg(long, value_enum, requires = "remap")]
+    pub protocol: Option<ProtocolName>,
+    /// With --remap: what operations cost, as of `longpole simulate`.
+    #[arg(long, value_name = "COSTS", value_parser = costs, requires = "remap")]
+    pub cost: Option<SimulatedCosts>,
     /// Execute the run again, with locks that go to whoever comes first in the new timing.
     ///
     /// An object can then only be removed, with the factor 0. Refused where the unchanged run does not come out as recorded,
@@ -58,6 +82,10 @@ pub struct WhatIfArgs {
 pub fn run(args: &WhatIfArgs) -> Result<()> {
     let folder = recording(args.recording.as_ref())?;
     let output = Output::new(args.format, args.width);
+    if !args.remap.is_empty() {
+        let report = open(&folder)?.layouts(&layouts(args)?).map_err(refused)?;
+        return output.print(&folder, &output.text(&[report]));
+    }
     if args.replay {
         let question = ReplayQuestion {
             changes: args.changes.clone(),
@@ -77,4 +105,20 @@ pub fn run(args: &WhatIfArgs) -> Result<()> {
     };
     let report = open(&folder)?.what_if(&supposition).map_err(refused)?;
     output.print(&folder, &output.text(&[report]))
+}
+
+/// The question of other layouts.
+fn layouts(args: &WhatIfArgs) -> Result<LayoutQuestion> {
+    let is_auto = args.remap.iter().any(|text| text == AUTO);
+    if is_auto && args.remap.len() > 1 {
+        bail!("failed to try layouts: `--remap {AUTO}` goes with no other one");
+    }
+    Ok(LayoutQuestion {
+        changes: if is_auto { Vec::new() } else { args.remap.clone() },
+        communication: CommunicationOptions {
+            protocol: args.protocol.map(UnitProtocol::from),
+            unit: args.unit,
+            costs: args.cost.unwrap_or_default(),
+        },
+    })
 }

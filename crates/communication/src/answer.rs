@@ -42,6 +42,10 @@ pub struct DataObject {
     pub kind: &'static str,
     /// First byte of a variable; 0 of others.
     pub address: u64,
+    /// Bytes of a variable; 0 of others.
+    pub size: u64,
+    /// Bytes of its elements, or of all of it where it is no array; 0 where they are not known.
+    pub element: u64,
 }
 
 /// A thread with accesses.

@@ -65,7 +65,8 @@ impl ProcessNames<'_> {
         match origin {
             Some(&ObjectOrigin::Variable(index)) => {
                 let variable = &self.process.variables[index as usize];
-                DataObject { name: variable.name.clone(), kind: "variable", address: variable.address }
+                let &AccessVariable { ref name, address, size, element, .. } = variable;
+                DataObject { name: name.clone(), kind: "variable", address, size, element }
             }
             Some(&ObjectOrigin::Heap(site)) => {
                 let place = self.allocation_place(site);
@@ -74,12 +75,13 @@ impl ProcessNames<'_> {
                     0 => format!("allocated in {}", place.procedure),
                     line => format!("allocated in {} {file}:{line}", place.procedure),
                 };
-                DataObject { name, kind: "heap", address: 0 }
+                DataObject { name, kind: "heap", ..DataObject::default() }
             }
             Some(&ObjectOrigin::Stack(thread)) => {
-                DataObject { name: format!("stack of thread {thread}"), kind: "stack", address: 0 }
+                let name = format!("stack of thread {thread}");
+                DataObject { name, kind: "stack", ..DataObject::default() }
             }
-            None => DataObject { name: "unknown data".to_owned(), kind: "unknown", address: 0 },
+            None => DataObject { name: "unknown data".to_owned(), kind: "unknown", ..DataObject::default() },
         }
     }
 

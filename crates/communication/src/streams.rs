@@ -36,7 +36,8 @@ impl ProcessStreams {
         process: &LoggedProcess,
         (sites, mut objects): (AccessSites, AccessObjects),
     ) -> ProcessStreams {
-        let threads = process.threads.keys().max().map_or(0, |&last| last.saturating_add(1)).min(MOST_THREADS);
+        let threads =
+            process.threads.keys().max().map_or(0, |&last| last.saturating_add(1)).min(MOST_THREADS);
         let placed = objects.place_variables(&process.variables);
         // More threads than a simulated machine has processors.
         let beyond = process.threads.range(threads..).map(|(_, thread)| thread.blocks.len() as u64);

@@ -7,7 +7,9 @@ use longpole_access::format::{MessageHeader, NAMES, PROTOCOL};
 use longpole_recording::{
     AccessField, AccessNames, AccessPlaceName, AccessProcedureName, AccessVariable, LogWriter, Result,
 };
-use longpole_symbols::{CodeModule, Mapping, Symboliser, TypeField, VariableType, mappings_in, variable_types, variables_of};
+use longpole_symbols::{
+    CodeModule, Mapping, Symboliser, TypeField, VariableType, mappings_in, variable_types, variables_of,
+};
 
 use crate::accesses::AccessProcess;
 

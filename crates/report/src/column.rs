@@ -47,7 +47,7 @@ macro_rules! structure {
 }
 
 structure! {
-    "section" Text "Section" "Part of the summary that the row belongs to: `answer`, `change`, `trust`, `busy`, `outside`, `procedure`, `thread`, `wait`, `warning` or `next`; of the guidance: `answer`, `ranking` or `measure`; of one object: `queue`, `length`, `acquisition`, `holder`, `places` or `threads`; of what-if: `change`, `together` or `path`, the procedures of the path after all changes; of a replay also `processors` and `lock`.";
+    "section" Text "Section" "Part of the summary that the row belongs to: `answer`, `change`, `trust`, `busy`, `outside`, `procedure`, `thread`, `wait`, `warning` or `next`; of the guidance: `answer`, `ranking` or `measure`; of one object: `queue`, `length`, `acquisition`, `holder`, `places` or `threads`; of what-if: `change`, `together` or `path`, the procedures of the path after all changes; of a replay also `processors` and `lock`; of layouts `recorded`, `change`, `together` or `object`.";
     "part" Text "Part" "`self`, or whom the row's part of the whole is charged to: `called` by the procedure, `in` it (a thread's procedures), `handed over` by, `nobody`.";
     "folded" Text "Folded" "What of the row's own was done in procedures of the kernel, of libraries and in inlined helpers that are folded into it: `procedure`, `module`, `action` (what it does, in words), `percent` of the row's own.";
     "processor" Count "Processor" "Number of the processor on its machine; absent in the rows of all processors together.";
@@ -58,6 +58,11 @@ structure! {
     "transfers" Count "Transfers" "Requests that are not the thread's first reference to the unit: another thread's write took its copy.";
     "requests_low" Count "Transfers, from" "The fewest transfers over all orders of the program's threads that its synchronisation permits.";
     "requests_high" Count "Transfers, to" "The most of them.";
+    "transfers_before" Count "Transfers, as recorded" "Transfers in the recorded layout of the data.";
+    "transfers_gain_percent" Percent "Fewer transfers" "Transfers that the layout saves, per cent of those in the recorded one; negative where it makes more.";
+    "virtual_seconds" Seconds "Virtual time" "Virtual time of the simulation until the last thread ended: accesses, requests, and what locks and barriers cost; no other work.";
+    "virtual_gain_seconds" Seconds "Virtual gain" "Virtual time that the layout saves of that.";
+    "virtual_gain_percent" Percent "Virtual gain" "The same per cent of the virtual time in the recorded layout.";
     "request_seconds" Seconds "Cost" "Virtual time that requests take: their number times the cost of one in the simulation.";
     "cold_percent" Percent "Cold" "Share of the requests that are the thread's first reference to the unit, and not read-only.";
     "read_only_percent" Percent "Read-only" "Share of the requests that are the first reference of a later thread to a unit that no thread writes after the first one has initialised it.";

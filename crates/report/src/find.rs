@@ -124,23 +124,10 @@ impl RecordingNames<'_> {
         }
         let kinds = kind.map_or_else(|| kinds.to_vec(), |kind| vec![kind]);
         let candidates = candidates(self, &kinds);
-        for likeness in Likeness::ALL {
-            let mut like: Vec<&NameCandidate> =
-                candidates.iter().filter(|candidate| likeness.holds(candidate, name)).collect();
-            // A procedure of the program itself is meant before one of the same name in a library.
-            if like.iter().any(|candidate| candidate.is_own) {
-                like.retain(|candidate| {
-                    candidate.is_own || !matches!(candidate.found, FoundNodes::Procedure(_))
-                });
-            }
-            match like.as_slice() {
-                [] => {}
-                [one] => return Ok(one.found.clone()),
-                several => return Err(ambiguous(wanted, several)),
-            }
-        }
-        let nearest = nearest(name, &candidates).iter().map(|candidate| candidate.label.clone()).collect();
-        Err(Error::NoSuchName { name: name.to_owned(), kinds: words_of(&kinds), nearest })
+        choose((wanted, name), &words_of(&kinds), &candidates, |found| {
+            matches!(found, FoundNodes::Procedure(_))
+        })
+        .cloned()
     }
 
     /// The text by which [`find`](Self::find) finds a procedure or region: `procedure:update`.
@@ -149,6 +136,52 @@ impl RecordingNames<'_> {
         let candidates = candidates(self, &[NameKind::Procedure, NameKind::Region]);
         candidates.into_iter().find(|candidate| candidate.found == wanted).map(|candidate| candidate.label)
     }
+}
+
+/// The index of the data that a user names: of a variable, or of what a place allocated. Each is given with its kind, its name, and
+/// whether the program uses it; what it uses is meant before what it does not.
+///
+/// # Errors
+/// [`Error::NoSuchName`] with the nearest names, [`Error::AmbiguousName`] with all that it could mean.
+pub(crate) fn find_data<'a>(
+    wanted: &str,
+    data: impl Iterator<Item = (&'static str, &'a str, bool)>,
+) -> Result<usize> {
+    let candidate = |(index, (kind, name, is_own)): (usize, (&'static str, &'a str, bool))| NameCandidate {
+        name: name.to_owned(),
+        others: vec![format!("{kind}:{name}")],
+        label: format!("{kind}:{name}"),
+        is_special: false,
+        is_own,
+        found: index,
+    };
+    let candidates: Vec<NameCandidate<usize>> = data.enumerate().map(candidate).collect();
+    choose((wanted, wanted), "data object", &candidates, |_| true).copied()
+}
+
+/// What is meant by `wanted`, of which `name` is the name: what is most like it. Where the program's own are among several, others
+/// that are `rivals` of them are not meant.
+fn choose<'a, F>(
+    (wanted, name): (&str, &str),
+    kinds: &str,
+    candidates: &'a [NameCandidate<F>],
+    is_rival: impl Fn(&F) -> bool,
+) -> Result<&'a F> {
+    for likeness in Likeness::ALL {
+        let mut like: Vec<&NameCandidate<F>> =
+            candidates.iter().filter(|candidate| likeness.holds(candidate, name)).collect();
+        // A procedure of the program itself is meant before one of the same name in a library.
+        if like.iter().any(|candidate| candidate.is_own) {
+            like.retain(|candidate| candidate.is_own || !is_rival(&candidate.found));
+        }
+        match like.as_slice() {
+            [] => {}
+            [one] => return Ok(&one.found),
+            several => return Err(ambiguous(wanted, several)),
+        }
+    }
+    let nearest = nearest(name, candidates).iter().map(|candidate| candidate.label.clone()).collect();
+    Err(Error::NoSuchName { name: name.to_owned(), kinds: kinds.to_owned(), nearest })
 }
 
 /// The kind that a name begins with, and the rest. `thread::spawn` begins with none.
@@ -161,7 +194,7 @@ fn split(wanted: &str) -> (Option<NameKind>, &str) {
     kind.unwrap_or((None, wanted))
 }
 
-fn ambiguous(wanted: &str, several: &[&NameCandidate]) -> Error {
+fn ambiguous<F>(wanted: &str, several: &[&NameCandidate<F>]) -> Error {
     let count = several.len();
     let mut candidates: Vec<String> =
         several.iter().take(LISTED).map(|candidate| candidate.label.clone()).collect();

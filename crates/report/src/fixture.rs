@@ -408,7 +408,13 @@ fn communication() -> RecordedCommunication {
         protocol: "lines",
         threads: vec![AccessThread { tid: 0, accesses: 200 }; 2],
         places: vec![place("count", 12), place("work", 30)],
-        objects: vec![DataObject { name: "counters".to_owned(), kind: "variable", address: 0x4040 }],
+        objects: vec![DataObject {
+            name: "counters".to_owned(),
+            kind: "variable",
+            address: 0x4040,
+            size: 64,
+            element: 8,
+        }],
         synchronisations: vec![("lock".to_owned(), 1)],
         flows: vec![flow(0, None, 1), flow(1, None, 1), flow(0, by(1), 99), flow(1, by(0), 99)],
         units: vec![SharedUnit {

@@ -37,6 +37,8 @@ mod findings;
 mod folded;
 mod input;
 mod instances;
+mod layout_change;
+mod layout_suggestion;
 mod name;
 mod needs;
 mod phase;
@@ -70,6 +72,8 @@ pub use error::{Error, Result};
 pub use evidence::Facts;
 pub use find::{FoundNodes, NameKind, RecordingNames};
 pub use input::{IdleProcessor, MeasuredZeroing, OutsideAnswers, ReportInput, ReportOptions, Sort};
+pub use layout_change::{NamedLayoutChange, merge_layouts};
+pub use layout_suggestion::suggested_layouts;
 pub use longpole_trace::Fold;
 pub use phase::{PhaseArgument, Span};
 pub use report::{Cell, RecordingNumbers, Report, Row};
@@ -79,8 +83,8 @@ pub use spreadsheet::CellText;
 pub use style::Style;
 pub use view::OutsideAnswerKind;
 pub use views::{
-    ComparedOutput, MeasuredDelay, MeasuredGain, MeasuredProgram, MeasuredVariant, VersionMedians, View,
-    build, build_diff, build_replay, build_what_if, build_zero, diff_demand, name_of, plot_zero,
-    refusal_text,
+    ComparedOutput, LayoutTrial, MeasuredDelay, MeasuredGain, MeasuredProgram, MeasuredVariant,
+    VersionMedians, View, build, build_diff, build_layouts, build_replay, build_what_if, build_zero,
+    diff_demand, name_of, plot_zero, refusal_text,
 };
 pub use visible::{visible, visible_excerpt, visible_json, visible_output};

@@ -11,6 +11,7 @@ mod diff;
 mod evidence;
 mod gains;
 mod guidance;
+mod layouts;
 mod lock_order;
 mod messages;
 mod metrics;
@@ -40,6 +41,7 @@ mod zero;
 
 pub(crate) use communication::{doubts as communication_doubts, thread_name};
 pub use diff::{build_diff, diff_demand};
+pub use layouts::{LayoutTrial, build_layouts};
 pub use replay::{build_replay, refusal_text};
 pub use what_if::build_what_if;
 pub use zero::{

@@ -78,13 +78,8 @@ fn elements_and_fields_of_c_are_known() {
         let Some(program) = build(folder.path(), compiler, ("c", C)) else { continue };
         let (table, size) = type_of(&program, "table");
         assert_eq!((table.element, size), (40, 120), "{compiler}");
-        let expected = [
-            ("count", 0, 8),
-            ("in.first", 8, 4),
-            ("in.second", 12, 2),
-            ("rest", 16, 20),
-            ("either", 36, 4),
-        ];
+        let expected =
+            [("count", 0, 8), ("in.first", 8, 4), ("in.second", 12, 2), ("rest", 16, 20), ("either", 36, 4)];
         assert_eq!(fields(&table), expected, "{compiler}");
         assert_eq!(type_of(&program, "grid").0, VariableType { element: 8, fields: Vec::new() });
         assert_eq!((type_of(&program, "lone").0.element, type_of(&program, "words").0.element), (8, 8));

@@ -1,5 +1,6 @@
 //! Programs whose transfers of cache lines can be counted by hand, built by `longpole cc` and really run.
 
+mod layouts;
 mod openmp;
 mod rust;
 mod simulated;

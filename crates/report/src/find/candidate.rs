@@ -9,7 +9,7 @@ use super::{FoundNodes, NameKind, RecordingNames};
 use crate::name;
 
 /// Something that has a name.
-pub(super) struct NameCandidate {
+pub(super) struct NameCandidate<Found = FoundNodes> {
     /// Its name.
     pub name: String,
     /// Other names, which count only as they stand.
@@ -21,7 +21,7 @@ pub(super) struct NameCandidate {
     /// A procedure of the program's own module.
     pub is_own: bool,
     /// What it is.
-    pub found: FoundNodes,
+    pub found: Found,
 }
 
 /// Everything of these kinds, kind after kind.

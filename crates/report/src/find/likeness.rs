@@ -28,7 +28,7 @@ impl Likeness {
         [Likeness::Same, Likeness::WithoutArguments, Likeness::LastPart, Likeness::CaseAside, Likeness::Part];
 
     /// Whether `wanted` is so like the candidate's name.
-    pub(super) fn holds(self, candidate: &NameCandidate, wanted: &str) -> bool {
+    pub(super) fn holds<F>(self, candidate: &NameCandidate<F>, wanted: &str) -> bool {
         let name = candidate.name.as_str();
         if wanted.is_empty() || name.is_empty() {
             return false;
@@ -92,14 +92,14 @@ pub(crate) fn alike(wanted: &str, known: &str) -> u64 {
 }
 
 /// The candidates that are fewest slips of the pen away; none where there are none.
-pub(super) fn nearest<'a>(wanted: &str, candidates: &'a [NameCandidate]) -> Vec<&'a NameCandidate> {
+pub(super) fn nearest<'a, F>(wanted: &str, candidates: &'a [NameCandidate<F>]) -> Vec<&'a NameCandidate<F>> {
     let slips = |text: &str| alike(wanted, text);
-    let likeness = |candidate: &NameCandidate| {
+    let likeness = |candidate: &NameCandidate<F>| {
         let label = candidate.label.split_once(':').map_or("", |(_, name)| name);
         [candidate.name.as_str(), last_part(&candidate.name), label].map(slips).into_iter().max()
     };
-    let is_offered = |candidate: &&NameCandidate| !candidate.name.is_empty();
-    let mut offered: Vec<(Reverse<Option<u64>>, &NameCandidate)> = candidates
+    let is_offered = |candidate: &&NameCandidate<F>| !candidate.name.is_empty();
+    let mut offered: Vec<(Reverse<Option<u64>>, &NameCandidate<F>)> = candidates
         .iter()
         .filter(is_offered)
         .map(|candidate| (Reverse(likeness(candidate)), candidate))

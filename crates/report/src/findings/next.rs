@@ -50,7 +50,7 @@ pub(crate) fn what_if(input: &ReportTables<'_>, procedure: ProcedureId) -> Optio
 }
 
 /// The text as one word of a shell.
-fn in_shell(text: &str) -> Cow<'_, str> {
+pub(crate) fn in_shell(text: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_alphanumeric() || "_-+=.,:/@%".contains(c);
     match text.chars().all(is_plain) {
         true => Cow::Borrowed(text),

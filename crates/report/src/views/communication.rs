@@ -8,6 +8,7 @@ use longpole_communication::{AccessPattern, CommunicationFlow, DataPlace, Record
 use longpole_metrics::By;
 use longpole_trace::Fold;
 
+use crate::findings::in_shell;
 use crate::input::{ReportOptions, ReportTables};
 use crate::name::shorten;
 use crate::quantity::{count_of, grouped, percent, time_text};
@@ -425,7 +426,38 @@ fn commands(answer: &RecordedCommunication, by: By) -> Vec<TextSection> {
     commands.push(command("sharing", "which bytes of it each thread uses"));
     commands.push(command("patterns", "how each object is shared"));
     commands.push(command("causality", "what leads to what"));
+    commands.extend(layout_commands(answer));
     commands
+}
+
+/// Layouts to try where an object has mostly false sharing: of the one that has most of it.
+pub(super) fn layout_commands(answer: &RecordedCommunication) -> Vec<TextSection> {
+    let mut objects: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
+    for flow in answer.flows.iter().filter(|flow| flow.writer.is_some()) {
+        let (falsely, transfers) = objects.entry(flow.object).or_default();
+        *falsely += flow.patterns[AccessPattern::FalseSharing as usize];
+        *transfers += flow.requests;
+    }
+    objects.retain(|_, (falsely, transfers)| *falsely > 0 && 2 * *falsely >= *transfers);
+    let Some((&most, _)) = objects.iter().max_by_key(|&(&object, found)| (found, std::cmp::Reverse(object)))
+    else {
+        return Vec::new();
+    };
+    let object = &answer.objects[most];
+    let (name, unit) = (&object.name, answer.unit);
+    let change = match object.kind {
+        "variable" if object.element > 0 && object.element < object.size => {
+            Some(format!("pad:{name}={unit}"))
+        }
+        "heap" => Some(format!("align:{}={unit}", name.trim_start_matches("allocated in "))),
+        _ => None,
+    };
+    let what_if = |change: &str, shows: &str| TextSection::Command {
+        command: format!("longpole what-if --remap {}", in_shell(change)),
+        shows: shows.to_owned(),
+    };
+    let named = change.map(|change| what_if(&change, "the transfers in that layout"));
+    named.into_iter().chain([what_if("auto", "layouts against false sharing")]).collect()
 }
 
 /// What makes the answer less than whole.

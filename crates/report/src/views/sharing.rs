@@ -3,7 +3,7 @@
 use longpole_communication::{RecordedCommunication, SharedUnit, SharedUnitUse};
 use longpole_trace::Fold;
 
-use super::communication::{ABSENT, doubts, head, thread_name};
+use super::communication::{ABSENT, doubts, head, layout_commands, thread_name};
 use crate::input::{ReportOptions, ReportTables};
 use crate::name::shorten;
 use crate::quantity::{count_of, grouped};
@@ -70,6 +70,11 @@ fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
             "{still} that several threads touch without transfers: they only read, or take no turns."
         );
         report.sections.push(TextSection::Remark(remark));
+    }
+    let commands = layout_commands(answer);
+    if !commands.is_empty() {
+        report.sections.push(TextSection::Blank);
+        report.sections.extend(commands);
     }
     report.sections.extend(doubts(answer).into_iter().map(TextSection::Warning));
     report
