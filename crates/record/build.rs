@@ -1,5 +1,5 @@
-//! Builds the libraries that are loaded into recorded programs, so that they can be embedded: the agent, and the one of
-//! programs that are instrumented for their accesses.
+//! Builds what is embedded: the libraries that are loaded into recorded programs (the agent, and the one of programs that are
+//! instrumented for their accesses), and the program that has capabilities after `longpole setup`.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -15,6 +15,9 @@ fn main() {
         "agent/Cargo.toml",
         "access/src",
         "access/Cargo.toml",
+        "privileged/src",
+        "privileged/Cargo.toml",
+        "record/bpf/longpole.bpf.o",
         "ring/src",
         "ring/Cargo.toml",
         "../runtime/rust/src",
@@ -27,6 +30,7 @@ fn main() {
         build(&crates, &out, ("agent", features), name);
     }
     build(&crates, &out, ("access", "runtime"), "liblongpole-access.so");
+    build_program(&crates, &out);
 }
 
 /// Builds the library with these features and puts it there under this name.
@@ -37,23 +41,36 @@ fn build(crates: &Path, out: &Path, (library, features): (&str, &str), name: &st
         "access" => format!("{FLAGS}\u{1f}-Clink-arg=-Wl,-soname,{name}"),
         _ => FLAGS.to_owned(),
     };
+    let arguments = ["rustc", "--lib", "--crate-type", "cdylib", "--features", features];
+    run(&arguments, &crates.join(library), &target, &flags);
+    let built = target.join("agent").join(format!("liblongpole_{library}.so"));
+    std::fs::copy(built, out.join(name)).expect("the built library can be copied");
+}
+
+/// Builds the privileged process's program.
+fn build_program(crates: &Path, out: &Path) {
+    let target = out.join("privileged");
+    run(&["build", "--bin", "longpole-privileged"], &crates.join("privileged"), &target, "-Cstrip=symbols");
+    let built = target.join("agent").join("longpole-privileged");
+    std::fs::copy(built, out.join("longpole-privileged")).expect("the built program can be copied");
+}
+
+/// Runs cargo on a package, with the profile of what is embedded.
+fn run(arguments: &[&str], package: &Path, target: &Path, flags: &str) {
     let mut cargo = Command::new(variable("CARGO"));
     cargo
-        .args(["rustc", "--lib", "--crate-type", "cdylib", "--profile", "agent", "--features", features])
-        .arg("--locked")
-        .arg("--manifest-path")
-        .arg(crates.join(library).join("Cargo.toml"))
+        .args(arguments)
+        .args(["--profile", "agent", "--locked", "--manifest-path"])
+        .arg(package.join("Cargo.toml"))
         .arg("--target-dir")
-        .arg(&target)
+        .arg(target)
         .env("CARGO_ENCODED_RUSTFLAGS", flags);
-    // What wraps the compiler for the workspace's own crates (lints, coverage) is not for the library.
+    // What wraps the compiler for the workspace's own crates (lints, coverage) is not for what is embedded.
     for wrapper in ["RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "RUSTFLAGS", "CARGO_BUILD_TARGET"] {
         cargo.env_remove(wrapper);
     }
     let status = cargo.status().expect("cargo can be started");
-    assert!(status.success(), "the library could not be built: {status}");
-    let built = target.join("agent").join(format!("liblongpole_{library}.so"));
-    std::fs::copy(built, out.join(name)).expect("the built library can be copied");
+    assert!(status.success(), "{} could not be built: {status}", package.display());
 }
 
 fn variable(name: &str) -> String {

@@ -73,7 +73,7 @@ pub enum CliCommand {
     /// Say what this machine permits, what follows from it, and how to get more
     Doctor(Doctor),
     /// Once, as root: let this binary record without root
-    Setup,
+    Setup(Setup),
     /// List every number that is measured
     Metrics(Metrics),
     /// Define a metric, a column or a term
@@ -237,6 +237,15 @@ pub struct Demo {
 pub struct Doctor {
     /// A program to look at: does it keep frame pointers, does it have names and lines?
     pub program: Option<PathBuf>,
+}
+
+/// Options of `setup`.
+#[derive(Clone, Debug, Args)]
+pub struct Setup {
+    /// Give the binary itself the capabilities, which it then has as long as it records: for the collector perf, on kernels that do
+    /// not permit bpf
+    #[arg(long)]
+    pub perf: bool,
 }
 
 /// Options of `metrics`.

@@ -6,12 +6,12 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use longpole_record::setup::{CAPABILITIES, privileged_file};
 use longpole_record::{CollectorAvailability, probe, tracefs};
 use longpole_report::visible;
 use longpole_symbols::has_frame_pointers;
 
 use crate::arguments::Doctor;
-use crate::setup::CAPABILITIES;
 use crate::terminal::print;
 
 /// Runs the command.
@@ -43,6 +43,12 @@ fn machine() -> String {
     line("type information", if types { "yes" } else { "no" }, "/sys/kernel/btf/vmlinux; bpf needs it");
     line("user", user, "");
     line("capabilities", &held_capabilities(), "of this process, out of those that help");
+    let beside = std::env::current_exe().map(|binary| privileged_file(&binary));
+    let is_set_up = beside.as_ref().is_ok_and(|file| file.is_file());
+    let file = beside.unwrap_or_default();
+    let meaning =
+        format!("{}: does for bpf what needs capabilities; made by `longpole setup`", file.display());
+    line("privileged process", if is_set_up { "set up" } else { "not set up" }, &meaning);
     line(
         "perf_event_paranoid",
         &paranoid,

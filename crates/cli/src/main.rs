@@ -46,6 +46,7 @@ fn main() -> ExitCode {
         longpole_record::agent::hold_memory();
         return ExitCode::SUCCESS;
     }
+    longpole_record::setup::use_privileged_names();
     let (arguments, is_short) = arguments::completed(std::env::args_os().collect());
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
@@ -72,7 +73,7 @@ fn main() -> ExitCode {
         CliCommand::Simulate(options) => simulate::run(&options),
         CliCommand::Demo(options) => demo::run(options),
         CliCommand::Doctor(options) => doctor::run(&options),
-        CliCommand::Setup => setup::run(),
+        CliCommand::Setup(options) => setup::run(&options),
         CliCommand::Metrics(options) => definitions::metrics(&options),
         CliCommand::Explain(options) => definitions::explain(&options),
     };

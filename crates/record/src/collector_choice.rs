@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use longpole_privileged::{BpfError, PrivilegedError, has_capabilities};
 use longpole_ring::Mode;
 
 use crate::agent::{AgentCollector, AgentPart, AgentScope, Sampling, WithAgent, obstacle};
-use crate::bpf::{BpfCollector, BpfError};
+use crate::bpf::BpfCollector;
 use crate::collector::Collector;
 use crate::error::{Error, Result};
 use crate::launch::EnvironmentVariable;
@@ -274,33 +275,32 @@ fn open_process(settings: &Settings) -> std::result::Result<Box<dyn Collector>, 
 
 fn perf_remedy(error: &PerfError) -> &'static str {
     match error {
-        PerfError::NoTracepoints(_) | PerfError::NotPermitted(_) => PERMISSION,
+        PerfError::NoTracepoints(_) | PerfError::NotPermitted(_) => {
+            "run as root, or give the binary its capabilities once: sudo longpole setup --perf"
+        }
         PerfError::UnknownFormat => "report this kernel's release as a bug of longpole",
         PerfError::System { .. } => "use Linux 5.4 or newer with CONFIG_PERF_EVENTS and tracepoints",
     }
 }
 
-const PERMISSION: &str = "run as root, or give the binary its capabilities once: sudo longpole setup";
+const PERMISSION: &str = "run as root, or once: sudo longpole setup";
 
-fn remedy(error: &BpfError) -> &'static str {
+fn remedy(error: &PrivilegedError) -> &'static str {
+    let error = match error {
+        PrivilegedError::OtherVersion { .. } => return "put this version's file there: sudo longpole setup",
+        PrivilegedError::NotStarted(_) => return "repeat what makes that file: sudo longpole setup",
+        // What it was refused, other recorders are not: the file has lost its capabilities.
+        PrivilegedError::Refused { .. } | PrivilegedError::Gone => {
+            return "repeat `sudo longpole setup` on a file system without nosuid, and use Linux 5.19 or newer";
+        }
+        PrivilegedError::Own(error) => error,
+    };
     match error {
         _ if !has_capabilities() => PERMISSION,
         BpfError::NoTypeInformation(_) => "use a kernel that is built with CONFIG_DEBUG_INFO_BTF",
         BpfError::Load(_) | BpfError::NoTracepoints => "use Linux 5.18 or newer with BPF and BTF tracing",
         BpfError::PerfEvent(_) => "let perf events be used: sysctl kernel.perf_event_paranoid=2",
     }
-}
-
-/// Whether this process may load tracing programs: `cap_bpf` and `cap_perfmon`, or `cap_sys_admin`.
-fn has_capabilities() -> bool {
-    const SYS_ADMIN: u32 = 21;
-    const PERFMON: u32 = 38;
-    const BPF: u32 = 39;
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    let bits = effective.and_then(|text| u64::from_str_radix(text.trim(), 16).ok()).unwrap_or(0);
-    let has = |capability: u32| bits >> capability & 1 == 1;
-    has(SYS_ADMIN) || (has(BPF) && has(PERFMON))
 }
 
 /// An error with all its causes on one line.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use longpole_recording::MachineDescription;
 
-use crate::ring::online_cpus;
+use longpole_privileged::online_cpus;
 
 /// Name, kernel and processors of this machine; the collector is still to be filled in.
 pub(crate) fn this_machine() -> MachineDescription {

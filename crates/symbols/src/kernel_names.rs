@@ -3,7 +3,9 @@
 //! The kernel lists some 200,000 symbols. They are read in one pass and compared with the addresses that
 //! are asked for; nothing else is kept.
 
-use std::io::{BufRead, BufReader, Read};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::sync::OnceLock;
 
 use crate::name::without_clone_suffix;
 use crate::symboliser::NamedAddress;
@@ -17,10 +19,27 @@ pub(crate) fn name(build_id: &[u8], addresses: &[u64]) -> Vec<NamedAddress> {
     if !build_id.is_empty() && running_build_id().is_some_and(|running| running != build_id) {
         return unnamed();
     }
-    match std::fs::File::open("/proc/kallsyms") {
+    match kernel_symbols() {
         Ok(file) => name_from(file, addresses),
         Err(_) => unnamed(),
     }
+}
+
+/// Where another process may open the list, which hides the addresses from this one.
+static OPEN_ELSEWHERE: OnceLock<fn() -> Option<File>> = OnceLock::new();
+
+/// Sets who is asked for the list of the kernel's symbols before this process opens it itself.
+pub fn set_kernel_symbols(open: fn() -> Option<File>) {
+    let _ = OPEN_ELSEWHERE.set(open);
+}
+
+/// The list of the kernel's symbols (`/proc/kallsyms`).
+///
+/// # Errors
+/// What the system said.
+pub fn kernel_symbols() -> io::Result<File> {
+    let elsewhere = OPEN_ELSEWHERE.get().and_then(|open| open());
+    elsewhere.map_or_else(|| File::open("/proc/kallsyms"), Ok)
 }
 
 /// Names addresses by a list of symbols in the form of `/proc/kallsyms`.

@@ -50,6 +50,7 @@ pub use build_folders::build_folders;
 pub use callees::name_callees;
 pub use frame_pointers::{FramePointers, has_frame_pointers, needed_libraries};
 pub use instrumentation::{AccessInstrumentation, access_instrumentation};
+pub use kernel_names::{kernel_symbols, set_kernel_symbols};
 pub use mapping::{Mapping, Registers};
 pub use maps::{mappings_in, maps_of};
 pub use module::CodeModule;

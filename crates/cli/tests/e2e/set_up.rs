@@ -6,29 +6,36 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+
+use longpole_record::setup::{GrantedAtStart, grant, install, privileged_file};
 
 use crate::support::{Nobody, Recording, Session, find, or_skip};
 
-/// What `setup` gives: cap_syslog (34), cap_perfmon (38) and cap_bpf (39), permitted and effective.
-const CAPABILITIES: [u32; 5] = [0x0200_0001, 0, 0, 1 << 2 | 1 << 6 | 1 << 7, 0];
+/// What has the capabilities.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Holder {
+    /// The privileged process (`setup`).
+    PrivilegedProcess,
+    /// The recorder (`setup --perf`).
+    Recorder,
+}
 
-/// The user nobody, whose longpole has its capabilities.
-fn set_up(session: &Session) -> Result<Nobody<'_>, String> {
+/// The user nobody, whose longpole was set up.
+fn set_up(session: &Session, holder: Holder) -> Result<Nobody<'_>, String> {
     let nobody = Nobody::in_session(session)?;
     let binary = session.path().join("longpole");
-    let value: Vec<u8> = CAPABILITIES.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let path = std::ffi::CString::new(binary.as_os_str().as_bytes()).unwrap();
-    let name = c"security.capability";
-    // SAFETY: both texts end in a zero byte and the value's length is its own.
-    let result =
-        unsafe { libc::setxattr(path.as_ptr(), name.as_ptr(), value.as_ptr().cast(), value.len(), 0) };
-    if result != 0 {
-        return Err("this file system keeps no capabilities of files".into());
-    }
+    let done = match holder {
+        Holder::PrivilegedProcess => install(&binary).map(drop),
+        Holder::Recorder => {
+            let _ = fs::remove_file(privileged_file(&binary));
+            grant(&binary, GrantedAtStart::Effective)
+        }
+    };
+    done.map_err(|error| format!("this file system keeps no capabilities of files: {error}"))?;
     let doctor = nobody.run(nobody.longpole().arg("doctor"));
-    let is_allowed = doctor.stdout.lines().any(|line| line.contains("bpf") && !line.contains("not"));
+    let is_allowed = doctor.stdout.lines().any(|line| line.starts_with("  bpf") && !line.contains("not"));
     if is_allowed { Ok(nobody) } else { Err(format!("capabilities do not help here: {}", doctor.stdout)) }
 }
 
@@ -40,7 +47,7 @@ struct KeptTracepoints {
 impl KeptTracepoints {
     fn of(session: &Session) -> KeptTracepoints {
         let were_there = Path::new(longpole_record::tracefs::COPY).exists();
-        let run = session.run(Command::new(session.path().join("longpole")).arg("setup"));
+        let run = session.run(Command::new(session.path().join("longpole")).args(["setup", "--perf"]));
         assert!(run.status.success(), "{}", run.stderr);
         KeptTracepoints { were_there }
     }
@@ -114,12 +121,30 @@ fn procedures(recording: &Recording) -> Vec<String> {
 #[test]
 fn a_privileged_program_s_places_are_not_recorded() {
     let session = Session::start();
-    let nobody = or_skip!(set_up(&session));
+    let nobody = or_skip!(set_up(&session, Holder::PrivilegedProcess));
     let (program, file, secret) = or_skip!(private_program(&session));
+    let places = PrivatePlaces { session: &session, nobody: &nobody, program, file, secret };
+    places.are_not_recorded_by("bpf");
     let kept = KeptTracepoints::of(&session);
-    for collector in ["bpf", "perf"] {
+    places.are_not_recorded_by("bpf");
+    places.are_not_recorded_by("perf");
+    drop(kept);
+}
+
+/// A program into which the user may not look.
+struct PrivatePlaces<'a> {
+    session: &'a Session,
+    nobody: &'a Nobody<'a>,
+    program: PathBuf,
+    file: PathBuf,
+    secret: String,
+}
+
+impl PrivatePlaces<'_> {
+    fn are_not_recorded_by(&self, collector: &str) {
+        let PrivatePlaces { session, nobody, program, file, secret } = self;
         let options = ["--collector", collector, "--stack-bytes", "8192"];
-        let recording = nobody.record(&options, &[&program, &file]);
+        let recording = nobody.record(&options, &[program, file]);
         assert!(recording.run.status.success(), "{collector}: {}", recording.run.stderr);
         let found = procedures(&recording);
         assert!(!found.iter().any(|name| name.contains("private_")), "{collector}: {found:?}");
@@ -133,53 +158,210 @@ fn a_privileged_program_s_places_are_not_recorded() {
         assert!(!log.windows(secret.len()).any(|window| window == secret.as_bytes()));
         // Without rights of another user it is told.
         let plain = session.path().join("plain");
-        fs::copy(&program, &plain).unwrap();
+        fs::copy(program, &plain).unwrap();
         fs::set_permissions(&plain, fs::Permissions::from_mode(0o755)).unwrap();
         let open = session.path().join("open");
         fs::write(&open, "text").unwrap();
         let found = procedures(&nobody.record(&options, &[&plain, &open]));
         assert!(found.iter().any(|name| name.contains("private_work")), "{collector}: {found:?}");
     }
-    drop(kept);
+}
+
+/// A recorder in the background.
+struct Background {
+    recorder: Child,
+}
+
+impl Background {
+    /// Records a command of the user into `own.longpole`, with core files of any length allowed, and waits until it writes.
+    fn start(nobody: &Nobody<'_>, words: &[&str]) -> Background {
+        let _ = fs::remove_dir_all(nobody.home().join("own.longpole"));
+        let mut record = nobody.longpole();
+        record.args(["record", "-o", "own.longpole"]).args(words);
+        let limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+        let unlimited = move || {
+            // SAFETY: a plain system call.
+            match unsafe { libc::setrlimit(libc::RLIMIT_CORE, &raw const limit) } {
+                0 => Ok(()),
+                _ => Err(std::io::Error::last_os_error()),
+            }
+        };
+        // SAFETY: the closure makes one system call.
+        unsafe { record.pre_exec(unlimited) };
+        let recorder =
+            record.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let background = Background { recorder };
+        let events = nobody.home().join("own.longpole/machine-0/events.log");
+        wait_for("the recording does not begin", || fs::metadata(&events).is_ok_and(|file| file.len() > 500));
+        background
+    }
+
+    fn pid(&self) -> u32 {
+        self.recorder.id()
+    }
+
+    /// The recorder's privileged process.
+    fn privileged_process(&self) -> u32 {
+        let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", self.pid())).unwrap();
+        let children = children.split_ascii_whitespace().map(|pid| pid.parse::<u32>().unwrap());
+        let is_it = |pid: &u32| name_of(*pid).is_some_and(|name| name.starts_with("longpole-priv"));
+        children.into_iter().find(is_it).expect("the recorder has a privileged process")
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        let _ = self.recorder.kill();
+        let _ = self.recorder.wait();
+    }
+}
+
+fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !is_so() {
+        assert!(begin.elapsed() < Duration::from_secs(60), "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn name_of(pid: u32) -> Option<String> {
+    fs::read_to_string(format!("/proc/{pid}/comm")).ok()
+}
+
+fn send(pid: u32, signal: i32) {
+    // SAFETY: a signal to a process that a recorder of this test has started, or to that one.
+    assert_eq!(unsafe { libc::kill(pid.cast_signed(), signal) }, 0);
 }
 
 #[test]
-fn the_recorder_leaves_no_core_and_shows_no_memory() {
-    let session = Session::start();
-    let nobody = or_skip!(set_up(&session));
-    let (program, file, _) = or_skip!(private_program(&session));
-    let mut record = nobody.longpole();
-    record.args(["record", "--locks", "--force", "-o", "own.longpole", "--"]).arg(&program).arg(&file);
-    let limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
-    let unlimited = move || {
-        // SAFETY: a plain system call.
-        match unsafe { libc::setrlimit(libc::RLIMIT_CORE, &raw const limit) } {
-            0 => Ok(()),
-            _ => Err(std::io::Error::last_os_error()),
+fn who_has_capabilities_leaves_no_core_and_shows_no_memory() {
+    for holder in [Holder::Recorder, Holder::PrivilegedProcess] {
+        let session = Session::start();
+        let nobody = or_skip!(set_up(&session, holder));
+        let (program, file, _) = or_skip!(private_program(&session));
+        let command = ["--locks", "--", program.to_str().unwrap(), file.to_str().unwrap()];
+        let mut background = Background::start(&nobody, &command);
+        let holding = match holder {
+            Holder::Recorder => background.pid(),
+            Holder::PrivilegedProcess => background.privileged_process(),
+        };
+        for name in ["mem", "environ", "maps"] {
+            let path = format!("/proc/{holding}/{name}");
+            let read = nobody.run(nobody.command("head").args(["-c", "1", &path]));
+            assert!(!read.status.success(), "{holder:?}: {path} can be read");
         }
+        send(holding, libc::SIGABRT);
+        let status = background.recorder.wait().unwrap();
+        assert_eq!(status.success(), holder == Holder::PrivilegedProcess, "{holder:?}: {status}");
+        let cores: Vec<PathBuf> =
+            files_below(nobody.home()).into_iter().filter(|path| is_core(path)).collect();
+        assert!(cores.is_empty(), "{holder:?}: {cores:?}");
+    }
+}
+
+/// The capabilities of a process: in effect, and permitted.
+fn capabilities(pid: u32) -> [u64; 2] {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    ["CapEff:", "CapPrm:"].map(|name| {
+        let mask = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        u64::from_str_radix(mask.trim(), 16).unwrap()
+    })
+}
+
+#[test]
+fn nothing_has_capabilities_while_the_program_runs() {
+    let session = Session::start();
+    let nobody = or_skip!(set_up(&session, Holder::PrivilegedProcess));
+    let script = "while :; do /bin/true; done";
+    let background = Background::start(&nobody, &["--collector", "bpf", "--", "sh", "-c", script]);
+    assert_eq!(capabilities(background.pid()), [0, 0], "the recorder");
+    assert_eq!(capabilities(background.privileged_process()), [0, 0], "the privileged process");
+    let program = fs::read_to_string(format!("/proc/{0}/task/{0}/children", background.pid())).unwrap();
+    for pid in program.split_ascii_whitespace().map(|pid| pid.parse::<u32>().unwrap()) {
+        assert_eq!(capabilities(pid), [0, 0], "a child of the recorder: {:?}", name_of(pid));
+    }
+    program.split_ascii_whitespace().for_each(|pid| send(pid.parse().unwrap(), libc::SIGKILL));
+}
+
+#[test]
+fn a_recorder_or_a_privileged_process_that_is_killed_leaves_a_recording_that_opens() {
+    let session = Session::start();
+    let nobody = or_skip!(set_up(&session, Holder::PrivilegedProcess));
+    let script = "i=0; while [ $i -lt 400 ]; do /bin/true; i=$((i+1)); done; sleep 1; echo whole >done";
+    for is_recorder in [true, false] {
+        let _ = fs::remove_file(nobody.home().join("done"));
+        let mut background = Background::start(&nobody, &["--collector", "bpf", "--", "sh", "-c", script]);
+        let privileged = background.privileged_process();
+        std::thread::sleep(Duration::from_millis(300));
+        send(if is_recorder { background.pid() } else { privileged }, libc::SIGKILL);
+        let status = background.recorder.wait().unwrap();
+        assert_eq!(status.success(), !is_recorder, "{status}");
+        wait_for("the privileged process goes on", || {
+            name_of(privileged).is_none_or(|name| !name.starts_with("longpole-priv"))
+        });
+        wait_for("the program did not end by itself", || nobody.home().join("done").exists());
+        let recording = nobody.home().join("own.longpole");
+        let report = nobody.run(nobody.longpole().args(["report", "--view", "threads"]).arg(&recording));
+        assert!(report.status.success() && report.stdout.contains("sh"), "{}", report.stderr);
+        if !is_recorder {
+            let evidence =
+                nobody.run(nobody.longpole().args(["report", "--view", "evidence"]).arg(&recording));
+            let text = evidence.stdout.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(text.contains("privileged process, which has ended"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn the_answer_is_that_of_a_recorder_with_capabilities() {
+    let session = Session::start();
+    let nobody = or_skip!(set_up(&session, Holder::PrivilegedProcess));
+    let program = or_skip!(session.build("lock_hog.c", &[]));
+    let of = |recording: &Recording| {
+        let objects = recording.report("objects", "object");
+        let threads = recording.report("threads", "thread");
+        let names = procedures(recording);
+        assert!(names.iter().any(|name| name.contains("work")), "{names:?}");
+        (objects.sum_of("waits"), threads.sum_of("running_seconds"), threads.sum_of("blocked_seconds"))
     };
-    // SAFETY: the closure makes one system call.
-    unsafe { record.pre_exec(unlimited) };
-    let mut recorder =
-        record.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let events = nobody.home().join("own.longpole/machine-0/events.log");
-    let begin = Instant::now();
-    while !events.exists() {
-        assert!(begin.elapsed() < Duration::from_secs(60), "the recording does not begin");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    std::thread::sleep(Duration::from_millis(300));
-    for name in ["mem", "environ", "maps"] {
-        let path = format!("/proc/{}/{name}", recorder.id());
-        let read = nobody.run(nobody.command("head").args(["-c", "1", &path]));
-        assert!(!read.status.success(), "{path} can be read");
-    }
-    // SAFETY: a signal to a process that this test started and nobody has waited for.
-    unsafe { libc::kill(recorder.id().cast_signed(), libc::SIGABRT) };
-    let status = recorder.wait().unwrap();
-    assert!(!status.success());
-    let cores: Vec<PathBuf> = files_below(nobody.home()).into_iter().filter(|path| is_core(path)).collect();
-    assert!(cores.is_empty(), "{cores:?}");
+    let options = ["--collector", "bpf"];
+    let by_process = of(&nobody.record(&options, &[&program]));
+    let nobody = or_skip!(set_up(&session, Holder::Recorder));
+    let by_recorder = of(&nobody.record(&options, &[&program]));
+    let is_close = |one: f64, other: f64| (one - other).abs() <= 0.1 * one.max(other) + 0.02;
+    assert!(
+        is_close(by_process.0, by_recorder.0)
+            && is_close(by_process.1, by_recorder.1)
+            && is_close(by_process.2, by_recorder.2),
+        "{by_process:?} {by_recorder:?}"
+    );
+}
+
+#[test]
+fn another_version_s_file_is_refused() {
+    let session = Session::start();
+    let nobody = or_skip!(set_up(&session, Holder::PrivilegedProcess));
+    let file = privileged_file(&session.path().join("longpole"));
+    let mut contents = fs::read(&file).unwrap();
+    contents.push(0);
+    fs::write(&file, contents).unwrap();
+    let run = nobody.run(nobody.longpole().args(["record", "--collector", "bpf", "--", "true"]));
+    assert!(!run.status.success());
+    assert!(
+        run.stderr.contains("another version") && run.stderr.contains("longpole setup"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn names_of_the_kernel_s_procedures_are_there() {
+    let session = Session::start();
+    let nobody = or_skip!(set_up(&session, Holder::PrivilegedProcess));
+    let script = "i=0; while [ $i -lt 300 ]; do /bin/true; i=$((i+1)); done";
+    let recording = nobody.record(&["--collector", "bpf"], &["sh", "-c", script]);
+    let found = procedures(&recording);
+    assert!(found.iter().any(|name| name == "do_exit" || name == "load_elf_binary"), "{found:?}");
 }
 
 fn files_below(folder: &Path) -> Vec<PathBuf> {
@@ -195,7 +377,12 @@ fn is_core(path: &Path) -> bool {
 #[test]
 fn the_program_has_its_whole_environment() {
     let session = Session::start();
-    let nobody = or_skip!(set_up(&session));
+    for holder in [Holder::PrivilegedProcess, Holder::Recorder] {
+        has_its_whole_environment(&or_skip!(set_up(&session, holder)));
+    }
+}
+
+fn has_its_whole_environment(nobody: &Nobody<'_>) {
     let script = "echo \"$LD_LIBRARY_PATH,$TMPDIR,$GCONV_PATH,$MALLOC_ARENA_MAX,$LD_PRELOAD,$PLAIN\"";
     for options in [&["--collector", "bpf"][..], &["--collector", "bpf", "--collect", "none"], &["--locks"]] {
         let mut record = nobody.longpole();
@@ -214,9 +401,14 @@ fn the_program_has_its_whole_environment() {
 #[test]
 fn the_agent_is_in_the_program() {
     let session = Session::start();
-    let nobody = or_skip!(set_up(&session));
     let program = or_skip!(session.build("lock_hog.c", &[]));
-    let recording = nobody.record(&["--collector", "bpf", "--locks"], &[&program]);
+    for holder in [Holder::PrivilegedProcess, Holder::Recorder] {
+        has_the_agent(&session, &or_skip!(set_up(&session, holder)), &program);
+    }
+}
+
+fn has_the_agent(session: &Session, nobody: &Nobody<'_>, program: &Path) {
+    let recording = nobody.record(&["--collector", "bpf", "--locks"], &[program]);
     assert!(!recording.run.stderr.contains("the agent"), "{}", recording.run.stderr);
     let objects = recording.report("objects", "object");
     let acquisitions = objects.sum_of("acquisitions");

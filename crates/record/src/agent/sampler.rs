@@ -20,8 +20,8 @@ use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use super::agent_event::AgentEvent;
 use super::memory::AgentMemory;
 use crate::clock::now;
-use crate::jitter::Intervals;
 use crate::raw::{KernelTask, RawEvent, RawKind, RawStack, TakenStack};
+use longpole_privileged::Intervals;
 
 /// Time between two looks at the kernel's accounts of a thread.
 const ACCOUNT_NANOSECONDS: u64 = 10_000_000;

@@ -9,27 +9,22 @@
 //! for stores. The store that ends a busy-wait is the last one of another thread between the spinner's last sample in the
 //! loop and the first thing that shows it elsewhere. Until that is known, what came after the sample is kept back.
 //!
-//! A store into a watched word takes 17 to 40 µs. So a processor only tells [`STORES`] of each word in a round of the recorder, and a
+//! A store into a watched word takes 17 to 40 µs. So a processor only tells [`MOST_STORES`] of each word in a round of the recorder, and a
 //! word that is written more often is left alone. What is not seen: the first busy-wait for a word, busy-waits shorter than the
 //! interval of samples, and those that end with a wait.
 
+use std::cell::RefCell;
 use std::io;
-use std::os::fd::RawFd;
 use std::rc::Rc;
 
 use longpole_event::{Blocking, PrimitiveKind, Time};
+use longpole_privileged::{KernelAccess, MOST_STORES, WatchedMemory};
 use longpole_symbols::{Mapping, PolledState, PolledWord, PollingCode, PollingPlace, maps_of};
-use perf_event_open_sys::bindings as perf;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::wire::{ThreadRegisters, WatchedStore};
 use crate::raw::{KernelTask, RawEvent, RawKind, RawMark, RawPrimitive, RawStack};
-use crate::ring::PerfEvent;
 
-/// Words that are watched at a time: a processor can watch four, and debuggers may want one.
-const MOST_WATCHES: usize = 3;
-/// Stores that a processor tells of each word in a round.
-const STORES: u32 = 24;
 /// Rounds in which a processor may see that many, before the word is left alone.
 const MOST_FULL_ROUNDS: u32 = 3;
 /// A word for which nobody has spun for so long gives way to others.
@@ -41,22 +36,8 @@ const STACK_POINTER: usize = 4;
 /// Places in code that are looked at in a round; a first look takes up to a millisecond.
 const NEW_PLACES: u32 = 8;
 
-/// A word of memory: its address and its size, as breakpoints take them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct MemoryWord {
-    address: u64,
-    bytes: u64,
-}
-
-impl MemoryWord {
-    /// Breakpoints are for words at multiples of their size.
-    fn around(address: u64, bytes: u64) -> MemoryWord {
-        MemoryWord { address: address & !(bytes - 1), bytes }
-    }
-}
-
 /// A word of a process.
-type WatchKey = (u32, MemoryWord);
+type WatchKey = (u32, WatchedMemory);
 
 /// A word, as it is being watched.
 #[derive(Clone, Copy, Debug)]
@@ -68,11 +49,11 @@ struct WatchedWord {
     wanted: Time,
 }
 
-/// A breakpoint on each processor, for one word at a time. They are opened before the program runs: later the kernel would first have
-/// to wait for what threads with precedence keep from running.
+/// What each processor's breakpoint for one word at a time is used for.
 #[derive(Debug)]
 pub(crate) struct WordWatch {
-    events: Vec<PerfEvent>,
+    /// Where the breakpoints are, and their number there; none in tests.
+    access: Option<(Rc<RefCell<KernelAccess>>, u32)>,
     /// Stores that each processor will tell.
     left: Vec<u32>,
     word: Option<WatchedWord>,
@@ -85,18 +66,13 @@ struct BusyWait {
     cpu: u16,
     /// The sample's time.
     last: Time,
-    words: Vec<MemoryWord>,
+    words: Vec<WatchedMemory>,
     /// It wrote one of them itself just before: it waits until all have come.
     has_arrived: bool,
     /// The last store of another thread since then.
     store: Option<WatchedStore>,
     /// Stores may be missing.
     is_blind: bool,
-}
-
-/// What each store into a watched word runs.
-pub(crate) fn run_program(watches: &[WordWatch], program: RawFd) -> io::Result<()> {
-    watches.iter().flat_map(|watch| &watch.events).try_for_each(|event| event.run_program(program))
 }
 
 /// The watches, and who spins.
@@ -131,45 +107,13 @@ struct OwnStore {
 impl OwnStore {
     /// Whether it is in the code before a loop, so that the thread came to what it waits at by it. The end of a turn with a lock is behind the loop
     /// in which that turn was waited for.
-    fn leads_to(&self, of: &ThreadRegisters, words: &[MemoryWord]) -> bool {
+    fn leads_to(&self, of: &ThreadRegisters, words: &[WatchedMemory]) -> bool {
         /// Bytes of code.
         const NEAR: u64 = 512;
         words.iter().any(|word| word.address == self.address)
             && self.sp == of.general[STACK_POINTER]
             && of.ip.checked_sub(self.ip).is_some_and(|distance| distance < NEAR)
     }
-}
-
-/// A breakpoint for stores into a word.
-fn breakpoint(word: MemoryWord) -> perf::perf_event_attr {
-    let mut attribute = perf::perf_event_attr { type_: perf::PERF_TYPE_BREAKPOINT, ..Default::default() };
-    attribute.bp_type = perf::HW_BREAKPOINT_W;
-    attribute.__bindgen_anon_3.bp_addr = word.address;
-    attribute.__bindgen_anon_4.bp_len = word.bytes;
-    attribute.__bindgen_anon_1.sample_period = 1;
-    attribute.set_disabled(1);
-    attribute.set_exclude_kernel(1);
-    attribute.set_exclude_hv(1);
-    attribute
-}
-
-/// Lets a breakpoint tell so many more stores. Linux 6.18 stops an event whose count is down, and enabling it again does not start it: each
-/// store then takes its time, and neither tells anything nor counts. A period that is set starts it.
-fn allow_stores(event: &PerfEvent, stores: u32) -> io::Result<()> {
-    event.allow(stores.cast_signed())?;
-    event.set_period(1)
-}
-
-/// The breakpoints for all words; none where the kernel refuses them.
-pub(crate) fn open_watches(processors: &[u16]) -> Vec<WordWatch> {
-    let open = |_| {
-        let word = 0_u64;
-        let attribute = breakpoint(MemoryWord::around((&raw const word) as u64, 8));
-        let open = |&processor: &u16| PerfEvent::open(&mut attribute.clone(), -1, processor.into());
-        let events = processors.iter().map(open).collect::<io::Result<Vec<_>>>()?;
-        Ok(WordWatch { left: vec![0; events.len()], events, word: None })
-    };
-    (0..MOST_WATCHES).map(open).collect::<io::Result<_>>().unwrap_or_default()
 }
 
 impl WordWatch {
@@ -179,13 +123,13 @@ impl WordWatch {
 
     fn begin(&mut self, key: WatchKey, wanted: Time) -> io::Result<()> {
         self.word = None;
-        for event in &self.events {
-            event.modify(&mut breakpoint(key.1))?;
-        }
+        self.ask(|access, index| access.watch(index, key.1))?;
         self.word = Some(WatchedWord { key, full_rounds: 0, blind_since: None, wanted });
-        // An event that is merely enabled when its count is down fires for ever, and stores may be told that nobody has read yet.
-        self.events.iter().try_for_each(|event| allow_stores(event, 1))?;
         self.renew()
+    }
+
+    fn ask(&self, request: impl FnOnce(&mut KernelAccess, u32) -> io::Result<()>) -> io::Result<()> {
+        self.access.as_ref().map_or(Ok(()), |(access, index)| request(&mut access.borrow_mut(), *index))
     }
 
     /// A processor told a store.
@@ -198,18 +142,21 @@ impl WordWatch {
 
     /// Lets all processors tell as many again.
     fn renew(&mut self) -> io::Result<()> {
-        for (event, left) in self.events.iter().zip(&mut self.left) {
-            let more = STORES - std::mem::replace(left, STORES);
-            if more > 0 {
-                allow_stores(event, more)?;
-            }
+        let more: Vec<u32> =
+            self.left.iter_mut().map(|left| MOST_STORES - std::mem::replace(left, MOST_STORES)).collect();
+        if more.iter().all(|&more| more == 0) {
+            return Ok(());
         }
-        Ok(())
+        self.ask(|access, index| access.allow(index, more))
     }
 
     fn end(&mut self) {
-        self.word = None;
-        self.events.iter().for_each(|event| _ = event.disable());
+        if self.word.take().is_some() {
+            let _ = self.ask(|access, index| {
+                access.pause(index);
+                Ok(())
+            });
+        }
     }
 
     /// A round is over; whether the word is worth watching.
@@ -218,16 +165,28 @@ impl WordWatch {
         let is_full = word.blind_since.take().is_some();
         word.full_rounds = if is_full { word.full_rounds + 1 } else { 0 };
         let goes_on = word.full_rounds < MOST_FULL_ROUNDS;
-        goes_on && (self.left.iter().all(|&left| left == STORES) || self.renew().is_ok())
+        goes_on && (self.left.iter().all(|&left| left == MOST_STORES) || self.renew().is_ok())
     }
 }
 
 impl BusyWaits {
-    /// With timers of this rate.
-    pub(crate) fn new(watches: Vec<WordWatch>, processors: Vec<u16>, hertz: u32) -> BusyWaits {
+    /// With so many words that can be watched, and timers of this rate.
+    pub(crate) fn new(
+        access: &Rc<RefCell<KernelAccess>>,
+        words: u32,
+        processors: Vec<u16>,
+        hertz: u32,
+    ) -> BusyWaits {
+        let left = vec![0; processors.len()];
+        let watch =
+            |index| WordWatch { access: Some((access.clone(), index)), left: left.clone(), word: None };
+        BusyWaits::with((0..words).map(watch).collect(), processors, hertz)
+    }
+
+    fn with(watches: Vec<WordWatch>, processors: Vec<u16>, hertz: u32) -> BusyWaits {
         BusyWaits {
             processors,
-            longest_wait: crate::jitter::mean(hertz) * LONGEST_WAIT,
+            longest_wait: longpole_privileged::mean(hertz) * LONGEST_WAIT,
             code: PollingCode::default(),
             places: FxHashMap::default(),
             maps: FxHashMap::default(),
@@ -307,7 +266,7 @@ impl BusyWaits {
     }
 
     /// It was found in its loop: no store until now ended the wait.
-    fn spins(&mut self, event: &RawEvent, of: &ThreadRegisters, words: Vec<MemoryWord>) {
+    fn spins(&mut self, event: &RawEvent, of: &ThreadRegisters, words: Vec<WatchedMemory>) {
         let task = of.task;
         let watched = words.iter().filter(|&&word| self.watch((task.pid, word), event.time)).count();
         if watched == 0 {
@@ -351,7 +310,7 @@ impl BusyWaits {
     }
 
     /// The words that a thread with these registers looks at; none where it does not spin, and `None` where that is not known.
-    fn words(&mut self, of: &ThreadRegisters) -> Option<Vec<MemoryWord>> {
+    fn words(&mut self, of: &ThreadRegisters) -> Option<Vec<WatchedMemory>> {
         if self.watches.is_empty() || self.is_stopped {
             return None;
         }
@@ -359,7 +318,7 @@ impl BusyWaits {
         let Some(place) = self.place(pid, of.ip)? else { return Some(Vec::new()) };
         let read = |address| read_pointer(pid, address);
         let state = PolledState { registers: &of.general, bias: place.bias, read: &read };
-        let word = |word: &PolledWord| Some(MemoryWord::around(word.address(&state)?, word.bytes));
+        let word = |word: &PolledWord| Some(WatchedMemory::around(word.address(&state)?, word.bytes));
         place.words.iter().map(word).collect()
     }
 
@@ -468,14 +427,12 @@ fn read_pointer(pid: u32, address: u64) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::fd::AsRawFd;
-
     use longpole_symbols::Registers;
 
     use super::*;
     use crate::raw::TakenStack;
 
-    const WORD: MemoryWord = MemoryWord { address: 0x4010, bytes: 4 };
+    const WORD: WatchedMemory = WatchedMemory { address: 0x4010, bytes: 4 };
     /// Where the loop is.
     const LOOP: u64 = 0x1100;
 
@@ -495,8 +452,8 @@ mod tests {
     impl Drawn {
         fn new() -> Drawn {
             // It watches no processor; the tests tell its stores.
-            let watch = WordWatch { events: Vec::new(), left: Vec::new(), word: None };
-            Drawn { waits: BusyWaits::new(vec![watch], Vec::new(), 1000), told: Vec::new() }
+            let watch = WordWatch { access: None, left: Vec::new(), word: None };
+            Drawn { waits: BusyWaits::with(vec![watch], Vec::new(), 1000), told: Vec::new() }
         }
 
         /// A sample finds the thread in the loop.
@@ -504,7 +461,7 @@ mod tests {
             self.spins_for(WORD, tid, time);
         }
 
-        fn spins_for(&mut self, word: MemoryWord, tid: u32, time: u64) {
+        fn spins_for(&mut self, word: WatchedMemory, tid: u32, time: u64) {
             let mut general = [0; 16];
             general[STACK_POINTER] = 0x7000 + u64::from(tid);
             let of = ThreadRegisters { time: at(time), task: task(tid), ip: LOOP, general };
@@ -624,38 +581,7 @@ mod tests {
     fn nothing_is_kept_back_for_a_word_that_is_not_watched() {
         let mut drawn = Drawn::new();
         drawn.spins(2, 1000);
-        drawn.spins_for(MemoryWord { address: 0x8010, bytes: 4 }, 3, 900);
+        drawn.spins_for(WatchedMemory { address: 0x8010, bytes: 4 }, 3, 900);
         assert_eq!(drawn.waits.kept_back(), Some(at(1000)));
-    }
-
-    #[test]
-    fn words_lie_at_multiples_of_their_size() {
-        assert_eq!(MemoryWord::around(0x4013, 4), MemoryWord { address: 0x4010, bytes: 4 });
-        assert_eq!(MemoryWord::around(0x4013, 1), MemoryWord { address: 0x4013, bytes: 1 });
-    }
-
-    /// What was told of a word that this thread writes, before and after its count was down.
-    #[test]
-    fn a_breakpoint_goes_on_after_its_count_was_down() {
-        let word = std::sync::atomic::AtomicU64::new(0);
-        let mut attribute = breakpoint(MemoryWord::around((&raw const word) as u64, 8));
-        let Ok(event) = PerfEvent::open(&mut attribute, 0, -1) else {
-            return longpole_testkit::skipped("breakpoints are not permitted here");
-        };
-        let told = || {
-            let mut count = [0; 8];
-            // SAFETY: the kernel writes at most eight bytes into `count`.
-            let read = unsafe { libc::read(event.as_raw_fd(), count.as_mut_ptr().cast(), count.len()) };
-            assert_eq!(read, 8);
-            u64::from_ne_bytes(count)
-        };
-        let write = || (0..10).for_each(|value| word.store(value, std::sync::atomic::Ordering::SeqCst));
-        let mut before = 0;
-        for _ in 0..3 {
-            allow_stores(&event, 3).unwrap();
-            write();
-            assert!((before + 3..before + 10).contains(&told()), "{} after {before}", told());
-            before = told();
-        }
     }
 }

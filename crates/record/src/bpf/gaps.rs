@@ -51,7 +51,7 @@ impl KeptSample {
 impl SampleGaps {
     /// Of timers of this rate.
     pub(crate) fn new(hertz: u32) -> SampleGaps {
-        let longest_wait = crate::jitter::mean(hertz) * LONGEST_WAIT;
+        let longest_wait = longpole_privileged::mean(hertz) * LONGEST_WAIT;
         SampleGaps { kept: Vec::new(), longest_wait, is_stopped: false }
     }
 

@@ -1,76 +1,26 @@
 //! The executable mappings that processes make, from the kernel's perf events.
 //!
-//! BPF programs are not told about mappings, so one event a processor that counts nothing delivers them,
-//! for every process of the machine; the assembler picks the recorded ones. When others map so much that records find
-//! no room, [`super::remaps`] makes up for it.
+//! In a recorder with capabilities of its own they are of every process of the machine; the assembler picks the recorded
+//! ones. When others map so much that records find no room, [`super::remaps`] makes up for it.
 
 use std::ffi::OsStr;
-use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use longpole_event::Time;
+use longpole_privileged::RingMapping;
 use longpole_symbols::Mapping;
 use perf_event_open_sys::bindings as perf;
 
 use crate::raw::{RawEvent, RawKind};
-use crate::ring::{PerfEvent, PerfRing, online_cpus};
 
-const PAGES: usize = 64;
 /// Bytes of the ids that end each record: pid and tid, time.
 const TRAILER_BYTES: usize = 16;
 
-/// One ring a processor.
-#[derive(Debug)]
-pub(crate) struct MappingRings {
-    rings: Vec<(u16, PerfRing)>,
-}
-
-impl MappingRings {
-    pub(crate) fn open() -> io::Result<MappingRings> {
-        let open = |cpu: u16| {
-            let with_build_id = PerfEvent::open(&mut attribute(true), -1, i32::from(cpu));
-            let event =
-                with_build_id.or_else(|_| PerfEvent::open(&mut attribute(false), -1, i32::from(cpu)))?;
-            Ok((cpu, PerfRing::map(event, PAGES)?))
-        };
-        Ok(MappingRings { rings: online_cpus()?.into_iter().map(open).collect::<io::Result<_>>()? })
-    }
-
-    /// Appends the mappings since the last call. Whether some may have found no room: of which processes nobody knows.
-    pub(crate) fn drain(&mut self, into: &mut Vec<RawEvent>) -> bool {
-        let mut has_lost = false;
-        for (cpu, ring) in &mut self.rings {
-            let is_full = ring.read(|record| {
-                has_lost |= record.kind == perf::PERF_RECORD_LOST;
-                if record.kind == perf::PERF_RECORD_MMAP2 {
-                    let decoded = decode_mapping(record.misc, record.body);
-                    into.extend(decoded.map(|(time, kind)| RawEvent { time, cpu: *cpu, kind }));
-                }
-            });
-            has_lost |= is_full;
-        }
-        has_lost
-    }
-}
-
-fn attribute(build_id: bool) -> perf::perf_event_attr {
-    let mut attribute = perf::perf_event_attr {
-        type_: perf::PERF_TYPE_SOFTWARE,
-        config: perf::PERF_COUNT_SW_DUMMY.into(),
-        sample_type: (perf::PERF_SAMPLE_TID | perf::PERF_SAMPLE_TIME).into(),
-        clockid: libc::CLOCK_MONOTONIC,
-        ..Default::default()
-    };
-    attribute.set_mmap(1);
-    attribute.set_mmap2(1);
-    attribute.set_build_id(build_id.into());
-    attribute.set_sample_id_all(1);
-    attribute.set_use_clockid(1);
-    // The reader looks by itself; it is woken only when half of the ring is full.
-    attribute.set_watermark(1);
-    attribute.__bindgen_anon_2.wakeup_watermark = 1 << 17;
-    attribute
+/// The event that a record is.
+pub(crate) fn event(record: &RingMapping) -> Option<RawEvent> {
+    let (time, kind) = decode_mapping(record.misc, &record.body)?;
+    Some(RawEvent { time, cpu: record.cpu, kind })
 }
 
 /// Decodes the body of a `PERF_RECORD_MMAP2` with pid, tid and time at its end.

@@ -56,7 +56,8 @@ impl RecordedKernel {
         let Some((symbol, recorded)) = &self.anchor else {
             return Err("the file does not say where the kernel was loaded".into());
         };
-        let symbols = fs::read_to_string("/proc/kallsyms").unwrap_or_default();
+        let symbols =
+            longpole_symbols::kernel_symbols().and_then(std::io::read_to_string).unwrap_or_default();
         match address_of(&symbols, symbol) {
             // The end of the file, which names the kernel, is missing: only an equal place speaks for this one.
             Some(local) if self.release.is_none() && local != *recorded => {

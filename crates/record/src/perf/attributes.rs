@@ -78,7 +78,7 @@ pub(crate) fn own_clock(
 ) -> perf::perf_event_attr {
     let mut attribute = side_band(ring_bytes, build_ids);
     attribute.config = perf::PERF_COUNT_SW_TASK_CLOCK.into();
-    attribute.__bindgen_anon_1.sample_period = crate::jitter::steady(settings.hertz);
+    attribute.__bindgen_anon_1.sample_period = longpole_privileged::steady(settings.hertz);
     with_stack(&mut attribute, settings);
     of_own_threads(&mut attribute, own.has_kernel);
     // Rings are small here: what needs not be told is left out.
@@ -207,16 +207,6 @@ fn tracepoint(settings: &Settings, id: u64, detail: SampleDetail) -> perf::perf_
     attribute
 }
 
-/// A clock of a processor that samples nothing by itself. It also looks at an idle processor: only so the next look knows how
-/// long its interval was.
-pub(crate) fn bare_clock(hertz: u32) -> perf::perf_event_attr {
-    let mut attribute = base();
-    attribute.type_ = perf::PERF_TYPE_SOFTWARE;
-    attribute.config = perf::PERF_COUNT_SW_CPU_CLOCK.into();
-    attribute.__bindgen_anon_1.sample_period = crate::jitter::mean(hertz);
-    attribute
-}
-
 /// Whether the event is such a clock, whose interval can be changed.
 pub(crate) fn is_clock(attribute: &perf::perf_event_attr) -> bool {
     attribute.type_ == perf::PERF_TYPE_SOFTWARE
@@ -224,7 +214,7 @@ pub(crate) fn is_clock(attribute: &perf::perf_event_attr) -> bool {
 }
 
 fn clock(settings: &Settings) -> perf::perf_event_attr {
-    let mut attribute = bare_clock(settings.hertz);
+    let mut attribute = longpole_privileged::bare_clock(settings.hertz);
     with_stack(&mut attribute, settings);
     attribute
 }

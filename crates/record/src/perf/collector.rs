@@ -16,7 +16,6 @@ use perf_event_open_sys::ioctls;
 use super::attributes::{self, EventPlan, Tracepoints};
 use super::conversion::{Conversion, SampleMeaning};
 use super::presence::Presence;
-use super::privacy::Privacy;
 use super::reader::PerfReader;
 use super::repeats::Repeats;
 use super::rings::{RingRefusal, Sizes, open_rings};
@@ -24,9 +23,8 @@ use super::switches::Switches;
 use super::threads::{Scope, Threads};
 use crate::collector::Collector;
 use crate::collector_choice::Settings;
-use crate::jitter::VariedClocks;
 use crate::raw::{KernelTask, RawEvent};
-use crate::ring::{PerfEvent, online_cpus};
+use longpole_privileged::{PerfEvent, Privacy, VariedClocks, online_cpus};
 
 /// Room in all rings together; a ring is a power of two of it, within the limits below.
 const ALL_RINGS_BYTES: usize = 16 << 20;

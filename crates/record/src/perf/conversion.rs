@@ -7,12 +7,12 @@ use rustc_hash::FxHashMap;
 
 use super::futexes::{FutexCalls, Futexes};
 use super::layout::{PerfRecord, PerfSample, RecordOrigin};
-use super::privacy::Privacy;
 use super::repeats::{Repeats, key};
 use super::scheduling::{Creating, Switching, WakeContext, Waking};
 use super::switches::{RecordedSwitch, SwitchRecord, Switches};
 use super::threads::{self, Threads};
 use crate::raw::{KernelTask, RawEvent, RawKind, RawStack, RawWaker, TakenStack};
+use longpole_privileged::Privacy;
 
 /// What the samples of an event tell.
 #[derive(Clone, Debug)]

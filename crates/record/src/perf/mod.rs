@@ -8,7 +8,6 @@ pub mod format;
 pub mod futexes;
 pub mod layout;
 mod presence;
-pub mod privacy;
 mod reader;
 pub mod repeats;
 pub(crate) mod rings;

@@ -22,7 +22,7 @@ use super::switches::Switches;
 use super::threads::Threads;
 use crate::process_title::title_of_running;
 use crate::raw::{RawEvent, RawKind};
-use crate::ring::{PerfEvent, PerfRing};
+use longpole_privileged::{PerfEvent, PerfRing};
 
 /// A record of a ring, undecoded.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use std::io;
 
 use perf_event_open_sys::bindings::perf_event_attr;
 
-use crate::ring::{PerfEvent, PerfRing};
+use longpole_privileged::{PerfEvent, PerfRing};
 
 const PAGE_BYTES: usize = 4096;
 

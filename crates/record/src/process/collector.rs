@@ -23,7 +23,7 @@ use crate::perf::repeats::Repeats;
 use crate::perf::rings::{RingRefusal, Rings, Sizes, open_event, open_rings};
 use crate::perf::{Conversion, PerfReader, Presence, SampleMeaning, Scope, Switches, Threads};
 use crate::raw::{KernelTask, RawEvent, RawKind};
-use crate::ring::{PerfEvent, online_cpus};
+use longpole_privileged::{PerfEvent, online_cpus};
 
 /// The largest ring; a user may lock about 516 KiB for each processor (`perf_event_mlock_kb`) and what their limit of
 /// locked memory adds.

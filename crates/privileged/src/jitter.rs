@@ -10,9 +10,9 @@
 //! lets nobody change a running clock (clocks that threads inherit), the period is [`steady`], which is in
 //! step with no round one.
 
-use std::time::Duration;
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
-use longpole_event::Time;
+use perf_event_open_sys::bindings as perf;
 
 use crate::ring::PerfEvent;
 
@@ -24,33 +24,57 @@ const HELD_INTERVALS: u64 = 8;
 const SPREAD: f64 = 0.4;
 
 /// The mean interval, nanoseconds.
-pub(crate) fn mean(hertz: u32) -> u64 {
+#[must_use]
+pub fn mean(hertz: u32) -> u64 {
     1_000_000_000 / u64::from(hertz.max(1))
 }
 
 /// An interval close to the mean that has no small common multiple with round times: 1.79 ms for 499 Hz.
-pub(crate) fn steady(hertz: u32) -> u64 {
+#[must_use]
+pub fn steady(hertz: u32) -> u64 {
     (mean(hertz) as f64 * 2.0 / 5.0_f64.sqrt()) as u64
+}
+
+/// A clock of a processor that samples nothing by itself. It also looks at an idle processor: only so the next look knows how
+/// long its interval was.
+#[must_use]
+pub fn bare_clock(hertz: u32) -> perf::perf_event_attr {
+    let sample =
+        perf::PERF_SAMPLE_IDENTIFIER | perf::PERF_SAMPLE_TID | perf::PERF_SAMPLE_TIME | perf::PERF_SAMPLE_CPU;
+    let mut attribute = perf::perf_event_attr {
+        type_: perf::PERF_TYPE_SOFTWARE,
+        config: perf::PERF_COUNT_SW_CPU_CLOCK.into(),
+        sample_type: sample.into(),
+        clockid: libc::CLOCK_MONOTONIC,
+        ..Default::default()
+    };
+    attribute.__bindgen_anon_1.sample_period = mean(hertz);
+    attribute.set_use_clockid(1);
+    attribute.set_sample_id_all(1);
+    attribute.set_disabled(1);
+    attribute
 }
 
 /// Draws intervals.
 #[derive(Clone, Debug)]
-pub(crate) struct Intervals {
+pub struct Intervals {
     mean: u64,
     state: u64,
 }
 
 impl Intervals {
     /// Of this mean rate; each recording draws others.
-    pub(crate) fn new(hertz: u32) -> Intervals {
+    #[must_use]
+    pub fn new(hertz: u32) -> Intervals {
+        let now = UNIX_EPOCH.elapsed().unwrap_or_default();
         Intervals {
             mean: mean(hertz),
-            state: crate::clock::now().nanoseconds() ^ u64::from(std::process::id()) << 32,
+            state: u64::from(now.subsec_nanos()) ^ now.as_secs() << 20 ^ u64::from(std::process::id()) << 32,
         }
     }
 
     /// The next one, nanoseconds.
-    pub(crate) fn draw(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         // xorshift64*: the quality does not matter, independence of the program does.
         self.state |= 1;
         self.state ^= self.state >> 12;
@@ -63,38 +87,38 @@ impl Intervals {
 
 /// The clocks of all processors.
 #[derive(Debug)]
-pub(crate) struct VariedClocks {
+pub struct VariedClocks {
     clocks: Vec<PerfEvent>,
     intervals: Intervals,
-    drawn: Time,
+    drawn: Option<Instant>,
 }
 
 impl VariedClocks {
     /// None yet, of this mean rate.
-    pub(crate) fn new(hertz: u32) -> VariedClocks {
-        VariedClocks { clocks: Vec::new(), intervals: Intervals::new(hertz), drawn: Time::ZERO }
+    #[must_use]
+    pub fn new(hertz: u32) -> VariedClocks {
+        VariedClocks { clocks: Vec::new(), intervals: Intervals::new(hertz), drawn: None }
     }
 
     /// Also this one.
-    pub(crate) fn add(&mut self, clock: PerfEvent) {
+    pub fn add(&mut self, clock: PerfEvent) {
         self.clocks.push(clock);
     }
 
     /// Gives each clock another interval, if it has had its own for long enough. A clock that refuses goes on as it was.
-    pub(crate) fn vary(&mut self) {
-        let now = crate::clock::now();
-        let hold = HOLD.as_nanos().max(u128::from(self.intervals.mean * HELD_INTERVALS));
-        if u128::from(now.since(self.drawn)) < hold {
+    pub fn vary(&mut self) {
+        let hold = HOLD.max(Duration::from_nanos(self.intervals.mean * HELD_INTERVALS));
+        if self.drawn.is_some_and(|drawn| drawn.elapsed() < hold) {
             return;
         }
-        self.drawn = now;
+        self.drawn = Some(Instant::now());
         for clock in &self.clocks {
             let _ = clock.set_period(self.intervals.draw());
         }
     }
 
     /// Ends the clocks.
-    pub(crate) fn stop(&mut self) {
+    pub fn stop(&mut self) {
         self.clocks.clear();
     }
 }

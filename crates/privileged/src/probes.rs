@@ -4,17 +4,16 @@
 //! Each is worth having without the others, so a kernel that refuses some costs only what these would have seen, and the
 //! notes say so.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
 
 use aya::programs::uprobe::{UProbeLink, UProbeScope};
 use aya::programs::{FEntry, FExit, UProbe};
 use aya::{Btf, Ebpf};
-use longpole_symbols::maps_of;
-use rustc_hash::FxHashSet;
 
-use crate::raw::{RawEvent, RawKind};
+/// C libraries are smaller.
+const MOST_LIBRARY_BYTES: u64 = 64 << 20;
 
 /// Programs that see one thing together, each with the names that its function has in one kernel or another.
 struct ProbeGroup {
@@ -57,7 +56,7 @@ const JOINS: [(&str, &[&str]); 2] = [
 ];
 
 /// The functions of the kernel that programs can be for.
-pub(super) fn functions() -> Vec<&'static str> {
+pub(crate) fn functions() -> Vec<&'static str> {
     let of = |group: &'static ProbeGroup| group.entries.iter().chain(group.exits);
     let mut names: Vec<_> = GROUPS.iter().flat_map(of).flat_map(|(_, names)| names.iter().copied()).collect();
     names.sort_unstable();
@@ -66,7 +65,7 @@ pub(super) fn functions() -> Vec<&'static str> {
 }
 
 /// Attaches the programs on functions of the kernel; gives what will be missing.
-pub(super) fn attach(programs: &mut Ebpf, types: &Btf) -> Vec<&'static str> {
+pub(crate) fn attach(programs: &mut Ebpf, types: &Btf) -> Vec<&'static str> {
     let mut missing = Vec::new();
     for group in &GROUPS {
         let entries = group.entries.iter().all(|&(name, functions)| entry(programs, types, name, functions));
@@ -89,99 +88,46 @@ fn exit(programs: &mut Ebpf, types: &Btf, name: &str, functions: &[&str]) -> boo
     functions.iter().any(|function| program.load(function, types).is_ok()) && program.attach().is_ok()
 }
 
-/// The C libraries whose joins are seen.
+/// The programs on functions of C libraries.
 #[derive(Debug, Default)]
-pub(super) struct Libraries {
+pub(crate) struct JoinProbes {
     is_loaded: bool,
-    /// Paths in processes, and files by device and inode, that were looked at.
-    paths: FxHashSet<PathBuf>,
-    files: FxHashSet<(u64, u64)>,
     links: Vec<UProbeLink>,
 }
 
-impl Libraries {
-    /// Loads the programs, and attaches them to the library that this program itself uses, which is mostly that of the
-    /// recorded one: so its first join is seen.
-    pub(super) fn open(programs: &mut Ebpf) -> Libraries {
+impl JoinProbes {
+    /// Loads the programs.
+    pub(crate) fn load(programs: &mut Ebpf) -> JoinProbes {
         let mut load = |name: &str| {
             let program = programs.program_mut(name).expect("the object has this program");
             <&mut UProbe>::try_from(program).is_ok_and(|program| program.load().is_ok())
         };
-        let is_loaded = JOINS.iter().all(|(name, _)| load(name));
-        let mut libraries = Libraries { is_loaded, ..Libraries::default() };
-        libraries.look_at_process(programs, std::process::id());
-        libraries
+        JoinProbes { is_loaded: JOINS.iter().all(|(name, _)| load(name)), links: Vec::new() }
     }
 
-    /// What will be missing.
-    pub(super) fn missing(&self) -> Option<&'static str> {
-        self.links.is_empty().then_some("joins of threads that had ended already")
-    }
-
-    /// Looks for libraries in what a process has mapped already.
-    pub(super) fn look_at_process(&mut self, programs: &mut Ebpf, pid: u32) {
-        for mapping in maps_of(pid).unwrap_or_default() {
-            self.look(programs, pid, &mapping.path);
+    /// Attaches the programs to the functions of a library, wherever it is mapped; how many it has.
+    ///
+    /// Where a function begins is read from the file itself: a breakpoint anywhere else would damage what others execute.
+    pub(crate) fn attach(&mut self, programs: &mut Ebpf, library: &File) -> io::Result<usize> {
+        let metadata = library.metadata()?;
+        if !metadata.is_file() || metadata.len() > MOST_LIBRARY_BYTES {
+            return Err(io::Error::from_raw_os_error(libc::EPERM));
         }
-    }
-
-    /// Looks for a library among what was just mapped.
-    pub(super) fn learn(&mut self, programs: &mut Ebpf, event: &RawEvent) {
-        if let RawKind::Map { pid, mapping } = &event.kind {
-            self.look(programs, *pid, &mapping.path);
-        }
-    }
-
-    fn look(&mut self, programs: &mut Ebpf, pid: u32, path: &Path) {
-        if !self.is_loaded || !is_c_library(path) || !self.paths.insert(path.to_owned()) {
-            return;
-        }
-        // As the process sees it, which may be in a container.
-        let inside = PathBuf::from(format!("/proc/{pid}/root")).join(path.strip_prefix("/").unwrap_or(path));
-        let Ok(file) = fs::metadata(&inside) else {
-            self.paths.remove(path);
-            return;
-        };
-        if self.files.insert((file.dev(), file.ino())) {
-            self.attach(programs, &inside);
-        }
-    }
-
-    fn attach(&mut self, programs: &mut Ebpf, path: &Path) {
-        for (name, functions) in JOINS {
+        let path = format!("/proc/self/fd/{}", library.as_raw_fd());
+        let before = self.links.len();
+        for (name, functions) in JOINS.into_iter().filter(|_| self.is_loaded) {
             let program = programs.program_mut(name).expect("the object has this program");
             let Ok(program) = <&mut UProbe>::try_from(program) else { continue };
             for &of in functions {
-                let link = program.attach(of, path, UProbeScope::AllProcesses);
+                let link = program.attach(of, &path, UProbeScope::AllProcesses);
                 self.links.extend(link.and_then(|link| program.take_link(link)));
             }
         }
+        Ok(self.links.len() - before)
     }
 
     /// What attaches the programs to the libraries, to be detached.
-    pub(super) fn take_links(&mut self) -> Vec<UProbeLink> {
+    pub(crate) fn take_links(&mut self) -> Vec<UProbeLink> {
         std::mem::take(&mut self.links)
-    }
-}
-
-/// Whether a file is named as C libraries with threads are: glibc's, its separate one of older versions, musl's.
-fn is_c_library(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let begins = ["libc.so", "libc-2.", "libpthread", "ld-musl-", "libc.musl-"];
-    path.is_absolute() && begins.iter().any(|begin| name.starts_with(begin))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn c_libraries_are_known_by_their_names() {
-        let is = |path: &str| is_c_library(Path::new(path));
-        assert!(is("/usr/lib/x86_64-linux-gnu/libc.so.6"));
-        assert!(is("/lib/ld-musl-x86_64.so.1"));
-        assert!(is("/lib64/libpthread-2.31.so"));
-        assert!(!is("/usr/lib/x86_64-linux-gnu/libcrypto.so.3"));
-        assert!(!is("//anon"));
     }
 }

@@ -29,19 +29,19 @@ impl Privacy {
         (user != 0).then(|| Privacy::of(user, group))
     }
 
-    fn of(user: u32, group: u32) -> Privacy {
+    pub(crate) fn of(user: u32, group: u32) -> Privacy {
         Privacy { user, group, private: FxHashSet::default() }
     }
 
     /// The process has mapped the code of a file: its program, or a library.
-    pub(super) fn map(&mut self, pid: u32, file: &Path) {
+    pub fn map(&mut self, pid: u32, file: &Path) {
         if self.gives_rights(file) {
             self.private.insert(pid);
         }
     }
 
     /// A process was created, perhaps with the number of an earlier one.
-    pub(super) fn fork(&mut self, parent: u32, child: u32) {
+    pub fn fork(&mut self, parent: u32, child: u32) {
         if self.private.contains(&parent) {
             self.private.insert(child);
         } else if child != parent {
@@ -49,7 +49,9 @@ impl Privacy {
         }
     }
 
-    pub(super) fn is_private(&self, pid: u32) -> bool {
+    /// Whether the caller may not look into the process.
+    #[must_use]
+    pub fn is_private(&self, pid: u32) -> bool {
         self.private.contains(&pid)
     }
 

@@ -1,0 +1,88 @@
+//! The C libraries that recorded processes use, whose joins of threads are seen.
+
+use std::fs::File;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use longpole_privileged::KernelAccess;
+use longpole_symbols::maps_of;
+use rustc_hash::FxHashSet;
+
+use crate::raw::{RawEvent, RawKind};
+
+/// The C libraries whose joins are seen.
+#[derive(Debug, Default)]
+pub(super) struct Libraries {
+    /// Paths in processes, and files by device and inode, that were looked at.
+    paths: FxHashSet<PathBuf>,
+    files: FxHashSet<(u64, u64)>,
+    functions: usize,
+}
+
+impl Libraries {
+    /// Attaches the programs to the library that this program itself uses, which is mostly that of the recorded one: so its
+    /// first join is seen.
+    pub(super) fn open(access: &mut KernelAccess) -> Libraries {
+        let mut libraries = Libraries::default();
+        libraries.look_at_process(access, std::process::id());
+        libraries
+    }
+
+    /// What will be missing.
+    pub(super) fn missing(&self) -> Option<&'static str> {
+        (self.functions == 0).then_some("joins of threads that had ended already")
+    }
+
+    /// Looks for libraries in what a process has mapped already.
+    pub(super) fn look_at_process(&mut self, access: &mut KernelAccess, pid: u32) {
+        for mapping in maps_of(pid).unwrap_or_default() {
+            self.look(access, pid, &mapping.path);
+        }
+    }
+
+    /// Looks for a library among what was just mapped.
+    pub(super) fn learn(&mut self, access: &mut KernelAccess, event: &RawEvent) {
+        if let RawKind::Map { pid, mapping } = &event.kind {
+            self.look(access, *pid, &mapping.path);
+        }
+    }
+
+    fn look(&mut self, access: &mut KernelAccess, pid: u32, path: &Path) {
+        if !is_c_library(path) || !self.paths.insert(path.to_owned()) {
+            return;
+        }
+        // As the process sees it, which may be in a container.
+        let inside = PathBuf::from(format!("/proc/{pid}/root")).join(path.strip_prefix("/").unwrap_or(path));
+        // Whatever else has the name, it is not waited for.
+        let open = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(&inside);
+        let Ok((of, file)) = open.and_then(|file| Ok((file.metadata()?, file))) else {
+            self.paths.remove(path);
+            return;
+        };
+        if self.files.insert((of.dev(), of.ino())) {
+            self.functions += access.attach_library(&file).unwrap_or(0);
+        }
+    }
+}
+
+/// Whether a file is named as C libraries with threads are: glibc's, its separate one of older versions, musl's.
+fn is_c_library(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let begins = ["libc.so", "libc-2.", "libpthread", "ld-musl-", "libc.musl-"];
+    path.is_absolute() && begins.iter().any(|begin| name.starts_with(begin))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn c_libraries_are_known_by_their_names() {
+        let is = |path: &str| is_c_library(Path::new(path));
+        assert!(is("/usr/lib/x86_64-linux-gnu/libc.so.6"));
+        assert!(is("/lib/ld-musl-x86_64.so.1"));
+        assert!(is("/lib64/libpthread-2.31.so"));
+        assert!(!is("/usr/lib/x86_64-linux-gnu/libcrypto.so.3"));
+        assert!(!is("//anon"));
+    }
+}
