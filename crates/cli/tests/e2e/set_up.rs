@@ -239,8 +239,8 @@ fn who_has_capabilities_leaves_no_core_and_shows_no_memory() {
         let session = Session::start();
         let nobody = or_skip!(set_up(&session, holder));
         let (program, file, _) = or_skip!(private_program(&session));
-        let command = ["--locks", "--", program.to_str().unwrap(), file.to_str().unwrap()];
-        let mut background = Background::start(&nobody, &command);
+        let run = format!("{} {};", program.display(), file.display());
+        let mut background = Background::start(&nobody, &["--locks", "--", "sh", "-c", &run.repeat(4)]);
         let holding = match holder {
             Holder::Recorder => background.pid(),
             Holder::PrivilegedProcess => background.privileged_process(),
