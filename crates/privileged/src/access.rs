@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use rustix::thread::CapabilitySet;
 
@@ -84,10 +85,13 @@ impl KernelAccess {
         Ok((KernelAccess::Process(Box::new(process)), maps, facts))
     }
 
-    /// Whether mappings of followed processes only are handed over.
+    /// CPU time of the privileged process, which is not part of that of this process.
     #[must_use]
-    pub fn is_other_process(&self) -> bool {
-        matches!(self, KernelAccess::Process(_))
+    pub fn cpu_time(&self) -> Duration {
+        match self {
+            KernelAccess::Own(_) => Duration::ZERO,
+            KernelAccess::Process(process) => process.cpu_time(),
+        }
     }
 
     /// Records this task, and whatever it creates, from now on.

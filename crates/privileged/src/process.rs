@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use aya::maps::MapData;
 
@@ -72,10 +73,19 @@ impl PrivilegedProcess {
         Ok(PrivilegedProcess { socket, child, last: None })
     }
 
-    /// Its pid.
-    #[must_use]
-    pub fn pid(&self) -> u32 {
-        self.child.id()
+    /// CPU time that it has used, where the system tells.
+    pub(crate) fn cpu_time(&self) -> Duration {
+        let (mut clock, mut time) = (0, libc::timespec { tv_sec: 0, tv_nsec: 0 });
+        let pid = self.child.id().cast_signed();
+        // SAFETY: the system writes one clock and one time through the pointers.
+        let failed = unsafe {
+            libc::clock_getcpuclockid(pid, &raw mut clock) != 0
+                || libc::clock_gettime(clock, &raw mut time) != 0
+        };
+        if failed {
+            return Duration::ZERO;
+        }
+        Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
     }
 
     /// Has the programs loaded and attached.

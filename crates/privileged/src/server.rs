@@ -41,7 +41,7 @@ pub fn serve() -> ExitCode {
     let Ok(capabilities) = confine() else { return ExitCode::FAILURE };
     // SAFETY: nothing else of this process uses its standard input.
     let socket = MessageSocket::of(unsafe { OwnedFd::from_raw_fd(0) });
-    let mut server = Server::new(socket, capabilities);
+    let mut server = RequestServer::new(socket, capabilities);
     loop {
         match server.socket.receive() {
             Ok(Some(message)) => {
@@ -125,7 +125,7 @@ fn not_permitted() -> io::Error {
     io::Error::from_raw_os_error(libc::EPERM)
 }
 
-struct Server {
+struct RequestServer {
     socket: MessageSocket,
     capabilities: HeldCapabilities,
     programs: Option<KernelPrograms>,
@@ -136,12 +136,12 @@ struct Server {
     has_lost: bool,
 }
 
-impl Server {
-    fn new(socket: MessageSocket, capabilities: HeldCapabilities) -> Server {
+impl RequestServer {
+    fn new(socket: MessageSocket, capabilities: HeldCapabilities) -> RequestServer {
         // SAFETY: no arguments.
         let user = unsafe { libc::getuid() };
         let family = Family::of(user, Privacy::of_caller());
-        Server {
+        RequestServer {
             socket,
             capabilities,
             programs: None,
@@ -335,10 +335,10 @@ mod tests {
     }
 
     /// A server without capabilities and its client's end.
-    fn server() -> (Server, MessageSocket) {
+    fn server() -> (RequestServer, MessageSocket) {
         let (own, other) = MessageSocket::pair().unwrap();
         let capabilities = HeldCapabilities { permitted: CapabilitySet::empty() };
-        (Server::new(own, capabilities), MessageSocket::of(other))
+        (RequestServer::new(own, capabilities), MessageSocket::of(other))
     }
 
     fn error_number(client: &MessageSocket) -> i32 {

@@ -14,6 +14,7 @@ use std::collections::hash_map::Entry;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::rc::Rc;
+use std::time::Duration;
 
 use aya::maps::{HashMap as BpfHashMap, Map, MapData, PerCpuArray, RingBuf};
 use longpole_event::{LossKind, Time};
@@ -53,6 +54,8 @@ fn load_error(error: impl std::error::Error + Send + Sync + 'static) -> Privileg
 pub(crate) struct BpfCollector {
     /// What needs capabilities.
     access: Rc<RefCell<KernelAccess>>,
+    /// What the privileged process had used when the programs were loaded.
+    cpu_of_loading: Duration,
     ring: RingBuf<MapData>,
     counters: PerCpuArray<MapData, u64>,
     areas: ExecutableAreas,
@@ -80,6 +83,7 @@ impl BpfCollector {
         let (mut access, maps, mut facts) = KernelAccess::open(&programs, PRIVILEGED_CONTENTS)?;
         let libraries = Libraries::open(&mut access);
         facts.unseen.extend(libraries.missing().map(str::to_owned));
+        let cpu_of_loading = access.cpu_time();
         let access = Rc::new(RefCell::new(access));
         let counters = PerCpuArray::try_from(Map::PerCpuArray(maps.counters)).map_err(load_error)?;
         // Kernels before 5.19 let no process without capabilities use a map.
@@ -91,6 +95,7 @@ impl BpfCollector {
             areas: ExecutableAreas::default(),
             busy_waits: BusyWaits::new(&access, facts.watched_words, processors, settings.hertz),
             access,
+            cpu_of_loading,
             pending: FxHashMap::default(),
             lost: [0; LOSSES.len()],
             undecodable: 0,
@@ -268,6 +273,10 @@ impl Collector for BpfCollector {
 
     fn kernel_cost(&mut self) -> Option<KernelCost> {
         self.cost
+    }
+
+    fn privileged_cpu(&self) -> Duration {
+        self.access.borrow().cpu_time().saturating_sub(self.cpu_of_loading)
     }
 
     fn notes(&self) -> Vec<String> {

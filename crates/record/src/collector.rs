@@ -63,6 +63,11 @@ pub trait Collector {
         None
     }
 
+    /// CPU time of another process that collects for this one, since it began to.
+    fn privileged_cpu(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// What a reader of the results has to know about how this collector worked.
     fn notes(&self) -> Vec<String> {
         Vec::new()

@@ -430,6 +430,7 @@ fn finish(parts: RecordingParts<'_>, progress: &mut dyn FnMut(Progress)) -> Resu
     if outlived {
         opened.collector.outlived();
     }
+    let recorder_cpu = recorder_cpu + opened.collector.privileged_cpu();
     let kernel = opened.collector.kernel_cost();
     let sampler = opened.collector.sampler_cpu();
     let findings = opened.collector.findings();

@@ -173,6 +173,10 @@ impl Collector for WithAgent {
         self.kernel.kernel_cost()
     }
 
+    fn privileged_cpu(&self) -> Duration {
+        self.kernel.privileged_cpu()
+    }
+
     fn notes(&self) -> Vec<String> {
         self.kernel.notes()
     }
