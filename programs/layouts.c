@@ -13,27 +13,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct counter {
+struct counter {
     long value;
 #ifdef PAD
     char padding[PAD - sizeof(long)];
 #endif
-} _Alignas(64) counters[8];
+};
+static _Alignas(64) struct counter counters[8];
 
 struct part {
     long id, address, count, sums[5];
 };
 static struct part *parts;
 
-static struct limits {
+struct limits {
     long limit;
 #ifdef SPLIT
     _Alignas(64)
 #endif
     long used;
-} _Alignas(64) limits;
+};
+static _Alignas(64) struct limits limits;
 
-static struct record {
+struct record {
 #ifdef ORDER
     long key, value;
     char note[112], more[128];
@@ -43,7 +45,8 @@ static struct record {
     long value;
     char more[128];
 #endif
-} _Alignas(64) records[4];
+};
+static _Alignas(64) struct record records[4];
 
 #ifdef PRIVATE
 static _Thread_local long sum;
@@ -52,9 +55,9 @@ static _Alignas(64) long sum;
 #endif
 
 #ifdef GROUP
-static struct {
+static _Alignas(64) struct {
     long first, second;
-} _Alignas(64) both;
+} both;
 #define first_total both.first
 #define second_total both.second
 #else

@@ -86,6 +86,10 @@ pub fn run(args: &WhatIfArgs) -> Result<()> {
         let report = open(&folder)?.layouts(&layouts(args)?).map_err(refused)?;
         return output.print(&folder, &output.text(&[report]));
     }
+    // clap requires nothing of an option that conflicts with another one.
+    if args.unit.is_some() || args.protocol.is_some() || args.cost.is_some() {
+        bail!("failed to simulate accesses: --unit, --protocol and --cost go with --remap");
+    }
     if args.replay {
         let question = ReplayQuestion {
             changes: args.changes.clone(),

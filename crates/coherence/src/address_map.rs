@@ -132,6 +132,10 @@ impl AddressMap {
         self.remove(start, size);
         self.version += 1;
         let Some(changes) = changes.filter(|_| size > 0) else { return };
+        if size > LARGEST_BLOCK {
+            self.unplaced += 1;
+            return;
+        }
         let next = self.blocks.len() as u32;
         let block = *self.known.entry((start, size, changes)).or_insert(next);
         if block == next {
@@ -247,22 +251,31 @@ impl AddressMap {
 
     /// Memory for a block of so many bytes, behind the others that have the same changes and owner.
     fn take(&mut self, block: u32, owner: Option<ProcessorId>, size: u64) -> Option<u64> {
+        if size > LARGEST_BLOCK || self.next_region > u64::MAX - 4 * LARGEST_BLOCK {
+            return None;
+        }
         let MappedBlock { start, size: old, changes, allocator, .. } = self.blocks[block as usize];
         let own = &self.layout.changes[changes];
         let (is_grouped, page) = (own.is_grouped, self.unit.max(PAGE_BYTES));
         let alignment = own.alignment.unwrap_or(1).max(if own.splits.is_empty() { 1 } else { self.unit });
+        let origin = self.blocks[block as usize].layout.origin;
         // What all blocks of a group need to know of each other is where the last one ended.
         let owner = owner.filter(|_| !is_grouped || own.is_private);
         let region = self.regions.get(&(changes, owner)).copied();
         let base = match region {
             Some(MappedRegion { cursor, .. }) if is_grouped => {
-                cursor.next_multiple_of(alignment.max(alignment_of(start & 0xff, (start & 0xff) + old)))
+                let natural = alignment_of(start & 0xff, (start & 0xff) + old);
+                (cursor + origin).next_multiple_of(alignment.max(natural)) - origin
             }
             Some(MappedRegion { cursor, .. }) if allocator.is_some() => {
-                (cursor + ALLOCATOR_HEADER).next_multiple_of(alignment.max(ALLOCATOR_ALIGNMENT))
+                let alignment = alignment.max(ALLOCATOR_ALIGNMENT);
+                match origin % alignment {
+                    0 => (cursor + ALLOCATOR_HEADER).next_multiple_of(alignment),
+                    _ => (cursor + ALLOCATOR_HEADER + origin).next_multiple_of(alignment) - origin,
+                }
             }
-            Some(MappedRegion { cursor, .. }) => begin_in_page(cursor, start, (page, alignment)),
-            None => begin_in_page(self.next_region, start, (page, alignment)),
+            Some(MappedRegion { cursor, .. }) => begin_in_page(cursor, (start, origin), (page, alignment)),
+            None => begin_in_page(self.next_region, (start, origin), (page, alignment)),
         };
         let end = base.saturating_add(size);
         if let Some(region) = self.regions.get_mut(&(changes, owner))
@@ -271,10 +284,7 @@ impl AddressMap {
             region.cursor = end;
             return Some(base);
         }
-        if size > LARGEST_BLOCK || self.next_region > u64::MAX - 2 * LARGEST_BLOCK {
-            return None;
-        }
-        let base = begin_in_page(self.next_region, start, (page, alignment));
+        let base = begin_in_page(self.next_region, (start, origin), (page, alignment));
         let bytes = (base - self.next_region + size).next_multiple_of(REGION_BYTES);
         let region = MappedRegion { cursor: base + size, end: self.next_region + bytes };
         self.next_region = region.end;
@@ -283,11 +293,13 @@ impl AddressMap {
     }
 }
 
-/// The first address from `cursor` on that lies in a page where `start` does, moved up to a multiple of the alignment.
-fn begin_in_page(cursor: u64, start: u64, (page, alignment): (u64, u64)) -> u64 {
-    let wanted = (start % page).next_multiple_of(alignment);
+/// The first address from `cursor` on that lies in a page where `start` does, moved up so far that what is `origin` bytes behind it is
+/// at a multiple of the alignment.
+fn begin_in_page(cursor: u64, (start, origin): (u64, u64), (page, alignment): (u64, u64)) -> u64 {
+    let first = (start % page + origin % page) % page;
     let page = page.max(alignment);
-    let base = cursor - cursor % page + wanted % page;
+    let wanted = (first.next_multiple_of(alignment) + page - origin % page) % page;
+    let base = cursor - cursor % page + wanted;
     if base < cursor { base + page } else { base }
 }
 
@@ -402,5 +414,24 @@ mod tests {
         map.place(None, 0x1000, 1 << 40, OBJECT);
         assert_eq!(pieces(&mut map, 0, 0x1008, 8), [(0x1008, 8)]);
         assert_eq!((map.unplaced(), map.take_objects().count()), (1, 0));
+        // A damaged recording may have any size.
+        map.place(None, 0x2000, u64::MAX, OBJECT);
+        assert_eq!((pieces(&mut map, 0, 0x2008, 8), map.unplaced()), (vec![(0x2008, 8)], 2));
+    }
+
+    #[test]
+    fn memory_ends_and_no_address_overflows() {
+        let mut map = map(LayoutChanges {
+            splits: [8].into(),
+            alignment: Some(1 << 30),
+            origin: 24,
+            ..LayoutChanges::default()
+        });
+        for number in 0..40 {
+            map.place(Some(FIRST), number << 50, LARGEST_BLOCK - (1 << 32), OBJECT);
+            map.place(None, (number << 50) + (1 << 49), LARGEST_BLOCK - (1 << 32), OBJECT);
+        }
+        assert!(map.unplaced() > 0);
+        pieces(&mut map, 0, u64::MAX - 4, 99);
     }
 }

@@ -20,6 +20,8 @@ const LARGEST_ALIGNMENT: u64 = 16;
 pub struct LayoutChanges {
     /// Bytes of an element; `None`: a block is one element, whatever its size.
     pub element: Option<u64>,
+    /// Bytes of a block before its first element. They stay before it, and are no part of what is aligned.
+    pub origin: u64,
     /// Elements begin a multiple of so many bytes apart.
     pub padding: Option<u64>,
     /// Blocks begin at multiples of so many bytes.
@@ -45,6 +47,8 @@ struct ElementPart {
 /// The new layout of the elements of a block.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct ElementLayout {
+    /// Bytes before the first element.
+    pub(crate) origin: u64,
     /// Bytes of an element before.
     size: u64,
     /// Bytes from the begin of an element to that of the next one.
@@ -56,6 +60,8 @@ pub(crate) struct ElementLayout {
 impl ElementLayout {
     /// The layout of a block of so many bytes, with units of so many bytes.
     pub(crate) fn of(changes: &LayoutChanges, block: u64, unit: u64) -> ElementLayout {
+        let origin = changes.origin.min(block);
+        let block = block - origin;
         let size = changes.element.unwrap_or(block).clamp(1, block.max(1));
         let (mut parts, mut cursor) = (Vec::new(), 0_u64);
         let mut last_end = 0;
@@ -81,20 +87,24 @@ impl ElementLayout {
         if let Some(padding) = changes.padding {
             stride = stride.next_multiple_of(padding.max(1));
         }
-        ElementLayout { size, stride, parts }
+        ElementLayout { origin, size, stride, parts }
     }
 
     /// Bytes of a block in the new layout.
     pub(crate) fn block_size(&self, block: u64) -> u64 {
-        block.div_ceil(self.size).saturating_mul(self.stride)
+        let elements = (block - self.origin).div_ceil(self.size);
+        elements.saturating_mul(self.stride).saturating_add(self.origin)
     }
 
     /// Where the byte at an offset of the block lies, and how many bytes from there on lie behind each other.
     pub(crate) fn find(&self, offset: u64) -> (u64, u64) {
+        let Some(offset) = offset.checked_sub(self.origin) else {
+            return (offset, self.origin - offset);
+        };
         let (element, within) = (offset / self.size, offset % self.size);
         let at = self.parts.partition_point(|part| part.from <= within);
         let part = self.parts[at.saturating_sub(1)];
-        (element * self.stride + part.at + (within - part.from), part.end - within)
+        (self.origin + element * self.stride + part.at + (within - part.from), part.end - within)
     }
 }
 
@@ -160,6 +170,14 @@ mod tests {
         // An element that is larger already.
         let padded = LayoutChanges { padding: Some(16), ..with_element(24) };
         assert_eq!(places(&padded, 48), [0, 8, 16, 32, 40, 48]);
+    }
+
+    #[test]
+    fn bytes_before_the_first_element_stay_before_it() {
+        let padded = LayoutChanges { origin: 16, padding: Some(64), ..with_element(8) };
+        assert_eq!(places(&padded, 40), [0, 8, 16, 80, 144]);
+        assert_eq!(ElementLayout::of(&padded, 40, 64).block_size(40), 16 + 3 * 64);
+        assert_eq!(places(&padded, 16), [0, 8], "a block without elements");
     }
 
     #[test]

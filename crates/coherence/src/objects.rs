@@ -41,6 +41,12 @@ impl DataObjects {
         }
     }
 
+    /// First byte and end of the object at an address.
+    pub(crate) fn range(&self, address: u64) -> Option<(u64, u64)> {
+        let (&start, &(end, _)) = self.ranges.range(..=address).next_back()?;
+        (address < end).then_some((start, end))
+    }
+
     /// The object at an address.
     pub(crate) fn find(&self, address: u64) -> Option<DataObjectId> {
         let (_, &(end, object)) = self.ranges.range(..=address).next_back()?;

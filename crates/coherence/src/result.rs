@@ -116,6 +116,11 @@ impl CommunicationResult {
         self.objects.find(address)
     }
 
+    /// The bytes of the object that is at an address when the run ends, as far as nothing else is placed there: first one, end.
+    pub fn object_range(&self, address: u64) -> Option<(u64, u64)> {
+        self.objects.range(address)
+    }
+
     /// Patterns of the requests that a flow counts, with their whole cost. Over the flows of a unit they sum to the unit's.
     pub fn patterns_of(&self, flow: usize) -> PatternTallies {
         if let Some(&patterns) = self.warm_patterns.get(&flow) {

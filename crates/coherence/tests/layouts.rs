@@ -37,8 +37,10 @@ fn changes(random: &mut Random, step: u64) -> LayoutChanges {
         0 => vec![range(), range()],
         _ => Vec::new(),
     };
+    let origin = if random.below(3) == 0 { step * random.below(40 / step) } else { 0 };
     LayoutChanges {
         element,
+        origin,
         padding: [None, Some(step), Some(64), Some(24), Some(256)][random.below(5) as usize],
         alignment: [None, Some(16), Some(64), Some(8192)][random.below(4) as usize],
         order,
@@ -68,6 +70,9 @@ fn scene(seed: u64, step: u64) -> (DataLayout, Vec<Block>) {
 
 /// Where each byte of a block of so many bytes lies, from the block's first one: a struct written down byte by byte.
 fn table(changes: &LayoutChanges, block: u64, unit: u64) -> Vec<u64> {
+    // What is before the elements is where it was.
+    let (origin, whole) = (changes.origin.min(block), block);
+    let block = whole - origin;
     let size = changes.element.unwrap_or(block).min(block);
     let mut bytes: Vec<u64> = Vec::new();
     for byte in changes.order.iter().cloned().flatten().chain(0..size) {
@@ -102,7 +107,7 @@ fn table(changes: &LayoutChanges, block: u64, unit: u64) -> Vec<u64> {
     }
     let mut stride = cursor.max(size);
     let up = |stride: u64, to: u64| stride.div_ceil(to) * to;
-    if !changes.order.is_empty() {
+    if !changes.order.is_empty() && size > 0 {
         stride = up(
             stride,
             [16, 8, 4, 2, 1].into_iter().find(|alignment| size.is_multiple_of(*alignment)).unwrap(),
@@ -112,7 +117,8 @@ fn table(changes: &LayoutChanges, block: u64, unit: u64) -> Vec<u64> {
         stride = up(stride, unit);
     }
     stride = up(stride, changes.padding.unwrap_or(1));
-    (0..block).map(|byte| byte / size * stride + at[&(byte % size)]).collect()
+    let elements = (0..block).map(|byte| origin + byte / size * stride + at[&(byte % size)]);
+    (0..origin).chain(elements).collect()
 }
 
 /// The address of each byte of memory for a processor, where it is another one.
@@ -132,9 +138,10 @@ fn addresses(
             // The block's first byte need not be the first one of the new layout.
             let table = table(changes, size, unit);
             let base = first[0].0 - table[0];
-            assert_eq!(base % changes.alignment.unwrap_or(1), 0);
+            let origin = changes.origin.min(size);
+            assert_eq!((base + origin) % changes.alignment.unwrap_or(1), 0);
             if !changes.splits.is_empty() {
-                assert_eq!(base % unit, 0);
+                assert_eq!((base + origin) % unit, 0);
             }
             for (byte, at) in (start..).zip(table) {
                 of.insert((processor, byte), base + at);

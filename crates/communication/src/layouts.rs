@@ -10,8 +10,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use longpole_coherence::{
-    AccessPattern, CommunicationResult, DataLayout, DataObjectId, LayoutChanges, TransferRange, VirtualRun,
-    VirtualRunSetup,
+    AccessPattern, CommunicationResult, DataLayout, DataObjectId, LayoutChanges, ProcessorId, TransferRange,
+    VirtualRun, VirtualRunSetup,
 };
 use longpole_event::MachineId;
 use longpole_recording::{AccessField, LogName, LogReader, RecordingFolder};
@@ -42,8 +42,17 @@ pub struct LayoutObject {
     pub before: ObjectTransfers,
     /// Of the transfers: those of false sharing.
     pub false_sharing: u64,
-    /// The distance at which the bytes of different threads begin, where they are in one line or page; `None` where that is not regular.
-    pub thread_distance: Option<u64>,
+    /// Where the bytes of different threads begin; `None` where they are in several blocks.
+    pub thread_starts: Option<ThreadStarts>,
+}
+
+/// Where the bytes that threads use begin in a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadStarts {
+    /// Bytes of which all distances between them are multiples.
+    pub distance: u64,
+    /// Bytes from the begin of the block to the first of them, less whole distances.
+    pub offset: u64,
 }
 
 /// Requests for an object.
@@ -249,7 +258,10 @@ impl<'a> LayoutSimulator<'a> {
             }
         }
         for (index, units) in units {
-            self.objects[index].thread_distance = thread_distance(result, &units);
+            let is_own =
+                |address| result.object_at(address).and_then(|id| self.index.get(&id)) == Some(&index);
+            let starts = thread_starts(result, (&units, self.unit()), is_own);
+            self.objects[index].thread_starts = starts;
         }
     }
 
@@ -281,19 +293,41 @@ impl<'a> LayoutSimulator<'a> {
     }
 }
 
-/// The greatest distance of which all distances are multiples between the first bytes that different threads write in the same
-/// units; `None` of fewer than two threads.
-fn thread_distance(result: &CommunicationResult, units: &BTreeSet<u64>) -> Option<u64> {
-    let mut distance = 0;
-    for unit in result.units.iter().filter(|unit| units.contains(&unit.address)) {
-        let first = |one: &longpole_coherence::UnitUse| one.written.ranges().first().map(|range| range.start);
-        let mut firsts: Vec<u64> = unit.uses.iter().filter_map(first).map(u64::from).collect();
-        firsts.sort_unstable();
-        for pair in firsts.windows(2) {
-            distance = gcd(distance, pair[1] - pair[0]);
+/// A thread's accesses to a unit count where they are this part of those of the thread with most.
+const FEWEST: u64 = 8;
+
+/// Where the bytes of threads begin in the block that these units, of so many bytes, are of; `None` of fewer than two threads, and
+/// of several blocks. `is_own` says whether a byte is the object's.
+fn thread_starts(
+    result: &CommunicationResult,
+    (units, bytes): (&BTreeSet<u64>, u64),
+    is_own: impl Fn(u64) -> bool,
+) -> Option<ThreadStarts> {
+    let own = |unit: &u64| (*unit..unit + bytes).find(|&address| is_own(address));
+    let (start, end) = result.object_range(units.iter().find_map(own)?)?;
+    if !units.iter().all(|unit| start < unit + bytes && *unit < end) {
+        return None;
+    }
+    let mut firsts: BTreeMap<ProcessorId, u64> = BTreeMap::new();
+    for unit in result.units.iter().filter(|unit| start < unit.address + bytes && unit.address < end) {
+        let most = unit.uses.iter().map(|one| one.accesses).max().unwrap_or(0);
+        for one in unit.uses.iter().filter(|one| FEWEST * one.accesses >= most) {
+            let ranges = one.read.ranges().into_iter().chain(one.written.ranges());
+            let own = ranges.filter_map(|range| {
+                let (from, to) = (unit.address + u64::from(range.start), unit.address + u64::from(range.end));
+                (from < end && start < to).then_some(from.max(start))
+            });
+            if let Some(first) = own.min() {
+                let known = firsts.entry(one.processor).or_insert(first);
+                *known = first.min(*known);
+            }
         }
     }
-    (distance > 0).then_some(distance)
+    let mut firsts: Vec<u64> = firsts.into_values().collect();
+    firsts.sort_unstable();
+    let distance = firsts.windows(2).fold(0, |sum, pair| gcd(sum, pair[1] - pair[0]));
+    let offset = (firsts.first()? - start).checked_rem(distance)?;
+    Some(ThreadStarts { distance, offset })
 }
 
 fn gcd(one: u64, other: u64) -> u64 {

@@ -32,7 +32,9 @@ pub use chains::{CallPathFlow, RequestChains, WayBack, WayEnd, WayStep, WaysBack
 pub use classes::{DataTransfers, UnitClass};
 pub use error::{Error, Result};
 pub use graphs::{CausalityCause, CausalityPlace, CausalityTransition, CausePaths, ObjectCausality};
-pub use layouts::{LayoutObject, LayoutOutcome, LayoutSimulator, ObjectTransfers, ObjectsLayout};
+pub use layouts::{
+    LayoutObject, LayoutOutcome, LayoutSimulator, ObjectTransfers, ObjectsLayout, ThreadStarts,
+};
 pub use longpole_coherence::{AccessPattern, LayoutChanges, PatternTallies, PatternTally};
 pub use longpole_recording::AccessField;
 pub use settings::{CommunicationDemand, CommunicationOptions, SimulatedCosts, UnitProtocol};

@@ -4,6 +4,7 @@
 //!   pad:counters=64            its elements begin a multiple of 64 bytes apart
 //!   pad:make_parts/40=64       the same of what `make_parts` allocates, in elements of 40 bytes
 //!   align:make_parts=64        each block begins at a multiple of 64
+//!   align:make_parts+16=64     what is 16 bytes behind its begin does: a block with a header of 16 bytes
 //!   split:queue=tail           the field `tail`, and what is behind it, begins a unit; also by its offset: `split:queue=24`
 //!   order:queue=tail,24..32    these fields or bytes first
 //!   privatise:total            each thread has a copy
@@ -113,7 +114,12 @@ pub fn merge_layouts(changes: &[NamedLayoutChange]) -> Result<Vec<ObjectsLayout>
                 let reason = format!("another change says that its elements have {size} bytes");
                 return Err(Error::BadChange { text: one.text.clone(), reason });
             }
+            if sum.origin != 0 && own.origin != 0 && sum.origin != own.origin {
+                let reason = format!("another change says that its elements begin at byte {}", sum.origin);
+                return Err(Error::BadChange { text: one.text.clone(), reason });
+            }
             sum.element = own.element.or(sum.element);
+            sum.origin = own.origin.max(sum.origin);
             sum.padding = own.padding.max(sum.padding);
             sum.alignment = own.alignment.max(sum.alignment);
             sum.order.extend(own.order);
@@ -150,7 +156,9 @@ impl LayoutRequest<'_> {
     }
 
     fn object(&self, name: &str) -> Result<usize> {
-        let data = self.objects.iter().map(|one| (one.kind, one.name.as_str(), one.before.requests > 0));
+        // Variables that no access touched are most often a library's.
+        let is_own = |one: &LayoutObject| one.kind != "variable" || one.before.requests > 0;
+        let data = self.objects.iter().map(|one| (one.kind, one.name.as_str(), is_own(one)));
         find_data(name, data)
     }
 
@@ -174,6 +182,16 @@ impl LayoutRequest<'_> {
             }
             _ => (target, None),
         };
+        let (name, origin) = match name.rsplit_once('+') {
+            Some((name, bytes)) if !bytes.is_empty() && bytes.bytes().all(|byte| byte.is_ascii_digit()) => {
+                let bytes = bytes.parse().ok().filter(|&bytes| bytes <= LARGEST);
+                (
+                    name.trim(),
+                    bytes.ok_or_else(|| self.bad("elements begin at most 1 GiB behind their block"))?,
+                )
+            }
+            _ => (name, 0),
+        };
         let index = self.object(name)?;
         let object = &self.objects[index];
         if let Some(element) = element.filter(|&element| object.size > 0 && element > object.size) {
@@ -181,7 +199,7 @@ impl LayoutRequest<'_> {
             return Err(self.bad(format!("an element of {element} bytes is larger than all of it, {size}")));
         }
         let element = element.or(object.element);
-        let plain = LayoutChanges { element, ..LayoutChanges::default() };
+        let plain = LayoutChanges { element, origin, ..LayoutChanges::default() };
         let what = &object.name;
         match kind {
             "align" => {
@@ -189,8 +207,10 @@ impl LayoutRequest<'_> {
                 if !bytes.is_power_of_two() {
                     return Err(self.bad("an alignment is a power of two"));
                 }
-                let changes = LayoutChanges { alignment: Some(bytes), ..LayoutChanges::default() };
-                Ok(self.named(format!("align {what} to {} bytes", grouped(bytes)), [index], changes))
+                let changes = LayoutChanges { alignment: Some(bytes), origin, ..LayoutChanges::default() };
+                let from = if origin == 0 { String::new() } else { format!(" + {origin}") };
+                let label = format!("align {what}{from} to {} bytes", grouped(bytes));
+                Ok(self.named(label, [index], changes))
             }
             "pad" => {
                 let bytes = self.bytes(value)?;
@@ -314,6 +334,9 @@ mod tests {
         assert_eq!(read("split:queue=16").1.splits, BTreeSet::from([16]));
         assert_eq!(read("order:queue=tail,0..4").1.order, [8..24, 0..4]);
         assert!(read("privatise:counters").1.is_private && read("privatize:counters").1.is_private);
+        let header = read("pad:make_parts+16/40=64").1;
+        assert_eq!((header.origin, header.element), (16, Some(40)));
+        assert_eq!(read("align:make_parts+16=64").1.origin, 16);
         let (found, changes, _) = read("group:counters, queue");
         assert!(found == [0, 2] && changes.is_grouped);
     }

@@ -2,7 +2,7 @@
 //!
 //! A suggestion is a guess by the bytes that threads use; whether it helps is what its simulation says.
 
-use longpole_communication::LayoutObject;
+use longpole_communication::{LayoutObject, ThreadStarts};
 
 /// Objects for which changes are suggested.
 const OBJECTS: usize = 3;
@@ -22,36 +22,42 @@ fn is_falsely_shared(object: &LayoutObject) -> bool {
 }
 
 fn of_object(object: &LayoutObject, unit: u64) -> Vec<Vec<String>> {
-    let LayoutObject { name, kind, size, element, thread_distance, .. } = object;
-    let align = format!("align:{name}={unit}");
+    let LayoutObject { name, kind, size, element, thread_starts, .. } = object;
+    let plain = vec![format!("align:{name}={unit}")];
     let mut suggested = Vec::new();
-    match (*element, *thread_distance) {
+    match (*element, *thread_starts) {
         // The threads' bytes begin at elements, or at rows of them.
-        (Some(element), Some(distance)) if element < *size && distance % element == 0 => {
+        (Some(element), Some(ThreadStarts { distance, .. }))
+            if element < *size && distance % element == 0 =>
+        {
             let rows = if distance == element { String::new() } else { format!("/{distance}") };
             suggested.push(vec![format!("pad:{name}{rows}={unit}")]);
         }
         (Some(element), _) if element < *size => suggested.push(vec![format!("pad:{name}={unit}")]),
-        (Some(element), Some(distance)) if distance < element => {
+        (Some(element), Some(ThreadStarts { distance, .. })) if distance < element => {
             let field = object.fields.iter().find(|field| field.offset == distance);
             let at = field.map_or_else(|| distance.to_string(), |field| field.name.clone());
             suggested.push(vec![format!("split:{name}={at}")]);
         }
-        (None, Some(distance)) if *kind == "heap" => {
-            suggested.push(vec![align.clone()]);
-            suggested.push(vec![format!("pad:{name}/{distance}={unit}"), align.clone()]);
+        (None, Some(ThreadStarts { distance, offset })) if *kind == "heap" => {
+            let from = if offset == 0 { String::new() } else { format!("+{offset}") };
+            let align = format!("align:{name}{from}={unit}");
+            suggested.push(match distance % unit {
+                0 => vec![align],
+                _ => vec![format!("pad:{name}{from}/{distance}={unit}"), align],
+            });
         }
         _ => {}
     }
-    if *kind != "heap" || suggested.is_empty() {
-        suggested.push(vec![align]);
+    if !suggested.contains(&plain) {
+        suggested.push(plain);
     }
     suggested
 }
 
 #[cfg(test)]
 mod tests {
-    use longpole_communication::ObjectTransfers;
+    use longpole_communication::{ObjectTransfers, ThreadStarts};
 
     use super::*;
 
@@ -63,18 +69,30 @@ mod tests {
 
     #[test]
     fn an_array_is_padded_a_struct_is_split_and_allocated_blocks_are_aligned() {
-        let array = LayoutObject { thread_distance: Some(8), ..object("counters", "variable", Some(8)) };
-        let rows = LayoutObject { thread_distance: Some(32), ..object("grid", "variable", Some(8)) };
-        let one = LayoutObject { thread_distance: Some(24), ..object("queue", "variable", Some(64)) };
+        let array = LayoutObject {
+            thread_starts: Some(ThreadStarts { distance: 8, offset: 0 }),
+            ..object("counters", "variable", Some(8))
+        };
+        let rows = LayoutObject {
+            thread_starts: Some(ThreadStarts { distance: 32, offset: 0 }),
+            ..object("grid", "variable", Some(8))
+        };
+        let one = LayoutObject {
+            thread_starts: Some(ThreadStarts { distance: 24, offset: 0 }),
+            ..object("queue", "variable", Some(64))
+        };
         let blocks = object("allocated in make", "heap", None);
         let firsts = |object: &LayoutObject| suggested_layouts(std::slice::from_ref(object), 64)[0].join(" ");
         assert_eq!(firsts(&array), "pad:counters=64");
         assert_eq!(firsts(&rows), "pad:grid/32=64");
         assert_eq!(firsts(&one), "split:queue=24");
         assert_eq!(firsts(&blocks), "align:allocated in make=64");
-        let blocks = LayoutObject { thread_distance: Some(8), ..blocks };
+        let blocks = LayoutObject { thread_starts: Some(ThreadStarts { distance: 8, offset: 0 }), ..blocks };
         let both = ["pad:allocated in make/8=64", "align:allocated in make=64"];
-        assert_eq!(suggested_layouts(&[blocks], 64)[1], both);
+        assert_eq!(suggested_layouts(std::slice::from_ref(&blocks), 64)[0], both);
+        let starts = Some(ThreadStarts { distance: 128, offset: 16 });
+        let header = LayoutObject { thread_starts: starts, ..blocks };
+        assert_eq!(firsts(&header), "align:allocated in make+16=64");
     }
 
     #[test]
