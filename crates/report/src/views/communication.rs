@@ -449,7 +449,7 @@ pub(super) fn layout_commands(answer: &RecordedCommunication) -> Vec<TextSection
         "variable" if object.element > 0 && object.element < object.size => {
             Some(format!("pad:{name}={unit}"))
         }
-        "heap" => Some(format!("align:{}={unit}", name.trim_start_matches("allocated in "))),
+        // Where elements of allocated data begin is found by trying.
         _ => None,
     };
     let what_if = |change: &str, shows: &str| TextSection::Command {
