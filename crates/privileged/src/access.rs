@@ -11,7 +11,7 @@ use crate::breakpoints::WatchedMemory;
 use crate::mapping_rings::{RingMapping, RingNews};
 use crate::process::{PrivilegedProcess, is_set_up};
 use crate::programs::{BpfError, CollectorMaps, KernelFacts, KernelPrograms, ProgramSettings};
-use crate::request::Request;
+use crate::request::PrivilegedRequest;
 
 /// Why the kernel's programs cannot be used; completes "failed to …".
 #[derive(Debug, thiserror::Error)]
@@ -101,7 +101,7 @@ impl KernelAccess {
     pub fn track(&mut self, pid: u32, tid: u32) -> io::Result<()> {
         match self {
             KernelAccess::Own(programs) => programs.track(pid, tid),
-            KernelAccess::Process(process) => process.tell(&Request::Track { pid, tid }),
+            KernelAccess::Process(process) => process.tell(&PrivilegedRequest::Track { pid, tid }),
         }
     }
 
@@ -112,7 +112,7 @@ impl KernelAccess {
     pub fn follow(&mut self, pid: u32) -> io::Result<()> {
         match self {
             KernelAccess::Own(_) => Ok(()),
-            KernelAccess::Process(process) => process.tell(&Request::Follow { pid }),
+            KernelAccess::Process(process) => process.tell(&PrivilegedRequest::Follow { pid }),
         }
     }
 
@@ -138,7 +138,7 @@ impl KernelAccess {
                     take(mapping);
                 }
             })),
-            KernelAccess::Process(process) => process.round(&Request::Round, take),
+            KernelAccess::Process(process) => process.round(&PrivilegedRequest::Round, take),
         }
     }
 
@@ -149,7 +149,7 @@ impl KernelAccess {
     pub fn watch(&mut self, index: u32, word: WatchedMemory) -> io::Result<()> {
         match self {
             KernelAccess::Own(programs) => programs.watch(index as usize, word),
-            KernelAccess::Process(process) => process.tell(&Request::Watch { index, word }),
+            KernelAccess::Process(process) => process.tell(&PrivilegedRequest::Watch { index, word }),
         }
     }
 
@@ -160,7 +160,7 @@ impl KernelAccess {
     pub fn allow(&mut self, index: u32, stores: Vec<u32>) -> io::Result<()> {
         match self {
             KernelAccess::Own(programs) => programs.allow(index as usize, &stores),
-            KernelAccess::Process(process) => process.tell(&Request::Allow { index, stores }),
+            KernelAccess::Process(process) => process.tell(&PrivilegedRequest::Allow { index, stores }),
         }
     }
 
@@ -168,7 +168,7 @@ impl KernelAccess {
     pub fn pause(&mut self, index: u32) {
         let _ = match self {
             KernelAccess::Own(programs) => programs.pause(index as usize),
-            KernelAccess::Process(process) => process.tell(&Request::Pause { index }),
+            KernelAccess::Process(process) => process.tell(&PrivilegedRequest::Pause { index }),
         };
     }
 

@@ -14,7 +14,7 @@ use crate::access::PrivilegedError;
 use crate::mapping_rings::RingMapping;
 use crate::message::MessageSocket;
 use crate::programs::{CollectorMaps, KernelFacts, ProgramSettings};
-use crate::request::Request;
+use crate::request::PrivilegedRequest;
 use crate::server::{DONE, MORE, REFUSED, parse_mappings};
 
 /// Name of the file beside the recorder's own that has the capabilities.
@@ -34,7 +34,7 @@ pub(crate) fn is_set_up() -> bool {
 #[must_use]
 pub fn kernel_symbols(contents: &[u8]) -> Option<File> {
     let process = PrivilegedProcess::start(contents).ok()?;
-    let mut answer = process.ask(&Request::KernelSymbols, |_| {}).ok()?;
+    let mut answer = process.ask(&PrivilegedRequest::KernelSymbols, |_| {}).ok()?;
     answer.descriptors.pop().map(File::from)
 }
 
@@ -93,7 +93,7 @@ impl PrivilegedProcess {
         &self,
         settings: ProgramSettings,
     ) -> Result<(CollectorMaps, KernelFacts), PrivilegedError> {
-        let answer = self.ask(&Request::Open(settings), |_| {})?;
+        let answer = self.ask(&PrivilegedRequest::Open(settings), |_| {})?;
         let facts = KernelFacts::parse(&answer.bytes).ok_or(PrivilegedError::Gone)?;
         let maps: Vec<MapData> =
             answer.descriptors.into_iter().map(MapData::from_fd).collect::<Result<_, _>>().map_err(
@@ -107,12 +107,16 @@ impl PrivilegedProcess {
     }
 
     /// Asks for something without an answer.
-    pub(crate) fn tell(&self, request: &Request) -> io::Result<()> {
+    pub(crate) fn tell(&self, request: &PrivilegedRequest) -> io::Result<()> {
         self.ask(request, |_| {}).map(drop).map_err(PrivilegedError::into_io)
     }
 
     /// The mappings of the followed processes, and whether some may have been lost.
-    pub(crate) fn round(&mut self, request: &Request, take: &mut dyn FnMut(RingMapping)) -> io::Result<bool> {
+    pub(crate) fn round(
+        &mut self,
+        request: &PrivilegedRequest,
+        take: &mut dyn FnMut(RingMapping),
+    ) -> io::Result<bool> {
         if let Some(last) = &mut self.last {
             std::mem::take(last).into_iter().for_each(take);
             return Ok(false);
@@ -124,12 +128,16 @@ impl PrivilegedProcess {
     /// Has the programs detached. The last mappings come with the next round.
     pub(crate) fn end(&mut self) {
         let mut last = Vec::new();
-        let _ = self.round(&Request::End, &mut |mapping| last.push(mapping));
+        let _ = self.round(&PrivilegedRequest::End, &mut |mapping| last.push(mapping));
         self.last.get_or_insert(last);
     }
 
     /// Sends a request and waits for its answer; `take` is for all but its last part.
-    fn ask(&self, request: &Request, mut take: impl FnMut(&[u8])) -> Result<ProcessAnswer, PrivilegedError> {
+    fn ask(
+        &self,
+        request: &PrivilegedRequest,
+        mut take: impl FnMut(&[u8]),
+    ) -> Result<ProcessAnswer, PrivilegedError> {
         self.socket.send(&request.to_bytes(), &[]).map_err(|_| PrivilegedError::Gone)?;
         loop {
             let message = self.socket.receive().ok().flatten().ok_or(PrivilegedError::Gone)?;

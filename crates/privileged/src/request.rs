@@ -5,7 +5,7 @@ use crate::programs::{KernelFacts, ProgramSettings};
 
 /// A request to the privileged process. There are no others.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Request {
+pub(crate) enum PrivilegedRequest {
     /// Load and attach the programs, once. Answered with [`KernelFacts`] and three maps.
     Open(ProgramSettings),
     /// Record this task, and whatever it creates.
@@ -47,51 +47,51 @@ pub(crate) enum Request {
     KernelSymbols,
 }
 
-impl Request {
+impl PrivilegedRequest {
     /// Words of 64 bits, the first of which says which request it is.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let words = match self {
-            Request::Open(ProgramSettings { hertz, stack_bytes, frame_pointers }) => {
+            PrivilegedRequest::Open(ProgramSettings { hertz, stack_bytes, frame_pointers }) => {
                 vec![0, u64::from(*hertz), u64::from(*stack_bytes), u64::from(*frame_pointers)]
             }
-            Request::Track { pid, tid } => vec![1, u64::from(*pid), u64::from(*tid)],
-            Request::Follow { pid } => vec![2, u64::from(*pid)],
-            Request::Round => vec![3],
-            Request::Watch { index, word } => vec![4, u64::from(*index), word.address, word.bytes],
-            Request::Allow { index, stores } => {
+            PrivilegedRequest::Track { pid, tid } => vec![1, u64::from(*pid), u64::from(*tid)],
+            PrivilegedRequest::Follow { pid } => vec![2, u64::from(*pid)],
+            PrivilegedRequest::Round => vec![3],
+            PrivilegedRequest::Watch { index, word } => vec![4, u64::from(*index), word.address, word.bytes],
+            PrivilegedRequest::Allow { index, stores } => {
                 [5, u64::from(*index)].into_iter().chain(stores.iter().map(|&stores| stores.into())).collect()
             }
-            Request::Pause { index } => vec![6, u64::from(*index)],
-            Request::End => vec![7],
-            Request::KernelSymbols => vec![8],
+            PrivilegedRequest::Pause { index } => vec![6, u64::from(*index)],
+            PrivilegedRequest::End => vec![7],
+            PrivilegedRequest::KernelSymbols => vec![8],
         };
         words.into_iter().flat_map(u64::to_ne_bytes).collect()
     }
 
     /// The request that these bytes are, if they are one.
-    pub(crate) fn parse(bytes: &[u8]) -> Option<Request> {
+    pub(crate) fn parse(bytes: &[u8]) -> Option<PrivilegedRequest> {
         let (words, []) = bytes.as_chunks::<8>() else { return None };
         let words: Vec<u64> = words.iter().map(|word| u64::from_ne_bytes(*word)).collect();
         let small = |word: u64| u32::try_from(word).ok();
         Some(match *words.as_slice() {
-            [0, hertz, stack_bytes, frame_pointers @ (0 | 1)] => Request::Open(ProgramSettings {
+            [0, hertz, stack_bytes, frame_pointers @ (0 | 1)] => PrivilegedRequest::Open(ProgramSettings {
                 hertz: small(hertz)?,
                 stack_bytes: small(stack_bytes)?,
                 frame_pointers: frame_pointers == 1,
             }),
-            [1, pid, tid] => Request::Track { pid: small(pid)?, tid: small(tid)? },
-            [2, pid] => Request::Follow { pid: small(pid)? },
-            [3] => Request::Round,
+            [1, pid, tid] => PrivilegedRequest::Track { pid: small(pid)?, tid: small(tid)? },
+            [2, pid] => PrivilegedRequest::Follow { pid: small(pid)? },
+            [3] => PrivilegedRequest::Round,
             [4, index, address, bytes] => {
-                Request::Watch { index: small(index)?, word: WatchedMemory { address, bytes } }
+                PrivilegedRequest::Watch { index: small(index)?, word: WatchedMemory { address, bytes } }
             }
-            [5, index, ref stores @ ..] => Request::Allow {
+            [5, index, ref stores @ ..] => PrivilegedRequest::Allow {
                 index: small(index)?,
                 stores: stores.iter().map(|&stores| small(stores)).collect::<Option<_>>()?,
             },
-            [6, index] => Request::Pause { index: small(index)? },
-            [7] => Request::End,
-            [8] => Request::KernelSymbols,
+            [6, index] => PrivilegedRequest::Pause { index: small(index)? },
+            [7] => PrivilegedRequest::End,
+            [8] => PrivilegedRequest::KernelSymbols,
             _ => return None,
         })
     }
@@ -121,25 +121,25 @@ impl KernelFacts {
 mod tests {
     use super::*;
 
-    fn requests() -> Vec<Request> {
+    fn requests() -> Vec<PrivilegedRequest> {
         let word = WatchedMemory { address: 0x7fff_1234_5678, bytes: 8 };
         vec![
-            Request::Open(ProgramSettings { hertz: 499, stack_bytes: 1024, frame_pointers: true }),
-            Request::Track { pid: 5, tid: 6 },
-            Request::Follow { pid: 7 },
-            Request::Round,
-            Request::Watch { index: 2, word },
-            Request::Allow { index: 1, stores: vec![0, 24, 3] },
-            Request::Pause { index: 0 },
-            Request::End,
-            Request::KernelSymbols,
+            PrivilegedRequest::Open(ProgramSettings { hertz: 499, stack_bytes: 1024, frame_pointers: true }),
+            PrivilegedRequest::Track { pid: 5, tid: 6 },
+            PrivilegedRequest::Follow { pid: 7 },
+            PrivilegedRequest::Round,
+            PrivilegedRequest::Watch { index: 2, word },
+            PrivilegedRequest::Allow { index: 1, stores: vec![0, 24, 3] },
+            PrivilegedRequest::Pause { index: 0 },
+            PrivilegedRequest::End,
+            PrivilegedRequest::KernelSymbols,
         ]
     }
 
     #[test]
     fn requests_and_facts_survive_the_socket() {
         for request in requests() {
-            assert_eq!(Request::parse(&request.to_bytes()), Some(request));
+            assert_eq!(PrivilegedRequest::parse(&request.to_bytes()), Some(request));
         }
         let unseen = vec!["joins".to_owned(), "reads of pipes".to_owned()];
         let facts = KernelFacts { knows_interrupts: true, has_accounts: false, watched_words: 3, unseen };
@@ -149,19 +149,19 @@ mod tests {
 
     #[test]
     fn what_is_no_request_is_none() {
-        assert_eq!(Request::parse(&[]), None);
+        assert_eq!(PrivilegedRequest::parse(&[]), None);
         for request in requests() {
             let bytes = request.to_bytes();
             for end in 1..8 {
-                assert_eq!(Request::parse(&bytes[..bytes.len() - end]), None, "{request:?}");
+                assert_eq!(PrivilegedRequest::parse(&bytes[..bytes.len() - end]), None, "{request:?}");
             }
             let longer = [&bytes[..], &[0; 8]].concat();
-            let is_list = matches!(request, Request::Allow { .. });
-            assert_eq!(Request::parse(&longer).is_some(), is_list, "{request:?}");
+            let is_list = matches!(request, PrivilegedRequest::Allow { .. });
+            assert_eq!(PrivilegedRequest::parse(&longer).is_some(), is_list, "{request:?}");
         }
-        assert_eq!(Request::parse(&9_u64.to_ne_bytes()), None);
-        assert_eq!(Request::parse(&u64::MAX.to_ne_bytes()), None);
+        assert_eq!(PrivilegedRequest::parse(&9_u64.to_ne_bytes()), None);
+        assert_eq!(PrivilegedRequest::parse(&u64::MAX.to_ne_bytes()), None);
         let large = [1, u64::MAX, 1].map(u64::to_ne_bytes).concat();
-        assert_eq!(Request::parse(&large), None, "no pid is that large");
+        assert_eq!(PrivilegedRequest::parse(&large), None, "no pid is that large");
     }
 }

@@ -26,7 +26,7 @@ use crate::mapping_rings::RingMapping;
 use crate::message::{MOST_BYTES, MessageSocket, ReceivedMessage};
 use crate::privacy::Privacy;
 use crate::programs::{KernelPrograms, ProgramSettings};
-use crate::request::Request;
+use crate::request::PrivilegedRequest;
 
 /// First byte of an answer that is whole.
 pub(crate) const DONE: u8 = 0;
@@ -103,21 +103,21 @@ impl HeldCapabilities {
 
 /// What is answered with: bytes, and descriptors beside them.
 #[derive(Debug, Default)]
-struct Answer {
+struct PrivilegedAnswer {
     bytes: Vec<u8>,
     descriptors: Vec<OwnedFd>,
 }
 
 /// Why a request is refused.
 #[derive(Debug)]
-struct RequestRefusal {
+struct PrivilegedRefusal {
     number: i32,
     reason: String,
 }
 
-impl From<io::Error> for RequestRefusal {
-    fn from(error: io::Error) -> RequestRefusal {
-        RequestRefusal { number: error.raw_os_error().unwrap_or(libc::EIO), reason: error.to_string() }
+impl From<io::Error> for PrivilegedRefusal {
+    fn from(error: io::Error) -> PrivilegedRefusal {
+        PrivilegedRefusal { number: error.raw_os_error().unwrap_or(libc::EIO), reason: error.to_string() }
     }
 }
 
@@ -154,16 +154,16 @@ impl RequestServer {
 
     /// Answers a request; an error where the caller is gone.
     fn answer(&mut self, message: &ReceivedMessage) -> io::Result<()> {
-        let refused = match Request::parse(&message.bytes) {
+        let refused = match PrivilegedRequest::parse(&message.bytes) {
             Some(request) => match self.serve(request) {
-                Ok(Answer { mut bytes, descriptors }) => {
+                Ok(PrivilegedAnswer { mut bytes, descriptors }) => {
                     bytes.insert(0, DONE);
                     let descriptors: Vec<BorrowedFd<'_>> = descriptors.iter().map(AsFd::as_fd).collect();
                     return self.socket.send(&bytes, &descriptors);
                 }
                 Err(refusal) => refusal,
             },
-            None => RequestRefusal { number: libc::EINVAL, reason: "this is no request".to_owned() },
+            None => PrivilegedRefusal { number: libc::EINVAL, reason: "this is no request".to_owned() },
         };
         let mut bytes = vec![REFUSED];
         bytes.extend(refused.number.to_ne_bytes());
@@ -172,24 +172,28 @@ impl RequestServer {
         self.socket.send(&bytes, &[])
     }
 
-    fn serve(&mut self, request: Request) -> Result<Answer, RequestRefusal> {
+    fn serve(&mut self, request: PrivilegedRequest) -> Result<PrivilegedAnswer, PrivilegedRefusal> {
         match request {
-            Request::Open(settings) => self.open(&settings),
-            Request::KernelSymbols => self.kernel_symbols(),
-            Request::Track { pid, tid } => {
+            PrivilegedRequest::Open(settings) => self.open(&settings),
+            PrivilegedRequest::KernelSymbols => self.kernel_symbols(),
+            PrivilegedRequest::Track { pid, tid } => {
                 may_watch(pid, tid)?;
                 self.running()?.track(pid, tid)?;
                 self.follow(pid)
             }
-            Request::Follow { pid } => {
+            PrivilegedRequest::Follow { pid } => {
                 may_watch(pid, pid)?;
                 self.follow(pid)
             }
-            Request::Round => self.round(),
-            Request::Watch { index, word } => self.done(|programs| programs.watch(index as usize, word)),
-            Request::Allow { index, stores } => self.done(|programs| programs.allow(index as usize, &stores)),
-            Request::Pause { index } => self.done(|programs| programs.pause(index as usize)),
-            Request::End => self.end(),
+            PrivilegedRequest::Round => self.round(),
+            PrivilegedRequest::Watch { index, word } => {
+                self.done(|programs| programs.watch(index as usize, word))
+            }
+            PrivilegedRequest::Allow { index, stores } => {
+                self.done(|programs| programs.allow(index as usize, &stores))
+            }
+            PrivilegedRequest::Pause { index } => self.done(|programs| programs.pause(index as usize)),
+            PrivilegedRequest::End => self.end(),
         }
     }
 
@@ -201,12 +205,12 @@ impl RequestServer {
     fn done(
         &mut self,
         body: impl FnOnce(&mut KernelPrograms) -> io::Result<()>,
-    ) -> Result<Answer, RequestRefusal> {
+    ) -> Result<PrivilegedAnswer, PrivilegedRefusal> {
         body(self.running()?)?;
-        Ok(Answer::default())
+        Ok(PrivilegedAnswer::default())
     }
 
-    fn open(&mut self, settings: &ProgramSettings) -> Result<Answer, RequestRefusal> {
+    fn open(&mut self, settings: &ProgramSettings) -> Result<PrivilegedAnswer, PrivilegedRefusal> {
         if self.programs.is_some() {
             return Err(not_permitted().into());
         }
@@ -214,24 +218,24 @@ impl RequestServer {
         let opened = self.capabilities.with(needed, || KernelPrograms::open(settings, true))?;
         self.capabilities.give_up()?;
         let (programs, maps, facts) =
-            opened.map_err(|error| RequestRefusal { number: libc::EIO, reason: chain(&error) })?;
+            opened.map_err(|error| PrivilegedRefusal { number: libc::EIO, reason: chain(&error) })?;
         self.programs = Some(programs);
         let maps = [&maps.ring, &maps.counters, &maps.executable];
         let descriptors = maps.map(|map| map.fd().as_fd().try_clone_to_owned());
         let descriptors = descriptors.into_iter().collect::<io::Result<_>>()?;
-        Ok(Answer { bytes: facts.to_bytes(), descriptors })
+        Ok(PrivilegedAnswer { bytes: facts.to_bytes(), descriptors })
     }
 
-    fn kernel_symbols(&self) -> Result<Answer, RequestRefusal> {
+    fn kernel_symbols(&self) -> Result<PrivilegedAnswer, PrivilegedRefusal> {
         let open = || File::open("/proc/kallsyms");
         let file = self.capabilities.with(CapabilitySet::SYSLOG, open)??;
-        Ok(Answer { bytes: Vec::new(), descriptors: vec![file.into()] })
+        Ok(PrivilegedAnswer { bytes: Vec::new(), descriptors: vec![file.into()] })
     }
 
-    fn follow(&mut self, pid: u32) -> Result<Answer, RequestRefusal> {
+    fn follow(&mut self, pid: u32) -> Result<PrivilegedAnswer, PrivilegedRefusal> {
         self.read_rings()?;
         self.family.follow(pid, &self.news);
-        Ok(Answer::default())
+        Ok(PrivilegedAnswer::default())
     }
 
     fn read_rings(&mut self) -> io::Result<()> {
@@ -241,7 +245,7 @@ impl RequestServer {
         Ok(())
     }
 
-    fn round(&mut self) -> Result<Answer, RequestRefusal> {
+    fn round(&mut self) -> Result<PrivilegedAnswer, PrivilegedRefusal> {
         self.read_rings()?;
         let news = std::mem::take(&mut self.news);
         let selected = self.family.select(news, self.has_ended);
@@ -250,10 +254,10 @@ impl RequestServer {
         if has_lost {
             self.family.lose(|pid| may_watch(pid, pid).is_ok());
         }
-        Ok(Answer { bytes: vec![has_lost.into()], ..Answer::default() })
+        Ok(PrivilegedAnswer { bytes: vec![has_lost.into()], ..PrivilegedAnswer::default() })
     }
 
-    fn end(&mut self) -> Result<Answer, RequestRefusal> {
+    fn end(&mut self) -> Result<PrivilegedAnswer, PrivilegedRefusal> {
         self.running()?.end();
         self.has_ended = true;
         self.round()
@@ -355,10 +359,10 @@ mod tests {
             error_number(&client)
         };
         assert_eq!(answer(b"open /etc/shadow".to_vec()), libc::EINVAL);
-        assert_eq!(answer(Request::Round.to_bytes()), libc::EPERM);
-        assert_eq!(answer(Request::End.to_bytes()), libc::EPERM);
-        assert_eq!(answer(Request::Pause { index: 0 }.to_bytes()), libc::EPERM);
+        assert_eq!(answer(PrivilegedRequest::Round.to_bytes()), libc::EPERM);
+        assert_eq!(answer(PrivilegedRequest::End.to_bytes()), libc::EPERM);
+        assert_eq!(answer(PrivilegedRequest::Pause { index: 0 }.to_bytes()), libc::EPERM);
         let pid = std::process::id();
-        assert_eq!(answer(Request::Track { pid, tid: pid }.to_bytes()), libc::EPERM);
+        assert_eq!(answer(PrivilegedRequest::Track { pid, tid: pid }.to_bytes()), libc::EPERM);
     }
 }
