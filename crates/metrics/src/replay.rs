@@ -229,7 +229,8 @@ impl ReplayablePlan {
         let uses = LockUses::of(timelines)?;
         let mut turns = TurnCollector::new(timelines.program());
         sweep(&Unfolded(timelines), false, &mut turns)?;
-        let quantum = demand.quantum.unwrap_or_else(|| turns.into_quantum()).max(1);
+        let elapsed = timelines.program().elapsed_nanoseconds;
+        let quantum = demand.quantum.unwrap_or_else(|| turns.into_quantum(elapsed)).max(1);
         let schedulers = schedulers(timelines.program());
         let mut refusal = ReplayRefusal::TooLong;
         for uses in attempts(&uses) {

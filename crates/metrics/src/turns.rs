@@ -11,6 +11,8 @@ use longpole_trace::{Program, State};
 const MOST_TURNS: usize = 1 << 20;
 /// Fewer turns than this say nothing.
 const FEWEST_TURNS: usize = 10;
+/// Most quanta in a run. Threads that an event woke at once have turns of a nanosecond, of which an execution would be made for ever.
+const MOST_QUANTA: u64 = 100_000;
 /// The quantum where the recording says nothing of it, nanoseconds: that of Linux on a machine of a few processors.
 const USUAL: u64 = 3_000_000;
 
@@ -26,13 +28,14 @@ impl TurnCollector {
         TurnCollector { since: vec![None; program.threads.len()], turns: Vec::new() }
     }
 
-    /// The median turn, nanoseconds.
-    pub fn into_quantum(mut self) -> u64 {
+    /// The median turn, nanoseconds, of a run that took so long; at least one, and at least a part of the run of which no more than
+    /// `MOST_QUANTA` fit into it.
+    pub fn into_quantum(mut self, elapsed: u64) -> u64 {
         if self.turns.len() < FEWEST_TURNS {
             return USUAL;
         }
         let middle = self.turns.len() / 2;
-        *self.turns.select_nth_unstable(middle).1
+        (*self.turns.select_nth_unstable(middle).1).max(elapsed / MOST_QUANTA).max(1)
     }
 }
 
@@ -68,6 +71,14 @@ mod tests {
         let timelines = script.timelines(&conditions);
         let mut turns = TurnCollector::new(&timelines.program);
         let Ok(()) = sweep(&timelines, false, &mut turns);
-        assert_eq!(turns.into_quantum(), 11);
+        assert_eq!(turns.into_quantum(timelines.program.elapsed_nanoseconds), 11);
+    }
+
+    /// A run of 120 ms whose turns were a nanosecond took minutes to execute.
+    #[test]
+    fn a_quantum_is_not_so_short_that_a_run_has_more_than_can_be_executed() {
+        let turns = || TurnCollector { since: Vec::new(), turns: vec![1; FEWEST_TURNS] };
+        assert_eq!(turns().into_quantum(120_000_000), 1_200);
+        assert_eq!(turns().into_quantum(10), 1);
     }
 }

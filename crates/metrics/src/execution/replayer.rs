@@ -292,8 +292,18 @@ impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
         };
         let running = self.machines.iter().filter_map(of_machine).filter(|&time| time < u64::MAX);
         let timer = self.timers.peek().map(|Reverse((time, _))| *time);
+        if timer.is_none() && self.all_busy_wait() {
+            return None;
+        }
         // A turn can have ended before anybody queued.
         running.chain(timer).min().map(|time| time.max(self.now))
+    }
+
+    /// All threads that have or want a processor busy-wait for others, which would never end: they would only give each other turns.
+    fn all_busy_wait(&self) -> bool {
+        let busy_waits = |thread: &u32| self.threads[*thread as usize].until == u64::MAX;
+        self.machines.iter().flat_map(ReplayedMachine::running).all(busy_waits)
+            && self.threads.iter().all(|own| own.status != ReplayStatus::Queued || own.left == u64::MAX)
     }
 
     fn pass(&mut self, to: u64) {
@@ -359,4 +369,31 @@ impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
 
 fn scaled(time: u64, factor: f64) -> u64 {
     if factor == 1.0 { time } else { (time as f64 * factor).round() as u64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::plan::{ExecutionPlan, Factors, NodeId, PlanStep, ThreadPlan};
+    use super::*;
+
+    #[test]
+    fn threads_that_busy_wait_for_ever_do_not_take_turns_for_ever() {
+        let wait = PlanStep::Wait { node: NodeId(0), releases: 1, object: None, spins: true };
+        let own = || ThreadPlan { steps: vec![PlanStep::Busy(40), wait], machine: 0, is_killed: false };
+        let threads = vec![own(), own(), own()];
+        let plan = ExecutionPlan { threads, nodes: 1, processors: vec![2], ..ExecutionPlan::default() };
+        let factors = Factors { work: Vec::new(), spinning: Vec::new() };
+        let conditions = ReplayConditions {
+            processors: None,
+            quantum: 10,
+            scheduler: SchedulerModel::Even,
+            policy: LockPolicy::Barging,
+            latency: 0,
+            io: 1.0,
+            seed: 0,
+            draws: None,
+        };
+        let run = replay(&plan, &factors, &|_| false, conditions, None);
+        assert_eq!(run.stuck, 3);
+    }
 }
