@@ -144,7 +144,8 @@ fn with_room(
         add_outside(&mut report, input, room.procedures > 0);
     }
     match answer.ranked_by {
-        None => add_threads(&mut report, input, room.procedures),
+        // Nothing else names anybody.
+        None => add_threads(&mut report, input, room.procedures.max(2)),
         Some(ranked) => add_procedures(&mut report, input, ranked, room.procedures),
     }
     // The list says what the waits mean; where it has next to nothing, they stand for themselves.
