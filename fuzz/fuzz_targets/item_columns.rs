@@ -4,7 +4,8 @@
 use libfuzzer_sys::fuzz_target;
 use longpole_trace::{IdCounts, ItemKind, items_of_block};
 
-const IDS: IdCounts = IdCounts { threads: 300, paths: 70_000, objects: 5, procedures: 20, places: 40 };
+const IDS: IdCounts =
+    IdCounts { machines: 2, processes: 9, threads: 300, paths: 70_000, objects: 5, procedures: 20, places: 40 };
 
 fuzz_target!(|block: &[u8]| {
     let _ = items_of_block(block, &IDS, &mut |item| {
