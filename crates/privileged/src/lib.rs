@@ -34,5 +34,5 @@ pub use mapping_rings::RingMapping;
 pub use privacy::Privacy;
 pub use process::{PRIVILEGED_FILE, PrivilegedProcess, kernel_symbols};
 pub use programs::{BpfError, CollectorMaps, KernelFacts, KernelPrograms, MOST_STACK_BYTES, ProgramSettings};
-pub use ring::{PerfEvent, PerfRing, RingRecord, online_cpus};
+pub use ring::{PerfEvent, PerfRing, RingRecord, online_cpus, records};
 pub use server::serve;

@@ -241,6 +241,17 @@ impl PerfRing {
         is_full
     }
 
+    /// Takes out everything that was whole when the call began, for [`records`].
+    pub fn take_bytes(&mut self) -> Vec<u8> {
+        let head = self.head().load(Ordering::Acquire);
+        let tail = self.tail().load(Ordering::Relaxed);
+        let waiting = usize::try_from(head.wrapping_sub(tail)).map_or(0, |bytes| bytes.min(self.data_bytes));
+        let mut bytes = vec![0; waiting];
+        self.copy(tail, &mut bytes);
+        self.tail().store(head, Ordering::Release);
+        bytes
+    }
+
     /// Copies from the ring at `position`, which counts bytes since the ring was made.
     fn copy(&self, position: u64, into: &mut [u8]) {
         let offset = usize::try_from(position % self.data_bytes as u64).expect("smaller than the ring");
@@ -267,6 +278,20 @@ impl PerfRing {
     fn control(&self) -> *mut perf_event_mmap_page {
         self.base.as_ptr().cast()
     }
+}
+
+/// The records in what [`PerfRing::take_bytes`] gave, oldest first.
+pub fn records(mut bytes: &[u8]) -> impl Iterator<Item = RingRecord<'_>> {
+    std::iter::from_fn(move || {
+        let (header, rest) = bytes.split_at_checked(HEADER_BYTES)?;
+        let kind = u32::from_ne_bytes([header[0], header[1], header[2], header[3]]);
+        let misc = u16::from_ne_bytes([header[4], header[5]]);
+        let size = usize::from(u16::from_ne_bytes([header[6], header[7]]));
+        // The kernel never writes a smaller size; going on would not end.
+        let (body, after) = rest.split_at_checked(size.checked_sub(HEADER_BYTES)?)?;
+        bytes = after;
+        Some(RingRecord { kind, misc, body })
+    })
 }
 
 impl Drop for PerfRing {
@@ -310,6 +335,35 @@ mod tests {
         attribute.set_mmap(1);
         attribute.set_mmap2(1);
         PerfEvent::open(&mut attribute, 0, -1)
+    }
+
+    #[test]
+    fn records_of_a_copy_are_whole_and_a_torn_one_ends_them() {
+        let mut bytes = Vec::new();
+        for (kind, body) in [(9_u32, &b"sample.."[..]), (14, b""), (2, b"lost")] {
+            bytes.extend(kind.to_ne_bytes());
+            bytes.extend(7_u16.to_ne_bytes());
+            bytes.extend((body.len() as u16 + 8).to_ne_bytes());
+            bytes.extend(body);
+        }
+        let found: Vec<_> = records(&bytes).map(|record| (record.kind, record.misc, record.body)).collect();
+        assert_eq!(found, [(9, 7, &b"sample.."[..]), (14, 7, b""), (2, 7, b"lost")]);
+        assert_eq!(records(&bytes[..bytes.len() - 1]).count(), 2);
+        assert_eq!(records(&[0; 16]).count(), 0);
+    }
+
+    #[test]
+    fn what_is_taken_out_of_a_ring_is_what_reading_finds() {
+        let Ok(event) = mappings_of_this_thread() else { return };
+        let Ok(mut ring) = PerfRing::map(event, 4) else { return };
+        ring.event().enable().unwrap();
+        map_executable_page();
+        map_executable_page();
+        ring.event().disable().unwrap();
+        let bytes = ring.take_bytes();
+        let kinds: Vec<u32> = records(&bytes).map(|record| record.kind).collect();
+        assert_eq!(kinds.iter().filter(|kind| **kind == PERF_RECORD_MMAP2).count(), 2, "{kinds:?}");
+        assert_eq!((ring.waiting_bytes(), ring.take_bytes().len()), (0, 0));
     }
 
     fn map_executable_page() {

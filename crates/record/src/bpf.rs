@@ -9,11 +9,10 @@ mod mappings;
 mod remaps;
 mod wire;
 
-use std::cell::RefCell;
 use std::collections::hash_map::Entry;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use aya::maps::{HashMap as BpfHashMap, Map, MapData, PerCpuArray, RingBuf};
@@ -53,7 +52,7 @@ fn load_error(error: impl std::error::Error + Send + Sync + 'static) -> Privileg
 /// The running collector.
 pub(crate) struct BpfCollector {
     /// What needs capabilities.
-    access: Rc<RefCell<KernelAccess>>,
+    access: Arc<Mutex<KernelAccess>>,
     /// What the privileged process had used when the programs were loaded.
     cpu_of_loading: Duration,
     ring: RingBuf<MapData>,
@@ -84,7 +83,7 @@ impl BpfCollector {
         let libraries = Libraries::open(&mut access);
         facts.unseen.extend(libraries.missing().map(str::to_owned));
         let cpu_of_loading = access.cpu_time();
-        let access = Rc::new(RefCell::new(access));
+        let access = Arc::new(Mutex::new(access));
         let counters = PerCpuArray::try_from(Map::PerCpuArray(maps.counters)).map_err(load_error)?;
         // Kernels before 5.19 let no process without capabilities use a map.
         counters.get(&OWN_RUNS, 0).map_err(load_error)?;
@@ -111,7 +110,7 @@ impl BpfCollector {
 
     /// Appends the mappings that processes have made.
     fn drain_mappings(&mut self, into: &mut Vec<RawEvent>) -> io::Result<()> {
-        let mut access = self.access.borrow_mut();
+        let mut access = lock(&self.access);
         if access.round(&mut |mapping| into.extend(mappings::event(&mapping)))? {
             self.remaps.lose();
             for pid in self.areas.pids() {
@@ -181,6 +180,11 @@ impl BpfCollector {
     }
 }
 
+/// Held for one request each; no two threads ask at a time.
+fn lock(access: &Mutex<KernelAccess>) -> MutexGuard<'_, KernelAccess> {
+    access.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// What the runs came to that were about recorded tasks, of which each processor timed some.
 fn own_cost<'a>(processors: impl Iterator<Item = (&'a u64, &'a u64)>) -> KernelCost {
     let cost = processors.map(|(&runs, &nanoseconds)| {
@@ -225,7 +229,7 @@ fn attach_stack(pending: &mut FxHashMap<u64, Box<TakenStack>>, kind: &mut RawKin
 impl Collector for BpfCollector {
     fn track(&mut self, task: KernelTask) -> io::Result<()> {
         self.areas.track(task.pid, crate::clock::now());
-        let access = &mut self.access.borrow_mut();
+        let access = &mut lock(&self.access);
         self.libraries.look_at_process(access, task.pid);
         access.track(task.pid, task.tid)
     }
@@ -243,7 +247,7 @@ impl Collector for BpfCollector {
         self.busy_waits.end_round(begun);
         for event in &into[first..] {
             self.areas.learn(event);
-            self.libraries.learn(&mut self.access.borrow_mut(), event);
+            self.libraries.learn(&mut lock(&self.access), event);
         }
         self.areas.publish(&mut self.executable).map_err(io::Error::other)?;
         self.drain_losses(into, crate::clock::now());
@@ -261,7 +265,7 @@ impl Collector for BpfCollector {
     fn stop(&mut self) {
         self.gaps.stop();
         self.busy_waits.stop();
-        self.access.borrow_mut().end();
+        lock(&self.access).end();
         let counted = self.counters.get(&OWN_RUNS, 0).ok().zip(self.counters.get(&OWN_NANOSECONDS, 0).ok());
         self.cost = counted.map(|(runs, time)| own_cost(runs.iter().zip(time.iter())));
         self.remaps.end();
@@ -276,7 +280,7 @@ impl Collector for BpfCollector {
     }
 
     fn privileged_cpu(&self) -> Duration {
-        self.access.borrow().cpu_time().saturating_sub(self.cpu_of_loading)
+        lock(&self.access).cpu_time().saturating_sub(self.cpu_of_loading)
     }
 
     fn notes(&self) -> Vec<String> {

@@ -11,8 +11,8 @@ use crate::raw::{KernelTask, RawEvent};
 /// A source of events about a program that runs.
 ///
 /// A collector is made before the program starts and sees everything of it from then on. Between two
-/// calls it buffers; it never waits.
-pub trait Collector {
+/// calls it buffers; it never waits. While the program runs, a thread of its own drains it.
+pub trait Collector: Send {
     /// Records this task, and whatever it creates, from now on.
     ///
     /// # Errors

@@ -25,6 +25,7 @@ mod process;
 mod process_title;
 mod queues;
 pub mod raw;
+mod reading;
 mod run;
 mod session;
 pub mod setup;

@@ -386,7 +386,30 @@ pub struct TakenStack {
     pub procedures: Vec<u64>,
 }
 
+impl RawEvent {
+    /// Memory that it takes beside its own, bytes, about.
+    pub(crate) fn stack_bytes(&self) -> usize {
+        match &self.kind {
+            RawKind::Fork { stack, .. }
+            | RawKind::Switch { stack, .. }
+            | RawKind::Wake { stack, .. }
+            | RawKind::Sample { stack, .. } => match stack {
+                RawStack::Taken(taken) => taken.bytes(),
+                RawStack::None | RawStack::Known(_) => 0,
+            },
+            RawKind::Stack { taken, .. } => taken.bytes(),
+            RawKind::Told { .. } => size_of::<crate::agent::AgentEvent>(),
+            _ => 0,
+        }
+    }
+}
+
 impl TakenStack {
+    fn bytes(&self) -> usize {
+        let addresses = self.kernel.len() + self.chain.len() + self.procedures.len();
+        size_of::<TakenStack>() + self.memory.len() + size_of::<u64>() * addresses
+    }
+
     /// The place of a call alone, by its return address.
     pub(crate) fn calling(return_address: u64) -> Self {
         TakenStack { chain: vec![return_address.wrapping_sub(1)], ..TakenStack::default() }

@@ -1,4 +1,4 @@
-//! The time while the program runs: buffers are emptied, events sorted and assembled, signals passed on.
+//! The time while the program runs: what was read from the buffers is sorted and assembled, signals are passed on.
 
 use std::time::Duration;
 
@@ -14,16 +14,17 @@ use crate::launch::{ExitStatus, Running};
 use crate::lock_owners::BETWEEN_LOOKS;
 use crate::naming::FramesToName;
 use crate::raw::{RawEvent, RawKind, RawStack};
+use crate::reading::{DrainedBatch, ROUND, ReadingThread};
 use crate::session::Progress;
 use crate::signals::{HeldSignals, SNAPSHOT_SIGNAL};
 use crate::snapshots::Snapshots;
 use crate::sorter::Sorter;
 use crate::wait::{PollSource, Waiter, Woken};
 
-/// Time between two looks into the buffers.
-const ROUND: Duration = Duration::from_millis(50);
 /// Time after which what was recorded is in the file, so that it survives a kill of the recorder.
 const FLUSH_NANOSECONDS: u64 = 900_000_000;
+/// What was read so long ago is not compared with the program as it is now.
+const LATE_NANOSECONDS: u64 = 100_000_000;
 const PROGRESS_NANOSECONDS: u64 = 250_000_000;
 
 /// What is known when collecting begins.
@@ -48,13 +49,15 @@ pub(crate) struct EndedRun {
     pub(crate) notes: Vec<String>,
     pub(crate) frames: FramesToName,
     pub(crate) assembled: Assembled,
+    /// The collector, stopped.
+    pub(crate) collector: Box<dyn Collector>,
     /// The program that we started and that goes on.
     pub(crate) going_on: Option<GoingOn>,
 }
 
 /// A recording in progress.
-pub(crate) struct RecordingRun<'a> {
-    collector: &'a mut dyn Collector,
+pub(crate) struct RecordingRun {
+    reading: ReadingThread,
     interpreter: Option<Interpreter>,
     assembler: Assembler,
     sorter: Sorter,
@@ -63,7 +66,6 @@ pub(crate) struct RecordingRun<'a> {
     has_executed: bool,
     signals: HeldSignals,
     waiter: Waiter,
-    batch: Vec<RawEvent>,
     ready: Vec<RawEvent>,
     /// When tasks that were there before stopped being announced.
     attached_until: Time,
@@ -80,29 +82,29 @@ pub(crate) struct RecordingRun<'a> {
     notes: Vec<String>,
 }
 
-impl<'a> RecordingRun<'a> {
+impl RecordingRun {
     pub(crate) fn new(
-        collector: &'a mut dyn Collector,
+        collector: Box<dyn Collector>,
         interpreter: Option<Interpreter>,
         assembler: Assembler,
         child: Running,
         started: Started,
-    ) -> Result<RecordingRun<'a>> {
+    ) -> Result<RecordingRun> {
         let waiting = Error::system("wait for the program");
         let prepare = || {
             let signals = HeldSignals::hold(started.snapshots.is_some())?;
             let waiter = Waiter::new()?;
-            for alarm in collector.alarms() {
-                waiter.add(alarm, PollSource::Alarm)?;
-            }
             waiter.add(child.descriptor(), PollSource::Program)?;
             waiter.add(signals.descriptor(), PollSource::Signal)?;
-            Ok((signals, waiter))
+            // Signals are held back by now: the thread gets none.
+            let reading = ReadingThread::start(collector)?;
+            waiter.add(reading.descriptor(), PollSource::Batch)?;
+            Ok((signals, waiter, reading))
         };
-        let (signals, waiter) = prepare().map_err(waiting)?;
+        let (signals, waiter, reading) = prepare().map_err(waiting)?;
         let time = now();
         Ok(RecordingRun {
-            collector,
+            reading,
             interpreter,
             assembler,
             sorter: Sorter::default(),
@@ -111,7 +113,6 @@ impl<'a> RecordingRun<'a> {
             has_executed: false,
             signals,
             waiter,
-            batch: Vec::new(),
             ready: Vec::new(),
             attached_until: time,
             last_flush: time,
@@ -134,16 +135,16 @@ impl<'a> RecordingRun<'a> {
     ) -> Result<()> {
         let deadline = duration
             .map(|duration| self.started.begin + u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX));
+        let mut has_more = false;
         loop {
             let time = now();
-            let usual = self.collector.round().unwrap_or(ROUND);
-            let round = if self.collector.behind().is_some() { Duration::ZERO } else { usual };
+            let round = if has_more { Duration::ZERO } else { ROUND };
             let left = deadline.map_or(round, |deadline| {
                 round.min(Duration::from_nanos(deadline.since(time)) + Duration::from_millis(1))
             });
             let woken = self.waiter.wait(left).map_err(Error::system("wait for the program"))?;
             let stop = self.handle_signals(woken);
-            self.round();
+            has_more = self.round();
             self.show_snapshots(progress);
             self.report(progress);
             let is_over = deadline.is_some_and(|deadline| now() >= deadline);
@@ -186,7 +187,17 @@ impl<'a> RecordingRun<'a> {
 
     /// Copies what is kept; names are looked up in a thread of their own.
     fn take_snapshot(&mut self) {
-        self.round();
+        let asked = now();
+        self.reading.ask();
+        while !self.truncated
+            && let Some(batch) = self.reading.wait()
+        {
+            let is_new = batch.begun >= asked;
+            self.write_down(batch, true);
+            if is_new {
+                break;
+            }
+        }
         if self.truncated {
             return;
         }
@@ -208,18 +219,30 @@ impl<'a> RecordingRun<'a> {
             .for_each(|taken| progress(Progress::Snapshot(taken)));
     }
 
-    fn round(&mut self) {
+    /// Writes down what was read by one look into the buffers; whether there is more.
+    fn round(&mut self) -> bool {
         if self.truncated {
-            return;
+            return false;
         }
-        let time = now();
-        if let Err(error) = self.collector.drain(&mut self.batch) {
+        let taken = self.reading.take();
+        let has_more = taken.as_ref().is_some_and(|(_, has_more)| *has_more);
+        if let Some((batch, _)) = taken {
+            self.write_down(batch, has_more);
+        }
+        has_more
+    }
+
+    /// `is_late`: more was read meanwhile.
+    fn write_down(&mut self, batch: DrainedBatch, is_late: bool) {
+        let DrainedBatch { mut events, reached, begun: time, failure, .. } = batch;
+        if let Some(error) = failure {
             self.give_up(format!("collecting failed: {error}"));
         }
-        let reached = self.reached(time);
-        self.sorter.round(reached, &mut self.batch, &mut self.ready);
+        self.sorter.round(reached, &mut events, &mut self.ready);
         self.assemble();
-        if time.since(self.last_look) >= BETWEEN_LOOKS {
+        // Owners are read from the program as it is now: only while what is known of its waits is about as new.
+        let is_late = is_late || now().since(time) > LATE_NANOSECONDS;
+        if !is_late && time.since(self.last_look) >= BETWEEN_LOOKS {
             self.last_look = time;
             self.look_at_owners(reached, false);
         }
@@ -229,11 +252,6 @@ impl<'a> RecordingRun<'a> {
                 self.give_up(describe(&error));
             }
         }
-    }
-
-    /// Up to when all events have been handed over that happened before `time`.
-    fn reached(&self, time: Time) -> Time {
-        [self.collector.behind(), self.collector.kept_back()].into_iter().flatten().fold(time, Time::min)
     }
 
     /// Who holds the locks that threads wait for. Events are assembled up to a little before `time`.
@@ -313,7 +331,7 @@ impl<'a> RecordingRun<'a> {
     /// Reads what is left in the buffers and ends the log.
     pub(crate) fn close(mut self) -> EndedRun {
         let end = self.end.unwrap_or_else(now);
-        self.collector.stop();
+        self.reading.stop();
         if self.failure.is_none() {
             self.drain_the_rest();
             // What has ended meanwhile is not there to be looked at.
@@ -337,22 +355,21 @@ impl<'a> RecordingRun<'a> {
         if let Some(failure) = self.failure {
             self.notes.push(format!("the recording ends before the program: {failure}"));
         }
-        let RecordingRun { child, signals, waiter, truncated, notes, .. } = self;
+        let RecordingRun { reading, child, signals, waiter, truncated, notes, .. } = self;
+        let collector = reading.finish();
         let going_on = self.goes_on.then_some(GoingOn { child, signals, waiter });
-        EndedRun { end, status, truncated, outlived, notes, frames, assembled, going_on }
+        EndedRun { end, status, truncated, outlived, notes, frames, assembled, collector, going_on }
     }
 
     fn drain_the_rest(&mut self) {
-        loop {
-            if let Err(error) = self.collector.drain(&mut self.batch) {
+        while let Some(batch) = self.reading.wait() {
+            let DrainedBatch { mut events, reached, failure, .. } = batch;
+            if let Some(error) = failure {
                 self.notes.push(format!("the last events could not be read: {error}"));
-                break;
             }
-            let Some(behind) = self.collector.behind() else { break };
-            self.sorter.round(self.reached(behind), &mut self.batch, &mut self.ready);
+            self.sorter.round(reached, &mut events, &mut self.ready);
             self.assemble();
         }
-        self.sorter.round(now(), &mut self.batch, &mut self.ready);
         self.sorter.finish(&mut self.ready);
         self.assemble();
         if let Some(mut interpreter) = self.interpreter.take() {

@@ -409,7 +409,7 @@ fn finish(parts: RecordingParts<'_>, progress: &mut dyn FnMut(Progress)) -> Resu
         folder,
         mut manifest,
         assembler,
-        mut opened,
+        opened,
         child,
         started,
         collection,
@@ -421,20 +421,21 @@ fn finish(parts: RecordingParts<'_>, progress: &mut dyn FnMut(Progress)) -> Resu
     take_precedence();
     let cpu_before = cpu_time();
     let interpreter = opened.part.map(Interpreter::new);
-    let mut run = RecordingRun::new(&mut *opened.collector, interpreter, assembler, child, started)?;
+    let mut run = RecordingRun::new(opened.collector, interpreter, assembler, child, started)?;
     run.until_end(options.duration, progress)?;
     let outside = collection.stop();
     let of_accesses = accesses.map(AccessRecorder::finish).unwrap_or_default();
     let recorder_cpu = cpu_time().saturating_sub(cpu_before);
-    let EndedRun { end, status, truncated, outlived, notes, frames, assembled, going_on } = run.close();
+    let EndedRun { end, status, truncated, outlived, notes, frames, assembled, mut collector, going_on } =
+        run.close();
     if outlived {
-        opened.collector.outlived();
+        collector.outlived();
     }
-    let recorder_cpu = recorder_cpu + opened.collector.privileged_cpu();
-    let kernel = opened.collector.kernel_cost();
-    let sampler = opened.collector.sampler_cpu();
-    let findings = opened.collector.findings();
-    drop(opened);
+    let recorder_cpu = recorder_cpu + collector.privileged_cpu();
+    let kernel = collector.kernel_cost();
+    let sampler = collector.sampler_cpu();
+    let findings = collector.findings();
+    drop(collector);
 
     let machine = &mut manifest.machines[0];
     machine.collector.notes.extend(findings.into_iter().chain(notes).chain(of_accesses));

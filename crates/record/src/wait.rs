@@ -19,6 +19,10 @@ pub(crate) enum PollSource {
     Program,
     /// A signal has come.
     Signal,
+    /// Much was read.
+    Batch,
+    /// The buffers are to be read now.
+    Request,
 }
 
 impl Waiter {
@@ -70,4 +74,38 @@ impl Waiter {
 pub(crate) struct Woken {
     pub(crate) program_ended: bool,
     pub(crate) signalled: bool,
+}
+
+/// A descriptor that becomes readable (`eventfd`).
+#[derive(Debug)]
+pub(crate) struct EventCounter {
+    descriptor: OwnedFd,
+}
+
+impl EventCounter {
+    pub(crate) fn new() -> io::Result<EventCounter> {
+        // SAFETY: a plain system call that makes a descriptor.
+        let descriptor = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
+        if descriptor < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the kernel has just made this descriptor.
+        Ok(EventCounter { descriptor: unsafe { OwnedFd::from_raw_fd(descriptor) } })
+    }
+
+    pub(crate) fn descriptor(&self) -> RawFd {
+        self.descriptor.as_raw_fd()
+    }
+
+    pub(crate) fn add(&self) {
+        let one = 1_u64;
+        // SAFETY: the kernel reads eight bytes. It refuses only where the counter is close to its end: readable all the same.
+        unsafe { libc::write(self.descriptor(), (&raw const one).cast(), size_of::<u64>()) };
+    }
+
+    pub(crate) fn clear(&self) {
+        let mut count = 0_u64;
+        // SAFETY: the kernel writes eight bytes, or refuses where the counter is zero.
+        unsafe { libc::read(self.descriptor(), (&raw mut count).cast(), size_of::<u64>()) };
+    }
 }

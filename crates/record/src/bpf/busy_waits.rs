@@ -13,9 +13,8 @@
 //! word that is written more often is left alone. What is not seen: the first busy-wait for a word, busy-waits shorter than the
 //! interval of samples, and those that end with a wait.
 
-use std::cell::RefCell;
 use std::io;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use longpole_event::{Blocking, PrimitiveKind, Time};
 use longpole_privileged::{KernelAccess, MOST_STORES, WatchedMemory};
@@ -53,7 +52,7 @@ struct WatchedWord {
 #[derive(Debug)]
 pub(crate) struct WordWatch {
     /// Where the breakpoints are, and their number there; none in tests.
-    access: Option<(Rc<RefCell<KernelAccess>>, u32)>,
+    access: Option<(Arc<Mutex<KernelAccess>>, u32)>,
     /// Stores that each processor will tell.
     left: Vec<u32>,
     word: Option<WatchedWord>,
@@ -81,7 +80,7 @@ pub(crate) struct BusyWaits {
     processors: Vec<u16>,
     longest_wait: u64,
     code: PollingCode,
-    places: FxHashMap<(u32, u64), Option<Rc<PollingPlace>>>,
+    places: FxHashMap<(u32, u64), Option<Arc<PollingPlace>>>,
     maps: FxHashMap<u32, Vec<Mapping>>,
     new_places: u32,
     registers: Option<ThreadRegisters>,
@@ -129,7 +128,7 @@ impl WordWatch {
     }
 
     fn ask(&self, request: impl FnOnce(&mut KernelAccess, u32) -> io::Result<()>) -> io::Result<()> {
-        self.access.as_ref().map_or(Ok(()), |(access, index)| request(&mut access.borrow_mut(), *index))
+        self.access.as_ref().map_or(Ok(()), |(access, index)| request(&mut super::lock(access), *index))
     }
 
     /// A processor told a store.
@@ -172,7 +171,7 @@ impl WordWatch {
 impl BusyWaits {
     /// With so many words that can be watched, and timers of this rate.
     pub(crate) fn new(
-        access: &Rc<RefCell<KernelAccess>>,
+        access: &Arc<Mutex<KernelAccess>>,
         words: u32,
         processors: Vec<u16>,
         hertz: u32,
@@ -322,7 +321,7 @@ impl BusyWaits {
         place.words.iter().map(word).collect()
     }
 
-    fn place(&mut self, pid: u32, ip: u64) -> Option<Option<Rc<PollingPlace>>> {
+    fn place(&mut self, pid: u32, ip: u64) -> Option<Option<Arc<PollingPlace>>> {
         if let Some(known) = self.places.get(&(pid, ip)) {
             return Some(known.clone());
         }
@@ -340,7 +339,7 @@ impl BusyWaits {
                 self.maps.get(&pid).and_then(|maps| mapping_at(maps, ip))
             }
         };
-        let place = mapping.and_then(|mapping| self.code.place(pid, mapping, ip)).map(Rc::new);
+        let place = mapping.and_then(|mapping| self.code.place(pid, mapping, ip)).map(Arc::new);
         self.places.insert((pid, ip), place.clone());
         Some(place)
     }

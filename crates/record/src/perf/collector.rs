@@ -11,6 +11,7 @@ use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 
+use longpole_event::Time;
 use perf_event_open_sys::ioctls;
 
 use super::attributes::{self, EventPlan, Tracepoints};
@@ -19,6 +20,7 @@ use super::presence::Presence;
 use super::reader::PerfReader;
 use super::repeats::Repeats;
 use super::rings::{RingRefusal, Sizes, open_rings};
+use super::short_stacks::open_short;
 use super::switches::Switches;
 use super::threads::{Scope, Threads};
 use crate::collector::Collector;
@@ -83,6 +85,11 @@ impl PerfCollector {
             let clock = open_cpu(&mut reader, *cpu, cpus.len(), &plans)?;
             clock.into_iter().for_each(|clock| clocks.add(clock));
         }
+        reader.add_short_stacks(0, |kind, ring| {
+            let plan = plans.get(kind.checked_sub(1)?)?;
+            let event = open_short(&plan.attribute, -1, cpus[ring])?;
+            plan.filter.is_none_or(|filter| set_filter(&event, filter).is_ok()).then_some(event)
+        });
         reader.enable().map_err(system("start a perf event"))?;
         Ok(PerfCollector { reader, clocks })
     }
@@ -136,8 +143,17 @@ impl Collector for PerfCollector {
         self.clocks.stop();
     }
 
+    fn behind(&self) -> Option<Time> {
+        self.reader.behind()
+    }
+
+    fn kept_back(&self) -> Option<Time> {
+        self.reader.kept_back()
+    }
+
+    /// The rings have a thread of their own.
     fn alarms(&self) -> Vec<RawFd> {
-        self.reader.alarms()
+        Vec::new()
     }
 
     fn notes(&self) -> Vec<String> {

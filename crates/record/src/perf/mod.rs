@@ -4,6 +4,7 @@
 pub(crate) mod attributes;
 mod collector;
 pub mod conversion;
+mod copies;
 pub mod format;
 pub mod futexes;
 pub mod layout;
@@ -14,6 +15,7 @@ pub(crate) mod rings;
 pub mod rounds;
 pub mod scheduling;
 mod shares;
+pub(crate) mod short_stacks;
 pub mod switches;
 pub mod threads;
 

@@ -1,28 +1,29 @@
 //! Open perf events and their rings, read into raw events of the recorded threads.
 //!
 //! ```text
-//!   ring 0, ring 1, … ──► Rounds (time order) ──► Conversion (recorded threads only) ──► raw events
+//!   ring 0, ring 1, … ──► copies ──► Rounds (time order) ──► Conversion (recorded threads only) ──► raw events
 //! ```
 //! Which events there are is the business of the collectors; what their records say is read here. Where the kernel
 //! delivers every task of the machine, which of them are recorded is known only in time order, for a thread is
 //! recorded from its creation by a recorded one.
 
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
 
 use longpole_event::{LossKind, Time};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::conversion::{Conversion, SampleMeaning};
+use super::copies::{CopiedRound, RingCopies};
 use super::layout::{Layout, PerfRecord, kind};
 use super::presence::Presence;
 use super::rounds::RoundSorter;
 use super::shares::EventShares;
+use super::short_stacks::ShortStacks;
 use super::switches::Switches;
 use super::threads::Threads;
 use crate::process_title::title_of_running;
 use crate::raw::{RawEvent, RawKind};
-use longpole_privileged::{PerfEvent, PerfRing};
+use longpole_privileged::{PerfEvent, PerfRing, records};
 
 /// A record of a ring, undecoded.
 #[derive(Debug)]
@@ -40,9 +41,16 @@ struct UndecodedRecord {
 #[derive(Debug)]
 struct ProcessorRing {
     cpu: u16,
-    ring: PerfRing,
     /// When its clock looked last, nanoseconds; `None` where nothing is known since a loss.
     last_look: Option<u64>,
+}
+
+/// An event that writes into one of the rings.
+#[derive(Debug)]
+struct RingWriter {
+    event: PerfEvent,
+    kind: usize,
+    ring: usize,
 }
 
 /// Reads the events of one collector.
@@ -50,7 +58,14 @@ struct ProcessorRing {
 pub(crate) struct PerfReader {
     /// One of each processor.
     rings: Vec<ProcessorRing>,
-    events: Vec<PerfEvent>,
+    /// The rings themselves, in the same order.
+    copies: RingCopies,
+    /// Where the copy that was read last is not the last one: when it was made.
+    behind: Option<Time>,
+    /// When the copy that was read last was made.
+    copied: Option<Time>,
+    events: Vec<RingWriter>,
+    short_stacks: ShortStacks,
     /// What the events mean and how they are laid out; by `UndecodedRecord::event`.
     kinds: Vec<(SampleMeaning, Layout)>,
     by_id: FxHashMap<u64, usize>,
@@ -78,7 +93,11 @@ impl PerfReader {
     ) -> PerfReader {
         PerfReader {
             rings: Vec::new(),
+            copies: RingCopies::new(),
+            behind: None,
+            copied: None,
             events: Vec::new(),
+            short_stacks: ShortStacks::new(),
             kinds,
             by_id: FxHashMap::default(),
             rounds: RoundSorter::default(),
@@ -98,16 +117,40 @@ impl PerfReader {
     pub(crate) fn add_ring(&mut self, cpu: u16, ring: PerfRing, has_build_ids: bool) -> io::Result<()> {
         self.kinds[0].1.has_build_ids &= has_build_ids;
         self.by_id.insert(ring.event().id()?, 0);
-        self.rings.push(ProcessorRing { cpu, ring, last_look: None });
+        self.rings.push(ProcessorRing { cpu, last_look: None });
+        self.copies.add(ring);
         Ok(())
     }
 
     /// Adds an event of kind `kind` that writes into the ring number `ring`.
     pub(crate) fn add_event(&mut self, event: PerfEvent, kind: usize, ring: usize) -> io::Result<()> {
-        event.write_into(&self.rings[ring].ring)?;
+        self.copies.with_rings(|rings| event.write_into(&rings[ring]))?;
         self.by_id.insert(event.id()?, kind);
-        self.events.push(event);
+        self.events.push(RingWriter { event, kind, ring });
         Ok(())
+    }
+
+    /// Events so far.
+    pub(crate) fn event_count(&self) -> usize {
+        self.events.len()
+    }
+
+    /// Opens the events from number `first` on once more, with short stacks and not started, as far as `open` does that for their kind and
+    /// ring.
+    pub(crate) fn add_short_stacks(
+        &mut self,
+        first: usize,
+        open: impl Fn(usize, usize) -> Option<PerfEvent>,
+    ) {
+        for (number, &RingWriter { kind, ring, .. }) in self.events.iter().enumerate().skip(first) {
+            let Some(event) = open(kind, ring) else { continue };
+            let sharing = self.copies.with_rings(|rings| event.write_into(&rings[ring]));
+            // Without its id, its records would be taken for others.
+            if let (Ok(()), Ok(id)) = (sharing, event.id()) {
+                self.by_id.insert(id, kind);
+                self.short_stacks.add(number, event);
+            }
+        }
     }
 
     /// Rings so far.
@@ -123,34 +166,40 @@ impl PerfReader {
 
     /// Starts all events.
     pub(crate) fn enable(&self) -> io::Result<()> {
-        self.all().try_for_each(PerfEvent::enable)
+        self.copies.with_rings(|rings| rings.iter().try_for_each(|ring| ring.event().enable()))?;
+        self.events.iter().try_for_each(|writer| writer.event.enable())
     }
 
     /// Stops all events; what is in the rings can still be read.
     pub(crate) fn stop(&mut self) {
-        for event in self.all() {
-            // An event that cannot be stopped ends with its descriptor.
-            let _ = event.disable();
-        }
+        // An event that cannot be stopped ends with its descriptor.
+        self.copies.with_rings(|rings| rings.iter().for_each(|ring| _ = ring.event().disable()));
+        self.events.iter().for_each(|writer| _ = writer.event.disable());
+        self.short_stacks.stop();
+        self.copies.copy_last();
         self.is_stopped = true;
     }
 
-    /// Descriptors that become readable when a ring is close to full.
-    pub(crate) fn alarms(&self) -> Vec<RawFd> {
-        self.rings.iter().map(|one| one.ring.event().as_raw_fd()).collect()
+    /// Where the last drain left copies: the time up to which it came.
+    pub(crate) fn behind(&self) -> Option<Time> {
+        self.behind
     }
 
-    fn all(&self) -> impl Iterator<Item = &PerfEvent> {
-        self.rings.iter().map(|one| one.ring.event()).chain(&self.events)
+    /// The time up to which the rings were copied for the last drain.
+    pub(crate) fn kept_back(&self) -> Option<Time> {
+        self.copied
     }
 
     /// Appends what can be told by now, in time order, and what was lost.
     pub(crate) fn drain(&mut self, into: &mut Vec<RawEvent>) {
         self.born.swap(0, 1);
         self.born[0].clear();
+        // Without the thread, this one copies.
+        let _ = self.copies.start();
         self.read_rings();
         let complete = self.rounds.end_round();
-        let limit = if self.is_stopped { u64::MAX } else { complete };
+        let is_last = self.is_stopped && self.behind.is_none();
+        let limit = if is_last { u64::MAX } else { complete };
         while let Some((time, held)) = self.rounds.pop(limit) {
             let (meaning, layout) = &self.kinds[held.event];
             let time = Time::from_nanoseconds(time);
@@ -186,14 +235,17 @@ impl PerfReader {
 
     /// What a reader of the results has to know of this run.
     pub(crate) fn findings(&self) -> Vec<String> {
-        self.conversion.switches.iter().filter_map(Switches::note).collect()
+        let switches = self.conversion.switches.iter().filter_map(Switches::note);
+        switches.chain(self.short_stacks.finding()).collect()
     }
 
     /// Takes everything out of the rings, keeping what may concern recorded threads.
     fn read_rings(&mut self) {
+        let CopiedRound { begun, copies, waiting_bytes } = self.copies.take();
+        (self.copied, self.behind) = (Some(begun), waiting_bytes.map(|_| begun));
         let PerfReader { rings, kinds, by_id, born, fresh, unreadable, is_machine_wide, .. } = self;
-        for ProcessorRing { cpu, ring, last_look } in rings {
-            ring.read(|record| {
+        for (ProcessorRing { cpu, last_look }, copy) in rings.iter_mut().zip(&copies) {
+            for record in records(copy) {
                 let event = kinds[0].1.identifier(record.kind, record.body).and_then(|id| by_id.get(&id));
                 let event = event.copied().unwrap_or(0);
                 let (meaning, layout) = &kinds[event];
@@ -220,7 +272,7 @@ impl PerfReader {
                     }
                     None => *unreadable += 1,
                 }
-            });
+            }
         }
         let (mut records, mut own, mut lost) = (0, 0, 0);
         for (time, held) in std::mem::take(&mut self.fresh) {
@@ -233,6 +285,10 @@ impl PerfReader {
             if !self.is_machine_wide || self.may_concern(&held) {
                 self.rounds.push(time, held);
             }
+        }
+        if !self.is_stopped {
+            let full = |number: usize| &self.events[number].event;
+            self.short_stacks.adapt(waiting_bytes.unwrap_or(0), lost > 0, full);
         }
         self.shares.end_round(records, own, lost);
     }

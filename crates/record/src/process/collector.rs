@@ -13,7 +13,7 @@
 use std::io;
 use std::os::fd::RawFd;
 
-use longpole_event::LossKind;
+use longpole_event::{LossKind, Time};
 use perf_event_open_sys::bindings::perf_event_attr;
 
 use crate::collector::Collector;
@@ -21,6 +21,7 @@ use crate::collector_choice::Settings;
 use crate::perf::attributes::{self, EventPlan, OwnEvents};
 use crate::perf::repeats::Repeats;
 use crate::perf::rings::{RingRefusal, Rings, Sizes, open_event, open_rings};
+use crate::perf::short_stacks::open_short;
 use crate::perf::{Conversion, PerfReader, Presence, SampleMeaning, Scope, Switches, Threads};
 use crate::raw::{KernelTask, RawEvent, RawKind};
 use longpole_privileged::{PerfEvent, online_cpus};
@@ -128,6 +129,7 @@ impl ProcessCollector {
     }
 
     fn open_rest(&mut self, task: KernelTask) -> Result<(), ProcessCollectorError> {
+        let first = self.reader.event_count();
         for (index, plan) in self.further.iter().enumerate() {
             for (ring, cpu) in self.cpus.iter().enumerate() {
                 let event = open_planned(plan, task.tid, *cpu).map_err(ProcessCollectorError::Refused)?;
@@ -136,6 +138,11 @@ impl ProcessCollector {
                 added.map_err(system("let perf events share a ring"))?;
             }
         }
+        let (further, cpus) = (&self.further, &self.cpus);
+        self.reader.add_short_stacks(first, |kind, ring| {
+            let plan = further.get(kind.checked_sub(1)?)?;
+            open_short(&plan.attribute, id(task.tid), cpus[ring])
+        });
         Ok(())
     }
 
@@ -187,8 +194,17 @@ impl Collector for ProcessCollector {
         self.reader.stop();
     }
 
+    fn behind(&self) -> Option<Time> {
+        self.reader.behind()
+    }
+
+    fn kept_back(&self) -> Option<Time> {
+        self.reader.kept_back()
+    }
+
+    /// The rings have a thread of their own.
     fn alarms(&self) -> Vec<RawFd> {
-        self.reader.alarms()
+        Vec::new()
     }
 
     fn notes(&self) -> Vec<String> {
@@ -211,15 +227,17 @@ impl Collector for ProcessCollector {
     }
 
     fn findings(&self) -> Vec<String> {
+        let mut findings = self.reader.findings();
         let who = match self.hidden {
-            0 => return Vec::new(),
+            0 => return findings,
             1 => "a process".to_owned(),
             count => format!("{count} processes"),
         };
-        vec![format!(
+        findings.push(format!(
             "{who} took another user's rights (setuid): the kernel shows users nothing of such a program; record as root \
              to see it"
-        )]
+        ));
+        findings
     }
 }
 
