@@ -85,7 +85,9 @@ export function predictionOf(report) {
   if (!row) return null;
   const pathBefore = row.path_after_seconds + row.path_gain_seconds;
   const elapsedBefore = row.elapsed_after_seconds + row.elapsed_gain_seconds;
-  const points = elapsedError(row.error_percent, row.path_gain_percent, row.elapsed_gain_percent);
+  // Where events were lost, that is most of the error of both.
+  const points = row.elapsed_error_percent
+    ?? elapsedError(row.error_percent, row.path_gain_percent, row.elapsed_gain_percent);
   return {
     pathBefore,
     pathAfter: row.path_after_seconds,

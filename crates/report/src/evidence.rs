@@ -305,6 +305,13 @@ pub(crate) fn lost_percent(evidence: &Evidence) -> f64 {
     percent(lost as f64, (lost + evidence.events) as f64)
 }
 
+/// Error of a time or gain by what was lost, % of the run: each lost event ends one stay in a state and begins another, and both are
+/// wrong without it. `None` where hardly any event was lost.
+pub(crate) fn loss_error(evidence: &Evidence) -> Option<f64> {
+    let lost = lost_percent(evidence);
+    (lost >= LOSSES).then(|| (2.0 * lost).min(100.0))
+}
+
 fn warn_of_losses(evidence: &Evidence, warnings: &mut Vec<String>) {
     let lost = lost(evidence);
     let share = lost_percent(evidence);

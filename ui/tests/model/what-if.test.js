@@ -43,6 +43,11 @@ test('a prediction has both lengths and their errors in seconds', () => {
   assert.equal(predictionOf({ rows: [] }), null);
 });
 
+test('what lost events make uncertain is the error of the elapsed time', () => {
+  const found = predictionOf({ rows: [{ ...together, error_percent: 40.1, elapsed_error_percent: 40 }] });
+  assert.equal(found?.elapsedError, 8);
+});
+
 test('without an error of the path there is none of the elapsed time', () => {
   assert.equal(elapsedError(undefined, 40, 20), undefined);
   assert.equal(elapsedError(2, 0, 20), undefined);

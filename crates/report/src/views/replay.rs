@@ -8,6 +8,7 @@ use longpole_trace::ObjectId;
 
 use super::add_frame;
 use crate::change::NamedChange;
+use crate::evidence::loss_error;
 use crate::input::{ReportInput, ReportOptions, ReportTables};
 use crate::quantity::{count_of, percent, percent_text, time_text};
 use crate::report::{Report, Row};
@@ -72,7 +73,7 @@ pub fn build_replay(
     let mut report =
         Report::named(NAME, input, &ReportOptions { by: By::Procedure, ..options.clone() }, &COLUMNS);
     let labels = labels(changes, io_is_free);
-    let found = &with_sampling(input, changes, found);
+    let found = &with_errors(input, changes, found);
     let lines = lines(changes, io_is_free, found);
     let points: Vec<(Row, String)> = found.curve.iter().map(|point| point_row(input, found, point)).collect();
     let locks = found.locks.iter().map(|&lock| lock_row(input, lock));
@@ -241,19 +242,26 @@ fn lines(changes: &[NamedChange], io_is_free: bool, found: &Replay) -> Vec<(Row,
     alone.chain([(line("together", all, None, found.together), all.to_owned())]).collect()
 }
 
-/// The replay with ranges that hold a standard error of sampling, where the changed work is known from samples.
-fn with_sampling(input: &ReportTables<'_>, changes: &[NamedChange], found: &Replay) -> Replay {
+/// The replay with ranges that hold a standard error of sampling, where the changed work is known from samples, and what lost events may
+/// have changed.
+fn with_errors(input: &ReportTables<'_>, changes: &[NamedChange], found: &Replay) -> Replay {
     let samples = input.analysis.effective_samples.critical;
     let elapsed = found.elapsed as f64;
     let widened = |range: ReplayedGain, is_estimated: bool| {
         let error = standard_error(percent(range.middle, elapsed).abs(), samples).filter(|_| is_estimated);
-        let margin = error.unwrap_or(0.0) / 100.0 * elapsed;
-        ReplayedGain { low: range.low - margin, high: range.high + margin, ..range }
+        let lost = loss_error(input.evidence).unwrap_or(0.0);
+        let margin = error.unwrap_or(0.0).hypot(lost) / 100.0 * elapsed;
+        ReplayedGain { low: range.low - margin, high: (range.high + margin).min(elapsed), ..range }
     };
     let alone =
         changes.iter().zip(&found.alone).map(|(change, &range)| widened(range, change.is_estimated()));
     Replay {
         alone: alone.collect(),
+        curve: found
+            .curve
+            .iter()
+            .map(|point| ProcessorsPoint { gain: widened(point.gain, false), ..point.clone() })
+            .collect(),
         together: widened(found.together, changes.iter().any(NamedChange::is_estimated)),
         ..found.clone()
     }
@@ -314,7 +322,33 @@ T1@6 held 1 1/0 4
 T2@10 held 1 1/1 4";
 
     fn report(texts: &[&str], processors: &[u32]) -> Report {
-        let scene = DrawnRun::of(TWO);
+        of(&DrawnRun::of(TWO), texts, processors)
+    }
+
+    #[test]
+    fn losses_widen_ranges_by_twice_their_share() {
+        let row = |lost: u64, section: &str| {
+            let mut scene = DrawnRun::of(TWO);
+            scene.evidence.lost_events = lost;
+            let report = of(&scene, &["object:table=0"], &[1]);
+            let row =
+                report.rows.into_iter().find(|row| row.words("section") == section).expect("it is there");
+            ["gain_low_percent", "elapsed_gain_percent", "gain_high_percent"]
+                .map(|key| row.value(key).expect("a gain"))
+        };
+        // One in ten.
+        let lost = DrawnRun::of(TWO).evidence.events / 9;
+        for section in ["change", "processors"] {
+            let ([low, middle, high], [lowest, same, highest]) = (row(0, section), row(lost, section));
+            assert_eq!(middle, same);
+            assert!(
+                (low - lowest - 20.0).abs() < 0.1 && (highest - high - 20.0).abs() < 0.1,
+                "{section}: {low} {high} {lowest} {highest}"
+            );
+        }
+    }
+
+    fn of(scene: &DrawnRun, texts: &[&str], processors: &[u32]) -> Report {
         let made = &scene.timelines;
         let names = RecordingNames { program: &made.program, paths: &made.paths, objects: &made.objects };
         let changes: Vec<NamedChange> =

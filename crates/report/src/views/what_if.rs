@@ -4,6 +4,7 @@ use longpole_metrics::{Analysis, By, PredictedGain, WhatIf};
 
 use super::{add_frame, identity};
 use crate::change::NamedChange;
+use crate::evidence::{loss_error, lost_percent};
 use crate::input::{ReportInput, ReportOptions, ReportTables};
 use crate::quantity::{count_of, percent, percent_text, percent_with_error, time_text};
 use crate::report::{Report, Row};
@@ -13,7 +14,7 @@ use crate::text::TextSection;
 
 /// The name of the report in JSON.
 const NAME: &str = "what-if";
-const COLUMNS: [&str; 16] = [
+const COLUMNS: [&str; 17] = [
     "section",
     "change",
     "factor",
@@ -24,6 +25,7 @@ const COLUMNS: [&str; 16] = [
     "elapsed_after_seconds",
     "elapsed_gain_seconds",
     "elapsed_gain_percent",
+    "elapsed_error_percent",
     "seconds",
     "percent",
     "inclusive_seconds",
@@ -56,13 +58,21 @@ pub fn build_what_if(
         columns: vec![
             shown("path gain %", Show::Estimate("path_gain_percent", "error_percent")),
             shown("path gain", Show::Time("path_gain_seconds")),
-            shown("elapsed gain %", Show::Percent("elapsed_gain_percent")),
+            shown(
+                "elapsed gain %",
+                match loss_error(input.evidence) {
+                    Some(_) => Show::Estimate("elapsed_gain_percent", "elapsed_error_percent"),
+                    None => Show::Percent("elapsed_gain_percent"),
+                },
+            ),
             shown("elapsed gain", Show::Time("elapsed_gain_seconds")).optional(),
         ],
         name_title: "change".to_owned(),
         rows: shown_lines,
     }));
-    report.sections.extend(without_effect(changes, found).map(TextSection::Remark));
+    // With losses it is not known to be without effect.
+    let is_known = loss_error(input.evidence).is_none();
+    report.sections.extend(without_effect(changes, found).filter(|_| is_known).map(TextSection::Remark));
     report.sections.extend(path_sections(found, path, options));
     add_frame(&mut report, input, options);
     report
@@ -92,10 +102,21 @@ fn limits(input: &ReportTables<'_>, found: &WhatIf) -> String {
 /// Part of the recorded time that an unchanged execution may miss without a word.
 const MISSED: f64 = 0.1;
 
-/// Error of a gain as a share of the path, where the changed work is known from samples.
+/// Error of a gain as a share of the path, where the changed work is known from samples or events were lost.
 fn error(input: &ReportTables<'_>, is_estimated: bool, percent: f64) -> Option<f64> {
     let samples = input.analysis.effective_samples.critical;
-    is_estimated.then(|| standard_error(percent.abs(), samples)).flatten()
+    let sampled = is_estimated.then(|| standard_error(percent.abs(), samples)).flatten();
+    let Some(lost) = loss_error(input.evidence) else { return sampled };
+    Some(sampled.unwrap_or(0.0).hypot(lost))
+}
+
+/// What may be gained, % of what it is a part of, where losses make `error` of it uncertain. Less work makes a run no longer, more work
+/// no shorter.
+fn gain_range(changes: &[NamedChange], gain: f64, error: f64) -> (f64, f64) {
+    let has = |holds: fn(f64) -> bool| changes.iter().any(|change| holds(change.change.factor));
+    let low = if has(|factor| factor > 1.0) { gain - error } else { (gain - error).max(0.0) };
+    let high = if has(|factor| factor < 1.0) { (gain + error).min(100.0) } else { (gain + error).min(0.0) };
+    (low, high.max(low))
 }
 
 /// A row for each change alone, and one for all of them.
@@ -116,6 +137,7 @@ fn lines(input: &ReportTables<'_>, changes: &[NamedChange], found: &WhatIf) -> V
                 .fraction("elapsed_after_seconds", elapsed - saved.elapsed)
                 .fraction("elapsed_gain_seconds", saved.elapsed)
                 .percent("elapsed_gain_percent", percent(saved.elapsed, elapsed))
+                .percent_if("elapsed_error_percent", loss_error(input.evidence))
         };
     let alone = changes.iter().zip(&found.alone).map(|(change, &saved)| {
         let factor = Some(change.change.factor);
@@ -136,6 +158,11 @@ fn headline(input: &ReportTables<'_>, changes: &[NamedChange], found: &WhatIf) -
     let becomes = |what: &str, before: u64, gain: f64, off: f64| {
         let after = time_text((before as f64 - gain).round().max(0.0) as u64);
         let share = percent(gain, before as f64);
+        if let Some(lost) = loss_error(input.evidence) {
+            let (low, high) = gain_range(changes, share, lost.hypot(off));
+            let after = |gain: f64| time_text((before as f64 * (1.0 - gain / 100.0)).round().max(0.0) as u64);
+            return format!("{what} goes from {} to {}–{}", time_text(before), after(high), after(low));
+        }
         let error = error(input, is_estimated, share).map(|error| error.hypot(off.min(share.abs())));
         let change = match share {
             share if share.abs() < 0.005 => return format!("{what} stays at {}", time_text(before)),
@@ -144,11 +171,13 @@ fn headline(input: &ReportTables<'_>, changes: &[NamedChange], found: &WhatIf) -
         };
         format!("{what} goes from {} to {after} ({change})", time_text(before))
     };
+    let lost = loss_error(input.evidence).map(|_| percent_text(lost_percent(input.evidence)));
     format!(
-        "What if {}: {}, {}",
+        "What if {}: {}, {}{}",
         labels.join(", "),
         becomes("the critical path", found.before.path, path, 0.0),
-        becomes("the elapsed time", found.before.elapsed, elapsed, off)
+        becomes("the elapsed time", found.before.elapsed, elapsed, off),
+        lost.map_or_else(String::new, |lost| format!(" ({lost} of the events were lost)"))
     )
 }
 
@@ -223,7 +252,10 @@ mod tests {
     use crate::style::Style;
 
     fn report(texts: &[&str]) -> Report {
-        let scene = DrawnRun::of(LOCK_HOG);
+        of(&DrawnRun::of(LOCK_HOG), texts)
+    }
+
+    fn of(scene: &DrawnRun, texts: &[&str]) -> Report {
         let made = &scene.timelines;
         let names = RecordingNames { program: made.program(), paths: made.paths(), objects: made.objects() };
         let changes: Vec<NamedChange> =
@@ -234,6 +266,34 @@ mod tests {
         let Ok(analysis) = longpole_metrics::analyse(made, &choices);
         let Ok(found) = what_if(made, &choices, &analysis, &plain, &folding);
         scene.with_source(|input| build_what_if(input, &ReportOptions::default(), &changes, &found))
+    }
+
+    #[test]
+    fn losses_widen_gains_by_twice_their_share_and_no_further_than_possible() {
+        let mut scene = DrawnRun::of(LOCK_HOG);
+        // One in five.
+        scene.evidence.lost_events = scene.evidence.events / 4;
+        let report = of(&scene, &["procedure:update=0"]);
+        assert_eq!(report.rows[0].value("elapsed_error_percent"), Some(40.0));
+        let text = |change: &str| of(&scene, &[change]).text(&Style::plain(200));
+        // Of 320 ms it gains 59.4 %, and at least 19.4 %.
+        let range = "update × 0: the critical path goes from 320 ms to 2.00 ms–258 ms, the elapsed time goes from 320 ms to 2.00 ms–258 ms \
+                     (20 % of the events were lost)";
+        assert!(text("procedure:update=0").contains(range), "{}", text("procedure:update=0"));
+        // 100 % more, between 60 % and 140 % more.
+        assert!(text("procedure:update=2").contains("the elapsed time goes from 320 ms to 512 ms–768 ms"));
+        // It is not known to be without effect, and waiting less makes no run longer.
+        let lock = text("object:table_lock=0");
+        assert!(lock.contains("the elapsed time goes from 320 ms to 192 ms–320 ms"), "{lock}");
+        assert!(!lock.contains("changes nothing"), "{lock}");
+    }
+
+    #[test]
+    fn hardly_any_losses_leave_gains_as_they_are() {
+        let mut scene = DrawnRun::of(LOCK_HOG);
+        let without = of(&scene, &["procedure:update=0"]);
+        scene.evidence.lost_events = scene.evidence.events / 200;
+        assert_eq!(of(&scene, &["procedure:update=0"]).rows, without.rows);
     }
 
     #[test]
