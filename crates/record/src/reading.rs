@@ -230,17 +230,19 @@ fn read_until_stopped(
     waiter: &Waiter,
 ) -> Box<dyn Collector> {
     take_short_turns();
-    let mut is_stopped = false;
+    let (mut is_first, mut is_stopped) = (true, false);
     loop {
         let is_behind = collector.behind().is_some();
         let usual = collector.round().unwrap_or(ROUND);
-        if !is_behind && !is_stopped {
+        // The first look is at once: the program runs already.
+        if !is_first && !is_behind && !is_stopped {
             // Where waiting fails, the time of a round still passes.
             if waiter.wait(usual).is_err() {
                 std::thread::sleep(usual);
             }
             queue.asked.clear();
         }
+        is_first = false;
         if queue.wait_for_room() && !is_stopped {
             collector.stop();
             is_stopped = true;

@@ -151,9 +151,8 @@ impl Collector for PerfCollector {
         self.reader.kept_back()
     }
 
-    /// The rings have a thread of their own.
     fn alarms(&self) -> Vec<RawFd> {
-        Vec::new()
+        self.reader.alarms()
     }
 
     fn notes(&self) -> Vec<String> {

@@ -8,17 +8,17 @@
 //! recorded from its creation by a recorded one.
 
 use std::io;
+use std::os::fd::RawFd;
 
 use longpole_event::{LossKind, Time};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::conversion::{Conversion, SampleMeaning};
-use super::copies::{CopiedRound, RingCopies};
+use super::copies::{CopiedRings, CopiedRound, RingCopies, RingWriter};
 use super::layout::{Layout, PerfRecord, kind};
 use super::presence::Presence;
 use super::rounds::RoundSorter;
 use super::shares::EventShares;
-use super::short_stacks::ShortStacks;
 use super::switches::Switches;
 use super::threads::Threads;
 use crate::process_title::title_of_running;
@@ -45,14 +45,6 @@ struct ProcessorRing {
     last_look: Option<u64>,
 }
 
-/// An event that writes into one of the rings.
-#[derive(Debug)]
-struct RingWriter {
-    event: PerfEvent,
-    kind: usize,
-    ring: usize,
-}
-
 /// Reads the events of one collector.
 #[derive(Debug)]
 pub(crate) struct PerfReader {
@@ -64,8 +56,8 @@ pub(crate) struct PerfReader {
     behind: Option<Time>,
     /// When the copy that was read last was made.
     copied: Option<Time>,
-    events: Vec<RingWriter>,
-    short_stacks: ShortStacks,
+    /// The last round told of lost records.
+    is_losing: bool,
     /// What the events mean and how they are laid out; by `UndecodedRecord::event`.
     kinds: Vec<(SampleMeaning, Layout)>,
     by_id: FxHashMap<u64, usize>,
@@ -96,8 +88,7 @@ impl PerfReader {
             copies: RingCopies::new(),
             behind: None,
             copied: None,
-            events: Vec::new(),
-            short_stacks: ShortStacks::new(),
+            is_losing: false,
             kinds,
             by_id: FxHashMap::default(),
             rounds: RoundSorter::default(),
@@ -118,21 +109,22 @@ impl PerfReader {
         self.kinds[0].1.has_build_ids &= has_build_ids;
         self.by_id.insert(ring.event().id()?, 0);
         self.rings.push(ProcessorRing { cpu, last_look: None });
-        self.copies.add(ring);
+        self.copies.lock().rings.push(ring);
         Ok(())
     }
 
     /// Adds an event of kind `kind` that writes into the ring number `ring`.
     pub(crate) fn add_event(&mut self, event: PerfEvent, kind: usize, ring: usize) -> io::Result<()> {
-        self.copies.with_rings(|rings| event.write_into(&rings[ring]))?;
+        let mut shared = self.copies.lock();
+        event.write_into(&shared.rings[ring])?;
         self.by_id.insert(event.id()?, kind);
-        self.events.push(RingWriter { event, kind, ring });
+        shared.writers.push(RingWriter { event, kind, ring });
         Ok(())
     }
 
     /// Events so far.
     pub(crate) fn event_count(&self) -> usize {
-        self.events.len()
+        self.copies.lock().writers.len()
     }
 
     /// Opens the events from number `first` on once more, with short stacks and not started, as far as `open` does that for their kind and
@@ -142,13 +134,13 @@ impl PerfReader {
         first: usize,
         open: impl Fn(usize, usize) -> Option<PerfEvent>,
     ) {
-        for (number, &RingWriter { kind, ring, .. }) in self.events.iter().enumerate().skip(first) {
+        let CopiedRings { rings, writers, short_stacks, .. } = &mut *self.copies.lock();
+        for (number, &RingWriter { kind, ring, .. }) in writers.iter().enumerate().skip(first) {
             let Some(event) = open(kind, ring) else { continue };
-            let sharing = self.copies.with_rings(|rings| event.write_into(&rings[ring]));
             // Without its id, its records would be taken for others.
-            if let (Ok(()), Ok(id)) = (sharing, event.id()) {
+            if let (Ok(()), Ok(id)) = (event.write_into(&rings[ring]), event.id()) {
                 self.by_id.insert(id, kind);
-                self.short_stacks.add(number, event);
+                short_stacks.add(number, event);
             }
         }
     }
@@ -166,18 +158,20 @@ impl PerfReader {
 
     /// Starts all events.
     pub(crate) fn enable(&self) -> io::Result<()> {
-        self.copies.with_rings(|rings| rings.iter().try_for_each(|ring| ring.event().enable()))?;
-        self.events.iter().try_for_each(|writer| writer.event.enable())
+        let shared = self.copies.lock();
+        shared.rings.iter().try_for_each(|ring| ring.event().enable())?;
+        shared.writers.iter().try_for_each(|writer| writer.event.enable())
     }
 
     /// Stops all events; what is in the rings can still be read.
     pub(crate) fn stop(&mut self) {
-        // An event that cannot be stopped ends with its descriptor.
-        self.copies.with_rings(|rings| rings.iter().for_each(|ring| _ = ring.event().disable()));
-        self.events.iter().for_each(|writer| _ = writer.event.disable());
-        self.short_stacks.stop();
-        self.copies.copy_last();
+        self.copies.stop();
         self.is_stopped = true;
+    }
+
+    /// A descriptor that becomes readable when much was copied.
+    pub(crate) fn alarms(&self) -> Vec<RawFd> {
+        self.copies.alarm().into_iter().collect()
     }
 
     /// Where the last drain left copies: the time up to which it came.
@@ -236,13 +230,13 @@ impl PerfReader {
     /// What a reader of the results has to know of this run.
     pub(crate) fn findings(&self) -> Vec<String> {
         let switches = self.conversion.switches.iter().filter_map(Switches::note);
-        switches.chain(self.short_stacks.finding()).collect()
+        switches.chain(self.copies.lock().short_stacks.finding()).collect()
     }
 
     /// Takes everything out of the rings, keeping what may concern recorded threads.
     fn read_rings(&mut self) {
-        let CopiedRound { begun, copies, waiting_bytes } = self.copies.take();
-        (self.copied, self.behind) = (Some(begun), waiting_bytes.map(|_| begun));
+        let CopiedRound { begun, copies, is_behind } = self.copies.take(self.is_losing);
+        (self.copied, self.behind) = (Some(begun), is_behind.then_some(begun));
         let PerfReader { rings, kinds, by_id, born, fresh, unreadable, is_machine_wide, .. } = self;
         for (ProcessorRing { cpu, last_look }, copy) in rings.iter_mut().zip(&copies) {
             for record in records(copy) {
@@ -286,10 +280,7 @@ impl PerfReader {
                 self.rounds.push(time, held);
             }
         }
-        if !self.is_stopped {
-            let full = |number: usize| &self.events[number].event;
-            self.short_stacks.adapt(waiting_bytes.unwrap_or(0), lost > 0, full);
-        }
+        self.is_losing = lost > 0;
         self.shares.end_round(records, own, lost);
     }
 

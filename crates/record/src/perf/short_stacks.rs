@@ -63,6 +63,17 @@ struct StackLength {
     first: Option<Time>,
 }
 
+/// What was copied and is not decoded yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CopyBacklog {
+    /// Bytes of it, with those of this round.
+    pub(super) bytes: usize,
+    /// All before this round was decoded.
+    pub(super) is_decoded: bool,
+    /// Records were lost.
+    pub(super) is_losing: bool,
+}
+
 /// What to do about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StackChange {
@@ -91,17 +102,17 @@ impl ShortStacks {
         self.events.iter().for_each(|(_, event)| _ = event.disable());
     }
 
-    /// After a round of reading: so many bytes wait to be read, and whether records were lost. `full` gives the events with full stacks.
+    /// At a round of copying. `full` gives the events with full stacks.
     pub(super) fn adapt<'a>(
         &'a mut self,
-        waiting_bytes: usize,
-        is_losing: bool,
+        time: Time,
+        backlog: CopyBacklog,
         full: impl Fn(usize) -> &'a PerfEvent,
     ) {
         if self.events.is_empty() {
             return;
         }
-        let Some(change) = self.state.change(crate::clock::now(), waiting_bytes, is_losing) else { return };
+        let Some(change) = self.state.change(time, backlog) else { return };
         for (number, short) in &self.events {
             let (from, to) = match change {
                 StackChange::Shorten => (full(*number), short),
@@ -121,17 +132,17 @@ impl ShortStacks {
 }
 
 impl StackLength {
-    fn change(&mut self, time: Time, waiting_bytes: usize, is_losing: bool) -> Option<StackChange> {
+    fn change(&mut self, time: Time, backlog: CopyBacklog) -> Option<StackChange> {
         match self.short_since {
-            None if is_losing || waiting_bytes > MANY_BYTES => {
+            None if backlog.is_losing || backlog.bytes > MANY_BYTES => {
                 self.short_since = Some(time);
                 self.first.get_or_insert(time);
                 self.times += 1;
                 Some(StackChange::Shorten)
             }
             Some(since)
-                if waiting_bytes == 0
-                    && !is_losing
+                if backlog.is_decoded
+                    && !backlog.is_losing
                     && u128::from(time.since(since)) >= self.hold.as_nanos() =>
             {
                 self.end(time);
@@ -175,15 +186,17 @@ mod tests {
             times: 0,
             first: None,
         };
-        assert_eq!((state.change(at(10), MANY_BYTES, false), state.finding()), (None, None));
-        assert_eq!(state.change(at(20), MANY_BYTES + 1, false), Some(StackChange::Shorten));
-        assert_eq!(state.change(at(30), MANY_BYTES + 1, true), None);
+        let waiting = |bytes, is_losing| CopyBacklog { bytes, is_decoded: false, is_losing };
+        let decoded = |is_losing| CopyBacklog { bytes: 2 << 20, is_decoded: true, is_losing };
+        assert_eq!((state.change(at(10), waiting(MANY_BYTES, false)), state.finding()), (None, None));
+        assert_eq!(state.change(at(20), waiting(MANY_BYTES + 1, false)), Some(StackChange::Shorten));
+        assert_eq!(state.change(at(30), waiting(MANY_BYTES + 1, true)), None);
         // It has not lasted for a second, or something still waits.
-        assert_eq!(state.change(at(1_019), 0, false), None);
-        assert_eq!(state.change(at(1_020), 1, false), None);
-        assert_eq!(state.change(at(1_020), 0, false), Some(StackChange::Restore));
-        assert_eq!(state.change(at(1_100), 0, true), Some(StackChange::Shorten));
-        assert_eq!(state.change(at(3_000), 0, false), None);
+        assert_eq!(state.change(at(1_019), decoded(false)), None);
+        assert_eq!(state.change(at(1_020), waiting(1, false)), None);
+        assert_eq!(state.change(at(1_020), decoded(false)), Some(StackChange::Restore));
+        assert_eq!(state.change(at(1_100), decoded(true)), Some(StackChange::Shorten));
+        assert_eq!(state.change(at(3_000), decoded(false)), None);
         state.end(at(3_100));
         let finding = state.finding().unwrap();
         assert!(finding.contains("from 0.02 s on, for 3.00 s in all, 2 times, only 512 bytes"), "{finding}");
