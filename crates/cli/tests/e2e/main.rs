@@ -21,6 +21,7 @@ mod hostile_sources;
 mod instrumented;
 mod killed;
 mod known;
+mod losses;
 mod mpi;
 mod names;
 mod objects;

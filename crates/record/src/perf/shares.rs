@@ -1,7 +1,12 @@
 //! What lost records would have come to.
 //!
 //! The kernel says how many records found no room, not which. Some are about other programs, and a switch or a wait takes
-//! several records of which one event is made. What is in the rings when records are lost is taken for a sample of them.
+//! several records of which one event is made. What is in the rings before and after records are lost is taken for a sample of them:
+//!
+//! ```text
+//!   round n           | round n + 1
+//!   own own other own | LOST own other other        3/4 before, 1/3 after: the mean of both
+//! ```
 
 /// Counts what is read and made, and what was lost meanwhile.
 #[derive(Debug, Default)]
@@ -19,10 +24,11 @@ impl EventShares {
     /// A round of reading ends: so many records, so many of them about recorded threads, and so many lost.
     pub(super) fn end_round(&mut self, records: u64, own: u64, lost: u64) {
         self.own += own;
-        if records > 0 {
-            self.share = Some(own as f64 / records as f64);
-        }
-        self.lost += lost as f64 * self.share.unwrap_or(1.0);
+        let now = if records > 0 { Some(own as f64 / records as f64) } else { None };
+        let (before, after) = (self.share.or(now).unwrap_or(1.0), now.or(self.share).unwrap_or(1.0));
+        // The kernel tells of losses with the first record that finds room again.
+        self.lost += lost as f64 * (before + after) / 2.0;
+        self.share = now.or(self.share);
     }
 
     /// So many events were made.
@@ -52,6 +58,15 @@ mod tests {
         // A round in which nothing was read is like the one before.
         shares.end_round(0, 0, 80);
         assert_eq!(shares.take(), 10);
+    }
+
+    #[test]
+    fn what_came_before_a_loss_and_what_comes_after_it_count_alike() {
+        let mut shares = EventShares::default();
+        shares.end_round(1_000, 0, 0);
+        shares.end_round(1_000, 500, 4_000);
+        shares.tell(500);
+        assert_eq!(shares.take(), 1_000);
     }
 
     #[test]
