@@ -57,7 +57,7 @@ pub(crate) struct ReadingThread {
 /// Between the two threads.
 #[derive(Debug)]
 struct BatchQueue {
-    state: Mutex<QueueState>,
+    state: Mutex<QueuedBatches>,
     /// There is more room, a batch, or a request.
     changed: Condvar,
     /// Wakes the recorder.
@@ -67,7 +67,7 @@ struct BatchQueue {
 }
 
 #[derive(Debug, Default)]
-struct QueueState {
+struct QueuedBatches {
     batches: VecDeque<DrainedBatch>,
     bytes: usize,
     is_stopping: bool,
@@ -190,11 +190,11 @@ impl BatchQueue {
         self.asked.add();
     }
 
-    fn lock(&self) -> MutexGuard<'_, QueueState> {
+    fn lock(&self) -> MutexGuard<'_, QueuedBatches> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take(&self, mut state: MutexGuard<'_, QueueState>) -> Option<(DrainedBatch, bool)> {
+    fn take(&self, mut state: MutexGuard<'_, QueuedBatches>) -> Option<(DrainedBatch, bool)> {
         self.filled.clear();
         let batch = state.batches.pop_front()?;
         state.bytes -= batch.bytes;
