@@ -148,7 +148,7 @@ structure! {
     "before_cause" Text "Cause before" "The largest root causes in the first recording.";
     "after_cause" Text "Cause after" "The same in the second recording.";
     "disagreement" Text "Disagreement" "The two metrics that are furthest apart about the row, with its shares of them, where they are too far apart (`docs/metrics.md` §13).";
-    "elapsed_error_percent" PercentagePoints "Elapsed gain ±" "What lost events make uncertain of `elapsed_gain_percent`: twice their share, at most 100. Absent where less than 1 % was lost.";
+    "elapsed_error_percent" PercentagePoints "Elapsed gain ±" "What is uncertain of `elapsed_gain_percent` beside sampling: twice the share of lost events, where at least 1 % was lost, and the part of the run that an execution without a change misses; the root of the sum of their squares, at most 100. Absent where neither at least 1 % was lost nor 10 % is missed.";
     "gprof_error_percent" PercentagePoints "gprof ±" "One standard error of `gprof_percent`.";
     "ips2_error_percent" PercentagePoints "ips2 ±" "One standard error of `ips2_percent`.";
     "npt_error_percent" PercentagePoints "NPT ±" "One standard error of `npt_percent`.";

@@ -3,7 +3,7 @@
 use longpole_metrics::{ExecutedGain, Node, ReplayedChange, ReplayedGain};
 
 use super::RunFacts;
-use super::threshold::{LEAST_GAIN, MODEL_ERROR, NEGLIGIBLE_LOW, SHORTEST_GAIN, UNEXPLAINED_SPINS};
+use super::threshold::{LEAST_GAIN, MISSED, MODEL_ERROR, NEGLIGIBLE_LOW, SHORTEST_GAIN, UNEXPLAINED_SPINS};
 use crate::input::ReportTables;
 use crate::quantity::{percent, percent_text, time_text};
 
@@ -27,7 +27,7 @@ pub(super) struct ExecutedChange {
 impl ExecutedChange {
     /// Whether the execution of the unchanged run is so far off that a small gain by it means nothing.
     pub(super) fn misses(&self) -> bool {
-        100.0 * self.off > MODEL_ERROR
+        100.0 * self.off >= MISSED
     }
 }
 
@@ -61,7 +61,9 @@ impl GainRange {
 
     /// What an execution of the changed run gains, give or take an error of sampling; nanoseconds.
     pub(super) fn around(gain: f64, error: f64, executed: &ExecutedChange, bounds: &GainBounds) -> GainRange {
-        let model = (executed.off * bounds.elapsed).min(gain).max(MODEL_ERROR / 100.0 * gain);
+        // What is missed may stay or go with the change. Where that is little, it is no more than the gain.
+        let missed = executed.off * bounds.elapsed;
+        let model = if executed.misses() { missed } else { missed.min(gain) }.max(MODEL_ERROR / 100.0 * gain);
         let error = error.hypot(model);
         GainRange { low: (gain - error).max(0.0), high: (gain + error).clamp(0.0, bounds.elapsed) }
     }

@@ -35,6 +35,7 @@ thresholds! {
     LEAST_GAIN = 2.0 "%": "Part of the run that a change has to gain at most to be listed, and at least to be promised.";
     SHORTEST_GAIN = 1_000_000.0 "ns": "The same as a time: what start, end and the scheduler's ticks change from run to run.";
     MODEL_ERROR = 10.0 "%": "Part of a predicted gain that the execution is off at least: it keeps the recorded order of locks, and caches are not in it.";
+    MISSED = 10.0 "%": "Part of the run that an execution without a change misses from which on each gain may be off by as much.";
     NEGLIGIBLE_LOW = 5.0 "%": "Part of the high end of a range below which the low end is shown as nothing (`up to`).";
     MOST_CHANGES = 6.0 "": "Entries of the list of changes at most.";
     // What limits the run.

@@ -5,6 +5,7 @@ use longpole_metrics::{Analysis, By, PredictedGain, WhatIf};
 use super::{add_frame, identity};
 use crate::change::NamedChange;
 use crate::evidence::{loss_error, lost_percent};
+use crate::findings::threshold::MISSED;
 use crate::input::{ReportInput, ReportOptions, ReportTables};
 use crate::quantity::{count_of, percent, percent_text, percent_with_error, time_text};
 use crate::report::{Report, Row};
@@ -60,7 +61,7 @@ pub fn build_what_if(
             shown("path gain", Show::Time("path_gain_seconds")),
             shown(
                 "elapsed gain %",
-                match loss_error(input.evidence) {
+                match untold_error(input, found) {
                     Some(_) => Show::Estimate("elapsed_gain_percent", "elapsed_error_percent"),
                     None => Show::Percent("elapsed_gain_percent"),
                 },
@@ -70,8 +71,8 @@ pub fn build_what_if(
         name_title: "change".to_owned(),
         rows: shown_lines,
     }));
-    // With losses it is not known to be without effect.
-    let is_known = loss_error(input.evidence).is_none();
+    // With losses, or where time is missed, it is not known to be without effect.
+    let is_known = untold_error(input, found).is_none();
     report.sections.extend(without_effect(changes, found).filter(|_| is_known).map(TextSection::Remark));
     report.sections.extend(path_sections(found, path, options));
     add_frame(&mut report, input, options);
@@ -89,18 +90,15 @@ fn limits(input: &ReportTables<'_>, found: &WhatIf) -> String {
     };
     let off = percent_text(100.0 * error.abs());
     let cpus = count_of(input.program.cpus().into(), "CPU");
-    let busy = if error.abs() < MISSED {
+    let busy = if 100.0 * error.abs() < MISSED {
         String::new()
     } else {
-        " Other programs, a quota or waits that were not seen took the rest; read the elapsed time as a proportion.".to_owned()
+        " Other programs, a quota or waits that were not seen took the rest; what is missed may stay or go with any change, so the ranges are as wide.".to_owned()
     };
     format!(
         "The path is that of useful CPU time. The elapsed time is that of the run executed again on {cpus}; unchanged, that is {off} off the recorded time.{busy} {ORDER}"
     )
 }
-
-/// Part of the recorded time that an unchanged execution may miss without a word.
-const MISSED: f64 = 0.1;
 
 /// Error of a gain as a share of the path, where the changed work is known from samples or events were lost.
 fn error(input: &ReportTables<'_>, is_estimated: bool, percent: f64) -> Option<f64> {
@@ -110,7 +108,16 @@ fn error(input: &ReportTables<'_>, is_estimated: bool, percent: f64) -> Option<f
     Some(sampled.unwrap_or(0.0).hypot(lost))
 }
 
-/// What may be gained, % of what it is a part of, where losses make `error` of it uncertain. Less work makes a run no longer, more work
+/// What is uncertain of each gain of elapsed time, % of the run, by what no execution tells: lost events, and time of the unchanged run
+/// that the execution misses, which may stay or go with whatever is changed.
+fn untold_error(input: &ReportTables<'_>, found: &WhatIf) -> Option<f64> {
+    let missed = 100.0 * found.execution_error.unwrap_or(0.0).abs();
+    let lost = loss_error(input.evidence);
+    let is_untold = lost.is_some() || missed >= MISSED;
+    is_untold.then(|| lost.unwrap_or(0.0).hypot(missed).min(100.0))
+}
+
+/// What may be gained, % of what it is a part of, where `error` of it is uncertain. Less work makes a run no longer, more work
 /// no shorter.
 fn gain_range(changes: &[NamedChange], gain: f64, error: f64) -> (f64, f64) {
     let has = |holds: fn(f64) -> bool| changes.iter().any(|change| holds(change.change.factor));
@@ -137,7 +144,7 @@ fn lines(input: &ReportTables<'_>, changes: &[NamedChange], found: &WhatIf) -> V
                 .fraction("elapsed_after_seconds", elapsed - saved.elapsed)
                 .fraction("elapsed_gain_seconds", saved.elapsed)
                 .percent("elapsed_gain_percent", percent(saved.elapsed, elapsed))
-                .percent_if("elapsed_error_percent", loss_error(input.evidence))
+                .percent_if("elapsed_error_percent", untold_error(input, found))
         };
     let alone = changes.iter().zip(&found.alone).map(|(change, &saved)| {
         let factor = Some(change.change.factor);
@@ -153,13 +160,13 @@ fn headline(input: &ReportTables<'_>, changes: &[NamedChange], found: &WhatIf) -
     let labels: Vec<String> = changes.iter().map(NamedChange::label).collect();
     let is_estimated = changes.iter().any(NamedChange::is_estimated);
     let PredictedGain { path, elapsed } = found.together;
-    // An execution that misses the unchanged run can be off by as much.
+    // An execution that misses little of the unchanged run misses no more of a gain.
     let off = 100.0 * found.execution_error.unwrap_or(0.0).abs();
-    let becomes = |what: &str, before: u64, gain: f64, off: f64| {
+    let becomes = |what: &str, before: u64, gain: f64, (off, untold): (f64, Option<f64>)| {
         let after = time_text((before as f64 - gain).round().max(0.0) as u64);
         let share = percent(gain, before as f64);
-        if let Some(lost) = loss_error(input.evidence) {
-            let (low, high) = gain_range(changes, share, lost.hypot(off));
+        if let Some(untold) = untold {
+            let (low, high) = gain_range(changes, share, untold);
             let after = |gain: f64| time_text((before as f64 * (1.0 - gain / 100.0)).round().max(0.0) as u64);
             return format!("{what} goes from {} to {}–{}", time_text(before), after(high), after(low));
         }
@@ -175,8 +182,8 @@ fn headline(input: &ReportTables<'_>, changes: &[NamedChange], found: &WhatIf) -
     format!(
         "What if {}: {}, {}{}",
         labels.join(", "),
-        becomes("the critical path", found.before.path, path, 0.0),
-        becomes("the elapsed time", found.before.elapsed, elapsed, off),
+        becomes("the critical path", found.before.path, path, (0.0, loss_error(input.evidence))),
+        becomes("the elapsed time", found.before.elapsed, elapsed, (off, untold_error(input, found))),
         lost.map_or_else(String::new, |lost| format!(" ({lost} of the events were lost)"))
     )
 }
@@ -256,6 +263,11 @@ mod tests {
     }
 
     fn of(scene: &DrawnRun, texts: &[&str]) -> Report {
+        of_executed(scene, texts, None)
+    }
+
+    /// With the fraction of the run that an execution without a change is off, where it is not that of the run drawn.
+    fn of_executed(scene: &DrawnRun, texts: &[&str], execution_error: Option<f64>) -> Report {
         let made = &scene.timelines;
         let names = RecordingNames { program: made.program(), paths: made.paths(), objects: made.objects() };
         let changes: Vec<NamedChange> =
@@ -264,7 +276,8 @@ mod tests {
         let folding = longpole_trace::Folding::new(&made.paths, longpole_trace::Fold::default());
         let choices = longpole_metrics::MetricOptions::default();
         let Ok(analysis) = longpole_metrics::analyse(made, &choices);
-        let Ok(found) = what_if(made, &choices, &analysis, &plain, &folding);
+        let Ok(mut found) = what_if(made, &choices, &analysis, &plain, &folding);
+        found.execution_error = execution_error.or(found.execution_error);
         scene.with_source(|input| build_what_if(input, &ReportOptions::default(), &changes, &found))
     }
 
@@ -286,6 +299,25 @@ mod tests {
         let lock = text("object:table_lock=0");
         assert!(lock.contains("the elapsed time goes from 320 ms to 192 ms–320 ms"), "{lock}");
         assert!(!lock.contains("changes nothing"), "{lock}");
+    }
+
+    #[test]
+    fn time_that_an_execution_misses_widens_gains_of_elapsed_time_by_as_much() {
+        let scene = DrawnRun::of(LOCK_HOG);
+        for execution_error in [-0.25, 0.25] {
+            let report = of_executed(&scene, &["procedure:update=0"], Some(execution_error));
+            assert_eq!(report.rows[0].value("elapsed_error_percent"), Some(25.0));
+        }
+        let text = |change: &str| of_executed(&scene, &[change], Some(-0.25)).text(&Style::plain(200));
+        // Of 320 ms it gains 59.4 %, give or take 25 points; the path is counted, not executed.
+        let gain = text("procedure:update=0");
+        assert!(gain.contains("the elapsed time goes from 320 ms to 50.0 ms–210 ms"), "{gain}");
+        assert!(gain.contains("the critical path goes from 320 ms to 130 ms"), "{gain}");
+        let lock = text("object:table_lock=0");
+        assert!(!lock.contains("changes nothing"), "{lock}");
+        // A tenth of the run is where it begins.
+        let little = of_executed(&scene, &["procedure:update=0"], Some(0.09));
+        assert_eq!(little.rows[0].value("elapsed_error_percent"), None);
     }
 
     #[test]

@@ -127,7 +127,13 @@ fn spinning_makes_gprof_mislead() {
 #[test]
 fn waits_for_processors_part_the_two_critical_paths() {
     // Two of the threads lack a processor for a while, on a machine that was not full.
-    let said = drawn("cpus 4\none AAAAAAAAAA----AAAAAA\ntwo BBBBBB----BBBBBBBBBB");
+    let said = drawn(&format!(
+        "cpus 4\none {}----{}\ntwo {}----{}",
+        "A".repeat(10),
+        "A".repeat(46),
+        "B".repeat(6),
+        "B".repeat(50)
+    ));
     assert!(has_remark(&said, "threads wait for a processor"));
     assert!(!has_remark(&drawn(CROWDED), "threads wait for a processor"), "there they are the limit");
 }
