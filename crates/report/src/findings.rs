@@ -67,6 +67,7 @@ impl<'s, 'a> Findings<'s, 'a> {
         kinds::synchronisation::stand_for_waits(&mut all);
         // Stable: of equal ones the kinds keep their order.
         all.sort_by_key(|finding| Reverse((finding.leads, finding.weight as u64)));
+        kinds::procedures::by_what_they_hold(&mut all);
         // What cannot go on does not go on faster.
         if all.first().is_some_and(|first| std::ptr::eq(first.kind, &raw const kinds::stuck::KIND)) {
             all.truncate(1);
@@ -84,7 +85,7 @@ impl<'s, 'a> Findings<'s, 'a> {
         self.all.first()
     }
 
-    /// What to change, the largest gain first.
+    /// What to change, the largest gain first; procedures by what the run gains without them.
     pub(crate) fn changes(&self) -> Vec<&Finding> {
         let advised = self.all.iter().filter(|finding| finding.change.is_some());
         advised.take(MOST_CHANGES as usize).collect()
@@ -143,6 +144,13 @@ impl<'s, 'a> Findings<'s, 'a> {
 fn procedure_answer(basis: &FindingBasis<'_, '_>, ranked: RankedWork, node: Node) -> LeadingAnswer {
     let FindingBasis { input, facts, .. } = basis;
     let work = LeadingWork::of(input, ranked, node);
+    // What leads though hardly any of it is on the path is told by how much of the CPU time it is.
+    let is_off_path =
+        ranked == RankedWork::CriticalPath && work.as_ref().is_some_and(|work| work.is_beside_the_largest());
+    let (work, ranked_by) = match is_off_path {
+        true => (LeadingWork::of(input, RankedWork::Cpu, node), RankedWork::Cpu),
+        false => (work, ranked),
+    };
     let half = work.as_ref().and_then(LeadingWork::procedure).and_then(|id| next::what_if(input, id));
     let said = |whole: &str| work.as_ref().map(|work| work.sentence(whole));
     if ranked == RankedWork::Cpu {
@@ -162,9 +170,9 @@ fn procedure_answer(basis: &FindingBasis<'_, '_>, ranked: RankedWork, node: Node
         return LeadingAnswer { headline, reasons, ranked_by: Some(ranked), next };
     }
     let of_run = percent(facts.path as f64, facts.elapsed as f64);
-    let is_part = ranked == RankedWork::CriticalPath && of_run < PATH_IS_RUN;
+    let is_part = ranked_by == RankedWork::CriticalPath && of_run < PATH_IS_RUN;
     let path = is_part.then(|| sentence![", itself ", ShareInWords(of_run), " of the run"]);
-    let mut answer = work_answer(basis, sentence!["The long pole: ", said(ranked.name()), path, "."]);
+    let mut answer = work_answer(basis, sentence!["The long pole: ", said(ranked_by.name()), path, "."]);
     answer.reasons.splice(0..0, work.iter().flat_map(LeadingWork::circumstances));
     answer.reasons.extend(work.iter().flat_map(LeadingWork::remarks));
     answer.next.splice(0..0, half);

@@ -208,6 +208,9 @@ pub(crate) struct Finding {
     pub predicted_by: Prediction,
     /// What the finding is worth, nanoseconds: the largest leads.
     pub weight: f64,
+    /// What the run gains where nothing is left of the subject, nanoseconds: more than the weight where the change that is
+    /// advised takes only a part of it away.
+    pub free: f64,
     /// Whether it goes before those that do not, whatever their weight.
     pub leads: bool,
     /// In a few words each, the weightiest first.
@@ -232,6 +235,7 @@ impl Finding {
             change: Some((advice, gain)),
             predicted_by: Prediction::Metrics,
             weight: gain.middle(),
+            free: gain.middle(),
             leads: false,
             evidence: Vec::new(),
         })
@@ -253,9 +257,15 @@ impl Finding {
             change: None,
             predicted_by: Prediction::Metrics,
             weight,
+            free: weight,
             leads: false,
             evidence: Vec::new(),
         })
+    }
+
+    /// Without its subject the run gains this much, nanoseconds.
+    pub(crate) fn without_it(self, free: f64) -> Finding {
+        Finding { free, ..self }
     }
 
     /// Its gain was found in this way.

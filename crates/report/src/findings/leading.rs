@@ -1,7 +1,7 @@
 //! The work that everything else waits for: which procedure, or at which level it can be named at all.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use longpole_metrics::{By, Measures, Node, NodeRow};
 use longpole_trace::{ProcedureId, Process};
@@ -98,6 +98,8 @@ pub(crate) struct LeadingWork {
     leaf: Option<NamedShare>,
     percent: f64,
     error: Option<f64>,
+    /// Whether no procedure has a larger share.
+    is_largest: bool,
     /// The largest other procedure that has the same share within the error.
     tied_with: Option<Sentence>,
     /// Where the procedure is small: what all of it is done for.
@@ -142,8 +144,9 @@ impl LeadingWork {
             leaf: leaf(input, first, measure),
             percent: share,
             error: estimate.error(node, share),
+            is_largest: ranked.largest(input) == Some(node),
             tied_with: tied.map(|row| Sentence::name(input, row.node)),
-            on_behalf: if share < FLAT { deepest(input, whole, measure) } else { None },
+            on_behalf: if share < FLAT { deepest(input, node, whole, measure) } else { None },
             processes: largest_process(input, whole, measure)
                 .or_else(|| largest_processes(input, whole, measure)),
             holder: holder(input),
@@ -152,6 +155,11 @@ impl LeadingWork {
             elapsed: input.analysis.elapsed,
             thread: largest_thread(input, whole, measure),
         })
+    }
+
+    /// Whether it has little of what is ranked, and another procedure the most.
+    pub(crate) fn is_beside_the_largest(&self) -> bool {
+        self.percent < FLAT && !self.is_largest
     }
 
     /// The procedure, where the work is one.
@@ -315,8 +323,13 @@ fn callers_of(input: &ReportTables<'_>, node: Node, measure: fn(&Measures) -> f6
     }
 }
 
-/// The procedure closest to the work on whose behalf most of it is done.
-fn deepest(input: &ReportTables<'_>, whole: f64, measure: fn(&Measures) -> f64) -> Option<NamedShare> {
+/// The procedure closest to the work on whose behalf most of it is done, and some of it by `node`.
+fn deepest(
+    input: &ReportTables<'_>,
+    node: Node,
+    whole: f64,
+    measure: fn(&Measures) -> f64,
+) -> Option<NamedShare> {
     let share = |row: &NodeRow| percent(measure(&row.inclusive), whole);
     let is_starter = |row: &&NodeRow| match row.node {
         Node::Procedure(id) => {
@@ -329,8 +342,16 @@ fn deepest(input: &ReportTables<'_>, whole: f64, measure: fn(&Measures) -> f64) 
         }
         _ => true,
     };
+    let charges = input.analysis.charges.iter().filter(|charge| measure(&charge.measures) > 0.0);
+    let paths = charges.map(|charge| charge.path);
+    let paths = paths.filter(|&path| {
+        input.paths.innermost(path).map(|place| Node::Procedure(place.procedure)) == Some(node)
+    });
+    let behind: BTreeSet<Node> = paths
+        .flat_map(|path| input.paths.places_of(path).map(|place| Node::Procedure(place.procedure)))
+        .collect();
     let rows = input.rows(By::Procedure).iter();
-    rows.filter(|row| share(row) >= COARSE && !is_starter(row))
+    rows.filter(|row| behind.contains(&row.node) && share(row) >= COARSE && !is_starter(row))
         .min_by(|a, b| share(a).total_cmp(&share(b)).then(a.node.cmp(&b.node)))
         .map(|row| (Sentence::name(input, row.node), share(row)))
 }

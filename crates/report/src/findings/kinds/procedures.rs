@@ -5,6 +5,7 @@
 //! processor time without its waits for devices, and, where they were computed, zeroing and slack. Slack not
 //! where several threads do the same amount of it: there it is 0 whatever the procedure is worth (M §2.4).
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use longpole_event::ThreadId;
@@ -100,10 +101,29 @@ fn finding(basis: &FindingBasis<'_, '_>, work: &WorkOfThreads, row: &NodeRow) ->
         None if alone >= ALONE && input.program.cpus() > 1 && !is_kernel(input, id) => Advice::Parallelise,
         None => Advice::Shorten,
     };
-    let (gain, predicted_by) = gain(basis, work, (id, row, advice));
+    let (range, predicted_by) = gain(basis, work, (id, row, advice));
     let subject = FindingSubject::Procedure(id);
-    let found = Finding::advised(basis, (&KIND, Limit::Work), subject, (advice, gain), true)?;
-    Some(found.predicted_by(predicted_by).with(evidence(basis, row, lock, alone)))
+    let found = Finding::advised(basis, (&KIND, Limit::Work), subject, (advice, range), true)?;
+    let mut evidence = evidence(basis, row, lock, alone);
+    let free =
+        if advice == Advice::Parallelise { gain(basis, work, (id, row, Advice::Shorten)).0 } else { range };
+    if free.low > range.high {
+        evidence.insert(0, sentence!["without it the run is ", free.share_text(facts.elapsed), " shorter"]);
+    }
+    Some(found.without_it(free.middle()).predicted_by(predicted_by).with(evidence))
+}
+
+/// Puts the procedures among these findings, which stand the weightiest first, in the order of what the run gains without
+/// them; all else keeps its place. What runs alone would come after half as much work of several threads otherwise, since
+/// the gain of dividing it is compared with that of doing without.
+pub(crate) fn by_what_they_hold(findings: &mut [Finding]) {
+    let places: Vec<usize> =
+        (0..findings.len()).filter(|&at| std::ptr::eq(findings[at].kind, &raw const KIND)).collect();
+    let mut procedures: Vec<Finding> = places.iter().map(|&at| findings[at].clone()).collect();
+    procedures.sort_by_key(|finding| Reverse(finding.free as u64));
+    for (at, procedure) in places.into_iter().zip(procedures) {
+        findings[at] = procedure;
+    }
 }
 
 /// What speaks for it, the weightiest first.

@@ -46,6 +46,7 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
         change: None,
         predicted_by: Prediction::Metrics,
         weight: f64::MAX,
+        free: f64::MAX,
         leads: true,
         evidence: Vec::new(),
     };

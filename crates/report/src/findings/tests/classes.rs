@@ -1,7 +1,9 @@
 //! The headline of each class of program is the one that an engineer would give, and changes and guidance go with it.
 
-use crate::findings::finding::Advice;
-use crate::findings::{Findings, Ranking, Verdict};
+use longpole_metrics::By;
+
+use crate::findings::finding::{Advice, FindingBasis};
+use crate::findings::{Findings, RankedWork, Ranking, Sentence, Verdict, procedure_answer};
 use crate::fixture::{BARRIER, CROWDED, DrawnRun, LOCK_HOG, SERIAL_THEN_PARALLEL, SPINNER, WAITING};
 use crate::input::ReportOptions;
 use crate::view::View;
@@ -54,6 +56,29 @@ fn a_disk_that_is_less_than_half_of_the_run_can_lead_too() {
     let said = said(&DrawnRun::of(drawing));
     assert_eq!(said.headline, "The long pole: waiting for a file or disk in `A` — 250 ms, 34 % of the run.");
     assert_eq!(said.advice, Some(Advice::OverlapIo));
+}
+
+#[test]
+fn what_runs_alone_leads_by_what_the_run_gains_without_it() {
+    // Short jobs, then a long one alone: divided on two processors it gains 50 ms of 170, and without the short ones the run
+    // gains 70 of them. It holds the run for 100 ms.
+    let drawing = "cpus 2\nS = main > short_job\nL = main > long_job\none SSSSSSSLLLLLLLLLL\ntwo SSSSSSS";
+    let headline = "The long pole: `long_job` — 59 % ± 3 of the critical path.";
+    assert_said(drawing, headline, Some(Advice::Parallelise), Ranking::CriticalPath);
+}
+
+#[test]
+fn a_leading_procedure_beside_the_path_is_told_by_its_cpu_time() {
+    let drawing =
+        "cpus 2\nP = main > publish\nN = worker > noise\none PPPPPPPPPPPPPPPPPPPP\ntwo NNNNNNNNNNNNNN";
+    DrawnRun::of(drawing).with_details(&View::Summary.demand(&ReportOptions::default()), |input| {
+        let name = |node| Sentence::name(input, node).text();
+        let noise = input.rows(By::Procedure).iter().find(|row| name(row.node) == "`noise`").unwrap().node;
+        let headline =
+            procedure_answer(&FindingBasis::of(input), RankedWork::CriticalPath, noise).headline.text();
+        // It is no part of what `publish` does.
+        assert_eq!(headline, "The long pole: `noise` — 41 % ± 2 of the CPU time.");
+    });
 }
 
 #[test]

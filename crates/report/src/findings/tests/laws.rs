@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use crate::findings::finding::{FindingSubject, Limit};
 use crate::findings::threshold::{FEWEST_OBSERVATIONS, LEAST_GAIN, SHORTEST_GAIN};
-use crate::findings::{Findings, RankedWork, Ranking, Verdict};
+use crate::findings::{Finding, Findings, RankedWork, Ranking, Verdict};
 use crate::fixture::{
     BARRIER, CROWDED, DrawnRun, LOCK_HOG, LOCK_HOG_TOLD, PIPE, PROCESSES, REGIONS, SERIAL_THEN_PARALLEL,
     SHORT, SPINNER, WAITING,
@@ -40,9 +40,15 @@ fn assert_the_first_finding_is_the_first_change(findings: &Findings<'_, '_>) {
         return assert!(is_said, "{headline} {:?}", answer.reasons);
     }
     assert_eq!(changes[0].subject, first.subject, "{headline}");
-    let middles: Vec<u64> =
-        changes.iter().skip_while(|change| change.leads).map(|change| change.weight as u64).collect();
-    assert!(middles.windows(2).all(|pair| pair[0] >= pair[1]), "{middles:?}");
+    let middles = |is_procedure: bool| -> Vec<u64> {
+        let of_kind =
+            |change: &&&Finding| matches!(change.subject, FindingSubject::Procedure(_)) == is_procedure;
+        let weight = |change: &&Finding| (if is_procedure { change.free } else { change.weight }) as u64;
+        changes.iter().filter(|change| !change.leads).filter(of_kind).map(weight).collect()
+    };
+    for middles in [middles(true), middles(false)] {
+        assert!(middles.windows(2).all(|pair| pair[0] >= pair[1]), "{middles:?}");
+    }
     if let (FindingSubject::Procedure(id), Limit::Work) = (&first.subject, first.limit) {
         let named: Vec<_> = answer.headline.names().collect();
         assert!(named.contains(&longpole_metrics::Node::Procedure(*id)), "{headline}");
