@@ -106,6 +106,14 @@ fn a_program_that_waits_for_the_disk() {
 }
 
 #[test]
+fn jobs_the_longest_of_which_begins_last() {
+    let session = Session::start();
+    let summary = or_skip!(recorded(&session, "last_job.c", &[]));
+    // 62 % of the run; divided it gains half of that, less than the 38 % of the short ones.
+    summary.assert_headline(&["The long pole: `long_job`"]);
+}
+
+#[test]
 fn a_program_that_waits_for_the_clock() {
     let session = Session::start();
     let summary = or_skip!(recorded(&session, "idle_poll.c", &[]));
