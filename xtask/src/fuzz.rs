@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
+use longpole_event::{Encoder, Record};
 
 use crate::steps::{Steps, root, succeed};
 
@@ -123,6 +124,14 @@ fn unpack(target: &str) -> Result<()> {
     for (number, seed) in seeds(target)?.iter().enumerate() {
         let copy = folder.join(format!("seed-{number}"));
         fs::copy(seed, copy).with_context(|| format!("copy {}", seed.display()))?;
+    }
+    if target == "event_decoder" {
+        for (number, record) in Record::examples().iter().enumerate() {
+            let mut block = Encoder::default();
+            block.push(record);
+            let seed = folder.join(format!("seed-{number}"));
+            fs::write(&seed, block.take()).with_context(|| format!("write {}", seed.display()))?;
+        }
     }
     if target == "symbols" {
         let program = root().join("programs/pure_computation.c");

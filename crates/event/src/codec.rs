@@ -8,9 +8,22 @@
 
 mod decode;
 mod encode;
-mod tag;
+mod form;
+mod table;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use decode::Result;
 pub use decode::{DecodeError, Decoder};
 pub use encode::Encoder;
+pub(crate) use form::{CallNumber, Form, Gap, Lead, Plain};
+pub(crate) use table::{flags, form, records};
+
+/// The tag of a text.
+pub(crate) const TEXT: u8 = 0;
+
+/// The tag of what has its kind in the next byte.
+pub(crate) const EXTENDED: u8 = 31;
+
+/// The kind of the number of the next definition, among the extended ones; no event.
+pub(crate) const NUMBER: u8 = 15;

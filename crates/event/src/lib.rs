@@ -21,25 +21,31 @@
 //! ```
 
 mod codec;
+mod format;
 mod id;
+mod kinds;
 mod message;
 mod record;
 mod references;
 mod time;
 
 pub use codec::{DecodeError, Decoder, Encoder};
+pub use format::format_document;
 pub use id::{
     CallId, FrameId, MachineId, ModuleId, PrimitiveId, ProcessId, SeriesId, StackId, TextId, ThreadId,
+};
+pub use kinds::{
+    Blocking, BusyWaiting, EXCHANGE, FileKind, LINE_REQUEST, LossKind, ModuleKind, PAGE_REQUEST,
+    PrimitiveKind, SeriesKind, SeriesNode, SymbolPlace, Waker,
 };
 pub use message::{
     CollectiveMeeting, CollectiveOrder, MPI_ACCESSED, MPI_ACCESSES, MPI_LOCK, MPI_NEIGHBOUR,
     MPI_NOT_UNDERSTOOD, MPI_OPENED, MessageEnvelope,
 };
 pub use record::{
-    Blocking, BusyWaiting, CallDefinition, Callee, EXCHANGE, Event, EventKind, FileDefinition, FileKind,
-    FrameDefinition, LINE_REQUEST, LossKind, ModuleDefinition, ModuleKind, PAGE_REQUEST, Primitive,
-    PrimitiveKind, ProcessDefinition, Record, SeriesDefinition, SeriesKind, SeriesNode, StackDefinition,
-    Symbol, SymbolPlace, ThreadDefinition, VariableDefinition, Waker, WordDefinition,
+    CallDefinition, Callee, Event, EventKind, FileDefinition, FrameDefinition, ModuleDefinition, Primitive,
+    ProcessDefinition, Record, SeriesDefinition, StackDefinition, Symbol, ThreadDefinition,
+    VariableDefinition, WordDefinition,
 };
 pub use references::IdKind;
 pub use time::Time;

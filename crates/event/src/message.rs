@@ -7,6 +7,8 @@
 //! A *channel* is a communicator, a sender, a receiver and a tag. Messages of one channel do not overtake each other: the n-th that
 //! is sent goes to the n-th receive of the channel, in the order in which receives were posted (MPI-4 §3.5).
 
+use crate::codec::flags;
+
 /// The tag of what is no message of the program, but orders accesses to windows of memory as a message would: a member has opened
 /// its window to another.
 pub const MPI_OPENED: i32 = -1;
@@ -62,15 +64,17 @@ pub struct CollectiveMeeting {
     pub is_begun: bool,
 }
 
-/// Who waits for whom in a collective operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum CollectiveOrder {
-    /// Each for all.
-    AllToAll,
-    /// Each for the root.
-    FromRoot,
-    /// The root for all.
-    ToRoot,
-    /// Each for those of lower ranks.
-    Prefix,
+flags! {
+    /// Who waits for whom in a collective operation.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    "order of a collective operation" enum CollectiveOrder {
+        /// Each for all.
+        AllToAll,
+        /// Each for the root.
+        FromRoot,
+        /// The root for all.
+        ToRoot,
+        /// Each for those of lower ranks.
+        Prefix,
+    }
 }

@@ -202,6 +202,11 @@ mod tests {
     }
 
     #[test]
+    fn the_document_of_the_format_is_current() {
+        assert_is_current("format.md", &longpole_event::format_document());
+    }
+
+    #[test]
     fn every_section_that_is_cited_is_there() {
         for entry in METRICS.iter().map(|metric| metric.source).chain(TOPICS.iter().map(|topic| topic.source))
         {
