@@ -49,8 +49,10 @@ flags! {
         Character,
         /// A block device.
         Block,
-        /// An anonymous inode: eventfd, timerfd, signalfd, epoll.
+        /// An anonymous inode: eventfd, signalfd, epoll.
         Anonymous,
+        /// A timer: timerfd.
+        Timer,
     }
 }
 

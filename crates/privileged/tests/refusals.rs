@@ -57,7 +57,16 @@ impl Asked {
         )
         .unwrap();
         let mut command = Command::new(&file);
-        let process = command.stdin(other).uid(NOBODY).gid(NOBODY).spawn().unwrap();
+        command.stdin(other).uid(NOBODY).gid(NOBODY);
+        let process = loop {
+            match command.spawn() {
+                // Another test forked while the copy was open for writing, and has not called exec yet.
+                Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => {
+                    std::thread::yield_now()
+                }
+                spawned => break spawned.unwrap(),
+            }
+        };
         Ok(Asked { socket, process, _folder: folder })
     }
 

@@ -634,6 +634,22 @@ INLINE u8 file_kind(u16 mode)
 	return FILE_ANONYMOUS;
 }
 
+/* A timerfd is told from other anonymous files by its name. */
+INLINE u8 anonymous_kind(struct file *file)
+{
+	struct dentry *entry = 0;
+	const unsigned char *name = 0;
+	char begin[8] = {};
+	if (bpf_probe_read_kernel(&entry, sizeof(entry), &file->f_path.dentry) || !entry)
+		return FILE_ANONYMOUS;
+	if (bpf_probe_read_kernel(&name, sizeof(name), &entry->d_name.name) || !name)
+		return FILE_ANONYMOUS;
+	if (bpf_probe_read_kernel_str(begin, sizeof(begin), name) <= 0)
+		return FILE_ANONYMOUS;
+	int is_timer = begin[1] == 't' && begin[2] == 'i' && begin[3] == 'm' && begin[4] == 'e' && begin[5] == 'r';
+	return is_timer ? FILE_TIMER : FILE_ANONYMOUS;
+}
+
 /* Sends the name of a file, if that was not done of late; files are renamed. */
 static NOINLINE int name_file(struct file *file, u64 number, u64 time)
 {
@@ -676,7 +692,9 @@ INLINE u8 look_at_file(struct task_struct *task, struct call *call, u64 time)
 		return FILE_NONE;
 	u8 kind = file_kind(mode);
 	/* All anonymous files share one inode, and one terminal is as good as another. */
-	if (kind == FILE_ANONYMOUS || kind == FILE_CHARACTER)
+	if (kind == FILE_ANONYMOUS)
+		return anonymous_kind(file);
+	if (kind == FILE_CHARACTER)
 		return kind;
 	if (bpf_probe_read_kernel(&number, sizeof(number), &inode->i_ino))
 		return kind;

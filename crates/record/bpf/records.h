@@ -62,6 +62,7 @@ enum {
 	FILE_CHARACTER = 4,
 	FILE_BLOCK = 5,
 	FILE_ANONYMOUS = 6,
+	FILE_TIMER = 7,
 };
 
 struct head {

@@ -23,6 +23,8 @@ pub(crate) fn essential(call: CallDefinition) -> CallDefinition {
         // wait4, waitid: whom
         61 => [first, 0, 0],
         247 => [first, second, 0],
+        // clock_nanosleep: whether it sleeps until a moment
+        230 => [0, second & TIMER_ABSTIME, 0],
         // kill, tkill, tgkill: whom, and the signal
         62 | 200 => [first, second, 0],
         234 => [first, second, third],
@@ -47,6 +49,8 @@ pub(crate) fn futex_word(call: &CallDefinition) -> Option<u64> {
 
 /// `FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME`, not private: glibc waits so for the end of a thread only.
 const JOIN: u64 = 9 | 256;
+
+const TIMER_ABSTIME: u64 = 1;
 
 /// Whether the first argument is a descriptor.
 fn is_on_descriptor(number: i32) -> bool {
@@ -82,8 +86,11 @@ mod tests {
     }
 
     #[test]
-    fn a_sleep_keeps_nothing() {
+    fn a_sleep_keeps_whether_it_ends_at_a_moment() {
+        assert_eq!(kept(35), [0; 3]);
         assert_eq!(kept(230), [0; 3]);
+        let until = CallDefinition { number: 230, arguments: [5, TIMER_ABSTIME, 7], file: FileKind::None };
+        assert_eq!(essential(until).arguments, [0, TIMER_ABSTIME, 0]);
         assert_eq!(kept(-1), [0; 3]);
     }
 }

@@ -111,7 +111,11 @@ fn file_behind(pid: u32, descriptor: u64) -> (FileKind, u64) {
         libc::S_IFCHR => return (FileKind::Character, 0),
         libc::S_IFBLK => (FileKind::Block, 5),
         libc::S_IFREG | libc::S_IFDIR => (FileKind::Regular, 1),
-        _ => return (FileKind::Anonymous, 0),
+        _ => {
+            let name = fs::read_link(format!("/proc/{pid}/fd/{descriptor}"));
+            let is_timer = name.is_ok_and(|name| name.as_os_str() == "anon_inode:[timerfd]");
+            return (if is_timer { FileKind::Timer } else { FileKind::Anonymous }, 0);
+        }
     };
     let device = match kind {
         // The kernel's own form of a device's number.

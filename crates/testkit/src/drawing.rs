@@ -140,6 +140,7 @@ pub(crate) fn state_of(character: char) -> Option<State> {
         'f' => State::Blocked(Cause::PageFault),
         'z' => State::Blocked(Cause::Sleep),
         'i' => State::Blocked(Cause::Signal),
+        'a' => State::Blocked(Cause::Timer),
         'q' => State::Blocked(Cause::Request),
         'x' => State::Blocked(Cause::Park),
         'u' => State::Blocked(Cause::Futex),

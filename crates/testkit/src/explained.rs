@@ -87,7 +87,9 @@ fn explain(
     let release = known.releases.iter().rfind(|release| release.thread == thread && release.time == to);
     let mut wait = ExplainedWait { thread, from, to, direct: BTreeMap::new(), roots: BTreeMap::new() };
     match (release, cause) {
-        (None, _) | (_, Cause::Io | Cause::PageFault | Cause::Request | Cause::Sleep | Cause::Stopped) => {
+        (None, _)
+        | (_, Cause::Io | Cause::PageFault | Cause::Request | Cause::Sleep | Cause::Timer | Cause::Stopped) =>
+        {
             known.by_itself(&mut wait, cause);
         }
         (Some(release), Cause::Lock | Cause::Semaphore | Cause::Kernel) => {

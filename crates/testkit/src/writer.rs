@@ -377,6 +377,7 @@ fn evidence_of(cause: Cause, address: u64) -> (Option<CallDefinition>, Option<(&
         Cause::Poll => (call(232), None),
         Cause::PageFault => (call(-1), None),
         Cause::Sleep => (call(35), None),
+        Cause::Timer => (read(FileKind::Timer), None),
         Cause::Signal => (call(34), None),
         Cause::Kernel => (call(9), None),
         Cause::Stopped | Cause::Other => (None, None),

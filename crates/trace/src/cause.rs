@@ -170,6 +170,8 @@ fn by_system_call(call: &CallDefinition) -> Cause {
         23 | 270 if call.arguments[0] == 0 => Cause::Sleep,
         // poll, select, epoll_wait, pselect6, ppoll, epoll_pwait, epoll_pwait2
         7 | 23 | 232 | 270 | 271 | 281 | 441 => Cause::Poll,
+        // clock_nanosleep until a moment (TIMER_ABSTIME)
+        230 if call.arguments[1] & 1 != 0 => Cause::Timer,
         // nanosleep, clock_nanosleep
         35 | 230 => Cause::Sleep,
         // wait4, waitid; clone, vfork, clone3 block only for a vfork's child
@@ -202,6 +204,7 @@ fn by_file(file: FileKind) -> Cause {
         FileKind::Socket => Cause::Socket,
         FileKind::Character => Cause::Terminal,
         FileKind::Anonymous => Cause::Poll,
+        FileKind::Timer => Cause::Timer,
         FileKind::Regular | FileKind::Block | FileKind::None => Cause::Io,
     }
 }
@@ -236,6 +239,7 @@ pub(crate) fn by_kernel_procedure(name: &str) -> Option<Cause> {
         ("do_sys_poll", Cause::Poll),
         ("do_select", Cause::Poll),
         ("eventfd_", Cause::Poll),
+        ("timerfd_", Cause::Timer),
         ("do_nanosleep", Cause::Sleep),
         ("hrtimer_nanosleep", Cause::Sleep),
         ("do_wait", Cause::Child),
@@ -317,6 +321,16 @@ mod tests {
         assert_eq!(of(FileKind::Pipe), Cause::Pipe);
         assert_eq!(of(FileKind::Socket), Cause::Socket);
         assert_eq!(of(FileKind::Regular), Cause::Io);
+    }
+
+    #[test]
+    fn a_timer_and_a_sleep_until_a_moment_end_at_a_moment() {
+        let of = |number, arguments, file| {
+            cause(Blocking::Interruptible, Some(&call(number, arguments, file)), StackHints::default())
+        };
+        assert_eq!(of(0, [3, 0, 0], FileKind::Timer), Cause::Timer);
+        assert_eq!(of(230, [0, 1, 0], FileKind::None), Cause::Timer);
+        assert_eq!(of(230, [0, 0, 0], FileKind::None), Cause::Sleep);
     }
 
     #[test]

@@ -100,6 +100,8 @@ causes! {
     PageFault => "page fault",
     /// A time set by the program itself.
     Sleep => "sleep",
+    /// A moment that the program itself set: a timer (`timerfd`), a sleep until then (`TIMER_ABSTIME`).
+    Timer => "timer",
     /// A signal.
     Signal => "signal",
     /// Stopped by a signal or a debugger.
@@ -141,6 +143,7 @@ impl Cause {
                 | Cause::Terminal
                 | Cause::PageFault
                 | Cause::Sleep
+                | Cause::Timer
                 | Cause::Signal
                 | Cause::Stopped
                 | Cause::Request

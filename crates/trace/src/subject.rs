@@ -80,7 +80,9 @@ pub(crate) fn subject(cause: Cause, call: Option<&CallDefinition>, hints: StackH
             };
             of(kind, SubjectIdentity::Word(call.arguments[0]))
         }
-        Cause::Sleep | Cause::Signal | Cause::Stopped | Cause::PageFault | Cause::Other => None,
+        Cause::Sleep | Cause::Timer | Cause::Signal | Cause::Stopped | Cause::PageFault | Cause::Other => {
+            None
+        }
         // No system call shows them: threads tell.
         Cause::LateSender | Cause::LateReceiver | Cause::Collective => None,
     }
@@ -88,7 +90,7 @@ pub(crate) fn subject(cause: Cause, call: Option<&CallDefinition>, hints: StackH
 
 /// Whether a wait with this cause is for something, whether or not that is known.
 pub(crate) fn is_for_something(cause: Cause) -> bool {
-    !matches!(cause, Cause::Sleep | Cause::Signal | Cause::Stopped | Cause::PageFault)
+    !matches!(cause, Cause::Sleep | Cause::Timer | Cause::Signal | Cause::Stopped | Cause::PageFault)
 }
 
 /// The kind that is certain by the cause alone.

@@ -42,6 +42,7 @@ mod spins;
 mod stuck;
 mod support;
 mod synchronising;
+mod timers;
 mod versions;
 mod view;
 mod waits;

@@ -26,6 +26,8 @@ pub(crate) enum PlanStep {
     /// Off the processors for so long, whatever changes; `io`: for a device; `request`: the data that is requested, or the
     /// messages.
     Away { time: u64, io: bool, request: Option<CompactObjectId> },
+    /// Off the processors until this moment of the run, nanoseconds; not at all where it has passed.
+    Until { moment: u64 },
     /// Ready for so long though this program's threads did not have all processors: others had them, or the thread was on its way to
     /// one. It has its part in what becomes of the work at `place`; at [`NO_PLACE`] it is the latency after a wait. No part of the recorded
     /// order.

@@ -23,7 +23,10 @@ impl Compiler<'_> {
             self.push(thread, PlanStep::Spin { place, time: spun });
             self.threads[thread.index()].spun_until = Some(time);
         }
-        if away > 0 {
+        if away > 0 && matches!(self.threads[thread.index()].state, State::Blocked(Cause::Timer)) {
+            // Work before it that gets shorter makes the wait longer.
+            self.push(thread, PlanStep::Until { moment: time.nanoseconds() });
+        } else if away > 0 {
             let io =
                 matches!(self.threads[thread.index()].state, State::Blocked(Cause::Io | Cause::PageFault));
             let request = self.threads[thread.index()].request.take();

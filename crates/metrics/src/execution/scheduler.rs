@@ -191,6 +191,11 @@ impl<F: Fn(ObjectId) -> bool> Scheduler<'_, F> {
                     self.away.push(Reverse(SchedulerEvent { at, thread }));
                     return;
                 }
+                PlanStep::Until { moment } if moment as f64 <= self.now => continue,
+                PlanStep::Until { moment } => {
+                    self.away.push(Reverse(SchedulerEvent { at: moment as f64, thread }));
+                    return;
+                }
                 PlanStep::Release(node) => {
                     self.release(node);
                     continue;

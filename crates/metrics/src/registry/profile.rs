@@ -284,6 +284,14 @@ pub(super) const METRICS: &[MetricDefinition] = &[
         source: "§1, §2",
     },
     MetricDefinition {
+        name: "blocked_timer_seconds",
+        title: "Blocked: timer",
+        unit: MetricUnit::Seconds,
+        group: MetricGroup::Profile,
+        explanation: "Time blocked until a moment that the program itself set: a timer.",
+        source: "§1, §2",
+    },
+    MetricDefinition {
         name: "blocked_signal_seconds",
         title: "Blocked: signal",
         unit: MetricUnit::Seconds,

@@ -68,7 +68,10 @@ fn is_held(cause: Cause) -> bool {
 
 /// Whether a wait is for nothing that a thread does.
 fn is_alone(cause: Cause) -> bool {
-    matches!(cause, Cause::Io | Cause::PageFault | Cause::Request | Cause::Sleep | Cause::Stopped)
+    matches!(
+        cause,
+        Cause::Io | Cause::PageFault | Cause::Request | Cause::Sleep | Cause::Timer | Cause::Stopped
+    )
 }
 
 impl Explainer {

@@ -59,6 +59,7 @@ fn named(target: &str) -> DescriptorFile {
     }
     let kind = match target {
         "" => FileKind::None,
+        "anon_inode:[timerfd]" => FileKind::Timer,
         _ if target.starts_with("anon_inode:") => FileKind::Anonymous,
         _ if target.starts_with("/dev/") => FileKind::Character,
         // Only a file that is a named pipe lets its readers wait.
@@ -104,6 +105,7 @@ mod tests {
         let kind = |target| named(target).kind;
         assert_eq!(named("socket:[77]"), DescriptorFile { kind: FileKind::Socket, number: 77 });
         assert_eq!(kind("anon_inode:[eventfd]"), FileKind::Anonymous);
+        assert_eq!(kind("anon_inode:[timerfd]"), FileKind::Timer);
         assert_eq!(kind("/dev/pts/3"), FileKind::Character);
         assert_eq!(kind("/tmp/queue"), FileKind::Pipe);
     }

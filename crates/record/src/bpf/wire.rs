@@ -274,6 +274,7 @@ fn file(fields: &mut RecordFields<'_>) -> Option<FileKind> {
         4 => FileKind::Character,
         5 => FileKind::Block,
         6 => FileKind::Anonymous,
+        7 => FileKind::Timer,
         _ => return None,
     })
 }

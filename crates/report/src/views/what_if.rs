@@ -321,6 +321,24 @@ mod tests {
     }
 
     #[test]
+    fn a_timer_expires_at_its_moment_whatever_is_done_meanwhile() {
+        // Ticks at 100 and 200 ms, and 40 ms of work after each and before the first.
+        let drawing = |wait: &str| {
+            format!("cpus 2\nH = main > handle_tick\nmain HHHH{wait}HHHH{wait}HHHH", wait = wait.repeat(6))
+        };
+        let after = |wait: &str, factor: &str| {
+            let change = format!("procedure:handle_tick={factor}");
+            let report = of(&DrawnRun::of(&drawing(wait)), &[&change]);
+            (1000.0 * report.rows[0].value("elapsed_after_seconds").unwrap()).round()
+        };
+        assert_eq!([after("a", "0"), after("a", "0.5"), after("a", "2")], [200.0, 220.0, 280.0]);
+        // Work that takes longer than a period is late, and no tick is waited for.
+        assert_eq!(after("a", "3"), 360.0);
+        // A sleep is as long as before.
+        assert_eq!([after("z", "0"), after("z", "2")], [120.0, 360.0]);
+    }
+
+    #[test]
     fn hardly_any_losses_leave_gains_as_they_are() {
         let mut scene = DrawnRun::of(LOCK_HOG);
         let without = of(&scene, &["procedure:update=0"]);

@@ -54,6 +54,10 @@ impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
                 self.threads[thread as usize].owes_latency = true;
                 self.goes_away(thread, scaled(time, factor))
             }
+            PlanStep::Until { moment } => {
+                self.threads[thread as usize].owes_latency = true;
+                self.goes_away(thread, moment.saturating_sub(self.now))
+            }
             PlanStep::Displaced { place: NO_PLACE, time } => self.pays_latency(thread, time),
             PlanStep::Displaced { place, time } => {
                 self.works(thread, scaled(time, self.factors.work[place as usize]))

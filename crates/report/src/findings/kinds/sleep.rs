@@ -15,7 +15,7 @@ use crate::findings::threshold::{IDLE, OTHER_WAITS};
 
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
-    what: "sleep",
+    what: "sleep, a timer",
     when: "it is on the elapsed-weighted critical path: up to its time on it",
     advice: "*wait for the event* instead",
     find,
@@ -24,7 +24,7 @@ pub(crate) static KIND: FindingKind = FindingKind {
 
 fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
     let facts = &basis.facts;
-    let waits = facts.path_waits.iter().filter(|wait| wait.cause == Cause::Sleep);
+    let waits = facts.path_waits.iter().filter(|wait| matches!(wait.cause, Cause::Sleep | Cause::Timer));
     let found = waits.filter_map(|wait| {
         let gain = GainRange::up_to(wait.time as f64, &basis.bounds);
         let subject = FindingSubject::Wait(wait.clone());
