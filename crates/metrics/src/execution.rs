@@ -24,6 +24,7 @@ mod compiler;
 mod ends;
 mod plan;
 mod planned_waits;
+mod polls;
 mod pools;
 mod prospects;
 mod queues;

@@ -108,6 +108,9 @@ pub struct PredictedGain {
     pub path: f64,
     /// Of the elapsed time.
     pub elapsed: f64,
+    /// The same at most, where threads poll or spin for what was not seen: what others did before may be what they waited for, so
+    /// that the run gains all of it. Else the same.
+    pub elapsed_most: f64,
 }
 
 /// Lane i is change i alone; the last one is all of them.
@@ -228,16 +231,32 @@ pub fn what_if<T: Timelines>(
             elapsed.into_lengths().gains
         }
     };
-    let saved = |lane: usize| PredictedGain { path: cpu.gains[lane], elapsed: elapsed[lane] };
+    let unknown = plan.as_ref().filter(|plan| plan.has_unknown_spins());
+    let most =
+        |lane: usize| unknown.map_or(elapsed[lane], |plan| elapsed[lane].max(saved_work(plan, &rules, lane)));
+    let saved = |lane: usize| PredictedGain {
+        path: cpu.gains[lane],
+        elapsed: elapsed[lane],
+        elapsed_most: most(lane).min((program.elapsed_nanoseconds as f64).max(elapsed[lane])),
+    };
     let path = new_path(timelines, analysis, &cpu.segments, &rules)?;
     let LaneLengths { base, .. } = cpu;
     Ok(WhatIf {
         before: RecordedLengths { path: base, elapsed: program.elapsed_nanoseconds },
-        execution_error: plan.map(|plan| plan.error()),
+        execution_error: plan.as_ref().map(ExecutionPlan::error),
         alone: (0..changes.len()).map(saved).collect(),
         together: saved(changes.len()),
         path,
     })
+}
+
+/// The work of all threads that a change alone, or all of them together, leaves out.
+fn saved_work(plan: &ExecutionPlan, rules: &ChangeRules<'_>, lane: usize) -> f64 {
+    let work = |thread: ThreadId, path: PathId| {
+        rules.factor_of(thread, path, |index| index == lane || lane == rules.changes.len())
+    };
+    let tells_threads_apart = tell_threads_apart(rules.changes);
+    plan.saved_work(&PlaceFactors { work, spinning: |_, _| 1.0, tells_threads_apart })
 }
 
 /// What a change alone, or behind the last of them all together, gains on the machine's processors. Waits for an object

@@ -16,6 +16,7 @@ use rustc_hash::FxHashMap;
 use super::arbitration::{ArbitratedThread, Arbitration};
 use super::ends::ThreadEnds;
 use super::plan::{CompactObjectId, ExecutionPlan, NodeId, PlanStep};
+use super::polls::polled;
 use super::pools::{TaskRuntime, UnseenQueues};
 use super::queues::TakenItems;
 use crate::analysis::Analysis;
@@ -132,6 +133,7 @@ impl<'a> Compiler<'a> {
         self.taken.into_queues(&mut self.plan, program);
         self.plan.unseen_queues = self.unseen.found(&self.plan.processors);
         self.plan.find_known_items();
+        self.plan.unexplained += polled(&self.plan);
         (self.steps <= self.most_steps).then_some(self.plan)
     }
 
@@ -279,7 +281,10 @@ impl Sweep for Compiler<'_> {
         if before == State::Absent && !self.threads[thread.index()].has_begun {
             self.threads[thread.index()].has_begun = true;
             if self.plan.threads[thread.index()].steps.is_empty() && time > Time::ZERO {
-                self.push(thread, PlanStep::Away { time: time.nanoseconds(), io: false, request: None });
+                self.push(
+                    thread,
+                    PlanStep::Away { time: time.nanoseconds(), io: false, sleeps: false, request: None },
+                );
             }
         }
         if before == State::Running && state != State::Ready {

@@ -23,9 +23,9 @@ pub(crate) enum PlanStep {
     Spin { place: u32, time: u64 },
     /// On a processor for so long, whatever changes.
     Busy(u64),
-    /// Off the processors for so long, whatever changes; `io`: for a device; `request`: the data that is requested, or the
-    /// messages.
-    Away { time: u64, io: bool, request: Option<CompactObjectId> },
+    /// Off the processors for so long, whatever changes; `io`: for a device; `sleeps`: for a time that the thread itself set;
+    /// `request`: the data that is requested, or the messages.
+    Away { time: u64, io: bool, sleeps: bool, request: Option<CompactObjectId> },
     /// Off the processors until this moment of the run, nanoseconds; not at all where it has passed.
     Until { moment: u64 },
     /// Ready for so long though this program's threads did not have all processors: others had them, or the thread was on its way to
@@ -91,7 +91,7 @@ pub(crate) struct ExecutionPlan {
     pub unseen_queues: Vec<UnseenQueue>,
     /// Processors of each machine.
     pub processors: Vec<u32>,
-    /// Busy-waits that nothing is known to have ended, of all threads, nanoseconds.
+    /// Busy-waits that nothing is known to have ended, and polls by sleeping, of all threads, nanoseconds.
     pub unexplained: u64,
     /// What was done while locks were held.
     pub locks: LockLoads,
@@ -125,11 +125,11 @@ impl Factors {
     }
 }
 
-/// The part of the recorded time up to which busy-waits of unknown end leave ranges as they are.
+/// The part of the recorded time up to which busy-waits and polls of unknown end leave ranges as they are.
 const LITTLE_SPUN: f64 = 0.01;
 
 impl ExecutionPlan {
-    /// Whether so much of the run is busy-waits of unknown end that gains depend on how long they last.
+    /// Whether so much of the run is busy-waits and polls of unknown end that gains depend on how long they last.
     pub fn has_unknown_spins(&self) -> bool {
         self.unexplained as f64 > LITTLE_SPUN * self.elapsed as f64
     }

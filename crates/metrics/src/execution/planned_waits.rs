@@ -30,7 +30,8 @@ impl Compiler<'_> {
             let io =
                 matches!(self.threads[thread.index()].state, State::Blocked(Cause::Io | Cause::PageFault));
             let request = self.threads[thread.index()].request.take();
-            self.push(thread, PlanStep::Away { time: away, io, request });
+            let sleeps = matches!(self.threads[thread.index()].state, State::Blocked(Cause::Sleep));
+            self.push(thread, PlanStep::Away { time: away, io, sleeps, request });
         }
     }
 

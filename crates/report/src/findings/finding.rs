@@ -80,7 +80,9 @@ impl FindingSubject {
             FindingSubject::Object(id) => {
                 let object = input.objects.get(*id);
                 let kind = object.kind.name();
-                let of_kind = if object.name.starts_with(kind) { String::new() } else { format!("{kind} ") };
+                // `lock of file index.db` says what it is.
+                let is_said = kind.split(' ').all(|word| object.name.contains(word));
+                let of_kind = if is_said { String::new() } else { format!("{kind} ") };
                 sentence![of_kind, Sentence::name(input, Node::Object(*id))]
             }
             FindingSubject::Calls(kind, id) => {

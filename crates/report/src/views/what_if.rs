@@ -5,7 +5,7 @@ use longpole_metrics::{Analysis, By, PredictedGain, WhatIf};
 use super::{add_frame, identity};
 use crate::change::NamedChange;
 use crate::evidence::{loss_error, lost_percent};
-use crate::findings::threshold::MISSED;
+use crate::findings::threshold::{MISSED, UNEXPLAINED_SPINS};
 use crate::input::{ReportInput, ReportOptions, ReportTables};
 use crate::quantity::{count_of, percent, percent_text, percent_with_error, time_text};
 use crate::report::{Report, Row};
@@ -15,7 +15,7 @@ use crate::text::TextSection;
 
 /// The name of the report in JSON.
 const NAME: &str = "what-if";
-const COLUMNS: [&str; 17] = [
+const COLUMNS: [&str; 18] = [
     "section",
     "change",
     "factor",
@@ -27,6 +27,7 @@ const COLUMNS: [&str; 17] = [
     "elapsed_gain_seconds",
     "elapsed_gain_percent",
     "elapsed_error_percent",
+    "gain_high_percent",
     "seconds",
     "percent",
     "inclusive_seconds",
@@ -72,7 +73,7 @@ pub fn build_what_if(
         rows: shown_lines,
     }));
     // With losses, or where time is missed, it is not known to be without effect.
-    let is_known = untold_error(input, found).is_none();
+    let is_known = untold_error(input, found).is_none() && most(found, found.together).is_none();
     report.sections.extend(without_effect(changes, found).filter(|_| is_known).map(TextSection::Remark));
     report.sections.extend(path_sections(found, path, options));
     add_frame(&mut report, input, options);
@@ -95,8 +96,14 @@ fn limits(input: &ReportTables<'_>, found: &WhatIf) -> String {
     } else {
         " Other programs, a quota or waits that were not seen took the rest; what is missed may stay or go with any change, so the ranges are as wide.".to_owned()
     };
+    let polls = match most(found, found.together) {
+        Some(_) => {
+            " Threads poll by sleeping, or spin, for what was not seen: where that is the changed work, the run gains up to all of it."
+        }
+        None => "",
+    };
     format!(
-        "The path is that of useful CPU time. The elapsed time is that of the run executed again on {cpus}; unchanged, that is {off} off the recorded time.{busy} {ORDER}"
+        "The path is that of useful CPU time. The elapsed time is that of the run executed again on {cpus}; unchanged, that is {off} off the recorded time.{busy}{polls} {ORDER}"
     )
 }
 
@@ -126,6 +133,12 @@ fn gain_range(changes: &[NamedChange], gain: f64, error: f64) -> (f64, f64) {
     (low, high.max(low))
 }
 
+/// What the run gains at most, % of it, where threads poll or spin for what was not seen and that is 1 % more than the execution tells.
+fn most(found: &WhatIf, gain: PredictedGain) -> Option<f64> {
+    let more = percent(gain.elapsed_most - gain.elapsed, found.before.elapsed as f64);
+    (more >= UNEXPLAINED_SPINS).then(|| percent(gain.elapsed_most, found.before.elapsed as f64))
+}
+
 /// A row for each change alone, and one for all of them.
 fn lines(input: &ReportTables<'_>, changes: &[NamedChange], found: &WhatIf) -> Vec<(Row, String)> {
     let line =
@@ -145,6 +158,7 @@ fn lines(input: &ReportTables<'_>, changes: &[NamedChange], found: &WhatIf) -> V
                 .fraction("elapsed_gain_seconds", saved.elapsed)
                 .percent("elapsed_gain_percent", percent(saved.elapsed, elapsed))
                 .percent_if("elapsed_error_percent", untold_error(input, found))
+                .percent_if("gain_high_percent", most(found, saved))
         };
     let alone = changes.iter().zip(&found.alone).map(|(change, &saved)| {
         let factor = Some(change.change.factor);
@@ -159,31 +173,40 @@ fn lines(input: &ReportTables<'_>, changes: &[NamedChange], found: &WhatIf) -> V
 fn headline(input: &ReportTables<'_>, changes: &[NamedChange], found: &WhatIf) -> String {
     let labels: Vec<String> = changes.iter().map(NamedChange::label).collect();
     let is_estimated = changes.iter().any(NamedChange::is_estimated);
-    let PredictedGain { path, elapsed } = found.together;
+    let PredictedGain { path, elapsed, .. } = found.together;
     // An execution that misses little of the unchanged run misses no more of a gain.
     let off = 100.0 * found.execution_error.unwrap_or(0.0).abs();
-    let becomes = |what: &str, before: u64, gain: f64, (off, untold): (f64, Option<f64>)| {
-        let after = time_text((before as f64 - gain).round().max(0.0) as u64);
-        let share = percent(gain, before as f64);
-        if let Some(untold) = untold {
-            let (low, high) = gain_range(changes, share, untold);
-            let after = |gain: f64| time_text((before as f64 * (1.0 - gain / 100.0)).round().max(0.0) as u64);
-            return format!("{what} goes from {} to {}–{}", time_text(before), after(high), after(low));
-        }
-        let error = error(input, is_estimated, share).map(|error| error.hypot(off.min(share.abs())));
-        let change = match share {
-            share if share.abs() < 0.005 => return format!("{what} stays at {}", time_text(before)),
-            share if share > 0.0 => format!("{} less", percent_with_error(share, error)),
-            share => format!("{} more", percent_with_error(-share, error)),
+    let becomes =
+        |what: &str, before: u64, gain: f64, (off, untold, most): (f64, Option<f64>, Option<f64>)| {
+            let after = time_text((before as f64 - gain).round().max(0.0) as u64);
+            let share = percent(gain, before as f64);
+            let sampled = error(input, is_estimated, share).map(|error| error.hypot(off.min(share.abs())));
+            if untold.is_some() || most.is_some() {
+                let (low, high) = gain_range(changes, share, untold.or(sampled).unwrap_or(0.0));
+                let high = high.max(most.unwrap_or(high));
+                let after =
+                    |gain: f64| time_text((before as f64 * (1.0 - gain / 100.0)).round().max(0.0) as u64);
+                return format!("{what} goes from {} to {}–{}", time_text(before), after(high), after(low));
+            }
+            let error = sampled;
+            let change = match share {
+                share if share.abs() < 0.005 => return format!("{what} stays at {}", time_text(before)),
+                share if share > 0.0 => format!("{} less", percent_with_error(share, error)),
+                share => format!("{} more", percent_with_error(-share, error)),
+            };
+            format!("{what} goes from {} to {after} ({change})", time_text(before))
         };
-        format!("{what} goes from {} to {after} ({change})", time_text(before))
-    };
     let lost = loss_error(input.evidence).map(|_| percent_text(lost_percent(input.evidence)));
     format!(
         "What if {}: {}, {}{}",
         labels.join(", "),
-        becomes("the critical path", found.before.path, path, (0.0, loss_error(input.evidence))),
-        becomes("the elapsed time", found.before.elapsed, elapsed, (off, untold_error(input, found))),
+        becomes("the critical path", found.before.path, path, (0.0, loss_error(input.evidence), None)),
+        becomes(
+            "the elapsed time",
+            found.before.elapsed,
+            elapsed,
+            (off, untold_error(input, found), most(found, found.together))
+        ),
         lost.map_or_else(String::new, |lost| format!(" ({lost} of the events were lost)"))
     )
 }

@@ -110,6 +110,11 @@ fn finding(basis: &FindingBasis<'_, '_>, work: &WorkOfThreads, row: &NodeRow) ->
     if free.low > range.high {
         evidence.insert(0, sentence!["without it the run is ", free.share_text(facts.elapsed), " shorter"]);
     }
+    if executed(basis.input, row.node).is_some_and(|executed| {
+        executed.unexplained > UNEXPLAINED_SPINS && range.high > EVENED * executed.gain.free
+    }) {
+        evidence.insert(0, "if threads poll for it: what they look for was not seen".into());
+    }
     Some(found.without_it(free.middle()).predicted_by(predicted_by).with(evidence))
 }
 
