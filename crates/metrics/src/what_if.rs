@@ -19,7 +19,7 @@ use longpole_graph::sweep;
 use longpole_trace::{Folding, ObjectId, PathId, Paths, ProcedureId, Program, Timelines, Unfolded};
 
 use crate::analysis::{Analysis, Charge, Measures, MetricOptions, PathSegment, Weight};
-use crate::execution::{ExecutionPlan, PlaceFactors};
+use crate::execution::{ExecutedSpinEnds, ExecutionPlan, PlaceFactors};
 use crate::lanes::{LaneLengths, Lanes};
 use crate::lookahead::LaneLookahead;
 use crate::marks::{Mark, ObjectMark, Rules};
@@ -108,6 +108,8 @@ pub struct PredictedGain {
     pub path: f64,
     /// Of the elapsed time.
     pub elapsed: f64,
+    /// The same at least, where threads poll or spin for what was not seen: it comes no earlier than in the recorded run. Else the same.
+    pub elapsed_least: f64,
     /// The same at most, where threads poll or spin for what was not seen: what others did before may be what they waited for, so
     /// that the run gains all of it. Else the same.
     pub elapsed_most: f64,
@@ -224,7 +226,7 @@ pub fn what_if<T: Timelines>(
     let cpu = cpu.into_lengths();
     let plan = ExecutionPlan::of(timelines, analysis, &foresight)?;
     let elapsed = match &plan {
-        Some(plan) => (0..=changes.len()).map(|lane| executed(plan, &rules, lane)).collect(),
+        Some(plan) => (0..=changes.len()).map(|lane| executed(plan, &rules, lane, None)).collect(),
         None => {
             let mut elapsed = lanes(Weight::Elapsed);
             sweep(&Unfolded(timelines), options.io_idle, &mut elapsed)?;
@@ -237,6 +239,9 @@ pub fn what_if<T: Timelines>(
     let saved = |lane: usize| PredictedGain {
         path: cpu.gains[lane],
         elapsed: elapsed[lane],
+        elapsed_least: unknown.map_or(elapsed[lane], |plan| {
+            executed(plan, &rules, lane, Some(&plan.spin_ends)).min(elapsed[lane])
+        }),
         elapsed_most: most(lane).min((program.elapsed_nanoseconds as f64).max(elapsed[lane])),
     };
     let path = new_path(timelines, analysis, &cpu.segments, &rules)?;
@@ -261,7 +266,12 @@ fn saved_work(plan: &ExecutionPlan, rules: &ChangeRules<'_>, lane: usize) -> f64
 
 /// What a change alone, or behind the last of them all together, gains on the machine's processors. Waits for an object
 /// at a factor of their time gain that part of what none of them would.
-fn executed(plan: &ExecutionPlan, rules: &ChangeRules<'_>, lane: usize) -> f64 {
+fn executed(
+    plan: &ExecutionPlan,
+    rules: &ChangeRules<'_>,
+    lane: usize,
+    spin_ends: Option<&ExecutedSpinEnds>,
+) -> f64 {
     let changes: Vec<&WorkChange> = rules
         .changes
         .iter()
@@ -274,7 +284,7 @@ fn executed(plan: &ExecutionPlan, rules: &ChangeRules<'_>, lane: usize) -> f64 {
     };
     let factor =
         PlaceFactors { work, spinning: |_, _| 1.0, tells_threads_apart: tell_threads_apart(rules.changes) };
-    let of_work = plan.gain(&factor, |_| false);
+    let of_work = plan.gain_until(&factor, |_| false, spin_ends);
     let of_objects = changes.iter().filter(|change| matches!(change.subject, ChangeSubject::Objects(_)));
     let (number, left) = of_objects.fold((0, 0.0), |(n, left), change| (n + 1, left + change.factor));
     if number == 0 {

@@ -14,7 +14,7 @@ use longpole_metrics::{
 use longpole_testkit::MemoryTimelines;
 use longpole_testkit::script::{Conditions, Script, ScriptStep};
 use longpole_trace::{
-    Acquisition, DependenceKind, Fold, Folding, Item, ItemKind, ProcedureId, State, TokenId,
+    Acquisition, Cause, DependenceKind, Fold, Folding, Item, ItemKind, ProcedureId, State, TokenId,
 };
 
 /// Busy-waits of a smaller part of the run leave ranges as they are.
@@ -175,4 +175,73 @@ fn executions() {
         }
     }
     ranges.check();
+}
+
+/// Looks of a thread that polls, of each of its waits.
+const LOOKS: u64 = 8;
+/// How long a look takes, nanoseconds.
+const LOOK: u64 = 20;
+
+/// The same run of a program whose threads do not spin for flags, but sleep, look, and sleep again.
+fn polling(mut timelines: MemoryTimelines) -> MemoryTimelines {
+    let mut since = std::collections::BTreeMap::new();
+    let mut slept = Vec::new();
+    for item in &mut timelines.items {
+        let ItemKind::State(state) = item.what else { continue };
+        if let Some(began) = since.remove(&item.thread) {
+            let period = item.time.since(began) / LOOKS;
+            let looks =
+                (1..LOOKS).filter(|_| period > 20 * LOOK).map(|look| began.nanoseconds() + look * period);
+            let state = |time: u64, state: State| Item {
+                time: Time::from_nanoseconds(time),
+                thread: item.thread,
+                what: ItemKind::State(state),
+            };
+            for look in looks {
+                slept.push(state(look, State::Running));
+                slept.push(state(look + LOOK, State::Blocked(Cause::Sleep)));
+            }
+        }
+        if state == State::Spinning {
+            item.what = ItemKind::State(State::Blocked(Cause::Sleep));
+            since.insert(item.thread, item.time);
+        }
+    }
+    timelines.items.extend(slept);
+    timelines.items.sort_by_key(|item| item.time);
+    timelines
+}
+
+/// What-if and replay of programs whose threads poll by sleeping: what they look for is nowhere in the recording.
+#[test]
+fn polls() {
+    let (mut executed, mut replayed, options) =
+        (JudgedRanges::default(), JudgedRanges::default(), MetricOptions::default());
+    for RecordedScript { seed, script, timelines, shows, .. } in recorded_scripts() {
+        let timelines = polling(timelines);
+        let analysis = analyse(&timelines, &options).unwrap();
+        let folding = Folding::new(&timelines.paths, Fold::None);
+        let index = seed as usize % script.procedures.len();
+        for factor in [0.0, 0.5] {
+            let subject = ChangeSubject::Procedure(ProcedureId(index as u32));
+            let changes = vec![WorkChange { subject, factor }];
+            let found =
+                longpole_metrics::what_if(&timelines, &options, &analysis, &changes, &folding).unwrap();
+            let truth = truth(&script, index, factor);
+            // Times of sleeps are kept to 64 ns, and looks are work of the run.
+            let error = 64.0 * LOOKS as f64 * script.threads.len() as f64;
+            let range = (found.together.elapsed_least - error, found.together.elapsed_most + error);
+            executed.judge(shows, range, truth, || format!("{seed} {factor}"));
+            let demand = ReplayDemand { changes, ..ReplayDemand::default() };
+            if let Ok(found) =
+                longpole_metrics::replay(&timelines, &options, &analysis, &demand, &folding).unwrap()
+            {
+                let range = (found.alone[0].low - error, found.alone[0].high + error);
+                replayed.judge(shows, range, truth, || format!("{seed} {factor} replayed"));
+            }
+        }
+    }
+    println!("{:?} {:?}", executed.judged, replayed.judged);
+    executed.check();
+    replayed.check();
 }

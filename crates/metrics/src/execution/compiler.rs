@@ -281,10 +281,7 @@ impl Sweep for Compiler<'_> {
         if before == State::Absent && !self.threads[thread.index()].has_begun {
             self.threads[thread.index()].has_begun = true;
             if self.plan.threads[thread.index()].steps.is_empty() && time > Time::ZERO {
-                self.push(
-                    thread,
-                    PlanStep::Away { time: time.nanoseconds(), io: false, sleeps: false, request: None },
-                );
+                self.push(thread, PlanStep::Away { time: time.nanoseconds(), io: false, request: None });
             }
         }
         if before == State::Running && state != State::Ready {

@@ -23,9 +23,11 @@ pub(crate) enum PlanStep {
     Spin { place: u32, time: u64 },
     /// On a processor for so long, whatever changes.
     Busy(u64),
-    /// Off the processors for so long, whatever changes; `io`: for a device; `sleeps`: for a time that the thread itself set;
-    /// `request`: the data that is requested, or the messages.
-    Away { time: u64, io: bool, sleeps: bool, request: Option<CompactObjectId> },
+    /// Off the processors for so long, whatever changes; `io`: for a device; `request`: the data that is requested, or the
+    /// messages.
+    Away { time: u64, io: bool, request: Option<CompactObjectId> },
+    /// Off the processors for a time that the thread itself set, up to this moment of the recorded run.
+    Sleep { time: SleepTime, moment: u64 },
     /// Off the processors until this moment of the run, nanoseconds; not at all where it has passed.
     Until { moment: u64 },
     /// Ready for so long though this program's threads did not have all processors: others had them, or the thread was on its way to
@@ -42,6 +44,21 @@ pub(crate) enum PlanStep {
     Get(u32),
     /// Waits until the node was released so often; on a processor where `spins`.
     Wait { node: NodeId, releases: u32, object: Option<CompactObjectId>, spins: bool },
+}
+
+/// A time in four bytes: of 64 ns, up to 274 s.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SleepTime(u32);
+
+impl SleepTime {
+    /// `None` for a longer time.
+    pub fn new(nanoseconds: u64) -> Option<SleepTime> {
+        u32::try_from((nanoseconds + 32) / 64).ok().map(SleepTime)
+    }
+
+    pub fn nanoseconds(self) -> u64 {
+        64 * u64::from(self.0)
+    }
 }
 
 /// An object in two bytes less than an id: 0 is none.

@@ -4,7 +4,7 @@ use longpole_event::{ThreadId, Time};
 use longpole_trace::{Cause, ObjectId, PathId, State};
 
 use super::compiler::Compiler;
-use super::plan::{CompactObjectId, NodeId, PlanStep};
+use super::plan::{CompactObjectId, NodeId, PlanStep, SleepTime};
 use crate::charging::ChargePart;
 
 impl Compiler<'_> {
@@ -31,7 +31,13 @@ impl Compiler<'_> {
                 matches!(self.threads[thread.index()].state, State::Blocked(Cause::Io | Cause::PageFault));
             let request = self.threads[thread.index()].request.take();
             let sleeps = matches!(self.threads[thread.index()].state, State::Blocked(Cause::Sleep));
-            self.push(thread, PlanStep::Away { time: away, io, sleeps, request });
+            self.push(
+                thread,
+                match SleepTime::new(away).filter(|_| sleeps) {
+                    Some(asleep) => PlanStep::Sleep { time: asleep, moment: time.nanoseconds() },
+                    None => PlanStep::Away { time: away, io, request },
+                },
+            );
         }
     }
 

@@ -191,6 +191,13 @@ impl<F: Fn(ObjectId) -> bool> Scheduler<'_, F> {
                     self.away.push(Reverse(SchedulerEvent { at, thread }));
                     return;
                 }
+                PlanStep::Sleep { time, moment } => {
+                    // What a thread polls for comes no earlier.
+                    let at = self.now + time.nanoseconds() as f64;
+                    let at = if self.spin_ends.is_some() { at.max(moment as f64) } else { at };
+                    self.away.push(Reverse(SchedulerEvent { at, thread }));
+                    return;
+                }
                 PlanStep::Until { moment } if moment as f64 <= self.now => continue,
                 PlanStep::Until { moment } => {
                     self.away.push(Reverse(SchedulerEvent { at: moment as f64, thread }));

@@ -47,7 +47,10 @@ fn work_that_two_changes_meet_is_multiplied_by_both() {
     let thread = WorkChange { subject: ChangeSubject::Threads(vec![made.thread("T1")]), factor: 0.5 };
     let found = tried(&made, &[procedure(&made, "A", 0.5), thread]);
     // 8 × 0.5 × 0.5 = 2.
-    assert_eq!(found.together, PredictedGain { path: 6.0, elapsed: 6.0, elapsed_most: 6.0 });
+    assert_eq!(
+        found.together,
+        PredictedGain { path: 6.0, elapsed: 6.0, elapsed_least: 6.0, elapsed_most: 6.0 }
+    );
 }
 
 #[test]
@@ -90,7 +93,7 @@ fn half_the_wait_for_an_object_is_half_the_way_to_none() {
     for (factor, gained) in [(0.0, 4.0), (0.5, 2.0), (1.0, 0.0)] {
         assert_eq!(
             tried(&made, &[object(factor)]).together,
-            PredictedGain { path: gained, elapsed: gained, elapsed_most: gained }
+            PredictedGain { path: gained, elapsed: gained, elapsed_least: gained, elapsed_most: gained }
         );
     }
 }

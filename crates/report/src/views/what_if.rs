@@ -15,7 +15,7 @@ use crate::text::TextSection;
 
 /// The name of the report in JSON.
 const NAME: &str = "what-if";
-const COLUMNS: [&str; 18] = [
+const COLUMNS: [&str; 19] = [
     "section",
     "change",
     "factor",
@@ -27,6 +27,7 @@ const COLUMNS: [&str; 18] = [
     "elapsed_gain_seconds",
     "elapsed_gain_percent",
     "elapsed_error_percent",
+    "gain_low_percent",
     "gain_high_percent",
     "seconds",
     "percent",
@@ -73,7 +74,7 @@ pub fn build_what_if(
         rows: shown_lines,
     }));
     // With losses, or where time is missed, it is not known to be without effect.
-    let is_known = untold_error(input, found).is_none() && most(found, found.together).is_none();
+    let is_known = untold_error(input, found).is_none() && unknown(found, found.together).is_none();
     report.sections.extend(without_effect(changes, found).filter(|_| is_known).map(TextSection::Remark));
     report.sections.extend(path_sections(found, path, options));
     add_frame(&mut report, input, options);
@@ -96,9 +97,9 @@ fn limits(input: &ReportTables<'_>, found: &WhatIf) -> String {
     } else {
         " Other programs, a quota or waits that were not seen took the rest; what is missed may stay or go with any change, so the ranges are as wide.".to_owned()
     };
-    let polls = match most(found, found.together) {
+    let polls = match unknown(found, found.together) {
         Some(_) => {
-            " Threads poll by sleeping, or spin, for what was not seen: where that is the changed work, the run gains up to all of it."
+            " Threads poll by sleeping, or spin, for what was not seen: where it is the changed work, the run gains up to all of that, and where it is not, less."
         }
         None => "",
     };
@@ -133,10 +134,13 @@ fn gain_range(changes: &[NamedChange], gain: f64, error: f64) -> (f64, f64) {
     (low, high.max(low))
 }
 
-/// What the run gains at most, % of it, where threads poll or spin for what was not seen and that is 1 % more than the execution tells.
-fn most(found: &WhatIf, gain: PredictedGain) -> Option<f64> {
-    let more = percent(gain.elapsed_most - gain.elapsed, found.before.elapsed as f64);
-    (more >= UNEXPLAINED_SPINS).then(|| percent(gain.elapsed_most, found.before.elapsed as f64))
+/// What the run gains at least and at most, % of it, where threads poll or spin for what was not seen and these are 1 % apart.
+fn unknown(found: &WhatIf, gain: PredictedGain) -> Option<(f64, f64)> {
+    let of_run = |gain: f64| percent(gain, found.before.elapsed as f64);
+    let (low, high) = (of_run(gain.elapsed_least), of_run(gain.elapsed_most));
+    // Less work makes no run longer.
+    let low = if gain.elapsed < 0.0 { low } else { low.max(0.0) };
+    (high - low >= UNEXPLAINED_SPINS).then_some((low, high))
 }
 
 /// A row for each change alone, and one for all of them.
@@ -158,7 +162,8 @@ fn lines(input: &ReportTables<'_>, changes: &[NamedChange], found: &WhatIf) -> V
                 .fraction("elapsed_gain_seconds", saved.elapsed)
                 .percent("elapsed_gain_percent", percent(saved.elapsed, elapsed))
                 .percent_if("elapsed_error_percent", untold_error(input, found))
-                .percent_if("gain_high_percent", most(found, saved))
+                .percent_if("gain_low_percent", unknown(found, saved).map(|range| range.0))
+                .percent_if("gain_high_percent", unknown(found, saved).map(|range| range.1))
         };
     let alone = changes.iter().zip(&found.alone).map(|(change, &saved)| {
         let factor = Some(change.change.factor);
@@ -176,26 +181,28 @@ fn headline(input: &ReportTables<'_>, changes: &[NamedChange], found: &WhatIf) -
     let PredictedGain { path, elapsed, .. } = found.together;
     // An execution that misses little of the unchanged run misses no more of a gain.
     let off = 100.0 * found.execution_error.unwrap_or(0.0).abs();
-    let becomes =
-        |what: &str, before: u64, gain: f64, (off, untold, most): (f64, Option<f64>, Option<f64>)| {
-            let after = time_text((before as f64 - gain).round().max(0.0) as u64);
-            let share = percent(gain, before as f64);
-            let sampled = error(input, is_estimated, share).map(|error| error.hypot(off.min(share.abs())));
-            if untold.is_some() || most.is_some() {
-                let (low, high) = gain_range(changes, share, untold.or(sampled).unwrap_or(0.0));
-                let high = high.max(most.unwrap_or(high));
-                let after =
-                    |gain: f64| time_text((before as f64 * (1.0 - gain / 100.0)).round().max(0.0) as u64);
-                return format!("{what} goes from {} to {}–{}", time_text(before), after(high), after(low));
-            }
-            let error = sampled;
-            let change = match share {
-                share if share.abs() < 0.005 => return format!("{what} stays at {}", time_text(before)),
-                share if share > 0.0 => format!("{} less", percent_with_error(share, error)),
-                share => format!("{} more", percent_with_error(-share, error)),
-            };
-            format!("{what} goes from {} to {after} ({change})", time_text(before))
+    let becomes = |what: &str,
+                   before: u64,
+                   gain: f64,
+                   (off, untold, unknown): (f64, Option<f64>, Option<(f64, f64)>)| {
+        let after = time_text((before as f64 - gain).round().max(0.0) as u64);
+        let share = percent(gain, before as f64);
+        let sampled = error(input, is_estimated, share).map(|error| error.hypot(off.min(share.abs())));
+        if untold.is_some() || unknown.is_some() {
+            let (low, high) = gain_range(changes, share, untold.or(sampled).unwrap_or(0.0));
+            let (least, most) = unknown.unwrap_or((low, high));
+            let (low, high) = (low.min(least), high.max(most));
+            let after = |gain: f64| time_text((before as f64 * (1.0 - gain / 100.0)).round().max(0.0) as u64);
+            return format!("{what} goes from {} to {}–{}", time_text(before), after(high), after(low));
+        }
+        let error = sampled;
+        let change = match share {
+            share if share.abs() < 0.005 => return format!("{what} stays at {}", time_text(before)),
+            share if share > 0.0 => format!("{} less", percent_with_error(share, error)),
+            share => format!("{} more", percent_with_error(-share, error)),
         };
+        format!("{what} goes from {} to {after} ({change})", time_text(before))
+    };
     let lost = loss_error(input.evidence).map(|_| percent_text(lost_percent(input.evidence)));
     format!(
         "What if {}: {}, {}{}",
@@ -205,7 +212,7 @@ fn headline(input: &ReportTables<'_>, changes: &[NamedChange], found: &WhatIf) -
             "the elapsed time",
             found.before.elapsed,
             elapsed,
-            (off, untold_error(input, found), most(found, found.together))
+            (off, untold_error(input, found), unknown(found, found.together))
         ),
         lost.map_or_else(String::new, |lost| format!(" ({lost} of the events were lost)"))
     )

@@ -54,6 +54,12 @@ impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
                 self.threads[thread as usize].owes_latency = true;
                 self.goes_away(thread, scaled(time, factor))
             }
+            PlanStep::Sleep { time, moment } => {
+                self.threads[thread as usize].owes_latency = true;
+                // What a thread polls for comes no earlier.
+                let least = if self.spin_ends.is_some() { moment.saturating_sub(self.now) } else { 0 };
+                self.goes_away(thread, time.nanoseconds().max(least))
+            }
             PlanStep::Until { moment } => {
                 self.threads[thread as usize].owes_latency = true;
                 self.goes_away(thread, moment.saturating_sub(self.now))
