@@ -182,14 +182,17 @@ const LOOKS: u64 = 8;
 /// How long a look takes, nanoseconds.
 const LOOK: u64 = 20;
 
-/// The same run of a program whose threads do not spin for flags, but sleep, look, and sleep again.
-fn polling(mut timelines: MemoryTimelines) -> MemoryTimelines {
+/// The same run of a program whose threads do not spin for flags, but sleep, look, and sleep again; and whether each does so in all its
+/// waits. A wait of one sleep cannot be told from a sleep.
+fn polling(mut timelines: MemoryTimelines) -> (MemoryTimelines, bool) {
+    let mut all_look = true;
     let mut since = std::collections::BTreeMap::new();
     let mut slept = Vec::new();
     for item in &mut timelines.items {
         let ItemKind::State(state) = item.what else { continue };
         if let Some(began) = since.remove(&item.thread) {
             let period = item.time.since(began) / LOOKS;
+            all_look &= period > 20 * LOOK;
             let looks =
                 (1..LOOKS).filter(|_| period > 20 * LOOK).map(|look| began.nanoseconds() + look * period);
             let state = |time: u64, state: State| Item {
@@ -209,7 +212,7 @@ fn polling(mut timelines: MemoryTimelines) -> MemoryTimelines {
     }
     timelines.items.extend(slept);
     timelines.items.sort_by_key(|item| item.time);
-    timelines
+    (timelines, all_look)
 }
 
 /// What-if and replay of programs whose threads poll by sleeping: what they look for is nowhere in the recording.
@@ -218,7 +221,8 @@ fn polls() {
     let (mut executed, mut replayed, options) =
         (JudgedRanges::default(), JudgedRanges::default(), MetricOptions::default());
     for RecordedScript { seed, script, timelines, shows, .. } in recorded_scripts() {
-        let timelines = polling(timelines);
+        let (timelines, all_look) = polling(timelines);
+        let shows = shows && all_look;
         let analysis = analyse(&timelines, &options).unwrap();
         let folding = Folding::new(&timelines.paths, Fold::None);
         let index = seed as usize % script.procedures.len();
@@ -228,8 +232,9 @@ fn polls() {
             let found =
                 longpole_metrics::what_if(&timelines, &options, &analysis, &changes, &folding).unwrap();
             let truth = truth(&script, index, factor);
-            // Times of sleeps are kept to 64 ns, and looks are work of the run.
-            let error = 64.0 * LOOKS as f64 * script.threads.len() as f64;
+            // Looks are work of the run.
+            let error = (LOOK * LOOKS) as f64
+                * script.threads.iter().map(|thread| thread.steps.len()).sum::<usize>() as f64;
             let range = (found.together.elapsed_least - error, found.together.elapsed_most + error);
             executed.judge(shows, range, truth, || format!("{seed} {factor}"));
             let demand = ReplayDemand { changes, ..ReplayDemand::default() };

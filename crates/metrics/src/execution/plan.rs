@@ -46,18 +46,18 @@ pub(crate) enum PlanStep {
     Wait { node: NodeId, releases: u32, object: Option<CompactObjectId>, spins: bool },
 }
 
-/// A time in four bytes: of 64 ns, up to 274 s.
+/// A time in four bytes: up to 4.3 s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SleepTime(u32);
 
 impl SleepTime {
     /// `None` for a longer time.
     pub fn new(nanoseconds: u64) -> Option<SleepTime> {
-        u32::try_from((nanoseconds + 32) / 64).ok().map(SleepTime)
+        u32::try_from(nanoseconds).ok().map(SleepTime)
     }
 
     pub fn nanoseconds(self) -> u64 {
-        64 * u64::from(self.0)
+        self.0.into()
     }
 }
 
