@@ -62,7 +62,8 @@ fn fields(of: &VariableType) -> Vec<(&str, u64, u64)> {
 fn build(folder: &Path, compiler: &str, (ending, source): (&str, &str)) -> Option<std::path::PathBuf> {
     let (file, program) = (folder.join(format!("data.{ending}")), folder.join(format!("data-{compiler}")));
     std::fs::write(&file, source).unwrap();
-    let run = Command::new(compiler).arg("-g").arg(&file).arg("-o").arg(&program).output();
+    let run =
+        Command::new(compiler).current_dir(folder).arg("-g").arg(&file).arg("-o").arg(&program).output();
     let Ok(run) = run else {
         println!("skipped: no {compiler}");
         return None;
