@@ -30,6 +30,7 @@ mod prospects;
 mod queues;
 mod replayer;
 mod scheduler;
+mod watcher;
 
 use longpole_event::ThreadId;
 use longpole_graph::sweep;

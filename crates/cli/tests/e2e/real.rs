@@ -441,6 +441,48 @@ fn go_procedures_have_names() {
     assert!(gain > 0.15 * elapsed, "without main.hogTable {gain:.2} of {elapsed:.2} s less");
 }
 
+/// What leaving a procedure of a Go program out gains, by what-if's range and by the program run anew.
+#[test]
+fn a_go_program_that_collects_garbage_is_predicted() {
+    /// Points by which the truth may be outside: garbage collection is other work in each run.
+    const CLOSE: f64 = 12.0;
+    const ATTEMPTS: usize = 5;
+    let session = Session::start();
+    let go = or_skip!(find("go"));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../programs/go/trees.go");
+    fs::copy(source, session.path().join("main.go")).unwrap();
+    fs::write(session.path().join("go.mod"), "module trees\n\ngo 1.19\n").unwrap();
+    let mut build = Command::new(go);
+    build.args(["build", "-o", "trees", "."]).env("GOFLAGS", "-mod=mod").env("GOPROXY", "off");
+    build.env("GOCACHE", session.path().join("cache")).env("GOTELEMETRY", "off");
+    let built = session.run(&mut build);
+    assert!(built.status.success(), "{}", built.stderr);
+    let seconds = |left_out: &str| {
+        let begin = std::time::Instant::now();
+        let run = session.run(Command::new("./trees").env("LEAVE_OUT", left_out));
+        assert!(run.status.success(), "{}", run.stderr);
+        begin.elapsed().as_secs_f64()
+    };
+    let mut told = Vec::new();
+    for _ in 0..ATTEMPTS {
+        let recording = or_skip!(session.record(Collector::Bpf, &["./trees"]));
+        let what_if = recording.what_if(&["main.score=0"]);
+        let row = what_if.rows().find(|row| row["section"] == "change").expect("the change has a row");
+        let of = |key: &str| row.get(key).and_then(serde_json::Value::as_f64);
+        let gain = of("elapsed_gain_percent").expect("a number");
+        let error = of("elapsed_error_percent").unwrap_or(0.0) + CLOSE;
+        let low = of("gain_low_percent").unwrap_or(gain).min(gain - error);
+        let high = of("gain_high_percent").unwrap_or(gain).max(gain + error);
+        let truth = 100.0 * (1.0 - seconds("score") / seconds(""));
+        // A run that ends with the thread that sleeps and looks gains next to nothing.
+        if (low..=high).contains(&truth) && gain > 20.0 {
+            return;
+        }
+        told.push(format!("{low:.0} to {high:.0}, {gain:.0}; in truth {truth:.0} %"));
+    }
+    panic!("{told:?}");
+}
+
 /// A PostgreSQL server of its own, run by nobody, stopped at the end.
 struct Server {
     folder: PathBuf,

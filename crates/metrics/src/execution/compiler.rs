@@ -19,6 +19,7 @@ use super::plan::{CompactObjectId, ExecutionPlan, NodeId, PlanStep};
 use super::polls::polled;
 use super::pools::{TaskRuntime, UnseenQueues};
 use super::queues::TakenItems;
+use super::watcher::Watcher;
 use crate::analysis::Analysis;
 use crate::charging::ChargePart;
 use crate::lookahead::LaneLookahead;
@@ -68,6 +69,8 @@ pub(super) struct Compiler<'a> {
     next_departure: usize,
     /// Whether threads take goroutines from a queue that they share.
     pub has_goroutines: bool,
+    /// Go's thread that looks after the others.
+    watcher: Watcher,
     /// For how long no thread could run up to now, nanoseconds.
     pub idle: u64,
     steps: usize,
@@ -121,6 +124,7 @@ impl<'a> Compiler<'a> {
             departed: FxHashMap::default(),
             next_departure: 0,
             has_goroutines: runtime == TaskRuntime::Go,
+            watcher: Watcher::of(program, paths, runtime),
             idle: 0,
             steps: 0,
             most_steps,
@@ -130,6 +134,7 @@ impl<'a> Compiler<'a> {
     /// The plan's steps; `None` where they are too many.
     pub fn into_steps(mut self, program: &Program) -> Option<ExecutionPlan> {
         self.ends.let_go_of_killed(&mut self.plan);
+        self.watcher.let_go(&mut self.plan);
         self.taken.into_queues(&mut self.plan, program);
         self.plan.unseen_queues = self.unseen.found(&self.plan.processors);
         self.plan.find_known_items();
@@ -313,6 +318,7 @@ impl Sweep for Compiler<'_> {
 
     fn observe(&mut self, thread: ThreadId, time: Time, path: PathId, kind: ObservationKind) {
         self.place_spin(thread, time, path);
+        self.watcher.observe(thread, path);
         self.threads[thread.index()].path = path;
         if let Some(end) = PieceEnd::of(path, kind) {
             self.charge(thread, end);
@@ -332,6 +338,10 @@ impl Sweep for Compiler<'_> {
         }
         self.pieces.cut(thread);
         if source == thread || !self.waits(thread) {
+            return;
+        }
+        // It gives others what was there to be done: at which of its looks is no order of the program.
+        if self.watcher.is(source) {
             return;
         }
         self.ends.enable(source, Some(thread));

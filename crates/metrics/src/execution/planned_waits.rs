@@ -15,7 +15,16 @@ impl Compiler<'_> {
         let (spun, mut away) = (std::mem::take(&mut planned.spun), std::mem::take(&mut planned.away));
         if self.has_goroutines && matches!(planned.state, State::Blocked(Cause::Park | Cause::Poll)) {
             // A thread without a goroutine holds up none while others run them.
+            let blocked = away;
             away = away.min(self.idle - planned.idle_before);
+            if planned.state == State::Blocked(Cause::Poll)
+                && let Some(idle) = SleepTime::new(away)
+            {
+                // A thread that waits for the next timer of all goroutines: whether that is at a moment or after a time is not known.
+                self.plan.unexplained += blocked;
+                self.push(thread, PlanStep::Sleep { time: idle, moment: time.nanoseconds() });
+                away = 0;
+            }
         }
         if spun > 0 {
             self.plan.unexplained += spun;
