@@ -49,6 +49,14 @@ pub(crate) fn what_if(input: &ReportTables<'_>, procedure: ProcedureId) -> Optio
     is_short.then_some(NextCommand { command: Cow::Owned(command), shows: "if it took half as long" })
 }
 
+/// The recording that tells of queues, where a change hangs on one that was not seen; `None` where the command is too long for a line.
+pub(crate) fn record_queues(input: &ReportTables<'_>) -> Option<NextCommand> {
+    let words = input.program.command.iter().map(|word| in_shell(word)).collect::<Vec<_>>();
+    let command = format!("longpole record --locks -- {}", words.join(" "));
+    let is_short = !words.is_empty() && command.chars().count() <= LONGEST;
+    is_short.then_some(NextCommand { command: Cow::Owned(command), shows: "who shares the work" })
+}
+
 /// The text as one word of a shell.
 pub(crate) fn in_shell(text: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_alphanumeric() || "_-+=.,:/@%".contains(c);
@@ -85,6 +93,13 @@ mod tests {
             let subject = longpole_metrics::ChangeSubject::Inclusive(id("queue::push(int, char const*)"));
             assert_eq!(change.map(|change| change.change.subject).ok(), Some(subject));
         });
+    }
+
+    #[test]
+    fn the_command_is_recorded_anew_with_its_arguments() {
+        let scene = DrawnRun::of("main A");
+        let command = scene.with_source(|input| record_queues(input).expect("it is short enough").command);
+        assert_eq!(command, "longpole record --locks -- ./drawn --fast");
     }
 
     #[test]

@@ -18,6 +18,7 @@ use crate::findings::finding::{
     Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit, Prediction,
 };
 use crate::findings::gain::{GainRange, executed, replayed};
+use crate::findings::next::record_queues;
 use crate::findings::sentence::{Sentence, ShareInWords, TimeInWords, sentence};
 use crate::findings::threshold::{ALONE, BALANCED, BLAMED, FEWEST_OF_ROW, HELD, UNEXPLAINED_SPINS};
 use crate::findings::{RankedWork, is_named, largest_caller, procedure_answer};
@@ -160,7 +161,7 @@ fn evidence(
     if alone >= ALONE {
         evidence.push(sentence!["alone on the CPUs ", ShareInWords(alone), " of its time"]);
     }
-    if executed(input, row.node).is_some_and(|executed| executed.gain.evened > EVENED * executed.gain.free) {
+    if has_unseen_queue(input, row.node) {
         evidence.push(sentence!["if threads share such work: its queue was not seen"]);
     }
     let path = percent(own.critical_cpu as f64, facts.path as f64);
@@ -168,6 +169,11 @@ fn evidence(
     let cpu = percent(own.cpu() as f64, input.totals().cpu() as f64);
     evidence.push(sentence![ShareInWords(cpu), " of the CPU time"]);
     evidence
+}
+
+/// Whether it is worth more if threads share such work by a queue that was not seen.
+fn has_unseen_queue(input: &ReportTables<'_>, node: Node) -> bool {
+    executed(input, node).is_some_and(|executed| executed.gain.evened > EVENED * executed.gain.free)
 }
 
 /// So many times the gain that the execution shows, the gain of threads that share what is left of their work is worth a word.
@@ -245,5 +251,11 @@ fn predictions(
 
 fn answer(basis: &FindingBasis<'_, '_>, finding: &Finding) -> LeadingAnswer {
     let FindingSubject::Procedure(id) = finding.subject else { unreachable!("procedures lead with one") };
-    procedure_answer(basis, RankedWork::of(&basis.facts), Node::Procedure(id))
+    let mut answer = procedure_answer(basis, RankedWork::of(&basis.facts), Node::Procedure(id));
+    if has_unseen_queue(basis.input, Node::Procedure(id)) {
+        // Only the first two have room.
+        let at = answer.next.len().min(1);
+        answer.next.splice(at..at, record_queues(basis.input));
+    }
+    answer
 }
