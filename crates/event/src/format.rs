@@ -4,12 +4,30 @@ use std::fmt::Write;
 
 use crate::record::RECORD_FORMS;
 
+/// What a record is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RecordClass {
+    Definition,
+    Event,
+    Extended,
+}
+
+impl RecordClass {
+    /// Its heading, and what numbers its kinds.
+    fn heading(self) -> (&'static str, &'static str) {
+        match self {
+            RecordClass::Definition => ("Definitions", "tag"),
+            RecordClass::Event => ("Events", "tag"),
+            RecordClass::Extended => ("Extended events", "kind"),
+        }
+    }
+}
+
 /// A kind of record.
 pub(crate) struct RecordForm {
-    /// The low bits of its first byte.
-    pub tag: u8,
-    /// The byte after the tag, of an extended event.
-    pub extended: Option<u8>,
+    pub class: RecordClass,
+    /// The low bits of its first byte; of an extended event the byte after that.
+    pub number: u8,
     /// The flag that tells it from another one of the same tag.
     pub flag: Option<u8>,
     pub name: &'static str,
@@ -31,20 +49,14 @@ const HEAD: &str = include_str!("format.md");
 #[must_use]
 pub fn format_document() -> String {
     let mut document = HEAD.to_owned();
-    let mut section = "";
+    let mut section = None;
     for form in RECORD_FORMS {
-        let (number, of) = match form.extended {
-            Some(kind) => (kind, "Extended events"),
-            None if is_event(form) => (form.tag, "Events"),
-            None => (form.tag, "Definitions"),
-        };
-        if of != section {
+        if section.replace(form.class) != Some(form.class) {
+            let (heading, number) = form.class.heading();
             let _ = write!(
                 document,
-                "\n## {of}\n\n| {} | name | what stands there |\n|---:|---|---|\n",
-                if form.extended.is_some() { "kind" } else { "tag" }
+                "\n## {heading}\n\n| {number} | name | what stands there |\n|---:|---|---|\n"
             );
-            section = of;
         }
         let flag = form.flag.map_or_else(String::new, |flag| format!(" with flag {flag}"));
         let fields: Vec<String> = form
@@ -61,18 +73,14 @@ pub fn format_document() -> String {
             .collect();
         let _ = writeln!(
             document,
-            "| {number}{flag} | `{}` | {}{} |",
+            "| {}{flag} | `{}` | {}{} |",
+            form.number,
             form.name,
             sentence(form.lines),
             fields.concat()
         );
     }
     document
-}
-
-/// Events have the tags from 9 to 20 and from 26 on.
-fn is_event(form: &RecordForm) -> bool {
-    matches!(form.tag, 9..=20 | 26..)
 }
 
 /// Lines of documentation as one line of a table, without links.

@@ -2,8 +2,8 @@
 //!
 //! The table makes their types, their bytes, the ids in them, examples, and their document (`docs/format.md`).
 
-use crate::codec::{Decoder, EXTENDED, Encoder, Form, NUMBER, Plain, Result, TEXT, form, records};
-use crate::format::{FieldForm, RecordForm};
+use crate::codec::{Decoder, Encoder, Form, NUMBER, Plain, Result, TEXT, form, records};
+use crate::format::{FieldForm, RecordClass, RecordForm};
 use crate::id::{CallId, FrameId, ModuleId, PrimitiveId, ProcessId, SeriesId, StackId, TextId, ThreadId};
 use crate::kinds::{
     Blocking, BusyWaiting, FileKind, LossKind, ModuleKind, PrimitiveKind, SeriesKind, SeriesNode,

@@ -259,8 +259,8 @@ macro_rules! records {
         /// Every kind of record, as the document of the format has it.
         pub(crate) const RECORD_FORMS: &[RecordForm] = &[
             $(RecordForm {
-                tag: $definition_tag,
-                extended: None,
+                class: RecordClass::Definition,
+                number: $definition_tag,
                 flag: None,
                 name: stringify!($definition),
                 lines: &[$($definition_line),*],
@@ -271,8 +271,8 @@ macro_rules! records {
                 }),*],
             },)*
             $(RecordForm {
-                tag: $event_tag,
-                extended: None,
+                class: RecordClass::Event,
+                number: $event_tag,
                 flag: first_of(&[$($event_flag)?]),
                 name: stringify!($event),
                 lines: &[$($event_line),*],
@@ -283,8 +283,8 @@ macro_rules! records {
                 }),*)?],
             },)*
             $(RecordForm {
-                tag: EXTENDED,
-                extended: Some($extended_tag),
+                class: RecordClass::Extended,
+                number: $extended_tag,
                 flag: None,
                 name: stringify!($extended),
                 lines: &[$($extended_line),*],

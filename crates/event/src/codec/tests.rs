@@ -1,4 +1,5 @@
 use super::{Decoder, Encoder};
+use crate::format::{RecordClass, RecordForm};
 use crate::id::*;
 use crate::kinds::*;
 use crate::record::*;
@@ -20,15 +21,15 @@ fn every_kind_of_record_survives_the_round_trip() {
 /// A tag twice would make two kinds of records one.
 #[test]
 fn no_two_kinds_have_the_same_tag() {
-    let tags = RECORD_FORMS.iter().map(|form| (form.tag, form.extended, form.flag));
-    let tags = tags.chain([(super::TEXT, None, None), (super::EXTENDED, Some(super::NUMBER), None)]);
+    let is_extended = |form: &RecordForm| form.class == RecordClass::Extended;
+    let tags = RECORD_FORMS.iter().map(|form| (is_extended(form), form.number, form.flag));
+    let tags = tags.chain([(false, super::TEXT, None), (true, super::NUMBER, None)]);
     let all: Vec<_> = tags.collect();
     let distinct: std::collections::BTreeSet<_> = all.iter().collect();
     assert_eq!(distinct.len(), all.len());
-    assert!(all.iter().all(|(tag, extended, _)| *tag < super::EXTENDED || extended.is_some()));
+    assert!(all.iter().all(|(is_extended, number, _)| *is_extended || *number < super::EXTENDED));
 }
 
-/// Each line is a block of one record, and what it says. Kinds come, bytes stay; `UPDATE=1` writes the file.
 #[test]
 fn recordings_of_this_format_keep_their_meaning() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/codec/format.txt");
