@@ -257,11 +257,20 @@ pub fn what_if<T: Timelines>(
 
 /// The work of all threads that a change alone, or all of them together, leaves out.
 fn saved_work(plan: &ExecutionPlan, rules: &ChangeRules<'_>, lane: usize) -> f64 {
-    let work = |thread: ThreadId, path: PathId| {
-        rules.factor_of(thread, path, |index| index == lane || lane == rules.changes.len())
-    };
-    let tells_threads_apart = tell_threads_apart(rules.changes);
-    plan.saved_work(&PlaceFactors { work, spinning: |_, _| 1.0, tells_threads_apart })
+    plan.saved_work(&factors(rules, lane))
+}
+
+/// What work is multiplied by, of a change alone, or behind the last of them all together.
+fn factors(
+    rules: &ChangeRules<'_>,
+    lane: usize,
+) -> PlaceFactors<impl Fn(ThreadId, PathId) -> f64, impl Fn(ThreadId, PathId) -> f64> {
+    let is_meant = move |index: usize| index == lane || lane == rules.changes.len();
+    PlaceFactors {
+        work: move |thread: ThreadId, path: PathId| rules.factor_of(thread, path, is_meant),
+        spinning: |_: ThreadId, _: PathId| 1.0,
+        tells_threads_apart: tell_threads_apart(rules.changes),
+    }
 }
 
 /// What a change alone, or behind the last of them all together, gains on the machine's processors. Waits for an object
@@ -279,11 +288,7 @@ fn executed(
         .filter(|&(i, _)| i == lane || lane == rules.changes.len())
         .map(|c| c.1)
         .collect();
-    let work = |thread: ThreadId, path: PathId| {
-        rules.factor_of(thread, path, |index| index == lane || lane == rules.changes.len())
-    };
-    let factor =
-        PlaceFactors { work, spinning: |_, _| 1.0, tells_threads_apart: tell_threads_apart(rules.changes) };
+    let factor = factors(rules, lane);
     let of_work = plan.gain_until(&factor, |_| false, spin_ends);
     let of_objects = changes.iter().filter(|change| matches!(change.subject, ChangeSubject::Objects(_)));
     let (number, left) = of_objects.fold((0, 0.0), |(n, left), change| (n + 1, left + change.factor));
@@ -294,7 +299,7 @@ fn executed(
         let has = |change: &&WorkChange| matches!(&change.subject, ChangeSubject::Objects(of) if of.contains(&object));
         changes.iter().any(has)
     };
-    of_work + (1.0 - left / f64::from(number)) * (plan.gain(&factor, is_free) - of_work)
+    of_work + (1.0 - left / f64::from(number)) * (plan.gain_until(&factor, is_free, spin_ends) - of_work)
 }
 
 /// What the path after all changes consists of.
