@@ -181,21 +181,13 @@ fn headline(input: &ReportTables<'_>, changes: &[NamedChange], found: &WhatIf) -
     let PredictedGain { path, elapsed, .. } = found.together;
     // An execution that misses little of the unchanged run misses no more of a gain.
     let off = 100.0 * found.execution_error.unwrap_or(0.0).abs();
-    let becomes = |what: &str,
-                   before: u64,
-                   gain: f64,
-                   (off, untold, unknown): (f64, Option<f64>, Option<(f64, f64)>)| {
-        let after = time_text((before as f64 - gain).round().max(0.0) as u64);
-        let share = percent(gain, before as f64);
-        let sampled = error(input, is_estimated, share).map(|error| error.hypot(off.min(share.abs())));
-        if untold.is_some() || unknown.is_some() {
-            let (low, high) = gain_range(changes, share, untold.or(sampled).unwrap_or(0.0));
-            let (least, most) = unknown.unwrap_or((low, high));
-            let (low, high) = (low.min(least), high.max(most));
-            let after = |gain: f64| time_text((before as f64 * (1.0 - gain / 100.0)).round().max(0.0) as u64);
+    let becomes = |what: &str, before: u64, gain: f64, error: Option<f64>, range: Option<(f64, f64)>| {
+        let after = |gain: f64| time_text((before as f64 * (1.0 - gain / 100.0)).round().max(0.0) as u64);
+        if let Some((low, high)) = range {
             return format!("{what} goes from {} to {}–{}", time_text(before), after(high), after(low));
         }
-        let error = sampled;
+        let after = time_text((before as f64 - gain).round().max(0.0) as u64);
+        let share = percent(gain, before as f64);
         let change = match share {
             share if share.abs() < 0.005 => return format!("{what} stays at {}", time_text(before)),
             share if share > 0.0 => format!("{} less", percent_with_error(share, error)),
@@ -203,17 +195,23 @@ fn headline(input: &ReportTables<'_>, changes: &[NamedChange], found: &WhatIf) -
         };
         format!("{what} goes from {} to {after} ({change})", time_text(before))
     };
+    let [of_path, of_run] = [(path, found.before.path), (elapsed, found.before.elapsed)]
+        .map(|(gain, before)| percent(gain, before as f64));
+    let path_error = error(input, is_estimated, of_path);
+    let path_range = loss_error(input.evidence).map(|lost| gain_range(changes, of_path, lost));
+    let elapsed_error = error(input, is_estimated, of_run).map(|error| error.hypot(off.min(of_run.abs())));
+    let (untold, polled) = (untold_error(input, found), unknown(found, found.together));
+    let elapsed_range = (untold.is_some() || polled.is_some()).then(|| {
+        let (low, high) = gain_range(changes, of_run, untold.or(elapsed_error).unwrap_or(0.0));
+        let (least, most) = polled.unwrap_or((low, high));
+        (low.min(least), high.max(most))
+    });
     let lost = loss_error(input.evidence).map(|_| percent_text(lost_percent(input.evidence)));
     format!(
         "What if {}: {}, {}{}",
         labels.join(", "),
-        becomes("the critical path", found.before.path, path, (0.0, loss_error(input.evidence), None)),
-        becomes(
-            "the elapsed time",
-            found.before.elapsed,
-            elapsed,
-            (off, untold_error(input, found), unknown(found, found.together))
-        ),
+        becomes("the critical path", found.before.path, path, path_error, path_range),
+        becomes("the elapsed time", found.before.elapsed, elapsed, elapsed_error, elapsed_range),
         lost.map_or_else(String::new, |lost| format!(" ({lost} of the events were lost)"))
     )
 }
