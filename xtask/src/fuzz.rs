@@ -1,6 +1,5 @@
 //! `cargo xtask fuzz`: every reader under libFuzzer and the address sanitizer, and the record of how much was run.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -35,23 +34,27 @@ struct FuzzCounts {
     inputs: u64,
 }
 
-/// Runs the targets.
+/// Runs the targets. What one ran is kept as it ends, whatever becomes of the next ones.
 pub fn run(limits: &FuzzLimits) -> Result<ExitCode> {
     let mut steps = Steps::new();
-    let mut counts = BTreeMap::new();
-    for target in targets()? {
-        if !limits.targets.is_empty() && !limits.targets.contains(&target) {
-            continue;
-        }
+    let is_meant = |target: &String| limits.targets.is_empty() || limits.targets.contains(target);
+    let meant: Vec<_> = targets()?.into_iter().filter(is_meant).collect();
+    ensure!(!meant.is_empty(), "run any target");
+    for target in meant {
         steps.step(&target, || {
             unpack(&target)?;
             let output = fuzz(&target, limits.seconds)?;
-            counts.insert(target.clone(), count(&output).context("read what libFuzzer printed")?);
-            if limits.is_kept { keep(&target) } else { Ok(()) }
+            let counts = count(&output).context("read what libFuzzer printed")?;
+            if limits.is_kept {
+                keep(&target)?;
+                record(&target, &counts, limits.seconds)?;
+            }
+            Ok(())
         });
     }
     if limits.is_kept {
-        steps.step("record of executions", || record(&counts, limits.seconds));
+        let rows = fs::read_to_string(runs()).context("read the rows")?;
+        println!("executions in all that are kept: {}", sum(&rows));
     }
     Ok(steps.finish(&[]))
 }
@@ -189,20 +192,20 @@ fn tar(options: &[&str], target: &str) -> Result<()> {
     succeed(&mut command)
 }
 
-/// Adds a row for each target to `fuzz/runs.md`.
-fn record(counts: &BTreeMap<String, FuzzCounts>, seconds: u32) -> Result<()> {
-    ensure!(!counts.is_empty(), "run any target");
-    let path = root().join("fuzz/runs.md");
+/// The table of what was run.
+fn runs() -> PathBuf {
+    root().join("fuzz/runs.md")
+}
+
+/// Adds a row to it.
+fn record(target: &str, counts: &FuzzCounts, seconds: u32) -> Result<()> {
+    let path = runs();
     let mut text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
     let date = Command::new("date").arg("+%F").output().context("ask for the date")?.stdout;
     let date = String::from_utf8_lossy(&date).trim().to_owned();
-    for (target, counts) in counts {
-        let FuzzCounts { executions, edges, inputs } = counts;
-        text += &format!("| {date} | {target} | {seconds} | {executions} | {edges} | {inputs} |\n");
-    }
-    fs::write(&path, text).with_context(|| format!("write {}", path.display()))?;
-    println!("executions in all that are kept: {}", sum(&fs::read_to_string(&path)?));
-    Ok(())
+    let FuzzCounts { executions, edges, inputs } = counts;
+    text += &format!("| {date} | {target} | {seconds} | {executions} | {edges} | {inputs} |\n");
+    fs::write(&path, text).with_context(|| format!("write {}", path.display()))
 }
 
 /// The executions of all rows.
