@@ -3,7 +3,6 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::process::Command;
 
 use crate::support::{Answer, Collector, Recording, Session, find, longpole, or_skip, run};
 
@@ -238,14 +237,7 @@ func main() {
 #[test]
 fn goroutines_are_found_whatever_thread_runs_them() {
     let session = Session::start();
-    let go = or_skip!(find("go"));
-    fs::write(session.path().join("main.go"), GO).unwrap();
-    fs::write(session.path().join("go.mod"), "module example.com/hashes\ngo 1.19\n").unwrap();
-    let mut build = Command::new(go);
-    build.env("HOME", session.path()).env("GOFLAGS", "-mod=mod").env("GOPROXY", "off");
-    let built = session.run(build.args(["build", "-o", "hashes", "."]));
-    assert!(built.status.success(), "{}", built.stderr);
-    let program = session.path().join("hashes");
+    let program = or_skip!(session.build_go(GO, "hashes"));
     let recording = or_skip!(session.record(Collector::Bpf, &[&program]));
     for fold in ["libraries", "none"] {
         let profile = recording.report_with("profile", "procedure", &["--fold", fold]);

@@ -414,15 +414,8 @@ func main() {
 #[test]
 fn go_procedures_have_names() {
     let session = Session::start();
-    fs::write(session.path().join("main.go"), GO).unwrap();
-    fs::write(session.path().join("go.mod"), "module hog\n\ngo 1.19\n").unwrap();
-    let go = or_skip!(find("go"));
-    let mut build = Command::new(go);
-    build.args(["build", "-o", "hog", "."]).env("GOFLAGS", "-mod=mod").env("GOPROXY", "off");
-    build.env("GOCACHE", session.path().join("cache")).env("GOTELEMETRY", "off");
-    let built = session.run(&mut build);
-    assert!(built.status.success(), "{}", built.stderr);
-    let recording = or_skip!(session.record(Collector::Bpf, &["./hog"]));
+    let program = or_skip!(session.build_go(GO, "hog"));
+    let recording = or_skip!(session.record(Collector::Bpf, &[&program]));
     assert_laws(&recording);
     assert_forms(&recording.path);
     let zeroing = recording.report("zeroing", "procedure");
@@ -448,24 +441,17 @@ fn a_go_program_that_collects_garbage_is_predicted() {
     const CLOSE: f64 = 12.0;
     const ATTEMPTS: usize = 5;
     let session = Session::start();
-    let go = or_skip!(find("go"));
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../programs/go/trees.go");
-    fs::copy(source, session.path().join("main.go")).unwrap();
-    fs::write(session.path().join("go.mod"), "module trees\n\ngo 1.19\n").unwrap();
-    let mut build = Command::new(go);
-    build.args(["build", "-o", "trees", "."]).env("GOFLAGS", "-mod=mod").env("GOPROXY", "off");
-    build.env("GOCACHE", session.path().join("cache")).env("GOTELEMETRY", "off");
-    let built = session.run(&mut build);
-    assert!(built.status.success(), "{}", built.stderr);
+    let program = or_skip!(session.build_go(&fs::read_to_string(source).unwrap(), "trees"));
     let seconds = |left_out: &str| {
         let begin = std::time::Instant::now();
-        let run = session.run(Command::new("./trees").env("LEAVE_OUT", left_out));
+        let run = session.run(Command::new(&program).env("LEAVE_OUT", left_out));
         assert!(run.status.success(), "{}", run.stderr);
         begin.elapsed().as_secs_f64()
     };
     let mut told = Vec::new();
     for _ in 0..ATTEMPTS {
-        let recording = or_skip!(session.record(Collector::Bpf, &["./trees"]));
+        let recording = or_skip!(session.record(Collector::Bpf, &[&program]));
         let what_if = recording.what_if(&["main.score=0"]);
         let row = what_if.rows().find(|row| row["section"] == "change").expect("the change has a row");
         let of = |key: &str| row.get(key).and_then(serde_json::Value::as_f64);

@@ -137,6 +137,20 @@ impl Session {
         build(self.path(), source, flags)
     }
 
+    /// Builds a Go program from its text, as its own users do; without the network.
+    pub fn build_go(&self, source: &str, name: &str) -> Result<PathBuf, String> {
+        let go = find("go")?;
+        std::fs::write(self.path().join("main.go"), source).unwrap();
+        std::fs::write(self.path().join("go.mod"), format!("module example.com/{name}\n\ngo 1.19\n"))
+            .unwrap();
+        let mut build = Command::new(go);
+        build.args(["build", "-o", name, "."]).env("HOME", self.path());
+        build.env("GOFLAGS", "-mod=mod").env("GOPROXY", "off").env("GOTELEMETRY", "off");
+        let built = self.run(&mut build);
+        assert!(built.status.success(), "{}", built.stderr);
+        Ok(self.path().join(name))
+    }
+
     /// Runs a command in the session's folder.
     pub fn run(&self, command: &mut Command) -> Run {
         run(command.current_dir(self.path()))
