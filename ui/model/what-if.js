@@ -72,6 +72,7 @@ export const factorText = (factor) => (factor === 1 ? 'as it is' : `× ${Number(
  * @property {number} elapsedBefore seconds
  * @property {number} elapsedAfter seconds
  * @property {number|undefined} elapsedError seconds
+ * @property {{least: number, most: number}|undefined} elapsedRange seconds, where the executions of the changed run are far apart
  * @property {number} elapsedGainPercent
  * @property {number} pathGainPercent
  */
@@ -94,6 +95,10 @@ export function predictionOf(report) {
     pathError: row.error_percent === undefined ? undefined : row.error_percent / 100 * pathBefore,
     elapsedBefore,
     elapsedAfter: row.elapsed_after_seconds,
+    elapsedRange: row.gain_low_percent === undefined || row.gain_high_percent === undefined ? undefined : {
+      least: elapsedBefore * (1 - row.gain_high_percent / 100),
+      most: elapsedBefore * (1 - row.gain_low_percent / 100),
+    },
     elapsedError: points === undefined ? undefined : points / 100 * elapsedBefore,
     elapsedGainPercent: row.elapsed_gain_percent,
     pathGainPercent: row.path_gain_percent,

@@ -5,9 +5,9 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use longpole_metrics::{
-    Analysis, By, ChangeSubject, Details, DetailsDemand, EarlyDetails, EffectiveSamples, NoRowReplays,
-    ReplayDemand, RowReplays, WorkChange, change_replays, costs, details_with, replay, row_replays,
-    tells_holds, what_if,
+    Analysis, By, ChangeSubject, Details, DetailsDemand, EarlyDetails, EffectiveSamples, MetricOptions,
+    NoRowReplays, Replay, ReplayDemand, RowReplays, WorkChange, change_replays, costs, details_with, replay,
+    row_replays, tells_holds, what_if,
 };
 use longpole_report::{
     Check, CheckCondition, CheckedRecording, NamedChange, OutsideAnswers, Report, ReportInput, ReportOptions,
@@ -37,7 +37,7 @@ const FOLDS: usize = 3;
 #[derive(Debug)]
 pub struct Analysed {
     run: Arc<Run>,
-    choices: longpole_metrics::MetricOptions,
+    choices: MetricOptions,
     analysis: Analysis,
     evidence: Evidence,
     /// Where details are kept for the next who opens the recording, if they are.
@@ -79,7 +79,7 @@ impl Analysed {
     /// The run with its analysis.
     pub(crate) fn new(
         run: Arc<Run>,
-        choices: longpole_metrics::MetricOptions,
+        choices: MetricOptions,
         (mut analysis, early): (Analysis, Option<(Fold, EarlyDetails)>),
         cache: Option<Cache>,
     ) -> Analysed {
@@ -111,7 +111,7 @@ impl Analysed {
 
     /// The choices that the metrics were computed with.
     #[must_use]
-    pub fn choices(&self) -> longpole_metrics::MetricOptions {
+    pub fn choices(&self) -> MetricOptions {
         self.choices
     }
 
@@ -162,11 +162,25 @@ impl Analysed {
         let folded = self.folded(supposition.fold);
         let found = what_if(&*self.run, &self.choices, &self.analysis, &plain, &folded.folding);
         let found = found.map_err(self.unreadable())?;
+        let replayed = self.replayed_changes(&plain, &folded.folding)?;
         let options = Question { top: supposition.top, ..Question::default() }.options(self.run.span());
         let build = |input: &ReportInput<'_>, options: &ReportOptions| {
-            build_what_if(input, options, &changes, &found)
+            build_what_if(input, options, &changes, (&found, replayed.as_ref()))
         };
         Ok(self.build((&folded, &Details::default(), &OutsideAnswers::default()), &options, build))
+    }
+
+    /// What becomes of the run replayed with these changes, where it can be: not of a phase, not where an order of locks is asked for, and
+    /// not with an object whose waits become shorter, which is another thing than its removal.
+    fn replayed_changes(&self, changes: &[WorkChange], folding: &Folding) -> Result<Option<Replay>> {
+        let is_of_object = |change: &WorkChange| matches!(change.subject, ChangeSubject::Objects(_));
+        let is_default = self.choices == MetricOptions::default();
+        if !is_default || !self.is_replayed_unasked() || changes.iter().any(is_of_object) {
+            return Ok(None);
+        }
+        let demand = ReplayDemand { changes: changes.to_vec(), ..ReplayDemand::default() };
+        let replayed = replay(&*self.run, &self.choices, &self.analysis, &demand, folding);
+        Ok(replayed.map_err(self.unreadable())?.ok())
     }
 
     /// What becomes of the run executed again.

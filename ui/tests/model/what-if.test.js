@@ -48,6 +48,12 @@ test('what lost events make uncertain is the error of the elapsed time', () => {
   assert.equal(found?.elapsedError, 8);
 });
 
+test('where executions of the changed run are far apart, the elapsed time has a range', () => {
+  const found = predictionOf({ rows: [{ ...together, gain_low_percent: 10, gain_high_percent: 45 }] });
+  assert.deepEqual(found?.elapsedRange, { least: 11, most: 18 });
+  assert.equal(predictionOf({ rows: [together] })?.elapsedRange, undefined);
+});
+
 test('without an error of the path there is none of the elapsed time', () => {
   assert.equal(elapsedError(undefined, 40, 20), undefined);
   assert.equal(elapsedError(2, 0, 20), undefined);

@@ -8,7 +8,7 @@ import { element } from '../../widgets/element.js';
 
 /** What a prediction does not know. */
 const LIMITS = 'The path is that of useful CPU time. The elapsed time is that of the run executed again on its CPUs; time on devices and in waits that no thread explains stays. '
-  + 'Everything happens in the recorded order; in the changed run, locks may change hands in another. ± is one standard error of the sampling alone.';
+  + 'A range holds the run in its recorded order, and with locks and processors that go to whoever comes first. ± is one standard error of the sampling alone.';
 
 /**
  * The lengths before and after.
@@ -20,27 +20,31 @@ export function drawPrediction(root, report) {
   if (!found) return;
   const whole = Math.max(found.elapsedBefore, found.elapsedAfter, 1e-12);
   root.append(
-    length('elapsed', 'Elapsed', found.elapsedBefore, found.elapsedAfter, found.elapsedError, found.elapsedGainPercent, whole),
-    length('path', 'Critical path', found.pathBefore, found.pathAfter, found.pathError, found.pathGainPercent, whole));
+    length('elapsed', 'Elapsed', [found.elapsedBefore, found.elapsedAfter], found.elapsedRange ?? found.elapsedError, found.elapsedGainPercent, whole),
+    length('path', 'Critical path', [found.pathBefore, found.pathAfter], found.pathError, found.pathGainPercent, whole));
 }
 
 /**
  * @param {string} name
  * @param {string} title
- * @param {number} before seconds
- * @param {number} after
- * @param {number|undefined} error
+ * @param {[number, number]} lengths seconds before and after
+ * @param {{least: number, most: number}|number|undefined} uncertain what it may be after, or its standard error, seconds
  * @param {number} gain percent
  * @param {number} whole what the bars' full width stands for
  */
-function length(name, title, before, after, error, gain, whole) {
+function length(name, title, [before, after], uncertain, gain, whole) {
   const share = (/** @type {number} */ seconds) => `${100 * seconds / whole}%`;
+  const isRange = typeof uncertain === 'object';
+  const error = isRange ? 0 : uncertain ?? 0;
+  const { least, most } = isRange ? uncertain : { least: Math.max(0, after - error), most: after + error };
+  const predicted = isRange ? `${time(least)}–${time(most)}` : time(after);
+  const change = isRange ? '' : ` (${lessOrMore(gain)})`;
   return element('div.length', { 'data-part': `predicted-${name}` },
     element('span.label', null, title),
-    element('span.numbers', null, `${time(before)} → `, element('strong', null, time(after)), error ? ` ± ${time(error)}` : '', ` (${lessOrMore(gain)})`),
+    element('span.numbers', null, `${time(before)} → `, element('strong', null, predicted), error ? ` ± ${time(error)}` : '', change),
     element('span.lengths', { 'aria-hidden': 'true' },
       element('span.before', { style: { width: share(before) } }), element('span.after', { style: { width: share(after) } }),
-      error ? element('span.error', { style: { left: share(Math.max(0, after - error)), width: share(2 * error) } }) : null));
+      most > least ? element('span.error', { style: { left: share(least), width: share(most - least) } }) : null));
 }
 
 /**

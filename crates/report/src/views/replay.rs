@@ -244,7 +244,7 @@ fn lines(changes: &[NamedChange], io_is_free: bool, found: &Replay) -> Vec<(Row,
 
 /// The replay with ranges that hold a standard error of sampling, where the changed work is known from samples, and what lost events may
 /// have changed.
-fn with_errors(input: &ReportTables<'_>, changes: &[NamedChange], found: &Replay) -> Replay {
+pub(super) fn with_errors(input: &ReportTables<'_>, changes: &[NamedChange], found: &Replay) -> Replay {
     let samples = input.analysis.effective_samples.critical;
     let elapsed = found.elapsed as f64;
     let widened = |range: ReplayedGain, is_estimated: bool| {

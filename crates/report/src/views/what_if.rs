@@ -1,8 +1,8 @@
 //! `longpole what-if`: the run with some work made shorter or longer (metrics.md §5).
 
-use longpole_metrics::{Analysis, By, PredictedGain, WhatIf};
+use longpole_metrics::{Analysis, By, PredictedGain, Replay, ReplayedGain, WhatIf};
 
-use super::{add_frame, identity};
+use super::{add_frame, identity, replay};
 use crate::change::NamedChange;
 use crate::evidence::{loss_error, lost_percent};
 use crate::findings::threshold::{MISSED, UNEXPLAINED_SPINS};
@@ -39,41 +39,52 @@ const COLUMNS: [&str; 19] = [
 /// Procedures of the new path in text.
 const PROCEDURES: usize = 10;
 
-/// Builds the report of these changes; `found` is what became of the run.
+/// Builds the report of these changes; `found` is what became of the run in its recorded order, `replayed` what became of it replayed,
+/// where it was: the ranges of elapsed time hold both.
 #[must_use]
 pub fn build_what_if(
     input: &ReportInput<'_>,
     options: &ReportOptions,
     changes: &[NamedChange],
-    found: &WhatIf,
+    (found, replayed): (&WhatIf, Option<&Replay>),
 ) -> Report {
     let input = &ReportTables::new(*input);
+    let order = order_text(found, replayed);
+    let found =
+        &replayed.map_or_else(|| found.clone(), |replayed| holding(input, changes, (found, replayed)));
     let mut report =
         Report::named(NAME, input, &ReportOptions { by: By::Procedure, ..options.clone() }, &COLUMNS);
     let lines = lines(input, changes, found);
     let path = path_rows(input, found);
     report.rows = lines.iter().chain(&path).map(|(row, _)| row.clone()).collect();
     report.sections.push(TextSection::Headline(headline(input, changes, found)));
-    report.sections.push(TextSection::Remark(limits(input, found)));
+    report.sections.push(TextSection::Remark(limits(input, found, &order)));
     report.sections.push(TextSection::Blank);
     let shown_lines = if changes.len() == 1 { lines[..1].to_vec() } else { lines };
+    let is_range = shown_lines.iter().any(|(row, _)| row.value("gain_low_percent").is_some());
+    let of_range = |title, key| is_range.then(|| shown(title, Show::Percent(key)));
     report.sections.push(TextSection::Table(TextTable {
-        columns: vec![
-            shown("path gain %", Show::Estimate("path_gain_percent", "error_percent")),
-            shown("path gain", Show::Time("path_gain_seconds")),
-            shown(
+        columns: [
+            Some(shown("path gain %", Show::Estimate("path_gain_percent", "error_percent"))),
+            Some(shown("path gain", Show::Time("path_gain_seconds"))),
+            Some(shown(
                 "elapsed gain %",
                 match untold_error(input, found) {
                     Some(_) => Show::Estimate("elapsed_gain_percent", "elapsed_error_percent"),
                     None => Show::Percent("elapsed_gain_percent"),
                 },
-            ),
-            shown("elapsed gain", Show::Time("elapsed_gain_seconds")).optional(),
-        ],
+            )),
+            of_range("from", "gain_low_percent"),
+            of_range("to", "gain_high_percent"),
+            Some(shown("elapsed gain", Show::Time("elapsed_gain_seconds")).optional()),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
         name_title: "change".to_owned(),
         rows: shown_lines,
     }));
-    // With losses, or where time is missed, it is not known to be without effect.
+    // With losses, or where time is missed or the order open, it is not known to be without effect.
     let is_known = untold_error(input, found).is_none() && unknown(found, found.together).is_none();
     report.sections.extend(without_effect(changes, found).filter(|_| is_known).map(TextSection::Remark));
     report.sections.extend(path_sections(found, path, options));
@@ -81,13 +92,49 @@ pub fn build_what_if(
     report
 }
 
+/// In which order things happen in the changed run.
+fn order_text(found: &WhatIf, replayed: Option<&Replay>) -> String {
+    let polls = match unknown(found, found.together) {
+        Some(_) => {
+            "Threads poll by sleeping, or spin, for what was not seen: where it is the changed work, the run gains up to all of that, and where it is not, less. "
+        }
+        None => "",
+    };
+    let order = match replayed {
+        Some(_) => {
+            "Ranges hold the run in its recorded order, and replayed, where locks and processors go to whoever comes first (`--replay`)."
+        }
+        None => {
+            "Everything happens in the recorded order; in the changed run, locks may change hands in another."
+        }
+    };
+    format!("{polls}{order}")
+}
+
+/// The gains with ranges of elapsed time that hold those of the run replayed.
+fn holding(
+    input: &ReportTables<'_>,
+    changes: &[NamedChange],
+    (found, replayed): (&WhatIf, &Replay),
+) -> WhatIf {
+    let replayed = replay::with_errors(input, changes, replayed);
+    let both = |gain: PredictedGain, replayed: ReplayedGain| PredictedGain {
+        elapsed_least: gain.elapsed_least.min(replayed.low),
+        elapsed_most: gain.elapsed_most.max(replayed.high),
+        ..gain
+    };
+    WhatIf {
+        alone: found.alone.iter().zip(&replayed.alone).map(|(&gain, &of)| both(gain, of)).collect(),
+        together: both(found.together, replayed.together),
+        ..found.clone()
+    }
+}
+
 /// What the predictions rest on.
-fn limits(input: &ReportTables<'_>, found: &WhatIf) -> String {
-    const ORDER: &str =
-        "Everything happens in the recorded order; in the changed run, locks may change hands in another.";
+fn limits(input: &ReportTables<'_>, found: &WhatIf, order: &str) -> String {
     let Some(error) = found.execution_error else {
         return format!(
-            "The path is that of useful CPU time. The recording is too large to be executed again: the elapsed time keeps all time without a CPU, on devices, and in waits that no thread explains. {ORDER}"
+            "The path is that of useful CPU time. The recording is too large to be executed again: the elapsed time keeps all time without a CPU, on devices, and in waits that no thread explains. {order}"
         );
     };
     let off = percent_text(100.0 * error.abs());
@@ -97,14 +144,8 @@ fn limits(input: &ReportTables<'_>, found: &WhatIf) -> String {
     } else {
         " Other programs, a quota or waits that were not seen took the rest; what is missed may stay or go with any change, so the ranges are as wide.".to_owned()
     };
-    let polls = match unknown(found, found.together) {
-        Some(_) => {
-            " Threads poll by sleeping, or spin, for what was not seen: where it is the changed work, the run gains up to all of that, and where it is not, less."
-        }
-        None => "",
-    };
     format!(
-        "The path is that of useful CPU time. The elapsed time is that of the run executed again on {cpus}; unchanged, that is {off} off the recorded time.{busy}{polls} {ORDER}"
+        "The path is that of useful CPU time. The elapsed time is that of the run executed again on {cpus}; unchanged, that is {off} off the recorded time.{busy} {order}"
     )
 }
 
@@ -134,7 +175,8 @@ fn gain_range(changes: &[NamedChange], gain: f64, error: f64) -> (f64, f64) {
     (low, high.max(low))
 }
 
-/// What the run gains at least and at most, % of it, where threads poll or spin for what was not seen and these are 1 % apart.
+/// What the run gains at least and at most, % of it, where these are 1 % apart: threads poll or spin for what was not seen, or the run
+/// replayed gains another part than in its recorded order.
 fn unknown(found: &WhatIf, gain: PredictedGain) -> Option<(f64, f64)> {
     let of_run = |gain: f64| percent(gain, found.before.elapsed as f64);
     let (low, high) = (of_run(gain.elapsed_least), of_run(gain.elapsed_most));
@@ -143,12 +185,40 @@ fn unknown(found: &WhatIf, gain: PredictedGain) -> Option<(f64, f64)> {
     (high - low >= UNEXPLAINED_SPINS).then_some((low, high))
 }
 
+/// Error of a gain of elapsed time, % of the run.
+fn elapsed_error(input: &ReportTables<'_>, found: &WhatIf, is_estimated: bool, percent: f64) -> Option<f64> {
+    // An execution that misses little of the unchanged run misses no more of a gain.
+    let off = 100.0 * found.execution_error.unwrap_or(0.0).abs();
+    error(input, is_estimated, percent).map(|error| error.hypot(off.min(percent.abs())))
+}
+
+/// What these changes gain of elapsed time at least and at most, % of the run, where that is more uncertain than an error tells.
+fn elapsed_range(
+    input: &ReportTables<'_>,
+    changes: &[NamedChange],
+    found: &WhatIf,
+    gain: PredictedGain,
+) -> Option<(f64, f64)> {
+    let of_run = percent(gain.elapsed, found.before.elapsed as f64);
+    let (untold, unknown) = (untold_error(input, found), unknown(found, gain));
+    if untold.is_none() && unknown.is_none() {
+        return None;
+    }
+    let is_estimated = changes.iter().any(NamedChange::is_estimated);
+    let error = untold.or_else(|| elapsed_error(input, found, is_estimated, of_run));
+    let (low, high) = gain_range(changes, of_run, error.unwrap_or(0.0));
+    let (least, most) = unknown.unwrap_or((low, high));
+    Some((low.min(least), high.max(most)))
+}
+
 /// A row for each change alone, and one for all of them.
 fn lines(input: &ReportTables<'_>, changes: &[NamedChange], found: &WhatIf) -> Vec<(Row, String)> {
     let line =
-        |section: &'static str, name: &str, factor: Option<f64>, saved: PredictedGain, is_estimated: bool| {
+        |section: &'static str, name: &str, factor: Option<f64>, saved: PredictedGain, of: &[NamedChange]| {
             let (path, elapsed) = (found.before.path as f64, found.before.elapsed as f64);
+            let is_estimated = of.iter().any(NamedChange::is_estimated);
             let share = percent(saved.path, path);
+            let range = unknown(found, saved).and_then(|_| elapsed_range(input, of, found, saved));
             let row = Row::default().text("section", section).text("change", name);
             let row = match factor {
                 Some(factor) => row.mean("factor", factor),
@@ -162,16 +232,15 @@ fn lines(input: &ReportTables<'_>, changes: &[NamedChange], found: &WhatIf) -> V
                 .fraction("elapsed_gain_seconds", saved.elapsed)
                 .percent("elapsed_gain_percent", percent(saved.elapsed, elapsed))
                 .percent_if("elapsed_error_percent", untold_error(input, found))
-                .percent_if("gain_low_percent", unknown(found, saved).map(|range| range.0))
-                .percent_if("gain_high_percent", unknown(found, saved).map(|range| range.1))
+                .percent_if("gain_low_percent", range.map(|range| range.0))
+                .percent_if("gain_high_percent", range.map(|range| range.1))
         };
     let alone = changes.iter().zip(&found.alone).map(|(change, &saved)| {
         let factor = Some(change.change.factor);
-        (line("change", &change.name, factor, saved, change.is_estimated()), change.label())
+        (line("change", &change.name, factor, saved, std::slice::from_ref(change)), change.label())
     });
-    let is_estimated = changes.iter().any(NamedChange::is_estimated);
     let all = "all together";
-    let together = (line("together", all, None, found.together, is_estimated), all.to_owned());
+    let together = (line("together", all, None, found.together, changes), all.to_owned());
     alone.chain([together]).collect()
 }
 
@@ -179,12 +248,21 @@ fn headline(input: &ReportTables<'_>, changes: &[NamedChange], found: &WhatIf) -
     let labels: Vec<String> = changes.iter().map(NamedChange::label).collect();
     let is_estimated = changes.iter().any(NamedChange::is_estimated);
     let PredictedGain { path, elapsed, .. } = found.together;
-    // An execution that misses little of the unchanged run misses no more of a gain.
-    let off = 100.0 * found.execution_error.unwrap_or(0.0).abs();
     let becomes = |what: &str, before: u64, gain: f64, error: Option<f64>, range: Option<(f64, f64)>| {
         let after = |gain: f64| time_text((before as f64 * (1.0 - gain / 100.0)).round().max(0.0) as u64);
         if let Some((low, high)) = range {
-            return format!("{what} goes from {} to {}–{}", time_text(before), after(high), after(low));
+            let share = match (low.max(0.0), high) {
+                (low, high) if high >= 0.05 => {
+                    format!(" ({} to {} less)", percent_text(low).trim_end_matches(" %"), percent_text(high))
+                }
+                _ => String::new(),
+            };
+            return format!(
+                "{what} goes from {} to {}–{}{share}",
+                time_text(before),
+                after(high),
+                after(low)
+            );
         }
         let after = time_text((before as f64 - gain).round().max(0.0) as u64);
         let share = percent(gain, before as f64);
@@ -199,13 +277,8 @@ fn headline(input: &ReportTables<'_>, changes: &[NamedChange], found: &WhatIf) -
         .map(|(gain, before)| percent(gain, before as f64));
     let path_error = error(input, is_estimated, of_path);
     let path_range = loss_error(input.evidence).map(|lost| gain_range(changes, of_path, lost));
-    let elapsed_error = error(input, is_estimated, of_run).map(|error| error.hypot(off.min(of_run.abs())));
-    let (untold, polled) = (untold_error(input, found), unknown(found, found.together));
-    let elapsed_range = (untold.is_some() || polled.is_some()).then(|| {
-        let (low, high) = gain_range(changes, of_run, untold.or(elapsed_error).unwrap_or(0.0));
-        let (least, most) = polled.unwrap_or((low, high));
-        (low.min(least), high.max(most))
-    });
+    let elapsed_error = elapsed_error(input, found, is_estimated, of_run);
+    let elapsed_range = elapsed_range(input, changes, found, found.together);
     let lost = loss_error(input.evidence).map(|_| percent_text(lost_percent(input.evidence)));
     format!(
         "What if {}: {}, {}{}",
@@ -296,6 +369,16 @@ mod tests {
 
     /// With the fraction of the run that an execution without a change is off, where it is not that of the run drawn.
     fn of_executed(scene: &DrawnRun, texts: &[&str], execution_error: Option<f64>) -> Report {
+        of_replayed(scene, texts, execution_error, None)
+    }
+
+    /// And with what the replayed run gains more by all changes than in its recorded order, nanoseconds.
+    fn of_replayed(
+        scene: &DrawnRun,
+        texts: &[&str],
+        execution_error: Option<f64>,
+        more: Option<f64>,
+    ) -> Report {
         let made = &scene.timelines;
         let names = RecordingNames { program: made.program(), paths: made.paths(), objects: made.objects() };
         let changes: Vec<NamedChange> =
@@ -306,7 +389,23 @@ mod tests {
         let Ok(analysis) = longpole_metrics::analyse(made, &choices);
         let Ok(mut found) = what_if(made, &choices, &analysis, &plain, &folding);
         found.execution_error = execution_error.or(found.execution_error);
-        scene.with_source(|input| build_what_if(input, &ReportOptions::default(), &changes, &found))
+        let replayed = more.map(|more| {
+            let demand = longpole_metrics::ReplayDemand { changes: plain.clone(), ..Default::default() };
+            let Ok(replayed) = longpole_metrics::replay(made, &choices, &analysis, &demand, &folding);
+            let mut replayed = replayed.expect("the run is reproduced");
+            for (gain, own) in
+                replayed.alone.iter_mut().zip(&found.alone).chain([(&mut replayed.together, &found.together)])
+            {
+                *gain = ReplayedGain {
+                    low: own.elapsed,
+                    middle: own.elapsed + more / 2.0,
+                    high: own.elapsed + more,
+                };
+            }
+            replayed
+        });
+        let found = (&found, replayed.as_ref());
+        scene.with_source(|input| build_what_if(input, &ReportOptions::default(), &changes, found))
     }
 
     #[test]
@@ -318,7 +417,7 @@ mod tests {
         assert_eq!(report.rows[0].value("elapsed_error_percent"), Some(40.0));
         let text = |change: &str| of(&scene, &[change]).text(&Style::plain(200));
         // Of 320 ms it gains 59.4 %, and at least 19.4 %.
-        let range = "update × 0: the critical path goes from 320 ms to 2.00 ms–258 ms, the elapsed time goes from 320 ms to 2.00 ms–258 ms \
+        let range = "update × 0: the critical path goes from 320 ms to 2.00 ms–258 ms (19 to 99 % less), the elapsed time goes from 320 ms to 2.00 ms–258 ms (19 to 99 % less) \
                      (20 % of the events were lost)";
         assert!(text("procedure:update=0").contains(range), "{}", text("procedure:update=0"));
         // 100 % more, between 60 % and 140 % more.
@@ -346,6 +445,23 @@ mod tests {
         // A tenth of the run is where it begins.
         let little = of_executed(&scene, &["procedure:update=0"], Some(0.09));
         assert_eq!(little.rows[0].value("elapsed_error_percent"), None);
+    }
+
+    #[test]
+    fn a_range_holds_the_run_in_its_recorded_order_and_replayed() {
+        // Of 320 ms `update` gains 190 ms (59 %) in the recorded order, and 80 ms more (84 %) where locks go to whoever comes first; both
+        // ± 1.4 by sampling.
+        let scene = DrawnRun::of(LOCK_HOG);
+        let report = of_replayed(&scene, &["procedure:update=0"], None, Some(80e6));
+        let range =
+            ["gain_low_percent", "gain_high_percent"].map(|key| report.rows[0].value(key).map(f64::round));
+        assert_eq!(range, [Some(57.0), Some(86.0)]);
+        let text = report.text(&Style::plain(200));
+        assert!(
+            text.contains("the elapsed time goes from 320 ms to 44.3 ms–136 ms (57 to 86 % less)"),
+            "{text}"
+        );
+        assert!(text.contains("Ranges hold the run in its recorded order, and"), "{text}");
     }
 
     #[test]
