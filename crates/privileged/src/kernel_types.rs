@@ -55,11 +55,16 @@ pub(crate) fn has_accounts(btf: &[u8]) -> bool {
     Types::parse(btf).is_some_and(has_all)
 }
 
-/// Type information in which the typedefs of `tracepoints`, and those of `functions` that the kernel has, have the
-/// numbers that they have in `btf`, and everything before and between is empty. `None` where a tracepoint is missing.
-pub(crate) fn attachable_only(btf: &[u8], tracepoints: &[&str], functions: &[&str]) -> Option<Vec<u8>> {
+/// Type information in which the typedefs of the `required` tracepoints, and those `optional` tracepoints and functions that the
+/// kernel has, have the numbers that they have in `btf`, and everything before and between is empty. `None` where a required
+/// tracepoint is missing.
+pub(crate) fn attachable_only(
+    btf: &[u8],
+    required: &[&str],
+    (optional, functions): (&[&str], &[&str]),
+) -> Option<Vec<u8>> {
     let types = Types::parse(btf)?;
-    let typedefs = tracepoints.iter().map(|name| (TYPEDEF, format!("btf_trace_{name}")));
+    let typedefs = required.iter().chain(optional).map(|name| (TYPEDEF, format!("btf_trace_{name}")));
     let names: Vec<_> = typedefs.chain(functions.iter().map(|name| (FUNCTION, (*name).to_owned()))).collect();
     let mut found: Vec<(usize, &(u32, String))> = Vec::new();
     for (id, &at) in types.starts.iter().enumerate().skip(1) {
@@ -70,8 +75,8 @@ pub(crate) fn attachable_only(btf: &[u8], tracepoints: &[&str], functions: &[&st
             found.push((id, named));
         }
     }
-    let traced = found.iter().filter(|(_, (kind, _))| *kind == TYPEDEF).count();
-    let last = found.last().filter(|_| traced == tracepoints.len())?.0;
+    let has = |named: &(u32, String)| found.iter().any(|(_, other)| *other == named);
+    let last = found.last().filter(|_| names[..required.len()].iter().all(has))?.0;
     let mut strings = vec![0];
     let mut words = [0, FORWARD << 24, 0].repeat(last);
     for (id, (kind, name)) in found {
@@ -265,7 +270,7 @@ mod tests {
             return longpole_testkit::skipped("this kernel has no type information");
         };
         let names = ["sched_switch", "sched_waking"];
-        let thin = attachable_only(&bytes, &names, &["eventfd_read"]).unwrap();
+        let thin = attachable_only(&bytes, &names, (&["no_such_tracepoint"], &["eventfd_read"])).unwrap();
         let (whole, thin) = (Types::parse(&bytes).unwrap(), Types::parse(&thin).unwrap());
         let id = |types: &Types<'_>, name: &str| {
             let is_kind = |at| matches!(types.kind_at(at), Some(TYPEDEF | FUNCTION));
@@ -275,7 +280,7 @@ mod tests {
             assert_eq!(id(&whole, name), id(&thin, name));
             assert!(id(&thin, name).is_some());
         }
-        assert_eq!(attachable_only(&bytes, &["no_such_tracepoint"], &[]), None);
+        assert_eq!(attachable_only(&bytes, &["no_such_tracepoint"], (&[], &[])), None);
     }
 
     #[test]

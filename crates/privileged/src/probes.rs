@@ -9,45 +9,69 @@ use std::io;
 use std::os::fd::AsRawFd;
 
 use aya::programs::uprobe::{UProbeLink, UProbeScope};
-use aya::programs::{FEntry, FExit, UProbe};
+use aya::programs::{Program, UProbe};
 use aya::{Btf, Ebpf};
 
 /// C libraries are smaller.
 const MOST_LIBRARY_BYTES: u64 = 64 << 20;
 
-/// Programs that see one thing together, each with the names that its function has in one kernel or another.
+/// Programs that see something together, each with the names that its function or tracepoint has in one kernel or another.
 struct ProbeGroup {
     /// What would be missing without it.
-    sees: &'static str,
-    entries: &'static [(&'static str, &'static [&'static str])],
-    exits: &'static [(&'static str, &'static [&'static str])],
+    sees: &'static [&'static str],
+    programs: &'static [(&'static str, &'static [&'static str])],
 }
 
 const PIPE_WRITE: &[&str] = &["anon_pipe_write", "pipe_write"];
 const PIPE_READ: &[&str] = &["anon_pipe_read", "pipe_read"];
 
-const GROUPS: [ProbeGroup; 4] = [
+const LOCAL_SOCKETS: &str = "reads of local sockets that held data already";
+const TCP_SOCKETS: &str = "reads of TCP sockets that held data already";
+
+/// Programs on functions of the kernel.
+const FUNCTIONS: [ProbeGroup; 5] = [
     ProbeGroup {
-        sees: "reads of pipes that held data already",
-        entries: &[("pipe_write", PIPE_WRITE)],
-        exits: &[("pipe_written", PIPE_WRITE), ("pipe_read", PIPE_READ)],
+        sees: &["reads of pipes that held data already"],
+        programs: &[("pipe_write", PIPE_WRITE), ("pipe_written", PIPE_WRITE), ("pipe_read", PIPE_READ)],
     },
     ProbeGroup {
-        sees: "reads of local sockets that held data already",
-        entries: &[("unix_send", &["unix_stream_sendmsg"])],
-        exits: &[("unix_sent", &["unix_stream_sendmsg"]), ("unix_received", &["unix_stream_recvmsg"])],
+        sees: &[LOCAL_SOCKETS],
+        programs: &[
+            ("unix_send", &["unix_stream_sendmsg"]),
+            ("unix_sent", &["unix_stream_sendmsg"]),
+            ("unix_received", &["unix_stream_recvmsg"]),
+        ],
     },
     ProbeGroup {
-        sees: "reads of TCP sockets that held data already",
-        entries: &[("tcp_send", &["tcp_sendmsg"])],
-        exits: &[("tcp_sent", &["tcp_sendmsg"]), ("tcp_received", &["tcp_recvmsg"])],
+        sees: &[TCP_SOCKETS],
+        programs: &[
+            ("tcp_send", &["tcp_sendmsg"]),
+            ("tcp_sent", &["tcp_sendmsg"]),
+            ("tcp_received", &["tcp_recvmsg"]),
+        ],
     },
     ProbeGroup {
-        sees: "reads of event counters that were positive already",
-        entries: &[("event_write", &["eventfd_write"])],
-        exits: &[("event_written", &["eventfd_write"]), ("event_read", &["eventfd_read"])],
+        sees: &["datagrams (UDP) that had come already"],
+        programs: &[
+            ("datagram_sent", &["__udp_enqueue_schedule_skb"]),
+            ("datagram_received", &["skb_consume_udp"]),
+        ],
+    },
+    ProbeGroup {
+        sees: &["reads of event counters that were positive already"],
+        programs: &[
+            ("event_write", &["eventfd_write"]),
+            ("event_written", &["eventfd_write"]),
+            ("event_read", &["eventfd_read"]),
+        ],
     },
 ];
+
+/// Programs on tracepoints, for what no program on a function sees (Linux 6.3 and newer).
+const TRACEPOINTS: [ProbeGroup; 1] = [ProbeGroup {
+    sees: &[LOCAL_SOCKETS, TCP_SOCKETS],
+    programs: &[("socket_sent", &["sock_send_length"]), ("socket_received", &["sock_recv_length"])],
+}];
 
 /// Functions of C libraries that join a thread, and the programs for them.
 const JOINS: [(&str, &[&str]); 2] = [
@@ -57,35 +81,56 @@ const JOINS: [(&str, &[&str]); 2] = [
 
 /// The functions of the kernel that programs can be for.
 pub(crate) fn functions() -> Vec<&'static str> {
-    let of = |group: &'static ProbeGroup| group.entries.iter().chain(group.exits);
-    let mut names: Vec<_> = GROUPS.iter().flat_map(of).flat_map(|(_, names)| names.iter().copied()).collect();
+    places(&FUNCTIONS)
+}
+
+/// The tracepoints that programs can be for, on kernels that have them.
+pub(crate) fn tracepoints() -> Vec<&'static str> {
+    places(&TRACEPOINTS)
+}
+
+fn places(groups: &[ProbeGroup]) -> Vec<&'static str> {
+    let programs = groups.iter().flat_map(|group| group.programs);
+    let mut names: Vec<_> = programs.flat_map(|(_, places)| places.iter().copied()).collect();
     names.sort_unstable();
     names.dedup();
     names
 }
 
-/// Attaches the programs on functions of the kernel; gives what will be missing.
+/// Attaches the programs on functions of the kernel, or on tracepoints where it refuses them; gives what will be missing.
 pub(crate) fn attach(programs: &mut Ebpf, types: &Btf) -> Vec<&'static str> {
+    let mut attach_group = |group: &ProbeGroup| {
+        group.programs.iter().all(|&(name, places)| attach_one(programs, types, name, places))
+    };
     let mut missing = Vec::new();
-    for group in &GROUPS {
-        let entries = group.entries.iter().all(|&(name, functions)| entry(programs, types, name, functions));
-        if !entries || !group.exits.iter().all(|&(name, functions)| exit(programs, types, name, functions)) {
-            missing.push(group.sees);
+    for group in &FUNCTIONS {
+        if !attach_group(group) {
+            missing.extend(group.sees);
+        }
+    }
+    for group in &TRACEPOINTS {
+        if group.sees.iter().all(|sees| missing.contains(sees)) && attach_group(group) {
+            missing.retain(|sees| !group.sees.contains(sees));
         }
     }
     missing
 }
 
-fn entry(programs: &mut Ebpf, types: &Btf, name: &str, functions: &[&str]) -> bool {
+/// Loads a program for the first of these functions or tracepoints that the kernel takes it for, and attaches it.
+fn attach_one(programs: &mut Ebpf, types: &Btf, name: &str, places: &[&str]) -> bool {
     let program = programs.program_mut(name).expect("the object has this program");
-    let Ok(program) = <&mut FEntry>::try_from(program) else { return false };
-    functions.iter().any(|function| program.load(function, types).is_ok()) && program.attach().is_ok()
-}
-
-fn exit(programs: &mut Ebpf, types: &Btf, name: &str, functions: &[&str]) -> bool {
-    let program = programs.program_mut(name).expect("the object has this program");
-    let Ok(program) = <&mut FExit>::try_from(program) else { return false };
-    functions.iter().any(|function| program.load(function, types).is_ok()) && program.attach().is_ok()
+    match program {
+        Program::FEntry(program) => {
+            places.iter().any(|place| program.load(place, types).is_ok()) && program.attach().is_ok()
+        }
+        Program::FExit(program) => {
+            places.iter().any(|place| program.load(place, types).is_ok()) && program.attach().is_ok()
+        }
+        Program::BtfTracePoint(program) => {
+            places.iter().any(|place| program.load(place, types).is_ok()) && program.attach().is_ok()
+        }
+        _ => false,
+    }
 }
 
 /// The programs on functions of C libraries.

@@ -100,7 +100,8 @@ struct KernelTypes {
 impl KernelTypes {
     fn read() -> Result<KernelTypes, BpfError> {
         let bytes = &std::fs::read(TYPE_INFORMATION).map_err(BpfError::NoTypeInformation)?;
-        let tracepoints = kernel_types::attachable_only(bytes, &TRACEPOINTS, &probes::functions());
+        let optional = (&probes::tracepoints()[..], &probes::functions()[..]);
+        let tracepoints = kernel_types::attachable_only(bytes, &TRACEPOINTS, optional);
         let tracepoints = tracepoints.ok_or(BpfError::NoTracepoints)?;
         Ok(KernelTypes {
             distances: kernel_types::find(bytes),

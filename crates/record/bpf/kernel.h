@@ -94,6 +94,12 @@ struct sock_common {
 
 struct sock {
 	struct sock_common __sk_common;
+	u16 sk_type;
+};
+
+struct sk_buff {
+	u32 len;
+	int skb_iif;
 };
 
 struct unix_sock {

@@ -1152,6 +1152,7 @@ int sched_process_wait(u64 *context)
 struct stream {
 	u64 written;
 	u64 read;
+	u64 told; /* of what was written, where that is told when it is done */
 };
 
 /* by channel */
@@ -1259,14 +1260,22 @@ int pipe_read(u64 *context)
 }
 
 /* What a socket receives is a stream, and so is what a connection carries in one direction. */
-INLINE u64 stream_into(struct sock *socket)
+INLINE u64 stream_into(u64 socket)
 {
-	return ((u64)socket * PRIME) ^ FILE_SOCKET;
+	return (socket * PRIME) ^ FILE_SOCKET;
 }
 
-INLINE u64 unix_peer(struct socket *socket)
+/* The pointer that lies there, as a number: the kernel refuses to load programs that calculate with its pointers. */
+INLINE u64 pointer_at(const void *place)
 {
-	struct sock *peer = ((struct unix_sock *)socket->sk)->peer;
+	u64 pointer = 0;
+	bpf_probe_read_kernel(&pointer, sizeof(pointer), place);
+	return pointer;
+}
+
+INLINE u64 unix_peer(struct sock *socket)
+{
+	u64 peer = pointer_at(&((struct unix_sock *)socket)->peer);
 	return peer ? stream_into(peer) : 0;
 }
 
@@ -1275,7 +1284,7 @@ int unix_send(u64 *context)
 {
 	if (!is_recorded())
 		return 0;
-	return begin_write(unix_peer((void *)context[0]), context[2]);
+	return begin_write(unix_peer(((struct socket *)context[0])->sk), context[2]);
 }
 
 SEC("fexit/unix_stream_sendmsg")
@@ -1284,7 +1293,7 @@ int unix_sent(u64 *context)
 	s64 result = result_of(context);
 	if (result == (s64)context[2] || !is_recorded())
 		return 0;
-	return end_write(unix_peer((void *)context[0]), context[2], result);
+	return end_write(unix_peer(((struct socket *)context[0])->sk), context[2], result);
 }
 
 SEC("fexit/unix_stream_recvmsg")
@@ -1292,7 +1301,7 @@ int unix_received(u64 *context)
 {
 	if (!is_recorded() || context[3] & MESSAGE_PEEK)
 		return 0;
-	return end_read(stream_into(((struct socket *)context[0])->sk), result_of(context));
+	return end_read(stream_into(pointer_at(&((struct socket *)context[0])->sk)), result_of(context));
 }
 
 #define INTERNET_6 10
@@ -1346,6 +1355,114 @@ int tcp_received(u64 *context)
 	if (flags & MESSAGE_PEEK)
 		return 0;
 	return end_read(tcp_stream((void *)context[0], 0), result_of(context));
+}
+
+#define LOCAL 1
+#define INTERNET 2
+#define STREAM 1
+
+/* One direction of a connected socket that carries bytes; 0 of other sockets. */
+INLINE u64 socket_stream(u64 *context, int sends)
+{
+	struct sock *socket = (void *)context[0];
+	u16 family = socket->__sk_common.skc_family;
+	if (socket->sk_type != STREAM)
+		return 0;
+	if (family == INTERNET || family == INTERNET_6)
+		return tcp_stream(socket, sends);
+	if (family != LOCAL)
+		return 0;
+	return sends ? unix_peer(socket) : stream_into(pointer_at(&context[0]));
+}
+
+/*
+ * For kernels that refuse programs on their functions: tracepoints at the ends of sending and receiving. Of what is received before
+ * its sending is told nothing is told: the receiver waited and was woken, or did not wait by a moment.
+ */
+SEC("tp_btf/sock_send_length")
+int socket_sent(u64 *context)
+{
+	s64 sent = (int)context[1];
+	if (sent <= 0 || !is_recorded())
+		return 0;
+	u64 channel = socket_stream(context, 1);
+	struct stream *stream = channel ? stream_of(channel) : 0;
+	if (!stream)
+		return 0;
+	transfer(channel, __sync_fetch_and_add(&stream->written, sent), sent, IS_WRITE);
+	__sync_fetch_and_add(&stream->told, sent);
+	return 0;
+}
+
+SEC("tp_btf/sock_recv_length")
+int socket_received(u64 *context)
+{
+	s64 received = (int)context[1];
+	if (received <= 0 || context[2] & MESSAGE_PEEK || !is_recorded())
+		return 0;
+	u64 channel = socket_stream(context, 0);
+	struct stream *stream = channel ? stream_of(channel) : 0;
+	if (!stream)
+		return 0;
+	u64 position = __sync_fetch_and_add(&stream->read, received);
+	if (position + received <= stream->told)
+		transfer(channel, position, received, 0);
+	return 0;
+}
+
+#define LOOPBACK_INTERFACE 1
+#define MOST_DATAGRAMS 16384
+
+/* Where a datagram lies in the stream of its receiver. */
+struct datagram {
+	u64 channel;
+	u64 position;
+	u64 bytes;
+};
+
+/* by buffer; those that nobody will receive are forgotten */
+struct {
+	MAP_UINT(type, BPF_MAP_TYPE_LRU_HASH);
+	MAP_UINT(max_entries, MOST_DATAGRAMS);
+	MAP_TYPE(key, u64);
+	MAP_TYPE(value, struct datagram);
+} datagrams SEC(".maps");
+
+/*
+ * A datagram comes to its receiver. Over the loopback interface its sender brings it there; others come in whatever thread an
+ * interrupt met.
+ */
+SEC("fentry/__udp_enqueue_schedule_skb")
+int datagram_sent(u64 *context)
+{
+	struct sk_buff *buffer = (void *)context[1];
+	u64 key = pointer_at(&context[1]);
+	if (buffer->skb_iif != LOOPBACK_INTERFACE || !is_recorded()) {
+		bpf_map_delete_elem(&datagrams, &key);
+		return 0;
+	}
+	struct datagram sent = { .channel = stream_into(pointer_at(&context[0])), .bytes = buffer->len ?: 1 };
+	struct stream *stream = stream_of(sent.channel);
+	if (!stream)
+		return 0;
+	sent.position = __sync_fetch_and_add(&stream->written, sent.bytes);
+	bpf_map_update_elem(&datagrams, &key, &sent, BPF_ANY);
+	return transfer(sent.channel, sent.position, sent.bytes, IS_WRITE);
+}
+
+/* It was copied to a thread; a length below nothing is that of one that was only looked at. */
+SEC("fentry/skb_consume_udp")
+int datagram_received(u64 *context)
+{
+	u64 key = pointer_at(&context[1]);
+	if ((int)context[2] < 0 || !is_recorded())
+		return 0;
+	struct datagram *found = bpf_map_lookup_elem(&datagrams, &key);
+	if (!found)
+		return 0;
+	struct datagram received = *found;
+	bpf_map_delete_elem(&datagrams, &key);
+	return transfer(received.channel, received.position, received.bytes, 0);
 }
 
 /* A counter that grows by what is written; a read takes all of it, or one. */

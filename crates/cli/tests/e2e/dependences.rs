@@ -68,6 +68,7 @@ fn assert_program(source: &str, arguments: &[&str], options: &[&str], expected: 
     let shown = match source {
         "late_pipe.c" => "reads of pipes",
         "late_socket.c" => "reads of local sockets",
+        "late_datagram.c" => "datagrams",
         _ => "nothing",
     };
     or_skip!(Collector::Bpf.permitted());
@@ -141,6 +142,11 @@ fn data_of_a_pipe_is_read_late() {
 #[test]
 fn data_of_a_socket_is_read_late() {
     assert_program("late_socket.c", &[], KERNEL, &LATE);
+}
+
+#[test]
+fn datagrams_are_received_late() {
+    assert_program("late_datagram.c", &[], KERNEL, &LATE);
 }
 
 #[test]
