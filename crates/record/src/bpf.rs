@@ -158,6 +158,14 @@ impl BpfCollector {
         }
     }
 
+    /// Learns from events what processes there are, and what they have mapped.
+    fn learn(&mut self, events: &[RawEvent]) {
+        for event in events {
+            self.areas.learn(event);
+            self.remaps.learn(event);
+        }
+    }
+
     fn drain_losses(&mut self, into: &mut Vec<RawEvent>, now: Time) {
         let missing = self.arrivals.take_missing();
         self.undecodable += missing;
@@ -228,7 +236,9 @@ fn attach_stack(pending: &mut FxHashMap<u64, Box<TakenStack>>, kind: &mut RawKin
 
 impl Collector for BpfCollector {
     fn track(&mut self, task: KernelTask) -> io::Result<()> {
-        self.areas.track(task.pid, crate::clock::now());
+        let now = crate::clock::now();
+        self.areas.track(task.pid, now);
+        self.remaps.begin(now);
         let access = &mut lock(&self.access);
         self.libraries.look_at_process(access, task.pid);
         access.track(task.pid, task.tid)
@@ -238,17 +248,18 @@ impl Collector for BpfCollector {
         // Mappings first: one that is there when a stack is taken is then never read after the stack.
         let (first, begun) = (into.len(), crate::clock::now());
         self.drain_mappings(into)?;
-        self.remaps.tell(self.areas.pids(), begun, into);
         // Losses before what is there: whose record is missing in it is then known to have been lost.
         self.drain_losses(into, begun);
         self.arrivals.begin_round(begun);
         self.drain_ring(into);
         self.gaps.end_round(begun, into);
         self.busy_waits.end_round(begun);
-        for event in &into[first..] {
-            self.areas.learn(event);
-            self.libraries.learn(&mut lock(&self.access), event);
-        }
+        self.learn(&into[first..]);
+        let looked_up = into.len();
+        self.remaps.tell(self.areas.pids(), begun, into);
+        self.learn(&into[looked_up..]);
+        // Probes take long to attach; short programs have ended by then, and their mappings with them.
+        into[first..].iter().for_each(|event| self.libraries.learn(&mut lock(&self.access), event));
         self.areas.publish(&mut self.executable).map_err(io::Error::other)?;
         self.drain_losses(into, crate::clock::now());
         Ok(())
@@ -259,7 +270,8 @@ impl Collector for BpfCollector {
     }
 
     fn kept_back(&self) -> Option<Time> {
-        [self.gaps.kept_back(), self.busy_waits.kept_back()].into_iter().flatten().min()
+        let kept_back = [self.gaps.kept_back(), self.busy_waits.kept_back(), self.remaps.kept_back()];
+        kept_back.into_iter().flatten().min()
     }
 
     fn stop(&mut self) {

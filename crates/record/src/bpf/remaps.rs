@@ -17,19 +17,34 @@ const SHARE: u64 = 20;
 /// What is known of losses, and of the mappings that were looked up.
 #[derive(Debug, Default)]
 pub(super) struct Remaps {
+    /// What the look told of each process that has executed no other program since.
     known: FxHashMap<u32, Vec<Mapping>>,
-    /// Records were lost since the last look.
-    is_due: bool,
+    /// When each process last executed a program, which ends all mappings from before.
+    executed: FxHashMap<u32, Time>,
+    /// Records were lost in the round that began here, and no look has followed: what happened since is kept back, so
+    /// that its stacks find the mappings.
+    due_since: Option<Time>,
     looks: u64,
+    last_look: Time,
     not_before: Time,
     last_round: Option<Time>,
     has_ended: bool,
 }
 
 impl Remaps {
-    /// Records were lost.
+    /// A process is recorded from now on.
+    pub(super) fn begin(&mut self, now: Time) {
+        self.last_round.get_or_insert(now);
+    }
+
+    /// Records were lost since the beginning of the last round.
     pub(super) fn lose(&mut self) {
-        self.is_due = true;
+        self.due_since = self.due_since.or(self.last_round);
+    }
+
+    /// Stacks from here on still lack mappings, since the next look is not due yet.
+    pub(super) fn kept_back(&self) -> Option<Time> {
+        self.due_since
     }
 
     /// No pauses any more: the next look is the last.
@@ -37,18 +52,31 @@ impl Remaps {
         self.has_ended = true;
     }
 
-    /// Appends the new mappings of these processes, if records were lost and the last look is a while ago. In every round.
+    /// Learns from an event of this round which processes have executed a program.
+    pub(super) fn learn(&mut self, event: &RawEvent) {
+        let RawKind::Exec { task, .. } = event.kind else { return };
+        self.executed.insert(task.pid, event.time);
+        self.known.remove(&task.pid);
+        if event.time < self.last_look {
+            // That look's mappings stand before the event, which ends them.
+            self.due_since.get_or_insert(event.time);
+        }
+    }
+
+    /// Appends the new mappings of these processes, if records were lost and the last look is a while ago. In every round,
+    /// once its events are learnt.
     ///
-    /// They are told at the beginning of the last round, so that the stacks of this one find them; and again as of now,
-    /// for processes that have executed another program in between.
+    /// They count from the beginning of the round in which the first record was lost, so that its stacks find them, or
+    /// from when their process executed its program.
     pub(super) fn tell(&mut self, pids: impl Iterator<Item = u32>, now: Time, into: &mut Vec<RawEvent>) {
-        let before = self.last_round.replace(now).unwrap_or(now);
-        if !self.is_due || now < self.not_before && !self.has_ended {
+        self.last_round = Some(now);
+        let Some(lost) = self.due_since else { return };
+        if now < self.not_before && !self.has_ended {
             return;
         }
-        self.is_due = false;
+        self.due_since = None;
         self.looks += 1;
-        let begun = clock::now();
+        self.last_look = clock::now();
         let mut found = FxHashMap::default();
         let mut pids: Vec<u32> = pids.collect();
         pids.sort_unstable();
@@ -56,14 +84,13 @@ impl Remaps {
             // A process that has ended needs no more.
             let Ok(mappings) = maps_of(pid) else { continue };
             let known = self.known.get(&pid).map(Vec::as_slice).unwrap_or_default();
-            for mapping in mappings.iter().filter(|mapping| !known.contains(mapping)) {
-                let kind = RawKind::Map { pid, mapping: mapping.clone() };
-                into.extend([before, now].map(|time| RawEvent { time, cpu: 0, kind: kind.clone() }));
-            }
+            let time = self.executed.get(&pid).map_or(lost, |&executed| executed.max(lost));
+            let new = mappings.iter().filter(|mapping| !known.contains(mapping)).cloned();
+            into.extend(new.map(|mapping| RawEvent { time, cpu: 0, kind: RawKind::Map { pid, mapping } }));
             found.insert(pid, mappings);
         }
         self.known = found;
-        self.not_before = now + SHARE * clock::now().since(begun);
+        self.not_before = now + SHARE * clock::now().since(self.last_look);
     }
 
     /// What a reader has to know.
@@ -80,11 +107,15 @@ impl Remaps {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+    use crate::raw::KernelTask;
 
     #[test]
     fn mappings_are_looked_up_after_a_loss_and_told_once() {
         let mut remaps = Remaps::default();
+        remaps.begin(Time::from_nanoseconds(0));
         let look = |nanoseconds, remaps: &mut Remaps| {
             let mut events = Vec::new();
             remaps.tell([std::process::id()].into_iter(), Time::from_nanoseconds(nanoseconds), &mut events);
@@ -99,8 +130,40 @@ mod tests {
         assert!(events.iter().any(is_program));
         remaps.lose();
         assert!(look(3, &mut remaps).is_empty(), "too early");
+        assert_eq!(
+            remaps.kept_back(),
+            Some(Time::from_nanoseconds(2)),
+            "what follows the loss waits for the look"
+        );
         let later = remaps.not_before.nanoseconds();
         assert!(!look(later, &mut remaps).iter().any(is_program), "it is known");
+        assert_eq!(remaps.kept_back(), None);
         assert!(remaps.note().is_some_and(|note| note.contains("2 times")));
+    }
+
+    #[test]
+    fn mappings_count_from_the_program_that_has_them() {
+        let mut remaps = Remaps::default();
+        let at = Time::from_nanoseconds;
+        let pid = std::process::id();
+        let task = KernelTask { pid, tid: pid };
+        let kind = RawKind::Exec { task, program: "/bin/new".into(), title: None };
+        let exec = |time| RawEvent { time, cpu: 0, kind: kind.clone() };
+        let times = |remaps: &mut Remaps, now| {
+            let mut events = Vec::new();
+            remaps.tell([pid].into_iter(), now, &mut events);
+            events.into_iter().map(|event| event.time).collect::<BTreeSet<_>>()
+        };
+        remaps.begin(at(10));
+        remaps.learn(&exec(at(20)));
+        remaps.lose();
+        assert_eq!(times(&mut remaps, at(30)), [at(20)].into(), "not lost to the execution");
+        remaps.lose();
+        remaps.end();
+        assert!(times(&mut remaps, at(40)).is_empty(), "they are known");
+        // It is read a round after the look that found its mappings already.
+        let late = remaps.last_look - 5;
+        remaps.learn(&exec(late));
+        assert_eq!(times(&mut remaps, late + 5), [late].into());
     }
 }
