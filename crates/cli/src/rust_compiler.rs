@@ -10,6 +10,7 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result};
 
 use crate::compiler::execute_command;
+use crate::terminal;
 
 /// Commands of cargo that build for a target.
 const BUILDING: [&str; 9] = ["build", "b", "run", "r", "test", "t", "bench", "rustc", "install"];
@@ -25,6 +26,7 @@ pub fn run_rustc(arguments: &[OsString]) -> Result<ExitCode> {
 /// Runs cargo. What it builds for itself (build scripts, procedural macros) is left as it is: with a target that is named,
 /// flags are for the program only.
 pub fn run_cargo(arguments: &[OsString]) -> Result<ExitCode> {
+    say_what_it_builds(arguments);
     let rustc = program("RUSTC", "rustc");
     let mut arguments = arguments.to_vec();
     let names_target = arguments.iter().any(|one| one == "--target" || begins(one, "--target="));
@@ -42,6 +44,15 @@ pub fn run_cargo(arguments: &[OsString]) -> Result<ExitCode> {
     let mut command = Command::new(program("LONGPOLE_CARGO", "cargo"));
     command.args(arguments).env("RUSTC_BOOTSTRAP", "1").env("CARGO_ENCODED_RUSTFLAGS", all);
     execute_command(&mut command)
+}
+
+/// A user who means to record a build gets one, and no recording.
+fn say_what_it_builds(arguments: &[OsString]) {
+    let command: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy()).collect();
+    terminal::remark(&format!(
+        "cargo compiles for `longpole record --access`; to record cargo itself: `longpole record cargo {}`",
+        command.join(" ")
+    ));
 }
 
 fn begins(argument: &OsStr, with: &str) -> bool {

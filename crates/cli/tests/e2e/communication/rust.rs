@@ -53,5 +53,7 @@ fn cargo_builds_the_program_and_leaves_its_build_script_alone() {
     command.args(["cargo", "build", "--release", "--offline"]).current_dir(&folder);
     let built = run(&mut command);
     assert!(built.status.success(), "{}", built.stderr);
+    let hint = "to record cargo itself: `longpole record cargo build --release --offline`";
+    assert!(built.stderr.contains(hint), "{}", built.stderr);
     assert_counters(&session, &folder.join("target/x86_64-unknown-linux-gnu/release/counters"));
 }
