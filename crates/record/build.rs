@@ -1,5 +1,8 @@
 //! Builds what is embedded: the libraries that are loaded into recorded programs (the agent, and the one of programs that are
-//! instrumented for their accesses), and the program that has capabilities after `longpole setup`.
+//! instrumented for their accesses), and the program that has capabilities after `longpole setup`. Makes the readers of what
+//! the kernel programs write.
+
+mod record_layouts;
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -18,6 +21,8 @@ fn main() {
         "privileged/src",
         "privileged/Cargo.toml",
         "record/bpf/longpole.bpf.o",
+        "record/record_layouts.rs",
+        "record/bpf/records.h",
         "ring/src",
         "ring/Cargo.toml",
         "../runtime/rust/src",
@@ -31,6 +36,10 @@ fn main() {
     }
     build(&crates, &out, ("access", "runtime"), "liblongpole-access.so");
     build_program(&crates, &out);
+    let header =
+        std::fs::read_to_string(crates.join("record/bpf/records.h")).expect("the header can be read");
+    std::fs::write(out.join("record_layouts.rs"), record_layouts::readers_of(&header))
+        .expect("the readers can be written");
 }
 
 /// Builds the library with these features and puts it there under this name.

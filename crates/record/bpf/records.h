@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What the programs write into the ring. `src/bpf/wire.rs` reads the same layouts; keep them together.
+ * What the programs write into the ring. The readers (`src/bpf/wire.rs`) are made of this file, which holds numbers,
+ * enumerations and structures of integers, texts and other structures, and nothing else (`../record_layouts.rs`).
  * Every record begins with a head; integers are of the machine's own byte order.
  */
 #ifndef LONGPOLE_RECORDS_H

@@ -1,4 +1,4 @@
-//! The records that the kernel programs write, as `bpf/records.h` lays them out.
+//! The records that the kernel programs write, by the readers that the build makes of `bpf/records.h`.
 //!
 //! In: the bytes of one record. Out: a [`RawEvent`], or a stack that a later record names by its key. A
 //! record of a wrong length is refused, not guessed at.
@@ -11,18 +11,6 @@ use crate::process_title::{arguments_of, process_title};
 use crate::raw::{
     KernelTask, RawEvent, RawJoined, RawKind, RawMark, RawStack, RawTransfer, RawWaker, TakenStack,
 };
-
-const PREVIOUS_TRACKED: u8 = 1;
-const NEXT_TRACKED: u8 = 2;
-const HAS_CALL: u8 = 4;
-const IN_KERNEL: u8 = 8;
-const WAKER_TRACKED: u8 = 16;
-const JOIN_WAITS: u8 = 1;
-const JOIN_CHILD: u8 = 2;
-const IS_WRITE: u8 = 1;
-
-/// Most bytes of a program's arguments.
-const ARGUMENT_BYTES: usize = 1024;
 
 /// One record.
 #[derive(Debug, PartialEq)]
@@ -72,53 +60,31 @@ pub(crate) struct TimerLook {
     pub(crate) before: u64,
 }
 
-/// Reads the fields of a record one after the other.
-struct RecordFields<'a> {
-    bytes: &'a [u8],
-}
+/// The layouts of `bpf/records.h`.
+mod layout {
+    include!(concat!(env!("OUT_DIR"), "/record_layouts.rs"));
 
-impl<'a> RecordFields<'a> {
-    fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
-        let (taken, rest) = self.bytes.split_at_checked(count)?;
-        self.bytes = rest;
-        Some(taken)
+    fn array<const N: usize>(bytes: &[u8], offset: usize) -> Option<[u8; N]> {
+        bytes.get(offset..offset + N)?.try_into().ok()
     }
 
-    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        self.bytes(N)?.try_into().ok()
-    }
-
-    fn u8(&mut self) -> Option<u8> {
-        self.array().map(u8::from_ne_bytes)
-    }
-
-    fn u16(&mut self) -> Option<u16> {
-        self.array().map(u16::from_ne_bytes)
-    }
-
-    fn u32(&mut self) -> Option<u32> {
-        self.array().map(u32::from_ne_bytes)
-    }
-
-    fn u64(&mut self) -> Option<u64> {
-        self.array().map(u64::from_ne_bytes)
-    }
-
-    /// `count` addresses.
-    fn addresses(&mut self, count: u32) -> Option<Vec<u64>> {
-        let bytes = self.bytes(usize::try_from(count).ok()?.checked_mul(8)?)?;
-        Some(
-            bytes.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().expect("8 bytes"))).collect(),
-        )
-    }
-
-    /// A text of at most `room` bytes that ends at the first zero.
-    fn text(&mut self, room: usize) -> Option<String> {
-        let bytes = self.bytes(room)?;
-        let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
-        Some(String::from_utf8_lossy(&bytes[..end]).into_owned())
+    fn words<const N: usize>(bytes: &[u8], offset: usize) -> Option<[u64; N]> {
+        let mut words = [0; N];
+        for (word, bytes) in words.iter_mut().zip(bytes.get(offset..offset + 8 * N)?.chunks_exact(8)) {
+            *word = u64::from_ne_bytes(bytes.try_into().expect("8 bytes"));
+        }
+        Some(words)
     }
 }
+
+use layout::{
+    CONTEXT_INTERRUPT, CONTEXT_SOFT_INTERRUPT, CONTEXT_TASK, FILE_ANONYMOUS, FILE_BLOCK, FILE_CHARACTER,
+    FILE_NONE, FILE_PIPE, FILE_REGULAR, FILE_SOCKET, FILE_TIMER, HAS_CALL, IN_KERNEL, IS_WRITE, JOIN_CHILD,
+    JOIN_WAITS, LEFT_DEAD, LEFT_DEVICE, LEFT_INTERRUPTIBLE, LEFT_RUNNABLE, LEFT_STOPPED,
+    LEFT_UNINTERRUPTIBLE, NEXT_TRACKED, PREVIOUS_TRACKED, RECORD_EXEC, RECORD_FILE, RECORD_FORK, RECORD_JOIN,
+    RECORD_LOOK, RECORD_NAME, RECORD_REGISTERS, RECORD_SAMPLE, RECORD_STACK, RECORD_STORE, RECORD_SWITCH,
+    RECORD_TRANSFER, RECORD_WAKE, WAKER_TRACKED,
+};
 
 struct RecordHead {
     time: Time,
@@ -128,215 +94,255 @@ struct RecordHead {
     pid: u32,
 }
 
-/// Decodes one record; `None` if it is none.
-pub(crate) fn decode(bytes: &[u8]) -> Option<Wire> {
-    let mut fields = RecordFields { bytes };
-    let head = RecordHead {
-        time: Time::from_nanoseconds(fields.u64()?),
-        kind: fields.u8()?,
-        flags: fields.u8()?,
-        cpu: fields.u16()?,
-        pid: fields.u32()?,
-    };
-    let mut accounts = Accounts::default();
-    let kind = match head.kind {
-        12 => return registers(&head, &mut fields).map(Wire::Registers),
-        13 => {
-            let StackRecord { tid, mut stack, .. } = stack(&mut fields, &mut accounts)?;
-            let task = KernelTask { pid: head.pid, tid };
-            let address = stack.key.take()?;
-            return Some(Wire::Store(WatchedStore { time: head.time, cpu: head.cpu, task, address, stack }));
-        }
-        1 => switch(&head, &mut fields, &mut accounts)?,
-        2 => wake(&head, &mut fields)?,
-        3 => {
-            let (kind, handle) = fork(&head, &mut fields)?;
-            return Some(Wire::Fork { event: RawEvent { time: head.time, cpu: head.cpu, kind }, handle });
-        }
-        4 => {
-            let task = KernelTask { pid: head.pid, tid: fields.u32()? };
-            fields.u32()?;
-            let program = fields.text(256)?;
-            let length = usize::try_from(fields.u32()?).ok()?;
-            fields.u32()?;
-            let arguments = fields.bytes(ARGUMENT_BYTES)?.get(..length)?;
-            let title = process_title(&program, &arguments_of(arguments));
-            RawKind::Exec { task, program, title }
-        }
-        5 => {
-            let task = KernelTask { pid: head.pid, tid: fields.u32()? };
-            RawKind::Name { task, name: fields.text(16)? }
-        }
-        6 => {
-            let StackRecord { tid, before, stack } = stack(&mut fields, &mut accounts)?;
-            let task = KernelTask { pid: head.pid, tid };
-            let kernel = head.flags & IN_KERNEL != 0;
-            RawKind::Sample { task, kernel, stack: RawStack::Taken(stack), gap: before }
-        }
-        9 => join(&head, &mut fields)?,
-        10 => transfer(&head, &mut fields)?,
-        11 => {
-            let (cpu, time) = (head.cpu, head.time);
-            return Some(Wire::Look(TimerLook { cpu, time, before: fields.u64()? }));
-        }
-        8 => RawKind::File { number: fields.u64()?, name: fields.text(64)? },
-        7 => {
-            let StackRecord { stack, .. } = stack(&mut fields, &mut accounts)?;
-            return Some(Wire::Stack { key: stack.key?, stack });
-        }
-        _ => return None,
-    };
-    Some(Wire::Event(RawEvent { time: head.time, cpu: head.cpu, kind }, accounts))
+impl RecordHead {
+    fn of(bytes: &[u8]) -> Option<RecordHead> {
+        let head = layout::Head(bytes);
+        Some(RecordHead {
+            time: Time::from_nanoseconds(head.time()?),
+            kind: head.kind()?,
+            flags: head.flags()?,
+            cpu: head.cpu()?,
+            pid: head.pid()?,
+        })
+    }
+
+    fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+
+    /// A task of the process that the record is about.
+    fn task(&self, tid: u32) -> KernelTask {
+        KernelTask { pid: self.pid, tid }
+    }
+
+    fn event(&self, kind: RawKind) -> RawEvent {
+        RawEvent { time: self.time, cpu: self.cpu, kind }
+    }
 }
 
-fn switch(head: &RecordHead, fields: &mut RecordFields<'_>, accounts: &mut Accounts) -> Option<RawKind> {
-    let previous = KernelTask { pid: head.pid, tid: fields.u32()? };
-    let next_tid = fields.u32()?;
-    let next = KernelTask { pid: fields.u32()?, tid: next_tid };
-    let blocking = match fields.u8()? {
-        0 => Blocking::Runnable,
-        1 => Blocking::Interruptible,
-        2 => Blocking::Uninterruptible,
-        3 => Blocking::Device,
-        4 => Blocking::Stopped,
-        5 => Blocking::Dead,
+/// Decodes one record; `None` if it is none.
+pub(crate) fn decode(bytes: &[u8]) -> Option<Wire> {
+    let head = RecordHead::of(bytes)?;
+    let mut accounts = Accounts::default();
+    let kind = match head.kind {
+        RECORD_SWITCH => switch(&head, layout::SwitchRecord(bytes), &mut accounts)?,
+        RECORD_WAKE => wake(&head, layout::WakeRecord(bytes))?,
+        RECORD_FORK => return fork(&head, layout::ForkRecord(bytes)),
+        RECORD_EXEC => execution(&head, layout::ExecRecord(bytes))?,
+        RECORD_NAME => {
+            let record = layout::NameRecord(bytes);
+            RawKind::Name { task: head.task(record.tid()?), name: text(record.comm()?) }
+        }
+        RECORD_FILE => {
+            let record = layout::FileRecord(bytes);
+            RawKind::File { number: record.number()?, name: text(record.name()?) }
+        }
+        RECORD_JOIN => join(&head, layout::JoinRecord(bytes))?,
+        RECORD_TRANSFER => transfer(&head, layout::TransferRecord(bytes))?,
+        RECORD_SAMPLE => {
+            let record = layout::StackRecord(bytes);
+            accounts.on = account(record.account()?)?;
+            let (task, gap) = (head.task(record.tid()?), record.before()?);
+            let stack = RawStack::Taken(stack(record)?);
+            RawKind::Sample { task, kernel: head.has(IN_KERNEL), stack, gap }
+        }
+        RECORD_STACK => {
+            let stack = stack(layout::StackRecord(bytes))?;
+            return Some(Wire::Stack { key: stack.key?, stack });
+        }
+        RECORD_STORE => return store(&head, layout::StackRecord(bytes)).map(Wire::Store),
+        RECORD_LOOK => {
+            let before = layout::LookRecord(bytes).before()?;
+            return Some(Wire::Look(TimerLook { cpu: head.cpu, time: head.time, before }));
+        }
+        RECORD_REGISTERS => return registers(&head, layout::RegistersRecord(bytes)).map(Wire::Registers),
         _ => return None,
     };
-    let (file, number) = (file(fields)?, number(fields)?);
-    *accounts = Accounts { on: account(fields)?, next_waited: fields.u64()? };
-    let (call, stack) = call(head, (file, number), fields)?;
+    Some(Wire::Event(head.event(kind), accounts))
+}
+
+fn switch(head: &RecordHead, record: layout::SwitchRecord<'_>, accounts: &mut Accounts) -> Option<RawKind> {
+    let previous = head.task(record.previous_tid()?);
+    let next = KernelTask { pid: record.next_pid()?, tid: record.next_tid()? };
+    let blocking = match record.left()? {
+        LEFT_RUNNABLE => Blocking::Runnable,
+        LEFT_INTERRUPTIBLE => Blocking::Interruptible,
+        LEFT_UNINTERRUPTIBLE => Blocking::Uninterruptible,
+        LEFT_DEVICE => Blocking::Device,
+        LEFT_STOPPED => Blocking::Stopped,
+        LEFT_DEAD => Blocking::Dead,
+        _ => return None,
+    };
+    *accounts = Accounts { on: account(record.account()?)?, next_waited: record.next_waited()? };
+    let part = (record.file()?, record.number()?, record.call());
+    let (call, stack) = call(head, part)?;
     Some(RawKind::Switch {
-        previous: (head.flags & PREVIOUS_TRACKED != 0).then_some(previous),
+        previous: head.has(PREVIOUS_TRACKED).then_some(previous),
         blocking,
         call,
         stack,
-        next: (head.flags & NEXT_TRACKED != 0).then_some(next),
+        next: head.has(NEXT_TRACKED).then_some(next),
     })
 }
 
-fn wake(head: &RecordHead, fields: &mut RecordFields<'_>) -> Option<RawKind> {
-    let wakee_tid = fields.u32()?;
-    let wakee = KernelTask { pid: fields.u32()?, tid: wakee_tid };
-    let waker = KernelTask { pid: head.pid, tid: fields.u32()? };
-    let context = fields.u8()?;
-    let (file, number) = (file(fields)?, number(fields)?);
-    let (call, stack) = call(head, (file, number), fields)?;
-    let waker = match context {
-        0 if head.flags & WAKER_TRACKED != 0 => RawWaker::Task(waker, String::new()),
-        0 => RawWaker::Task(waker, fields.text(16)?),
-        1 => RawWaker::Interrupt,
-        2 => RawWaker::SoftInterrupt(waker),
+fn wake(head: &RecordHead, record: layout::WakeRecord<'_>) -> Option<RawKind> {
+    let wakee = KernelTask { pid: record.wakee_pid()?, tid: record.wakee_tid()? };
+    let waker = head.task(record.waker_tid()?);
+    let (call, stack) = call(head, (record.file()?, record.number()?, record.call()))?;
+    let waker = match record.context()? {
+        CONTEXT_TASK if head.has(WAKER_TRACKED) => RawWaker::Task(waker, String::new()),
+        CONTEXT_TASK => RawWaker::Task(waker, text(record.comm()?)),
+        CONTEXT_INTERRUPT => RawWaker::Interrupt,
+        CONTEXT_SOFT_INTERRUPT => RawWaker::SoftInterrupt(waker),
         _ => return None,
     };
     Some(RawKind::Wake { wakee, waker, call, stack })
 }
 
-fn fork(head: &RecordHead, fields: &mut RecordFields<'_>) -> Option<(RawKind, u64)> {
-    let parent = KernelTask { pid: head.pid, tid: fields.u32()? };
-    let child_tid = fields.u32()?;
-    let child = KernelTask { pid: fields.u32()?, tid: child_tid };
-    fields.u32()?;
-    let kind = RawKind::Fork { parent, child, stack: named(fields.u64()?) };
-    Some((kind, fields.u64()?))
+fn fork(head: &RecordHead, record: layout::ForkRecord<'_>) -> Option<Wire> {
+    let parent = head.task(record.parent_tid()?);
+    let child = KernelTask { pid: record.child_pid()?, tid: record.child_tid()? };
+    let event = head.event(RawKind::Fork { parent, child, stack: named(record.key()?) });
+    Some(Wire::Fork { event, handle: record.handle()? })
 }
 
-fn registers(head: &RecordHead, fields: &mut RecordFields<'_>) -> Option<ThreadRegisters> {
-    let task = KernelTask { pid: head.pid, tid: fields.u32()? };
-    fields.u32()?;
-    let ip = fields.u64()?;
-    let general = fields.addresses(16)?.try_into().ok()?;
-    Some(ThreadRegisters { time: head.time, task, ip, general })
+fn execution(head: &RecordHead, record: layout::ExecRecord<'_>) -> Option<RawKind> {
+    let program = text(record.path()?);
+    let length = usize::try_from(record.argument_bytes()?).ok()?;
+    let arguments = record.arguments()?.get(..length)?;
+    let title = process_title(&program, &arguments_of(arguments));
+    Some(RawKind::Exec { task: head.task(record.tid()?), program, title })
 }
 
-fn join(head: &RecordHead, fields: &mut RecordFields<'_>) -> Option<RawKind> {
-    let task = KernelTask { pid: head.pid, tid: fields.u32()? };
-    let (child, handle) = (fields.u32()?, fields.u64()?);
-    let ended =
-        if head.flags & JOIN_CHILD != 0 { RawJoined::Child(child) } else { RawJoined::Handle(handle) };
-    let waits = head.flags & JOIN_WAITS != 0;
-    Some(RawKind::Inside { task, mark: RawMark::Joined { ended, waits } })
+fn registers(head: &RecordHead, record: layout::RegistersRecord<'_>) -> Option<ThreadRegisters> {
+    let (task, ip) = (head.task(record.tid()?), record.ip()?);
+    Some(ThreadRegisters { time: head.time, task, ip, general: record.general()? })
 }
 
-fn transfer(head: &RecordHead, fields: &mut RecordFields<'_>) -> Option<RawKind> {
-    let task = KernelTask { pid: head.pid, tid: fields.u32()? };
-    fields.u32()?;
-    let what = RawTransfer { channel: fields.u64()?, position: fields.u64()?, bytes: fields.u64()? };
-    let mark = if head.flags & IS_WRITE != 0 { RawMark::Write(what) } else { RawMark::Read(what) };
-    Some(RawKind::Inside { task, mark })
+fn store(head: &RecordHead, record: layout::StackRecord<'_>) -> Option<WatchedStore> {
+    let task = head.task(record.tid()?);
+    let mut stack = stack(record)?;
+    let address = stack.key.take()?;
+    Some(WatchedStore { time: head.time, cpu: head.cpu, task, address, stack })
 }
 
-fn file(fields: &mut RecordFields<'_>) -> Option<FileKind> {
-    Some(match fields.u8()? {
-        0 => FileKind::None,
-        1 => FileKind::Regular,
-        2 => FileKind::Pipe,
-        3 => FileKind::Socket,
-        4 => FileKind::Character,
-        5 => FileKind::Block,
-        6 => FileKind::Anonymous,
-        7 => FileKind::Timer,
+fn join(head: &RecordHead, record: layout::JoinRecord<'_>) -> Option<RawKind> {
+    let ended = if head.has(JOIN_CHILD) {
+        RawJoined::Child(record.child()?)
+    } else {
+        RawJoined::Handle(record.handle()?)
+    };
+    let mark = RawMark::Joined { ended, waits: head.has(JOIN_WAITS) };
+    Some(RawKind::Inside { task: head.task(record.tid()?), mark })
+}
+
+fn transfer(head: &RecordHead, record: layout::TransferRecord<'_>) -> Option<RawKind> {
+    let what =
+        RawTransfer { channel: record.channel()?, position: record.position()?, bytes: record.bytes()? };
+    let mark = if head.has(IS_WRITE) { RawMark::Write(what) } else { RawMark::Read(what) };
+    Some(RawKind::Inside { task: head.task(record.tid()?), mark })
+}
+
+fn file(kind: u8) -> Option<FileKind> {
+    Some(match kind {
+        FILE_NONE => FileKind::None,
+        FILE_REGULAR => FileKind::Regular,
+        FILE_PIPE => FileKind::Pipe,
+        FILE_SOCKET => FileKind::Socket,
+        FILE_CHARACTER => FileKind::Character,
+        FILE_BLOCK => FileKind::Block,
+        FILE_ANONYMOUS => FileKind::Anonymous,
+        FILE_TIMER => FileKind::Timer,
         _ => return None,
     })
 }
 
-/// The number of a system call.
-fn number(fields: &mut RecordFields<'_>) -> Option<i32> {
-    fields.array().map(|bytes| i32::from(i16::from_ne_bytes(bytes)))
+/// A text that ends at the first zero.
+fn text(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
-fn account(fields: &mut RecordFields<'_>) -> Option<TaskAccount> {
-    let (arrived, waited) = (fields.u64()?, fields.u64()?);
-    Some(TaskAccount { arrived: (arrived != 0).then(|| Time::from_nanoseconds(arrived)), waited })
+fn account(account: layout::Account<'_>) -> Option<TaskAccount> {
+    let arrived = account.arrived()?;
+    let arrived = (arrived != 0).then(|| Time::from_nanoseconds(arrived));
+    Some(TaskAccount { arrived, waited: account.waited()? })
 }
 
-/// The call part, where there is one.
+/// The system call and the stack, where the record has them.
 fn call(
     head: &RecordHead,
-    (file, number): (FileKind, i32),
-    fields: &mut RecordFields<'_>,
+    (kind, number, part): (u8, i16, Option<layout::Call<'_>>),
 ) -> Option<(Option<CallDefinition>, RawStack)> {
-    if head.flags & HAS_CALL == 0 {
+    let file = file(kind)?;
+    if !head.has(HAS_CALL) {
         return Some((None, RawStack::None));
     }
-    let arguments = [fields.u64()?, fields.u64()?, fields.u64()?];
-    Some((Some(CallDefinition { number, arguments, file }), named(fields.u64()?)))
+    let part = part?;
+    let call = CallDefinition { number: number.into(), arguments: part.arguments()?, file };
+    Some((Some(call), named(part.key()?)))
 }
 
 fn named(key: u64) -> RawStack {
     if key == 0 { RawStack::None } else { RawStack::Known(key) }
 }
 
-struct StackRecord {
-    tid: u32,
-    /// Of a sample: how long ago the timer looked before.
-    before: u64,
-    stack: Box<TakenStack>,
-}
-
-fn stack(fields: &mut RecordFields<'_>, accounts: &mut Accounts) -> Option<StackRecord> {
-    let key = fields.u64()?;
-    let registers = Registers { ip: fields.u64()?, sp: fields.u64()?, bp: fields.u64()? };
-    accounts.on = account(fields)?;
-    let before = fields.u64()?;
-    let tid = fields.u32()?;
-    let memory_bytes = usize::try_from(fields.u32()?).ok()?;
-    let kernel_frames = fields.u32()?;
-    let user_frames = fields.u32()?;
-    let stack = TakenStack {
+fn stack(record: layout::StackRecord<'_>) -> Option<Box<TakenStack>> {
+    let (key, ip) = (record.key()?, record.ip()?);
+    let registers = Registers { ip, sp: record.sp()?, bp: record.bp()? };
+    let mut rest = record.data()?;
+    let kernel = addresses(&mut rest, record.kernel_frames()?)?;
+    let chain = addresses(&mut rest, record.user_frames()?)?;
+    let memory = rest.get(..usize::try_from(record.memory_bytes()?).ok()?)?.to_vec();
+    Some(Box::new(TakenStack {
         key: (key != 0).then_some(key),
-        kernel: fields.addresses(kernel_frames)?,
-        registers: (registers.ip != 0).then_some(registers),
-        chain: fields.addresses(user_frames)?,
-        memory: fields.bytes(memory_bytes)?.to_vec(),
+        kernel,
+        registers: (ip != 0).then_some(registers),
+        chain,
+        memory,
         procedures: Vec::new(),
         at_call: None,
-    };
-    Some(StackRecord { tid, before, stack: Box::new(stack) })
+    }))
+}
+
+/// Takes `count` addresses off what is left of a record.
+fn addresses(rest: &mut &[u8], count: u32) -> Option<Vec<u64>> {
+    let (taken, left) = rest.split_at_checked(usize::try_from(count).ok()?.checked_mul(8)?)?;
+    *rest = left;
+    let address = |word: &[u8]| u64::from_ne_bytes(word.try_into().expect("8 bytes"));
+    Some(taken.chunks_exact(8).map(address).collect())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
+
+    /// gcc lays the structures out as the build does.
+    #[test]
+    fn fields_are_where_c_has_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let rows = layout::OFFSETS.iter().map(|(structure, field, _)| {
+            format!("  printf(\"%zu\\n\", __builtin_offsetof(struct {structure}, {field}));\n")
+        });
+        let headers = format!("{}/bpf", env!("CARGO_MANIFEST_DIR"));
+        let integers = "typedef unsigned char u8; typedef unsigned short u16; typedef short s16; typedef unsigned u32; \
+                        typedef unsigned long u64;";
+        let header = std::fs::read_to_string(format!("{headers}/records.h")).unwrap();
+        let header = header.replace("#include \"kernel.h\"", integers);
+        let program =
+            format!("#include <stdio.h>\n{header}\nint main(void) {{\n{}}}\n", rows.collect::<String>());
+        let source = folder.path().join("offsets.c");
+        std::fs::write(&source, program).unwrap();
+        let built = folder.path().join("offsets");
+        assert!(Command::new("gcc").arg(&source).arg("-o").arg(&built).status().unwrap().success());
+        let printed = String::from_utf8(Command::new(&built).output().unwrap().stdout).unwrap();
+        let offsets: Vec<usize> = printed.lines().map(|line| line.parse().unwrap()).collect();
+        let expected: Vec<usize> = layout::OFFSETS.iter().map(|row| row.2).collect();
+        assert_eq!(offsets, expected, "{:?}", layout::OFFSETS);
+        assert!(offsets.len() > 50);
+    }
 
     fn head(kind: u8, flags: u8, pid: u32) -> Vec<u8> {
         let mut bytes = 77_u64.to_ne_bytes().to_vec();
@@ -356,7 +362,7 @@ mod tests {
 
     #[test]
     fn a_blocking_switch_has_its_call_and_names_its_stack() {
-        let mut bytes = head(1, PREVIOUS_TRACKED | HAS_CALL, 10);
+        let mut bytes = head(RECORD_SWITCH, PREVIOUS_TRACKED | HAS_CALL, 10);
         push32(&mut bytes, &[11, 12, 13]);
         bytes.extend([1, 2]);
         bytes.extend(202_i16.to_ne_bytes());
@@ -380,7 +386,7 @@ mod tests {
 
     #[test]
     fn a_wake_from_outside_carries_the_wakers_name() {
-        let mut bytes = head(2, 0, 20);
+        let mut bytes = head(RECORD_WAKE, 0, 20);
         push32(&mut bytes, &[11, 10, 21]);
         bytes.extend([0, 0]);
         bytes.extend((-1_i16).to_ne_bytes());
@@ -394,7 +400,7 @@ mod tests {
     #[test]
     fn a_join_names_a_thread_by_its_handle_and_a_child_by_its_number() {
         let joined = |tid: u32, handle: u64, flags: u8| {
-            let mut bytes = head(9, flags, 10);
+            let mut bytes = head(RECORD_JOIN, flags, 10);
             push32(&mut bytes, &[11, tid]);
             push64(&mut bytes, &[handle]);
             let Some(Wire::Event(event, _)) = decode(&bytes) else { panic!() };
@@ -412,7 +418,7 @@ mod tests {
     fn bytes_go_into_a_stream_and_out_of_it() {
         let what = RawTransfer { channel: 5, position: u64::MAX, bytes: 7 };
         for (flags, mark) in [(IS_WRITE, RawMark::Write(what)), (0, RawMark::Read(what))] {
-            let mut bytes = head(10, flags, 10);
+            let mut bytes = head(RECORD_TRANSFER, flags, 10);
             push32(&mut bytes, &[11, 0]);
             push64(&mut bytes, &[5, u64::MAX, 7]);
             let Some(Wire::Event(event, _)) = decode(&bytes) else { panic!() };
@@ -423,7 +429,7 @@ mod tests {
 
     #[test]
     fn a_file_has_its_number_and_name() {
-        let mut bytes = head(8, 0, 0);
+        let mut bytes = head(RECORD_FILE, 0, 0);
         push64(&mut bytes, &[u64::MAX]);
         let mut name = [0; 64];
         name[..11].copy_from_slice(b"journal.log");
@@ -435,7 +441,7 @@ mod tests {
 
     #[test]
     fn a_sample_has_its_thread_s_account() {
-        let mut bytes = head(6, IN_KERNEL, 10);
+        let mut bytes = head(RECORD_SAMPLE, IN_KERNEL, 10);
         push64(&mut bytes, &[0, 0x1000, 0x7000, 0x7010, 60, 5, 2_000_000]);
         push32(&mut bytes, &[11, 0, 0, 0]);
         let Some(Wire::Event(event, accounts)) = decode(&bytes) else { panic!() };
@@ -448,7 +454,7 @@ mod tests {
 
     #[test]
     fn a_look_at_another_program_tells_when_the_one_before_was() {
-        let mut bytes = head(11, 0, 0);
+        let mut bytes = head(RECORD_LOOK, 0, 0);
         push64(&mut bytes, &[2_000_000]);
         let look = TimerLook { cpu: 1, time: Time::from_nanoseconds(77), before: 2_000_000 };
         assert_eq!(decode(&bytes), Some(Wire::Look(look)));
@@ -457,7 +463,7 @@ mod tests {
 
     #[test]
     fn registers_are_read_by_their_numbers() {
-        let mut bytes = head(12, 0, 10);
+        let mut bytes = head(RECORD_REGISTERS, 0, 10);
         push32(&mut bytes, &[11, 0]);
         push64(&mut bytes, &[0x1000]);
         push64(&mut bytes, &std::array::from_fn::<u64, 16, _>(|number| number as u64));
@@ -469,7 +475,7 @@ mod tests {
 
     #[test]
     fn a_store_has_the_address_of_its_word() {
-        let mut bytes = head(13, 0, 10);
+        let mut bytes = head(RECORD_STORE, 0, 10);
         push64(&mut bytes, &[0x4010, 0x1000, 0x7000, 0x7010, 0, 0, 0]);
         push32(&mut bytes, &[11, 0, 0, 0]);
         let Some(Wire::Store(store)) = decode(&bytes) else { panic!() };
@@ -479,7 +485,7 @@ mod tests {
 
     #[test]
     fn a_stack_is_taken_apart_and_a_longer_claim_than_the_record_is_refused() {
-        let mut bytes = head(7, 0, 10);
+        let mut bytes = head(RECORD_STACK, 0, 10);
         push64(&mut bytes, &[5, 0x1000, 0x7000, 0x7010, 0, 0, 0]);
         push32(&mut bytes, &[11, 8, 1, 2]);
         push64(&mut bytes, &[0xffff_ffff_8100_0000, 0x1000, 0x2000, 0xabcd]);
