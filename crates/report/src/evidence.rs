@@ -235,6 +235,12 @@ fn without_names(input: &ReportTables<'_>) -> Option<String> {
     }
 }
 
+/// Whether most of what has no names is code made at run time, and that is worth saying.
+pub(crate) fn is_mostly_made_at_run_time(input: &ReportTables<'_>) -> bool {
+    let (share, modules) = unsymbolised(input);
+    share > UNNAMED && modules.into_iter().find(|&module| module != "[unknown]") == Some("[jit]")
+}
+
 /// CPython runs Python's functions in one loop of its own, which tells nobody whose turn it is.
 fn python_without_names(input: &ReportTables<'_>) -> Option<String> {
     let procedure = |path: PathId| {

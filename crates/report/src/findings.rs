@@ -46,7 +46,7 @@ use finding::FindingBasis;
 pub(crate) use finding::{Finding, FindingSubject, LeadingAnswer, Prediction};
 pub(crate) use leading::RankedWork;
 use leading::{LeadingWork, is_named, largest_caller};
-pub(crate) use next::{GUIDANCE, NextCommand, in_shell};
+pub(crate) use next::{GUIDANCE, NextCommand, in_shell, record_names};
 pub(crate) use rankings::{Guidance, Ranking, Verdict};
 use sentence::TimeInWords;
 pub(crate) use sentence::{Sentence, ShareInWords, sentence};

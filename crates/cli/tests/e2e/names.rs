@@ -254,3 +254,29 @@ fn goroutines_are_found_whatever_thread_runs_them() {
         worker.table("procedure")
     );
 }
+
+#[test]
+fn code_of_node_gets_its_names_by_the_command_that_the_answer_offers() {
+    let session = Session::start();
+    let node = or_skip!(find("node"));
+    let work = "function addUp(seconds) {\n  const end = process.cpuUsage().user + seconds * 1e6;\n  let sum = 0;\n  \
+                while (process.cpuUsage().user < end) for (let i = 0; i < 1e6; i++) sum += i % 7;\n  return sum;\n}\n\
+                addUp(0.6);\n";
+    fs::write(session.path().join("sums.mjs"), work).unwrap();
+    let node = node.to_str().unwrap();
+    let recording = or_skip!(session.record(Collector::Bpf, &[node, "sums.mjs"]));
+    let summary = recording.report("summary", "procedure");
+    let offered = summary.rows().filter(|row| row.get("section").is_some_and(|section| section == "next"));
+    let offered: Vec<&str> = offered.filter_map(|row| row.get("text")?.as_str()).collect();
+    let command = offered.iter().find(|command| command.contains("--perf-basic-prof"));
+    let command = command.unwrap_or_else(|| panic!("{offered:?}"));
+    let words: Vec<&str> = command.split(' ').skip(3).collect();
+    assert_eq!(words, [node, "--perf-basic-prof", "sums.mjs"], "{command}");
+    let named = or_skip!(session.record(Collector::Bpf, &words));
+    let profile = named.report("profile", "procedure");
+    let found = percent_of(&profile, "addUp");
+    assert!(found > 50.0, "{found}: {}", profile.table("procedure"));
+    let summary = named.report("summary", "procedure");
+    let mut texts = summary.rows().filter_map(|row| row.get("text")?.as_str());
+    assert!(texts.all(|text| !text.contains("--perf-basic-prof")));
+}

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use longpole_trace::ProcedureId;
 
+use crate::evidence::is_mostly_made_at_run_time;
 use crate::find::RecordingNames;
 use crate::input::ReportTables;
 
@@ -57,6 +58,29 @@ pub(crate) fn record_queues(input: &ReportTables<'_>) -> Option<NextCommand> {
     is_short.then_some(NextCommand { command: Cow::Owned(command), shows: "who shares the work" })
 }
 
+/// The recording in which code that is made at run time has names, where the program's first word says how to get them;
+/// `None` where such code does little, or the command is too long for a line.
+pub(crate) fn record_names(input: &ReportTables<'_>) -> Option<NextCommand> {
+    /// Java's options alone fill a line.
+    const LONGEST: usize = 160;
+    let command = is_mostly_made_at_run_time(input).then(|| with_names(&input.program.command))??;
+    let is_short = command.chars().count() <= LONGEST;
+    is_short.then_some(NextCommand { command: Cow::Owned(command), shows: "with names of functions" })
+}
+
+/// The command with the options by which this program's runtime names its code.
+fn with_names(command: &[String]) -> Option<String> {
+    let (program, arguments) = command.split_first()?;
+    let options: &[&str] = match program.rsplit('/').next()? {
+        "node" | "nodejs" => &["--perf-basic-prof"],
+        "java" => &["-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit"],
+        _ => return None,
+    };
+    let words = std::iter::once(program.as_str()).chain(options.iter().copied());
+    let words = words.chain(arguments.iter().map(String::as_str)).map(in_shell);
+    Some(format!("longpole record -- {}", words.collect::<Vec<_>>().join(" ")))
+}
+
 /// The text as one word of a shell.
 pub(crate) fn in_shell(text: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_alphanumeric() || "_-+=.,:/@%".contains(c);
@@ -100,6 +124,19 @@ mod tests {
         let scene = DrawnRun::of("main A");
         let command = scene.with_source(|input| record_queues(input).expect("it is short enough").command);
         assert_eq!(command, "longpole record --locks -- ./drawn --fast");
+    }
+
+    #[test]
+    fn runtimes_that_name_their_code_are_asked_to() {
+        let with_names =
+            |words: &[&str]| with_names(&words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>());
+        assert_eq!(
+            with_names(&["/usr/bin/node", "a b.mjs"]).expect("node can"),
+            "longpole record -- /usr/bin/node --perf-basic-prof 'a b.mjs'"
+        );
+        let java = with_names(&["java", "Main"]).expect("java can");
+        assert!(java.ends_with("java -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit Main"), "{java}");
+        assert_eq!(with_names(&["./drawn"]), None);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::{causes_text, census, identity, with_sentence};
 use crate::bar::bar;
 use crate::evidence::{kept_part, leading_warning, lost_percent, warnings};
 use crate::findings::{
-    Finding, Findings, GUIDANCE, Guidance, LeadingAnswer, NextCommand, RankedWork, Sentence,
+    Finding, Findings, GUIDANCE, Guidance, LeadingAnswer, NextCommand, RankedWork, Sentence, record_names,
 };
 use crate::folded::FoldedWork;
 use crate::input::{ReportOptions, ReportTables};
@@ -151,7 +151,7 @@ fn with_room(
     // The list says what the waits mean; where it has next to nothing, they stand for themselves.
     add_waits(&mut report, input, if parts.list.len() < 2 { room.procedures.min(WAITS) } else { 0 });
     add_doubts(&mut report, input, options, room.doubts);
-    add_next(&mut report, answer);
+    add_next(&mut report, answer, input);
     report.drop_empty_columns(&["section", "text"]);
     report
 }
@@ -394,10 +394,10 @@ fn add_doubts(report: &mut Report, input: &ReportTables<'_>, options: &ReportOpt
     }
 }
 
-fn add_next(report: &mut Report, answer: &LeadingAnswer) {
+fn add_next(report: &mut Report, answer: &LeadingAnswer, input: &ReportTables<'_>) {
     report.sections.push(TextSection::Blank);
     report.sections.push(TextSection::Line("Next:".to_owned()));
-    let mut next = answer.next.clone();
+    let mut next: Vec<_> = record_names(input).into_iter().chain(answer.next.iter().cloned()).collect();
     if answer.ranked_by.is_some() {
         next.truncate(2);
         next.push(GUIDANCE);
