@@ -9,16 +9,17 @@ use clap::Args;
 use longpole_answer::{Error, Recording, ReplayQuestion, WhatIfQuestion};
 use longpole_recording::MeasuredChange;
 use longpole_report::{MeasuredProgram, MeasuredVariant, Report, build_zero, plot_zero, visible};
+use longpole_trials::DelayMode;
 
 use crate::answer::{Output, open, refused};
 use crate::failure::Failure;
 use crate::report::{FoldArg, OutputFormat};
 use crate::terminal;
 
-mod slow_down;
+mod experiments;
 mod versions;
 
-use slow_down::SlowDown;
+use experiments::ProcedureExperiment;
 use versions::Versions;
 
 /// Whether changed versions of a program gain what its recording predicts.
@@ -43,10 +44,17 @@ pub struct ZeroArgs {
     ///
     /// PROCEDURE@0.25, PROCEDURE alone (0.25), or PROCEDURE@0.1,0.5 for two versions; with all that it calls and all threads that it starts,
     /// or self:PROCEDURE. Threads are sampled, and one that is in the procedure works on for that part of its CPU time since its last
-    /// sample. The program is not changed. It needs symbols, and cannot be static or Go. Without --variant, --skip and --slow, the first
+    /// sample. The program is not changed. It needs symbols, and cannot be static or Go. Without --variant, --skip, --slow and --virtual, the first
     /// procedures in the recording's list of changes are slowed down.
-    #[arg(long, value_name = "PROCEDURE[@FACTOR,…]", value_parser = slow_down::parse)]
-    pub slow: Vec<Vec<SlowDown>>,
+    #[arg(long, value_name = "PROCEDURE[@FACTOR,…]", value_parser = experiments::slow_downs)]
+    pub slow: Vec<Vec<ProcedureExperiment>>,
+    /// Run the program with a virtual speed-up of a procedure: all others are delayed by a part of its CPU time; can be given several times.
+    ///
+    /// Written as for --slow; PROCEDURE alone is 0.25. When a thread is sampled in the procedure, all other threads of the program pause for that part of
+    /// its CPU time since its last sample, unless they wait for one that has paused. The elapsed time less these delays is compared with
+    /// what is predicted of a procedure that takes (1 − FACTOR) of its time. Needs what --slow needs.
+    #[arg(long = "virtual", value_name = "PROCEDURE[@FACTOR,…]", value_parser = experiments::virtual_speed_ups)]
+    pub speed_up: Vec<Vec<ProcedureExperiment>>,
     /// Time for all runs: 30s, 5m.
     #[arg(long, value_name = "TIME", default_value = "2m", value_parser = crate::arguments::kept_time)]
     pub budget: Duration,
@@ -99,17 +107,18 @@ fn points(text: &str) -> Result<f64, String> {
 /// Measures, and writes predictions and measured gains.
 pub fn run(args: &ZeroArgs) -> Result<()> {
     let recording = open(&args.recording)?;
-    let slowed = slow_down::wanted(&recording, args)?;
-    let changes = changes(args, &slowed);
+    let experiments = experiments::wanted(&recording, args)?;
+    let changes = changes(args, &experiments);
     let (predicted, refusal) = predict(&recording, &changes, args)?;
-    let versions = Versions::of(args, &slowed).map_err(hinted)?;
+    let versions = Versions::of(args, &experiments).map_err(hinted)?;
     let (outputs, status) = versions.outputs().map_err(hinted)?;
     let runs = versions.measure(args, status)?;
-    let shares = slow_down::recorded_shares(&recording, &predicted, &slowed, args)?;
+    let shares = experiments::recorded_shares(&recording, &predicted, &experiments, args)?;
     let measured = MeasuredProgram {
         command: words(&args.program).join(" "),
         unchanged: runs.unchanged(),
-        sampled: runs.sampled(),
+        sampled: runs.control(DelayMode::SlowDown),
+        sampled_virtual: runs.control(DelayMode::VirtualSpeedUp),
         variants: versions.measured(&runs, args.within, (outputs, shares)),
         refusal,
     };
@@ -149,10 +158,10 @@ fn keep(recording: &Recording, changes: &[String], variants: &[MeasuredVariant])
 }
 
 /// What is changed in each version, as `what-if --set` takes it.
-fn changes(args: &ZeroArgs, slowed: &[SlowDown]) -> Vec<String> {
+fn changes(args: &ZeroArgs, experiments: &[ProcedureExperiment]) -> Vec<String> {
     let variants = args.variants.iter().map(|variant| variant.change.clone());
     let skips = args.skip.iter().map(|name| format!("procedure:{name}=0"));
-    variants.chain(skips).chain(slowed.iter().map(SlowDown::change)).collect()
+    variants.chain(skips).chain(experiments.iter().map(ProcedureExperiment::change)).collect()
 }
 
 /// What the recording predicts of each variant: by replay, else by what-if with the reason.
@@ -201,6 +210,7 @@ mod tests {
                 variants: vec![variant(&format!("a={command}")).unwrap(), variant("b=./b 2").unwrap()],
                 skip: Vec::new(),
                 slow: Vec::new(),
+                speed_up: Vec::new(),
                 plot: None,
                 budget: Duration::ZERO,
                 within: 1.0,

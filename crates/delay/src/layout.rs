@@ -6,7 +6,7 @@ use core::sync::atomic::AtomicU64;
 /// Name of the variable that holds the path of the shared memory.
 pub const DELAY_VARIABLE: &CStr = c"LONGPOLE_DELAY";
 /// The first word of the memory: another layout has another one.
-pub const DELAY_MAGIC: u64 = 0x3130_7961_6c65_64fe;
+pub const DELAY_MAGIC: u64 = 0x3230_7961_6c65_64fe;
 /// Most ranges of code of a procedure.
 pub const MOST_RANGES: usize = 512;
 /// Longest path of a module, its final zero included.
@@ -48,8 +48,10 @@ impl DelayScope {
 pub struct DelayMemory {
     /// [`DELAY_MAGIC`].
     pub magic: u64,
-    /// Millionths by which the procedure gets longer; 0 samples only.
+    /// Millionths by which the procedure gets longer, or virtually shorter; 0 samples only.
     pub factor: u64,
+    /// 0: the procedure takes longer; 1: all others are delayed in its place.
+    pub mode: u64,
     /// CPU time of a thread between two samples, nanoseconds.
     pub period: u64,
     /// [`DelayScope::word`].
@@ -80,6 +82,20 @@ pub struct DelayMemory {
     pub hit: AtomicU64,
     /// CPU time that was added, nanoseconds.
     pub added: AtomicU64,
+    /// Delay that each thread has to have behind it, by a pause or by a wait for one that has: nanoseconds.
+    pub inserted: AtomicU64,
+    /// The same as the last process that ended by itself had it behind it, plus 1; 0 where none did.
+    pub ended: AtomicU64,
+    /// Time that all threads paused, nanoseconds.
+    pub paused: AtomicU64,
+}
+
+impl DelayMemory {
+    /// Whether the procedure is virtually faster: all others are delayed.
+    #[must_use]
+    pub fn is_virtual(&self) -> bool {
+        self.mode == 1
+    }
 }
 
 /// Bytes of the file.

@@ -1,4 +1,5 @@
-//! The library that `longpole zero --slow` preloads into a program: a thread that is sampled in a procedure works longer.
+//! The library that `longpole zero` preloads into a program: a thread that is sampled in a procedure works longer (`--slow`), or all others
+//! pause in its place (`--virtual`).
 //!
 //! ```text
 //!   thread   ===solve======|======solve=====|====write=====|===…      | a sample, each period of the thread's CPU time

@@ -2,5 +2,13 @@
 
 mod backtrace;
 mod child;
+mod connection;
+mod event;
+mod exchanges;
+mod interposed;
+mod module;
 mod sampling;
+mod system;
 mod thread_words;
+mod virtual_clock;
+mod waits;

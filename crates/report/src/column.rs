@@ -134,9 +134,10 @@ structure! {
     "variant_switches" Count "Switches changed" "The same of the changed version.";
     "output" Text "Output" "What the changed version writes to its standard output, compared with the unchanged program: `equal`, `different`, or `varies` where two runs of the unchanged program differ.";
     "variant" Text "Variant" "The command that runs the changed version.";
-    "added_seconds" Seconds "Added" "CPU time that a slow-down adds to the run, on all threads: median over the runs.";
-    "lengthened_ratio" Count "Longer per added s" "By how much the elapsed time grows with each second that is added: 1 on the critical path, 0 beside it.";
-    "sampled_percent" Percent "Sampled %" "The procedure's share of the program's CPU time, by the samples of a slow-down.";
+    "added_seconds" Seconds "Added" "CPU time that a slow-down adds to the run, on all threads, or, less than 0, that a virtual speed-up takes away: median over the runs.";
+    "inserted_seconds" Seconds "Inserted" "Delay of all other threads that a virtual speed-up inserts; the elapsed time of the version is less this.";
+    "lengthened_ratio" Count "Longer per added s" "By how much the elapsed time grows with each second that is added, or shrinks with each that is taken away: 1 on the critical path, 0 beside it.";
+    "sampled_percent" Percent "Sampled %" "The procedure's share of the program's CPU time, by the samples of the experiment.";
     "recorded_percent" Percent "Recorded %" "The same in the recording.";
     "verdict" Text "Verdict" "`more`, `less`, or `none` where the change is within two standard errors, 1 ms, or 2 % of the larger time.";
     "only_in" Text "Only in" "`before` or `after`, where only one recording has it.";

@@ -1,8 +1,9 @@
-//! A program in which a procedure takes longer, without a rebuilt program: `longpole-delay` is preloaded into it.
+//! A program in which a procedure takes longer, or virtually less, without a rebuilt program: `longpole-delay` is preloaded into it.
 //!
 //! A thread that is sampled in the procedure works on for a factor of its CPU time since the last sample. In the mean each piece of the
-//! procedure's work takes that much longer, on the thread that does it. With the factor 0 threads are sampled only: what sampling costs is
-//! the difference from the unchanged program, and comparing with such runs takes it out.
+//! procedure's work takes that much longer, on the thread that does it. A virtual speed-up delays all others by that instead, and takes what was
+//! inserted off the elapsed time. With the factor 0 threads are sampled only: what sampling costs is the difference from the unchanged
+//! program, and comparing with such runs takes it out.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -59,6 +60,16 @@ pub enum DelayError {
         /// The program.
         path: PathBuf,
     },
+    /// Threads wait in a way that is not seen.
+    #[error(
+        "speed up a procedure of {} virtually: threads of {library} wait by system calls of its own, so what they waited for is not known; --slow tests it", path.display()
+    )]
+    UnseenWaits {
+        /// The program.
+        path: PathBuf,
+        /// The library.
+        library: &'static str,
+    },
     /// It has too much code.
     #[error("delay `{name}`: it has more than {MOST_RANGES} pieces of code")]
     TooManyRanges {
@@ -102,7 +113,26 @@ impl DelayedProcedure {
         }
         Err(DelayError::NoProcedure { name: name.to_owned(), path })
     }
+
+    /// Whether the waits of the program's threads for each other are seen, as a virtual speed-up needs.
+    ///
+    /// # Errors
+    /// [`DelayError::UnseenWaits`], and those of reading the program.
+    pub fn check_waits(&self, program: &OsStr) -> Result<(), DelayError> {
+        let path = check_loadable(program)?;
+        let names: Vec<String> = libraries(&path)
+            .iter()
+            .filter_map(|own| Some(own.file_name()?.to_string_lossy().into_owned()))
+            .collect();
+        match UNSEEN_WAITS.into_iter().find(|unseen| names.iter().any(|name| name.starts_with(unseen))) {
+            Some(library) => Err(DelayError::UnseenWaits { path, library }),
+            None => Ok(()),
+        }
+    }
 }
+
+/// Libraries whose threads wait by system calls that do not pass the C library.
+const UNSEEN_WAITS: [&str; 1] = ["libgomp.so"];
 
 /// Ranges without overlaps; symbols without a size have no code.
 fn joined(found: &[(u64, u64)]) -> Vec<[u64; 2]> {
@@ -184,7 +214,16 @@ impl DelayLibrary {
     }
 }
 
-/// A procedure and by how much it takes longer.
+/// What is delayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DelayMode {
+    /// The procedure itself.
+    SlowDown,
+    /// All others, in place of making the procedure faster.
+    VirtualSpeedUp,
+}
+
+/// A procedure and by how much it takes longer, or virtually less.
 #[derive(Clone, Debug)]
 pub struct ProcedureDelay {
     /// The library.
@@ -193,7 +232,9 @@ pub struct ProcedureDelay {
     pub procedure: DelayedProcedure,
     /// What of it.
     pub scope: DelayScope,
-    /// 0.25: a quarter longer; 0: threads are sampled only.
+    /// Which threads are delayed.
+    pub mode: DelayMode,
+    /// 0.25: a quarter longer, or less; 0: threads are sampled only.
     pub factor: f64,
 }
 
@@ -218,6 +259,10 @@ pub struct DelayCounts {
     pub hit_seconds: f64,
     /// CPU time that was added.
     pub added_seconds: f64,
+    /// Delay that was inserted until the program ended, which its elapsed time has too much.
+    pub inserted_seconds: f64,
+    /// Time that all threads paused.
+    pub paused_seconds: f64,
 }
 
 /// The memory of one run.
@@ -246,6 +291,7 @@ impl ProcedureDelay {
         let shared = unsafe { &mut *memory.as_mut_ptr().cast::<DelayMemory>() };
         shared.magic = DELAY_MAGIC;
         shared.factor = (self.factor * 1e6).round() as u64;
+        shared.mode = u64::from(self.mode == DelayMode::VirtualSpeedUp);
         shared.period = PERIOD;
         shared.scope = self.scope.word();
         shared.ranges = self.procedure.code.len() as u64;
@@ -267,6 +313,10 @@ impl PreparedDelay {
         // SAFETY: as in `prepare`; what the program's processes change is atomic.
         let shared = unsafe { &*self.memory.as_ptr().cast::<DelayMemory>() };
         let seconds = |count: u64| count as f64 * 1e-9;
+        let inserted = match shared.ended.load(Ordering::Relaxed) {
+            0 => shared.inserted.load(Ordering::Relaxed),
+            ended => ended - 1,
+        };
         let refusal = shared.refusal.load(Ordering::Relaxed);
         DelayCounts {
             processes: shared.processes.load(Ordering::Relaxed),
@@ -278,6 +328,8 @@ impl PreparedDelay {
             sampled_seconds: seconds(shared.sampled.load(Ordering::Relaxed)),
             hit_seconds: seconds(shared.hit.load(Ordering::Relaxed)),
             added_seconds: seconds(shared.added.load(Ordering::Relaxed)),
+            inserted_seconds: seconds(inserted),
+            paused_seconds: seconds(shared.paused.load(Ordering::Relaxed)),
         }
     }
 }
@@ -288,11 +340,15 @@ mod tests {
 
     /// The program with work of fixed amounts; `None` without a compiler.
     fn build(folder: &Path, options: &[&str]) -> Option<PathBuf> {
+        build_program(folder, "fixed_work", options)
+    }
+
+    fn build_program(folder: &Path, name: &str, options: &[&str]) -> Option<PathBuf> {
         let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../programs");
-        let program = folder.join("fixed_work");
+        let program = folder.join(name);
         let mut compiler = Command::new("cc");
         compiler.args(["-O2", "-pthread"]).args(options).arg("-I").arg(&programs);
-        let built = compiler.arg("-o").arg(&program).arg(programs.join("fixed_work.c")).status();
+        let built = compiler.arg("-o").arg(&program).arg(programs.join(name).with_extension("c")).status();
         let Ok(built) = built else {
             println!("skipped: no compiler");
             return None;
@@ -310,7 +366,7 @@ mod tests {
     ) -> Option<(DelayCounts, impl Fn(&str) -> f64 + use<>)> {
         let procedure = DelayedProcedure::find(program.as_os_str(), name).unwrap();
         let library = DelayLibrary::create().unwrap();
-        let delay = ProcedureDelay { library, procedure, scope, factor };
+        let delay = ProcedureDelay { library, procedure, scope, mode: DelayMode::SlowDown, factor };
         let mut command = Command::new(program);
         let memory = delay.prepare(command.args(["8", "times"])).unwrap();
         let output = command.output().unwrap();
@@ -359,6 +415,67 @@ mod tests {
             assert!((counts.added_seconds / counts.hit_seconds - 0.4).abs() < 0.02, "{name}: {counts:?}");
             assert_eq!((counts.processes, counts.sampled_processes, counts.replaced), (1, 1, 0));
         }
+    }
+
+    /// What a virtual speed-up did.
+    fn speed_up(program: &Path, name: &str, factor: f64) -> Option<DelayCounts> {
+        let procedure = DelayedProcedure::find(program.as_os_str(), name).unwrap();
+        let (library, scope, mode) =
+            (DelayLibrary::create().unwrap(), DelayScope::Inclusive, DelayMode::VirtualSpeedUp);
+        let delay = ProcedureDelay { library, procedure, scope, mode, factor };
+        let mut command = Command::new(program);
+        let memory = delay.prepare(&mut command).unwrap();
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let counts = memory.counts();
+        counts.refusal.is_none().then_some(counts)
+    }
+
+    /// A virtual speed-up gains what it inserts, less what the thread on the critical path pauses. By CPU time and pauses, which other
+    /// programs on the machine hardly change: program, procedure, factor, inserted for each second of the procedure, paused for each inserted.
+    #[test]
+    fn others_pause_for_a_virtual_speed_up_unless_they_wait_for_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let cases = [
+            // No other thread is there.
+            ("fixed_work", "prepare", 0.5, 0.49..0.51, 0.0..0.01),
+            // The longer of two threads pauses for the shorter one: nothing is gained.
+            ("fixed_work", "short_side", 0.8, 0.79..0.81, 0.5..1.5),
+            // The shorter one pauses for a part of what the longer one works, and waits for it then.
+            ("fixed_work", "long_side", 0.5, 0.49..0.51, 0.0..0.85),
+            // Two threads, one of which waits for the lock meanwhile.
+            ("fixed_work", "hold_lock", 0.5, 0.49..0.51, 0.0..0.4),
+            // What two threads do side by side is inserted once, for the thread that does more at a time.
+            ("fixed_work", "both_sides", 0.5, 0.24..0.51, 0.0..1.0),
+            // Each of two others would pause for all of it if their waits for the lock were not credited.
+            ("lock_hog", "hog_table", 0.5, 0.49..0.51, 0.0..0.8),
+            // Reader and writer work for 25 of 40 ms, and wait for the rest.
+            ("condition_pipeline", "transform_stage", 0.5, 0.49..0.51, 0.0..1.6),
+            // Another process, which waits for the pipe for 40 of 50 ms.
+            ("two_processes_pipe", "produce_block", 0.5, 0.49..0.51, 0.0..0.7),
+            // The transformer has no time to wait, so it pauses for all of it.
+            ("condition_pipeline", "read_stage", 0.8, 0.79..0.81, 0.85..2.1),
+        ];
+        for (source, procedure, factor, inserted, paused) in cases {
+            let Some(program) = build_program(folder.path(), source, &[]) else { return };
+            let Some(counts) = speed_up(&program, procedure, factor) else { return };
+            let ratios = [
+                counts.inserted_seconds / counts.hit_seconds,
+                counts.paused_seconds / counts.inserted_seconds,
+            ];
+            assert!(inserted.contains(&ratios[0]), "{source}, {procedure}: {ratios:?}, {counts:?}");
+            assert!(paused.contains(&ratios[1]), "{source}, {procedure}: {ratios:?}, {counts:?}");
+            assert_eq!((counts.processes, counts.added_seconds), (1, 0.0));
+        }
+    }
+
+    #[test]
+    fn nothing_is_inserted_without_a_factor() {
+        let folder = tempfile::tempdir().unwrap();
+        let Some(program) = build(folder.path(), &[]) else { return };
+        let Some(counts) = speed_up(&program, "worker", 0.0) else { return };
+        assert!(counts.hits > 0, "{counts:?}");
+        assert_eq!((counts.inserted_seconds, counts.paused_seconds), (0.0, 0.0));
     }
 
     #[test]

@@ -16,7 +16,9 @@ mod run;
 mod skip;
 mod statistics;
 
-pub use delay::{DelayCounts, DelayError, DelayLibrary, DelayScope, DelayedProcedure, ProcedureDelay};
+pub use delay::{
+    DelayCounts, DelayError, DelayLibrary, DelayMode, DelayScope, DelayedProcedure, ProcedureDelay,
+};
 pub use gain::{DISTURBED, TrueGain};
 pub use output::{OutputDigest, digest_output};
 pub use run::{AppliedChange, TrialError, TrialRun, measure, measure_changed, status_text};

@@ -17,14 +17,14 @@ pub enum AppliedChange {
     Unchanged,
     /// A procedure returns at once.
     Skipped(SkippedProcedure),
-    /// A procedure takes longer, or the program is only sampled as if it did.
+    /// A procedure takes longer, or virtually less, or the program is only sampled as if it did.
     Delayed(ProcedureDelay),
 }
 
 /// One run of a version of the program, without a recorder.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TrialRun {
-    /// From before the program's start until its end was seen.
+    /// From before the program's start until its end was seen, less the delay that a virtual speed-up inserted.
     pub elapsed_seconds: f64,
     /// User and system time of the program and of the children it waited for.
     pub cpu_seconds: f64,
@@ -86,7 +86,7 @@ pub fn measure_changed(
     let prepared = prepare(command, change)?;
     let begin = Instant::now();
     let child = start(command, change)?;
-    let (run, ended) = wait(command, &child, begin)?;
+    let (mut run, ended) = wait(command, &child, begin)?;
     if ended != status {
         return Err(TrialError::Status {
             command: words(command),
@@ -94,7 +94,9 @@ pub fn measure_changed(
             wanted: status_text(status),
         });
     }
-    Ok((run, counts(prepared.as_ref())))
+    let counts = counts(prepared.as_ref());
+    run.elapsed_seconds -= counts.inserted_seconds;
+    Ok((run, counts))
 }
 
 /// What is done before a run's clock begins.

@@ -9,11 +9,11 @@ use longpole_report::{
     ComparedOutput, MeasuredDelay, MeasuredGain, MeasuredVariant, VersionMedians, visible,
 };
 use longpole_trials::{
-    AppliedChange, DelayCounts, DelayLibrary, FEWEST, OutputDigest, ProcedureDelay, SkippedProcedure,
-    TrialRun, TrueGain, digest_output, measure_changed, median, status_text, values_for,
+    AppliedChange, DelayCounts, DelayLibrary, DelayMode, FEWEST, OutputDigest, ProcedureDelay,
+    SkippedProcedure, TrialRun, TrueGain, digest_output, measure_changed, median, status_text, values_for,
 };
 
-use super::slow_down::SlowDown;
+use super::experiments::ProcedureExperiment;
 use super::{ProgramVariant, ZeroArgs, words};
 
 /// A version that runs.
@@ -27,8 +27,8 @@ pub struct RunnableVersion {
 /// The commands of all versions.
 pub struct Versions {
     pub unchanged: RunnableVersion,
-    /// The program that is sampled and not slowed down, with which slow-downs are compared.
-    sampled: Option<RunnableVersion>,
+    /// The program that is sampled and not delayed, with which slow-downs, and virtual speed-ups, are compared.
+    controls: Vec<(DelayMode, RunnableVersion)>,
     pub changed: Vec<RunnableVersion>,
 }
 
@@ -37,7 +37,7 @@ const OF_SHELL: &str = "|&;<>()$`\\\"'*?[]#~={}%!\n";
 
 impl Versions {
     /// Where one version needs a shell all get one, so that its start is no difference.
-    pub fn of(args: &ZeroArgs, slowed: &[SlowDown]) -> Result<Versions> {
+    pub fn of(args: &ZeroArgs, experiments: &[ProcedureExperiment]) -> Result<Versions> {
         let needs_shell =
             args.variants.iter().any(|variant| variant.command.contains(|letter| OF_SHELL.contains(letter)));
         let shell = |line: &str| vec![OsString::from("/bin/sh"), "-c".into(), line.into()];
@@ -50,8 +50,8 @@ impl Versions {
             false => args.program.clone(),
         };
         ensure!(
-            !needs_shell || args.skip.is_empty() && slowed.is_empty(),
-            "skip or slow down a procedure beside a variant that needs a shell: all versions would be started by the shell"
+            !needs_shell || args.skip.is_empty() && experiments.is_empty(),
+            "skip, slow down or speed up a procedure beside a variant that needs a shell: all versions would be started by the shell"
         );
         let of = |words: Vec<OsString>, change, label| RunnableVersion { words, change, label };
         let variant = |variant: &ProgramVariant| {
@@ -63,18 +63,20 @@ impl Versions {
             let skipped = SkippedProcedure::find(&args.program[0], name)?;
             changed.push(own(AppliedChange::Skipped(skipped), format!("with {name} skipped")));
         }
-        let mut sampled = None;
-        if !slowed.is_empty() {
-            let library = DelayLibrary::create().context("write the library that slows procedures down")?;
-            for slow in slowed {
-                let delay = slow.delay(&library, args)?;
-                let control = AppliedChange::Delayed(ProcedureDelay { factor: 0.0, ..delay.clone() });
-                sampled.get_or_insert_with(|| own(control, "the program, sampled only".to_owned()));
-                changed.push(own(AppliedChange::Delayed(delay), slow.label()));
+        let mut controls: Vec<(DelayMode, RunnableVersion)> = Vec::new();
+        if !experiments.is_empty() {
+            let library = DelayLibrary::create().context("write the library that delays threads")?;
+            for experiment in experiments {
+                let delay = experiment.delay(&library, args)?;
+                if controls.iter().all(|(mode, _)| *mode != delay.mode) {
+                    let control = AppliedChange::Delayed(ProcedureDelay { factor: 0.0, ..delay.clone() });
+                    controls.push((delay.mode, own(control, "the program, sampled only".to_owned())));
+                }
+                changed.push(own(AppliedChange::Delayed(delay), experiment.label()));
             }
         }
         let unchanged = of(unchanged, AppliedChange::Unchanged, words(&args.program).join(" "));
-        Ok(Versions { unchanged, sampled, changed })
+        Ok(Versions { unchanged, controls, changed })
     }
 
     /// What each version writes, compared with the unchanged program, and the status with which all end. These runs also fill caches.
@@ -116,7 +118,7 @@ impl Versions {
         let begin = Instant::now();
         let mut runs = VersionRuns {
             unchanged: Vec::new(),
-            sampled: Vec::new(),
+            controls: self.controls.iter().map(|(mode, _)| (*mode, Vec::new())).collect(),
             changed: vec![Vec::new(); self.changed.len()],
             counts: vec![Vec::new(); self.changed.len()],
         };
@@ -131,7 +133,7 @@ impl Versions {
         }
     }
 
-    /// What was measured of each changed version; `told` is what each writes, and the recorded shares of slowed procedures, the last ones.
+    /// What was measured of each changed version; `told` is what each writes, and the recorded shares of the procedures of experiments, the last ones.
     pub fn measured(
         &self,
         runs: &VersionRuns,
@@ -162,7 +164,8 @@ impl Versions {
 
     fn gains(&self, runs: &VersionRuns, within: f64) -> Vec<Option<MeasuredGain>> {
         let gain = |(version, own): (&RunnableVersion, &Vec<TrialRun>)| {
-            let compared = if version.delay().is_some() { &runs.sampled } else { &runs.unchanged };
+            let control = version.delay().and_then(|delay| runs.control_runs(delay.mode));
+            let compared = control.unwrap_or(&runs.unchanged);
             let TrueGain { percent, interval, best_percent, pairs, measured } = TrueGain::of(compared, own)?;
             let width = interval.high - interval.low;
             Some(MeasuredGain {
@@ -198,12 +201,12 @@ impl RunnableVersion {
     }
 }
 
-/// Refuses a slow-down that did nothing, with the reason.
+/// Refuses an experiment that did nothing, with the reason.
 fn check_delay(label: &str, counts: &DelayCounts) -> Result<()> {
     let label = visible(label);
     if counts.processes == 0 {
         bail!(
-            "run {label}: the library that slows down was not loaded; the program changes its user or takes LD_PRELOAD from its environment"
+            "run {label}: the library that delays threads was not loaded; the program changes its user or takes LD_PRELOAD from its environment"
         );
     }
     if let Some(error) = counts.refusal {
@@ -223,7 +226,7 @@ fn check_delay(label: &str, counts: &DelayCounts) -> Result<()> {
 /// The runs of all versions, in the order of the rounds.
 pub struct VersionRuns {
     unchanged: Vec<TrialRun>,
-    sampled: Vec<TrialRun>,
+    controls: Vec<(DelayMode, Vec<TrialRun>)>,
     changed: Vec<Vec<TrialRun>>,
     counts: Vec<Vec<DelayCounts>>,
 }
@@ -235,8 +238,8 @@ impl VersionRuns {
         for place in 0..count {
             if place == count / 2 {
                 self.unchanged.push(versions.unchanged.measure(status)?.0);
-                if let Some(sampled) = &versions.sampled {
-                    self.sampled.push(sampled.measure(status)?.0);
+                for ((_, control), (_, runs)) in versions.controls.iter().zip(&mut self.controls) {
+                    runs.push(control.measure(status)?.0);
                 }
             }
             let index = (place + round) % count;
@@ -252,9 +255,13 @@ impl VersionRuns {
         medians(&self.unchanged)
     }
 
-    /// Of the program that is sampled only.
-    pub fn sampled(&self) -> Option<VersionMedians> {
-        (!self.sampled.is_empty()).then(|| medians(&self.sampled))
+    /// Of the program that is sampled only, for experiments of this mode.
+    pub fn control(&self, mode: DelayMode) -> Option<VersionMedians> {
+        self.control_runs(mode).map(|runs| medians(runs))
+    }
+
+    fn control_runs(&self, mode: DelayMode) -> Option<&Vec<TrialRun>> {
+        self.controls.iter().find(|own| own.0 == mode).map(|own| &own.1)
     }
 }
 
@@ -277,9 +284,14 @@ fn measured_delay(
     let of = |field: fn(&(&TrialRun, &DelayCounts)) -> f64| {
         median(&runs.iter().zip(counts).map(|own| field(&own)).collect::<Vec<_>>()).unwrap_or_default()
     };
+    let is_virtual = delay.mode == DelayMode::VirtualSpeedUp;
     MeasuredDelay {
         factor: delay.factor,
-        added_seconds: of(|(_, counts)| counts.added_seconds),
+        added_seconds: match is_virtual {
+            false => of(|(_, counts)| counts.added_seconds),
+            true => -delay.factor * of(|(_, counts)| counts.hit_seconds),
+        },
+        inserted_seconds: is_virtual.then(|| of(|(_, counts)| counts.inserted_seconds)),
         // Of all processes of the program, as the recording has it.
         sampled_percent: of(|(run, counts)| {
             100.0 * counts.hit_seconds / (run.cpu_seconds - counts.added_seconds).max(1e-9)

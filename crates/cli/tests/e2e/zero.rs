@@ -183,6 +183,48 @@ fn a_procedure_on_the_path_lengthens_the_run_and_one_beside_it_does_not() {
     }
 }
 
+/// As above, with all others delayed in place of a faster procedure: what is on the path gains, what is beside it does not.
+#[test]
+fn a_virtual_speed_up_gains_on_the_path_and_nothing_beside_it() {
+    let session = Session::start();
+    let program = or_skip!(session.build("fixed_work.c", &[]));
+    let recording = or_skip!(session.record_as("recording", &program));
+    let mut command = longpole();
+    command.arg("zero").arg(&recording).args(["--budget", "25s", "--within", "4", "--format", "json"]);
+    command.args(["--virtual", "prepare@1", "--virtual", "short_side"]).arg("--").arg(&program);
+    let run = session.run(&mut command);
+    if run.stderr.contains("does not let the program be sampled") {
+        println!("skipped: {}", run.stderr);
+        return;
+    }
+    assert!(run.status.success(), "{}", run.stderr);
+    let answer = Answer::new("zero", &run.stdout);
+    let row = |change: &str| answer.rows().find(|row| row["change"] == change).unwrap();
+    let (prepare, short) = (row("prepare"), row("short_side"));
+    for (row, percent, factor) in [(prepare, 20.0, 1.0), (short, 10.0, 0.25)] {
+        let number = |column: &str| row[column].as_f64().unwrap();
+        let [sampled, inserted, taken] = ["sampled_percent", "inserted_seconds", "added_seconds"].map(number);
+        assert!((sampled - percent).abs() < 7.0 && row["output"] == "equal", "{row:?}");
+        assert_eq!(number("factor"), 1.0 - factor, "{row:?}");
+        // Each is executed by one thread at a time.
+        assert!((inserted / -taken - 1.0).abs() < 0.05, "{row:?}");
+        let expected = factor * sampled / 100.0 * number("variant_cpu_seconds");
+        assert!((inserted / expected - 1.0).abs() < 0.25, "{inserted} s and not {expected} s: {row:?}");
+        // Others pause: they do not work longer.
+        let (before, after) = (number("unchanged_cpu_seconds"), number("variant_cpu_seconds"));
+        assert!((after / before - 1.0).abs() < 0.15, "{row:?}");
+    }
+    let predicted =
+        |row: &serde_json::Map<String, serde_json::Value>| row["elapsed_gain_percent"].as_f64().unwrap();
+    assert!(predicted(prepare) > 10.0 && predicted(short).abs() < 5.0, "{prepare:?} {short:?}");
+    // Elapsed times are of a machine that does other things too.
+    if prepare["counted_pairs"].as_u64() >= Some(8) {
+        let measured =
+            |row: &serde_json::Map<String, serde_json::Value>| row["measured_gain_percent"].as_f64().unwrap();
+        assert!(measured(prepare) > measured(short) + 5.0, "{prepare:?} {short:?}");
+    }
+}
+
 #[test]
 fn what_cannot_be_slowed_down_is_refused() {
     let session = Session::start();
@@ -199,6 +241,10 @@ fn what_cannot_be_slowed_down_is_refused() {
     assert!(run.status.code() == Some(1) && run.stderr.contains("find `prepare`"), "{}", run.stderr);
     let run = zero(&["--slow", "prepare@9"], &[own]);
     assert!(run.status.code() == Some(2) && run.stderr.contains("from 0.01 to 1"), "{}", run.stderr);
+    let run = zero(&["--virtual", "prepair"], &[own]);
+    assert!(run.status.code() == Some(1) && run.stderr.contains("`prepair`"), "{}", run.stderr);
+    let run = zero(&["--virtual", "prepare", "--variant", "prepare=true | true"], &[own]);
+    assert!(run.status.code() == Some(1) && run.stderr.contains("needs a shell"), "{}", run.stderr);
 }
 
 #[test]

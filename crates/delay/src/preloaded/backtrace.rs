@@ -5,7 +5,7 @@
 
 use core::ffi::{c_int, c_void};
 
-use super::sampling::{is_in_module, is_inside};
+use super::module::{is_in_module, is_inside};
 
 /// Most frames of a call path.
 const MOST_FRAMES: u32 = 256;

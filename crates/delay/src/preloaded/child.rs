@@ -1,4 +1,4 @@
-//! Functions of the C library that this one replaces: threads that are started, and masks of signals.
+//! Functions of the C library that this one replaces: threads that are started and end, and masks of signals.
 
 use core::ffi::{c_int, c_void};
 use core::mem;
@@ -7,28 +7,37 @@ use core::ptr;
 use super::backtrace;
 use super::sampling::{is_active, is_followed};
 use super::thread_words::thread_words;
+use super::virtual_clock;
 
-type StartRoutine = extern "C" fn(*mut c_void) -> *mut c_void;
+type StartRoutine = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 type Create = unsafe extern "C" fn(*mut libc::pthread_t, *const c_void, StartRoutine, *mut c_void) -> c_int;
 
-/// What a thread runs that the procedure starts.
-struct StartedInside {
+/// What a new thread runs.
+struct StartedThread {
     routine: StartRoutine,
     argument: *mut c_void,
+    /// Whether the procedure starts it.
+    is_inside: bool,
+    /// What the starting thread has behind it of the inserted delays.
+    carried: u64,
 }
 
-extern "C" fn begin(own: *mut c_void) -> *mut c_void {
+extern "C-unwind" fn begin(own: *mut c_void) -> *mut c_void {
     // SAFETY: `pthread_create` below allocated it for this thread alone.
-    let (routine, argument) = unsafe {
-        let StartedInside { routine, argument } = ptr::read(own.cast());
+    let StartedThread { routine, argument, is_inside, carried } = unsafe {
+        let started = ptr::read(own.cast());
         libc::free(own);
-        (routine, argument)
+        started
     };
-    thread_words().is_started_inside.set(1);
-    routine(argument)
+    thread_words().is_started_inside.set(u64::from(is_inside));
+    virtual_clock::begin_thread(carried);
+    let result = routine(argument);
+    // Before another thread joins this one.
+    virtual_clock::pause();
+    result
 }
 
-/// Creates a thread: one that the procedure starts is slowed too.
+/// Creates a thread: one that the procedure starts is slowed too, and each has the delays behind it that its creator has.
 ///
 /// # Safety
 /// As the function of this name.
@@ -49,9 +58,10 @@ unsafe extern "C" fn pthread_create(
     let real: Create = unsafe { mem::transmute(real) };
     let is_inside =
         is_followed() && (thread_words().is_started_inside.get() == 1 || backtrace::holds_procedure());
-    let own: *mut StartedInside = if is_inside {
+    virtual_clock::pause();
+    let own: *mut StartedThread = if is_inside || virtual_clock::is_running() {
         // SAFETY: a plain allocation.
-        unsafe { libc::malloc(size_of::<StartedInside>()) }.cast()
+        unsafe { libc::malloc(size_of::<StartedThread>()) }.cast()
     } else {
         ptr::null_mut()
     };
@@ -61,12 +71,42 @@ unsafe extern "C" fn pthread_create(
     }
     // SAFETY: allocated above; the thread frees it, or this where there is none.
     unsafe {
-        own.write(StartedInside { routine, argument });
+        own.write(StartedThread { routine, argument, is_inside, carried: virtual_clock::carried_now() });
         let result = real(thread, attributes, begin, own.cast());
         if result != 0 {
             libc::free(own.cast());
         }
         result
+    }
+}
+
+/// Ends the calling thread: others may wait for that.
+///
+/// # Safety
+/// As the function of this name.
+#[cfg_attr(all(feature = "preload", not(test)), unsafe(no_mangle))]
+#[allow(dead_code)]
+unsafe extern "C-unwind" fn pthread_exit(result: *mut c_void) -> ! {
+    virtual_clock::pause();
+    // SAFETY: the text ends with a zero, and the type is the function's own.
+    unsafe {
+        let real = libc::dlsym(libc::RTLD_NEXT, c"pthread_exit".as_ptr());
+        let real: unsafe extern "C-unwind" fn(*mut c_void) -> ! = mem::transmute(real);
+        real(result)
+    }
+}
+
+/// Ends the process without its last procedures: another may wait for that.
+///
+/// # Safety
+/// As the function of this name.
+#[cfg_attr(all(feature = "preload", not(test)), unsafe(no_mangle))]
+#[allow(dead_code)]
+unsafe extern "C" fn _exit(status: c_int) -> ! {
+    virtual_clock::end_process();
+    loop {
+        // SAFETY: ends the process.
+        unsafe { super::system::call(libc::SYS_exit_group, [status as usize, 0, 0, 0]) };
     }
 }
 
@@ -87,7 +127,7 @@ unsafe fn change_mask(how: c_int, set: *const libc::sigset_t, old: *mut libc::si
     }
     let arguments = [how as usize, set as usize, old as usize, size_of::<u64>()];
     // SAFETY: both sets have 8 bytes.
-    unsafe { super::sampling::call(libc::SYS_rt_sigprocmask, arguments) }
+    unsafe { super::system::call(libc::SYS_rt_sigprocmask, arguments) }
 }
 
 /// Changes the thread's mask of signals.

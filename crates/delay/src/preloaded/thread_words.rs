@@ -2,6 +2,7 @@
 
 use core::arch::{asm, global_asm};
 use core::cell::Cell;
+use core::sync::atomic::AtomicU64;
 
 global_asm!(
     ".pushsection .tbss,\"awT\",@nobits",
@@ -9,9 +10,9 @@ global_asm!(
     ".globl longpole_delay_words",
     ".hidden longpole_delay_words",
     ".type longpole_delay_words, @object",
-    ".size longpole_delay_words, 16",
+    ".size longpole_delay_words, 40",
     "longpole_delay_words:",
-    ".zero 16",
+    ".zero 40",
     ".popsection",
 );
 
@@ -23,9 +24,15 @@ pub(super) struct ThreadWords {
     pub last: Cell<u64>,
     /// 1 where it was started by the procedure.
     pub is_started_inside: Cell<u64>,
+    /// Inserted delays that are behind it, nanoseconds, plus 1; 0 before anything is known of the thread.
+    pub carried: AtomicU64,
+    /// What it paused longer than it owed, nanoseconds.
+    pub prepaid: Cell<u64>,
+    /// 1 within a function that waits or wakes, where no sample pauses it.
+    pub is_held: Cell<u64>,
 }
 
-const _: () = assert!(size_of::<ThreadWords>() == 16);
+const _: () = assert!(size_of::<ThreadWords>() == 40);
 
 /// The calling thread's.
 #[inline(always)]

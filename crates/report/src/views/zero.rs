@@ -12,7 +12,7 @@ pub use plot::plot_zero;
 
 /// The name of the report in JSON.
 const NAME: &str = "zero";
-const COLUMNS: [&str; 28] = [
+const COLUMNS: [&str; 29] = [
     "change",
     "factor",
     "elapsed_gain_percent",
@@ -37,6 +37,7 @@ const COLUMNS: [&str; 28] = [
     "output",
     "variant",
     "added_seconds",
+    "inserted_seconds",
     "lengthened_ratio",
     "sampled_percent",
     "recorded_percent",
@@ -84,14 +85,16 @@ pub struct MeasuredGain {
     pub needed: Option<usize>,
 }
 
-/// What a slow-down did to the program.
+/// What a slow-down or a virtual speed-up did to the program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeasuredDelay {
-    /// By which part of its CPU time the procedure got longer.
+    /// By which part of its CPU time the procedure got longer, or virtually shorter.
     pub factor: f64,
-    /// CPU time that was added to the run.
+    /// CPU time that was added to the run; less than 0: that was virtually taken away.
     pub added_seconds: f64,
-    /// The procedure's share of the CPU time, by the samples of the slow-down.
+    /// Delay of all other threads that a virtual speed-up inserted, which the elapsed times are without; `None` of a slow-down.
+    pub inserted_seconds: Option<f64>,
+    /// The procedure's share of the CPU time, by the samples of the experiment.
     pub sampled_percent: f64,
     /// The same in the recording; `None` where the recording has several procedures of that name.
     pub recorded_percent: Option<f64>,
@@ -134,6 +137,8 @@ pub struct MeasuredProgram {
     pub unchanged: VersionMedians,
     /// The runs of the program that is sampled only, with which slow-downs are compared.
     pub sampled: Option<VersionMedians>,
+    /// The same, with which virtual speed-ups are compared.
+    pub sampled_virtual: Option<VersionMedians>,
     /// Versions, in the order of the predicted changes.
     pub variants: Vec<MeasuredVariant>,
     /// Why the predictions have no ranges, where they have none.
@@ -191,10 +196,12 @@ fn truth_row(predicted: &Row, variant: &MeasuredVariant, measured: &MeasuredProg
     for column in ["change", "factor", "elapsed_gain_percent", "gain_low_percent", "gain_high_percent"] {
         row = row.copied(column, predicted.get(column));
     }
-    let before = match (variant.delay, measured.sampled) {
-        (Some(_), Some(sampled)) => sampled,
-        _ => measured.unchanged,
+    let control = match variant.delay {
+        Some(MeasuredDelay { inserted_seconds: Some(_), .. }) => measured.sampled_virtual,
+        Some(_) => measured.sampled,
+        None => None,
     };
+    let before = control.unwrap_or(measured.unchanged);
     let after = variant.medians;
     let row = row
         .mean("unchanged_seconds", before.elapsed_seconds)
@@ -221,9 +228,10 @@ fn truth_row(predicted: &Row, variant: &MeasuredVariant, measured: &MeasuredProg
 
 fn with_delay(row: Row, delay: &MeasuredDelay, before: VersionMedians) -> Row {
     let longer = row.value("measured_gain_percent").map(|gain| -gain / 100.0 * before.elapsed_seconds);
-    let ratio = longer.filter(|_| delay.added_seconds > 0.0).map(|longer| longer / delay.added_seconds);
+    let ratio = longer.filter(|_| delay.added_seconds != 0.0).map(|longer| longer / delay.added_seconds);
     let row = row
         .fraction("added_seconds", delay.added_seconds * 1e9)
+        .amount("inserted_seconds", delay.inserted_seconds)
         .percent("sampled_percent", delay.sampled_percent)
         .percent_if("recorded_percent", delay.recorded_percent);
     let row = match ratio {
@@ -323,20 +331,24 @@ fn headline(rows: &[Row]) -> String {
 
 fn how(measured: &MeasuredProgram) -> String {
     let time = |seconds: f64| time_text((seconds * 1e9).round() as u64);
-    let slowed = measured.sampled.map_or_else(String::new, |sampled| {
-        let kernel = measured.variants.iter().filter_map(|variant| variant.delay);
-        let user_only = match kernel.clone().any(|delay| delay.is_user_only) {
-            true => " The system does not let the kernel be sampled: its time counts where the program goes on after it.",
-            false => "",
-        };
-        format!(
-            " A slow-down is compared with the program that is sampled and not slowed down, which takes {}, with {} of CPU time.{user_only}",
-            time(sampled.elapsed_seconds),
-            time(sampled.cpu_seconds)
-        )
-    });
+    let kernel = measured.variants.iter().filter_map(|variant| variant.delay);
+    let user_only = match kernel.clone().any(|delay| delay.is_user_only) {
+        true => {
+            " The system does not let the kernel be sampled: its time counts where the program goes on after it."
+        }
+        false => "",
+    };
+    let compared = |what: &str, control: Option<VersionMedians>| {
+        control.map_or_else(String::new, |control| {
+            let (elapsed, cpu) = (time(control.elapsed_seconds), time(control.cpu_seconds));
+            format!(" {what} is compared with the program that is sampled and not delayed, which takes {elapsed}, with {cpu} of CPU time.")
+        })
+    };
+    let slowed = compared("A slow-down", measured.sampled);
+    let speed_up =
+        compared("A virtual speed-up, less the delays of the other threads,", measured.sampled_virtual);
     format!(
-        "Each round runs the unchanged program and each variant once. A gain is the median over the rounds, with the interval that holds it in 95 of 100 cases; a negative one is a longer run. The unchanged program takes {}, with {} of CPU time.{slowed}",
+        "Each round runs the unchanged program and each variant once. A gain is the median over the rounds, with the interval that holds it in 95 of 100 cases; a negative one is a longer run. The unchanged program takes {}, with {} of CPU time.{slowed}{speed_up}{user_only}",
         time(measured.unchanged.elapsed_seconds),
         time(measured.unchanged.cpu_seconds)
     )
@@ -371,8 +383,10 @@ fn doubts(row: &Row, variant: &MeasuredVariant, unchanged: VersionMedians) -> St
         ("page faults", unchanged.page_faults, variant.medians.page_faults),
         ("context switches", unchanged.switches, variant.medians.switches),
     ];
+    // The pauses of a virtual speed-up are switches themselves.
+    let is_paused = variant.delay.is_some_and(|delay| delay.inserted_seconds.is_some());
     for (what, before, after) in pairs {
-        if differs(before, after) {
+        if differs(before, after) && !is_paused {
             doubts
                 .push(format!("it has {after:.0} {what} instead of {before:.0}, which is part of its gain"));
         }
@@ -435,6 +449,7 @@ mod tests {
         let delay = |sampled_percent, recorded_percent| MeasuredDelay {
             factor: 0.25,
             added_seconds: 0.5,
+            inserted_seconds: None,
             sampled_percent,
             recorded_percent,
             is_user_only: false,

@@ -1,9 +1,10 @@
-//! Slow-down experiments: which procedures, by how much, and whether what was slowed is what the recording knows by that name.
+//! Experiments with procedures, slow-downs and virtual speed-ups: which procedures, by how much, and whether what was changed is what the
+//! recording knows by that name.
 
 use anyhow::{Result, bail};
 use longpole_answer::{Question, Recording};
 use longpole_report::{Report, Row, View, visible};
-use longpole_trials::{DelayLibrary, DelayScope, DelayedProcedure, ProcedureDelay};
+use longpole_trials::{DelayLibrary, DelayMode, DelayScope, DelayedProcedure, ProcedureDelay};
 
 use super::ZeroArgs;
 use crate::answer::refused;
@@ -15,9 +16,10 @@ const USUAL: f64 = 0.25;
 /// Procedures of the list of changes that are slowed down where nothing is asked for.
 const CHOSEN: usize = 4;
 
-/// A procedure that takes longer.
+/// A procedure that takes longer, or virtually less.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SlowDown {
+pub struct ProcedureExperiment {
+    pub mode: DelayMode,
     pub procedure: String,
     /// Its own work alone.
     pub is_own: bool,
@@ -25,8 +27,17 @@ pub struct SlowDown {
     pub factor: f64,
 }
 
-/// `solve`, `self:solve@0.5`, `solve@10%,50%`.
-pub fn parse(text: &str) -> Result<Vec<SlowDown>, String> {
+/// Slow-downs: `solve`, `self:solve@0.5`, `solve@10%,50%`.
+pub fn slow_downs(text: &str) -> Result<Vec<ProcedureExperiment>, String> {
+    parse(DelayMode::SlowDown, text)
+}
+
+/// Virtual speed-ups, written as slow-downs are.
+pub fn virtual_speed_ups(text: &str) -> Result<Vec<ProcedureExperiment>, String> {
+    parse(DelayMode::VirtualSpeedUp, text)
+}
+
+fn parse(mode: DelayMode, text: &str) -> Result<Vec<ProcedureExperiment>, String> {
     let (name, factors) = match text.rsplit_once('@') {
         // A name can have a version: `memcpy@GLIBC_2.14`.
         Some((name, factors)) if factors.starts_with(|first: char| first.is_ascii_digit()) => {
@@ -42,7 +53,8 @@ pub fn parse(text: &str) -> Result<Vec<SlowDown>, String> {
         return Err("it needs a procedure, as in solve@0.25".to_owned());
     }
     let procedure = name.trim().to_owned();
-    Ok(factors.into_iter().map(|factor| SlowDown { procedure: procedure.clone(), is_own, factor }).collect())
+    let of = |factor| ProcedureExperiment { mode, procedure: procedure.clone(), is_own, factor };
+    Ok(factors.into_iter().map(of).collect())
 }
 
 fn factor(text: &str) -> Result<f64, String> {
@@ -52,37 +64,56 @@ fn factor(text: &str) -> Result<f64, String> {
     if (0.01..=1.0).contains(&factor) { Ok(factor) } else { Err("a factor is from 0.01 to 1".to_owned()) }
 }
 
-impl SlowDown {
+impl ProcedureExperiment {
     /// As `what-if --set` takes it.
     pub fn change(&self) -> String {
         let kind = if self.is_own { "self" } else { "procedure" };
-        format!("{kind}:{}={}", self.procedure, 1.0 + self.factor)
+        let left = match self.mode {
+            DelayMode::SlowDown => 1.0 + self.factor,
+            // 1 − 0.9 is written as 0.1.
+            DelayMode::VirtualSpeedUp => (1e6 * (1.0 - self.factor)).round() / 1e6,
+        };
+        format!("{kind}:{}={left}", self.procedure)
     }
 
     /// How the version is named.
     pub fn label(&self) -> String {
-        format!("with {} {} % longer", self.procedure, (1000.0 * self.factor).round() / 10.0)
+        let percent = (1000.0 * self.factor).round() / 10.0;
+        match self.mode {
+            DelayMode::SlowDown => format!("with {} {percent} % longer", self.procedure),
+            DelayMode::VirtualSpeedUp => format!("with {} virtually {percent} % shorter", self.procedure),
+        }
     }
 
     /// How it is applied to the program that these words execute.
     pub fn delay(&self, library: &DelayLibrary, args: &ZeroArgs) -> Result<ProcedureDelay> {
         let procedure = DelayedProcedure::find(&args.program[0], &self.procedure)?;
+        if self.mode == DelayMode::VirtualSpeedUp {
+            procedure.check_waits(&args.program[0])?;
+        }
         let scope = match (self.is_own, args.fold) {
             (false, _) => DelayScope::Inclusive,
             (true, FoldArg::Libraries) => DelayScope::Folded,
             (true, FoldArg::None | FoldArg::Kernel) => DelayScope::Exact,
         };
-        Ok(ProcedureDelay { library: library.clone(), procedure, scope, factor: self.factor })
+        Ok(ProcedureDelay {
+            library: library.clone(),
+            procedure,
+            scope,
+            mode: self.mode,
+            factor: self.factor,
+        })
     }
 }
 
-/// The slow-downs that are asked for; those of the list of changes where nothing is.
-pub fn wanted(recording: &Recording, args: &ZeroArgs) -> Result<Vec<SlowDown>> {
-    if !(args.variants.is_empty() && args.skip.is_empty() && args.slow.is_empty()) {
-        return Ok(args.slow.iter().flatten().cloned().collect());
+/// The experiments that are asked for; slow-downs of the list of changes where nothing is.
+pub fn wanted(recording: &Recording, args: &ZeroArgs) -> Result<Vec<ProcedureExperiment>> {
+    let asked: Vec<ProcedureExperiment> = args.slow.iter().chain(&args.speed_up).flatten().cloned().collect();
+    if !(args.variants.is_empty() && args.skip.is_empty() && asked.is_empty()) {
+        return Ok(asked);
     }
     let summary = recording.report(View::Summary, &Question::default()).map_err(refused)?;
-    let mut chosen: Vec<SlowDown> = Vec::new();
+    let mut chosen: Vec<ProcedureExperiment> = Vec::new();
     for row in summary.rows.iter().filter(|row| row.words("section") == "change") {
         let procedure = row.words("procedure");
         if procedure.is_empty() || chosen.iter().any(|own| own.procedure == procedure) {
@@ -90,7 +121,13 @@ pub fn wanted(recording: &Recording, args: &ZeroArgs) -> Result<Vec<SlowDown>> {
         }
         match DelayedProcedure::find(&args.program[0], procedure) {
             Ok(_) => {
-                chosen.push(SlowDown { procedure: procedure.to_owned(), is_own: false, factor: USUAL });
+                let mode = DelayMode::SlowDown;
+                chosen.push(ProcedureExperiment {
+                    mode,
+                    procedure: procedure.to_owned(),
+                    is_own: false,
+                    factor: USUAL,
+                });
             }
             Err(error) => terminal::remark(&format!("not slowed down: {error}")),
         }
@@ -110,17 +147,17 @@ pub fn wanted(recording: &Recording, args: &ZeroArgs) -> Result<Vec<SlowDown>> {
 pub fn recorded_shares(
     recording: &Recording,
     predicted: &Report,
-    slowed: &[SlowDown],
+    experiments: &[ProcedureExperiment],
     args: &ZeroArgs,
 ) -> Result<Vec<Option<f64>>> {
-    if slowed.is_empty() {
+    if experiments.is_empty() {
         return Ok(Vec::new());
     }
     let question = Question { fold: Some(args.fold.into()), all: true, ..Question::default() };
     let profile = recording.report(View::Profile, &question).map_err(refused)?;
     let changes: Vec<&Row> = predicted.rows.iter().filter(|row| row.words("section") == "change").collect();
-    let first = changes.len().saturating_sub(slowed.len());
-    let share = |(change, slow): (&&Row, &SlowDown)| {
+    let first = changes.len().saturating_sub(experiments.len());
+    let share = |(change, slow): (&&Row, &ProcedureExperiment)| {
         let is_it = |row: &&Row| {
             let (name, module) = (row.words("procedure"), row.words("module"));
             let change = change.words("change");
@@ -135,7 +172,7 @@ pub fn recorded_shares(
         }
         row.value(if slow.is_own { "percent" } else { "inclusive_percent" })
     };
-    Ok(changes[first..].iter().zip(slowed).map(share).collect())
+    Ok(changes[first..].iter().zip(experiments).map(share).collect())
 }
 
 #[cfg(test)]
@@ -143,20 +180,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slow_down_is_a_procedure_and_factors() {
-        let slow =
-            |procedure: &str, is_own, factor| SlowDown { procedure: procedure.to_owned(), is_own, factor };
-        assert_eq!(parse("solve"), Ok(vec![slow("solve", false, USUAL)]));
-        assert_eq!(parse("self:solve@0.5"), Ok(vec![slow("solve", true, 0.5)]));
+    fn an_experiment_is_a_procedure_and_factors() {
+        let slow = |procedure: &str, is_own, factor| ProcedureExperiment {
+            mode: DelayMode::SlowDown,
+            procedure: procedure.to_owned(),
+            is_own,
+            factor,
+        };
+        assert_eq!(slow_downs("solve"), Ok(vec![slow("solve", false, USUAL)]));
+        assert_eq!(slow_downs("self:solve@0.5"), Ok(vec![slow("solve", true, 0.5)]));
         assert_eq!(
-            parse("procedure:a::b@10%,0.3"),
+            slow_downs("procedure:a::b@10%,0.3"),
             Ok(vec![slow("a::b", false, 0.1), slow("a::b", false, 0.3)])
         );
-        assert_eq!(parse("memcpy@GLIBC"), Ok(vec![slow("memcpy@GLIBC", false, USUAL)]));
+        assert_eq!(slow_downs("memcpy@GLIBC"), Ok(vec![slow("memcpy@GLIBC", false, USUAL)]));
         for text in ["solve@0", "solve@3", "solve@0.1,x", "@0.5", "self:"] {
-            assert!(parse(text).is_err(), "{text}");
+            assert!(slow_downs(text).is_err(), "{text}");
         }
         assert_eq!(slow("solve", true, 0.25).change(), "self:solve=1.25");
         assert_eq!(slow("solve", true, 0.25).label(), "with solve 25 % longer");
+        let faster = &virtual_speed_ups("solve@0.9").unwrap()[0];
+        assert_eq!(faster.change(), "procedure:solve=0.1");
+        assert_eq!(faster.label(), "with solve virtually 90 % shorter");
     }
 }
