@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use longpole_report::visible;
 
+use crate::hosts::RemoteShell;
 use crate::simulate::Simulate;
 
 /// Names the long pole of a parallel program: what holds it back, why threads wait, how sure that is.
@@ -105,6 +106,25 @@ pub struct RecordArgs {
     /// Record a part of a run of MPI, a rank or a machine, into a folder of its own below REC; `longpole join REC` puts them together
     #[arg(long, requires = "output", conflicts_with_all = ["pid", "keep_last", "max_size"])]
     pub part: bool,
+    /// Run and record the program on each of these hosts, which ssh reaches, and make one recording of all
+    #[arg(
+        long,
+        value_name = "HOST,…",
+        value_delimiter = ',',
+        conflicts_with_all = ["pid", "part", "access", "sources", "metrics", "keep_last", "max_size"]
+    )]
+    pub on: Vec<String>,
+    /// What runs a command line on a host in place of `ssh {host}`: `docker exec -i {host} sh -c` [default: LONGPOLE_RSH, else ssh]
+    #[arg(
+        long,
+        value_name = "COMMAND",
+        requires = "on",
+        value_parser = RemoteShell::parse
+    )]
+    pub remote_shell: Option<RemoteShell>,
+    /// Where longpole is on the hosts [default: where their shells find it]
+    #[arg(long, value_name = "PATH", requires = "on")]
+    pub remote_longpole: Option<PathBuf>,
     /// How to collect
     #[arg(long, value_enum, default_value = "auto")]
     pub collector: CollectorArgument,

@@ -15,9 +15,15 @@ use crate::failure::Failure;
 use crate::{record, terminal};
 
 /// Runs the command.
-pub fn run(options: Join) -> Result<ExitCode> {
+pub fn run(options: &Join) -> Result<ExitCode> {
+    join(options, || default_output(&options.parts[0]), false)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Makes the recording, and prints the answer.
+pub fn join(options: &Join, default: impl FnOnce() -> PathBuf, quiet: bool) -> Result<()> {
     let paths = parts(&options.parts)?;
-    let output = destination(options.output, options.force, || default_output(&options.parts[0]));
+    let output = destination(options.output.clone(), options.force, default);
     let (parts, joined) = join_parts(&paths)?.map_err(|refusal| Failure {
         status: 1,
         hints: Vec::new(),
@@ -27,12 +33,14 @@ pub fn run(options: Join) -> Result<ExitCode> {
     for (index, part) in parts.iter().enumerate() {
         folder.adopt(MachineId::from_index(index), part.folder(), MachineId(0))?;
     }
-    for note in &joined.notes {
-        terminal::remark(note);
+    if !quiet {
+        for note in &joined.notes {
+            terminal::remark(note);
+        }
+        record::short_answer(folder.path())?;
+        record::say_where(folder.path());
     }
-    record::short_answer(folder.path())?;
-    record::say_where(folder.path());
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// The recordings that were named, and those in the folders that were.

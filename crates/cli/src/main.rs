@@ -14,6 +14,7 @@ mod diff;
 mod doctor;
 mod export;
 mod failure;
+mod hosts;
 mod import;
 mod join;
 mod metric_files;
@@ -68,7 +69,7 @@ fn main() -> ExitCode {
         CliCommand::Rustc(options) => rust_compiler::run_rustc(&options.arguments),
         CliCommand::Cargo(options) => rust_compiler::run_cargo(&options.arguments),
         CliCommand::Snapshot(options) => snapshot::run(&options).map(|()| ExitCode::SUCCESS),
-        CliCommand::Join(options) => join::run(options),
+        CliCommand::Join(options) => join::run(&options),
         CliCommand::Import(options) => import::run(options),
         CliCommand::Simulate(options) => simulate::run(&options),
         CliCommand::Demo(options) => demo::run(options),

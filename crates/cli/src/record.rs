@@ -18,10 +18,13 @@ use crate::arguments::{CollectorArgument, RecordArgs, SeriesSourceArgument};
 use crate::destination::destination;
 use crate::failure::{self, Failure, RECORDER_FAILED};
 use crate::part::RunPartPlace;
-use crate::{arguments, metric_files, report, terminal};
+use crate::{arguments, hosts, metric_files, report, terminal};
 
 /// Runs the command.
 pub fn run(options: RecordArgs) -> Result<ExitCode> {
+    if !options.on.is_empty() {
+        return hosts::run(&options);
+    }
     let quiet = options.quiet || options.part;
     let target = match options.pid {
         Some(pid) => RecordTarget::Process(pid),
@@ -30,7 +33,7 @@ pub fn run(options: RecordArgs) -> Result<ExitCode> {
     let part = options.output.as_deref().filter(|_| options.part).map(RunPartPlace::below).transpose()?;
     let output = match &part {
         Some(part) => part.destination(options.force),
-        None => destination(options.output, options.force, || default_output(&target)),
+        None => destination(options.output, options.force, || default_output_of(&target)),
     };
     record(
         &RecordOptions {
@@ -189,15 +192,17 @@ pub fn choice(collector: CollectorArgument) -> CollectorChoice {
 }
 
 /// `PROGRAM.longpole` or `pid-N.longpole` in the current folder.
-fn default_output(target: &RecordTarget) -> PathBuf {
-    let name = match target {
-        RecordTarget::Process(pid) => OsString::from(format!("pid-{pid}")),
-        RecordTarget::Command(command) => {
-            let program = command.first().map(Path::new).and_then(Path::file_name);
-            program.map_or_else(|| "recording".into(), OsString::from)
-        }
-    };
-    let mut name = name;
+fn default_output_of(target: &RecordTarget) -> PathBuf {
+    match target {
+        RecordTarget::Process(pid) => format!("pid-{pid}.longpole").into(),
+        RecordTarget::Command(command) => default_output(command),
+    }
+}
+
+/// `PROGRAM.longpole` in the current folder.
+pub fn default_output(command: &[OsString]) -> PathBuf {
+    let program = command.first().map(Path::new).and_then(Path::file_name);
+    let mut name = program.map_or_else(|| "recording".into(), OsString::from);
     name.push(".longpole");
     name.into()
 }

@@ -18,6 +18,7 @@ mod headlines;
 mod hostile_names;
 mod hostile_recordings;
 mod hostile_sources;
+mod hosts;
 mod instrumented;
 mod killed;
 mod known;
