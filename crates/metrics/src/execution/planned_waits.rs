@@ -32,22 +32,30 @@ impl Compiler<'_> {
             self.push(thread, PlanStep::Spin { place, time: spun });
             self.threads[thread.index()].spun_until = Some(time);
         }
-        if away > 0 && matches!(self.threads[thread.index()].state, State::Blocked(Cause::Timer)) {
-            // Work before it that gets shorter makes the wait longer.
-            self.push(thread, PlanStep::Until { moment: time.nanoseconds() });
-        } else if away > 0 {
-            let io =
-                matches!(self.threads[thread.index()].state, State::Blocked(Cause::Io | Cause::PageFault));
-            let request = self.threads[thread.index()].request.take();
-            let sleeps = matches!(self.threads[thread.index()].state, State::Blocked(Cause::Sleep));
-            self.push(
-                thread,
-                match SleepTime::new(away).filter(|_| sleeps) {
-                    Some(asleep) => PlanStep::Sleep { time: asleep, moment: time.nanoseconds() },
-                    None => PlanStep::Away { time: away, io, request },
-                },
-            );
+        if away > 0 {
+            self.pass_away(thread, time, away);
         }
+    }
+
+    /// The thread was off the processors for so long up to this moment.
+    fn pass_away(&mut self, thread: ThreadId, time: Time, away: u64) {
+        let planned = &mut self.threads[thread.index()];
+        let request = planned.request.take();
+        let (asleep, moment) = (SleepTime::new(away), time.nanoseconds());
+        let step = match (planned.state, asleep) {
+            // Work before it that gets shorter makes the wait longer.
+            (State::Blocked(Cause::Timer), _) => PlanStep::Until { moment },
+            (State::Blocked(Cause::Poll | Cause::Sleep), Some(time)) => PlanStep::Sleep { time, moment },
+            (State::Blocked(Cause::Io | Cause::PageFault), _) => {
+                PlanStep::Away { time: away, io: true, request }
+            }
+            _ => PlanStep::Away { time: away, io: false, request },
+        };
+        if planned.state == State::Blocked(Cause::Poll) {
+            // It ended at a moment (a timer that ticks, a client that sends) or after a time (a time-out): which is not known.
+            self.plan.unexplained += away;
+        }
+        self.push(thread, step);
     }
 
     /// The busy-wait that was over at this moment was at the path that was found then.
