@@ -138,7 +138,7 @@ impl<'a> Compiler<'a> {
         self.taken.into_queues(&mut self.plan, program);
         self.plan.unseen_queues = self.unseen.found(&self.plan.processors);
         self.plan.find_known_items();
-        self.plan.unexplained += polled(&self.plan);
+        self.plan.unexplained += polled(&self.plan, &self.watcher);
         (self.steps <= self.most_steps).then_some(self.plan)
     }
 

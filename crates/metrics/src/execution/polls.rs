@@ -6,24 +6,44 @@
 //! ```
 //! What such a thread looks for comes from another thread, which nothing shows: its sleeps would be fewer or more in a changed run. Two
 //! sleeps in a row are polls where the thread works between them for less than a tenth of the shorter one. A thread that does
-//! nothing else, such as one that only watches the run, holds up no work.
+//! nothing else, such as one that only watches the run, holds up no work, unless another thread waits for what it does after them:
+//!
+//! ```text
+//!   first thread  work ▉▉▉▉▉▉▉▉▉▉▉▉▉▉▉▉▉▉▉▉▉▉▉ stop! join ──┐
+//!   watcher       ▏ sleep ──── ▏ sleep ──── ▏ sleep ──── ▏ends    fewer sleeps if stop! comes earlier
+//! ```
 
-use super::plan::{ExecutionPlan, PlanStep};
+use longpole_event::ThreadId;
+use rustc_hash::FxHashSet;
+
+use super::plan::{ExecutionPlan, NodeId, PlanStep};
+use super::watcher::Watcher;
 
 /// The part of the shorter of two sleeps below which work between them is a look.
 const LOOK: f64 = 0.1;
 /// The part of the run that a thread works, beside its looks, from which on its polls are for work.
 const WORKS: f64 = 0.01;
 
-/// For how long the threads of the plan poll by sleeping, all together, nanoseconds.
-pub(super) fn polled(plan: &ExecutionPlan) -> u64 {
-    plan.threads.iter().map(|thread| polled_by(&thread.steps, plan.elapsed)).sum()
+/// For how long the threads of the plan poll by sleeping, all together, nanoseconds. What a runtime's `watcher` lets go on did not wait for
+/// its looks.
+pub(super) fn polled(plan: &ExecutionPlan, watcher: &Watcher) -> u64 {
+    let awaited = plan.threads.iter().flat_map(|thread| &thread.steps).filter_map(|step| match *step {
+        PlanStep::Wait { node, .. } => Some(node),
+        _ => None,
+    });
+    let (awaited, none) = (awaited.collect(), FxHashSet::default());
+    let polled = plan.threads.iter().enumerate().map(|(index, thread)| {
+        let awaited = if watcher.is(ThreadId::from_index(index)) { &none } else { &awaited };
+        polled_by(&thread.steps, awaited, plan.elapsed)
+    });
+    polled.sum()
 }
 
-fn polled_by(steps: &[PlanStep], elapsed: u64) -> u64 {
+fn polled_by(steps: &[PlanStep], awaited: &FxHashSet<NodeId>, elapsed: u64) -> u64 {
     // The last sleep, the work since then, and whether the sleep is counted.
     let (mut last, mut work, mut is_counted) = (0, 0, false);
     let (mut polled, mut all_work, mut looks) = (0, 0, 0);
+    let mut is_awaited = false;
     for step in steps {
         match *step {
             PlanStep::Work { time, .. } | PlanStep::Spin { time, .. } | PlanStep::Busy(time) => {
@@ -39,12 +59,13 @@ fn polled_by(steps: &[PlanStep], elapsed: u64) -> u64 {
                 }
                 (last, work, is_counted) = (time, 0, is_poll);
             }
+            PlanStep::Release(node) => is_awaited |= polled > 0 && awaited.contains(&node),
             PlanStep::Away { .. } | PlanStep::Until { .. } => (last, work, is_counted) = (0, 0, false),
             _ => {}
         }
     }
     let works = (all_work - looks) as f64 > WORKS * elapsed as f64;
-    if works { polled } else { 0 }
+    if works || is_awaited { polled } else { 0 }
 }
 
 #[cfg(test)]
@@ -60,27 +81,42 @@ mod tests {
         PlanStep::Work { place: 0, time }
     }
 
+    /// What a thread polls in a run of 1,000 in which others wait for node 1.
+    fn polls(steps: &[PlanStep]) -> u64 {
+        polled_by(steps, &FxHashSet::from_iter([NodeId(1)]), 1_000)
+    }
+
+    #[test]
+    fn a_thread_that_only_watches_polls_if_another_one_waits_for_its_end() {
+        let watch = [work(1), sleep(100), work(1), sleep(100), work(1)];
+        let ends = |node| [&watch[..], &[PlanStep::Release(NodeId(node))]].concat();
+        assert_eq!(polls(&ends(1)), 200);
+        assert_eq!(polls(&ends(2)), 0);
+        // What it does before its first look is not a matter of its polls.
+        assert_eq!(polls(&[&[PlanStep::Release(NodeId(1))], &watch[..]].concat()), 0);
+    }
+
     #[test]
     fn sleeps_with_hardly_any_work_between_them_are_polls() {
         let steps = [work(300), sleep(100), work(2), sleep(100), work(2), sleep(100), work(300)];
-        assert_eq!(polled_by(&steps, 1_000), 300);
+        assert_eq!(polls(&steps), 300);
     }
 
     #[test]
     fn a_thread_that_works_between_its_sleeps_does_not_poll() {
         let steps = [work(50), sleep(100), work(50), sleep(100), work(50), sleep(100), work(10), sleep(100)];
-        assert_eq!(polled_by(&steps, 1_000), 0);
+        assert_eq!(polls(&steps), 0);
     }
 
     #[test]
     fn a_thread_that_only_watches_does_not_poll() {
         let steps = [work(1), sleep(100), work(1), sleep(100), work(1), sleep(100)];
-        assert_eq!(polled_by(&steps, 1_000), 0);
+        assert_eq!(polls(&steps), 0);
     }
 
     #[test]
     fn waits_for_others_between_sleeps_are_no_polls() {
         let other = PlanStep::Away { time: 5, io: true, request: None };
-        assert_eq!(polled_by(&[work(300), sleep(100), other, sleep(100), work(300)], 1_000), 0);
+        assert_eq!(polls(&[work(300), sleep(100), other, sleep(100), work(300)]), 0);
     }
 }

@@ -1,5 +1,5 @@
 //! Sleep: waits for the clock on the elapsed-weighted critical path. The run gains at most their length, if what is really
-//! waited for comes earlier.
+//! waited for comes earlier, and is no shorter than what it computes on the critical path.
 
 use longpole_trace::Cause;
 
@@ -16,7 +16,7 @@ use crate::findings::threshold::{IDLE, OTHER_WAITS};
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "sleep, a timer",
-    when: "it is on the elapsed-weighted critical path: up to its time on it",
+    when: "it is on the elapsed-weighted critical path: up to its time on it, and to the elapsed time less the critical path",
     advice: "*wait for the event* instead",
     find,
     answer: waiting_answer,
@@ -25,8 +25,10 @@ pub(crate) static KIND: FindingKind = FindingKind {
 fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
     let facts = &basis.facts;
     let waits = facts.path_waits.iter().filter(|wait| matches!(wait.cause, Cause::Sleep | Cause::Timer));
+    // A thread may sleep while others compute what it waits for, and look too late: that has to be computed all the same.
+    let waited = facts.elapsed.saturating_sub(facts.path);
     let found = waits.filter_map(|wait| {
-        let gain = GainRange::up_to(wait.time as f64, &basis.bounds);
+        let gain = GainRange::up_to(wait.time.min(waited) as f64, &basis.bounds);
         let subject = FindingSubject::Wait(wait.clone());
         let found =
             Finding::advised(basis, (&KIND, Limit::Idle), subject, (Advice::AwaitEvent, gain), false)?;

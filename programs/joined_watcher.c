@@ -1,0 +1,40 @@
+/* A thread that sleeps and looks whether it should stop, joined at the end, as threads that show progress or send heartbeats.
+ *
+ *   main     | compute 10 | compute 10 | ... 40 times | stop! join ...... |
+ *   watcher  | sleep 50 | look 0.5 | sleep 50 | look 0.5 | ... | sleep 50 |
+ *
+ * The first thread waits for the watcher's end, so all the sleeps hold up the run by what is recorded. But there are as many of them as
+ * main computes for. Without compute the run is one sleep, 50 of 400 to 450 ms; without the sleeps it is still the 400 ms of compute.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+#include "work.h"
+
+enum { PIECES = 40, PIECE_MS = 10, PERIOD_MS = 50 };
+
+static atomic_int stops;
+
+NOINLINE void compute(void) { BURN(PIECE_MS); }
+
+NOINLINE void look(void) { BURN(0.5); }
+
+static void *watch(void *unused)
+{
+    do {
+        usleep(PERIOD_MS * 1000);
+        look();
+    } while (!stops);
+    return unused;
+}
+
+int main(void)
+{
+    pthread_t watcher;
+    CHECK(pthread_create(&watcher, NULL, watch, NULL) == 0);
+    for (int piece = 0; piece < PIECES; piece++)
+        compute();
+    stops = 1;
+    CHECK(pthread_join(watcher, NULL) == 0);
+    return 0;
+}
