@@ -7,6 +7,7 @@
 
 mod analysed;
 mod cache;
+mod choice;
 mod communication;
 mod correlations;
 mod error;
@@ -24,6 +25,7 @@ mod version;
 
 pub use analysed::Analysed;
 pub use cache::Cache;
+pub use choice::{Choice, DeviceWaits};
 pub use error::{Error, Result, told};
 pub use longpole_communication::{
     CommunicationOptions, SimulatedCosts, SimulatedRecording, SimulationOptions, UnitProtocol,

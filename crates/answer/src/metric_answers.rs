@@ -72,8 +72,8 @@ impl Recording {
             || wants(OutsideAnswerKind::CorrelationsWhereRecorded) && self.has_outside_values();
         if wants(OutsideAnswerKind::Correlations) || where_recorded() {
             let metrics = self.metric_table(&question.define)?;
-            let ends = self.ends(question.phase.as_deref(), question.io_idle)?;
-            let found = correlations(&metrics, ends, self.looks_per_second(), question.io_idle)?;
+            let ends = self.ends(question.phase.as_deref(), question.io.is_idle())?;
+            let found = correlations(&metrics, ends, self.looks_per_second(), question.io.is_idle())?;
             outside_answers.correlations = Some(found);
         }
         if wants(OutsideAnswerKind::Communication) {
@@ -160,7 +160,7 @@ impl Recording {
     /// # Errors
     /// All of [`Error`].
     pub fn curve(&self, course: &timeline::CurveRequest) -> Result<CurveAnswer> {
-        let evaluator = self.evaluator(&course.define, course.io_idle)?;
+        let evaluator = self.evaluator(&course.define, course.io.is_idle())?;
         let window = evaluator.window(course.stretch.times(evaluator.index.elapsed()), course.bins as usize);
         let metric = evaluator.metrics.metric(&course.metric)?;
         let node = NamedNode::named(&evaluator.metrics.names(), &course.node);
@@ -192,10 +192,10 @@ impl Recording {
 
     /// Metrics of one node, or of the nodes of the tree down to a level.
     fn figures(&self, question: &Question) -> Result<Vec<NodeMetrics>> {
-        let evaluator = self.evaluator(&question.define, question.io_idle)?;
+        let evaluator = self.evaluator(&question.define, question.io.is_idle())?;
         let metrics = &evaluator.metrics;
         let names = metrics.names();
-        let ends = self.ends(question.phase.as_deref(), question.io_idle)?;
+        let ends = self.ends(question.phase.as_deref(), question.io.is_idle())?;
         let window = evaluator.window(ends, BINS);
         let nodes: Vec<(NamedNode, String, usize)> = match &question.of {
             Some(of) => {

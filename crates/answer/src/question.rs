@@ -5,6 +5,8 @@ use longpole_metrics::{By, Order, Weight};
 use longpole_report::{ReportOptions, Sort, Span};
 use longpole_trace::Fold;
 
+use crate::choice::DeviceWaits;
+
 /// A question that a view answers.
 #[derive(Clone, Debug)]
 pub struct Question {
@@ -20,8 +22,8 @@ pub struct Question {
     pub fold: Option<Fold>,
     /// What has weight on the critical path.
     pub weight: Weight,
-    /// Threads that wait for devices or pages are idle.
-    pub io_idle: bool,
+    /// What threads do that wait for devices or pages.
+    pub io: DeviceWaits,
     /// Which hand-offs of locks are arcs of the graph.
     pub order: Order,
     /// Also what is left out otherwise.
@@ -47,7 +49,7 @@ impl Default for Question {
             sort: Sort::Own,
             fold: None,
             weight: Weight::Cpu,
-            io_idle: false,
+            io: DeviceWaits::default(),
             order: Order::default(),
             all: false,
             explain: None,
@@ -62,12 +64,13 @@ impl Default for Question {
 impl Question {
     /// What changes definitions.
     pub(crate) fn choices(&self) -> longpole_metrics::MetricOptions {
-        longpole_metrics::MetricOptions { io_idle: self.io_idle, order: self.order }
+        longpole_metrics::MetricOptions { io_idle: self.io.is_idle(), order: self.order }
     }
 
     /// The report's options, but for what it is of.
     pub(crate) fn options(&self, phase: Option<Span>) -> ReportOptions {
-        let &Question { by, sort, weight, io_idle, all, explain, top, .. } = self;
+        let &Question { by, sort, weight, io, all, explain, top, .. } = self;
+        let io_idle = io.is_idle();
         ReportOptions { by, sort, top, weight, io_idle, phase, all, explain, of: None }
     }
 }

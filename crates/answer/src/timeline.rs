@@ -6,6 +6,7 @@ use longpole_report::RecordingNames;
 use longpole_timeline::{FrameWindow, ThreadMoment, TimelineFrame, Wakes};
 use longpole_trace::Trace;
 
+use crate::choice::DeviceWaits;
 use crate::error::{Error, Result};
 use crate::recording::Recording;
 
@@ -61,8 +62,8 @@ pub struct WindowQuestion {
     pub count: Option<usize>,
     /// Which critical path.
     pub weight: Weight,
-    /// Threads that wait for devices or pages are idle.
-    pub io_idle: bool,
+    /// What threads do that wait for devices or pages.
+    pub io: DeviceWaits,
 }
 
 /// What is asked of a metric over time.
@@ -76,8 +77,8 @@ pub struct CurveRequest {
     pub stretch: TimeRange,
     /// Bins that it is cut into.
     pub bins: u32,
-    /// Threads that wait for devices or pages are idle.
-    pub io_idle: bool,
+    /// What threads do that wait for devices or pages.
+    pub io: DeviceWaits,
     /// Metrics defined for this question, each `NAME = FORMULA`.
     pub define: Vec<String>,
 }
@@ -88,8 +89,8 @@ impl Recording {
     /// # Errors
     /// All of [`Error`](crate::Error).
     pub fn frame(&self, question: &WindowQuestion) -> Result<TimelineFrame> {
-        let &WindowQuestion { stretch, bins, first, count, weight, io_idle } = question;
-        let index = self.index(io_idle)?;
+        let &WindowQuestion { stretch, bins, first, count, weight, io } = question;
+        let index = self.index(io.is_idle())?;
         let (from, to) = stretch.times(index.elapsed());
         Ok(index.frame(self.opened()?.program(), &FrameWindow { from, to, bins, first, count, weight }))
     }

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use longpole_answer::{Question, Recording};
+use longpole_answer::{DeviceWaits, Question, Recording};
 use longpole_metrics::By;
 use longpole_report::{Fold, View};
 use longpole_testkit::Drawing;
@@ -63,7 +63,7 @@ fn questions() -> Vec<Question> {
         plain.clone(),
         Question { by: By::Thread, ..plain.clone() },
         Question { by: By::Object, all: true, ..plain.clone() },
-        Question { by: By::Line, fold: Some(Fold::None), io_idle: true, ..plain.clone() },
+        Question { by: By::Line, fold: Some(Fold::None), io: DeviceWaits::Idle, ..plain.clone() },
         Question { phase: Some("20%..80%".to_owned()), ..plain },
     ]
 }

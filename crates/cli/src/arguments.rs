@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use longpole_answer::Choice;
 use longpole_report::visible;
 
 use crate::hosts::RemoteShell;
@@ -376,6 +378,12 @@ fn milliseconds(text: &str) -> Result<Duration, String> {
     } else {
         Err("from 1 to 60000".to_owned())
     }
+}
+
+/// Reads the word of a choice; the help lists all of them with what they mean.
+pub fn choice<C: Choice>() -> impl TypedValueParser<Value = C> {
+    let words = C::CHOICES.iter().map(|&(_, word, meaning)| PossibleValue::new(word).help(meaning));
+    PossibleValuesParser::new(words).map(|word| C::of_word(&word).expect("it is one of the words"))
 }
 
 #[cfg(test)]

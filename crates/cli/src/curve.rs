@@ -22,7 +22,7 @@ pub fn run(recording: &Recording, args: &ReportArgs, heading: &str) -> Result<()
         node: args.node.clone(),
         stretch,
         bins: args.bins,
-        io_idle: args.io == crate::report::Io::Idle,
+        io: args.io,
         define: args.definitions.define.clone(),
     };
     let curves = args.curve.iter().map(|metric| recording.curve(&course(metric)).map_err(refused));

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use longpole_answer::Question;
-use longpole_report::visible;
+use longpole_answer::{Choice, Question};
+use longpole_report::{Fold, visible};
 
 use crate::answer::{Output, open, refused};
-use crate::report::{FoldArg, OutputFormat};
+use crate::arguments::choice;
+use crate::report::OutputFormat;
 use crate::terminal;
 
 /// What changed from one recording to another.
@@ -21,8 +22,8 @@ pub struct DiffArgs {
     #[arg(value_name = "AFTER")]
     pub after: PathBuf,
     /// Which procedures are folded into the procedure that called them.
-    #[arg(long, value_enum, default_value = "libraries")]
-    pub fold: FoldArg,
+    #[arg(long, value_parser = choice::<Fold>(), default_value = Fold::default().word())]
+    pub fold: Fold,
     /// Rows of each table of text; JSON and CSV have all.
     #[arg(long, value_name = "ROWS")]
     pub top: Option<usize>,
@@ -37,7 +38,7 @@ pub struct DiffArgs {
 /// Writes what changed.
 pub fn run(args: &DiffArgs) -> Result<()> {
     let output = Output::new(args.format, args.width);
-    let question = Question { fold: Some(args.fold.into()), top: args.top, ..Question::default() };
+    let question = Question { fold: Some(args.fold), top: args.top, ..Question::default() };
     let report = open(&args.before)?.diff(&open(&args.after)?, &question).map_err(refused)?;
     let heading = match args.format {
         OutputFormat::Text => {

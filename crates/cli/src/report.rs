@@ -4,11 +4,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use longpole_answer::{CommunicationOptions, Question, Recording, SimulatedCosts, UnitProtocol};
+use longpole_answer::{
+    Choice, CommunicationOptions, DeviceWaits, Question, Recording, SimulatedCosts, UnitProtocol,
+};
 use longpole_metrics::{By, Order, Weight};
 use longpole_report::{Fold, Sort, Style, View, visible};
 
 use crate::answer::{Output, open, recording, refused};
+use crate::arguments::choice;
 use crate::curve;
 use crate::failure::Failure;
 use crate::metric_files::DefinitionArgs;
@@ -27,14 +30,14 @@ pub struct ReportArgs {
         help = views_help())]
     pub view: Views,
     /// What a row is.
-    #[arg(long, value_enum, default_value_t)]
-    pub by: RowKind,
+    #[arg(long, value_parser = choice::<By>(), default_value = By::default().word())]
+    pub by: By,
     /// What ranks procedures and lines: their own share, or with all that was done on their behalf.
-    #[arg(long, value_enum, default_value_t)]
-    pub sort: SortKey,
+    #[arg(long, value_parser = choice::<Sort>(), default_value = Sort::default().word())]
+    pub sort: Sort,
     /// Which procedures are folded into the procedure that called them [default: libraries; none in call-tree, callers and source].
-    #[arg(long, value_enum)]
-    pub fold: Option<FoldArg>,
+    #[arg(long, value_parser = choice::<Fold>())]
+    pub fold: Option<Fold>,
     /// Rows to show (text: 20; JSON and CSV: all).
     #[arg(long, value_name = "ROWS")]
     pub top: Option<usize>,
@@ -48,14 +51,14 @@ pub struct ReportArgs {
     #[arg(long, value_name = "NAME")]
     pub of: Option<String>,
     /// What has weight on the critical path: useful CPU time alone, or elapsed time.
-    #[arg(long, value_enum, default_value_t)]
-    pub weight: PathWeight,
+    #[arg(long, value_parser = choice::<Weight>(), default_value = Weight::Cpu.word())]
+    pub weight: Weight,
     /// Whether threads that wait for a device or a page count as busy.
-    #[arg(long, value_enum, default_value_t)]
-    pub io: Io,
+    #[arg(long, value_parser = choice::<DeviceWaits>(), default_value = DeviceWaits::default().word())]
+    pub io: DeviceWaits,
     /// Which hand-offs of locks are arcs of the graph, for the critical path by CPU time, slack and zeroing.
-    #[arg(long, value_enum, default_value_t)]
-    pub order: LockOrder,
+    #[arg(long, value_parser = choice::<Order>(), default_value = Order::default().word())]
+    pub order: Order,
     /// In `waits`: also those that nobody wants explained. In `objects`: also locks that nobody waited for.
     /// In `rankings`: the replay also of recordings with more than a million events.
     #[arg(long)]
@@ -81,8 +84,8 @@ pub struct ReportArgs {
     #[arg(long, value_name = "BYTES", value_parser = unit_bytes)]
     pub unit: Option<u64>,
     /// The same: how copies of units are kept coherent [default: lines; of a simulated run, as it was].
-    #[arg(long, value_enum)]
-    pub protocol: Option<ProtocolName>,
+    #[arg(long, value_parser = choice::<UnitProtocol>())]
+    pub protocol: Option<UnitProtocol>,
     /// The same: what operations cost, as of `longpole simulate`.
     #[arg(long, value_name = "COSTS", value_parser = costs)]
     pub cost: Option<SimulatedCosts>,
@@ -103,124 +106,10 @@ pub struct ReportArgs {
     pub no_cache: bool,
 }
 
-/// Protocols of simulated coherence.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum ProtocolName {
-    /// Cache lines: a write takes all other copies.
-    #[default]
-    Lines,
-    /// Pages of a software DSM with lazy release consistency.
-    Lrc,
-    /// Pages of a software DSM with sequential consistency.
-    Sc,
-}
-
-impl From<ProtocolName> for UnitProtocol {
-    fn from(name: ProtocolName) -> UnitProtocol {
-        match name {
-            ProtocolName::Lines => UnitProtocol::Lines,
-            ProtocolName::Lrc => UnitProtocol::LazyRelease,
-            ProtocolName::Sc => UnitProtocol::Sequential,
-        }
-    }
-}
-
 pub fn unit_bytes(text: &str) -> Result<u64, String> {
     let bytes =
         text.parse().ok().filter(|bytes: &u64| bytes.is_power_of_two() && (8..=1 << 20).contains(bytes));
     bytes.ok_or_else(|| "a power of two from 8 to 1048576".to_owned())
-}
-
-/// Kinds of row.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum RowKind {
-    /// Procedures.
-    #[default]
-    Procedure,
-    /// Lines of procedures.
-    Line,
-    /// Threads.
-    Thread,
-    /// Processes.
-    Process,
-    /// Machines.
-    Machine,
-    /// Locks and other objects that threads wait for.
-    Object,
-    /// Procedures in each process apart, in the view rankings.
-    #[value(name = "process,procedure")]
-    ProcessProcedure,
-}
-
-/// What ranks rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum SortKey {
-    /// Their own share.
-    #[default]
-    #[value(name = "self")]
-    Own,
-    /// With all that was done on their behalf.
-    Inclusive,
-}
-
-/// What is folded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FoldArg {
-    /// Nothing.
-    None,
-    /// Procedures of the kernel.
-    Kernel,
-    /// Procedures of the kernel, the C library, allocators and runtimes of languages, and small inlined helpers.
-    Libraries,
-}
-
-impl From<FoldArg> for Fold {
-    fn from(fold: FoldArg) -> Fold {
-        match fold {
-            FoldArg::None => Fold::None,
-            FoldArg::Kernel => Fold::Kernel,
-            FoldArg::Libraries => Fold::Libraries,
-        }
-    }
-}
-
-/// Weights of the critical path.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum PathWeight {
-    /// Useful CPU time.
-    #[default]
-    Cpu,
-    /// Elapsed time: also io, sleep, waiting for a CPU, messages.
-    Elapsed,
-}
-
-/// Hand-offs of locks that are arcs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum LockOrder {
-    /// Those of locks that were held for more than a third of the run.
-    #[default]
-    Busy,
-    /// All that were recorded.
-    Recorded,
-}
-
-impl From<LockOrder> for Order {
-    fn from(order: LockOrder) -> Order {
-        match order {
-            LockOrder::Busy => Order::Busy,
-            LockOrder::Recorded => Order::Recorded,
-        }
-    }
-}
-
-/// What waiting for devices is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Io {
-    /// Work of the device on the thread's behalf.
-    #[default]
-    Busy,
-    /// Idleness.
-    Idle,
 }
 
 /// Forms of output.
@@ -258,38 +147,22 @@ fn views_help() -> String {
 
 impl ReportArgs {
     fn question(&self) -> Question {
-        let by = match self.by {
-            RowKind::Procedure => By::Procedure,
-            RowKind::Line => By::Line,
-            RowKind::Thread => By::Thread,
-            RowKind::Process => By::Process,
-            RowKind::Machine => By::Machine,
-            RowKind::Object => By::Object,
-            RowKind::ProcessProcedure => By::ProcessProcedure,
-        };
-        let weight = match self.weight {
-            PathWeight::Cpu => Weight::Cpu,
-            PathWeight::Elapsed => Weight::Elapsed,
-        };
         Question {
             phase: self.phase.clone(),
             of: self.of.clone(),
-            by,
-            sort: match self.sort {
-                SortKey::Own => Sort::Own,
-                SortKey::Inclusive => Sort::Inclusive,
-            },
-            fold: self.fold.map(Fold::from),
+            by: self.by,
+            sort: self.sort,
+            fold: self.fold,
             top: self.top,
-            weight,
-            io_idle: self.io == Io::Idle,
-            order: self.order.into(),
+            weight: self.weight,
+            io: self.io,
+            order: self.order,
             all: self.all,
             explain: self.explain,
             define: self.definitions.define.clone(),
             metrics: self.metric.clone(),
             communication: CommunicationOptions {
-                protocol: self.protocol.map(UnitProtocol::from),
+                protocol: self.protocol,
                 unit: self.unit,
                 costs: self.cost.unwrap_or_default(),
             },

@@ -6,14 +6,16 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use longpole_answer::{
-    CommunicationOptions, Error, SimulatedCosts, SimulationOptions, UnitProtocol, write_simulated_recording,
+    Choice, CommunicationOptions, Error, SimulatedCosts, SimulationOptions, UnitProtocol,
+    write_simulated_recording,
 };
 use longpole_recording::RecordingFolder;
 
 use crate::answer::{recording, refused};
+use crate::arguments::choice;
 use crate::destination::destination;
 use crate::record;
-use crate::report::{ProtocolName, unit_bytes};
+use crate::report::unit_bytes;
 
 /// Options of `simulate`.
 #[derive(Clone, Debug, Args)]
@@ -33,8 +35,8 @@ pub struct Simulate {
     #[arg(long, value_name = "BYTES", value_parser = unit_bytes)]
     pub unit: Option<u64>,
     /// How copies of units are kept coherent
-    #[arg(long, value_enum, default_value_t)]
-    pub protocol: ProtocolName,
+    #[arg(long, value_parser = choice::<UnitProtocol>(), default_value = UnitProtocol::default().word())]
+    pub protocol: UnitProtocol,
     /// What operations cost, as `request=2ms,lock=1ms`: access, request, byte (each that a request fetches), upgrade (a
     /// write that takes other copies), lock, barrier; those that are not named cost what docs/communication.md says
     #[arg(long, value_name = "COSTS", value_parser = costs)]
@@ -45,13 +47,12 @@ pub struct Simulate {
 pub fn run(options: &Simulate) -> Result<ExitCode> {
     let path = recording(options.recording.as_ref())?;
     let output = destination(options.output.clone(), options.force, || {
-        let protocol = UnitProtocol::from(options.protocol);
-        path.with_extension("").with_extension(format!("{}.longpole", protocol.name()))
+        path.with_extension("").with_extension(format!("{}.longpole", options.protocol.name()))
     });
     let (folder, manifest) = RecordingFolder::open(&path)?;
     let simulated = SimulationOptions {
         communication: CommunicationOptions {
-            protocol: Some(options.protocol.into()),
+            protocol: Some(options.protocol),
             unit: options.unit,
             costs: options.cost.unwrap_or_default(),
         },

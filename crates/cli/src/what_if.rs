@@ -5,11 +5,15 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::Args;
 use longpole_answer::{
-    CommunicationOptions, LayoutQuestion, ReplayQuestion, SimulatedCosts, UnitProtocol, WhatIfQuestion,
+    Choice, CommunicationOptions, LayoutQuestion, ReplayQuestion, SimulatedCosts, UnitProtocol,
+    WhatIfQuestion,
 };
+use longpole_metrics::Order;
+use longpole_report::Fold;
 
 use crate::answer::{Output, open, recording, refused};
-use crate::report::{FoldArg, LockOrder, OutputFormat, ProtocolName, unit_bytes};
+use crate::arguments::choice;
+use crate::report::{OutputFormat, unit_bytes};
 use crate::simulate::costs;
 
 /// The layouts that are suggested.
@@ -40,8 +44,8 @@ pub struct WhatIfArgs {
     #[arg(long, value_name = "BYTES", value_parser = unit_bytes, requires = "remap")]
     pub unit: Option<u64>,
     /// With --remap: how copies of units are kept coherent.
-    #[arg(long, value_enum, requires = "remap")]
-    pub protocol: Option<ProtocolName>,
+    #[arg(long, value_parser = choice::<UnitProtocol>(), requires = "remap")]
+    pub protocol: Option<UnitProtocol>,
     /// With --remap: what operations cost, as of `longpole simulate`.
     #[arg(long, value_name = "COSTS", value_parser = costs, requires = "remap")]
     pub cost: Option<SimulatedCosts>,
@@ -62,11 +66,11 @@ pub struct WhatIfArgs {
     #[arg(long, value_name = "A..B")]
     pub phase: Option<String>,
     /// Which procedures are folded into the procedure that called them, in `self:` and in the new path.
-    #[arg(long, value_enum, default_value = "libraries")]
-    pub fold: FoldArg,
+    #[arg(long, value_parser = choice::<Fold>(), default_value = Fold::default().word())]
+    pub fold: Fold,
     /// Which hand-offs of locks hold in the changed run.
-    #[arg(long, value_enum, default_value_t)]
-    pub order: LockOrder,
+    #[arg(long, value_parser = choice::<Order>(), default_value = Order::default().word())]
+    pub order: Order,
     /// Procedures of the new path to show in text; rows in JSON and CSV are all.
     #[arg(long, value_name = "ROWS")]
     pub top: Option<usize>,
@@ -93,7 +97,7 @@ pub fn run(args: &WhatIfArgs) -> Result<()> {
     if args.replay {
         let question = ReplayQuestion {
             changes: args.changes.clone(),
-            fold: args.fold.into(),
+            fold: args.fold,
             io_is_free: args.free_io,
             processors: args.cpus.clone(),
         };
@@ -103,8 +107,8 @@ pub fn run(args: &WhatIfArgs) -> Result<()> {
     let supposition = WhatIfQuestion {
         changes: args.changes.clone(),
         phase: args.phase.clone(),
-        fold: args.fold.into(),
-        order: args.order.into(),
+        fold: args.fold,
+        order: args.order,
         top: args.top,
     };
     let report = open(&folder)?.what_if(&supposition).map_err(refused)?;
@@ -120,7 +124,7 @@ fn layouts(args: &WhatIfArgs) -> Result<LayoutQuestion> {
     Ok(LayoutQuestion {
         changes: if is_auto { Vec::new() } else { args.remap.clone() },
         communication: CommunicationOptions {
-            protocol: args.protocol.map(UnitProtocol::from),
+            protocol: args.protocol,
             unit: args.unit,
             costs: args.cost.unwrap_or_default(),
         },

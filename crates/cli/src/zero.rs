@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use longpole_answer::{Error, Recording, ReplayQuestion, WhatIfQuestion};
+use longpole_answer::{Choice, Error, Recording, ReplayQuestion, WhatIfQuestion};
 use longpole_recording::MeasuredChange;
-use longpole_report::{MeasuredProgram, MeasuredVariant, Report, build_zero, plot_zero, visible};
+use longpole_report::{Fold, MeasuredProgram, MeasuredVariant, Report, build_zero, plot_zero, visible};
 use longpole_trials::DelayMode;
 
 use crate::answer::{Output, open, refused};
+use crate::arguments::choice;
 use crate::failure::Failure;
-use crate::report::{FoldArg, OutputFormat};
+use crate::report::OutputFormat;
 use crate::terminal;
 
 mod experiments;
@@ -62,8 +63,8 @@ pub struct ZeroArgs {
     #[arg(long, value_name = "POINTS", default_value = "1", value_parser = points)]
     pub within: f64,
     /// Which procedures are folded into the procedure that called them, in `self:`.
-    #[arg(long, value_enum, default_value = "libraries")]
-    pub fold: FoldArg,
+    #[arg(long, value_parser = choice::<Fold>(), default_value = Fold::default().word())]
+    pub fold: Fold,
     /// Also draw predicted ranges and measured intervals into this file, as SVG.
     #[arg(long, value_name = "FILE.svg")]
     pub plot: Option<PathBuf>,
@@ -166,7 +167,7 @@ fn changes(args: &ZeroArgs, experiments: &[ProcedureExperiment]) -> Vec<String> 
 
 /// What the recording predicts of each variant: by replay, else by what-if with the reason.
 fn predict(recording: &Recording, changes: &[String], args: &ZeroArgs) -> Result<(Report, Option<String>)> {
-    let (changes, fold) = (changes.to_vec(), args.fold.into());
+    let (changes, fold) = (changes.to_vec(), args.fold);
     let question = ReplayQuestion { changes: changes.clone(), fold, ..ReplayQuestion::default() };
     let reason = match recording.replay(&question) {
         Ok(report) => return Ok((report, None)),
@@ -214,7 +215,7 @@ mod tests {
                 plot: None,
                 budget: Duration::ZERO,
                 within: 1.0,
-                fold: FoldArg::Libraries,
+                fold: Fold::Libraries,
                 format: OutputFormat::default(),
                 width: None,
                 program: vec!["./p".into(), "a b".into()],

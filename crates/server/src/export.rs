@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use longpole_answer::{CurveRequest, Question, Recording, TimeRange, WindowQuestion};
+use longpole_answer::{Choice, CurveRequest, DeviceWaits, Question, Recording, TimeRange, WindowQuestion};
 use longpole_metrics::{By, Weight};
 use longpole_report::{Report, Row, View};
 
@@ -14,7 +14,7 @@ use crate::assets::compressed;
 use crate::bundle::bundled;
 use crate::error::{Error, Result};
 use crate::refusal::RequestRefusal;
-use crate::request::{BY, Request};
+use crate::request::Request;
 use crate::source::SourceDirectory;
 
 /// Waits that are explained in full, and objects, procedures and threads that are told of alone.
@@ -134,7 +134,14 @@ impl ExportedAnswers {
     fn ask_for_curve(&mut self, metric: &str, bins: u32) -> Result<bool> {
         let (metric, node, define) = (metric.to_owned(), "program".to_owned(), Vec::new());
         let stretch = TimeRange::default();
-        self.ask(Request::Curve(CurveRequest { metric, node, stretch, bins, io_idle: false, define }))
+        self.ask(Request::Curve(CurveRequest {
+            metric,
+            node,
+            stretch,
+            bins,
+            io: DeviceWaits::default(),
+            define,
+        }))
     }
 
     /// What metrics from outside and derived ones are, and the curves of the program, as long as there is room.
@@ -158,8 +165,14 @@ impl ExportedAnswers {
         let mut bins = MOST_BINS;
         loop {
             let stretch = TimeRange::default();
-            let question =
-                WindowQuestion { stretch, bins, first: 0, count: None, weight: Weight::Cpu, io_idle: false };
+            let question = WindowQuestion {
+                stretch,
+                bins,
+                first: 0,
+                count: None,
+                weight: Weight::Cpu,
+                io: DeviceWaits::default(),
+            };
             let request = Request::Timeline(question);
             let key = request.key().text().to_owned();
             let frame = self.answers.answer(request).map_err(failed)?;
@@ -294,7 +307,9 @@ fn shortened(request: Request) -> Request {
 /// stand together.
 fn with_levels() -> impl Iterator<Item = (View, By)> {
     let views = || View::ALL.iter().filter(|view| view.has_levels());
-    BY.iter().skip(1).flat_map(move |&(_, by)| views().map(move |&view| (view, by)))
+    let levels = By::CHOICES.iter().map(|&(by, ..)| by);
+    let others = levels.filter(|by| !matches!(by, By::Procedure | By::ProcessProcedure));
+    others.flat_map(move |by| views().map(move |&view| (view, by)))
 }
 
 /// The names by which the page asks for what a row is about.

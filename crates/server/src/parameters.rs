@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use longpole_answer::Choice;
+
 use crate::refusal::RequestRefusal;
 
 /// Parameters that were not taken yet.
@@ -47,15 +49,21 @@ impl Parameters {
         self.take(name)?.map(number).transpose()
     }
 
-    /// The one of this name as a choice between words; the first one is the default.
-    pub(crate) fn choice<V: Copy>(&mut self, name: &str, choices: &[(&str, V)]) -> Result<V, RequestRefusal> {
-        let first = choices.first().expect("there are choices").1;
-        let Some(text) = self.take(name)? else { return Ok(first) };
-        let found = choices.iter().find(|(word, _)| *word == text);
-        found.map(|&(_, value)| value).ok_or_else(|| {
-            let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
-            RequestRefusal::wrong(format!("understand `{name}`: `{text}` is none of {}", words.join(", ")))
-        })
+    /// The one of this name as a choice by its word.
+    pub(crate) fn choice<C: Choice>(&mut self, name: &str) -> Result<Option<C>, RequestRefusal> {
+        let Some(text) = self.take(name)? else { return Ok(None) };
+        C::of_word(&text)
+            .map(Some)
+            .ok_or_else(|| none_of(name, &text, C::CHOICES.iter().map(|&(_, word, _)| word)))
+    }
+
+    /// The one of this name as `0` or `1`.
+    pub(crate) fn flag(&mut self, name: &str) -> Result<bool, RequestRefusal> {
+        match self.take(name)?.as_deref() {
+            None | Some("0") => Ok(false),
+            Some("1") => Ok(true),
+            Some(text) => Err(none_of(name, text, ["0", "1"].into_iter())),
+        }
     }
 
     /// Nothing is left.
@@ -67,4 +75,9 @@ impl Parameters {
             }
         }
     }
+}
+
+fn none_of<'a>(name: &str, text: &str, words: impl Iterator<Item = &'a str>) -> RequestRefusal {
+    let words: Vec<&str> = words.collect();
+    RequestRefusal::wrong(format!("understand `{name}`: `{text}` is none of {}", words.join(", ")))
 }

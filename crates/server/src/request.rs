@@ -1,6 +1,8 @@
 //! The requests that there are, read from a path and a query.
 
-use longpole_answer::{CurveRequest, Question, Seconds, TimeRange, WhatIfQuestion, WindowQuestion};
+use longpole_answer::{
+    Choice, CurveRequest, DeviceWaits, Question, Seconds, TimeRange, WhatIfQuestion, WindowQuestion,
+};
 use longpole_metrics::{By, Order, Weight};
 use longpole_report::{Fold, Sort, View};
 
@@ -32,28 +34,6 @@ pub(crate) enum Request {
     /// What every word and number means.
     Help,
 }
-
-/// What a row is, by its word; the first is the default.
-pub(crate) const BY: [(&str, By); 6] = [
-    ("procedure", By::Procedure),
-    ("line", By::Line),
-    ("thread", By::Thread),
-    ("process", By::Process),
-    ("machine", By::Machine),
-    ("object", By::Object),
-];
-const SORT: [(&str, Sort); 2] = [("self", Sort::Own), ("inclusive", Sort::Inclusive)];
-/// What is folded; the first is the view's own way.
-const FOLD: [(&str, Option<Fold>); 4] = [
-    ("default", None),
-    ("none", Some(Fold::None)),
-    ("kernel", Some(Fold::Kernel)),
-    ("libraries", Some(Fold::Libraries)),
-];
-const WEIGHTS: [(&str, Weight); 2] = [("cpu", Weight::Cpu), ("elapsed", Weight::Elapsed)];
-const IO: [(&str, bool); 2] = [("busy", false), ("idle", true)];
-const ORDERS: [(&str, Order); 2] = [("busy", Order::Busy), ("recorded", Order::Recorded)];
-const FLAG: [(&str, bool); 2] = [("0", false), ("1", true)];
 
 impl Request {
     /// The request of this name, the last part of its path, with the parameters of its query.
@@ -100,9 +80,8 @@ impl Request {
             Request::WhatIf(supposition) => {
                 let top = number(supposition.top);
                 let phase = supposition.phase.as_deref().unwrap_or_default();
-                let fold =
-                    unless_first(&FOLD, Some(supposition.fold).filter(|&fold| fold != Fold::default()));
-                let order = unless_first(&ORDERS, supposition.order);
+                let fold = unless(Fold::default(), supposition.fold);
+                let order = unless(Order::default(), supposition.order);
                 let mut parameters =
                     vec![("phase", phase), ("fold", fold), ("order", order), ("top", top.as_str())];
                 parameters.extend(supposition.changes.iter().map(|change| ("set", change.as_str())));
@@ -118,13 +97,13 @@ fn report(parameters: &mut Parameters) -> Result<Request, RequestRefusal> {
     let question = Question {
         phase: parameters.take("phase")?,
         of: parameters.take("of")?,
-        by: parameters.choice("by", &BY)?,
-        sort: parameters.choice("sort", &SORT)?,
-        fold: parameters.choice("fold", &FOLD)?,
-        weight: parameters.choice("weight", &WEIGHTS)?,
-        io_idle: parameters.choice("io", &IO)?,
-        order: parameters.choice("order", &ORDERS)?,
-        all: parameters.choice("all", &FLAG)?,
+        by: parameters.choice("by")?.unwrap_or_default(),
+        sort: parameters.choice("sort")?.unwrap_or_default(),
+        fold: parameters.choice("fold")?,
+        weight: parameters.choice("weight")?.unwrap_or(Weight::Cpu),
+        io: parameters.choice("io")?.unwrap_or_default(),
+        order: parameters.choice("order")?.unwrap_or_default(),
+        all: parameters.flag("all")?,
         explain: parameters.number("explain")?,
         top: parameters.number("top")?,
         define: parameters.take_all("define"),
@@ -141,8 +120,8 @@ fn what_if(parameters: &mut Parameters) -> Result<Request, RequestRefusal> {
         return Err(RequestRefusal::wrong(format!("understand the request: it needs a change, {example}")));
     }
     let (phase, top) = (parameters.take("phase")?, parameters.number("top")?);
-    let fold = parameters.choice("fold", &FOLD)?.unwrap_or_default();
-    let order = parameters.choice("order", &ORDERS)?;
+    let fold = parameters.choice("fold")?.unwrap_or_default();
+    let order = parameters.choice("order")?.unwrap_or_default();
     Ok(Request::WhatIf(WhatIfQuestion { changes, phase, fold, order, top }))
 }
 
@@ -152,8 +131,8 @@ fn timeline(parameters: &mut Parameters) -> Result<Request, RequestRefusal> {
         bins: bins(parameters)?,
         first: parameters.number("first")?.unwrap_or(0),
         count: parameters.number("count")?,
-        weight: parameters.choice("weight", &WEIGHTS)?,
-        io_idle: parameters.choice("io", &IO)?,
+        weight: parameters.choice("weight")?.unwrap_or(Weight::Cpu),
+        io: parameters.choice("io")?.unwrap_or_default(),
     }))
 }
 
@@ -170,7 +149,7 @@ fn curve(parameters: &mut Parameters) -> Result<Request, RequestRefusal> {
         node: parameters.need("node")?,
         stretch: stretch(parameters)?,
         bins: bins(parameters)?,
-        io_idle: parameters.choice("io", &IO)?,
+        io: parameters.choice("io")?.unwrap_or_default(),
         define: parameters.take_all("define"),
     }))
 }
@@ -208,8 +187,8 @@ fn timeline_key(question: &WindowQuestion) -> RequestKey {
             ("bins", &bins),
             ("first", &first),
             ("count", &count),
-            ("weight", unless_first(&WEIGHTS, question.weight)),
-            ("io", if question.io_idle { "idle" } else { "" }),
+            ("weight", unless(Weight::Cpu, question.weight)),
+            ("io", unless(DeviceWaits::default(), question.io)),
         ],
     )
 }
@@ -217,7 +196,7 @@ fn timeline_key(question: &WindowQuestion) -> RequestKey {
 fn curve_key(course: &CurveRequest) -> RequestKey {
     let (from, to) = ends(course.stretch);
     let bins = course.bins.to_string();
-    let io = if course.io_idle { "idle" } else { "" };
+    let io = unless(DeviceWaits::default(), course.io);
     let (metric, node) = (course.metric.as_str(), course.node.as_str());
     let mut parameters =
         vec![("metric", metric), ("node", node), ("bins", &bins), ("from", &from), ("to", &to), ("io", io)];
@@ -233,18 +212,17 @@ fn ends(stretch: TimeRange) -> (String, String) {
 
 fn report_key(view: View, question: &Question) -> RequestKey {
     let (explain, top) = (number(question.explain), number(question.top));
-    let flag = |is_set: bool, word| if is_set { word } else { "" };
     let mut parameters = vec![
         ("view", view.name()),
         ("phase", question.phase.as_deref().unwrap_or_default()),
         ("of", question.of.as_deref().unwrap_or_default()),
-        ("by", unless_first(&BY, question.by)),
-        ("sort", unless_first(&SORT, question.sort)),
-        ("fold", unless_first(&FOLD, question.fold)),
-        ("weight", unless_first(&WEIGHTS, question.weight)),
-        ("io", flag(question.io_idle, "idle")),
-        ("order", unless_first(&ORDERS, question.order)),
-        ("all", flag(question.all, "1")),
+        ("by", unless(By::default(), question.by)),
+        ("sort", unless(Sort::default(), question.sort)),
+        ("fold", question.fold.map_or("", Choice::word)),
+        ("weight", unless(Weight::Cpu, question.weight)),
+        ("io", unless(DeviceWaits::default(), question.io)),
+        ("order", unless(Order::default(), question.order)),
+        ("all", if question.all { "1" } else { "" }),
         ("explain", &explain),
         ("top", &top),
     ];
@@ -257,10 +235,9 @@ fn number(number: Option<usize>) -> String {
     number.map_or(String::new(), |number| number.to_string())
 }
 
-/// The choice's word; empty for the default.
-fn unless_first<V: Copy + PartialEq>(choices: &[(&'static str, V)], choice: V) -> &'static str {
-    let place = choices.iter().position(|&(_, value)| value == choice).filter(|&place| place > 0);
-    place.map_or("", |place| choices[place].0)
+/// The choice's word; empty for the usual one.
+fn unless<C: Choice>(usual: C, choice: C) -> &'static str {
+    if choice == usual { "" } else { choice.word() }
 }
 
 #[cfg(test)]

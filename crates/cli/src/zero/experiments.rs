@@ -3,12 +3,11 @@
 
 use anyhow::{Result, bail};
 use longpole_answer::{Question, Recording};
-use longpole_report::{Report, Row, View, visible};
+use longpole_report::{Fold, Report, Row, View, visible};
 use longpole_trials::{DelayLibrary, DelayMode, DelayScope, DelayedProcedure, ProcedureDelay};
 
 use super::ZeroArgs;
 use crate::answer::refused;
-use crate::report::FoldArg;
 use crate::terminal;
 
 /// The factor where none is given.
@@ -93,8 +92,8 @@ impl ProcedureExperiment {
         }
         let scope = match (self.is_own, args.fold) {
             (false, _) => DelayScope::Inclusive,
-            (true, FoldArg::Libraries) => DelayScope::Folded,
-            (true, FoldArg::None | FoldArg::Kernel) => DelayScope::Exact,
+            (true, Fold::Libraries) => DelayScope::Folded,
+            (true, Fold::None | Fold::Kernel) => DelayScope::Exact,
         };
         Ok(ProcedureDelay {
             library: library.clone(),
@@ -153,7 +152,7 @@ pub fn recorded_shares(
     if experiments.is_empty() {
         return Ok(Vec::new());
     }
-    let question = Question { fold: Some(args.fold.into()), all: true, ..Question::default() };
+    let question = Question { fold: Some(args.fold), all: true, ..Question::default() };
     let profile = recording.report(View::Profile, &question).map_err(refused)?;
     let changes: Vec<&Row> = predicted.rows.iter().filter(|row| row.words("section") == "change").collect();
     let first = changes.len().saturating_sub(experiments.len());
