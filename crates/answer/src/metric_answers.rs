@@ -7,13 +7,13 @@ use longpole_event::{MachineId, ProcessId, ThreadId, Time};
 use longpole_metrics::{By, MetricOptions, WorkChange, registry};
 use longpole_recording::MeasuredChange;
 use longpole_report::{
-    IdleProcessor, MeasuredZeroing, NamedChange, OutsideAnswerKind, OutsideAnswers, View, name_of,
+    IdleProcessor, MeasuredZeroing, NamedChange, OutsideAnswerKind, OutsideAnswers, RecordingNames, View,
+    name_of,
 };
 use longpole_series::{
     Aggregation, CatalogueMetric, MetricClass, MetricValue, NodeMetrics, OutsideNode, SeriesTree,
     TableCalculation, TreeLevel, Window, course,
 };
-use longpole_trace::Program;
 use serde::Serialize;
 
 use crate::correlations::correlations;
@@ -203,7 +203,7 @@ impl Recording {
                 node.outside(&names)?;
                 vec![(node, format!("`{of}`"), 0)]
             }
-            None => tree(names.program, levels(question.by)),
+            None => tree(&names, levels(question.by)),
         };
         let wanted: Vec<&CatalogueMetric> = if question.metrics.is_empty() {
             metrics.catalogue.metrics().iter().collect()
@@ -359,7 +359,8 @@ fn levels(by: By) -> usize {
 }
 
 /// The nodes of the tree down to a level, each with its name and depth: the first of them, as many as a report shows.
-fn tree(program: &Program, levels: usize) -> Vec<(NamedNode, String, usize)> {
+fn tree(names: &RecordingNames<'_>, levels: usize) -> Vec<(NamedNode, String, usize)> {
+    let program = names.program;
     let mut nodes = vec![OutsideNode::Program];
     nodes.extend((0..program.machines.len()).map(|id| OutsideNode::Machine(MachineId::from_index(id))));
     nodes.extend((0..program.processes.len()).map(|id| OutsideNode::Process(ProcessId::from_index(id))));
@@ -378,7 +379,7 @@ fn tree(program: &Program, levels: usize) -> Vec<(NamedNode, String, usize)> {
         OutsideNode::Program => "the program".to_owned(),
         node => name_of(program, node),
     };
-    shown.map(|node| (NamedNode::of(program, node), named(node), depth(node))).collect()
+    shown.map(|node| (NamedNode::of(names, node), named(node), depth(node))).collect()
 }
 
 /// The metric as tables show it; `None` where it has no value at all and nobody asked for it alone.

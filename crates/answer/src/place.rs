@@ -1,12 +1,11 @@
 //! The nodes of the program's tree that a text names, as far as outside series can be of them.
 
-use longpole_event::{MachineId, ThreadId};
-use longpole_report::{FoundNodes, NameKind, RecordingNames};
+use longpole_report::{FoundNodes, RecordingNames};
 use longpole_series::{OutsideNode, Series, SeriesTree};
-use longpole_timeline::CurveNode;
+use longpole_timeline::{CurveNode, SelectedNodes};
 use longpole_trace::Program;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// A node that metrics are asked of: looked up once for all of them, as a name's meaning is searched among all names.
 #[derive(Clone, Debug)]
@@ -22,27 +21,23 @@ pub(crate) struct NamedNode {
 impl NamedNode {
     /// What the text names.
     pub fn named(names: &RecordingNames<'_>, text: &str) -> NamedNode {
-        NamedNode {
-            text: text.to_owned(),
-            curve: CurveNode::named(names, text).ok(),
-            outside: NodesOfName::named(names, text).ok(),
-        }
+        let whole = SelectedNodes::named(names, text);
+        let curve = whole.as_ref().ok().map(|nodes| CurveNode::of(names, nodes));
+        let outside = NodesOfName::whole_or_part(names, text, whole.map_err(Error::from)).ok();
+        NamedNode { text: text.to_owned(), curve, outside }
     }
 
     /// A node of the program's tree, whatever else has its name.
-    pub fn of(program: &Program, node: OutsideNode) -> NamedNode {
-        let threads = |is: &dyn Fn(ThreadId) -> bool| {
-            let all = (0..program.threads.len()).map(ThreadId::from_index);
-            CurveNode::Threads(all.filter(|&id| is(id)).collect())
+    pub fn of(names: &RecordingNames<'_>, node: OutsideNode) -> NamedNode {
+        let selected = match node {
+            OutsideNode::Program => SelectedNodes::Program,
+            OutsideNode::Machine(machine) => SelectedNodes::Machines(vec![machine]),
+            OutsideNode::Process(process) => SelectedNodes::Found(FoundNodes::Processes(vec![process])),
+            OutsideNode::Thread(thread) => SelectedNodes::Found(FoundNodes::Threads(vec![thread])),
         };
-        let curve = match node {
-            OutsideNode::Program => CurveNode::Program,
-            OutsideNode::Machine(machine) => threads(&|id| program.machine_of(id) == machine),
-            OutsideNode::Process(process) => threads(&|id| program.threads[id.index()].process == process),
-            OutsideNode::Thread(thread) => CurveNode::Threads(vec![thread]),
-        };
+        let curve = Some(CurveNode::of(names, &selected));
         let outside = Some(NodesOfName { nodes: vec![node], label: None });
-        NamedNode { text: node.place(program).node, curve: Some(curve), outside }
+        NamedNode { text: node.place(names.program).node, curve, outside }
     }
 
     /// What built-in metrics are of.
@@ -74,16 +69,26 @@ pub(crate) struct NodesOfName {
 }
 
 impl NodesOfName {
-    /// What the text names: `program`, `machine:NAME`, what [`RecordingNames::find`] understands, and any of them with `/LABEL`.
+    /// What the text names: what [`SelectedNodes::named`] understands, and any of it with `/LABEL`.
     pub fn named(names: &RecordingNames<'_>, text: &str) -> Result<NodesOfName> {
-        let whole = nodes(names, text);
+        let whole = SelectedNodes::named(names, text).map_err(Error::from);
+        NodesOfName::whole_or_part(names, text, whole)
+    }
+
+    /// The same, of a text that means `whole` as it stands.
+    fn whole_or_part(
+        names: &RecordingNames<'_>,
+        text: &str,
+        whole: Result<SelectedNodes>,
+    ) -> Result<NodesOfName> {
+        let of = |selected, label| NodesOfName { nodes: outside_nodes(selected), label };
         let Some((node, label)) = text.rsplit_once('/').filter(|_| whole.is_err()) else {
-            return Ok(NodesOfName { nodes: whole?, label: None });
+            return Ok(of(whole?, None));
         };
-        match nodes(names, node) {
-            Ok(nodes) => Ok(NodesOfName { nodes, label: Some(label.to_owned()) }),
+        match SelectedNodes::named(names, node) {
+            Ok(selected) => Ok(of(selected, Some(label.to_owned()))),
             // What the user meant is more likely a name with a stroke in it.
-            Err(_) => whole.map(|nodes| NodesOfName { nodes, label: None }),
+            Err(_) => whole.map(|selected| of(selected, None)),
         }
     }
 
@@ -108,34 +113,24 @@ impl NodesOfName {
     }
 }
 
-fn nodes(names: &RecordingNames<'_>, text: &str) -> Result<Vec<OutsideNode>> {
-    if text == "program" {
-        return Ok(vec![OutsideNode::Program]);
-    }
-    if let Some(name) = text.strip_prefix("machine:") {
-        let is_it = |at: &usize| names.program.machines[*at].name == name.trim();
-        let found: Vec<OutsideNode> = (0..names.program.machines.len())
-            .filter(is_it)
-            .map(|at| OutsideNode::Machine(MachineId::from_index(at)))
-            .collect();
-        if !found.is_empty() {
-            return Ok(found);
+/// Those of which series can be.
+fn outside_nodes(selected: SelectedNodes) -> Vec<OutsideNode> {
+    match selected {
+        SelectedNodes::Program => vec![OutsideNode::Program],
+        SelectedNodes::Machines(machines) => machines.into_iter().map(OutsideNode::Machine).collect(),
+        SelectedNodes::Found(FoundNodes::Threads(threads)) => {
+            threads.into_iter().map(OutsideNode::Thread).collect()
         }
-        let known: Vec<&str> = names.program.machines.iter().map(|machine| machine.name.as_str()).collect();
-        let error =
-            longpole_timeline::Error::NoSuchMachine { name: name.to_owned(), known: known.join(", ") };
-        return Err(error.into());
+        SelectedNodes::Found(FoundNodes::Processes(processes)) => {
+            processes.into_iter().map(OutsideNode::Process).collect()
+        }
+        SelectedNodes::Found(_) => Vec::new(),
     }
-    Ok(match names.find(text, NameKind::ALL)? {
-        FoundNodes::Threads(threads) => threads.into_iter().map(OutsideNode::Thread).collect(),
-        FoundNodes::Processes(processes) => processes.into_iter().map(OutsideNode::Process).collect(),
-        _ => Vec::new(),
-    })
 }
 
 #[cfg(test)]
 mod tests {
-    use longpole_event::ProcessId;
+    use longpole_event::{MachineId, ProcessId, ThreadId};
     use longpole_testkit::draw;
 
     use super::*;
@@ -153,7 +148,7 @@ mod tests {
             (OutsideNode::Thread(ThreadId(2)), CurveNode::Threads(vec![ThreadId(2)])),
         ];
         for (node, curve) in all {
-            let found = NamedNode::of(&made.program, node);
+            let found = NamedNode::of(&names, node);
             assert_eq!(
                 (found.curve(&names).unwrap(), &found.outside(&names).unwrap().nodes),
                 (&curve, &vec![node])

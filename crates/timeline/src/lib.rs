@@ -50,6 +50,6 @@ pub use frame::{FrameThread, FrameWindow, TimelineFrame};
 pub use index::Index;
 pub use mix::Mix;
 pub use moment::{EndedBy, PathPlace, ThreadMoment};
-pub use node::CurveNode;
+pub use node::{CurveNode, SelectedNodes};
 pub use quantity::curve_metrics;
 pub use wakes::{TimelineWake, Wakes};

@@ -1,10 +1,49 @@
-//! What a curve is of: threads, call paths or objects.
+//! What a question about curves is of, by its name, and whose time then counts: threads, call paths or objects.
 
-use longpole_event::ThreadId;
+use longpole_event::{MachineId, ThreadId};
 use longpole_report::{FoundNodes, NameKind, RecordingNames};
 use longpole_trace::{CodePlace, PathId, Paths, Program};
 
 use crate::error::{Error, Result};
+
+/// What a name means to whoever asks for a node of the program's tree, or for anything else that has a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SelectedNodes {
+    /// Everything.
+    Program,
+    /// The machines of one name.
+    Machines(Vec<MachineId>),
+    /// What [`RecordingNames::find`] found.
+    Found(FoundNodes),
+}
+
+impl SelectedNodes {
+    /// What the user means: `program`, `machine:NAME`, or what [`RecordingNames::find`] understands.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchMachine`], [`Error::Name`].
+    pub fn named(names: &RecordingNames<'_>, wanted: &str) -> Result<SelectedNodes> {
+        if wanted == "program" {
+            return Ok(SelectedNodes::Program);
+        }
+        match wanted.strip_prefix("machine:") {
+            Some(name) => machines(names.program, name).map(SelectedNodes::Machines),
+            None => Ok(SelectedNodes::Found(names.find(wanted, NameKind::ALL)?)),
+        }
+    }
+}
+
+/// All machines of this name.
+fn machines(program: &Program, name: &str) -> Result<Vec<MachineId>> {
+    let all = || (0..program.machines.len()).map(MachineId::from_index);
+    let name_of = |id: MachineId| program.machines[id.index()].name.as_str();
+    let found: Vec<MachineId> = all().filter(|&id| name_of(id) == name.trim()).collect();
+    if found.is_empty() {
+        let known: Vec<&str> = all().map(name_of).collect();
+        return Err(Error::NoSuchMachine { name: name.trim().to_owned(), known: known.join(", ") });
+    }
+    Ok(found)
+}
 
 /// Whose time counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,21 +59,32 @@ pub enum CurveNode {
 }
 
 impl CurveNode {
-    /// What the user means: `program`, `machine:NAME`, or what [`RecordingNames::find`] understands.
+    /// What the user means, as [`SelectedNodes::named`] understands it.
     ///
     /// # Errors
-    /// [`Error::NoSuchMachine`], [`Error::Name`].
+    /// Those of [`SelectedNodes::named`].
     pub fn named(names: &RecordingNames<'_>, wanted: &str) -> Result<CurveNode> {
-        if wanted == "program" {
-            return Ok(CurveNode::Program);
-        }
-        if let Some(name) = wanted.strip_prefix("machine:") {
-            return of_machine(names.program, name.trim());
-        }
+        Ok(CurveNode::of(names, &SelectedNodes::named(names, wanted)?))
+    }
+
+    /// Whose time counts where these are asked for.
+    #[must_use]
+    pub fn of(names: &RecordingNames<'_>, selected: &SelectedNodes) -> CurveNode {
         let program = names.program;
-        Ok(match names.find(wanted, NameKind::ALL)? {
+        match selected {
+            SelectedNodes::Program => CurveNode::Program,
+            SelectedNodes::Machines(machines) => {
+                CurveNode::Threads(threads(program, |id| machines.contains(&program.machine_of(id))))
+            }
+            SelectedNodes::Found(found) => CurveNode::of_found(names, found),
+        }
+    }
+
+    fn of_found(names: &RecordingNames<'_>, found: &FoundNodes) -> CurveNode {
+        let program = names.program;
+        match found {
             FoundNodes::Procedure(procedure) => {
-                CurveNode::Paths(passing(names.paths, |place| place.procedure == procedure))
+                CurveNode::Paths(passing(names.paths, |place| place.procedure == *procedure))
             }
             FoundNodes::Lines(lines) => {
                 let is_there = |place: CodePlace| lines.contains(&(place.procedure, place.line));
@@ -42,10 +92,10 @@ impl CurveNode {
             }
             FoundNodes::File(file) => {
                 let is_there =
-                    |place: CodePlace| names.paths.procedure_named_by(place.procedure).file == file;
+                    |place: CodePlace| names.paths.procedure_named_by(place.procedure).file == *file;
                 CurveNode::Paths(passing(names.paths, is_there))
             }
-            FoundNodes::Threads(threads) => CurveNode::Threads(threads),
+            FoundNodes::Threads(threads) => CurveNode::Threads(threads.clone()),
             FoundNodes::Processes(processes) => CurveNode::Threads(threads(program, |id| {
                 processes.contains(&program.threads[id.index()].process)
             })),
@@ -54,7 +104,7 @@ impl CurveNode {
                 objects.iter().for_each(|object| marked[object.index()] = true);
                 CurveNode::Objects(marked)
             }
-        })
+        }
     }
 
     /// What kind of thing it is.
@@ -66,17 +116,6 @@ impl CurveNode {
             CurveNode::Objects(_) => "an object",
         }
     }
-}
-
-/// All threads of the machines of this name.
-fn of_machine(program: &Program, name: &str) -> Result<CurveNode> {
-    let machines = &program.machines;
-    if !machines.iter().any(|machine| machine.name == name) {
-        let known: Vec<&str> = machines.iter().map(|machine| machine.name.as_str()).collect();
-        return Err(Error::NoSuchMachine { name: name.to_owned(), known: known.join(", ") });
-    }
-    let is_there = |id| machines[program.machine_of(id).index()].name == name;
-    Ok(CurveNode::Threads(threads(program, is_there)))
 }
 
 fn threads(program: &Program, is: impl Fn(ThreadId) -> bool) -> Vec<ThreadId> {
