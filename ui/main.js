@@ -9,12 +9,14 @@ import { panel } from './widgets/panel.js';
 import { drawHead } from './widgets/head.js';
 import { listenForKeys } from './widgets/keys.js';
 import communication from './views/communication.js';
+import compare from './views/compare.js';
 import flame from './views/flame.js';
 import help from './views/help.js';
 import objects from './views/objects.js';
 import overview from './views/overview.js';
 import parallelism from './views/parallelism.js';
 import path from './views/path.js';
+import rankings from './views/rankings.js';
 import source from './views/source.js';
 import timeline from './views/timeline.js';
 import tree from './views/tree.js';
@@ -45,7 +47,7 @@ import waits from './views/waits.js';
  */
 
 /** @type {View[]} in the order of the list */
-const VIEWS = [overview, timeline, path, waits, objects, communication, parallelism, tree, flame, source, help];
+const VIEWS = [overview, timeline, path, waits, objects, communication, parallelism, tree, flame, source, rankings, compare, help];
 
 /** Reports that the critical path's weight changes. */
 const WEIGHED = ['critical-path', 'zeroing', 'slack', 'tree', 'call-tree'];

@@ -23,6 +23,9 @@ use crate::view::{places, refused};
 pub struct ExportArgs {
     /// The recording; the newest one below the current folder when left out.
     pub recording: Option<PathBuf>,
+    /// Of the page: the recording of the program before a change: the page compares the two, as `longpole diff` does.
+    #[arg(long, value_name = "BEFORE")]
+    pub against: Option<PathBuf>,
     /// What to write.
     #[arg(long, value_enum, value_name = "FORM")]
     pub to: ExportForm,
@@ -76,7 +79,8 @@ pub fn run(args: &ExportArgs) -> Result<()> {
 
 fn page(args: &ExportArgs, recording: Recording, output: &Path) -> Result<()> {
     let sources = places(&args.source_dirs)?;
-    let page = longpole_server::export(recording, sources).map_err(refused)?;
+    let before = args.against.as_ref().map(|path| open(path)).transpose()?;
+    let page = longpole_server::export(recording, before, sources).map_err(refused)?;
     whole::write(output, &page.text).with_context(|| format!("write {}", output.display()))?;
     page.sources.iter().for_each(|file| terminal::remark(&format!("the page has the source file {file}")));
     Ok(())

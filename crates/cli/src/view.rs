@@ -19,6 +19,9 @@ use crate::{metric_files, terminal};
 pub struct ViewArgs {
     /// The recording; the newest one below the current folder when left out.
     pub recording: Option<PathBuf>,
+    /// The recording of the program before a change: the page compares the two, as `longpole diff` does.
+    #[arg(long, value_name = "BEFORE")]
+    pub against: Option<PathBuf>,
     /// The port of the page; any that is free when left out.
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub port: u16,
@@ -49,6 +52,7 @@ pub struct ViewArgs {
 pub fn run(args: &ViewArgs) -> Result<()> {
     let server = Server::bind(ServerOptions {
         recording: recording(args.recording.as_ref())?,
+        against: args.against.clone(),
         port: args.port,
         sources: places(&args.source_dirs)?,
         metric_files: metric_files::read(&args.metrics)?,

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use axum::body::Bytes;
-use longpole_answer::{Cache, CurveRequest, Recording, TimeRange, ValueCache, WindowQuestion};
-use longpole_report::{View, registry_json};
+use longpole_answer::{Cache, CurveRequest, Question, Recording, TimeRange, ValueCache, WindowQuestion};
+use longpole_report::{Fold, Report, View, registry_json};
 use serde::Serialize;
 
 use crate::address::RequestKey;
@@ -17,6 +17,8 @@ use crate::source::{self, SourceAnswer, SourceDirectory};
 #[derive(Debug)]
 pub(crate) struct Answers {
     recording: Recording,
+    /// The one before a change, that this one is compared with.
+    before: Option<Recording>,
     places: Vec<SourceDirectory>,
     /// Answers given before, in this process and on disk.
     given: ValueCache<RequestKey, Bytes>,
@@ -47,6 +49,9 @@ struct PageHead<'a> {
     /// Whether accesses to memory were recorded.
     has_accesses: bool,
     is_export: bool,
+    /// The recording that this one is compared with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    against: Option<String>,
     /// How often an open page asks for this, so that it is known to be open.
     #[serde(skip_serializing_if = "Option::is_none")]
     keep_alive_seconds: Option<f64>,
@@ -64,7 +69,20 @@ impl Answers {
     /// Of this recording, with sources from these places.
     pub(crate) fn new(recording: Recording, places: Vec<SourceDirectory>) -> Answers {
         let cache = recording.cache();
-        Answers { recording, places, given: ValueCache::of(KEPT), cache, is_export: false, keep_alive: None }
+        Answers {
+            recording,
+            before: None,
+            places,
+            given: ValueCache::of(KEPT),
+            cache,
+            is_export: false,
+            keep_alive: None,
+        }
+    }
+
+    /// The same, compared with a recording of the program before a change.
+    pub(crate) fn against(self, before: Option<Recording>) -> Answers {
+        Answers { before, ..self }
     }
 
     /// The same, where an open page has to ask every so often.
@@ -75,6 +93,11 @@ impl Answers {
     /// The same for a file that holds its answers.
     pub(crate) fn exported(recording: Recording, places: Vec<SourceDirectory>) -> Answers {
         Answers { is_export: true, ..Answers::new(recording, places) }
+    }
+
+    /// Whether there is a recording that this one is compared with.
+    pub(crate) fn is_compared(&self) -> bool {
+        self.before.is_some()
     }
 
     /// The recording.
@@ -123,6 +146,7 @@ impl Answers {
             Request::Help => registry_json(),
             Request::Metrics(define) => json(&self.recording.metrics(define)?),
             Request::Report(view, question) => json(&self.recording.report(*view, question)?),
+            Request::Diff => json(&self.diff()?),
             Request::WhatIf(supposition) => json(&self.recording.what_if(supposition)?),
             Request::Timeline(question) => json(&self.recording.frame(question)?),
             Request::Wakes(stretch) => json(&self.recording.wakes(*stretch)?),
@@ -160,9 +184,20 @@ impl Answers {
             elapsed_seconds: self.recording.elapsed_seconds()?,
             has_accesses: self.recording.has_accesses(),
             is_export: self.is_export,
+            against: self.before.as_ref().map(|before| name_of(before.folder().path())),
             keep_alive_seconds: self.keep_alive.map(|time| time.as_secs_f64()),
             views: views.collect(),
         })
+    }
+
+    /// As `longpole diff` has it.
+    fn diff(&self) -> Result<Report, RequestRefusal> {
+        let before = self.before.as_ref().ok_or_else(|| {
+            RequestRefusal::missing("compare: the page has one recording only")
+                .hint("`longpole view AFTER --against BEFORE` compares two")
+        })?;
+        let question = Question { fold: Some(Fold::Libraries), ..Question::default() };
+        Ok(before.diff(&self.recording, &question)?)
     }
 
     fn source(&self, file: &str) -> Result<SourceAnswer, RequestRefusal> {

@@ -52,14 +52,18 @@ const CURVES: [&str; 9] = [
     "critical_path_seconds",
 ];
 
-/// The page of a recording as one file.
+/// The page of a recording as one file, compared with the recording before a change where there is one.
 ///
 /// # Errors
 /// [`Error::Answer`] when the recording cannot be read.
-pub fn export(recording: Recording, sources: Vec<SourceDirectory>) -> Result<ExportedPage> {
+pub fn export(
+    recording: Recording,
+    before: Option<Recording>,
+    sources: Vec<SourceDirectory>,
+) -> Result<ExportedPage> {
     recording.trace()?;
     let mut collection = ExportedAnswers {
-        answers: Answers::exported(recording, sources),
+        answers: Answers::exported(recording, sources).against(before),
         held: BTreeMap::new(),
         bytes: 0,
         files: vec![],
@@ -121,6 +125,9 @@ impl ExportedAnswers {
     fn ask_what_all_begin_with(&mut self) -> Result<()> {
         self.ask(Request::Recording)?;
         self.ask(Request::Help)?;
+        if self.answers.is_compared() {
+            self.ask(Request::Diff)?;
+        }
         for &view in View::ALL {
             self.report(view, Question::default())?;
         }

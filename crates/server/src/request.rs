@@ -17,6 +17,8 @@ pub(crate) enum Request {
     Recording,
     /// What a view says.
     Report(View, Question),
+    /// What changed from the recording that this one is compared with.
+    Diff,
     /// What would become of the run.
     WhatIf(WhatIfQuestion),
     /// What threads do in each bin of a window.
@@ -42,6 +44,7 @@ impl Request {
         let request = match name {
             "recording" => Request::Recording,
             "help" => Request::Help,
+            "diff" => Request::Diff,
             "metrics" => Request::Metrics(parameters.take_all("define")),
             "report" => report(&mut parameters)?,
             "what-if" => what_if(&mut parameters)?,
@@ -61,6 +64,7 @@ impl Request {
         match self {
             Request::Recording => key_of("recording", &[]),
             Request::Help => key_of("help", &[]),
+            Request::Diff => key_of("diff", &[]),
             Request::Metrics(define) => {
                 let parameters: Vec<_> = define.iter().map(|define| ("define", define.as_str())).collect();
                 key_of("metrics", &parameters)

@@ -33,6 +33,8 @@ const PATIENCE: Duration = Duration::from_millis(300);
 pub struct ServerOptions {
     /// The recording's folder.
     pub recording: PathBuf,
+    /// The folder of the recording before a change, that this one is compared with.
+    pub against: Option<PathBuf>,
     /// The port; 0 for any that is free.
     pub port: u16,
     /// Where sources may lie beside the places that the recording names.
@@ -69,11 +71,14 @@ impl Server {
     /// out later, by those who ask.
     pub fn bind(options: ServerOptions) -> Result<Server> {
         let recording = Recording::open(&options.recording)?.with_metric_files(options.metric_files);
+        let before = options.against.as_deref().map(Recording::open).transpose()?;
         let refused = |source| Error::Listen { port: options.port, source };
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port)).map_err(refused)?;
         listener.set_nonblocking(true).map_err(refused)?;
         let port = listener.local_addr().map_err(refused)?.port();
-        let answers = Answers::new(recording, options.sources).kept_alive(options.idle_exit.map(keep_alive));
+        let answers = Answers::new(recording, options.sources)
+            .against(before)
+            .kept_alive(options.idle_exit.map(keep_alive));
         let answers = Arc::new(answers);
         begin_to_read(&answers)?;
         Ok(Server { listener, port, token: Token::random()?, answers, idle_exit: options.idle_exit })

@@ -27,7 +27,7 @@ test('the file has every view, and asks nobody', async () => {
   assert.ok(statSync(file).size < 2_000_000, `${statSync(file).size} bytes`);
   const { page, faults } = await open(browser, url);
   for (const view of ['overview', 'timeline', 'path', 'path?by=thread', 'waits', 'waits?explain=1', 'objects', 'objects?of=object%3Atable_lock', 'communication', 'parallelism',
-    'tree', 'flame', 'flame?metric=critical-path', 'source', 'help']) {
+    'tree', 'flame', 'flame?metric=critical-path', 'source', 'rankings', 'rankings?by=object', 'rankings?by=thread&unit=seconds', 'help']) {
     await goTo(page, view);
     assert.equal(await page.$('main [role=alert]'), null, `${view}: ${await page.innerText('main')}`);
   }

@@ -32,7 +32,7 @@ int main(void) { pthread_t threads[64]; char name[16];
 const places = (procedure, object) => [
   'overview', 'overview?open=notes&open=guidance&open=evidence', 'timeline', 'timeline?thread=1&time=0.05', 'path', `path?set=procedure%3A${procedure}%3D0.5`,
   'path?metric=zeroing%2Cslack', 'path?by=thread', 'path?by=object', 'waits', 'waits?all=1', 'waits?explain=1', 'objects', 'objects?all=1', `objects?of=object%3A${object}`,
-  'communication', 'parallelism', `parallelism?of=procedure%3A${procedure}`, 'tree', 'flame', 'source', 'help',
+  'communication', 'parallelism', `parallelism?of=procedure%3A${procedure}`, 'tree', 'flame', 'source', 'rankings', 'rankings?by=object', 'rankings?by=thread&unit=seconds', 'compare', 'help',
 ];
 
 /** @type {any} */

@@ -10,19 +10,21 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import * as communication from './views/communication.mjs';
+import * as compare from './views/compare.mjs';
 import * as flame from './views/flame.mjs';
 import * as help from './views/help.mjs';
 import * as objects from './views/objects.mjs';
 import * as overview from './views/overview.mjs';
 import * as parallelism from './views/parallelism.mjs';
 import * as pathView from './views/path.mjs';
+import * as rankings from './views/rankings.mjs';
 import * as source from './views/source.mjs';
 import * as timeline from './views/timeline.mjs';
 import * as tree from './views/tree.mjs';
 import * as waits from './views/waits.mjs';
 import { browse, folder, goTo, open, record, recordProgram, serve } from './support.mjs';
 
-const VIEWS = { overview, timeline, path: pathView, waits, objects, communication, parallelism, tree, flame, source, help };
+const VIEWS = { overview, timeline, path: pathView, waits, objects, communication, parallelism, tree, flame, source, rankings, compare, help };
 
 /** @type {any} */
 let browser;
