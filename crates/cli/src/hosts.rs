@@ -23,7 +23,7 @@ use anyhow::{Context, Result, bail};
 use crate::arguments::{Join, RecordArgs, SeriesSourceArgument};
 use crate::failure::{Failure, RECORDER_FAILED};
 use crate::{join, record, terminal};
-use interrupts::Interrupts;
+use interrupts::HostInterrupts;
 pub use remote_shell::RemoteShell;
 use remote_shell::quoted;
 
@@ -124,7 +124,7 @@ impl<'a> HostsRun<'a> {
 
     /// Runs the command on all hosts, to its end on each.
     fn record(&mut self) -> Result<()> {
-        let interrupts = Interrupts::hold()?;
+        let interrupts = HostInterrupts::hold()?;
         let mut running: Vec<Option<Child>> = Vec::new();
         for index in 0..self.hosts.len() {
             let mut command = self.shell.command(&self.hosts[index].name, &self.script(index)?);

@@ -1,4 +1,4 @@
-//! Interrupts while a command runs on other machines: held here, to be passed on.
+//! HostInterrupts while a command runs on other machines: held here, to be passed on.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -10,14 +10,14 @@ use anyhow::{Context, Result};
 const HELD: [i32; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP];
 
 /// Holds back what would end this process. It is let through again when this is dropped.
-pub struct Interrupts {
+pub struct HostInterrupts {
     held: libc::sigset_t,
     previous: libc::sigset_t,
 }
 
-impl Interrupts {
+impl HostInterrupts {
     /// From now on.
-    pub fn hold() -> Result<Interrupts> {
+    pub fn hold() -> Result<HostInterrupts> {
         // SAFETY: the sets are initialised by the calls before they are read.
         let (failed, interrupts) = unsafe {
             let mut held: libc::sigset_t = std::mem::zeroed();
@@ -27,7 +27,7 @@ impl Interrupts {
                 libc::sigaddset(&raw mut held, signal);
             }
             let failed = libc::pthread_sigmask(libc::SIG_BLOCK, &raw const held, &raw mut previous);
-            (failed, Interrupts { held, previous })
+            (failed, HostInterrupts { held, previous })
         };
         let result = if failed == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(failed)) };
         result.map(|()| interrupts).context("failed to hold signals")
@@ -58,7 +58,7 @@ impl Interrupts {
     }
 }
 
-impl Drop for Interrupts {
+impl Drop for HostInterrupts {
     fn drop(&mut self) {
         // What came was passed on.
         while self.wait(Duration::ZERO).is_some() {}
