@@ -1145,6 +1145,8 @@ int sched_process_wait(u64 *context)
 /* ---- streams ------------------------------------------------------------------------------------ */
 
 #define MOST_STREAMS 16384
+/* Set in the number of a stream that leads from one machine to another, where both ends make the same one. */
+#define BETWEEN_MACHINES (1ull << 63)
 #define MESSAGE_PEEK 2
 #define EVENTFD_SEMAPHORE 1
 
@@ -1227,10 +1229,9 @@ INLINE s64 result_of(u64 *context)
 	return (s64)result;
 }
 
-/* The number that stands for the pipe in calls too. */
 INLINE u64 pipe_of(struct kiocb *request)
 {
-	return request->ki_filp->f_inode->i_ino * PRIME ^ FILE_PIPE;
+	return (request->ki_filp->f_inode->i_ino * PRIME ^ FILE_PIPE) & ~BETWEEN_MACHINES;
 }
 
 SEC("fentry/anon_pipe_write")
@@ -1262,7 +1263,7 @@ int pipe_read(u64 *context)
 /* What a socket receives is a stream, and so is what a connection carries in one direction. */
 INLINE u64 stream_into(u64 socket)
 {
-	return (socket * PRIME) ^ FILE_SOCKET;
+	return ((socket * PRIME) ^ FILE_SOCKET) & ~BETWEEN_MACHINES;
 }
 
 /* The pointer that lies there, as a number: the kernel refuses to load programs that calculate with its pointers. */
@@ -1304,7 +1305,9 @@ int unix_received(u64 *context)
 	return end_read(stream_into(pointer_at(&((struct socket *)context[0])->sk)), result_of(context));
 }
 
+#define INTERNET 2
 #define INTERNET_6 10
+#define LOOPBACK 127
 
 INLINE u64 mixed_address(struct in6_addr *address)
 {
@@ -1321,10 +1324,12 @@ INLINE u64 tcp_stream(struct sock *socket, int sends)
 		local = mixed_address(&ends->skc_v6_rcv_saddr);
 		remote = mixed_address(&ends->skc_v6_daddr);
 	}
+	u64 is_local = local == remote || (ends->skc_family == INTERNET && (local & 255) == LOOPBACK);
 	local = local * PRIME ^ ends->skc_num;
 	remote = remote * PRIME ^ __builtin_bswap16(ends->skc_dport);
 	u64 from = sends ? local : remote, to = sends ? remote : local;
-	return ((from * PRIME) ^ (from >> 29) ^ to) * PRIME ^ FILE_SOCKET;
+	u64 stream = ((from * PRIME) ^ (from >> 29) ^ to) * PRIME ^ FILE_SOCKET;
+	return is_local ? stream & ~BETWEEN_MACHINES : stream | BETWEEN_MACHINES;
 }
 
 SEC("fentry/tcp_sendmsg")
@@ -1358,7 +1363,6 @@ int tcp_received(u64 *context)
 }
 
 #define LOCAL 1
-#define INTERNET 2
 #define STREAM 1
 
 /* One direction of a connected socket that carries bytes; 0 of other sockets. */
@@ -1377,7 +1381,7 @@ INLINE u64 socket_stream(u64 *context, int sends)
 
 /*
  * For kernels that refuse programs on their functions: tracepoints at the ends of sending and receiving. Of what is received before
- * its sending is told nothing is told: the receiver waited and was woken, or did not wait by a moment.
+ * its sending is told on this machine nothing is told: the receiver waited and was woken, or did not wait by a moment.
  */
 SEC("tp_btf/sock_send_length")
 int socket_sent(u64 *context)
@@ -1405,7 +1409,9 @@ int socket_received(u64 *context)
 	if (!stream)
 		return 0;
 	u64 position = __sync_fetch_and_add(&stream->read, received);
-	if (position + received <= stream->told)
+	/* What another machine sends is told there. */
+	int is_from_afar = channel & BETWEEN_MACHINES && !stream->written;
+	if (is_from_afar || position + received <= stream->told)
 		transfer(channel, position, received, 0);
 	return 0;
 }
@@ -1468,7 +1474,7 @@ int datagram_received(u64 *context)
 /* A counter that grows by what is written; a read takes all of it, or one. */
 INLINE u64 event_of(struct file *file)
 {
-	return ((u64)file->private_data * PRIME) ^ FILE_ANONYMOUS;
+	return (((u64)file->private_data * PRIME) ^ FILE_ANONYMOUS) & ~BETWEEN_MACHINES;
 }
 
 SEC("fentry/eventfd_write")

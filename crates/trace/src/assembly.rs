@@ -4,6 +4,7 @@ use longpole_event::{MachineId, ProcessId, TextId, ThreadId, Time};
 use longpole_recording::{Manifest, RecordingFolder, SourceCopies};
 use rustc_hash::FxHashMap;
 
+use crate::connections::LoggedConnections;
 use crate::evidence::{Evidence, SourceCounts};
 use crate::inventory::Inventory;
 use crate::messages::{LoggedMessages, PlannedCalls};
@@ -158,19 +159,23 @@ fn text(inventory: &Inventory, id: Option<TextId>) -> String {
 }
 
 /// The messages of all machines, by key, on the recording's axis.
-pub(crate) fn sent_of(manifest: &Manifest, inventories: &[Inventory], begin: u64) -> SentMessages {
+pub(crate) fn sent_of(manifest: &Manifest, inventories: &mut [Inventory], begin: u64) -> SentMessages {
     let mut sent = SentMessages::default();
+    let mut connections = LoggedConnections::default();
+    let mut bases = Vec::new();
     let mut base = 0;
-    for (index, inventory) in inventories.iter().enumerate() {
+    for (index, inventory) in inventories.iter_mut().enumerate() {
         let axis = Axis::new(manifest.machines[index].clock, begin);
-        sent.extend(
-            inventory
-                .sent
-                .iter()
-                .map(|&(key, thread, time)| (key, (ThreadId(base + thread.0), axis.place(time)))),
-        );
+        let keyed = inventory.sent.iter();
+        sent.keyed
+            .extend(keyed.map(|&(key, thread, time)| (key, (ThreadId(base + thread.0), axis.place(time)))));
+        for (time, thread, kind) in std::mem::take(&mut inventory.carried) {
+            connections.take(ThreadId(base + thread.0), axis.place(time), kind);
+        }
+        bases.push(base);
         base += u32::try_from(inventory.threads.len()).expect("fewer than 2^32 threads");
     }
+    sent.carried = connections.carried(|thread| bases.partition_point(|&base| base <= thread.0));
     sent
 }
 

@@ -7,6 +7,7 @@ use longpole_event::{
 use longpole_recording::{Defects, DefinitionTables, LogName, RecordingFolder};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::connections::is_carried;
 use crate::dependences::{LogDependences, monitor_step};
 use crate::error::Result;
 use crate::state::{Cause, State};
@@ -20,6 +21,9 @@ pub(crate) struct Inventory {
     pub(crate) threads: Vec<InventoryThread>,
     /// Messages sent: key, thread and time.
     pub(crate) sent: Vec<(u64, ThreadId, Time)>,
+    /// What threads wrote into streams between machines and read from them, where that is asked for.
+    pub(crate) carried: Vec<(Time, ThreadId, EventKind)>,
+    keeps_carried: bool,
     /// What threads say of messages.
     pub(crate) messages: Vec<(Time, ThreadId, EventKind)>,
     /// Owners of locks that threads wait for, as they were seen: when, who waits, and who holds the lock.
@@ -62,9 +66,9 @@ pub(crate) struct InventoryThread {
 }
 
 impl Inventory {
-    /// Reads the whole log of a machine.
-    pub(crate) fn read(folder: &RecordingFolder, machine: MachineId) -> Result<Self> {
-        let mut inventory = Inventory::default();
+    /// Reads the whole log of a machine. With `is_part`, connections to other machines are kept.
+    pub(crate) fn read(folder: &RecordingFolder, machine: MachineId, is_part: bool) -> Result<Self> {
+        let mut inventory = Inventory { keeps_carried: is_part, ..Inventory::default() };
         let Some(log) = LogStream::open(folder, machine, LogName::Events)? else { return Ok(inventory) };
         let mut log = log.read_ahead(|_| true);
         let mut tables = DefinitionTables::default();
@@ -155,6 +159,11 @@ impl Inventory {
             | EventKind::MeetingComplete { .. }
             | EventKind::CommunicatorName { .. } => {
                 self.messages.push((event.time, event.thread, event.kind));
+            }
+            EventKind::Write { .. } | EventKind::Read { .. } => {
+                if self.keeps_carried && is_carried(event.kind) {
+                    self.carried.push((event.time, event.thread, event.kind));
+                }
             }
             EventKind::Send { key } => self.sent.push((key, event.thread, event.time)),
             EventKind::Wake { waker: Waker::Outside(name), .. } => {

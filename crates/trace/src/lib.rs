@@ -13,6 +13,7 @@ mod census;
 mod clock_fit;
 mod columns;
 mod conditions;
+mod connections;
 mod dependences;
 mod error;
 mod evidence;

@@ -16,6 +16,7 @@ use longpole_event::{MachineId, ThreadId, Time};
 use longpole_recording::{ClockModel, MachineDescription, Manifest, RecordingFolder, RunOutcome};
 
 use crate::clock_fit::{ClockFit, OffsetBound, OffsetBounds, line_through, placed};
+use crate::connections::LoggedConnections;
 use crate::error::Result;
 use crate::inventory::Inventory;
 use crate::messages::LoggedMessages;
@@ -113,6 +114,7 @@ pub fn join_parts(
     paths: &[PathBuf],
 ) -> Result<std::result::Result<(Vec<RunPart>, JoinedParts), JoinRefusal>> {
     let (mut parts, mut logged) = (Vec::new(), LoggedMessages::default());
+    let mut connections = LoggedConnections::default();
     let mut of_thread: Vec<usize> = Vec::new();
     for path in paths {
         let (folder, manifest) = RecordingFolder::open(path)?;
@@ -122,7 +124,7 @@ pub fn join_parts(
         if manifest.outcome.is_none() {
             return Ok(Err(JoinRefusal::IsUnfinished(path.clone())));
         }
-        let mut inventory = Inventory::read(&folder, MachineId(0))?;
+        let mut inventory = Inventory::read(&folder, MachineId(0), true)?;
         let base = of_thread.len() as u32;
         of_thread.resize(of_thread.len() + inventory.threads.len(), parts.len());
         let own = manifest.machines[0].clock;
@@ -136,6 +138,10 @@ pub fn join_parts(
             }
             logged.take(ThreadId(base + thread.0), Time::from_nanoseconds(last), kind);
         }
+        for (time, thread, kind) in std::mem::take(&mut inventory.carried) {
+            let time = Time::from_nanoseconds(shown(own, time.nanoseconds()));
+            connections.take(ThreadId(base + thread.0), time, kind);
+        }
         let ranks = inventory.threads.iter().filter_map(|thread| thread.rank).collect();
         let first = inventory.first.map_or(0, Time::nanoseconds);
         let span = (shown(own, first), shown(own, inventory.last.nanoseconds()));
@@ -146,8 +152,10 @@ pub fn join_parts(
     }
     let clocks = PartClocks::of(&parts);
     let machine = |thread: ThreadId| clocks.of_part[of_thread[thread.index()]];
+    let mut precedences = logged.precedences(machine);
+    precedences.extend(connections.precedences(|thread| of_thread[thread.index()], machine));
     let mut bounds: BTreeMap<(usize, usize), OffsetBounds> = BTreeMap::new();
-    for precedence in logged.precedences(machine) {
+    for precedence in precedences {
         let ((from, sent), (to, received)) = (precedence.before, precedence.after);
         let (sent, received) = (sent.nanoseconds(), received.nanoseconds());
         let at_least = sent.cast_signed() - received.cast_signed();
@@ -318,7 +326,7 @@ fn of_parts(parts: &[RunPart], clocks: &PartClocks) -> String {
     let machines = clocks.spans.len();
     let plural = if machines == 1 { "" } else { "s" };
     format!(
-        "joined of {} recordings on {machines} machine{plural}; what a thread of one did to a thread of another is known by messages only",
+        "joined of {} recordings on {machines} machine{plural}; what a thread of one did to a thread of another is known by messages of MPI and TCP only",
         parts.len()
     )
 }

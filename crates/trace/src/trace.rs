@@ -130,7 +130,7 @@ impl Trace {
     ) -> Result<Self> {
         let path = folder.path();
         let mut inventories = (0..manifest.machines.len())
-            .map(|index| Inventory::read(&folder, MachineId::from_index(index)))
+            .map(|index| Inventory::read(&folder, MachineId::from_index(index), manifest.machines.len() > 1))
             .collect::<Result<Vec<_>>>()?;
         if inventories.iter().all(|inventory| inventory.first.is_none()) {
             return Err(Error::Empty { path: path.to_owned(), reason: reason_of_emptiness(&manifest) });
@@ -142,7 +142,7 @@ impl Trace {
             paths: Paths::default(),
             objects: Objects::default(),
             machines: Vec::new(),
-            sent: sent_of(&manifest, &inventories, run.begin),
+            sent: sent_of(&manifest, &mut inventories, run.begin),
             calls_planned: planned_calls(&manifest, &mut inventories, run.begin),
             folder,
             manifest,

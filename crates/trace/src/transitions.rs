@@ -32,6 +32,7 @@ use rustc_hash::FxHashMap;
 use crate::bursts::Burst;
 use crate::cause::{cause, is_yield};
 use crate::conditions::Monitors;
+use crate::connections::CarriedStreams;
 use crate::dependences::LogDependences;
 use crate::exit_wakes::ExitWakes;
 use crate::id_owners::IdOwners;
@@ -79,8 +80,14 @@ pub(crate) struct Foreknowledge {
     pub(crate) spins: Vec<(Time, Time)>,
 }
 
-/// Messages that were sent: by whom (in the recording's ids) and when.
-pub(crate) type SentMessages = FxHashMap<u64, (ThreadId, Time)>;
+/// What was sent to other machines: by whom (in the recording's ids) and when.
+#[derive(Debug, Default)]
+pub(crate) struct SentMessages {
+    /// Messages, by their keys.
+    pub(crate) keyed: FxHashMap<u64, (ThreadId, Time)>,
+    /// Bytes of connections.
+    pub(crate) carried: CarriedStreams,
+}
 
 /// What made a thread's stack known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -252,7 +259,7 @@ impl<'a> Transitions<'a> {
             EventKind::Leave => self.leave_mark(thread, time, observer),
             EventKind::Spawn { task, stack } => self.spawn(thread, time, (task, stack), observer),
             EventKind::Receive { key } => {
-                if let Some(&(source, source_time)) = self.sources.sent.get(&key) {
+                if let Some(&(source, source_time)) = self.sources.sent.keyed.get(&key) {
                     let kind = DependenceKind::Message;
                     self.emit(thread, time, ItemKind::Depend { source, source_time, kind }, observer);
                 }

@@ -1,13 +1,15 @@
-//! `record --on HOST,HOST`: network namespaces with names and boots of their own stand for machines, and sshd on the loopback address.
+//! `record --on HOST,HOST`: network namespaces with names, boots and times of their own stand for machines, and sshd on the loopback
+//! address.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use crate::support::{Recording, Run, Session, find, is_root, longpole, or_skip, run};
+use crate::support::{Collector, Recording, Run, Session, find, is_root, longpole, or_skip, run};
 
 /// Two machines with a cable between them: namespaces of the network, with names, and a boot each, so that their clocks have to be
-/// compared as those of different machines. In truth both have this machine's.
+/// compared as those of different machines. In truth both have this machine's: the second one's is 5,000 s ahead by its time namespace
+/// only, which its recorder takes out.
 struct NamespaceMachines {
     shell: PathBuf,
 }
@@ -16,7 +18,8 @@ const MACHINES: [(&str, &str); 2] = [("longpole-m0", "10.74.13.1"), ("longpole-m
 
 /// Makes what it runs another machine's: a name, a boot.
 const SHELL: &str = r#"#!/bin/sh
-exec ip netns exec "$1" unshare --uts --mount sh -c '
+[ "$1" = longpole-m0 ] || shift_time="--time --monotonic 5000 --boottime 5000 --fork"
+exec ip netns exec "$1" unshare --uts --mount $shift_time sh -c '
     hostname "$1" && mount --bind "$2/boot-$1" /proc/sys/kernel/random/boot_id && exec sh -c "$3"' sh "$1" "${0%/*}" "$2"
 "#;
 
@@ -82,10 +85,13 @@ fn record_on(hosts: &[&str], output: &Path) -> Command {
     record
 }
 
+fn manifest(recording: &Path) -> serde_json::Value {
+    serde_json::from_slice(&fs::read(recording.join("recording.json")).unwrap()).unwrap()
+}
+
 /// The machines of a recording, by name.
 fn machines(recording: &Path) -> Vec<String> {
-    let manifest: serde_json::Value =
-        serde_json::from_slice(&fs::read(recording.join("recording.json")).unwrap()).unwrap();
+    let manifest = manifest(recording);
     let machines = manifest["machines"].as_array().unwrap();
     machines.iter().map(|machine| machine["name"].as_str().unwrap().to_owned()).collect()
 }
@@ -159,6 +165,45 @@ fn an_interrupt_ends_the_programs_on_all_hosts() {
     let said = fs::read_to_string(session.path().join("said")).unwrap();
     assert_eq!(status.code(), Some(130), "{said}");
     assert_eq!(machines(&output), [first, second]);
+}
+
+#[test]
+fn the_critical_path_of_a_client_leads_through_its_server_on_another_machine() {
+    let session = Session::start();
+    or_skip!(Collector::Bpf.permitted());
+    let machines_here = or_skip!(NamespaceMachines::start(session.path()));
+    let program = or_skip!(session.build("client_on_another_machine.c", &[]));
+    let [(first, address), (second, _)] = MACHINES;
+    let output = session.path().join("run.longpole");
+    let program = program.to_str().unwrap();
+    let run = session.run(&mut machines_here.record(&[first, second], &output, &[program, address]));
+    assert!(run.status.success(), "{}", run.stderr);
+    let recording = Recording::at(&output);
+    let path = recording.report("critical-path", "procedure");
+    let on_path = |procedure| path.sum("procedure", procedure, "seconds");
+    let (server, client) = (on_path("look_up"), on_path("make_request"));
+    assert!((0.19..0.22).contains(&server), "{server} of 0.2 s: {}", path.table("procedure"));
+    assert!((0.04..0.06).contains(&client), "{client} of 0.05 s: {}", path.table("procedure"));
+    let by_machine = recording.report("critical-path", "machine");
+    let of = |machine| by_machine.sum("machine", machine, "seconds");
+    assert!(of(first) > 0.19 && of(second) > 0.04, "{}", by_machine.table("machine"));
+    assert_clock_is_within_its_error(&output, &run.stderr);
+}
+
+/// Both machines have one clock in truth: nothing is to be added to the second one's.
+#[track_caller]
+fn assert_clock_is_within_its_error(recording: &Path, said: &str) {
+    let manifest = manifest(recording);
+    let machine = &manifest["machines"][1];
+    let error = machine["clock_error_nanoseconds"].as_f64().unwrap_or_else(|| panic!("{said}"));
+    // Messages without work between them bound it; the server's 20 ms do not.
+    assert!(error < 5e6, "{error} ns: {said}");
+    let number = |key: &str| machine["clock"][key].as_f64().unwrap();
+    for end in ["begin_nanoseconds", "end_nanoseconds"] {
+        let since = manifest["outcome"][end].as_f64().unwrap() - number("reference_nanoseconds");
+        let off = number("offset_nanoseconds") + number("drift") * since;
+        assert!(off.abs() <= error, "off by {off} ns at {end}, not by {error} at most: {said}");
+    }
 }
 
 /// sshd on the loopback address, with a key of its own.

@@ -11,6 +11,7 @@ use longpole_event::{ThreadId, Time};
 use rustc_hash::FxHashMap;
 
 use super::Transitions;
+use crate::connections::written;
 use crate::observer::Observer;
 use crate::timeline::{Acquisition, DependenceKind, ItemKind, TokenId};
 
@@ -88,6 +89,14 @@ impl Transitions<'_> {
         observer: &mut impl Observer,
     ) {
         let end = what.position.saturating_add(what.bytes);
+        if let Some(writes) = self.sources.sent.carried.get(&what.channel) {
+            for write in written(writes, what.position, end) {
+                let (source, source_time, kind) =
+                    (write.thread, write.time.min(time), DependenceKind::Message);
+                self.emit(thread, time, ItemKind::Depend { source, source_time, kind }, observer);
+            }
+            return;
+        }
         let Some(unread) = self.streams.0.get_mut(&what.channel) else { return };
         let mut acquired = Vec::new();
         unread.retain(|written| {
