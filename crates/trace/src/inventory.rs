@@ -160,10 +160,8 @@ impl Inventory {
             | EventKind::CommunicatorName { .. } => {
                 self.messages.push((event.time, event.thread, event.kind));
             }
-            EventKind::Write { .. } | EventKind::Read { .. } => {
-                if self.keeps_carried && is_carried(event.kind) {
-                    self.carried.push((event.time, event.thread, event.kind));
-                }
+            kind if self.keeps_carried && is_carried(kind) => {
+                self.carried.push((event.time, event.thread, kind));
             }
             EventKind::Send { key } => self.sent.push((key, event.thread, event.time)),
             EventKind::Wake { waker: Waker::Outside(name), .. } => {
