@@ -199,6 +199,9 @@ impl ExportedAnswers {
         for view in [View::Objects, View::Waits] {
             self.report(view, Question { all: true, ..Question::default() })?;
         }
+        for by in [By::Thread, By::Object, By::Line, By::Process] {
+            self.report(View::Rankings, Question { by, ..Question::default() })?;
+        }
         for (view, by) in with_levels() {
             self.report(view, Question { by, ..Question::default() })?;
             if view == View::CriticalPath {
