@@ -16,7 +16,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("longpole-collect", &["event", "recording", "runtime"]),
     (
         "longpole-record",
-        &["access", "event", "otf2", "privileged", "ring", "recording", "symbols", "collect"],
+        &["access", "event", "otf2", "perfetto", "privileged", "ring", "recording", "symbols", "collect"],
     ),
     ("longpole-trace", &["event", "recording", "symbols"]),
     ("longpole-graph", &["event", "trace"]),
@@ -33,6 +33,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("longpole-coherence", &[]),
     ("longpole-access", &[]),
     ("longpole-otf2", &[]),
+    ("longpole-perfetto", &[]),
     ("longpole-privileged", &[]),
     ("longpole-communication", &["access", "coherence", "event", "recording"]),
     ("longpole-delay", &[]),
