@@ -151,6 +151,7 @@ fn unpack(target: &str) -> Result<()> {
 fn seeds(target: &str) -> Result<Vec<PathBuf>> {
     let (folder, end) = match target {
         "otf2_trace" => ("crates/record/tests/fixtures/otf2", "packed"),
+        "perfetto_trace" => ("crates/record/tests/fixtures/perfetto", "pftrace"),
         "perf_data" => ("crates/record/tests/fixtures", "data"),
         "log_reader" => ("crates/cli/tests/fixtures", "log"),
         "manifest" => ("crates/cli/tests/fixtures", "json"),

@@ -67,7 +67,7 @@ pub enum CliCommand {
     Snapshot(Snapshot),
     /// Make one recording of those that `record --part` has made of a run on several machines
     Join(Join),
-    /// Make a recording of a perf.data file or an OTF2 trace
+    /// Make a recording of a perf.data file, an OTF2 trace or a Perfetto trace
     Import(Import),
     /// Run the recorded accesses of a program on a simulated machine, and make a recording of that
     Simulate(Simulate),
@@ -228,9 +228,12 @@ pub struct Join {
 /// Options of `import`.
 #[derive(Clone, Debug, Args)]
 pub struct Import {
-    /// Output of `perf record -e sched:sched_switch,sched:sched_waking,cpu-clock -g`, or the anchor file of an OTF2 trace
-    /// (traces.otf2)
+    /// Output of `perf record -e sched:sched_switch,sched:sched_waking,cpu-clock -g`, the anchor file of an OTF2 trace
+    /// (traces.otf2), or a Perfetto trace (.pftrace)
     pub file: PathBuf,
+    /// Import only this process of a Perfetto trace: a pid, or the name of a program
+    #[arg(long, value_name = "PROCESS")]
+    pub process: Option<String>,
     /// Folder of the recording [default: FILE.longpole, or FILE-2.longpole, ...: the first that is free]
     #[arg(short, long, value_name = "REC")]
     pub output: Option<PathBuf>,

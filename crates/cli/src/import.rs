@@ -1,4 +1,4 @@
-//! `longpole import`: a recording of what `perf record` wrote, or of an OTF2 trace.
+//! `longpole import`: a recording of what `perf record` wrote, or of a trace.
 
 use std::process::ExitCode;
 
@@ -18,7 +18,7 @@ pub fn run(options: Import) -> Result<ExitCode> {
         name.push(".longpole");
         name.into()
     });
-    let finished = import(&file, &output).map_err(explain)?;
+    let finished = import(&file, options.process.as_deref(), &output).map_err(explain)?;
     record::short_answer(&finished.path)?;
     record::say_where(&finished.path);
     Ok(ExitCode::SUCCESS)

@@ -117,7 +117,8 @@ impl Evidence {
     /// Whether all times at which threads went from one procedure to another are known, so that no share of time is estimated.
     #[must_use]
     pub fn is_exact(&self) -> bool {
-        self.is_simulated() || self.collector == CollectorDescription::OTF2
+        let has_only_slices = self.collector == CollectorDescription::PERFETTO && self.sample_hertz == 0;
+        self.is_simulated() || self.collector == CollectorDescription::OTF2 || has_only_slices
     }
 
     /// The note of a recorder that could not go on.

@@ -30,6 +30,7 @@ mod openmp;
 mod otf2;
 mod outside;
 mod own_metrics;
+mod perfetto;
 mod process;
 mod processors;
 mod questions;

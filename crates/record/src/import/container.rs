@@ -103,6 +103,11 @@ impl<R> std::fmt::Debug for Container<R> {
     }
 }
 
+/// Whether a file begins as `perf record` begins its files, whatever the byte order.
+pub(super) fn begins(bytes: &[u8]) -> bool {
+    bytes.starts_with(MAGIC) || bytes.starts_with(MAGIC_BIG_ENDIAN)
+}
+
 impl<R: Read + Seek> Container<R> {
     /// Reads everything but the data.
     ///

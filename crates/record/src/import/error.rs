@@ -47,6 +47,24 @@ pub enum ImportError {
         /// What is missing.
         what: &'static str,
     },
+    /// It is of no kind that can be imported.
+    #[error(
+        "tell what it is: imports are output of perf record (perf.data), the anchor file of an OTF2 trace (traces.otf2), \
+         and Perfetto traces (.pftrace, .perfetto-trace)"
+    )]
+    UnknownKind,
+    /// The process that was asked for is not in it.
+    #[error("find the process {name} in it: --process takes a pid, or the name of a program")]
+    NoProcess {
+        /// What was asked for.
+        name: String,
+    },
+    /// It is of a kind that has one program.
+    #[error("choose a process of it: --process is for Perfetto traces")]
+    NotChosen,
+    /// It is a Perfetto trace that cannot be read.
+    #[error(transparent)]
+    Perfetto(#[from] longpole_perfetto::PerfettoError),
     /// It is a trace that cannot be read.
     #[error(transparent)]
     Trace(#[from] longpole_otf2::TraceError),

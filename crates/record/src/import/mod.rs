@@ -1,4 +1,4 @@
-//! Imports what others wrote: `perf record` (here), and writers of OTF2 traces ([`otf2`]).
+//! Imports what others wrote: `perf record` (here), writers of OTF2 traces ([`otf2`]) and of Perfetto traces ([`perfetto`]).
 //!
 //! In: a `perf.data` file with the scheduler's tracepoints. Out: the raw events of the recorded program,
 //! in time order, as a collector on this machine would have made them, and a [`ImportSummary`] of where they
@@ -9,7 +9,9 @@ mod container;
 mod error;
 mod events;
 mod kernel;
+mod named;
 mod otf2;
+mod perfetto;
 mod recording;
 mod tracing;
 
@@ -27,6 +29,7 @@ pub use error::{ImportError, ImportResult};
 use events::Events;
 use kernel::RecordedKernel;
 pub use otf2::import_trace_files;
+pub use perfetto::import_perfetto;
 pub use recording::import;
 
 /// What follows `perf record -e` for a file with everything that is used.

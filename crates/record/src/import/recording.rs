@@ -7,33 +7,44 @@ use std::time::UNIX_EPOCH;
 
 use longpole_event::MachineId;
 use longpole_otf2::TraceAnchor;
+use longpole_perfetto::PerfettoTrace;
 use longpole_recording::{
     CollectorDescription, Destination, FORMAT_VERSION, LogBuilder, LogName, MachineDescription, Manifest,
     RunOutcome, open_regular,
 };
 
+use super::container;
 use super::error::{ImportError, ImportResult};
 use super::otf2::import_trace;
+use super::perfetto::import_perfetto;
 use super::{ImportSource, ImportSummary};
 use crate::assembler::Assembler;
 use crate::session::FinishedRecording;
 
-/// Imports `file`, a `perf.data` or the anchor file of an OTF2 trace, into the new recording `output`.
+/// Imports `file`, a `perf.data`, the anchor file of an OTF2 trace or a Perfetto trace, into the new recording `output`; of a Perfetto
+/// trace only the process of this pid or program, where one is named.
 ///
 /// # Errors
 /// [`ImportError`]; the recording is created only after the file turned out to hold what is needed.
-pub fn import(file: &Path, output: &Destination) -> ImportResult<FinishedRecording> {
-    import_file(file, output).map_err(|error| match error {
+pub fn import(file: &Path, process: Option<&str>, output: &Destination) -> ImportResult<FinishedRecording> {
+    import_file(file, process, output).map_err(|error| match error {
         ImportError::Recording(error) => ImportError::Recording(error),
         reason => ImportError::File { path: file.to_owned(), reason: Box::new(reason) },
     })
 }
 
-fn import_file(file: &Path, output: &Destination) -> ImportResult<FinishedRecording> {
+fn import_file(file: &Path, process: Option<&str>, output: &Destination) -> ImportResult<FinishedRecording> {
     let mut opened = open_regular(file).map_err(ImportError::Read)?;
-    if is_trace(&mut opened).map_err(ImportError::Read)? {
-        return import_trace(file, output);
+    match kind_of(&mut opened).map_err(ImportError::Read)? {
+        ImportedKind::Otf2 | ImportedKind::PerfData if process.is_some() => Err(ImportError::NotChosen),
+        ImportedKind::Otf2 => import_trace(file, output),
+        ImportedKind::PerfData => import_perf_data(file, opened, output),
+        ImportedKind::Perfetto => import_perfetto(opened, (file, process), output),
+        ImportedKind::Unknown => Err(ImportError::UnknownKind),
     }
+}
+
+fn import_perf_data(file: &Path, opened: File, output: &Destination) -> ImportResult<FinishedRecording> {
     let started = opened.metadata().and_then(|metadata| metadata.modified()).map_err(ImportError::Read)?;
     let source = ImportSource::open(BufReader::with_capacity(1 << 20, opened))?;
     let mut manifest = Manifest {
@@ -72,12 +83,26 @@ fn import_file(file: &Path, output: &Destination) -> ImportResult<FinishedRecord
     Ok(FinishedRecording { path: folder.path().to_owned(), outcome, manifest, assembled, going_on: None })
 }
 
-/// Whether a file begins as the anchor file of an OTF2 trace.
-fn is_trace(file: &mut File) -> io::Result<bool> {
+/// What a file can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ImportedKind {
+    PerfData,
+    Otf2,
+    Perfetto,
+    Unknown,
+}
+
+/// What a file is, by its first bytes.
+fn kind_of(file: &mut File) -> io::Result<ImportedKind> {
     let mut begin = Vec::new();
-    file.by_ref().take(16).read_to_end(&mut begin)?;
+    file.by_ref().take(64).read_to_end(&mut begin)?;
     file.rewind()?;
-    Ok(TraceAnchor::begins(&begin))
+    Ok(match () {
+        () if TraceAnchor::begins(&begin) => ImportedKind::Otf2,
+        () if container::begins(&begin) => ImportedKind::PerfData,
+        () if PerfettoTrace::<File>::begins(&begin) => ImportedKind::Perfetto,
+        () => ImportedKind::Unknown,
+    })
 }
 
 fn describe(manifest: &mut Manifest, mut summary: ImportSummary, is_full: bool) -> RunOutcome {

@@ -45,7 +45,7 @@ pub fn recorded(folder: &Path, program: &str, options: &[&str]) -> Option<Record
     for attempt in 0..8 {
         let file = record(folder, program, options)?;
         let output = folder.join(format!("imported-{attempt}.longpole"));
-        let finished = import(&file, &Destination::Replace(output.clone())).expect("an import");
+        let finished = import(&file, None, &Destination::Replace(output.clone())).expect("an import");
         assert_eq!(finished.path, output);
         let recorded = Recorded::open(&output);
         if recorded.lost() == 0 {

@@ -1,0 +1,98 @@
+//! Imports Perfetto traces: the kernel's scheduling, samples with call stacks, slices of threads.
+//!
+//! In: a file of packets. Out: a recording of all processes but the kernel's own. What the trace does not hold is said in the notes.
+
+mod notes;
+mod writer;
+
+use std::io::{Read, Seek};
+use std::path::Path;
+
+use longpole_event::MachineId;
+use longpole_perfetto::PerfettoTrace;
+use longpole_recording::{
+    CollectorDescription, Destination, FORMAT_VERSION, LogBuilder, LogName, MachineDescription, Manifest,
+    RunOutcome,
+};
+
+use super::error::{ImportError, ImportResult};
+use super::named::NamedLog;
+use crate::assembler::Assembled;
+use crate::session::FinishedRecording;
+use writer::PerfettoWriter;
+
+/// Imports the Perfetto trace that `reader` reads, called after `file`, or only that process of it, into the new recording `output`.
+///
+/// # Errors
+/// [`ImportError`]; the recording is created only after the trace turned out to hold what is needed.
+pub fn import_perfetto(
+    reader: impl Read + Seek,
+    (file, only): (&Path, Option<&str>),
+    output: &Destination,
+) -> ImportResult<FinishedRecording> {
+    let mut trace = PerfettoTrace::open(reader)?;
+    if let Some(name) = only.filter(|name| !writer::has_process(trace.threads(), name)) {
+        return Err(ImportError::NoProcess { name: name.to_owned() });
+    }
+    let mut manifest = describe(&trace, file);
+    let folder = output.create(&manifest)?;
+    let log = |name| -> ImportResult<_> { Ok(LogBuilder::new(folder.create_log(MachineId(0), name)?)) };
+    let mut writer = PerfettoWriter::new(
+        NamedLog::new(log(LogName::Events)?, trace.contents().stacks == 0),
+        trace.contents(),
+        only,
+    );
+    let mut is_full = false;
+    let written = writer
+        .write(&mut trace)
+        .and_then(|()| log(LogName::Symbols))
+        .and_then(|mut symbols| writer.log.finish(&mut symbols));
+    match written {
+        Err(ImportError::Recording(error)) if error.is_disk_full() => is_full = true,
+        result => result?,
+    }
+    let mut notes = notes::notes(&trace, &writer);
+    if is_full {
+        notes.push("the disk became full: the rest of the trace is not in the recording".to_owned());
+    }
+    manifest.machines[0].collector.notes = notes;
+    let (begin, end) = writer.log.span.unwrap_or_default();
+    let outcome = RunOutcome {
+        begin_nanoseconds: begin,
+        end_nanoseconds: end,
+        exit_code: None,
+        signal: None,
+        truncated: is_full || trace.damage().is_cut || trace.damage().beyond > 0,
+    };
+    manifest.outcome = Some(outcome);
+    folder.write_manifest(&manifest)?;
+    let assembled = Assembled { events: writer.log.events, samples: writer.log.samples, lost: 0 };
+    Ok(FinishedRecording { path: folder.path().to_owned(), outcome, manifest, assembled, going_on: None })
+}
+
+fn describe<R: Read + Seek>(trace: &PerfettoTrace<R>, file: &Path) -> Manifest {
+    let contents = trace.contents();
+    Manifest {
+        format_version: FORMAT_VERSION,
+        longpole: env!("CARGO_PKG_VERSION").to_owned(),
+        command: vec![file.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()],
+        machines: vec![MachineDescription {
+            name: contents.host.clone(),
+            kernel: contents.kernel.clone(),
+            cpus: contents.cpus.max(1),
+            collector: CollectorDescription {
+                name: CollectorDescription::PERFETTO.to_owned(),
+                sample_hertz: hertz(contents.sample_period),
+                ..CollectorDescription::default()
+            },
+            ..MachineDescription::default()
+        }],
+        ..Manifest::default()
+    }
+}
+
+/// Samples per second at this period, nanoseconds; 0 for none.
+fn hertz(period: u64) -> u32 {
+    let hertz = 1_000_000_000_u64.checked_div(period).map_or(0, |hertz| hertz.max(1));
+    u32::try_from(hertz).unwrap_or(u32::MAX)
+}
