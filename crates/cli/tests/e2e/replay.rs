@@ -63,7 +63,8 @@ fn a_thread_that_comes_back_at_once_keeps_the_lock() {
     let of = |change: &str| gain(&replay(&recording.path, change).unwrap());
     // 240 of 380 ms without A. On a busy machine what others took is a part of the run, too: the gain is the same time, a smaller part.
     let [low, _, high] = milliseconds_without(&recording.path, "A").unwrap();
-    assert!(low > 95.0 && high < 171.0, "A: {low} to {high} ms");
+    // The high end has what disturbed the run, too, and stays below half of it.
+    assert!(low > 95.0 && low < 141.0 && high > 139.0 && high < 190.0, "A: {low} to {high} ms");
     // In the recorded order U is nearly nothing; executed anew without it, the program takes 440 ms instead of 380.
     let [_, middle, _] = of("self:U=0");
     assert!(middle < -4.0, "U: {middle} %");
@@ -78,7 +79,7 @@ fn a_thread_that_comes_back_at_once_keeps_the_lock() {
     assert!(["A", "B", "mutex lock"].into_iter().all(is_replayed), "{changes:?}");
     let [low, high] = ["gain_low_seconds", "gain_high_seconds"]
         .map(|key| 1000.0 * named("A").expect("it holds the lock")[key].as_f64().unwrap());
-    assert!(low > 95.0 && low < 141.0 && high > 140.0 && high < 171.0, "A: {low} to {high} ms");
+    assert!(low > 95.0 && low < 141.0 && high > 140.0 && high < 190.0, "A: {low} to {high} ms");
     assert!(named("U").is_none(), "{changes:?}");
 }
 
