@@ -138,22 +138,29 @@ fn measured_gains_stand_beside_the_rankings() {
     assert!(text.contains("Measured by `longpole zero`"), "{text}");
 }
 
+/// What `zero` says of these experiments with `fixed_work`; nothing where the kernel lets no program be sampled.
+fn experiments_on_fixed_work(experiments: &[&str]) -> Result<Option<Answer>, String> {
+    let session = Session::start();
+    let program = session.build("fixed_work.c", &[])?;
+    let recording = session.record_as("recording", &program)?;
+    let mut command = longpole();
+    command.arg("zero").arg(&recording).args(["--budget", "25s", "--within", "4", "--format", "json"]);
+    let run = session.run(command.args(experiments).arg("--").arg(&program));
+    if run.stderr.contains("does not let the program be sampled") {
+        return Ok(None);
+    }
+    assert!(run.status.success(), "{}", run.stderr);
+    Ok(Some(Answer::new("zero", &run.stdout)))
+}
+
 /// `prepare` is a part of the path, `short_side` is not. What is asserted of CPU time does not depend on what else the machine does.
 #[test]
 fn a_procedure_on_the_path_lengthens_the_run_and_one_beside_it_does_not() {
-    let session = Session::start();
-    let program = or_skip!(session.build("fixed_work.c", &[]));
-    let recording = or_skip!(session.record_as("recording", &program));
-    let mut command = longpole();
-    command.arg("zero").arg(&recording).args(["--budget", "25s", "--within", "4", "--format", "json"]);
-    command.args(["--slow", "prepare@1", "--slow", "short_side@100%"]).arg("--").arg(&program);
-    let run = session.run(&mut command);
-    if run.stderr.contains("does not let the program be sampled") {
-        println!("skipped: {}", run.stderr);
-        return;
-    }
-    assert!(run.status.success(), "{}", run.stderr);
-    let answer = Answer::new("zero", &run.stdout);
+    let Some(answer) =
+        or_skip!(experiments_on_fixed_work(&["--slow", "prepare@1", "--slow", "short_side@100%"]))
+    else {
+        return println!("skipped: the program cannot be sampled");
+    };
     let row = |change: &str| answer.rows().find(|row| row["change"] == change).unwrap();
     let (prepare, short) = (row("prepare"), row("short_side"));
     for (row, percent) in [(prepare, 20.0), (short, 10.0)] {
@@ -186,19 +193,11 @@ fn a_procedure_on_the_path_lengthens_the_run_and_one_beside_it_does_not() {
 /// As above, with all others delayed in place of a faster procedure: what is on the path gains, what is beside it does not.
 #[test]
 fn a_virtual_speed_up_gains_on_the_path_and_nothing_beside_it() {
-    let session = Session::start();
-    let program = or_skip!(session.build("fixed_work.c", &[]));
-    let recording = or_skip!(session.record_as("recording", &program));
-    let mut command = longpole();
-    command.arg("zero").arg(&recording).args(["--budget", "25s", "--within", "4", "--format", "json"]);
-    command.args(["--virtual", "prepare@1", "--virtual", "short_side"]).arg("--").arg(&program);
-    let run = session.run(&mut command);
-    if run.stderr.contains("does not let the program be sampled") {
-        println!("skipped: {}", run.stderr);
-        return;
-    }
-    assert!(run.status.success(), "{}", run.stderr);
-    let answer = Answer::new("zero", &run.stdout);
+    let Some(answer) =
+        or_skip!(experiments_on_fixed_work(&["--virtual", "prepare@1", "--virtual", "short_side"]))
+    else {
+        return println!("skipped: the program cannot be sampled");
+    };
     let row = |change: &str| answer.rows().find(|row| row["change"] == change).unwrap();
     let (prepare, short) = (row("prepare"), row("short_side"));
     for (row, percent, factor) in [(prepare, 20.0, 1.0), (short, 10.0, 0.25)] {

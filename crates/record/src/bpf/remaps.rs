@@ -4,7 +4,7 @@
 //! theirs, and whether one of the recorded processes was among what was lost cannot be known. So the mappings
 //! that these have are looked up: what is lost then is only code that was mapped and gone before.
 
-use longpole_event::Time;
+use longpole_event::{Blocking, Time};
 use longpole_symbols::{Mapping, maps_of};
 use rustc_hash::FxHashMap;
 
@@ -52,9 +52,18 @@ impl Remaps {
         self.has_ended = true;
     }
 
-    /// Learns from an event of this round which processes have executed a program.
+    /// Learns from an event of this round which processes have executed a program, and which have ended.
     pub(super) fn learn(&mut self, event: &RawEvent) {
-        let RawKind::Exec { task, .. } = event.kind else { return };
+        let task = match event.kind {
+            RawKind::Exec { task, .. } => task,
+            RawKind::Switch { previous: Some(task), blocking: Blocking::Dead, .. }
+                if task.pid == task.tid =>
+            {
+                self.executed.remove(&task.pid);
+                return;
+            }
+            _ => return,
+        };
         self.executed.insert(task.pid, event.time);
         self.known.remove(&task.pid);
         if event.time < self.last_look {
@@ -165,5 +174,11 @@ mod tests {
         let late = remaps.last_look - 5;
         remaps.learn(&exec(late));
         assert_eq!(times(&mut remaps, late + 5), [late].into());
+        remaps.learn(&RawEvent {
+            time: late,
+            cpu: 0,
+            kind: RawKind::switch(Some(task), Blocking::Dead, None),
+        });
+        assert!(remaps.executed.is_empty(), "nothing is kept of a process that has ended");
     }
 }
