@@ -67,7 +67,7 @@ pub enum CliCommand {
     Snapshot(Snapshot),
     /// Make one recording of those that `record --part` has made of a run on several machines
     Join(Join),
-    /// Make a recording of a perf.data file, an OTF2 trace or a Perfetto trace
+    /// Make a recording of a perf.data file, or of an OTF2, Perfetto or Chrome JSON trace
     Import(Import),
     /// Run the recorded accesses of a program on a simulated machine, and make a recording of that
     Simulate(Simulate),
@@ -229,11 +229,14 @@ pub struct Join {
 #[derive(Clone, Debug, Args)]
 pub struct Import {
     /// Output of `perf record -e sched:sched_switch,sched:sched_waking,cpu-clock -g`, the anchor file of an OTF2 trace
-    /// (traces.otf2), or a Perfetto trace (.pftrace)
+    /// (traces.otf2), a Perfetto trace (.pftrace), or a trace in Chrome's JSON format (.json, .json.gz)
     pub file: PathBuf,
-    /// Import only this process of a Perfetto trace: a pid, or the name of a program
+    /// Import only this process of a Perfetto trace or of Chrome's JSON: a pid, or the name of a program
     #[arg(long, value_name = "PROCESS")]
     pub process: Option<String>,
+    /// Which process of a distributed job a trace in Chrome's JSON format is of, such as 0/8; PyTorch's say it themselves
+    #[arg(long, value_name = "RANK/SIZE", value_parser = rank_of_size)]
+    pub rank: Option<(u32, u32)>,
     /// Folder of the recording [default: FILE.longpole, or FILE-2.longpole, ...: the first that is free]
     #[arg(short, long, value_name = "REC")]
     pub output: Option<PathBuf>,
@@ -387,6 +390,14 @@ fn milliseconds(text: &str) -> Result<Duration, String> {
 pub fn choice<C: Choice>() -> impl TypedValueParser<Value = C> {
     let words = C::CHOICES.iter().map(|&(_, word, meaning)| PossibleValue::new(word).help(meaning));
     PossibleValuesParser::new(words).map(|word| C::of_word(&word).expect("it is one of the words"))
+}
+
+/// A rank below the number of ranks.
+fn rank_of_size(text: &str) -> Result<(u32, u32), String> {
+    let parts = text.split_once('/').and_then(|(rank, size)| Some((rank.parse().ok()?, size.parse().ok()?)));
+    parts
+        .filter(|(rank, size)| rank < size)
+        .ok_or_else(|| "write RANK/SIZE, such as 0/8: ranks count from 0".to_owned())
 }
 
 #[cfg(test)]

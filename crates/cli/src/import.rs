@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use longpole_record::import::{ImportError, import};
+use longpole_record::import::{ImportChoice, ImportError, import};
 
 use crate::arguments::Import;
 use crate::destination::destination;
@@ -18,7 +18,8 @@ pub fn run(options: Import) -> Result<ExitCode> {
         name.push(".longpole");
         name.into()
     });
-    let finished = import(&file, options.process.as_deref(), &output).map_err(explain)?;
+    let choice = ImportChoice { process: options.process.as_deref(), rank: options.rank };
+    let finished = import(&file, choice, &output).map_err(explain)?;
     record::short_answer(&finished.path)?;
     record::say_where(&finished.path);
     Ok(ExitCode::SUCCESS)

@@ -196,6 +196,8 @@ impl CollectorDescription {
     pub const SIMULATION: &'static str = "simulation";
     /// Name of an imported OTF2 trace: all entries into procedures and exits from them are in it, with their times.
     pub const OTF2: &'static str = "otf2";
+    /// Name of an imported trace in Chrome's JSON format: the times of its slices are exact.
+    pub const CHROME: &'static str = "chrome";
     /// Name of an imported Perfetto trace.
     pub const PERFETTO: &'static str = "perfetto";
 }

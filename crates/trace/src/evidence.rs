@@ -118,7 +118,9 @@ impl Evidence {
     #[must_use]
     pub fn is_exact(&self) -> bool {
         let has_only_slices = self.collector == CollectorDescription::PERFETTO && self.sample_hertz == 0;
-        self.is_simulated() || self.collector == CollectorDescription::OTF2 || has_only_slices
+        let is_exact =
+            [CollectorDescription::OTF2, CollectorDescription::CHROME].contains(&self.collector.as_str());
+        self.is_simulated() || is_exact || has_only_slices
     }
 
     /// The note of a recorder that could not go on.

@@ -5,6 +5,7 @@
 mod call_sites;
 mod charging;
 mod check;
+mod chrome;
 mod command_line;
 mod communication;
 mod demo;

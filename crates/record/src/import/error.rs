@@ -50,7 +50,7 @@ pub enum ImportError {
     /// It is of no kind that can be imported.
     #[error(
         "tell what it is: imports are output of perf record (perf.data), the anchor file of an OTF2 trace (traces.otf2), \
-         and Perfetto traces (.pftrace, .perfetto-trace)"
+         Perfetto traces (.pftrace, .perfetto-trace), and traces in Chrome's JSON format (.json, .json.gz)"
     )]
     UnknownKind,
     /// The process that was asked for is not in it.
@@ -60,11 +60,14 @@ pub enum ImportError {
         name: String,
     },
     /// It is of a kind that has one program.
-    #[error("choose a process of it: --process is for Perfetto traces")]
+    #[error("choose of it: --process is for Perfetto traces and Chrome's JSON, --rank for the latter")]
     NotChosen,
     /// It is a Perfetto trace that cannot be read.
     #[error(transparent)]
     Perfetto(#[from] longpole_perfetto::PerfettoError),
+    /// It is a trace in Chrome's JSON format that cannot be read.
+    #[error(transparent)]
+    Chrome(#[from] longpole_chrome::ChromeError),
     /// It is a trace that cannot be read.
     #[error(transparent)]
     Trace(#[from] longpole_otf2::TraceError),

@@ -1,9 +1,11 @@
-//! Imports what others wrote: `perf record` (here), writers of OTF2 traces ([`otf2`]) and of Perfetto traces ([`perfetto`]).
+//! Imports what others wrote: `perf record` (here), writers of OTF2 traces ([`otf2`]), of Perfetto traces ([`perfetto`]) and of traces in
+//! Chrome's JSON format ([`chrome`]).
 //!
 //! In: a `perf.data` file with the scheduler's tracepoints. Out: the raw events of the recorded program,
 //! in time order, as a collector on this machine would have made them, and a [`ImportSummary`] of where they
 //! come from. Nothing is dropped in silence: what could not be read is counted in the notes.
 
+mod chrome;
 mod command;
 mod container;
 mod error;
@@ -23,6 +25,7 @@ use crate::perf::layout::{PerfRecord, RecordOrigin};
 use crate::perf::rounds::RoundSorter;
 use crate::perf::{Conversion, KernelAddresses, Presence, Scope, Switches, Threads};
 use crate::raw::RawEvent;
+pub use chrome::{ImportChoice, import_chrome};
 use command::PerfCommandLine;
 use container::{Container, PerfDataEntry, RawRecord, feature};
 pub use error::{ImportError, ImportResult};

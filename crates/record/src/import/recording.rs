@@ -5,6 +5,7 @@ use std::io::{self, BufReader, Read, Seek};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
+use longpole_chrome::ChromeTrace;
 use longpole_event::MachineId;
 use longpole_otf2::TraceAnchor;
 use longpole_perfetto::PerfettoTrace;
@@ -13,6 +14,7 @@ use longpole_recording::{
     RunOutcome, open_regular,
 };
 
+use super::chrome::{ImportChoice, import_chrome};
 use super::container;
 use super::error::{ImportError, ImportResult};
 use super::otf2::import_trace;
@@ -21,25 +23,37 @@ use super::{ImportSource, ImportSummary};
 use crate::assembler::Assembler;
 use crate::session::FinishedRecording;
 
-/// Imports `file`, a `perf.data`, the anchor file of an OTF2 trace or a Perfetto trace, into the new recording `output`; of a Perfetto
-/// trace only the process of this pid or program, where one is named.
+/// Imports `file`, a `perf.data`, the anchor file of an OTF2 trace, a Perfetto trace or one in Chrome's JSON format, into the new
+/// recording `output`.
 ///
 /// # Errors
 /// [`ImportError`]; the recording is created only after the file turned out to hold what is needed.
-pub fn import(file: &Path, process: Option<&str>, output: &Destination) -> ImportResult<FinishedRecording> {
-    import_file(file, process, output).map_err(|error| match error {
+pub fn import(
+    file: &Path,
+    choice: ImportChoice<'_>,
+    output: &Destination,
+) -> ImportResult<FinishedRecording> {
+    import_file(file, choice, output).map_err(|error| match error {
         ImportError::Recording(error) => ImportError::Recording(error),
         reason => ImportError::File { path: file.to_owned(), reason: Box::new(reason) },
     })
 }
 
-fn import_file(file: &Path, process: Option<&str>, output: &Destination) -> ImportResult<FinishedRecording> {
+fn import_file(
+    file: &Path,
+    choice: ImportChoice<'_>,
+    output: &Destination,
+) -> ImportResult<FinishedRecording> {
     let mut opened = open_regular(file).map_err(ImportError::Read)?;
     match kind_of(&mut opened).map_err(ImportError::Read)? {
-        ImportedKind::Otf2 | ImportedKind::PerfData if process.is_some() => Err(ImportError::NotChosen),
+        ImportedKind::Otf2 | ImportedKind::PerfData if choice.process.is_some() || choice.rank.is_some() => {
+            Err(ImportError::NotChosen)
+        }
+        ImportedKind::Perfetto if choice.rank.is_some() => Err(ImportError::NotChosen),
         ImportedKind::Otf2 => import_trace(file, output),
         ImportedKind::PerfData => import_perf_data(file, opened, output),
-        ImportedKind::Perfetto => import_perfetto(opened, (file, process), output),
+        ImportedKind::Perfetto => import_perfetto(opened, (file, choice.process), output),
+        ImportedKind::Chrome => import_chrome(opened, (file, choice), output),
         ImportedKind::Unknown => Err(ImportError::UnknownKind),
     }
 }
@@ -89,6 +103,7 @@ enum ImportedKind {
     PerfData,
     Otf2,
     Perfetto,
+    Chrome,
     Unknown,
 }
 
@@ -101,6 +116,7 @@ fn kind_of(file: &mut File) -> io::Result<ImportedKind> {
         () if TraceAnchor::begins(&begin) => ImportedKind::Otf2,
         () if container::begins(&begin) => ImportedKind::PerfData,
         () if PerfettoTrace::<File>::begins(&begin) => ImportedKind::Perfetto,
+        () if ChromeTrace::begins(&begin) => ImportedKind::Chrome,
         () => ImportedKind::Unknown,
     })
 }

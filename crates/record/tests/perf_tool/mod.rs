@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
-use longpole_record::import::import;
+use longpole_record::import::{ImportChoice, import};
 use longpole_recording::Destination;
 
 use crate::lockers::build;
@@ -45,7 +45,8 @@ pub fn recorded(folder: &Path, program: &str, options: &[&str]) -> Option<Record
     for attempt in 0..8 {
         let file = record(folder, program, options)?;
         let output = folder.join(format!("imported-{attempt}.longpole"));
-        let finished = import(&file, None, &Destination::Replace(output.clone())).expect("an import");
+        let finished =
+            import(&file, ImportChoice::default(), &Destination::Replace(output.clone())).expect("an import");
         assert_eq!(finished.path, output);
         let recorded = Recorded::open(&output);
         if recorded.lost() == 0 {

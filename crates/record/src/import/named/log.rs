@@ -1,11 +1,11 @@
 //! The log: threads with their states and the slices that they are in.
 
 use longpole_event::{
-    Blocking, Event, EventKind, ProcessDefinition, ProcessId, StackId, ThreadDefinition, ThreadId, Time,
-    Waker,
+    Blocking, CollectiveMeeting, Event, EventKind, ProcessDefinition, ProcessId, StackId, ThreadDefinition,
+    ThreadId, Time, Waker,
 };
 use longpole_recording::LogBuilder;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::error::ImportResult;
 use super::code::{NamedCode, NamedProcedure};
@@ -24,6 +24,8 @@ pub(in super::super) struct NamedTask {
     pub(in super::super) name: String,
     pub(in super::super) program: String,
     pub(in super::super) rank: Option<u32>,
+    /// Its call paths are not called from where it was created.
+    pub(in super::super) is_root: bool,
 }
 
 /// How far a thread has got.
@@ -46,6 +48,8 @@ pub(in super::super) struct NamedLog {
     code: NamedCode,
     threads: FxHashMap<NamedThreadKey, NamedThread>,
     processes: FxHashMap<u32, ProcessId>,
+    /// Communicators that have a name.
+    communicators: FxHashSet<u64>,
     /// Slices alone say where threads are: there are no samples of call stacks.
     is_by_slices: bool,
     reached: u64,
@@ -65,6 +69,7 @@ impl NamedLog {
             code: NamedCode::default(),
             threads: FxHashMap::default(),
             processes: FxHashMap::default(),
+            communicators: FxHashSet::default(),
             is_by_slices,
             reached: 0,
             span: None,
@@ -137,7 +142,7 @@ impl NamedLog {
         let time = self.time(time);
         let is_first = !self.processes.contains_key(&task.pid);
         let parent = creator.and_then(|creator| self.threads.get(&creator)).map(|thread| thread.id);
-        let stack = creator.and_then(|creator| self.path(creator));
+        let stack = creator.filter(|_| !task.is_root).and_then(|creator| self.path(creator));
         let process = match self.processes.get(&task.pid) {
             Some(&known) => known,
             None => self.log.process(ProcessDefinition { pid: task.pid, parent: None })?,
@@ -297,6 +302,28 @@ impl NamedLog {
         let ended = self.threads.get_mut(&key).and_then(|thread| thread.slices.pop());
         self.unmatched_ends += u64::from(ended.is_none());
         Ok(())
+    }
+
+    /// The thread comes to a collective operation of a communicator of that name, by a call that is the innermost slice.
+    pub(in super::super) fn begin_meeting(
+        &mut self,
+        key: NamedThreadKey,
+        time: u64,
+        (meeting, name): (CollectiveMeeting, &str),
+    ) -> ImportResult<()> {
+        let (time, stack, communicator) = (self.time(time), self.path(key), meeting.communicator);
+        if self.communicators.insert(communicator) {
+            let name = self.log.text(name)?;
+            self.event(key, time, EventKind::CommunicatorName { communicator, name })?;
+        }
+        self.event(key, time, EventKind::Communicate { communicator: 0, peer: None, stack })?;
+        self.event(key, time, EventKind::Meet(meeting))
+    }
+
+    /// The collective operation of the innermost slice is over.
+    pub(in super::super) fn end_meeting(&mut self, key: NamedThreadKey, time: u64) -> ImportResult<()> {
+        let time = self.time(time);
+        self.event(key, time, EventKind::Communicated)
     }
 
     /// Writes what is left, and what the frames mean.

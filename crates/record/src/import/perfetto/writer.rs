@@ -244,7 +244,7 @@ fn task(threads: &PerfettoThreads, tid: u32) -> NamedTask {
     let name = threads.name(tid).or_else(|| threads.name(pid)).unwrap_or_default().to_owned();
     let program = threads.process(pid).map(|process| process.program.clone()).unwrap_or_default();
     let program = if program.is_empty() { threads.name(pid).unwrap_or_default().to_owned() } else { program };
-    NamedTask { pid, tid, name, program, rank: None }
+    NamedTask { pid, tid, name, program, ..NamedTask::default() }
 }
 
 fn procedure(frame: PerfettoFrame) -> NamedProcedure {
