@@ -1,8 +1,8 @@
 // Counters of threads, one after the other in a vector: nothing is shared, but their line is.
 //
 // T threads, K rounds: each thread writes 8 bytes of its own. `padded`: each counter has a line of its own, and no thread
-// asks for anything that another one wrote while it counts.
-use std::sync::Mutex;
+// asks for what another one wrote while it counts. All begin at once: none has the memory of one that has ended.
+use std::sync::{Barrier, Mutex};
 use std::thread;
 
 static TOTAL: Mutex<u64> = Mutex::new(0);
@@ -24,10 +24,13 @@ fn make<Counter>(threads: usize, new: fn() -> Counter) -> Vec<Counter> {
     (0..threads).map(|_| new()).collect()
 }
 
-fn run<'a>(counters: impl Iterator<Item = &'a mut u64>, rounds: u64) {
+fn run<'a>(counters: impl ExactSizeIterator<Item = &'a mut u64>, rounds: u64) {
+    let start = Barrier::new(counters.len());
+    let start = &start;
     thread::scope(|scope| {
         for counter in counters {
             scope.spawn(move || {
+                start.wait();
                 count(counter, rounds);
                 *TOTAL.lock().unwrap() += *counter;
             });
