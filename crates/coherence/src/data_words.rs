@@ -41,6 +41,11 @@ impl DataWords {
         Ok(Self { simulation: CoherenceSimulation::new(settings)?, units, shift })
     }
 
+    /// Bytes that their tables take.
+    pub(crate) fn footprint(&self) -> u64 {
+        self.simulation.footprint()
+    }
+
     /// The part of an access in the units.
     #[inline]
     pub(crate) fn access(&mut self, access: &DataAccess) {

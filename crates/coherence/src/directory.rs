@@ -5,6 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::footprint::{room, room_of_map};
 use crate::store::CopyIndex;
 
 /// Units of a leaf.
@@ -34,6 +35,11 @@ impl CopyDirectory {
         let nothing = RecentLeaf { number: u64::MAX, leaf: 0 };
         let recent = vec![nothing; RECENT].into_boxed_slice();
         Self { recent, index: FxHashMap::default(), leaves: Vec::new() }
+    }
+
+    /// Bytes that it takes.
+    pub(crate) fn footprint(&self) -> u64 {
+        room(&self.leaves) + room_of_map(&self.index)
     }
 
     /// The processor's copy of the unit.

@@ -27,6 +27,18 @@ pub enum Error {
         /// The lock.
         token: SyncToken,
     },
+    /// The tables would be larger than they may be.
+    #[error(
+        "run the streams in {mebibytes} MiB of memory: so far they touch {units} units of {unit} bytes, and what was done to each takes room"
+    )]
+    Memory {
+        /// What they may take, in 2^20 bytes.
+        mebibytes: u64,
+        /// Units touched so far.
+        units: u64,
+        /// Bytes of a unit.
+        unit: u64,
+    },
     /// A stream creates or joins a processor that has no stream, or creates one twice.
     #[error("run the streams: processor {} cannot create or join processor {}", .processor.0, .child.0)]
     NoStream {

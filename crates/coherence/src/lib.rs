@@ -34,7 +34,7 @@
 //! A request is an access without a valid copy. The first one of each processor to a unit is cold. A write to a copy that
 //! others hold too is an upgrade: it fetches nothing and is no request. Copies are never evicted. Memory grows with touched
 //! units, epochs (up to the settings' limits), flows, acquisitions, and under lazy release consistency with write notices;
-//! records stop at [`CoherenceSettings::records`], sums never do. One thread is one node.
+//! records stop at [`CoherenceSettings::records`], sums never do. A run ends with [`Error::Memory`] where that would be more than [`CoherenceSettings::memory`]. One thread is one node.
 //!
 //! ```
 //! use longpole_coherence::{
@@ -66,6 +66,7 @@ mod directory;
 mod element_layout;
 mod error;
 mod fetch;
+mod footprint;
 mod invalidation;
 mod lazy_release;
 mod objects;

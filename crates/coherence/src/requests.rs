@@ -8,6 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::access::{AccessKind, DataObjectId, ProcessorId, SiteId, SyncOrigin};
 use crate::bytes::ByteSet;
+use crate::footprint::{room, room_of_map};
 use crate::patterns::{AccessPattern, PatternTallies, PatternTally, SharingKind};
 
 /// A write behind a request: *W*, with its own synchronisation.
@@ -202,6 +203,12 @@ impl RequestLedger {
             recorded_units: None,
             recent: None,
         }
+    }
+
+    /// Bytes that it takes.
+    pub(crate) fn footprint(&self) -> u64 {
+        let maps = room_of_map(&self.transitions) + room_of_map(&self.patterns) + room_of_map(&self.index);
+        room(&self.records) + room(&self.flows) + maps
     }
 
     /// Numbers and records requests for these units only. The writes behind a request are of its own unit, so that chains

@@ -51,6 +51,8 @@ pub struct CoherenceSettings {
     pub private_epochs: usize,
     /// Epochs kept apart in any other copy. Where there are more, ranges become wider, never wrong.
     pub shared_epochs: usize,
+    /// Bytes that the tables of a run may take (see `footprint`).
+    pub memory: u64,
 }
 
 impl CoherenceSettings {
@@ -64,6 +66,7 @@ impl CoherenceSettings {
             window: None,
             private_epochs: 4,
             shared_epochs: 4096,
+            memory: u64::MAX,
         }
     }
 

@@ -40,7 +40,7 @@ pub(crate) struct UnitAccess {
 /// What belongs to one processor.
 pub(crate) struct ProcessorShadow {
     pub(crate) epoch: u32,
-    copies: CopyDirectory,
+    pub(crate) copies: CopyDirectory,
     /// Copies written in this epoch (lazy release).
     pub(crate) written: Vec<CopyIndex>,
     /// Notices of ended intervals, by epoch (lazy release).

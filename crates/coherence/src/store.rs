@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 use crate::access::{AccessKind, ProcessorId, SiteId};
 use crate::bytes::{self, ByteSet};
 use crate::clocks::AcquisitionIndex;
+use crate::footprint::{room, room_of_map};
 use crate::patterns::{AccessPattern, PatternTallies, UnitWindow};
 
 /// Row of a copy.
@@ -155,6 +156,8 @@ pub(crate) struct ShadowStore {
     pub(crate) hot: Vec<HotCopy>,
     pub(crate) details: Vec<CopyDetail>,
     masks: Vec<u64>,
+    /// Bytes of all blocks of epochs.
+    block_bytes: u64,
     /// Words of a mask.
     words: usize,
 }
@@ -163,7 +166,22 @@ impl ShadowStore {
     pub(crate) fn new(unit: u64) -> Self {
         let words = (unit as usize / 64).max(1);
         let index = FxHashMap::default();
-        Self { index, units: Vec::new(), hot: Vec::new(), details: Vec::new(), masks: Vec::new(), words }
+        Self {
+            index,
+            units: Vec::new(),
+            hot: Vec::new(),
+            details: Vec::new(),
+            masks: Vec::new(),
+            block_bytes: 0,
+            words,
+        }
+    }
+
+    /// Bytes that it takes; the copies of a unit are in a vector of its own.
+    pub(crate) fn footprint(&self) -> u64 {
+        let lists = 4 * (size_of::<CopyIndex>() * self.hot.len().max(self.units.len())) as u64;
+        let tables = room(&self.units) + room(&self.hot) + room(&self.details) + room(&self.masks);
+        tables + room_of_map(&self.index) + self.block_bytes + lists
     }
 
     /// The row of the unit with this number.
@@ -291,10 +309,12 @@ impl ShadowStore {
             return;
         }
         let blocks = &mut self.details[copy as usize].blocks;
+        let before = room(blocks);
         if blocks.len() >= limit.max(1) {
             *blocks = blocks.chunks(2).map(merge_blocks).collect();
         }
         blocks.push(block);
+        self.block_bytes = self.block_bytes + room(blocks) - before;
     }
 }
 

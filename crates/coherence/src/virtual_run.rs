@@ -21,6 +21,7 @@ use crate::access::{
 use crate::address_map::{AddressMap, DataLayout, MappedPiece};
 use crate::data_words::DataWords;
 use crate::error::{Error, Result};
+use crate::footprint::room;
 use crate::observer::{Unobserved, VirtualEvent, VirtualExchange, VirtualRunObserver, VirtualWaitSubject};
 use crate::result::CommunicationResult;
 use crate::settings::CoherenceSettings;
@@ -168,7 +169,7 @@ impl VirtualRun {
     /// Runs the streams, one for each processor. Processors that no other creates begin at 0.
     ///
     /// # Errors
-    /// [`Error::Unit`], [`Error::Deadlock`], [`Error::NotHeld`], [`Error::NoStream`].
+    /// [`Error::Unit`], [`Error::Memory`], [`Error::Deadlock`], [`Error::NotHeld`], [`Error::NoStream`].
     pub fn of(streams: &[ProcessorStream], settings: CoherenceSettings, costs: StepCosts) -> Result<Self> {
         let setup = VirtualRunSetup {
             settings,
@@ -193,7 +194,7 @@ impl VirtualRun {
     /// end there.
     ///
     /// # Errors
-    /// [`Error::Unit`], [`Error::NotHeld`].
+    /// [`Error::Unit`], [`Error::Memory`], [`Error::NotHeld`].
     pub fn of_recorded<S>(sources: Vec<S>, setup: &VirtualRunSetup) -> Result<Self>
     where
         S: Iterator<Item = (SiteId, StreamStep)>,
@@ -204,7 +205,7 @@ impl VirtualRun {
     /// The same, told to an observer while it goes on.
     ///
     /// # Errors
-    /// [`Error::Unit`], [`Error::NotHeld`].
+    /// [`Error::Unit`], [`Error::Memory`], [`Error::NotHeld`].
     pub fn observed<S, O>(sources: Vec<S>, setup: &VirtualRunSetup, observer: O) -> Result<Self>
     where
         S: Iterator<Item = (SiteId, StreamStep)>,
@@ -291,6 +292,8 @@ struct Runner<S, O> {
     versions: BTreeMap<SyncToken, VirtualVersions>,
     waits: Vec<VirtualWait>,
     unfollowed: u64,
+    /// Requests since the memory was looked at.
+    unlooked: u32,
 }
 
 impl<S: Iterator<Item = (SiteId, StreamStep)>, O: VirtualRunObserver> Runner<S, O> {
@@ -331,6 +334,7 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>, O: VirtualRunObserver> Runner<S, 
             versions: BTreeMap::new(),
             waits: Vec::new(),
             unfollowed: 0,
+            unlooked: 0,
         })
     }
 
@@ -451,7 +455,7 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>, O: VirtualRunObserver> Runner<S, 
             }
             StreamStep::Access { address, size, kind } => {
                 let time = state.time;
-                self.access(DataAccess { processor, address, size, kind, site, time });
+                self.access(DataAccess { processor, address, size, kind, site, time })?;
             }
             StreamStep::Place { address, size, object } => {
                 self.map.iter_mut().for_each(|map| map.place(Some(processor), address, size, object));
@@ -536,7 +540,7 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>, O: VirtualRunObserver> Runner<S, 
     }
 
     #[inline]
-    fn access(&mut self, access: DataAccess) {
+    fn access(&mut self, access: DataAccess) -> Result<()> {
         let processor = access.processor;
         let of_node = DataAccess { processor: self.node(processor), ..access };
         let outcome = match self.map {
@@ -563,6 +567,20 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>, O: VirtualRunObserver> Runner<S, 
         let computes_from = access.time + protocol;
         self.observer.compute(processor, access.site, computes_from, self.costs.access);
         self.state(processor).time = computes_from + self.costs.access;
+        if outcome.requests > 0 { self.note_growth() } else { Ok(()) }
+    }
+
+    /// An access touched new units, or lost copies: now and then the room for them is looked at.
+    fn note_growth(&mut self) -> Result<()> {
+        // Copies of large units take much each.
+        let interval = (1 << 16 >> self.settings.unit.trailing_zeros()).clamp(1, 256);
+        self.unlooked += 1;
+        if self.unlooked < interval {
+            return Ok(());
+        }
+        self.unlooked = 0;
+        let words = self.words.as_ref().map_or(0, DataWords::footprint);
+        self.simulation.check_footprint(words + room(&self.waits))
     }
 
     /// An access in the other layout: one step, whatever pieces it has become.
@@ -836,12 +854,16 @@ mod tests {
     const TOKEN: SyncToken = SyncToken(9);
 
     fn run(streams: Vec<Vec<StreamStep>>) -> VirtualRun {
+        run_with(CoherenceSettings::lines(), streams).unwrap()
+    }
+
+    fn run_with(settings: CoherenceSettings, streams: Vec<Vec<StreamStep>>) -> Result<VirtualRun> {
         let sited = |steps: Vec<StreamStep>| {
             steps.into_iter().enumerate().map(|(at, step)| (SiteId(at as u32), step)).collect::<Vec<_>>()
         };
         let sources = streams.into_iter().map(|steps| sited(steps).into_iter()).collect();
         let setup = VirtualRunSetup {
-            settings: CoherenceSettings::lines(),
+            settings,
             costs: COSTS,
             objects: Vec::new(),
             nodes: Vec::new(),
@@ -849,7 +871,29 @@ mod tests {
             records_of: Vec::new(),
             layout: None,
         };
-        VirtualRun::of_recorded(sources, &setup).unwrap()
+        VirtualRun::of_recorded(sources, &setup)
+    }
+
+    #[test]
+    fn a_run_ends_before_its_tables_take_more_than_they_may() {
+        let sweep = |lines: u64| {
+            let touch = |line| StreamStep::Access { address: line * 64, size: 8, kind: AccessKind::Write };
+            vec![(0..lines).map(touch).collect::<Vec<_>>()]
+        };
+        let settings = |memory| CoherenceSettings { memory, ..CoherenceSettings::lines() };
+        let Err(Error::Memory { mebibytes: 4, units, unit: 64 }) =
+            run_with(settings(4 << 20), sweep(1 << 20))
+        else {
+            panic!("the run was not refused");
+        };
+        // Half a kilobyte to two a line, as tables double.
+        assert!((2000..16_000).contains(&units), "{units}");
+        assert_eq!(run_with(settings(4 << 20), sweep(1000)).unwrap(), run(sweep(1000)));
+        // Few large units take as much.
+        let pages = CoherenceSettings { memory: 4 << 20, ..CoherenceSettings::pages(1 << 20) };
+        let far =
+            (0..64).map(|page| StreamStep::Access { address: page << 20, size: 8, kind: AccessKind::Read });
+        assert!(matches!(run_with(pages, vec![far.collect()]), Err(Error::Memory { .. })));
     }
 
     fn write() -> StreamStep {

@@ -24,5 +24,13 @@ pub enum Error {
     Simulation(#[from] longpole_coherence::Error),
 }
 
+impl Error {
+    /// The simulation would take more memory than there is.
+    #[must_use]
+    pub fn is_of_memory(&self) -> bool {
+        matches!(self, Error::Simulation(longpole_coherence::Error::Memory { .. }))
+    }
+}
+
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -8,6 +8,7 @@
 //! touched units. How the threads really ran beside each other plays no part: see [`longpole_coherence::VirtualRun`].
 
 mod answer;
+mod budget;
 mod chains;
 mod classes;
 mod error;

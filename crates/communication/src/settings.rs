@@ -3,6 +3,8 @@
 use longpole_coherence::{CoherenceProtocol, CoherenceSettings, RequestCosts, StepCosts};
 use longpole_recording::SimulatedMachine;
 
+use crate::budget;
+
 /// How copies of units are kept coherent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum UnitProtocol {
@@ -119,7 +121,7 @@ impl CommunicationOptions {
             byte_picoseconds: self.costs.byte_picoseconds.unwrap_or(settings.costs.byte_picoseconds),
         };
         // The sums of all requests are wanted, not the requests.
-        CoherenceSettings { unit, costs, records: 0, ..settings }
+        CoherenceSettings { unit, costs, records: 0, memory: budget::for_tables(), ..settings }
     }
 
     /// Costs of steps: an access that needs nothing takes 1 ns; locks and barriers of a DSM are messages.
