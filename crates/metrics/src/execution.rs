@@ -30,6 +30,7 @@ mod prospects;
 mod queues;
 mod replayer;
 mod scheduler;
+mod time_limits;
 mod watcher;
 
 use longpole_event::ThreadId;

@@ -123,3 +123,12 @@ fn a_watcher_that_is_joined_sleeps_as_often_as_others_compute() {
     // The sleeps hold up next to nothing: what is computed meanwhile has to be computed.
     assert!(changes[0]["text"] == "compute", "{changes:?}");
 }
+
+#[test]
+fn time_limits_of_a_wait_pass_as_often_as_the_worker_computes_for() {
+    let session = Session::start();
+    or_skip!(Collector::Bpf.permitted());
+    let gains = held(&session, ("timed_wait.c", &["-pthread"]), "compute");
+    // Where the limits kept their time, the gain would be next to none, with a range as wide as what other programs took.
+    assert!(gains.predicted > 0.8 * gains.truth, "{}", gains.text());
+}

@@ -10,7 +10,9 @@
 
 use longpole_event::{ThreadId, Time};
 use longpole_graph::{Arc, Dependence, ParallelismLevel, Sweep};
-use longpole_trace::{Acquisition, Cause, LockHold, ObservationKind, PathId, Paths, Program, State, TokenId};
+use longpole_trace::{
+    Acquisition, Cause, DependenceKind, LockHold, ObservationKind, PathId, Paths, Program, State, TokenId,
+};
 use rustc_hash::FxHashMap;
 
 use super::arbitration::{ArbitratedThread, Arbitration};
@@ -19,6 +21,7 @@ use super::plan::{CompactObjectId, ExecutionPlan, NodeId, PlanStep};
 use super::polls::polled;
 use super::pools::{TaskRuntime, UnseenQueues};
 use super::queues::TakenItems;
+use super::time_limits::TimeLimits;
 use super::watcher::Watcher;
 use crate::analysis::Analysis;
 use crate::charging::ChargePart;
@@ -64,6 +67,7 @@ pub(super) struct Compiler<'a> {
     /// What threads took from queues.
     taken: TakenItems,
     unseen: UnseenQueues,
+    pub time_limits: TimeLimits,
     /// Nodes that were released for what arrives later.
     departed: FxHashMap<(ThreadId, Time), NodeId>,
     next_departure: usize,
@@ -121,6 +125,7 @@ impl<'a> Compiler<'a> {
             tokens: FxHashMap::default(),
             taken: TakenItems::default(),
             unseen: UnseenQueues::new(program, runtime),
+            time_limits: TimeLimits::new(program, runtime),
             departed: FxHashMap::default(),
             next_departure: 0,
             has_goroutines: runtime == TaskRuntime::Go,
@@ -135,6 +140,7 @@ impl<'a> Compiler<'a> {
     pub fn into_steps(mut self, program: &Program) -> Option<ExecutionPlan> {
         self.ends.let_go_of_killed(&mut self.plan);
         self.watcher.let_go(&mut self.plan);
+        self.time_limits.join_waits(&mut self.plan);
         self.taken.into_queues(&mut self.plan, program);
         self.plan.unseen_queues = self.unseen.found(&self.plan.processors);
         self.plan.find_known_items();
@@ -332,7 +338,7 @@ impl Sweep for Compiler<'_> {
     }
 
     fn depend(&mut self, dependence: Dependence) {
-        let Dependence { source, source_time, thread, time, object, .. } = dependence;
+        let Dependence { source, source_time, thread, time, kind, object } = dependence;
         if source_time == time {
             self.pieces.cut(source);
         }
@@ -366,6 +372,7 @@ impl Sweep for Compiler<'_> {
             self.push(source, PlanStep::Release(node));
             node
         };
+        self.time_limits.enable(source, kind, node);
         self.ends.wait(thread, source, self.plan.threads[thread.index()].steps.len());
         self.wait(thread, (node, 1), object);
     }
@@ -382,6 +389,7 @@ impl Sweep for Compiler<'_> {
         *releases += 1;
         let node = *node;
         self.plan.nodes += usize::from(node == fresh);
+        self.time_limits.enable(thread, DependenceKind::Signal, node);
         self.push(thread, PlanStep::Release(node));
     }
 
@@ -392,6 +400,9 @@ impl Sweep for Compiler<'_> {
             self.tokens.remove(&acquisition.token);
         }
         let object = acquisition.object.and_then(CompactObjectId::new);
+        if let Some((node, _)) = token {
+            self.time_limits.acquire(thread, acquisition.kind, node);
+        }
         let wait = token.map(|(node, releases)| PlanStep::Wait { node, releases, object, spins: false });
         let get = acquisition.queue.map(|queue| self.taken.take(thread, queue, token.map(|token| token.0)));
         if self.arbitration.is_some() || get.is_some() {

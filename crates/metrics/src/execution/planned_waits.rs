@@ -38,14 +38,18 @@ impl Compiler<'_> {
     }
 
     /// The thread was off the processors for so long up to this moment.
-    fn pass_away(&mut self, thread: ThreadId, time: Time, away: u64) {
+    fn pass_away(&mut self, thread: ThreadId, ended_at: Time, away: u64) {
         let planned = &mut self.threads[thread.index()];
         let request = planned.request.take();
-        let (asleep, moment) = (SleepTime::new(away), time.nanoseconds());
+        let (asleep, moment) = (SleepTime::new(away), ended_at.nanoseconds());
         let step = match (planned.state, asleep) {
             // Work before it that gets shorter makes the wait longer.
             (State::Blocked(Cause::Timer), _) => PlanStep::Until { moment },
             (State::Blocked(Cause::Poll | Cause::Sleep), Some(time)) => PlanStep::Sleep { time, moment },
+            (State::Blocked(cause), Some(time)) if self.time_limits.can_end(cause) => {
+                self.time_limits.end(thread, ended_at);
+                PlanStep::Sleep { time, moment }
+            }
             (State::Blocked(Cause::Io | Cause::PageFault), _) => {
                 PlanStep::Away { time: away, io: true, request }
             }
@@ -80,6 +84,9 @@ impl Compiler<'_> {
         (planned.spun, planned.away) = (0, 0);
         let object = object.and_then(CompactObjectId::new);
         planned.arbitrated.waits(self.plan.threads[thread.index()].steps.len());
+        if let State::Blocked(cause) = planned.state {
+            self.time_limits.wait(thread, cause, node);
+        }
         self.push(thread, PlanStep::Wait { node, releases, object, spins });
     }
 

@@ -20,7 +20,7 @@ use super::plan::{ExecutionPlan, NodeId, PlanStep};
 use super::watcher::Watcher;
 
 /// The part of the shorter of two sleeps below which work between them is a look.
-const LOOK: f64 = 0.1;
+pub(super) const LOOK: f64 = 0.1;
 /// The part of the run that a thread works, beside its looks, from which on its polls are for work.
 const WORKS: f64 = 0.01;
 

@@ -141,3 +141,38 @@ fn a_thread_without_a_goroutine_holds_up_none_while_others_run_them() {
     let other = "unit 1000000\ncpus 2\nM = work\nT1 AAAAAAAAAAAA\nT2 MMxxxxxxxxxxMM";
     assert_eq!(milliseconds_without(other, "A"), (14.0, 14.0));
 }
+
+/// Who waits with a time limit, looks around for `look` units, and waits on until a signal comes; what else happens.
+fn waits_with_limits(look: usize, other: &str) -> String {
+    let (looks, limit) = ("B".repeat(look), "c".repeat(20));
+    let done = 2 * (look + 20) + look + 10;
+    let (computes, works) = ("A".repeat(done), "B".repeat(12));
+    format!(
+        "unit 500000\ncpus 3
+        T1 {looks}{limit}{looks}{limit}{looks}cccccccccc{works}
+        T2 {computes}
+        T2@{done} -> T1 signal{other}"
+    )
+}
+
+#[test]
+fn time_limits_before_a_signal_are_no_times_of_the_program() {
+    assert_eq!(milliseconds_without(&waits_with_limits(1, ""), "A"), (32.5, 7.5));
+    // Who works between them does so at intervals, and who lets others go on does, too.
+    assert_eq!(milliseconds_without(&waits_with_limits(3, ""), "A"), (35.5, 30.5));
+    let lets_go = format!("\nT3 C{}C\nT1@22 -> T3 signal", "c".repeat(21));
+    assert_eq!(milliseconds_without(&waits_with_limits(1, &lets_go), "A"), (32.5, 17.5));
+    // A lock that was held meanwhile is none of that.
+    let unlocks = format!("\nT3 C{}C\nT1@22 -> T3 unlock", "l".repeat(21));
+    assert_eq!(milliseconds_without(&waits_with_limits(1, &unlocks), "A"), (32.5, 7.5));
+}
+
+/// Nothing shows what a thread waits for whose limits no signal follows: as with polls by sleeping, it may be any work of others.
+#[test]
+fn time_limits_without_a_signal_are_polls() {
+    let polls = waits_with_limits(1, "").replace("T2@53 -> T1 signal", "");
+    let (plan, _) = drawn_plan(&polls);
+    assert_eq!((plan.unexplained, plan.has_unknown_spins()), (20_000_000, true));
+    let (plan, _) = drawn_plan(&waits_with_limits(1, ""));
+    assert!(!plan.has_unknown_spins());
+}
