@@ -8,7 +8,7 @@ mod whole;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use longpole_answer::{Question, Recording};
 use longpole_report::CellText;
@@ -65,6 +65,11 @@ pub enum ExportForm {
 
 /// Writes the file or folder, and its name on standard output.
 pub fn run(args: &ExportArgs) -> Result<()> {
+    if args.against.is_some() && args.to != ExportForm::Html {
+        bail!(
+            "compare in tables: --against is for --to html; `longpole diff BEFORE AFTER --format csv` has all rows"
+        );
+    }
     let folder = recording(args.recording.as_ref())?;
     let recording = open(&folder)?.with_metric_files(args.definitions.read()?);
     let end = if args.to == ExportForm::Html { ".html" } else { "-tables" };

@@ -177,6 +177,16 @@ fn what_a_recorded_program_and_the_kernel_counted_is_there() {
 }
 
 #[test]
+fn tables_do_not_compare_and_say_what_does() {
+    let (_folder, recording) = drawn();
+    let mut export = longpole();
+    export.args(["export", "--to", "csv", "--against"]).arg(&recording).arg(&recording);
+    let run = export.output().unwrap();
+    let told = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert!(!run.status.success() && told.contains("longpole diff BEFORE AFTER --format csv"), "{told}");
+}
+
+#[test]
 fn a_folder_that_cannot_be_made_is_named() {
     let (folder, recording) = drawn();
     fs::write(folder.path().join("x.csv"), "a file").unwrap();
