@@ -85,6 +85,7 @@ thresholds! {
     OVERHEAD = 5.0 "%": "Cost of collecting, as a part of the program's CPU time (of outside series: of one CPU), from which on it is said.";
     UNNAMED = 5.0 "%": "Part of the CPU time without a name from which on it is said.";
     UNKNOWN_WAITS = 20.0 "%": "Part of the waiting without a known cause from which on it is said, if it is also 5 % of the run.";
+    WITHOUT_CAUSE = 5.0 "%": "Part of the waiting without a known cause from which on the explanations of waits say so, if it is also a millisecond and 2 % of the run.";
     TIMER_SAMPLES = 100.0 "": "Samples that a run has to expect before their number says anything about the timer.";
     TIMER_OFF = 2.0 "": "Factor by which their number may differ from what was expected.";
 }

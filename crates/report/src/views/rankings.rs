@@ -124,9 +124,7 @@ fn ranking_row(input: &ReportTables<'_>, node: Node, metrics: &[MetricColumn], a
         if let Some(column) = metric.columns.error {
             row = row.percent_if(column, error);
         }
-        if !metric.is_negligible {
-            compared.push((metric.columns.title, share, error.unwrap_or(0.0)));
-        }
+        compared.push((metric.columns.title, share, error.unwrap_or(0.0)));
     }
     if let Some((_, gain)) = replays(input).and_then(|found| found.gains.iter().find(|(own, _)| *own == node))
     {
@@ -233,8 +231,10 @@ fn tables(rows: &[(Row, String)], metrics: &[MetricColumn], options: &ReportOpti
     let listed: Vec<(Row, String)> = rows.iter().filter(is_shown).take(limit).cloned().collect();
     let used: Vec<&'static RankingColumns> =
         metrics.iter().filter(|metric| metric.sum() > 0.0).map(|metric| metric.columns).collect();
+    let compared = metrics.iter().filter(|metric| metric.sum() > 0.0 && !metric.is_negligible);
+    let compared: Vec<&'static RankingColumns> = compared.map(|metric| metric.columns).collect();
     let mut shares: Vec<Shown> =
-        used.iter().map(|columns| shown(columns.title, Show::Percent(columns.percent))).collect();
+        compared.iter().map(|columns| shown(columns.title, Show::Percent(columns.percent))).collect();
     if listed.iter().any(|(row, _)| !row.words(MARK).is_empty()) {
         shares.push(shown("", Show::Words(MARK)));
     }

@@ -8,6 +8,7 @@ mod sources;
 use longpole_metrics::{DetailsDemand, StepShare, Unwanted, WaitClass, Waits};
 
 use super::ROWS_OF_TEXT;
+use crate::findings::threshold::{LEAST_GAIN, SHORTEST_GAIN, WITHOUT_CAUSE};
 use crate::input::{ReportOptions, ReportTables};
 use crate::needs::CHAIN_NEEDS;
 use crate::quantity::{count_of, percent, percent_text, time_text};
@@ -98,7 +99,7 @@ fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
         report.sections.extend(map(input, waits, &listed, options));
         report.sections.extend(over_all(input, waits, &sources));
         report.sections.extend(left_out(input, &sources, options));
-        report.sections.extend(doubts(waits, &sources));
+        report.sections.extend(doubts(waits, &sources, input.analysis.elapsed));
         report.rows = rows;
         report.rows.truncate(options.top.unwrap_or(usize::MAX));
     }
@@ -283,14 +284,20 @@ fn left_out(input: &ReportTables<'_>, sources: &[WaitSource], options: &ReportOp
     vec![TextSection::Blank, TextSection::Remark(text)]
 }
 
+/// Whether so much of the waiting has no cause that it matters for the run; times in nanoseconds.
+fn lacks_causes(unknown: f64, all: f64, elapsed: u64) -> bool {
+    let of_run = percent(unknown, elapsed as f64);
+    percent(unknown, all) >= WITHOUT_CAUSE && unknown >= SHORTEST_GAIN && of_run >= LEAST_GAIN
+}
+
 /// What the explanations lack.
-fn doubts(waits: &Waits, sources: &[WaitSource]) -> Vec<TextSection> {
+fn doubts(waits: &Waits, sources: &[WaitSource], elapsed: u64) -> Vec<TextSection> {
     let wanted: Vec<&WaitSource> = sources.iter().filter(|source| source.unwanted.is_none()).collect();
     let count: u64 = wanted.iter().map(|source| source.count).sum();
     let mut doubts = Vec::new();
     let split: f64 = wanted.iter().map(|source| source.split.sum()).sum();
     let unknown: f64 = wanted.iter().map(|source| source.split.unexplained).sum();
-    if unknown > 0.05 * split {
+    if lacks_causes(unknown, split, elapsed) {
         let share = percent_text(percent(unknown, split));
         doubts.push(format!("{share} of the waiting has no known cause: nobody was seen to end it, or who did was not seen before"));
     }
@@ -337,4 +344,17 @@ fn explain(
     };
     report.rows = vec![row.clone().list("explanations", explanations(input, waits, source))];
     report.sections.extend(sides::sections(input, waits, source, (row, number)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of a run of a second: 23 µs without a cause, all of the waiting; 230 ms of 300; 230 ms of 30 s.
+    #[test]
+    fn causes_that_lack_are_said_where_they_matter() {
+        assert!(!lacks_causes(23_000.0, 23_000.0, 1_000_000_000));
+        assert!(lacks_causes(230_000_000.0, 300_000_000.0, 1_000_000_000));
+        assert!(!lacks_causes(230_000_000.0, 30_000_000_000.0, 1_000_000_000));
+    }
 }

@@ -51,10 +51,12 @@ impl MetricColumn {
         self.values.iter().flatten().map(|&(value, _)| value.max(0.0)).sum()
     }
 
-    /// Share and error of a row, percent of the metric's sum.
+    /// Share and error of a row, percent of the metric's sum; `None` where the sum is next to nothing, of which a row that loses
+    /// would be thousands of percent.
     pub fn share(&self, row: usize, sum: f64) -> Option<(f64, Option<f64>)> {
         let (value, error) = self.values[row]?;
-        (sum > 0.0).then(|| (100.0 * value / sum, error.map(|error| 100.0 * error / sum)))
+        (sum > 0.0 && !self.is_negligible)
+            .then(|| (100.0 * value / sum, error.map(|error| 100.0 * error / sum)))
     }
 }
 
@@ -155,4 +157,18 @@ fn of_replays(input: &ReportTables<'_>, nodes: &[Node]) -> Option<MetricColumn> 
 
 pub(super) fn replays<'a>(input: &'a ReportTables<'_>) -> Option<&'a RowReplays> {
     input.details.replays.as_ref()?.as_ref().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_metric_that_sums_to_next_to_nothing_has_no_shares() {
+        let values = vec![Some((1.0, None)), Some((-4_514.0, Some(1.0)))];
+        let mut column = MetricColumn { columns: &ZEROING, values, is_negligible: false };
+        assert_eq!(column.share(1, column.sum()), Some((-451_400.0, Some(100.0))));
+        column.is_negligible = true;
+        assert_eq!(column.share(1, column.sum()), None);
+    }
 }
