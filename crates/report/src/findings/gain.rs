@@ -162,6 +162,11 @@ impl GainBounds {
         (self.elapsed - (self.cpu - less).max(0.0) / self.processors).max(0.0)
     }
 
+    /// What is gained at most when `work` that runs alone is divided among the processors that there are.
+    pub(super) fn divided(&self, work: f64) -> f64 {
+        work * (1.0 - 1.0 / self.processors.max(1.0))
+    }
+
     /// The range as it may be promised: nothing below the run's noise, wider by twice the share of the events that were lost; `None` where
     /// not even its high end is above the noise. `is_divided`: it rests on the division of CPU time among procedures.
     pub(super) fn promised(&self, range: GainRange, is_divided: bool) -> Option<GainRange> {
@@ -195,6 +200,7 @@ mod tests {
         // 12 s of work on two processors take 6 s; without 4 s of it 4 s.
         assert_eq!(BOUNDS.without(0.0), 4e9);
         assert_eq!(BOUNDS.without(4e9), 6e9);
+        assert_eq!(BOUNDS.divided(4e9), 2e9);
         let range = GainRange::of(&[3e9, 9e9], 0.0, &BOUNDS, BOUNDS.without(4e9));
         assert_eq!((range.low, range.high), (3e9, 6e9));
     }

@@ -223,7 +223,8 @@ fn gain(
     let range = GainRange { high, ..range }.or_at_least(least, &executed);
     // Who ended those waits is not known, so work that others waited for may be worth more than the execution shows.
     if executed.unexplained > UNEXPLAINED_SPINS {
-        return (range.or(GainRange::of(&predictions, error(gain), bounds, limit)), Prediction::Execution);
+        let most = if is_spread { bounds.divided(own.running as f64).min(limit) } else { limit };
+        return (range.or(GainRange::of(&predictions, error(gain), bounds, most)), Prediction::Execution);
     }
     (range, Prediction::Execution)
 }
