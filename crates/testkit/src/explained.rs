@@ -88,8 +88,16 @@ fn explain(
     let mut wait = ExplainedWait { thread, from, to, direct: BTreeMap::new(), roots: BTreeMap::new() };
     match (release, cause) {
         (None, _)
-        | (_, Cause::Io | Cause::PageFault | Cause::Request | Cause::Sleep | Cause::Timer | Cause::Stopped) =>
-        {
+        | (
+            _,
+            Cause::Io
+            | Cause::PageFault
+            | Cause::Request
+            | Cause::Sleep
+            | Cause::Timer
+            | Cause::PollingSleep
+            | Cause::Stopped,
+        ) => {
             known.by_itself(&mut wait, cause);
         }
         (Some(release), Cause::Lock | Cause::Semaphore | Cause::Kernel) => {

@@ -34,6 +34,8 @@ pub(crate) struct StackHints {
     pub(crate) kernel: Option<Cause>,
     /// The kernel's procedures write or send.
     pub(crate) kernel_writes: bool,
+    /// What called the wait is a loop that only looks whether another thread has done something.
+    pub(crate) polls: bool,
 }
 
 impl StackHints {
@@ -84,6 +86,7 @@ pub(crate) fn cause(blocking: Blocking, call: Option<&CallDefinition>, hints: St
         // An unknown call that waits for a device does I/O; one that no signal interrupts waits in the kernel.
         Some(Cause::Other) if blocking == Blocking::Device => Cause::Io,
         Some(Cause::Other) => told.unwrap_or(Cause::Other),
+        Some(Cause::Sleep) if hints.polls => Cause::PollingSleep,
         Some(cause) => cause,
     }
 }
@@ -337,6 +340,9 @@ mod tests {
     fn poll_without_descriptors_is_a_sleep() {
         let poll = call(7, [0, 0, 100], FileKind::None);
         assert_eq!(cause(Blocking::Interruptible, Some(&poll), StackHints::default()), Cause::Sleep);
+        // In a loop that only looks.
+        let looks = StackHints { polls: true, ..StackHints::default() };
+        assert_eq!(cause(Blocking::Interruptible, Some(&poll), looks), Cause::PollingSleep);
     }
 
     #[test]

@@ -102,6 +102,8 @@ causes! {
     Sleep => "sleep",
     /// A moment that the program itself set: a timer (`timerfd`), a sleep until then (`TIMER_ABSTIME`).
     Timer => "timer",
+    /// A time after which the thread looks again whether another one has done something: a sleep in a loop that does nothing else.
+    PollingSleep => "polling sleep",
     /// A signal.
     Signal => "signal",
     /// Stopped by a signal or a debugger.
@@ -144,6 +146,7 @@ impl Cause {
                 | Cause::PageFault
                 | Cause::Sleep
                 | Cause::Timer
+                | Cause::PollingSleep
                 | Cause::Signal
                 | Cause::Stopped
                 | Cause::Request

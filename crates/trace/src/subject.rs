@@ -80,9 +80,13 @@ pub(crate) fn subject(cause: Cause, call: Option<&CallDefinition>, hints: StackH
             };
             of(kind, SubjectIdentity::Word(call.arguments[0]))
         }
-        Cause::Sleep | Cause::Timer | Cause::Signal | Cause::Stopped | Cause::PageFault | Cause::Other => {
-            None
-        }
+        Cause::Sleep
+        | Cause::Timer
+        | Cause::PollingSleep
+        | Cause::Signal
+        | Cause::Stopped
+        | Cause::PageFault
+        | Cause::Other => None,
         // No system call shows them: threads tell.
         Cause::LateSender | Cause::LateReceiver | Cause::Collective => None,
     }
@@ -90,7 +94,10 @@ pub(crate) fn subject(cause: Cause, call: Option<&CallDefinition>, hints: StackH
 
 /// Whether a wait with this cause is for something, whether or not that is known.
 pub(crate) fn is_for_something(cause: Cause) -> bool {
-    !matches!(cause, Cause::Sleep | Cause::Timer | Cause::Signal | Cause::Stopped | Cause::PageFault)
+    !matches!(
+        cause,
+        Cause::Sleep | Cause::Timer | Cause::PollingSleep | Cause::Signal | Cause::Stopped | Cause::PageFault
+    )
 }
 
 /// The kind that is certain by the cause alone.

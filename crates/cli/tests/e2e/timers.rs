@@ -132,3 +132,14 @@ fn time_limits_of_a_wait_pass_as_often_as_the_worker_computes_for() {
     // Where the limits kept their time, the gain would be next to none, with a range as wide as what other programs took.
     assert!(gains.predicted > 0.8 * gains.truth, "{}", gains.text());
 }
+
+/// About one sleep for each item: not the times, but the loop's code tells that it only looks.
+#[test]
+fn a_thread_that_sleeps_until_an_item_is_there_waits_for_who_makes_it() {
+    let session = Session::start();
+    or_skip!(Collector::Bpf.permitted());
+    let gains = held(&session, ("poll_usleep.c", &["-pthread"]), "produce");
+    assert!(gains.truth > 50.0, "{}", gains.text());
+    let of_cause = |cause| gains.recording.waits().seconds(|wait| wait.cause == cause);
+    assert!(of_cause(Cause::PollingSleep) > 10.0 * of_cause(Cause::Sleep), "{}", gains.text());
+}

@@ -45,7 +45,9 @@ impl Compiler<'_> {
         let step = match (planned.state, asleep) {
             // Work before it that gets shorter makes the wait longer.
             (State::Blocked(Cause::Timer), _) => PlanStep::Until { moment },
-            (State::Blocked(Cause::Poll | Cause::Sleep), Some(time)) => PlanStep::Sleep { time, moment },
+            (State::Blocked(Cause::Poll | Cause::Sleep | Cause::PollingSleep), Some(time)) => {
+                PlanStep::Sleep { time, moment }
+            }
             (State::Blocked(cause), Some(time)) if self.time_limits.can_end(cause) => {
                 self.time_limits.end(thread, ended_at);
                 PlanStep::Sleep { time, moment }
@@ -55,8 +57,9 @@ impl Compiler<'_> {
             }
             _ => PlanStep::Away { time: away, io: false, request },
         };
-        if planned.state == State::Blocked(Cause::Poll) {
-            // It ended at a moment (a timer that ticks, a client that sends) or after a time (a time-out): which is not known.
+        if matches!(planned.state, State::Blocked(Cause::Poll | Cause::PollingSleep)) {
+            // It ended at a moment (a timer that ticks, a client that sends) or after a time (a time-out): which is not known. Nor is
+            // what a loop looks for between its sleeps.
             self.plan.unexplained += away;
         }
         self.push(thread, step);

@@ -292,6 +292,14 @@ pub(super) const METRICS: &[MetricDefinition] = &[
         source: "§1, §2",
     },
     MetricDefinition {
+        name: "blocked_polling_sleep_seconds",
+        title: "Blocked: polling sleep",
+        unit: MetricUnit::Seconds,
+        group: MetricGroup::Profile,
+        explanation: "Time asleep in a loop that does nothing but look whether another thread has done something.",
+        source: "§1, §2",
+    },
+    MetricDefinition {
         name: "blocked_signal_seconds",
         title: "Blocked: signal",
         unit: MetricUnit::Seconds,

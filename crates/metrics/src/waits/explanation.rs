@@ -70,7 +70,13 @@ fn is_held(cause: Cause) -> bool {
 fn is_alone(cause: Cause) -> bool {
     matches!(
         cause,
-        Cause::Io | Cause::PageFault | Cause::Request | Cause::Sleep | Cause::Timer | Cause::Stopped
+        Cause::Io
+            | Cause::PageFault
+            | Cause::Request
+            | Cause::Sleep
+            | Cause::Timer
+            | Cause::PollingSleep
+            | Cause::Stopped
     )
 }
 

@@ -396,6 +396,7 @@ pub(crate) fn waiting_for(cause: Cause) -> &'static str {
         Cause::PageFault => "waiting for a page of memory",
         Cause::Sleep => "sleeping",
         Cause::Timer => "waiting for a timer",
+        Cause::PollingSleep => "sleeping until it looks again",
         Cause::Signal => "waiting for a signal",
         Cause::Stopped => "being stopped",
         Cause::Park => "parked until another thread unparks it",

@@ -26,7 +26,7 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
     let facts = &basis.facts;
     let is_idle = facts.of_run(facts.idle) >= IDLE;
     let is_outside = |cause: Cause| match cause {
-        Cause::Sleep | Cause::Timer | Cause::Request => false,
+        Cause::Sleep | Cause::Timer | Cause::PollingSleep | Cause::Request => false,
         cause if is_device(cause) => false,
         Cause::Terminal | Cause::Signal | Cause::Stopped | Cause::Poll | Cause::Socket => true,
         Cause::Pipe | Cause::Message | Cause::Child | Cause::Other => is_idle || facts.unmatched < UNMATCHED,

@@ -24,7 +24,10 @@ pub(crate) static KIND: FindingKind = FindingKind {
 
 fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
     let facts = &basis.facts;
-    let waits = facts.path_waits.iter().filter(|wait| matches!(wait.cause, Cause::Sleep | Cause::Timer));
+    let waits = facts
+        .path_waits
+        .iter()
+        .filter(|wait| matches!(wait.cause, Cause::Sleep | Cause::Timer | Cause::PollingSleep));
     // A thread may sleep while others compute what it waits for, and look too late: that has to be computed all the same.
     let waited = facts.elapsed.saturating_sub(facts.path);
     let found = waits.filter_map(|wait| {
