@@ -10,8 +10,9 @@ use longpole_metrics::{
     row_replays, tells_holds, what_if,
 };
 use longpole_report::{
-    Check, CheckCondition, CheckedRecording, NamedChange, OutsideAnswers, Report, ReportInput, ReportOptions,
-    View, build, build_check, build_diff, build_replay, build_what_if, diff_demand, refusal_text,
+    Check, CheckCondition, CheckedRecording, EarlierPrediction, NamedChange, OutsideAnswers, Report,
+    ReportInput, ReportOptions, View, build, build_check, build_diff, build_replay, build_what_if,
+    diff_demand, refusal_text,
 };
 use longpole_trace::{Evidence, Fold, FoldedTimelines, Folding, Timelines};
 
@@ -221,7 +222,12 @@ impl Analysed {
     }
 
     /// What changed from this run to another one.
-    pub(crate) fn diff(&self, after: &Analysed, question: &Question) -> Result<Report> {
+    pub(crate) fn diff(
+        &self,
+        earlier: &[EarlierPrediction],
+        after: &Analysed,
+        question: &Question,
+    ) -> Result<Report> {
         let fold = question.fold.unwrap_or_default();
         let ready = |analysed: &Analysed| {
             let folded = analysed.folded(fold);
@@ -232,7 +238,9 @@ impl Analysed {
         let options = question.options(None);
         let none = OutsideAnswers::default();
         let build = |before: &ReportInput<'_>, options: &ReportOptions| {
-            let build = |after: &ReportInput<'_>, options: &ReportOptions| build_diff(before, after, options);
+            let build = |after: &ReportInput<'_>, options: &ReportOptions| {
+                build_diff((before, earlier), after, options)
+            };
             after.build((&folded_after, &details_after, &none), options, build)
         };
         Ok(self.build((&folded, &details, &none), &options, build))

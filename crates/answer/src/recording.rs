@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use longpole_event::MachineId;
 use longpole_metrics::{Analysis, EarlyDetails, MetricOptions, analyse, analyse_beside};
-use longpole_recording::{LogName, Manifest, MetricFile, RecordingFolder};
-use longpole_report::{Check, CheckCondition, CheckedRecording, Report, Span, View};
+use longpole_recording::{LogName, Manifest, MetricFile, PredictedChange, RecordingFolder};
+use longpole_report::{Check, CheckCondition, CheckedRecording, EarlierPrediction, Report, Span, View};
 use longpole_series::Outside;
 use longpole_timeline::Index;
 use longpole_trace::{Fold, FoldedTimelines, Folding, ItemCache, LONG_RECORDING, Timelines, Trace};
@@ -209,9 +209,15 @@ impl Recording {
     /// # Errors
     /// All of [`Error`](crate::Error).
     pub fn diff(&self, after: &Recording, question: &Question) -> Result<Report> {
+        let earlier = |kept: PredictedChange| EarlierPrediction {
+            change: kept.change,
+            percent: kept.gain_percent,
+            range: kept.range_percent,
+        };
+        let earlier: Vec<EarlierPrediction> = self.folder.predicted().into_iter().map(earlier).collect();
         let before = self.analysed(None, question.choices())?;
         let after = after.analysed(None, question.choices())?;
-        before.diff(&after, question)
+        before.diff(&earlier, &after, question)
     }
 
     /// Whether the recordings after have become worse than those before, by these conditions. There is at least one on each side.

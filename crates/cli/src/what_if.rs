@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::Args;
 use longpole_answer::{
-    Choice, CommunicationOptions, LayoutQuestion, ReplayQuestion, SimulatedCosts, UnitProtocol,
+    Choice, CommunicationOptions, LayoutQuestion, Recording, ReplayQuestion, SimulatedCosts, UnitProtocol,
     WhatIfQuestion,
 };
 use longpole_metrics::Order;
-use longpole_report::Fold;
+use longpole_recording::PredictedChange;
+use longpole_report::{Fold, Report};
 
 use crate::answer::{Output, open, recording, refused};
 use crate::arguments::choice;
@@ -101,7 +102,11 @@ pub fn run(args: &WhatIfArgs) -> Result<()> {
             io_is_free: args.free_io,
             processors: args.cpus.clone(),
         };
-        let report = open(&folder)?.replay(&question).map_err(refused)?;
+        let opened = open(&folder)?;
+        let report = opened.replay(&question).map_err(refused)?;
+        if !args.free_io && args.cpus.is_empty() {
+            keep(&opened, &args.changes, &report);
+        }
         return output.print(&folder, &output.text(&[report]));
     }
     let supposition = WhatIfQuestion {
@@ -111,8 +116,26 @@ pub fn run(args: &WhatIfArgs) -> Result<()> {
         order: args.order,
         top: args.top,
     };
-    let report = open(&folder)?.what_if(&supposition).map_err(refused)?;
+    let opened = open(&folder)?;
+    let report = opened.what_if(&supposition).map_err(refused)?;
+    if args.phase.is_none() {
+        keep(&opened, &args.changes, &report);
+    }
     output.print(&folder, &output.text(&[report]))
+}
+
+/// Keeps what was predicted in the recording, for `longpole diff`; where it cannot be written, nothing is lost but that.
+fn keep(recording: &Recording, changes: &[String], report: &Report) {
+    let section = if changes.len() > 1 { "together" } else { "change" };
+    let Some(row) = report.rows.iter().find(|row| row.words("section") == section) else { return };
+    let Some(gain_percent) = row.value("elapsed_gain_percent") else { return };
+    let error = row.value("elapsed_error_percent").unwrap_or(0.0);
+    let range_percent = (
+        row.value("gain_low_percent").unwrap_or(gain_percent - error),
+        row.value("gain_high_percent").unwrap_or(gain_percent + error),
+    );
+    let change = changes.join(" ");
+    let _ = recording.folder().keep_predicted(PredictedChange { change, gain_percent, range_percent });
 }
 
 /// The question of other layouts.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::folder::{CACHE, ITEM_COLUMNS, LOCK, LogName, MACHINE, MANIFEST, NEW_ITEM_COLUMNS, NEW_MANIFEST};
 use crate::measured::{MEASURED, NEW_MEASURED};
+use crate::predicted::{NEW_PREDICTED, PREDICTED};
 use crate::{metric_files, sources};
 
 /// The entries of a folder that belong to a recording.
@@ -35,7 +36,9 @@ impl Contents {
             let name = entry.file_name();
             match name.to_str().unwrap_or_default() {
                 MANIFEST => contents.manifest = Some(plain_file(folder, &entry)?),
-                MEASURED | NEW_MEASURED => contents.files.push(plain_file(folder, &entry)?),
+                MEASURED | NEW_MEASURED | PREDICTED | NEW_PREDICTED => {
+                    contents.files.push(plain_file(folder, &entry)?);
+                }
                 LOCK | NEW_MANIFEST => contents.first.push(plain_file(folder, &entry)?),
                 name => match folder_named(name) {
                     Some(is_known) => contents.add_folder(folder, &entry, is_known)?,

@@ -11,6 +11,7 @@
 //!   machine-1/…
 //!   sources/                 copies of the source files that it names, where they were to be kept
 //!   measured.json            what changes of the program were measured to gain, once `longpole zero` has run
+//!   predicted.json           what changes were predicted to gain, once `longpole what-if` was asked
 //!   cache/                   answers that were computed from it; can be deleted
 //! ```
 //!
@@ -27,12 +28,14 @@ mod destination;
 mod error;
 mod folder;
 mod id;
+mod kept_list;
 mod lock;
 mod log;
 mod log_header;
 mod manifest;
 mod measured;
 mod metric_files;
+mod predicted;
 mod regular;
 mod source_files;
 mod sources;
@@ -53,6 +56,7 @@ pub use manifest::{
 };
 pub use measured::MeasuredChange;
 pub use metric_files::{LARGEST_METRIC_FILE, MetricFile};
+pub use predicted::PredictedChange;
 pub use regular::{open_regular, read_regular};
 pub use source_files::{SourceRefusal, SourceRoots};
 pub use sources::{LARGEST_SOURCE, LARGEST_SOURCES, RefusedSource, SourceCopies, SourceFile};

@@ -1,20 +1,15 @@
 //! What changes of the program were measured to gain (metrics.md §5, true zeroing): `measured.json`, beside what predicts it.
 
-use std::fs::{self, File};
-use std::io::Write;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::folder::RecordingFolder;
-use crate::regular::read_regular;
+use crate::kept_list::{read_list, write_list};
 
 pub(crate) const MEASURED: &str = "measured.json";
 pub(crate) const NEW_MEASURED: &str = "measured.json.new";
-/// Bytes of the file that are read.
-const LARGEST: u64 = 1 << 20;
-
 /// A change of the program, and what it was measured to gain.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredChange {
@@ -34,25 +29,19 @@ impl RecordingFolder {
     /// What was measured, in the order in which it was; nothing where the file is not there, or not to be read.
     #[must_use]
     pub fn measured(&self) -> Vec<MeasuredChange> {
-        let read = read_regular(&self.measured_file(), LARGEST).ok();
-        read.and_then(|bytes| serde_json::from_str(&bytes).ok()).unwrap_or_default()
+        read_list(&self.measured_file())
     }
 
     /// Keeps what was measured; an earlier measurement of the same change goes.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`Error::Io`](crate::Error::Io).
     pub fn keep_measured(&self, changes: &[MeasuredChange]) -> Result<()> {
         let mut all = self.measured();
         all.retain(|earlier| !changes.iter().any(|change| change.change == earlier.change));
         all.extend_from_slice(changes);
         let (file, new) = (self.measured_file(), self.path().join(NEW_MEASURED));
-        let text = serde_json::to_string_pretty(&all).expect("texts and numbers are JSON");
-        // What is left of an interrupted one goes; a link in its place is not followed.
-        let _ = fs::remove_file(&new);
-        let write = || File::create_new(&new)?.write_all(text.as_bytes());
-        write().map_err(Error::io("write", &new))?;
-        fs::rename(&new, &file).map_err(Error::io("write", &file))
+        write_list(&all, &file, &new)
     }
 
     /// The file of what was measured, which answers depend on.
@@ -64,6 +53,8 @@ impl RecordingFolder {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::manifest::Manifest;
 

@@ -116,6 +116,7 @@ structure! {
     "before_recordings" Count "Recordings before" "Recordings with which those after are compared.";
     "after_recordings" Count "Recordings after" "Recordings that are checked.";
     "needed_recordings" Count "Needed" "Recordings of each side with which an outcome that is not sure would be, if they vary as these do.";
+    "achieved_gain_percent" Percent "Achieved gain %" "How much less time the second run took than the first one, per cent of the latter.";
     "measured_gain_percent" Percent "Measured gain %" "How much less time the changed version takes than the unchanged program, per cent of the latter: the median over pairs of runs of one round.";
     "measured_low_percent" Percent "Measured, from %" "Begin of the interval that holds this median in 95 of 100 cases (sign test).";
     "measured_high_percent" Percent "Measured, to %" "End of that interval.";

@@ -83,8 +83,8 @@ pub use spreadsheet::CellText;
 pub use style::Style;
 pub use view::OutsideAnswerKind;
 pub use views::{
-    ComparedOutput, LayoutTrial, MeasuredDelay, MeasuredGain, MeasuredProgram, MeasuredVariant,
-    VersionMedians, View, build, build_diff, build_layouts, build_replay, build_what_if, build_zero,
-    diff_demand, name_of, plot_zero, refusal_text,
+    ComparedOutput, EarlierPrediction, LayoutTrial, MeasuredDelay, MeasuredGain, MeasuredProgram,
+    MeasuredVariant, VersionMedians, View, build, build_diff, build_layouts, build_replay, build_what_if,
+    build_zero, diff_demand, name_of, plot_zero, refusal_text,
 };
 pub use visible::{visible, visible_excerpt, visible_json, visible_output};

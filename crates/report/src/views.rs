@@ -40,7 +40,7 @@ mod wholes;
 mod zero;
 
 pub(crate) use communication::{doubts as communication_doubts, thread_name};
-pub use diff::{build_diff, diff_demand};
+pub use diff::{EarlierPrediction, build_diff, diff_demand};
 pub use layouts::{LayoutTrial, build_layouts};
 pub use replay::{build_replay, refusal_text};
 pub use what_if::build_what_if;

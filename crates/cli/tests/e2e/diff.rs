@@ -80,3 +80,37 @@ fn different_programs_are_said_to_be_different() {
     assert!(text.contains("hog_table (only before)"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 }
+
+/// Without its reading the program takes 600 ms of 1,200 less. The recorded runs may have waited for processors.
+#[test]
+fn what_was_predicted_before_a_change_stands_beside_what_it_achieved() {
+    let session = Session::start();
+    let before = or_skip!(recorded(&session, "serial_then_parallel.c", &[], "before"));
+    let predicted = |answer: &Answer| -> Vec<serde_json::Map<String, serde_json::Value>> {
+        answer.rows().filter(|row| row["section"] == "prediction").cloned().collect()
+    };
+    assert!(predicted(&diff(&before, &before)).is_empty());
+    for change in ["procedure:write_output=0", "procedure:read_input=0"] {
+        let asked = run(longpole().arg("what-if").arg(&before).args(["--set", change]));
+        assert!(asked.status.success(), "{}", asked.stderr);
+    }
+    let flags = ["-DSCALED=\"read_input\"", "-DFACTOR=0"];
+    let after = or_skip!(recorded(&session, "serial_then_parallel.c", &flags, "after"));
+    let answer = diff(&before, &after);
+    let rows = predicted(&answer);
+    let names: Vec<&str> = rows.iter().filter_map(|row| row["name"].as_str()).collect();
+    // The latest first.
+    assert_eq!(names, ["procedure:read_input=0", "procedure:write_output=0"]);
+    let [of_before, of_after] =
+        [answer.number("before", "elapsed_seconds"), answer.number("recording", "elapsed_seconds")];
+    let of =
+        |row: &serde_json::Map<String, serde_json::Value>, key: &str| row[key].as_f64().expect("a number");
+    for row in &rows {
+        let achieved = 100.0 * (1.0 - of_after / of_before);
+        assert!((of(row, "achieved_gain_percent") - achieved).abs() < 1e-3, "{row:?}");
+        assert!(of(row, "gain_low_percent") <= of(row, "elapsed_gain_percent"), "{row:?}");
+        let is_inside = (of(row, "gain_low_percent")..=of(row, "gain_high_percent")).contains(&achieved);
+        assert_eq!(row["inside"] == "yes", is_inside, "{row:?}");
+    }
+    assert!(of(&rows[0], "elapsed_gain_percent") > 2.0 * of(&rows[1], "elapsed_gain_percent"), "{rows:?}");
+}

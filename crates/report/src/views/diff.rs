@@ -13,6 +13,7 @@
 
 mod because;
 mod pairs;
+mod predictions;
 mod tables;
 
 use longpole_metrics::{By, DetailsDemand, Measures};
@@ -27,11 +28,13 @@ use crate::table::{Show, TextTable, shown};
 use crate::text::TextSection;
 use because::because;
 use pairs::{ComparedAmount, ComparedPair};
+pub use predictions::EarlierPrediction;
+use predictions::prediction_rows;
 use tables::{objects, phases, procedures, waits};
 
 /// The name of the report in JSON.
 const NAME: &str = "diff";
-const COLUMNS: [&str; 20] = [
+const COLUMNS: [&str; 25] = [
     "section",
     "name",
     "procedure",
@@ -52,6 +55,11 @@ const COLUMNS: [&str; 20] = [
     "after_class",
     "before_cause",
     "after_cause",
+    "elapsed_gain_percent",
+    "gain_low_percent",
+    "gain_high_percent",
+    "achieved_gain_percent",
+    "inside",
 ];
 
 /// The two runs.
@@ -80,9 +88,13 @@ pub fn diff_demand() -> DetailsDemand {
     }
 }
 
-/// Builds the comparison of two recordings.
+/// Builds the comparison of two recordings, with what was predicted of the first one.
 #[must_use]
-pub fn build_diff(before: &ReportInput<'_>, after: &ReportInput<'_>, options: &ReportOptions) -> Report {
+pub fn build_diff(
+    (before, earlier): (&ReportInput<'_>, &[EarlierPrediction]),
+    after: &ReportInput<'_>,
+    options: &ReportOptions,
+) -> Report {
     let (before, after) = (ReportTables::new(*before), ReportTables::new(*after));
     let runs = BothRuns { before: &before, after: &after };
     let mut report = Report::named(NAME, &after, options, &COLUMNS);
@@ -96,6 +108,9 @@ pub fn build_diff(before: &ReportInput<'_>, after: &ReportInput<'_>, options: &R
     report.sections.extend([TextSection::Blank]);
     report.sections.extend(because::sections(&because, &elapsed));
     report.rows.extend(because.into_iter().map(|(row, _)| row));
+    let predictions = prediction_rows(earlier, &elapsed);
+    report.sections.extend(predictions::sections(&predictions, options.top.unwrap_or(ROWS)));
+    report.rows.extend(predictions);
     for part in [procedures(runs), objects(runs), waits(runs), phases(runs)] {
         report.sections.push(TextSection::Blank);
         report.sections.extend(part.sections(options));

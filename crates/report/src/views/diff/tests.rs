@@ -3,16 +3,20 @@
 use longpole_testkit::random_timelines;
 use proptest::prelude::*;
 
-use super::{build_diff, diff_demand};
+use super::{EarlierPrediction, build_diff, diff_demand};
 use crate::fixture::{DrawnRun, LOCK_HOG, PIPE, SERIAL_THEN_PARALLEL, WAITING};
 use crate::input::ReportOptions;
 use crate::report::{Report, Row};
 use crate::style::Style;
 
 fn compared(before: &DrawnRun, after: &DrawnRun) -> Report {
+    compared_with(before, after, &[])
+}
+
+fn compared_with(before: &DrawnRun, after: &DrawnRun, earlier: &[EarlierPrediction]) -> Report {
     before.with_details(&diff_demand(), |before| {
         after.with_details(&diff_demand(), |after| {
-            build_diff(before.input(), after.input(), &ReportOptions::default())
+            build_diff((before.input(), earlier), after.input(), &ReportOptions::default())
         })
     })
 }
@@ -122,4 +126,22 @@ proptest! {
         let text = report.text(&Style::plain(80));
         prop_assert!(text.lines().all(|line| line.chars().count() <= 80), "{}", text);
     }
+}
+
+#[test]
+fn what_was_predicted_stands_beside_what_was_achieved() {
+    let (before, after) = (DrawnRun::of(SERIAL_THEN_PARALLEL), DrawnRun::of(SERIAL_THEN_PARALLEL));
+    let of = |change: &str, low, high| EarlierPrediction {
+        change: change.to_owned(),
+        percent: low,
+        range: (low, high),
+    };
+    let report =
+        compared_with(&before, &after, &[of("a=0", 20.0, 30.0), of("b=0", 1.0, 2.0), of("c=1", -1.0, 1.0)]);
+    let inside: Vec<(&str, &str)> =
+        section(&report, "prediction").map(|row| (row.words("name"), row.words("inside"))).collect();
+    // Nothing was gained.
+    assert_eq!(inside, [("c=1", "yes"), ("b=0", "not sure"), ("a=0", "no")]);
+    assert!(report.text(&Style::plain(80)).contains("Predicted by `what-if`"));
+    assert!(!compared(&before, &after).text(&Style::plain(80)).contains("Predicted by"));
 }
