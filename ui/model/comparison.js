@@ -57,3 +57,9 @@ export function common(rows) {
   const procedures = rows.filter((row) => row.section === 'procedure');
   return { both: procedures.filter((row) => !row.only_in).length, all: procedures.length };
 }
+
+/**
+ * What was predicted of the recording before, the latest first.
+ * @param {any[]} rows
+ */
+export const predictions = (rows) => rows.filter((row) => row.section === 'prediction');

@@ -1,9 +1,9 @@
 /**
  * Two recordings of a program, before and after a change: why the elapsed time differs, and what else changed. Of its own in the URL: `because-sort`, and
- * `procedure-sort`, `object-sort`, `wait-sort`, `phase-sort`.
+ * `prediction-sort`, `procedure-sort`, `object-sort`, `wait-sort`, `phase-sort`.
  */
 
-import { causes, common, labelOf, phasesCorrespond, RUN, sectionOf } from '../model/comparison.js';
+import { causes, common, labelOf, phasesCorrespond, predictions, RUN, sectionOf } from '../model/comparison.js';
 import { percent, time } from '../model/quantity.js';
 import { visible } from '../model/visible.js';
 import { element } from '../widgets/element.js';
@@ -60,6 +60,8 @@ function drawComparison(root, report, context) {
     return section;
   };
   drawCauses(part('because', 'Why: the parts of the longest chain of work and waits, in both runs'), report, found, context);
+  const predicted = predictions(rows);
+  if (predicted.length > 0) drawPredictions(part('prediction', 'Predicted before, beside what the run gained'), report, predicted, context);
   for (const [section, title, noun] of TABLES) drawSection(part(section, title), report, [section, noun], context);
   drawRun(part('run', 'The runs as a whole'), report, context);
   root.append(element('p.faint', null, '± is one standard error, from the samples of both runs. A change within two of them, or below 1 ms or 2 %, is said to be none. One run of each side does not show what differs by chance from run to run: ', element('code', null, 'longpole check'), ' compares several.'));
@@ -86,6 +88,21 @@ function drawCauses(root, report, { parts, rest, elapsed, missing }, context) {
     { section: 'sum', rest: 'the elapsed time', before_seconds: elapsed.before_seconds, after_seconds: elapsed.after_seconds, change_seconds: elapsed.change_seconds, change_percent: elapsed.change_percent }];
   root.append(changes(report, rows, 'because', context));
   root.append(element('p.faint', { 'data-part': 'sum' }, Math.abs(missing) < 1e-6 ? 'The parts add up to the change of the elapsed time.' : `The parts miss the change of the elapsed time by ${time(missing)}.`));
+}
+
+/**
+ * What was predicted of the recording before, and what was achieved.
+ * @param {HTMLElement} root
+ * @param {any} report
+ * @param {any[]} rows
+ * @param {Context} context
+ */
+function drawPredictions(root, report, rows, context) {
+  root.append(table({ columns: report.columns, rows }, {
+    name: 'name', own: 'prediction', limit: 10, label: (row) => visible(row.name), caption: 'prediction',
+    columns: ['elapsed_gain_percent', 'gain_low_percent', 'gain_high_percent', 'achieved_gain_percent', 'inside'],
+    titles: { elapsed_gain_percent: 'Predicted', gain_low_percent: 'from', gain_high_percent: 'to', achieved_gain_percent: 'Achieved', inside: 'Inside' },
+  }, context), element('p.faint', null, 'Which of these changes was made the recordings do not say.'));
 }
 
 /**

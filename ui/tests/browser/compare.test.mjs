@@ -21,6 +21,7 @@ const file = path.join(folder, 'compared.html');
 
 before(async () => {
   const [former, later] = [recordProgram('lock_hog', ['--locks']), recordProgram('serial_then_parallel')];
+  execFileSync(LONGPOLE, ['what-if', former, '--set', 'procedure:prepare=0']);
   rows = JSON.parse(execFileSync(LONGPOLE, ['diff', former, later, '--format', 'json'], { encoding: 'utf8' })).rows;
   execFileSync(LONGPOLE, ['export', later, '--to', 'html', '--against', former, '-o', file]);
   server = await serve(later, ['--against', former]);
@@ -48,6 +49,9 @@ for (const from of ['the server', 'a file']) {
     const elapsed = rows.find((row) => row.section === 'run' && row.name === 'elapsed').change_seconds;
     assert.equal(parts.at(-1), elapsed);
     assert.ok(Math.abs(parts.slice(0, -1).reduce((sum, part) => sum + part, 0) - elapsed) < 1e-6);
+    const prediction = rows.find((row) => row.section === 'prediction');
+    const predicted = await page.innerText('[data-part="prediction"]');
+    assert.ok(predicted.includes('procedure:prepare=0') && predicted.includes(prediction.inside), predicted);
     assert.match(await page.innerText('[data-part="sum"]'), /add up/);
     assert.match(await page.innerText('[data-part="different"]'), /different programs/);
     assert.deepEqual(faults, []);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { causes, common, labelOf, phasesCorrespond, sectionOf } from '../../model/comparison.js';
+import { causes, common, labelOf, phasesCorrespond, predictions, sectionOf } from '../../model/comparison.js';
 
 const because = (kind, before, after, verdict, procedure) => ({ section: 'because', kind, procedure, before_seconds: before, after_seconds: after, change_seconds: after - before, verdict });
 const ROWS = [
@@ -32,4 +32,10 @@ test('waits are named by where and for what; phases correspond unless one run al
   assert.equal(phasesCorrespond([{ section: 'phase', name: 'a' }]), true);
   assert.equal(phasesCorrespond([{ section: 'phase', name: 'a', only_in: 'after' }]), false);
   assert.deepEqual(common([{ section: 'procedure' }, { section: 'procedure', only_in: 'before' }, { section: 'wait' }]), { both: 1, all: 2 });
+});
+
+test('predictions are neither changes nor ties of the run', () => {
+  const row = { section: 'prediction', name: 'procedure:solve=0', elapsed_gain_percent: 25, inside: 'yes' };
+  assert.deepEqual(predictions([...ROWS, row]), [row]);
+  assert.equal(causes([...ROWS, row]).missing, causes(ROWS).missing);
 });
