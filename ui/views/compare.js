@@ -101,7 +101,7 @@ function drawPredictions(root, report, rows, context) {
   root.append(table({ columns: report.columns, rows }, {
     name: 'name', own: 'prediction', limit: 10, label: (row) => visible(row.name), caption: 'prediction',
     columns: ['elapsed_gain_percent', 'gain_low_percent', 'gain_high_percent', 'achieved_gain_percent', 'inside'],
-    titles: { elapsed_gain_percent: 'Predicted', gain_low_percent: 'from', gain_high_percent: 'to', achieved_gain_percent: 'Achieved', inside: 'Inside' },
+    titles: { name: 'Change', elapsed_gain_percent: 'Predicted', gain_low_percent: 'from', gain_high_percent: 'to', achieved_gain_percent: 'Achieved', inside: 'Inside' },
   }, context), element('p.faint', null, 'Which of these changes was made the recordings do not say.'));
 }
 

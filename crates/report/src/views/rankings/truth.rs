@@ -93,7 +93,7 @@ pub(super) fn sections(
         "Measured by `longpole zero`: what the run gains without a row, in % of the run, and the interval that holds this median in 95 of 100 cases."
             .to_owned(),
     ));
-    let says = |metric: &&MetricColumn| metric.sum() > 0.0;
+    let says = |metric: &&MetricColumn| metric.sum() > 0.0 && !metric.is_negligible;
     let mut columns: Vec<Shown> = metrics
         .iter()
         .filter(says)
