@@ -142,8 +142,14 @@ mod tests {
         assert_eq!(of("running"), Some(StateKind::Busy));
         assert_eq!(of("blocked_lock"), Some(StateKind::Synchronisation));
         assert_eq!(of("blocked_page_fault"), Some(StateKind::Device));
-        let all_chosen =
-            ["blocked_sleep", "blocked_timer", "blocked_signal", "blocked_terminal", "blocked_stopped"];
+        let all_chosen = [
+            "blocked_sleep",
+            "blocked_timer",
+            "blocked_polling_sleep",
+            "blocked_signal",
+            "blocked_terminal",
+            "blocked_stopped",
+        ];
         for chosen in all_chosen {
             assert_eq!(of(chosen), Some(StateKind::Chosen), "{chosen}");
         }
