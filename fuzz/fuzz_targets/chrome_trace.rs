@@ -1,4 +1,4 @@
-//! The import of traces in Chrome's JSON format, up to the recording. Seeds: `crates/record/tests/fixtures/chrome/*.gz`.
+//! The import of traces in Chrome's JSON format, up to the recording. Seeds: `crates/record/tests/fixtures/chrome/*.json`.
 #![no_main]
 
 use std::io::Cursor;

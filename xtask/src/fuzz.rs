@@ -152,7 +152,7 @@ fn seeds(target: &str) -> Result<Vec<PathBuf>> {
     let (folder, end) = match target {
         "otf2_trace" => ("crates/record/tests/fixtures/otf2", "packed"),
         "perfetto_trace" => ("crates/record/tests/fixtures/perfetto", "pftrace"),
-        "chrome_trace" => ("crates/record/tests/fixtures/chrome", "gz"),
+        "chrome_trace" => ("crates/record/tests/fixtures/chrome", "json"),
         "perf_data" => ("crates/record/tests/fixtures", "data"),
         "log_reader" => ("crates/cli/tests/fixtures", "log"),
         "manifest" => ("crates/cli/tests/fixtures", "json"),

@@ -48,14 +48,7 @@ fn what_cannot_be_used_is_in_the_notes() {
 
 #[test]
 fn slices_of_what_is_no_thread_and_damaged_events_are_counted() {
-    let text = r#"{"schemaVersion": 1, "distributedInfo": {"rank": 1, "world_size": 4}, "traceEvents": [
-        {"ph": "X", "pid": "Spans", "tid": "PyTorch Profiler", "cat": "Trace", "name": "PyTorch Profiler (0)", "ts": 0, "dur": 100},
-        {"ph": "X", "pid": 1, "tid": 1, "name": "step", "ts": 10, "dur": 50, "args": [1, {"a": null}]},
-        {"ph": "X", "pid": 1, "tid": 1, "name": "crosses", "ts": 50, "dur": 20},
-        {"ph": "B", "pid": 1, "tid": 2, "name": "goes on", "ts": 20},
-        {"ph": "E", "pid": 1, "tid": 3, "ts": 30},
-        {"ph": "X", "pid": 1, "tid": 1, "name": "no time"},
-        {"ph": "C", "pid": 1, "name": "memory", "ts": 1, "args": {"bytes": 7}}, {}]}"#;
+    let text = include_str!("fixtures/chrome/damaged.json");
     let trace = ChromeTrace::read(text.as_bytes()).unwrap();
     let damage = trace.damage();
     assert_eq!((damage.drawn, damage.crossing, damage.unended), (1, 1, 1));
