@@ -1,12 +1,13 @@
 //! The file: its events one after the other, without the rest of it in memory.
 
 use std::fmt;
-use std::io::Read;
+use std::io::{BufReader, Read};
 
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::error::Category;
 
+use crate::bounded_texts::BoundedTexts;
 use crate::error::{ChromeError, ChromeResult};
 use crate::event::ChromeEvent;
 use crate::scalar::Scalar;
@@ -30,7 +31,7 @@ pub(crate) fn read_events(reader: impl Read, mut take: impl FnMut(ChromeEvent)) 
         events += 1;
         take(event);
     };
-    let mut json = serde_json::Deserializer::from_reader(reader);
+    let mut json = serde_json::Deserializer::from_reader(BufReader::new(BoundedTexts::new(reader)));
     let document = ChromeDocument { take: &mut counted, end: &mut end, is_list: &mut is_list };
     let read = document.deserialize(&mut json);
     match read {

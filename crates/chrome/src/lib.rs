@@ -5,9 +5,10 @@
 //!   {"traceEvents": [{"ph": "X", "pid": 1, "tid": 2, "ts": 10.5, "dur": 3, "name": "load"}, …]}   or the list alone
 //!   lane    a thread, or a stream of a GPU: its slices in the order of their begins, callers before those that they call
 //! ```
-//! Events are in no order, so all slices are held in memory, 32 bytes each, and no other part of the file. Nothing of a file is trusted: what
+//! Events are in no order, so all slices are held in memory, 32 bytes each, with their names, and no other part of the file. Nothing of a file is trusted: what
 //! cannot be read is counted, and a file that ends early is read up to there.
 
+mod bounded_texts;
 mod document;
 mod error;
 mod event;

@@ -4,6 +4,9 @@ use rustc_hash::FxHashMap;
 
 /// Longest name that is kept, bytes.
 const LONGEST: usize = 512;
+/// Names that are kept; what has a further one is called [`FURTHER`].
+const MOST: usize = 1 << 20;
+const FURTHER: &str = "a further name";
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
@@ -17,6 +20,9 @@ impl Names {
         let name = &name[..name.floor_char_boundary(LONGEST)];
         if let Some(&known) = self.known.get(name) {
             return known;
+        }
+        if self.texts.len() >= MOST && name != FURTHER {
+            return self.number(FURTHER);
         }
         let number = self.texts.len() as u32;
         self.texts.push(name.to_owned());

@@ -13,7 +13,9 @@ use crate::names::Names;
 use crate::scalar::Scalar;
 
 /// Slices that are read; further ones are counted.
-const MOST_SLICES: u64 = 20_000_000;
+const MOST_SLICES: u64 = 10_000_000;
+/// Collective operations that are told apart; slices of further ones are none.
+const MOST_COLLECTIVES: usize = 1 << 16;
 /// Lanes that are read; slices of further ones are counted.
 const MOST_LANES: usize = 1 << 16;
 /// Begins of slices that can be open in a lane.
@@ -110,7 +112,7 @@ impl ChromeTrace {
         let mut trace = ChromeTrace::default();
         let take = |event| trace.take(event);
         let end = if reader.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
-            read_events(BufReader::new(MultiGzDecoder::new(reader)), take)?
+            read_events(MultiGzDecoder::new(reader), take)?
         } else {
             if reader.fill_buf()?.starts_with(b"\xef\xbb\xbf") {
                 reader.consume(3);
@@ -306,6 +308,9 @@ impl ChromeTrace {
             group: arguments.group.to_string(),
             ranks: arguments.ranks.text().map(ranks).unwrap_or_default(),
         };
+        if self.collectives.len() >= MOST_COLLECTIVES || found.ranks.len() > MOST_LANES {
+            return self.by_collective.get(&found).copied().unwrap_or(0);
+        }
         let next = self.collectives.len() as u32 + 1;
         let number = *self.by_collective.entry(found.clone()).or_insert(next);
         if number == next {
