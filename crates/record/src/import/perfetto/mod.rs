@@ -72,6 +72,8 @@ pub fn import_perfetto(
 
 fn describe<R: Read + Seek>(trace: &PerfettoTrace<R>, file: &Path) -> Manifest {
     let contents = trace.contents();
+    // Without scheduling nothing says how many there are, so that they limit nothing.
+    let cpus = if contents.switches == 0 { trace.threads().tids().count() as u32 } else { contents.cpus };
     Manifest {
         format_version: FORMAT_VERSION,
         longpole: env!("CARGO_PKG_VERSION").to_owned(),
@@ -79,7 +81,7 @@ fn describe<R: Read + Seek>(trace: &PerfettoTrace<R>, file: &Path) -> Manifest {
         machines: vec![MachineDescription {
             name: contents.host.clone(),
             kernel: contents.kernel.clone(),
-            cpus: contents.cpus.max(1),
+            cpus: cpus.max(1),
             collector: CollectorDescription {
                 name: CollectorDescription::PERFETTO.to_owned(),
                 sample_hertz: hertz(contents.sample_period),
