@@ -13,12 +13,10 @@ use longpole_chrome::ChromeTrace;
 use longpole_event::MachineId;
 use longpole_recording::{
     CollectorDescription, Destination, FORMAT_VERSION, LogBuilder, LogName, MachineDescription, Manifest,
-    RunOutcome,
 };
 
 use super::error::{ImportError, ImportResult};
-use super::named::NamedLog;
-use crate::assembler::Assembled;
+use super::named::{NamedLog, finish_recording};
 use crate::session::FinishedRecording;
 use writer::ChromeWriter;
 
@@ -44,37 +42,14 @@ pub fn import_chrome(
     if let Some(name) = choice.process.filter(|name| !writer::has_process(&trace, name)) {
         return Err(ImportError::NoProcess { name: name.to_owned() });
     }
-    let mut manifest = describe(&trace, file);
+    let manifest = describe(&trace, file);
     let folder = output.create(&manifest)?;
-    let log = |name| -> ImportResult<_> { Ok(LogBuilder::new(folder.create_log(MachineId(0), name)?)) };
-    let mut writer = ChromeWriter::new(&trace, NamedLog::new(log(LogName::Events)?, true), choice);
-    let mut is_full = false;
-    let written = writer
-        .write()
-        .and_then(|()| log(LogName::Symbols))
-        .and_then(|mut symbols| writer.log.finish(&mut symbols));
-    match written {
-        Err(ImportError::Recording(error)) if error.is_disk_full() => is_full = true,
-        result => result?,
-    }
-    let mut notes = notes::notes(&trace, &writer);
-    if is_full {
-        notes.push("the disk became full: the rest of the trace is not in the recording".to_owned());
-    }
-    manifest.machines[0].collector.notes = notes;
-    let (begin, end) = writer.log.span.unwrap_or_default();
-    let truncated = is_full || trace.damage().is_cut || trace.damage().beyond > 0;
-    let outcome = RunOutcome {
-        begin_nanoseconds: begin,
-        end_nanoseconds: end,
-        exit_code: None,
-        signal: None,
-        truncated,
-    };
-    manifest.outcome = Some(outcome);
-    folder.write_manifest(&manifest)?;
-    let assembled = Assembled { events: writer.log.events, samples: writer.log.samples, lost: 0 };
-    Ok(FinishedRecording { path: folder.path().to_owned(), outcome, manifest, assembled, going_on: None })
+    let log = LogBuilder::new(folder.create_log(MachineId(0), LogName::Events)?);
+    let mut writer = ChromeWriter::new(&trace, NamedLog::new(log, true), choice);
+    let written = writer.write();
+    let notes = notes::notes(&trace, &writer);
+    let is_cut = trace.damage().is_cut || trace.damage().beyond > 0;
+    finish_recording((folder, manifest), (&mut writer.log, written), (notes, is_cut))
 }
 
 fn describe(trace: &ChromeTrace, file: &Path) -> Manifest {

@@ -8,6 +8,8 @@
 
 mod code;
 mod log;
+mod recording;
 
 pub(super) use code::NamedProcedure;
 pub(super) use log::{NamedLog, NamedTask, NamedWaker};
+pub(super) use recording::finish_recording;
