@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use longpole_chrome::{ChromeLane, ChromeSlice, ChromeTrace, Collective};
+use longpole_chrome::{ChromeLane, ChromeSlice, ChromeTrace};
 use longpole_event::{Blocking, CollectiveMeeting, CollectiveOrder};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -44,8 +44,8 @@ pub(super) struct ChromeWriter<'a> {
     lanes: Vec<LaneProgress>,
     only: Option<&'a str>,
     rank: Option<(u32, u32)>,
-    /// Operations so far of each process group.
-    rounds: FxHashMap<String, u64>,
+    /// Operations so far of each communicator.
+    rounds: FxHashMap<u64, u64>,
     has_rank: FxHashSet<u32>,
     /// Lanes of processes that were not asked for.
     pub(super) other_lanes: u64,
@@ -182,7 +182,7 @@ impl<'a> ChromeWriter<'a> {
         };
         let group = if collective.group.is_empty() { WHOLE_JOB } else { &collective.group };
         let communicator = communicator(group, members);
-        let next = self.rounds.entry(format!("{group} {members:?}")).or_default();
+        let next = self.rounds.entry(communicator).or_default();
         let round = std::mem::replace(next, *next + 1);
         self.collectives += 1;
         let order = CollectiveOrder::AllToAll;
@@ -248,5 +248,5 @@ fn communicator(group: &str, members: &[u32]) -> u64 {
 /// The operations of a trace that are of no rank.
 pub(super) fn operations(trace: &ChromeTrace) -> u64 {
     let slices = trace.lanes().iter().flat_map(|lane| &lane.slices);
-    slices.filter_map(|slice| trace.collective(slice)).map(|_: &Collective| 1).sum()
+    slices.filter(|slice| trace.collective(slice).is_some()).count() as u64
 }
