@@ -17,7 +17,7 @@
 //! Procedures of CPython belong to the function of Python that they work for, where that has a name.
 //!
 //! A procedure that a compiler inlined into two or more others is a helper: it is folded too, so that its work is divided
-//! among those who use it.
+//! among those who use it. So is a closure that was inlined into the procedure that it is written in: it is a part of its text.
 //!
 //! In: the tree of paths. Out: an owner for each path, found once. Time: constant for each path.
 
@@ -62,8 +62,10 @@ impl Folding {
             Fold::None => false,
             Fold::Kernel => code_owner(procedure) == CodeOwner::Kernel,
             Fold::Libraries => {
+                let id = ProcedureId(index as u32);
                 code_owner(procedure) != CodeOwner::Program
-                    || paths.is_inlined_helper(ProcedureId(index as u32))
+                    || paths.is_inlined_helper(id)
+                    || is_inlined_closure(paths, id)
             }
         };
         let mut folding = Folding {
@@ -153,6 +155,17 @@ impl Folding {
             outermost.filter_map(actions::in_general).last()
         })
     }
+}
+
+/// Whether the procedure is a closure that was inlined into the procedure in whose text it stands, as Rust's and C++'s compilers name it:
+/// `total::{closure}`, `total(int)::{lambda(int)#1}::operator()(int) const`, `total(int)::$_0::operator()(int) const`.
+fn is_inlined_closure(paths: &Paths, procedure: ProcedureId) -> bool {
+    let Some(outer) = paths.inlined_into(procedure) else { return false };
+    let (inner, outer) = (paths.procedure_named_by(procedure), paths.procedure_named_by(outer));
+    let rest = inner.name.strip_prefix(outer.name.as_str());
+    rest.is_some_and(|rest| {
+        ["::{closure", "::{{closure", "::{lambda", "::$_"].iter().any(|kind| rest.starts_with(kind))
+    })
 }
 
 /// Timelines whose observations are at the owners of their paths.

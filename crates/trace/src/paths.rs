@@ -239,6 +239,12 @@ impl Paths {
         self.inlined_into.get(&procedure) == Some(&None)
     }
 
+    /// The procedure into which alone the procedure was inlined.
+    #[must_use]
+    pub fn inlined_into(&self, procedure: ProcedureId) -> Option<ProcedureId> {
+        self.inlined_into.get(&procedure).copied().flatten()
+    }
+
     /// Whether the procedure is a function of the message library by its name.
     pub(crate) fn is_message_function(&self, procedure: ProcedureId) -> bool {
         name_in_c(&self.procedure_named_by(procedure).name).is_some()

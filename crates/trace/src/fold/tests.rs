@@ -129,3 +129,24 @@ fn a_procedure_inlined_into_several_is_divided_among_them() {
     assert_eq!(name(&paths, folding.owner(common)), "common_step");
     assert_eq!(name(&paths, Folding::new(&paths, Fold::Kernel).owner(common)), "burn");
 }
+
+#[test]
+fn a_closure_inlined_into_its_own_procedure_is_part_of_it() {
+    let mut paths = Paths::default();
+    let fold_of = |paths: &mut Paths, outer: &str, closure: &str| {
+        let path = path(paths, Paths::ROOT, &format!("main > {outer} > {closure}"));
+        let procedure = |path: PathId| paths.innermost(path).expect("not the root").procedure;
+        let ids = (procedure(path), procedure(paths.caller(path).expect("has one")));
+        paths.inlined(ids.0, ids.1);
+        name(paths, Folding::new(paths, Fold::Libraries).owner(path)).to_owned()
+    };
+    assert_eq!(fold_of(&mut paths, "sum::total", "sum::total::{closure}"), "sum::total");
+    assert_eq!(
+        fold_of(&mut paths, "all(int)", "all(int)::{lambda(int)#1}::operator()(int) const"),
+        "all(int)"
+    );
+    assert_eq!(fold_of(&mut paths, "all(int)", "all(int)::$_0::operator()(int) const"), "all(int)");
+    // A closure of another procedure, and another procedure with such a name.
+    assert_eq!(fold_of(&mut paths, "map", "caller::{closure}"), "caller::{closure}");
+    assert_eq!(fold_of(&mut paths, "sum", "sum::total2"), "sum::total2");
+}
