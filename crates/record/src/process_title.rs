@@ -2,7 +2,8 @@
 //!
 //! The name of the program's file and one argument: the first that names a file, else a subcommand or the name of what is run.
 //! Arguments can hold secrets, so that most are left out: options and what follows an option that is not known to take no value,
-//! assignments, what has a `@`, a colon or a blank, and all but the last part of a path.
+//! assignments, what has a `@`, a colon or a blank, and all but the last part of a path. Where no argument says anything, an option of one
+//! letter tells runs apart: `sort -R`, `sort -n`.
 
 /// Characters of an argument that are kept at most.
 const LONGEST: usize = 40;
@@ -71,7 +72,10 @@ pub(crate) fn process_title(program: &str, arguments: &[&str]) -> Option<String>
             !before.starts_with('-') || NAMES_NEXT.contains(&before) || before.contains('=')
         })
     };
-    let (argument, _) = file.or_else(|| words.iter().find(is_what))?;
+    let Some((argument, _)) = file.or_else(|| words.iter().find(is_what)) else {
+        let letter = arguments.iter().skip(1).find(|argument| is_letter(argument))?;
+        return Some(format!("{name} {letter}"));
+    };
     let last = argument.trim_end_matches('/').rsplit('/').next().filter(|last| !last.is_empty())?;
     Some(format!("{name} {}", last.chars().take(LONGEST).collect::<String>()))
 }
@@ -86,6 +90,11 @@ pub(crate) fn arguments_of(bytes: &[u8]) -> Vec<&str> {
 pub(crate) fn title_of_running(pid: u32, program: &str) -> Option<String> {
     let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
     process_title(program, &arguments_of(&bytes))
+}
+
+/// Whether it is an option of one letter or digit, but for the one with which shells and interpreters are handed what to do.
+fn is_letter(argument: &str) -> bool {
+    matches!(argument.as_bytes(), [b'-', letter] if letter.is_ascii_alphanumeric() && *letter != b'c')
 }
 
 fn takes_value(option: &str) -> bool {
@@ -131,6 +140,7 @@ mod tests {
             assert_eq!(title(command).as_deref(), Some(called), "{command}");
         }
         assert_eq!(title("make -j2"), None);
+        assert_eq!(title("sort -n"), Some("sort -n".to_owned()));
         assert_eq!(
             title("as --64 -o f3.o /tmp/ccYb.s"),
             Some("as ccYb.s".to_owned()),

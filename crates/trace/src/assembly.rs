@@ -125,15 +125,25 @@ fn add_processes(program: &mut Program, machine: MachineId, inventory: &Inventor
         }
         program.processes.push(Process { machine, pid: process.pid, name, title, parent, rank });
     }
-    // A forked process that becomes no other program goes on under its parent's name.
+    name_forked(program, base);
+}
+
+/// A forked process that becomes no other program goes on under its parent's name, as that one's child.
+fn name_forked(program: &mut Program, base: u32) {
     for index in base as usize..program.processes.len() {
-        if program.processes[index].name.is_empty() {
-            let parent = program.processes[index].parent;
-            let name = parent.map(|parent| program.processes[parent.index()].name.clone());
-            program.processes[index].name = name.unwrap_or_default();
+        let (own, parent) = (&program.processes[index], program.processes[index].parent);
+        let Some(parent) = parent.filter(|_| own.name.is_empty()) else { continue };
+        let Process { name, title, rank, .. } = program.processes[parent.index()].clone();
+        let own = &mut program.processes[index];
+        own.name = name;
+        if own.title.is_empty() && rank.is_none() && !title.is_empty() {
+            own.title = if title.ends_with(CHILD) { title } else { title + CHILD };
         }
     }
 }
+
+/// Behind the title of a process: a child that goes on in its program.
+const CHILD: &str = ": child";
 
 /// A thread that was given no name has its creator's, as in the kernel.
 fn name_threads(program: &mut Program, base: u32) {
