@@ -159,6 +159,14 @@ impl Analysed {
         let names = self.run.names();
         let parse = |text: &String| NamedChange::parse(text, &names);
         let changes = supposition.changes.iter().map(parse).collect::<longpole_report::Result<Vec<_>>>()?;
+        let is_of_holds = |change: &NamedChange| matches!(change.change.subject, ChangeSubject::Holds(_));
+        if let Some(change) = changes.iter().find(|change| is_of_holds(change)) {
+            if supposition.phase.is_some() || self.choices != MetricOptions::default() {
+                let reason = "only a replay of the whole run tells, in which locks have no recorded order";
+                return Err(Error::NoReplayOf { change: change.name.clone(), reason });
+            }
+            return self.replay(&supposition.as_replay());
+        }
         let plain: Vec<WorkChange> = changes.iter().map(|change| change.change.clone()).collect();
         let folded = self.folded(supposition.fold);
         let found = what_if(&*self.run, &self.choices, &self.analysis, &plain, &folded.folding);

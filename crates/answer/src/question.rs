@@ -90,6 +90,13 @@ pub struct WhatIfQuestion {
     pub top: Option<usize>,
 }
 
+impl WhatIfQuestion {
+    /// The same question to a replay: only that knows what is done while a lock is held.
+    pub(crate) fn as_replay(&self) -> ReplayQuestion {
+        ReplayQuestion { changes: self.changes.clone(), fold: self.fold, ..ReplayQuestion::default() }
+    }
+}
+
 /// What would become of the run if it were executed again with something changed.
 #[derive(Clone, Debug, Default)]
 pub struct ReplayQuestion {

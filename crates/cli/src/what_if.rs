@@ -27,9 +27,10 @@ pub struct WhatIfArgs {
     pub recording: Option<PathBuf>,
     /// A change, as KIND:NAME=FACTOR; can be given several times.
     ///
-    /// KIND is procedure (with all that it calls and starts), self (a procedure's own time alone), line, object, thread or
+    /// KIND is procedure (with all that it calls and starts), self (a procedure's own time alone), line, object, hold, thread or
     /// process; it can be left out where the name is clear. FACTOR is what the time is multiplied by: 0 leaves it out, 0.5 or 50% halves it,
-    /// 2 doubles it; for an object, the time that threads wait for it.
+    /// 2 doubles it; for an object, the time that threads wait for it; for hold, what is done while the lock of that name is held,
+    /// which takes a recording with --locks and a replay.
     #[arg(long = "set", value_name = "CHANGE", required_unless_present_any = ["cpus", "free_io", "remap"])]
     pub changes: Vec<String>,
     /// Another layout of data, of a recording with accesses: pad:OBJECT=BYTES, align:OBJECT=BYTES, split:OBJECT=FIELD,

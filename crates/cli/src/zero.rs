@@ -44,7 +44,7 @@ pub struct ZeroArgs {
     /// Run the program with a procedure that takes longer, by a part of its CPU time; can be given several times.
     ///
     /// PROCEDURE@0.25, PROCEDURE alone (0.25), or PROCEDURE@0.1,0.5 for two versions; with all that it calls and all threads that it starts,
-    /// or self:PROCEDURE. Threads are sampled, and one that is in the procedure works on for that part of its CPU time since its last
+    /// or self:PROCEDURE; or hold:LOCK, what threads do while they hold the lock that is this variable. Threads are sampled, and one that is in the procedure works on for that part of its CPU time since its last
     /// sample. The program is not changed. It needs symbols, and cannot be static or Go. Without --variant, --skip, --slow and --virtual, the first
     /// procedures in the recording's list of changes are slowed down.
     #[arg(long, value_name = "PROCEDURE[@FACTOR,…]", value_parser = experiments::slow_downs)]

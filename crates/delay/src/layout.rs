@@ -12,7 +12,7 @@ pub const MOST_RANGES: usize = 512;
 /// Longest path of a module, its final zero included.
 pub const LONGEST_MODULE_PATH: usize = 1024;
 
-/// What of a procedure is slowed.
+/// What of a procedure is slowed, or of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DelayScope {
     /// Its own code alone.
@@ -21,6 +21,8 @@ pub enum DelayScope {
     Folded,
     /// With all that it calls, and all threads that it starts.
     Inclusive,
+    /// Not a procedure's code: what threads do while they hold a lock in the memory that the ranges are of.
+    Holding,
 }
 
 impl DelayScope {
@@ -30,6 +32,8 @@ impl DelayScope {
     pub const FOLDED: u64 = 1;
     /// [`DelayScope::Inclusive`].
     pub const INCLUSIVE: u64 = 2;
+    /// [`DelayScope::Holding`].
+    pub const HOLDING: u64 = 3;
 
     /// As the shared memory has it.
     #[must_use]
@@ -38,6 +42,7 @@ impl DelayScope {
             DelayScope::Exact => DelayScope::EXACT,
             DelayScope::Folded => DelayScope::FOLDED,
             DelayScope::Inclusive => DelayScope::INCLUSIVE,
+            DelayScope::Holding => DelayScope::HOLDING,
         }
     }
 }
@@ -58,9 +63,9 @@ pub struct DelayMemory {
     pub scope: u64,
     /// Ranges in use.
     pub ranges: u64,
-    /// Path of the module that holds the procedure, ended by a zero; all zeroes are no procedure: threads are sampled only.
+    /// Path of the module that has the procedure or the lock, ended by a zero; all zeroes are no procedure: threads are sampled only.
     pub module: [u8; LONGEST_MODULE_PATH],
-    /// Begins and ends of code as the module's file has their addresses, in order.
+    /// Begins and ends of code, or of a lock's memory, as the module's file has their addresses, in order.
     pub code: [[u64; 2]; MOST_RANGES],
     /// Processes that loaded the library.
     pub processes: AtomicU64,

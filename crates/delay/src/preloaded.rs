@@ -5,6 +5,7 @@ mod child;
 mod connection;
 mod event;
 mod exchanges;
+mod holds;
 mod interposed;
 mod module;
 mod sampling;

@@ -22,6 +22,7 @@
 mod arbitration;
 mod compiler;
 mod ends;
+mod held_work;
 mod plan;
 mod planned_waits;
 mod polls;
@@ -63,8 +64,17 @@ pub(crate) struct PlaceFactors<W, S> {
     pub work: W,
     /// Of busy-waits that nothing is known to have ended.
     pub spinning: S,
+    /// Of work under locks, by the sets of locks that the plan tells apart; none where it tells none.
+    pub holding: Vec<f64>,
     /// Whether work has another one for other threads at the same path.
     pub tells_threads_apart: bool,
+}
+
+impl<W> PlaceFactors<W, fn(ThreadId, PathId) -> f64> {
+    /// Of work alone, which has the same one for all threads at a path.
+    pub fn of_work(work: W) -> Self {
+        PlaceFactors { work, spinning: |_, _| 1.0, holding: Vec::new(), tells_threads_apart: false }
+    }
 }
 
 impl ExecutionPlan {
@@ -183,7 +193,7 @@ impl ExecutionPlan {
 
     /// Executes it without a change.
     fn execute_unchanged(&mut self) {
-        let unchanged = PlaceFactors { work: |_, _| 1.0, spinning: |_, _| 1.0, tells_threads_apart: false };
+        let unchanged = PlaceFactors::of_work(|_: ThreadId, _: PathId| 1.0);
         let run = self.execute(&unchanged, |_| false, None);
         (self.unchanged, self.spin_ends) = (run.elapsed, run.spin_ends);
     }
@@ -213,7 +223,14 @@ impl ExecutionPlan {
             ChargePart::Of(_) => 1.0,
         };
         Factors {
-            work: self.places.iter().map(|&(thread, part)| divided.of_part(thread, part)).collect(),
+            work: self
+                .places
+                .iter()
+                .enumerate()
+                .map(|(place, &(thread, part))| {
+                    divided.of_part(thread, part) * self.held_factor(place, &changed.holding)
+                })
+                .collect(),
             spinning: self.places.iter().map(spinning).collect(),
         }
     }

@@ -9,6 +9,7 @@ use crate::details::{Details, DetailsDemand};
 use crate::execution::{ExecutedGain, Executions, LeastGain, ReplayedChange, ReplayedChanges};
 use crate::gains::{Gain, Gains};
 use crate::holds::{LockHoldSums, LockHolds};
+use crate::lock_uses::ReplayedOrder;
 use crate::path_waits::PathWaitKind;
 use crate::phases::{Phases, ProposedPhase};
 use crate::processors::ProcessorTime;
@@ -75,7 +76,10 @@ stored!(enum Condition {
 });
 stored!(enum PathWaitKind { 0: Ready, 1: Spinning, 2: Overhead, 3: Blocked(cause), 4: UnderWay });
 stored!(enum NoRowReplays { 0: Refused(refusal), 1: Part, 2: Long(events), 3: Kind });
-stored!(enum ReplayRefusal { 0: TooLong, 1: Missed(part), 2: Stuck(threads), 3: ChangedStuck(threads) });
+stored!(enum ReplayRefusal {
+    0: TooLong, 1: Missed(part), 2: Stuck(threads), 3: ChangedStuck(threads), 4: UnknownHolds(order),
+});
+stored!(enum ReplayedOrder { 0: Arbitrated, 1: Untold, 2: Summed, 3: Shared, 4: AtFault });
 stored!(enum WaitClassKind { 0: Blocked(cause), 1: Spinning, 2: EndedEarly });
 stored!(enum Unwanted { 0: Join, 1: Outside, 2: Spare, 3: End });
 stored!(enum Category {

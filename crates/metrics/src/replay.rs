@@ -69,6 +69,33 @@ pub struct ReplayDemand {
     pub policy: Option<LockPolicy>,
 }
 
+impl ReplayDemand {
+    /// The sets of locks whose holds change, in the order of the changes.
+    fn holds(&self) -> Vec<Vec<ObjectId>> {
+        let locks = |change: &WorkChange| match &change.subject {
+            ChangeSubject::Holds(locks) => Some(locks.clone()),
+            _ => None,
+        };
+        self.changes.iter().filter_map(locks).collect()
+    }
+}
+
+/// Why the holds of these locks cannot change, if they cannot.
+fn unknown_holds(holds: &[Vec<ObjectId>], uses: &LockUses) -> Option<ReplayRefusal> {
+    let orders = uses.orders();
+    // Of several locks of a name some may never be held.
+    let order = |lock: &ObjectId| orders.iter().find(|own| own.0 == *lock).map(|own| own.1);
+    let of_set = |set: &Vec<ObjectId>| {
+        let mut known = set.iter().filter_map(order).peekable();
+        if known.peek().is_none() {
+            return Some(ReplayRefusal::UnknownHolds(None));
+        }
+        let unknown = known.find(|&order| order != ReplayedOrder::Arbitrated);
+        unknown.map(|order| ReplayRefusal::UnknownHolds(Some(order)))
+    };
+    holds.iter().find_map(of_set)
+}
+
 /// A gain, nanoseconds; less than 0 where the run becomes longer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ReplayedGain {
@@ -179,6 +206,8 @@ pub enum ReplayRefusal {
     Stuck(usize),
     /// The unchanged run is reproduced, but so many threads of a changed one wait for ever.
     ChangedStuck(usize),
+    /// What is done under a lock whose holds are to change is not known: its order is this one, or it was not held.
+    UnknownHolds(Option<ReplayedOrder>),
 }
 
 /// A plan with what is needed to execute it.
@@ -232,12 +261,18 @@ impl ReplayablePlan {
         let elapsed = timelines.program().elapsed_nanoseconds;
         let quantum = demand.quantum.unwrap_or_else(|| turns.into_quantum(elapsed)).max(1);
         let schedulers = schedulers(timelines.program());
+        let holds = demand.holds();
+        if let Some(unknown) = unknown_holds(&holds, &uses) {
+            return Ok(Err(unknown));
+        }
         let mut refusal = ReplayRefusal::TooLong;
-        for uses in attempts(&uses) {
+        let knows_holds = |uses: &LockUses| unknown_holds(&holds, uses).is_none();
+        for uses in attempts(&uses).into_iter().filter(knows_holds) {
             let foresight = LaneLookahead::with(timelines, options.order, &uses)?;
-            let Some(plan) = ExecutionPlan::arbitrated(timelines, analysis, &foresight, &uses)? else {
+            let Some(mut plan) = ExecutionPlan::arbitrated(timelines, analysis, &foresight, &uses)? else {
                 return Ok(Err(ReplayRefusal::TooLong));
             };
+            plan.tell_held_work(&holds);
             let latency = plan.latency();
             let mut attempt = ReplayablePlan {
                 plan,
@@ -289,7 +324,7 @@ impl ReplayablePlan {
     /// Takes these models if they reproduce the run; else says how far that is missed.
     fn try_models(&mut self, policy: LockPolicy, scheduler: SchedulerModel) -> Result<(), ReplayRefusal> {
         (self.policy, self.scheduler) = (policy, scheduler);
-        let factors = PlaceFactors { work: |_, _| 1.0, spinning: |_, _| 1.0, tells_threads_apart: false };
+        let factors = PlaceFactors::of_work(|_: ThreadId, _: PathId| 1.0);
         let run = self.plan.replay(&factors, |_| false, self.conditions());
         (self.unchanged, self.queued) = (run.elapsed, run.queued);
         let missed = off(run.elapsed, self.plan.elapsed);
@@ -384,7 +419,7 @@ fn attempts(uses: &LockUses) -> Vec<LockUses> {
 /// The refusal that says more: the one that comes nearest to the recorded run.
 fn better(one: ReplayRefusal, other: ReplayRefusal) -> ReplayRefusal {
     let rank = |refusal: ReplayRefusal| match refusal {
-        ReplayRefusal::ChangedStuck(_) => 0.0,
+        ReplayRefusal::ChangedStuck(_) | ReplayRefusal::UnknownHolds(_) => 0.0,
         ReplayRefusal::Missed(missed) => missed.abs(),
         ReplayRefusal::Stuck(_) => f64::MAX,
         ReplayRefusal::TooLong => f64::INFINITY,
@@ -555,8 +590,17 @@ impl<'a> Executed<'a> {
         PlaceFactors {
             work: move |thread, path| self.rules.factor_of(thread, path, is_meant(changed)),
             spinning: move |_, _| spinning,
+            holding: self.holding(changed),
             tells_threads_apart: self.rules.tells_threads_apart(),
         }
+    }
+
+    /// What work under the locks of each set is multiplied by.
+    fn holding(&self, changed: Option<Option<usize>>) -> Vec<f64> {
+        let is_meant = is_meant(changed);
+        let changes = self.demand.changes.iter().enumerate();
+        let of_holds = changes.filter(|(_, own)| matches!(own.subject, ChangeSubject::Holds(_)));
+        of_holds.map(|(index, own)| if is_meant(index) { own.factor } else { 1.0 }).collect()
     }
 
     fn point(&self, processors: u32) -> ProcessorsPoint {

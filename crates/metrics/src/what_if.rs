@@ -36,6 +36,8 @@ pub enum ChangeSubject {
     Lines(Vec<(ProcedureId, u32)>),
     /// What threads wait for these objects, as far as other threads explain it.
     Objects(Vec<ObjectId>),
+    /// What is done while one of these locks is held; only a replay knows of that.
+    Holds(Vec<ObjectId>),
     /// Threads.
     Threads(Vec<ThreadId>),
     /// Processes.
@@ -55,7 +57,7 @@ impl ChangeSubject {
             ChangeSubject::Lines(lines) => {
                 innermost().is_some_and(|place| lines.contains(&(place.procedure, place.line)))
             }
-            ChangeSubject::Objects(_) => false,
+            ChangeSubject::Objects(_) | ChangeSubject::Holds(_) => false,
             ChangeSubject::Threads(threads) => threads.contains(&thread),
             ChangeSubject::Processes(processes) => {
                 processes.contains(&program.threads[thread.index()].process)
@@ -269,6 +271,7 @@ fn factors(
     PlaceFactors {
         work: move |thread: ThreadId, path: PathId| rules.factor_of(thread, path, is_meant),
         spinning: |_: ThreadId, _: PathId| 1.0,
+        holding: Vec::new(),
         tells_threads_apart: tell_threads_apart(rules.changes),
     }
 }

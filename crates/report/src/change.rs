@@ -5,6 +5,7 @@
 //!   self:update=50%          its own work alone does
 //!   line:server.c:88=0       the line takes no time
 //!   object:cache_lock=0      nobody waits for it
+//!   hold:cache_lock=0.5      what is done while it is held takes half its time (a replay)
 //!   thread:worker=2          all threads of that name work twice as long
 //!   process:cc1=0.8
 //! ```
@@ -28,6 +29,8 @@ pub struct NamedChange {
 
 /// Prefix of a procedure's own work.
 const SELF: &str = "self:";
+/// Prefix of what is done while a lock is held.
+const HOLD: &str = "hold:";
 
 impl NamedChange {
     /// The change that the text means.
@@ -43,6 +46,12 @@ impl NamedChange {
             bad("its factor is no number from 0 on: 0 leaves the work out, 0.5 or 50% halves it")
         })?;
         let wanted = wanted.trim();
+        if let Some(lock) = wanted.strip_prefix(HOLD) {
+            return match names.find(lock, &[NameKind::Object])? {
+                FoundNodes::Objects(objects) => Ok(NamedChange::of_holds(objects, factor, names)),
+                _ => Err(bad("only locks are held")),
+            };
+        }
         let (name, subject) = match wanted.strip_prefix(SELF) {
             Some(wanted) => match names.find(wanted, &[NameKind::Procedure, NameKind::Region])? {
                 FoundNodes::Procedure(id) => {
@@ -54,6 +63,19 @@ impl NamedChange {
             None => named(names.find(wanted, NameKind::ALL)?, names),
         };
         Ok(NamedChange { name, change: WorkChange { subject, factor } })
+    }
+
+    fn of_holds(
+        locks: Vec<longpole_trace::ObjectId>,
+        factor: f64,
+        names: &RecordingNames<'_>,
+    ) -> NamedChange {
+        let first = locks.first().map_or("a lock", |&lock| names.objects.get(lock).name.as_str());
+        let name = match locks.len() {
+            0 | 1 => format!("holds of {first}"),
+            count => format!("holds of {first} ({})", count_of(count as u64, "object")),
+        };
+        NamedChange { name, change: WorkChange { subject: ChangeSubject::Holds(locks), factor } }
     }
 
     /// The change as `update × 0.5`.

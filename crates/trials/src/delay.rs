@@ -21,10 +21,10 @@ use longpole_delay::{
 use memmap2::MmapMut;
 use object::elf::{PT_INTERP, ProgramHeader64};
 use object::read::elf::{ElfFile64, ProgramHeader};
-use object::{Endianness, Object};
+use object::{Endianness, Object, SymbolKind};
 use tempfile::TempDir;
 
-use crate::procedures::{code_of, executed, is_named, whole_name};
+use crate::procedures::{executed, is_named, symbols_of, whole_name};
 
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/longpole-delay.so"));
 /// CPU time of a thread between two samples, nanoseconds: no multiple of what timers and programs like to take.
@@ -60,6 +60,16 @@ pub enum DelayError {
         /// The program.
         path: PathBuf,
     },
+    /// No variable has the name.
+    #[error(
+        "find the lock `{name}` in {} or in its libraries: only locks that are variables with a symbol are known by their names; --virtual PROCEDURE tests what is done under others", path.display()
+    )]
+    NoLock {
+        /// As it was asked for.
+        name: String,
+        /// The program.
+        path: PathBuf,
+    },
     /// Threads wait in a way that is not seen.
     #[error(
         "speed up a procedure of {} virtually: threads of {library} wait by system calls of its own, so what they waited for is not known; --slow tests it", path.display()
@@ -78,40 +88,36 @@ pub enum DelayError {
     },
 }
 
-/// The code of a procedure that is to take longer.
+/// The code of a procedure that is to take longer, or the memory of a lock that is to be held longer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DelayedProcedure {
-    /// The file that holds it.
+pub struct DelayTarget {
+    /// The file that has it.
     module: PathBuf,
     /// Begins and ends, in order, without overlaps.
-    code: Vec<[u64; 2]>,
+    ranges: Vec<[u64; 2]>,
 }
 
-impl DelayedProcedure {
+impl DelayTarget {
     /// The procedure of this name, plain or as C++ and Rust write it, in the program that a command executes, else in one of the libraries
     /// that it is linked with. Copies and parts that the compiler made of it belong to it.
     ///
     /// # Errors
     /// [`DelayError`].
-    pub fn find(program: &OsStr, name: &str) -> Result<DelayedProcedure, DelayError> {
+    pub fn procedure(program: &OsStr, name: &str) -> Result<DelayTarget, DelayError> {
         let path = check_loadable(program)?;
-        // Recordings name a Rust program's own procedures without the name of its crate.
-        let own_crate = path.file_name().unwrap_or_default().to_string_lossy().replace('-', "_");
-        let names = [name.to_owned(), format!("{own_crate}::{name}")];
-        let is_wanted = |symbol: &str| {
-            names.iter().any(|name| is_named(whole_name(symbol), name) || is_named(symbol, name))
-        };
-        for module in std::iter::once(path.clone()).chain(libraries(&path)) {
-            let Ok(bytes) = fs::read(&module) else { continue };
-            let Ok(file) = object::File::parse(bytes.as_slice()) else { continue };
-            let code = joined(&code_of(&file, is_wanted));
-            match code.len() {
-                0 => {}
-                1..=MOST_RANGES => return Ok(DelayedProcedure { module, code }),
-                _ => return Err(DelayError::TooManyRanges { name: name.to_owned() }),
-            }
-        }
-        Err(DelayError::NoProcedure { name: name.to_owned(), path })
+        let no_procedure = DelayError::NoProcedure { name: name.to_owned(), path: path.clone() };
+        find(&path, name, SymbolKind::Text)?.ok_or(no_procedure)
+    }
+
+    /// The lock that is a variable of this name, in the program or in one of the libraries that it is linked with; of an array or a structure,
+    /// every lock in it.
+    ///
+    /// # Errors
+    /// [`DelayError`].
+    pub fn lock(program: &OsStr, name: &str) -> Result<DelayTarget, DelayError> {
+        let path = check_loadable(program)?;
+        let no_lock = DelayError::NoLock { name: name.to_owned(), path: path.clone() };
+        find(&path, name, SymbolKind::Data)?.ok_or(no_lock)
     }
 
     /// Whether the waits of the program's threads for each other are seen, as a virtual speed-up needs.
@@ -129,6 +135,26 @@ impl DelayedProcedure {
             None => Ok(()),
         }
     }
+}
+
+/// What has this name in the program's file, else in one of its libraries.
+fn find(path: &Path, name: &str, kind: SymbolKind) -> Result<Option<DelayTarget>, DelayError> {
+    // Recordings name a Rust program's own procedures without the name of its crate.
+    let own_crate = path.file_name().unwrap_or_default().to_string_lossy().replace('-', "_");
+    let names = [name.to_owned(), format!("{own_crate}::{name}")];
+    let is_wanted =
+        |symbol: &str| names.iter().any(|name| is_named(whole_name(symbol), name) || is_named(symbol, name));
+    for module in std::iter::once(path.to_owned()).chain(libraries(path)) {
+        let Ok(bytes) = fs::read(&module) else { continue };
+        let Ok(file) = object::File::parse(bytes.as_slice()) else { continue };
+        let ranges = joined(&symbols_of(&file, kind, is_wanted));
+        match ranges.len() {
+            0 => {}
+            1..=MOST_RANGES => return Ok(Some(DelayTarget { module, ranges })),
+            _ => return Err(DelayError::TooManyRanges { name: name.to_owned() }),
+        }
+    }
+    Ok(None)
 }
 
 /// Libraries whose threads wait by system calls that do not pass the C library.
@@ -223,13 +249,13 @@ pub enum DelayMode {
     VirtualSpeedUp,
 }
 
-/// A procedure and by how much it takes longer, or virtually less.
+/// A procedure, or holds of a lock, and by how much that takes longer, or virtually less.
 #[derive(Clone, Debug)]
 pub struct ProcedureDelay {
     /// The library.
     pub library: DelayLibrary,
-    /// Which procedure.
-    pub procedure: DelayedProcedure,
+    /// Which procedure, or which lock.
+    pub target: DelayTarget,
     /// What of it.
     pub scope: DelayScope,
     /// Which threads are delayed.
@@ -283,7 +309,7 @@ impl ProcedureDelay {
         file.set_len(DELAY_MEMORY_BYTES as u64)?;
         // SAFETY: the file is this process's and the program's, which changes its counters alone; they are atomic.
         let mut memory = unsafe { MmapMut::map_mut(&file)? };
-        let module = self.procedure.module.as_os_str().as_bytes();
+        let module = self.target.module.as_os_str().as_bytes();
         if module.len() >= LONGEST_MODULE_PATH {
             return Err(Error::from(ErrorKind::InvalidFilename));
         }
@@ -294,9 +320,9 @@ impl ProcedureDelay {
         shared.mode = u64::from(self.mode == DelayMode::VirtualSpeedUp);
         shared.period = PERIOD;
         shared.scope = self.scope.word();
-        shared.ranges = self.procedure.code.len() as u64;
+        shared.ranges = self.target.ranges.len() as u64;
         shared.module[..module.len()].copy_from_slice(module);
-        shared.code[..self.procedure.code.len()].copy_from_slice(&self.procedure.code);
+        shared.code[..self.target.ranges.len()].copy_from_slice(&self.target.ranges);
         let mut preload: OsString = self.library.path().into();
         if let Some(others) = std::env::var_os(PRELOAD).filter(|others| !others.is_empty()) {
             preload.push(":");
@@ -364,9 +390,13 @@ mod tests {
         scope: DelayScope,
         factor: f64,
     ) -> Option<(DelayCounts, impl Fn(&str) -> f64 + use<>)> {
-        let procedure = DelayedProcedure::find(program.as_os_str(), name).unwrap();
+        let target = match scope {
+            DelayScope::Holding => DelayTarget::lock(program.as_os_str(), name),
+            _ => DelayTarget::procedure(program.as_os_str(), name),
+        };
+        let target = target.unwrap();
         let library = DelayLibrary::create().unwrap();
-        let delay = ProcedureDelay { library, procedure, scope, mode: DelayMode::SlowDown, factor };
+        let delay = ProcedureDelay { library, target, scope, mode: DelayMode::SlowDown, factor };
         let mut command = Command::new(program);
         let memory = delay.prepare(command.args(["8", "times"])).unwrap();
         let output = command.output().unwrap();
@@ -389,9 +419,9 @@ mod tests {
     fn a_procedure_takes_longer_by_the_factor_of_its_cpu_time() {
         let folder = tempfile::tempdir().unwrap();
         let Some(program) = build(folder.path(), &[]) else { return };
-        use DelayScope::{Exact, Folded, Inclusive};
+        use DelayScope::{Exact, Folded, Holding, Inclusive};
         type Told = fn(&dyn Fn(&str) -> f64) -> f64;
-        let cases: [(&str, DelayScope, Told); 9] = [
+        let cases: [(&str, DelayScope, Told); 10] = [
             ("prepare", Inclusive, |told| told("prepare")),
             // step_through is two units of work in prepare, two in hold_lock.
             ("prepare", Folded, |told| told("prepare") - 0.5 * told("step_through")),
@@ -399,6 +429,8 @@ mod tests {
             ("long_side", Inclusive, |told| told("long_side")),
             ("short_side", Inclusive, |told| told("short_side")),
             ("hold_lock", Inclusive, |told| told("hold_lock")),
+            // A variable: step_through is in it half of its time.
+            ("lock", Holding, |told| told("hold_lock")),
             ("step_through", Exact, |told| told("step_through")),
             ("worker", Inclusive, |told| {
                 ["both_sides", "long_side", "short_side", "hold_lock"].map(told).iter().sum()
@@ -419,10 +451,10 @@ mod tests {
 
     /// What a virtual speed-up did.
     fn speed_up(program: &Path, name: &str, factor: f64) -> Option<DelayCounts> {
-        let procedure = DelayedProcedure::find(program.as_os_str(), name).unwrap();
+        let target = DelayTarget::procedure(program.as_os_str(), name).unwrap();
         let (library, scope, mode) =
             (DelayLibrary::create().unwrap(), DelayScope::Inclusive, DelayMode::VirtualSpeedUp);
-        let delay = ProcedureDelay { library, procedure, scope, mode, factor };
+        let delay = ProcedureDelay { library, target, scope, mode, factor };
         let mut command = Command::new(program);
         let memory = delay.prepare(&mut command).unwrap();
         let output = command.output().unwrap();
@@ -507,7 +539,7 @@ mod tests {
     fn what_cannot_be_delayed_is_refused_with_the_reason() {
         let folder = tempfile::tempdir().unwrap();
         let error = |program: &Path, name: &str| {
-            DelayedProcedure::find(program.as_os_str(), name).unwrap_err().to_string()
+            DelayTarget::procedure(program.as_os_str(), name).unwrap_err().to_string()
         };
         let Some(program) = build(folder.path(), &["-static"]) else { return };
         assert!(error(&program, "prepare").contains("linked statically"));
@@ -518,7 +550,7 @@ mod tests {
         assert!(error(&script, "prepare").contains("such as a script"));
         assert!(error(&folder.path().join("absent"), "prepare").contains("read "));
         // A procedure of a library that the program is linked with.
-        let found = DelayedProcedure::find(program.as_os_str(), "pthread_create").unwrap();
+        let found = DelayTarget::procedure(program.as_os_str(), "pthread_create").unwrap();
         assert!(found.module.to_string_lossy().contains("libc.so"), "{found:?}");
     }
 

@@ -16,9 +16,7 @@ mod run;
 mod skip;
 mod statistics;
 
-pub use delay::{
-    DelayCounts, DelayError, DelayLibrary, DelayMode, DelayScope, DelayedProcedure, ProcedureDelay,
-};
+pub use delay::{DelayCounts, DelayError, DelayLibrary, DelayMode, DelayScope, DelayTarget, ProcedureDelay};
 pub use gain::{DISTURBED, TrueGain};
 pub use output::{OutputDigest, digest_output};
 pub use run::{AppliedChange, TrialError, TrialRun, measure, measure_changed, status_text};

@@ -11,8 +11,17 @@ const PARTS: [&str; 5] = ["part", "constprop", "isra", "cold", "lto_priv"];
 
 /// Address and size of the code of all symbols whose names are wanted, in the order of their addresses.
 pub(crate) fn code_of(file: &object::File<'_>, is_wanted: impl Fn(&str) -> bool) -> Vec<(u64, u64)> {
+    symbols_of(file, SymbolKind::Text, is_wanted)
+}
+
+/// The same of symbols of this kind: code, or variables.
+pub(crate) fn symbols_of(
+    file: &object::File<'_>,
+    kind: SymbolKind,
+    is_wanted: impl Fn(&str) -> bool,
+) -> Vec<(u64, u64)> {
     let is_it = |symbol: &object::Symbol<'_, '_>| {
-        symbol.is_definition() && symbol.kind() == SymbolKind::Text && symbol.name().is_ok_and(&is_wanted)
+        symbol.is_definition() && symbol.kind() == kind && symbol.name().is_ok_and(&is_wanted)
     };
     let mut found: Vec<(u64, u64)> = file
         .symbols()

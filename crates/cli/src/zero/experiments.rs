@@ -4,7 +4,7 @@
 use anyhow::{Result, bail};
 use longpole_answer::{Question, Recording};
 use longpole_report::{Fold, Report, Row, View, visible};
-use longpole_trials::{DelayLibrary, DelayMode, DelayScope, DelayedProcedure, ProcedureDelay};
+use longpole_trials::{DelayLibrary, DelayMode, DelayScope, DelayTarget, ProcedureDelay};
 
 use super::ZeroArgs;
 use crate::answer::refused;
@@ -15,13 +15,38 @@ const USUAL: f64 = 0.25;
 /// Procedures of the list of changes that are slowed down where nothing is asked for.
 const CHOSEN: usize = 4;
 
-/// A procedure that takes longer, or virtually less.
+/// What takes longer, or virtually less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExperimentSubject {
+    /// A procedure with all that it calls.
+    Inclusive,
+    /// A procedure's own work alone.
+    Own,
+    /// What is done while a lock is held.
+    Holds,
+}
+
+impl ExperimentSubject {
+    const ALL: [ExperimentSubject; 3] =
+        [ExperimentSubject::Inclusive, ExperimentSubject::Own, ExperimentSubject::Holds];
+
+    /// As `what-if --set` calls it.
+    fn kind(self) -> &'static str {
+        match self {
+            ExperimentSubject::Inclusive => "procedure",
+            ExperimentSubject::Own => "self",
+            ExperimentSubject::Holds => "hold",
+        }
+    }
+}
+
+/// A procedure, or holds of a lock, that takes longer, or virtually less.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProcedureExperiment {
     pub mode: DelayMode,
+    /// Name of the procedure or the lock.
     pub procedure: String,
-    /// Its own work alone.
-    pub is_own: bool,
+    pub subject: ExperimentSubject,
     /// By which part of its CPU time.
     pub factor: f64,
 }
@@ -44,15 +69,19 @@ fn parse(mode: DelayMode, text: &str) -> Result<Vec<ProcedureExperiment>, String
         }
         _ => (text, vec![USUAL]),
     };
-    let (name, is_own) = match name.strip_prefix("self:") {
-        Some(name) => (name, true),
-        None => (name.strip_prefix("procedure:").unwrap_or(name), false),
+    let of_kind = |subject: ExperimentSubject| {
+        Some((
+            name.strip_prefix(subject.kind())?.strip_prefix(':').filter(|rest| !rest.starts_with(':'))?,
+            subject,
+        ))
     };
+    let (name, subject) =
+        ExperimentSubject::ALL.into_iter().find_map(of_kind).unwrap_or((name, ExperimentSubject::Inclusive));
     if name.trim().is_empty() {
         return Err("it needs a procedure, as in solve@0.25".to_owned());
     }
     let procedure = name.trim().to_owned();
-    let of = |factor| ProcedureExperiment { mode, procedure: procedure.clone(), is_own, factor };
+    let of = |factor| ProcedureExperiment { mode, procedure: procedure.clone(), subject, factor };
     Ok(factors.into_iter().map(of).collect())
 }
 
@@ -66,7 +95,7 @@ fn factor(text: &str) -> Result<f64, String> {
 impl ProcedureExperiment {
     /// As `what-if --set` takes it.
     pub fn change(&self) -> String {
-        let kind = if self.is_own { "self" } else { "procedure" };
+        let kind = self.subject.kind();
         let left = match self.mode {
             DelayMode::SlowDown => 1.0 + self.factor,
             // 1 − 0.9 is written as 0.1.
@@ -78,30 +107,34 @@ impl ProcedureExperiment {
     /// How the version is named.
     pub fn label(&self) -> String {
         let percent = (1000.0 * self.factor).round() / 10.0;
+        let subject = match self.subject {
+            ExperimentSubject::Inclusive | ExperimentSubject::Own => self.procedure.clone(),
+            ExperimentSubject::Holds => format!("holds of {}", self.procedure),
+        };
         match self.mode {
-            DelayMode::SlowDown => format!("with {} {percent} % longer", self.procedure),
-            DelayMode::VirtualSpeedUp => format!("with {} virtually {percent} % shorter", self.procedure),
+            DelayMode::SlowDown => format!("with {subject} {percent} % longer"),
+            DelayMode::VirtualSpeedUp => format!("with {subject} virtually {percent} % shorter"),
         }
     }
 
     /// How it is applied to the program that these words execute.
     pub fn delay(&self, library: &DelayLibrary, args: &ZeroArgs) -> Result<ProcedureDelay> {
-        let procedure = DelayedProcedure::find(&args.program[0], &self.procedure)?;
-        if self.mode == DelayMode::VirtualSpeedUp {
-            procedure.check_waits(&args.program[0])?;
-        }
-        let scope = match (self.is_own, args.fold) {
-            (false, _) => DelayScope::Inclusive,
-            (true, Fold::Libraries) => DelayScope::Folded,
-            (true, Fold::None | Fold::Kernel) => DelayScope::Exact,
+        let target = match self.subject {
+            ExperimentSubject::Holds => DelayTarget::lock(&args.program[0], &self.procedure)?,
+            ExperimentSubject::Inclusive | ExperimentSubject::Own => {
+                DelayTarget::procedure(&args.program[0], &self.procedure)?
+            }
         };
-        Ok(ProcedureDelay {
-            library: library.clone(),
-            procedure,
-            scope,
-            mode: self.mode,
-            factor: self.factor,
-        })
+        if self.mode == DelayMode::VirtualSpeedUp {
+            target.check_waits(&args.program[0])?;
+        }
+        let scope = match (self.subject, args.fold) {
+            (ExperimentSubject::Inclusive, _) => DelayScope::Inclusive,
+            (ExperimentSubject::Holds, _) => DelayScope::Holding,
+            (ExperimentSubject::Own, Fold::Libraries) => DelayScope::Folded,
+            (ExperimentSubject::Own, Fold::None | Fold::Kernel) => DelayScope::Exact,
+        };
+        Ok(ProcedureDelay { library: library.clone(), target, scope, mode: self.mode, factor: self.factor })
     }
 }
 
@@ -118,13 +151,13 @@ pub fn wanted(recording: &Recording, args: &ZeroArgs) -> Result<Vec<ProcedureExp
         if procedure.is_empty() || chosen.iter().any(|own| own.procedure == procedure) {
             continue;
         }
-        match DelayedProcedure::find(&args.program[0], procedure) {
+        match DelayTarget::procedure(&args.program[0], procedure) {
             Ok(_) => {
                 let mode = DelayMode::SlowDown;
                 chosen.push(ProcedureExperiment {
                     mode,
                     procedure: procedure.to_owned(),
-                    is_own: false,
+                    subject: ExperimentSubject::Inclusive,
                     factor: USUAL,
                 });
             }
@@ -169,7 +202,7 @@ pub fn recorded_shares(
         if rows.next().is_some() {
             return None;
         }
-        row.value(if slow.is_own { "percent" } else { "inclusive_percent" })
+        row.value(if slow.subject == ExperimentSubject::Own { "percent" } else { "inclusive_percent" })
     };
     Ok(changes[first..].iter().zip(experiments).map(share).collect())
 }
@@ -180,24 +213,29 @@ mod tests {
 
     #[test]
     fn an_experiment_is_a_procedure_and_factors() {
-        let slow = |procedure: &str, is_own, factor| ProcedureExperiment {
+        use ExperimentSubject::{Holds, Inclusive, Own};
+        let slow = |procedure: &str, subject, factor| ProcedureExperiment {
             mode: DelayMode::SlowDown,
             procedure: procedure.to_owned(),
-            is_own,
+            subject,
             factor,
         };
-        assert_eq!(slow_downs("solve"), Ok(vec![slow("solve", false, USUAL)]));
-        assert_eq!(slow_downs("self:solve@0.5"), Ok(vec![slow("solve", true, 0.5)]));
+        assert_eq!(slow_downs("solve"), Ok(vec![slow("solve", Inclusive, USUAL)]));
+        assert_eq!(slow_downs("self:solve@0.5"), Ok(vec![slow("solve", Own, 0.5)]));
         assert_eq!(
             slow_downs("procedure:a::b@10%,0.3"),
-            Ok(vec![slow("a::b", false, 0.1), slow("a::b", false, 0.3)])
+            Ok(vec![slow("a::b", Inclusive, 0.1), slow("a::b", Inclusive, 0.3)])
         );
-        assert_eq!(slow_downs("memcpy@GLIBC"), Ok(vec![slow("memcpy@GLIBC", false, USUAL)]));
+        assert_eq!(slow_downs("memcpy@GLIBC"), Ok(vec![slow("memcpy@GLIBC", Inclusive, USUAL)]));
         for text in ["solve@0", "solve@3", "solve@0.1,x", "@0.5", "self:"] {
             assert!(slow_downs(text).is_err(), "{text}");
         }
-        assert_eq!(slow("solve", true, 0.25).change(), "self:solve=1.25");
-        assert_eq!(slow("solve", true, 0.25).label(), "with solve 25 % longer");
+        assert_eq!(slow("solve", Own, 0.25).change(), "self:solve=1.25");
+        assert_eq!(slow("solve", Own, 0.25).label(), "with solve 25 % longer");
+        assert_eq!(slow_downs("hold:table_lock@0.5"), Ok(vec![slow("table_lock", Holds, 0.5)]));
+        assert_eq!(slow_downs("self::run"), Ok(vec![slow("self::run", Inclusive, USUAL)]));
+        assert_eq!(slow("table_lock", Holds, 0.25).change(), "hold:table_lock=1.25");
+        assert_eq!(slow("table_lock", Holds, 0.25).label(), "with holds of table_lock 25 % longer");
         let faster = &virtual_speed_ups("solve@0.9").unwrap()[0];
         assert_eq!(faster.change(), "procedure:solve=0.1");
         assert_eq!(faster.label(), "with solve virtually 90 % shorter");

@@ -182,3 +182,45 @@ fn items_of_a_queue_go_to_whoever_is_free_in_the_changed_run() {
         assert!(high.is_some_and(|high| high > 0.15), "{flags:?}: {high:?}");
     }
 }
+
+/// What is done in holds is done between them too: only a replay tells one from the other, and only `zero` measures it without a rebuilt program.
+#[test]
+fn holds_become_shorter_without_the_same_work_beside_them() {
+    let session = Session::start();
+    let Some(recording) = or_skip!(reproduced(&session, "hold_times.c")) else {
+        println!("skipped: other programs took too much of each run");
+        return;
+    };
+    let milliseconds = |change: &str| {
+        let answer = replay(&recording.path, change).unwrap();
+        let row = answer.rows().find(|row| row["section"] == "change").unwrap().clone();
+        1e3 * row["elapsed_gain_seconds"].as_f64().unwrap()
+    };
+    // 121 ms and 203 ms on two free processors; 160 ms and 320 ms where other programs leave one.
+    let (half, all) = (milliseconds("hold:table_lock=0.5"), milliseconds("hold:table_lock=0"));
+    assert!((105.0..180.0).contains(&half) && (180.0..340.0).contains(&all), "{half} ms, {all} ms");
+    let step = milliseconds("procedure:step=0.5");
+    assert!(step > half + 20.0, "half of step is more than half of the holds: {step} ms, {half} ms");
+
+    let program = session.build("hold_times.c", &[]).unwrap();
+    let mut zero = longpole();
+    zero.arg("zero").arg(&recording.path).args(["--budget", "10s", "--format", "json"]);
+    zero.args(["--virtual", "hold:table_lock@0.5", "--slow", "hold:table_lock@1", "--"]);
+    let run = session.run(zero.arg(&program));
+    if run.stderr.contains("does not let the program be sampled") {
+        return println!("skipped: the program cannot be sampled");
+    }
+    assert!(run.status.success(), "{}", run.stderr);
+    for row in Answer::new("zero", &run.stdout).rows() {
+        assert_eq!(row["change"], "holds of table_lock");
+        // 4 of 7 ms of CPU time.
+        assert!((row["sampled_percent"].as_f64().unwrap() - 57.1).abs() < 8.0, "{row:?}");
+    }
+    let wrong = session.run(longpole().arg("zero").arg(&recording.path).args([
+        "--slow",
+        "hold:step",
+        "--",
+        program.to_str().unwrap(),
+    ]));
+    assert!(!wrong.status.success() && wrong.stderr.contains("step"), "{}", wrong.stderr);
+}

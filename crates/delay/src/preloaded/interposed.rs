@@ -55,9 +55,11 @@ pub(super) fn find_all() {
 }
 
 /// Functions that stand in for those of the C library: the thread pauses for what it owes before it calls the real one, which may wait for
-/// others or wake them. The last expression tells of a result that the program itself ended a wait.
+/// others or wake them. The expression tells of a result that the program itself ended a wait. `takes` and `gives` name the argument that is a
+/// lock which the calling thread then has, or gives back.
 macro_rules! interposed {
-    ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty, |$outcome:ident| $credited:expr;)*) => {
+    ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty, |$outcome:ident| $credited:expr
+        $(, takes $taken:ident)? $(, gives $given:ident)?;)*) => {
         /// All of them.
         pub(super) static ALL: &[&$crate::preloaded::interposed::ReplacedFunction] = &[$(&names::$name),*];
 
@@ -86,10 +88,14 @@ macro_rules! interposed {
                 }
                 // SAFETY: the function's own type.
                 let real: unsafe extern "C-unwind" fn($($type),*) -> $result = unsafe { core::mem::transmute(real) };
+                $($crate::preloaded::holds::end($given);)?
                 let wait = $crate::preloaded::virtual_clock::CreditedWait::begin();
                 // SAFETY: the caller's.
                 let $outcome = unsafe { real($($argument),*) };
                 wait.end(|| $credited);
+                $(if $outcome == 0 {
+                    $crate::preloaded::holds::begin($taken);
+                })?
                 $outcome
             }
         )*

@@ -68,6 +68,7 @@ fn sample(address: u64) {
     let is_hit = match memory.scope {
         DelayScope::EXACT => is_inside(address),
         DelayScope::FOLDED => path.is_innermost == Some(true),
+        DelayScope::HOLDING => words.holds.get() > 0,
         _ => path.is_found || words.is_started_inside.get() == 1,
     };
     memory.samples.fetch_add(1, Ordering::Relaxed);

@@ -10,9 +10,9 @@ global_asm!(
     ".globl longpole_delay_words",
     ".hidden longpole_delay_words",
     ".type longpole_delay_words, @object",
-    ".size longpole_delay_words, 40",
+    ".size longpole_delay_words, 48",
     "longpole_delay_words:",
-    ".zero 40",
+    ".zero 48",
     ".popsection",
 );
 
@@ -30,9 +30,11 @@ pub(super) struct ThreadWords {
     pub prepaid: Cell<u64>,
     /// 1 within a function that waits or wakes, where no sample pauses it.
     pub is_held: Cell<u64>,
+    /// How many locks it holds in the memory of the lock that is looked at.
+    pub holds: Cell<u64>,
 }
 
-const _: () = assert!(size_of::<ThreadWords>() == 40);
+const _: () = assert!(size_of::<ThreadWords>() == 48);
 
 /// The calling thread's.
 #[inline(always)]

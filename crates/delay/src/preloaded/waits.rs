@@ -5,12 +5,14 @@ use core::ffi::{c_int, c_long, c_uint};
 use super::interposed::{Opaque, interposed};
 
 interposed! {
-    pthread_mutex_lock(mutex: Opaque) -> c_int, |result| result == 0;
-    pthread_mutex_timedlock(mutex: Opaque, until: Opaque) -> c_int, |result| result == 0;
-    pthread_mutex_clocklock(mutex: Opaque, clock: c_int, until: Opaque) -> c_int, |result| result == 0;
-    pthread_mutex_unlock(mutex: Opaque) -> c_int, |result| false;
-    pthread_spin_lock(lock: Opaque) -> c_int, |result| result == 0;
-    pthread_spin_unlock(lock: Opaque) -> c_int, |result| false;
+    pthread_mutex_lock(mutex: Opaque) -> c_int, |result| result == 0, takes mutex;
+    pthread_mutex_trylock(mutex: Opaque) -> c_int, |result| false, takes mutex;
+    pthread_mutex_timedlock(mutex: Opaque, until: Opaque) -> c_int, |result| result == 0, takes mutex;
+    pthread_mutex_clocklock(mutex: Opaque, clock: c_int, until: Opaque) -> c_int, |result| result == 0, takes mutex;
+    pthread_mutex_unlock(mutex: Opaque) -> c_int, |result| false, gives mutex;
+    pthread_spin_lock(lock: Opaque) -> c_int, |result| result == 0, takes lock;
+    pthread_spin_trylock(lock: Opaque) -> c_int, |result| false, takes lock;
+    pthread_spin_unlock(lock: Opaque) -> c_int, |result| false, gives lock;
     pthread_rwlock_rdlock(lock: Opaque) -> c_int, |result| result == 0;
     pthread_rwlock_wrlock(lock: Opaque) -> c_int, |result| result == 0;
     pthread_rwlock_timedrdlock(lock: Opaque, until: Opaque) -> c_int, |result| result == 0;

@@ -96,6 +96,8 @@ pub(crate) struct ExecutionPlan {
     pub threads: Vec<ThreadPlan>,
     /// Whose work, and how it is divided.
     pub places: Vec<(ThreadId, ChargePart)>,
+    /// Under which of the sets of locks that are told apart the work at each place is done; empty where it is under none.
+    pub held: Vec<Vec<bool>>,
     /// Shares of divided work.
     pub charging: Arc<LazyStored<Charging>>,
     /// Number of nodes.

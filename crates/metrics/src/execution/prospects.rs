@@ -116,6 +116,7 @@ fn gain_without<T: Timelines>(
             part => 1.0 - part.running,
         },
         spinning: |_: ThreadId, path: PathId| 1.0 - part(path).spinning,
+        holding: Vec::new(),
         tells_threads_apart: false,
     };
     plan.gain(&factors, |object| cost.objects.contains(&object))
@@ -140,7 +141,7 @@ fn gain(
             let is_own = procedure.is_some_and(|procedure| Node::Procedure(procedure) == node);
             if is_own { factor } else { 1.0 }
         };
-        PlaceFactors { work, spinning: |_: ThreadId, _: PathId| 1.0, tells_threads_apart: false }
+        PlaceFactors::of_work(work)
     };
     let at = |factor: f64, spin_ends: Option<&ExecutedSpinEnds>| {
         plan.gain_until(&factors(factor), |object| objects.contains(&object), spin_ends)

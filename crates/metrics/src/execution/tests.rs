@@ -20,7 +20,7 @@ type NothingSpins = fn(ThreadId, PathId) -> f64;
 
 fn changed(procedure: u32, factor: f64) -> PlaceFactors<impl Fn(ThreadId, PathId) -> f64, NothingSpins> {
     let work = move |_: ThreadId, path: PathId| if path.0 == procedure + 1 { factor } else { 1.0 };
-    PlaceFactors { work, spinning: |_, _| 1.0, tells_threads_apart: false }
+    PlaceFactors::of_work(work)
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn milliseconds_without(text: &str, name: &str) -> (f64, f64) {
     let paths = timelines.paths();
     let is_it = |path| paths.innermost(path).is_some_and(|place| place.procedure == procedure);
     let work = |_: ThreadId, path: PathId| if is_it(path) { 0.0 } else { 1.0 };
-    let changed = PlaceFactors { work, spinning: |_, _| 1.0, tells_threads_apart: false };
+    let changed = PlaceFactors::of_work(work);
     (plan.unchanged / 1e6, plan.execute(&changed, |_| false, None).elapsed / 1e6)
 }
 

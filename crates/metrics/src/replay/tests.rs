@@ -76,7 +76,7 @@ impl ReplayedScript {
         // Each procedure of a script has the path after its own number; 0 is the root.
         let work =
             move |_: ThreadId, path: PathId| if path.0 as usize == procedure + 1 { factor } else { 1.0 };
-        let changed = PlaceFactors { work, spinning: |_, _| 1.0, tells_threads_apart: false };
+        let changed = PlaceFactors::of_work(work);
         let run = self.plan.replay(&changed, |object| is_free && self.mutexes.contains(&object), conditions);
         assert_eq!(run.stuck, 0);
         run.elapsed
@@ -368,4 +368,51 @@ fn a_changed_run_in_which_threads_wait_for_ever_is_no_gain() {
     };
     assert_eq!(changed("B"), Ok(0.0));
     assert_eq!(changed("A"), Err(ReplayRefusal::ChangedStuck(2)));
+}
+
+/// A thread works in and outside of its holds by the same procedure: holds alone become shorter.
+#[test]
+fn holds_of_a_lock_become_shorter_without_the_work_beside_them() {
+    let text = |hold: u32| {
+        let worker = |name: &str, out: u32| {
+            format!("{name}: ")
+                + &format!("W {out}, lock m, W {hold}, H {hold}, unlock m, ").repeat(30)
+                + "W 1\n"
+        };
+        "main: fork L, fork R, fork S, join L, join R, join S\n".to_owned()
+            + &worker("L", 30)
+            + &worker("R", 26)
+            + &worker("S", 33)
+    };
+    let script = at_odds(Script::parse(&text(20)), 3);
+    let change = |factor| WorkChange { subject: ChangeSubject::Holds(vec![ObjectId(0)]), factor };
+    let demand = ReplayDemand {
+        changes: vec![change(0.5), change(0.0), procedure(&script, "H", 0.5)],
+        quantum: Some(QUANTUM),
+        policy: Some(LockPolicy::HandOver),
+        ..ReplayDemand::default()
+    };
+    let found = demanded(&script, &Conditions::unlimited(), &demand).expect("it is reproduced");
+    let elapsed = |hold| at_odds(Script::parse(&text(hold)), 3).execute(&Conditions::unlimited()).elapsed;
+    let gain = |hold| elapsed(20) as f64 - elapsed(hold) as f64;
+    assert!(gain(10) > 0.4 * elapsed(20) as f64, "the lock binds");
+    for (range, truth) in [(found.alone[0], gain(10)), (found.alone[1], gain(0))] {
+        assert!((range.middle - truth).abs() < 0.02 * elapsed(20) as f64, "{range:?} {truth}");
+    }
+    assert!(found.alone[2].middle < 0.7 * found.alone[0].middle, "half of the hold is W");
+}
+
+#[test]
+fn holds_that_are_not_known_become_no_shorter() {
+    let script = Script::parse("main: fork W, lock m, X 9, unlock m, join W\nW: A 1, lock m, Y 5, unlock m");
+    let mut timelines = script.timelines(&Conditions::unlimited());
+    timelines.items.retain(|item| !matches!(item.what, longpole_trace::ItemKind::Held(_)));
+    let options = MetricOptions::default();
+    let Ok(analysis) = analyse(&timelines, &options);
+    let folding = Folding::new(&timelines.paths, Fold::None);
+    let subject = ChangeSubject::Holds(vec![timelines.object("m")]);
+    let demand =
+        ReplayDemand { changes: vec![WorkChange { subject, factor: 0.5 }], ..ReplayDemand::default() };
+    let Ok(found) = replay(&timelines, &options, &analysis, &demand, &folding);
+    assert_eq!(found, Err(ReplayRefusal::UnknownHolds(Some(ReplayedOrder::Untold))));
 }

@@ -53,11 +53,28 @@ pub fn refusal_text(refusal: &ReplayRefusal) -> String {
             "with a change {} would wait for ever, so the recording lacks what lets them go on then",
             count_of(threads as u64, "thread")
         ),
+        ReplayRefusal::UnknownHolds(order) => unknown_holds(order).to_owned(),
         ReplayRefusal::Missed(missed) => format!(
             "unchanged, it would take {} {} than recorded, and more than {most} is too far off",
             percent_text(100.0 * missed.abs()),
             if missed < 0.0 { "less" } else { "more" }
         ),
+    }
+}
+
+/// Why holds of a lock cannot be changed.
+fn unknown_holds(order: Option<ReplayedOrder>) -> &'static str {
+    match order {
+        None => "nobody held the lock that is to be held shorter, as far as the recording shows",
+        Some(ReplayedOrder::Shared) => {
+            "readers hold the lock together, so that its holds are not told one by one"
+        }
+        Some(ReplayedOrder::Summed) => {
+            "the holds of the lock are so short that they are told in sums, and what was done in them is not known"
+        }
+        Some(ReplayedOrder::Untold | ReplayedOrder::AtFault | ReplayedOrder::Arbitrated) => {
+            "how long the lock was held is not known: `longpole record --locks` sees it"
+        }
     }
 }
 
