@@ -105,14 +105,16 @@ fn add_processes(program: &mut Program, machine: MachineId, inventory: &Inventor
     let mut names = vec![String::new(); tables.processes.len()];
     let mut titles = names.clone();
     let mut ranks = vec![None; names.len()];
+    let mut executed = vec![false; names.len()];
     for (found, defined) in inventory.threads.iter().zip(&tables.threads) {
         let Some(name) = names.get_mut(defined.process.index()) else { continue };
         if let Some(title) = titles.get_mut(defined.process.index()).filter(|_| found.title.is_some()) {
             *title = text(inventory, found.title);
         }
         ranks[defined.process.index()] = ranks[defined.process.index()].or(found.rank);
-        if let Some(executed) = found.program {
-            let path = tables.text(executed);
+        if let Some(file) = found.program {
+            executed[defined.process.index()] = true;
+            let path = tables.text(file);
             *name = path.rsplit('/').next().unwrap_or(path).to_owned();
         } else if name.is_empty() && tables.processes[defined.process.index()].pid == defined.tid {
             *name = text(inventory, found.name);
@@ -125,18 +127,20 @@ fn add_processes(program: &mut Program, machine: MachineId, inventory: &Inventor
         }
         program.processes.push(Process { machine, pid: process.pid, name, title, parent, rank });
     }
-    name_forked(program, base);
+    name_forked(program, base as usize, &executed);
 }
 
 /// A forked process that becomes no other program goes on under its parent's name, as that one's child.
-fn name_forked(program: &mut Program, base: u32) {
-    for index in base as usize..program.processes.len() {
-        let (own, parent) = (&program.processes[index], program.processes[index].parent);
-        let Some(parent) = parent.filter(|_| own.name.is_empty()) else { continue };
+fn name_forked(program: &mut Program, base: usize, executed: &[bool]) {
+    for index in base..program.processes.len() {
+        let Some(parent) = program.processes[index].parent else { continue };
         let Process { name, title, rank, .. } = program.processes[parent.index()].clone();
         let own = &mut program.processes[index];
-        own.name = name;
-        if own.title.is_empty() && rank.is_none() && !title.is_empty() {
+        if own.name.is_empty() {
+            own.name.clone_from(&name);
+        }
+        let goes_on = !executed[index - base] && own.name == name && own.title.is_empty();
+        if goes_on && rank.is_none() && !title.is_empty() {
             own.title = if title.ends_with(CHILD) { title } else { title + CHILD };
         }
     }

@@ -105,6 +105,33 @@ fn a_forked_process_has_its_creators_path_once_before_and_once_after_exec() {
 }
 
 #[test]
+fn a_forked_process_is_called_its_parent_s_child_until_it_executes_another_program() {
+    let (_folder, trace) = recording(vec![machine("a", 0)], 50, |logs| {
+        let log = &mut logs[0];
+        let [file, title, name] =
+            ["/usr/bin/python3", "python3 pool.py", "python3"].map(|text| log.text(text));
+        let parent = log.process(10, None);
+        let main = log.thread(parent, 10);
+        let fork = log.plain(&["main", "fork"]);
+        log.start(0, main, None);
+        log.event(1, main, EventKind::Exec { program: file });
+        log.event(1, main, EventKind::Title { title });
+        for (pid, executes) in [(20, false), (21, true)] {
+            let child = log.process(pid, Some(parent));
+            let forked = log.thread(child, pid);
+            log.start(10, forked, Some((main, fork)));
+            log.event(11, forked, EventKind::Name { name });
+            if executes {
+                log.event(12, forked, EventKind::Exec { program: file });
+            }
+            log.dead(20, forked);
+        }
+    });
+    let labels: Vec<&str> = trace.program().processes.iter().map(|process| process.label()).collect();
+    assert_eq!(labels, ["python3 pool.py", "python3 pool.py: child", "python3"]);
+}
+
+#[test]
 fn time_before_a_sample_in_a_waiting_loop_is_spinning() {
     let (_folder, trace) = recording(vec![machine("a", 0)], 50, |logs| {
         let log = &mut logs[0];

@@ -26,6 +26,10 @@ impl Log {
         Log { events: builder(LogName::Events), symbols: builder(LogName::Symbols), next_address: 0x1000 }
     }
 
+    pub fn text(&mut self, text: &str) -> longpole_event::TextId {
+        self.events.text(text).unwrap()
+    }
+
     pub fn process(&mut self, pid: u32, parent: Option<ProcessId>) -> ProcessId {
         self.events.process(ProcessDefinition { pid, parent }).unwrap()
     }
