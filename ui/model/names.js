@@ -15,7 +15,7 @@ export function shorten(name, room) {
 }
 
 /** Keys by which a row can be named, the first that it has counting. */
-const KEYS = ['object', 'procedure', 'thread', 'process', 'machine', 'name', 'text'];
+const KEYS = ['object', 'procedure', 'thread', 'process', 'machine', 'name', 'text', 'metric'];
 
 /**
  * What a row of a report is about, in one name.

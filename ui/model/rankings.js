@@ -54,3 +54,19 @@ export const speedUp = ({ cpu_seconds: cpu, spin_seconds: spin, elapsed_seconds:
  * @param {any[]} rows
  */
 export const measured = (rows) => rows.filter((row) => row.measured_gain_percent !== undefined).sort((a, b) => b.measured_gain_percent - a.measured_gain_percent);
+
+/**
+ * The rows themselves, and how well each metric agrees with what was measured of them.
+ * @param {any[]} rows of the answer
+ * @returns {{ranked: any[], correlations: any[]}}
+ */
+export const parts = (rows) => ({
+  ranked: rows.filter((row) => row.section !== 'correlation'),
+  correlations: rows.filter((row) => row.section === 'correlation'),
+});
+
+/**
+ * The row that was measured to gain most, among those with an interval.
+ * @param {any[]} rows
+ */
+export const gainsMost = (rows) => measured(rows).find((row) => row.measured_low_percent !== undefined);

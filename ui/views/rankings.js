@@ -2,7 +2,7 @@
  * What each metric says of the same rows, on one scale. In the URL: `by`; `unit=seconds` for times instead of shares.
  */
 
-import { disagreements, LEVELS, measured, metricsOf, shareText, speedUp } from '../model/rankings.js';
+import { disagreements, gainsMost, LEVELS, measured, metricsOf, parts, shareText, speedUp } from '../model/rankings.js';
 import { leadsOf } from '../model/links.js';
 import { nameOf } from '../model/names.js';
 import { count, percent, time } from '../model/quantity.js';
@@ -36,7 +36,11 @@ export default {
       choice('In', UNITS, place.unit, (unit) => link({ unit, sort: undefined }))));
     const body = element('div', { 'data-part': 'rankings' });
     root.append(body);
-    return panel(body, () => context.report('rankings', { by }), (report) => drawRankings(body, report, by, context));
+    return panel(body, () => context.report('rankings', { by }), (report) => {
+      const { ranked, correlations } = parts(report.rows);
+      drawRankings(body, { ...report, rows: ranked }, by, context);
+      if (correlations.length > 0) body.append(guides({ ...report, rows: correlations }, ranked, context));
+    });
   },
 };
 
@@ -87,6 +91,24 @@ function figure(row, key) {
  * @param {(value: number|undefined) => string} text
  */
 const range = (low, high, text) => (low === undefined || high === undefined ? '' : element('span.range', null, `${text(low)} to ${text(high)}`));
+
+/**
+ * How well each metric agrees with what was measured.
+ * @param {any} report of the correlations
+ * @param {any[]} ranked the rows that they are about
+ * @param {Context} context
+ */
+function guides(report, ranked, context) {
+  const most = gainsMost(ranked);
+  const keys = ['pearson', 'spearman', 'pearson_without', 'spearman_without'];
+  return element('section', { 'data-part': 'correlations' },
+    element('h3', null, 'How well each metric guides'),
+    element('p.faint', null, `Correlation with the measured gains, from −1 to 1${most ? `; then without ${nameOf(most)}, which gains most` : ''}.`),
+    table(report, {
+      own: 'guides', columns: keys, name: 'metric', caption: 'correlation of each metric with the measured gains',
+      cells: Object.fromEntries(keys.map((key) => [key, (/** @type {any} */ row) => (row[key] === undefined ? '–' : row[key].toFixed(2))])),
+    }, context));
+}
 
 /** What `longpole zero` measured. @param {any} row */
 function truth(row) {

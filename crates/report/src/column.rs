@@ -47,7 +47,7 @@ macro_rules! structure {
 }
 
 structure! {
-    "section" Text "Section" "Part of the summary that the row belongs to: `answer`, `change`, `trust`, `busy`, `outside`, `procedure`, `thread`, `wait`, `warning` or `next`; of the guidance: `answer`, `ranking` or `measure`; of one object: `queue`, `length`, `acquisition`, `holder`, `places` or `threads`; of what-if: `change`, `together` or `path`, the procedures of the path after all changes; of a replay also `processors` and `lock`; of layouts `recorded`, `change`, `together` or `object`.";
+    "section" Text "Section" "Part of the summary that the row belongs to: `answer`, `change`, `trust`, `busy`, `outside`, `procedure`, `thread`, `wait`, `warning` or `next`; of the guidance: `answer`, `ranking` or `measure`; of one object: `queue`, `length`, `acquisition`, `holder`, `places` or `threads`; of what-if: `change`, `together` or `path`, the procedures of the path after all changes; of a replay also `processors` and `lock`; of layouts `recorded`, `change`, `together` or `object`; of the rankings `correlation`, a metric with the gains that were measured.";
     "part" Text "Part" "`self`, or whom the row's part of the whole is charged to: `called` by the procedure, `in` it (a thread's procedures), `handed over` by, `nobody`.";
     "folded" Text "Folded" "What of the row's own was done in procedures of the kernel, of libraries and in inlined helpers that are folded into it: `procedure`, `module`, `action` (what it does, in words), `percent` of the row's own.";
     "processor" Count "Processor" "Number of the processor on its machine; absent in the rows of all processors together.";
@@ -150,6 +150,10 @@ structure! {
     "before_cause" Text "Cause before" "The largest root causes in the first recording.";
     "after_cause" Text "Cause after" "The same in the second recording.";
     "disagreement" Text "Disagreement" "The two metrics that are furthest apart about the row, with its shares of them, where they are too far apart (`docs/metrics.md` §13).";
+    "pearson" Count "Pearson" "Correlation of the metric's shares with the measured gains, from -1 to 1: 1 where the gains are in proportion to the shares.";
+    "spearman" Count "Spearman" "The same of the ranks: 1 where the metric puts the rows in the right order.";
+    "pearson_without" Count "Pearson without" "Pearson's correlation without the row that gains most.";
+    "spearman_without" Count "Spearman without" "Spearman's correlation without the row that gains most.";
     "elapsed_error_percent" PercentagePoints "Elapsed gain ±" "What is uncertain of `elapsed_gain_percent` beside sampling: twice the share of lost events, where at least 1 % was lost, and the part of the run that an execution without a change misses; the root of the sum of their squares, at most 100. Absent where neither at least 1 % was lost nor 10 % is missed.";
     "gprof_error_percent" PercentagePoints "gprof ±" "One standard error of `gprof_percent`.";
     "ips2_error_percent" PercentagePoints "ips2 ±" "One standard error of `ips2_percent`.";

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { disagreements, measured, metricsOf, shareText, speedUp } from '../../model/rankings.js';
+import { disagreements, gainsMost, measured, metricsOf, parts, shareText, speedUp } from '../../model/rankings.js';
 
 const names = (list) => list.map(({ name }) => name);
 
@@ -31,4 +31,16 @@ test('what was measured stands by its gain; what metrics disagree about stays in
   const rows = [{ procedure: 'a', disagreement: 'gprof 50 %, path 0 %' }, { procedure: 'b', measured_gain_percent: 1 }, { procedure: 'c', measured_gain_percent: 30, disagreement: 'x' }];
   assert.deepEqual(measured(rows).map((row) => row.procedure), ['c', 'b']);
   assert.deepEqual(disagreements(rows).map((row) => row.procedure), ['a', 'c']);
+});
+
+test('correlations are no rows of the ranking, and the largest gain has an interval', () => {
+  const rows = [
+    { procedure: 'a', measured_gain_percent: 9 },
+    { procedure: 'b', measured_gain_percent: 5, measured_low_percent: 4 },
+    { section: 'correlation', metric: 'gprof', pearson: 0.9 },
+  ];
+  const { ranked, correlations } = parts(rows);
+  assert.deepEqual(ranked.map((row) => row.procedure), ['a', 'b']);
+  assert.deepEqual(correlations.map((row) => row.metric), ['gprof']);
+  assert.equal(gainsMost(ranked).procedure, 'b');
 });

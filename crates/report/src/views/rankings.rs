@@ -59,7 +59,10 @@ fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
         "measured_gain_percent",
         "measured_low_percent",
         "measured_high_percent",
+        "section",
+        "metric",
     ]);
+    let names = names.chain(truth::COEFFICIENTS).chain(truth::COEFFICIENTS_WITHOUT);
     let names: Vec<&str> = names.collect();
     let mut report = Report::new(View::Rankings, input, options, &names);
     let nodes = nodes(input, options.by);
@@ -82,6 +85,7 @@ fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let leader = leader(&metrics);
     sort(&mut rows, leader);
     report.rows = rows.iter().take(options.top.unwrap_or(usize::MAX)).map(|(row, _)| row.clone()).collect();
+    report.rows.extend(truth::correlations(&rows, &metrics).into_iter().map(|(row, _)| row));
     report.drop_empty_columns(&["rank"]);
     report.sections.push(TextSection::Remark(reading(leader)));
     report.sections.push(TextSection::Blank);
