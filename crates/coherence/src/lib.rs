@@ -30,6 +30,9 @@
 //! What another layout of the data would change: name it in [`VirtualRunSetup::layout`], and the same streams are run with the
 //! addresses that their accesses would then have ([`AddressMap`]).
 //!
+//! Where a caller simulates one unit in so many only ([`StreamStep::Unsimulated`] keeps virtual time right), a [`SampleFrame`]
+//! estimates totals with intervals, and [`CommunicationResult::weigh`] makes the flows those of all units.
+//!
 //! # What is counted
 //! A request is an access without a valid copy. The first one of each processor to a unit is cold. A write to a copy that
 //! others hold too is an upgrade: it fetches nothing and is no request. Copies are never evicted. Memory grows with touched
@@ -75,10 +78,12 @@ mod patterns;
 mod ranges;
 mod requests;
 mod result;
+mod sample;
 mod settings;
 mod simulation;
 mod store;
 mod virtual_run;
+mod weights;
 
 pub use access::{
     AccessKind, DataAccess, DataObjectId, ProcessorId, SiteId, SyncKind, SyncObject, SyncOperation,
@@ -97,6 +102,7 @@ pub use requests::{
     DataRequest, FlowKey, FlowOrigin, FlowTotals, InvalidatingWrite, LifetimeUse, RequestCause, RequestFlow,
 };
 pub use result::{CommunicationResult, FlowTransition, RequestExplanation, UnitSummary, UnitUse};
+pub use sample::{FollowedCounts, SampleFrame, SampledTotal};
 pub use settings::{CoherenceProtocol, CoherenceSettings, RequestCosts};
 pub use simulation::{AccessOutcome, CoherenceSimulation};
 pub use virtual_run::{

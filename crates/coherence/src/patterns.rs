@@ -119,6 +119,22 @@ impl PatternTallies {
         self.sum(AccessPattern::is_transfer)
     }
 
+    /// The same shares of so many requests, whose cost is so many times as high.
+    #[must_use]
+    pub(crate) fn scaled_to(&self, requests: u64, cost: f64) -> Self {
+        let all = self.all().requests.max(1) as f64;
+        let mut scaled = *self;
+        let (mut seen, mut given) = (0, 0);
+        for tally in &mut scaled.0 {
+            seen += tally.requests;
+            let until = (seen as f64 * requests as f64 / all).round() as u64;
+            tally.requests = until - given;
+            tally.cost = (tally.cost as f64 * cost).round() as u64;
+            given = until;
+        }
+        scaled
+    }
+
     fn sum(&self, is_meant: impl Fn(AccessPattern) -> bool) -> PatternTally {
         let mut sum = PatternTally::default();
         for pattern in AccessPattern::ALL.into_iter().filter(|&pattern| is_meant(pattern)) {

@@ -50,6 +50,18 @@ pub enum StreamStep {
         /// Read, write or update.
         kind: AccessKind,
     },
+    /// The same, as a part of an access that takes no time but that of its requests.
+    Part {
+        /// First byte.
+        address: u64,
+        /// Bytes.
+        size: u32,
+        /// Read, write or update.
+        kind: AccessKind,
+    },
+    /// Makes so many accesses that are not simulated: each takes the time of an access, and what the processor's simulated
+    /// accesses so far took besides for requests and upgrades, on average.
+    Unsimulated(u64),
     /// Computes for so many nanoseconds.
     Compute(u64),
     /// Takes a lock, which one processor holds at a time.
@@ -233,6 +245,10 @@ enum VirtualProgress {
 
 struct VirtualProcessor {
     time: u64,
+    /// Accesses that were simulated, and the cost of their requests and upgrades.
+    simulated: (u64, u64),
+    /// What is left of the division of this cost.
+    left: u128,
     /// Steps taken.
     next: usize,
     /// The place of the last one.
@@ -298,8 +314,14 @@ struct Runner<S, O> {
 
 impl<S: Iterator<Item = (SiteId, StreamStep)>, O: VirtualRunObserver> Runner<S, O> {
     fn new(sources: Vec<S>, setup: &VirtualRunSetup, observer: O) -> Result<Self> {
-        let ready =
-            || VirtualProcessor { time: 0, next: 0, site: SiteId(0), progress: VirtualProgress::Ready };
+        let ready = || VirtualProcessor {
+            time: 0,
+            simulated: (0, 0),
+            left: 0,
+            next: 0,
+            site: SiteId(0),
+            progress: VirtualProgress::Ready,
+        };
         let mut simulation = CoherenceSimulation::new(setup.settings)?;
         if O::IS_TOLD {
             simulation.keep_recent();
@@ -455,7 +477,20 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>, O: VirtualRunObserver> Runner<S, 
             }
             StreamStep::Access { address, size, kind } => {
                 let time = state.time;
-                self.access(DataAccess { processor, address, size, kind, site, time })?;
+                self.access(DataAccess { processor, address, size, kind, site, time }, true)?;
+            }
+            StreamStep::Part { address, size, kind } => {
+                let time = state.time;
+                self.access(DataAccess { processor, address, size, kind, site, time }, false)?;
+            }
+            StreamStep::Unsimulated(accesses) => {
+                let (simulated, cost) = (u128::from(state.simulated.0.max(1)), u128::from(state.simulated.1));
+                let cost = cost * u128::from(accesses) + state.left;
+                let protocol = cost / simulated;
+                state.left = cost % simulated;
+                let duration = accesses.saturating_mul(self.costs.access).saturating_add(protocol as u64);
+                self.observer.compute(processor, site, state.time, duration);
+                state.time = state.time.saturating_add(duration);
             }
             StreamStep::Place { address, size, object } => {
                 self.map.iter_mut().for_each(|map| map.place(Some(processor), address, size, object));
@@ -482,7 +517,11 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>, O: VirtualRunObserver> Runner<S, 
             StreamStep::Observe { token, version, acquires } => {
                 self.observe(processor, (token, version), acquires);
             }
-            StreamStep::Compute(_) | StreamStep::Access { .. } | StreamStep::Place { .. } => {}
+            StreamStep::Compute(_)
+            | StreamStep::Access { .. }
+            | StreamStep::Part { .. }
+            | StreamStep::Unsimulated(_)
+            | StreamStep::Place { .. } => {}
         }
         Ok(())
     }
@@ -540,7 +579,7 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>, O: VirtualRunObserver> Runner<S, 
     }
 
     #[inline]
-    fn access(&mut self, access: DataAccess) -> Result<()> {
+    fn access(&mut self, access: DataAccess, is_whole: bool) -> Result<()> {
         let processor = access.processor;
         let of_node = DataAccess { processor: self.node(processor), ..access };
         let outcome = match self.map {
@@ -565,8 +604,12 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>, O: VirtualRunObserver> Runner<S, 
             self.tell_protocol(&access, outcome);
         }
         let computes_from = access.time + protocol;
-        self.observer.compute(processor, access.site, computes_from, self.costs.access);
-        self.state(processor).time = computes_from + self.costs.access;
+        let duration = if is_whole { self.costs.access } else { 0 };
+        self.observer.compute(processor, access.site, computes_from, duration);
+        let state = self.state(processor);
+        state.time = computes_from + duration;
+        state.left = 0;
+        state.simulated = (state.simulated.0 + u64::from(is_whole), state.simulated.1 + protocol);
         if outcome.requests > 0 { self.note_growth() } else { Ok(()) }
     }
 
@@ -894,6 +937,19 @@ mod tests {
         let far =
             (0..64).map(|page| StreamStep::Access { address: page << 20, size: 8, kind: AccessKind::Read });
         assert!(matches!(run_with(pages, vec![far.collect()]), Err(Error::Memory { .. })));
+    }
+
+    #[test]
+    fn accesses_that_are_not_simulated_take_what_the_others_took_on_average() {
+        let access = |line: u64| StreamStep::Access { address: line * 64, size: 8, kind: AccessKind::Read };
+        // Nothing is known before the first access: 3 ns. Two accesses with one request: 1 + 100 + 1; then 4 · (1 + 50).
+        let steps = vec![StreamStep::Unsimulated(3), access(1), access(1), StreamStep::Unsimulated(4)];
+        assert_eq!(run(vec![steps]).ends, [3 + 102 + 204]);
+        // An access in parts takes the time of one.
+        let part = |line: u64| StreamStep::Part { address: line * 64, size: 64, kind: AccessKind::Write };
+        let rest = StreamStep::Access { address: 192, size: 0, kind: AccessKind::Write };
+        let parts = run(vec![vec![part(1), part(2), rest, StreamStep::Unsimulated(1)]]);
+        assert_eq!((parts.ends, parts.communication.total_requests), (vec![201 + 201], 2));
     }
 
     fn write() -> StreamStep {
