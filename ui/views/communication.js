@@ -77,6 +77,7 @@ function heading(simulation, context) {
       + 'A request is an access without a valid copy; a transfer is one that is not the thread\'s first.'
       + (upgrades > 0 ? ` ${count(upgrades)} ${upgrades === 1 ? 'write' : 'writes'} took a copy from others without a fetch here.` : '')
       + (context.place.phase ? ' It is of the whole run, whatever part of it is looked at.' : '')),
+    ...(simulation.sample ? [element('p.faint', { 'data-part': 'sample' }, simulation.sample.text)] : []),
     ...simulation.doubts.map((/** @type {string} */ doubt) => element('p.caution', { 'data-part': 'doubt' }, doubt)),
   ];
 }

@@ -1,7 +1,8 @@
 //! From the bytes of a thread's blocks to its accesses and operations.
 
 use crate::format::{
-    ABSOLUTE, FAR, HEADER_BYTES, MIDDLE, MessageHeader, NEAR, NEW_PLACE, OPERATION, Operation, SAME, SLOTS,
+    ABSOLUTE, FAR, HEADER_BYTES, MIDDLE, MessageHeader, NEAR, NEW_PLACE, OPERATION, Operation, SAME, SKIPPED,
+    SLOTS,
 };
 
 /// What a thread did.
@@ -18,6 +19,8 @@ pub enum AccessRecord {
         /// First byte.
         address: u64,
     },
+    /// So many accesses to units that are not followed.
+    Skipped(u32),
     /// Synchronisation and the like.
     Operation {
         /// What.
@@ -86,6 +89,10 @@ impl StreamDecoder {
             }
             self.at = records.len() - rest.len();
             return Ok(Some(AccessRecord::Operation { operation, words }));
+        }
+        if code == SKIPPED {
+            self.at = records.len() - rest.len();
+            return Ok(Some(AccessRecord::Skipped(u32::from(head & 0xfff))));
         }
         let slot = &mut self.slots[usize::from(head & 0xfff)];
         let distance = match code {

@@ -7,6 +7,7 @@
 //!             1  that one + i8     2  + i16     3  + i32
 //!             4  address:u64
 //!             5  address:u64, and the place is the next one of `places`
+//!             6  none: the lower twelve bits are how many accesses were not recorded since the record before
 //!            15  an operation: lower byte its number, the four bits between how many u64 follow
 //! ```
 //! The lower twelve bits of a head are the *slot* of a place: writer and reader keep the same table of 4,096 places, each
@@ -44,12 +45,21 @@ pub const MAPS: u32 = 2;
 /// The message is names, which the recorder adds when the run has ended (JSON).
 pub const NAMES: u32 = 3;
 
+/// The message is rows of two u64, of limits of groups of units; its number says which.
+pub const SAMPLE: u32 = 4;
+/// Rows of [`SAMPLE`]: group and limit, of each group that is followed.
+pub const FOLLOWED_LIMITS: u32 = 1;
+/// Unit and limit of those groups with the highest limits that are not followed.
+pub const HIGHEST_LIMITS: u32 = 2;
+/// How many groups that are not followed have a limit of so many bits, from 0 on, and the sum of their limits. The last message.
+pub const LIMITS_BY_CLASS: u32 = 3;
+
 /// What is before the bytes of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MessageHeader {
     /// [`PROTOCOL`].
     pub protocol: u32,
-    /// [`BLOCK`] or [`MAPS`].
+    /// [`BLOCK`], [`MAPS`], [`NAMES`] or [`SAMPLE`].
     pub kind: u32,
     /// The process.
     pub pid: u32,
@@ -138,6 +148,10 @@ pub const FAR: u16 = 3;
 pub const ABSOLUTE: u16 = 4;
 /// The address itself, of a place that is new in its slot.
 pub const NEW_PLACE: u16 = 5;
+/// No access: so many accesses to units that are not followed ([`crate::unit_sample`]).
+pub const SKIPPED: u16 = 6;
+/// Accesses of one such record, at most.
+pub const MOST_SKIPPED: u32 = 0xfff;
 /// No access.
 pub const OPERATION: u16 = 15;
 

@@ -15,6 +15,7 @@ pub mod format;
 mod round_trip;
 #[cfg(feature = "runtime")]
 pub mod runtime;
+pub mod unit_sample;
 
 pub use decoder::{AccessRecord, BlockDefect, StreamDecoder};
 

@@ -113,10 +113,7 @@ impl Error {
                 "`longpole what-if` without --replay predicts from the recorded order".to_owned(),
                 "`longpole report --view evidence` says what the recording lacks".to_owned(),
             ],
-            Error::Communication(error) if error.is_of_memory() => vec![
-                "a larger `--unit` has fewer units; or let longpole have more memory".to_owned(),
-                "or record less: fewer rounds of the program, or a smaller input".to_owned(),
-            ],
+            Error::Communication(error) => error.hints(),
             Error::Replaced { .. } => vec!["start `longpole view` again".to_owned()],
             _ => Vec::new(),
         }

@@ -143,6 +143,13 @@ pub struct RecordArgs {
     /// sharing, patterns and causality; the program is slower then, so that times of other views are not those of a run without this
     #[arg(long, conflicts_with = "pid")]
     pub access: bool,
+    /// Follow one of N cache lines only, as `1/16`, which costs the program and the recording less: counts are then estimates for
+    /// all lines, with the range in which they are. A hash of the address chooses; `1/16@7` chooses others than `1/16@8`
+    #[arg(long, value_name = "1/N", requires = "access", value_parser = access_share)]
+    pub access_sample: Option<AccessShare>,
+    /// Bytes of what is followed as a whole in place of a cache line: reports take a `--unit` up to this [default: 64]
+    #[arg(long, value_name = "BYTES", requires = "access_sample", value_parser = sample_unit)]
+    pub access_sample_unit: Option<u64>,
     /// Processors for the agent's sampling threads, one thread for each [default: one thread on any]
     #[arg(long, value_name = "CPU,…", value_delimiter = ',')]
     pub sampler_cpus: Vec<u32>,
@@ -187,6 +194,36 @@ pub struct RecordArgs {
     /// The program and its arguments; `--` may precede them
     #[arg(trailing_var_arg = true, required_unless_present = "pid", value_name = "PROGRAM")]
     pub program: Vec<OsString>,
+}
+
+/// A share of the units of memory, and what chooses them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AccessShare {
+    /// One unit in so many.
+    pub one_of: u32,
+    /// What chooses; `None`: anything.
+    pub seed: Option<u64>,
+}
+
+/// `1/16`, or `1/16@7`.
+fn access_share(text: &str) -> Result<AccessShare, String> {
+    let (share, seed) = match text.split_once('@') {
+        Some((share, seed)) => {
+            (share, Some(seed.parse::<u64>().map_err(|_| format!("`{seed}` is no number"))?))
+        }
+        None => (text, None),
+    };
+    let one_of = share.strip_prefix("1/").and_then(|number| number.parse().ok());
+    let one_of = one_of.filter(|number| (1..=65_536).contains(number));
+    let one_of = one_of.ok_or_else(|| format!("`{share}` is no share from 1/1 to 1/65536, such as 1/16"))?;
+    Ok(AccessShare { one_of, seed })
+}
+
+/// Bytes that are followed as a whole.
+fn sample_unit(text: &str) -> Result<u64, String> {
+    let bytes = text.parse().ok().filter(|bytes: &u64| bytes.is_power_of_two());
+    let bytes = bytes.filter(|bytes| (64..=1 << 20).contains(bytes));
+    bytes.ok_or_else(|| format!("`{text}` is no power of two from 64 to 1048576"))
 }
 
 /// Ways to collect.

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -11,10 +11,10 @@ use longpole_record::{
     CollectorChoice, Error, ExitStatus, FinishedRecording, GoingOn, LaunchError, Progress, RecordOptions,
     RecordTarget,
 };
-use longpole_recording::KeptWindow;
+use longpole_recording::{AccessSample, KeptWindow};
 use longpole_report::Style;
 
-use crate::arguments::{CollectorArgument, RecordArgs, SeriesSourceArgument};
+use crate::arguments::{AccessShare, CollectorArgument, RecordArgs, SeriesSourceArgument};
 use crate::destination::destination;
 use crate::failure::{self, Failure, RECORDER_FAILED};
 use crate::part::RunPartPlace;
@@ -45,6 +45,7 @@ pub fn run(options: RecordArgs) -> Result<ExitCode> {
             job: part.map(|part| part.job),
             calls: options.calls,
             accesses: options.access,
+            access_sample: options.access_sample.map(|share| sample(share, options.access_sample_unit)),
             sampler_cpus: options.sampler_cpus,
             hertz: options.hertz,
             stack_bytes: options.stack_bytes,
@@ -57,6 +58,15 @@ pub fn run(options: RecordArgs) -> Result<ExitCode> {
         },
         quiet,
     )
+}
+
+/// The units that are followed; where the user does not say what chooses, the time does.
+fn sample(AccessShare { one_of, seed }: AccessShare, unit: Option<u64>) -> AccessSample {
+    let now = || {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        u64::from(since.subsec_nanos() ^ std::process::id())
+    };
+    AccessSample { one_of, unit: unit.unwrap_or(64), seed: seed.unwrap_or_else(now) }
 }
 
 /// What of the run is to be kept; `None` for all.

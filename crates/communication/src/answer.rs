@@ -1,24 +1,15 @@
 //! The answer: requests with the names of who asked for what, and why.
 
-use std::collections::BTreeMap;
+use longpole_recording::RecordingFolder;
 
-use longpole_coherence::{
-    AccessKind, AccessPattern, CoherenceSettings, CommunicationResult, DataObjectId, FlowOrigin,
-    TransferRange, VirtualRun, VirtualRunSetup,
-};
-use longpole_event::MachineId;
-use longpole_recording::{LogName, LogReader, RecordingFolder};
-
-use crate::chains::{RECORDS, RequestChains};
+use crate::chains::RequestChains;
 use crate::classes::UnitClass;
 use crate::error::Result;
 use crate::graphs::ObjectCausality;
-use crate::log::{LargestProcess, LoggedProcess, largest_process};
-use crate::memory::program_address;
-use crate::names::ProcessNames;
-use crate::numbered::AnswerNames;
+use crate::log::{LargestProcess, largest_process};
+use crate::run::AnswerRun;
+use crate::sample::{CommunicationSample, FollowedRequests};
 use crate::settings::{CommunicationDemand, CommunicationOptions};
-use crate::streams::ProcessStreams;
 
 /// A place in the program's code.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,6 +84,8 @@ pub struct CommunicationFlow {
     pub used: u64,
     /// Bytes fetched.
     pub fetched: u64,
+    /// What is counted of followed units, where not all are; the counts above are of all.
+    pub followed: FollowedRequests,
 }
 
 /// What a thread did to a unit.
@@ -134,6 +127,8 @@ pub struct SharedUnit {
 pub struct RecordedCommunication {
     /// Bytes of a unit.
     pub unit: u64,
+    /// What is followed, where not all units are: counts are estimates for all of them then, but those of single units.
+    pub sample: Option<CommunicationSample>,
     /// Name of the protocol.
     pub protocol: &'static str,
     /// The process.
@@ -196,7 +191,9 @@ impl RecordedCommunication {
         };
         let (_, manifest) = RecordingFolder::open(folder.path())?;
         let options = options.or(manifest.simulation.as_ref());
-        let mut answer = simulate((folder, reader), &process, (options, demand))?;
+        let sample = manifest.machines.first().and_then(|machine| machine.access_sample);
+        let run = AnswerRun { folder, process: &process, options, sample };
+        let mut answer = run.answer(reader, demand)?;
         answer.pid = pid;
         answer.other_processes = others;
         answer.lost_blocks += lost_blocks;
@@ -208,183 +205,5 @@ impl RecordedCommunication {
     #[must_use]
     pub fn accesses(&self) -> u64 {
         self.threads.iter().map(|thread| thread.accesses).sum()
-    }
-}
-
-fn simulate(
-    (folder, reader): (&RecordingFolder, LogReader),
-    process: &LoggedProcess,
-    (options, demand): (CommunicationOptions, CommunicationDemand),
-) -> Result<RecordedCommunication> {
-    let streams = ProcessStreams::of(reader, process);
-    let settings = options.settings();
-    let mut run =
-        VirtualRun::of_recorded(streams.steps(process), &streams.setup(settings, options.step_costs()))?;
-    let words = match demand.words {
-        true => again(folder, process, options, (moved(&run.communication), Vec::new()))?.1,
-        false => None,
-    };
-    let shared = streams.shared.borrow();
-    let mut namer = AnswerNames::new(ProcessNames::new(process, &shared));
-    let result = &run.communication;
-    let (flows, flow_of) = namer.flows(result, settings.unit);
-    let units = namer.units(result);
-    let classes = UnitClass::all(result, (demand.words, words.as_ref()), (settings.unit, &mut namer));
-    let TransferRange { necessary, possible } = result.range();
-    let chains = match demand.chains {
-        true => {
-            let units = RequestChains::units(result, &flow_of);
-            let (recorded, _) = again(folder, process, options, (Vec::new(), units))?;
-            Some(RequestChains::of(result, recorded, (&flow_of, &mut namer)))
-        }
-        false => None,
-    };
-    let (transfers, upgrades) = (result.transfers(), result.upgrades());
-    let graphs = match demand.graphs {
-        true => ObjectCausality::all(&mut run.communication, &mut namer),
-        false => Vec::new(),
-    };
-    let tid = |thread: u32| process.threads.get(&thread).map_or(0, |one| one.tid);
-    Ok(RecordedCommunication {
-        unit: settings.unit,
-        protocol: options.protocol().name(),
-        threads: (0..)
-            .zip(streams.accesses.borrow().iter())
-            .map(|(thread, &accesses)| AccessThread { tid: tid(thread), accesses })
-            .collect(),
-        requests: run.communication.total_requests,
-        transfers,
-        low: necessary,
-        high: possible,
-        upgrades,
-        elapsed: run.ends.iter().copied().max().unwrap_or(0),
-        unfollowed: run.unfollowed,
-        lost_blocks: shared.lost_blocks,
-        ignored: shared.ignored,
-        flows,
-        units,
-        classes,
-        graphs,
-        chains,
-        places: namer.places.names,
-        objects: namer.objects.names,
-        synchronisations: namer.synchronisations.names,
-        ..RecordedCommunication::default()
-    })
-}
-
-/// First addresses of the units with transfers.
-fn moved(result: &CommunicationResult) -> Vec<u64> {
-    let moved = result.units.iter().filter(|unit| unit.patterns.transfers().requests > 0);
-    moved.map(|unit| unit.address).collect()
-}
-
-/// The same run once more, which gives everything the same numbers: with the words of some units as units of their own, and
-/// with records of the requests of some units. Neither where no unit is named.
-fn again(
-    folder: &RecordingFolder,
-    process: &LoggedProcess,
-    options: CommunicationOptions,
-    (words_of, records_of): (Vec<u64>, Vec<u64>),
-) -> Result<(Option<CommunicationResult>, Option<CommunicationResult>)> {
-    let reader = folder.open_log(MachineId(0), LogName::Accesses)?;
-    let Some(reader) = reader.filter(|_| !words_of.is_empty() || !records_of.is_empty()) else {
-        return Ok((None, None));
-    };
-    let streams = ProcessStreams::of(reader, process);
-    let records = if records_of.is_empty() { 0 } else { RECORDS };
-    let settings = CoherenceSettings { records, ..options.settings() };
-    let setup = VirtualRunSetup { words_of, records_of, ..streams.setup(settings, options.step_costs()) };
-    let run = VirtualRun::of_recorded(streams.steps(process), &setup)?;
-    Ok((Some(run.communication), run.words))
-}
-
-impl AnswerNames<'_> {
-    /// The flows, and for each of the result's the index of the one that it is in.
-    fn flows(&mut self, result: &CommunicationResult, unit: u64) -> (Vec<CommunicationFlow>, Vec<usize>) {
-        let mut numbers = BTreeMap::new();
-        let mut flows: Vec<CommunicationFlow> = Vec::new();
-        let mut flow_of = Vec::with_capacity(result.flows.len());
-        for (index, flow) in result.flows.iter().enumerate() {
-            let key = &flow.key;
-            let writer = match key.origin {
-                FlowOrigin::Cold => None,
-                FlowOrigin::Written { ordered_by, writer, writer_site } => Some(FlowWriter {
-                    thread: writer.index(),
-                    place: self.place(writer_site),
-                    through: ordered_by.map(|origin| self.synchronisation(result, origin)),
-                }),
-            };
-            let (place, object) = (self.place(key.reader_site), self.object(key.object));
-            let writes = key.kind != AccessKind::Read;
-            let totals = &flow.totals;
-            let named = (key.reader.index(), place, object, writes, writer);
-            let number = *numbers.entry(named).or_insert_with(|| {
-                flows.push(CommunicationFlow {
-                    reader: key.reader.index(),
-                    place,
-                    object,
-                    writes,
-                    writer,
-                    requests: 0,
-                    contributions: 0,
-                    cost: 0,
-                    patterns: [0; 8],
-                    used: 0,
-                    fetched: 0,
-                });
-                flows.len() - 1
-            });
-            flow_of.push(number);
-            let row = &mut flows[number];
-            row.requests += totals.requests;
-            row.contributions += totals.contributions;
-            row.cost += totals.cost;
-            row.used += 8 * totals.words_used;
-            row.fetched += unit * totals.requests;
-            let patterns = result.patterns_of(index);
-            for (sum, pattern) in row.patterns.iter_mut().zip(AccessPattern::ALL) {
-                *sum += patterns.of(pattern).requests;
-            }
-        }
-        (flows, flow_of)
-    }
-
-    fn units(&mut self, result: &CommunicationResult) -> Vec<SharedUnit> {
-        let mut objects: BTreeMap<u64, BTreeMap<Option<DataObjectId>, u64>> = BTreeMap::new();
-        for flow in &result.flows {
-            *objects.entry(flow.key.unit).or_default().entry(flow.key.object).or_default() +=
-                flow.totals.requests;
-        }
-        let shared = result.units.iter().filter(|unit| unit.uses.len() > 1);
-        shared
-            .map(|unit| {
-                let most = objects.get(&unit.address).and_then(|found| {
-                    found.iter().max_by_key(|&(object, requests)| (requests, std::cmp::Reverse(object)))
-                });
-                SharedUnit {
-                    address: program_address(unit.address),
-                    object: self.object(most.and_then(|(object, _)| *object)),
-                    requests: unit.patterns.all().requests,
-                    transfers: unit.patterns.transfers().requests,
-                    false_sharing: unit.patterns.of(AccessPattern::FalseSharing).requests,
-                    low: unit.range.necessary,
-                    high: unit.range.possible,
-                    uses: unit.uses.iter().map(shared_use).collect(),
-                }
-            })
-            .collect()
-    }
-}
-
-fn shared_use(unit_use: &longpole_coherence::UnitUse) -> SharedUnitUse {
-    let ranges = |set: &longpole_coherence::ByteSet| {
-        set.ranges().into_iter().map(|range| (range.start, range.end)).collect()
-    };
-    SharedUnitUse {
-        thread: unit_use.processor.index(),
-        read: ranges(&unit_use.read),
-        written: ranges(&unit_use.written),
-        accesses: unit_use.accesses,
     }
 }

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use longpole_coherence::{AccessPattern, CommunicationResult, FlowOrigin, PatternTallies};
 
 use crate::numbered::AnswerNames;
+use crate::sample::FollowedRequests;
 
 /// Transfers of data: of words of 8 bytes that are fetched by themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,6 +41,8 @@ pub struct UnitClass {
     pub pattern: AccessPattern,
     /// Units with requests for the object.
     pub units: u64,
+    /// What is counted of followed units, where not all are; the other counts are of all.
+    pub followed: FollowedRequests,
     /// Requests for the object by pattern, with their cost.
     pub patterns: PatternTallies,
     /// Bytes used of what was fetched.
@@ -60,6 +63,7 @@ impl UnitClass {
             object,
             pattern,
             units: 0,
+            followed: FollowedRequests::default(),
             patterns: PatternTallies::default(),
             used: 0,
             fetched: 0,
@@ -83,6 +87,7 @@ impl UnitClass {
             .collect();
         flows.sort_unstable();
         let mut classes: BTreeMap<(usize, AccessPattern), UnitClass> = BTreeMap::new();
+        let mut units: BTreeMap<(usize, AccessPattern), f64> = BTreeMap::new();
         let mut class_of_moved: BTreeMap<(usize, u64), AccessPattern> = BTreeMap::new();
         for of_unit in flows.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1)) {
             let (object, address, _) = of_unit[0];
@@ -93,17 +98,22 @@ impl UnitClass {
                 class_of_moved.insert((object, address), pattern);
             }
             let class = classes.entry((object, pattern)).or_insert_with(|| UnitClass::new(object, pattern));
-            class.units += 1;
+            *units.entry((object, pattern)).or_default() +=
+                namer.weight_of_unit(address, pattern.is_transfer());
             class.patterns.merge(&patterns);
             for &(_, _, index) in of_unit {
                 let flow = &result.flows[index as usize];
                 class.used += 8 * flow.totals.words_used;
                 class.fetched += unit * flow.totals.requests;
+                namer.add_followed(&mut class.followed, index as usize);
                 class.readers.insert(flow.key.reader.index());
                 if let FlowOrigin::Written { writer, .. } = flow.key.origin {
                     class.writers.insert(writer.index());
                 }
             }
+        }
+        for (key, units) in units {
+            classes.entry(key).and_modify(|class| class.units = units.round() as u64);
         }
         if words.0 {
             classes.values_mut().for_each(|class| class.data = Some(DataTransfers::default()));

@@ -13,6 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::memory::program_address;
 use crate::numbered::AnswerNames;
+use crate::sample::FollowedRequests;
 
 /// A place of a graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,8 +75,12 @@ pub struct CausalityTransition {
 pub struct ObjectCausality {
     /// Index of the object.
     pub object: usize,
-    /// First addresses of the units, ascending.
+    /// First addresses of the units, ascending: of those that are followed.
     pub units: Vec<u64>,
+    /// Of all units so many are like these.
+    pub all_units: u64,
+    /// What is counted of followed units, where not all are; the other counts are of all.
+    pub followed: FollowedRequests,
     /// Places, in the order of their numbers.
     pub places: Vec<CausalityPlace>,
     /// Causes, that of the highest cost first.
@@ -120,10 +125,22 @@ impl ObjectCausality {
         let group = |key: &FlowKey| groups.get(&(key.object, key.unit)).copied();
         let matrices = CauseMatrix::of_groups(result, graphs.len(), group);
         let mut paths = paths_of_causes(result, &sites, group, namer);
+        let mut followed = vec![FollowedRequests::default(); graphs.len()];
+        for (index, flow) in result.flows.iter().enumerate() {
+            if let Some(group) = group(&flow.key) {
+                namer.add_followed(&mut followed[group], index);
+            }
+        }
+        let units_of = |graph: &CausalityGraph| -> u64 {
+            graph.units.iter().map(|&unit| namer.weight_of_unit(unit, true)).sum::<f64>().round() as u64
+        };
+        let all_units: Vec<u64> = graphs.iter().map(|(_, graph)| units_of(graph)).collect();
         let mut named: Vec<ObjectCausality> = (0..)
             .zip(graphs.into_iter().zip(matrices))
-            .map(|(at, ((object, graph), matrix))| {
-                named(object, graph, matrix, |cause| paths.remove(&(at, cause)).unwrap_or_default())
+            .map(|(at, ((object, graph), matrix))| ObjectCausality {
+                all_units: all_units[at],
+                followed: std::mem::take(&mut followed[at]),
+                ..named(object, graph, matrix, |cause| paths.remove(&(at, cause)).unwrap_or_default())
             })
             .collect();
         named.sort_by_key(|one| (std::cmp::Reverse(one.cost()), one.object, one.units.first().copied()));
@@ -254,6 +271,8 @@ fn named(
     ObjectCausality {
         object: object.map_or(0, |object| object.0 as usize),
         units: graph.units.into_iter().map(program_address).collect(),
+        all_units: 0,
+        followed: FollowedRequests::default(),
         places: places.collect(),
         causes: causes.collect(),
         transitions: elsewhere.chain(inside).collect(),

@@ -21,6 +21,7 @@ use crate::error::{Error, Result};
 use crate::log::{LargestProcess, LoggedProcess, largest_process};
 use crate::names::ProcessNames;
 use crate::objects::{AccessObjects, ObjectOrigin};
+use crate::sample::whole;
 use crate::settings::CommunicationOptions;
 use crate::sites::AccessSites;
 use crate::streams::ProcessStreams;
@@ -133,6 +134,7 @@ impl<'a> LayoutSimulator<'a> {
         let LargestProcess { reader, process, lost_blocks, .. } =
             largest_process(folder)?.ok_or_else(no_accesses)?;
         let (_, manifest) = RecordingFolder::open(folder.path())?;
+        whole("simulate another layout of the data", &manifest)?;
         let options = options.or(manifest.simulation.as_ref());
         let mut simulator = LayoutSimulator {
             folder,

@@ -12,6 +12,7 @@ mod budget;
 mod chains;
 mod classes;
 mod error;
+mod flows;
 mod graphs;
 mod layouts;
 mod log;
@@ -19,6 +20,8 @@ mod memory;
 mod names;
 mod numbered;
 mod objects;
+mod run;
+mod sample;
 mod settings;
 mod simulated;
 mod sites;
@@ -36,7 +39,8 @@ pub use graphs::{CausalityCause, CausalityPlace, CausalityTransition, CausePaths
 pub use layouts::{
     LayoutObject, LayoutOutcome, LayoutSimulator, ObjectTransfers, ObjectsLayout, ThreadStarts,
 };
-pub use longpole_coherence::{AccessPattern, LayoutChanges, PatternTallies, PatternTally};
+pub use longpole_coherence::{AccessPattern, LayoutChanges, PatternTallies, PatternTally, SampledTotal};
 pub use longpole_recording::AccessField;
+pub use sample::{CommunicationSample, FollowedRequests, UnfollowedUnit};
 pub use settings::{CommunicationDemand, CommunicationOptions, SimulatedCosts, UnitProtocol};
 pub use simulated::{SimulatedRecording, SimulationOptions, write_simulated_recording};

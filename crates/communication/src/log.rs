@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use longpole_access::format::{BLOCK, HEADER_BYTES, MessageHeader, NAMES};
+use longpole_access::format::{BLOCK, HEADER_BYTES, MessageHeader, NAMES, SAMPLE};
 use longpole_event::MachineId;
 use longpole_recording::{
     AccessNames, AccessPlaceName, AccessVariable, LogName, LogReader, RecordingFolder, Result,
 };
 use rustc_hash::FxHashMap;
+
+use crate::sample::LoggedLimits;
 
 /// What a process of the log has.
 #[derive(Debug, Default)]
@@ -17,6 +19,8 @@ pub(crate) struct LoggedProcess {
     /// Names by return address.
     pub(crate) places: FxHashMap<u64, AccessPlaceName>,
     pub(crate) variables: Vec<AccessVariable>,
+    /// Limits of groups of units, where not all are followed.
+    pub(crate) limits: LoggedLimits,
     /// Bytes of records.
     pub(crate) bytes: u64,
 }
@@ -53,6 +57,7 @@ fn processes(reader: &mut LogReader) -> Result<(BTreeMap<u32, LoggedProcess>, u6
                 }
                 Err(_) => undecodable += 1,
             },
+            SAMPLE => process.limits.take(header.number, &message[HEADER_BYTES..]),
             _ => undecodable += 1,
         }
     }

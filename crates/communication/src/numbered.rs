@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 
 use crate::answer::{DataObject, DataPlace};
 use crate::names::ProcessNames;
+use crate::sample::{FollowedRequests, SampleInUse};
 
 /// The names of the answer, each once.
 pub(crate) struct AnswerNames<'a> {
@@ -14,6 +15,8 @@ pub(crate) struct AnswerNames<'a> {
     pub(crate) places: NumberedNames<DataPlace>,
     pub(crate) objects: NumberedNames<DataObject>,
     pub(crate) synchronisations: NumberedNames<(String, usize)>,
+    /// Which units the flows stand for, where not all are followed.
+    pub(crate) sample: Option<SampleInUse>,
     known_places: FxHashMap<SiteId, usize>,
     known_objects: FxHashMap<Option<DataObjectId>, usize>,
 }
@@ -49,6 +52,7 @@ impl<'a> AnswerNames<'a> {
             places: NumberedNames::default(),
             objects: NumberedNames::default(),
             synchronisations: NumberedNames::default(),
+            sample: None,
             known_places: FxHashMap::default(),
             known_objects: FxHashMap::default(),
         }
@@ -80,6 +84,16 @@ impl<'a> AnswerNames<'a> {
             SyncObject::Join(_) => self.number_synchronisation("end of a thread".into(), origin.site),
             SyncObject::Token(_) | SyncObject::Barrier(_) => self.synchronisation(result, origin),
         }
+    }
+
+    /// For how many units one stands, with transfers or without: 1 where all are followed.
+    pub(crate) fn weight_of_unit(&self, address: u64, is_moved: bool) -> f64 {
+        self.sample.as_ref().map_or(1.0, |sample| sample.weight_of_unit(address, is_moved))
+    }
+
+    /// Adds what a flow of the result counts of followed units, where not all are.
+    pub(crate) fn add_followed(&self, row: &mut FollowedRequests, flow: usize) {
+        self.sample.iter().for_each(|sample| sample.add_to(row, flow));
     }
 
     fn number_synchronisation(&mut self, name: String, site: SiteId) -> usize {

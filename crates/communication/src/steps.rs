@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use longpole_access::format::{ENTER, MENTION, MessageHeader, Operation, READ, WRITE};
+use longpole_access::unit_sample::UnitSample;
 use longpole_access::{AccessRecord, StreamDecoder};
 use longpole_coherence::{AccessKind, DataObjectId, ProcessorId, SiteId, StreamStep, SyncKind, SyncToken};
 use longpole_recording::LogReader;
@@ -20,6 +21,10 @@ pub(crate) struct SharedStreams {
     pub(crate) sites: AccessSites,
     pub(crate) objects: AccessObjects,
     pub(crate) memory: MemoryOwners,
+    /// Which units are followed; `None`: all.
+    pub(crate) sample: Option<UnitSample>,
+    /// Accesses to units that are followed.
+    pub(crate) followed: u64,
     /// Threads of the process.
     pub(crate) threads: u32,
     /// Blocks that are missing or cannot be decoded; the thread goes on behind them.
@@ -34,6 +39,19 @@ struct PolledVersion {
     token: u64,
     version: u64,
     code: u64,
+}
+
+/// What is left of an access to several units, not all of which are followed.
+#[derive(Clone, Copy)]
+struct CutAccess {
+    site: SiteId,
+    kind: AccessKind,
+    has_parts: bool,
+    /// The next byte, and the one behind the last.
+    next: u64,
+    end: u64,
+    /// What the data's addresses have besides those of the program.
+    mark: u64,
 }
 
 /// One thread.
@@ -54,6 +72,7 @@ pub(crate) struct ThreadSteps {
     holds: FxHashMap<u64, u32>,
     polled: Option<PolledVersion>,
     skips_poll: bool,
+    cut: Option<CutAccess>,
     /// Accesses of the thread.
     accesses: Rc<RefCell<Vec<u64>>>,
 }
@@ -78,6 +97,7 @@ impl ThreadSteps {
             holds: FxHashMap::default(),
             polled: None,
             skips_poll: false,
+            cut: None,
             accesses,
         }
     }
@@ -125,8 +145,52 @@ impl ThreadSteps {
 
     fn access(&mut self, code: u64, address: u64, size: u32, kind: AccessKind) -> (SiteId, StreamStep) {
         self.accesses.borrow_mut()[self.thread as usize] += 1;
-        let address = self.shared.borrow().memory.address_for(self.thread, address, &mut self.span);
-        (self.site(code), StreamStep::Access { address, size, kind })
+        let site = self.site(code);
+        let mut shared = self.shared.borrow_mut();
+        let marked = shared.memory.address_for(self.thread, address, &mut self.span);
+        if let Some(rule) = shared.sample {
+            let last = address.saturating_add(u64::from(size).saturating_sub(1));
+            if rule.unit(address) != rule.unit(last) {
+                drop(shared);
+                let cut = CutAccess {
+                    site,
+                    kind,
+                    has_parts: false,
+                    next: address,
+                    end: last.saturating_add(1),
+                    mark: marked ^ address,
+                };
+                return self.next_part(cut);
+            }
+            if !rule.follows_address(address) {
+                return (site, StreamStep::Unsimulated(1));
+            }
+            shared.followed += 1;
+        }
+        (site, StreamStep::Access { address: marked, size, kind })
+    }
+
+    /// The next part of an access in followed units; behind the last one, the access's own time.
+    fn next_part(&mut self, mut cut: CutAccess) -> (SiteId, StreamStep) {
+        let mut shared = self.shared.borrow_mut();
+        let CutAccess { site, kind, .. } = cut;
+        self.cut = None;
+        let Some(rule) = shared.sample else { return (site, StreamStep::Unsimulated(1)) };
+        while cut.next < cut.end {
+            let address = cut.next;
+            let after = ((address >> rule.shift) + 1).checked_shl(rule.shift).unwrap_or(u64::MAX);
+            cut.next = after.max(address + 1).min(cut.end);
+            if rule.follows_address(address) {
+                shared.followed += 1;
+                let (address, size) = (address | cut.mark, (cut.next - address) as u32);
+                self.cut = Some(CutAccess { has_parts: true, ..cut });
+                return (site, StreamStep::Part { address, size, kind });
+            }
+        }
+        match cut.has_parts {
+            true => (site, StreamStep::Access { address: cut.next | cut.mark, size: 0, kind }),
+            false => (site, StreamStep::Unsimulated(1)),
+        }
     }
 
     fn operation(&mut self, operation: Operation, words: [u64; 4]) -> Option<(SiteId, StreamStep)> {
@@ -231,8 +295,17 @@ impl Iterator for ThreadSteps {
 
     #[inline]
     fn next(&mut self) -> Option<(SiteId, StreamStep)> {
+        if let Some(cut) = self.cut {
+            return Some(self.next_part(cut));
+        }
         loop {
             let step = match self.record()? {
+                AccessRecord::Skipped(count) => {
+                    self.accesses.borrow_mut()[self.thread as usize] += u64::from(count);
+                    self.polled = None;
+                    self.skips_poll = false;
+                    Some((self.site(0), StreamStep::Unsimulated(count.into())))
+                }
                 AccessRecord::Place { code, kind, .. } if u64::from(kind) == ENTER => {
                     let path = self.paths.last().copied().unwrap_or(0);
                     let path = self.shared.borrow_mut().sites.enter(path, code);

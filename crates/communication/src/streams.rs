@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use longpole_access::unit_sample::UnitSample;
 use longpole_coherence::{CoherenceSettings, DataObjectId, StepCosts, VirtualRunSetup};
 use longpole_recording::LogReader;
 
@@ -43,12 +44,28 @@ impl ProcessStreams {
         let beyond = process.threads.range(threads..).map(|(_, thread)| thread.blocks.len() as u64);
         let lost_blocks = beyond.sum();
         let memory = MemoryOwners::default();
-        let shared = SharedStreams { reader, sites, objects, memory, threads, lost_blocks, ignored: 0 };
+        let shared = SharedStreams {
+            reader,
+            sites,
+            objects,
+            memory,
+            sample: None,
+            followed: 0,
+            threads,
+            lost_blocks,
+            ignored: 0,
+        };
         ProcessStreams {
             shared: Rc::new(RefCell::new(shared)),
             accesses: Rc::new(RefCell::new(vec![0; threads as usize])),
             placed,
         }
+    }
+
+    /// The same where only some units are simulated.
+    pub(crate) fn with_sample(self, sample: Option<UnitSample>) -> ProcessStreams {
+        self.shared.borrow_mut().sample = sample;
+        self
     }
 
     /// Threads.

@@ -15,10 +15,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use longpole_access::format::{
-    BLOCK, LIBRARY, MAPS, MESSAGE_BYTES, MessageHeader, PROTOCOL, SOCKET_VARIABLE,
+    BLOCK, LIBRARY, MAPS, MESSAGE_BYTES, MessageHeader, PROTOCOL, SAMPLE, SOCKET_VARIABLE,
 };
+use longpole_access::unit_sample::SAMPLE_VARIABLE;
 use longpole_event::MachineId;
-use longpole_recording::{LogName, LogWriter, RecordingFolder};
+use longpole_recording::{AccessSample, LogName, LogWriter, RecordingFolder};
 use longpole_symbols::{AccessInstrumentation, access_instrumentation};
 
 use crate::access_names;
@@ -58,16 +59,17 @@ struct AccessIntake {
 #[derive(Debug)]
 pub(crate) struct AccessRecorder {
     path: PathBuf,
+    sample: Option<AccessSample>,
     is_ending: Arc<AtomicBool>,
     thread: JoinHandle<AccessIntake>,
 }
 
 impl AccessRecorder {
-    /// Listens for the program.
+    /// Listens for the program, which is to record all units or those of a sample.
     ///
     /// # Errors
     /// Where there is no room for a socket, or for the log.
-    pub(crate) fn start(folder: &RecordingFolder) -> Result<AccessRecorder> {
+    pub(crate) fn start(folder: &RecordingFolder, sample: Option<AccessSample>) -> Result<AccessRecorder> {
         let log = folder.create_log(MachineId(0), LogName::Accesses)?;
         let (path, listener) = listen().map_err(Error::system("listen for the program's accesses"))?;
         let is_ending = Arc::new(AtomicBool::new(false));
@@ -77,12 +79,16 @@ impl AccessRecorder {
             .name("accesses".to_owned())
             .spawn(move || intake.receive(listener, &ending))
             .map_err(Error::system("start a thread"))?;
-        Ok(AccessRecorder { path, is_ending, thread })
+        Ok(AccessRecorder { path, sample, is_ending, thread })
     }
 
-    /// What the program needs to find the recorder.
-    pub(crate) fn variable(&self) -> EnvironmentVariable {
-        (SOCKET_VARIABLE.into(), self.path.clone().into_os_string())
+    /// What the program needs to find the recorder, and to know what it is to record.
+    pub(crate) fn variables(&self) -> Vec<EnvironmentVariable> {
+        let socket = (SOCKET_VARIABLE.into(), self.path.clone().into_os_string());
+        let sample = self.sample.map(|AccessSample { one_of, unit, seed }| {
+            (SAMPLE_VARIABLE.into(), format!("{one_of},{},{seed}", unit.trailing_zeros()).into())
+        });
+        std::iter::once(socket).chain(sample).collect()
     }
 
     /// Takes what is left, and names it. Gives what is to be said of it.
@@ -94,6 +100,12 @@ impl AccessRecorder {
             return vec!["accesses: the recorder of accesses failed".to_owned()];
         };
         let mut notes = Vec::new();
+        if let Some(AccessSample { one_of, unit, seed }) = self.sample {
+            let units = if unit == 64 { "cache lines of 64".to_owned() } else { format!("units of {unit}") };
+            notes.push(format!(
+                "accesses: 1 of {one_of} {units} bytes followed, by a hash of their addresses (`--access-sample 1/{one_of}@{seed}`)"
+            ));
+        }
         for (&pid, process) in &intake.processes {
             if let Err(error) = access_names::write(&mut intake.log, pid, process) {
                 intake.failure.get_or_insert(error);
@@ -181,6 +193,7 @@ impl AccessIntake {
                 process.maps.extend(&message[longpole_access::format::HEADER_BYTES..]);
                 return true;
             }
+            SAMPLE => {}
             _ => return true,
         }
         match self.log.push_block(message) {

@@ -8,8 +8,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use longpole_collect::SeriesCollection;
 use longpole_event::{MachineId, Time};
 use longpole_recording::{
-    CollectionCost, Destination, KeptWindow, LogBuilder, LogName, Manifest, RecordingFolder, RunOutcome,
-    SourceCopies, WindowLimits,
+    AccessSample, CollectionCost, Destination, KeptWindow, LogBuilder, LogName, Manifest, RecordingFolder,
+    RunOutcome, SourceCopies, WindowLimits,
 };
 
 use crate::accesses::{self, AccessRecorder};
@@ -64,6 +64,8 @@ pub struct RecordOptions {
     pub calls: bool,
     /// The accesses to memory of a program that was built by `longpole cc`.
     pub accesses: bool,
+    /// Which units of memory these are of; `None`: all.
+    pub access_sample: Option<AccessSample>,
     /// Processors for the agent's sampling threads, one for each; one thread anywhere where there are none.
     pub sampler_cpus: Vec<u32>,
     /// Timer samples a second and processor; `None` for [`DEFAULT_HERTZ`].
@@ -97,6 +99,7 @@ impl RecordOptions {
             job: None,
             calls: false,
             accesses: false,
+            access_sample: None,
             sampler_cpus: Vec::new(),
             hertz: None,
             stack_bytes: None,
@@ -199,9 +202,10 @@ fn record_command(
     let begin = now();
     assembler.begin_thread(begin, task, None, None)?;
     let job = options.job.iter().map(|job| (JOB.into(), job.clone())).collect::<Vec<_>>();
-    let accesses = options.accesses.then(|| AccessRecorder::start(&folder)).transpose()?;
+    let sample = manifest.machines[0].access_sample;
+    let accesses = options.accesses.then(|| AccessRecorder::start(&folder, sample)).transpose()?;
     let mut variables = [&opened.variables[..], collection.variables(), &job].concat();
-    variables.extend(accesses.as_ref().map(AccessRecorder::variable));
+    variables.extend(accesses.iter().flat_map(AccessRecorder::variables));
     progress(Progress::Begun);
     let child = match suspended.resume(&variables) {
         Ok(child) => child,
@@ -356,6 +360,7 @@ fn prepare(
     machine.collector.stack_bytes = opened.stack_bytes(settings);
     machine.collector.notes.extend(stack_choice::note(settings, machine.collector.stack_bytes));
     machine.collector.attached = attached;
+    machine.access_sample = options.access_sample.filter(|sample| options.accesses && sample.one_of > 1);
     for collector in &opened.refused {
         if let Err(refusal) = &collector.available {
             machine.collector.notes.push(format!("not collected by {}: {}", collector.name, refusal.reason));

@@ -51,8 +51,8 @@ pub use id::{BadRecordingId, RecordingId};
 pub use log::{Chunk, Defects, DefinitionCounts, DefinitionLimit, LogReader, LogWriter};
 pub use log_header::LOG_HEADER_BYTES;
 pub use manifest::{
-    ClockModel, CollectionCost, CollectorDescription, FORMAT_VERSION, KeptWindow, MachineDescription,
-    Manifest, OutsideAccount, RunOutcome, SimulatedMachine, Trouble, WallClock,
+    AccessSample, ClockModel, CollectionCost, CollectorDescription, FORMAT_VERSION, KeptWindow,
+    MachineDescription, Manifest, OutsideAccount, RunOutcome, SimulatedMachine, Trouble, WallClock,
 };
 pub use measured::MeasuredChange;
 pub use metric_files::{LARGEST_METRIC_FILE, MetricFile};

@@ -72,6 +72,17 @@ pub struct SimulatedMachine {
     pub barrier: u64,
 }
 
+/// Which units of memory were followed, where not all were: those that a hash of the address chooses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AccessSample {
+    /// One unit in so many.
+    pub one_of: u32,
+    /// Bytes of a unit, a power of two.
+    pub unit: u64,
+    /// What chooses.
+    pub seed: u64,
+}
+
 /// The last part of a run, which alone is kept; logs are in segments then, the oldest of which were dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KeptWindow {
@@ -115,6 +126,9 @@ pub struct MachineDescription {
     /// This is a further log of the machine with that number, by a recorder of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part_of: Option<u32>,
+    /// Which units the recorded accesses to memory are of; `None`: all, or no accesses were recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access_sample: Option<AccessSample>,
     /// What collected on it.
     pub collector: CollectorDescription,
     /// What collecting cost; absent until the run has ended.

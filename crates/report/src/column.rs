@@ -58,6 +58,10 @@ structure! {
     "transfers" Count "Transfers" "Requests that are not the thread's first reference to the unit: another thread's write took its copy.";
     "requests_low" Count "Transfers, from" "The fewest transfers over all orders of the program's threads that its synchronisation permits.";
     "requests_high" Count "Transfers, to" "The most of them.";
+    "requests_at_least" Count "Requests, at least" "Where only one unit in so many was followed, and requests are an estimate: the lower end of the range that holds the true number for 9 of 10 choices of units.";
+    "requests_at_most" Count "Requests, at most" "The upper end; absent where nothing bounds it.";
+    "transfers_at_least" Count "Transfers, at least" "The lower end of the same range of transfers; those of followed units at least.";
+    "transfers_at_most" Count "Transfers, at most" "The upper end; no more than the accesses to units that were not followed permit. Absent where nothing bounds it.";
     "transfers_before" Count "Transfers, as recorded" "Transfers in the recorded layout of the data.";
     "transfers_gain_percent" Percent "Fewer transfers" "Transfers that the layout saves, per cent of those in the recorded one; negative where it makes more.";
     "virtual_seconds" Seconds "Virtual time" "Virtual time of the simulation until the last thread ended: accesses, requests, and what locks and barriers cost; no other work.";

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use longpole_communication::{
     AccessPattern, AccessThread, CausalityCause, CausalityPlace, CausalityTransition, CausePaths,
-    CommunicationFlow, DataObject, DataPlace, DataTransfers, FlowWriter, ObjectCausality, PatternTallies,
-    PatternTally, RecordedCommunication, SharedUnit, SharedUnitUse, UnitClass,
+    CommunicationFlow, DataObject, DataPlace, DataTransfers, FlowWriter, FollowedRequests, ObjectCausality,
+    PatternTallies, PatternTally, RecordedCommunication, SharedUnit, SharedUnitUse, UnitClass,
 };
 use longpole_metrics::{Analysis, DetailsDemand, NoRowReplays, analyse, details, row_replays};
 use longpole_series::{MetricClass, MetricValue, NodeMetrics, SeriesCorrelation, SeriesCorrelations};
@@ -394,6 +394,7 @@ fn communication() -> RecordedCommunication {
             patterns,
             used: 8 * requests,
             fetched: 64 * requests,
+            followed: FollowedRequests::default(),
         }
     };
     let by = |thread| Some(FlowWriter { thread, place: 0, through: Some(0) });
@@ -448,6 +449,7 @@ fn falsely_shared() -> UnitClass {
         object: 0,
         pattern: AccessPattern::FalseSharing,
         units: 1,
+        followed: FollowedRequests::default(),
         patterns,
         used: 1_600,
         fetched: 12_800,
@@ -475,6 +477,8 @@ fn counters_graph() -> ObjectCausality {
     ObjectCausality {
         object: 0,
         units: vec![0x4040],
+        all_units: 1,
+        followed: FollowedRequests::default(),
         places: vec![CausalityPlace { place: 0, readers: vec![0, 1], writers: vec![0, 1] }],
         causes: vec![
             cause(Some((Some(0), 0)), 198, AccessPattern::FalseSharing),

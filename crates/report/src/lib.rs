@@ -77,7 +77,7 @@ pub use layout_suggestion::suggested_layouts;
 pub use longpole_trace::Fold;
 pub use phase::{PhaseArgument, Span};
 pub use report::{Cell, RecordingNumbers, Report, Row};
-pub use simulation::{SimulationNumbers, ThreadAccesses};
+pub use simulation::{SampleNumbers, SimulationNumbers, ThreadAccesses, UnfollowedNumbers};
 pub use sparkline::sparkline;
 pub use spreadsheet::CellText;
 pub use style::Style;

@@ -27,6 +27,7 @@ mod profile;
 mod ranking;
 mod rankings;
 mod replay;
+mod sampled;
 mod sharing;
 mod source;
 mod stack;
@@ -43,6 +44,7 @@ pub(crate) use communication::{doubts as communication_doubts, thread_name};
 pub use diff::{EarlierPrediction, build_diff, diff_demand};
 pub use layouts::{LayoutTrial, build_layouts};
 pub use replay::{build_replay, refusal_text};
+pub(crate) use sampled::remark as sample_remark;
 pub use what_if::build_what_if;
 pub use zero::{
     ComparedOutput, MeasuredDelay, MeasuredGain, MeasuredProgram, MeasuredVariant, VersionMedians,

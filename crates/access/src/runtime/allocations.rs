@@ -4,7 +4,7 @@
 
 use core::ffi::{c_int, c_void};
 
-use super::{entry, stream};
+use super::{entry, followed, stream};
 use crate::format::{Operation, READ, WRITE};
 use crate::{access_hooks, return_address};
 
@@ -20,6 +20,7 @@ unsafe extern "C" {
 fn allocated(memory: *mut c_void, size: usize, caller: u64) -> *mut c_void {
     if !memory.is_null() && size > 0 {
         stream::with(|stream| {
+            followed::give_up(stream.thread, memory as u64, size as u64);
             stream.operation_of(Operation::Allocate, [memory as u64, size as u64, caller], caller);
         });
     }

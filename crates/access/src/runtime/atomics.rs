@@ -38,7 +38,7 @@ fn recorded<R>(
     let Some(entry) = versions::entry(address) else {
         let (result, has_written) = run();
         let kind = if has_written { kinds.1 } else { kinds.0 };
-        stream::with(|stream| stream.place(place(caller, kind, power), address));
+        stream::with(|stream| stream.access_always(place(caller, kind, power), address));
         return result;
     };
     let (result, has_written, seen) = entry.locked(|| {
@@ -54,7 +54,7 @@ fn recorded<R>(
         if kind != WRITE {
             stream.operation(Operation::Observe, [address, seen << 3 | acquires(order), caller]);
         }
-        stream.place(place(caller, kind, power), address);
+        stream.access_always(place(caller, kind, power), address);
         if has_written {
             let replaces = if kind == WRITE { REPLACES } else { 0 };
             stream.operation(

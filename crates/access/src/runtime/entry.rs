@@ -1,7 +1,7 @@
 //! The functions that instrumented code calls.
 
 use super::{modules, stream};
-use crate::format::{ENTER, Operation, READ, UPDATE, WRITE, place};
+use crate::format::{ENTER, READ, UPDATE, WRITE, place};
 use crate::return_address;
 
 macro_rules! accesses {
@@ -9,7 +9,7 @@ macro_rules! accesses {
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C" fn $name(address: u64) {
             let place = place(return_address!(), $kind, $power);
-            stream::with(|stream| stream.place(place, address));
+            stream::with(|stream| stream.access(place, address));
         }
     )*};
 }
@@ -73,7 +73,7 @@ macro_rules! accesses_of_an_inner_call {
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C" fn $name(address: u64, caller: u64) {
             let place = place(caller, $kind, $power);
-            stream::with(|stream| stream.place(place, address));
+            stream::with(|stream| stream.access(place, address));
         }
     )*};
 }
@@ -94,7 +94,7 @@ accesses_of_an_inner_call! {
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C" fn __tsan_vptr_update(address: u64, _value: u64) {
     let place = place(return_address!(), WRITE, 3);
-    stream::with(|stream| stream.place(place, address));
+    stream::with(|stream| stream.access(place, address));
 }
 
 /// An access of any size by a function of the C library that `caller` calls. What other libraries copy is left out, as
@@ -110,9 +110,7 @@ pub fn range_of_library(address: u64, size: u64, kind: u64, caller: u64) {
 #[inline(always)]
 pub fn range(address: u64, size: u64, kind: u64, caller: u64) {
     if size > 0 {
-        stream::with(|stream| {
-            stream.operation_of(Operation::Range, [address, size, kind, caller], caller);
-        });
+        stream::with(|stream| stream.range((address, size), kind, caller));
     }
 }
 
@@ -138,12 +136,12 @@ pub unsafe extern "C" fn __tsan_write_range_pc(address: u64, size: u64, caller: 
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C" fn __tsan_func_entry(caller: u64) {
-    stream::with(|stream| stream.place(place(caller, ENTER, 0), 0));
+    stream::with(|stream| stream.enter(place(caller, ENTER, 0)));
 }
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
 pub unsafe extern "C" fn __tsan_func_exit() {
-    stream::with(|stream| stream.operation(Operation::Exit, []));
+    stream::with(stream::ThreadStream::exit);
 }
 
 /// Called by each module of the program that is instrumented, when it is loaded.

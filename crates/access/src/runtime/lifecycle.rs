@@ -3,9 +3,11 @@
 use core::ptr;
 use core::sync::atomic::{AtomicU32, Ordering};
 
+use super::followed;
 use super::stream::{self, ThreadStream};
 use super::thread_local::words;
 use crate::format::{Operation, SOCKET_VARIABLE};
+use crate::unit_sample::SAMPLE_VARIABLE;
 
 /// A key whose destructor ends a thread's stream, + 1; 0 before it is made.
 static END_KEY: AtomicU32 = AtomicU32::new(0);
@@ -33,6 +35,9 @@ pub extern "C" fn begin_process() {
             return;
         }
         let Some(socket) = connect(path) else { return };
+        let mut name = [0_u8; 32];
+        name[..SAMPLE_VARIABLE.len()].copy_from_slice(SAMPLE_VARIABLE.as_bytes());
+        followed::begin(libc::getenv(name.as_ptr().cast()));
         stream::set_socket(socket);
         let mut key = 0;
         if libc::pthread_key_create(&raw mut key, Some(end_thread)) == 0 {
@@ -76,7 +81,9 @@ unsafe fn connect(path: *const libc::c_char) -> Option<i32> {
 /// Writes out what is left.
 pub extern "C" fn end_process() {
     stream::send_maps();
+    stream::with(ThreadStream::flush);
     stream::flush_all();
+    followed::send();
 }
 
 /// Gives the calling thread its stream.
@@ -91,6 +98,8 @@ pub fn begin_thread(number: u32) {
         unsafe { libc::pthread_setspecific(key - 1, ROUNDS as *const _) };
     }
     let (lowest, size) = stack();
+    let given_up = size.min(followed::STACK_BYTES);
+    followed::give_up(number, lowest + size - given_up, given_up);
     stream::with(|stream| stream.operation(Operation::Stack, [lowest, size]));
 }
 

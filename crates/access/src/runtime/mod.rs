@@ -2,7 +2,7 @@
 //!
 //! Each thread has a [`stream::ThreadStream`] in memory of its own: a buffer of records and a table of places. A full buffer
 //! is one message to the recorder's socket, which keeps the thread waiting where the recorder is slower: memory is bounded,
-//! and no access is left out. Nothing here allocates by `malloc`, and nothing changes what a function of the program does.
+//! and no access is left out but those to units that are not followed, where the recorder asks for a sample ([`followed`]). Nothing here allocates by `malloc`, and nothing changes what a function of the program does.
 
 // Each function has the promises of its callers: compilers, and the callers of the C library's functions.
 #![allow(
@@ -15,6 +15,7 @@
 pub mod allocations;
 pub mod atomics;
 pub mod entry;
+pub mod followed;
 pub mod lifecycle;
 pub mod modules;
 pub mod next;

@@ -3,14 +3,15 @@
 use core::ptr;
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering, compiler_fence};
 
+use super::followed::{self, UnitGroup};
 use super::thread_local::words;
 use crate::format::{
-    ABSOLUTE, BLOCK, BLOCK_BYTES, BLOCK_PLACES, FAR, MAPS, MENTION, MIDDLE, MessageHeader, NEAR, NEW_PLACE,
-    OPERATION, Operation, PROTOCOL, SAME, SLOTS, place, slot_of,
+    ABSOLUTE, BLOCK, BLOCK_BYTES, BLOCK_PLACES, FAR, MAPS, MENTION, MIDDLE, MOST_SKIPPED, MessageHeader,
+    NEAR, NEW_PLACE, OPERATION, Operation, PROTOCOL, READ, SAME, SKIPPED, SLOTS, place, slot_of,
 };
 
-/// Bytes of the longest record.
-const LONGEST: usize = 2 + 8 * 4;
+/// Bytes of the longest record, with the accesses before it that were not recorded.
+const LONGEST: usize = 2 + 2 + 8 * 4;
 
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -25,6 +26,14 @@ pub struct ThreadStream {
     cursor: *mut u8,
     /// From here on there is no room for the longest record.
     limit: *mut u8,
+    /// The groups of units, where not all are followed; else null.
+    groups: *const UnitGroup,
+    /// Accesses since the last record that were not recorded.
+    skipped: u32,
+    /// Procedures that were entered at the end of the records, with nothing after it.
+    entered: u32,
+    /// Where these records end.
+    entered_end: *mut u8,
     places: usize,
     pub thread: u32,
     tid: u32,
@@ -99,6 +108,7 @@ pub fn begin(thread: u32) -> *mut ThreadStream {
         (*stream).cursor = bytes;
         (*stream).limit = bytes.add(BLOCK_BYTES - LONGEST);
         (*stream).thread = thread;
+        (*stream).groups = followed::table();
         (*stream).tid = libc::syscall(libc::SYS_gettid) as u32;
         (*stream).handle = libc::pthread_self();
         let mut first = STREAMS.load(Ordering::Relaxed);
@@ -130,7 +140,98 @@ pub fn with(write: impl FnOnce(&mut ThreadStream)) {
 }
 
 impl ThreadStream {
-    /// An access or the begin of a procedure.
+    /// An access, which is recorded where its unit is followed.
+    #[inline(always)]
+    pub fn access(&mut self, place: u64, address: u64) {
+        if self.groups.is_null() || self.is_followed(place, address) {
+            self.place(place, address);
+        }
+    }
+
+    /// Whether one of the units that an access touches is followed; else it is counted.
+    #[inline(never)]
+    fn is_followed(&mut self, place: u64, address: u64) -> bool {
+        let last = address.wrapping_add((1 << (place >> 52 & 15)) - 1);
+        let writes = place >> 48 & 15 != READ;
+        let mut is_followed = unsafe { followed::touch(self.groups, self.thread, address, writes) };
+        // Units have at least as many bytes as a cache line.
+        if (address ^ last) >> 6 != 0 {
+            is_followed |= unsafe { followed::touch(self.groups, self.thread, last, writes) };
+        }
+        if is_followed {
+            self.write_skipped();
+            return true;
+        }
+        self.skip();
+        false
+    }
+
+    /// An access of any size, by this caller.
+    pub fn range(&mut self, (address, size): (u64, u64), kind: u64, caller: u64) {
+        let writes = kind != READ;
+        if !self.groups.is_null()
+            && !unsafe { followed::touch_range(self.groups, self.thread, (address, size), writes) }
+        {
+            return self.skip();
+        }
+        self.operation_of(Operation::Range, [address, size, kind, caller], caller);
+    }
+
+    /// An access that is recorded in any case: one of an atomic variable, whose version is recorded before.
+    pub fn access_always(&mut self, place: u64, address: u64) {
+        if !self.groups.is_null() {
+            unsafe { followed::touch(self.groups, self.thread, address, place >> 48 & 15 != READ) };
+            self.write_skipped();
+        }
+        self.place(place, address);
+    }
+
+    /// Counts an access that is not recorded.
+    fn skip(&mut self) {
+        self.skipped += 1;
+        if self.skipped == MOST_SKIPPED {
+            self.write_skipped();
+            if self.cursor >= self.limit {
+                self.flush();
+            }
+        }
+    }
+
+    fn write_skipped(&mut self) {
+        if self.skipped > 0 {
+            unsafe {
+                self.cursor.cast::<u16>().write_unaligned(SKIPPED << 12 | self.skipped as u16);
+                self.cursor = self.cursor.add(2);
+            }
+            self.skipped = 0;
+        }
+    }
+
+    /// The begin of a procedure.
+    #[inline(always)]
+    pub fn enter(&mut self, place: u64) {
+        let before = self.cursor;
+        self.place(place, 0);
+        // Where hardly any access is recorded, most calls are taken back.
+        if !self.groups.is_null() && self.cursor == before.wrapping_add(2) {
+            self.entered = if self.entered_end == before { self.entered + 1 } else { 1 };
+            self.entered_end = self.cursor;
+        }
+    }
+
+    /// Its end.
+    #[inline(always)]
+    pub fn exit(&mut self) {
+        if self.entered_end == self.cursor && self.entered > 0 {
+            self.entered -= 1;
+            self.cursor = self.cursor.wrapping_sub(2);
+            self.entered_end = self.cursor;
+            return;
+        }
+        self.write_operation(Operation::Exit, []);
+    }
+
+    /// A place: an access or the begin of a procedure.
     #[inline(always)]
     pub fn place(&mut self, place: u64, address: u64) {
         let slot = slot_of(place);
@@ -189,6 +290,11 @@ impl ThreadStream {
 
     /// The same, where the caller plays no part.
     pub fn operation<const N: usize>(&mut self, operation: Operation, arguments: [u64; N]) {
+        self.write_skipped();
+        self.write_operation(operation, arguments);
+    }
+
+    fn write_operation<const N: usize>(&mut self, operation: Operation, arguments: [u64; N]) {
         let mut cursor = self.cursor;
         unsafe {
             cursor.cast::<u16>().write_unaligned(OPERATION << 12 | (N as u16) << 8 | operation as u16);
@@ -208,6 +314,7 @@ impl ThreadStream {
     #[cold]
     #[inline(never)]
     pub fn flush(&mut self) {
+        self.write_skipped();
         while self.writing.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
             // The process is being ended by another thread, which has this one's records.
             unsafe { libc::sched_yield() };
@@ -237,6 +344,7 @@ impl ThreadStream {
         self.number += 1;
         self.places = 0;
         self.cursor = begin;
+        self.entered_end = ptr::null_mut();
     }
 }
 
@@ -297,6 +405,12 @@ pub fn send_maps() {
         }
         libc::close(file);
     }
+}
+
+/// Sends bytes that are of no thread.
+pub fn send_own(header: MessageHeader, bytes: (*mut u8, usize)) {
+    let header = MessageHeader { pid: PID.load(Ordering::Relaxed), ..header };
+    send(&header, bytes, (bytes.0, 0));
 }
 
 /// One message; waits until the socket takes it.

@@ -8,7 +8,7 @@ use core::ptr;
 use libc::timespec;
 
 use super::thread_local::words;
-use super::{lifecycle, modules, stream, versions};
+use super::{followed, lifecycle, modules, stream, versions};
 use crate::access_hooks;
 use crate::format::Operation;
 
@@ -101,6 +101,11 @@ fn note<const N: usize>(operation: Operation, words: [u64; N]) {
 
 /// The same, whoever calls.
 pub fn note_of_any<const N: usize>(operation: Operation, words: [u64; N]) {
+    match operation {
+        Operation::Fork => followed::creates(),
+        Operation::Join => followed::joins(),
+        _ => {}
+    }
     stream::with(|stream| stream.operation_of(operation, words, words[N - 1]));
 }
 

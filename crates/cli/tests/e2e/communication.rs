@@ -3,6 +3,7 @@
 mod layouts;
 mod openmp;
 mod rust;
+mod sampled;
 mod simulated;
 mod views;
 

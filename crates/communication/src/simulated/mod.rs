@@ -21,6 +21,7 @@ use longpole_recording::{
 use crate::error::{Error, Result};
 use crate::log::largest_process;
 use crate::names::ProcessNames;
+use crate::sample::whole;
 use crate::settings::{CommunicationOptions, UnitProtocol};
 use crate::streams::ProcessStreams;
 use units::UnitNames;
@@ -56,6 +57,7 @@ pub fn write_simulated_recording(
     destination: &Destination,
 ) -> Result<SimulatedRecording> {
     let found = largest_process(folder)?.ok_or_else(|| Error::NoAccesses(folder.path().to_owned()))?;
+    whole("write a simulated run", manifest)?;
     let process = &found.process;
     let streams = ProcessStreams::of(found.reader, process);
     let threads = process.threads.len();

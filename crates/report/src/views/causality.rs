@@ -6,6 +6,7 @@ use longpole_communication::{
 use longpole_trace::Fold;
 
 use super::communication::{ABSENT, command, doubts, head, path_text, place_name, thread_name};
+use super::sampled;
 use crate::input::{ReportOptions, ReportTables};
 use crate::name::shorten;
 use crate::quantity::{count_of, percent, percent_text, time_text};
@@ -46,7 +47,9 @@ pub(super) static VIEW: ViewDefinition = ViewDefinition {
 };
 
 fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
-    let mut report = Report::new(View::Causality, input, options, &COLUMNS);
+    let ranges = sampled::columns(input.outside_answers.communication.as_deref());
+    let columns: Vec<&str> = COLUMNS.iter().chain(ranges).copied().collect();
+    let mut report = Report::new(View::Causality, input, options, &columns);
     let Some(answer) = &input.outside_answers.communication else {
         report.sections.push(TextSection::Paragraph(ABSENT.to_owned()));
         return report;
@@ -119,11 +122,10 @@ fn row(
             None => row,
         }
     });
-    Row::default()
-        .count("rank", rank)
-        .text("object", &object.name)
+    let row = sampled::with_ranges(Row::default().count("rank", rank), answer, &graph.followed);
+    row.text("object", &object.name)
         .text("kind", object.kind)
-        .count("units", graph.units.len() as u64)
+        .count("units", graph.all_units)
         .text("addresses", address_ranges(&graph.units, answer.unit))
         .count("transfers", graph.transfers())
         .time("transfer_seconds", graph.cost())
@@ -218,11 +220,13 @@ fn matrix(
     graph: &ObjectCausality,
     (rank, whole): (u64, u64),
 ) -> Vec<TextSection> {
-    let alike = if graph.units.len() > 1 { " alike" } else { "" };
+    let alike = if graph.all_units > 1 { " alike" } else { "" };
+    let range = answer.sample.as_ref().map(|sample| sampled::range_text(sample.transfers(&graph.followed)));
+    let range = range.map_or(String::new(), |range| format!(", {range}"));
     let title = format!(
-        "{rank}. {}: {}{alike}, {} ({}), {} of all",
+        "{rank}. {}: {}{alike}, {}{range} ({}), {} of all",
         answer.objects[graph.object].name,
-        count_of(graph.units.len() as u64, "unit"),
+        count_of(graph.all_units, "unit"),
         count_of(graph.transfers(), "transfer"),
         time_text(graph.cost()),
         percent_text(percent(graph.cost() as f64, whole as f64)),

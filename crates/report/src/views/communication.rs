@@ -4,17 +4,20 @@ mod chains;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use longpole_communication::{AccessPattern, CommunicationFlow, DataPlace, RecordedCommunication};
+use longpole_communication::{
+    AccessPattern, CommunicationFlow, DataPlace, FollowedRequests, RecordedCommunication,
+};
 use longpole_metrics::By;
 use longpole_trace::Fold;
 
+use super::sampled;
 use crate::findings::in_shell;
 use crate::input::{ReportOptions, ReportTables};
 use crate::name::shorten;
 use crate::quantity::{count_of, grouped, percent, time_text};
 use crate::report::{Report, Row};
 use crate::simulation::SimulationNumbers;
-use crate::table::{Show, TextTable, shown};
+use crate::table::{Show, Shown, TextTable, shown};
 use crate::text::TextSection;
 use crate::view::{OutsideAnswerKind, View, ViewDefinition};
 
@@ -115,7 +118,9 @@ fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
         _ => &["procedure", "module", "file", "from"],
     };
     let explained: &[&str] = if options.explain.is_some() { &chains::COLUMNS } else { &[] };
-    let columns: Vec<&str> = ["rank"].iter().chain(own).chain(&COLUMNS).chain(explained).copied().collect();
+    let ranges = sampled::columns(input.outside_answers.communication.as_deref());
+    let columns: Vec<&str> =
+        ["rank"].iter().chain(own).chain(&COLUMNS).chain(ranges).chain(explained).copied().collect();
     let mut report = Report::new(View::Communication, input, options, &columns);
     let Some(answer) = &input.outside_answers.communication else {
         report.sections.push(TextSection::Paragraph(ABSENT.to_owned()));
@@ -148,7 +153,10 @@ fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     report.sections.extend(head(answer));
     if !rows.is_empty() {
         let left = rows.len().saturating_sub(most);
-        report.sections.extend([TextSection::Blank, TextSection::Table(table(rows, most, options.by))]);
+        let ranges = sampled::shown_ranges(answer);
+        report
+            .sections
+            .extend([TextSection::Blank, TextSection::Table(table(rows, most, (options.by, ranges)))]);
         if left > 0 {
             let left = count_of(left as u64, "more row");
             report.sections.push(TextSection::Remark(format!("{left}; `--top` shows them.")));
@@ -194,19 +202,22 @@ fn explain(
     report.sections.extend(doubts(answer).into_iter().map(TextSection::Warning));
 }
 
-fn table(rows: Vec<(Row, String)>, most: usize, by: By) -> TextTable {
+fn table(rows: Vec<(Row, String)>, most: usize, (by, ranges): (By, Vec<Shown>)) -> TextTable {
+    let counts = [
+        shown("#", Show::Rank),
+        shown("%", Show::Percent("percent")),
+        shown("cost", Show::Time("request_seconds")),
+        shown("requests", Show::Count("requests")),
+        shown("transfers", Show::Count("transfers")),
+    ];
+    let shares = [
+        shown("false %", Show::Percent("false_sharing_percent")),
+        shown("migr. %", Show::Percent("migratory_percent")),
+        shown("cold %", Show::Percent(FIRST)).optional(),
+        shown("used %", Show::Percent("used_percent")).optional(),
+    ];
     TextTable {
-        columns: vec![
-            shown("#", Show::Rank),
-            shown("%", Show::Percent("percent")),
-            shown("cost", Show::Time("request_seconds")),
-            shown("requests", Show::Count("requests")),
-            shown("transfers", Show::Count("transfers")),
-            shown("false %", Show::Percent("false_sharing_percent")),
-            shown("migr. %", Show::Percent("migratory_percent")),
-            shown("cold %", Show::Percent(FIRST)).optional(),
-            shown("used %", Show::Percent("used_percent")).optional(),
-        ],
+        columns: counts.into_iter().chain(ranges).chain(shares).collect(),
         name_title: match by {
             By::Object => "object",
             By::Thread => "thread",
@@ -303,6 +314,12 @@ fn cells(
         .time("request_seconds", group.cost())
         .percent("percent", percent(group.transfer_cost() as f64, whole as f64))
         .percent("used_percent", percent(sum(|flow| flow.used) as f64, sum(|flow| flow.fetched) as f64));
+    let mut followed = FollowedRequests::default();
+    group.flows.iter().for_each(|flow| followed.merge(&flow.followed));
+    row = match by {
+        By::Thread => sampled::with_ranges_of_pair(row, answer, &followed),
+        _ => sampled::with_ranges(row, answer, &followed),
+    };
     for (pattern, column) in PATTERNS {
         let of: u64 = group.flows.iter().map(|flow| flow.patterns[pattern as usize]).sum();
         row = row.percent(column, percent(of as f64, requests as f64));
@@ -406,7 +423,8 @@ pub(super) fn head(answer: &RecordedCommunication) -> Vec<TextSection> {
         grouped(answer.high),
         count_of(answer.upgrades, "write"),
     );
-    vec![TextSection::Headline(title), TextSection::Remark(remark)]
+    let sample = sampled::remark(answer).map(TextSection::Remark);
+    [TextSection::Headline(title), TextSection::Remark(remark)].into_iter().chain(sample).collect()
 }
 
 /// A command that shows another view.
@@ -432,6 +450,10 @@ fn commands(answer: &RecordedCommunication, by: By) -> Vec<TextSection> {
 
 /// Layouts to try where an object has mostly false sharing: of the one that has most of it.
 pub(super) fn layout_commands(answer: &RecordedCommunication) -> Vec<TextSection> {
+    // Another layout needs the accesses to all units.
+    if answer.sample.is_some() {
+        return Vec::new();
+    }
     let mut objects: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
     for flow in answer.flows.iter().filter(|flow| flow.writer.is_some()) {
         let (falsely, transfers) = objects.entry(flow.object).or_default();
@@ -477,5 +499,6 @@ pub(crate) fn doubts(answer: &RecordedCommunication) -> Vec<String> {
     ]
     .into_iter()
     .flatten()
+    .chain(sampled::doubts(answer))
     .collect()
 }

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use longpole_communication::{
-    AccessPattern, DataTransfers, PatternTallies, RecordedCommunication, UnitClass,
+    AccessPattern, DataTransfers, FollowedRequests, PatternTallies, RecordedCommunication, UnitClass,
 };
 use longpole_trace::Fold;
 
 use super::ROWS_OF_TEXT;
 use super::communication::{ABSENT, PATTERNS, command, doubts, head};
+use super::sampled;
 use crate::input::{ReportOptions, ReportTables};
 use crate::quantity::{count_of, percent, percent_text};
 use crate::report::{Report, Row};
@@ -91,7 +92,8 @@ impl SharedUnits<'_> {
 }
 
 fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
-    let columns: Vec<&str> = COLUMNS.into_iter().chain([CLASSES]).collect();
+    let ranges = sampled::columns(input.outside_answers.communication.as_deref());
+    let columns: Vec<&str> = COLUMNS.into_iter().chain(ranges.iter().copied()).chain([CLASSES]).collect();
     let mut report = Report::new(View::Patterns, input, options, &columns);
     let Some(answer) = &input.outside_answers.communication else {
         report.sections.push(TextSection::Paragraph(ABSENT.to_owned()));
@@ -127,12 +129,12 @@ fn row(answer: &RecordedCommunication, object: &SharedUnits<'_>, whole: u64) -> 
         .collect();
     classes.sort_by_key(|class| std::cmp::Reverse(class.weight()));
     let class = |class: &SharedUnits<'_>| {
-        cells(Row::default().text("pattern", class.classes[0].pattern.name()), class, whole)
+        cells(Row::default().text("pattern", class.classes[0].pattern.name()), class, (answer, whole))
     };
-    cells(row, object, whole).list(CLASSES, classes.iter().map(class).collect())
+    cells(row, object, (answer, whole)).list(CLASSES, classes.iter().map(class).collect())
 }
 
-fn cells(row: Row, units: &SharedUnits<'_>, whole: u64) -> Row {
+fn cells(row: Row, units: &SharedUnits<'_>, (answer, whole): (&RecordedCommunication, u64)) -> Row {
     let patterns = units.patterns();
     let (all, transfers) = (patterns.all(), patterns.transfers());
     let requests = all.requests;
@@ -145,6 +147,9 @@ fn cells(row: Row, units: &SharedUnits<'_>, whole: u64) -> Row {
         .count("producers", units.threads(|class| &class.writers))
         .count("consumers", units.threads(|class| &class.readers))
         .list("patterns", pattern_rows(&patterns, requests));
+    let mut followed = FollowedRequests::default();
+    units.classes.iter().for_each(|class| followed.merge(&class.followed));
+    row = sampled::with_ranges(row, answer, &followed);
     if requests > 0 {
         let used = percent(units.sum(|class| class.used) as f64, units.sum(|class| class.fetched) as f64);
         row = row.percent("used_percent", used);
@@ -205,13 +210,14 @@ fn table(
             lines.extend(class_lines(class).into_iter().map(|text| (Row::default(), text)));
         }
     }
-    let columns = vec![
+    let mut columns = vec![
         shown("%", Show::Percent("percent")),
         shown("cost", Show::Time("request_seconds")),
         shown("requests", Show::Count("requests")),
         shown("transfers", Show::Count("transfers")).optional(),
-        shown("used %", Show::Percent("used_percent")),
     ];
+    columns.extend(sampled::shown_ranges(answer));
+    columns.push(shown("used %", Show::Percent("used_percent")));
     let legend = "Below each object its units by the pattern of most of their transfers, in % of their requests; “data”: the \
                   same of its words of 8 bytes, in % of their transfers.";
     let name_title = "object".to_owned();

@@ -71,6 +71,11 @@ fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
         );
         report.sections.push(TextSection::Remark(remark));
     }
+    if answer.sample.is_some() {
+        report.sections.push(TextSection::Remark(
+            "Units that were not followed are not listed; the counts of a unit are its own, and no estimates.".to_owned(),
+        ));
+    }
     let commands = layout_commands(answer);
     if !commands.is_empty() {
         report.sections.push(TextSection::Blank);
