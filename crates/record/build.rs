@@ -18,6 +18,8 @@ fn main() {
         "agent/Cargo.toml",
         "access/src",
         "access/Cargo.toml",
+        "emulate/src",
+        "emulate/Cargo.toml",
         "privileged/src",
         "privileged/Cargo.toml",
         "record/bpf/longpole.bpf.o",
@@ -35,6 +37,7 @@ fn main() {
         build(&crates, &out, ("agent", features), name);
     }
     build(&crates, &out, ("access", "runtime"), "liblongpole-access.so");
+    build(&crates, &out, ("emulate", "plugin"), "longpole-emulate.so");
     build_program(&crates, &out);
     let header =
         std::fs::read_to_string(crates.join("record/bpf/records.h")).expect("the header can be read");

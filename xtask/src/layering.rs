@@ -43,6 +43,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("longpole-tables", &[]),
     ("longpole-coherence", &[]),
     ("longpole-access", &[]),
+    ("longpole-emulate", &["access"]),
     ("longpole-otf2", &[]),
     ("longpole-perfetto", &[]),
     ("longpole-chrome", &[]),

@@ -47,6 +47,7 @@ const TOOLS: &[RequiredTool] = &[
     tool("ssh", &["openssh-client"]),
     tool("sshd", &["openssh-server"]),
     tool("musl-gcc", &["musl-tools"]),
+    tool("qemu-x86_64", &["qemu-user"]),
     tool("node", &["nodejs"]),
     tool("npm", &["npm"]),
     tool("chromium", &["chromium", "chromium-browser"]),

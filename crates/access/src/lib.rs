@@ -5,7 +5,7 @@
 //! access, procedure and atomic operation. It is linked in place of theirs by `longpole cc` and `longpole cargo`, and used by
 //! `longpole record --access`. Without a recorder it performs the atomic operations and records nothing.
 //!
-//! Without the feature `runtime` nothing is exported under a C name.
+//! Without the feature `runtime` nothing is exported under a C name; the feature `writer` has what writes streams ([`writer`]).
 #![cfg_attr(not(test), no_std)]
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
@@ -16,6 +16,8 @@ mod round_trip;
 #[cfg(feature = "runtime")]
 pub mod runtime;
 pub mod unit_sample;
+#[cfg(any(feature = "runtime", feature = "writer"))]
+pub mod writer;
 
 pub use decoder::{AccessRecord, BlockDefect, StreamDecoder};
 

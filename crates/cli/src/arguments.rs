@@ -139,10 +139,18 @@ pub struct RecordArgs {
     /// See every call of procedures that were compiled with -finstrument-functions, by the same library
     #[arg(long, conflicts_with = "pid")]
     pub calls: bool,
-    /// Record every access to memory of a program that was built by `longpole cc`, for the views communication,
-    /// sharing, patterns and causality; the program is slower then, so that times of other views are not those of a run without this
-    #[arg(long, conflicts_with = "pid")]
-    pub access: bool,
+    /// Record every access to memory, for the views communication, sharing, patterns and causality; the program is slower then, so
+    /// that times of other views are not those of a run without this
+    #[arg(
+        long,
+        value_enum,
+        value_name = "HOW",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "instrumented",
+        conflicts_with = "pid"
+    )]
+    pub access: Option<AccessArgument>,
     /// Follow one of N cache lines only, as `1/16`, which costs the program and the recording less: counts are then estimates for
     /// all lines, with the range in which they are. A hash of the address chooses; `1/16@7` chooses others than `1/16@8`
     #[arg(long, value_name = "1/N", requires = "access", value_parser = access_share)]
@@ -224,6 +232,15 @@ fn sample_unit(text: &str) -> Result<u64, String> {
     let bytes = text.parse().ok().filter(|bytes: &u64| bytes.is_power_of_two());
     let bytes = bytes.filter(|bytes| (64..=1 << 20).contains(bytes));
     bytes.ok_or_else(|| format!("`{text}` is no power of two from 64 to 1048576"))
+}
+
+/// Ways to see accesses to memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AccessArgument {
+    /// The program was built by `longpole cc`, `c++`, `rustc` or `cargo` [default]
+    Instrumented,
+    /// Any program, executed by QEMU's user-mode emulator (qemu-x86_64)
+    Emulate,
 }
 
 /// Ways to collect.

@@ -8,13 +8,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 use longpole_record::{
-    CollectorChoice, Error, ExitStatus, FinishedRecording, GoingOn, LaunchError, Progress, RecordOptions,
-    RecordTarget,
+    AccessSource, CollectorChoice, EmulationObstacle, Error, ExitStatus, FinishedRecording, GoingOn,
+    LaunchError, Progress, RecordOptions, RecordTarget,
 };
 use longpole_recording::{AccessSample, KeptWindow};
 use longpole_report::Style;
 
-use crate::arguments::{AccessShare, CollectorArgument, RecordArgs, SeriesSourceArgument};
+use crate::arguments::{AccessArgument, AccessShare, CollectorArgument, RecordArgs, SeriesSourceArgument};
 use crate::destination::destination;
 use crate::failure::{self, Failure, RECORDER_FAILED};
 use crate::part::RunPartPlace;
@@ -25,6 +25,7 @@ pub fn run(options: RecordArgs) -> Result<ExitCode> {
     if !options.on.is_empty() {
         return hosts::run(&options);
     }
+    refuse_agent_in_emulator(&options)?;
     let quiet = options.quiet || options.part;
     let target = match options.pid {
         Some(pid) => RecordTarget::Process(pid),
@@ -44,7 +45,7 @@ pub fn run(options: RecordArgs) -> Result<ExitCode> {
             mpi: options.mpi || options.part,
             job: part.map(|part| part.job),
             calls: options.calls,
-            accesses: options.access,
+            accesses: options.access.map(access_source),
             access_sample: options.access_sample.map(|share| sample(share, options.access_sample_unit)),
             sampler_cpus: options.sampler_cpus,
             hertz: options.hertz,
@@ -126,8 +127,12 @@ pub fn record(options: &RecordOptions, quiet: bool) -> Result<ExitCode> {
         if let Some(note) = note_of_absence(&finished) {
             terminal::remark(note);
         }
-        // The program's exit status matters more than our report about it.
-        if let Err(error) = short_answer(&finished.path) {
+        if options.accesses == Some(AccessSource::Emulated) {
+            terminal::remark(
+                "times are those of the emulator; `longpole report --view communication` answers from the accesses",
+            );
+        } else if let Err(error) = short_answer(&finished.path) {
+            // The program's exit status matters more than our report about it.
             failure::report(&error);
         }
         say_where(&finished.path);
@@ -190,6 +195,35 @@ pub fn short_answer(recording: &Path) -> Result<()> {
     Ok(())
 }
 
+/// The agent would be in the emulator, and see its locks in place of the program's.
+fn refuse_agent_in_emulator(options: &RecordArgs) -> Result<()> {
+    let asked = [
+        ("--locks", options.locks),
+        ("--access-sample", options.access_sample.is_some()),
+        ("--calls", options.calls),
+        ("--mpi", options.mpi),
+        ("--part", options.part),
+    ];
+    let unfit = asked.iter().find(|(_, is_asked)| *is_asked);
+    match (options.access, unfit) {
+        (Some(AccessArgument::Emulate), Some((option, _))) => {
+            let error = anyhow::anyhow!(
+                "{option} sees a program that is not emulated: it does not go with --access=emulate"
+            );
+            Err(Failure { status: RECORDER_FAILED, hints: Vec::new(), error }.into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Where accesses are to come from.
+fn access_source(access: AccessArgument) -> AccessSource {
+    match access {
+        AccessArgument::Instrumented => AccessSource::Instrumented,
+        AccessArgument::Emulate => AccessSource::Emulated,
+    }
+}
+
 /// The collector asked for.
 pub fn choice(collector: CollectorArgument) -> CollectorChoice {
     match collector {
@@ -240,12 +274,40 @@ fn explain(error: Error) -> anyhow::Error {
         Error::NotInstrumented { .. } => {
             let hint = "build it with `longpole cc` (or `longpole c++`, `rustc`, `cargo`) in place of the compiler, also where \
                         it is linked (CC=\"longpole cc\"), and without -fsanitize=thread";
+            let other = "or record it as it is, in an emulator: --access=emulate";
+            (RECORDER_FAILED, vec![hint.to_owned(), other.to_owned()])
+        }
+        Error::NotEmulated { obstacle, .. } => {
+            (RECORDER_FAILED, vec![instead_of_emulation(obstacle).to_owned()])
+        }
+        Error::NoEmulator => {
+            let hint = "install QEMU's user-mode emulator: the package qemu-user of Debian and Ubuntu, qemu-user of Fedora";
+            (RECORDER_FAILED, vec![hint.to_owned()])
+        }
+        Error::EmulatorRefused { .. } => {
+            let hint = "the plugin works with QEMU 7.0 to 8.2 built with plugins, as Debian 12 and Ubuntu 24.04 have it; put that \
+                        qemu-x86_64 first in PATH, or build the program with `longpole cc`";
             (RECORDER_FAILED, vec![hint.to_owned()])
         }
         Error::Recording(error) => (RECORDER_FAILED, error.hints()),
         _ => (RECORDER_FAILED, vec![]),
     };
     Failure { status, hints, error: error.into() }.into()
+}
+
+/// What to do about a program that cannot be emulated.
+fn instead_of_emulation(obstacle: &EmulationObstacle) -> &'static str {
+    match obstacle {
+        EmulationObstacle::Instrumented => "record it with --access alone",
+        EmulationObstacle::RaceDetector => "build it without -fsanitize=thread",
+        EmulationObstacle::NoProgram => {
+            "name the program that executes it: `longpole record --access=emulate -- python3 SCRIPT`"
+        }
+        EmulationObstacle::OtherProcessor => "record it on a machine of its own kind, built by `longpole cc`",
+        EmulationObstacle::Static | EmulationObstacle::OtherLoader(_) => {
+            "link it dynamically with the GNU C library (`-static` keeps every library out)"
+        }
+    }
 }
 
 /// Progress on standard error, and only where that is a terminal.

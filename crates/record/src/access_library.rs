@@ -2,7 +2,7 @@
 
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use longpole_access::format::LIBRARY;
 
@@ -20,16 +20,22 @@ pub fn access_library_folder() -> io::Result<PathBuf> {
     let data = home("XDG_DATA_HOME").or_else(|| Some(home("HOME")?.join(".local/share")));
     let data = data.unwrap_or_else(|| PathBuf::from("/var/tmp"));
     let folder = data.join("longpole").join(format!("access-{:08x}", crc32fast::hash(BYTES)));
-    let path = folder.join(LIBRARY);
-    if std::fs::read(&path).is_ok_and(|found| found == BYTES) {
-        return Ok(folder);
+    keep_library(&folder, LIBRARY, BYTES)?;
+    Ok(folder)
+}
+
+/// Writes a library into the folder where it is not there yet. Gives its path.
+pub(crate) fn keep_library(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<PathBuf> {
+    let path = folder.join(name);
+    if std::fs::read(&path).is_ok_and(|found| found == bytes) {
+        return Ok(path);
     }
-    std::fs::create_dir_all(&folder)?;
+    std::fs::create_dir_all(folder)?;
     // Nobody finds a part of it.
-    let beside = folder.join(format!("{LIBRARY}.{}", std::process::id()));
+    let beside = folder.join(format!("{name}.{}", std::process::id()));
     let mut file =
         std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o755).open(&beside)?;
-    io::Write::write_all(&mut file, BYTES)?;
+    io::Write::write_all(&mut file, bytes)?;
     std::fs::rename(&beside, &path)?;
-    Ok(folder)
+    Ok(path)
 }

@@ -60,12 +60,16 @@ pub struct Settings {
     pub frame_pointers: bool,
     /// Every call of an instrumented procedure.
     pub calls: bool,
+    /// The program is executed by an emulator: nothing may be put into the code of its libraries, which the emulator would
+    /// take for the program's instructions.
+    pub is_emulated: bool,
 }
 
 /// Which collectors this machine permits, best first; each is opened for a moment to find out.
 #[must_use]
 pub fn probe() -> Vec<CollectorAvailability> {
-    let settings = Settings { hertz: 97, stack_bytes: 1024, frame_pointers: true, calls: false };
+    let settings =
+        Settings { hertz: 97, stack_bytes: 1024, frame_pointers: true, calls: false, is_emulated: false };
     let probe = |step: &LadderCollector| step.availability((step.open)(&settings).map(drop));
     let agent = AgentCollector::open(agent_mode(&settings, true), AgentPart::Whole, None).map(drop);
     let agent = agent_availability(agent.map_err(|error| agent_refusal(&error)));

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use longpole_symbols::AccessInstrumentation;
 
 use crate::collector_choice::CollectorAvailability;
+use crate::emulation::EmulationObstacle;
 use crate::launch::LaunchError;
 
 /// An error about making a recording; completes "failed to …".
@@ -25,6 +26,23 @@ pub enum Error {
         program: PathBuf,
         /// What its file says.
         found: AccessInstrumentation,
+    },
+    /// The program cannot be emulated so that its accesses are seen.
+    #[error("emulate {}: {}", program.display(), why_not_emulated(obstacle))]
+    NotEmulated {
+        /// The program.
+        program: PathBuf,
+        /// What keeps it from that.
+        obstacle: EmulationObstacle,
+    },
+    /// There is no emulator.
+    #[error("find an emulator: there is no qemu-x86_64")]
+    NoEmulator,
+    /// The emulator does not work with the plugin.
+    #[error("use the emulator: {reason}")]
+    EmulatorRefused {
+        /// What it is, and what it says.
+        reason: String,
     },
     /// The program did not start.
     #[error(transparent)]
@@ -62,6 +80,24 @@ fn why_not_instrumented(found: AccessInstrumentation) -> &'static str {
         AccessInstrumentation::NoProgram => "it is no ELF program",
         AccessInstrumentation::Absent | AccessInstrumentation::Ours => "it was not compiled for that",
     }
+}
+
+fn why_not_emulated(obstacle: &EmulationObstacle) -> String {
+    let reason = match obstacle {
+        EmulationObstacle::NoProgram => "it is no ELF program",
+        EmulationObstacle::OtherProcessor => "it is not for x86-64",
+        EmulationObstacle::Static => {
+            "it is statically linked, and its locks and threads are seen by a library that is loaded into it"
+        }
+        EmulationObstacle::OtherLoader(name) => {
+            return format!("its libraries are loaded by {name}, not by that of the GNU C library");
+        }
+        EmulationObstacle::Instrumented => {
+            "it was built by `longpole cc`, and would record each access twice"
+        }
+        EmulationObstacle::RaceDetector => "it holds the compiler's race detector (libtsan)",
+    };
+    reason.to_owned()
 }
 
 fn reasons(collectors: &[CollectorAvailability]) -> String {

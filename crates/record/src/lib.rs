@@ -12,6 +12,7 @@ mod clock;
 mod collector;
 mod collector_choice;
 mod definitions;
+mod emulation;
 mod error;
 mod going_on;
 pub mod import;
@@ -44,11 +45,14 @@ pub use assembler::{Assembled, Assembler};
 pub use clock::now;
 pub use collector::{Collector, KernelCost};
 pub use collector_choice::{CollectorAvailability, CollectorChoice, CollectorRefusal, Settings, probe};
+pub use emulation::EmulationObstacle;
 pub use error::{Error, Result};
 pub use going_on::GoingOn;
 pub use launch::{ExitStatus, LaunchError, ProgramCommand, Running, Suspended};
 pub use longpole_privileged::{PerfEvent, PerfRing, RingRecord, online_cpus};
 pub use naming::FramesToName;
-pub use session::{DEFAULT_HERTZ, FinishedRecording, Progress, RecordOptions, RecordTarget, record};
+pub use session::{
+    AccessSource, DEFAULT_HERTZ, FinishedRecording, Progress, RecordOptions, RecordTarget, record,
+};
 pub use signals::SNAPSHOT_SIGNAL;
 pub use sorter::Sorter;

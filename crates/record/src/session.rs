@@ -17,6 +17,7 @@ use crate::agent::{Interpreter, Sampling};
 use crate::assembler::{Assembled, Assembler};
 use crate::clock::now;
 use crate::collector_choice::{self, AgentUse, CollectorChoice, Opened, Settings};
+use crate::emulation::EmulatedCommand;
 use crate::error::{Error, Result};
 use crate::going_on::GoingOn;
 use crate::launch::{ExitStatus, ProgramCommand, Running, Suspended};
@@ -44,6 +45,15 @@ pub enum RecordTarget {
     Process(u32),
 }
 
+/// Where accesses to memory come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessSource {
+    /// The program was built by `longpole cc`.
+    Instrumented,
+    /// The program is executed by an emulator.
+    Emulated,
+}
+
 /// How to record.
 #[derive(Clone, Debug)]
 pub struct RecordOptions {
@@ -62,8 +72,8 @@ pub struct RecordOptions {
     pub job: Option<OsString>,
     /// Every call of a procedure that was compiled with `-finstrument-functions`, through the agent.
     pub calls: bool,
-    /// The accesses to memory of a program that was built by `longpole cc`.
-    pub accesses: bool,
+    /// The program's accesses to memory.
+    pub accesses: Option<AccessSource>,
     /// Which units of memory these are of; `None`: all.
     pub access_sample: Option<AccessSample>,
     /// Processors for the agent's sampling threads, one for each; one thread anywhere where there are none.
@@ -98,7 +108,7 @@ impl RecordOptions {
             mpi: false,
             job: None,
             calls: false,
-            accesses: false,
+            accesses: None,
             access_sample: None,
             sampler_cpus: Vec::new(),
             hertz: None,
@@ -172,16 +182,20 @@ fn record_command(
     command: &[OsString],
     progress: &mut dyn FnMut(Progress),
 ) -> Result<FinishedRecording> {
-    let command = ProgramCommand::find(command)?;
-    if options.accesses {
-        accesses::look_at(command.file())?;
-    }
+    let words = command;
+    let command = ProgramCommand::find(words)?;
+    let emulated = match options.accesses {
+        Some(AccessSource::Instrumented) => accesses::look_at(command.file()).map(|()| None)?,
+        Some(AccessSource::Emulated) => Some(EmulatedCommand::of(words, command.file())?),
+        None => None,
+    };
     let user = ProgramUser::of(&options.target);
     let settings = stack_choice::settings(options, command.file());
-    let suspended = Suspended::launch(&command)?;
+    let suspended = Suspended::launch(emulated.as_ref().map_or(&command, |emulated| &emulated.command))?;
     let inside = match options {
         RecordOptions { locks: true, .. } | RecordOptions { calls: true, .. } => AgentUse::Always,
-        _ if options.mpi || mpi::is_used_by(command.file()) => AgentUse::Mpi,
+        // In an emulator the agent would see the emulator.
+        _ if emulated.is_none() && (options.mpi || mpi::is_used_by(command.file())) => AgentUse::Mpi,
         _ => AgentUse::WhereNeeded,
     };
     let sampling = sampling(options, &settings);
@@ -195,6 +209,7 @@ fn record_command(
     let (folder, mut manifest, mut assembler) =
         prepare(options, (words, command.file()), &opened, &settings, false)?;
     manifest.machines[0].collector.notes.extend(opened.look_at(command.file()));
+    manifest.machines[0].collector.notes.extend(emulated.as_ref().map(|emulated| emulated.note.clone()));
     let collection = collection(options, &folder)?;
     let task = crate::raw::KernelTask { pid: suspended.pid(), tid: suspended.pid() };
     opened.collector.track(task).map_err(Error::system("record the program's first task"))?;
@@ -203,9 +218,10 @@ fn record_command(
     assembler.begin_thread(begin, task, None, None)?;
     let job = options.job.iter().map(|job| (JOB.into(), job.clone())).collect::<Vec<_>>();
     let sample = manifest.machines[0].access_sample;
-    let accesses = options.accesses.then(|| AccessRecorder::start(&folder, sample)).transpose()?;
+    let accesses = options.accesses.map(|_| AccessRecorder::start(&folder, sample)).transpose()?;
     let mut variables = [&opened.variables[..], collection.variables(), &job].concat();
     variables.extend(accesses.iter().flat_map(AccessRecorder::variables));
+    variables.extend(emulated.as_ref().map(|_| EmulatedCommand::variable()));
     progress(Progress::Begun);
     let child = match suspended.resume(&variables) {
         Ok(child) => child,
@@ -360,7 +376,8 @@ fn prepare(
     machine.collector.stack_bytes = opened.stack_bytes(settings);
     machine.collector.notes.extend(stack_choice::note(settings, machine.collector.stack_bytes));
     machine.collector.attached = attached;
-    machine.access_sample = options.access_sample.filter(|sample| options.accesses && sample.one_of > 1);
+    machine.access_sample =
+        options.access_sample.filter(|sample| options.accesses.is_some() && sample.one_of > 1);
     for collector in &opened.refused {
         if let Err(refusal) = &collector.available {
             machine.collector.notes.push(format!("not collected by {}: {}", collector.name, refusal.reason));

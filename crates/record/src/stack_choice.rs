@@ -8,7 +8,7 @@ use std::path::Path;
 use longpole_symbols::{FramePointers, has_frame_pointers};
 
 use crate::collector_choice::Settings;
-use crate::session::{DEFAULT_HERTZ, RecordOptions};
+use crate::session::{AccessSource, DEFAULT_HERTZ, RecordOptions};
 
 /// Where the program and its libraries have frame pointers; the C library does not count.
 const SMALL: u32 = 1024;
@@ -50,7 +50,8 @@ pub(crate) fn settings(options: &RecordOptions, program: &Path) -> Settings {
         (false, _) => LARGE,
     };
     let stack_bytes = options.stack_bytes.unwrap_or(chosen);
-    Settings { hertz, stack_bytes, frame_pointers, calls: options.calls }
+    let is_emulated = options.accesses == Some(AccessSource::Emulated);
+    Settings { hertz, stack_bytes, frame_pointers, calls: options.calls, is_emulated }
 }
 
 /// What has to be known of call paths where so many bytes go with a stack.

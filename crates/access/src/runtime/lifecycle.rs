@@ -3,9 +3,9 @@
 use core::ptr;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use super::followed;
 use super::stream::{self, ThreadStream};
 use super::thread_local::words;
+use super::{emulation, followed};
 use crate::format::{Operation, SOCKET_VARIABLE};
 use crate::unit_sample::SAMPLE_VARIABLE;
 
@@ -27,14 +27,16 @@ static END: extern "C" fn() = end_process;
 
 /// Connects to the recorder, where there is one.
 pub extern "C" fn begin_process() {
-    let mut name = [0_u8; 32];
-    name[..SOCKET_VARIABLE.len()].copy_from_slice(SOCKET_VARIABLE.as_bytes());
     unsafe {
-        let path = libc::getenv(name.as_ptr().cast());
+        let path = variable(SOCKET_VARIABLE);
         if path.is_null() || stream::is_on() {
             return;
         }
         let Some(socket) = connect(path) else { return };
+        if emulation::is_wanted() && !emulation::greet(socket) {
+            libc::close(socket);
+            return;
+        }
         let mut name = [0_u8; 32];
         name[..SAMPLE_VARIABLE.len()].copy_from_slice(SAMPLE_VARIABLE.as_bytes());
         followed::begin(libc::getenv(name.as_ptr().cast()));
@@ -47,6 +49,13 @@ pub extern "C" fn begin_process() {
     }
     stream::send_maps();
     begin_thread(stream::next_thread());
+}
+
+/// A variable of the environment; null where it is not set.
+pub fn variable(name: &str) -> *const libc::c_char {
+    let mut terminated = [0_u8; 32];
+    terminated[..name.len()].copy_from_slice(name.as_bytes());
+    unsafe { libc::getenv(terminated.as_ptr().cast()) }
 }
 
 unsafe fn connect(path: *const libc::c_char) -> Option<i32> {
@@ -101,6 +110,7 @@ pub fn begin_thread(number: u32) {
     let given_up = size.min(followed::STACK_BYTES);
     followed::give_up(number, lowest + size - given_up, given_up);
     stream::with(|stream| stream.operation(Operation::Stack, [lowest, size]));
+    emulation::begin_thread();
 }
 
 /// The calling thread's stack.
@@ -129,7 +139,8 @@ unsafe extern "C" fn end_thread(rounds: *mut libc::c_void) {
     });
     let words = words();
     words.is_off.set(1);
-    words.stream.set(ptr::null_mut());
+    words.owner.stream.set(ptr::null_mut());
+    emulation::end_thread();
 }
 
 /// A child process is not recorded: its threads are not those of its parent.
@@ -137,5 +148,5 @@ unsafe extern "C" fn in_child() {
     stream::switch_off();
     let words = words();
     words.is_off.set(1);
-    words.stream.set(ptr::null_mut());
+    words.owner.stream.set(ptr::null_mut());
 }

@@ -1,12 +1,11 @@
 //! The modules of the program that are instrumented, which say so when they are loaded, and the OpenMP runtime.
 
-use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 
-const MOST: usize = 256;
+use crate::writer::emulation::ModuleTable;
 
-static BEGINS: [AtomicU64; MOST] = [const { AtomicU64::new(0) }; MOST];
-static ENDS: [AtomicU64; MOST] = [const { AtomicU64::new(0) }; MOST];
-static COUNT: AtomicUsize = AtomicUsize::new(0);
+/// The modules that are instrumented.
+pub static INSTRUMENTED: ModuleTable = ModuleTable::new();
 
 /// The code of an OpenMP runtime.
 static RUNTIME: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
@@ -39,14 +38,9 @@ pub fn add(code: u64) {
     if is_instrumented(code) {
         return;
     }
-    let range = range_of(code);
-    let at = COUNT.load(Ordering::Relaxed);
     // Modules are loaded one at a time.
-    if range.2 > 0 && at < MOST {
-        BEGINS[at].store(range.1, Ordering::Relaxed);
-        ENDS[at].store(range.2, Ordering::Relaxed);
-        COUNT.store(at + 1, Ordering::Release);
-    }
+    let (_, begin, end) = range_of(code);
+    INSTRUMENTED.add(begin, end);
 }
 
 /// The executable segment of a module, where it holds the code that is looked for.
@@ -70,6 +64,5 @@ unsafe extern "C" fn look_at(
 /// Whether this code is of a module that is instrumented.
 #[inline]
 pub fn is_instrumented(code: u64) -> bool {
-    let count = COUNT.load(Ordering::Acquire);
-    (0..count).any(|at| BEGINS[at].load(Ordering::Relaxed) <= code && code < ENDS[at].load(Ordering::Relaxed))
+    INSTRUMENTED.holds(code)
 }

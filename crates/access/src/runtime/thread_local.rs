@@ -4,8 +4,8 @@ use core::arch::{asm, global_asm};
 use core::cell::Cell;
 
 use super::openmp::AccessTeam;
-use super::stream::ThreadStream;
 use super::synchronisation::OnceCall;
+use crate::writer::owner::StreamOwner;
 
 global_asm!(
     ".pushsection .tbss,\"awT\",@nobits",
@@ -22,10 +22,8 @@ global_asm!(
 /// What a thread keeps.
 #[repr(C)]
 pub struct AccessThreadWords {
-    /// The thread's stream; null where it has none.
-    pub stream: Cell<*mut ThreadStream>,
-    /// The library is at work in this thread: what a signal handler does now is not recorded.
-    pub busy: Cell<u64>,
+    /// The thread's stream.
+    pub owner: StreamOwner,
     /// The thread has ended, or is not recorded.
     pub is_off: Cell<u64>,
     /// The OpenMP team in which the thread works; null outside of regions.

@@ -1,5 +1,6 @@
 //! Programs whose transfers of cache lines can be counted by hand, built by `longpole cc` and really run.
 
+mod emulated;
 mod layouts;
 mod openmp;
 mod rust;

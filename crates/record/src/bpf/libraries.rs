@@ -17,13 +17,15 @@ pub(super) struct Libraries {
     paths: FxHashSet<PathBuf>,
     files: FxHashSet<(u64, u64)>,
     functions: usize,
+    /// None is looked at: a breakpoint in the library's code would be an instruction of the emulated program.
+    is_emulated: bool,
 }
 
 impl Libraries {
     /// Attaches the programs to the library that this program itself uses, which is mostly that of the recorded one: so its
     /// first join is seen.
-    pub(super) fn open(access: &mut KernelAccess) -> Libraries {
-        let mut libraries = Libraries::default();
+    pub(super) fn open(access: &mut KernelAccess, is_emulated: bool) -> Libraries {
+        let mut libraries = Libraries { is_emulated, ..Libraries::default() };
         libraries.look_at_process(access, std::process::id());
         libraries
     }
@@ -48,7 +50,7 @@ impl Libraries {
     }
 
     fn look(&mut self, access: &mut KernelAccess, pid: u32, path: &Path) {
-        if !is_c_library(path) || !self.paths.insert(path.to_owned()) {
+        if self.is_emulated || !is_c_library(path) || !self.paths.insert(path.to_owned()) {
             return;
         }
         // As the process sees it, which may be in a container.

@@ -36,7 +36,7 @@ impl AccessTeam {
     /// The calling thread opens a region; `None` where it is not recorded.
     fn open(place: u64) -> Option<AccessTeam> {
         let words = words();
-        let master = unsafe { words.stream.get().as_ref() }?.thread;
+        let master = unsafe { words.owner.stream.get().as_ref() }?.thread;
         let level = current_team().map_or(0, |team| team.level.saturating_add(1));
         let token = OpenMpToken::Begin.of_team(master, level);
         let version = versions::entry(token)?.raise();
@@ -52,7 +52,7 @@ impl AccessTeam {
     /// The calling thread begins its part, in a team of so many.
     fn begin(&mut self, members: u32) {
         self.members = members;
-        let thread = unsafe { words().stream.get().as_ref() }.map(|stream| stream.thread);
+        let thread = unsafe { words().owner.stream.get().as_ref() }.map(|stream| stream.thread);
         if thread != Some(self.master) {
             note_of_any(
                 Operation::Observe,
