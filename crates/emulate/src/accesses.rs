@@ -3,6 +3,7 @@
 //! The data of each is the address behind the instruction, as a compiler's instrumentation has the address behind its call.
 
 use core::ffi::{c_uint, c_void};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use longpole_access::format::{Operation, READ, UPDATE, WRITE, place};
 use longpole_access::writer::stream::ThreadStream;
@@ -30,6 +31,23 @@ fn size_power(information: AccessInformation) -> u64 {
     unsafe { qemu_plugin_mem_size_shift(information) }.into()
 }
 
+/// What QEMU has said of accesses, by what it knows them by: there are few kinds, and asking takes longer than the rest.
+static KNOWN: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
+
+/// The kind of an access, as places have it, and the power of two that is its size.
+#[inline(always)]
+fn kind_and_size(information: AccessInformation) -> (u64, u64) {
+    const IS_KNOWN: u64 = 1 << 31;
+    let slot = &KNOWN[(information ^ information >> 5 ^ information >> 16) as usize % KNOWN.len()];
+    let mut known = slot.load(Ordering::Relaxed);
+    if known & IS_KNOWN == 0 || known >> 32 != u64::from(information) {
+        let kind = if is_store(information) { WRITE } else { READ };
+        known = u64::from(information) << 32 | IS_KNOWN | kind << 8 | size_power(information);
+        slot.store(known, Ordering::Relaxed);
+    }
+    (known >> 8 & 0xff, known & 0xff)
+}
+
 #[inline(always)]
 fn settle(stream: &mut ThreadStream, calls: &mut ShadowStack) {
     if calls.is_pending() {
@@ -40,8 +58,8 @@ fn settle(stream: &mut ThreadStream, calls: &mut ShadowStack) {
 /// An access of an instruction that has nothing special.
 pub extern "C" fn plain(processor: c_uint, information: AccessInformation, address: u64, next: *mut c_void) {
     let Some(thread) = threads::known(processor) else { return };
-    let kind = if is_store(information) { WRITE } else { READ };
-    let place = place(next as u64, kind, size_power(information));
+    let (kind, size) = kind_and_size(information);
+    let place = place(next as u64, kind, size);
     if thread.repeats(place, address) && kind == READ {
         atomic_words::of(address);
     }
@@ -109,7 +127,7 @@ pub extern "C" fn pop(processor: c_uint, information: AccessInformation, address
 /// An access of a call: it may read where the procedure is, and it writes the return address.
 pub extern "C" fn call(processor: c_uint, information: AccessInformation, address: u64, data: *mut c_void) {
     let next = data as u64 & !LEADS_TO_RECORDED;
-    if !is_store(information) {
+    if kind_and_size(information).0 == READ {
         return plain(processor, information, address, next as *mut c_void);
     }
     let Some(thread) = threads::known(processor) else { return };
@@ -118,10 +136,7 @@ pub extern "C" fn call(processor: c_uint, information: AccessInformation, addres
 }
 
 /// A return reads its address.
-pub extern "C" fn leave(processor: c_uint, information: AccessInformation, address: u64, _: *mut c_void) {
-    if is_store(information) {
-        return;
-    }
+pub extern "C" fn leave(processor: c_uint, _: AccessInformation, address: u64, _: *mut c_void) {
     let Some(thread) = threads::known(processor) else { return };
     thread.with(|stream, calls| calls.leave(address, |change| note(stream, change)));
 }

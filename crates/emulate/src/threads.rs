@@ -1,6 +1,6 @@
 //! The threads of the emulated program, by the number that QEMU gives the processor of each.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, RefCell, UnsafeCell};
 use std::path::PathBuf;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -22,7 +22,7 @@ static THREADS: [AtomicPtr<EmulatedThread>; MOST] = [const { AtomicPtr::new(ptr:
 pub struct EmulatedThread {
     /// Where the library in the program keeps the thread's stream; null before it has one, and after.
     owner: Cell<Option<&'static StreamOwner>>,
-    pub calls: RefCell<ShadowStack>,
+    calls: UnsafeCell<ShadowStack>,
     /// The thread's last access: its place, and its address.
     last: Cell<(u64, u64)>,
     /// The part of a file that the thread is about to map as code.
@@ -53,9 +53,11 @@ impl EmulatedThread {
     /// # Safety
     /// The address is 0, or that of the thread's owner of a stream, which lives until this is called again.
     pub unsafe fn own(&self, address: u64) {
-        // SAFETY: as promised.
-        self.owner.set(unsafe { (address as *const StreamOwner).as_ref() });
-        self.calls.borrow_mut().clear();
+        // SAFETY: as promised; nothing else has the calls now.
+        unsafe {
+            self.owner.set((address as *const StreamOwner).as_ref());
+            (*self.calls.get()).clear();
+        }
     }
 
     /// The thread makes an access. True where that is the one which it made last: it polls, as nothing has happened in between.
@@ -67,8 +69,13 @@ impl EmulatedThread {
     /// Runs this with the thread's stream and calls, where it is recorded and the library is not at work in it.
     #[inline(always)]
     pub fn with(&self, write: impl FnOnce(&mut ThreadStream, &mut ShadowStack)) {
-        if let Some(owner) = self.owner.get() {
-            owner.with(|stream| write(stream, &mut self.calls.borrow_mut()));
+        let Some(owner) = self.owner.get().filter(|owner| owner.busy.get() == 0) else { return };
+        // SAFETY: only this thread has its stream and its calls, and what runs with them is no code of the program: no handler of a
+        // signal comes between. Each call of this ends before the next one.
+        unsafe {
+            if let Some(stream) = owner.stream.get().as_mut() {
+                write(stream, &mut *self.calls.get());
+            }
         }
     }
 }
