@@ -15,7 +15,7 @@ struct line {
 };
 
 static struct line *lines;
-static _Alignas(64) long heavy_sum;
+static struct line heavy_sum;
 static _Alignas(64) pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Alignas(64) pthread_barrier_t barrier;
 static _Alignas(64) long threads = 4;
@@ -26,7 +26,7 @@ static void update(struct line *line) { ++line->value; }
 
 static void add(void) {
     pthread_mutex_lock(&lock);
-    ++heavy_sum;
+    update(&heavy_sum);
     pthread_mutex_unlock(&lock);
 }
 

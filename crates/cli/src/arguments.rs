@@ -151,8 +151,8 @@ pub struct RecordArgs {
         conflicts_with = "pid"
     )]
     pub access: Option<AccessArgument>,
-    /// Follow one of N cache lines only, as `1/16`, which costs the program and the recording less: counts are then estimates for
-    /// all lines, with the range in which they are. A hash of the address chooses; `1/16@7` chooses others than `1/16@8`
+    /// Follow one of N cache lines only, as `1/16`, so that reports take a fraction of the time and memory: counts are then
+    /// estimates for all lines, with the range in which they are. A hash of the address chooses; `1/16@7` chooses others than `1/16@8`
     #[arg(long, value_name = "1/N", requires = "access", value_parser = access_share)]
     pub access_sample: Option<AccessShare>,
     /// Bytes of what is followed as a whole in place of a cache line: reports take a `--unit` up to this [default: 64]

@@ -31,6 +31,44 @@ pub struct UnitGroup {
     limit: AtomicU64,
 }
 
+/// Groups whose limits a thread raises before it adds that to the table: most are raised again and again, as those of variables
+/// that all threads read, and rows that are not written stay in all processors' caches.
+const RAISED: usize = 1024;
+
+/// What a thread is to add to the limits.
+#[repr(C)]
+pub struct RaisedLimits([(u32, u32); RAISED]);
+
+impl RaisedLimits {
+    /// # Safety
+    /// The table is that of [`table`], and not null.
+    #[inline(always)]
+    unsafe fn raise(&mut self, table: *const UnitGroup, group: usize, by: u32) {
+        let (known, count) = &mut self.0[group % RAISED];
+        if *known != group as u32 || *count >= 1 << 30 {
+            unsafe { (*table.add(*known as usize)).limit.fetch_add((*count).into(), Relaxed) };
+            (*known, *count) = (group as u32, 0);
+        }
+        *count += by;
+    }
+
+    /// Adds everything to the table, if there is one.
+    pub fn settle(&mut self) {
+        let table = table();
+        for (group, count) in self.0.iter_mut().filter(|(_, count)| *count > 0 && !table.is_null()) {
+            // SAFETY: the table has a row for each group.
+            unsafe { (*table.add(*group as usize)).limit.fetch_add((*count).into(), Relaxed) };
+            *count = 0;
+        }
+    }
+}
+
+/// A thread that accesses memory.
+pub struct TouchingThread<'a> {
+    pub number: u32,
+    pub raised: &'a mut RaisedLimits,
+}
+
 const UNIT_BITS: u32 = 42;
 const FOLLOWED: u64 = 1 << UNIT_BITS;
 const OWNER_SHIFT: u32 = UNIT_BITS + 1;
@@ -105,16 +143,25 @@ pub fn joins() {
 /// # Safety
 /// The table is that of [`table`], and not null.
 #[inline(always)]
-pub unsafe fn touch(table: *const UnitGroup, thread: u32, address: u64, writes: bool) -> bool {
+pub unsafe fn touch(
+    table: *const UnitGroup,
+    thread: &mut TouchingThread<'_>,
+    address: u64,
+    writes: bool,
+) -> bool {
     let unit = (address & ((1 << 48) - 1)) >> SHIFT.load(Relaxed);
     let group = UnitSample::group(unit);
     let row = unsafe { &*table.add(group) };
     let owner = row.owner.load(Relaxed);
-    let own = owner_of(thread) << 5 | GENERATION.load(Relaxed);
+    let own = owner_of(thread.number) << 5 | GENERATION.load(Relaxed);
     if owner >> OWNER_SHIFT == own {
         return owner & FOLLOWED > 0;
     }
-    touch_others(row, owner, (own, group, unit), writes)
+    if owner > 0 && (owner >> OWNER_SHIFT) % GENERATIONS == own % GENERATIONS {
+        unsafe { thread.raised.raise(table, group, 1 + u32::from(writes)) };
+        return owner & FOLLOWED > 0;
+    }
+    touch_first(row, owner, (own, group, unit), writes)
 }
 
 /// The number of a thread as an owner; from 65,535 threads on several have the same.
@@ -122,21 +169,19 @@ const fn owner_of(thread: u32) -> u64 {
     (thread % 0xffff) as u64 + 1
 }
 
-/// The same of a group that the thread does not own, or not yet.
+/// The same of a group that no thread owns yet, or that one of an earlier generation owned.
 #[inline(never)]
-fn touch_others(row: &UnitGroup, found: u64, (own, group, unit): (u64, usize, u64), writes: bool) -> bool {
+fn touch_first(row: &UnitGroup, found: u64, (own, group, unit): (u64, usize, u64), writes: bool) -> bool {
     let followed = if found > 0 { found & FOLLOWED } else { u64::from(rule().follows(group)) * FOLLOWED };
-    let is_present = (found >> OWNER_SHIFT) % GENERATIONS == own % GENERATIONS;
-    if found == 0 || !is_present {
-        let wanted = own << OWNER_SHIFT | followed | unit;
-        if row.owner.compare_exchange(found, wanted, Relaxed, Relaxed).is_ok() {
-            // What was written in an earlier generation may have to be fetched once.
-            let is_new = found == 0 || found >> OWNER_SHIFT >> 5 == own >> 5;
-            row.limit.fetch_add(u64::from(!is_new), Relaxed);
-            return followed > 0;
-        }
+    let wanted = own << OWNER_SHIFT | followed | unit;
+    let raised = match row.owner.compare_exchange(found, wanted, Relaxed, Relaxed) {
+        // What was written in an earlier generation may have to be fetched once.
+        Ok(_) => u64::from(found > 0 && found >> OWNER_SHIFT >> 5 != own >> 5),
+        Err(_) => 1 + u64::from(writes),
+    };
+    if raised > 0 {
+        row.limit.fetch_add(raised, Relaxed);
     }
-    row.limit.fetch_add(1 + u64::from(writes), Relaxed);
     followed > 0
 }
 
@@ -146,7 +191,7 @@ fn touch_others(row: &UnitGroup, found: u64, (own, group, unit): (u64, usize, u6
 /// As of [`touch`].
 pub unsafe fn touch_range(
     table: *const UnitGroup,
-    thread: u32,
+    thread: &mut TouchingThread<'_>,
     (address, size): (u64, u64),
     writes: bool,
 ) -> bool {
@@ -235,4 +280,80 @@ fn send_rows(number: u32, rows: &[[u64; 2]]) {
         ..MessageHeader::default()
     };
     stream::send_own(header, (rows.as_ptr().cast_mut().cast(), bytes));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A table, in which everything is followed.
+    fn groups() -> Vec<UnitGroup> {
+        (0..UNIT_GROUPS).map(|_| UnitGroup { owner: AtomicU64::new(0), limit: AtomicU64::new(0) }).collect()
+    }
+
+    fn limit(groups: &[UnitGroup], address: u64) -> u64 {
+        groups[UnitSample::group(rule().unit(address))].limit.load(Relaxed)
+    }
+
+    fn settle(groups: &[UnitGroup], raised: &RaisedLimits) {
+        raised.0.iter().for_each(|&(group, count)| {
+            groups[group as usize].limit.fetch_add(count.into(), Relaxed);
+        });
+    }
+
+    #[test]
+    fn groups_that_share_a_row_of_a_thread_keep_what_each_was_raised_by() {
+        let groups = groups();
+        let mut raised = RaisedLimits([(0, 0); RAISED]);
+        for round in 0..10 {
+            for group in [5, 5 + RAISED, 7] {
+                // SAFETY: a table of all groups.
+                unsafe { raised.raise(groups.as_ptr(), group, 1 + round % 2) };
+            }
+        }
+        settle(&groups, &raised);
+        assert_eq!([5, 5 + RAISED, 7, 0].map(|group| groups[group].limit.load(Relaxed)), [15, 15, 15, 0]);
+    }
+
+    #[test]
+    fn what_other_threads_than_the_owner_do_is_counted_until_all_were_joined() {
+        let groups = groups();
+        let touch = |number: u32, address: u64, writes: bool| {
+            let mut raised = RaisedLimits([(0, 0); RAISED]);
+            let mut thread = TouchingThread { number, raised: &mut raised };
+            // SAFETY: a table of all groups.
+            assert!(unsafe { touch(groups.as_ptr(), &mut thread, address, writes) });
+            settle(&groups, &raised);
+        };
+        (0..5).for_each(|_| touch(3, 0x1000, true));
+        assert_eq!(limit(&groups, 0x1000), 0);
+        touch(4, 0x1010, false);
+        touch(4, 0x1010, true);
+        touch(3, 0x1000, true);
+        assert_eq!((limit(&groups, 0x1000), limit(&groups, 0x1040)), (3, 0));
+        // Neighbours have rows of their own.
+        touch(4, 0x1040, true);
+        assert_eq!(limit(&groups, 0x1040), 0);
+
+        let mut raised = RaisedLimits([(0, 0); RAISED]);
+        let mut thread = TouchingThread { number: 5, raised: &mut raised };
+        // SAFETY: as above.
+        assert!(unsafe { touch_range(groups.as_ptr(), &mut thread, (0x1030, 0x20), true) });
+        settle(&groups, &raised);
+        assert_eq!((limit(&groups, 0x1000), limit(&groups, 0x1040)), (5, 2));
+
+        // No thread is left of those before: the next one has all for itself, and may have to fetch it once.
+        creates();
+        touch(7, 0x1000, true);
+        touch(7, 0x1000, true);
+        assert_eq!(limit(&groups, 0x1000), 6);
+        // A second thread beside it ends nothing.
+        creates();
+        touch(8, 0x1000, false);
+        assert_eq!(limit(&groups, 0x1000), 7);
+        joins();
+        creates();
+        touch(8, 0x1000, false);
+        assert_eq!(limit(&groups, 0x1000), 8);
+    }
 }

@@ -3,7 +3,7 @@
 use core::ptr;
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering};
 
-use super::followed::{self, UnitGroup};
+use super::followed::{self, RaisedLimits, TouchingThread, UnitGroup};
 use crate::format::{
     ABSOLUTE, BLOCK, BLOCK_BYTES, BLOCK_PLACES, FAR, MAPS, MENTION, MIDDLE, MOST_SKIPPED, MessageHeader,
     NEAR, NEW_PLACE, OPERATION, Operation, PROTOCOL, READ, SAME, SKIPPED, SLOTS, place, slot_of,
@@ -41,6 +41,7 @@ pub struct ThreadStream {
     writing: AtomicU32,
     pub handle: libc::pthread_t,
     next: *mut ThreadStream,
+    raised: RaisedLimits,
     new_places: [u64; BLOCK_PLACES],
     slots: [StreamSlot; SLOTS],
     bytes: [u8; BLOCK_BYTES],
@@ -131,10 +132,12 @@ impl ThreadStream {
     fn is_followed(&mut self, place: u64, address: u64) -> bool {
         let last = address.wrapping_add((1 << (place >> 52 & 15)) - 1);
         let writes = place >> 48 & 15 != READ;
-        let mut is_followed = unsafe { followed::touch(self.groups, self.thread, address, writes) };
+        let groups = self.groups;
+        let mut thread = self.touching();
+        let mut is_followed = unsafe { followed::touch(groups, &mut thread, address, writes) };
         // Units have at least as many bytes as a cache line.
         if (address ^ last) >> 6 != 0 {
-            is_followed |= unsafe { followed::touch(self.groups, self.thread, last, writes) };
+            is_followed |= unsafe { followed::touch(groups, &mut thread, last, writes) };
         }
         if is_followed {
             self.write_skipped();
@@ -147,8 +150,9 @@ impl ThreadStream {
     /// An access of any size, by this caller.
     pub fn range(&mut self, (address, size): (u64, u64), kind: u64, caller: u64) {
         let writes = kind != READ;
-        if !self.groups.is_null()
-            && !unsafe { followed::touch_range(self.groups, self.thread, (address, size), writes) }
+        let groups = self.groups;
+        if !groups.is_null()
+            && !unsafe { followed::touch_range(groups, &mut self.touching(), (address, size), writes) }
         {
             return self.skip();
         }
@@ -158,10 +162,15 @@ impl ThreadStream {
     /// An access that is recorded in any case: one of an atomic variable, whose version is recorded before.
     pub fn access_always(&mut self, place: u64, address: u64) {
         if !self.groups.is_null() {
-            unsafe { followed::touch(self.groups, self.thread, address, place >> 48 & 15 != READ) };
+            let (groups, writes) = (self.groups, place >> 48 & 15 != READ);
+            unsafe { followed::touch(groups, &mut self.touching(), address, writes) };
             self.write_skipped();
         }
         self.place(place, address);
+    }
+
+    fn touching(&mut self) -> TouchingThread<'_> {
+        TouchingThread { number: self.thread, raised: &mut self.raised }
     }
 
     /// Counts an access that is not recorded.
@@ -355,6 +364,7 @@ pub fn flush_all() {
             unsafe { stream.send() };
             stream.writing.store(0, Ordering::Release);
         }
+        stream.raised.settle();
         at = stream.next;
     }
 }

@@ -94,7 +94,8 @@ pub(super) fn doubts(answer: &RecordedCommunication) -> Vec<String> {
             "the program did not end by itself and so did not say which other {units} are shared: the transfers may be any number"
         )];
     }
-    if total.at_most <= 2.0 * total.estimate || total.at_most <= LEAST_DOUBTED * answer.requests as f64 {
+    let width = total.at_most - total.at_least;
+    if width <= total.estimate || total.at_most <= LEAST_DOUBTED * answer.requests as f64 {
         return Vec::new();
     }
     let heaviest = sample.highest.first().filter(|one| 2 * one.transfers_at_most > total.estimate as u64);
