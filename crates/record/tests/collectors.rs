@@ -7,7 +7,7 @@ mod recorded;
 use std::path::Path;
 
 use lockers::{assert_known_answer, build, is_wait};
-use longpole_event::{Event, EventKind, Waker};
+use longpole_event::{Blocking, Event, EventKind, Waker};
 use longpole_record::{CollectorChoice, Error, RecordOptions, RecordTarget, record};
 use longpole_recording::Destination;
 use longpole_testkit::skipped;
@@ -99,11 +99,14 @@ fn callers_that_differ_further_out_are_told_apart() {
         };
         waits.iter().filter(is_through).count()
     };
-    // 10 and 5 of 15 turns, 20 times; a few of the events may be lost.
+    // 10 and 5 of 15 turns, 20 times; a few of the events may be lost, and a thread that is taken off its processor on its way into a
+    // sleep can have its timer end before it is back.
     let (often, seldom) = (through("often"), through("seldom"));
-    let lost = usize::try_from(recorded.lost()).expect("few");
+    let preempted =
+        recorded.stacks_at_outs("callers", |blocking| matches!(blocking, Blocking::Runnable)).len();
+    let missing = usize::try_from(recorded.lost()).expect("few") + preempted;
     assert!(often <= 200 && seldom <= 100, "{often} and {seldom}");
-    assert!(often + lost >= 200 && seldom + lost >= 100, "{often} and {seldom}, {lost} lost");
+    assert!(often + missing >= 200 && seldom + missing >= 100, "{often} and {seldom}, {missing} missing");
 }
 
 /// The gaps of the samples, nanoseconds; 0 where they are not known.
