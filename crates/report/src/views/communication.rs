@@ -69,7 +69,8 @@ const NAME_WIDTH: usize = 60;
 
 /// What to do where a recording has no accesses.
 pub(super) const ABSENT: &str = "No accesses to memory were recorded. Build the program with `longpole cc` (or `longpole c++`) \
-                                 in place of the compiler, and record it with `longpole record --access`.";
+                                 in place of the compiler, and record it with `longpole record --access`; a program as it is runs under QEMU with \
+                                 `longpole record --access=emulate`.";
 
 /// The flows of one row.
 #[derive(Default)]
