@@ -27,10 +27,10 @@ pub struct NamedChange {
     pub change: WorkChange,
 }
 
-/// Prefix of a procedure's own work.
-const SELF: &str = "self:";
-/// Prefix of what is done while a lock is held.
-const HOLD: &str = "hold:";
+/// Kind of a procedure's own work.
+const SELF: &str = "self";
+/// Kind of what is done while a lock is held.
+const HOLD: &str = "hold";
 
 impl NamedChange {
     /// The change that the text means.
@@ -46,13 +46,13 @@ impl NamedChange {
             bad("its factor is no number from 0 on: 0 leaves the work out, 0.5 or 50% halves it")
         })?;
         let wanted = wanted.trim();
-        if let Some(lock) = wanted.strip_prefix(HOLD) {
+        if let Some(lock) = of_kind(wanted, HOLD) {
             return match names.find(lock, &[NameKind::Object])? {
                 FoundNodes::Objects(objects) => Ok(NamedChange::of_holds(objects, factor, names)),
                 _ => Err(bad("only locks are held")),
             };
         }
-        let (name, subject) = match wanted.strip_prefix(SELF) {
+        let (name, subject) = match of_kind(wanted, SELF) {
             Some(wanted) => match names.find(wanted, &[NameKind::Procedure, NameKind::Region])? {
                 FoundNodes::Procedure(id) => {
                     let name = name::procedure(names.paths, names.program, id);
@@ -90,6 +90,11 @@ impl NamedChange {
             ChangeSubject::Procedure(_) | ChangeSubject::Inclusive(_) | ChangeSubject::Lines(_)
         )
     }
+}
+
+/// The name behind the kind and its colon; a name in a namespace of that name (`hold::push`) has no kind.
+fn of_kind<'a>(wanted: &'a str, kind: &str) -> Option<&'a str> {
+    wanted.strip_prefix(kind)?.strip_prefix(':').filter(|name| !name.starts_with(':'))
 }
 
 fn factor_of(text: &str) -> Option<f64> {
@@ -176,12 +181,24 @@ mod tests {
             ("procedure:update=0.5", ChangeSubject::Inclusive(update), 0.5),
             ("update = 50%", ChangeSubject::Inclusive(update), 0.5),
             ("self:main=0", ChangeSubject::Procedure(made.procedure("main")), 0.0),
+            ("hold:cache=0.5", ChangeSubject::Holds(vec![made.object("cache")]), 0.5),
             ("object:cache=0", ChangeSubject::Objects(vec![made.object("cache")]), 0.0),
             ("thread:T1=2", ChangeSubject::Threads(vec![made.thread("T1")]), 2.0),
         ] {
             assert_eq!(parse(&made, text).unwrap().change, WorkChange { subject, factor }, "{text}");
         }
         assert_eq!(parse(&made, "cache=0").unwrap().label(), "waiting for cache × 0");
+    }
+
+    #[test]
+    fn a_namespace_called_as_a_kind_is_none() {
+        let mut made = draw("A = main > update\nT1 A");
+        for name in ["hold::push", "self::run"] {
+            let procedure =
+                longpole_trace::Procedure { name: name.into(), module: "app".into(), file: String::new() };
+            let subject = ChangeSubject::Inclusive(made.paths.procedure(procedure));
+            assert_eq!(parse(&made, &format!("{name}=0.5")).unwrap().change.subject, subject, "{name}");
+        }
     }
 
     #[test]
