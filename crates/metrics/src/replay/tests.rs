@@ -1,3 +1,4 @@
+use longpole_testkit::MemoryTimelines;
 use longpole_testkit::script::{Conditions, Script, ScriptStep, random_script, random_script_with_a_mutex};
 use longpole_trace::{Fold, ProcedureId};
 
@@ -217,12 +218,23 @@ fn a_lock_that_is_taken_again_at_once_is_not_handed_over() {
 }
 
 fn demanded(script: &Script, recorded: &Conditions, demand: &ReplayDemand) -> Result<Replay, ReplayRefusal> {
-    let timelines = script.timelines(recorded);
+    demanded_of(&script.timelines(recorded), demand)
+}
+
+fn demanded_of(timelines: &MemoryTimelines, demand: &ReplayDemand) -> Result<Replay, ReplayRefusal> {
     let options = MetricOptions::default();
-    let Ok(analysis) = analyse(&timelines, &options);
+    let Ok(analysis) = analyse(timelines, &options);
     let folding = Folding::new(&timelines.paths, Fold::None);
-    let Ok(found) = replay(&timelines, &options, &analysis, demand, &folding);
+    let Ok(found) = replay(timelines, &options, &analysis, demand, &folding);
     found
+}
+
+/// Two threads that wait for a lock, of whose holds nobody tells.
+fn without_holds() -> MemoryTimelines {
+    let script = Script::parse("main: fork W, lock m, X 9, unlock m, join W\nW: A 1, lock m, Y 5, unlock m");
+    let mut timelines = script.timelines(&Conditions::unlimited());
+    timelines.items.retain(|item| !matches!(item.what, longpole_trace::ItemKind::Held(_)));
+    timelines
 }
 
 fn procedure(script: &Script, name: &str, factor: f64) -> WorkChange {
@@ -291,13 +303,8 @@ fn more_processors_help_until_a_lock_is_always_held() {
 
 #[test]
 fn what_has_no_holds_keeps_its_recorded_order_and_says_so() {
-    let script = Script::parse("main: fork W, lock m, X 9, unlock m, join W\nW: A 1, lock m, Y 5, unlock m");
-    let mut timelines = script.timelines(&Conditions::unlimited());
-    timelines.items.retain(|item| !matches!(item.what, longpole_trace::ItemKind::Held(_)));
-    let options = MetricOptions::default();
-    let Ok(analysis) = analyse(&timelines, &options);
-    let folding = Folding::new(&timelines.paths, Fold::None);
-    let Ok(found) = replay(&timelines, &options, &analysis, &ReplayDemand::default(), &folding);
+    let timelines = without_holds();
+    let found = demanded_of(&timelines, &ReplayDemand::default());
     assert_eq!(found.expect("it is reproduced").locks, [(timelines.object("m"), ReplayedOrder::Untold)]);
 }
 
@@ -404,15 +411,10 @@ fn holds_of_a_lock_become_shorter_without_the_work_beside_them() {
 
 #[test]
 fn holds_that_are_not_known_become_no_shorter() {
-    let script = Script::parse("main: fork W, lock m, X 9, unlock m, join W\nW: A 1, lock m, Y 5, unlock m");
-    let mut timelines = script.timelines(&Conditions::unlimited());
-    timelines.items.retain(|item| !matches!(item.what, longpole_trace::ItemKind::Held(_)));
-    let options = MetricOptions::default();
-    let Ok(analysis) = analyse(&timelines, &options);
-    let folding = Folding::new(&timelines.paths, Fold::None);
+    let timelines = without_holds();
     let subject = ChangeSubject::Holds(vec![timelines.object("m")]);
     let demand =
         ReplayDemand { changes: vec![WorkChange { subject, factor: 0.5 }], ..ReplayDemand::default() };
-    let Ok(found) = replay(&timelines, &options, &analysis, &demand, &folding);
+    let found = demanded_of(&timelines, &demand);
     assert_eq!(found, Err(ReplayRefusal::UnknownHolds(Some(ReplayedOrder::Untold))));
 }

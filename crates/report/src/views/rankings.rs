@@ -85,13 +85,14 @@ fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let leader = leader(&metrics);
     sort(&mut rows, leader);
     report.rows = rows.iter().take(options.top.unwrap_or(usize::MAX)).map(|(row, _)| row.clone()).collect();
-    report.rows.extend(truth::correlations(&rows, &metrics).into_iter().map(|(row, _)| row));
+    let correlations = truth::correlations(&rows, &metrics);
+    report.rows.extend(correlations.iter().map(|(row, _)| row.clone()));
     report.drop_empty_columns(&["rank"]);
     report.sections.push(TextSection::Remark(reading(leader)));
     report.sections.push(TextSection::Blank);
     report.sections.extend(tables(&rows, &metrics, options));
     let zeroings = &input.outside_answers.zeroings;
-    report.sections.extend(truth::sections(&rows, &metrics, (options.by, zeroings)));
+    report.sections.extend(truth::sections(&rows, &metrics, (options.by, zeroings), correlations));
     report.sections.extend(remarks(input, &rows, &metrics).into_iter().map(TextSection::Remark));
     report
 }

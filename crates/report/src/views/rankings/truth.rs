@@ -79,6 +79,7 @@ pub(super) fn sections(
     rows: &[(Row, String)],
     metrics: &[MetricColumn],
     (by, all): (By, &[MeasuredZeroing]),
+    correlations: Vec<(Row, String)>,
 ) -> Vec<TextSection> {
     if all.is_empty() {
         return Vec::new();
@@ -110,7 +111,7 @@ pub(super) fn sections(
             "How well each metric guides needs three rows whose gain has an interval; here is {}.",
             known.len()
         ))),
-        _ => sections.extend(correlation_sections(&known, correlations(rows, metrics))),
+        _ => sections.extend(correlation_sections(&known, correlations)),
     }
     sections
 }
