@@ -169,7 +169,7 @@ fn every_call_that_can_wait_waits_for_the_rank_that_comes_late() {
             recording = or_skip!(mpi.record_ranks(&session, &job));
             waits = recording.report("waits", "procedure");
         }
-        for (seconds, (procedure, object)) in longest.into_iter().zip(WAYS) {
+        for (seconds, (procedure, _)) in longest.into_iter().zip(WAYS) {
             assert!(seconds > 0.08, "{seconds} s of 0.1: {procedure} {mpi:?}");
         }
         // 11 ways of 5 rounds with 3 messages, 5 rounds with 1 message, 5 with 1 each way, and 3 messages twice at last.
