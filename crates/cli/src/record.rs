@@ -25,7 +25,7 @@ pub fn run(options: RecordArgs) -> Result<ExitCode> {
     if !options.on.is_empty() {
         return hosts::run(&options);
     }
-    refuse_agent_in_emulator(&options)?;
+    refuse_unfit_for_emulator(&options)?;
     let quiet = options.quiet || options.part;
     let target = match options.pid {
         Some(pid) => RecordTarget::Process(pid),
@@ -195,21 +195,20 @@ pub fn short_answer(recording: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The agent would be in the emulator, and see its locks in place of the program's.
-fn refuse_agent_in_emulator(options: &RecordArgs) -> Result<()> {
+/// The agent would be in the emulator, and see its locks in place of the program's; the emulator's plugin follows all lines.
+fn refuse_unfit_for_emulator(options: &RecordArgs) -> Result<()> {
+    const AGENT: &str = "it sees a program that is not emulated";
     let asked = [
-        ("--locks", options.locks),
-        ("--access-sample", options.access_sample.is_some()),
-        ("--calls", options.calls),
-        ("--mpi", options.mpi),
-        ("--part", options.part),
+        ("--locks", options.locks, AGENT),
+        ("--calls", options.calls, AGENT),
+        ("--mpi", options.mpi, AGENT),
+        ("--part", options.part, AGENT),
+        ("--access-sample", options.access_sample.is_some(), "the emulator sees all cache lines"),
     ];
-    let unfit = asked.iter().find(|(_, is_asked)| *is_asked);
+    let unfit = asked.iter().find(|(_, is_asked, _)| *is_asked);
     match (options.access, unfit) {
-        (Some(AccessArgument::Emulate), Some((option, _))) => {
-            let error = anyhow::anyhow!(
-                "{option} sees a program that is not emulated: it does not go with --access=emulate"
-            );
+        (Some(AccessArgument::Emulate), Some((option, _, reason))) => {
+            let error = anyhow::anyhow!("{option} does not go with --access=emulate: {reason}");
             Err(Failure { status: RECORDER_FAILED, hints: Vec::new(), error }.into())
         }
         _ => Ok(()),

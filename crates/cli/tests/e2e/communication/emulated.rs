@@ -270,6 +270,8 @@ fn without_an_emulator_that_loads_the_plugin_the_package_and_versions_are_named(
     assert!(said.contains("QEMU 7.0 to 8.2"), "{said}");
     let said = refused(&["--locks"]);
     assert!(said.contains("--locks") && said.contains("--access=emulate"), "{said}");
+    let said = refused(&["--access-sample", "1/16"]);
+    assert!(said.contains("--access-sample does not go with --access=emulate"), "{said}");
 }
 
 #[test]
