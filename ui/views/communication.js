@@ -57,9 +57,9 @@ function absence() {
     element('p', null, 'No accesses to memory were recorded. Build the program with longpole in place of the compiler, and record it with its accesses:'),
     element('p', null, command('longpole cc -O2 -pthread program.c -o program')),
     element('p', null, command('longpole record --access -- ./program')),
-    element('p', null, 'A program as it is runs in an emulator, QEMU, and is many times slower then:'),
-    element('p', null, command('longpole record --access=emulate -- ./program')),
-    element('p', null, 'longpole c++, longpole rustc and longpole cargo do the same for C++ and Rust. Any build takes them: ', element('code', null, 'make CC="longpole cc" CXX="longpole c++"'), '.'));
+    element('p', null, 'longpole c++, longpole rustc and longpole cargo do the same for C++ and Rust. Any build takes them: ', element('code', null, 'make CC="longpole cc" CXX="longpole c++"'), '.'),
+    element('p', null, 'Without a new build, the program runs in the emulator QEMU, many times slower:'),
+    element('p', null, command('longpole record --access=emulate -- ./program')));
 }
 
 /**
