@@ -91,14 +91,14 @@ pub(crate) fn ways_of(function: &DecodedFunction, found: &Loop) -> Vec<Loop> {
         }];
     };
     let way = |&end: &usize| {
-        let mut members = vec![header];
+        let mut members = FxHashSet::from_iter([header]);
         let mut open = vec![end];
         while let Some(index) = open.pop() {
-            if !members.contains(&index) {
-                members.push(index);
+            if members.insert(index) {
                 open.extend(function.preceding(index).iter().filter(|before| found.has(**before)));
             }
         }
+        let mut members = Vec::from_iter(members);
         members.sort_unstable();
         Loop { headers: vec![header], ends: vec![end], members, depth: found.depth + 1, shares_header: true }
     };
