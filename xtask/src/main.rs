@@ -13,6 +13,7 @@ mod fuzz;
 mod judge;
 mod kills;
 mod layering;
+mod machine_share;
 mod page;
 mod programs;
 mod soak;

@@ -66,7 +66,7 @@ fn fixture(name: &str) -> PathBuf {
 /// In each of ten rounds the thread prepares 30 ms, launches for 1 ms what takes 20 ms, and waits for it.
 #[test]
 fn the_critical_path_leads_from_a_thread_to_its_gpu_and_back() {
-    let (session, mut script) = (Session::start(), ChromeScript::default());
+    let (session, mut script) = (Session::beside_others(), ChromeScript::default());
     script.host("train", (0, 510));
     for round in 0..10 {
         let begin = round * 51;
@@ -90,7 +90,7 @@ fn the_critical_path_leads_from_a_thread_to_its_gpu_and_back() {
 /// A thread that launches ahead does not hold the GPU up.
 #[test]
 fn work_of_a_gpu_that_was_launched_ahead_is_the_critical_path() {
-    let (session, mut script) = (Session::start(), ChromeScript::default());
+    let (session, mut script) = (Session::beside_others(), ChromeScript::default());
     script.host("train", (0, 210));
     for round in 0..10 {
         script.launch((round, round + 1), "gemm", (1 + round * 20, 21 + round * 20), "");
@@ -106,7 +106,7 @@ fn work_of_a_gpu_that_was_launched_ahead_is_the_critical_path() {
 /// to 5 ms, both ways.
 #[test]
 fn of_ranks_the_one_that_comes_late_is_named() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let mut folders = Vec::new();
     for rank in 0..2_u32 {
         let mut script = ChromeScript { rank: Some((rank, 2)), ..ChromeScript::default() };
@@ -143,7 +143,7 @@ fn of_ranks_the_one_that_comes_late_is_named() {
 /// `programs/chrome/torch_ranks.py`: rank 1 has `late_work` that rank 0 has not, before each `all_reduce`.
 #[test]
 fn a_program_of_pytorch_waits_for_its_late_rank() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let folders: Vec<PathBuf> = (0..2)
         .map(|rank| {
             let trace = fixture(&format!("torch-rank{rank}.json.gz"));
@@ -161,7 +161,7 @@ fn a_program_of_pytorch_waits_for_its_late_rank() {
 
 #[test]
 fn clang_and_node_are_read_and_a_wrong_rank_is_refused() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let clang = import(&session, &fixture("clang.json.gz"), &[]).report("profile", "procedure");
     assert!(
         clang.rows().any(|row| row["procedure"].as_str().is_some_and(|name| name.starts_with("Frontend")))

@@ -23,7 +23,7 @@ fn session() -> Result<Session, String> {
     if !is_root() {
         return Err("recording needs root".into());
     }
-    let session = Session::start();
+    let session = Session::beside_others();
     for name in ["prog", "report"] {
         let script = session.path().join(name);
         fs::write(&script, "#!/bin/sh\necho \"got $*\"\nexit 5\n").unwrap();

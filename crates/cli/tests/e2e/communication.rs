@@ -74,7 +74,7 @@ fn first<'a>(row: &'a Map<String, Value>, list: &str, key: &str) -> (&'a str, f6
 
 #[test]
 fn a_counter_under_a_lock_migrates_t_k_minus_t_times() {
-    let session = Session::start();
+    let session = Session::beside_others();
     const ROUNDS: u64 = 100;
     for compiler in ["gcc", "clang"] {
         let program = or_skip!(build(&session, compiler, "shared_counter"));
@@ -96,7 +96,7 @@ fn a_counter_under_a_lock_migrates_t_k_minus_t_times() {
 
 #[test]
 fn threads_of_c11_have_locks_and_initialise_once() {
-    let session = Session::start();
+    let session = Session::beside_others();
     const ROUNDS: u64 = 20;
     for compiler in ["gcc", "clang"] {
         let program = or_skip!(build(&session, compiler, "shared_once"));
@@ -116,7 +116,7 @@ fn threads_of_c11_have_locks_and_initialise_once() {
 
 #[test]
 fn a_ring_of_16_lines_is_fetched_once_an_item() {
-    let session = Session::start();
+    let session = Session::beside_others();
     for compiler in ["gcc", "clang"] {
         let program = or_skip!(build(&session, compiler, "shared_ring"));
         let recording = record(&session, &program, &["1000"]);
@@ -134,7 +134,7 @@ fn a_ring_of_16_lines_is_fetched_once_an_item() {
 
 #[test]
 fn a_datum_that_an_atomic_variable_hands_on_is_allocated_data_through_that_variable() {
-    let session = Session::start();
+    let session = Session::beside_others();
     const ROUNDS: u64 = 50;
     for compiler in ["g++", "clang++"] {
         let program = or_skip!(build(&session, compiler, "shared_turns"));
@@ -161,7 +161,7 @@ fn a_datum_that_an_atomic_variable_hands_on_is_allocated_data_through_that_varia
 
 #[test]
 fn counters_on_one_line_are_falsely_shared_and_padded_ones_are_not() {
-    let session = Session::start();
+    let session = Session::beside_others();
     const ROUNDS: u64 = 100;
     for compiler in ["gcc", "clang"] {
         let program = or_skip!(build(&session, compiler, "shared_counters"));
@@ -190,7 +190,7 @@ fn counters_on_one_line_are_falsely_shared_and_padded_ones_are_not() {
 
 #[test]
 fn threads_that_have_memory_one_after_the_other_share_nothing() {
-    let session = Session::start();
+    let session = Session::beside_others();
     const THREADS: u64 = 20;
     for compiler in ["gcc", "clang"] {
         let program = or_skip!(build(&session, compiler, "reused_memory"));
@@ -211,7 +211,7 @@ fn threads_that_have_memory_one_after_the_other_share_nothing() {
 
 #[test]
 fn rounds_between_barriers_fetch_once_a_reader() {
-    let session = Session::start();
+    let session = Session::beside_others();
     const ROUNDS: u64 = 50;
     for compiler in ["gcc", "clang"] {
         let program = or_skip!(build(&session, compiler, "shared_rounds"));
@@ -235,7 +235,7 @@ fn rounds_between_barriers_fetch_once_a_reader() {
 
 #[test]
 fn a_struct_on_two_lines_is_shared_with_its_neighbours_until_it_is_aligned() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let program = or_skip!(build(&session, "gcc", "regression"));
     let transfers = |arguments: &[&str]| {
         let recording = record(&session, &program, arguments);
@@ -250,7 +250,7 @@ fn a_struct_on_two_lines_is_shared_with_its_neighbours_until_it_is_aligned() {
 
 #[test]
 fn programs_that_tell_of_no_accesses_are_refused_with_the_way_to_build_them() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let plain = or_skip!(session.build("shared_counter.c", &["-pthread"]));
     let folder = session.path().join("none.longpole");
     let refused = |program: &Path, why: &str| {
@@ -305,7 +305,7 @@ fn is_called_by_compilers(name: &str) -> bool {
 
 #[test]
 fn the_library_has_every_function_that_compilers_call() {
-    let session = Session::start();
+    let session = Session::beside_others();
     or_skip!(build(&session, "gcc", "shared_ring"));
     let data = session.path().join("data/longpole");
     let folder = std::fs::read_dir(data).unwrap().next().unwrap().unwrap().path();

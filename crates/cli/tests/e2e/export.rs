@@ -154,7 +154,7 @@ fn cell<'a>(header: &[String], row: &'a [String], name: &str) -> &'a str {
 
 #[test]
 fn what_a_recorded_program_and_the_kernel_counted_is_there() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let program = or_skip!(session.build("page_faults.c", &[]));
     let recording = or_skip!(session.record(Collector::Bpf, &[&program]));
     let rows = lines(&exported(&recording.path, "csv").join("series.csv"));

@@ -16,7 +16,7 @@ const RECORDERS: usize = 8;
 
 /// A session in which recording is permitted.
 fn session() -> Result<Session, String> {
-    if is_root() { Ok(Session::start()) } else { Err("recording needs root".into()) }
+    if is_root() { Ok(Session::beside_others()) } else { Err("recording needs root".into()) }
 }
 
 fn record(session: &Session, options: &[&str], program: &[&str]) -> Run {

@@ -111,7 +111,7 @@ fn record(session: &Session, program: &Path) -> Result<Recording, String> {
 
 #[test]
 fn names_of_a_program_reach_the_terminal_as_escapes() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let program = or_skip!(program(&session));
     let recording = or_skip!(record(&session, &program));
     let path = recording.path.to_str().unwrap();
@@ -140,7 +140,7 @@ fn names_of_a_program_reach_the_terminal_as_escapes() {
 
 #[test]
 fn errors_quote_names_as_escapes() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let quoted = r"e\x1b]0;pwned\x07\x9b\u{202e}\u{2028}\nlongpole: all is well\r\t";
     let drawn = session.path().join("drawn.longpole");
     longpole_testkit::Drawing::example().write(&drawn).unwrap();

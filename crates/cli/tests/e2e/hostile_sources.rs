@@ -91,7 +91,7 @@ fn answers(page: &Path) -> String {
 
 #[test]
 fn a_recording_copies_only_sources_of_the_program() {
-    let session = Session::start();
+    let session = Session::beside_others();
     or_skip!(program(&session));
     let recording = or_skip!(record(&session, &["--sources"]));
     assert!(is_in(&recording.path.join("sources"), OWN));
@@ -122,7 +122,7 @@ fn a_recording_copies_only_sources_of_the_program() {
 
 #[test]
 fn an_exported_page_holds_no_file_that_the_recording_names() {
-    let session = Session::start();
+    let session = Session::beside_others();
     or_skip!(program(&session));
     let recording = or_skip!(record(&session, &[]));
     let page = session.path().join("page.html");

@@ -125,7 +125,7 @@ fn late_sender() -> TraceScript {
 
 #[test]
 fn a_trace_of_a_late_sender_is_answered_with_the_late_rank_and_its_procedure() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let recording = or_skip!(late_sender().import(&session));
     // 10 × (60 − 20) ms.
     assert_seconds(waited(&recording, 0, "rank 1"), 0.4, "waiting for the sender");
@@ -167,7 +167,7 @@ fn uneven_ranks(name: &str, operation: u8, root: u32) -> TraceScript {
 #[test]
 fn members_of_collective_operations_wait_for_those_whom_the_operation_needs() {
     const NO_ROOT: u32 = u32::MAX;
-    let session = Session::start();
+    let session = Session::beside_others();
     // Milliseconds that ranks 0, 1 and 2 wait in a round: for all others, for the root, the root for all, for lower ranks.
     let cases = [
         ("MPI_Barrier", 0, NO_ROOT, [30.0, 20.0, 0.0]),
@@ -197,7 +197,7 @@ fn members_of_collective_operations_wait_for_those_whom_the_operation_needs() {
 
 #[test]
 fn receives_get_the_messages_of_their_channels_in_the_order_in_which_they_were_posted() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let mut script = TraceScript::of_ranks(3);
     // Rank 0 posts two receives for each other rank, and completes those of rank 2 first. Rank 1 sends at 10 and 30 ms, rank 2 at
     // 20 and 50 ms: it waits 50 − 1 ms for rank 2, and nothing for rank 1.
@@ -233,7 +233,7 @@ fn receives_get_the_messages_of_their_channels_in_the_order_in_which_they_were_p
 
 #[test]
 fn what_overlaps_with_work_waits_only_for_the_rest() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let mut script = TraceScript::of_ranks(2);
     script.line("0 0 enter main").line("1 0 enter main");
     // Rank 0 posts, computes 30 ms and waits for a message that is sent at 50 ms: 20 ms. Then both begin a barrier, rank 0 at 60 ms and
@@ -260,7 +260,7 @@ fn what_overlaps_with_work_waits_only_for_the_rest() {
 
 #[test]
 fn the_root_cause_of_a_chain_is_the_first_rank() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let mut script = TraceScript::of_ranks(3);
     for rank in 0..3 {
         script.line(format!("{rank} 0 enter main"));
@@ -290,7 +290,7 @@ fn the_root_cause_of_a_chain_is_the_first_rank() {
 
 #[test]
 fn numbers_of_a_location_and_its_clock_become_those_of_the_trace() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let mut script = TraceScript::default();
     script.line("node 1 node1").line("node 2 node2");
     for rank in 0..4 {
@@ -351,7 +351,7 @@ fn team_script() -> TraceScript {
 
 #[test]
 fn threads_of_a_team_wait_at_its_barrier_and_rest_between_teams() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let recording = or_skip!(team_script().import(&session));
     let waits = recording.report("objects", "object");
     assert_seconds(waits.sum("object", "omp_barrier", "seconds"), 0.040, "the first at the barrier");
@@ -372,7 +372,7 @@ fn threads_of_a_team_wait_at_its_barrier_and_rest_between_teams() {
 
 #[test]
 fn locks_and_ends_of_threads_are_waited_for_as_long_as_the_others_take() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let mut script = TraceScript::default();
     script.line("node 1 node1").line("process 0 1 rank0").line("thread 0 0 Master").line("thread 1 0 Other");
     script.line("team 1 threads 0,1");

@@ -15,7 +15,7 @@ fn import(session: &Session, name: &str, options: &[&str]) -> Run {
 /// In each of ten rounds `early` computes 20 ms and then sleeps until `late` has computed 60.
 #[test]
 fn waits_are_explained_by_what_the_late_thread_did() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let run = import(&session, "late_partner.pftrace", &[]);
     assert!(run.status.success(), "{}", run.stderr);
     let recording = Recording::at(&session.path().join("run.longpole"));
@@ -39,7 +39,7 @@ fn waits_are_explained_by_what_the_late_thread_did() {
 /// 30 ms of `load` with 10 ms of `parse` in it, then 20 ms of `draw`.
 #[test]
 fn slices_without_scheduling_are_exact() {
-    let session = Session::start();
+    let session = Session::beside_others();
     assert!(import(&session, "slices.pftrace", &[]).status.success());
     let recording = Recording::at(&session.path().join("run.longpole"));
     let profile = recording.report("profile", "procedure");
@@ -54,7 +54,7 @@ fn slices_without_scheduling_are_exact() {
 
 #[test]
 fn one_process_is_chosen_and_an_unknown_one_is_refused() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let run = import(&session, "late_partner.pftrace", &["--process", "other"]);
     assert!(!run.status.success());
     assert!(run.stderr.contains("find the process other"), "{}", run.stderr);
@@ -63,7 +63,7 @@ fn one_process_is_chosen_and_an_unknown_one_is_refused() {
 
 #[test]
 fn a_file_of_another_kind_is_told_what_can_be_imported() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let file = session.path().join("notes.txt");
     std::fs::write(&file, "hello\n").unwrap();
     let run = session.run(longpole().arg("import").arg(&file).args(["-o", "run.longpole"]));

@@ -87,7 +87,7 @@ fn causes(recording: &Recording) -> BTreeMap<String, u64> {
 
 #[test]
 fn a_program_s_answers_are_the_same_built_both_ways() {
-    let session = Session::start();
+    let session = Session::beside_others();
     for (source, options, arguments) in [
         ("shared_counters", &["-pthread"][..], &["4", "200"][..]),
         ("shared_ring", &["-pthread"], &["1000"]),
@@ -107,7 +107,7 @@ fn a_program_s_answers_are_the_same_built_both_ways() {
 
 #[test]
 fn causes_with_their_call_paths_are_the_same_built_both_ways() {
-    let session = Session::start();
+    let session = Session::beside_others();
     for (source, arguments, least) in [("shared_sum", ["4", "30"], 2), ("called_back", ["4", "50"], 2)] {
         // Where a procedure is inlined, which line its access has is left to the compiler.
         let options = ["-pthread", "-fno-inline"];
@@ -139,7 +139,7 @@ fn causes_with_their_call_paths_are_the_same_built_both_ways() {
 
 #[test]
 fn the_bytes_that_each_thread_uses_are_the_same_built_both_ways() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let recordings = or_skip!(both_ways(&session, "shared_counters", &["-pthread"], &["4", "100"]));
     let [instrumented, emulated] = recordings.map(|recording| {
         let answer = recording.report("sharing", "object");
@@ -154,7 +154,7 @@ fn the_bytes_that_each_thread_uses_are_the_same_built_both_ways() {
 
 #[test]
 fn atomic_variables_order_threads_by_exchanges_and_where_they_are_polled() {
-    let session = Session::start();
+    let session = Session::beside_others();
     or_skip!(find("qemu-x86_64"));
     let program = or_skip!(session.build("shared_turns.cpp", &["-O1", "-pthread"]));
     let recording = record_emulated(&session, &program, &["4", "50"]);
@@ -218,7 +218,7 @@ int main(void) {
 
 #[test]
 fn what_cannot_be_emulated_is_refused_with_what_to_do() {
-    let session = Session::start();
+    let session = Session::beside_others();
     or_skip!(find("qemu-x86_64"));
     let refused = |program: &Path, words: [&str; 2]| {
         let refused = emulate(&session, program, &[]);
@@ -246,7 +246,7 @@ fn what_cannot_be_emulated_is_refused_with_what_to_do() {
 
 #[test]
 fn without_an_emulator_that_loads_the_plugin_the_package_and_versions_are_named() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let program = or_skip!(session.build("shared_counter.c", &[]));
     let folder = session.path().join("emulators");
     std::fs::create_dir(&folder).unwrap();
@@ -276,7 +276,7 @@ fn without_an_emulator_that_loads_the_plugin_the_package_and_versions_are_named(
 
 #[test]
 fn a_program_s_end_is_its_own_in_the_emulator_and_children_are_not_recorded() {
-    let session = Session::start();
+    let session = Session::beside_others();
     or_skip!(find("qemu-x86_64"));
     let source = session.path().join("ends.c");
     std::fs::write(&source, ENDS).unwrap();
@@ -336,7 +336,7 @@ int main(int argc, char **argv) {
 
 #[test]
 fn a_program_s_own_library_is_recorded_and_the_system_s_are_not() {
-    let session = Session::start();
+    let session = Session::beside_others();
     or_skip!(find("qemu-x86_64"));
     let compiler = or_skip!(find("gcc"));
     let path = |name: &str| session.path().join(name);

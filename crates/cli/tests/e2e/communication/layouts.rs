@@ -125,7 +125,7 @@ const PAIRS: [LayoutPair; 8] = [
 
 #[test]
 fn the_layout_that_is_predicted_is_that_of_the_rebuilt_program() {
-    let session = Session::start();
+    let session = Session::beside_others();
     const ROUNDS: u64 = 60;
     for (compiler, counts) in [("gcc", &[2, 4, 8][..]), ("clang", &[4])] {
         let program = or_skip!(built(&session, compiler, None));
@@ -160,7 +160,7 @@ fn the_layout_that_is_predicted_is_that_of_the_rebuilt_program() {
 
 #[test]
 fn structs_that_are_allocated_are_aligned_as_the_program_does_it() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let program = or_skip!(build(&session, "gcc", "regression"));
     let recording = record(&session, &program, &["4", "500"]);
     // The program puts the structs 16 bytes behind the begin of its block, which is aligned already.
@@ -180,7 +180,7 @@ fn structs_that_are_allocated_are_aligned_as_the_program_does_it() {
 
 #[test]
 fn counters_of_rust_are_padded_as_the_program_does_it() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let program = session.path().join("counters");
     let mut command = longpole();
     command.env("XDG_DATA_HOME", session.path().join("data")).args(["rustc", "-O", "-o"]).arg(&program);
@@ -210,7 +210,7 @@ fn counters_of_rust_are_padded_as_the_program_does_it() {
 
 #[test]
 fn layouts_that_may_help_are_tried_and_the_best_removes_the_transfers() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let program = or_skip!(build(&session, "gcc", "shared_counters"));
     let recording = record(&session, &program, &["4", "100"]);
     let answer = remapped(&recording, &["auto"]);
@@ -229,7 +229,7 @@ fn layouts_that_may_help_are_tried_and_the_best_removes_the_transfers() {
 
 #[test]
 fn layouts_of_what_is_not_there_are_refused() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let program = or_skip!(built(&session, "gcc", None));
     let recording = record(&session, &program, &["pad", "2", "10"]);
     let refused = |path: &Path, options: &[&str], why: &str| {

@@ -6,7 +6,7 @@ use crate::support::{Session, or_skip};
 /// Transfers of an object in pages of 8 KiB and in lines.
 #[test]
 fn a_relaxation_s_layouts_ask_for_the_pages_that_can_be_counted() {
-    let session = Session::start();
+    let session = Session::beside_others();
     const ROUNDS: u64 = 3;
     for compiler in ["gcc", "clang"] {
         let program = or_skip!(build_with(&session, compiler, "red_black", &["-fopenmp"]));
@@ -45,7 +45,7 @@ fn a_relaxation_s_layouts_ask_for_the_pages_that_can_be_counted() {
 
 #[test]
 fn every_construct_that_excludes_hands_a_datum_on() {
-    let session = Session::start();
+    let session = Session::beside_others();
     const ROUNDS: u64 = 20;
     for compiler in ["gcc", "clang"] {
         let program = or_skip!(build_with(&session, compiler, "shared_sections", &["-fopenmp"]));

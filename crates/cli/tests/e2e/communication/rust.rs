@@ -30,7 +30,7 @@ fn assert_counters(session: &Session, program: &Path) {
 
 #[test]
 fn counters_in_a_vector_are_falsely_shared_until_they_are_padded() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let program = session.path().join("counters");
     let mut command = longpole();
     command.env("XDG_DATA_HOME", session.path().join("data")).args(["rustc", "-O", "-o"]).arg(&program);
@@ -41,7 +41,7 @@ fn counters_in_a_vector_are_falsely_shared_until_they_are_padded() {
 
 #[test]
 fn cargo_builds_the_program_and_leaves_its_build_script_alone() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let folder: PathBuf = session.path().join("counters");
     std::fs::create_dir_all(folder.join("src")).unwrap();
     let manifest = "[package]\nname = \"counters\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[workspace]\n";

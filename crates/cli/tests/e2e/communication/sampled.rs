@@ -37,7 +37,7 @@ fn of_object<'a>(answer: &'a Answer, begin: &str) -> Option<&'a Map<String, Valu
 
 #[test]
 fn lines_that_are_alike_are_known_from_one_in_sixteen() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let program = or_skip!(build(&session, "gcc", "shared_lines"));
     const LINES: u64 = 4096;
     for (threads, rounds) in [(2, 20), (4, 10)] {
@@ -83,7 +83,7 @@ fn lines_that_are_alike_are_known_from_one_in_sixteen() {
 
 #[test]
 fn a_line_that_is_not_followed_may_have_most_transfers_and_one_that_is_has_its_own() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let program = or_skip!(build(&session, "gcc", "shared_lines"));
     let (threads, lines, rounds) = (4_u64, 256_u64, 10_u64);
     let heavy = threads * rounds * lines - threads;
@@ -121,7 +121,7 @@ fn a_line_that_is_not_followed_may_have_most_transfers_and_one_that_is_has_its_o
 
 #[test]
 fn pages_are_followed_where_they_are_what_is_chosen() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let program = or_skip!(build(&session, "gcc", "shared_lines"));
     let arguments = ["4", "16384", "4"];
     let pages = ["--unit", "4096", "--protocol", "lrc"];
@@ -140,7 +140,7 @@ fn pages_are_followed_where_they_are_what_is_chosen() {
 
 #[test]
 fn what_one_line_in_so_many_cannot_answer_is_refused_with_what_to_do() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let program = or_skip!(build(&session, "gcc", "shared_lines"));
     let recording = record_sample(&session, &program, &["2", "256", "4"], &["--access-sample", "1/4"]);
     let refused = |arguments: &[&str], why: &str, hint: &str| {

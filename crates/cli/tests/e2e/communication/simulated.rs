@@ -78,7 +78,7 @@ fn strips(nodes: u64, rounds: u64, request: u64, stack: [u64; 2]) -> ((u64, u64)
 
 #[test]
 fn a_relaxation_waits_for_its_requests_and_takes_what_they_take() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let program = or_skip!(build_with(&session, "gcc", "red_black", &["-fopenmp"]));
     for (nodes, rounds) in [(2_u64, 3_u64), (4, 3), (4, 5), (8, 2)] {
         let arguments = ["strips", &nodes.to_string(), &rounds.to_string()];
@@ -96,7 +96,7 @@ fn a_relaxation_waits_for_its_requests_and_takes_what_they_take() {
 
 #[test]
 fn messages_of_barriers_add_to_the_requests_and_two_recordings_agree() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let program = or_skip!(build_with(&session, "gcc", "red_black", &["-fopenmp"]));
     let (nodes, rounds) = (4, 3);
     for _ in 0..2 {
@@ -116,7 +116,7 @@ fn messages_of_barriers_add_to_the_requests_and_two_recordings_agree() {
 
 #[test]
 fn what_is_requested_has_a_writer_and_what_if_knows_what_it_costs() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let program = or_skip!(build_with(&session, "gcc", "red_black", &["-fopenmp"]));
     let recording = record(&session, &program, &["strips", "2", "3"]);
     let cost = format!("request=2ms,lock=0,barrier=0,{NOTHING_ELSE}");
@@ -148,7 +148,7 @@ fn what_is_requested_has_a_writer_and_what_if_knows_what_it_costs() {
 
 #[test]
 fn many_pages_of_one_variable_are_one_source_of_waiting() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let program = or_skip!(build_with(&session, "gcc", "red_black", &["-fopenmp"]));
     let recording = record(&session, &program, &["tiles", "4", "3"]);
     let simulated = simulate(&recording, "tiles", &["--protocol", "lrc", "--unit", "8192"]);
@@ -171,7 +171,7 @@ fn many_pages_of_one_variable_are_one_source_of_waiting() {
 
 #[test]
 fn nodes_with_several_threads_ask_only_across_their_borders() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let program = or_skip!(build_with(&session, "gcc", "red_black", &["-fopenmp"]));
     let recording = record(&session, &program, &["strips", "4", "3"]);
     let cost = format!("request=1ms,lock=0,barrier=0,{NOTHING_ELSE}");
@@ -200,7 +200,7 @@ fn of_counter(session: &Session, program: &Path, threads: u64, rounds: u64) -> R
 
 #[test]
 fn a_lock_s_chain_takes_its_messages_and_its_requests() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let program = or_skip!(counter(&session));
     const ROUNDS: u64 = 50;
     for threads in [2, 4, 8] {
@@ -230,7 +230,7 @@ fn a_lock_s_chain_takes_its_messages_and_its_requests() {
 
 #[test]
 fn lines_and_sequential_pages_migrate_with_the_lock() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let program = or_skip!(counter(&session));
     const ROUNDS: u64 = 50;
     let (threads, turns) = (4, 4 * ROUNDS);
@@ -247,7 +247,7 @@ fn lines_and_sequential_pages_migrate_with_the_lock() {
 
 #[test]
 fn a_byte_s_cost_is_that_of_the_unit_or_of_the_diff() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let program = or_skip!(counter(&session));
     let recording = of_counter(&session, &program, 2, 20);
     let simulated = |protocol: &str| {
@@ -263,7 +263,7 @@ fn a_byte_s_cost_is_that_of_the_unit_or_of_the_diff() {
 
 #[test]
 fn what_cannot_be_simulated_is_refused_with_a_reason() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let program = or_skip!(counter(&session));
     let recording = of_counter(&session, &program, 2, 5);
     let refused = |path: &Path, options: &[&str]| {
@@ -286,7 +286,7 @@ fn what_cannot_be_simulated_is_refused_with_a_reason() {
 
 #[test]
 fn every_view_answers_and_says_that_nothing_is_estimated() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let program = or_skip!(counter(&session));
     let recording = of_counter(&session, &program, 2, 20);
     let simulated = simulate(&recording, "views", &["--protocol", "lrc"]);

@@ -94,7 +94,7 @@ fn assert_patterns(
 
 #[test]
 fn a_ring_is_handed_from_one_to_one_unit_and_datum() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let program = or_skip!(build(&session, "gcc", "shared_ring"));
     let answer = patterns(&record(&session, &program, &["1000"]), &[]);
     let row = of_object(&answer, "ring");
@@ -105,7 +105,7 @@ fn a_ring_is_handed_from_one_to_one_unit_and_datum() {
 
 #[test]
 fn a_counter_migrates_and_counters_on_one_line_are_not_shared_but_their_line() {
-    let session = Session::start();
+    let session = Session::beside_others();
     const ROUNDS: u64 = 100;
     let one = or_skip!(build(&session, "gcc", "shared_counter"));
     let many = or_skip!(build(&session, "gcc", "shared_counters"));
@@ -128,7 +128,7 @@ fn a_counter_migrates_and_counters_on_one_line_are_not_shared_but_their_line() {
 
 #[test]
 fn structs_share_a_line_at_two_of_four_offsets() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let program = or_skip!(build(&session, "gcc", "shared_structs"));
     for (offset, transfers) in [(0, 0), (16, 198), (32, 198), (48, 0)] {
         let answer = patterns(&record(&session, &program, &[&offset.to_string(), "100"]), &[]);
@@ -150,7 +150,7 @@ fn structs_share_a_line_at_two_of_four_offsets() {
 
 #[test]
 fn lines_between_barriers_have_as_many_consumers_as_neighbours() {
-    let session = Session::start();
+    let session = Session::beside_others();
     const ROUNDS: u64 = 50;
     let program = or_skip!(build(&session, "gcc", "shared_rounds"));
     for threads in [2_u64, 4, 8] {
@@ -237,7 +237,7 @@ fn call_paths(row: &Map<String, Value>) -> Vec<[String; 3]> {
 
 #[test]
 fn a_sum_under_a_lock_that_is_read_behind_a_barrier_has_the_graph_derived_by_hand() {
-    let session = Session::start();
+    let session = Session::beside_others();
     for compiler in ["gcc", "clang"] {
         let program = or_skip!(build(&session, compiler, "shared_sum"));
         for (threads, rounds) in [(2_u64, 50_u64), (4, 30), (8, 20)] {
@@ -282,7 +282,7 @@ fn a_sum_under_a_lock_that_is_read_behind_a_barrier_has_the_graph_derived_by_han
 
 #[test]
 fn a_relaxation_s_pages_are_falsely_shared_where_its_data_has_one_writer() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let program = or_skip!(super::build_with(&session, "gcc", "red_black", &["-fopenmp"]));
     let recording = record(&session, &program, &["tiles", "4", "3"]);
     let options = ["--unit", "8192", "--protocol", "lrc"];
@@ -308,7 +308,7 @@ fn a_relaxation_s_pages_are_falsely_shared_where_its_data_has_one_writer() {
 
 #[test]
 fn without_accesses_or_transfers_the_views_say_so() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let plain = or_skip!(session.build("shared_counter.c", &["-pthread"]));
     let folder = session.path().join("none.longpole");
     let recorded = run(longpole().args(["record", "-q", "-o"]).arg(&folder).arg("--").arg(&plain));
@@ -358,7 +358,7 @@ fn ends(row: &Map<String, Value>) -> Vec<(String, f64, u64)> {
 
 #[test]
 fn an_explained_row_has_call_paths_and_the_ways_back() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let ring = or_skip!(build(&session, "gcc", "shared_ring"));
     let row = explained(&record(&session, &ring, &["1000"]), "procedure", "1");
     assert_eq!((row["procedure"].as_str(), number(&row, "transfers")), (Some("take"), 984));
@@ -388,7 +388,7 @@ fn an_explained_row_has_call_paths_and_the_ways_back() {
 
 #[test]
 fn a_row_that_is_not_there_is_refused_and_a_recording_without_accesses_says_why() {
-    let session = Session::start();
+    let session = Session::beside_others();
     let program = or_skip!(build(&session, "gcc", "shared_counters"));
     let recording = record(&session, &program, &["2", "10"]);
     let explain = |row: &str| {

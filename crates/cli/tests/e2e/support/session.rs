@@ -109,7 +109,7 @@ fn has_futex_tracepoints() -> Result<(), String> {
 }
 
 /// A test's hold on the machine, and its folder. Recordings of two tests at once would disturb each
-/// other, so a session waits until it is the only one.
+/// other's times, so a session waits until it is the only one, or until all others are of tests that look at no time either.
 pub struct Session {
     pub folder: tempfile::TempDir,
     _machine: File,
@@ -118,9 +118,23 @@ pub struct Session {
 impl Session {
     /// Waits for the machine.
     pub fn start() -> Session {
-        let lock = Path::new(env!("CARGO_TARGET_TMPDIR")).join("machine.lock");
-        let machine = File::create(lock).unwrap();
+        let machine = Session::machine();
         machine.lock().unwrap();
+        Session::holding(machine)
+    }
+
+    /// For a test whose answers are the same however long anything takes.
+    pub fn beside_others() -> Session {
+        let machine = Session::machine();
+        machine.lock_shared().unwrap();
+        Session::holding(machine)
+    }
+
+    fn machine() -> File {
+        File::create(Path::new(env!("CARGO_TARGET_TMPDIR")).join("machine.lock")).unwrap()
+    }
+
+    fn holding(machine: File) -> Session {
         let folder = tempfile::Builder::new().prefix("longpole-e2e-").tempdir().unwrap();
         // Some tests run programs as another user in it.
         std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
