@@ -18,6 +18,7 @@
 //!
 //! A procedure that a compiler inlined into two or more others is a helper: it is folded too, so that its work is divided
 //! among those who use it. So is a closure that was inlined into the procedure that it is written in: it is a part of its text.
+//! A closure of which only `{closure#0}` is known belongs to whoever called it.
 //!
 //! In: the tree of paths. Out: an owner for each path, found once. Time: constant for each path.
 
@@ -66,6 +67,7 @@ impl Folding {
                 code_owner(procedure) != CodeOwner::Program
                     || paths.is_inlined_helper(id)
                     || is_inlined_closure(paths, id)
+                    || is_nameless_closure(&procedure.name)
             }
         };
         let mut folding = Folding {
@@ -166,6 +168,12 @@ fn is_inlined_closure(paths: &Paths, procedure: ProcedureId) -> bool {
     rest.is_some_and(|rest| {
         ["::{closure", "::{{closure", "::{lambda", "::$_"].iter().any(|kind| rest.starts_with(kind))
     })
+}
+
+/// Whether that is all the name of a closure: debug information that has only tables of lines leaves out in which procedure it stands.
+fn is_nameless_closure(name: &str) -> bool {
+    name == "operator()"
+        || ["{closure", "{{closure"].iter().any(|begin| name.starts_with(begin)) && name.ends_with('}')
 }
 
 /// Timelines whose observations are at the owners of their paths.

@@ -150,3 +150,15 @@ fn a_closure_inlined_into_its_own_procedure_is_part_of_it() {
     assert_eq!(fold_of(&mut paths, "map", "caller::{closure}"), "caller::{closure}");
     assert_eq!(fold_of(&mut paths, "sum", "sum::total2"), "sum::total2");
 }
+
+#[test]
+fn a_closure_without_the_name_of_its_procedure_belongs_to_its_caller() {
+    let mut paths = Paths::default();
+    let leaf = path(&mut paths, Paths::ROOT, "main > t::total > core::iter::fold<usize> > {closure#0}");
+    assert_eq!(name(&paths, Folding::new(&paths, Fold::Libraries).owner(leaf)), "t::total");
+    assert_eq!(name(&paths, Folding::new(&paths, Fold::Kernel).owner(leaf)), "{closure#0}");
+    let lambda = path(&mut paths, Paths::ROOT, "main > total(int) > operator()");
+    assert_eq!(name(&paths, Folding::new(&paths, Fold::Libraries).owner(lambda)), "total(int)");
+    let named = path(&mut paths, Paths::ROOT, "main > t::total::{closure#0}");
+    assert_eq!(name(&paths, Folding::new(&paths, Fold::Libraries).owner(named)), "t::total::{closure#0}");
+}
