@@ -13,6 +13,11 @@ pub(crate) fn shorten(name: &str, width: usize) -> String {
     if length(name) <= width {
         return name.to_owned();
     }
+    if let Some((words, procedure)) = quoted(name)
+        && length(words) + 2 < 2 * width / 3
+    {
+        return format!("{words}`{}`", shorten_procedure(procedure, width - length(words) - 2));
+    }
     if let Some((before, action)) = action(name) {
         // What it does goes before the name's own parts do.
         let room = width.saturating_sub(length(action));
@@ -54,6 +59,11 @@ pub(crate) fn shorten_procedure(name: &str, width: usize) -> String {
 
 fn length(text: &str) -> usize {
     text.chars().count()
+}
+
+/// A name in a few words, at their end: `asleep in `await_item``.
+fn quoted(name: &str) -> Option<(&str, &str)> {
+    name.strip_suffix('`')?.rsplit_once('`').filter(|(words, _)| words.ends_with(' '))
 }
 
 /// What a row's work is, behind its name: `, zeroing pages`.
@@ -282,6 +292,14 @@ mod tests {
         let of_library = format!("{name} (libx.so)");
         assert_eq!(shorten(&of_library, 60), "app::Index<…>::insert(…) [with basic_string] (libx.so)");
         assert_eq!(shorten(&of_library, 50), "app::Index<…>::insert(…) [with basic_string]");
+    }
+
+    #[test]
+    fn words_around_a_name_are_not_cut() {
+        let name = "polling sleeps in `wait_for_item(int)`";
+        assert_eq!(shorten(name, 38), name);
+        assert_eq!(shorten(name, 36), "polling sleeps in `wait_for_item(…)`");
+        assert_eq!(shorten(name, 34), "polling sleeps in `wait_for_item`");
     }
 
     #[test]

@@ -143,3 +143,25 @@ fn a_thread_that_sleeps_until_an_item_is_there_waits_for_who_makes_it() {
     let of_cause = |cause| gains.recording.waits().seconds(|wait| wait.cause == cause);
     assert!(of_cause(Cause::PollingSleep) > 10.0 * of_cause(Cause::Sleep), "{}", gains.text());
 }
+
+/// The runtime's own loop around the kernel's sleep is no loop of the program.
+#[test]
+fn sleeps_of_rust_that_only_look_are_told_by_the_loop_around_them() {
+    let session = Session::start();
+    or_skip!(Collector::Bpf.permitted());
+    let program = or_skip!(session.build("poll_sleep.rs", &[]));
+    let path = session.path().join("sleeps.longpole");
+    let mut record = longpole();
+    record.args(["record", "--quiet", "--collector", "bpf", "-o"]).arg(&path).arg("--").arg(&program);
+    let run = session.run(&mut record);
+    assert!(run.status.success(), "{}", run.stderr);
+    let recording = Recording::at(&path);
+    let of_cause = |cause| recording.waits().seconds(|wait| wait.cause == cause);
+    assert!(of_cause(Cause::PollingSleep) > 10.0 * of_cause(Cause::Sleep), "{}", run.stdout);
+    let answer = recording.what_if(&["procedure:produce=0"]);
+    let row = answer.rows().find(|row| row["section"] == "change").expect("the change has a row");
+    let of = |key: &str| row.get(key).and_then(serde_json::Value::as_f64);
+    let most = of("gain_high_percent");
+    // 185 of 245 ms; beside other programs a smaller part of the run.
+    assert!(most.is_some_and(|most| most > 30.0), "{row:?}");
+}

@@ -28,11 +28,19 @@ const NAMES: &[(&str, KnownFunction)] = &[
     ("__sched_yield", KnownFunction::Yields),
     ("thrd_yield", KnownFunction::Yields),
     ("pthread_yield", KnownFunction::Yields),
+    ("sleep", KnownFunction::Sleeps),
+    ("__sleep", KnownFunction::Sleeps),
     ("usleep", KnownFunction::Sleeps),
     ("nanosleep", KnownFunction::Sleeps),
     ("__nanosleep", KnownFunction::Sleeps),
     ("clock_nanosleep", KnownFunction::Sleeps),
     ("thrd_sleep", KnownFunction::Sleeps),
+    ("g_usleep", KnownFunction::Sleeps),
+    // Of libstdc++, where a program was not compiled with it.
+    (
+        "_ZNSt11this_thread11__sleep_forENSt6chrono8durationIlSt5ratioILl1ELl1EEEENS1_IlS2_ILl1ELl1000000000EEEE",
+        KnownFunction::Sleeps,
+    ),
     ("pthread_mutex_trylock", KnownFunction::Polls),
     ("__pthread_mutex_trylock", KnownFunction::Polls),
     ("pthread_rwlock_tryrdlock", KnownFunction::Polls),
@@ -63,8 +71,23 @@ const NAMES: &[(&str, KnownFunction)] = &[
     ("mtx_unlock", KnownFunction::Locks),
 ];
 
+/// Those of Rust's `std::thread`, whatever module they lie in: the ends of their names, mangled in the old way and in the new one.
+const OF_RUST: &[([&str; 2], KnownFunction)] = &[
+    (["5sleep17h", "5sleep"], KnownFunction::Sleeps),
+    (["8sleep_ms17h", "8sleep_ms"], KnownFunction::Sleeps),
+    (["9yield_now17h", "9yield_now"], KnownFunction::Yields),
+];
+
 fn known(name: &str) -> Option<KnownFunction> {
-    NAMES.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
+    NAMES.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind).or_else(|| of_rust(name))
+}
+
+fn of_rust(name: &str) -> Option<KnownFunction> {
+    let (_, of_thread) = name.split_once("3std6thread")?;
+    let (is_old, is_new) = (name.starts_with("_ZN"), name.starts_with("_RNv"));
+    let is =
+        |[old, new]: [&str; 2]| (is_old && of_thread.contains(old)) || (is_new && of_thread.ends_with(new));
+    OF_RUST.iter().find(|(ends, _)| is(*ends)).map(|(_, kind)| *kind)
 }
 
 /// Where a file has known functions, its own and imported ones.
@@ -139,5 +162,25 @@ impl KnownFunctions {
     /// The function whose address the loader puts there.
     pub fn behind(&self, slot: u64) -> Option<KnownFunction> {
         self.slots.get(&slot).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sleeps_and_yields_of_rust_are_known_by_their_mangled_names() {
+        for name in
+            ["_ZN3std6thread5sleep17h0123456789abcdefE", "_ZN3std6thread9functions5sleep17h0123456789abcdefE"]
+        {
+            assert_eq!(known(name), Some(KnownFunction::Sleeps), "{name}");
+        }
+        let new = "_RNvNtNtCs4iWbT2PjeTV_3std6thread9functions5sleep";
+        assert_eq!(known(new), Some(KnownFunction::Sleeps));
+        assert_eq!(known("_ZN3std6thread9yield_now17h0123456789abcdefE"), Some(KnownFunction::Yields));
+        assert_eq!(known("_ZN3std6thread4park17h0123456789abcdefE"), None);
+        assert_eq!(known("_ZN4tool5sleep17h0123456789abcdefE"), None);
+        assert_eq!(known("nanosleep"), Some(KnownFunction::Sleeps));
     }
 }
