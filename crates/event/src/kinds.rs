@@ -20,6 +20,9 @@ flags! {
         /// A part of the program that the program itself marked (a region or a task); the module's path is the
         /// name it gave, and the only address is 0.
         Region,
+        /// A function of Python; the module's path is that of its source file, its build id the function's name, and the only address its
+        /// first line.
+        Python,
     }
 }
 

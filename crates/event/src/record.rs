@@ -55,7 +55,7 @@ records! {
             kind: ModuleKind,
             /// Path of the file as mapped, or a name in brackets (`[kernel]`, `[vdso]`, `[jit]`).
             path: TextId,
-            /// GNU build id; empty where there is none.
+            /// GNU build id; empty where there is none. Of a function of Python its name.
             build_id: Vec<u8>,
             /// The process whose code this is, for kinds that belong to one process (`Jit`).
             process: Option<ProcessId>,

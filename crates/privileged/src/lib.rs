@@ -6,7 +6,7 @@
 //! ```text
 //!   recorder (no capabilities)              privileged process (cap_perfmon, cap_bpf, cap_syslog)
 //!        request ─────────────── socket ──────────► checks it, then does it
-//!        KernelAccess ◄── descriptors of three maps, the mappings of the caller's processes
+//!        KernelAccess ◄── descriptors of four maps, the mappings of the caller's processes
 //! ```
 //! Whoever may execute the file can make every request; what one can get by them is the whole of what the capabilities give away.
 //! So descriptors of perf events, which are of all processes, never leave the privileged process. What leaves it is about processes

@@ -102,8 +102,8 @@ impl PrivilegedProcess {
                     reason: format!("use its maps: {error}"),
                 },
             )?;
-        let [ring, counters, executable] = maps.try_into().map_err(|_| PrivilegedError::Gone)?;
-        Ok((CollectorMaps { ring, counters, executable }, facts))
+        let [ring, counters, executable, pythons] = maps.try_into().map_err(|_| PrivilegedError::Gone)?;
+        Ok((CollectorMaps { ring, counters, executable, pythons }, facts))
     }
 
     /// Asks for something without an answer.

@@ -87,6 +87,8 @@ pub struct CollectorMaps {
     pub counters: MapData,
     /// `executable`: where the code of processes lies.
     pub executable: MapData,
+    /// `pythons`: how what processes execute of Python is read.
+    pub pythons: MapData,
 }
 
 /// What the kernel's type information tells of the kernel.
@@ -231,7 +233,8 @@ fn take_maps(programs: &mut Ebpf) -> Result<(CollectorMaps, BpfHashMap<MapData, 
         other => unreachable!("the object's map {name} is {other:?}"),
     };
     let (ring, counters, executable) = (data("ring"), data("counters"), data("executable"));
-    Ok((CollectorMaps { ring, counters, executable }, tracked))
+    let pythons = data("pythons");
+    Ok((CollectorMaps { ring, counters, executable, pythons }, tracked))
 }
 
 /// Loads the programs on tracepoints and that of the clock, all at once: the kernel takes most of the time until the

@@ -220,7 +220,7 @@ impl RequestServer {
         let (programs, maps, facts) =
             opened.map_err(|error| PrivilegedRefusal { number: libc::EIO, reason: chain(&error) })?;
         self.programs = Some(programs);
-        let maps = [&maps.ring, &maps.counters, &maps.executable];
+        let maps = [&maps.ring, &maps.counters, &maps.executable, &maps.pythons];
         let descriptors = maps.map(|map| map.fd().as_fd().try_clone_to_owned());
         let descriptors = descriptors.into_iter().collect::<io::Result<_>>()?;
         Ok(PrivilegedAnswer { bytes: facts.to_bytes(), descriptors })

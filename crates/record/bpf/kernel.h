@@ -184,6 +184,7 @@ struct task_struct {
 
 struct linux_binprm {
 	const char *filename;
+	const char *interp;
 };
 
 struct pt_regs {

@@ -93,6 +93,7 @@ struct stack_identity {
 	u64 bp;
 	u64 depth;
 	u64 areas; /* mixed; which words count depends on them */
+	u64 python; /* what it executes of Python, mixed */
 };
 
 /* A stack that was seen more than once, with all that unwinding it depends on. */
@@ -112,6 +113,67 @@ struct {
 	MAP_TYPE(key, u32);
 	MAP_TYPE(value, struct known_stack);
 } known_stacks SEC(".maps");
+
+/* How to read what the threads of a process execute of Python, as the reader has learnt it; offsets are in bytes. */
+struct python {
+	u64 runtime;      /* address of what leads to the threads */
+	u64 code_type;    /* address of the type of code objects */
+	u64 is_current;   /* there stands the thread that has the interpreter's lock, not the interpreters */
+	u64 interpreters; /* in the runtime */
+	u64 next_interpreter;
+	u64 threads; /* in an interpreter */
+	u64 next_thread;
+	u64 interpreter; /* in a thread, as all to `frame` */
+	u64 handle;
+	u64 frame;
+	u64 is_indirect; /* the frame is `indirect` bytes behind where that leads */
+	u64 indirect;
+	u64 previous; /* in a frame, as all to `begins_loop` */
+	u64 code;
+	u64 loop_kind;
+	u64 begins_loop;
+	u64 file; /* in a code object, as all to `line` */
+	u64 name;
+	u64 line;
+	u64 length; /* in a text, as the state */
+	u64 state;  /* 0: a byte each character */
+	u64 text;   /* where a text begins at the latest */
+};
+
+/* Which frames the interpreter's loop is entered with. */
+enum { EACH_FRAME = 0, MARKED_FRAMES = 1, FRAMES_BEHIND_OWN = 2 };
+/* Who owns a frame of the loop itself. */
+#define OWNED_BY_LOOP 3
+
+/* by pid */
+struct {
+	MAP_UINT(type, BPF_MAP_TYPE_HASH);
+	MAP_UINT(max_entries, MOST_PROCESSES);
+	MAP_TYPE(key, u32);
+	MAP_TYPE(value, struct python);
+} pythons SEC(".maps");
+
+/* tid → what the interpreter knows of the thread */
+struct {
+	MAP_UINT(type, BPF_MAP_TYPE_LRU_HASH);
+	MAP_UINT(max_entries, 16384);
+	MAP_TYPE(key, u32);
+	MAP_TYPE(value, u64);
+} python_threads SEC(".maps");
+
+struct {
+	MAP_UINT(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	MAP_UINT(max_entries, ROOMS);
+	MAP_TYPE(key, u32);
+	MAP_TYPE(value, struct python_record);
+} python_rooms SEC(".maps");
+
+struct {
+	MAP_UINT(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	MAP_UINT(max_entries, ROOMS);
+	MAP_TYPE(key, u32);
+	MAP_TYPE(value, struct function_record);
+} function_rooms SEC(".maps");
 
 /* Room for the record of an execution, which is too large for the stack. */
 struct {
@@ -345,10 +407,10 @@ INLINE u64 process_of(struct task_struct *task)
 }
 
 /* The key of what stands in `record`; its data is followed by zeros up to a whole step. */
-INLINE u64 hash_stack(struct hash *hash, struct task_struct *task, u32 words)
+INLINE u64 hash_stack(struct hash *hash, struct stack_identity *identity, u32 words)
 {
 	struct stack_record *record = hash->record;
-	hash->lanes[0] = process_of(task);
+	hash->lanes[0] = identity->process ^ identity->python;
 	hash->lanes[1] = record->ip;
 	hash->lanes[2] = record->sp;
 	hash->lanes[3] = mix(hash, 0, record->bp);
@@ -421,7 +483,7 @@ INLINE u64 mixed_areas(struct areas *areas)
 
 INLINE struct known_stack *known_stack(struct stack_identity *identity)
 {
-	u64 mixed = (identity->ip ^ identity->sp * PRIME ^ identity->process) * PRIME;
+	u64 mixed = (identity->ip ^ identity->sp * PRIME ^ identity->process ^ identity->python) * PRIME;
 	u32 slot = (u32)(mixed >> 40) & (KNOWN_STACKS - 1);
 	return bpf_map_lookup_elem(&known_stacks, &slot);
 }
@@ -429,7 +491,8 @@ INLINE struct known_stack *known_stack(struct stack_identity *identity)
 INLINE int is_same(struct stack_identity *one, struct stack_identity *other)
 {
 	return !((one->process ^ other->process) | (one->ip ^ other->ip) | (one->sp ^ other->sp) |
-		 (one->bp ^ other->bp) | (one->depth ^ other->depth) | (one->areas ^ other->areas));
+		 (one->bp ^ other->bp) | (one->depth ^ other->depth) | (one->areas ^ other->areas) |
+		 (one->python ^ other->python));
 }
 
 /* The key of the stack with these registers, if all that it depends on is as it was; else 0. */
@@ -463,6 +526,224 @@ INLINE void keep_stack(struct known_stack *known, struct stack_identity *identit
 		struct comparison comparison = { .record = record, .known = known, .hash = hash };
 		bpf_loop(record->memory_bytes / 8, note_step, &comparison, 0);
 	}
+}
+
+/* ---- Python --------------------------------------------------------------------------------------- */
+
+/* The word there; 0 where that cannot be read. */
+INLINE u64 user_word(u64 address)
+{
+	u64 word = 0;
+	bpf_probe_read_user(&word, sizeof(word), (void *)address);
+	return word;
+}
+
+INLINE u64 innermost_frame(const struct python *python, u64 thread)
+{
+	u64 frame = user_word(thread + python->frame);
+	return frame && python->is_indirect ? user_word(frame + python->indirect) : frame;
+}
+
+/* Looks for the thread with a handle among all that the interpreters know. */
+struct python_search {
+	const struct python *python;
+	u64 handle;
+	u64 interpreter;
+	u64 thread;
+	u64 found;
+};
+
+#define MOST_PYTHON_THREADS 1024
+
+static long look_at_thread(u32 index, struct python_search *search)
+{
+	const struct python *python = search->python;
+	u64 thread = search->thread;
+	if (!thread) {
+		if (!search->interpreter)
+			return 1;
+		search->thread = user_word(search->interpreter + python->threads);
+		search->interpreter = user_word(search->interpreter + python->next_interpreter);
+		return 0;
+	}
+	/* A thread that is being created has the handle of its creator, and no frame. */
+	if (user_word(thread + python->handle) == search->handle && innermost_frame(python, thread)) {
+		search->found = thread;
+		return 1;
+	}
+	search->thread = user_word(thread + python->next_thread);
+	return 0;
+}
+
+/* What the interpreter knows of the current thread; 0 where it executes nothing of Python. */
+INLINE u64 python_thread(const struct python *python, u32 tid, u64 handle)
+{
+	u64 *known = bpf_map_lookup_elem(&python_threads, &tid);
+	if (known && user_word(*known + python->handle) == handle && innermost_frame(python, *known))
+		return *known;
+	struct python_search search = { .python = python, .handle = handle };
+	if (python->is_current) {
+		/* While no thread has the lock, none can be found. */
+		u64 current = user_word(python->runtime);
+		search.interpreter = current ? user_word(current + python->interpreter) : 0;
+	} else {
+		search.interpreter = user_word(python->runtime + python->interpreters);
+	}
+	bpf_loop(MOST_PYTHON_THREADS, look_at_thread, &search, 0);
+	if (search.found)
+		bpf_map_update_elem(&python_threads, &tid, &search.found, BPF_ANY);
+	return search.found;
+}
+
+/* Copies an object of a text; how many bytes of it. */
+INLINE u32 copy_text(const struct python *python, char *into, u64 text)
+{
+	u64 length = user_word(text + python->length), unit = 1;
+	if (python->state)
+		unit = (user_word(text + python->state) >> 2) & 7;
+	u64 bytes = python->text + length * unit;
+	if (length > FUNCTION_TEXT_BYTES || bytes > FUNCTION_TEXT_BYTES)
+		bytes = FUNCTION_TEXT_BYTES;
+	u32 size = (u32)bytes;
+	if (size > FUNCTION_TEXT_BYTES)
+		return 0;
+	return bpf_probe_read_user(into, size, (void *)text) ? 0 : size;
+}
+
+struct python_walk {
+	const struct python *python;
+	struct python_record *record;
+	u64 process;
+	u64 frame;
+	u64 key;
+	u32 which;
+};
+
+struct python_function {
+	u64 number;
+	u32 line;
+	u64 code;
+	u64 name;
+	u64 file;
+};
+
+/* Sends what a function is called; whether that was no function, or failed. */
+static NOINLINE int send_function(struct python_walk *walk, struct python_function *function)
+{
+	const struct python *python = walk->python;
+	u32 which = walk->which;
+	struct function_record *record = bpf_map_lookup_elem(&function_rooms, &which);
+	if (!record || user_word(function->code + 8) != python->code_type)
+		return 1;
+	record->head = walk->record->head;
+	record->head.kind = RECORD_FUNCTION;
+	record->number = function->number;
+	record->line = function->line;
+	record->name_bytes = copy_text(python, record->name, function->name);
+	record->file_bytes = copy_text(python, record->file, function->file);
+	if (!record->name_bytes || !record->file_bytes)
+		return 1;
+	return output(record, sizeof(*record), NOT_COUNTED) != 0;
+}
+
+/* The number of the function that a code object is of. Memory is used again, so its texts count too. */
+INLINE u64 function_number(struct python_walk *walk, u64 code)
+{
+	const struct python *python = walk->python;
+	struct python_function function = {
+		.code = code,
+		.name = user_word(code + python->name),
+		.file = user_word(code + python->file),
+		.line = user_word(code + python->line),
+	};
+	if (!function.name || !function.file)
+		return FUNCTION_UNREADABLE;
+	u64 number = (walk->process ^ code) * PRIME;
+	number = ((number ^ number >> 29) ^ function.name) * PRIME;
+	number = ((number ^ number >> 29) ^ function.file) * PRIME;
+	number = ((number ^ number >> 29) ^ function.line) * PRIME;
+	number = (number ^ number >> 29) & ~(1ull << FRAME_BEGINS_LOOP);
+	if (number <= FUNCTION_UNREADABLE)
+		return FUNCTION_UNREADABLE;
+	function.number = number;
+	u32 slot = (u32)(number >> 13) & (SENT_KEYS - 1);
+	u64 *known = bpf_map_lookup_elem(&sent, &slot);
+	if (!known || *known == number)
+		return number;
+	if (send_function(walk, &function))
+		return FUNCTION_UNREADABLE;
+	*known = number;
+	return number;
+}
+
+static long python_step(u32 index, struct python_walk *walk)
+{
+	const struct python *python = walk->python;
+	u64 frame = walk->frame, number = FUNCTION_NONE;
+	if (!frame || index >= MOST_PYTHON_FRAMES)
+		return 1;
+	u8 mark = 1;
+	if (python->loop_kind != EACH_FRAME && bpf_probe_read_user(&mark, 1, (void *)(frame + python->begins_loop)))
+		return 1;
+	int is_own = python->loop_kind == FRAMES_BEHIND_OWN && mark == OWNED_BY_LOOP;
+	/* In newer versions the lowest bits of a reference say how it is counted. */
+	if (!is_own)
+		number = function_number(walk, user_word(frame + python->code) & ~3ull);
+	if (python->loop_kind == FRAMES_BEHIND_OWN ? is_own : mark)
+		number |= 1ull << FRAME_BEGINS_LOOP;
+	/* Where it is used, for the verifier. */
+	asm volatile("" : "+r"(index));
+	if (index >= MOST_PYTHON_FRAMES)
+		return 1;
+	((u64 *)walk->record->frames)[index] = number;
+	walk->record->count = index + 1;
+	walk->key = (walk->key ^ number) * PRIME;
+	walk->key ^= walk->key >> 29;
+	walk->frame = user_word(frame + python->previous);
+	return 0;
+}
+
+/*
+ * Notes what the current thread executes of Python; returns all of that, mixed, or 0 where it is nothing. A function that others could
+ * link to, so that the verifier walks it once and not for each call.
+ */
+u64 take_python(u64 time, u32 which);
+long send_python(u32 which, u64 key, u32 lost);
+
+NOINLINE u64 take_python(u64 time, u32 which)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	u32 pid = task->tgid, tid = task->pid;
+	struct python *python = bpf_map_lookup_elem(&pythons, &pid);
+	if (!python || is_private(task))
+		return 0;
+	struct python_record *record = bpf_map_lookup_elem(&python_rooms, &which);
+	u64 thread = python_thread(python, tid, task->thread.fsbase);
+	if (!record || !thread)
+		return 0;
+	record->head = (struct head){ .time = time, .kind = RECORD_PYTHON, .cpu = bpf_get_smp_processor_id(), .pid = pid };
+	record->tid = tid;
+	record->count = 0;
+	struct python_walk walk = {
+		.python = python,
+		.record = record,
+		.process = process_of(task),
+		.frame = innermost_frame(python, thread),
+		.which = which,
+	};
+	bpf_loop(MOST_PYTHON_FRAMES, python_step, &walk, 0);
+	record->is_cut = walk.frame != 0;
+	return walk.key;
+}
+
+/* Sends what was noted, of the stack with this key or, without one, of the sample of this time. */
+NOINLINE long send_python(u32 which, u64 key, u32 lost)
+{
+	struct python_record *record = bpf_map_lookup_elem(&python_rooms, &which);
+	if (!record || record->count > MOST_PYTHON_FRAMES)
+		return 1;
+	record->key = key;
+	return output(record, __builtin_offsetof(struct python_record, frames) + record->count * 8, lost);
 }
 
 /*
@@ -523,7 +804,8 @@ INLINE int was_sent(u64 key)
 }
 
 /* The key of a stack that is not known: all of it is copied, and sent if it is new. */
-static NOINLINE u64 new_stack_key(void *context, struct stack_record *record, struct stack_identity *identity, u64 time)
+static NOINLINE u64 new_stack_key(void *context, struct stack_record *record, struct stack_identity *identity, u64 time,
+				  u32 which)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	record->head.time = time;
@@ -541,11 +823,13 @@ static NOINLINE u64 new_stack_key(void *context, struct stack_record *record, st
 	u32 words = (size - __builtin_offsetof(struct stack_record, data)) / 8, pid = task->tgid;
 	struct hash hash = {};
 	prepare(&hash, record, task, bpf_map_lookup_elem(&executable, &pid));
-	u64 key = hash_stack(&hash, task, words);
+	u64 key = hash_stack(&hash, identity, words);
 	u32 slot = (u32)(key >> 13) & (SENT_KEYS - 1);
 	u64 *sent_key = bpf_map_lookup_elem(&sent, &slot);
 	if (!sent_key || *sent_key != key) {
 		record->key = key;
+		if (identity->python && send_python(which, key, LOST_STACKS))
+			return 0;
 		if (output(record, size, LOST_STACKS))
 			return 0;
 		if (sent_key)
@@ -573,6 +857,7 @@ INLINE u64 stack_key(void *context, struct task_struct *task, u64 time, u32 whic
 		.bp = registers->bp,
 		.depth = stack_depth(task, memory, registers->sp),
 		.areas = mixed_areas(bpf_map_lookup_elem(&executable, &pid)),
+		.python = take_python(time, which),
 	};
 	struct known_stack *known = known_stack(&identity);
 	if (known && is_same(&known->identity, &identity)) {
@@ -580,7 +865,7 @@ INLINE u64 stack_key(void *context, struct task_struct *task, u64 time, u32 whic
 		if (key && was_sent(key))
 			return key;
 	}
-	return new_stack_key(context, record, &identity, time);
+	return new_stack_key(context, record, &identity, time, which);
 }
 
 /* ---- system calls ------------------------------------------------------------------------------- */
@@ -822,6 +1107,8 @@ int sched_switch(u64 *context)
 				flags |= HAS_CALL;
 		} else if (record.left == LEFT_DEAD) {
 			bpf_map_delete_elem(&tracked, &previous_tid);
+			if (record.head.pid == previous_tid)
+				bpf_map_delete_elem(&pythons, &previous_tid);
 		} else if (previous->mm) {
 			s32 number = system_call(previous, &record.call, &record.number);
 			if (is_on_descriptor(number))
@@ -926,6 +1213,11 @@ int sched_process_fork(u64 *context)
 		count(LOST_THREADS);
 	if (record.child_pid == record.head.pid && !is_private(parent))
 		record.handle = child->thread.fsbase;
+	if (record.child_pid != record.head.pid) {
+		struct python *python = bpf_map_lookup_elem(&pythons, &record.head.pid);
+		if (python)
+			bpf_map_update_elem(&pythons, &record.child_pid, python, BPF_ANY);
+	}
 	record.key = stack_key(context, parent, record.head.time, ROOM_FORK);
 	output(&record, sizeof(record), LOST_EVENTS);
 	spent(record.head.time);
@@ -945,6 +1237,18 @@ INLINE u32 read_arguments(char *into, struct mm_struct *memory)
 		bytes = ARGUMENT_BYTES - 1;
 	u32 size = (u32)bytes & (ARGUMENT_BYTES - 1);
 	return bpf_probe_read_user(into, size, (void *)start) == 0 ? size : 0;
+}
+
+/* Whether a program that was just executed may be Python: it is called so, or a script, whose interpreter may be. */
+INLINE int may_be_python(struct task_struct *task, struct linux_binprm *program)
+{
+	char name[8] = {};
+	u64 filename = 0, interpreter = 0;
+	bpf_probe_read_kernel(name, sizeof(name), &task->comm);
+	bpf_probe_read_kernel(&filename, sizeof(filename), &program->filename);
+	bpf_probe_read_kernel(&interpreter, sizeof(interpreter), &program->interp);
+	int is_called_so = name[0] == 'p' && name[1] == 'y' && name[2] == 't' && name[3] == 'h' && name[4] == 'o' && name[5] == 'n';
+	return is_called_so || filename != interpreter;
 }
 
 SEC("tp_btf/sched_process_exec")
@@ -971,7 +1275,14 @@ int sched_process_exec(u64 *context)
 	if (bpf_probe_read_kernel_str(record->path, sizeof(record->path), program->filename) < 0)
 		record->path[0] = 0;
 	record->argument_bytes = read_arguments(record->arguments, task->mm);
-	output(record, sizeof(*record), LOST_EVENTS);
+	bpf_map_delete_elem(&pythons, &pid);
+	if (may_be_python(task, program)) {
+		/* The reader has to find out how to read it before it has done much. */
+		if (bpf_ringbuf_output(&ring, record, sizeof(*record), BPF_RB_FORCE_WAKEUP))
+			count(LOST_EVENTS);
+	} else {
+		output(record, sizeof(*record), LOST_EVENTS);
+	}
 	spent(record->head.time);
 	return 0;
 }
@@ -1047,6 +1358,8 @@ int sample(struct sample_context *context)
 	struct task_struct *task = bpf_get_current_task_btf();
 	if (accounts_known)
 		account_of_running(record, task);
+	if (take_python(now, which))
+		send_python(which, 0, NOT_COUNTED);
 	u32 size = take(context, record, task, kernel);
 	u64 begin = record->head.time;
 	if (!kernel && watch_stores && !is_private(task))

@@ -23,6 +23,8 @@ enum record_kind {
 	RECORD_LOOK = 11,
 	RECORD_REGISTERS = 12,
 	RECORD_STORE = 13,
+	RECORD_PYTHON = 14,
+	RECORD_FUNCTION = 15,
 };
 
 /* Flags of a head. */
@@ -205,6 +207,39 @@ struct registers_record {
 	u32 unused;
 	u64 ip;
 	u64 general[16]; /* by their numbers in x86-64's instructions: ax, cx, dx, bx, sp, bp, si, di, r8, … */
+};
+
+#define MOST_PYTHON_FRAMES 128
+
+/* What a thread executes of Python, before the stack with the same key, or the sample of the same time. */
+struct python_record {
+	struct head head;
+	u64 key;
+	u32 tid;
+	u32 count;
+	u32 is_cut; /* there are more frames */
+	u32 unused;
+	/* Innermost first: the number of a function, and whether the interpreter's loop was entered with it. What is absent takes no room. */
+	u8 frames[MOST_PYTHON_FRAMES * 8];
+};
+
+/* In the words of frames. */
+#define FRAME_BEGINS_LOOP 63  /* the bit that says so */
+#define FUNCTION_NONE 0       /* the frame is the loop's own, of no function */
+#define FUNCTION_UNREADABLE 1
+
+#define FUNCTION_TEXT_BYTES 512
+
+/* A function of Python, before the first record that has its number: the objects of its texts as they are in memory. */
+struct function_record {
+	struct head head;
+	u64 number;
+	u32 name_bytes;
+	u32 file_bytes;
+	u32 line; /* its first */
+	u32 unused;
+	char name[FUNCTION_TEXT_BYTES];
+	char file[FUNCTION_TEXT_BYTES];
 };
 
 #endif

@@ -6,6 +6,7 @@ mod busy_waits;
 mod gaps;
 mod libraries;
 mod mappings;
+mod pythons;
 mod remaps;
 mod wire;
 
@@ -27,6 +28,7 @@ use self::arrivals::{Accounts, Arrivals};
 use self::busy_waits::BusyWaits;
 use self::gaps::SampleGaps;
 use self::libraries::Libraries;
+use self::pythons::Pythons;
 use self::remaps::Remaps;
 use self::wire::Wire;
 use crate::collector::{Collector, KernelCost};
@@ -61,6 +63,7 @@ pub(crate) struct BpfCollector {
     executable: BpfHashMap<MapData, u32, WireAreas>,
     /// Stacks whose first event has not been read yet, by key.
     pending: FxHashMap<u64, Box<TakenStack>>,
+    pythons: Pythons,
     lost: [u64; LOSSES.len()],
     undecodable: u64,
     remaps: Remaps,
@@ -96,6 +99,7 @@ impl BpfCollector {
             access,
             cpu_of_loading,
             pending: FxHashMap::default(),
+            pythons: Pythons::new(BpfHashMap::try_from(Map::HashMap(maps.pythons)).map_err(load_error)?),
             lost: [0; LOSSES.len()],
             undecodable: 0,
             remaps: Remaps::default(),
@@ -129,7 +133,10 @@ impl BpfCollector {
         while let Some(item) = self.ring.next() {
             bytes += item.len();
             match wire::decode(&item) {
-                Some(Wire::Stack { key, stack }) => {
+                Some(Wire::Python(read)) => self.pythons.keep(&read),
+                Some(Wire::Function(sent)) => self.pythons.define(&sent),
+                Some(Wire::Stack { key, mut stack }) => {
+                    stack.python = self.pythons.of_stack(key);
                     self.pending.insert(key, stack);
                 }
                 Some(Wire::Fork { event, handle }) => {
@@ -141,6 +148,7 @@ impl BpfCollector {
                 }
                 Some(Wire::Event(mut event, accounts)) => {
                     attach_stack(&mut self.pending, &mut event.kind);
+                    self.pythons.attach_to_sample(&mut event);
                     last = event.time;
                     self.busy_waits.see(&event, into);
                     self.arrivals.take(event, accounts, into);
@@ -163,6 +171,7 @@ impl BpfCollector {
         for event in events {
             self.areas.learn(event);
             self.remaps.learn(event);
+            self.pythons.learn(event);
         }
     }
 
@@ -239,6 +248,7 @@ impl Collector for BpfCollector {
         let now = crate::clock::now();
         self.areas.track(task.pid, now);
         self.remaps.begin(now);
+        self.pythons.look_at_process(task.pid, now);
         let access = &mut lock(&self.access);
         self.libraries.look_at_process(access, task.pid);
         access.track(task.pid, task.tid)
@@ -274,6 +284,10 @@ impl Collector for BpfCollector {
         kept_back.into_iter().flatten().min()
     }
 
+    fn round(&self) -> Option<Duration> {
+        self.pythons.round()
+    }
+
     fn stop(&mut self) {
         self.gaps.stop();
         self.busy_waits.stop();
@@ -306,6 +320,6 @@ impl Collector for BpfCollector {
     }
 
     fn findings(&self) -> Vec<String> {
-        self.arrivals.notes().into_iter().chain(self.remaps.note()).collect()
+        self.arrivals.notes().into_iter().chain(self.remaps.note()).chain(self.pythons.notes()).collect()
     }
 }

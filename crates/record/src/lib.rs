@@ -24,6 +24,7 @@ mod naming;
 pub mod perf;
 mod process;
 mod process_title;
+mod python;
 mod queues;
 pub mod raw;
 mod reading;
@@ -51,6 +52,7 @@ pub use going_on::GoingOn;
 pub use launch::{ExitStatus, LaunchError, ProgramCommand, Running, Suspended};
 pub use longpole_privileged::{PerfEvent, PerfRing, RingRecord, online_cpus};
 pub use naming::FramesToName;
+pub use python::{PythonFrame, PythonFunction, PythonStack};
 pub use session::{
     AccessSource, DEFAULT_HERTZ, FinishedRecording, Progress, RecordOptions, RecordTarget, record,
 };

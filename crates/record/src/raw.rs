@@ -5,6 +5,7 @@
 //! which collector ran.
 
 use crate::agent::AgentEvent;
+use crate::python::PythonStack;
 use longpole_event::{Blocking, CallDefinition, EventKind, LossKind, PrimitiveKind, Time};
 
 /// One raw event.
@@ -384,6 +385,8 @@ pub struct TakenStack {
     pub chain: Vec<u64>,
     /// First addresses of the procedures that the thread is in, innermost first, where it published these only.
     pub procedures: Vec<u64>,
+    /// What the thread executes of Python.
+    pub python: Option<Box<PythonStack>>,
 }
 
 impl RawEvent {
@@ -407,7 +410,8 @@ impl RawEvent {
 impl TakenStack {
     fn bytes(&self) -> usize {
         let addresses = self.kernel.len() + self.chain.len() + self.procedures.len();
-        size_of::<TakenStack>() + self.memory.len() + size_of::<u64>() * addresses
+        let python = self.python.as_ref().map_or(0, |python| size_of_val(&*python.frames));
+        size_of::<TakenStack>() + python + self.memory.len() + size_of::<u64>() * addresses
     }
 
     /// The place of a call alone, by its return address.

@@ -1,13 +1,16 @@
 //! Raw stacks to the stacks of a log: unwound, interned, and remembered by key.
 
+use std::sync::Arc;
+
 use longpole_event::{
-    FrameDefinition, FrameId, IdKind, LossKind, ModuleDefinition, ModuleId, ProcessId, StackDefinition,
-    StackId, WordDefinition,
+    FrameDefinition, FrameId, IdKind, LossKind, ModuleDefinition, ModuleId, ModuleKind, ProcessId,
+    StackDefinition, StackId, WordDefinition,
 };
 use longpole_recording::{LogBuilder, Result};
 use longpole_symbols::{CodeAddress, CodeModule, Unwinder, UserStack};
 use rustc_hash::FxHashMap;
 
+use crate::python::{PythonFunction, PythonWeaver, WovenFrame};
 use crate::raw::{RawStack, TakenStack};
 
 /// Keys in one generation of the memory of keys; twice as many are remembered at most.
@@ -23,6 +26,9 @@ pub(crate) struct StackInterner {
     recent: FxHashMap<u64, StackId>,
     older: FxHashMap<u64, StackId>,
     addresses: Vec<CodeAddress>,
+    weaver: PythonWeaver,
+    /// Functions of Python.
+    functions: FxHashMap<Arc<PythonFunction>, ModuleId>,
     most_stacks: usize,
     /// Stacks that were named but are not known, or were cut.
     pub(crate) lost: u64,
@@ -36,6 +42,8 @@ impl Default for StackInterner {
             recent: FxHashMap::default(),
             older: FxHashMap::default(),
             addresses: Vec::new(),
+            weaver: PythonWeaver::default(),
+            functions: FxHashMap::default(),
             most_stacks: MOST_STACKS,
             lost: 0,
         }
@@ -79,23 +87,64 @@ impl StackInterner {
         addresses.clear();
         self.unwinder.kernel(&taken.kernel, &mut addresses);
         let stack = UserStack { registers: taken.registers, memory: &taken.memory, chain: &taken.chain };
+        let mut is_whole = false;
         if let Some(place) = taken.at_call {
             self.unwinder.unwind_call(pid, place, &taken.memory, &mut addresses);
         } else if taken.registers.is_some() || !taken.chain.is_empty() {
-            self.unwinder.unwind(pid, &stack, &mut addresses);
+            is_whole = self.unwinder.unwind(pid, &stack, &mut addresses);
         }
         self.unwinder.procedures(pid, &taken.procedures, &mut addresses);
+        let path = match &taken.python {
+            None => self.path(log, addresses.iter().copied().map(WovenFrame::Native), process)?,
+            Some(python) => {
+                let modules = self.unwinder.modules();
+                let woven = self.weaver.weave(modules, (&addresses, is_whole), python);
+                self.path(log, woven.into_iter(), process)?
+            }
+        };
+        self.addresses = addresses;
+        Ok(path)
+    }
+
+    /// The log's path of frames, innermost first.
+    fn path(
+        &mut self,
+        log: &mut LogBuilder,
+        frames: impl DoubleEndedIterator<Item = WovenFrame>,
+        process: ProcessId,
+    ) -> Result<Option<StackId>> {
         let mut path = None;
-        for address in addresses.iter().rev() {
+        for frame in frames.rev() {
             if log.stack_count() >= self.most_stacks {
                 self.lost += 1;
                 break;
             }
-            let frame = self.frame(log, process, address)?;
+            let frame = match &frame {
+                WovenFrame::Native(address) => self.frame(log, process, address)?,
+                WovenFrame::Python(function) => self.function(log, function)?,
+                WovenFrame::Missing => {
+                    let missing = self.unwinder.missing();
+                    self.frame(log, process, &missing)?
+                }
+            };
             path = Some(log.stack(StackDefinition { caller: path, frame })?);
         }
-        self.addresses = addresses;
         Ok(path)
+    }
+
+    /// The log's frame of a function of Python.
+    fn function(&mut self, log: &mut LogBuilder, function: &Arc<PythonFunction>) -> Result<FrameId> {
+        let module = match self.functions.get(function) {
+            Some(&module) => module,
+            None => {
+                let (path, build_id) = (log.text(&function.file)?, function.name.clone().into_bytes());
+                let kind = ModuleKind::Python;
+                let module = log.module(ModuleDefinition { path, build_id, kind, process: None })?;
+                self.functions.insert(Arc::clone(function), module);
+                module
+            }
+        };
+        log.frame(FrameDefinition { module, address: function.line.into() })
     }
 
     /// The log's frame of one code address of the process.
@@ -169,7 +218,8 @@ impl StackInterner {
     /// What is named again without being looked up in the log.
     pub(crate) fn pinned(&self) -> impl Iterator<Item = (IdKind, u32)> + '_ {
         let stacks = self.recent.values().chain(self.older.values()).map(|id| (IdKind::Stack, id.0));
-        stacks.chain(self.modules.iter().flatten().map(|id| (IdKind::Module, id.0)))
+        let functions = self.functions.values();
+        stacks.chain(self.modules.iter().flatten().chain(functions).map(|id| (IdKind::Module, id.0)))
     }
 
     /// What was lost since the last call.

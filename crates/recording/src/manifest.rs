@@ -13,7 +13,8 @@ use crate::id::RecordingId;
 /// 7: what processes that pass messages say of them ([`longpole_event::EventKind::Communicate`] and those behind it).
 /// 8: simulated runs: requests for units of memory ([`longpole_event::PAGE_REQUEST`]), and who wrote what is requested
 /// ([`longpole_event::EventKind::Written`]). 9: who ended a busy-wait ([`longpole_event::EventKind::Freed`]).
-pub const FORMAT_VERSION: u32 = 9;
+/// 10: functions of Python ([`longpole_event::ModuleKind::Python`]).
+pub const FORMAT_VERSION: u32 = 10;
 
 /// The manifest of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

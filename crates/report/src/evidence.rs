@@ -241,7 +241,7 @@ pub(crate) fn is_mostly_made_at_run_time(input: &ReportTables<'_>) -> bool {
     share > UNNAMED && modules.into_iter().find(|&module| module != "[unknown]") == Some("[jit]")
 }
 
-/// CPython runs Python's functions in one loop of its own, which tells nobody whose turn it is.
+/// CPython executes functions in a loop of its own. The collector `bpf` reads which ones; others do not.
 fn python_without_names(input: &ReportTables<'_>) -> Option<String> {
     let procedure = |path: PathId| {
         input.paths.innermost(path).map(|place| input.paths.procedure_named_by(place.procedure))
@@ -254,12 +254,13 @@ fn python_without_names(input: &ReportTables<'_>) -> Option<String> {
     let charges = input.analysis.charges.iter();
     let time: u64 = charges.filter(is_of_interpreter).map(|charge| charge.measures.cpu()).sum();
     let share = percent(time as f64, input.totals().cpu() as f64);
-    (share > UNNAMED).then(|| {
-        format!(
-            "{} of the CPU time is in the Python interpreter, where functions of Python have no names here; Python 3.12 and later name them with `python3 -X perf`",
-            percent_text(share)
-        )
-    })
+    let why = if input.evidence.collector == "bpf" {
+        "without a function of Python: before the interpreter was found, or of a version that cannot be read (`--view evidence`)"
+    } else {
+        "where functions of Python have no names here; the collector `bpf` reads them (`longpole doctor`), and Python 3.12 and later name them with `python3 -X perf`"
+    };
+    let share_text = percent_text(share);
+    (share > UNNAMED).then(|| format!("{share_text} of the CPU time is in the Python interpreter, {why}"))
 }
 
 /// Share of CPU time in procedures without a name, percent, and their modules, the largest first.

@@ -47,7 +47,7 @@ pub(crate) fn with_module(name: &str, module: &str, main_module: &str) -> String
     if module.is_empty() || module == main_module || name.starts_with(module) || stands_for(name, module) {
         return name.to_owned();
     }
-    if module == "[jit]" {
+    if module == "[jit]" || module == Procedure::PYTHON {
         // Code made at run time is the program's own, and says where it is from.
         return name.to_owned();
     }

@@ -287,7 +287,7 @@ fn is_anonymous(name: &[u8]) -> bool {
 }
 
 /// The path without the mark that the kernel adds when the file is gone, and whether it was there.
-fn without_deleted_mark(path: &Path) -> (&Path, bool) {
+pub(crate) fn without_deleted_mark(path: &Path) -> (&Path, bool) {
     use std::os::unix::ffi::OsStrExt;
     match path.as_os_str().as_bytes().strip_suffix(b" (deleted)") {
         Some(bytes) => (Path::new(std::ffi::OsStr::from_bytes(bytes)), true),

@@ -70,6 +70,8 @@ impl Symboliser {
             ModuleKind::Region => {
                 vec![NamedAddress::procedure(module.path.to_string_lossy().into_owned()); addresses.len()]
             }
+            // Its name stands in the module itself.
+            ModuleKind::Python => vec![NamedAddress::default(); addresses.len()],
             ModuleKind::Unknown if module.path.as_os_str() == MISSING => {
                 vec![NamedAddress::procedure("[missing frames]".to_owned()); addresses.len()]
             }

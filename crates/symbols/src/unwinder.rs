@@ -147,6 +147,11 @@ impl Unwinder {
         })
     }
 
+    /// What stands for frames that could not be recovered.
+    pub fn missing(&mut self) -> CodeAddress {
+        CodeAddress { module: self.modules.missing(), address: 0 }
+    }
+
     /// Every module that was met, indexed by [`CodeAddress::module`].
     #[must_use]
     pub fn modules(&self) -> &[CodeModule] {
@@ -161,16 +166,17 @@ impl Unwinder {
         }
     }
 
-    /// Appends the frames of a user stack, innermost first.
-    pub fn unwind(&mut self, pid: u32, stack: &UserStack<'_>, out: &mut Vec<CodeAddress>) {
+    /// Appends the frames of a user stack, innermost first. Whether they are known to lead to where the thread began.
+    pub fn unwind(&mut self, pid: u32, stack: &UserStack<'_>, out: &mut Vec<CodeAddress>) -> bool {
         let process = self.processes.get(&pid).cloned().unwrap_or_default();
         let mut walk = StackWalk { unwinder: self, process, out, limit: 0 };
         walk.limit = walk.out.len() + MOST_FRAMES;
         match stack.registers {
-            Some(registers) => {
-                walk.along_registers(registers, stack);
+            Some(registers) => walk.along_registers(registers, stack),
+            None => {
+                walk.along_chain(stack.chain);
+                false
             }
-            None => walk.along_chain(stack.chain),
         }
     }
 
@@ -330,8 +336,8 @@ impl StackWalk<'_> {
                 return;
             }
             if !marked {
-                let module = self.unwinder.modules.missing();
-                self.out.push(CodeAddress { module, address: 0 });
+                let missing = self.unwinder.missing();
+                self.out.push(missing);
                 marked = true;
             }
             self.push(address, CodeProgress::InCall);

@@ -14,7 +14,8 @@
 //! A procedure without a name (`cc1+0x81e250`, in a stripped file) belongs to its nearest caller with a name in the same file, where
 //! there is one.
 //!
-//! Procedures of CPython belong to the function of Python that they work for, where that has a name.
+//! Procedures of CPython belong to the function of Python that they work for, where that has a name; functions of Python's own library
+//! to the function of the program that called them.
 //!
 //! A procedure that a compiler inlined into two or more others is a helper: it is folded too, so that its work is divided
 //! among those who use it. So is a closure that was inlined into the procedure that it is written in: it is a part of its text.
@@ -89,6 +90,8 @@ impl Folding {
         let starts: Vec<bool> = paths.procedures().iter().map(is_start).collect();
         // Whether there is a procedure of the program between the thread's begin and the path's end.
         let mut has_program = vec![false];
+        // Whether there is one that is not of Python's interpreter.
+        let mut has_own = vec![false];
         // Whether there is a function that was made at run time.
         let mut has_jit = vec![false];
         self.owners.push(Paths::ROOT);
@@ -105,9 +108,14 @@ impl Folding {
             let is_program = !self.is_folded[place.procedure.0 as usize] && !is_part && !is_interpreter;
             let only_starts =
                 || paths.innermost(owner).is_some_and(|place| starts[place.procedure.0 as usize]);
-            let is_own = is_program || is_begin || (!has_program[caller.0 as usize] && only_starts());
+            // What belongs to no function of the program is the library's own: `python3 -m`, threads of a pool that wait for work.
+            let is_of_library = procedure.is_function_of_python() && !has_own[caller.0 as usize];
+            let is_own =
+                is_program || is_begin || is_of_library || (!has_program[caller.0 as usize] && only_starts());
             self.owners.push(if is_own { path } else { owner });
             has_jit.push(is_in_jit || procedure.is_jit());
+            let is_source = is_program && !procedure.is_of_python();
+            has_own.push(is_source || (!is_begin && has_own[caller.0 as usize]));
             has_program.push(is_program || (!is_begin && has_program[caller.0 as usize]));
         }
     }

@@ -170,7 +170,7 @@ fn look_up_here(tables: &DefinitionTables) -> NamedFrames {
     let mut symboliser = Symboliser::new();
     let mut named = NamedFrames::default();
     for (index, (module, frames)) in tables.modules.iter().zip(frames_of).enumerate() {
-        if module.kind == ModuleKind::Region {
+        if matches!(module.kind, ModuleKind::Region | ModuleKind::Python) {
             continue;
         }
         let pid = module.process.and_then(|process| Some(tables.processes.get(process.index())?.pid));
@@ -229,6 +229,9 @@ fn intern(tables: &DefinitionTables, named: &NamedFrames, paths: &mut Paths) -> 
         if kind == Some(ModuleKind::Region) {
             places = vec![region(tables, frame.module, paths)];
         }
+        if kind == Some(ModuleKind::Python) {
+            places = vec![function_of_python(tables, frame.module, paths)];
+        }
         if places.is_empty() {
             let name = if module.starts_with('[') { module.clone() } else { format!("[{module}]") };
             let procedure = paths.procedure(Procedure { name, module, file: String::new() });
@@ -252,6 +255,15 @@ fn note_inlining(names: &FrameNames, places: &[PlaceId], paths: &mut Paths) {
     for pair in procedures.windows(2).filter(|pair| pair[0] != pair[1]) {
         paths.inlined(pair[0], pair[1]);
     }
+}
+
+/// The place that stands for a function of Python.
+fn function_of_python(tables: &DefinitionTables, module: ModuleId, paths: &mut Paths) -> PlaceId {
+    let module = &tables.modules[module.index()];
+    let name = String::from_utf8_lossy(&module.build_id).into_owned();
+    let file = tables.text(module.path).to_owned();
+    let procedure = paths.procedure(Procedure { name, module: Procedure::PYTHON.to_owned(), file });
+    paths.place(CodePlace { procedure, line: 0 })
 }
 
 /// The place that stands for what the program itself marked.

@@ -64,6 +64,9 @@ impl Procedure {
     /// What the module of the program's own marks is called.
     pub const REGION: &'static str = "[region]";
 
+    /// What the module of functions of Python is called, of which the interpreter was asked what it executes.
+    pub const PYTHON: &'static str = "[python]";
+
     /// Whether this is a region or a task that the program marked, rather than a procedure of its code.
     #[must_use]
     pub fn is_region(&self) -> bool {

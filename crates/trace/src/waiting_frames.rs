@@ -9,6 +9,7 @@
 //! without leading underscores. The tables are data: a runtime is added by adding its lines.
 
 use crate::objects::ObjectKind;
+use crate::paths::Procedure;
 use crate::state::Cause;
 
 /// What a waiting frame tells about the wait.
@@ -73,6 +74,9 @@ pub fn is_message_library(module: &str) -> bool {
 
 /// What the procedure `name` of `module` tells; `None` for a procedure of the program.
 pub(crate) fn hint(name: &str, module: &str) -> Option<Hint> {
+    if module == Procedure::PYTHON {
+        return None;
+    }
     let plain = name.split(['(', '<', '@']).next().unwrap_or(name);
     let c_name = c_name(plain);
     let found = lookup(C_NAMES, c_name)

@@ -89,6 +89,11 @@ fn version_9() {
 }
 
 #[test]
+fn version_10() {
+    assert_answer(10);
+}
+
+#[test]
 fn the_version_that_is_written_has_its_recording() {
     let (_place, path) = recording(&longpole_recording::FORMAT_VERSION.to_string());
     assert!(path.join("recording.json").is_file());

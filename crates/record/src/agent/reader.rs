@@ -414,6 +414,7 @@ impl RingReadContext<'_> {
             self.look_at_mappings(time);
         }
         let taken = TakenStack {
+            python: None,
             key: Some(self.salted(key)),
             kernel: Vec::new(),
             registers: has_memory.then_some(Registers { ip, sp, bp }),

@@ -28,6 +28,44 @@ pub(crate) enum Wire {
     Registers(ThreadRegisters),
     /// A thread wrote a word that is watched.
     Store(WatchedStore),
+    /// What a thread executes of Python, before the stack or sample that it belongs to.
+    Python(ReadPython),
+    /// A function of Python.
+    Function(SentFunction),
+}
+
+/// What a thread executes of Python.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ReadPython {
+    /// The key of the stack; `None` for the sample of the same time and processor.
+    pub(crate) key: Option<u64>,
+    pub(crate) time: Time,
+    pub(crate) cpu: u16,
+    /// Innermost first.
+    pub(crate) frames: Vec<ReadPythonFrame>,
+    /// There are more frames.
+    pub(crate) is_cut: bool,
+}
+
+/// A frame of Python.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ReadPythonFrame {
+    /// That of its function; `None` where it could not be read.
+    pub(crate) number: Option<u64>,
+    /// It is the interpreter's loop's, of no function.
+    pub(crate) is_own: bool,
+    /// The loop was entered with it.
+    pub(crate) begins_loop: bool,
+}
+
+/// A function of Python, with its texts as they are in the interpreter's memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SentFunction {
+    pub(crate) pid: u32,
+    pub(crate) number: u64,
+    pub(crate) line: u32,
+    pub(crate) name: Vec<u8>,
+    pub(crate) file: Vec<u8>,
 }
 
 /// The registers of a thread in its own code.
@@ -79,10 +117,11 @@ mod layout {
 
 use layout::{
     CONTEXT_INTERRUPT, CONTEXT_SOFT_INTERRUPT, CONTEXT_TASK, FILE_ANONYMOUS, FILE_BLOCK, FILE_CHARACTER,
-    FILE_NONE, FILE_PIPE, FILE_REGULAR, FILE_SOCKET, FILE_TIMER, HAS_CALL, IN_KERNEL, IS_WRITE, JOIN_CHILD,
-    JOIN_WAITS, LEFT_DEAD, LEFT_DEVICE, LEFT_INTERRUPTIBLE, LEFT_RUNNABLE, LEFT_STOPPED,
-    LEFT_UNINTERRUPTIBLE, NEXT_TRACKED, PREVIOUS_TRACKED, RECORD_EXEC, RECORD_FILE, RECORD_FORK, RECORD_JOIN,
-    RECORD_LOOK, RECORD_NAME, RECORD_REGISTERS, RECORD_SAMPLE, RECORD_STACK, RECORD_STORE, RECORD_SWITCH,
+    FILE_NONE, FILE_PIPE, FILE_REGULAR, FILE_SOCKET, FILE_TIMER, FRAME_BEGINS_LOOP, FUNCTION_NONE,
+    FUNCTION_UNREADABLE, HAS_CALL, IN_KERNEL, IS_WRITE, JOIN_CHILD, JOIN_WAITS, LEFT_DEAD, LEFT_DEVICE,
+    LEFT_INTERRUPTIBLE, LEFT_RUNNABLE, LEFT_STOPPED, LEFT_UNINTERRUPTIBLE, NEXT_TRACKED, PREVIOUS_TRACKED,
+    RECORD_EXEC, RECORD_FILE, RECORD_FORK, RECORD_FUNCTION, RECORD_JOIN, RECORD_LOOK, RECORD_NAME,
+    RECORD_PYTHON, RECORD_REGISTERS, RECORD_SAMPLE, RECORD_STACK, RECORD_STORE, RECORD_SWITCH,
     RECORD_TRANSFER, RECORD_WAKE, WAKER_TRACKED,
 };
 
@@ -155,6 +194,8 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Wire> {
             let before = layout::LookRecord(bytes).before()?;
             return Some(Wire::Look(TimerLook { cpu: head.cpu, time: head.time, before }));
         }
+        RECORD_PYTHON => return python(&head, layout::PythonRecord(bytes)).map(Wire::Python),
+        RECORD_FUNCTION => return function(&head, layout::FunctionRecord(bytes)).map(Wire::Function),
         RECORD_REGISTERS => return registers(&head, layout::RegistersRecord(bytes)).map(Wire::Registers),
         _ => return None,
     };
@@ -217,6 +258,34 @@ fn execution(head: &RecordHead, record: layout::ExecRecord<'_>) -> Option<RawKin
 fn registers(head: &RecordHead, record: layout::RegistersRecord<'_>) -> Option<ThreadRegisters> {
     let (task, ip) = (head.task(record.tid()?), record.ip()?);
     Some(ThreadRegisters { time: head.time, task, ip, general: record.general()? })
+}
+
+fn python(head: &RecordHead, record: layout::PythonRecord<'_>) -> Option<ReadPython> {
+    let mut rest = record.frames()?;
+    let frame = |word: u64| {
+        let number = word & !(1 << FRAME_BEGINS_LOOP);
+        let is_known = number != FUNCTION_NONE as u64 && number != FUNCTION_UNREADABLE as u64;
+        ReadPythonFrame {
+            number: is_known.then_some(number),
+            is_own: number == FUNCTION_NONE as u64,
+            begins_loop: word >> FRAME_BEGINS_LOOP != 0,
+        }
+    };
+    let frames = addresses(&mut rest, record.count()?)?.into_iter().map(frame).collect();
+    let key = record.key()?;
+    let key = (key != 0).then_some(key);
+    Some(ReadPython { key, time: head.time, cpu: head.cpu, frames, is_cut: record.is_cut()? != 0 })
+}
+
+fn function(head: &RecordHead, record: layout::FunctionRecord<'_>) -> Option<SentFunction> {
+    let bytes = |all: &[u8], count: u32| Some(all.get(..usize::try_from(count).ok()?)?.to_vec());
+    Some(SentFunction {
+        pid: head.pid,
+        number: record.number()?,
+        line: record.line()?,
+        name: bytes(record.name()?, record.name_bytes()?)?,
+        file: bytes(record.file()?, record.file_bytes()?)?,
+    })
 }
 
 fn store(head: &RecordHead, record: layout::StackRecord<'_>) -> Option<WatchedStore> {
@@ -302,6 +371,7 @@ fn stack(record: layout::StackRecord<'_>) -> Option<Box<TakenStack>> {
         memory,
         procedures: Vec::new(),
         at_call: None,
+        python: None,
     }))
 }
 

@@ -397,6 +397,7 @@ impl Conversion {
         }
         let memory = if registers.is_some() { sample.memory.to_vec() } else { Vec::new() };
         RawStack::Taken(Box::new(TakenStack {
+            python: None,
             key: None,
             kernel,
             registers,

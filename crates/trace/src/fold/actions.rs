@@ -549,6 +549,9 @@ const MODULES: &[(&str, &str)] = &[
     ("libnode", "in Node's runtime"),
     ("python3", "in the Python interpreter"),
     ("libpython3", "in the Python interpreter"),
+    ("python2", "in the Python interpreter"),
+    ("libpython2", "in the Python interpreter"),
+    ("[python]", "in Python's standard library"),
     ("[vdso]", "reading the clock"),
 ];
 

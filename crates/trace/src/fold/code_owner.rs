@@ -271,6 +271,10 @@ pub(super) fn code_owner(procedure: &Procedure) -> CodeOwner {
     if module == "[kernel]" {
         return CodeOwner::Kernel;
     }
+    if procedure.is_function_of_python() {
+        let is_library = is_python_library(&procedure.file);
+        return if is_library { CodeOwner::Runtime } else { CodeOwner::Program };
+    }
     if procedure.is_region() || is_placeholder(name, module) {
         return CodeOwner::Program;
     }
@@ -287,7 +291,7 @@ pub(super) fn code_owner(procedure: &Procedure) -> CodeOwner {
 
 /// Whether a procedure only leads to what a thread does.
 pub(crate) fn is_thread_start(procedure: &Procedure) -> bool {
-    is_start_name(&procedure.name)
+    !procedure.is_function_of_python() && is_start_name(&procedure.name)
 }
 
 fn is_start_name(name: &str) -> bool {
@@ -303,14 +307,31 @@ impl Procedure {
     /// Whether it was made at run time: a function of JavaScript, Python or Java.
     #[must_use]
     pub fn is_jit(&self) -> bool {
-        self.module == "[jit]"
+        self.module == "[jit]" || self.module == Procedure::PYTHON
+    }
+
+    /// Whether it is a function of Python.
+    #[must_use]
+    pub fn is_function_of_python(&self) -> bool {
+        self.module == Procedure::PYTHON
+            || (self.module == "[jit]" && (self.file.ends_with(".py") || self.file.starts_with("<frozen ")))
     }
 
     /// Whether it is CPython's own, and not a procedure of Python.
     #[must_use]
     pub fn is_of_python(&self) -> bool {
-        self.module.starts_with("python3") || self.module.starts_with("libpython3")
+        ["python", "libpython"].iter().any(|begin| {
+            let version = self.module.strip_prefix(begin).unwrap_or_default();
+            version.starts_with(['2', '3'])
+        })
     }
+}
+
+/// Whether a source file is of the library that comes with Python, and not of a package that the program chose.
+fn is_python_library(file: &str) -> bool {
+    let folders = ["/lib/python2.", "/lib/python3.", "/lib64/python2.", "/lib64/python3."];
+    let is_package = || file.contains("/site-packages/") || file.contains("/dist-packages/");
+    file.starts_with("<frozen ") || (folders.iter().any(|folder| file.contains(folder)) && !is_package())
 }
 
 /// Whether the procedure is known by its address only (`cc1+0x81e250`), or not even by that (`[libx264.so.164]`).

@@ -111,6 +111,45 @@ fn what_python_s_interpreter_does_belongs_to_the_function_of_python() {
     assert_eq!(name(&paths, Folding::new(&paths, Fold::Kernel).owner(leaf)), "quorem");
 }
 
+/// A path of procedures of a program, functions of Python among them: `name.py:folder`.
+fn python_path(paths: &mut Paths, told: &str) -> PathId {
+    told.split(" > ").fold(Paths::ROOT, |caller, name| {
+        let (name, module, file) = match name.split_once(':') {
+            Some((name, folder)) => (name, Procedure::PYTHON, format!("{folder}/{name}")),
+            None => (name, "python3.11", String::new()),
+        };
+        let procedure = Procedure { name: name.into(), module: module.into(), file };
+        let procedure = paths.procedure(procedure);
+        let place = paths.place(CodePlace { procedure, line: 0 });
+        paths.path(caller, place)
+    })
+}
+
+#[test]
+fn python_s_own_library_belongs_to_the_function_of_the_program_that_called_it() {
+    let mut paths = Paths::default();
+    let mut owner = |told: &str| {
+        let leaf = python_path(&mut paths, told);
+        let folding = Folding::new(&paths, Fold::Libraries);
+        (name(&paths, folding.owner(leaf)).to_owned(), folding.action(&paths, leaf))
+    };
+    let library = "/usr/lib/python3.11/json";
+    let called = owner(&format!("main > load a.py:/src > decode.py:{library} > _PyEval_EvalFrameDefault"));
+    assert_eq!(called, ("load a.py".to_owned(), Some("in Python's standard library")));
+    let back = owner(&format!("main > load a.py:/src > decode.py:{library} > start_hook a.py:/src"));
+    assert_eq!(
+        back,
+        ("start_hook a.py".to_owned(), None),
+        "what it calls back is the program's, whatever it is called"
+    );
+    let package = owner("main > load a.py:/src > fit.py:/usr/lib/python3.11/site-packages/learn");
+    assert_eq!(package, ("fit.py".to_owned(), None));
+    let alone = owner("main > run_loop > decode.py:/usr/lib/python3.11/json > _PyEval_EvalFrameDefault");
+    assert_eq!(alone, ("decode.py".to_owned(), Some("in the Python interpreter")), "where there is no other");
+    let called_like_c = owner("main > memcpy_all a.py:/src > _PyEval_EvalFrameDefault");
+    assert_eq!(called_like_c.0, "memcpy_all a.py");
+}
+
 #[test]
 fn a_procedure_inlined_into_several_is_divided_among_them() {
     let mut paths = Paths::default();
