@@ -1,3 +1,4 @@
+# -*- coding: utf-8 -*-
 """Functions of Python with known shares of the CPU time, for recorders of unmodified programs.
 
 Each piece of work computes until its thread has used so much processor time, so the shares hold on a busy machine too. Its argument is the
@@ -15,14 +16,8 @@ import sys
 import threading
 import time
 
-if hasattr(time, "thread_time"):
-    clock = time.thread_time
-else:
-    import resource
-
-    def clock(of_thread=1):
-        used = resource.getrusage(of_thread)
-        return used.ru_utime + used.ru_stime
+# One thread computes at a time, so where a thread has no clock that of the process does.
+clock = getattr(time, "thread_time", None) or getattr(time, "process_time", None) or time.clock
 
 
 def solve(seconds):

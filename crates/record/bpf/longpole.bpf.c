@@ -132,12 +132,24 @@ struct python {
 	u64 code;
 	u64 loop_kind;
 	u64 begins_loop;
-	u64 file; /* in a code object, as all to `line` */
+	u64 code_begin; /* where in a code object the rest of it begins that is read */
+	u64 file; /* behind that, as all to `line` */
 	u64 name;
 	u64 line;
 	u64 length; /* in a text, as the state */
 	u64 state;  /* 0: a byte each character */
 	u64 text;   /* where a text begins at the latest */
+};
+
+/* So much is read of a frame and of a code object at once; in words, of which there is room for a power of two. */
+#define PYTHON_FRAME_WORDS 10
+#define PYTHON_CODE_WORDS 12
+#define PYTHON_WORDS 16
+
+struct python_room {
+	struct python_record record;
+	u64 frame[PYTHON_WORDS];
+	u64 code[PYTHON_WORDS];
 };
 
 /* Which frames the interpreter's loop is entered with. */
@@ -165,7 +177,7 @@ struct {
 	MAP_UINT(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	MAP_UINT(max_entries, ROOMS);
 	MAP_TYPE(key, u32);
-	MAP_TYPE(value, struct python_record);
+	MAP_TYPE(value, struct python_room);
 } python_rooms SEC(".maps");
 
 struct {
@@ -551,6 +563,7 @@ struct python_search {
 	u64 interpreter;
 	u64 thread;
 	u64 found;
+	u64 frame;
 };
 
 #define MOST_PYTHON_THREADS 1024
@@ -567,20 +580,25 @@ static long look_at_thread(u32 index, struct python_search *search)
 		return 0;
 	}
 	/* A thread that is being created has the handle of its creator, and no frame. */
-	if (user_word(thread + python->handle) == search->handle && innermost_frame(python, thread)) {
+	if (user_word(thread + python->handle) == search->handle) {
 		search->found = thread;
-		return 1;
+		search->frame = innermost_frame(python, thread);
+		if (search->frame)
+			return 1;
 	}
 	search->thread = user_word(thread + python->next_thread);
 	return 0;
 }
 
-/* What the interpreter knows of the current thread; 0 where it executes nothing of Python. */
-INLINE u64 python_thread(const struct python *python, u32 tid, u64 handle)
+/* The innermost frame of the current thread; 0 where it executes nothing of Python. */
+INLINE u64 python_frame(const struct python *python, u32 tid, u64 handle)
 {
 	u64 *known = bpf_map_lookup_elem(&python_threads, &tid);
-	if (known && user_word(*known + python->handle) == handle && innermost_frame(python, *known))
-		return *known;
+	if (known && user_word(*known + python->handle) == handle) {
+		u64 frame = innermost_frame(python, *known);
+		if (frame)
+			return frame;
+	}
 	struct python_search search = { .python = python, .handle = handle };
 	if (python->is_current) {
 		/* While no thread has the lock, none can be found. */
@@ -590,9 +608,9 @@ INLINE u64 python_thread(const struct python *python, u32 tid, u64 handle)
 		search.interpreter = user_word(python->runtime + python->interpreters);
 	}
 	bpf_loop(MOST_PYTHON_THREADS, look_at_thread, &search, 0);
-	if (search.found)
+	if (search.frame)
 		bpf_map_update_elem(&python_threads, &tid, &search.found, BPF_ANY);
-	return search.found;
+	return search.frame;
 }
 
 /* Copies an object of a text; how many bytes of it. */
@@ -612,7 +630,7 @@ INLINE u32 copy_text(const struct python *python, char *into, u64 text)
 
 struct python_walk {
 	const struct python *python;
-	struct python_record *record;
+	struct python_room *room;
 	u64 process;
 	u64 frame;
 	u64 key;
@@ -635,7 +653,7 @@ static NOINLINE int send_function(struct python_walk *walk, struct python_functi
 	struct function_record *record = bpf_map_lookup_elem(&function_rooms, &which);
 	if (!record || user_word(function->code + 8) != python->code_type)
 		return 1;
-	record->head = walk->record->head;
+	record->head = walk->room->record.head;
 	record->head.kind = RECORD_FUNCTION;
 	record->number = function->number;
 	record->line = function->line;
@@ -650,11 +668,14 @@ static NOINLINE int send_function(struct python_walk *walk, struct python_functi
 INLINE u64 function_number(struct python_walk *walk, u64 code)
 {
 	const struct python *python = walk->python;
+	u64 *words = walk->room->code;
+	if (bpf_probe_read_user(words, PYTHON_CODE_WORDS * 8, (void *)(code + python->code_begin)))
+		return FUNCTION_UNREADABLE;
 	struct python_function function = {
 		.code = code,
-		.name = user_word(code + python->name),
-		.file = user_word(code + python->file),
-		.line = user_word(code + python->line),
+		.name = words[(python->name >> 3) & (PYTHON_WORDS - 1)],
+		.file = words[(python->file >> 3) & (PYTHON_WORDS - 1)],
+		.line = ((u32 *)words)[(python->line >> 2) & (2 * PYTHON_WORDS - 1)],
 	};
 	if (!function.name || !function.file)
 		return FUNCTION_UNREADABLE;
@@ -682,24 +703,25 @@ static long python_step(u32 index, struct python_walk *walk)
 	u64 frame = walk->frame, number = FUNCTION_NONE;
 	if (!frame || index >= MOST_PYTHON_FRAMES)
 		return 1;
-	u8 mark = 1;
-	if (python->loop_kind != EACH_FRAME && bpf_probe_read_user(&mark, 1, (void *)(frame + python->begins_loop)))
+	u64 *words = walk->room->frame;
+	if (bpf_probe_read_user(words, PYTHON_FRAME_WORDS * 8, (void *)frame))
 		return 1;
+	u8 mark = python->loop_kind == EACH_FRAME ? 1 : ((u8 *)words)[python->begins_loop & (8 * PYTHON_WORDS - 1)];
 	int is_own = python->loop_kind == FRAMES_BEHIND_OWN && mark == OWNED_BY_LOOP;
 	/* In newer versions the lowest bits of a reference say how it is counted. */
 	if (!is_own)
-		number = function_number(walk, user_word(frame + python->code) & ~3ull);
+		number = function_number(walk, words[(python->code >> 3) & (PYTHON_WORDS - 1)] & ~3ull);
 	if (python->loop_kind == FRAMES_BEHIND_OWN ? is_own : mark)
 		number |= 1ull << FRAME_BEGINS_LOOP;
 	/* Where it is used, for the verifier. */
 	asm volatile("" : "+r"(index));
 	if (index >= MOST_PYTHON_FRAMES)
 		return 1;
-	((u64 *)walk->record->frames)[index] = number;
-	walk->record->count = index + 1;
+	((u64 *)walk->room->record.frames)[index] = number;
+	walk->room->record.count = index + 1;
 	walk->key = (walk->key ^ number) * PRIME;
 	walk->key ^= walk->key >> 29;
-	walk->frame = user_word(frame + python->previous);
+	walk->frame = words[(python->previous >> 3) & (PYTHON_WORDS - 1)];
 	return 0;
 }
 
@@ -717,18 +739,19 @@ NOINLINE u64 take_python(u64 time, u32 which)
 	struct python *python = bpf_map_lookup_elem(&pythons, &pid);
 	if (!python || is_private(task))
 		return 0;
-	struct python_record *record = bpf_map_lookup_elem(&python_rooms, &which);
-	u64 thread = python_thread(python, tid, task->thread.fsbase);
-	if (!record || !thread)
+	struct python_room *room = bpf_map_lookup_elem(&python_rooms, &which);
+	u64 frame = python_frame(python, tid, task->thread.fsbase);
+	if (!room || !frame)
 		return 0;
+	struct python_record *record = &room->record;
 	record->head = (struct head){ .time = time, .kind = RECORD_PYTHON, .cpu = bpf_get_smp_processor_id(), .pid = pid };
 	record->tid = tid;
 	record->count = 0;
 	struct python_walk walk = {
 		.python = python,
-		.record = record,
+		.room = room,
 		.process = process_of(task),
-		.frame = innermost_frame(python, thread),
+		.frame = frame,
 		.which = which,
 	};
 	bpf_loop(MOST_PYTHON_FRAMES, python_step, &walk, 0);
@@ -739,8 +762,9 @@ NOINLINE u64 take_python(u64 time, u32 which)
 /* Sends what was noted, of the stack with this key or, without one, of the sample of this time. */
 NOINLINE long send_python(u32 which, u64 key, u32 lost)
 {
-	struct python_record *record = bpf_map_lookup_elem(&python_rooms, &which);
-	if (!record || record->count > MOST_PYTHON_FRAMES)
+	struct python_room *room = bpf_map_lookup_elem(&python_rooms, &which);
+	struct python_record *record = &room->record;
+	if (!room || record->count > MOST_PYTHON_FRAMES)
 		return 1;
 	record->key = key;
 	return output(record, __builtin_offsetof(struct python_record, frames) + record->count * 8, lost);

@@ -93,10 +93,10 @@ impl PythonWeaver {
             // With `-X perf` a piece of code made at run time stands for the function, and leads to the loop.
             native.next_if(|next| modules[next.module as usize].kind == ModuleKind::Jit);
         }
-        let is_left = !is_whole && runs.len() > 0;
-        woven.extend(is_left.then_some(WovenFrame::Missing));
-        runs.take_while(|_| is_left).for_each(|run| extend(&mut woven, run));
-        woven.extend((python.is_cut && !is_whole).then_some(WovenFrame::Missing));
+        if !is_whole {
+            runs.for_each(|run| extend(&mut woven, run));
+            woven.extend(python.is_cut.then_some(WovenFrame::Missing));
+        }
         woven
     }
 
@@ -177,8 +177,8 @@ mod tests {
 
     #[test]
     fn where_the_native_stack_is_cut_the_functions_go_on() {
-        assert_eq!(woven("c L c", false, &python("a| b| c|", false)), "c L a c … b c");
-        assert_eq!(woven("c", false, &python("a|", false)), "c … a");
+        assert_eq!(woven("c L c", false, &python("a| b| c|", false)), "c L a c b c");
+        assert_eq!(woven("c", false, &python("a|", false)), "c a");
     }
 
     #[test]

@@ -34,6 +34,7 @@ mod own_metrics;
 mod perfetto;
 mod process;
 mod processors;
+mod python;
 mod questions;
 mod rankings;
 mod real;

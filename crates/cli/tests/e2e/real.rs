@@ -208,7 +208,7 @@ from multiprocessing import Pool
 
 if __name__ == '__main__':
     with Pool(2) as pool:
-        pool.map(crunch, [30] * 8, chunksize=1)
+        pool.map(crunch, [12] * 8, chunksize=1)
 ";
 
 #[test]
@@ -230,7 +230,7 @@ fn python_works_in_the_children_of_its_pool() {
 const TURNS: &str = "
 from threading import Thread
 
-threads = [Thread(target=crunch, args=(60,)) for _ in range(2)]
+threads = [Thread(target=crunch, args=(40,)) for _ in range(2)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
 ";

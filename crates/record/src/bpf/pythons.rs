@@ -14,7 +14,7 @@ use crate::python::{PythonFrame, PythonFunction, PythonStack};
 use crate::raw::{RawEvent, RawKind, RawStack};
 
 /// As `struct python` in `bpf/longpole.bpf.c`.
-pub(super) type WirePython = [u64; 22];
+pub(super) type WirePython = [u64; 23];
 
 /// Mappings for an execution are made before it is reported, but hardly longer than this before.
 const EXECUTION_NANOSECONDS: u64 = 2_000_000_000;
@@ -185,6 +185,7 @@ fn to_wire(python: &MappedPython) -> WirePython {
         LoopFrames::Marked => 1,
         LoopFrames::BehindOwn => 2,
     };
+    let code_begin = layout.file.min(layout.name).min(layout.line) & !7;
     [
         python.runtime,
         python.code_type,
@@ -202,9 +203,10 @@ fn to_wire(python: &MappedPython) -> WirePython {
         layout.code,
         loop_frames,
         layout.begins_loop,
-        layout.file,
-        layout.name,
-        layout.line,
+        code_begin,
+        layout.file - code_begin,
+        layout.name - code_begin,
+        layout.line - code_begin,
         layout.length,
         layout.state,
         layout.text,

@@ -1,0 +1,82 @@
+//! Functions of Python have names, in programs as they are. The answer is in `programs/python_shares.py`.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use longpole_trace::Cause;
+
+use crate::support::{Collector, Recording, Session, find, or_skip, programs, skipped};
+
+/// What each function has of the CPU time, percent, if the work takes all of it.
+const SHARES: [(&str, f64); 5] =
+    [("solve", 40.0), ("burn", 20.0), ("by_key", 15.0), ("deeper", 15.0), ("produce", 10.0)];
+
+fn recorded(session: &Session, python: &Path, options: &[&str], seconds: &str) -> Result<Recording, String> {
+    let program = programs().join("python_shares.py");
+    let mut command: Vec<&OsStr> = vec![python.as_os_str()];
+    command.extend(options.iter().map(OsStr::new));
+    command.extend([program.as_os_str(), seconds.as_ref()]);
+    let recording = session.record(Collector::Bpf, &command)?;
+    assert!(recording.run.status.success(), "{}", recording.run.stderr);
+    Ok(recording)
+}
+
+/// Each function has its share, give or take `error` percent of the whole.
+fn assert_shares(recording: &Recording, python: &Path, error: f64) {
+    let profile = recording.report("profile", "procedure");
+    for (function, expected) in SHARES {
+        let is_it = |name: &str| name.starts_with(&format!("{function} python_shares.py"));
+        let rows = profile.rows().filter(|row| row["procedure"].as_str().is_some_and(is_it));
+        let shares: Vec<f64> = rows.filter_map(|row| row["percent"].as_f64()).collect();
+        let &[share] = shares.as_slice() else {
+            panic!(
+                "{}: {function} has {} rows\n{}",
+                python.display(),
+                shares.len(),
+                profile.table("procedure")
+            );
+        };
+        let difference = (share - expected).abs();
+        assert!(
+            difference < error,
+            "{}: {function} {share} %\n{}",
+            python.display(),
+            profile.table("procedure")
+        );
+    }
+}
+
+#[test]
+fn functions_of_the_system_s_python_have_names_and_wait() {
+    let session = Session::start();
+    let python = or_skip!(find("/usr/bin/python3"));
+    let recording = or_skip!(recorded(&session, &python, &[], "1.0"));
+    assert_shares(&recording, &python, 7.0);
+    let waits = recording.waits();
+    waits.assert_seconds("wait_for joins the thread", 0.19, 1.0, |wait| {
+        wait.is_in("wait_for python_shares.py") && wait.is_in("Thread.join threading.py")
+    });
+    waits.assert_seconds("rest sleeps", 0.2, 1.0, |wait| {
+        wait.is_in("rest python_shares.py") && matches!(wait.cause, Cause::Sleep | Cause::Timer)
+    });
+}
+
+/// Each version keeps its frames elsewhere.
+#[test]
+fn functions_have_names_in_all_versions_of_python() {
+    let home = PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
+    let installed = std::fs::read_dir(home.join(".pyenv/versions")).into_iter().flatten().flatten();
+    let mut versions: Vec<PathBuf> = installed.map(|entry| entry.path().join("bin/python")).collect();
+    versions.sort();
+    if versions.is_empty() {
+        return skipped("no other version of Python is installed by pyenv");
+    }
+    let session = Session::start();
+    for python in versions {
+        // With its own support of perf, functions have names twice, in the process and in a file: one is taken.
+        let is_perf_aware = python.to_string_lossy().contains("/3.13");
+        let options: &[&str] = if is_perf_aware { &["-X", "perf"] } else { &[] };
+        let recording = or_skip!(recorded(&session, &python, options, "0.3"));
+        assert_shares(&recording, &python, 14.0);
+    }
+}
