@@ -139,6 +139,7 @@ struct python {
 	u64 length; /* in a text, as the state */
 	u64 state;  /* 0: a byte each character */
 	u64 text;   /* where a text begins at the latest */
+	u64 layout; /* the reader's number for all this */
 };
 
 /* So much is read of a frame and of a code object at once; in words, of which there is room for a power of two. */
@@ -657,6 +658,7 @@ static NOINLINE int send_function(struct python_walk *walk, struct python_functi
 	record->head.kind = RECORD_FUNCTION;
 	record->number = function->number;
 	record->line = function->line;
+	record->layout = python->layout;
 	record->name_bytes = copy_text(python, record->name, function->name);
 	record->file_bytes = copy_text(python, record->file, function->file);
 	if (!record->name_bytes || !record->file_bytes)

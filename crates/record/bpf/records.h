@@ -237,7 +237,7 @@ struct function_record {
 	u32 name_bytes;
 	u32 file_bytes;
 	u32 line; /* its first */
-	u32 unused;
+	u32 layout; /* by which its texts are read */
 	char name[FUNCTION_TEXT_BYTES];
 	char file[FUNCTION_TEXT_BYTES];
 };

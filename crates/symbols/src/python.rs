@@ -7,6 +7,7 @@
 mod layout;
 mod python_loop;
 
+use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
 
 use object::{Object, ObjectSymbol};
@@ -52,18 +53,20 @@ pub struct UnreadablePython {
 }
 
 /// What a file has to say.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct PythonFile {
     runtime: u64,
     code_type: u64,
     layout: PythonLayout,
 }
 
+type LookedAtFile = (Image, Option<Result<PythonFile, String>>);
+
 /// The interpreters among the files of a machine, each looked at once.
 #[derive(Debug, Default)]
 pub struct PythonFiles {
     /// `None` for a program that only starts an interpreter, which a library has.
-    files: FxHashMap<(PathBuf, FileIdentity), Option<Result<PythonFile, String>>>,
+    files: FxHashMap<(PathBuf, FileIdentity), LookedAtFile>,
 }
 
 impl PythonFiles {
@@ -75,8 +78,14 @@ impl PythonFiles {
         }
         let found = locate::file_of(pid, mapping, path, deleted)?;
         let key = (path.to_owned(), found.identity);
-        let image = Image::open(&found.path).ok()?;
-        let file = self.files.entry(key).or_insert_with(|| PythonFile::of(&image));
+        let (image, file) = match self.files.entry(key) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let image = Image::open(&found.path).ok()?;
+                let file = PythonFile::of(&image);
+                new.insert((image, file))
+            }
+        };
         let shift = image.address_of(mapping.file_offset)?.wrapping_sub(mapping.start);
         Some(match file.as_ref()? {
             Ok(file) => Ok(MappedPython {

@@ -222,8 +222,10 @@ fn python_works_in_the_children_of_its_pool() {
     let largest = root.rows().filter_map(|row| row["percent"].as_f64()).fold(0.0, f64::max);
     assert!(largest > 40.0, "{}\none of the pool's two processes leads the path", root.table("process"));
     let procedures = recording.report("critical-path", "procedure");
-    let interpreter = module_percent(&procedures, &["python", "libpython"]);
-    assert!(interpreter > 80.0, "{}\n{interpreter} %", procedures.table("procedure"));
+    let python = module_percent(&procedures, &["python", "libpython", "[python]"]);
+    assert!(python > 80.0, "{}\n{python} %", procedures.table("procedure"));
+    let crunch = procedures.sum("procedure", "crunch pool.py", "percent");
+    assert!(crunch > 60.0, "{}\n{crunch} % in the function that works", procedures.table("procedure"));
     assert_shared(&recording, "process", 2, 25.0);
 }
 

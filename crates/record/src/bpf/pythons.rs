@@ -14,7 +14,7 @@ use crate::python::{PythonFrame, PythonFunction, PythonStack};
 use crate::raw::{RawEvent, RawKind, RawStack};
 
 /// As `struct python` in `bpf/longpole.bpf.c`.
-pub(super) type WirePython = [u64; 23];
+pub(super) type WirePython = [u64; 24];
 
 /// Mappings for an execution are made before it is reported, but hardly longer than this before.
 const EXECUTION_NANOSECONDS: u64 = 2_000_000_000;
@@ -38,8 +38,9 @@ pub(super) struct Pythons {
     files: PythonFiles,
     published: BpfHashMap<MapData, u32, WirePython>,
     /// What each process mapped of late: an execution makes the kernel programs forget it.
-    recent: FxHashMap<u32, (Time, WirePython, PythonLayout)>,
-    layouts: FxHashMap<u32, PythonLayout>,
+    recent: FxHashMap<u32, (Time, WirePython)>,
+    /// By the numbers that the kernel programs have.
+    layouts: Vec<PythonLayout>,
     functions: FxHashMap<u64, Arc<PythonFunction>>,
     /// Of stacks and samples that are still to come.
     pending: FxHashMap<PythonOwner, (Time, Box<PythonStack>)>,
@@ -56,7 +57,7 @@ impl Pythons {
             files: PythonFiles::default(),
             published,
             recent: FxHashMap::default(),
-            layouts: FxHashMap::default(),
+            layouts: Vec::new(),
             functions: FxHashMap::default(),
             pending: FxHashMap::default(),
             unreadable: BTreeSet::new(),
@@ -79,17 +80,12 @@ impl Pythons {
             RawKind::Map { pid, mapping } => self.look(*pid, mapping, event.time),
             RawKind::Exec { task, program, .. } => {
                 let recent = self.recent.get(&task.pid).copied();
-                let recent = recent.filter(|(time, ..)| event.time.since(*time) < EXECUTION_NANOSECONDS);
-                if let Some((_, wire, layout)) = recent {
-                    self.publish(task.pid, wire, layout);
+                let recent = recent.filter(|(time, _)| event.time.since(*time) < EXECUTION_NANOSECONDS);
+                if let Some((_, wire)) = recent {
+                    self.publish(task.pid, wire);
                 }
                 if program.rsplit('/').next().is_some_and(|name| name.contains("python")) {
                     self.looks_until = event.time + SHORT_ROUNDS_NANOSECONDS;
-                }
-            }
-            RawKind::Fork { parent, child, .. } if parent.pid != child.pid => {
-                if let Some(&layout) = self.layouts.get(&parent.pid) {
-                    self.layouts.insert(child.pid, layout);
                 }
             }
             _ => {}
@@ -99,17 +95,24 @@ impl Pythons {
     fn look(&mut self, pid: u32, mapping: &longpole_symbols::Mapping, time: Time) {
         match self.files.look(pid, mapping) {
             Some(Ok(python)) => {
-                let (wire, layout) = (to_wire(&python), python.layout);
-                self.recent.insert(pid, (time, wire, layout));
-                self.publish(pid, wire, layout);
+                let wire = to_wire(&python, self.number_of(python.layout));
+                self.recent.insert(pid, (time, wire));
+                self.publish(pid, wire);
             }
             Some(Err(unreadable)) => _ = self.unreadable.insert(unreadable),
             None => {}
         }
     }
 
-    fn publish(&mut self, pid: u32, wire: WirePython, layout: PythonLayout) {
-        self.layouts.insert(pid, layout);
+    fn number_of(&mut self, layout: PythonLayout) -> usize {
+        let known = self.layouts.iter().position(|known| *known == layout);
+        known.unwrap_or_else(|| {
+            self.layouts.push(layout);
+            self.layouts.len() - 1
+        })
+    }
+
+    fn publish(&mut self, pid: u32, wire: WirePython) {
         // A full table is no failure: the functions of the process have no names then.
         let _ = self.published.insert(pid, wire, 0);
     }
@@ -121,7 +124,7 @@ impl Pythons {
 
     /// A function that later frames have by its number.
     pub(super) fn define(&mut self, sent: &SentFunction) {
-        let layout = self.layouts.get(&sent.pid);
+        let layout = usize::try_from(sent.layout).ok().and_then(|number| self.layouts.get(number));
         if let Some(function) = layout.and_then(|layout| function(layout, sent))
             && self.functions.len() < MOST_FUNCTIONS
         {
@@ -178,7 +181,7 @@ impl Pythons {
     }
 }
 
-fn to_wire(python: &MappedPython) -> WirePython {
+fn to_wire(python: &MappedPython, number: usize) -> WirePython {
     let layout = &python.layout;
     let loop_frames = match layout.loop_frames {
         LoopFrames::Each => 0,
@@ -210,6 +213,7 @@ fn to_wire(python: &MappedPython) -> WirePython {
         layout.length,
         layout.state,
         layout.text,
+        number as u64,
     ]
 }
 
@@ -328,7 +332,7 @@ mod tests {
     fn a_function_is_called_with_its_file_and_where_its_class_is_not_known_its_line() {
         let ascii = |text: &str| object(text.len() as u64, 1 << 2 | ASCII, 48, text.as_bytes());
         let sent = SentFunction {
-            pid: 1,
+            layout: 0,
             number: 2,
             line: 7,
             name: ascii("Solver.step"),

@@ -61,9 +61,10 @@ pub(crate) struct ReadPythonFrame {
 /// A function of Python, with its texts as they are in the interpreter's memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SentFunction {
-    pub(crate) pid: u32,
     pub(crate) number: u64,
     pub(crate) line: u32,
+    /// That by which its texts are read.
+    pub(crate) layout: u32,
     pub(crate) name: Vec<u8>,
     pub(crate) file: Vec<u8>,
 }
@@ -195,7 +196,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Wire> {
             return Some(Wire::Look(TimerLook { cpu: head.cpu, time: head.time, before }));
         }
         RECORD_PYTHON => return python(&head, layout::PythonRecord(bytes)).map(Wire::Python),
-        RECORD_FUNCTION => return function(&head, layout::FunctionRecord(bytes)).map(Wire::Function),
+        RECORD_FUNCTION => return function(layout::FunctionRecord(bytes)).map(Wire::Function),
         RECORD_REGISTERS => return registers(&head, layout::RegistersRecord(bytes)).map(Wire::Registers),
         _ => return None,
     };
@@ -277,12 +278,12 @@ fn python(head: &RecordHead, record: layout::PythonRecord<'_>) -> Option<ReadPyt
     Some(ReadPython { key, time: head.time, cpu: head.cpu, frames, is_cut: record.is_cut()? != 0 })
 }
 
-fn function(head: &RecordHead, record: layout::FunctionRecord<'_>) -> Option<SentFunction> {
+fn function(record: layout::FunctionRecord<'_>) -> Option<SentFunction> {
     let bytes = |all: &[u8], count: u32| Some(all.get(..usize::try_from(count).ok()?)?.to_vec());
     Some(SentFunction {
-        pid: head.pid,
         number: record.number()?,
         line: record.line()?,
+        layout: record.layout()?,
         name: bytes(record.name()?, record.name_bytes()?)?,
         file: bytes(record.file()?, record.file_bytes()?)?,
     })
