@@ -26,7 +26,7 @@ mod threads;
 mod track;
 
 pub use choice::{BadChoice, SeriesSourceChoice};
-pub use clock::now;
+pub use clock::{now, raw_now};
 pub use collection::{CollectionOptions, DEFAULT_INTERVAL, SeriesCollection};
 pub use exposition::{Exposition, Faults};
 pub use known::{KERNEL, KnownMetric, PROCESS, descriptions};

@@ -112,7 +112,7 @@ impl AccessRecorder {
             }
         }
         if let Some(error) = intake.failure {
-            notes.push(format!("accesses: they end before the program: {}", crate::run::describe(&error)));
+            notes.push(format!("accesses: they end before the program: {}", crate::error::describe(&error)));
         }
         if intake.processes.is_empty() {
             notes.push("accesses: no process of the program told of any".to_owned());

@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-pub use longpole_collect::now;
+pub use longpole_collect::{now, raw_now};
 use longpole_recording::WallClock;
 
 /// What the clock of events and the time of day say now.

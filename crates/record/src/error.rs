@@ -112,3 +112,11 @@ fn reasons(collectors: &[CollectorAvailability]) -> String {
 
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// An error with its cause, as a sentence.
+pub(crate) fn describe(error: &longpole_recording::Error) -> String {
+    match std::error::Error::source(error) {
+        Some(source) => format!("failed to {error}: {source}"),
+        None => format!("failed to {error}"),
+    }
+}

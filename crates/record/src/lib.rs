@@ -9,6 +9,7 @@ mod assembler;
 mod attach;
 mod bpf;
 mod clock;
+mod clock_readings;
 mod collector;
 mod collector_choice;
 mod definitions;

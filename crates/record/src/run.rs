@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use longpole_event::Time;
+use longpole_recording::ClockReading;
 
 use crate::agent::Interpreter;
 use crate::assembler::{Assembled, Assembler};
 use crate::clock::now;
+use crate::clock_readings::ClockReadings;
 use crate::collector::Collector;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, describe};
 use crate::going_on::GoingOn;
 use crate::launch::{ExitStatus, Running};
 use crate::lock_owners::BETWEEN_LOOKS;
@@ -53,6 +55,8 @@ pub(crate) struct EndedRun {
     pub(crate) collector: Box<dyn Collector>,
     /// The program that we started and that goes on.
     pub(crate) going_on: Option<GoingOn>,
+    /// What the machine's clocks said.
+    pub(crate) clock_readings: Vec<ClockReading>,
 }
 
 /// A recording in progress.
@@ -80,6 +84,7 @@ pub(crate) struct RecordingRun {
     /// Why nothing more could be written or read.
     failure: Option<String>,
     notes: Vec<String>,
+    clock_readings: ClockReadings,
 }
 
 impl RecordingRun {
@@ -123,6 +128,7 @@ impl RecordingRun {
             goes_on: false,
             failure: None,
             notes: Vec::new(),
+            clock_readings: ClockReadings::default(),
         })
     }
 
@@ -138,6 +144,7 @@ impl RecordingRun {
         let mut has_more = false;
         loop {
             let time = now();
+            self.clock_readings.look(time);
             let round = if has_more { Duration::ZERO } else { ROUND };
             let left = deadline.map_or(round, |deadline| {
                 round.min(Duration::from_nanos(deadline.since(time)) + Duration::from_millis(1))
@@ -331,6 +338,7 @@ impl RecordingRun {
     /// Reads what is left in the buffers and ends the log.
     pub(crate) fn close(mut self) -> EndedRun {
         let end = self.end.unwrap_or_else(now);
+        let clock_readings = std::mem::take(&mut self.clock_readings).finish();
         self.reading.stop();
         if self.failure.is_none() {
             self.drain_the_rest();
@@ -358,7 +366,18 @@ impl RecordingRun {
         let RecordingRun { reading, child, signals, waiter, truncated, notes, .. } = self;
         let collector = reading.finish();
         let going_on = self.goes_on.then_some(GoingOn { child, signals, waiter });
-        EndedRun { end, status, truncated, outlived, notes, frames, assembled, collector, going_on }
+        EndedRun {
+            end,
+            status,
+            truncated,
+            outlived,
+            notes,
+            frames,
+            assembled,
+            collector,
+            going_on,
+            clock_readings,
+        }
     }
 
     fn drain_the_rest(&mut self) {
@@ -378,12 +397,5 @@ impl RecordingRun {
             self.push(&mut meant);
             self.notes.extend(interpreter.findings());
         }
-    }
-}
-
-pub(crate) fn describe(error: &longpole_recording::Error) -> String {
-    match std::error::Error::source(error) {
-        Some(source) => format!("failed to {error}: {source}"),
-        None => format!("failed to {error}"),
     }
 }

@@ -18,12 +18,12 @@ use crate::assembler::{Assembled, Assembler};
 use crate::clock::now;
 use crate::collector_choice::{self, AgentUse, CollectorChoice, Opened, Settings};
 use crate::emulation::EmulatedCommand;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, describe};
 use crate::going_on::GoingOn;
 use crate::launch::{ExitStatus, ProgramCommand, Running, Suspended};
 use crate::machine::{cpu_time, hide_memory, peak_bytes, take_precedence, this_machine};
 use crate::naming::FramesToName;
-use crate::run::{EndedRun, RecordingRun, Started, describe};
+use crate::run::{EndedRun, RecordingRun, Started};
 use crate::snapshots::Snapshots;
 use crate::source_copies::{NamedSources, ProgramUser};
 use crate::waits_at_attach::switch_before;
@@ -448,8 +448,18 @@ fn finish(parts: RecordingParts<'_>, progress: &mut dyn FnMut(Progress)) -> Resu
     let outside = collection.stop();
     let of_accesses = accesses.map(AccessRecorder::finish).unwrap_or_default();
     let recorder_cpu = cpu_time().saturating_sub(cpu_before);
-    let EndedRun { end, status, truncated, outlived, notes, frames, assembled, mut collector, going_on } =
-        run.close();
+    let EndedRun {
+        end,
+        status,
+        truncated,
+        outlived,
+        notes,
+        frames,
+        assembled,
+        mut collector,
+        going_on,
+        clock_readings,
+    } = run.close();
     if outlived {
         collector.outlived();
     }
@@ -462,6 +472,7 @@ fn finish(parts: RecordingParts<'_>, progress: &mut dyn FnMut(Progress)) -> Resu
     let machine = &mut manifest.machines[0];
     machine.collector.notes.extend(findings.into_iter().chain(notes).chain(of_accesses));
     machine.outside = outside;
+    machine.clock_readings = clock_readings;
     machine.cost = Some(CollectionCost {
         recorder_cpu_seconds: recorder_cpu.as_secs_f64(),
         kernel_seconds: kernel.map(|cost| Duration::from_nanos(cost.nanoseconds).as_secs_f64()),

@@ -10,8 +10,8 @@ use std::thread::JoinHandle;
 use longpole_event::{MachineId, Time};
 use longpole_recording::{Destination, LogBuilder, LogName, Manifest, RecordingFolder, RunOutcome};
 
+use crate::error::describe;
 use crate::naming::FramesToName;
-use crate::run::describe;
 use crate::session::keep_since;
 
 /// What became of a copy: its folder, or why there is none.

@@ -23,6 +23,7 @@
 
 mod access_names;
 mod builder;
+mod clock;
 mod contents;
 mod destination;
 mod error;
@@ -44,6 +45,7 @@ mod window;
 
 pub use access_names::{AccessField, AccessNames, AccessPlaceName, AccessProcedureName, AccessVariable};
 pub use builder::LogBuilder;
+pub use clock::{ClockModel, ClockPiece, ClockReading, WallClock, piece_at, without_collinear};
 pub use destination::{Destination, free_name};
 pub use error::{Error, Result};
 pub use folder::{ITEM_COLUMNS, LogName, NEW_ITEM_COLUMNS, RecordingFolder};
@@ -51,8 +53,8 @@ pub use id::{BadRecordingId, RecordingId};
 pub use log::{Chunk, Defects, DefinitionCounts, DefinitionLimit, LogReader, LogWriter};
 pub use log_header::LOG_HEADER_BYTES;
 pub use manifest::{
-    AccessSample, ClockModel, CollectionCost, CollectorDescription, FORMAT_VERSION, KeptWindow,
-    MachineDescription, Manifest, OutsideAccount, RunOutcome, SimulatedMachine, Trouble, WallClock,
+    AccessSample, CollectionCost, CollectorDescription, FORMAT_VERSION, KeptWindow, MachineDescription,
+    Manifest, OutsideAccount, RunOutcome, SimulatedMachine, Trouble,
 };
 pub use measured::MeasuredChange;
 pub use metric_files::{LARGEST_METRIC_FILE, MetricFile};

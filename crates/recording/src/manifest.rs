@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::clock::{ClockModel, ClockPiece, ClockReading, WallClock};
 use crate::id::RecordingId;
 
 /// Version of the recording's layout and encodings that this build writes, and the newest it reads.
@@ -13,7 +14,8 @@ use crate::id::RecordingId;
 /// 7: what processes that pass messages say of them ([`longpole_event::EventKind::Communicate`] and those behind it).
 /// 8: simulated runs: requests for units of memory ([`longpole_event::PAGE_REQUEST`]), and who wrote what is requested
 /// ([`longpole_event::EventKind::Written`]). 9: who ended a busy-wait ([`longpole_event::EventKind::Freed`]).
-/// 10: functions of Python ([`longpole_event::ModuleKind::Python`]).
+/// 10: functions of Python ([`longpole_event::ModuleKind::Python`]); clocks in pieces and their readings
+/// ([`MachineDescription::clock_pieces`]), where clocks of older recordings are one line.
 pub const FORMAT_VERSION: u32 = 10;
 
 /// The manifest of a recording.
@@ -114,6 +116,9 @@ pub struct MachineDescription {
     /// How this machine's clock maps onto the recording's time axis.
     #[serde(default)]
     pub clock: ClockModel,
+    /// The same where one line is not enough, in the order of time, without steps between them; then `clock` joins the ends.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clock_pieces: Vec<ClockPiece>,
     /// How far that may be off at any time of the run, nanoseconds: 0 on the machine whose clock is the axis. `None` where
     /// nothing bounds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -124,6 +129,9 @@ pub struct MachineDescription {
     /// What two clocks of the machine said at one moment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wall_clock: Option<WallClock>,
+    /// What its clocks said once a second, without readings that lie between others on a line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clock_readings: Vec<ClockReading>,
     /// This is a further log of the machine with that number, by a recorder of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part_of: Option<u32>,
@@ -166,26 +174,6 @@ pub struct Trouble {
     pub what: String,
     /// How often.
     pub count: u64,
-}
-
-/// `axis = time + offset + drift × (time − reference)`, in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ClockModel {
-    /// Nanoseconds to add.
-    pub offset_nanoseconds: i64,
-    /// Relative drift, dimensionless.
-    pub drift: f64,
-    /// The time at which the offset was measured, in nanoseconds.
-    pub reference_nanoseconds: u64,
-}
-
-/// The clock of events and the time of day, at one moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WallClock {
-    /// The clock of events, nanoseconds.
-    pub event_nanoseconds: u64,
-    /// Since 1970, nanoseconds.
-    pub unix_nanoseconds: u64,
 }
 
 /// How a machine's events were collected.

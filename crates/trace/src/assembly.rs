@@ -24,7 +24,7 @@ pub(crate) struct RunBounds {
 
 /// The run as the manifest tells it; where the recorder was killed, from the first event to the last.
 pub(crate) fn run_of(manifest: &Manifest, inventories: &[Inventory]) -> RunBounds {
-    let clock = |index: usize| Axis::new(manifest.machines[index].clock, 0);
+    let clock = |index: usize| Axis::new(&manifest.machines[index], 0);
     let told = manifest.outcome.filter(|outcome| outcome.end_nanoseconds > outcome.begin_nanoseconds);
     if let Some(outcome) = told {
         let end = Time::from_nanoseconds(outcome.end_nanoseconds - outcome.begin_nanoseconds);
@@ -72,7 +72,7 @@ pub(crate) fn tree_of(manifest: &Manifest, inventories: &[Inventory], run: RunBo
                 real_time: machine.real_time,
             });
         }
-        let axis = Axis::new(machine.clock, run.begin);
+        let axis = Axis::new(machine, run.begin);
         let bases = (program.processes.len() as u32, program.threads.len() as u32);
         add_processes(&mut program, logged[index], inventory, bases.0);
         for (found, defined) in inventory.threads.iter().zip(&inventory.tables.threads) {
@@ -179,7 +179,7 @@ pub(crate) fn sent_of(manifest: &Manifest, inventories: &mut [Inventory], begin:
     let mut bases = Vec::new();
     let mut base = 0;
     for (index, inventory) in inventories.iter_mut().enumerate() {
-        let axis = Axis::new(manifest.machines[index].clock, begin);
+        let axis = Axis::new(&manifest.machines[index], begin);
         let keyed = inventory.sent.iter();
         sent.keyed
             .extend(keyed.map(|&(key, thread, time)| (key, (ThreadId(base + thread.0), axis.place(time)))));
@@ -198,7 +198,7 @@ pub(crate) fn planned_calls(manifest: &Manifest, inventories: &mut [Inventory], 
     let (mut logged, mut names) = (LoggedMessages::default(), FxHashMap::default());
     let mut base = 0;
     for (index, inventory) in inventories.iter_mut().enumerate() {
-        let axis = Axis::new(manifest.machines[index].clock, begin);
+        let axis = Axis::new(&manifest.machines[index], begin);
         // The replay puts no event before its predecessor.
         let mut last = Time::ZERO;
         for (time, thread, kind) in std::mem::take(&mut inventory.messages) {

@@ -10,7 +10,7 @@ mod assembly;
 mod bursts;
 mod cause;
 mod census;
-mod clock_fit;
+mod clocks;
 mod columns;
 mod conditions;
 mod connections;
@@ -56,7 +56,7 @@ mod transitions;
 mod waiting_frames;
 
 pub use assembly::machines_of_logs;
-pub use clock_fit::{ClockFit, OffsetBound, OffsetBounds, line_through, placed};
+pub use clocks::{ClockCurve, ClockFit, ClockKnot, DriftLimits, OffsetBound, OffsetBounds};
 pub use columns::{
     ColumnsEnd, ColumnsWriter, IdCounts, ItemCache, ItemColumns, LONG_RECORDING, items_of_block,
 };

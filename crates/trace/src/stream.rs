@@ -7,25 +7,29 @@
 
 use longpole_event::{Event, MachineId, Record, Time};
 use longpole_recording::{
-    ClockModel, Defects, DefinitionCounts, DefinitionLimit, DefinitionTables, LogName, LogReader,
-    RecordingFolder, WindowLog,
+    ClockModel, ClockPiece, Defects, DefinitionCounts, DefinitionLimit, DefinitionTables, LogName, LogReader,
+    MachineDescription, RecordingFolder, WindowLog, piece_at,
 };
 
 use crate::error::Result;
 use crate::read_ahead::{ReadAhead, RecordBlock, next_block};
 
 /// Brings a machine's times onto the recording's axis.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Axis {
     clock: ClockModel,
+    /// Where one line is not enough.
+    pieces: Vec<ClockPiece>,
     begin: u64,
 }
 
 impl Axis {
-    /// Of a machine with this clock, in a run that begins at `begin` on the first machine's clock, nanoseconds.
+    /// Of this machine, in a run that begins at `begin` on the first machine's clock, nanoseconds.
     #[must_use]
-    pub fn new(clock: ClockModel, begin: u64) -> Self {
-        Axis { clock, begin }
+    pub fn new(machine: &MachineDescription, begin: u64) -> Self {
+        let mut pieces = machine.clock_pieces.clone();
+        pieces.sort_by_key(|piece| piece.line.reference_nanoseconds);
+        Axis { clock: machine.clock, pieces, begin }
     }
 
     /// The time on the axis; times before its begin stand at the begin.
@@ -43,10 +47,8 @@ impl Axis {
     /// The time on the first machine's clock.
     fn absolute(&self, time: Time) -> u64 {
         let nanoseconds = time.nanoseconds();
-        let since = nanoseconds.wrapping_sub(self.clock.reference_nanoseconds).cast_signed();
-        let correction =
-            self.clock.offset_nanoseconds.saturating_add((self.clock.drift * since as f64) as i64);
-        nanoseconds.saturating_add_signed(correction)
+        let line = piece_at(&self.pieces, nanoseconds).map_or(self.clock, |piece| piece.line);
+        nanoseconds.saturating_add_signed(line.correction(nanoseconds))
     }
 }
 

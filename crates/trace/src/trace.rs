@@ -217,7 +217,7 @@ impl Trace {
         for (index, machine) in self.machines.iter().enumerate() {
             let id = MachineId::from_index(index);
             if let Some(stream) = LogStream::open(&self.folder, id, LogName::Events)? {
-                streams.push((id, stream.read_ahead(is_event), machine.axis));
+                streams.push((id, stream.read_ahead(is_event), machine.axis.clone()));
             }
         }
         Merge::new(streams)
@@ -264,7 +264,7 @@ impl Trace {
                 dependences: inventory.dependences,
                 processes: of_machine.iter().map(|thread| thread.process).collect(),
                 base,
-                axis: Axis::new(self.manifest.machines[index].clock, begin),
+                axis: Axis::new(&self.manifest.machines[index], begin),
             });
             base += u32::try_from(threads).expect("fewer than 2^32 threads");
         }

@@ -41,7 +41,7 @@ pub(super) fn read(
             }
             Err(error) => return Err(error),
         };
-        let mut intake = Intake::new(Axis::new(machine.clock, program.begin_nanoseconds));
+        let mut intake = Intake::new(Axis::new(machine, program.begin_nanoseconds));
         let mut tables = DefinitionTables::default();
         stream.read_all(&mut tables, &mut |event| intake.take(event))?;
         outside.notes.extend(damage(&machine.name, stream.defects()));
