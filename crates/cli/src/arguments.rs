@@ -127,6 +127,9 @@ pub struct RecordArgs {
     /// Where longpole is on the hosts [default: where their shells find it]
     #[arg(long, value_name = "PATH", requires = "on")]
     pub remote_longpole: Option<PathBuf>,
+    /// Folder by which recorders of several hosts wait for each other
+    #[arg(long, value_name = "FOLDER", hide = true, conflicts_with = "pid")]
+    pub gate: Option<PathBuf>,
     /// How to collect
     #[arg(long, value_enum, default_value = "auto")]
     pub collector: CollectorArgument,

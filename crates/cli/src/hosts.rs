@@ -3,12 +3,14 @@
 //! ```text
 //!   here          ssh a: longpole record -o FOLDER/a.longpole COMMAND ──┐ at the same time; standard input is the
 //!                 ssh b: longpole record -o FOLDER/b.longpole COMMAND ──┤ first one's
+//!                 all collectors run: the programs start, else none does ┤
 //!                 all are over ◄────────────────────────────────────────┘
 //!                 ssh a, b: tar of FOLDER ──► parts, then joined; FOLDER is removed over there
 //! ```
 //! What a host sends is unpacked in a folder of its own and opened like any recording. Ctrl-C is passed on by a second connection,
 //! since one that ends does not end what it began.
 
+mod gates;
 mod interrupts;
 mod remote_shell;
 
@@ -23,6 +25,7 @@ use anyhow::{Context, Result, bail};
 use crate::arguments::{Join, RecordArgs, SeriesSourceArgument};
 use crate::failure::{Failure, RECORDER_FAILED};
 use crate::{join, record, terminal};
+use gates::HostGates;
 use interrupts::HostInterrupts;
 pub use remote_shell::RemoteShell;
 use remote_shell::quoted;
@@ -34,8 +37,8 @@ const LOOK: Duration = Duration::from_millis(20);
 const REMOTE_SHELL: &str = "LONGPOLE_RSH";
 
 /// What the shell over there does before it becomes the recorder. Without that folder it stays where it begins.
-const RECORD: &str = "umask 077; mkdir \"$LONGPOLE_FOLDER\" || exit 125; cd \"$LONGPOLE_CWD\" 2>/dev/null; \
-                      echo $$ >\"$LONGPOLE_FOLDER/pid\"; folder=$LONGPOLE_FOLDER; unset LONGPOLE_FOLDER LONGPOLE_CWD; ";
+const RECORD: &str = "umask 077; mkdir \"$LONGPOLE_FOLDER\" || exit 125; mkfifo \"$LONGPOLE_FOLDER/gate\" || exit 125; \
+                      cd \"$LONGPOLE_CWD\" 2>/dev/null; echo $$ >\"$LONGPOLE_FOLDER/pid\"; folder=$LONGPOLE_FOLDER; unset LONGPOLE_FOLDER LONGPOLE_CWD; ";
 
 /// A machine of the run.
 struct RunHost {
@@ -58,7 +61,9 @@ struct HostsRun<'a> {
 /// Runs the command.
 pub fn run(options: &RecordArgs) -> Result<ExitCode> {
     let mut run = HostsRun::of(options)?;
-    run.record()?;
+    if let Recorded::Nowhere(lost) = run.record()? {
+        return Err(run.not_started(&lost));
+    }
     let mut parts = Vec::new();
     let mut has_failed = false;
     for index in 0..run.hosts.len() {
@@ -73,19 +78,27 @@ pub fn run(options: &RecordArgs) -> Result<ExitCode> {
         }
     }
     if parts.is_empty() {
-        return Err(Failure {
-            status: RECORDER_FAILED,
-            hints: vec![
-                "longpole has to be there on each host: --remote-longpole PATH says where".into(),
-                "--remote-shell names the command that reaches a host: `ssh` where it is not given".into(),
-            ],
-            error: anyhow::anyhow!("failed to record on any of the hosts"),
-        }
-        .into());
+        return Err(failure(anyhow::anyhow!("record on any of the hosts")));
     }
     run.join(parts)?;
     let failed = run.hosts.iter().filter_map(|host| host.status).map(status_of).find(|&status| status != 0);
     Ok(ExitCode::from(failed.unwrap_or(if has_failed { RECORDER_FAILED } else { 0 })))
+}
+
+/// Whether the command ran.
+enum Recorded {
+    /// On all hosts.
+    Everywhere,
+    /// On none, as these do not record it.
+    Nowhere(Vec<usize>),
+}
+
+fn failure(error: anyhow::Error) -> anyhow::Error {
+    let hints = vec![
+        "longpole has to be there on each host: --remote-longpole PATH says where".into(),
+        "--remote-shell names the command that reaches a host: `ssh` where it is not given".into(),
+    ];
+    Failure { status: RECORDER_FAILED, hints, error }.into()
 }
 
 /// As of a shell: 128+n when signal n ended it.
@@ -122,9 +135,38 @@ impl<'a> HostsRun<'a> {
         })
     }
 
-    /// Runs the command on all hosts, to its end on each.
-    fn record(&mut self) -> Result<()> {
+    /// Runs the command on all hosts, to its end on each, once all are recorded.
+    fn record(&mut self) -> Result<Recorded> {
         let interrupts = HostInterrupts::hold()?;
+        let (mut gates, mut running) = self.start(&interrupts)?;
+        let (mut is_open, mut lost) = (false, Vec::new());
+        while running.iter().any(Option::is_some) {
+            if let Some(signal) = interrupts.wait(LOOK) {
+                self.pass_on(signal, &running);
+            }
+            self.look(&mut running)?;
+            if !is_open && lost.is_empty() {
+                let ended = running.iter().enumerate().filter(|(_, child)| child.is_none());
+                ended.for_each(|(index, _)| gates.ended(index));
+                lost = gates.lost();
+                is_open = gates.are_ready();
+                match (is_open, lost.is_empty()) {
+                    (true, _) => gates.open(),
+                    (false, true) => {}
+                    (false, false) => gates.refuse(),
+                }
+            }
+        }
+        if is_open {
+            return Ok(Recorded::Everywhere);
+        }
+        (0..self.hosts.len()).filter(|_| lost.is_empty()).for_each(|index| gates.ended(index));
+        Ok(Recorded::Nowhere(if lost.is_empty() { gates.lost() } else { lost }))
+    }
+
+    /// Starts the recorders, and what waits for them.
+    fn start(&self, interrupts: &HostInterrupts) -> Result<(HostGates, Vec<Option<Child>>)> {
+        let mut gates = HostGates::new();
         let mut running: Vec<Option<Child>> = Vec::new();
         for index in 0..self.hosts.len() {
             let mut command = self.shell.command(&self.hosts[index].name, &self.script(index)?);
@@ -134,6 +176,9 @@ impl<'a> HostsRun<'a> {
             }
             interrupts.give_back(&mut command);
             let started = command.spawn();
+            let folder = quoted(self.hosts[index].folder.as_ref());
+            let script = gates::script(&folder.to_string_lossy());
+            gates.watch(self.shell.command(&self.hosts[index].name, script.as_ref()));
             let program = command.get_program().to_string_lossy().into_owned();
             match started {
                 Ok(child) => running.push(Some(child)),
@@ -146,19 +191,36 @@ impl<'a> HostsRun<'a> {
                 }
             }
         }
-        while running.iter().any(Option::is_some) {
-            if let Some(signal) = interrupts.wait(LOOK) {
-                self.pass_on(signal, &running);
-            }
-            for (child, host) in running.iter_mut().zip(&mut self.hosts) {
-                let Some(found) = child else { continue };
-                if let Some(status) = found.try_wait().context("failed to wait for a host")? {
-                    host.status = Some(status);
-                    *child = None;
-                }
+        Ok((gates, running))
+    }
+
+    /// Which commands have ended, and how.
+    fn look(&mut self, running: &mut [Option<Child>]) -> Result<()> {
+        for (child, host) in running.iter_mut().zip(&mut self.hosts) {
+            let Some(found) = child else { continue };
+            if let Some(status) = found.try_wait().context("failed to wait for a host")? {
+                host.status = Some(status);
+                *child = None;
             }
         }
         Ok(())
+    }
+
+    /// The program ran nowhere: names the hosts that did not record it, and removes what is on the others.
+    fn not_started(&self, lost: &[usize]) -> anyhow::Error {
+        for host in &self.hosts {
+            let folder = quoted(host.folder.as_ref()).to_string_lossy().into_owned();
+            let remove = format!("rm -rf -- {folder}");
+            // A host that is not reached has no folder.
+            let _ = self.shell.command(&host.name, remove.as_ref()).stderr(Stdio::null()).status();
+        }
+        let named = lost.iter().map(|&index| {
+            let host = &self.hosts[index];
+            let ended = host.status.map_or_else(String::new, |status| format!(" ({status})"));
+            format!("{}{ended}", host.name)
+        });
+        let named: Vec<String> = named.collect();
+        failure(anyhow::anyhow!("record on {}: the program was started nowhere", named.join(", ")))
     }
 
     /// The script that records on a host.
@@ -184,7 +246,7 @@ impl<'a> HostsRun<'a> {
         script.push(quoted(
             self.options.remote_longpole.as_deref().unwrap_or(Path::new("longpole")).as_os_str(),
         ));
-        script.push(" record --quiet --output \"$folder/part.longpole\"");
+        script.push(" record --quiet --gate \"$folder\" --output \"$folder/part.longpole\"");
         for word in self.words() {
             script.push(" ");
             script.push(quoted(&word));

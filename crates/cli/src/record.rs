@@ -9,7 +9,7 @@ use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 use longpole_record::{
     AccessSource, CollectorChoice, EmulationObstacle, Error, ExitStatus, FinishedRecording, GoingOn,
-    LaunchError, Progress, RecordOptions, RecordTarget,
+    LaunchError, Progress, RecordOptions, RecordTarget, StartGate,
 };
 use longpole_recording::{AccessSample, KeptWindow};
 use longpole_report::Style;
@@ -44,6 +44,7 @@ pub fn run(options: RecordArgs) -> Result<ExitCode> {
             locks: options.locks,
             mpi: options.mpi || options.part,
             job: part.map(|part| part.job),
+            gate: options.gate.map(|folder| StartGate { folder }),
             calls: options.calls,
             accesses: options.access.map(access_source),
             access_sample: options.access_sample.map(|share| sample(share, options.access_sample_unit)),

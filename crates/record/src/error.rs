@@ -47,6 +47,12 @@ pub enum Error {
     /// The program did not start.
     #[error(transparent)]
     Launch(#[from] LaunchError),
+    /// The program was not to start, as others of its run do not.
+    #[error("start the program")]
+    NotReleased {
+        /// Why.
+        source: io::Error,
+    },
     /// There is no process to attach to.
     #[error("attach to process {pid}")]
     NoProcess {

@@ -38,6 +38,7 @@ mod sorter;
 mod source_copies;
 mod stack_choice;
 mod stacks;
+mod start_gate;
 pub mod tracefs;
 mod wait;
 mod waits_at_attach;
@@ -59,3 +60,4 @@ pub use session::{
 };
 pub use signals::SNAPSHOT_SIGNAL;
 pub use sorter::Sorter;
+pub use start_gate::StartGate;

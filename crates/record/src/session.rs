@@ -26,6 +26,7 @@ use crate::naming::FramesToName;
 use crate::run::{EndedRun, RecordingRun, Started};
 use crate::snapshots::Snapshots;
 use crate::source_copies::{NamedSources, ProgramUser};
+use crate::start_gate::StartGate;
 use crate::waits_at_attach::switch_before;
 use crate::{attach, mpi, stack_choice};
 
@@ -70,6 +71,8 @@ pub struct RecordOptions {
     /// What all recordings of one run have in common, where this is one of several: processes of a job that names itself nowhere
     /// know each other by it.
     pub job: Option<OsString>,
+    /// What the program's start waits for, where other machines' programs are to start with it.
+    pub gate: Option<StartGate>,
     /// Every call of a procedure that was compiled with `-finstrument-functions`, through the agent.
     pub calls: bool,
     /// The program's accesses to memory.
@@ -107,6 +110,7 @@ impl RecordOptions {
             locks: false,
             mpi: false,
             job: None,
+            gate: None,
             calls: false,
             accesses: None,
             access_sample: None,
@@ -214,6 +218,10 @@ fn record_command(
     let task = crate::raw::KernelTask { pid: suspended.pid(), tid: suspended.pid() };
     opened.collector.track(task).map_err(Error::system("record the program's first task"))?;
     collection.program(task.pid);
+    if let Some(Err(source)) = options.gate.as_ref().map(StartGate::pass) {
+        let _ = folder.discard();
+        return Err(Error::NotReleased { source });
+    }
     let begin = now();
     assembler.begin_thread(begin, task, None, None)?;
     let job = options.job.iter().map(|job| (JOB.into(), job.clone())).collect::<Vec<_>>();
