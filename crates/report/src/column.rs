@@ -52,7 +52,8 @@ structure! {
     "folded" Text "Folded" "What of the row's own was done in procedures of the kernel, of libraries and in inlined helpers that are folded into it: `procedure`, `module`, `action` (what it does, in words), `percent` of the row's own.";
     "processor" Count "Processor" "Number of the processor on its machine; absent in the rows of all processors together.";
     "activity" Text "Activity" "What the processor did: `useful` work of the program, the `kernel` on its behalf, `spinning`, the `collector` in the program, `other programs`, `ready elsewhere` (free, while the thread that it got next was ready), `idle`.";
-    "from" Text "From" "The rank that sent, or that the other waited for; of `communication`, whose writes were behind the transfers: a list of `procedure` with `percent` of their cost.";
+    "by" Text "By" "`MPI`, or `stream`: TCP and unix sockets and pipes, matched by byte position.";
+    "from" Text "From" "The rank or process that sent, or that the other waited for; of `communication`, whose writes were behind the transfers: a list of `procedure` with `percent` of their cost.";
     "through" Text "Through" "The synchronisation at which the copies became invalid, or `unordered`: a list of `object` with `percent` of the transfers' cost.";
     "requests" Count "Requests" "Accesses of a thread to a unit (a cache line, a page) of which it has no valid copy, in the simulation.";
     "transfers" Count "Transfers" "Requests that are not the thread's first reference to the unit: another thread's write took its copy.";
@@ -96,10 +97,10 @@ structure! {
     "writer" Text "Writer" "The thread whose writes were behind the transfers; absent for first references.";
     "transitions" Text "Transitions" "How often the copy that a request of one edge had fetched was written, and so led to a request of another edge: a list of `from` and `to` (numbers of edges; without `from` a request for other data of the unit), `count` and `percent` of all of them.";
     "used_percent" Percent "Used" "Share of the fetched bytes that were read or written while the copy was valid, in words of 8 bytes.";
-    "to" Text "To" "The rank that received, or that waited.";
-    "messages" Count "Messages" "Messages from the one to the other that were seen at both ends; not those that a collective operation passes inside.";
+    "to" Text "To" "The rank or process that received, or that waited.";
+    "messages" Count "Messages" "Messages from the one to the other that were seen at both ends; not those that a collective operation passes inside. Of a stream: writes whose last byte was read.";
     "bytes" Count "Bytes" "Their length in all.";
-    "waits" Count "Waits" "Calls in which `to` waited for `from`: a late sender, a late receiver, or the last of those whom a collective operation needs.";
+    "waits" Count "Waits" "Calls in which `to` waited for `from`: a late sender, a late receiver, or the last of those whom a collective operation needs. Of a stream: waits that ended by what `from` wrote, or did in a socket or pipe.";
     "offset" Count "Offset" "Where in the variable the unit begins, in bytes; below 0 where the variable begins inside the unit.";
     "uses" Text "Uses" "What each thread did to the unit: a list of `thread`, ranges of offsets that it has `read` and `written`, and its `accesses`.";
     "given_up_count" Count "Not compared" "Waits of the row that are explained by what was done during them: the paths of both threads since they last met have little in common and are much longer than the wait.";

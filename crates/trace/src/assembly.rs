@@ -4,7 +4,7 @@ use longpole_event::{MachineId, ProcessId, TextId, ThreadId, Time};
 use longpole_recording::{Manifest, RecordingFolder, SourceCopies};
 use rustc_hash::FxHashMap;
 
-use crate::connections::LoggedConnections;
+use crate::connections::{CarriedEvent, LoggedConnections, ReadWait};
 use crate::evidence::{Evidence, SourceCounts};
 use crate::inventory::Inventory;
 use crate::messages::{LoggedMessages, PlannedCalls};
@@ -183,13 +183,18 @@ pub(crate) fn sent_of(manifest: &Manifest, inventories: &mut [Inventory], begin:
         let keyed = inventory.sent.iter();
         sent.keyed
             .extend(keyed.map(|&(key, thread, time)| (key, (ThreadId(base + thread.0), axis.place(time)))));
-        for (time, thread, kind) in std::mem::take(&mut inventory.carried) {
+        for CarriedEvent { time, thread, kind, waited } in std::mem::take(&mut inventory.carried) {
             connections.take(ThreadId(base + thread.0), axis.place(time), kind);
+            if let Some(ReadWait { wake, begin, end }) = waited {
+                let waited = ReadWait { wake, begin: axis.place(begin), end: axis.place(end) };
+                connections.take_wait(ThreadId(base + thread.0), kind, waited);
+            }
         }
         bases.push(base);
         base += u32::try_from(inventory.threads.len()).expect("fewer than 2^32 threads");
     }
     sent.carried = connections.carried(|thread| bases.partition_point(|&base| base <= thread.0));
+    sent.wakes = connections.wakes(&sent.carried);
     sent
 }
 

@@ -24,6 +24,35 @@ pub(crate) struct CarriedWrite {
     pub(crate) time: Time,
 }
 
+/// An event about a stream between machines.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CarriedEvent {
+    pub(crate) time: Time,
+    pub(crate) thread: ThreadId,
+    pub(crate) kind: EventKind,
+    /// The wait after which the thread has not waited again.
+    pub(crate) waited: Option<ReadWait>,
+}
+
+/// A wait before a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ReadWait {
+    /// Wakes of the thread before the one that ended it.
+    pub(crate) wake: u64,
+    pub(crate) begin: Time,
+    pub(crate) end: Time,
+}
+
+/// Who ended a wait from another machine, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CarriedWake {
+    pub(crate) source: ThreadId,
+    pub(crate) time: Time,
+}
+
+/// Who ended waits, by thread and how often it had been woken before.
+pub(crate) type CarriedWakes = FxHashMap<(ThreadId, u64), CarriedWake>;
+
 /// What was written into streams that other logs read, by stream, in the order of their bytes.
 pub(crate) type CarriedStreams = FxHashMap<u64, Vec<CarriedWrite>>;
 
@@ -42,6 +71,8 @@ pub(crate) struct LoggedConnections {
     streams: FxHashMap<u64, LoggedConnection>,
     /// When each thread wrote or read last.
     last: FxHashMap<ThreadId, Time>,
+    /// Waits before reads: of which stream, from which byte on, by whom.
+    waits: Vec<(u64, u64, ThreadId, ReadWait)>,
 }
 
 /// Whether the event is about a stream between machines.
@@ -67,6 +98,32 @@ impl LoggedConnections {
             }
             _ => {}
         }
+    }
+
+    /// Takes the wait of an event that [`take`](Self::take) took.
+    pub(crate) fn take_wait(&mut self, thread: ThreadId, kind: EventKind, waited: ReadWait) {
+        if let EventKind::Read { channel, position, .. } = kind {
+            self.waits.push((channel, position, thread, waited));
+        }
+    }
+
+    /// Who ended the waits before reads: the writer of the first byte that was read, if it wrote it after the wait had begun.
+    ///
+    /// ```text
+    ///   reader   ==|Out~~~~~~~~~~~~~Wake|==read 100…300      the wait was for the write of byte 100; several reads may follow a
+    ///   writer   ==========|write 100…200|                   wait for whatever comes: the first whose bytes were not there counts
+    /// ```
+    pub(crate) fn wakes(&self, carried: &CarriedStreams) -> CarriedWakes {
+        let mut wakes = CarriedWakes::default();
+        for &(channel, position, reader, ReadWait { wake, begin, end }) in &self.waits {
+            let Some(writes) = carried.get(&channel) else { continue };
+            let first = writes.partition_point(|write| write.end <= position);
+            if let Some(write) = writes.get(first).filter(|write| write.time > begin) {
+                let found = CarriedWake { source: write.thread, time: write.time.min(end) };
+                wakes.entry((reader, wake)).or_insert(found);
+            }
+        }
+        wakes
     }
 
     /// The streams that one log wrote and another one read. More bytes that were read than written are no such stream: one end was
@@ -127,6 +184,22 @@ pub(crate) fn written(writes: &[CarriedWrite], begin: u64, end: u64) -> impl Ite
     part.chunk_by(|one, next| one.thread == next.thread).filter_map(|chunk| chunk.last().copied())
 }
 
+/// How many of the writes end within the bytes from `begin` to `end`, and how many of these bytes each thread wrote.
+pub(crate) fn shares(writes: &[CarriedWrite], begin: u64, end: u64) -> Vec<(ThreadId, u64, u64)> {
+    let first = writes.partition_point(|write| write.end <= begin);
+    let mut from = begin;
+    let mut shares = Vec::new();
+    for write in &writes[first..] {
+        let until = write.end.min(end);
+        if from >= until {
+            break;
+        }
+        shares.push((write.thread, u64::from(write.end <= end), until - from));
+        from = until;
+    }
+    shares
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -164,6 +237,32 @@ mod tests {
         };
         assert_eq!(of(0, 150), [(0, 10), (1, 20)]);
         assert_eq!([of(0, 100), of(100, 200), of(60, 100)], [[(0, 10)], [(1, 20)], [(0, 10)]]);
+    }
+
+    #[test]
+    fn a_wait_was_for_the_writer_of_what_was_not_there_when_it_began() {
+        let mut logged = logged(&[(0, 10, write(0, 100)), (1, 40, write(100, 100)), (2, 60, read(0, 150))]);
+        let waited = |wake, begin| ReadWait {
+            wake,
+            begin: Time::from_nanoseconds(begin),
+            end: Time::from_nanoseconds(50),
+        };
+        // What was read first was there before, what came next was not.
+        logged.take_wait(ThreadId(2), read(0, 100), waited(7, 20));
+        logged.take_wait(ThreadId(2), read(100, 50), waited(7, 20));
+        logged.take_wait(ThreadId(3), read(100, 50), waited(7, 45));
+        let wakes = logged.wakes(&logged.carried(log));
+        let expected = CarriedWake { source: ThreadId(1), time: Time::from_nanoseconds(40) };
+        assert_eq!(wakes.into_iter().collect::<Vec<_>>(), [((ThreadId(2), 7), expected)]);
+    }
+
+    #[test]
+    fn bytes_of_a_read_are_those_of_all_writes_in_it() {
+        let logged = logged(&[(0, 10, write(0, 100)), (1, 20, write(100, 100)), (2, 30, read(0, 200))]);
+        let writes = &logged.carried(log)[&CHANNEL];
+        assert_eq!(shares(writes, 50, 150), [(ThreadId(0), 1, 50), (ThreadId(1), 0, 50)]);
+        assert_eq!(shares(writes, 150, 200), [(ThreadId(1), 1, 50)]);
+        assert_eq!(shares(writes, 0, 0), []);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use longpole_event::{
 use longpole_recording::{Defects, DefinitionTables, LogName, RecordingFolder};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::connections::is_carried;
+use crate::connections::{CarriedEvent, ReadWait, is_carried};
 use crate::dependences::{LogDependences, monitor_step};
 use crate::error::Result;
 use crate::state::{Cause, State};
@@ -22,7 +22,7 @@ pub(crate) struct Inventory {
     /// Messages sent: key, thread and time.
     pub(crate) sent: Vec<(u64, ThreadId, Time)>,
     /// What threads wrote into streams between machines and read from them, where that is asked for.
-    pub(crate) carried: Vec<(Time, ThreadId, EventKind)>,
+    pub(crate) carried: Vec<CarriedEvent>,
     keeps_carried: bool,
     /// What threads say of messages.
     pub(crate) messages: Vec<(Time, ThreadId, EventKind)>,
@@ -62,6 +62,12 @@ pub(crate) struct InventoryThread {
     /// Of its process.
     pub(crate) rank: Option<u32>,
     has_history: bool,
+    /// Times it was woken.
+    wakes: u64,
+    /// When it began to wait, if it waits.
+    blocked: Option<Time>,
+    /// The wait after which it has not waited again.
+    waited: Option<ReadWait>,
     pub(crate) known: Foreknowledge,
 }
 
@@ -132,6 +138,8 @@ impl Inventory {
         let Some(thread) = self.thread(event.thread) else { return };
         thread.start = thread.start.or(Some(event.time));
         thread.foresee(event);
+        thread.follow_wait(event);
+        let waited = thread.waited;
         match event.kind {
             EventKind::Start { creator, .. } => thread.creator = creator,
             EventKind::Continue { creator, is_alive, .. } => {
@@ -161,7 +169,7 @@ impl Inventory {
                 self.messages.push((event.time, event.thread, event.kind));
             }
             kind if self.keeps_carried && is_carried(kind) => {
-                self.carried.push((event.time, event.thread, kind));
+                self.carried.push(CarriedEvent { time: event.time, thread: event.thread, kind, waited });
             }
             EventKind::Send { key } => self.sent.push((key, event.thread, event.time)),
             EventKind::Wake { waker: Waker::Outside(name), .. } => {
@@ -221,6 +229,23 @@ impl Inventory {
 }
 
 impl InventoryThread {
+    /// The last wait, as a read that follows may tell what it was for.
+    fn follow_wait(&mut self, event: &Event) {
+        match event.kind {
+            EventKind::Out { blocking, .. } if blocking != Blocking::Runnable => {
+                (self.blocked, self.waited) = (Some(event.time), None);
+            }
+            EventKind::Wake { .. } => {
+                let wake = self.wakes;
+                self.wakes += 1;
+                if let Some(begin) = self.blocked.take() {
+                    self.waited = Some(ReadWait { wake, begin, end: event.time });
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// What the first event after the start proves about the state before it.
     fn foresee(&mut self, event: &Event) {
         let state = match event.kind {

@@ -34,7 +34,7 @@ stored! {
     }
     MessageTraffic { matched, unmatched_sends, unmatched_receives, resized, collectives, incomplete_collectives, reversed, most_reversed_nanoseconds, accesses, not_understood, flows }
     NotUnderstoodCalls { name, calls, nanoseconds }
-    MessageFlow { from, to, messages, bytes, waits, waited_nanoseconds }
+    MessageFlow { from, to, messages, bytes, waits, waited_nanoseconds, is_stream }
     SourceCounts { kept, missing, left_out, refused }
     Defects { torn_bytes, damaged_chunks, undecodable_chunks, orphans }
     OutsideAccount { collector, series, values, cpu_seconds, interval_seconds, troubles }

@@ -1,6 +1,11 @@
 //! What processes sent to each other, and how long they waited for each other in the calls that pass messages.
 
-use longpole_event::ProcessId;
+use std::collections::BTreeMap;
+
+use longpole_event::{ProcessId, ThreadId};
+use rustc_hash::FxHashMap;
+
+use crate::program::Program;
 
 /// The messages of a run, and how many of them are known at both ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,4 +60,42 @@ pub struct MessageFlow {
     pub waits: u64,
     /// How long they were, nanoseconds, polling or not.
     pub waited_nanoseconds: u64,
+    /// It went through sockets and pipes, and not by calls of MPI.
+    pub is_stream: bool,
+}
+
+/// What is summed up of a flow.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FlowSums {
+    pub(crate) messages: u64,
+    pub(crate) bytes: u64,
+    pub(crate) waits: u64,
+    pub(crate) waited_nanoseconds: u64,
+}
+
+/// What threads sent to each other, by process, in the order of processes. Of streams those between two processes of which one has
+/// no rank: what an MPI passes inside are no messages of the program.
+pub(crate) fn flows_of(
+    sums: &FxHashMap<(ThreadId, ThreadId), FlowSums>,
+    program: &Program,
+    is_stream: bool,
+) -> Vec<MessageFlow> {
+    let process = |thread: ThreadId| program.threads.get(thread.index()).map(|thread| thread.process);
+    let has_rank = |process: ProcessId| program.processes[process.index()].rank.is_some();
+    let mut flows: BTreeMap<(ProcessId, ProcessId), MessageFlow> = BTreeMap::new();
+    for (&(from, to), sums) in sums {
+        let (Some(from), Some(to)) = (process(from), process(to)) else { continue };
+        if is_stream && (from == to || (has_rank(from) && has_rank(to))) {
+            continue;
+        }
+        let none =
+            MessageFlow { from, to, messages: 0, bytes: 0, waits: 0, waited_nanoseconds: 0, is_stream };
+        let flow = flows.entry((from, to)).or_insert(none);
+        flow.messages += sums.messages;
+        flow.bytes += sums.bytes;
+        flow.waits += sums.waits;
+        flow.waited_nanoseconds += sums.waited_nanoseconds;
+    }
+    // A process that only woke another one up sent it nothing.
+    flows.into_values().filter(|flow| !is_stream || flow.bytes > 0).collect()
 }

@@ -52,6 +52,10 @@ pub(crate) trait Observer {
     /// A thread of `process` ended a wait for the object that [`awaited`](Self::awaited) gave, to write to it or to
     /// read from it.
     fn provided(&mut self, _object: ObjectId, _writes: bool, _process: ProcessId) {}
+    /// The second of two threads of the recording waited so long, nanoseconds, for what the first one wrote.
+    fn waited_for(&mut self, _ends: (ThreadId, ThreadId), _nanoseconds: u64) {}
+    /// The second of two threads of the recording read so many bytes that the first one wrote, and the ends of so many writes.
+    fn received(&mut self, _ends: (ThreadId, ThreadId), _messages: u64, _bytes: u64) {}
     /// What is known of the signals of a condition.
     fn signals_seen(&mut self, _condition: BegunWait, _signals: Signals) {}
     /// The collector took so much of the thread's time, nanoseconds, since the thread told so before.

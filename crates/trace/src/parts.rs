@@ -20,7 +20,7 @@ use longpole_event::{MachineId, ThreadId, Time};
 use longpole_recording::{MachineDescription, Manifest, RecordingFolder};
 
 use crate::clocks::ClockCurve;
-use crate::connections::LoggedConnections;
+use crate::connections::{CarriedEvent, LoggedConnections};
 use crate::error::Result;
 use crate::inventory::Inventory;
 use crate::messages::LoggedMessages;
@@ -119,7 +119,7 @@ pub fn join_parts(
             }
             logged.take(ThreadId(base + thread.0), Time::from_nanoseconds(last), kind);
         }
-        for (time, thread, kind) in std::mem::take(&mut inventory.carried) {
+        for CarriedEvent { time, thread, kind, .. } in std::mem::take(&mut inventory.carried) {
             let time = Time::from_nanoseconds(own.shown(time.nanoseconds()));
             connections.take(ThreadId(base + thread.0), time, kind);
         }

@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 use crate::bursts::{Burst, LastSamples};
 use crate::census::{BegunWait, Census};
 use crate::exclusion::ExclusionTimes;
+use crate::message_traffic::FlowSums;
 use crate::objects::{ObjectId, Signals};
 use crate::observer::{Observer, ReplayAnomaly};
 use crate::overheads::Overheads;
@@ -44,6 +45,8 @@ pub(crate) struct SurveyFindings {
     pub(crate) without_stack: u64,
     /// Observations by the threads' own word.
     pub(crate) told: u64,
+    /// What threads read of what others wrote into sockets and pipes, and waited for it.
+    pub(crate) flows: FxHashMap<(ThreadId, ThreadId), FlowSums>,
     /// CPU time that may be waiting, by procedure, nanoseconds.
     pub(crate) may_wait: FxHashMap<ProcedureId, u64>,
     /// Whether each thread's last look found it in a loop that waits.
@@ -112,6 +115,18 @@ impl Surveyor<'_> {
 }
 
 impl Observer for Surveyor<'_> {
+    fn waited_for(&mut self, ends: (ThreadId, ThreadId), nanoseconds: u64) {
+        let sums = self.findings.flows.entry(ends).or_default();
+        sums.waits += 1;
+        sums.waited_nanoseconds += nanoseconds;
+    }
+
+    fn received(&mut self, ends: (ThreadId, ThreadId), messages: u64, bytes: u64) {
+        let sums = self.findings.flows.entry(ends).or_default();
+        sums.messages += messages;
+        sums.bytes += bytes;
+    }
+
     fn prefix(&mut self, prefix: Prefix) -> PrefixId {
         self.findings.cache.prefix(prefix)
     }

@@ -17,6 +17,7 @@ use crate::id_owners::IdOwners;
 use crate::inventory::Inventory;
 use crate::kept::LazyColumns;
 use crate::log_items::LogItem;
+use crate::message_traffic::flows_of;
 use crate::messages::PlannedCalls;
 use crate::naming::{SymbolSource, name_frames};
 use crate::object_names::{FileNames, NameSources, WordNames, file_names};
@@ -293,6 +294,8 @@ impl Trace {
         }
         self.evidence.disordered = merge.disordered();
         let mut may_wait: FxHashMap<ProcedureId, u64> = FxHashMap::default();
+        let flows = findings.iter().flat_map(|found| flows_of(&found.flows, &self.program, true));
+        self.evidence.messages.flows.extend(flows);
         for (index, found) in findings.into_iter().enumerate() {
             for (&procedure, &time) in &found.may_wait {
                 *may_wait.entry(procedure).or_default() += time;

@@ -32,7 +32,7 @@ use rustc_hash::FxHashMap;
 use crate::bursts::Burst;
 use crate::cause::{cause, is_yield};
 use crate::conditions::Monitors;
-use crate::connections::CarriedStreams;
+use crate::connections::{CarriedStreams, CarriedWakes};
 use crate::dependences::LogDependences;
 use crate::exit_wakes::ExitWakes;
 use crate::id_owners::IdOwners;
@@ -87,6 +87,8 @@ pub(crate) struct SentMessages {
     pub(crate) keyed: FxHashMap<u64, (ThreadId, Time)>,
     /// Bytes of connections.
     pub(crate) carried: CarriedStreams,
+    /// Waits that these ended.
+    pub(crate) wakes: CarriedWakes,
 }
 
 /// What made a thread's stack known.
@@ -152,6 +154,8 @@ struct LiveThread {
     awaits: Option<(ObjectId, bool)>,
     /// The wait that it told of and that is not over.
     inside: Option<AnnouncedWait>,
+    /// Times it was woken.
+    wakes: u64,
 }
 
 /// Replays the events of one machine.
@@ -188,6 +192,7 @@ impl<'a> Transitions<'a> {
             observed: false,
             awaits: None,
             inside: None,
+            wakes: 0,
         };
         Transitions {
             sources,

@@ -182,6 +182,26 @@ fn the_critical_path_of_a_client_leads_through_its_server_on_another_machine() {
     let of = |machine| by_machine.sum("machine", machine, "seconds");
     assert!(of(first) > 0.19 && of(second) > 0.04, "{}", by_machine.table("machine"));
     assert_clock_is_within_its_error(&output, &run.stderr);
+    assert_waits_lead_to_the_server(&recording);
+}
+
+/// The client waits in each of 10 requests while the server looks up for 20 ms.
+#[track_caller]
+fn assert_waits_lead_to_the_server(recording: &Recording) {
+    let waits = recording.report("waits", "procedure");
+    // The compiler may have put the one into the other.
+    let is_in = |row: &serde_json::Map<_, _>, name: &str| row.get("procedure").is_some_and(|it| it == name);
+    let asking = waits.rows().filter(|row| is_in(row, "ask") || is_in(row, "has_read"));
+    let causes = asking.flat_map(|row| row["root_causes"].as_array().expect("a list of causes"));
+    let look_ups = causes.filter(|cause| cause["procedure"] == "look_up" && cause["side"] == "positive");
+    let seconds: f64 = look_ups.filter_map(|cause| cause["seconds"].as_f64()).sum();
+    assert!((0.15..0.25).contains(&seconds), "{seconds} of 0.2 s: {}", waits.table("procedure"));
+    let messages = recording.report("messages", "procedure");
+    let streams: Vec<_> = messages.rows().filter(|row| row["by"] == "stream").collect();
+    let both = |key: &str| -> Vec<f64> { streams.iter().filter_map(|row| row[key].as_f64()).collect() };
+    assert_eq!((both("messages"), both("bytes")), (vec![110.0; 2], vec![880.0; 2]), "{streams:#?}");
+    // The client waits longer than the server.
+    assert!((0.15..0.4).contains(&both("seconds")[0]), "{streams:#?}");
 }
 
 /// Both machines have one clock in truth: nothing is to be added to the second one's.

@@ -11,11 +11,11 @@ use crate::table::{Show, TextTable, shown};
 use crate::text::TextSection;
 use crate::view::{View, ViewDefinition};
 
-const COLUMNS: [&str; 7] = ["from", "to", "messages", "bytes", "waits", "seconds", "percent"];
+const COLUMNS: [&str; 8] = ["by", "from", "to", "messages", "bytes", "waits", "seconds", "percent"];
 
 pub(super) static VIEW: ViewDefinition = ViewDefinition {
     name: "messages",
-    about: "What ranks sent to each other, and how long each waited for each other one.",
+    about: "What ranks and processes sent to each other, and how long each waited for each other one.",
     fold: Fold::None,
     build,
     ..ViewDefinition::PLAIN
@@ -27,9 +27,16 @@ fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let mut flows: Vec<&MessageFlow> = traffic.flows.iter().collect();
     flows.sort_by_key(|flow| (std::cmp::Reverse((flow.waited_nanoseconds, flow.bytes)), flow.from, flow.to));
     let whole: u64 = flows.iter().map(|flow| flow.waited_nanoseconds).sum();
-    let label = |process: ProcessId| input.program.processes[process.index()].label().to_owned();
+    let process = |process: ProcessId| &input.program.processes[process.index()];
+    let label = |id: ProcessId| process(id).label().to_owned();
+    let has_machines = input.program.machines.len() > 1;
+    let placed = |id: ProcessId| match has_machines {
+        true => format!("{} on {}", label(id), input.program.machines[process(id).machine.index()].name),
+        false => label(id),
+    };
     let cells = |flow: &MessageFlow| {
         Row::default()
+            .text("by", if flow.is_stream { "stream" } else { "MPI" })
             .text("from", label(flow.from))
             .text("to", label(flow.to))
             .count("messages", flow.messages)
@@ -39,7 +46,7 @@ fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
             .percent("percent", percent(flow.waited_nanoseconds as f64, whole as f64))
     };
     report.rows.extend(flows.iter().map(|flow| cells(flow)));
-    report.sections.extend(head(traffic, whole));
+    report.sections.extend(head(traffic));
     let most = options.top.unwrap_or(super::ROWS_OF_TEXT);
     if !flows.is_empty() {
         let table = TextTable {
@@ -50,34 +57,54 @@ fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
                 shown("messages", Show::Count("messages")),
                 shown("bytes", Show::Count("bytes")),
             ],
-            name_title: "to this rank ← from that one".to_owned(),
+            name_title: "to this one ← from that one".to_owned(),
             rows: flows
                 .iter()
                 .take(most)
-                .map(|flow| (cells(flow), format!("{} ← {}", label(flow.to), label(flow.from))))
+                .map(|flow| (cells(flow), format!("{} ← {}", placed(flow.to), placed(flow.from))))
                 .collect(),
         };
         report.sections.extend([TextSection::Blank, TextSection::Table(table)]);
     }
     if flows.len() > most {
         let left = count_of((flows.len() - most) as u64, "more pair");
-        report.sections.push(TextSection::Remark(format!("{left} of ranks; `--top` shows them.")));
+        report.sections.push(TextSection::Remark(format!("{left} of processes; `--top` shows them.")));
     }
     report.sections.extend(doubts(traffic).map(TextSection::Warning));
     report
 }
 
-fn head(traffic: &MessageTraffic, whole: u64) -> Vec<TextSection> {
+fn head(traffic: &MessageTraffic) -> Vec<TextSection> {
+    let (streams, ranks): (Vec<&MessageFlow>, Vec<&MessageFlow>) =
+        traffic.flows.iter().partition(|flow| flow.is_stream);
     if traffic.flows.is_empty() {
         let nothing = "Messages: none was recorded. Calls of MPI are recorded where the command is a launcher or linked \
                        with MPI, or with `record --mpi`.";
         return vec![TextSection::Headline(nothing.to_owned())];
     }
+    let mut sections = if ranks.is_empty() { Vec::new() } else { of_ranks(traffic, &ranks) };
+    if !streams.is_empty() {
+        let sum = |of: fn(&MessageFlow) -> u64| streams.iter().map(|flow| of(flow)).sum::<u64>();
+        sections.push(TextSection::Headline(format!(
+            "Sockets and pipes: {} of {} bytes; processes waited {} for each other",
+            count_of(sum(|flow| flow.messages), "write"),
+            grouped(sum(|flow| flow.bytes)),
+            time_text(sum(|flow| flow.waited_nanoseconds)),
+        )));
+        let remark = "A process waits for the one that writes what it reads next, in a read, a poll or an epoll. What an MPI \
+                      passes between ranks inside is not counted.";
+        sections.push(TextSection::Remark(remark.to_owned()));
+    }
+    sections
+}
+
+fn of_ranks(traffic: &MessageTraffic, ranks: &[&MessageFlow]) -> Vec<TextSection> {
     let accesses = match traffic.accesses {
         0 => String::new(),
         accesses => format!(" and {} accesses to windows", grouped(accesses)),
     };
-    let bytes: u64 = traffic.flows.iter().map(|flow| flow.bytes).sum();
+    let bytes: u64 = ranks.iter().map(|flow| flow.bytes).sum();
+    let whole: u64 = ranks.iter().map(|flow| flow.waited_nanoseconds).sum();
     let title = format!(
         "Messages: {}{accesses} of {} bytes, {}; ranks waited {} for each other",
         count_of(traffic.matched, "message"),
@@ -140,7 +167,26 @@ mod tests {
 
     fn flow((from, to): (u32, u32), waited_nanoseconds: u64) -> MessageFlow {
         let (from, to) = (ProcessId(from), ProcessId(to));
-        MessageFlow { from, to, messages: 10, bytes: 4000, waits: 8, waited_nanoseconds }
+        MessageFlow { from, to, messages: 10, bytes: 4000, waits: 8, waited_nanoseconds, is_stream: false }
+    }
+
+    #[test]
+    fn streams_are_told_apart_from_messages_of_ranks() {
+        let stream = MessageFlow { is_stream: true, ..flow((1, 0), 10_000_000) };
+        let scene = run(MessageTraffic {
+            matched: 10,
+            flows: vec![stream, flow((0, 1), 0)],
+            ..MessageTraffic::default()
+        });
+        let report = scene.report(View::Messages, &ReportOptions::default());
+        let by: Vec<_> = report.rows.iter().map(|row| row.words("by")).collect();
+        assert_eq!(by, ["stream", "MPI"]);
+        let text = scene.text(View::Messages, 200);
+        assert!(text.contains("Messages: 10 messages of 4,000 bytes"), "{text}");
+        assert!(
+            text.contains("Sockets and pipes: 10 writes of 4,000 bytes; processes waited 10.0 ms"),
+            "{text}"
+        );
     }
 
     #[test]

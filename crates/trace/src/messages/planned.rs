@@ -1,11 +1,9 @@
 //! What is planned of calls that pass messages: who waits in which of them, until when, and on whom the caller depends.
 
-use std::collections::BTreeMap;
-
-use longpole_event::{ProcessId, ThreadId, Time};
+use longpole_event::{ThreadId, Time};
 use rustc_hash::FxHashMap;
 
-use crate::message_traffic::{MessageFlow, MessageTraffic};
+use crate::message_traffic::{FlowSums, MessageTraffic, flows_of};
 use crate::objects::ObjectKind;
 use crate::program::Program;
 use crate::timeline::DependenceKind;
@@ -60,15 +58,6 @@ pub(crate) struct PlannedCalls {
     pub(super) flows: FxHashMap<(ThreadId, ThreadId), FlowSums>,
 }
 
-/// What is summed up of a flow.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct FlowSums {
-    pub(super) messages: u64,
-    pub(super) bytes: u64,
-    pub(super) waits: u64,
-    pub(super) waited_nanoseconds: u64,
-}
-
 impl PlannedCalls {
     /// The thread's calls.
     pub(crate) fn of(&self, thread: ThreadId) -> &[PlannedCall] {
@@ -77,17 +66,6 @@ impl PlannedCalls {
 
     /// What processes sent to each other.
     pub(crate) fn traffic(&self, program: &Program) -> MessageTraffic {
-        let process = |thread: ThreadId| program.threads.get(thread.index()).map(|thread| thread.process);
-        let mut flows: BTreeMap<(ProcessId, ProcessId), MessageFlow> = BTreeMap::new();
-        for (&(from, to), sums) in &self.flows {
-            let (Some(from), Some(to)) = (process(from), process(to)) else { continue };
-            let none = MessageFlow { from, to, messages: 0, bytes: 0, waits: 0, waited_nanoseconds: 0 };
-            let flow = flows.entry((from, to)).or_insert(none);
-            flow.messages += sums.messages;
-            flow.bytes += sums.bytes;
-            flow.waits += sums.waits;
-            flow.waited_nanoseconds += sums.waited_nanoseconds;
-        }
-        MessageTraffic { flows: flows.into_values().collect(), ..self.traffic.clone() }
+        MessageTraffic { flows: flows_of(&self.flows, program, false), ..self.traffic.clone() }
     }
 }

@@ -11,7 +11,7 @@ use longpole_event::{ThreadId, Time};
 use rustc_hash::FxHashMap;
 
 use super::Transitions;
-use crate::connections::written;
+use crate::connections::{shares, written};
 use crate::observer::Observer;
 use crate::timeline::{Acquisition, DependenceKind, ItemKind, TokenId};
 
@@ -90,6 +90,9 @@ impl Transitions<'_> {
     ) {
         let end = what.position.saturating_add(what.bytes);
         if let Some(writes) = self.sources.sent.carried.get(&what.channel) {
+            for (source, messages, bytes) in shares(writes, what.position, end) {
+                observer.received((source, self.global(thread)), messages, bytes);
+            }
             for write in written(writes, what.position, end) {
                 let (source, source_time, kind) =
                     (write.thread, write.time.min(time), DependenceKind::Message);
@@ -111,6 +114,8 @@ impl Transitions<'_> {
             self.streams.0.remove(&what.channel);
         }
         for (written, last) in acquired {
+            let bytes = written.end.min(end).saturating_sub(written.begin.max(what.position));
+            observer.received((self.global(written.thread), self.global(thread)), u64::from(last), bytes);
             if written.thread != thread || last {
                 let (token, kind) = (written.token, DependenceKind::Message);
                 self.emit(

@@ -4,6 +4,7 @@ use longpole_event::{CallId, StackId, ThreadId, Time, Waker};
 
 use super::{LiveThread, StackReason, Transitions};
 use crate::cause::{dependence, sends};
+use crate::connections::CarriedWake;
 use crate::observer::{Observer, ReplayAnomaly};
 use crate::state::{Cause, State};
 use crate::timeline::{DependenceKind, ItemKind};
@@ -17,6 +18,7 @@ impl Transitions<'_> {
         (waker, call, stack): (Waker, Option<CallId>, Option<StackId>),
         observer: &mut impl Observer,
     ) {
+        let carried = self.carried_wake(thread);
         let enabler = match waker {
             Waker::Thread(waker) if self.is_enabled_by(thread, waker) => Some(waker),
             _ => None,
@@ -34,12 +36,13 @@ impl Transitions<'_> {
         }
         let source = match waker {
             Waker::Thread(waker) => Some(waker),
-            Waker::SoftInterrupt(waker) if sends(self.call(call)) => Some(waker),
+            Waker::SoftInterrupt(waker) if carried.is_none() && sends(self.call(call)) => Some(waker),
             _ => None,
         };
         let source = source.filter(|&waker| waker != thread && waker.index() < self.threads.len());
         match (source, waker) {
             (Some(source), _) => self.depend(thread, time, (source, stack, cause), observer),
+            (None, _) if carried.is_some() => self.depend_elsewhere(thread, time, carried, observer),
             (None, Waker::Interrupt | Waker::SoftInterrupt(_)) => {
                 observer.count(ReplayAnomaly::InterruptWake)
             }
@@ -48,6 +51,28 @@ impl Transitions<'_> {
         }
         self.interrupt_inside(thread);
         self.enter(thread, time, State::Ready, observer);
+    }
+
+    /// Who wrote on another machine what the thread is woken for now, by what it reads then.
+    fn carried_wake(&mut self, thread: ThreadId) -> Option<CarriedWake> {
+        let wake = self.threads[thread.index()].wakes;
+        self.threads[thread.index()].wakes += 1;
+        self.sources.sent.wakes.get(&(self.global(thread), wake)).copied()
+    }
+
+    /// A thread of another machine ended the thread's wait.
+    fn depend_elsewhere(
+        &self,
+        thread: ThreadId,
+        time: Time,
+        carried: Option<CarriedWake>,
+        observer: &mut impl Observer,
+    ) {
+        let Some(CarriedWake { source, time: sent }) = carried else { return };
+        let (source_time, kind) = (sent.min(time), DependenceKind::Message);
+        let waited = source_time.since(self.threads[thread.index()].since);
+        observer.waited_for((source, self.global(thread)), waited);
+        self.emit(thread, time, ItemKind::Depend { source, source_time, kind }, observer);
     }
 
     /// The thread's wait is over, and nobody was seen to end it.
@@ -86,6 +111,10 @@ impl Transitions<'_> {
         }
         let (waker, kind) = (source, dependence(cause));
         let source = self.global(waker);
+        if matches!(cause, Cause::Pipe | Cause::Socket | Cause::Poll) {
+            let waited = time.since(self.threads[thread.index()].since);
+            observer.waited_for((source, self.global(thread)), waited);
+        }
         self.emit(thread, time, ItemKind::Depend { source, source_time: time, kind }, observer);
         if cause == Cause::Barrier {
             self.wake_at_barrier(thread, time, waker, observer);
