@@ -17,7 +17,7 @@
 //! It cannot see on which processor a thread was where the collector does not tell: then it takes the one that the thread
 //! had before, or the first that is free. What other programs did on a free processor is not its matter.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use longpole_event::{MachineId, ThreadId, Time};
 use longpole_graph::Sweep;
@@ -134,6 +134,15 @@ pub(crate) struct ProcessorSweep {
     slots: Vec<ProcessorSlot>,
 }
 
+/// The numbers of a machine's processors: those from 0 on, but for a program that may only use others (`taskset -c 2,3`) those that
+/// it was seen on.
+fn numbers(count: u16, seen: &BTreeSet<u16>) -> BTreeSet<u16> {
+    let mut numbers: BTreeSet<u16> = seen.iter().copied().take(count.into()).collect();
+    let further = (0..u16::MAX).filter(|number| !seen.contains(number));
+    numbers.extend(further.take(usize::from(count) - numbers.len()));
+    numbers
+}
+
 impl ProcessorSweep {
     pub fn new(program: &Program, placements: &[Placement]) -> Self {
         let mut per_thread: Vec<ScheduledThread> = (0..program.threads.len())
@@ -150,9 +159,11 @@ impl ProcessorSweep {
                 placements: VecDeque::new(),
             })
             .collect();
+        let mut seen = BTreeSet::new();
         for placement in placements {
             if let Some(seat) = per_thread.get_mut(placement.thread.index()) {
                 seat.placements.push_back((placement.time, placement.processor));
+                seen.insert((seat.machine, placement.processor));
             }
         }
         let slot = |machine, processor| ProcessorSlot {
@@ -161,8 +172,9 @@ impl ProcessorSweep {
             free_since: Time::ZERO,
         };
         let slots = program.machines.iter().enumerate().flat_map(|(index, machine)| {
-            let processors = u16::try_from(machine.cpus).unwrap_or(u16::MAX);
-            (0..processors).map(move |processor| slot(MachineId::from_index(index), processor))
+            let told = seen.iter().filter(|(of, _)| of.index() == index).map(|(_, processor)| *processor);
+            let numbers = numbers(u16::try_from(machine.cpus).unwrap_or(u16::MAX), &told.collect());
+            numbers.into_iter().map(move |processor| slot(MachineId::from_index(index), processor))
         });
         ProcessorSweep { per_thread, slots: slots.collect() }
     }
@@ -336,6 +348,15 @@ mod tests {
 
     fn waited(time: &ProcessorTime, cause: Cause) -> u64 {
         time.waiting[cause.index()]
+    }
+
+    #[test]
+    fn processors_of_a_program_that_may_only_use_some_have_their_own_numbers() {
+        let of = |count, seen: &[u16]| Vec::from_iter(numbers(count, &seen.iter().copied().collect()));
+        assert_eq!(of(2, &[2, 3]), [2, 3]);
+        assert_eq!(of(4, &[3]), [0, 1, 2, 3]);
+        assert_eq!(of(2, &[]), [0, 1]);
+        assert_eq!(of(1, &[5, 6]), [5], "more than its number of processors, by what it was later allowed");
     }
 
     #[test]

@@ -22,6 +22,20 @@ pub(crate) fn this_machine() -> MachineDescription {
     }
 }
 
+/// On how many of these processors the process may run (`sched_setaffinity`); 0 is this one, whose mask its children inherit.
+pub(crate) fn allowed_cpus(pid: u32, online: u32) -> u32 {
+    // SAFETY: all zero is a mask without a processor.
+    let mut mask: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    let pid = libc::pid_t::try_from(pid).unwrap_or(0);
+    // SAFETY: the kernel writes at most the size that it is given.
+    if unsafe { libc::sched_getaffinity(pid, size_of::<libc::cpu_set_t>(), &raw mut mask) } != 0 {
+        return online;
+    }
+    // SAFETY: it only counts bits.
+    let allowed = u32::try_from(unsafe { libc::CPU_COUNT(&mask) }).unwrap_or(0);
+    if allowed == 0 { online } else { allowed.min(online) }
+}
+
 /// Whether the process has a real-time scheduling policy; 0 is this one, whose policy its children inherit.
 pub(crate) fn is_real_time(pid: u32) -> bool {
     let Ok(pid) = libc::pid_t::try_from(pid) else { return false };
@@ -138,6 +152,8 @@ mod tests {
     #[test]
     fn this_machine_has_a_name_and_processors() {
         let machine = this_machine();
+        assert_eq!(allowed_cpus(0, 1), 1);
+        assert!((1..=machine.cpus).contains(&allowed_cpus(std::process::id(), machine.cpus)));
         assert!(!machine.name.is_empty() && !machine.kernel.is_empty() && machine.cpus > 0);
         assert!(peak_bytes() > 100_000);
     }

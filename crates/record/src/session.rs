@@ -375,10 +375,23 @@ fn prepare(
 ) -> Result<(RecordingFolder, Manifest, Assembler)> {
     let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let mut machine = this_machine();
-    machine.real_time = crate::machine::is_real_time(match options.target {
+    let root = match options.target {
         RecordTarget::Command(_) => 0,
         RecordTarget::Process(pid) => pid,
-    });
+    };
+    machine.real_time = crate::machine::is_real_time(root);
+    // Other parts of a run may have been given the other processors.
+    if options.job.is_none() {
+        let allowed = crate::machine::allowed_cpus(root, machine.cpus);
+        if allowed < machine.cpus {
+            let of = format!("the program could use {allowed} of the machine's {} CPUs", machine.cpus);
+            machine
+                .collector
+                .notes
+                .push(format!("{of}: it began with an affinity (taskset, a container's set)"));
+            machine.cpus = allowed;
+        }
+    }
     machine.collector.name = opened.name.to_owned();
     machine.collector.sample_hertz = settings.hertz;
     machine.collector.stack_bytes = opened.stack_bytes(settings);

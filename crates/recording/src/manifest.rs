@@ -108,7 +108,7 @@ pub struct MachineDescription {
     /// Kernel release.
     #[serde(default)]
     pub kernel: String,
-    /// Processors online.
+    /// Processors online, as far as the affinity that the program began with lets it use them.
     pub cpus: u32,
     /// Whether the program began with a real-time scheduling policy (`SCHED_RR`, `SCHED_FIFO`); not known of imports.
     #[serde(default)]

@@ -46,6 +46,27 @@ fn processors_times_elapsed_are_divided_without_rest() {
     assert!((0.29..0.36).contains(&own), "{own} s of work");
 }
 
+/// With the machine's number of them, threads that take turns on one processor would wait for other programs.
+#[test]
+fn a_program_with_an_affinity_has_the_processors_that_it_may_use() {
+    let session = Session::start();
+    or_skip!(crate::support::find("taskset"));
+    let program = or_skip!(session.build("fork_join.c", &["-pthread"]));
+    let path = session.path().join("pinned.longpole");
+    let mut record = std::process::Command::new("taskset");
+    record.args(["-c", "1"]).arg(crate::support::longpole().get_program());
+    record.args(["record", "-q", "-o"]).arg(&path).arg("--").args([program.to_str().unwrap(), "123"]);
+    let run = session.run(&mut record);
+    assert!(run.status.success(), "{}", run.stderr);
+    let recording = crate::support::Recording::at(&path);
+    let answer = recording.report("processors", "procedure");
+    assert_eq!(answer.number("recording", "cpus"), 1.0);
+    let numbers: Vec<u64> = answer.rows().filter_map(|row| row.get("processor")?.as_u64()).collect();
+    assert!(!numbers.is_empty() && numbers.iter().all(|&number| number == 1), "{numbers:?}");
+    let notes = recording.report("evidence", "procedure").value["evidence"]["notes"].to_string();
+    assert!(notes.contains("the program could use 1 of the machine's"), "{notes}");
+}
+
 #[test]
 fn a_program_that_waits_leaves_its_processors_to_what_it_waits_for() {
     let session = Session::start();
