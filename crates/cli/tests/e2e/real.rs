@@ -223,9 +223,9 @@ fn python_works_in_the_children_of_its_pool() {
     assert!(largest > 40.0, "{}\none of the pool's two processes leads the path", root.table("process"));
     let procedures = recording.report("critical-path", "procedure");
     let python = module_percent(&procedures, &["python", "libpython", "[python]"]);
-    assert!(python > 80.0, "{}\n{python} %", procedures.table("procedure"));
+    assert!(python > 70.0, "{}\n{python} %", procedures.table("procedure"));
     let crunch = procedures.sum("procedure", "crunch pool.py", "percent");
-    assert!(crunch > 60.0, "{}\n{crunch} % in the function that works", procedures.table("procedure"));
+    assert!(crunch > 40.0, "{}\n{crunch} % in the function that works", procedures.table("procedure"));
     assert_shared(&recording, "process", 2, 25.0);
 }
 

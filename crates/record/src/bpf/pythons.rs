@@ -20,7 +20,7 @@ pub(super) type WirePython = [u64; 24];
 const EXECUTION_NANOSECONDS: u64 = 2_000_000_000;
 /// After an execution its mappings are looked for so often and so long.
 const SHORT_ROUND: Duration = Duration::from_millis(2);
-const SHORT_ROUNDS_NANOSECONDS: u64 = 30_000_000;
+const SHORT_ROUNDS_NANOSECONDS: u64 = 100_000_000;
 /// Functions whose names are remembered; beyond, further ones have none.
 const MOST_FUNCTIONS: usize = 1 << 20;
 
@@ -85,7 +85,8 @@ impl Pythons {
                     self.publish(task.pid, wire);
                 }
                 if program.rsplit('/').next().is_some_and(|name| name.contains("python")) {
-                    self.looks_until = event.time + SHORT_ROUNDS_NANOSECONDS;
+                    // It may have been read late, and what it maps is still to come.
+                    self.looks_until = crate::clock::now() + SHORT_ROUNDS_NANOSECONDS;
                 }
             }
             _ => {}
