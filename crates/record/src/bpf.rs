@@ -147,6 +147,7 @@ impl BpfCollector {
                     into.extend(begun);
                 }
                 Some(Wire::Event(mut event, accounts)) => {
+                    self.pythons.see_execution(&event);
                     attach_stack(&mut self.pending, &mut event.kind);
                     self.pythons.attach_to_sample(&mut event);
                     last = event.time;
@@ -269,8 +270,12 @@ impl Collector for BpfCollector {
         self.remaps.tell(self.areas.pids(), begun, into);
         self.learn(&into[looked_up..]);
         // Probes take long to attach; short programs have ended by then, and their mappings with them.
-        into[first..].iter().for_each(|event| self.libraries.learn(&mut lock(&self.access), event));
+        // Python's are read first, or nothing is known of its first tenths of a second.
+        into[first..].iter().for_each(|event| self.libraries.learn(event));
         self.areas.publish(&mut self.executable).map_err(io::Error::other)?;
+        if self.pythons.round().is_none() {
+            self.libraries.look_at_mapped(&mut lock(&self.access));
+        }
         self.drain_losses(into, crate::clock::now());
         Ok(())
     }

@@ -17,6 +17,8 @@ pub(super) struct Libraries {
     paths: FxHashSet<PathBuf>,
     files: FxHashSet<(u64, u64)>,
     functions: usize,
+    /// What is to be looked at.
+    mapped: Vec<(u32, PathBuf)>,
     /// None is looked at: a breakpoint in the library's code would be an instruction of the emulated program.
     is_emulated: bool,
 }
@@ -42,10 +44,20 @@ impl Libraries {
         }
     }
 
-    /// Looks for a library among what was just mapped.
-    pub(super) fn learn(&mut self, access: &mut KernelAccess, event: &RawEvent) {
-        if let RawKind::Map { pid, mapping } = &event.kind {
-            self.look(access, *pid, &mapping.path);
+    /// Keeps what was just mapped until there is time for it.
+    pub(super) fn learn(&mut self, event: &RawEvent) {
+        if let RawKind::Map { pid, mapping } = &event.kind
+            && is_c_library(&mapping.path)
+            && !self.paths.contains(&mapping.path)
+        {
+            self.mapped.push((*pid, mapping.path.clone()));
+        }
+    }
+
+    /// Looks for libraries among what was mapped.
+    pub(super) fn look_at_mapped(&mut self, access: &mut KernelAccess) {
+        for (pid, path) in std::mem::take(&mut self.mapped) {
+            self.look(access, pid, &path);
         }
     }
 

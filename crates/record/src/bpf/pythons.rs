@@ -78,18 +78,29 @@ impl Pythons {
     pub(super) fn learn(&mut self, event: &RawEvent) {
         match &event.kind {
             RawKind::Map { pid, mapping } => self.look(*pid, mapping, event.time),
-            RawKind::Exec { task, program, .. } => {
+            RawKind::Exec { task, .. } => {
                 let recent = self.recent.get(&task.pid).copied();
                 let recent = recent.filter(|(time, _)| event.time.since(*time) < EXECUTION_NANOSECONDS);
                 if let Some((_, wire)) = recent {
                     self.publish(task.pid, wire);
                 }
-                if program.rsplit('/').next().is_some_and(|name| name.contains("python")) {
-                    // It may have been read late, and what it maps is still to come.
-                    self.looks_until = crate::clock::now() + SHORT_ROUNDS_NANOSECONDS;
-                }
             }
             _ => {}
+        }
+    }
+
+    /// An execution, as soon as it is read.
+    pub(super) fn see_execution(&mut self, event: &RawEvent) {
+        let RawKind::Exec { task, .. } = &event.kind else { return };
+        let now = crate::clock::now();
+        let is_named_so = |mapping: &longpole_symbols::Mapping| {
+            let name = mapping.path.file_name().unwrap_or_default();
+            name.as_encoded_bytes().starts_with(b"python")
+        };
+        if maps_of(task.pid).unwrap_or_default().iter().any(is_named_so) {
+            self.look_at_process(task.pid, now);
+            // The library that has the interpreter is still to come.
+            self.looks_until = now + SHORT_ROUNDS_NANOSECONDS;
         }
     }
 
