@@ -121,7 +121,7 @@ mod tests {
     /// Modules 0, with a loop of which each address below 10 is a part, and 1, of code made at run time.
     fn weaver() -> (PythonWeaver, Vec<CodeModule>) {
         let module = |kind| CodeModule::new("python3".into(), Vec::new(), kind, None);
-        let loops = vec![Some(PythonLoop::of_ranges(vec![0..10])), None];
+        let loops = vec![Some(PythonLoop::of_ranges(std::iter::once(0..10).collect())), None];
         (PythonWeaver { loops }, vec![module(ModuleKind::File), module(ModuleKind::Jit)])
     }
 

@@ -1,4 +1,5 @@
 //! Where CPython keeps what a thread executes: what is known of each version is what a C compiler makes of that version's headers.
+#![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
