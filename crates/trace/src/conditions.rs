@@ -15,6 +15,8 @@
 //! Where no pass is ahead of its signal, several threads pass, and hardly one of them waits while there is a token, signals are *items*:
 //! whoever comes next takes the next one, whichever thread that was in this run.
 //!
+//! A section that is woken for another's signal waits again; it passes with the last of its waits ([`RepeatedWaits`]).
+//!
 //! Three readings of the same steps: [`ConditionSites`] finds the sites, [`ConditionCounter`] the numbers, and
 //! [`Monitors`] gives releases and acquisitions of tokens.
 //!
@@ -32,6 +34,7 @@
 
 mod counter;
 mod monitors;
+mod repeated_waits;
 mod sections;
 
 use longpole_event::ThreadId;
@@ -40,6 +43,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::objects::Signals;
 pub use counter::ConditionCounter;
 pub use monitors::{MonitorToken, Monitors};
+use repeated_waits::RepeatedWaits;
 use sections::{SectionEvent, Sections, UNKNOWN_SITE};
 
 /// What a thread does with a mutex or a condition; all are numbers of the caller's.
@@ -173,15 +177,15 @@ enum ConditionRule {
 /// What is known of all conditions of a run.
 #[derive(Clone, Debug, Default)]
 pub struct ConditionRules {
-    passages: Vec<(Passage, ConditionRule)>,
+    passages: Vec<(Passage, ConditionRule, Option<RepeatedWaits>)>,
     /// Positions of those that sections of a mutex are passes or signals of.
     by_mutex: FxHashMap<u32, Vec<usize>>,
 }
 
 impl ConditionRules {
-    fn new(passages: Vec<(Passage, ConditionRule)>) -> Self {
+    fn new(passages: Vec<(Passage, ConditionRule, Option<RepeatedWaits>)>) -> Self {
         let mut by_mutex: FxHashMap<u32, Vec<usize>> = FxHashMap::default();
-        for (index, (passage, _)) in passages.iter().enumerate() {
+        for (index, (passage, ..)) in passages.iter().enumerate() {
             by_mutex.entry(passage.mutex).or_default().push(index);
         }
         ConditionRules { passages, by_mutex }
@@ -196,8 +200,8 @@ impl ConditionRules {
     /// What is known of the signals of this condition.
     #[must_use]
     pub fn signals(&self, condition: u32) -> Signals {
-        let of = self.passages.iter().filter(|(passage, _)| passage.condition == condition);
-        let known = |(_, rule): &(Passage, ConditionRule)| match rule {
+        let of = self.passages.iter().filter(|(passage, ..)| passage.condition == condition);
+        let known = |(_, rule, _): &(Passage, ConditionRule, Option<RepeatedWaits>)| match rule {
             ConditionRule::Tokens { .. } | ConditionRule::Broadcasts(_) => Signals::Numbered,
             ConditionRule::Latest { is_regular: true } => Signals::Latest,
             ConditionRule::Latest { is_regular: false } => Signals::Irregular,

@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use longpole_event::ThreadId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::repeated_waits::RepeatedWaits;
 use super::sections::{Section, SectionEvent, Sections, UNKNOWN_SITE};
 use super::{ConditionRule, ConditionRules, MonitorStep, Passage};
 
@@ -61,6 +62,7 @@ struct Tally {
     waiting: i64,
     /// Passes less signals when they came, of passes that waited: those that waited before them pass first.
     arrived: FxHashMap<i64, u64>,
+    repeated: RepeatedWaits,
 }
 
 /// Passes since the last signal: a queue's last ones find it closed, and no signal is theirs.
@@ -260,6 +262,7 @@ impl ConditionCounter {
             }
             match event {
                 SectionEvent::Acquired { section, waited } if section.site == passage.site => {
+                    tally.repeated.acquired(thread, waited.is_some());
                     if waited.is_none() {
                         tally.arrive(thread);
                     }
@@ -296,7 +299,7 @@ impl ConditionCounter {
         let single = self.single;
         let rule = |(passage, mut tally): (Passage, Tally)| {
             let rule = tally.rule(passage.is_its_own(), !single.contains(&passage.condition));
-            (passage, rule)
+            (passage, rule, tally.repeated.if_needed())
         };
         ConditionRules::new(self.passages.into_iter().map(rule).collect())
     }

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use longpole_event::ThreadId;
 use rustc_hash::FxHashMap;
 
+use super::repeated_waits::RepeatedWaits;
 use super::sections::{Section, SectionEvent, Sections};
 use super::{ConditionRule, ConditionRules, MonitorStep};
 use crate::timeline::{Acquisition, DependenceKind, ItemKind, QueueId, TokenId};
@@ -74,9 +75,26 @@ struct PassingThread {
     has_passed: bool,
     /// The signals that it has last depended on.
     tellings: u64,
+    /// Its sections at the site so far.
+    sections: usize,
+    /// How often this one will wait.
+    waits_left: u32,
 }
 
 impl PassageState {
+    /// The thread has acquired the mutex at the site: whether it does not wait again in this section.
+    fn goes_on(&mut self, thread: ThreadId, is_after_wait: bool, repeated: Option<&RepeatedWaits>) -> bool {
+        let own = self.by_thread.entry(thread).or_default();
+        if is_after_wait {
+            own.waits_left = own.waits_left.saturating_sub(1);
+        } else {
+            own.has_passed = false;
+            own.waits_left = repeated.map_or(0, |repeated| repeated.of(thread, own.sections));
+            own.sections += 1;
+        }
+        own.waits_left == 0
+    }
+
     /// The thread's section could go on: it takes a token, if the one for its pass is there.
     fn take_token(
         &mut self,
@@ -207,18 +225,16 @@ impl<'a> Monitors<'a> {
         make: &mut impl FnMut() -> TokenId,
         out: &mut Vec<MonitorToken>,
     ) {
-        let (passage, rule) = &self.rules.passages[index];
+        let (passage, rule, repeated) = &self.rules.passages[index];
         let state = &mut self.passages[index];
         let is_pass = section.site == passage.site;
-        if is_pass && !is_after_wait {
-            state.by_thread.entry(thread).or_default().has_passed = false;
-        }
+        let goes_on = is_pass && state.goes_on(thread, is_after_wait, repeated.as_ref());
         match rule {
-            ConditionRule::Tokens { ahead, has_items } if is_pass && !section.timed_out => {
+            ConditionRule::Tokens { ahead, has_items } if goes_on && !section.timed_out => {
                 let queue = has_items.then_some(index);
                 state.take_token(thread, (*ahead, queue), out);
             }
-            ConditionRule::Broadcasts(behind) if is_pass && !section.timed_out => {
+            ConditionRule::Broadcasts(behind) if goes_on && !section.timed_out => {
                 state.take_broadcast(thread, behind.get(&thread).copied().unwrap_or(0), out);
             }
             ConditionRule::Latest { .. } => {
@@ -241,7 +257,7 @@ impl<'a> Monitors<'a> {
         make: &mut impl FnMut() -> TokenId,
         out: &mut Vec<MonitorToken>,
     ) {
-        let (passage, rule) = &self.rules.passages[index];
+        let (passage, rule, _) = &self.rules.passages[index];
         let state = &mut self.passages[index];
         match rule {
             ConditionRule::Broadcasts(_) if broadcast => {
@@ -272,7 +288,7 @@ impl<'a> Monitors<'a> {
         make: &mut impl FnMut() -> TokenId,
         out: &mut Vec<MonitorToken>,
     ) {
-        let (passage, rule) = &self.rules.passages[index];
+        let (passage, rule, _) = &self.rules.passages[index];
         let state = &mut self.passages[index];
         let is_pass = section.site == passage.site && !section.timed_out;
         if is_pass && !state.by_thread.entry(thread).or_default().has_passed {

@@ -144,8 +144,8 @@ fn the_free_places_of_a_bounded_buffer_need_no_signal() {
         found
             .passages
             .iter()
-            .find(|(passage, _)| passage.condition == condition)
-            .map(|(_, rule)| rule.clone())
+            .find(|(passage, ..)| passage.condition == condition)
+            .map(|(_, rule, _)| rule.clone())
     };
     assert_eq!(rule_of(2), Some(ConditionRule::Tokens { ahead: 2, has_items: false }), "two were free");
     assert_eq!(rule_of(1), Some(ConditionRule::Tokens { ahead: 0, has_items: false }));
@@ -227,4 +227,18 @@ fn a_wait_whose_time_is_over_is_no_pass() {
     let text = "1:l7 1:t1 1:u 1:l7 2:l8 2:s1 2:u 1:w1 1:u";
     assert_eq!(rule(text), ConditionRule::Tokens { ahead: 0, has_items: false });
     assert_eq!(tokens(text), ["6: 2 releases 1", "7: 1 acquires 1"]);
+}
+
+#[test]
+fn who_is_woken_by_a_broadcast_for_another_takes_its_own() {
+    // Columns go round three threads; each broadcast wakes the wrong thread first, which waits again.
+    let begin = "1:l7 1:u 3:l7 2:l7 1:l8 1:b1 1:u 3:w1 2:w1 2:u";
+    let round =
+        " 1:l7 2:l8 2:b1 2:u 1:w1 3:w1 3:u 2:l7 3:l8 3:b1 3:u 2:w1 1:w1 1:u 3:l7 1:l8 1:b1 1:u 3:w1 2:w1 2:u";
+    let text = begin.to_owned() + &round.repeat(2);
+    assert_eq!(rule(&text), ConditionRule::Tokens { ahead: 1, has_items: false });
+    let taken: Vec<String> = tokens(&text).into_iter().filter(|line| line.contains("acquires")).collect();
+    let expected = ["8: 2 acquires 1", "15: 3 acquires 2", "22: 1 acquires 3", "29: 2 acquires 4"];
+    assert_eq!(taken[..4], expected);
+    assert_eq!(taken.len(), 7);
 }
