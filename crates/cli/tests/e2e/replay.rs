@@ -116,6 +116,21 @@ fn threads_that_meet_at_barriers_are_replayed() {
     }
 }
 
+/// One condition for all columns: a broadcast wakes five threads, of whom four wait again.
+#[test]
+fn threads_that_wait_for_different_things_behind_one_condition_are_replayed() {
+    let session = Session::start();
+    let Some(recording) = or_skip!(reproduced(&session, "judged_solver.c")) else {
+        println!("skipped: other programs took too much of each run");
+        return;
+    };
+    // Built without them, on two processors: 30 % less without scale_column, which makes the chain, 15 to 17 without update_column.
+    for (change, truth) in [("self:scale_column=0", 30.0), ("self:update_column=0", 16.0)] {
+        let [low, _, high] = gain(&replay(&recording.path, change).unwrap());
+        assert!(low - 3.0 < truth && truth < high + 3.0, "{change}: {low} to {high} %, not {truth}");
+    }
+}
+
 #[test]
 fn barriers_are_replayed_where_nothing_tells_of_arrivals() {
     let session = Session::start();
