@@ -157,7 +157,11 @@ impl LoggedConnections {
                 let Some(&(write, Some(before))) = writes.get(last) else { continue };
                 let places = (machine(write.thread), machine(reader));
                 if places.0 != places.1 {
-                    found.push(MessagePrecedence { before: (places.0, before), after: (places.1, received) });
+                    found.push(MessagePrecedence {
+                        before: (places.0, before),
+                        after: (places.1, received),
+                        leaves_with: None,
+                    });
                 }
             }
         }
@@ -278,7 +282,7 @@ mod tests {
         let events =
             [(0, 5, write(0, 10)), (2, 900, read(0, 10)), (0, 20, write(10, 10)), (2, 901, read(10, 10))];
         let at = Time::from_nanoseconds;
-        let expected = MessagePrecedence { before: (0, at(5)), after: (1, at(901)) };
+        let expected = MessagePrecedence { before: (0, at(5)), after: (1, at(901)), leaves_with: None };
         assert_eq!(logged(&events).precedences(log, log), [expected]);
     }
 }

@@ -100,6 +100,8 @@ pub(crate) struct LoggedMessages {
 pub(crate) struct MessagePrecedence {
     pub(crate) before: (usize, Time),
     pub(crate) after: (usize, Time),
+    /// When the one that was before left the same operation, where all leave it at about the same time: as the last one has come.
+    pub(crate) leaves_with: Option<Time>,
 }
 
 /// Who sends on a channel, and who receives.
@@ -233,6 +235,7 @@ impl LoggedMessages {
                     found.push(MessagePrecedence {
                         before: (places.0, send.posted),
                         after: (places.1, received),
+                        leaves_with: None,
                     });
                 }
             }
@@ -261,11 +264,13 @@ impl LoggedMessages {
                     }
                 }
             }
-            let precedence = |((from, to), (entered, left))| MessagePrecedence {
+            let is_mutual = matches!(meeting.order, CollectiveOrder::AllToAll);
+            let precedence = |(&(from, to), &(entered, left))| MessagePrecedence {
                 before: (from, entered),
                 after: (to, left),
+                leaves_with: closest.get(&(to, from)).filter(|_| is_mutual).map(|there| there.1),
             };
-            found.extend(closest.into_iter().map(precedence));
+            found.extend(closest.iter().map(precedence));
         }
         found.sort_unstable_by_key(|precedence| (precedence.before, precedence.after));
         found

@@ -2,6 +2,9 @@
 
 use longpole_recording::{ClockModel, ClockPiece, MachineDescription, piece_at};
 
+/// Pieces of joined curves are no shorter, nanoseconds: in this time clocks that are slewed come apart by 5 ns.
+const SHORTEST_PIECE: u64 = 10_000;
+
 /// A clock as another one shows it; one piece at least, in the order of time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClockCurve {
@@ -79,6 +82,24 @@ impl ClockCurve {
         time.cast_signed().saturating_add(line.correction(time))
     }
 
+    /// The same for a time that may lie before this clock's zero, where the first piece goes on.
+    fn at_signed(&self, time: i64) -> i64 {
+        u64::try_from(time).map_or_else(
+            |_| {
+                let drift = self.pieces.first().map_or(0.0, |piece| piece.line.drift);
+                self.at(0).saturating_add(time).saturating_add((drift * time as f64).round() as i64)
+            },
+            |time| self.at(time),
+        )
+    }
+
+    /// All times on the other clock are later by this, nanoseconds.
+    pub(crate) fn move_by(&mut self, later: i64) {
+        for piece in &mut self.pieces {
+            piece.line.offset_nanoseconds = piece.line.offset_nanoseconds.saturating_add(later);
+        }
+    }
+
     /// The time on the other clock, not before its zero.
     #[must_use]
     pub fn shown(&self, time: u64) -> u64 {
@@ -138,10 +159,11 @@ impl ClockCurve {
         corners.extend(next.corners(seen).into_iter().map(|time| self.before(time)));
         corners.retain(|&time| span.0 <= time && time <= span.1.max(span.0 + 1));
         corners.sort_unstable();
-        corners.dedup();
+        // The slope of a shorter piece would be that of rounding.
+        corners.dedup_by(|later, kept| *later - *kept < SHORTEST_PIECE);
         let knot = |time: u64| ClockKnot {
             time,
-            other: next.at(self.shown(time)),
+            other: next.at_signed(self.at(time)),
             // Both are rounded to whole nanoseconds.
             error: self
                 .error_at(time)

@@ -2,7 +2,7 @@
 
 use super::corridor::{Corridor, CorridorCorner, DriftRange, RelativeBounds};
 use super::curve::{ClockCurve, ClockKnot};
-use super::line::{middle, possible_lines};
+use super::line::{farthest_possible, middle, possible_lines};
 
 /// Halvings by which the least loosening is found.
 const HALVINGS: u32 = 48;
@@ -23,6 +23,8 @@ pub struct OffsetBounds {
     pub lower: Vec<OffsetBound>,
     /// It is at most this.
     pub upper: Vec<OffsetBound>,
+    /// It is about this, which says where between the others.
+    pub likely: Vec<OffsetBound>,
 }
 
 /// How fast the offset of two clocks changes.
@@ -94,7 +96,10 @@ impl OffsetBounds {
         let points = if lines.is_empty() {
             bent(&corridor)
         } else {
-            let (first, last) = middle(&lines);
+            let centre = middle(&lines);
+            let (first, last) = span
+                .median(&self.likely)
+                .map_or(centre, |offset| farthest_possible(&bounds, slack, (centre, (offset, offset))));
             ends().into_iter().zip([first, last]).map(|(corner, offset)| (corner.time, offset)).collect()
         };
         let curve = span.curve(&points, &corridor, loosened == 0.0);
@@ -164,6 +169,13 @@ fn on_line(begin: (f64, f64), end: (f64, f64), time: f64) -> f64 {
 }
 
 impl FittedSpan {
+    /// The offset in the middle of these.
+    fn median(&self, of: &[OffsetBound]) -> Option<f64> {
+        let mut offsets: Vec<i64> = of.iter().map(|bound| bound.offset - self.base).collect();
+        offsets.sort_unstable();
+        offsets.get(offsets.len() / 2).map(|&offset| offset as f64)
+    }
+
     fn relative(&self, bounds: &OffsetBounds) -> RelativeBounds {
         let side = |of: &[OffsetBound]| {
             let relative =
@@ -305,9 +317,28 @@ mod tests {
     }
 
     #[test]
+    fn where_an_operation_is_left_together_says_where_between_the_bounds() {
+        // One is in each operation for 2 s, the other for 30 ms: it comes last.
+        let (mut bounds, at) = (OffsetBounds::default(), |second: u64| BEGIN + 1_000_000_000 * second);
+        for operation in 0..5 {
+            let time = at(3 * operation);
+            bounds.lower.push(OffsetBound { time, offset: AHEAD - 2_000_000_000 });
+            bounds.upper.push(OffsetBound { time, offset: AHEAD + 30_000_000 });
+            bounds.likely.push(OffsetBound { time, offset: AHEAD + 1000 });
+        }
+        let fit = bounds.fit((BEGIN, at(15)), DriftLimits::SLEWED).expect("bounds in both directions");
+        assert!((fit.curve.at(at(6)) - at(6).cast_signed() - AHEAD).abs() < 2000, "{fit:?}");
+        // What is likely is no bound.
+        bounds.likely.iter_mut().for_each(|likely| likely.offset = AHEAD + 100_000_000);
+        let fit = bounds.fit((BEGIN, at(15)), DriftLimits::SLEWED).expect("bounds in both directions");
+        let off = fit.curve.at(at(6)) - at(6).cast_signed() - AHEAD;
+        assert!((20_000_000..=30_000_001).contains(&off), "{off}");
+    }
+
+    #[test]
     fn messages_in_one_direction_are_no_fit() {
         let (OffsetBounds { lower, .. }, end) = bounds(&truth(&[]), 100, 7);
-        let one_sided = OffsetBounds { lower, upper: Vec::new() };
+        let one_sided = OffsetBounds { lower, ..OffsetBounds::default() };
         assert_eq!(one_sided.fit((BEGIN, end), DriftLimits::SLEWED), None);
     }
 

@@ -31,11 +31,38 @@ pub(super) fn possible_lines(bounds: &RelativeBounds, loosened: f64, most_drift:
     polygon
 }
 
-/// The line in the middle of the possible ones.
+/// The line in the middle of the possible ones: between the two that are farthest apart. A mean of the corners would lie where the
+/// polygon has many.
 pub(super) fn middle(polygon: &[LineEnds]) -> LineEnds {
-    let count = polygon.len() as f64;
-    let sum = polygon.iter().fold((0.0, 0.0), |sum, corner| (sum.0 + corner.0, sum.1 + corner.1));
-    (sum.0 / count, sum.1 / count)
+    let distance = |one: &LineEnds, other: &LineEnds| (one.0 - other.0).hypot(one.1 - other.1);
+    let pairs =
+        polygon.iter().enumerate().flat_map(|(at, one)| polygon[at..].iter().map(move |other| (one, other)));
+    let farthest = pairs.max_by(|one, other| distance(one.0, one.1).total_cmp(&distance(other.0, other.1)));
+    farthest.map_or((0.0, 0.0), |(one, other)| (f64::midpoint(one.0, other.0), f64::midpoint(one.1, other.1)))
+}
+
+/// The line that is farthest on the way from a possible one to another, and still possible.
+pub(super) fn farthest_possible(
+    bounds: &RelativeBounds,
+    loosened: f64,
+    (from, to): (LineEnds, LineEnds),
+) -> LineEnds {
+    const HALVINGS: u32 = 40;
+    let line = |part: f64| (from.0 + part * (to.0 - from.0), from.1 + part * (to.1 - from.1));
+    let is_possible = |(x, y): LineEnds| {
+        let at = |time: f64| x + time / bounds.length * (y - x);
+        bounds.lower.iter().all(|&(time, offset)| at(time) >= offset - loosened)
+            && bounds.upper.iter().all(|&(time, offset)| at(time) <= offset + loosened)
+    };
+    if is_possible(to) {
+        return to;
+    }
+    let (mut least, mut most) = (0.0, 1.0);
+    for _ in 0..HALVINGS {
+        let middle = f64::midpoint(least, most);
+        if is_possible(line(middle)) { least = middle } else { most = middle }
+    }
+    line(least)
 }
 
 /// Keeps of a convex polygon where `inside`, which is linear, is not negative.
@@ -56,4 +83,23 @@ fn cut(polygon: &mut Vec<LineEnds>, inside: impl Fn(LineEnds) -> f64) {
         }
     }
     *polygon = kept;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_middle_is_not_where_most_corners_are() {
+        let polygon = [
+            (-873.0, -880.0),
+            (882.0, 875.0),
+            (879.0, 879.0),
+            (877.0, 880.0),
+            (873.0, 880.0),
+            (-885.0, -878.0),
+        ];
+        let (begin, end) = middle(&polygon);
+        assert!(begin.abs() < 5.0 && end.abs() < 5.0, "{begin} {end}");
+    }
 }

@@ -93,7 +93,7 @@ fn of_clock(parts: &[RunPart], clocks: &PartClocks, placing: &ClockPlacing, cloc
             };
             format!(
                 "the clock of {of} is {}, {sure}: by {} bounds from messages to it and {} from it",
-                ahead(&place.curve),
+                ahead(&place.curve, &placing.clocks[0].curve),
                 place.bounds.0,
                 place.bounds.1
             )
@@ -116,9 +116,10 @@ fn of_clock(parts: &[RunPart], clocks: &PartClocks, placing: &ClockPlacing, cloc
 }
 
 /// By how much a clock is ahead of the first one at its begin, and by how much faster.
-fn ahead(curve: &ClockCurve) -> String {
+fn ahead(curve: &ClockCurve, first: &ClockCurve) -> String {
     let pieces = curve.pieces();
-    let seconds = pieces.first().map_or(0.0, |piece| -(piece.line.offset_nanoseconds as f64) / 1e9);
+    let offset = |of: &ClockCurve| of.pieces().first().map_or(0, |piece| piece.line.offset_nanoseconds);
+    let seconds = (offset(first) - offset(curve)) as f64 / 1e9;
     let faster = || pieces.iter().map(|piece| -1e6 * piece.line.drift);
     let (least, most) = (faster().fold(f64::INFINITY, f64::min), faster().fold(f64::NEG_INFINITY, f64::max));
     match pieces.len() {

@@ -132,6 +132,10 @@ impl PartClocks {
             bounds.entry((to, from)).or_default().lower.push(bound);
             let bound = OffsetBound { time: sent, offset: -at_least };
             bounds.entry((from, to)).or_default().upper.push(bound);
+            if let Some(left) = precedence.leaves_with {
+                let offset = self.raw(from, left.nanoseconds()).cast_signed() - received.cast_signed();
+                bounds.entry((to, from)).or_default().likely.push(OffsetBound { time: received, offset });
+            }
         }
         bounds
     }
@@ -161,7 +165,12 @@ impl PartClocks {
         let place = |(clock, known): (usize, Option<PlacedClock>)| {
             known.unwrap_or_else(|| self.by_time_of_day(clock, parts))
         };
-        all.into_iter().enumerate().map(place).collect()
+        let mut all: Vec<PlacedClock> = all.into_iter().enumerate().map(place).collect();
+        // Times that an imported trace counts from its own begin may lie before the first one's zero, which no recording can have.
+        let begins = all.iter().zip(&self.clocks).map(|(place, clock)| place.curve.at(clock.span.0));
+        let before_zero = begins.min().filter(|&begin| begin < 0).unwrap_or(0);
+        all.iter_mut().for_each(|place| place.curve.move_by(before_zero.saturating_neg()));
+        all
     }
 
     /// The clock's place where bounds tie it to another one that has a place.
