@@ -33,7 +33,8 @@ fn even_shares_save_what_was_promised() {
             let even_path = on_path(&even);
             let recording = or_skip!(mpi.record_ranks(&session, &uneven));
             let truth = on_path(&recording) - even_path;
-            assert!((0.19..0.21).contains(&truth), "{truth} s: {mpi:?} {arguments:?}");
+            // 200 ms, each of the two runs as a machine that others use lets it be.
+            assert!((0.18..0.23).contains(&truth), "{truth} s: {mpi:?} {arguments:?}");
             let found = late_rank(&recording, "compute_part (uneven_shares) in rank 1");
             let (low, high, answer) = found.expect("a change is about it");
             assert!(low > 0.1, "{low}–{high} s promises little: {mpi:?} {arguments:?}");

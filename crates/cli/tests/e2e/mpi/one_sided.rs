@@ -4,21 +4,30 @@ use super::jobs::{Job, MpiImplementation};
 use super::{sent, unmatched, waited_in};
 use crate::support::{Session, or_skip};
 
+/// How often a job is recorded until other programs leave it alone enough.
+const ATTEMPTS: usize = 5;
+
 #[test]
 fn who_orders_accesses_to_windows_waits_for_the_rank_that_comes_late() {
     let session = Session::start();
     for mpi in MpiImplementation::ALL {
         let job = Job { file: "one_sided.c", ranks: 2, ..Job::default() };
-        let recording = or_skip!(mpi.record_ranks(&session, &job));
-        let waits = recording.report("waits", "procedure");
-        for (procedure, object) in [
+        let places = [
             ("meet_at_fence", "window of 2 ranks"),
             ("access_window", "rank 1"),
             ("close_window", "rank 0"),
             ("test_window", "rank 0"),
-        ] {
-            let seconds = waited_in(&waits, procedure, object);
-            assert!(seconds > 0.06, "{seconds} s of 0.1: {procedure} {mpi:?}");
+        ];
+        let mut recording = or_skip!(mpi.record_ranks(&session, &job));
+        for attempt in 1..=ATTEMPTS {
+            let waits = recording.report("waits", "procedure");
+            let waited = places.map(|(procedure, object)| waited_in(&waits, procedure, object));
+            // A rank that others keep from its processor comes late itself, and waits less.
+            if waited.iter().all(|&seconds| seconds > 0.06) {
+                break;
+            }
+            assert!(attempt < ATTEMPTS, "{waited:?} s of 0.1 each: {places:?} {mpi:?}");
+            recording = or_skip!(mpi.record_ranks(&session, &job));
         }
         let late = |rank: u32, procedure: &str| {
             let path = recording.report("critical-path", "procedure");
