@@ -106,6 +106,15 @@ export function predictionOf(report) {
 }
 
 /**
+ * The longest time that a prediction has to show: the full width of its bars. A change can make a run longer.
+ * @param {Prediction} found
+ */
+export function longestOf(found) {
+  const after = Math.max(found.elapsedAfter, found.elapsedRange?.most ?? found.elapsedAfter + (found.elapsedError ?? 0));
+  return Math.max(found.elapsedBefore, after, found.pathBefore, found.pathAfter + (found.pathError ?? 0), 1e-12);
+}
+
+/**
  * Standard error of a gain of elapsed time. Both gains rest on the same observations, n of them, and a share p of n
  * observations has the error √(p(1−p)/n): n is taken from the error of the path's gain.
  * @param {number|undefined} pathError percentage points

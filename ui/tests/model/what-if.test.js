@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { changeOf, changesOf, elapsedError, factorText, paths, predictionOf, textsOf, twinsOf } from '../../model/what-if.js';
+import { changeOf, changesOf, elapsedError, factorText, longestOf, paths, predictionOf, textsOf, twinsOf } from '../../model/what-if.js';
 
 test('a row is changed by the name that tells it from all others', () => {
   assert.equal(changeOf({ procedure: 'inflate', module: 'libz.so.1' }), 'procedure:inflate (libz.so.1)');
@@ -52,6 +52,12 @@ test('where executions of the changed run are far apart, the elapsed time has a 
   const found = predictionOf({ rows: [{ ...together, gain_low_percent: 10, gain_high_percent: 45 }] });
   assert.deepEqual(found?.elapsedRange, { least: 11, most: 18 });
   assert.equal(predictionOf({ rows: [together] })?.elapsedRange, undefined);
+});
+
+test('bars have room for a run that may become longer', () => {
+  const found = predictionOf({ rows: [{ ...together, gain_low_percent: -3, gain_high_percent: 45 }] });
+  assert.ok(found);
+  assert.equal(longestOf(found), 20.6);
 });
 
 test('without an error of the path there is none of the elapsed time', () => {

@@ -3,7 +3,7 @@
 import { lessOrMore } from '../../model/path.js';
 import { percent, time } from '../../model/quantity.js';
 import { shorten } from '../../model/names.js';
-import { predictionOf } from '../../model/what-if.js';
+import { longestOf, predictionOf } from '../../model/what-if.js';
 import { element } from '../../widgets/element.js';
 
 /** What a prediction does not know. */
@@ -18,7 +18,7 @@ const LIMITS = 'The path is that of useful CPU time. The elapsed time is that of
 export function drawPrediction(root, report) {
   const found = predictionOf(report);
   if (!found) return;
-  const whole = Math.max(found.elapsedBefore, found.elapsedAfter, 1e-12);
+  const whole = longestOf(found);
   root.append(
     length('elapsed', 'Elapsed', [found.elapsedBefore, found.elapsedAfter], found.elapsedRange ?? found.elapsedError, found.elapsedGainPercent, whole),
     length('path', 'Critical path', [found.pathBefore, found.pathAfter], found.pathError, found.pathGainPercent, whole));
