@@ -31,38 +31,30 @@ pub(super) fn possible_lines(bounds: &RelativeBounds, loosened: f64, most_drift:
     polygon
 }
 
-/// The line in the middle of the possible ones: between the two that are farthest apart. A mean of the corners would lie where the
-/// polygon has many.
+/// The line in the middle of the possible ones: the polygon's centre of area. A mean of the corners would lie where it has many.
 pub(super) fn middle(polygon: &[LineEnds]) -> LineEnds {
-    let distance = |one: &LineEnds, other: &LineEnds| (one.0 - other.0).hypot(one.1 - other.1);
-    let pairs =
-        polygon.iter().enumerate().flat_map(|(at, one)| polygon[at..].iter().map(move |other| (one, other)));
-    let farthest = pairs.max_by(|one, other| distance(one.0, one.1).total_cmp(&distance(other.0, other.1)));
-    farthest.map_or((0.0, 0.0), |(one, other)| (f64::midpoint(one.0, other.0), f64::midpoint(one.1, other.1)))
+    let count = polygon.len() as f64;
+    let sum = polygon.iter().fold((0.0, 0.0), |sum, corner| (sum.0 + corner.0, sum.1 + corner.1));
+    let mean = (sum.0 / count, sum.1 / count);
+    let (mut area, mut moment) = (0.0, (0.0, 0.0));
+    for (at, one) in polygon.iter().enumerate() {
+        let other = polygon[(at + 1) % polygon.len()];
+        let (one, other) = ((one.0 - mean.0, one.1 - mean.1), (other.0 - mean.0, other.1 - mean.1));
+        let part = one.0 * other.1 - other.0 * one.1;
+        area += part;
+        moment = (moment.0 + part * (one.0 + other.0), moment.1 + part * (one.1 + other.1));
+    }
+    if area.abs() < 1.0 {
+        return mean;
+    }
+    (mean.0 + moment.0 / (3.0 * area), mean.1 + moment.1 / (3.0 * area))
 }
 
-/// The line that is farthest on the way from a possible one to another, and still possible.
-pub(super) fn farthest_possible(
-    bounds: &RelativeBounds,
-    loosened: f64,
-    (from, to): (LineEnds, LineEnds),
-) -> LineEnds {
-    const HALVINGS: u32 = 40;
-    let line = |part: f64| (from.0 + part * (to.0 - from.0), from.1 + part * (to.1 - from.1));
-    let is_possible = |(x, y): LineEnds| {
-        let at = |time: f64| x + time / bounds.length * (y - x);
-        bounds.lower.iter().all(|&(time, offset)| at(time) >= offset - loosened)
-            && bounds.upper.iter().all(|&(time, offset)| at(time) <= offset + loosened)
-    };
-    if is_possible(to) {
-        return to;
-    }
-    let (mut least, mut most) = (0.0, 1.0);
-    for _ in 0..HALVINGS {
-        let middle = f64::midpoint(least, most);
-        if is_possible(line(middle)) { least = middle } else { most = middle }
-    }
-    line(least)
+/// Whether a line keeps this distance from all bounds, nanoseconds.
+pub(super) fn keeps_distance(bounds: &RelativeBounds, distance: f64, (x, y): LineEnds) -> bool {
+    let at = |time: f64| x + time / bounds.length * (y - x);
+    bounds.lower.iter().all(|&(time, offset)| at(time) >= offset + distance)
+        && bounds.upper.iter().all(|&(time, offset)| at(time) <= offset - distance)
 }
 
 /// Keeps of a convex polygon where `inside`, which is linear, is not negative.
