@@ -38,28 +38,31 @@ fn is_arbitrated(answer: &Answer) -> bool {
 fn reproduced(session: &Session, source: &str) -> Result<Option<Recording>, String> {
     Collector::Bpf.permitted()?;
     let program = session.build(source, &[])?;
-    let path = session.path().join("replayed.longpole");
     for _ in 0..ATTEMPTS {
-        let mut record = longpole();
-        record.args(["record", "--quiet", "--force", "--collector", "bpf", "--locks"]);
         // Procedures that take turns on one thread are told apart by samples alone: as many as make their error small.
-        record.args(["--frequency", "4999", "-o"]).arg(&path);
-        let run = session.run(record.arg("--").arg(&program));
-        assert!(run.status.success(), "{}", run.stderr);
-        if replay(&path, "self:main=1").is_some_and(|answer| is_arbitrated(&answer)) {
-            return Ok(Some(Recording::at(&path)));
+        let options = ["--quiet", "--collector", "bpf", "--locks", "--frequency", "4999"];
+        let recording = session.record_with(&options, &program);
+        if replay(&recording.path, "self:main=1").is_some_and(|answer| is_arbitrated(&answer)) {
+            return Ok(Some(recording));
         }
     }
     Ok(None)
 }
 
+/// The recording that is reproduced; ends the test where other programs took too much of each run.
+macro_rules! reproduced_or_skip {
+    ($session:expr, $source:expr) => {
+        match or_skip!(reproduced($session, $source)) {
+            Some(recording) => recording,
+            None => return println!("skipped: other programs took too much of each run"),
+        }
+    };
+}
+
 #[test]
 fn a_thread_that_comes_back_at_once_keeps_the_lock() {
     let session = Session::start();
-    let Some(recording) = or_skip!(reproduced(&session, "busy_lock.c")) else {
-        println!("skipped: other programs took too much of each run");
-        return;
-    };
+    let recording = reproduced_or_skip!(&session, "busy_lock.c");
     let of = |change: &str| gain(&replay(&recording.path, change).unwrap());
     // 240 of 380 ms without A. On a busy machine what others took is a part of the run, too: the gain is the same time, a smaller part.
     let [low, _, high] = milliseconds_without(&recording.path, "A").unwrap();
@@ -89,10 +92,7 @@ fn a_thread_that_comes_back_at_once_keeps_the_lock() {
 #[test]
 fn a_crowded_program_is_limited_by_processors_and_then_by_its_lock() {
     let session = Session::start();
-    let Some(recording) = or_skip!(reproduced(&session, "crowded_lock.c")) else {
-        println!("skipped: other programs took too much of each run");
-        return;
-    };
+    let recording = reproduced_or_skip!(&session, "crowded_lock.c");
     let of = |change: &str| gain(&replay(&recording.path, change).unwrap());
     // Of each 6 ms prepare is 2, look_up 1, digest 3; the lock costs nothing, as the processors have other work.
     let parts = [("self:prepare=0", 100.0 / 3.0), ("self:look_up=0", 100.0 / 6.0), ("self:digest=0", 50.0)];
@@ -107,10 +107,7 @@ fn a_crowded_program_is_limited_by_processors_and_then_by_its_lock() {
 #[test]
 fn threads_that_meet_at_barriers_are_replayed() {
     let session = Session::start();
-    let Some(recording) = or_skip!(reproduced(&session, "judged_join.c")) else {
-        println!("skipped: other programs took too much of each run");
-        return;
-    };
+    let recording = reproduced_or_skip!(&session, "judged_join.c");
     // Of 399 ms create_pool is 90 and alone, partition 70 on the thread that comes last; both do exchange, one after the other.
     let parts = [("self:create_pool=0", 22.6), ("self:partition=0", 17.5), ("self:exchange=0", 6.0)];
     for (change, truth) in parts {
@@ -123,10 +120,7 @@ fn threads_that_meet_at_barriers_are_replayed() {
 #[test]
 fn threads_that_wait_for_different_things_behind_one_condition_are_replayed() {
     let session = Session::start();
-    let Some(recording) = or_skip!(reproduced(&session, "judged_solver.c")) else {
-        println!("skipped: other programs took too much of each run");
-        return;
-    };
+    let recording = reproduced_or_skip!(&session, "judged_solver.c");
     // Built without them, on two processors: 30 % less without scale_column, which makes the chain, 15 to 17 without update_column.
     for (change, truth) in [("self:scale_column=0", 30.0), ("self:update_column=0", 16.0)] {
         let [low, _, high] = gain(&replay(&recording.path, change).unwrap());
@@ -139,12 +133,8 @@ fn barriers_are_replayed_where_nothing_tells_of_arrivals() {
     let session = Session::start();
     or_skip!(Collector::Bpf.permitted());
     let program = or_skip!(session.build("judged_join.c", &[]));
-    let path = session.path().join("plain.longpole");
     for _ in 0..ATTEMPTS {
-        let mut record = longpole();
-        record.args(["record", "--quiet", "--force", "--collector", "bpf", "-o"]).arg(&path);
-        let run = session.run(record.arg("--").arg(&program));
-        assert!(run.status.success(), "{}", run.stderr);
+        let Recording { path, .. } = session.record_with(&["--quiet", "--collector", "bpf"], &program);
         // Another thread comes last each time; a refusal is by how far a busy machine's run is off.
         if let Some(answer) = replay(&path, "self:create_pool=0") {
             let [low, _, high] = gain(&answer);
@@ -166,29 +156,22 @@ fn milliseconds_without(recording: &Path, procedure: &str) -> Option<[f64; 3]> {
 fn items_of_a_queue_go_to_whoever_is_free_in_the_changed_run() {
     let Ok(()) = Collector::Bpf.permitted() else { return println!("skipped: no bpf") };
     let session = Session::start();
-    let path = session.path().join("items.longpole");
     for flags in [&[][..], &["-DSEMAPHORE"]] {
         let program = session.build("uneven_tasks.c", flags).unwrap();
         let record = |options: &[&str]| {
-            let mut record = longpole();
-            record
-                .args(["record", "--quiet", "--force", "--collector", "bpf"])
-                .args(options)
-                .arg("-o")
-                .arg(&path);
-            let run = session.run(record.arg("--").arg(&program));
-            assert!(run.status.success(), "{}", run.stderr);
+            let options = [&["--quiet", "--collector", "bpf"], options].concat();
+            session.record_with(&options, &program).path
         };
         // 200 of 420 ms: the worker that had the large task takes half of the small ones.
         let follows_items = (0..ATTEMPTS).any(|_| {
-            record(&["--locks"]);
+            let path = record(&["--locks"]);
             let Some(large) = milliseconds_without(&path, "solve_large") else { return false };
             let small = milliseconds_without(&path, "solve_small").unwrap();
             large[0] > 100.0 && large[1] > 150.0 && small[1] < 60.0
         });
         assert!(follows_items, "{flags:?}");
         // Without the agent nothing tells of the queue: the range holds both.
-        record(&[]);
+        let path = record(&[]);
         if let Some([low, _, high]) = milliseconds_without(&path, "solve_large") {
             assert!(low < 200.0 && high > 180.0, "{flags:?}: {low} to {high}");
         }
@@ -205,10 +188,7 @@ fn items_of_a_queue_go_to_whoever_is_free_in_the_changed_run() {
 #[test]
 fn holds_become_shorter_without_the_same_work_beside_them() {
     let session = Session::start();
-    let Some(recording) = or_skip!(reproduced(&session, "hold_times.c")) else {
-        println!("skipped: other programs took too much of each run");
-        return;
-    };
+    let recording = reproduced_or_skip!(&session, "hold_times.c");
     let milliseconds = |change: &str| {
         let answer = replay(&recording.path, change).unwrap();
         let row = answer.rows().find(|row| row["section"] == "change").unwrap().clone();

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use longpole_trace::Cause;
 
-use crate::support::{Collector, Recording, Session, longpole, or_skip};
+use crate::support::{Collector, Recording, Session, or_skip};
 
 /// Points by which a gain may be off: what a busy machine delays.
 const CLOSE: f64 = 6.0;
@@ -29,12 +29,7 @@ struct Gains {
 impl Gains {
     fn of(session: &Session, (source, flags): (&str, &[&str]), procedure: &str) -> Gains {
         let program = session.build(source, flags).unwrap();
-        let path = session.path().join("clock.longpole");
-        let mut record = longpole();
-        record.args(["record", "--quiet", "--force", "--collector", "bpf", "-o"]).arg(&path);
-        let run = session.run(record.arg("--").arg(&program));
-        assert!(run.status.success(), "{}", run.stderr);
-        let recording = Recording::at(&path);
+        let recording = session.record_with(&["--quiet", "--collector", "bpf"], &program);
         let answer = recording.what_if(&[&format!("procedure:{procedure}=0")]);
         let row = answer.rows().find(|row| row["section"] == "change").expect("the change has a row");
         let of = |key: &str| row.get(key).and_then(serde_json::Value::as_f64);
@@ -148,16 +143,10 @@ fn a_thread_that_sleeps_until_an_item_is_there_waits_for_who_makes_it() {
 #[test]
 fn sleeps_of_rust_that_only_look_are_told_by_the_loop_around_them() {
     let session = Session::start();
-    or_skip!(Collector::Bpf.permitted());
     let program = or_skip!(session.build("poll_sleep.rs", &[]));
-    let path = session.path().join("sleeps.longpole");
-    let mut record = longpole();
-    record.args(["record", "--quiet", "--collector", "bpf", "-o"]).arg(&path).arg("--").arg(&program);
-    let run = session.run(&mut record);
-    assert!(run.status.success(), "{}", run.stderr);
-    let recording = Recording::at(&path);
+    let recording = Recording::at(&or_skip!(session.record_as("sleeps.longpole", &program)));
     let of_cause = |cause| recording.waits().seconds(|wait| wait.cause == cause);
-    assert!(of_cause(Cause::PollingSleep) > 10.0 * of_cause(Cause::Sleep), "{}", run.stdout);
+    assert!(of_cause(Cause::PollingSleep) > 10.0 * of_cause(Cause::Sleep));
     let answer = recording.what_if(&["procedure:produce=0"]);
     let row = answer.rows().find(|row| row["section"] == "change").expect("the change has a row");
     let of = |key: &str| row.get(key).and_then(serde_json::Value::as_f64);
