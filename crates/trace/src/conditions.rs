@@ -174,19 +174,28 @@ enum ConditionRule {
     Latest { is_regular: bool },
 }
 
+/// Passages of which it is known how they depend on signals.
+#[derive(Clone, Debug)]
+struct KnownPassage {
+    passage: Passage,
+    rule: ConditionRule,
+    /// `None` where each section passes with its first wait.
+    repeated: Option<RepeatedWaits>,
+}
+
 /// What is known of all conditions of a run.
 #[derive(Clone, Debug, Default)]
 pub struct ConditionRules {
-    passages: Vec<(Passage, ConditionRule, Option<RepeatedWaits>)>,
+    passages: Vec<KnownPassage>,
     /// Positions of those that sections of a mutex are passes or signals of.
     by_mutex: FxHashMap<u32, Vec<usize>>,
 }
 
 impl ConditionRules {
-    fn new(passages: Vec<(Passage, ConditionRule, Option<RepeatedWaits>)>) -> Self {
+    fn new(passages: Vec<KnownPassage>) -> Self {
         let mut by_mutex: FxHashMap<u32, Vec<usize>> = FxHashMap::default();
-        for (index, (passage, ..)) in passages.iter().enumerate() {
-            by_mutex.entry(passage.mutex).or_default().push(index);
+        for (index, known) in passages.iter().enumerate() {
+            by_mutex.entry(known.passage.mutex).or_default().push(index);
         }
         ConditionRules { passages, by_mutex }
     }
@@ -200,8 +209,8 @@ impl ConditionRules {
     /// What is known of the signals of this condition.
     #[must_use]
     pub fn signals(&self, condition: u32) -> Signals {
-        let of = self.passages.iter().filter(|(passage, ..)| passage.condition == condition);
-        let known = |(_, rule, _): &(Passage, ConditionRule, Option<RepeatedWaits>)| match rule {
+        let of = self.passages.iter().filter(|known| known.passage.condition == condition);
+        let known = |known: &KnownPassage| match known.rule {
             ConditionRule::Tokens { .. } | ConditionRule::Broadcasts(_) => Signals::Numbered,
             ConditionRule::Latest { is_regular: true } => Signals::Latest,
             ConditionRule::Latest { is_regular: false } => Signals::Irregular,

@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::repeated_waits::RepeatedWaits;
 use super::sections::{Section, SectionEvent, Sections, UNKNOWN_SITE};
-use super::{ConditionRule, ConditionRules, MonitorStep, Passage};
+use super::{ConditionRule, ConditionRules, KnownPassage, MonitorStep, Passage};
 
 /// The part of passes that waited which has to fit.
 const FIT: f64 = 0.8;
@@ -299,7 +299,7 @@ impl ConditionCounter {
         let single = self.single;
         let rule = |(passage, mut tally): (Passage, Tally)| {
             let rule = tally.rule(passage.is_its_own(), !single.contains(&passage.condition));
-            (passage, rule, tally.repeated.if_needed())
+            KnownPassage { passage, rule, repeated: tally.repeated.if_needed() }
         };
         ConditionRules::new(self.passages.into_iter().map(rule).collect())
     }

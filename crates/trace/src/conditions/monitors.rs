@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::repeated_waits::RepeatedWaits;
 use super::sections::{Section, SectionEvent, Sections};
-use super::{ConditionRule, ConditionRules, MonitorStep};
+use super::{ConditionRule, ConditionRules, KnownPassage, MonitorStep};
 use crate::timeline::{Acquisition, DependenceKind, ItemKind, QueueId, TokenId};
 
 /// Broadcasts whose tokens are kept.
@@ -208,7 +208,7 @@ impl<'a> Monitors<'a> {
                     self.acquired(index, thread, (section, waited.is_some()), make, out);
                 }
                 SectionEvent::Signalled { section, condition, broadcast } => {
-                    if condition == rules.passages[index].0.condition {
+                    if condition == rules.passages[index].passage.condition {
                         self.signalled(index, thread, (section, broadcast), make, out);
                     }
                 }
@@ -225,7 +225,7 @@ impl<'a> Monitors<'a> {
         make: &mut impl FnMut() -> TokenId,
         out: &mut Vec<MonitorToken>,
     ) {
-        let (passage, rule, repeated) = &self.rules.passages[index];
+        let KnownPassage { passage, rule, repeated } = &self.rules.passages[index];
         let state = &mut self.passages[index];
         let is_pass = section.site == passage.site;
         let goes_on = is_pass && state.goes_on(thread, is_after_wait, repeated.as_ref());
@@ -257,7 +257,7 @@ impl<'a> Monitors<'a> {
         make: &mut impl FnMut() -> TokenId,
         out: &mut Vec<MonitorToken>,
     ) {
-        let (passage, rule, _) = &self.rules.passages[index];
+        let KnownPassage { passage, rule, .. } = &self.rules.passages[index];
         let state = &mut self.passages[index];
         match rule {
             ConditionRule::Broadcasts(_) if broadcast => {
@@ -288,7 +288,7 @@ impl<'a> Monitors<'a> {
         make: &mut impl FnMut() -> TokenId,
         out: &mut Vec<MonitorToken>,
     ) {
-        let (passage, rule, _) = &self.rules.passages[index];
+        let KnownPassage { passage, rule, .. } = &self.rules.passages[index];
         let state = &mut self.passages[index];
         let is_pass = section.site == passage.site && !section.timed_out;
         if is_pass && !state.by_thread.entry(thread).or_default().has_passed {

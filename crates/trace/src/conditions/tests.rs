@@ -56,7 +56,7 @@ fn tokens(text: &str) -> Vec<String> {
 }
 
 fn rule(text: &str) -> ConditionRule {
-    rules(text).passages[0].1.clone()
+    rules(text).passages[0].rule.clone()
 }
 
 #[test]
@@ -144,8 +144,8 @@ fn the_free_places_of_a_bounded_buffer_need_no_signal() {
         found
             .passages
             .iter()
-            .find(|(passage, ..)| passage.condition == condition)
-            .map(|(_, rule, _)| rule.clone())
+            .find(|known| known.passage.condition == condition)
+            .map(|known| known.rule.clone())
     };
     assert_eq!(rule_of(2), Some(ConditionRule::Tokens { ahead: 2, has_items: false }), "two were free");
     assert_eq!(rule_of(1), Some(ConditionRule::Tokens { ahead: 0, has_items: false }));
