@@ -30,20 +30,16 @@ pub fn run(arguments: &[&str], command: impl Fn(&[&str]) -> Command) -> Result<V
     for test in &failed {
         let mut repeated = arguments.to_vec();
         repeated.extend(["--", "--exact", test]);
-        let mut others = f64::INFINITY;
-        let passes = |others: &mut f64| -> Result<bool> {
-            let begin = MachineTimes::now()?;
+        for turn in 2..=MOST_TURNS {
             eprintln!("    {test} failed; once more, alone");
-            let passed = run_once(&mut command(&repeated))?.is_none();
-            *others = begin.share_of_others(&MachineTimes::now()?);
-            eprintln!("    others took {:.0} % of the machine", 100.0 * *others);
-            Ok(passed)
-        };
-        let mut turns = 1;
-        while !passes(&mut others)? {
-            turns += 1;
-            if others < CALM || turns == MOST_TURNS {
-                bail!("run {test}: it failed {turns} times");
+            let begin = MachineTimes::now()?;
+            if run_once(&mut command(&repeated))?.is_none() {
+                break;
+            }
+            let others = begin.share_of_others(&MachineTimes::now()?);
+            eprintln!("    others took {:.0} % of the machine", 100.0 * others);
+            if others < CALM || turn == MOST_TURNS {
+                bail!("run {test}: it failed {turn} times");
             }
         }
     }
