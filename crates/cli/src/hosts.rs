@@ -150,18 +150,21 @@ impl<'a> HostsRun<'a> {
                 ended.for_each(|(index, _)| gates.ended(index));
                 lost = gates.lost();
                 is_open = gates.are_ready();
-                match (is_open, lost.is_empty()) {
-                    (true, _) => gates.open(),
-                    (false, true) => {}
-                    (false, false) => gates.refuse(),
+                if is_open {
+                    gates.open();
+                } else if !lost.is_empty() {
+                    gates.refuse();
                 }
             }
         }
         if is_open {
             return Ok(Recorded::Everywhere);
         }
-        (0..self.hosts.len()).filter(|_| lost.is_empty()).for_each(|index| gates.ended(index));
-        Ok(Recorded::Nowhere(if lost.is_empty() { gates.lost() } else { lost }))
+        if lost.is_empty() {
+            (0..self.hosts.len()).for_each(|index| gates.ended(index));
+            lost = gates.lost();
+        }
+        Ok(Recorded::Nowhere(lost))
     }
 
     /// Starts the recorders, and what waits for them.
@@ -209,10 +212,8 @@ impl<'a> HostsRun<'a> {
     /// The program ran nowhere: names the hosts that did not record it, and removes what is on the others.
     fn not_started(&self, lost: &[usize]) -> anyhow::Error {
         for host in &self.hosts {
-            let folder = quoted(host.folder.as_ref()).to_string_lossy().into_owned();
-            let remove = format!("rm -rf -- {folder}");
             // A host that is not reached has no folder.
-            let _ = self.shell.command(&host.name, remove.as_ref()).stderr(Stdio::null()).status();
+            let _ = self.removal(host).stderr(Stdio::null()).status();
         }
         let named = lost.iter().map(|&index| {
             let host = &self.hosts[index];
@@ -296,6 +297,12 @@ impl<'a> HostsRun<'a> {
         }
     }
 
+    /// Removes what is on a host.
+    fn removal(&self, host: &RunHost) -> Command {
+        let folder = quoted(host.folder.as_ref()).to_string_lossy().into_owned();
+        self.shell.command(&host.name, format!("rm -rf -- {folder}").as_ref())
+    }
+
     /// Brings a host's part here, and removes it there.
     fn fetch(&self, index: usize) -> Result<PathBuf> {
         let host = &self.hosts[index];
@@ -311,8 +318,7 @@ impl<'a> HostsRun<'a> {
         let unpacked = unpack.output().context("failed to run tar")?;
         let has_packed = packing.wait().context("failed to fetch it")?.success();
         if has_packed && unpacked.status.success() {
-            let mut remove = self.shell.command(&host.name, format!("rm -rf -- {folder}").as_ref());
-            let removed = remove.status();
+            let removed = self.removal(host).status();
             if !removed.is_ok_and(|status| status.success()) {
                 terminal::remark(&format!("{} was left on {}", host.folder, host.name));
             }
