@@ -22,8 +22,18 @@ pub(crate) fn this_machine() -> MachineDescription {
     }
 }
 
+/// Leaves the machine the processors that the process may use, and says so; 0 is this process.
+pub(crate) fn limit_to_affinity(machine: &mut MachineDescription, pid: u32) {
+    let allowed = allowed_cpus(pid, machine.cpus);
+    if allowed < machine.cpus {
+        let of = format!("the program could use {allowed} of the machine's {} CPUs", machine.cpus);
+        machine.collector.notes.push(format!("{of}: it began with an affinity (taskset, a container's set)"));
+        machine.cpus = allowed;
+    }
+}
+
 /// On how many of these processors the process may run (`sched_setaffinity`); 0 is this one, whose mask its children inherit.
-pub(crate) fn allowed_cpus(pid: u32, online: u32) -> u32 {
+fn allowed_cpus(pid: u32, online: u32) -> u32 {
     // SAFETY: all zero is a mask without a processor.
     let mut mask: libc::cpu_set_t = unsafe { std::mem::zeroed() };
     let pid = libc::pid_t::try_from(pid).unwrap_or(0);

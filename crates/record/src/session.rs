@@ -382,15 +382,7 @@ fn prepare(
     machine.real_time = crate::machine::is_real_time(root);
     // Other parts of a run may have been given the other processors.
     if options.job.is_none() {
-        let allowed = crate::machine::allowed_cpus(root, machine.cpus);
-        if allowed < machine.cpus {
-            let of = format!("the program could use {allowed} of the machine's {} CPUs", machine.cpus);
-            machine
-                .collector
-                .notes
-                .push(format!("{of}: it began with an affinity (taskset, a container's set)"));
-            machine.cpus = allowed;
-        }
+        crate::machine::limit_to_affinity(&mut machine, root);
     }
     machine.collector.name = opened.name.to_owned();
     machine.collector.sample_hertz = settings.hertz;
