@@ -68,6 +68,24 @@ pub struct ClockReading {
     pub unix_error_nanoseconds: Option<u64>,
 }
 
+/// The points of a broken line from the first to the last of a row, in their order: `bend` says at which one between two of them the
+/// line has to be bent, `None` where it can stay straight.
+pub fn broken_line(
+    (first, last): (usize, usize),
+    mut bend: impl FnMut(usize, usize) -> Option<usize>,
+) -> Vec<usize> {
+    let mut points = Vec::new();
+    let mut open = vec![(first, last)];
+    while let Some((begin, end)) = open.pop() {
+        match bend(begin, end) {
+            Some(at) => open.extend([(at, end), (begin, at)]),
+            None => points.push(begin),
+        }
+    }
+    points.extend((last > first).then_some(last));
+    points
+}
+
 /// By how much a reading may be off the line between its neighbours to be left out, nanoseconds: what a look at two clocks takes.
 const COLLINEAR_NANOSECONDS: f64 = 100.0;
 
@@ -77,32 +95,28 @@ const COLLINEAR_NANOSECONDS: f64 = 100.0;
 pub fn without_collinear(mut readings: Vec<ClockReading>) -> Vec<ClockReading> {
     readings.sort_by_key(|reading| reading.event_nanoseconds);
     readings.dedup_by_key(|reading| reading.event_nanoseconds);
+    let Some(end) = readings.len().checked_sub(1) else { return readings };
+    let since =
+        |first: usize, at: usize| (readings[at].event_nanoseconds - readings[first].event_nanoseconds) as f64;
     let offset =
         |at: usize| (readings[at].raw_nanoseconds.wrapping_sub(readings[at].event_nanoseconds)).cast_signed();
-    let mut kept = Vec::new();
-    let mut open = vec![(0, readings.len().saturating_sub(1))];
-    while let Some((first, last)) = open.pop() {
-        let Some(length) = readings.get(last).map(|end| end.event_nanoseconds) else { break };
-        let length = (length - readings[first].event_nanoseconds).max(1) as f64;
-        let rise = (offset(last) - offset(first)) as f64 / length;
-        let is_off = |at: usize| {
-            let since = (readings[at].event_nanoseconds - readings[first].event_nanoseconds) as f64;
-            ((offset(at) - offset(first)) as f64 - rise * since).abs()
-        };
-        let between = first + 1..last.max(first + 1);
-        let worst = between.clone().max_by(|&one, &other| is_off(one).total_cmp(&is_off(other)));
-        match worst.filter(|&worst| is_off(worst) > COLLINEAR_NANOSECONDS) {
-            Some(worst) => open.extend([(worst, last), (first, worst)]),
-            None => {
-                let most = (first..last.max(first + 1)).map(|at| readings[at].uncertainty_nanoseconds).max();
-                let off = worst.map_or(0, |worst| is_off(worst).ceil() as u64);
-                let uncertainty_nanoseconds = most.unwrap_or(0) + off;
-                kept.push(ClockReading { uncertainty_nanoseconds, ..readings[first] });
-            }
-        }
-    }
-    kept.extend(readings.last().filter(|_| readings.len() > 1));
-    kept
+    let rise = |first: usize, at: usize| (offset(at) - offset(first)) as f64;
+    // The reading between two others that is farthest off their line, and by how much.
+    let worst = |first: usize, last: usize| {
+        let slope = rise(first, last) / since(first, last).max(1.0);
+        let off = |at: usize| (at, (rise(first, at) - slope * since(first, at)).abs());
+        (first + 1..last).map(off).max_by(|one, other| one.1.total_cmp(&other.1))
+    };
+    let is_off = |first: usize, last: usize| {
+        worst(first, last).filter(|worst| worst.1 > COLLINEAR_NANOSECONDS).map(|worst| worst.0)
+    };
+    let points = broken_line((0, end), is_off);
+    let part = |pair: &[usize]| {
+        let most = readings[pair[0]..pair[1]].iter().map(|reading| reading.uncertainty_nanoseconds).max();
+        let off = worst(pair[0], pair[1]).map_or(0, |worst| worst.1.ceil() as u64);
+        ClockReading { uncertainty_nanoseconds: most.unwrap_or(0) + off, ..readings[pair[0]] }
+    };
+    points.windows(2).map(part).chain([readings[end]]).collect()
 }
 
 #[cfg(test)]

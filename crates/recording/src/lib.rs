@@ -45,7 +45,7 @@ mod window;
 
 pub use access_names::{AccessField, AccessNames, AccessPlaceName, AccessProcedureName, AccessVariable};
 pub use builder::LogBuilder;
-pub use clock::{ClockModel, ClockPiece, ClockReading, WallClock, piece_at, without_collinear};
+pub use clock::{ClockModel, ClockPiece, ClockReading, WallClock, broken_line, piece_at, without_collinear};
 pub use destination::{Destination, free_name};
 pub use error::{Error, Result};
 pub use folder::{ITEM_COLUMNS, LogName, NEW_ITEM_COLUMNS, RecordingFolder};

@@ -7,19 +7,18 @@
 
 use longpole_event::{Event, MachineId, Record, Time};
 use longpole_recording::{
-    ClockModel, ClockPiece, Defects, DefinitionCounts, DefinitionLimit, DefinitionTables, LogName, LogReader,
-    MachineDescription, RecordingFolder, WindowLog, piece_at,
+    Defects, DefinitionCounts, DefinitionLimit, DefinitionTables, LogName, LogReader, MachineDescription,
+    RecordingFolder, WindowLog,
 };
 
+use crate::clocks::ClockCurve;
 use crate::error::Result;
 use crate::read_ahead::{ReadAhead, RecordBlock, next_block};
 
 /// Brings a machine's times onto the recording's axis.
 #[derive(Clone, Debug)]
 pub struct Axis {
-    clock: ClockModel,
-    /// Where one line is not enough.
-    pieces: Vec<ClockPiece>,
+    clock: ClockCurve,
     begin: u64,
 }
 
@@ -27,9 +26,7 @@ impl Axis {
     /// Of this machine, in a run that begins at `begin` on the first machine's clock, nanoseconds.
     #[must_use]
     pub fn new(machine: &MachineDescription, begin: u64) -> Self {
-        let mut pieces = machine.clock_pieces.clone();
-        pieces.sort_by_key(|piece| piece.line.reference_nanoseconds);
-        Axis { clock: machine.clock, pieces, begin }
+        Axis { clock: ClockCurve::of(machine), begin }
     }
 
     /// The time on the axis; times before its begin stand at the begin.
@@ -46,9 +43,7 @@ impl Axis {
 
     /// The time on the first machine's clock.
     fn absolute(&self, time: Time) -> u64 {
-        let nanoseconds = time.nanoseconds();
-        let line = piece_at(&self.pieces, nanoseconds).map_or(self.clock, |piece| piece.line);
-        nanoseconds.saturating_add_signed(line.correction(nanoseconds))
+        self.clock.shown(time.nanoseconds())
     }
 }
 

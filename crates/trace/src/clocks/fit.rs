@@ -1,5 +1,7 @@
 //! A clock's offset to another one, from its bounds: a line where one is possible, else pieces, with what they can be off.
 
+use longpole_recording::broken_line;
+
 use super::corridor::{Corridor, CorridorCorner, DriftRange, RelativeBounds};
 use super::curve::{ClockCurve, ClockKnot};
 use super::line::{keeps_distance, middle, possible_lines};
@@ -90,12 +92,6 @@ impl OffsetBounds {
         let slack = limits.slack as f64;
         let lines = possible_lines(&bounds, slack, limits.most);
         let (corridor, loosened) = corridor_of(&bounds, limits);
-        let ends = || {
-            [
-                CorridorCorner { time: 0.0, ..corridor.corners[0] },
-                *corridor.corners.last().unwrap_or(&corridor.corners[0]),
-            ]
-        };
         let points = if lines.is_empty() {
             bent(&corridor)
         } else {
@@ -104,7 +100,7 @@ impl OffsetBounds {
             // Between close bounds the middle is as good.
             let is_better = |line: &(f64, f64)| keeps_distance(&bounds, SURE_NANOSECONDS, *line);
             let (first, last) = likely.filter(is_better).unwrap_or(centre);
-            ends().into_iter().zip([first, last]).map(|(corner, offset)| (corner.time, offset)).collect()
+            vec![(0.0, first), (bounds.length, last)]
         };
         let curve = span.curve(&points, &corridor, loosened == 0.0);
         Some(ClockFit { curve, loosened: loosened.ceil() as u64 })
@@ -152,19 +148,13 @@ fn drifts(bounds: &RelativeBounds, limits: DriftLimits) -> Option<DriftRange> {
 fn bent(corridor: &Corridor) -> Vec<(f64, f64)> {
     let corners = &corridor.corners;
     let point = |at: usize| (corners[at].time, corners[at].middle());
-    let mut points = Vec::new();
-    let mut open = vec![(0, corners.len() - 1)];
-    while let Some((first, last)) = open.pop() {
+    let bend = |first: usize, last: usize| {
         let (begin, end) = (point(first), point(last));
         let outside = |at: usize| corners[at].outside(on_line(begin, end, corners[at].time));
         let worst = (first + 1..last).max_by(|&one, &other| outside(one).total_cmp(&outside(other)));
-        match worst.filter(|&worst| outside(worst) > 0.0) {
-            Some(worst) => open.extend([(worst, last), (first, worst)]),
-            None => points.push(begin),
-        }
-    }
-    points.push(point(corners.len() - 1));
-    points
+        worst.filter(|&worst| outside(worst) > 0.0)
+    };
+    broken_line((0, corners.len() - 1), bend).into_iter().map(point).collect()
 }
 
 fn on_line(begin: (f64, f64), end: (f64, f64), time: f64) -> f64 {

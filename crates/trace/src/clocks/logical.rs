@@ -13,6 +13,8 @@
 //! No event is moved by more than the largest error of the clocks before the truth plus the largest behind it: the true times, all
 //! made later by the first, fulfil every condition too, and the shifts are the least that do.
 
+use longpole_recording::broken_line;
+
 use super::curve::{ClockCurve, ClockKnot};
 
 /// By how much an interval may shrink, of its length: as much as shifts go back.
@@ -196,25 +198,19 @@ impl EventGraph {
 
     /// Of a clock's events those that its pieces go through: the others get what is between, where no message minds.
     fn without_collinear(&mut self, row: std::ops::Range<usize>) -> Vec<usize> {
-        let mut kept = Vec::new();
-        let mut open = vec![(row.start, row.end - 1)];
-        while let Some((first, last)) = open.pop() {
+        broken_line((row.start, row.end - 1), |first, last| {
             let on_line: Vec<u64> = (first..=last).map(|at| self.between(first, last, at)).collect();
             let minds = |at: &usize| {
                 let shift = on_line[at - first];
                 shift != self.events[*at].shift && !self.permits(*at, shift)
             };
             let off = |at: &usize| on_line[at - first].abs_diff(self.events[*at].shift);
-            match (first + 1..last).filter(minds).max_by_key(off) {
-                Some(worst) => open.extend([(worst, last), (first, worst)]),
-                None => {
-                    (first..=last).for_each(|at| self.events[at].shift = on_line[at - first]);
-                    kept.push(first);
-                }
+            let worst = (first + 1..last).filter(minds).max_by_key(off);
+            if worst.is_none() {
+                (first..=last).for_each(|at| self.events[at].shift = on_line[at - first]);
             }
-        }
-        kept.extend((row.len() > 1).then_some(row.end - 1));
-        kept
+            worst
+        })
     }
 
     /// The shift at an event on the line between two others.
