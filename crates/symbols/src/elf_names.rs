@@ -103,7 +103,8 @@ impl ElfNames {
     /// The name of a function that no symbol table lists: Go's own, or one made of its beginning.
     fn unlisted(&self, address: u64, start: Option<u64>) -> Option<NamedPlace> {
         let go = self.code.as_ref().and_then(|code| code.go.as_ref()?.name(address));
-        let runtime = || openmp_runtime(&self.file_name).map(str::to_owned);
+        // Which of its functions a thread waits in for the next region says less than whose they are.
+        let runtime = || is_openmp(&self.file_name).then(|| "OpenMP runtime".to_owned());
         let procedure = go.or_else(runtime).or_else(|| Some(format!("{}+{:#x}", self.file_name, start?)))?;
         Some(NamedPlace { procedure, file: None, line: 0 })
     }
@@ -211,9 +212,8 @@ pub(crate) fn debug_files(build_id: &[u8]) -> Vec<PathBuf> {
     files
 }
 
-/// What all functions of an OpenMP runtime are called that no table lists: which of them a thread waits in for the next region says
-/// less than whose they are.
-fn openmp_runtime(file: &str) -> Option<&'static str> {
-    let is_runtime = ["libgomp.so", "libomp.so", "libiomp5.so"].iter().any(|name| file.starts_with(name));
-    is_runtime.then_some("OpenMP runtime")
+/// Whether a file is named as OpenMP's runtimes are, in whose code threads wait for the next parallel region.
+#[must_use]
+pub fn is_openmp(file: &str) -> bool {
+    ["libgomp.so", "libomp.so", "libiomp5.so"].iter().any(|name| file.starts_with(name))
 }

@@ -49,6 +49,7 @@ mod vdso;
 
 pub use build_folders::build_folders;
 pub use callees::name_callees;
+pub use elf_names::is_openmp;
 pub use frame_pointers::{FramePointers, has_frame_pointers, needed_libraries};
 pub use instrumentation::{AccessInstrumentation, access_instrumentation};
 pub use kernel_names::{kernel_symbols, set_kernel_symbols};

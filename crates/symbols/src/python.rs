@@ -99,7 +99,7 @@ impl PythonFiles {
 }
 
 /// Whether a file is named as interpreters of Python are, and the libraries that hold one.
-fn is_interpreter(path: &Path) -> bool {
+pub(crate) fn is_interpreter(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     // `libpython3.so` only leads to the library of a version.
     path.is_absolute()

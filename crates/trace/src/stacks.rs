@@ -7,12 +7,13 @@
 
 use longpole_event::{BusyWaiting, FrameId, StackId};
 use longpole_recording::DefinitionTables;
+use longpole_symbols::is_openmp;
 
 use crate::cause::{StackHints, by_kernel_procedure, is_kernel_write};
 use crate::naming::FrameNames;
 use crate::paths::{CodePlace, PathId, Paths, PlaceId, Procedure, ProcedureId};
 use crate::state::Cause;
-use crate::waiting_frames::{Hint, hint, is_message_library, is_openmp, is_runtime_module, openmp_hint};
+use crate::waiting_frames::{Hint, hint, is_message_library, is_runtime_module, openmp_hint};
 
 /// How much of a stack is part of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

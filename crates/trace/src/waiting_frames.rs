@@ -8,6 +8,8 @@
 //! A name is matched as a whole or, with a trailing `*`, by its beginning; names of C libraries are matched
 //! without leading underscores. The tables are data: a runtime is added by adding its lines.
 
+use longpole_symbols::is_openmp;
+
 use crate::objects::ObjectKind;
 use crate::paths::Procedure;
 use crate::state::Cause;
@@ -112,11 +114,6 @@ fn waited_on_by_address(name: &str) -> Option<Hint> {
 /// What a wait in an entry of OpenMP's runtime tells.
 pub(crate) fn openmp_hint(entry: &str) -> Option<Hint> {
     hint(entry, "libgomp.so")
-}
-
-/// An OpenMP runtime, whose threads wait in it for the next parallel region.
-pub(crate) fn is_openmp(module: &str) -> bool {
-    ["libgomp.so", "libomp.so", "libiomp5.so"].iter().any(|prefix| module.starts_with(prefix))
 }
 
 /// `<std::sync::Mutex<T> as X>::lock` and `std::sync::Mutex<T>::lock` as `std::sync::Mutex::lock`.

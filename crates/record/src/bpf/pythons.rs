@@ -92,13 +92,14 @@ impl Pythons {
     /// An execution, as soon as it is read.
     pub(super) fn see_execution(&mut self, event: &RawEvent) {
         let RawKind::Exec { task, .. } = &event.kind else { return };
-        let now = crate::clock::now();
         let is_named_so = |mapping: &longpole_symbols::Mapping| {
             let name = mapping.path.file_name().unwrap_or_default();
             name.as_encoded_bytes().starts_with(b"python")
         };
-        if maps_of(task.pid).unwrap_or_default().iter().any(is_named_so) {
-            self.look_at_process(task.pid, now);
+        let mappings = maps_of(task.pid).unwrap_or_default();
+        if mappings.iter().any(is_named_so) {
+            let now = crate::clock::now();
+            mappings.iter().for_each(|mapping| self.look(task.pid, mapping, now));
             // The library that has the interpreter is still to come.
             self.looks_until = now + SHORT_ROUNDS_NANOSECONDS;
         }

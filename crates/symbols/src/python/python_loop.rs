@@ -8,6 +8,7 @@ use object::{Object, ObjectSymbol};
 use crate::functions::Functions;
 use crate::image::Image;
 use crate::module::CodeModule;
+use crate::python::is_interpreter;
 
 /// The loop's names: since Python 3.6, and before.
 const NAMES: [&str; 2] = ["_PyEval_EvalFrameDefault", "PyEval_EvalFrameEx"];
@@ -22,11 +23,7 @@ impl PythonLoop {
     /// The loop in a module's file, if it is an interpreter of Python.
     #[must_use]
     pub fn of(module: &CodeModule) -> Option<PythonLoop> {
-        let name = module.path.file_name()?.to_str()?;
-        if !name.starts_with("python") && !name.starts_with("libpython") {
-            return None;
-        }
-        PythonLoop::in_image(module.image()?)
+        if is_interpreter(&module.path) { PythonLoop::in_image(module.image()?) } else { None }
     }
 
     /// A loop of this code.
