@@ -17,6 +17,9 @@ use super::system::sleep;
 use super::thread_words::{ThreadWords, thread_words};
 use crate::layout::DelayMemory;
 
+/// With a factor below 1 each pause leaves less to pay for; others that are many can keep a thread no longer than this.
+const MOST_PAUSES: u32 = 8;
+
 /// The thread's words. One that this library did not see start has all delays behind it.
 fn known(memory: &DelayMemory) -> &'static ThreadWords {
     let words = thread_words();
@@ -89,16 +92,20 @@ pub(super) fn pause() {
     }
 }
 
+/// Pauses until nothing is owed, also of what others insert meanwhile: who goes on with a debt gets it back by its own delays, as if
+/// both had been side by side.
 fn pay(memory: &DelayMemory, words: &ThreadWords) {
-    let owed = memory.inserted.load(Ordering::Relaxed).saturating_sub(carried(words));
-    if owed == 0 {
-        return;
+    for _ in 0..MOST_PAUSES {
+        let owed = memory.inserted.load(Ordering::Relaxed).saturating_sub(carried(words));
+        if owed == 0 {
+            return;
+        }
+        let prepaid = words.prepaid.get();
+        let paused = if owed > prepaid { sleep(owed - prepaid) } else { 0 };
+        words.prepaid.set((prepaid + paused).saturating_sub(owed));
+        words.carried.fetch_add(owed, Ordering::Relaxed);
+        memory.paused.fetch_add(paused, Ordering::Relaxed);
     }
-    let prepaid = words.prepaid.get();
-    let paused = if owed > prepaid { sleep(owed - prepaid) } else { 0 };
-    words.prepaid.set((prepaid + paused).saturating_sub(owed));
-    words.carried.fetch_add(owed, Ordering::Relaxed);
-    memory.paused.fetch_add(paused, Ordering::Relaxed);
 }
 
 /// A wait of the calling thread, from before it begins.
