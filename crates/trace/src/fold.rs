@@ -109,7 +109,8 @@ impl Folding {
             let only_starts =
                 || paths.innermost(owner).is_some_and(|place| starts[place.procedure.0 as usize]);
             // What belongs to no function of the program is the library's own: `python3 -m`, threads of a pool that wait for work.
-            let is_of_library = procedure.is_function_of_python() && !has_own[caller.0 as usize];
+            let is_of_library =
+                procedure.is_function_of_python() && !procedure.is_importlib() && !has_own[caller.0 as usize];
             let is_own =
                 is_program || is_begin || is_of_library || (!has_program[caller.0 as usize] && only_starts());
             self.owners.push(if is_own { path } else { owner });

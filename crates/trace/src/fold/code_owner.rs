@@ -310,6 +310,11 @@ impl Procedure {
         self.module == "[jit]" || self.module == Procedure::PYTHON
     }
 
+    /// Whether it is of the machinery by which Python imports modules and compiles them: who asked for that says more.
+    pub(super) fn is_importlib(&self) -> bool {
+        self.file.starts_with("<frozen importlib")
+    }
+
     /// Whether it is a function of Python.
     #[must_use]
     pub fn is_function_of_python(&self) -> bool {

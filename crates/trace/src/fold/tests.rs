@@ -146,6 +146,10 @@ fn python_s_own_library_belongs_to_the_function_of_the_program_that_called_it() 
     assert_eq!(package, ("fit.py".to_owned(), None));
     let alone = owner("main > run_loop > decode.py:/usr/lib/python3.11/json > _PyEval_EvalFrameDefault");
     assert_eq!(alone, ("decode.py".to_owned(), Some("in the Python interpreter")), "where there is no other");
+    let compiled = owner(
+        "main > compile.py:/usr/lib/python3.11 > call_removed <frozen importlib._bootstrap>:<frozen importlib._bootstrap>",
+    );
+    assert_eq!(compiled.0, "compile.py", "not what the import machinery calls");
     let called_like_c = owner("main > memcpy_all a.py:/src > _PyEval_EvalFrameDefault");
     assert_eq!(called_like_c.0, "memcpy_all a.py");
 }
