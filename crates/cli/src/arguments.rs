@@ -57,6 +57,9 @@ pub enum CliCommand {
     /// The same for C++
     #[command(name = "c++", disable_help_flag = true)]
     Cxx(CompilerArgs),
+    /// The same for Fortran
+    #[command(disable_help_flag = true)]
+    Fortran(CompilerArgs),
     /// The same for Rust, by rustc
     #[command(disable_help_flag = true)]
     Rustc(CompilerArgs),
@@ -240,7 +243,7 @@ fn sample_unit(text: &str) -> Result<u64, String> {
 /// Ways to see accesses to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum AccessArgument {
-    /// The program was built by `longpole cc`, `c++`, `rustc` or `cargo` [default]
+    /// The program was built by `longpole cc`, `c++`, `fortran`, `rustc` or `cargo` [default]
     Instrumented,
     /// Any program, executed by QEMU's user-mode emulator (qemu-x86_64)
     Emulate,

@@ -1,4 +1,4 @@
-//! `longpole cc` and `longpole c++`: the compiler, so that the program tells of its accesses to memory.
+//! `longpole cc`, `longpole c++` and `longpole fortran`: the compiler, so that the program tells of its accesses to memory.
 //!
 //! Sources are compiled with `-fsanitize=thread`, which makes compilers call a function at each access. Programs are linked
 //! without it, and with the library of `longpole record --access` in place of the compiler's own. A command that does both
@@ -16,6 +16,7 @@ use anyhow::{Context, Result};
 pub enum CompiledLanguage {
     C,
     Cxx,
+    Fortran,
 }
 
 impl CompiledLanguage {
@@ -24,6 +25,7 @@ impl CompiledLanguage {
         let (variable, usual) = match self {
             CompiledLanguage::C => ("LONGPOLE_CC", "cc"),
             CompiledLanguage::Cxx => ("LONGPOLE_CXX", "c++"),
+            CompiledLanguage::Fortran => ("LONGPOLE_FC", "gfortran"),
         };
         std::env::var_os(variable).filter(|value| !value.is_empty()).unwrap_or_else(|| usual.into())
     }
@@ -43,9 +45,10 @@ enum Stage {
 }
 
 /// Options whose value is the next argument.
-const WITH_VALUE: [&str; 17] = [
+const WITH_VALUE: [&str; 18] = [
     "-o",
     "-I",
+    "-J",
     "-L",
     "-D",
     "-U",
@@ -64,7 +67,10 @@ const WITH_VALUE: [&str; 17] = [
 ];
 
 /// Endings of sources.
-const SOURCES: [&str; 10] = ["c", "i", "cc", "cpp", "cxx", "c++", "C", "ii", "m", "mm"];
+const SOURCES: [&str; 23] = [
+    "c", "i", "cc", "cpp", "cxx", "c++", "C", "ii", "m", "mm", "f", "for", "ftn", "f90", "f95", "f03", "f08",
+    "F", "FOR", "F90", "F95", "F03", "F08",
+];
 
 /// Runs the command; its exit status is passed on.
 pub fn run(language: CompiledLanguage, arguments: &[OsString]) -> Result<ExitCode> {
@@ -229,5 +235,6 @@ mod tests {
     fn sources_are_no_values_of_options() {
         let command = words("-include x.c a.cpp -o b.c -l c.c d.C");
         assert_eq!(sources(&command), [2, 7]);
+        assert_eq!(sources(&words("-J modules.f90 a.F90 b.f")), [2, 3]);
     }
 }

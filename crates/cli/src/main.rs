@@ -66,6 +66,9 @@ fn main() -> ExitCode {
         CliCommand::Export(options) => export::run(&options).map(|()| ExitCode::SUCCESS),
         CliCommand::Cc(options) => compiler::run(compiler::CompiledLanguage::C, &options.arguments),
         CliCommand::Cxx(options) => compiler::run(compiler::CompiledLanguage::Cxx, &options.arguments),
+        CliCommand::Fortran(options) => {
+            compiler::run(compiler::CompiledLanguage::Fortran, &options.arguments)
+        }
         CliCommand::Rustc(options) => rust_compiler::run_rustc(&options.arguments),
         CliCommand::Cargo(options) => rust_compiler::run_cargo(&options.arguments),
         CliCommand::Snapshot(options) => snapshot::run(&options).map(|()| ExitCode::SUCCESS),

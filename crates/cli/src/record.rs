@@ -272,7 +272,7 @@ fn explain(error: Error) -> anyhow::Error {
             (RECORDER_FAILED, hints)
         }
         Error::NotInstrumented { .. } => {
-            let hint = "build it with `longpole cc` (or `longpole c++`, `rustc`, `cargo`) in place of the compiler, also where \
+            let hint = "build it with `longpole cc` (or `longpole c++`, `fortran`, `rustc`, `cargo`) in place of the compiler, also where \
                         it is linked (CC=\"longpole cc\"), and without -fsanitize=thread";
             let other = "or record it as it is, in an emulator: --access=emulate";
             (RECORDER_FAILED, vec![hint.to_owned(), other.to_owned()])

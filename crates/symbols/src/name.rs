@@ -5,7 +5,7 @@ use cpp_demangle::DemangleOptions;
 /// Parts of a name that are tried where the whole is not understood: a name may be long and hostile.
 const MOST_ENDS: usize = 256;
 
-/// The name as its programmer wrote it: C++ and Rust names are demangled, Rust's without the hash; the
+/// The name as its programmer wrote it: C++, Rust and Fortran names are demangled, Rust's without the hash; the
 /// suffixes that compilers add to parts and copies of a function (`.cold`, `.part.0`) are dropped, so that
 /// a function is one row.
 pub(crate) fn readable(mangled: &str) -> String {
@@ -22,7 +22,23 @@ pub(crate) fn readable(mangled: &str) -> String {
             return name;
         }
     }
-    whole.to_owned()
+    of_fortran_module(whole).unwrap_or_else(|| whole.to_owned())
+}
+
+/// A procedure or variable of a Fortran module, `module::name`: gfortran writes `__module_MOD_name`, flang `_QMmodulePname`
+/// (variables `E`). Names of Fortran have no capital letters there.
+fn of_fortran_module(symbol: &str) -> Option<String> {
+    let is_name = |name: &str| {
+        !name.is_empty()
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_.".contains(&byte))
+    };
+    let (module, name) = match symbol.strip_prefix("_QM") {
+        Some(rest) => rest.split_once(['P', 'E'])?,
+        None => symbol.strip_prefix("__")?.split_once("_MOD_")?,
+    };
+    (is_name(module) && is_name(name)).then(|| format!("{module}::{name}"))
 }
 
 fn demangled(symbol: &str) -> Option<String> {
@@ -67,6 +83,11 @@ mod tests {
             ("runtime.mallocgc", "runtime.mallocgc"),
             ("main.(*T).run.func1", "main.(*T).run.func1"),
             ("_Znonsense", "_Znonsense"),
+            ("__fft_parallel_MOD_tg_cft3s", "fft_parallel::tg_cft3s"),
+            ("__solver_MOD_relax._omp_fn.0", "solver::relax._omp_fn.0"),
+            ("_QMsolverPrelax", "solver::relax"),
+            ("__kernel_MOD_", "__kernel_MOD_"),
+            ("_QManagers", "_QManagers"),
         ];
         for (mangled, expected) in cases {
             assert_eq!(readable(mangled), expected);

@@ -1,6 +1,7 @@
 //! Programs whose transfers of cache lines can be counted by hand, built by `longpole cc` and really run.
 
 mod emulated;
+mod fortran;
 mod layouts;
 mod openmp;
 mod rust;
@@ -24,6 +25,7 @@ fn build_with(session: &Session, compiler: &str, source: &str, options: &[&str])
     find(compiler)?;
     let program = session.path().join(format!("{source}-{compiler}"));
     let (wrapper, variable, ending) = match compiler {
+        "gfortran" => ("fortran", "LONGPOLE_FC", "f90"),
         _ if compiler.ends_with("++") => ("c++", "LONGPOLE_CXX", "cpp"),
         _ => ("cc", "LONGPOLE_CC", "c"),
     };
