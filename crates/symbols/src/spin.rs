@@ -26,6 +26,8 @@ mod transfer;
 mod value;
 mod variables;
 
+use std::ops::Range;
+
 use iced_x86::Mnemonic;
 use longpole_event::BusyWaiting;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -51,20 +53,25 @@ const LARGEST_PAUSE: usize = 32;
 /// Functions beyond this size are not decoded.
 const LARGEST_FUNCTION: u64 = 1 << 18;
 
+/// Functions are kept for as many instructions: threads are found now in one, now in another.
+const MOST_INSTRUCTIONS: usize = 1 << 18;
+
 /// Decides for the addresses of one file.
 pub(crate) struct Spins {
     callees: Callees,
-    /// The function looked at last.
-    last: Option<Loops>,
+    /// The functions that were looked at, by their beginning.
+    functions: FxHashMap<u64, Loops>,
+    /// Instructions in them.
+    instructions: usize,
 }
 
 impl Spins {
     /// Prepares for a file.
     pub fn of(image: &Image) -> Self {
-        Spins { callees: Callees::of(image), last: None }
+        Spins { callees: Callees::of(image), functions: FxHashMap::default(), instructions: 0 }
     }
 
-    /// Whether a thread found at the address waits. Quickest when asked in the order of addresses.
+    /// Whether a thread found at the address waits.
     pub fn at(&mut self, image: &Image, functions: &Functions, address: u64) -> BusyWaiting {
         let Some(range) = functions.range_of(address) else { return BusyWaiting::Work };
         if self.callees.yields(range.start) {
@@ -74,14 +81,9 @@ impl Spins {
             return BusyWaiting::Work;
         }
         let parts = FileParts { image, functions };
-        if self.last.as_ref().is_none_or(|last| last.function.range != range) {
-            let code = image.code(range.start, (range.end - range.start) as usize);
-            self.last =
-                Some(Loops::of(DecodedFunction::decode(code, range.clone()), parts, &mut self.callees));
-        }
-        let Some(last) = &mut self.last else { return BusyWaiting::Work };
-        let Some(here) = last.function.index_of_byte(address) else { return BusyWaiting::Work };
-        let found = last.verdict(parts, here);
+        let loops = self.loops_of(parts, range.clone());
+        let Some(here) = loops.function.index_of_byte(address) else { return BusyWaiting::Work };
+        let found = loops.verdict(parts, here);
         if found == BusyWaiting::Work
             && self.callees.summary(parts, range.start).is_some_and(|does| does.loads)
         {
@@ -89,21 +91,32 @@ impl Spins {
         }
         found
     }
-}
 
-impl Spins {
+    fn loops_of(&mut self, parts: FileParts<'_>, range: Range<u64>) -> &mut Loops {
+        if !self.functions.contains_key(&range.start) {
+            let code = parts.image.code(range.start, (range.end - range.start) as usize);
+            let function = DecodedFunction::decode(code, range.start);
+            self.instructions += function.instructions.len();
+            if self.instructions > MOST_INSTRUCTIONS {
+                self.instructions = function.instructions.len();
+                self.functions.clear();
+            }
+            let loops = Loops::of(function, parts, &mut self.callees);
+            self.functions.insert(range.start, loops);
+        }
+        self.functions.get_mut(&range.start).expect("it is in there now")
+    }
+
     /// The words that a thread looks at which is found at the address, and waits there.
     pub fn polled(&mut self, image: &Image, functions: &Functions, address: u64) -> Vec<PolledWord> {
         if self.at(image, functions, address) != BusyWaiting::Spins {
             return Vec::new();
         }
-        let Some(Loops { function, .. }) = &self.last else { return Vec::new() };
+        let known = functions.range_of(address).and_then(|range| self.functions.get(&range.start));
+        let Some(Loops { function, small, .. }) = known else { return Vec::new() };
         let Some(here) = function.index_of_byte(address) else { return Vec::new() };
-        let all = loops_among(function, (0..function.instructions.len()).collect());
-        let mut around: Vec<&Loop> =
-            all.iter().filter(|found| found.has(here) && found.members.len() <= LARGEST_LOOP).collect();
-        around.sort_by_key(|found| found.members.len());
-        let words = around.into_iter().map(|found| polled_words(function, found));
+        let around = small.iter().filter(|found| found.has(here));
+        let words = around.map(|found| polled_words(function, found));
         words.into_iter().find(|words| !words.is_empty()).unwrap_or_default()
     }
 }
@@ -144,6 +157,8 @@ fn pauses_itself(function: &DecodedFunction, all: &[Loop], outer: &Loop) -> bool
 struct Loops {
     function: DecodedFunction,
     calls: FxHashMap<usize, CallEffect>,
+    /// All that may be looked at, the smallest first.
+    small: Vec<Loop>,
     /// Loops without calls that are not known.
     pausing: Vec<Loop>,
     /// Loops that pause, with all that they do beside.
@@ -182,10 +197,13 @@ impl Loops {
             .filter(|found| found.members.len() <= LARGEST_LOOP)
             .flat_map(|found| ways_of(&function, found))
             .collect();
-        let busy = all.iter().filter(|found| found.members.len() <= LARGEST_LOOP);
-        let busy = busy.filter(|found| pauses_itself(&function, &all, found)).cloned().collect();
+        let is_small = |found: &&Loop| found.members.len() <= LARGEST_LOOP;
+        let busy = all.iter().filter(is_small).filter(|found| pauses_itself(&function, &all, found));
+        let busy = busy.cloned().collect();
+        let mut small: Vec<Loop> = all.iter().filter(is_small).cloned().collect();
+        small.sort_by_key(|found| found.members.len());
         let verdicts = vec![BusyWaiting::Work; function.instructions.len()];
-        Loops { function, calls, pausing, busy, candidates, verdicts }
+        Loops { function, calls, small, pausing, busy, candidates, verdicts }
     }
 
     fn verdict(&mut self, parts: FileParts<'_>, here: usize) -> BusyWaiting {
@@ -271,5 +289,25 @@ impl Loops {
             return Err(flow.deeds.updates);
         }
         Ok(LoopClassifier { region: &region, flow: &flow, rounds }.verdict())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_that_are_found_now_here_now_there_have_each_function_looked_at_once() {
+        let image = Image::open(&std::env::current_exe().expect("find this program")).expect("open it");
+        let functions = Functions::of(&image);
+        let starts = functions.all_starts();
+        let [first, second] = [starts[starts.len() / 3], starts[starts.len() / 2]];
+        let mut spins = Spins::of(&image);
+        for address in [first, second, first, second] {
+            spins.at(&image, &functions, address);
+        }
+        assert!([first, second].iter().all(|start| spins.functions.contains_key(start)));
+        let instructions = spins.functions.values().map(|loops| loops.function.instructions.len());
+        assert_eq!(spins.instructions, instructions.sum::<usize>());
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A small function is followed: if it only loads and computes, a loop that calls it may wait.
 
-use iced_x86::{FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpKind, Register};
+use iced_x86::{FlowControl, Instruction, Mnemonic, OpKind, Register};
 use rustc_hash::FxHashMap;
 
 use crate::functions::Functions;
@@ -13,7 +13,7 @@ use crate::spin::function::{DecodedFunction, is_pause};
 use crate::spin::known::{KnownFunction, KnownFunctions};
 use crate::spin::loops::loops_among;
 use crate::spin::transfer::Code;
-use crate::spin::variables::{Set, is_write, written_slots};
+use crate::spin::variables::{Set, written_slots};
 
 /// A function of more bytes than this does something.
 const LARGEST_HELPER: u64 = 1024;
@@ -129,7 +129,7 @@ impl Callees {
         // Functions that call themselves do something.
         self.summaries.insert(address, None);
         let code = parts.image.code(range.start, (range.end - range.start) as usize);
-        let function = DecodedFunction::decode(code, range);
+        let function = DecodedFunction::decode(code, range.start);
         let summary = self.summarise(parts, &function, depth - 1);
         self.summaries.insert(address, summary);
         summary
@@ -188,17 +188,7 @@ fn slot(function: &DecodedFunction, index: usize) -> Option<u64> {
     if instruction.is_ip_rel_memory_operand() {
         return Some(instruction.ip_rel_memory_address());
     }
-    let register = instruction.op0_register();
-    let mut factory = InstructionInfoFactory::new();
-    let mut sets = function.instructions.iter().filter(|other| {
-        other.mnemonic() != Mnemonic::Pop
-            && factory
-                .info(other)
-                .used_registers()
-                .iter()
-                .any(|used| used.register().full_register() == register && is_write(used.access()))
-    });
-    let set = sets.next().filter(|_| register.is_gpr64() && sets.next().is_none())?;
+    let set = function.only_write(instruction.op0_register())?;
     (set.mnemonic() == Mnemonic::Mov && set.is_ip_rel_memory_operand()).then(|| set.ip_rel_memory_address())
 }
 

@@ -1,10 +1,12 @@
 //! A function's instructions and which of them follow each other.
 
-use std::ops::Range;
+use std::cell::OnceCell;
 
-use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic};
+use iced_x86::{
+    Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, Register,
+};
 
-use crate::spin::variables::FunctionFrame;
+use crate::spin::variables::{FunctionFrame, is_write};
 
 /// Tables with more entries than this are not followed.
 const MOST_CASES: usize = 64;
@@ -12,23 +14,33 @@ const MOST_CASES: usize = 64;
 /// A decoded function.
 #[derive(Debug, Default)]
 pub(crate) struct DecodedFunction {
-    pub range: Range<u64>,
     pub instructions: Vec<Instruction>,
     pub frame: FunctionFrame,
     /// By instruction: those that may come next, and those that may come before.
     following: Vec<Vec<usize>>,
     preceding: Vec<Vec<usize>>,
+    only_writes: OnceCell<[RegisterWrites; 16]>,
+}
+
+/// The instructions of a function that write a register, those left out that take it from the stack again.
+#[derive(Clone, Copy, Debug, Default)]
+enum RegisterWrites {
+    #[default]
+    None,
+    One(usize),
+    Several,
 }
 
 impl DecodedFunction {
-    /// Decodes the code of a function.
-    pub fn decode(code: &[u8], range: Range<u64>) -> Self {
+    /// Decodes the code of a function that begins at this address.
+    pub fn decode(code: &[u8], start: u64) -> Self {
         let instructions: Vec<Instruction> =
-            Decoder::with_ip(64, code, range.start, DecoderOptions::NONE).into_iter().collect();
+            Decoder::with_ip(64, code, start, DecoderOptions::NONE).into_iter().collect();
         let count = instructions.len();
         let frame = FunctionFrame::of(&instructions);
         let (following, preceding) = (vec![Vec::new(); count], vec![Vec::new(); count]);
-        let mut function = DecodedFunction { range, instructions, frame, following, preceding };
+        let only_writes = OnceCell::new();
+        let mut function = DecodedFunction { instructions, frame, following, preceding, only_writes };
         function.connect();
         function.connect_tables();
         function
@@ -84,6 +96,37 @@ impl DecodedFunction {
         let instruction = &self.instructions[index];
         let target = is_branch(instruction).then(|| instruction.near_branch_target())?;
         self.instructions.binary_search_by_key(&target, Instruction::ip).ok()
+    }
+
+    /// The only instruction that writes a general register, those left out that take it from the stack again.
+    pub fn only_write(&self, register: Register) -> Option<&Instruction> {
+        let writes = self.only_writes.get_or_init(|| self.writes_of_registers());
+        match register.is_gpr64().then(|| writes[register.number()])? {
+            RegisterWrites::One(index) => Some(&self.instructions[index]),
+            RegisterWrites::None | RegisterWrites::Several => None,
+        }
+    }
+
+    fn writes_of_registers(&self) -> [RegisterWrites; 16] {
+        let mut factory = InstructionInfoFactory::new();
+        let mut writes = [RegisterWrites::None; 16];
+        for (index, instruction) in self.instructions.iter().enumerate() {
+            if instruction.mnemonic() == Mnemonic::Pop {
+                continue;
+            }
+            for used in factory.info(instruction).used_registers() {
+                let register = used.register().full_register();
+                if register.is_gpr64() && is_write(used.access()) {
+                    let known = &mut writes[register.number()];
+                    *known = match *known {
+                        RegisterWrites::None => RegisterWrites::One(index),
+                        RegisterWrites::One(same) if same == index => *known,
+                        RegisterWrites::One(_) | RegisterWrites::Several => RegisterWrites::Several,
+                    };
+                }
+            }
+        }
+        writes
     }
 
     /// The instructions that may come next, within the function.

@@ -171,7 +171,7 @@ mod tests {
 
     /// The addresses of the words of the only loop of some code at 0x1000.
     fn addresses(code: &[u8], registers: &[(usize, u64)], memory: &[(u64, u64)]) -> Vec<(Option<u64>, u64)> {
-        let function = DecodedFunction::decode(code, 0x1000..0x1000 + code.len() as u64);
+        let function = DecodedFunction::decode(code, 0x1000);
         let loops = loops_among(&function, (0..function.instructions.len()).collect());
         let [only] = &loops[..] else { panic!("{} loops", loops.len()) };
         let mut general = [0; 16];
