@@ -37,12 +37,14 @@ pub struct FinalWait {
     pub object: Option<ObjectId>,
     /// Where.
     pub path: PathId,
+    /// When another thread last got what it waits for, where that was since then: it is handed on.
+    pub handed_on: Option<Time>,
     /// The recording ended first.
     pub is_cut: bool,
 }
 
 stored! {
-    FinalWait { thread, since, until, cause, object, path, is_cut }
+    FinalWait { thread, since, until, cause, object, path, handed_on, is_cut }
 }
 
 /// What is known of a thread.
@@ -71,6 +73,8 @@ pub(crate) struct FinalWaits<'a> {
     processes: Vec<ProcessId>,
     /// When the last thread of each ended.
     last_ends: FxHashMap<ProcessId, Time>,
+    /// When a thread last got each thing that threads waited for, and went on.
+    last_got: FxHashMap<ObjectId, Time>,
 }
 
 impl<'a> FinalWaits<'a> {
@@ -97,6 +101,7 @@ impl<'a> FinalWaits<'a> {
             per_thread: program.threads.iter().map(|thread| of_thread(thread.prefix)).collect(),
             processes: program.threads.iter().map(|thread| thread.process).collect(),
             last_ends: FxHashMap::default(),
+            last_got: FxHashMap::default(),
         }
     }
 
@@ -104,6 +109,24 @@ impl<'a> FinalWaits<'a> {
     pub fn into_waits(self) -> Vec<FinalWait> {
         let lasting = self.per_thread.iter().filter(|of_thread| of_thread.ran < GOES_ON);
         lasting.filter_map(|of_thread| of_thread.wait).collect()
+    }
+
+    /// A thread that has waited for this went on.
+    fn got(&mut self, wait: FinalWait) {
+        if let Some(object) = wait.object.filter(|_| wait.until > wait.since) {
+            let last = self.last_got.entry(object).or_insert(wait.until);
+            *last = (*last).max(wait.until);
+        }
+    }
+
+    /// Those that were woken and neither blocked again nor ended.
+    fn get_last(&mut self) {
+        let is_left = |of_thread: &&FinalWaitThread| {
+            of_thread.ended.is_none() && !matches!(of_thread.state, State::Blocked(_))
+        };
+        let left = self.per_thread.iter().filter(is_left);
+        let waits: Vec<FinalWait> = left.filter_map(|of_thread| of_thread.wait).collect();
+        waits.into_iter().for_each(|wait| self.got(wait));
     }
 
     /// Whether a thread that was seen at `path` is still in the wait at `wait`, as far as its stack tells.
@@ -140,12 +163,15 @@ impl Sweep for FinalWaits<'_> {
             State::Blocked(cause) if is_for_threads(cause) || of_thread.wait.is_none() => {
                 let object = of_thread.object.take();
                 let (since, until, path) = (time, time, of_thread.path);
-                let wait = FinalWait { thread, since, until, cause, object, path, is_cut: false };
+                let wait =
+                    FinalWait { thread, since, until, cause, object, path, handed_on: None, is_cut: false };
                 let is_same =
                     |before: &FinalWait| (before.cause, before.object, before.path) == (cause, object, path);
                 of_thread.before = of_thread.wait.filter(|before| is_same(before) && of_thread.ran < GOES_ON);
-                of_thread.wait = Some(wait);
+                let over = of_thread.wait.replace(wait);
                 of_thread.ran = 0;
+                over.into_iter().for_each(|wait| self.got(wait));
+                return;
             }
             State::Absent => of_thread.ended = Some(time),
             _ => {}
@@ -168,12 +194,16 @@ impl Sweep for FinalWaits<'_> {
         match &mut of_thread.wait {
             // Where it waits may be seen only after it began to.
             Some(wait) if matches!(state, State::Blocked(_)) => wait.path = path,
-            wait if goes_on => *wait = None,
+            wait if goes_on => {
+                let over = wait.take();
+                over.into_iter().for_each(|wait| self.got(wait));
+            }
             _ => {}
         }
     }
 
     fn finish(&mut self, end: Time) {
+        self.get_last();
         for (of_thread, process) in self.per_thread.iter().zip(&self.processes) {
             let last = self.last_ends.entry(*process).or_insert(Time::ZERO);
             *last = (*last).max(of_thread.ended.unwrap_or(end));
@@ -193,6 +223,10 @@ impl Sweep for FinalWaits<'_> {
                 && wait.until.since(before.until) <= ONE_ACT
             {
                 *wait = before;
+            }
+            if let Some(wait) = &mut of_thread.wait {
+                let last = wait.object.and_then(|object| self.last_got.get(&object).copied());
+                wait.handed_on = last.filter(|&time| time > wait.since && time < wait.until);
             }
         }
     }
@@ -214,6 +248,18 @@ mod tests {
     #[test]
     fn a_wait_that_lasts_to_the_end_of_the_recording_is_final() {
         assert_eq!(waiting("T1 AAAA\nT2 Blll"), [("T2".to_owned(), 1, true)]);
+    }
+
+    #[test]
+    fn what_another_thread_got_meanwhile_is_handed_on() {
+        let handed_on = |text: &str| {
+            let waits = Drawn::new(&format!("1 = mutex m\n{text}")).analysis.final_waits;
+            waits.iter().map(|wait| wait.handed_on.map(longpole_event::Time::nanoseconds)).collect::<Vec<_>>()
+        };
+        // T3 gets the lock that T2 goes on to wait for.
+        assert_eq!(handed_on("T1 AAAAAA\nT2 B11111\nT3 C11DDD"), [Some(3)]);
+        assert_eq!(handed_on("T1 AAAAAA\nT2 B11111\nT3 C111C1"), [Some(4), None]);
+        assert_eq!(handed_on("T1 AAAAAA\nT2 B11111\nT3 CC1111"), [None, None]);
     }
 
     #[test]

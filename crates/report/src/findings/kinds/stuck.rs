@@ -178,7 +178,7 @@ impl<'a> StuckFacts<'a> {
         owned.sort_by_key(|(wait, _)| (std::cmp::Reverse(wait.until.since(wait.since)), wait.thread));
         let &(wait, owner) = owned.first()?;
         let time = wait.until.since(wait.since);
-        if !self.is_over() || self.share(time) < MOST {
+        if !self.is_over() || self.share(time) < MOST || wait.handed_on.is_some() {
             return None;
         }
         let holder = self.input.program.threads.get(owner.index())?;
@@ -215,11 +215,15 @@ impl<'a> StuckFacts<'a> {
         self.waits.iter().find(|wait| wait.thread == thread)
     }
 
-    /// Who holds what the wait is for, as the lock said last.
+    /// Who holds what the wait is for, as the lock said last; not where another has got it since then.
     fn owner(self, wait: &FinalWait) -> Option<ThreadId> {
         let owners = self.input.program.owners.iter().rev();
-        let mut of_wait = owners.filter(|owned| owned.waiter == wait.thread && owned.time >= wait.since);
-        of_wait.next().filter(|_| wait.cause == Cause::Lock).map(|owned| owned.owner)
+        let since = wait.handed_on.unwrap_or(wait.since);
+        let mut of_wait = owners.filter(|owned| owned.waiter == wait.thread && owned.time >= since);
+        let owned = of_wait.next().filter(|_| wait.cause == Cause::Lock)?;
+        // Who waits for it has it no longer.
+        let waits_too = |other: &FinalWait| other.object == wait.object && other.since > owned.time;
+        (!self.wait_of(owned.owner).is_some_and(waits_too)).then_some(owned.owner)
     }
 
     fn thread(self, thread: ThreadId) -> String {
