@@ -91,6 +91,17 @@ impl GainRange {
         GainRange { low: 0.0, high: high.min(bounds.elapsed).max(0.0) }
     }
 
+    /// Of a change that leaves all work to be done, by the processors that there are.
+    pub(super) fn with_all_work(self, bounds: &GainBounds) -> GainRange {
+        self.with_work_less(0.0, bounds)
+    }
+
+    /// Of a change that leaves all work to be done but this much, nanoseconds of CPU time.
+    pub(super) fn with_work_less(self, less: f64, bounds: &GainBounds) -> GainRange {
+        let high = self.high.min(bounds.without(less));
+        GainRange { low: self.low.min(high), high }
+    }
+
     /// The middle, nanoseconds: what changes are ranked by.
     pub(crate) fn middle(&self) -> f64 {
         (self.low + self.high) / 2.0
@@ -203,6 +214,9 @@ mod tests {
         assert_eq!(BOUNDS.divided(4e9), 2e9);
         let range = GainRange::of(&[3e9, 9e9], 0.0, &BOUNDS, BOUNDS.without(4e9));
         assert_eq!((range.low, range.high), (3e9, 6e9));
+        let range = GainRange { low: 5e9, high: 9e9 };
+        assert_eq!(range.with_all_work(&BOUNDS), GainRange { low: 4e9, high: 4e9 });
+        assert_eq!(range.with_work_less(4e9, &BOUNDS), GainRange { low: 5e9, high: 6e9 });
     }
 
     #[test]

@@ -29,7 +29,7 @@ use crate::quantity::count_of;
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "barriers",
-    when: "threads wait at barriers, blocked or spinning, by imbalance: that part of the waits' sum divided by the threads that waited, or by one more (the slowest may never wait), give or take 10 %; where most of it spins, from what even shares of all work gain",
+    when: "threads wait at barriers, blocked or spinning, by imbalance: that part of the waits' sum divided by the threads that waited, or by one more (the slowest may never wait), give or take 10 %, and no more than the CPUs leave; where most of it spins, from what even shares of all work gain",
     advice: "*balance the work*",
     find,
     answer,
@@ -61,10 +61,13 @@ fn finding(basis: &FindingBasis<'_, '_>) -> Option<Finding> {
         [times.len(), times.len() + 1].map(|threads| uneven.unwrap_or(1.0) * whole / threads as f64);
     let even = facts.imbalance / 100.0 * input.analysis.balance().most as f64;
     let least = if uneven.is_some() { least } else { least.min(even) };
-    let gain = GainRange::of(&[least, most], MODEL_ERROR / 100.0 * most, bounds, bounds.elapsed);
-    let change = (Advice::Balance, gain);
-    let found =
+    let waited = GainRange::of(&[least, most], MODEL_ERROR / 100.0 * most, bounds, bounds.elapsed);
+    let in_calls: f64 = costs_of_barriers(input).map(|cost| cost.running).sum();
+    let change = (Advice::Balance, waited.with_work_less(in_calls, bounds));
+    let mut found =
         Finding::advised(basis, (&KIND, Limit::Work), subject(basis, spinning, whole)?, change, false)?;
+    // What is waited there makes it the long pole, also where the processors give less of it back.
+    found.weight = waited.middle();
     let waiters = count_of(times.len() as u64, "thread");
     let mut evidence = sentence![waiters, " waited ", TimeInWords(whole.round() as u64), " in all"];
     if spinning > 0.0 {

@@ -14,7 +14,7 @@ use crate::name;
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "io, page faults",
-    when: "they are on the elapsed-weighted critical path, after the program was mapped: up to their time on it",
+    when: "they are on the elapsed-weighted critical path, after the program was mapped: up to their time on it, and to what the CPUs leave",
     advice: "*overlap the io*",
     find,
     answer,
@@ -28,7 +28,7 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
     };
     let waits = facts.path_waits.iter().filter(|wait| is_device(wait.cause) && !is_start(wait));
     let found = waits.filter_map(|wait| {
-        let gain = GainRange::up_to(wait.time as f64, &basis.bounds);
+        let gain = GainRange::up_to(wait.time as f64, &basis.bounds).with_all_work(&basis.bounds);
         let subject = FindingSubject::Wait(wait.clone());
         let found =
             Finding::advised(basis, (&KIND, Limit::Devices), subject, (Advice::OverlapIo, gain), false)?;

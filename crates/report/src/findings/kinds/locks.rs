@@ -21,7 +21,7 @@ use crate::quantity::{count_of, grouped, percent};
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "a lock",
-    when: "threads waited for it: zeroing of the object (no thread ever waits for it), and what the processors leave of that; up to the time for which it was wanted where the unchanged execution is more than 10 % off, and for an interpreter's lock always",
+    when: "threads waited for it: zeroing of the object (no thread ever waits for it), and what the processors leave of that; up to the time for which it was wanted where the unchanged execution is more than 10 % off, and for an interpreter's lock always; never more than the CPUs leave when all work but the lock's own calls has to be done",
     advice: "*hold the lock shorter* if one procedure does at least 80 % of the holding, 1 ms or more at a time; else *split the lock*; of an interpreter's lock (Python's GIL) *use several processes*, which leads where threads want it for 30 % of the run",
     find,
     answer,
@@ -98,6 +98,12 @@ pub(super) fn holding(input: &ReportTables<'_>, held: &LockHoldSums) -> Option<S
     })
 }
 
+/// CPU time in the calls of a lock, nanoseconds.
+fn time_in_calls(input: &ReportTables<'_>, lock: ObjectId) -> f64 {
+    let costs = input.input().details.synchronisation.iter();
+    costs.filter(|cost| cost.objects.contains(&lock)).map(|cost| cost.running).sum()
+}
+
 fn finding(basis: &FindingBasis<'_, '_>, lock: &NamedLock) -> Option<Finding> {
     let FindingBasis { input, bounds, .. } = basis;
     let node = Node::Object(lock.first);
@@ -131,6 +137,8 @@ fn finding(basis: &FindingBasis<'_, '_>, lock: &NamedLock) -> Option<Finding> {
         }
         None => GainRange::of(&[zeroed.min(bounds.without(0.0)), zeroed], 0.0, bounds, bounds.elapsed),
     };
+    // Whatever becomes of the lock, what its users do has to be done.
+    let gain = gain.with_work_less(time_in_calls(input, lock.first), bounds);
     let subject = FindingSubject::Object(lock.first);
     let mut found = Finding::advised(basis, (&KIND, Limit::Work), subject, (advice, gain), false)?
         .predicted_by(Prediction::of(replayed.is_some(), executed.is_some()));

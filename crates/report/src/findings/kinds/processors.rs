@@ -17,7 +17,7 @@ use crate::findings::{LeadingWork, RankedWork};
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "time without a CPU",
-    when: "threads on the elapsed-weighted critical path are ready, and less CPU time spins than works: up to that time, and up to what the CPU-weighted path is shorter than the run; leads from 75 % of the run, if others have the CPUs",
+    when: "threads on the elapsed-weighted critical path are ready, and less CPU time spins than works: up to that time, and up to what the CPU-weighted path is shorter than the run, and where others have the CPUs to what all CPUs leave; leads from 75 % of the run, if others have the CPUs",
     advice: "*more CPUs* if the program got at least 70 % of the CPU time that it could use, else *free the CPUs*",
     find,
     answer,
@@ -39,11 +39,13 @@ fn finding(basis: &FindingBasis<'_, '_>) -> Option<Finding> {
         false => (Advice::FreeProcessors, Limit::OtherPrograms),
     };
     let longer = (bounds.elapsed - facts.path as f64).max(0.0);
-    let gain = GainRange::up_to((facts.path_ready as f64).min(longer), bounds);
+    let lacked = GainRange::up_to((facts.path_ready as f64).min(longer), bounds);
+    let gain = if limit == Limit::OtherPrograms { lacked.with_all_work(bounds) } else { lacked };
     let mut found =
         Finding::advised(basis, (&KIND, limit), FindingSubject::Processors, (advice, gain), false)?;
+    found.weight = lacked.middle();
     // Little is known of such a run, and it would be another one by itself.
-    found.leads = limit == Limit::OtherPrograms && facts.of_run(gain.high.round() as u64) >= CROWDED_OUT;
+    found.leads = limit == Limit::OtherPrograms && facts.of_run(lacked.high.round() as u64) >= CROWDED_OUT;
     let lacking = sentence![
         "the critical path was without a CPU ",
         ShareInWords(facts.of_run(facts.path_ready)),

@@ -16,7 +16,7 @@ use crate::findings::threshold::{IDLE, OTHER_WAITS};
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "sleep, a timer",
-    when: "it is on the elapsed-weighted critical path: up to its time on it, and to the elapsed time less the critical path",
+    when: "it is on the elapsed-weighted critical path: up to its time on it, to the elapsed time less the critical path, and to what the CPUs leave",
     advice: "*wait for the event* instead",
     find,
     answer: waiting_answer,
@@ -31,7 +31,7 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
     // A thread may sleep while others compute what it waits for, and look too late: that has to be computed all the same.
     let waited = facts.elapsed.saturating_sub(facts.path);
     let found = waits.filter_map(|wait| {
-        let gain = GainRange::up_to(wait.time.min(waited) as f64, &basis.bounds);
+        let gain = GainRange::up_to(wait.time.min(waited) as f64, &basis.bounds).with_all_work(&basis.bounds);
         let subject = FindingSubject::Wait(wait.clone());
         let found =
             Finding::advised(basis, (&KIND, Limit::Idle), subject, (Advice::AwaitEvent, gain), false)?;
@@ -76,9 +76,10 @@ pub(super) fn waiting_answer(basis: &FindingBasis<'_, '_>, finding: &Finding) ->
     if !others.is_empty() {
         reasons.push(sentence!["Also ", Sentence::joined(others, " and "), "."]);
     }
-    let computing =
-        sentence![TimeInWords(facts.path), " of the run (", ShareInWords(facts.of_run(facts.path)), ")"];
-    reasons.push(sentence!["Computing is ", computing, ": faster code gains no more than that."]);
+    // Work that excludes other work is not on the critical path by CPU time: what counts is when anything computes.
+    let busy = facts.elapsed.saturating_sub(facts.idle);
+    let computing = sentence![TimeInWords(busy), " of the run (", ShareInWords(facts.of_run(busy)), ")"];
+    reasons.push(sentence!["Threads compute for ", computing, ": faster code gains no more than that."]);
     let next = vec![WAITS, PATH_WITH_WAITS, PROFILE];
     LeadingAnswer { headline, reasons, ranked_by: Some(RankedWork::CriticalPath), next }
 }
