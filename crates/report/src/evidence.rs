@@ -6,10 +6,12 @@ use longpole_metrics::Charge;
 use longpole_trace::{Cause, Evidence, MessageTraffic, PathId, Procedure};
 
 use crate::findings::threshold::{
-    FEW_OBSERVATIONS, LOSSES, LOSSES_LEAD, OVERHEAD, TIMER_OFF, TIMER_SAMPLES, UNKNOWN_WAITS, UNNAMED,
+    FEW_OBSERVATIONS, LOSSES, LOSSES_LEAD, OVERHEAD, RECORDER, TIMER_OFF, TIMER_SAMPLES, UNKNOWN_WAITS,
+    UNNAMED,
 };
 use crate::input::ReportTables;
 use crate::quantity::{count_of, grouped, percent, percent_text, seconds, time_text};
+use crate::termination;
 
 /// The evidence as JSON shows it.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
@@ -125,6 +127,7 @@ pub(crate) fn warnings(input: &ReportTables<'_>) -> Vec<String> {
     let evidence = input.evidence;
     let mut warnings = Vec::new();
     warn_of_losses(evidence, &mut warnings);
+    warnings.extend(termination::ended_by_signal(evidence));
     if evidence.lost_calls > 0 {
         warnings.push(format!(
             "{} entries and exits of instrumented procedures were lost, and the time about them is with whoever was \
@@ -159,6 +162,7 @@ pub(crate) fn warnings(input: &ReportTables<'_>) -> Vec<String> {
         warnings
             .push(format!("collecting cost {share} of the program's CPU time and may have changed the run"));
     }
+    warnings.extend(cost_of_recorder(input));
     let outside = outside_percent(input);
     if outside > OVERHEAD {
         let share = percent_text(outside);
@@ -180,6 +184,16 @@ pub(crate) fn warnings(input: &ReportTables<'_>) -> Vec<String> {
         warnings.push(format!("{} lost ({})", count_of(lost(evidence), "event"), percent_text(share)));
     }
     warnings
+}
+
+/// That the recorder took much of the processors.
+fn cost_of_recorder(input: &ReportTables<'_>) -> Option<String> {
+    let (used, processors) = (input.evidence.recorder_cpu_seconds, f64::from(input.program.cpus().max(1)));
+    let share = percent(used, seconds(input.analysis.elapsed) * processors);
+    let (share_text, used_text) = (percent_text(share), time_text((used * 1e9) as u64));
+    (share > OVERHEAD && used * 1e9 >= RECORDER).then(|| {
+        format!("the recorder took {used_text} of CPU time beside the program ({share_text} of the CPUs), for which threads may have waited")
+    })
 }
 
 fn few_samples(input: &ReportTables<'_>) -> Option<String> {
@@ -294,7 +308,8 @@ pub(crate) fn leading_warning(input: &ReportTables<'_>) -> Option<String> {
     if lost_percent(input.evidence) >= LOSSES_LEAD {
         return Some(warnings(input).swap_remove(0));
     }
-    input.evidence.failure().filter(|_| input.evidence.truncated).map(str::to_owned)
+    termination::crashed(input.evidence)
+        .or_else(|| input.evidence.failure().filter(|_| input.evidence.truncated).map(str::to_owned))
 }
 
 /// That the recording is of the last part of the run only.

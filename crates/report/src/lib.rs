@@ -51,6 +51,7 @@ mod sparkline;
 mod spreadsheet;
 mod style;
 mod table;
+mod termination;
 mod text;
 mod view;
 mod views;

@@ -382,13 +382,13 @@ fn add_waits(report: &mut Report, input: &ReportTables<'_>, most: usize) {
 
 fn add_doubts(report: &mut Report, input: &ReportTables<'_>, options: &ReportOptions, most: usize) {
     let lacks = lacks(View::Summary, input, options).into_iter().map(str::to_owned);
-    let has_led = leading_warning(input).is_some();
+    let led = leading_warning(input);
     let mut warnings = warnings(input);
     // What was lost comes before what the collector never sees.
     let losses = if lost_percent(input.evidence) > 0.0 { warnings.drain(..1).collect() } else { Vec::new() };
     for (at, doubt) in losses.into_iter().chain(lacks).chain(warnings).enumerate() {
         report.rows.push(Row::default().text("section", "warning").text("text", &doubt));
-        if at < most + usize::from(has_led) && !(has_led && at == 0) {
+        if at < most + usize::from(led.is_some()) && led.as_ref() != Some(&doubt) {
             report.sections.push(TextSection::Warning(doubt));
         }
     }
