@@ -201,12 +201,13 @@ where
         }
         if let Some(foresight) = foresight.map(join).transpose()? {
             if let Some(contention) = details.contention.as_ref().filter(|_| demand.prospects) {
-                let large = Large { analysis, contention, costs: || costs(timelines, analysis, &details) };
+                let costs = || costs(timelines, analysis, &details);
+                let large = Large { analysis, contention, costs, with_all: demand.gains };
                 let found = prospects(timelines, options, &foresight, large)?;
                 (details.prospects, details.executions) = (Some(found.gains), found.executions);
-                details.synchronisation = found.costs;
+                (details.gains, details.synchronisation) = (found.all, found.costs);
             }
-            if let Some(of) = demand.gains {
+            if let Some(of) = demand.gains.filter(|_| details.gains.is_none()) {
                 details.gains = Some(gains(timelines, options, of, analysis, &foresight)?);
             }
         }
